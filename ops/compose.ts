@@ -25,7 +25,7 @@ import { openDebugRecords } from "../gateway/debug-records.ts";
 import { PENDING_TTL_MS, pendingRequests, recoverPending } from "../gateway/pending-requests.ts";
 import { openLedger } from "../gateway/ledger.ts";
 import { keyQuotas } from "../gateway/quotas.ts";
-import { assertNoNodeRuns, join as joinCluster, topologyProblem } from "./cluster.ts";
+import { assertNoNodeRuns, join as joinCluster, topologyProblem, type Membership } from "./cluster.ts";
 import { readBuildInfo } from "./build-info.ts";
 import { collectBodies } from "./collect-bodies.ts";
 import type { Config } from "./config.ts";
@@ -35,6 +35,9 @@ import type { Extraction, ReaderDeps } from "./extraction.ts";
 import type { FeatureContext, OpenFeature } from "./feature.ts";
 import { FEATURES } from "./features.ts";
 import { openHttp } from "./http.ts";
+import { meteredBlobs, meteredDocuments } from "./metered-stores.ts";
+import { inNetworks } from "./networks.ts";
+import { nodeGauges } from "./node-gauges.ts";
 import { openMemory } from "./memory.ts";
 import { nodeReport } from "./node-report.ts";
 import { ownEndpoints } from "./own-endpoints.ts";
@@ -151,7 +154,7 @@ async function compose(config: Config, closers: Closers): Promise<Running> {
   const recovery = { documents, clock, log, spentBy };
   // A single process that starts finds only requests of processes that ended.
   if (config.cluster.bus === "memory") await recoverPending(recovery, 0);
-  const cleaning = chores(context, opened, actors);
+  const cleaning = chores(context, opened, actors, membership);
   const stopCleaning = (): void => cleaning.forEach((work) => work[Symbol.dispose]());
   closers.push(async () => stopCleaning());
 
@@ -163,7 +166,11 @@ async function compose(config: Config, closers: Closers): Promise<Running> {
     storeWatch: context.storeWatch,
     checks,
     draining: () => draining,
-    metrics: { content_type: metrics.contentType, render: () => metrics.render() },
+    metrics: {
+      content_type: metrics.contentType,
+      render: () => metrics.render(),
+      isAllowed: inNetworks(config.gateway.metrics_allow),
+    },
   });
   closers.push(http.close);
 
@@ -234,9 +241,18 @@ function chores(
   { config, documents, blobs, clock, random, metrics, log, ask, spending: { spentBy } }: FeatureContext,
   opened: readonly OpenFeature[],
   actors: readonly Actor[],
+  { cluster, ownedPartitions }: Membership,
 ): readonly Disposable[] {
   const collections = [...EXPIRING, ...FEATURES.flatMap((feature) => [...feature.collections.expiring])];
   return [
+    nodeGauges({
+      clock,
+      metrics,
+      build,
+      folder: config.storage.data_dir,
+      stats: cluster.stats,
+      ownedPartitions: () => ownedPartitions().length,
+    }),
     expireDocuments({ documents, clock, log, collections }),
     collectBodies({ documents, blobs, clock, metrics, log, random }),
     everyMinute({ clock, log, what: "Cannot write the rows of requests whose gateway died" }, () =>
@@ -285,7 +301,10 @@ async function openContext(
   closers.push(() => openedDocuments.close());
   const openedBlobs = await openBlobs(config);
   closers.push(() => openedBlobs.close());
-  const stores = { documents: openedDocuments, blobs: openedBlobs };
+  const stores = {
+    documents: meteredDocuments(openedDocuments, { metrics, clock }),
+    blobs: meteredBlobs(openedBlobs, { metrics, clock }),
+  };
   const storeWatch = watchStores({ ...stores, clock, random, metrics, log });
   closers.push(async () => storeWatch.close());
   const { documents, blobs } = storeWatch;

@@ -12,7 +12,12 @@ import { sharedRates } from "../gateway/rates.ts";
 import type { Route } from "../gateway/route.ts";
 import { bodyRoutes } from "../gateway/routes/bodies.ts";
 import { pageRoutes } from "../gateway/routes/pages.ts";
-import { type StatusRoutesDeps, statusRoutes } from "../gateway/routes/status.ts";
+import {
+  type MetricsPage,
+  metricsRoute,
+  type StatusRoutesDeps,
+  statusRoutes,
+} from "../gateway/routes/status.ts";
 import { server } from "../gateway/server.ts";
 import type { Clock } from "../cluster/ports/clock.ts";
 import type { Metrics } from "../cluster/ports/metrics.ts";
@@ -52,6 +57,7 @@ export async function openHttp(deps: HttpDeps): Promise<HttpServers> {
   const { context, opened, membership, usage, storeWatch } = deps;
   const { config, documents, clock, random, metrics, log, ask, requestWindow } = context;
   const { isShared } = membership;
+  const { metrics: metricsPage } = deps;
   const { host, port } = config.gateway;
   const addressOf = (at_port: number): string => `http://${bracketed(host)}:${at_port}`;
   let address = addressOf(port);
@@ -72,12 +78,27 @@ export async function openHttp(deps: HttpDeps): Promise<HttpServers> {
     return listen(admit, { host, port: at_port, shared: isSharing, failed });
   };
 
+  /** On a port of its own, where the operator wants it: whoever reaches it may read it. */
+  const openMetrics = async (page: MetricsPage): Promise<Listening | null> => {
+    const { metrics_address } = config.gateway;
+    if (metrics_address === undefined) return null;
+    const { admit, failed } = server({ ...serverDeps, routes: [metricsRoute(page, true)] });
+    const { hostname, port: metrics_port } = new URL(`http://${metrics_address}`);
+    return listen(admit, {
+      host: hostname.replace(/^\[|\]$/g, ""),
+      port: Number(metrics_port || 80),
+      shared: false,
+      failed,
+    });
+  };
+
   // Before any request is answered. A port that the system chooses is only known afterwards.
   const isAddressKnown = port !== 0 || config.gateway.public_url !== undefined;
   if (isAddressKnown) await announceAddress();
   const statusPages = statusOf(deps);
   // Gateways share their port, so each node of a cluster has a port of its own for its status.
   const statusServer = isShared ? await open(statusPages, config.cluster.status_port, false) : null;
+  const metricsServer = metricsPage && (await openMetrics(metricsPage));
   let apiServer: Listening | null = null;
 
   return {
@@ -96,7 +117,10 @@ export async function openHttp(deps: HttpDeps): Promise<HttpServers> {
       return { name, address: addressOf(listens_at) };
     },
     closeApi: async (within_ms) => apiServer?.close(within_ms),
-    close: async () => statusServer?.close(0),
+    async close() {
+      await metricsServer?.close(0);
+      await statusServer?.close(0);
+    },
   };
 }
 

@@ -49,6 +49,13 @@ const CRAWLER: Rule = {
   fits: (text) => /^[A-Za-z_-]{1,64}$/.test(text),
   expected: "a robots.txt name: letters, - and _",
 };
+const HOST_AND_PORT: Rule = {
+  fits: (text) => {
+    const port = /^(?:[a-z0-9.-]+|\[[0-9a-f:.]+\]):(\d{1,5})$/i.exec(text)?.[1];
+    return port !== undefined && Number(port) < 65_536;
+  },
+  expected: "host:port as 0.0.0.0:9100 or [::]:9100",
+};
 const HOST_NAME: Rule = { fits: (text) => /^[a-z0-9.-]+$/i.test(text), expected: "host names" };
 
 export const NODE_SECTIONS = {
@@ -62,6 +69,17 @@ export const NODE_SECTIONS = {
         description: "The port to listen on; 0 takes any free port.",
       }),
       host: textSetting({ env: "HOST", default: "127.0.0.1", description: "The address to listen on." }),
+      metrics_allow: listSetting({
+        env: "TRAWL_METRICS_ALLOW",
+        rule: NETWORK,
+        description: "Networks or single addresses that may read /metrics beside this machine.",
+      }),
+      metrics_address: optionalSetting({
+        env: "TRAWL_METRICS_ADDRESS",
+        rule: HOST_AND_PORT,
+        description:
+          "host:port at which /metrics alone is served to everyone who reaches it; default: nowhere.",
+      }),
       public_url: optionalSetting({
         env: "TRAWL_PUBLIC_URL",
         rule: WEB,

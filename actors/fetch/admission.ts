@@ -24,7 +24,10 @@ const SLOT_WAIT_MS = { sync: 15_000, batch: 60_000 } as const;
 /** The refusal of a hop to a reserved host. It ends the route; no client sees it. */
 export const DELEGATED = "delegated";
 
-type AdmissionDeps = Pick<PipelineDeps, "clock" | "log" | "joined" | "onRequestSent" | "reservedHosts">;
+type AdmissionDeps = Pick<
+  PipelineDeps,
+  "clock" | "log" | "metrics" | "joined" | "onRequestSent" | "reservedHosts"
+>;
 
 /** Asks for one request. Throws Fault lease_lost when another node may own the key. */
 export async function admit(deps: AdmissionDeps, run: AdmissionRun, url: string): Promise<Admission> {
@@ -69,6 +72,8 @@ export async function admit(deps: AdmissionDeps, run: AdmissionRun, url: string)
     releaseSlot(deps, run, { site, fetch_id }, { status: null, retry_after_s: null });
     throw problem;
   });
+  if (slot.kind === "granted")
+    deps.metrics.observe("trawl_domain_slot_wait_seconds", {}, slot.waited_ms / 1_000);
   if (slot.kind === "refused") return refuse(slot.error, "politeness", { retry_after_s: slot.retry_after_s });
 
   const admission = admitted(deps, run, { site, fetch_id, void_ms: voidAt(asked_ms, slot.waited_ms) });

@@ -6,12 +6,14 @@
 import type { ActorClient } from "../../cluster/actor.ts";
 import type { Clock } from "../../cluster/ports/clock.ts";
 import { Fault } from "../../cluster/ports/fault.ts";
+import type { Metrics } from "../../cluster/ports/metrics.ts";
 import type { Log } from "../../cluster/ports/log.ts";
 import {
   BOARD_KEY,
   type Figures,
   type ServiceStatus,
   StatusBoard,
+  STATUSES,
   type StatusHistory,
 } from "../../schemas/status.ts";
 import { FRESH_MS } from "./board.actor.ts";
@@ -33,6 +35,7 @@ const STARTING_MS = 60_000;
 export interface StatusWatchDeps {
   readonly clock: Clock;
   readonly log: Log;
+  readonly metrics: Metrics;
   readonly ask: ActorClient;
   /** The name of this node; it is shown nowhere. */
   readonly node: () => string;
@@ -60,7 +63,7 @@ export interface StatusWatch {
 }
 
 export function watchStatus(deps: StatusWatchDeps): StatusWatch {
-  const { clock, log, ask, node, specs, isWorker, isGateway } = deps;
+  const { clock, log, metrics, ask, node, specs, isWorker, isGateway } = deps;
   /** When each component was last seen in the deployment. */
   const seen = new Map<string, number>();
   const recorder = statusRecorder({ clock, log, ask });
@@ -130,6 +133,8 @@ export function watchStatus(deps: StatusWatchDeps): StatusWatch {
     for (const { id, deployed_with } of specs)
       if (deployed_with !== null && facts[deployed_with] !== undefined) seen.set(id, clock.mono());
     status = evaluate(deployed(), facts, notices, clock.now());
+    for (const { id, status: of } of status.components)
+      metrics.gauge("trawl_component_status", { component: id }, STATUSES.indexOf(of));
     if (hasReported || clock.mono() - started_ms >= STARTING_MS) recorder.observe(status);
     void recorder.record();
   }

@@ -3,13 +3,21 @@
  * the labels: each label has a closed set of values, never a domain, URL, key or job id. To add a metric, add a row here
  * and call `metrics.count`, `gauge` or `observe` with its name.
  */
-interface MetricSpec {
+import { TIERS } from "../../schemas/fetch.ts";
+
+export interface MetricSpec {
   readonly kind: "counter" | "gauge" | "histogram";
   readonly help: string;
   readonly labels: readonly string[];
   readonly buckets?: readonly number[];
+  /** The values of each label, where they are few: then each series is there from the start, as 0. */
+  readonly values?: Readonly<Record<string, readonly string[]>>;
 }
 
+const STORES = ["documents", "object_storage"];
+const LANES = ["sync", "batch"];
+const GRANTS = ["granted", "paused", "rate_limited"];
+const CACHES = { cache: ["pages", "searches", "filings"] };
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 150] as const;
 
 export const METRICS = {
@@ -30,13 +38,80 @@ export const METRICS = {
     labels: [],
   },
   trawl_http_server_info: { kind: "gauge", help: "Which HTTP adapter serves", labels: ["name"] },
-  trawl_store_failing: { kind: "gauge", help: "1 while a store refuses writes", labels: ["store"] },
+  trawl_build_info: {
+    kind: "gauge",
+    help: "Which program runs, in labels; always 1",
+    labels: ["version", "commit", "node_version"],
+  },
+  trawl_component_status: {
+    kind: "gauge",
+    help: "A component of the public status: 0 operational, 1 maintenance, 2 degraded, 3 partial outage, 4 major outage",
+    labels: ["component"],
+  },
+  trawl_store_operation_duration_seconds: {
+    kind: "histogram",
+    help: "Time of an operation of a store",
+    labels: ["store", "operation"],
+    buckets: SECONDS,
+  },
+  trawl_store_errors_total: {
+    kind: "counter",
+    help: "Operations of a store that failed",
+    labels: ["store", "operation"],
+  },
+  trawl_disk_free_bytes: { kind: "gauge", help: "Free space where the data folder is", labels: [] },
+  trawl_disk_size_bytes: { kind: "gauge", help: "Size of the disk where the data folder is", labels: [] },
+  trawl_partitions_owned: { kind: "gauge", help: "Partitions that this node owns", labels: [] },
+  trawl_actor_pending_asks: {
+    kind: "gauge",
+    help: "Questions to actors that wait for their answer",
+    labels: [],
+  },
+  trawl_actor_background_work: {
+    kind: "gauge",
+    help: "Work of actors that runs beside their turns",
+    labels: [],
+  },
+  trawl_domain_slot_wait_seconds: {
+    kind: "histogram",
+    help: "Time from the request for a polite slot of a domain to the grant",
+    labels: [],
+    buckets: SECONDS,
+  },
+  trawl_jobs_running: { kind: "gauge", help: "Batch jobs of this node that have started", labels: [] },
+  trawl_job_queue_items: {
+    kind: "gauge",
+    help: "Items of this node's batch jobs that no attempt has taken",
+    labels: [],
+  },
+  trawl_job_oldest_waiting_seconds: {
+    kind: "gauge",
+    help: "Age of the oldest batch job of this node that has not started; 0: none waits",
+    labels: [],
+  },
+  trawl_job_scheduler_wait_seconds: {
+    kind: "gauge",
+    help: "How long the scheduler has not answered a job of this node; 0: none waits for it",
+    labels: [],
+  },
+  trawl_store_failing: {
+    kind: "gauge",
+    help: "1 while a store refuses writes",
+    labels: ["store"],
+    values: { store: STORES },
+  },
   trawl_auth_failures_total: {
     kind: "counter",
     help: "Requests refused because of their key",
     labels: ["reason"],
+    values: { reason: ["missing", "invalid", "unavailable", "suspended"] },
   },
-  trawl_rate_limited_total: { kind: "counter", help: "Requests refused with 429", labels: ["policy"] },
+  trawl_rate_limited_total: {
+    kind: "counter",
+    help: "Requests refused with 429",
+    labels: ["policy"],
+    values: { policy: ["project", "key", "allowance"] },
+  },
   trawl_fetch_requests_total: {
     kind: "counter",
     help: "Fetches answered",
@@ -47,6 +122,7 @@ export const METRICS = {
     kind: "histogram",
     help: "Duration of one route's attempt",
     labels: ["tier"],
+    values: { tier: TIERS },
     buckets: SECONDS,
   },
   trawl_search_requests_total: {
@@ -74,11 +150,13 @@ export const METRICS = {
     kind: "counter",
     help: "Slots of the filing system granted, and refused because of a pause or a full queue",
     labels: ["lane", "outcome"],
+    values: { lane: LANES, outcome: GRANTS },
   },
   trawl_filings_slot_wait_seconds: {
     kind: "histogram",
     help: "Time from the request for a slot of the filing system to the grant",
     labels: ["lane"],
+    values: { lane: LANES },
     buckets: SECONDS,
   },
   trawl_filings_requests_total: {
@@ -101,6 +179,12 @@ export const METRICS = {
     help: "Slots of company sources granted, and refused because of a pause or a full queue",
     labels: ["source", "outcome"],
   },
+  trawl_company_slot_wait_seconds: {
+    kind: "histogram",
+    help: "Time from the request for a slot of a company source to the grant",
+    labels: ["source"],
+    buckets: SECONDS,
+  },
   trawl_company_source_pause_level: {
     kind: "gauge",
     help: "Consecutive pauses that a company source asked for; 0: none",
@@ -110,22 +194,30 @@ export const METRICS = {
     kind: "counter",
     help: "Attempts to deliver usage alerts, by outcome: delivered, http, error, blocked",
     labels: ["outcome"],
+    values: { outcome: ["delivered", "http", "error", "blocked"] },
   },
   trawl_company_deliveries_total: {
     kind: "counter",
     help: "Attempts to deliver a change of a company, by outcome: delivered, http, error, blocked",
     labels: ["outcome"],
+    values: { outcome: ["delivered", "http", "error", "blocked"] },
   },
   trawl_company_feed_lag_seconds: {
     kind: "gauge",
     help: "Age of the oldest change of a company that had no number in the change feed, when it got one",
     labels: [],
   },
-  trawl_cache_hits_total: { kind: "counter", help: "Answers from a cache", labels: ["cache"] },
+  trawl_cache_hits_total: {
+    kind: "counter",
+    help: "Answers from a cache",
+    labels: ["cache"],
+    values: CACHES,
+  },
   trawl_cache_misses_total: {
     kind: "counter",
     help: "Lookups that a cache could not answer",
     labels: ["cache"],
+    values: CACHES,
   },
   trawl_bodies_removed_total: {
     kind: "counter",
@@ -167,11 +259,13 @@ export const METRICS = {
     kind: "counter",
     help: "Calls that a tier of this node ended, by what they say of it: success, infrastructure, neutral",
     labels: ["tier", "outcome"],
+    values: { tier: TIERS, outcome: ["success", "infrastructure", "neutral"] },
   },
   trawl_tier_refusals_total: {
     kind: "counter",
     help: "Calls that a tier of this node refused, by reason: busy, unavailable",
     labels: ["tier", "reason"],
+    values: { tier: TIERS, reason: ["busy", "unavailable"] },
   },
   trawl_tier_breaker_open: {
     kind: "gauge",
@@ -183,6 +277,7 @@ export const METRICS = {
     kind: "counter",
     help: "Browsers closed, by reason: pages, memory, hung, crashed, idle, closed",
     labels: ["reason"],
+    values: { reason: ["pages", "memory", "hung", "crashed", "idle", "closed"] },
   },
   trawl_jobs_total: { kind: "counter", help: "Batch jobs that ended", labels: ["kind", "status"] },
   trawl_job_items_total: {
@@ -194,6 +289,7 @@ export const METRICS = {
     kind: "counter",
     help: "Callback attempts, by outcome",
     labels: ["outcome"],
+    values: { outcome: ["delivered", "http", "error", "blocked"] },
   },
   trawl_actor_activations: { kind: "gauge", help: "Activations on this node", labels: ["kind"] },
   trawl_actor_mailbox_depth: { kind: "gauge", help: "Messages waiting in mailboxes", labels: ["kind"] },
@@ -222,6 +318,7 @@ export const METRICS = {
     kind: "counter",
     help: "Failures that no code handled, after which the process ends: unhandled_rejection, uncaught_exception",
     labels: ["kind"],
+    values: { kind: ["unhandled_rejection", "uncaught_exception"] },
   },
   trawl_unreadable_messages_total: {
     kind: "counter",

@@ -7,6 +7,7 @@ import type { ByteBudget } from "../../cluster/byte-budget.ts";
 import type { Clock } from "../../cluster/ports/clock.ts";
 import { type Check, CHECK_STATES, pingAll } from "../checks.ts";
 import { json, NOT_FOUND } from "../http-errors.ts";
+import type { Head } from "../http.ts";
 import { openRoute, type Route } from "../route.ts";
 
 export interface StatusRoutesDeps {
@@ -22,7 +23,14 @@ export interface StatusRoutesDeps {
   /** The memory for bodies. Default: it is not shown. */
   readonly memory?: Pick<ByteBudget, "figures">;
   /** What /metrics answers; left out, there is no such page. */
-  readonly metrics?: { readonly content_type: string; readonly render: () => Promise<string> };
+  readonly metrics?: MetricsPage;
+}
+
+export interface MetricsPage {
+  readonly content_type: string;
+  readonly render: () => Promise<string>;
+  /** Addresses of other machines that may read it. Default: none. */
+  readonly isAllowed?: (address: string) => boolean;
 }
 
 /** How long a dependency may take to answer, and how long its answer is cached. */
@@ -115,32 +123,38 @@ export function statusRoutes({
       },
     }),
   ];
-  if (metrics)
-    routes.push(
-      openRoute({
-        method: "GET",
-        path: "/metrics",
-        operationId: "metrics",
-        summary: "Metrics of this process for Prometheus; answered to this machine only",
-        tags: ["status"],
-        replies: {
-          200: { description: "Prometheus text format", content_type: "text/plain", schema: Type.String() },
-          404: {
-            description: "The request came from another machine",
-            schema: Type.Object({ detail: Type.String() }),
-          },
-        },
-        handle: async ({ head }) => {
-          // A proxy on this machine forwards requests of other machines: these are not local.
-          const passed_on = head.headers.has("x-forwarded-for") || head.headers.has("forwarded");
-          if (passed_on || !isLoopback(head.address()) || !isLocalHost(head.headers.get("host")))
-            return NOT_FOUND;
-          const text = await metrics.render();
-          return { status: 200, headers: { "Content-Type": metrics.content_type }, body: Buffer.from(text) };
-        },
-      }),
-    );
+  if (metrics) routes.push(metricsRoute(metrics));
   return routes;
+}
+
+/** `isOpen`: for everyone who reaches the port. */
+export function metricsRoute({ content_type, render, isAllowed }: MetricsPage, isOpen = false): Route {
+  const isReader = ({ headers, address }: Head): boolean => {
+    // A proxy forwards requests of other machines: its own address says nothing.
+    if (headers.has("x-forwarded-for") || headers.has("forwarded")) return false;
+    const peer = address();
+    return isAllowed?.(peer) === true || (isLoopback(peer) && isLocalHost(headers.get("host")));
+  };
+  return openRoute({
+    method: "GET",
+    path: "/metrics",
+    operationId: "metrics",
+    summary:
+      "Metrics of this process for Prometheus; answered to this machine and to the networks of TRAWL_METRICS_ALLOW",
+    tags: ["status"],
+    replies: {
+      200: { description: "Prometheus text format", content_type: "text/plain", schema: Type.String() },
+      404: {
+        description: "The request came from a machine that may not read them",
+        schema: Type.Object({ detail: Type.String() }),
+      },
+    },
+    handle: async ({ head }) => {
+      if (!isOpen && !isReader(head)) return NOT_FOUND;
+      const text = await render();
+      return { status: 200, headers: { "Content-Type": content_type }, body: Buffer.from(text) };
+    },
+  });
 }
 
 const isLoopback = (address: string): boolean =>

@@ -32,6 +32,7 @@ function oneRun({ check = ALLOWED, acquire = GRANTED }: Answers = {}) {
   const deps = {
     clock,
     log: silentTelemetry().log,
+    metrics: silentTelemetry().metrics,
     reservedHosts: {
       isReserved: (url: string) => url.includes("reserved"),
       fetch: () => Promise.reject(new Error("no request is sent in this test")),

@@ -129,7 +129,7 @@ export function profilesWorld(
     provider,
     routes,
     access: {
-      admit: (request, url) => admit({ clock, log, joined }, request, url),
+      admit: (request, url) => admit({ clock, log, metrics, joined }, request, url),
       reserveBudget: costs.reserve,
       settleBudget: costs.settle,
     },

@@ -271,8 +271,8 @@ describe.each(SETUPS)("a hostile site, $setup", ({ start }) => {
   };
 
   const resources = async () => ({
-    fds: await service.meter("trawl_process_open_fds"),
-    rss: await service.meter("trawl_process_resident_memory_bytes"),
+    fds: await service.meter("process_open_fds"),
+    rss: await service.meter("process_resident_memory_bytes"),
   });
 
   async function play(path: string, ends: number | string, name = path): Promise<Played> {

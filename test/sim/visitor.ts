@@ -72,6 +72,7 @@ export function visitRun(site: string, item: string, clock: Clock, client: Actor
     { ask: client, work, signal: work.signal, began_ms, endsAt: () => deadline_ms, room: null },
     { routes: {} },
   );
-  const deps = { clock, log: silentTelemetry().log };
+  const { log, metrics } = silentTelemetry();
+  const deps = { clock, log, metrics };
   return { request, run, admit: (url: string) => admit(deps, run, url) };
 }

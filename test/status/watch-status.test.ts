@@ -23,7 +23,7 @@ const SPECS = [API, FETCH, BROWSER, ARCHIVE, STORAGE];
 function world() {
   const clock = virtualClock(NOON_MS);
   const documents = memoryDocuments();
-  const { log } = silentTelemetry();
+  const { log, metrics } = silentTelemetry();
   const cluster = embedded([statusBoardActor(), statusHistorianActor()], {
     clock,
     documents,
@@ -36,6 +36,7 @@ function world() {
     const watch = watchStatus({
       clock,
       log,
+      metrics,
       ask,
       node: () => name,
       specs: SPECS,

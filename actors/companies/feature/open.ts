@@ -211,7 +211,7 @@ function sourceLimiter(
     max_in_flight: limits.max_in_flight,
     events: {
       onAnswered: (_, outcome) => metrics.count("trawl_company_slots_total", { source: name, outcome }),
-      onWaited: () => {},
+      onWaited: (_, seconds) => metrics.observe("trawl_company_slot_wait_seconds", { source: name }, seconds),
       onPauseLevel(level) {
         metrics.gauge("trawl_company_source_pause_level", { source: name }, level);
         status.onPauseLevel(name, level);

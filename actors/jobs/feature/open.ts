@@ -38,6 +38,6 @@ export function openJobs(context: FeatureContext): OpenFeature {
       }),
     ],
     reference: jobsReference,
-    status: jobsStatus(board),
+    status: jobsStatus(board, metrics),
   };
 }

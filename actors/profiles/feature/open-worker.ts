@@ -40,7 +40,7 @@ export function openProfilesWorker(
   });
   // The feature that has them is opened after this one.
   const costs = (): PremiumCosts => context.opened.find(({ premium_costs }) => premium_costs)!.premium_costs!;
-  const admission = { clock, log, joined, ...(onRequestSent && { onRequestSent }) };
+  const admission = { clock, log, metrics, joined, ...(onRequestSent && { onRequestSent }) };
   const siteRequest = siteRequests({
     clock,
     documents,

@@ -12,7 +12,7 @@ import { statusReference } from "./reference.ts";
 import { statusRoutes } from "./routes.ts";
 
 export function openStatus(context: FeatureContext): OpenFeature {
-  const { config, clock, log, ask, node, documents, requestWindow, checkStores, opened } = context;
+  const { config, clock, log, metrics, ask, node, documents, requestWindow, checkStores, opened } = context;
   const own: StatusPart = {
     components: [API, STORAGE],
     figures: () => windowFigures("api", requestWindow, clock.now()),
@@ -21,6 +21,7 @@ export function openStatus(context: FeatureContext): OpenFeature {
   const watch = watchStatus({
     clock,
     log,
+    metrics,
     ask,
     node,
     specs: inOrder(parts.flatMap(({ components }) => components)),

@@ -76,6 +76,8 @@ export function histogram({ name, help, labels: names, buckets }: Shape & { buck
   }));
   return {
     name,
+    /** The series is shown from now on. */
+    begin: (labels: Labels): void => void of(labels),
     observe(labels: Labels, value: number): void {
       const cell = of(labels);
       let bucket = 0;

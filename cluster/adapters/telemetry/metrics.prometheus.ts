@@ -1,6 +1,6 @@
 /** Metrics in a registry of prom-client, together with its figures of the process (memory, event loop, CPU). */
 import { collectDefaultMetrics, Gauge, type Metric, Registry } from "prom-client";
-import { type MetricName, METRICS, type Metrics } from "../../ports/metrics.ts";
+import { type MetricName, METRICS, type Metrics, type MetricSpec } from "../../ports/metrics.ts";
 import { counter, histogram } from "./metric-series.ts";
 
 export interface PrometheusMetrics extends Metrics {
@@ -11,7 +11,9 @@ export interface PrometheusMetrics extends Metrics {
 
 export function prometheusMetrics(): PrometheusMetrics {
   const registry = new Registry();
-  collectDefaultMetrics({ register: registry, prefix: "trawl_" });
+  collectDefaultMetrics({ register: registry });
+  // Gauges with the suffix of a counter; the same figures by type are left.
+  for (const name of MISNAMED) registry.removeSingleMetric(name);
   const counters = new Map<MetricName, ReturnType<typeof counter>>();
   const gauges = new Map<MetricName, Gauge>();
   const histograms = new Map<MetricName, ReturnType<typeof histogram>>();
@@ -32,11 +34,39 @@ export function prometheusMetrics(): PrometheusMetrics {
         break;
     }
   }
-  return {
+  const record: Metrics = {
     count: (metric, labels, by = 1) => counters.get(metric)!.add(labels, by),
     gauge: (metric, labels, value) => gauges.get(metric)!.set(labels, value),
     observe: (metric, labels, value) => histograms.get(metric)!.observe(labels, value),
+  };
+  for (const [key, metric] of Object.entries<MetricSpec>(METRICS)) {
+    const name = key as MetricName;
+    if (!metric.values) continue;
+    for (const labels of combinations(metric.labels, metric.values)) {
+      if (metric.kind === "counter") counters.get(name)!.add(labels, 0);
+      else if (metric.kind === "gauge") gauges.get(name)!.set(labels, 0);
+      else histograms.get(name)!.begin(labels);
+    }
+  }
+  return {
+    ...record,
     render: () => registry.metrics(),
     contentType: registry.contentType,
   };
+}
+
+const MISNAMED = [
+  "nodejs_active_handles_total",
+  "nodejs_active_requests_total",
+  "nodejs_active_resources_total",
+];
+
+/** Every combination of the values of the labels. */
+function combinations(
+  [name, ...rest]: readonly string[],
+  values: Readonly<Record<string, readonly string[]>>,
+): readonly Readonly<Record<string, string>>[] {
+  if (name === undefined) return [{}];
+  const others = combinations(rest, values);
+  return values[name]!.flatMap((value) => others.map((labels) => ({ [name]: value, ...labels })));
 }

@@ -1,0 +1,58 @@
+/** The document store and the blob store with the time and the failures of their operations counted. */
+import type { Blobs } from "../cluster/ports/blobs.ts";
+import type { Clock } from "../cluster/ports/clock.ts";
+import type { Documents } from "../cluster/ports/documents.ts";
+import type { Metrics } from "../cluster/ports/metrics.ts";
+
+interface MeteredDeps {
+  readonly metrics: Metrics;
+  readonly clock: Clock;
+}
+
+type StoreName = "documents" | "object_storage";
+
+/** Counts one operation from its call until it is settled. */
+function timed({ metrics, clock }: MeteredDeps, store: StoreName) {
+  return <Given extends unknown[], T>(operation: string, call: (...given: Given) => Promise<T>) =>
+    async (...given: Given): Promise<T> => {
+      const began_ms = clock.mono();
+      try {
+        return await call(...given);
+      } catch (problem) {
+        metrics.count("trawl_store_errors_total", { store, operation });
+        throw problem;
+      } finally {
+        metrics.observe(
+          "trawl_store_operation_duration_seconds",
+          { store, operation },
+          (clock.mono() - began_ms) / 1_000,
+        );
+      }
+    };
+}
+
+export function meteredDocuments(documents: Documents, deps: MeteredDeps): Documents {
+  const meter = timed(deps, "documents");
+  return {
+    ...documents,
+    get: meter("get", (...given) => documents.get(...given)),
+    getMany: meter("get_many", (...given) => documents.getMany(...given)),
+    put: meter("put", (...given) => documents.put(...given)),
+    remove: meter("remove", (...given) => documents.remove(...given)),
+    list: meter("list", (...given) => documents.list(...given)),
+    removeRange: meter("remove_range", (...given) => documents.removeRange(...given)),
+    removeExpired: meter("remove_expired", (...given) => documents.removeExpired(...given)),
+  };
+}
+
+/** Of a read the time until it begins: its bytes come as fast as they are taken. */
+export function meteredBlobs(blobs: Blobs, deps: MeteredDeps): Blobs {
+  const meter = timed(deps, "object_storage");
+  return {
+    ...blobs,
+    put: meter("put", (...given) => blobs.put(...given)),
+    head: meter("head", (...given) => blobs.head(...given)),
+    get: meter("get", (...given) => blobs.get(...given)),
+    remove: meter("remove", (...given) => blobs.remove(...given)),
+  };
+}
