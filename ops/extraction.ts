@@ -121,6 +121,8 @@ const EXTRACTION: ReaderOptions = {
     page: PAGE,
     // 50 MB of nested tags take 1.5 s of CPU time, the worst 50 MB that were found 7 s.
     large_page: { ...PAGE, warm: 0, cpu_ms: 10_000, max_tasks: 100 },
+    // officeparser holds a document of 500,000 elements in 400 MB.
+    office: { ...PAGE, warm: 0, heap_mb: 768, max_rss_mb: 1_536, cpu_ms: 30_000, max_tasks: 50 },
     pdf: {
       warm: 1,
       heap_mb: 512,

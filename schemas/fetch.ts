@@ -113,7 +113,12 @@ export interface PageFormats {
   readonly images: PageImage[];
 }
 
-export const CONTENT_KINDS = ["html", "pdf", "text", "json", "xml", "binary"] as const;
+/** Office documents and e-books. */
+export const OFFICE_KINDS = ["docx", "xlsx", "pptx", "odt", "ods", "odp", "epub", "rtf"] as const;
+export type OfficeKind = (typeof OFFICE_KINDS)[number];
+export const isOfficeKind = (kind: string): kind is OfficeKind =>
+  (OFFICE_KINDS as readonly string[]).includes(kind);
+export const CONTENT_KINDS = ["html", "pdf", "text", "json", "xml", ...OFFICE_KINDS, "binary"] as const;
 export const ContentKind = Type.Enum([...CONTENT_KINDS]);
 export type ContentKind = Static<typeof ContentKind>;
 

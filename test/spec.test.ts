@@ -130,7 +130,7 @@ describe("words", () => {
       FALLBACK_REASONS,
       "metasearch_error metasearch_timeout no_metasearch_instance unresponsive_engines captcha_engines too_few_results",
     ],
-    ["content kinds", CONTENT_KINDS, "html pdf text json xml binary"],
+    ["content kinds", CONTENT_KINDS, "html pdf text json xml docx xlsx pptx odt ods odp epub rtf binary"],
     [
       "billing categories",
       BILLING_CATEGORIES,

@@ -97,7 +97,7 @@ export async function assess(
   const isBroken =
     result.kind === "failed"
       ? !run.unread.has(extracted)
-      : kind === "pdf" && extracted.pdf_page_count === null;
+      : extracted.unreadable === true || (kind === "pdf" && extracted.pdf_page_count === null);
   if (isBroken) return judged({ kind: "unreadable" }, "unreadable_document", extracted.note, extracted);
   // A document that was not extracted is no thin page: a browser would take as long.
   const outcome = { kind: "page", text_chars, html: kind === "html" && result.kind === "done" } as const;

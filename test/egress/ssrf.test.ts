@@ -196,7 +196,7 @@ beforeAll(async () => {
   const documents = memoryDocuments();
   const { metrics, log } = silentTelemetry();
   const page = await tasks.page();
-  const read = { page, large_page: page, pdf: await tasks.pdf() };
+  const read = { page, large_page: page, pdf: await tasks.pdf(), office: await tasks.office() };
   const common = { egress, clock, destination: judge };
   const { ask, stop } = embedded(
     [

@@ -74,7 +74,7 @@ async function oneService(
   let reading = 0;
   const { results, ...others } = sources;
   const page = await tasks.page();
-  const read = { page, large_page: page, pdf: await tasks.pdf() };
+  const read = { page, large_page: page, pdf: await tasks.pdf(), office: await tasks.office() };
   const direct = directTransport({ egress, clock, destination: destination({ allow: [], own: [] }) });
   const { ask } = embedded(
     [

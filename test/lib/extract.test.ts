@@ -4,7 +4,7 @@ import type { Extracted, ExtractTask } from "../../actors/lib/content/extraction
 import { inlineWorkers } from "../../cluster/adapters/workers/workers.inline.ts";
 import { processWorkers } from "../../cluster/adapters/workers/workers.processes.ts";
 import type { PoolSettings, TaskResult, Workers } from "../../cluster/ports/workers.ts";
-import { CONTENT_KINDS, type ContentKind } from "../../schemas/fetch.ts";
+import { CONTENT_KINDS, type ContentKind, isOfficeKind } from "../../schemas/fetch.ts";
 import { bombPage, writePdf } from "./pdf-writer.ts";
 import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.silent.ts";
 
@@ -145,14 +145,15 @@ test("describes a document whose extraction failed by its headers and bytes", ()
   expect(cutOff(task("pdf", "%PDF"), "full")).toMatchObject({ charset: null, pdf_pages: [], text: "" });
 });
 
-test("sends only PDFs to the pool for PDFs, and only pages above a mebibyte to that for large pages", () => {
+test("sends PDFs and office documents to pools of their own, and pages above a mebibyte to that for large pages", () => {
   const poolsOf = (bytes: number) =>
     CONTENT_KINDS.map((kind) => [kind, taskOf({ kind, bytes: Buffer.alloc(bytes) })] as const);
   for (const [bytes, expected] of [
     [2 ** 20, "page"],
     [2 ** 20 + 1, "large_page"],
   ] as const)
-    for (const [kind, pool] of poolsOf(bytes)) expect(pool).toBe(kind === "pdf" ? "pdf" : expected);
+    for (const [kind, pool] of poolsOf(bytes))
+      expect(pool).toBe(kind === "pdf" ? "pdf" : isOfficeKind(kind) ? "office" : expected);
 });
 
 describe("twenty hostile documents of one project", () => {

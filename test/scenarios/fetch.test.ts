@@ -10,6 +10,7 @@ import { writePdf } from "../lib/pdf-writer.ts";
 import { scenario } from "../harness/scenario.ts";
 import { SETUPS } from "../harness/service.ts";
 import { article, CHALLENGE, coded, gate, type Page, type Pages, prose, redirect } from "../harness/web.ts";
+import { docx, heading, paragraph } from "../harness/office-files.ts";
 
 const sha256 = (bytes: Buffer | string): string => createHash("sha256").update(bytes).digest("hex");
 const WORDS = prose(10);
@@ -229,6 +230,7 @@ describe.each(SETUPS)("a fetch, $setup", ({ start }) => {
       "/plain": { type: "text/plain; charset=utf-8", body: "High tide at noon.\nLow tide at six." },
       "/binary": { type: "application/octet-stream", body: Buffer.from([0, 1, 2, 3, 0xff, 0xfe, 0]) },
       "/image": { type: "image/png", body: Buffer.from([0x89, 0x50, 0x4e, 0x47, 13, 10, 26, 10]) },
+      "/report.docx": { type: "application/octet-stream", body: docx(heading("Tides") + paragraph(WORDS)) },
       "/empty": { type: "text/plain", body: "" },
       "/untyped": { type: null, body: article("Untyped", WORDS) },
     };
@@ -247,6 +249,7 @@ describe.each(SETUPS)("a fetch, $setup", ({ start }) => {
       { path: "/plain", kind: "text", text: "High tide at noon.\nLow tide at six." },
       { path: "/binary", kind: "binary", text: "" },
       { path: "/image", kind: "binary", text: "" },
+      { path: "/report.docx", kind: "docx", text: WORDS, title: "Lake levels" },
       { path: "/empty", kind: "text", text: "" },
       { path: "/untyped", kind: "html", text: WORDS, title: "Untyped" },
     ];

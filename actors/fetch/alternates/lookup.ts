@@ -21,6 +21,7 @@ import {
   type WantedPage,
 } from "./alternates.ts";
 import type { EmbeddedArticle } from "./guardian.ts";
+import { escapeHtml } from "../../lib/web/escape-html.ts";
 
 /** Addresses of results, best first, and the cost of the search in micros. Never throws; ends with its signal. */
 export type SearchPort = (
@@ -285,18 +286,15 @@ const FAILURE_REASONS: Readonly<Record<string, string>> = { timeout: "timeout", 
 /** Headers of a feed or an API answer that tell how long its content is fresh; the others do not describe the copy. */
 const ENVELOPE_FIELDS: ReadonlySet<string> = new Set(["cache-control", "expires", "date", "age"]);
 
-const escaped = (text: string): string =>
-  text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;");
-
 /** The HTML page for the extraction: an embedded article with the metadata of its feed or API. */
 function asPage({ title, author, published, html }: EmbeddedArticle, url: string): string {
   const at_ms = Date.parse(published ?? "");
   const date = Number.isNaN(at_ms) ? null : new Date(at_ms).toISOString();
   const meta = (name: string, content: string | null) =>
-    content === null ? "" : `<meta ${name} content="${escaped(content)}">`;
+    content === null ? "" : `<meta ${name} content="${escapeHtml(content)}">`;
   return (
-    `<!doctype html><html><head><meta charset="utf-8"><title>${escaped(title ?? "")}</title>` +
-    `<link rel="canonical" href="${escaped(url)}">` +
+    `<!doctype html><html><head><meta charset="utf-8"><title>${escapeHtml(title ?? "")}</title>` +
+    `<link rel="canonical" href="${escapeHtml(url)}">` +
     `${meta('name="author"', author)}${meta('property="article:published_time"', date)}</head>` +
     `<body><article>${html}</article></body></html>`
   );

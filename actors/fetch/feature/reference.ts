@@ -92,7 +92,8 @@ export const fetchReference: ApiReference = {
       archived_at: "When the archived copy was made",
       served_from_archive_because: "Why an archived copy is served",
       body_kind: "Whether the stored bytes are the origin's or the page after its scripts have run",
-      content_kind: "What the bytes were read as",
+      content_kind:
+        "What the bytes were read as; `binary` (archives, pictures, other containers) is stored and not read",
       paywall: "Whether the page is behind a paywall",
       paywall_evidence: ["What showed it", ["isAccessibleForFree"]],
       alternate_of: ["The page that this is an open copy of", "https://news.example/article"],

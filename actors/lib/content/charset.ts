@@ -7,7 +7,7 @@ import { getBOMEncoding } from "@exodus/bytes/encoding.js";
 // @ts-expect-error its types on npm are those of version 3
 import sniffer from "html-encoding-sniffer";
 import { detect } from "jschardet";
-import type { ContentKind } from "../../../schemas/fetch.ts";
+import { type ContentKind, isOfficeKind } from "../../../schemas/fetch.ts";
 import { readable } from "./decode-text.ts";
 
 const sniff = sniffer as (
@@ -49,12 +49,10 @@ interface Document {
 
 /** WHATWG name of the document's encoding ("UTF-8", "Shift_JIS"); null for what is no text. */
 export function charsetOf({ bytes, content_type, kind }: Document): string | null {
+  if (kind === "pdf" || kind === "binary" || isOfficeKind(kind)) return null;
   const bom = readable(getBOMEncoding(bytes));
   const declared = readable(CHARSET_PARAMETER.exec(content_type ?? "")?.[1]);
   switch (kind) {
-    case "pdf":
-    case "binary":
-      return null;
     // RFC 8259: UTF-8. A declared encoding other than UTF-8 is used only when the bytes are not valid UTF-8.
     case "json":
       return bom ?? (isUtf8(bytes) ? "UTF-8" : (declared ?? "UTF-8"));

@@ -3,7 +3,7 @@
  * document whose task failed. Functions of their arguments: no network, no files except the libraries', and only the
  * clock that is passed in.
  */
-import type { ArticleMeta } from "../../../schemas/fetch.ts";
+import { type ArticleMeta, isOfficeKind } from "../../../schemas/fetch.ts";
 import { charsetOf } from "./charset.ts";
 import { decodeText } from "./decode-text.ts";
 import type { Extracted, ExtractTask } from "./extraction-result.ts";
@@ -15,6 +15,7 @@ type Extractor = (task: ExtractTask, cpu_ms: () => number) => Promise<Extracted>
 export const tasks = {
   page: loadPage,
   large_page: loadPage,
+  office: loadOffice,
   pdf: async (): Promise<Extractor> => {
     const { readPdf } = await import("./pdf.ts");
     const { pdfMarkdown } = await import("../markdown/pdf.ts");
@@ -28,6 +29,15 @@ export const tasks = {
     };
   },
 };
+
+async function loadOffice(): Promise<Extractor> {
+  const { readOffice } = await import("./office.ts");
+  return async ({ bytes, kind, url, with_formats = false }) => {
+    if (!isOfficeKind(kind)) throw new Error(`Cannot read "${kind}" as an office document`);
+    const { truncated, ...read } = await readOffice(bytes, kind, url, with_formats);
+    return { ...NOTHING, ...read, text_truncated: truncated };
+  };
+}
 
 async function loadPage(): Promise<Extractor> {
   const { readHtml } = await import("../article/article.ts");
@@ -51,6 +61,7 @@ const LARGE_PAGE_BYTES = 2 ** 20;
 /** The worker pool of a document: neither a slow PDF nor a large page delays an ordinary page. */
 export function taskOf({ kind, bytes }: Pick<ExtractTask, "kind" | "bytes">): keyof typeof tasks {
   if (kind === "pdf") return "pdf";
+  if (isOfficeKind(kind)) return "office";
   return bytes.length > LARGE_PAGE_BYTES ? "large_page" : "page";
 }
 
@@ -124,19 +135,19 @@ function readAsFiled(
 }
 
 function readAsItIs(task: ExtractTask): Extracted {
-  switch (task.kind) {
+  const { kind } = task;
+  if (kind === "html" || kind === "pdf" || isOfficeKind(kind))
+    throw new Error(`Cannot read "${kind}" as it is`);
+  switch (kind) {
     case "json":
     case "xml":
     case "text": {
-      const { charset, text, truncated } = readPlain(task.bytes, task.content_type, task.kind);
+      const { charset, text, truncated } = readPlain(task.bytes, task.content_type, kind);
       const note = truncated ? `The text was read up to ${MAX_TEXT_CHARS} characters` : null;
       return { ...NOTHING, charset, text, text_truncated: truncated, note };
     }
     case "binary":
       return NOTHING;
-    case "html":
-    case "pdf":
-      throw new Error(`Cannot read "${task.kind}" as it is`);
   }
 }
 

@@ -4,6 +4,7 @@
  */
 import { Parser } from "htmlparser2";
 import { addressOf, isSameTitle } from "./similarity.ts";
+import { escapeHtml } from "../web/escape-html.ts";
 
 /** The page whose item is wanted. */
 export interface FeedWish {
@@ -63,9 +64,6 @@ const isField = (name: string): boolean =>
   DATES.has(name) ||
   ADDRESSES.has(name);
 
-const escaped = (text: string): string =>
-  text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;");
-
 /** Exact ones first, at most three. */
 export function findItems(feed: string, wanted: FeedWish): FeedItem[] {
   const feedItems: FeedItem[] = [];
@@ -84,7 +82,7 @@ export function findItems(feed: string, wanted: FeedWish): FeedItem[] {
   const finish = () => {
     if (draft === null || field === null) return;
     const text = value.trim();
-    if (CONTENTS.has(field)) draft.contents[field] = form === "text" ? `<p>${escaped(text)}</p>` : text;
+    if (CONTENTS.has(field)) draft.contents[field] = form === "text" ? `<p>${escapeHtml(text)}</p>` : text;
     else if (field === "title") draft.title ||= plain(text);
     else if (ADDRESSES.has(field)) draft.addresses.push(text.slice(0, MAX_SHORT_CHARS));
     else if (DATES.has(field)) draft.published ||= text.slice(0, 100);
@@ -104,7 +102,7 @@ export function findItems(feed: string, wanted: FeedWish): FeedItem[] {
           inside++;
           nested = name;
           const { href } = attributes;
-          if (form === "xhtml") add(`<${name}${href === undefined ? "" : ` href="${escaped(href)}"`}>`);
+          if (form === "xhtml") add(`<${name}${href === undefined ? "" : ` href="${escapeHtml(href)}"`}>`);
           return;
         }
         if ((name === "link" || name === "atom:link") && attributes["href"] !== undefined) {
@@ -122,7 +120,7 @@ export function findItems(feed: string, wanted: FeedWish): FeedItem[] {
         if (draft === null || field === null) return;
         // Beside its name an Atom author has an address and a page.
         if (field === "author" && inside > 0 && nested !== "name") return;
-        add(form === "xhtml" ? escaped(text) : text);
+        add(form === "xhtml" ? escapeHtml(text) : text);
       },
       onclosetag(tag) {
         const name = tag.toLowerCase();
@@ -167,7 +165,7 @@ function itemOf(draft: Draft, { addresses, title }: FeedWish): FeedItem | null {
 const paragraphs = (text: string): string =>
   text
     .split(/\n\s*\n/)
-    .map((part) => `<p>${escaped(part.trim())}</p>`)
+    .map((part) => `<p>${escapeHtml(part.trim())}</p>`)
     .join("");
 
 /** A title may be escaped HTML. */

@@ -3,7 +3,7 @@
  * kind of content it is. It never decodes a body.
  */
 import { MIMEType } from "whatwg-mimetype";
-import type { ContentKind } from "../../../schemas/fetch.ts";
+import type { ContentKind, OfficeKind } from "../../../schemas/fetch.ts";
 
 /** The origin's header fields that FetchResponse.headers shows. Never cookies. */
 const EXPOSED = [
@@ -144,6 +144,46 @@ const JSON_START = /^\s*(?:\{\s*["}]|\[\s*["[\]{\d\-tfn])/;
 // oxlint-disable-next-line no-control-regex
 const BINARY = /[\u0000-\u0008\u000b\u000e-\u001a\u001c-\u001f]/;
 
+const OOXML = "application/vnd.openxmlformats-officedocument";
+const OASIS = "application/vnd.oasis.opendocument";
+/** Types of office documents and e-books as they are declared, or written in the first file of their container. */
+const OFFICE_TYPES: Readonly<Record<string, OfficeKind>> = {
+  [`${OOXML}.wordprocessingml.document`]: "docx",
+  "application/vnd.ms-word.document.macroenabled.12": "docx",
+  [`${OOXML}.spreadsheetml.sheet`]: "xlsx",
+  "application/vnd.ms-excel.sheet.macroenabled.12": "xlsx",
+  [`${OOXML}.presentationml.presentation`]: "pptx",
+  "application/vnd.ms-powerpoint.presentation.macroenabled.12": "pptx",
+  [`${OASIS}.text`]: "odt",
+  [`${OASIS}.spreadsheet`]: "ods",
+  [`${OASIS}.presentation`]: "odp",
+  "application/epub+zip": "epub",
+  "application/rtf": "rtf",
+  "application/x-rtf": "rtf",
+  "text/rtf": "rtf",
+};
+/** The main part of each Office Open XML container (ECMA-376-2). */
+const OOXML_PARTS: readonly (readonly [part: string, kind: OfficeKind])[] = [
+  ["word/document.xml", "docx"],
+  ["xl/workbook.xml", "xlsx"],
+  ["ppt/presentation.xml", "pptx"],
+];
+const ZIP_START = "PK\u0003\u0004";
+const RTF_START = "{\\rtf";
+/** Where the list of a container's files is searched: its end. */
+const ZIP_LIST_BYTES = 65_536;
+
+/** By what is in the bytes; null: no office document. Macros and other parts of a container are not looked at. */
+function officeKindOf(bytes: Buffer, start: string): OfficeKind | null {
+  if (start.startsWith(RTF_START)) return "rtf";
+  if (!start.startsWith(ZIP_START)) return null;
+  // The first file of an OpenDocument or EPUB container is its type, not compressed.
+  const type = /^mimetype([a-z0-9.+/-]+)/.exec(start.slice(30))?.[1];
+  if (type !== undefined) return OFFICE_TYPES[type] ?? null;
+  const names = bytes.toString("latin1", Math.max(0, bytes.length - ZIP_LIST_BYTES));
+  return OOXML_PARTS.find(([part]) => start.includes(part) || names.includes(part))?.[1] ?? null;
+}
+
 /**
  * The kind of a response's content, from its declared type and its first bytes. A PDF is recognised by its first bytes
  * whatever its type; a type without information is replaced by a guess from the bytes, with the URL's ending as the last hint.
@@ -153,6 +193,10 @@ export function contentKindOf(content_type: string | null, bytes: Buffer, url: s
   if (/^\s*%PDF-/.test(start)) return "pdf";
   const type = typeOf(content_type ?? "");
   const essence = type?.essence ?? "";
+  const office = officeKindOf(bytes, start);
+  if (office !== null) return office;
+  const declared = OFFICE_TYPES[essence];
+  if (declared) return bytes.length === 0 ? declared : HTML_START.test(start) ? "html" : "binary";
   if (type === null || SAYS_NOTHING.has(essence)) return guessed(start, bytes, url);
   if (essence === "application/pdf" || essence === "application/x-pdf") {
     // An error page under the type of the document that was asked for.
@@ -172,6 +216,14 @@ const TYPES: Readonly<Record<ContentKind, string>> = {
   text: "text/plain",
   json: "application/json",
   xml: "application/xml",
+  docx: `${OOXML}.wordprocessingml.document`,
+  xlsx: `${OOXML}.spreadsheetml.sheet`,
+  pptx: `${OOXML}.presentationml.presentation`,
+  odt: `${OASIS}.text`,
+  ods: `${OASIS}.spreadsheet`,
+  odp: `${OASIS}.presentation`,
+  epub: "application/epub+zip",
+  rtf: "application/rtf",
   binary: "application/octet-stream",
 };
 
