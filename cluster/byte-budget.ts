@@ -122,7 +122,13 @@ export function byteBudget({ limit_bytes, clock, metrics }: ByteBudgetDeps): Byt
   ): Promise<boolean> {
     const { promise, resolve } = Promise.withResolvers<boolean>();
     const waiter = { bytes, admit: () => resolve(true) };
-    const giveUp = (): void => resolve(false);
+    // At once, or bytes that come back in the same moment would be given to it.
+    const giveUp = (): void => {
+      if (!of.waiting.delete(waiter)) return;
+      resolve(false);
+      // It may have stood before others that fit.
+      admitWaiting(of);
+    };
     const timer = max_ms === null ? null : clock.at(clock.now() + max_ms, giveUp);
     signal?.addEventListener("abort", giveUp, { once: true });
     of.waiting.add(waiter);
@@ -130,8 +136,6 @@ export function byteBudget({ limit_bytes, clock, metrics }: ByteBudgetDeps): Byt
     const admitted = await promise;
     timer?.[Symbol.dispose]();
     signal?.removeEventListener("abort", giveUp);
-    // One that gave up may have stood before others that fit.
-    if (of.waiting.delete(waiter)) admitWaiting(of);
     return admitted;
   }
 

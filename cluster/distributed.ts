@@ -76,7 +76,7 @@ export async function distributed(
 ): Promise<DistributedCluster> {
   const { clock, bus, leases, documents, metrics = SILENT_METRICS, log = SILENT_LOG } = deps;
   await assertClusterSettings(deps);
-  const { claimTerms, confirm, isForeign } = generations(documents, clock, leases.ttl_ms);
+  const { claimTerms, confirm, isForeign, watched } = generations(documents, clock, leases.ttl_ms);
   await claimTerms(() => leases.survey());
   const { random, roleActors = [], roleNetwork } = deps;
   const network = roleNetwork ? { ...roleNetwork, nodeName } : null;
@@ -147,7 +147,7 @@ export async function distributed(
         nodeName,
         {
           clock,
-          leases,
+          leases: watched(leases),
           metrics,
           log,
           mayOwn,

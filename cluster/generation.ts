@@ -9,7 +9,7 @@
 import type { Clock } from "./ports/clock.ts";
 import type { Documents } from "./ports/documents.ts";
 import { Fault } from "./ports/fault.ts";
-import type { ClaimTerms, LeaseSurvey } from "./ports/leases.ts";
+import type { ClaimTerms, Leases, LeaseSurvey } from "./ports/leases.ts";
 
 /** What all nodes of a cluster share through the document store. */
 export interface ClusterRecord {
@@ -49,8 +49,19 @@ export interface Generations {
   ) => Promise<{ readonly survey: LeaseSurvey; readonly terms: ClaimTerms | null }>;
   /** Looks whether the documents belong to this node's lease store; `beats`: and shows that its nodes run. Throws Fault. */
   readonly confirm: (look: LookAtStore, beats: boolean) => Promise<void>;
+  /** The same leases, of which this node notices by its own claims and renewals that they were rolled back. */
+  readonly watched: (leases: Leases) => Leases;
   /** Whether the documents belonged to the nodes of another lease store at the last look. */
   readonly isForeign: () => boolean;
+}
+
+interface OwnStore {
+  readonly store_id: string;
+  readonly generation: number;
+  /** The largest that this node has seen. */
+  readonly revision: number;
+  /** A change of a lease had a smaller one. */
+  readonly wasRolledBack: boolean;
 }
 
 interface GenerationsState {
@@ -59,7 +70,7 @@ interface GenerationsState {
   readonly ttl_ms: number;
   isForeign: boolean;
   /** The lease store that this node has worked with, and what it has seen of it. */
-  own: { readonly store_id: string; readonly generation: number; readonly revision: number } | null;
+  own: OwnStore | null;
   /** The beat of the record at the last look, and when it was seen first, on the monotonic clock. */
   seen: { readonly store_id: string; readonly beat: number; readonly since_ms: number } | null;
 }
@@ -78,7 +89,33 @@ export function generations(documents: Documents, clock: Clock, ttl_ms: number):
       );
     },
     confirm: (look, beats) => confirm(state, look, beats),
+    watched: (leases) => ({
+      ...leases,
+      async create(...args) {
+        const before = state.own;
+        const lease = await leases.create(...args);
+        observe(state, before, lease?.revision);
+        return lease;
+      },
+      async renew(...args) {
+        const before = state.own;
+        const renewal = await leases.renew(...args);
+        observe(state, before, renewal.kind === "renewed" ? renewal.revision : undefined);
+        return renewal;
+      },
+    }),
     isForeign: () => state.isForeign,
+  };
+}
+
+/** `before`: what was seen before the call that had this revision, which is larger unless the store was rolled back. */
+function observe(state: GenerationsState, before: OwnStore | null, revision = Infinity): void {
+  const { own } = state;
+  if (revision === Infinity || !before || own?.generation !== before.generation) return;
+  state.own = {
+    ...own,
+    revision: Math.max(own.revision, revision),
+    wasRolledBack: own.wasRolledBack || revision < before.revision,
   };
 }
 
@@ -99,8 +136,13 @@ async function agree(
   if (state.isForeign) return { survey, terms: null };
   if (isOurs && !wasRolledBack(record, own, survey)) {
     const { generation, claims_from_age_ms = generation === 1 ? 0 : ttl_ms } = record;
-    state.own = { store_id, generation, revision };
-    return { survey, terms: age_ms >= claims_from_age_ms ? { store_id, generation } : null };
+    const before = state.own;
+    const isSame = before?.store_id === store_id && before.generation === generation;
+    // Renewals have gone on meanwhile.
+    state.own = isSame
+      ? { ...before, revision: Math.max(before.revision, revision) }
+      : { store_id, generation, revision, wasRolledBack: false };
+    return { survey, terms: age_ms >= claims_from_age_ms ? { store_id, generation, revision } : null };
   }
   const next: ClusterRecord = {
     generation: (record?.generation ?? 0) + 1,
@@ -120,6 +162,7 @@ function wasRolledBack(
   { store_id, revision }: LeaseSurvey,
 ): boolean {
   const isSame = own?.store_id === store_id && own.generation === record.generation;
+  if (isSame && own.wasRolledBack) return true;
   return revision < Math.max(record.revision ?? 0, isSame ? own.revision : 0);
 }
 

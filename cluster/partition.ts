@@ -97,9 +97,16 @@ export async function openPartition(
   };
   const onReaderLost = (): void => lease.lose("its reader was taken away");
   const onDelivery = (delivery: Delivery): void | Promise<void> => receive(open, delivery);
-  const reader = await cluster.bus.subscribe(partition, epoch, onDelivery, onReaderLost, () =>
-    lease.isValid(),
-  );
+  const reader = await cluster.bus
+    .subscribe(partition, epoch, onDelivery, onReaderLost, () => lease.isValid())
+    .catch((problem: unknown) => {
+      // The bus may have begun to read all the same, and only its answer was lost.
+      local.isClosing = true;
+      open.room.close();
+      open.unreadable.stop();
+      shard.drop("handed_off");
+      throw problem;
+    });
   open.reader = reader;
   cluster.partitions.set(partition, local);
   // Not awaited: envelopes are handled while reminders are recovered.

@@ -48,6 +48,8 @@ export interface LeaseSurvey {
 export interface ClaimTerms {
   readonly store_id: string;
   readonly generation: number;
+  /** The store had reached it when the terms were made: a claim with a smaller one finds a store that was rolled back. */
+  readonly revision: number;
 }
 
 /** Multiplier of the generation in an epoch: room for 8,000 generations of 2^40 revisions each. */
@@ -61,7 +63,10 @@ export interface Leases {
   /** How long a lease lasts; equal on all nodes. */
   readonly ttl_ms: number;
   survey(): Promise<LeaseSurvey>;
-  /** Null: another node owns the partition. Throws Fault bus_unreachable when the terms name another store. */
+  /**
+   * Null: another node owns the partition. Throws Fault bus_unreachable when the terms name another store, or one that was
+   * rolled back since.
+   */
   create(partition: number, node: string, terms: ClaimTerms): Promise<Lease | null>;
   /** `renewed` also when an earlier renewal of this same lease took effect although its reply was lost. */
   renew(partition: number, node: string, lease: Lease): Promise<Renewal>;

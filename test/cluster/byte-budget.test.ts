@@ -86,6 +86,16 @@ describe("the memory for bodies", () => {
     expect(reserved()).toBe(50);
   });
 
+  test("is not given to a caller that goes in the moment in which it comes back", async () => {
+    const { budget, reserved } = budgetOf(100);
+    const held = (await budget.reserve(50 * MB))!;
+    const leaving = new AbortController();
+    const gone = budget.reserve(30 * MB, leaving.signal);
+    leaving.abort();
+    held.release();
+    expect([await gone, reserved()]).toEqual([null, 0]);
+  });
+
   test("that is given back in parts, or twice, is given back once", async () => {
     const { budget, reserved } = budgetOf(100);
     const held = (await budget.reserve(40 * MB))!;

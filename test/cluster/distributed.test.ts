@@ -546,6 +546,30 @@ describe("messages of the bus that are not acknowledged", () => {
   });
 });
 
+test("a partition that the bus began to read although it said no leaves nothing behind", async () => {
+  const { clock, bus, join } = world();
+  const gateway = await join({ owns: false });
+  const subscribe = bus.subscribe.bind(bus);
+  let isRefusing = true;
+  bus.subscribe = async (...args) => {
+    const subscription = await subscribe(...args);
+    for (let n = 0; n < 10; n++) await Promise.resolve();
+    if (isRefusing) throw new Fault("bus_unreachable", "The answer was lost");
+    return subscription;
+  };
+  for (let n = 0; n < 20; n++) await gateway.ask(Counter, key(n), "note", { by: 1 });
+  const worker = await join({ memory_bytes: 32 * 2 ** 20 });
+  await clock.advance(2_000);
+  expect(worker.partitions()).toEqual([]);
+  expect([worker.reserved(), Object.values(worker.stats().activations)]).toEqual([0, [0]]);
+  isRefusing = false;
+  await clock.advance(3_000);
+  expect(worker.reserved()).toBe(0);
+  const read = gateway.ask(Counter, key(0), "read", null);
+  await settled();
+  expect(await read).toEqual({ count: 1 });
+});
+
 test("the time an ask waits on the bus counts towards its timeout, whatever the clocks of two nodes say", async () => {
   const Late = contract("late", {
     left: askOperation(Type.Object({ until_ms: Deadline() }), Type.Integer()),

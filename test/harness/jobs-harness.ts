@@ -30,7 +30,7 @@ import {
   type StoredResult,
 } from "../../schemas/jobs.ts";
 import { type LedgerBatch, rowsOf } from "../../schemas/ledger-batch.ts";
-import { faulty, type Link } from "../sim/faults.ts";
+import { faulty, type Link, newLink } from "../sim/faults.ts";
 import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.silent.ts";
 
 export const BEGAN_MS = Date.UTC(2026, 10, 21, 12);
@@ -83,7 +83,7 @@ export function oneCluster({
   const script = { run, costs_when_aborted: false };
   const payer: { now: Payer | null } = { now: null };
   const random = seededRandom(seed);
-  let link: Link = { cut: false, dead: false, calm: true };
+  let link: Link = newLink();
   let cluster: Cluster;
 
   const kind = (nodeLink: Link): ItemKind => ({
@@ -124,7 +124,7 @@ export function oneCluster({
   });
 
   function start(): void {
-    link = { cut: false, dead: false, calm: chances === undefined };
+    link = { ...newLink(), calm: chances === undefined };
     const { documents } = faulty(link, clock, random, { ...CALM, ...chances });
     const nodeDocuments = documents(stored);
     const telemetry = silentTelemetry();

@@ -5,7 +5,7 @@ import { CLOCK_READING_TTL_MS, type Leases, type Renewal } from "../../cluster/p
 /** A claim in the first generation of the store as it is now. */
 const create = async (leases: Leases, partition: number, node: string) => {
   const { store_id } = await leases.survey();
-  return leases.create(partition, node, { store_id, generation: 1 });
+  return leases.create(partition, node, { store_id, generation: 1, revision: 0 });
 };
 
 function renewed(renewal: Renewal): number {
@@ -100,11 +100,11 @@ export function leasesSuite(
     const { leases } = await connection;
     const [one, two] = [partitions++, partitions++];
     const { store_id } = await leases.survey();
-    const before = (await leases.create(one, "a", { store_id, generation: 2 }))!;
-    const after = (await leases.create(two, "a", { store_id, generation: 3 }))!;
+    const before = (await leases.create(one, "a", { store_id, generation: 2, revision: 0 }))!;
+    const after = (await leases.create(two, "a", { store_id, generation: 3, revision: 0 }))!;
     expect(after.epoch - after.revision - (before.epoch - before.revision)).toBe(2 ** 40);
     expect(await leases.renew(two, "a", after)).toMatchObject({ kind: "renewed" });
-    const elsewhere = { store_id: "another", generation: 3 };
+    const elsewhere = { store_id: "another", generation: 3, revision: 0 };
     await expect(leases.create(partitions++, "a", elsewhere)).rejects.toMatchObject({
       code: "bus_unreachable",
     });

@@ -107,7 +107,7 @@ describe.skipIf(shared === null)("one NATS", () => {
 /** A claim in the first generation of the store as it is now. */
 const create = async (leases: Leases, partition: number, node: string) => {
   const { store_id } = await leases.survey();
-  return leases.create(partition, node, { store_id, generation: 1 });
+  return leases.create(partition, node, { store_id, generation: 1, revision: 0 });
 };
 
 describe.skipIf(shared === null)("a NATS server of its own", async () => {
@@ -161,7 +161,7 @@ describe.skipIf(shared === null)("a NATS server of its own", async () => {
         () => true,
       ),
       leases.renew(9, "a", lease),
-      leases.create(10, "a", { store_id: "any", generation: 1 }),
+      leases.create(10, "a", { store_id: "any", generation: 1, revision: 0 }),
       leases.survey(),
       leases.members(),
     ];

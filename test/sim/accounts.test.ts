@@ -18,7 +18,7 @@ import { seededRandom } from "../../cluster/adapters/time/random.seeded.ts";
 import { distributed, type DistributedCluster } from "../../cluster/distributed.ts";
 import { type KeyQuota, keyQuotas } from "../../gateway/quotas.ts";
 import { accountKey, monthOf } from "../../schemas/accounts.ts";
-import { faulty, type Link } from "./faults.ts";
+import { faulty, heal, type Link, newLink } from "./faults.ts";
 import { CHANCES } from "./scenario.ts";
 import { onSeed, seeds } from "./seeds.ts";
 
@@ -65,7 +65,7 @@ async function simulate(seed: number) {
   let names = 0;
 
   async function join(owns: boolean): Promise<Member> {
-    const link = { cut: false, dead: false, calm: true };
+    const link = newLink();
     const ports = faulty(link, clock, random, owns ? CHANCES : { ...CHANCES, call_failed: 0 });
     const node = await distributed(
       owns ? [accountActor()] : [],
@@ -162,7 +162,7 @@ async function simulate(seed: number) {
         workers[worker]!.link.cut = true;
         break;
       case 1:
-        for (const { link } of [...workers, ...gateways]) link.cut = false;
+        for (const { link } of [...workers, ...gateways]) heal(link);
         break;
       case 2:
         workers[worker]!.link.dead = true;
@@ -182,7 +182,7 @@ async function simulate(seed: number) {
     await clock.advance(500);
     wrong.push(...(await check()));
   }
-  for (const { link } of [...workers, ...gateways]) link.cut = false;
+  for (const { link } of [...workers, ...gateways]) heal(link);
   // Everything that holds a unit or money has settled or lapsed after this.
   for (let waited_ms = 0; waited_ms < HOLDER_TTL_MS + RESERVATION_TTL_MS; waited_ms += 10_000) {
     await clock.advance(10_000);

@@ -2,6 +2,7 @@
  * A bus that misbehaves as real ones do, from a seed: it drops and delays answers, repeats and delays envelopes, and
  * fails calls now and then. It keeps what the port promises: when `send` resolves, the envelope is stored.
  */
+import type { Blobs } from "../../cluster/ports/blobs.ts";
 import type { Bus } from "../../cluster/ports/bus.ts";
 import type { Clock } from "../../cluster/ports/clock.ts";
 import type { Documents } from "../../cluster/ports/documents.ts";
@@ -13,16 +14,47 @@ import type { Random } from "../../cluster/ports/random.ts";
 export interface Link {
   /** Cut off from everything. */
   cut: boolean;
+  /** Cut off from the bus and the leases only. */
+  cutBus: boolean;
+  /** Cut off from the document store only. */
+  cutStore: boolean;
+  /** Cut off from the body store only. */
+  cutBodies: boolean;
   /** Dead: what it still does must not reach any other node. */
   dead: boolean;
   /** Nothing goes wrong yet. */
   calm: boolean;
 }
 
-export interface StoreState {
-  /** The document store answers no node. */
-  isAway: boolean;
+/** A link on which nothing goes wrong until it is no longer `calm`. */
+export const newLink = (): Link => ({
+  cut: false,
+  cutBus: false,
+  cutStore: false,
+  cutBodies: false,
+  dead: false,
+  calm: true,
+});
+
+/** Connects the node with everything again. */
+export function heal(link: Link): void {
+  link.cut = link.cutBus = link.cutStore = link.cutBodies = false;
 }
+
+/** Whether messages over the bus reach the node. */
+export const hasBus = ({ cut, cutBus, dead }: Link): boolean => !cut && !cutBus && !dead;
+
+/** The document store, as all nodes have it. */
+export interface StoreState {
+  /** It answers no node. */
+  isAway: boolean;
+  /** Its disk is full: it reads and does not write. */
+  isFull: boolean;
+  /** Each call takes up to so much longer. */
+  slow_ms: number;
+}
+
+export const newStore = (): StoreState => ({ isAway: false, isFull: false, slow_ms: 0 });
 
 export interface Chances {
   readonly answer_lost: number;
@@ -34,34 +66,40 @@ export interface Chances {
   readonly trusts_too_long_ms: number;
 }
 
+type CallCode = "bus_unreachable" | "documents_unreachable" | "bodies_unreachable";
+
 /** One node's way to the ports, through which everything goes wrong. */
 export function faulty(
   link: Link,
   clock: Clock,
   random: Random,
   chances: Chances,
-  store: StoreState = { isAway: false },
+  store: StoreState = newStore(),
 ) {
   const happens = (chance: number): boolean => !link.calm && random.next() < chance;
-  const late = (): Promise<void> =>
+  const late = (most_ms = chances.late_ms): Promise<void> =>
     new Promise((resolve) => {
-      clock.at(clock.now() + Math.ceil(random.next() * chances.late_ms), resolve);
+      clock.at(clock.now() + Math.ceil(random.next() * most_ms), resolve);
     });
+  const isCut = (code: CallCode): boolean =>
+    link.cut ||
+    (code === "bus_unreachable" && link.cutBus) ||
+    (code === "documents_unreachable" && link.cutStore) ||
+    (code === "bodies_unreachable" && link.cutBodies);
 
-  async function call<T>(
-    code: "bus_unreachable" | "documents_unreachable",
-    run: () => Promise<T>,
-  ): Promise<T> {
+  async function call<T>(code: CallCode, run: () => Promise<T>, writes = false): Promise<T> {
     if (link.dead) return new Promise(() => {});
     if (happens(chances.call_late)) await late();
+    // A node that joins meanwhile would be started again by its operator until it can.
+    const isStore = code === "documents_unreachable" && !link.calm;
+    if (isStore && store.slow_ms > 0) await late(store.slow_ms);
     // A call that failed may have been carried out or not.
     const [before, after] = [happens(chances.call_failed), happens(chances.call_failed)];
-    // A node that joins meanwhile would be started again by its operator until it can.
-    const isAway = code === "documents_unreachable" && store.isAway && !link.calm;
-    if (link.cut || isAway || before) throw new Fault(code, "The simulator refuses the call");
+    const isRefused = isStore && (store.isAway || (writes && store.isFull));
+    if (isCut(code) || isRefused || before) throw new Fault(code, "The simulator refuses the call");
     const result = await run();
     if (link.dead) return new Promise(() => {});
-    if (link.cut || after) throw new Fault(code, "The simulator lost the answer");
+    if (isCut(code) || after) throw new Fault(code, "The simulator lost the answer");
     return result;
   }
 
@@ -77,12 +115,12 @@ export function faulty(
           partition,
           epoch,
           (delivery) => {
-            if (link.dead || link.cut) return;
+            if (!hasBus(link)) return;
             const acknowledge = () => call("bus_unreachable", () => delivery.acknowledge());
             return take({ ...delivery, acknowledge });
           },
           () => {
-            if (!link.dead && !link.cut) lost();
+            if (hasBus(link)) lost();
           },
           mayOpen,
         );
@@ -93,13 +131,13 @@ export function faulty(
         };
       }),
     async answer(address, body) {
-      if (link.dead || link.cut || happens(chances.answer_lost)) return;
+      if (!hasBus(link) || happens(chances.answer_lost)) return;
       if (happens(chances.call_late)) await late();
       await real.answer(address, body);
     },
     inbox: (receive) =>
       real.inbox((token, body) => {
-        if (!link.dead && !link.cut) receive(token, body);
+        if (hasBus(link)) receive(token, body);
       }),
     onReconnect() {},
     ping: async () => {},
@@ -124,7 +162,7 @@ export function faulty(
   const documents = (real: Documents): Documents => ({
     ...real,
     get: (...args) => call("documents_unreachable", () => real.get(...args)),
-    put: (...args) => call("documents_unreachable", () => real.put(...args)),
+    put: (...args) => call("documents_unreachable", () => real.put(...args), true),
     list: (...args) => call("documents_unreachable", () => real.list(...args)),
   });
 
@@ -139,5 +177,12 @@ export function faulty(
     },
   });
 
-  return { bus, leases, documents, roleBus };
+  const blobs = (real: Blobs): Blobs => ({
+    ...real,
+    put: (...args) => call("bodies_unreachable", () => real.put(...args)),
+    head: (...args) => call("bodies_unreachable", () => real.head(...args)),
+    get: (...args) => call("bodies_unreachable", () => real.get(...args)),
+  });
+
+  return { bus, leases, documents, roleBus, blobs };
 }

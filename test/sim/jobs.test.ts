@@ -30,7 +30,7 @@ import {
 import { type LedgerBatch, rowsOf } from "../../schemas/ledger-batch.ts";
 import { CHANCES } from "./scenario.ts";
 import { onSeed, seeds } from "./seeds.ts";
-import { faulty, type Link } from "./faults.ts";
+import { faulty, heal, type Link, newLink } from "./faults.ts";
 import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.silent.ts";
 
 const JOBS = ["j1", "j2", "j3"] as const;
@@ -82,7 +82,7 @@ async function simulate(seed: number) {
   });
 
   async function join(owns: boolean): Promise<Member> {
-    const link = { cut: false, dead: false, calm: true };
+    const link = newLink();
     const faultyPorts = faulty(link, clock, random, owns ? CHANCES : { ...CHANCES, call_failed: 0 });
     const ownDocuments = faultyPorts.documents(documents);
     const telemetry = silentTelemetry(),
@@ -195,7 +195,7 @@ async function simulate(seed: number) {
         break;
       case 1:
       case 2:
-        for (const { link } of workers) link.cut = false;
+        for (const { link } of workers) heal(link);
         break;
       case 3:
         faults++;
@@ -214,7 +214,7 @@ async function simulate(seed: number) {
     await clock.advance(500);
     wrong.push(...(await check()));
   }
-  for (const { link } of workers) link.cut = false;
+  for (const { link } of workers) heal(link);
   const isOver = async () =>
     (await Promise.all(JOBS.map(recordOf))).every(
       (record) =>

@@ -1,7 +1,8 @@
 /**
- * A simulated cluster on one virtual clock, with faults from a seed: nodes are cut off, killed, drained and replaced, their
- * wall clocks step, and the document store goes away while origins answer 429. Callers want items of sites and tell
- * notebooks numbered notes meanwhile. invariants.ts looks after every event; the subject says what an item is.
+ * A simulated cluster on one virtual clock, with faults from a seed (nemeses.ts): nodes of two versions are cut off, killed,
+ * drained and replaced, their wall clocks step, stores go away while origins answer 429, and the lease store forgets. Callers
+ * want items of sites and tell notebooks numbered notes meanwhile. invariants.ts looks after every event; the subject says what an
+ * item is.
  */
 import type { Actor, WorkContext, ActorClient } from "../../cluster/actor.ts";
 import { memoryBlobs } from "../../cluster/adapters/blobs/blobs.memory.ts";
@@ -11,12 +12,18 @@ import { type NodeClock, virtualClock } from "../../cluster/adapters/time/clock.
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
 import { memoryLeases } from "../../cluster/adapters/leases/leases.memory.ts";
 import { seededRandom } from "../../cluster/adapters/time/random.seeded.ts";
+import { byteBudget } from "../../cluster/byte-budget.ts";
+import { SILENT_METRICS } from "../../cluster/ports/metrics.ts";
+import type { ClusterRecord } from "../../cluster/generation.ts";
 import { distributed, type DistributedCluster } from "../../cluster/distributed.ts";
 import type { Clock } from "../../cluster/ports/clock.ts";
 import type { RoleActor, RoleClient } from "../../cluster/role-actor.ts";
-import { type Chances, faulty, type Link, type StoreState } from "./faults.ts";
+import type { Bus, Envelope } from "../../cluster/ports/bus.ts";
+import { type Chances, faulty, hasBus, newLink, newStore } from "./faults.ts";
 import { checker, type Start } from "./invariants.ts";
-import { Notebook, notebook, type Notes } from "./messages.ts";
+import { Notebook, notebook, noteOf, type Notes } from "./messages.ts";
+import { endFaults, MAX_AHEAD_MS, type Member, type Stage, strike } from "./nemeses.ts";
+import { isRepeated } from "./seeds.ts";
 
 export const DELAY_MS = 500;
 export const ITEMS = 120;
@@ -25,8 +32,10 @@ const SENDERS = 2;
 const SITES = 12;
 const NOTES = 60;
 const NOTEBOOKS = 6;
-/** Nodes' clocks differ by so much without being refused. */
-const MAX_AHEAD_MS = 1_500;
+/** Of this, a thirty-second is for tells: four notes at a time. */
+const MEMORY_BYTES = 2 * 2 ** 20;
+/** Envelopes that may come again. */
+const MAX_REMEMBERED = 300;
 export const CHANCES: Chances = {
   answer_lost: 0.05,
   envelope_repeated: 0.05,
@@ -83,23 +92,36 @@ export interface Subject {
   readonly wrong: (origins: Origins) => string | null;
 }
 
-interface Member {
-  readonly name: string;
-  readonly node: DistributedCluster;
-  readonly link: Link;
-  readonly clock: NodeClock;
+/** What happened, in order. A course that fails prints it when its seed was given. */
+export async function simulate(seed: number, subject: Subject, chances = CHANCES): Promise<string[]> {
+  const trace: string[] = [];
+  try {
+    await takeCourse(trace, seed, subject, chances);
+    return trace;
+  } catch (problem) {
+    if (isRepeated) process.stderr.write(`${trace.join("\n")}\n`);
+    throw problem;
+  }
 }
 
 /** One algorithm: the world is made, broken for half a minute, and must then come to rest with everything done. */
-export async function simulate(seed: number, subject: Subject, chances = CHANCES): Promise<string[]> {
-  const trace: string[] = [];
+async function takeCourse(trace: string[], seed: number, subject: Subject, chances: Chances): Promise<void> {
   const clock = virtualClock(Date.UTC(2026, 0, 1));
   const note = (text: string) => void trace.push(`${clock.mono()} ${text}`);
   const random = seededRandom(seed);
   const chance = (below: number) => Math.floor(random.next() * below);
-  const [bus, leases, documents] = [memoryBus(clock), memoryLeases(clock), memoryDocuments()];
+  const [memory, leases, documents] = [memoryBus(clock), memoryLeases(clock), memoryDocuments()];
+  /** Tells that were sent, of which any may come again. */
+  const sent: Envelope[] = [];
+  const bus: Bus = {
+    ...memory,
+    async send(envelope) {
+      if (envelope.stream === "work" && sent.push(envelope) > MAX_REMEMBERED) sent.shift();
+      return memory.send(envelope);
+    },
+  };
   const origins: Origins = { starts: [], running: new Set() };
-  const store: StoreState = { isAway: false };
+  const store = newStore();
   const shardBy = { ...subject.shardBy, notebook: "notebook" };
   const { onStart, onPause, watch, check: checkInvariants } = checker(DELAY_MS, shardBy);
   const [roleBuses, blobs] = [memoryRoleBuses(clock), memoryBlobs()];
@@ -147,9 +169,10 @@ export async function simulate(seed: number, subject: Subject, chances = CHANCES
     };
   }
 
-  async function join(owns: boolean, sends = false): Promise<Member> {
+  async function join(owns: boolean, sends = false, mayBeOlder = owns): Promise<Member> {
     const name = `node-${all.size}`;
-    const link = { cut: false, dead: false, calm: true };
+    const isOlder = mayBeOlder && chance(4) === 0;
+    const link = newLink();
     const nodeClock = clock.node(chance(2 * MAX_AHEAD_MS) - MAX_AHEAD_MS);
     const hasFaults = owns || sends;
     const faultyPorts = faulty(
@@ -161,10 +184,10 @@ export async function simulate(seed: number, subject: Subject, chances = CHANCES
     );
     const watched = watch(name, { bus, documents });
     const onPassed = (id: number) => void passedBy.set(id, name);
-    const roleBus = roleBuses.open(() => link.cut || link.dead);
+    const roleBus = roleBuses.open(() => !hasBus(link));
     const world = worldOf(name, nodeClock);
     const node = await distributed(
-      owns ? [...subject.actors(world), notebook(onPassed)] : [],
+      owns ? [...subject.actors(world), notebook(onPassed, isOlder)] : [],
       {
         clock: nodeClock,
         random,
@@ -172,14 +195,17 @@ export async function simulate(seed: number, subject: Subject, chances = CHANCES
         bus: faultyPorts.bus(watched.bus),
         leases: faultyPorts.leases(leases),
         roleActors: sends ? (subject.roleActors?.(world) ?? []) : [],
-        roleNetwork: { bus: faultyPorts.roleBus(roleBus), blobs },
+        roleNetwork: { bus: faultyPorts.roleBus(roleBus), blobs: faultyPorts.blobs(blobs) },
+        memory: byteBudget({ limit_bytes: MEMORY_BYTES, clock: nodeClock, metrics: SILENT_METRICS }),
       },
       { name, owns },
     );
     link.calm = false;
     all.set(name, node);
-    note(`${name} joins, its clock ${nodeClock.ahead_ms()} ms ahead`);
-    const member = { name, node, link, clock: nodeClock };
+    note(
+      `${name} joins, its clock ${nodeClock.ahead_ms()} ms ahead${isOlder ? ", of an older version" : ""}`,
+    );
+    const member = { name, node, link, clock: nodeClock, isOlder };
     everyone.push(member);
     return member;
   }
@@ -218,11 +244,13 @@ export async function simulate(seed: number, subject: Subject, chances = CHANCES
   async function teller(id: number): Promise<void> {
     const [from, to] = [`b${chance(NOTEBOOKS)}`, `b${chance(NOTEBOOKS)}`];
     const isPassed = chance(2) === 0;
+    // Nodes of an older version leave it to others.
+    const operation = chance(3) === 0 ? "append" : "note";
     await sleep(chance(30_000));
-    const sent = isPassed
+    const telling = isPassed
       ? gateway.node.ask(Notebook, from, "pass", { id, to })
-      : gateway.node.ask(Notebook, to, "note", { id });
-    const isAccepted = await sent.then(
+      : gateway.node.ask(Notebook, to, operation, noteOf(id));
+    const isAccepted = await telling.then(
       () => true,
       () => false,
     );
@@ -230,73 +258,40 @@ export async function simulate(seed: number, subject: Subject, chances = CHANCES
   }
   const tellers = Array.from({ length: NOTES }, (_, id) => teller(id));
 
-  /** The store is away for 5 to 30 s, and origins answer 429. */
-  function storeGoes(): void {
-    if (store.isAway) return;
-    const away_ms = 5_000 + chance(25_000);
-    note(`the store is away for ${away_ms} ms`);
-    store.isAway = true;
-    clock.at(clock.now() + away_ms, () => {
-      note("the store is back");
-      store.isAway = false;
-    });
-  }
-
-  function step(member: Member, by_ms: number): void {
-    note(`the clock of ${member.name} steps by ${by_ms} ms`);
-    member.clock.step(by_ms);
-  }
-
+  const stage: Stage = {
+    clock,
+    leases,
+    store,
+    workers,
+    senders,
+    note,
+    chance,
+    async replace(member) {
+      const sends = senders.includes(member);
+      const members = sends ? senders : workers;
+      members.splice(members.indexOf(member), 1, await join(!sends, sends));
+    },
+    pass: (ms) => clock.advance(ms, check),
+    async notedRevision() {
+      const record = (await documents.get("cluster", "main"))?.value as ClusterRecord | undefined;
+      return record?.revision ?? 0;
+    },
+    repeatEnvelope() {
+      const envelope = sent[chance(Math.max(1, sent.length))];
+      if (envelope) memory.send({ ...envelope, dedup_id: null }).catch(() => {});
+    },
+  };
   // Half a minute of faults, then peace until every caller has an answer.
   for (let round = 0; round < 60; round++) {
-    const victims = [...workers, ...senders];
-    const victim = victims[chance(victims.length)]!;
-    const replace = async (): Promise<void> => {
-      const sends = senders.includes(victim);
-      const members = sends ? senders : workers;
-      members.splice(members.indexOf(victim), 1, await join(!sends, sends));
-    };
-    switch (chance(16)) {
-      case 0:
-        note(`${victim.name} is cut off`);
-        victim.link.cut = true;
-        break;
-      case 1:
-      case 2:
-        for (const { link } of victims) link.cut = false;
-        break;
-      case 3:
-        note(`${victim.name} dies`);
-        victim.link.dead = true;
-        await replace();
-        break;
-      case 4:
-        note(`${victim.name} is drained`);
-        void victim.node.stop(5_000);
-        await replace();
-        break;
-      case 5:
-        step(victim, -60_000);
-        break;
-      case 6:
-        step(victim, 30_000);
-        break;
-      case 7:
-        step(victim, chance(2 * MAX_AHEAD_MS) - MAX_AHEAD_MS);
-        break;
-      case 8:
-        if (chance(3) === 0) storeGoes();
-        break;
-      case 9:
-        step(victim, -victim.clock.ahead_ms());
-        break;
-      default:
-    }
+    await strike(stage);
     await clock.advance(500, check);
   }
-  for (const member of [...workers, ...senders]) {
-    member.link.cut = false;
-    step(member, -member.clock.ahead_ms());
+  endFaults(stage);
+  // The update is completed: what only newer nodes read waits for them.
+  for (const member of workers.filter(({ isOlder }) => isOlder)) {
+    note(`${member.name} is drained`);
+    void member.node.stop(5_000);
+    workers.splice(workers.indexOf(member), 1, await join(true, false, false));
   }
 
   const value = async (key: string): Promise<Notes> =>
@@ -304,7 +299,9 @@ export async function simulate(seed: number, subject: Subject, chances = CHANCES
   /** Accepted notes that stand nowhere. What a node passed on and ended with, dead or cut off, is excused: it was in memory. */
   async function missingNotes(): Promise<string[]> {
     const missing: string[] = [];
-    const dead = new Set(everyone.filter(({ link }) => link.dead || link.cut).map(({ name }) => name));
+    const dead = new Set(
+      everyone.filter(({ link }) => !hasBus(link) || link.cutStore).map(({ name }) => name),
+    );
     for (const { id, from, in: to } of accepted) {
       if (from !== null && !(await value(from)).passed.includes(id))
         missing.push(`${id} was not passed on by ${from}`);
@@ -316,7 +313,7 @@ export async function simulate(seed: number, subject: Subject, chances = CHANCES
   let left: readonly string[] = [];
   for (let round = 0; round < 600; round++) {
     await clock.advance(500, check);
-    if (answers.size < ITEMS || store.isAway) continue;
+    if (answers.size < ITEMS || store.isAway || store.isFull) continue;
     left = await missingNotes();
     if (left.length === 0 && accepted.length === NOTES) break;
   }
@@ -333,5 +330,4 @@ export async function simulate(seed: number, subject: Subject, chances = CHANCES
     if (answers.get(item) !== `${item} of ${key}`) throw new Error(`${item} got the answer of another`);
   for (const { node } of [...workers, ...senders, gateway])
     await Promise.all([node.stop(100), clock.advance(2_000)]);
-  return trace;
 }

@@ -48,8 +48,8 @@ export function memoryLeases(clock: Clock, ttl_ms = 3_000, store_name = "store")
       const held = new Set([...leases.keys()].filter((partition) => currentLease(partition)));
       return { store_id: storeId(), age_ms: clock.mono() - created_ms, revision, held };
     },
-    async create(partition, node, { store_id, generation }) {
-      if (store_id !== storeId())
+    async create(partition, node, { store_id, generation, revision: reached }) {
+      if (store_id !== storeId() || revision < reached)
         throw new Fault(
           "bus_unreachable",
           `Cannot claim partition ${partition}: the lease store is another one`,

@@ -149,7 +149,7 @@ async function leasesOn(link: NatsLink, ttl_ms: number, log: Log | undefined): P
 
     survey: () => reach("look at the leases", survey),
 
-    create: (partition, node, { store_id, generation }) =>
+    create: (partition, node, { store_id, generation, revision: reached }) =>
       reach(`claim partition ${partition}`, async () => {
         let revision: number;
         try {
@@ -160,7 +160,7 @@ async function leasesOn(link: NatsLink, ttl_ms: number, log: Log | undefined): P
         }
         // Asked afterwards: before, the store could still be lost and created again by another node.
         const current = await survey();
-        if (current.store_id === store_id)
+        if (current.store_id === store_id && revision > reached)
           return { epoch: generation * EPOCHS_OF_GENERATION + revision, revision };
         await remove(partition, revision);
         throw new Fault(

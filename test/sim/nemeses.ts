@@ -1,0 +1,188 @@
+/**
+ * What goes wrong in a simulation, one thing at a time, as the seed says: with single nodes, with the stores, and with what the
+ * bus and the lease store remember.
+ */
+import type { MemoryLeases } from "../../cluster/adapters/leases/leases.memory.ts";
+import type { NodeClock, VirtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
+import type { DistributedCluster } from "../../cluster/distributed.ts";
+import { heal, type Link, type StoreState } from "./faults.ts";
+
+export interface Member {
+  readonly name: string;
+  readonly node: DistributedCluster;
+  readonly link: Link;
+  readonly clock: NodeClock;
+  /** Of a version that lacks an operation. */
+  readonly isOlder: boolean;
+}
+
+/** What nemeses act on. */
+export interface Stage {
+  readonly clock: VirtualClock;
+  readonly leases: MemoryLeases;
+  readonly store: StoreState;
+  readonly workers: Member[];
+  readonly senders: Member[];
+  readonly note: (text: string) => void;
+  readonly chance: (below: number) => number;
+  /** Another node takes its place. */
+  readonly replace: (member: Member) => Promise<void>;
+  /** Lets time pass, with the invariants checked. */
+  readonly pass: (ms: number) => Promise<void>;
+  /** The revision of the lease store that its nodes have noted in the documents. */
+  readonly notedRevision: () => Promise<number>;
+  /** Sends an envelope again that was sent before, as a bus does that was restored or whose window has passed. */
+  readonly repeatEnvelope: () => void;
+}
+
+/** Nodes' clocks differ by so much without being refused. */
+export const MAX_AHEAD_MS = 1_500;
+/** The document store is away, full or slow for at least so long, and at most 25 s more. */
+const MIN_STORE_FAULT_MS = 5_000;
+const MAX_SLOW_MS = 2_000;
+/** A lease store is rolled back by at least so much: by less than its nodes' renewals need to show it, and it may not be noticed. */
+const MIN_ROLLBACK_MS = 2_000;
+
+type Nemesis = (stage: Stage, victim: Member) => void | Promise<void>;
+
+export const everyone = ({ workers, senders }: Stage): readonly Member[] => [...workers, ...senders];
+
+export function step({ note }: Stage, { name, clock }: Member, by_ms: number): void {
+  note(`the clock of ${name} steps by ${by_ms} ms`);
+  clock.step(by_ms);
+}
+
+const cut =
+  (what: "cut" | "cutBus" | "cutStore" | "cutBodies"): Nemesis =>
+  ({ note }, { name, link }) => {
+    note(`${name}: ${what}`);
+    link[what] = true;
+  };
+
+const healAll: Nemesis = (stage) => {
+  for (const { link } of everyone(stage)) heal(link);
+};
+
+/** One fault of the document store at a time. */
+function storeFault(
+  what: string,
+  begin: (store: StoreState) => void,
+  end: (store: StoreState) => void,
+): Nemesis {
+  return ({ clock, store, note, chance }) => {
+    if (store.isAway || store.isFull || store.slow_ms > 0) return;
+    const for_ms = MIN_STORE_FAULT_MS + chance(25_000);
+    note(`the store ${what} for ${for_ms} ms`);
+    begin(store);
+    clock.at(clock.now() + for_ms, () => {
+      note("the store is as ever");
+      end(store);
+    });
+  };
+}
+
+async function allWorkersGo({ workers, note, replace, pass, chance }: Stage): Promise<void> {
+  note("all workers die");
+  const gone = [...workers];
+  for (const { link } of gone) link.dead = true;
+  await pass(500 + chance(8_000));
+  for (const member of gone) await replace(member);
+}
+
+/** How often each nemesis comes, of their sum. */
+const NEMESES: readonly (readonly [weight: number, nemesis: Nemesis])[] = [
+  [24, () => {}],
+  [5, healAll],
+  [2, cut("cut")],
+  [2, cut("cutBus")],
+  [2, cut("cutStore")],
+  [1, cut("cutBodies")],
+  [
+    2,
+    async ({ note, replace }, member) => {
+      note(`${member.name} dies`);
+      member.link.dead = true;
+      await replace(member);
+    },
+  ],
+  [
+    2,
+    async ({ note, replace }, member) => {
+      note(`${member.name} is drained`);
+      void member.node.stop(5_000);
+      await replace(member);
+    },
+  ],
+  [2, (stage, member) => step(stage, member, -60_000)],
+  [2, (stage, member) => step(stage, member, 30_000)],
+  [2, (stage, member) => step(stage, member, stage.chance(2 * MAX_AHEAD_MS) - MAX_AHEAD_MS)],
+  [2, (stage, member) => step(stage, member, -member.clock.ahead_ms())],
+  [
+    1,
+    storeFault(
+      "is away",
+      (store) => void (store.isAway = true),
+      (store) => void (store.isAway = false),
+    ),
+  ],
+  [
+    1,
+    storeFault(
+      "is full",
+      (store) => void (store.isFull = true),
+      (store) => void (store.isFull = false),
+    ),
+  ],
+  [
+    1,
+    storeFault(
+      "is slow",
+      (store) => void (store.slow_ms = MAX_SLOW_MS),
+      (store) => void (store.slow_ms = 0),
+    ),
+  ],
+  [4, ({ repeatEnvelope }) => repeatEnvelope()],
+  [
+    1,
+    async ({ clock, leases, note, chance, notedRevision }) => {
+      const restore = leases.copy();
+      const { revision } = await leases.survey();
+      async function rollBack(): Promise<void> {
+        // Without a note in the documents that it was further, a node that starts cannot know.
+        if ((await notedRevision()) <= revision) return;
+        note("the lease store is rolled back");
+        restore();
+      }
+      clock.at(clock.now() + MIN_ROLLBACK_MS + chance(13_000), () => void rollBack());
+    },
+  ],
+  [
+    1,
+    ({ leases, note }) => {
+      note("the lease store loses its data");
+      leases.wipe();
+    },
+  ],
+  [1, allWorkersGo],
+];
+
+const SUM = NEMESES.reduce((sum, [weight]) => sum + weight, 0);
+
+/** Lets one thing go wrong, or nothing. */
+export async function strike(stage: Stage): Promise<void> {
+  const members = everyone(stage);
+  const victim = members[stage.chance(members.length)]!;
+  let left = stage.chance(SUM);
+  for (const [weight, nemesis] of NEMESES) {
+    left -= weight;
+    if (left < 0) return nemesis(stage, victim);
+  }
+}
+
+/** Everything works again, but for a fault of the store, which ends by itself. */
+export function endFaults(stage: Stage): void {
+  for (const member of everyone(stage)) {
+    heal(member.link);
+    step(stage, member, -member.clock.ahead_ms());
+  }
+}
