@@ -47,6 +47,9 @@ export function client(service: Service) {
 export interface Receiver {
   readonly url: string;
   readonly received: any[];
+  /** The same as they were sent, and the X-Service-Signature of each. */
+  readonly texts: string[];
+  readonly signatures: string[];
   /** The status of its answers; null: it does not answer. */
   status: number | null;
   readonly server: Server;
@@ -59,12 +62,21 @@ export async function receiver(status: number | null = 204): Promise<Receiver> {
     request.on("data", (piece: Buffer) => (text += piece.toString()));
     request.on("end", () => {
       received.push(JSON.parse(text));
+      handle.texts.push(text);
+      handle.signatures.push(String(request.headers["x-service-signature"]));
       if (handle.status !== null) response.writeHead(handle.status).end();
     });
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
-  const handle: Receiver = { url: `http://127.0.0.1:${port}/hook`, received, status, server };
+  const handle: Receiver = {
+    url: `http://127.0.0.1:${port}/hook`,
+    received,
+    texts: [],
+    signatures: [],
+    status,
+    server,
+  };
   return handle;
 }

@@ -54,6 +54,8 @@ export function openapiCheck(document: Document): Check {
     const media = reply.content && Object.entries(reply.content)[0];
     if (!media || method === "HEAD") return bytes.length === 0 ? null : `${what} has a body, and should not`;
     if (media[0] !== "application/json") return null;
+    const other = content_type?.split(";", 1)[0] ?? "";
+    if (other !== "application/json" && other in reply.content!) return null;
     if (content_type !== "application/json") return `${what} is ${content_type}, not application/json`;
     const value: unknown = JSON.parse(bytes.toString());
     return fits(media[1].schema, value)

@@ -1,8 +1,17 @@
 /** Access: keys, limits, refusals, and what needs no key. */
+import { createHmac } from "node:crypto";
 import { once } from "node:events";
 import { connect } from "node:net";
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { beforeAll, describe, expect, test } from "vitest";
+import { monthBefore } from "../../actors/accounts/invoices.ts";
+import { readConfig } from "../../ops/config.ts";
+import { openDocuments } from "../../ops/stores.ts";
+import { monthOf } from "../../schemas/accounts.ts";
+import { batchKey, newBatchTag } from "../../schemas/ledger.ts";
+import { packRows } from "../../schemas/ledger-batch.ts";
+import { receiver } from "../harness/jobs-client.ts";
+import { ledgerRow } from "../harness/ledger-row.ts";
 import type { HttpResponse } from "../harness/http-response.ts";
 import { scenario } from "../harness/scenario.ts";
 import { SETUPS } from "../harness/service.ts";
@@ -292,6 +301,73 @@ describe.each(SETUPS)("access, $setup", ({ start }) => {
       ]);
       expect(new Set(answers.map(({ headers }) => headers["x-request-id"])).size).toBe(90);
     });
+  });
+
+  test("an alert is delivered, signed, when a quota is half used and when it is used up", async () => {
+    const hook = await receiver();
+    const mine = await key("--quota", "fetch=2");
+    const options = { key: mine.key, body: { url: hook.url, scope: "key", thresholds: [50, 100] } };
+    const { status, json: alert } = await service.call("POST", "/v1/alerts", options);
+    expect([status, alert.key]).toEqual([201, mine.prefix]);
+    for (const expected of [200, 200, 429]) expect((await fetch(mine.key)).status).toBe(expected);
+    await expect.poll(() => hook.received.length, { timeout: 15_000 }).toBe(2);
+    expect(new Set(hook.received.map(({ threshold }) => threshold))).toEqual(new Set([50, 100]));
+    for (const [n, text] of hook.texts.entries()) {
+      const [t, v1] = hook.signatures[n]!.split(",").map((part) => part.split("=")[1]!);
+      expect(createHmac("sha256", alert.secret).update(`${t}.${text}`).digest("hex")).toBe(v1);
+    }
+    const list = async () => (await service.call("GET", "/v1/alerts", { key: mine.key })).json.alerts;
+    await expect.poll(async () => (await list())[0].last_status, { timeout: 10_000 }).toBe("delivered_204");
+    expect(await list()).toEqual([
+      { ...alert, secret: undefined, last_delivery_at: expect.any(String), last_status: "delivered_204" },
+    ]);
+    const stranger = await key();
+    const path = `/v1/alerts/${alert.id}`;
+    expect((await service.call("DELETE", path, { key: stranger.key })).status).toBe(404);
+    expect((await service.call("DELETE", path, { key: mine.key })).status).toBe(204);
+    expect(await list()).toEqual([]);
+    hook.server.close();
+  });
+
+  test("an invoice of last month is drawn up, shown as JSON and as a page, and paid", async () => {
+    await service.trawl("rate", "set", "CHF", "0.885312");
+    await service.trawl("customer", "create", "billed", "--currency", "CHF");
+    await service.trawl("project", "create", "billing", "--customer", "billed");
+    const { key: admin } = await service.trawl("key", "create", "--project", "billing", "--admin");
+    const month = monthBefore(monthOf(Date.now()));
+    const at_ms = Date.parse(`${month}-15T12:00:00Z`);
+    const rows = Array.from({ length: 30 }, (_, n) =>
+      ledgerRow({
+        request_id: `req_billed_${n}`,
+        at_ms,
+        project: "billing",
+        category: "fetch_paid",
+        cost_micros: 1_237,
+      }),
+    );
+    const documents = await openDocuments(readConfig(service.environment));
+    await documents.put("ledger", batchKey("billed", at_ms, "test"), packRows(rows), 0, {
+      tag: newBatchTag("billed"),
+    });
+    await documents.close();
+    const drawn = await service.trawl("invoice", "draw", "billed", "--month", month);
+    // 30 x 0.001237 x 0.885312 = 0.03285392832
+    expect(drawn).toMatchObject({ status: "issued", currency: "CHF", total: "0.032854" });
+    const { json } = await service.call("GET", "/v1/invoices", { key: admin });
+    expect(json.invoices.map(({ id }: { id: string }) => id)).toEqual([drawn.id]);
+    const page = await service.call("GET", `/v1/invoices/${drawn.id}`, {
+      key: admin,
+      headers: { accept: "text/html" },
+    });
+    expect(page.headers["content-type"]).toMatch(/^text\/html/);
+    expect(page.bytes.toString()).toContain("0.032854");
+    await service.trawl("invoice", "paid", drawn.id);
+    expect((await service.call("GET", `/v1/invoices/${drawn.id}`, { key: admin })).json.status).toBe("paid");
+    expect((await service.call("GET", `/v1/invoices/${drawn.id}`)).status).toBe(404);
+    const usage = await service.call("GET", `/v1/usage?since=${month}-01&group_by=day,project`, {
+      key: admin,
+    });
+    expect(usage.json.rows).toMatchObject([{ day: `${month}-15`, project: "billing", requests: 30 }]);
   });
 
   describe("without a key", () => {
