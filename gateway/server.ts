@@ -121,6 +121,10 @@ export function server({
   const find = router(routes);
   const compiledRoutes = new Map(routes.map((route) => [route, compileRoute(route)]));
   const unrouted = compileRoute(null);
+  // Every series is there from the start, so that the first error of a route is seen as an increase.
+  for (const { counted } of compiledRoutes.values())
+    for (const status of ["2xx", "4xx", "5xx"])
+      metrics.count("trawl_http_requests_total", counted.get(status)!, 0);
   const requestId = requestIds({ random });
 
   /** Finishes every answer: adds the request id, counts and logs it. */

@@ -99,7 +99,8 @@ async function compose(config: Config, closers: Closers): Promise<Running> {
   const lock = claimData(config);
   closers.push(async () => lock[Symbol.dispose]());
   const metrics = prometheusMetrics();
-  const log = pinoLog({ level: config.log.level });
+  const line: { node?: string } = {};
+  const log = pinoLog({ level: config.log.level, fields: line });
   const clock = systemClock();
   // Features may keep `ask` and `node`; both work once the node has joined the cluster.
   const ask: ActorClient = (of, key, operation, message, options) =>
@@ -128,6 +129,7 @@ async function compose(config: Config, closers: Closers): Promise<Running> {
   const shared = { clock, random, documents, blobs, memory, metrics, log, roleActors };
   const membership = await joinCluster(config, actors, shared);
   const { cluster, node } = membership;
+  line.node = node;
   const { ping } = context.storeWatch;
   const stores = {
     documents: { ping: ping.documents, gates: true },

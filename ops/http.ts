@@ -169,12 +169,12 @@ function countingRequests(metrics: Metrics, window: FeatureContext["requestWindo
   };
   return {
     ...metrics,
-    count(metric, labels, by) {
+    count(metric, labels, by = 1) {
       metrics.count(metric, labels, by);
       if (metric !== "trawl_http_requests_total" || !isCounted(labels)) return;
       const { status } = labels as { readonly status: string };
-      window.add("requests", clock.now());
-      if (status !== "5xx") window.add("successes", clock.now());
+      window.add("requests", clock.now(), by);
+      if (status !== "5xx") window.add("successes", clock.now(), by);
     },
     observe(metric, labels, value) {
       metrics.observe(metric, labels, value);

@@ -8,21 +8,25 @@ const pretty = process.stderr.isTTY ? (await import("pino-pretty")).default : nu
 export interface PinoLogOptions {
   /** Less important lines are left out. */
   readonly level: LogLevel | "trace" | "fatal" | "silent";
+  /** On every line; read when the line is written. Default: none. */
+  readonly fields?: LogFields;
   /** Default: standard error. */
   readonly write?: { write(line: string): void };
 }
 
 /** Fields that are masked in case a caller passes a secret by mistake. */
-const REDACTED = ["authorization", "api_key", "secret", "token", "password", "headers.authorization"];
+const SECRETS = ["authorization", "api_key", "secret", "token", "password"];
+const REDACTED = SECRETS.flatMap((name) => [name, `*.${name}`]);
 
-export function pinoLog({ level, write }: PinoLogOptions): Log {
+export function pinoLog({ level, fields: common = {}, write }: PinoLogOptions): Log {
   const terminal = pretty?.({ destination: 2, sync: true }) ?? pino.destination(2);
   const logger = pino(
     {
       level,
       base: null,
       redact: { paths: REDACTED, censor: "[redacted]" },
-      serializers: { problem: pino.stdSerializers.errWithCause },
+      serializers: { problem: pino.stdSerializers.errWithCause, url: bareUrl, callback_url: bareUrl },
+      mixin: () => ({ ...common }),
       formatters: { level: (label) => ({ level: label }) },
       timestamp: pino.stdTimeFunctions.isoTime,
     },
@@ -33,4 +37,10 @@ export function pinoLog({ level, write }: PinoLogOptions): Log {
     (message: string, fields: LogFields = {}): void =>
       logger[name](fields, message);
   return { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
+}
+
+/** Without user name and query: clients put secrets there. What is no URL is left out. */
+function bareUrl(value: unknown): string {
+  const url = URL.parse(String(value));
+  return url === null ? "[no URL]" : `${url.origin}${url.pathname}`;
 }
