@@ -8,6 +8,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { request } from "undici";
 import { freePort } from "./free-port.ts";
 import { inventedGraph, type InventedCompany, profilePage } from "./profile-pages.ts";
@@ -50,16 +51,32 @@ const RENDERED = "x-rendered-by";
 export interface ProfileSite {
   /** Both domains, the canonical one first. */
   readonly sites: readonly [Site, Site];
+  /** Requests in hand, on both domains together. */
+  readonly in_hand: { now: number; most: number };
   /** What points a service at it. */
   readonly environment: Environment;
   readonly close: () => Promise<void>;
 }
 
 /** Null where there is no tinyproxy. */
-export async function profileSite(web: Web, companies: Companies = COMPANIES): Promise<ProfileSite | null> {
+export async function profileSite(
+  web: Web,
+  companies: Companies = COMPANIES,
+  takes_ms = 0,
+): Promise<ProfileSite | null> {
   const tinyproxy = findProgram("tinyproxy");
   if (tinyproxy === null) return null;
-  const pages = { "/robots.txt": ROBOTS, "*": (arrival: Arrival) => pageOf(companies, arrival) };
+  const in_hand = { now: 0, most: 0 };
+  const answer = async (page: Page): Promise<Page> => {
+    in_hand.most = Math.max(in_hand.most, ++in_hand.now);
+    await sleep(takes_ms);
+    in_hand.now--;
+    return page;
+  };
+  const pages = {
+    "/robots.txt": () => answer(ROBOTS),
+    "*": (arrival: Arrival) => answer(pageOf(companies, arrival)),
+  };
   const sites = [web.site(pages, "profiles-com"), web.site(pages, "profiles-de")] as const;
 
   const folder = mkdtempSync(join(tmpdir(), "trawl-profiles-"));
@@ -76,6 +93,7 @@ export async function profileSite(web: Web, companies: Companies = COMPANIES): P
   const renderer = await renderingService(web);
   return {
     sites,
+    in_hand,
     environment: {
       TRAWL_PROFILES: "on",
       TRAWL_PROFILES_HOSTS: sites.map(({ host }) => host).join(","),

@@ -148,6 +148,7 @@ describe.skipIf(findProgram("tinyproxy") === null).each(SETUPS)("profiles, $setu
     const delays = seen.slice(1).map(({ at_ms }, n) => at_ms - seen[n]!.at_ms);
     // What left a second apart arrives within a few milliseconds of that.
     expect(Math.min(...delays)).toBeGreaterThan(900);
+    expect(site!.in_hand.most).toBeLessThanOrEqual(2);
     expect(
       seen.every(({ headers }) => headers["via"] !== undefined || headers["x-rendered-by"] !== undefined),
     ).toBe(true);

@@ -416,6 +416,16 @@ describe("sessions and countries", () => {
     expect([admitted.length, released.length]).toEqual([2, 2]);
   });
 
+  test("a request that names its exit gets it, and one more with a dash and eight digits of hex", async () => {
+    const { asked, way } = broken("proxy_unreachable");
+    const named = await permitLog().go(through(TEMPLATE, way), "https://example.org/", { session: "batch7" });
+    expect(named).toMatchObject({ kind: "page" });
+    expect(asked.map(({ via }) => new URL(via!.proxy_url).username)).toEqual([
+      "user-batch7",
+      expect.stringMatching(/^user-batch7-[0-9a-f]{8}$/),
+    ]);
+  });
+
   test("a refusal is not asked twice, nor an address without sessions", async () => {
     const refusing = broken("proxy_refused");
     expect(await permitLog().go(through(TEMPLATE, refusing.way), "https://example.org/")).toMatchObject({
