@@ -1,8 +1,10 @@
 /**
  * node bench/profiles-limit.bench.ts [requests]: mixed profile requests to two nodes of a cluster, single calls and a job at the
  * same time, over both domains of the invented profile site, through tinyproxy and a rendering service. What the site saw: the
- * most requests in hand, and the shortest time between two arrivals.
+ * most requests in hand, and the shortest time between two arrivals; and what the request audit recorded: the shortest
+ * time between two requests when they left.
  */
+import { execFileSync } from "node:child_process";
 import { clusterOf } from "../test/harness/cluster-of.ts";
 import { COMPANIES, type Companies, profileSite } from "../test/harness/profile-site.ts";
 import { web } from "../test/harness/web.ts";
@@ -26,7 +28,12 @@ const site = await profileSite(sites, companies, 1_300);
 if (site === null) throw new Error("Cannot measure: tinyproxy is not installed");
 const cluster = await clusterOf(["gateway,worker", "gateway,worker"], {
   own: ["documents", "blobs"],
-  environment: { ...site.environment, TRAWL_DNS_SERVERS: sites.dns, TRAWL_EGRESS_ALLOW: "127.0.0.0/8" },
+  environment: {
+    ...site.environment,
+    TRAWL_DNS_SERVERS: sites.dns,
+    TRAWL_EGRESS_ALLOW: "127.0.0.0/8",
+    TRAWL_REQUEST_AUDIT: "on",
+  },
 });
 if (cluster === null) throw new Error("Cannot measure: an engine is not installed (npm run engines)");
 
@@ -63,10 +70,20 @@ const items = (await cluster.call("GET", `/v1/jobs/${job.json.job_id}?include=it
 for (const { error } of items) count(error);
 const at = site.sites.flatMap(({ arrivals }) => arrivals.map(({ at_ms }) => at_ms)).toSorted((a, b) => a - b);
 const between = at.slice(1).map((at_ms, n) => at_ms - at[n]!);
+// The audit is written every few seconds.
+await new Promise((resolve) => setTimeout(resolve, 10_000));
+const words = ["--disable-warning=ExperimentalWarning", "ops/main.ts", "audit", "politeness", "--json"];
+const { domains } = JSON.parse(
+  execFileSync(process.execPath, words, { env: { ...cluster.environment, ...site.environment } }).toString(),
+);
 console.log(
   JSON.stringify(
     {
       machine: machine(),
+      departures: domains.map(({ violations, ...domain }: any) => ({
+        ...domain,
+        too_short: violations.length,
+      })),
       requests: REQUESTS,
       seconds: Math.round((performance.now() - began_ms) / 1_000),
       asked_of_the_site: at.length,

@@ -10,7 +10,10 @@ const PATH = "/Kranwerk+Muster+GmbH,+Musterstadt/HRB+12345";
 
 describe.skipIf(findProgram("tinyproxy") === null).each(SETUPS)("profiles, $setup", ({ start }) => {
   let site: ProfileSite | null = null;
-  const { service } = scenario(start, async (web) => (site = await profileSite(web))!.environment);
+  const { service } = scenario(start, async (web) => ({
+    ...(site = await profileSite(web))!.environment,
+    TRAWL_REQUEST_AUDIT: "on",
+  }));
   afterAll(() => site?.close());
   const post = async (path: string, body: object) => (await service.call("POST", path, { body })).json;
   const arrivals = () => site!.sites.flatMap((one) => one.arrivals).toSorted((a, b) => a.at_ms - b.at_ms);
@@ -143,14 +146,21 @@ describe.skipIf(findProgram("tinyproxy") === null).each(SETUPS)("profiles, $setu
     ]);
   }, 60_000);
 
-  test("all of it at most two at once and a second apart, nothing from the service's own addresses", () => {
+  test("all of it at most two at once and a second apart, nothing from the service's own addresses", async () => {
     const seen = arrivals();
-    const delays = seen.slice(1).map(({ at_ms }, n) => at_ms - seen[n]!.at_ms);
-    // What left a second apart arrives within a few milliseconds of that.
-    expect(Math.min(...delays)).toBeGreaterThan(900);
     expect(site!.in_hand.most).toBeLessThanOrEqual(2);
     expect(
       seen.every(({ headers }) => headers["via"] !== undefined || headers["x-rendered-by"] !== undefined),
     ).toBe(true);
-  });
+    // When they left: on the way to the site a busy machine may bring two of them closer.
+    const audited = async () => (await service.trawl("audit", "politeness")).domains[0];
+    await expect
+      .poll(async () => (await audited()).requests, { timeout: 30_000 })
+      .toBeGreaterThanOrEqual(seen.length);
+    expect(await audited()).toMatchObject({
+      domain: site!.sites[0].host,
+      required_delay_ms: 1_000,
+      violations: [],
+    });
+  }, 60_000);
 });
