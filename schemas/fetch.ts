@@ -26,7 +26,7 @@ export const MIN_TIMEOUT_S = 5;
 export const MAX_TIMEOUT_S = 150;
 
 /** Forms of a page that an answer has only on request. */
-export const FORMATS = ["markdown", "links", "images"] as const;
+export const FORMATS = ["markdown", "links", "images", "entries"] as const;
 
 export const FetchBody = Type.Object(
   {
@@ -106,11 +106,22 @@ export const PageImage = Type.Object({
 });
 export type PageImage = Static<typeof PageImage>;
 
+/** An item of a feed, or an address of a sitemap. The time is ISO 8601 in UTC; the summary is plain text. */
+export const FeedEntry = Type.Object({
+  url: Nullable(Type.String()),
+  title: Nullable(Type.String()),
+  published_at: Nullable(Type.String({ format: "date-time" })),
+  summary: Nullable(Type.String()),
+});
+export type FeedEntry = Static<typeof FeedEntry>;
+
 /** Everything an answer may contain on request; stored as one JSON body. */
 export interface PageFormats {
   readonly markdown: string | null;
   readonly links: PageLink[];
   readonly images: PageImage[];
+  /** Feeds and sitemaps only. */
+  readonly entries?: FeedEntry[];
 }
 
 /** Office documents and e-books. */
@@ -390,6 +401,7 @@ export const FetchResponse = Type.Object({
   markdown: Type.Optional(Nullable(Type.String())),
   links: Type.Optional(Type.Array(PageLink)),
   images: Type.Optional(Type.Array(PageImage)),
+  entries: Type.Optional(Type.Array(FeedEntry)),
   text_truncated: Type.Boolean(),
   title: Nullable(Type.String()),
   meta: Nullable(ArticleMeta),

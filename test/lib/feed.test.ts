@@ -1,7 +1,7 @@
 /** Feeds: RSS 2.0, RSS 1.0 and Atom; valid, broken and hostile. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { type FeedWish, findItems } from "../../actors/lib/content/feed.ts";
+import { feedEntries, type FeedWish, findItems } from "../../actors/lib/content/feed.ts";
 
 const WISH: FeedWish = { addresses: ["news.example/a/ferry"], title: "Ferry makes its last crossing" };
 const rss = (items: string): string =>
@@ -134,5 +134,62 @@ describe("an invalid feed", () => {
         expect(itemsOf(parts.join("")).length).toBeLessThanOrEqual(3);
       }),
     );
+  });
+});
+
+describe("the entries of a document", () => {
+  const url = "https://news.example/feed.xml";
+  const NONE = { url: null, title: null, published_at: null, summary: null };
+  test.each([
+    [
+      "RSS 2.0, with an id that is no address",
+      `<?xml version="1.0"?><rss version="2.0"><channel><title>News</title><image><url>https://news.example/a.png</url></image>
+       <item><guid isPermaLink="false">17</guid><title>A &amp;amp; B</title><link>https://news.example/a</link>
+       <pubDate>Wed, 04 Mar 2026 05:06:07 +0100</pubDate><description>&lt;p&gt;First &lt;b&gt;words&lt;/b&gt;&lt;/p&gt;</description></item><item/></channel></rss>`,
+      [
+        {
+          url: "https://news.example/a",
+          title: "A &amp; B",
+          published_at: "2026-03-04T04:06:07.000Z",
+          summary: "First words",
+        },
+        NONE,
+      ],
+    ],
+    [
+      "Atom, with a relative address",
+      `<feed xmlns="a"><entry><title>T</title><link href="/t"/><updated>2026-03-04</updated><content>Long</content></entry></feed>`,
+      [
+        {
+          url: "https://news.example/t",
+          title: "T",
+          published_at: "2026-03-04T00:00:00.000Z",
+          summary: "Long",
+        },
+      ],
+    ],
+    [
+      "a sitemap, with news and pictures",
+      `<urlset xmlns="s"><url><loc>https://news.example/1</loc><lastmod>2026-01-02T03:04:05Z</lastmod>
+       <image:image><image:loc>https://news.example/1.png</image:loc></image:image><news:news><news:title>One</news:title></news:news></url>
+       <url><loc>https://news.example/2</loc><lastmod>soon</lastmod></url></urlset>`,
+      [
+        { ...NONE, url: "https://news.example/1", title: "One", published_at: "2026-01-02T03:04:05.000Z" },
+        { ...NONE, url: "https://news.example/2" },
+      ],
+    ],
+    [
+      "an index of sitemaps",
+      "<sitemapindex><sitemap><loc>https://news.example/s1.xml</loc></sitemap></sitemapindex>",
+      [{ ...NONE, url: "https://news.example/s1.xml" }],
+    ],
+    ["another document", "<tides><item-list/><tide>high</tide></tides>", []],
+  ])("%s", (_, text, entries) => {
+    expect(feedEntries(text, url)).toEqual(entries);
+  });
+
+  test("are at most 5,000", () => {
+    const many = `<urlset>${"<url><loc>https://news.example/1</loc></url>".repeat(6_000)}</urlset>`;
+    expect(feedEntries(many, url)).toHaveLength(5_000);
   });
 });

@@ -333,6 +333,18 @@ describe.each(SETUPS)("a fetch, $setup", ({ start }) => {
       expect(site.hits("/")).toBe(1);
     });
 
+    test("formats adds the entries of a sitemap, and none of a page", async () => {
+      const map = "<urlset><url><loc>https://tides.example/high</loc></url></urlset>";
+      const site = sites.site({
+        "/sitemap.xml": { type: "text/xml", body: map },
+        "/": { body: article("Ferry") },
+      });
+      const entry = { url: "https://tides.example/high", title: null, published_at: null, summary: null };
+      const formats = ["entries" as const];
+      expect((await service.fetch({ url: `${site.origin}/sitemap.xml`, formats })).entries).toEqual([entry]);
+      expect((await service.fetch({ url: `${site.origin}/`, formats })).entries).toEqual([]);
+    });
+
     test("include_html false leaves the field out, null and true include it", async () => {
       const site = sites.site({ "/": { body: article("Html") } });
       const url = `${site.origin}/`;

@@ -82,6 +82,8 @@ export const fetchReference: ApiReference = {
       markdown: ["With formats=markdown: the text as Markdown; null where there is none", "# Example Domain"],
       links: "With formats=links: the links of the page, in its order",
       images: "With formats=images: the images of the page, in its order",
+      entries:
+        "With formats=entries: the items of a feed or the addresses of a sitemap, in its order, at most 5,000",
       text_truncated: ["The text goes on beyond its limit", false],
       title: ["The title of the page", "Example Domain"],
       meta: "What the page says of itself; null where there is no page",

@@ -563,6 +563,7 @@ export function responseOf(
     ...(wanted?.includes("markdown") && { markdown: formats?.markdown ?? null }),
     ...(wanted?.includes("links") && { links: formats?.links ?? [] }),
     ...(wanted?.includes("images") && { images: formats?.images ?? [] }),
+    ...(wanted?.includes("entries") && { entries: formats?.entries ?? [] }),
     text_truncated: record.text_truncated,
     title: record.title,
     meta: record.meta,

@@ -42,7 +42,7 @@ async function loadOffice(): Promise<Extractor> {
 async function loadPage(): Promise<Extractor> {
   const { readHtml } = await import("../article/article.ts");
   const { readLeads } = await import("./alternate-links.ts");
-  const { findItems } = await import("./feed.ts");
+  const { feedEntries, findItems } = await import("./feed.ts");
   const { readFiled, unwrapped } = await import("./filing-text.ts");
   return async (task) => {
     if (task.items) {
@@ -51,7 +51,11 @@ async function loadPage(): Promise<Extractor> {
     }
     if (task.filed && (task.kind === "html" || task.kind === "text"))
       return readAsFiled(task, readFiled, unwrapped);
-    return task.kind === "html" ? readAsHtml(task, readHtml, readLeads) : readAsItIs(task);
+    if (task.kind === "html") return readAsHtml(task, readHtml, readLeads);
+    const read = readAsItIs(task);
+    if (task.kind !== "xml" || task.with_formats !== true) return read;
+    const entries = feedEntries(read.text, task.url);
+    return { ...read, formats: { markdown: null, links: [], images: [], entries } };
   };
 }
 

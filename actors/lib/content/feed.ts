@@ -1,8 +1,10 @@
 /**
- * Reads RSS 2.0, RSS 1.0 and Atom: the items that may be a given page, with their HTML. It accepts invalid feeds, in one
- * pass and within limits; the caller decides whether an item is the page.
+ * Reads RSS 2.0, RSS 1.0, Atom and sitemaps: their entries, or the items that may be a given page, with their HTML. It
+ * accepts invalid feeds, in one pass and within limits; the caller decides whether an item is the page.
  */
 import { Parser } from "htmlparser2";
+import type { FeedEntry } from "../../../schemas/fetch.ts";
+import { parseUrl } from "../web/url.ts";
 import { addressOf, isSameTitle } from "./similarity.ts";
 import { escapeHtml } from "../web/escape-html.ts";
 
@@ -46,7 +48,14 @@ const CONTENTS: ReadonlySet<string> = new Set([
   "summary",
   "atom:content",
 ]);
-const DATES: ReadonlySet<string> = new Set(["pubdate", "published", "dc:date", "updated"]);
+const DATES: ReadonlySet<string> = new Set([
+  "pubdate",
+  "published",
+  "dc:date",
+  "updated",
+  "news:publication_date",
+  "lastmod",
+]);
 const ADDRESSES: ReadonlySet<string> = new Set([
   "link",
   "guid",
@@ -54,20 +63,60 @@ const ADDRESSES: ReadonlySet<string> = new Set([
   "feedburner:origlink",
   "atom:link",
   "source:url",
+  "loc",
 ]);
 
 const isField = (name: string): boolean =>
   name === "title" ||
+  name === "news:title" ||
   name === "author" ||
   name === "dc:creator" ||
   CONTENTS.has(name) ||
   DATES.has(name) ||
   ADDRESSES.has(name);
 
+/** By the document's first element: the elements that are its entries. */
+const ENTRY_NAMES: Readonly<Record<string, string>> = { urlset: "url", sitemapindex: "sitemap" };
+
 /** Exact ones first, at most three. */
 export function findItems(feed: string, wanted: FeedWish): FeedItem[] {
-  const feedItems: FeedItem[] = [];
+  const found: FeedItem[] = [];
+  readDrafts(feed, (draft) => {
+    const item = itemOf(draft, wanted);
+    if (item && (item.exact || found.length < MAX_ALIKE)) found.push(item);
+  });
+  return found.toSorted((a, b) => Number(b.exact) - Number(a.exact)).slice(0, MAX_FOUND);
+}
+
+/** In the order of the document, at most 5,000. `url` is where it was read: addresses may be relative to it. */
+export function feedEntries(feed: string, url: string): FeedEntry[] {
+  const entries: FeedEntry[] = [];
+  const base = parseUrl(url) ?? undefined;
+  readDrafts(feed, ({ title, published, addresses, contents }) => {
+    // An id that is no address may stand before the link.
+    const absolute = addresses.map((text) => parseUrl(text)).find((parsed) => parsed !== null);
+    const relative = addresses[0];
+    const address = absolute ?? (relative === undefined ? null : parseUrl(relative, base));
+    const summary = plain(contents["summary"] ?? contents["description"] ?? Object.values(contents)[0] ?? "");
+    entries.push({
+      url: address?.href ?? null,
+      title: title || null,
+      published_at: timeOf(published),
+      summary: summary || null,
+    });
+  });
+  return entries;
+}
+
+function timeOf(written: string): string | null {
+  const time_ms = Date.parse(written);
+  return Number.isNaN(time_ms) ? null : new Date(time_ms).toISOString();
+}
+
+/** Calls back with each entry, at most MAX_ITEMS. */
+function readDrafts(feed: string, onEntry: (draft: Draft) => void): void {
   let items = 0;
+  let names: ReadonlySet<string> | null = null;
   let draft: Draft | null = null;
   let field: string | null = null;
   let value = "";
@@ -83,7 +132,7 @@ export function findItems(feed: string, wanted: FeedWish): FeedItem[] {
     if (draft === null || field === null) return;
     const text = value.trim();
     if (CONTENTS.has(field)) draft.contents[field] = form === "text" ? `<p>${escapeHtml(text)}</p>` : text;
-    else if (field === "title") draft.title ||= plain(text);
+    else if (field === "title" || field === "news:title") draft.title ||= plain(text);
     else if (ADDRESSES.has(field)) draft.addresses.push(text.slice(0, MAX_SHORT_CHARS));
     else if (DATES.has(field)) draft.published ||= text.slice(0, 100);
     else draft.author ||= plain(text);
@@ -93,8 +142,9 @@ export function findItems(feed: string, wanted: FeedWish): FeedItem[] {
     {
       onopentag(tag, attributes) {
         const name = tag.toLowerCase();
+        names ??= new Set(name in ENTRY_NAMES ? [ENTRY_NAMES[name]!] : ["item", "entry"]);
         if (draft === null) {
-          if ((name === "item" || name === "entry") && items++ < MAX_ITEMS)
+          if (names.has(name) && items++ < MAX_ITEMS)
             draft = { title: "", author: "", published: "", addresses: [], contents: {} };
           return;
         }
@@ -135,17 +185,15 @@ export function findItems(feed: string, wanted: FeedWish): FeedItem[] {
           field = null;
           return;
         }
-        if (name !== "item" && name !== "entry") return;
-        const item = itemOf(draft, wanted);
+        if (names?.has(name) !== true) return;
+        onEntry(draft);
         draft = null;
-        if (item && (item.exact || feedItems.length < MAX_ALIKE)) feedItems.push(item);
       },
     },
     { xmlMode: true, decodeEntities: true },
   );
   parser.write(feed);
   parser.end();
-  return feedItems.toSorted((a, b) => Number(b.exact) - Number(a.exact)).slice(0, MAX_FOUND);
 }
 
 function itemOf(draft: Draft, { addresses, title }: FeedWish): FeedItem | null {
