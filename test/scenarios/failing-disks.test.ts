@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import type { Engine } from "../../ops/engines/engine.ts";
 import { ownEngine } from "../harness/engines.ts";
 import { type FaultyDisk, faultyDisk } from "../harness/faulty-disk.ts";
-import { duringOutage } from "../harness/outage.ts";
+import { duringOutage, OUTAGE_TEST_MS } from "../harness/outage.ts";
 import { powerCutProblem, unavailable } from "../harness/power-cut.ts";
 import { type Service, SETUPS } from "../harness/service.ts";
 import { hasSmallDisks, onDisk, type SmallDisk, smallDisk } from "../harness/small-disk.ts";
@@ -36,34 +36,42 @@ describe.skipIf(!hasSmallDisks())("a full disk (needs the right to mount)", () =
     service = engine = disk = null;
   });
 
-  test("of the service is 503 with its reason, /ready names it, and everything is back within five seconds", async () => {
-    const full = (disk = smallDisk(SMALL)!);
-    service = await start({ TRAWL_DATA_DIR: full.path, TRAWL_DNS_SERVERS: sites.dns });
-    const outage = { check: "documents", begin: full.fill, end: full.free };
-    const { ready, told, lost, late } = await duringOutage(service, origin, outage);
-    expect({ ready, lost, late }).toEqual({ ready: "503 full", lost: 0, late: 0 });
-    expect(told.filter((text) => !/^503 (document|object) storage is full, try again$/.test(text))).toEqual(
-      [],
-    );
-    expect(told.length).toBeGreaterThan(0);
-  }, 60_000);
+  test(
+    "of the service is 503 with its reason, /ready names it, and everything is back within five seconds",
+    async () => {
+      const full = (disk = smallDisk(SMALL)!);
+      service = await start({ TRAWL_DATA_DIR: full.path, TRAWL_DNS_SERVERS: sites.dns });
+      const outage = { check: "documents", begin: full.fill, end: full.free };
+      const { ready, told, lost, late } = await duringOutage(service, origin, outage);
+      expect({ ready, lost, late }).toEqual({ ready: "503 full", lost: 0, late: 0 });
+      expect(told.filter((text) => !/^503 (document|object) storage is full, try again$/.test(text))).toEqual(
+        [],
+      );
+      expect(told.length).toBeGreaterThan(0);
+    },
+    OUTAGE_TEST_MS,
+  );
 
-  test("of S3 is 503 as well", async ({ skip, annotate }) => {
-    const full = (disk = smallDisk(SMALL)!);
-    engine = await onDisk(full, () => ownEngine("blobs"));
-    if (engine === null || !engine.title.includes("versitygw")) {
-      await annotate("no S3 store that keeps its bodies in files");
-      skip();
-    }
-    service = await start({ ...engine!.settings, TRAWL_DNS_SERVERS: sites.dns });
-    const outage = { check: "object_storage", begin: full.fill, end: full.free };
-    const { ready, told, lost, late } = await duringOutage(service, origin, outage);
-    expect({ lost, late }).toEqual({ lost: 0, late: 0 });
-    expect(ready).toMatch(/^503 (full|unavailable)$/);
-    const said = /^503 object storage is (full|briefly unavailable), try again$/;
-    expect(told.filter((text) => !said.test(text))).toEqual([]);
-    expect(told.length).toBeGreaterThan(0);
-  }, 60_000);
+  test(
+    "of S3 is 503 as well",
+    async ({ skip, annotate }) => {
+      const full = (disk = smallDisk(SMALL)!);
+      engine = await onDisk(full, () => ownEngine("blobs"));
+      if (engine === null || !engine.title.includes("versitygw")) {
+        await annotate("no S3 store that keeps its bodies in files");
+        skip();
+      }
+      service = await start({ ...engine!.settings, TRAWL_DNS_SERVERS: sites.dns });
+      const outage = { check: "object_storage", begin: full.fill, end: full.free };
+      const { ready, told, lost, late } = await duringOutage(service, origin, outage);
+      expect({ lost, late }).toEqual({ lost: 0, late: 0 });
+      expect(ready).toMatch(/^503 (full|unavailable)$/);
+      const said = /^503 object storage is (full|briefly unavailable), try again$/;
+      expect(told.filter((text) => !said.test(text))).toEqual([]);
+      expect(told.length).toBeGreaterThan(0);
+    },
+    OUTAGE_TEST_MS,
+  );
 });
 
 describe.skipIf(powerCutProblem !== null)(`a disk${unavailable}`, () => {
@@ -82,20 +90,28 @@ describe.skipIf(powerCutProblem !== null)(`a disk${unavailable}`, () => {
     disk?.remove();
   });
 
-  test("that turns read-only is 503 with its reason, and everything is back within five seconds after it", async () => {
-    const outage = { check: "documents", begin: disk.turnReadOnly, end: disk.heal };
-    const { ready, told, lost, late } = await duringOutage(service, origin, outage);
-    expect({ ready, lost, late }).toEqual({ ready: "503 read_only", lost: 0, late: 0 });
-    const said = /^503 (document|object) storage is read-only, try again$/;
-    expect(told.filter((text) => !said.test(text))).toEqual([]);
-    expect(told.length).toBeGreaterThan(0);
-  }, 60_000);
+  test(
+    "that turns read-only is 503 with its reason, and everything is back within five seconds after it",
+    async () => {
+      const outage = { check: "documents", begin: disk.turnReadOnly, end: disk.heal };
+      const { ready, told, lost, late } = await duringOutage(service, origin, outage);
+      expect({ ready, lost, late }).toEqual({ ready: "503 read_only", lost: 0, late: 0 });
+      const said = /^503 (document|object) storage is read-only, try again$/;
+      expect(told.filter((text) => !said.test(text))).toEqual([]);
+      expect(told.length).toBeGreaterThan(0);
+    },
+    OUTAGE_TEST_MS,
+  );
 
-  test("that takes 200 ms for each write is slow: what is not answered in time is 503, and what was answered is stored", async () => {
-    const outage = { check: "documents", begin: () => disk.slow(200), end: disk.heal };
-    const { told, lost, answers } = await duringOutage(service, origin, outage);
-    expect(lost).toBe(0);
-    expect(told.filter((text) => !text.startsWith("503 "))).toEqual([]);
-    expect(answers).toBeGreaterThan(0);
-  }, 60_000);
+  test(
+    "that takes 200 ms for each write is slow: what is not answered in time is 503, and what was answered is stored",
+    async () => {
+      const outage = { check: "documents", begin: () => disk.slow(200), end: disk.heal };
+      const { told, lost, answers } = await duringOutage(service, origin, outage);
+      expect(lost).toBe(0);
+      expect(told.filter((text) => !text.startsWith("503 "))).toEqual([]);
+      expect(answers).toBeGreaterThan(0);
+    },
+    OUTAGE_TEST_MS,
+  );
 });

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { start as startEngine } from "../../ops/engines/adapters/process.ts";
 import type { Engine, Program } from "../../ops/engines/engine.ts";
 import { engineProgram, ownEngine } from "../harness/engines.ts";
-import { duringOutage } from "../harness/outage.ts";
+import { duringOutage, OUTAGE_TEST_MS } from "../harness/outage.ts";
 import { type Service, SETUPS } from "../harness/service.ts";
 import { hasSmallDisks, onDisk, type SmallDisk, smallDisk } from "../harness/small-disk.ts";
 import { type Link, linkTo } from "../harness/tcp-link.ts";
@@ -116,54 +116,64 @@ describe.skipIf(!isFerret || !isGateway)("a service on FerretDB and S3", () => {
 
   const dataFolder = () => join(dirname(ferret.log), "data");
 
-  test("that is set read-only below the document store answers 503, and works again when it may write", async () => {
-    const folder = dataFolder();
-    const file = `${folder}/postgresql/postgresql.conf`;
-    const conf = readFileSync(file, "utf8");
-    const postmaster = processBelow(basename(dirname(folder)), /\/postgres\0-D\0/);
-    const set = (how: () => void) => () => {
-      how();
-      process.kill(postmaster, "SIGHUP");
-    };
-    const { ready, told, lost, late } = await duringOutage(service, origin, {
-      check: "documents",
-      begin: set(() => appendFileSync(file, "\ndefault_transaction_read_only = on\n")),
-      end: set(() => writeFileSync(file, conf)),
-    });
-    expect({ ready, lost, late }).toEqual({ ready: "503 read_only", lost: 0, late: 0 });
-    expect(told).toEqual(["503 document storage is read-only, try again"]);
-  }, 60_000);
-
-  test("whose document store has no room left answers 503, and works again when there is some", async ({
-    skip,
-  }) => {
-    if (disk === null) return skip("it needs the right to mount");
-    const outage = { check: "documents", begin: disk.fill, end: disk.free };
-    const { ready, told, lost, late } = await duringOutage(service, origin, outage);
-    expect({ lost, late }).toEqual({ lost: 0, late: 0 });
-    // PostgreSQL takes writes for which it has pages of its own left.
-    expect(ready).toMatch(/^(?:503 (?:full|unavailable)|200 ok)$/);
-    const said = /^503 document storage is (?:full|briefly unavailable), try again$/;
-    expect(told.filter((text) => !said.test(text))).toEqual([]);
-  }, 60_000);
-
-  test("whose document store does not know its credentials any more answers 503, and works again as before", async () => {
-    const other = await ferretWithCredentials(basename(dirname(dataFolder())));
-    try {
+  test(
+    "that is set read-only below the document store answers 503, and works again when it may write",
+    async () => {
+      const folder = dataFolder();
+      const file = `${folder}/postgresql/postgresql.conf`;
+      const conf = readFileSync(file, "utf8");
+      const postmaster = processBelow(basename(dirname(folder)), /\/postgres\0-D\0/);
+      const set = (how: () => void) => () => {
+        how();
+        process.kill(postmaster, "SIGHUP");
+      };
       const { ready, told, lost, late } = await duringOutage(service, origin, {
         check: "documents",
-        begin: () => to_documents.lead(other.port),
-        end: () => to_documents.lead(ferret.port),
+        begin: set(() => appendFileSync(file, "\ndefault_transaction_read_only = on\n")),
+        end: set(() => writeFileSync(file, conf)),
       });
-      expect({ ready, lost, late }).toEqual({ ready: "503 access_denied", lost: 0, late: 0 });
-      const said =
-        /^503 (?:document storage (?:refuses this service|is briefly unavailable)|authentication is briefly unavailable), try again$/;
+      expect({ ready, lost, late }).toEqual({ ready: "503 read_only", lost: 0, late: 0 });
+      expect(told).toEqual(["503 document storage is read-only, try again"]);
+    },
+    OUTAGE_TEST_MS,
+  );
+
+  test(
+    "whose document store has no room left answers 503, and works again when there is some",
+    async ({ skip }) => {
+      if (disk === null) return skip("it needs the right to mount");
+      const outage = { check: "documents", begin: disk.fill, end: disk.free };
+      const { ready, told, lost, late } = await duringOutage(service, origin, outage);
+      expect({ lost, late }).toEqual({ lost: 0, late: 0 });
+      // PostgreSQL takes writes for which it has pages of its own left.
+      expect(ready).toMatch(/^(?:503 (?:full|unavailable)|200 ok)$/);
+      const said = /^503 document storage is (?:full|briefly unavailable), try again$/;
       expect(told.filter((text) => !said.test(text))).toEqual([]);
-      expect(told.length).toBeGreaterThan(0);
-    } finally {
-      await other.stop();
-    }
-  }, 60_000);
+    },
+    OUTAGE_TEST_MS,
+  );
+
+  test(
+    "whose document store does not know its credentials any more answers 503, and works again as before",
+    async () => {
+      const other = await ferretWithCredentials(basename(dirname(dataFolder())));
+      try {
+        const { ready, told, lost, late } = await duringOutage(service, origin, {
+          check: "documents",
+          begin: () => to_documents.lead(other.port),
+          end: () => to_documents.lead(ferret.port),
+        });
+        expect({ ready, lost, late }).toEqual({ ready: "503 access_denied", lost: 0, late: 0 });
+        const said =
+          /^503 (?:document storage (?:refuses this service|is briefly unavailable)|authentication is briefly unavailable), try again$/;
+        expect(told.filter((text) => !said.test(text))).toEqual([]);
+        expect(told.length).toBeGreaterThan(0);
+      } finally {
+        await other.stop();
+      }
+    },
+    OUTAGE_TEST_MS,
+  );
 
   test.each([
     [
@@ -197,18 +207,22 @@ describe.skipIf(!isFerret || !isGateway)("a service on FerretDB and S3", () => {
         await other.stop();
       }
     },
-    60_000,
+    OUTAGE_TEST_MS,
   );
 
-  test("whose stores take 200 ms longer for each packet is slow: nothing that was answered is lost, and what is not is 503", async () => {
-    const delay = (ms: number) => () => [to_documents, to_blobs].forEach((link) => link.slow(ms));
-    const { ready, told, lost, answers } = await duringOutage(service, origin, {
-      check: "documents",
-      begin: delay(200),
-      end: delay(0),
-    });
-    expect({ ready, lost }).toEqual({ ready: "200 ok", lost: 0 });
-    expect(told.filter((text) => !text.startsWith("503 "))).toEqual([]);
-    expect(answers).toBeGreaterThan(0);
-  }, 60_000);
+  test(
+    "whose stores take 200 ms longer for each packet is slow: nothing that was answered is lost, and what is not is 503",
+    async () => {
+      const delay = (ms: number) => () => [to_documents, to_blobs].forEach((link) => link.slow(ms));
+      const { ready, told, lost, answers } = await duringOutage(service, origin, {
+        check: "documents",
+        begin: delay(200),
+        end: delay(0),
+      });
+      expect({ ready, lost }).toEqual({ ready: "200 ok", lost: 0 });
+      expect(told.filter((text) => !text.startsWith("503 "))).toEqual([]);
+      expect(answers).toBeGreaterThan(0);
+    },
+    OUTAGE_TEST_MS,
+  );
 });
