@@ -44,6 +44,10 @@ export interface Caller {
   readonly limited: boolean;
 }
 
+/** The operator's account admin; an external customer's admin is not an operator. */
+export const isOperator = ({ grant: { key, customer } }: Caller): boolean =>
+  key.role === "account_admin" && !customer.external;
+
 export const isCaller = (result: Caller | Reply): result is Caller => "grant" in result;
 
 /** REMEMBER_MS is what operators are promised; a key in use is refreshed after REFRESH_MS. */

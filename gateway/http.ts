@@ -87,12 +87,26 @@ export interface Listening {
   readonly close: (within_ms: number) => Promise<void>;
 }
 
+/** PEM. */
+export interface TlsPair {
+  readonly cert: string;
+  readonly key: string;
+}
+
+export interface TlsSource {
+  readonly current: () => TlsPair;
+  /** Calls back with each later pair: new connections get it. */
+  readonly onChange: (call: (pair: TlsPair) => void) => void;
+}
+
 export interface ListenOptions {
   readonly host: string;
   /** 0 takes any free port. */
   readonly port: number;
   /** Several processes on one port (SO_REUSEPORT), which must be named; false fails when the port is taken. */
   readonly shared: boolean;
+  /** Serves HTTPS. Absent: HTTP. Only node:http has it (choose-http.ts). */
+  readonly tls?: TlsSource;
   /**
    * An answer that throws or cannot be written (a line break in a header): logged and turned into a 500. Told of a
    * stream that broke in the middle as well; its reply is not sent then. Its body is bytes, never a stream.

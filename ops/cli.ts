@@ -22,12 +22,14 @@ import { invoiceCommand } from "./commands/invoice.ts";
 import { incidentCommand } from "./commands/incident.ts";
 import { jobCommand } from "./commands/job.ts";
 import { keyCommand } from "./commands/key.ts";
+import { logLevelCommand } from "./commands/log-level.ts";
 import { maintenanceCommand } from "./commands/maintenance.ts";
 import { nodesCommand } from "./commands/nodes.ts";
 import { projectCommand } from "./commands/project.ts";
 import { rateCommand } from "./commands/rate.ts";
 import { searchCommand } from "./commands/search.ts";
 import { startCommand, type Starting } from "./commands/start.ts";
+import { domainsCommand, jobsCommand, topCommand } from "./commands/top.ts";
 import { ConfigError } from "./config.ts";
 import { DataFormatError } from "./data-format.ts";
 
@@ -70,6 +72,10 @@ export async function trawl(words: readonly string[], world: World): Promise<num
     batchCommand(context),
     jobCommand(context),
     domainCommand(context),
+    domainsCommand(context),
+    jobsCommand(context),
+    topCommand(context),
+    logLevelCommand(context),
     deadLettersCommand(context),
     companyCommand(context),
     companiesCommand(context),

@@ -12,7 +12,8 @@ import { type Cluster, embedded, type ClusterDeps } from "../cluster/embedded.ts
 import { isUsedElsewhere } from "../cluster/generation.ts";
 import type { Blobs } from "../cluster/ports/blobs.ts";
 import { Fault } from "../cluster/ports/fault.ts";
-import type { NodeAdmin, NodeDirectory } from "../cluster/ports/node-directory.ts";
+import type { LogLevel } from "../cluster/ports/log.ts";
+import type { NodeAdmin, NodeDirectory, NodeReport } from "../cluster/ports/node-directory.ts";
 import { agreedSettings, agreeOnSettings } from "./agreed-settings.ts";
 import type { Config } from "./config.ts";
 
@@ -27,6 +28,10 @@ export interface Membership {
   /** Whether other nodes listen on the same port. */
   readonly isShared: boolean;
   readonly ownedPartitions: () => readonly { readonly partition: number; readonly epoch: number }[];
+  /** The reports of all nodes, after `announce`. Throws Fault. */
+  readonly reports: () => Promise<readonly NodeReport[]>;
+  /** Of all nodes, after `announce`; answers which have set it. Throws Fault. */
+  readonly setLogLevel: (level: LogLevel) => Promise<readonly string[]>;
   /** From now on `trawl nodes` and `trawl drain` find this node. */
   readonly announce: (admin: NodeAdmin) => Promise<void>;
   /** Throws when another program than a node of this cluster listens there. */
@@ -102,6 +107,7 @@ export async function join(
   const node = `${hostname().replaceAll(/[^A-Za-z0-9-]/g, "-")}-${process.pid}-${chance}`;
   if (address === "memory") {
     const cluster = embedded(actors, deps);
+    let own: NodeAdmin | null = null;
     return {
       cluster,
       node,
@@ -109,7 +115,12 @@ export async function join(
       clock_skew_ms: () => null,
       isShared: false,
       ownedPartitions: () => [],
-      announce: async () => {},
+      reports: async () => (own ? [own.report()] : []),
+      async setLogLevel(level) {
+        own?.setLogLevel(level);
+        return [node];
+      },
+      announce: async (admin) => void (own = admin),
       claimSharedPort: async () => {},
       close: async () => {},
     };
@@ -168,6 +179,8 @@ export async function join(
       clock_skew_ms: () => roundedOrNull(cluster.clockSkew.skew_ms()),
       isShared: true,
       ownedPartitions: cluster.ownedPartitions,
+      reports: () => nodeDirectory.nodes(),
+      setLogLevel: (level) => nodeDirectory.setLogLevel(level),
       async announce(admin) {
         await nodeDirectory.serve(node, admin);
         await agreement.confirm();

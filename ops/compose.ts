@@ -204,8 +204,11 @@ async function compose(config: Config, closers: Closers): Promise<Running> {
 
   for (const { onJoined } of opened) await onJoined?.();
   const started_ms = clock.now();
+  const figures = () => opened.flatMap(({ node_figures }) => node_figures?.() ?? []);
   await membership.announce({
-    report: () => nodeReport({ config, build, membership, http, started_ms, draining: () => draining }),
+    report: () =>
+      nodeReport({ config, build, membership, http, started_ms, draining: () => draining, figures }),
+    setLogLevel: log.setLevel,
     // `ended` reports how the stop ends.
     drain: () => void stop().catch(() => {}),
   });
@@ -214,14 +217,8 @@ async function compose(config: Config, closers: Closers): Promise<Running> {
   const { name, address } = http.listening();
   const { status_address, sentence } = http;
   metrics.gauge("trawl_http_server_info", { name }, 1);
-  log.info("Listening", {
-    address,
-    status_address,
-    http: name,
-    node,
-    ...build,
-    nodejs: process.version,
-  });
+  const listening = { address, status_address, http: name, node };
+  log.info("Listening", { ...listening, ...build, nodejs: process.version });
   return {
     address,
     http: sentence,

@@ -25,6 +25,7 @@ import type { Clock } from "../cluster/ports/clock.ts";
 import type { Documents } from "../cluster/ports/documents.ts";
 import type { Egress } from "../cluster/ports/egress.ts";
 import type { Log } from "../cluster/ports/log.ts";
+import type { NodeReport } from "../cluster/ports/node-directory.ts";
 import type { Metrics } from "../cluster/ports/metrics.ts";
 import type { Random } from "../cluster/ports/random.ts";
 import type { RoleActor } from "../cluster/role-actor.ts";
@@ -203,6 +204,8 @@ export interface OpenFeature {
     readonly onRetrieved: (page: RetrievedPage) => void;
     readonly onGone: (page: { readonly url: string; readonly project: string }) => void;
   };
+  /** For operators, of this node. */
+  readonly node_figures?: () => Pick<NodeReport, "domains" | "jobs">;
   /** Work that each node does every minute, all nodes at the same time; `what` is logged when it throws. */
   readonly every_minute?: {
     readonly what: string;

@@ -5,12 +5,13 @@
 import { findGrant } from "../actors/accounts/keys.ts";
 import { chooseHttp } from "../gateway/adapters/choose-http.ts";
 import { authenticator } from "../gateway/authenticate.ts";
-import type { Listening } from "../gateway/http.ts";
+import type { Listening, ListenOptions } from "../gateway/http.ts";
 import type { Metering } from "../gateway/metering.ts";
 import { openapi } from "../gateway/openapi/document.ts";
 import { sharedRates } from "../gateway/rates.ts";
 import type { Route } from "../gateway/route.ts";
 import { bodyRoutes } from "../gateway/routes/bodies.ts";
+import { operatorRoutes } from "../gateway/routes/operator.ts";
 import { pageRoutes } from "../gateway/routes/pages.ts";
 import {
   type MetricsPage,
@@ -21,9 +22,12 @@ import {
 import { server } from "../gateway/server.ts";
 import type { Clock } from "../cluster/ports/clock.ts";
 import type { Metrics } from "../cluster/ports/metrics.ts";
+import { behindProxies } from "../gateway/trusted-proxies.ts";
 import type { Membership } from "./cluster.ts";
 import type { FeatureContext, OpenFeature } from "./feature.ts";
+import { inNetworks } from "./networks.ts";
 import { pageFiles } from "./page-files.ts";
+import { openTlsFiles } from "./tls-files.ts";
 import type { StoreWatch } from "./store-watch.ts";
 
 interface HttpDeps {
@@ -58,24 +62,34 @@ export async function openHttp(deps: HttpDeps): Promise<HttpServers> {
   const { config, documents, clock, random, metrics, log, ask, requestWindow } = context;
   const { isShared } = membership;
   const { metrics: metricsPage } = deps;
-  const { host, port } = config.gateway;
-  const addressOf = (at_port: number): string => `http://${bracketed(host)}:${at_port}`;
+  const { host, port, tls_cert, tls_key, trusted_proxies } = config.gateway;
+  if ((tls_cert === undefined) !== (tls_key === undefined))
+    throw new Error("TRAWL_TLS_CERT and TRAWL_TLS_KEY are given together: one of them is missing");
+  const tls =
+    tls_cert === undefined ? null : openTlsFiles({ cert_file: tls_cert, key_file: tls_key! }, { clock, log });
+  const statusAddressOf = (at_port: number): string => `http://${bracketed(host)}:${at_port}`;
+  const addressOf = (at_port: number): string => `http${tls ? "s" : ""}://${bracketed(host)}:${at_port}`;
   let address = addressOf(port);
   const publicUrl = (): string => config.gateway.public_url ?? address;
   const announceAddress = async (): Promise<void> => {
     for (const { onAddress } of opened) await onAddress?.(publicUrl().replace(/\/+$/, ""));
   };
 
-  const { listen, sentence } = await chooseHttp();
+  const { listen, sentence } = await chooseHttp(undefined, tls !== null);
   const find = (key_sha256: string) => findGrant(documents, key_sha256);
   const identify = authenticator({ find, metering: usage, clock });
   const rates = isShared ? { rates: sharedRates({ ask, clock, metrics }) } : {};
   const { memory } = context;
   const world = { clock, random, metrics: countingRequests(metrics, requestWindow, clock), log };
   const serverDeps = { identify, metering: usage, ...rates, stores: storeWatch, memory, ...world };
-  const open = (routes: readonly Route[], at_port: number, isSharing: boolean): Promise<Listening> => {
+  const open = (
+    routes: readonly Route[],
+    at_port: number,
+    options: Pick<ListenOptions, "shared" | "tls">,
+  ): Promise<Listening> => {
     const { admit, failed } = server({ ...serverDeps, routes });
-    return listen(admit, { host, port: at_port, shared: isSharing, failed });
+    const behind = trusted_proxies.length === 0 ? admit : behindProxies(admit, inNetworks(trusted_proxies));
+    return listen(behind, { host, port: at_port, failed, ...options });
   };
 
   /** On a port of its own, where the operator wants it: whoever reaches it may read it. */
@@ -97,27 +111,33 @@ export async function openHttp(deps: HttpDeps): Promise<HttpServers> {
   if (isAddressKnown) await announceAddress();
   const statusPages = statusOf(deps);
   // Gateways share their port, so each node of a cluster has a port of its own for its status.
-  const statusServer = isShared ? await open(statusPages, config.cluster.status_port, false) : null;
+  const statusServer = isShared
+    ? await open(statusPages, config.cluster.status_port, { shared: false })
+    : null;
   const metricsServer = metricsPage && (await openMetrics(metricsPage));
   let apiServer: Listening | null = null;
 
   return {
     sentence,
     apiAddress: () => (apiServer ? address : null),
-    status_address: statusServer ? addressOf(statusServer.port) : null,
+    status_address: statusServer ? statusAddressOf(statusServer.port) : null,
     async serveApi() {
       const isSharing = isShared && port !== 0;
       if (isSharing) await membership.claimSharedPort(host, port, address);
-      apiServer = await open(apiOf(deps, statusPages, publicUrl), port, isSharing);
+      apiServer = await open(apiOf(deps, statusPages, publicUrl), port, {
+        shared: isSharing,
+        ...(tls && { tls }),
+      });
       address = addressOf(apiServer.port);
       if (!isAddressKnown) await announceAddress();
     },
     listening() {
       const { name, port: listens_at } = (apiServer ?? statusServer)!;
-      return { name, address: addressOf(listens_at) };
+      return { name, address: (apiServer ? addressOf : statusAddressOf)(listens_at) };
     },
     closeApi: async (within_ms) => apiServer?.close(within_ms),
     async close() {
+      tls?.close();
       await metricsServer?.close(0);
       await statusServer?.close(0);
     },
@@ -143,7 +163,7 @@ function statusOf(deps: HttpDeps): readonly Route[] {
 
 /** What a gateway answers. */
 function apiOf(
-  { context, opened }: HttpDeps,
+  { context, opened, membership }: HttpDeps,
   statusPages: readonly Route[],
   publicUrl: () => string,
 ): readonly Route[] {
@@ -152,6 +172,7 @@ function apiOf(
   const routes: Route[] = [
     ...opened.flatMap((feature) => feature.routes ?? []),
     ...bodyRoutes({ blobs, bodyGrants }),
+    ...operatorRoutes(membership),
     ...statusPages,
     ...pageRoutes({
       document: () => openapi({ routes, public_url: publicUrl(), references }),

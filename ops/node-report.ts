@@ -13,10 +13,12 @@ export interface NodeReportDeps {
   readonly http: Pick<HttpServers, "apiAddress" | "status_address" | "listening">;
   readonly started_ms: number;
   readonly draining: () => boolean;
+  /** What features add. */
+  readonly figures: () => readonly Pick<NodeReport, "domains" | "jobs">[];
 }
 
 export function nodeReport(deps: NodeReportDeps): NodeReport {
-  const { config, build, membership, http, started_ms, draining } = deps;
+  const { config, build, membership, http, started_ms, draining, figures } = deps;
   const { cluster, node } = membership;
   const { activations, running_work, pending_asks } = cluster.stats();
   return {
@@ -34,6 +36,7 @@ export function nodeReport(deps: NodeReportDeps): NodeReport {
     active_actors: Object.values(activations).reduce((sum, count) => sum + count, 0),
     background_works: running_work,
     pending_asks,
+    ...Object.assign({}, ...figures()),
   };
 }
 

@@ -86,6 +86,21 @@ export const NODE_SECTIONS = {
         description:
           "The service's address as clients see it, used in answers and callbacks; default from HOST and PORT.",
       }),
+      tls_cert: optionalSetting({
+        env: "TRAWL_TLS_CERT",
+        description:
+          "A file with the certificate and its chain (PEM): the API is served over HTTPS. Read again when it changes.",
+      }),
+      tls_key: optionalSetting({
+        env: "TRAWL_TLS_KEY",
+        description: "A file with the key of TRAWL_TLS_CERT (PEM).",
+      }),
+      trusted_proxies: listSetting({
+        env: "TRAWL_TRUSTED_PROXIES",
+        rule: NETWORK,
+        description:
+          "Networks or single addresses of reverse proxies whose X-Forwarded-For is believed; from others it is ignored.",
+      }),
       admin_key: optionalSetting({
         env: "TRAWL_ADMIN_KEY",
         secret: true,

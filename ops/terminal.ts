@@ -3,6 +3,12 @@ import { readFile } from "node:fs/promises";
 import { text } from "node:stream/consumers";
 import { systemClock } from "../cluster/adapters/time/clock.system.ts";
 
+export interface Screen {
+  readonly rows: () => number;
+  readonly columns: () => number;
+  readonly write: (text: string) => void;
+}
+
 export interface Terminal {
   /** Whether standard output goes to a program or a file and not to a terminal. */
   readonly isPiped: boolean;
@@ -10,6 +16,8 @@ export interface Terminal {
   readonly columns: number | null;
   /** Draws one line on standard error in place of the last one; "" erases it. */
   readonly draw: (line: string) => void;
+  /** Standard output as a whole; null when it is not a terminal. */
+  readonly screen: Screen | null;
   /** Calls back on Ctrl-C. */
   readonly onInterrupt: (call: () => void) => Disposable;
   /** A file, or standard input for "-". */
@@ -25,6 +33,9 @@ export function systemTerminal(): Terminal {
     isPiped: !stdout.isTTY,
     columns: stderr.isTTY ? stderr.columns : null,
     draw: (line) => void stderr.write(`\r\u001B[2K${line}`),
+    screen: stdout.isTTY
+      ? { rows: () => stdout.rows, columns: () => stdout.columns, write: (frame) => void stdout.write(frame) }
+      : null,
     onInterrupt(call) {
       process.once("SIGINT", call);
       return { [Symbol.dispose]: () => void process.off("SIGINT", call) };

@@ -3,6 +3,7 @@
  * registrable domain), and how it asks whether robots.txt allows a URL (Robots, one actor per origin on the same node).
  */
 import { type Static, Type } from "typebox";
+import { Nullable } from "./common.ts";
 import { ask, contract, tell } from "./contract.ts";
 
 /**
@@ -129,6 +130,22 @@ export type SkipView = Static<typeof SkipView>;
 /** The state of a domain, for an operator. */
 export const DeadHost = Type.Object({ host: Type.String(), until: Type.String() });
 
+/** What the operator changes of a domain without a restart. An absent field stays, null takes the operator's value back. */
+export const DomainSettings = Type.Object({
+  min_delay_ms: Type.Optional(Nullable(Type.Integer({ minimum: 0, maximum: 900_000 }))),
+  max_concurrency: Type.Optional(Nullable(Type.Integer({ minimum: 1, maximum: 64 }))),
+  /** Unix milliseconds. */
+  paused_until_ms: Type.Optional(Nullable(Type.Integer({ minimum: 0 }))),
+});
+export type DomainSettings = Static<typeof DomainSettings>;
+
+/** As it is shown. */
+export const OperatorView = Type.Object({
+  min_delay_ms: Nullable(Type.Integer()),
+  max_concurrency: Nullable(Type.Integer()),
+  paused_until: Nullable(Type.String()),
+});
+
 export const DomainView = Type.Object({
   domain: Type.String(),
   min_delay_ms: Type.Integer(),
@@ -139,6 +156,8 @@ export const DomainView = Type.Object({
   /** Until when a Retry-After closes the domain. */
   paused_until: Type.Union([Type.String(), Type.Null()]),
   dead_hosts: Type.Array(DeadHost),
+  /** What the operator set; null: nothing. */
+  operator: Nullable(OperatorView),
 });
 export type DomainView = Static<typeof DomainView>;
 
@@ -169,6 +188,8 @@ export const Domain = contract(
     view: ask(Type.Null(), DomainView),
     /** Forgets failures, skips and dead hosts, for an operator. */
     clear: ask(Type.Null(), DomainView),
+    /** Sets delay, slots and pause of the domain, for an operator. */
+    configure: ask(DomainSettings, DomainView),
   },
   {
     /** A grant is due, a caller's deadline has passed, or a lease has lapsed. */

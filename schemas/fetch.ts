@@ -376,6 +376,14 @@ export const HostProfile = contract(
 );
 
 /** Everything stored of a domain: the view of its Domain actor and the profiles of its hosts. */
+/** What the operator changes of a domain. */
+export const DomainChange = Type.Object({
+  min_delay_ms: Type.Optional(Nullable(Type.Integer({ minimum: 0, maximum: 900_000 }))),
+  max_concurrency: Type.Optional(Nullable(Type.Integer({ minimum: 1, maximum: 64 }))),
+  pause_s: Type.Optional(Nullable(Type.Integer({ minimum: 1, maximum: 315_360_000 }))),
+});
+export type DomainChange = Static<typeof DomainChange>;
+
 export const DomainMemory = Type.Object({
   ...DomainView.properties,
   hosts: Type.Array(Type.Object({ host: Type.String(), ...HostProfileView.properties })),

@@ -76,6 +76,9 @@ export const JobStatus = Type.Object({
 });
 export type JobStatus = Static<typeof JobStatus>;
 
+/** The operator pauses a job, or resumes it. */
+export const JobPause = Type.Object({ paused: Type.Boolean() });
+
 /** What a job's callback_url is sent when the job has finished. */
 export const JobCompletion = Type.Object({
   job_id: Type.String({ format: "uuid" }),
@@ -218,6 +221,8 @@ export const JobRecord = Type.Object({
   /** When a client cancelled the job. */
   cancel_ms: Nullable(Type.Integer()),
   finished_ms: Nullable(Type.Integer()),
+  /** When the operator paused the job; null or absent: it is not paused. */
+  paused_ms: Type.Optional(Nullable(Type.Integer())),
   callback: Nullable(Callback),
   /** Finished items whose rows are in no batch of the ledger yet. */
   unrecorded: Type.Array(Index),
@@ -305,6 +310,8 @@ export const Job = contract(
     abandon: tell(Type.Null()),
     /** Answered when no item is in flight any more, after 1.5 s at most. */
     cancel: ask(Type.Null(), Type.Object({ exists: Type.Boolean() })),
+    /** The operator pauses the job, which starts no further item, or resumes it. A finished job does not change. */
+    setPaused: ask(Type.Object({ is_paused: Type.Boolean() }), Type.Object({ exists: Type.Boolean() })),
   },
   {
     /** The timer and the reminder: goes on from what is stored. */

@@ -41,6 +41,8 @@ import {
   withSendDelay,
   withoutSlot,
 } from "./politeness.ts";
+import type { DomainRecorder } from "./figures.ts";
+import { limitsWith, pauseOf, withSettings } from "./operator-settings.ts";
 import { afterOutcome, viewOf, withProbe } from "./skips.ts";
 import {
   aheadOf,
@@ -99,6 +101,8 @@ type DomainTurn = Turn<State, typeof Domain.own>;
 interface ProcessRecord {
   /** Names this process in the slots it grants. */
   readonly process: string;
+  /** What operators see; null: nothing is recorded. */
+  readonly recorder: DomainRecorder | null;
   /** By domain, the slots of this process whose request was sent and that are not released. */
   readonly sent: LRUCache<string, ReadonlySet<string>>;
   /** Times from grant to send of the last requests: they depend on this process, not on the site. */
@@ -113,10 +117,14 @@ interface ProcessRecord {
 export function domainActor(
   defaults: PolitenessLimits,
   overrides: Readonly<Record<string, Omit<PolitenessLimits, "lease_ms">>> = {},
+  recorder: DomainRecorder | null = null,
 ) {
-  const limitsOf = (site: string): PolitenessLimits => ({ ...defaults, ...overrides[site] });
+  const configuredLimits = (site: string): PolitenessLimits => ({ ...defaults, ...overrides[site] });
+  const limitsOf = ({ key, state }: DomainTurn): PolitenessLimits =>
+    limitsWith(configuredLimits(key), state.politeness.operator);
   const record: ProcessRecord = {
     process: randomBytes(6).toString("base64url"),
+    recorder,
     sent: new LRUCache({ max: MAX_DOMAINS_WITH_SENT }),
     send_delays: [],
     send_delay_ms: 0,
@@ -126,7 +134,9 @@ export function domainActor(
   return actor(Domain)<State, Politeness>({
     persist: (state) => state.politeness,
     activate(snapshot, { key, now_ms }) {
-      const politeness = snapshot ? restore(snapshot, limitsOf(key), now_ms, process) : UNTOUCHED;
+      const politeness = snapshot
+        ? restore(snapshot, limitsWith(configuredLimits(key), snapshot.operator), now_ms, process)
+        : UNTOUCHED;
       const sent = record.sent.get(key);
       const unsent = politeness.leases
         .filter((lease) =>
@@ -137,7 +147,7 @@ export function domainActor(
     },
     passivate_after_ms: 10 * 60_000,
     on: {
-      acquire: (turn, request) => acquire(turn, limitsOf(turn.key), record, request),
+      acquire: (turn, request) => acquire(turn, limitsOf(turn), record, request),
 
       recordSent(turn, slot) {
         const { fetch_id } = slot;
@@ -157,18 +167,24 @@ export function domainActor(
         turn.state.unsent.delete(fetch_id);
         if (isOurs) rememberSent(record, turn, fetch_id);
         turn.state.politeness = recordSent(turn.state.politeness, fetch_id);
-        grantDueSlots(turn, limitsOf(turn.key), record);
+        grantDueSlots(turn, limitsOf(turn), record);
       },
 
       release(turn, message) {
         const { now_ms, state } = turn;
-        const limits = limitsOf(turn.key);
+        const limits = limitsOf(turn);
         const { paused_until_ms } = state.politeness;
         // A request that was never reported as sent counts from its answer.
         const { fetch_id, run_id } = message;
         const isHeld = isHeldBy(state.politeness, message);
         if (state.unsent.delete(isHeld ? fetch_id : outlived(fetch_id, run_id)))
           state.sent_ms = message.status === null ? state.sent_ms : now_ms;
+        const lease = state.politeness.leases.find((held) => held.fetch_id === message.fetch_id);
+        if (lease && isHeldBy(state.politeness, message))
+          recorder?.onRelease(turn.key, now_ms, {
+            slot_ms: Math.max(0, now_ms - lease.started_ms),
+            status: message.status,
+          });
         state.politeness = releaseSlot(state.politeness, limits, now_ms, message);
         const { paused_until_ms: until_ms } = state.politeness;
         if (until_ms > paused_until_ms) {
@@ -189,7 +205,7 @@ export function domainActor(
         if (failure_rows === politeness.failure_rows) return;
         turn.state.politeness = { ...politeness, failure_rows };
         refuseSkipped(turn);
-        grantDueSlots(turn, limitsOf(turn.key), record);
+        grantDueSlots(turn, limitsOf(turn), record);
       },
 
       reportNxdomain(turn, { fetch_id, host }) {
@@ -207,17 +223,26 @@ export function domainActor(
 
       setCrawlDelay(turn, crawl_delay) {
         turn.state.politeness = setDelay(turn.state.politeness, turn.now_ms, crawl_delay);
-        grantDueSlots(turn, limitsOf(turn.key), record);
+        grantDueSlots(turn, limitsOf(turn), record);
       },
 
-      view: (turn) => view(turn, limitsOf(turn.key)),
+      view: (turn) => view(turn, limitsOf(turn)),
 
       clear(turn) {
         turn.state.politeness = clear(turn.state.politeness);
-        return view(turn, limitsOf(turn.key));
+        return view(turn, limitsOf(turn));
       },
 
-      tick: (turn) => grantDueSlots(turn, limitsOf(turn.key), record),
+      configure(turn, change) {
+        const { operator: former, ...politeness } = turn.state.politeness;
+        const operator = withSettings(former, change);
+        turn.state.politeness = operator === undefined ? politeness : { ...politeness, operator };
+        refuseSkipped(turn);
+        grantDueSlots(turn, limitsOf(turn), record);
+        return view(turn, limitsOf(turn));
+      },
+
+      tick: (turn) => grantDueSlots(turn, limitsOf(turn), record),
     },
   });
 }
@@ -326,6 +351,16 @@ function refuseSkipped(turn: DomainTurn): void {
 
 /** Answers every caller that can be answered now, and sets the timer for the next. */
 function grantDueSlots(turn: DomainTurn, limits: PolitenessLimits, record: ProcessRecord): void {
+  grantDue(turn, limits, record);
+  const { leases, operator } = turn.state.politeness;
+  record.recorder?.onQueue(turn.key, turn.now_ms, {
+    waiting: sizeOf(turn.state.queue),
+    in_flight: leases.length,
+    isPaused: pauseOf(operator, turn.now_ms) > 0,
+  });
+}
+
+function grantDue(turn: DomainTurn, limits: PolitenessLimits, record: ProcessRecord): void {
   const { state, now_ms } = turn;
   const { queue } = state;
   countFromDeparture(turn);
@@ -421,5 +456,12 @@ function view({ key, now_ms, state }: DomainTurn, limits: PolitenessLimits): Dom
       const until = text(dead_until_ms);
       return until ? [{ host, until }] : [];
     }),
+    operator: politeness.operator
+      ? {
+          min_delay_ms: politeness.operator.min_delay_ms,
+          max_concurrency: politeness.operator.max_concurrency,
+          paused_until: text(politeness.operator.paused_until_ms ?? 0),
+        }
+      : null,
   };
 }

@@ -5,6 +5,7 @@
 import assert from "node:assert/strict";
 import { MAX_SKEW_MS } from "../../cluster/clock-skew.ts";
 import type { SlotAnswer, SlotRelease, SlotRequest } from "../../schemas/domain.ts";
+import { type OperatorSettings, pauseOf } from "./operator-settings.ts";
 import { type FailureRow, restoreRows, skippedUntil, type SkipRequest } from "./skips.ts";
 
 export interface PolitenessLimits {
@@ -71,6 +72,8 @@ export interface Politeness {
   /** Fetches in a row in which every route failed, by scope. */
   readonly failure_rows: readonly FailureRow[];
   readonly nxdomains: readonly NxdomainRecord[];
+  /** Absent: the operator set nothing. */
+  readonly operator?: OperatorSettings;
 }
 
 export const UNTOUCHED: Politeness = {
@@ -142,10 +145,13 @@ export type RefusalRequest = SkipRequest & Pick<SlotRequest, "host">;
 
 /** The refusal for a request to this host now; null when it may be granted. */
 export function refusalFor(
-  { nxdomains, failure_rows }: Politeness,
+  { nxdomains, failure_rows, operator }: Politeness,
   request: RefusalRequest,
   now_ms: number,
 ): SlotRefusal | null {
+  const pause_ms = pauseOf(operator, now_ms);
+  // As a busy domain: items of jobs wait, and no attempt is counted.
+  if (pause_ms > 0) return refused("domain_busy", pause_ms);
   const dead = nxdomains.find((name) => name.host === request.host && name.dead_until_ms > now_ms);
   if (dead) return refused("domain_dead", dead.dead_until_ms - now_ms);
   const until_ms = skippedUntil(failure_rows, request, now_ms);

@@ -54,6 +54,8 @@ export interface JobDeps extends Omit<JobServices, "bodyRefs" | "kinds" | "input
 
 /** A running job asks the scheduler this often how many items it may have in flight. */
 const SHARE_MS = 1_000;
+/** A paused job looks this often whether its key is still active. */
+const PAUSED_LOOK_MS = 5_000;
 /** Items in flight at a cancel have this long to stop. */
 export const CANCEL_GRACE_MS = 1_500;
 
@@ -104,6 +106,8 @@ export function jobActor(deps: JobDeps) {
         return DEFERRED;
       },
 
+      setPaused: (turn, { is_paused }) => setPaused(services, turn, is_paused),
+
       tick: (turn) => tick(services, turn),
 
       claimChecked(turn, { is_claimed }) {
@@ -133,14 +137,7 @@ export function jobActor(deps: JobDeps) {
         tick(services, turn);
       },
 
-      sharesGranted(turn, { window }) {
-        const { state } = turn;
-        state.in_progress.delete("requesting_share");
-        if (window !== null) services.board.shareGranted(turn.key);
-        if (window !== null) state.window = window;
-        if (window !== null && window > 0) state.may_load = true;
-        tick(services, turn);
-      },
+      sharesGranted: (turn, { window }) => applyShare(services, turn, window),
 
       attemptFinished(turn, outcome: AttemptOutcome) {
         const { state, now_ms } = turn;
@@ -210,6 +207,11 @@ export function jobActor(deps: JobDeps) {
 
 /** Does what the job's phase asks for now, and sets the timer for what comes later. */
 function tick(services: JobServices, turn: JobTurn): void {
+  proceed(services, turn);
+  services.onTurn?.(turn.key, turn.state, turn.now_ms);
+}
+
+function proceed(services: JobServices, turn: JobTurn): void {
   const { state, now_ms } = turn;
   const { record, frontier } = state;
   if (!record) return services.board.ended(turn.key);
@@ -222,7 +224,8 @@ function tick(services: JobServices, turn: JobTurn): void {
     case "running":
       if (frontier) admit(services, turn, frontier);
       else if (state.may_load || record.spec.total <= SMALL_ITEMS) startLoad(services, turn);
-      else awaitShare(services, turn);
+      else if (record.paused_ms == null) awaitShare(services, turn);
+      else wakeAt(turn, now_ms + PAUSED_LOOK_MS);
       return;
     case "cancelling":
       if (frontier) drainCancelled(services, turn, frontier);
@@ -263,10 +266,11 @@ function admit(services: JobServices, turn: JobTurn, frontier: Frontier): void {
   if (frontier.isFinished()) return finish(services, turn, frontier, "completed");
   const allowed = permission(services, turn);
   if (allowed === "revoked") return cancel(services, turn);
-  requestShare(services, turn, frontier.demand(), true);
+  const isPaused = state.record!.paused_ms != null;
+  if (!isPaused) requestShare(services, turn, frontier.demand(), true);
   leaseUnits(turn, frontier);
   const refusal = refusalOf(state, now_ms);
-  const limit = allowed !== "active" ? 0 : refusal === null ? unitsOf(state) : Infinity;
+  const limit = allowed !== "active" || isPaused ? 0 : refusal === null ? unitsOf(state) : Infinity;
   while (frontier.inFlight() < Math.min(state.window, limit)) {
     const item = frontier.take();
     if (!item) break;
@@ -290,7 +294,31 @@ function admit(services: JobServices, turn: JobTurn, frontier: Frontier): void {
   }
   checkpoint(state, frontier, now_ms);
   writeRows(services, turn);
-  wakeAt(turn, Math.min(nextCheckpointMs(state), nextShareMs(state), frontier.nextDueMs()));
+  const next_ms = isPaused ? now_ms + PAUSED_LOOK_MS : Math.min(nextShareMs(state), frontier.nextDueMs());
+  wakeAt(turn, Math.min(nextCheckpointMs(state), next_ms));
+}
+
+/** The scheduler's answer; null: it gave none, and the job goes on with the share it has. */
+function applyShare(services: JobServices, turn: JobTurn, window: number | null): void {
+  const { state } = turn;
+  state.in_progress.delete("requesting_share");
+  if (window !== null) services.board.shareGranted(turn.key);
+  // The answer to what it asked before it was paused.
+  if (window !== null && state.record?.paused_ms == null) state.window = window;
+  if (window !== null && window > 0) state.may_load = true;
+  tick(services, turn);
+}
+
+function setPaused(services: JobServices, turn: JobTurn, is_paused: boolean): { readonly exists: boolean } {
+  const { state, now_ms } = turn;
+  const { record } = state;
+  if (!record || record.phase === "creating") return { exists: false };
+  if (record.finished_ms !== null || (record.paused_ms != null) === is_paused) return { exists: true };
+  state.record = { ...record, paused_ms: is_paused ? now_ms : null, updated_ms: now_ms };
+  // Its share goes to other jobs.
+  if (is_paused) state.window = 0;
+  tick(services, turn);
+  return { exists: true };
 }
 
 /** Cancels what waits and stops what runs. */

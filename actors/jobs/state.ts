@@ -53,6 +53,8 @@ export interface JobServices {
   readonly kinds: ReadonlyMap<JobKind, ItemKind>;
   /** Hears what jobs wait for. */
   readonly board: JobBoard;
+  /** Called after each turn of a job. */
+  readonly onTurn?: (job_id: string, state: JobState, now_ms: number) => void;
   /** Chunks of inputs, by their keys. */
   readonly inputs: LRUCache<string, Chunk>;
 }

@@ -2,7 +2,9 @@
  * Log lines for operators. A line is a constant English sentence; what varies stands in `fields`, so that lines can be
  * searched. Fields never hold secrets, and callers cut query strings off URLs.
  */
-export type LogLevel = "debug" | "info" | "warn" | "error";
+import type { LOG_LEVELS } from "../../schemas/operator.ts";
+
+export type LogLevel = (typeof LOG_LEVELS)[number];
 
 export type LogFields = Readonly<Record<string, unknown>>;
 

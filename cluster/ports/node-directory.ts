@@ -3,6 +3,7 @@
  * does not depend on it: leases alone decide that.
  */
 import type { Stream } from "./bus.ts";
+import type { LogLevel } from "./log.ts";
 
 /** A node's report about itself. */
 export interface NodeReport {
@@ -27,6 +28,37 @@ export interface NodeReport {
   readonly active_actors: number;
   readonly background_works: number;
   readonly pending_asks: number;
+  /** Of the last ten minutes: the busiest, the slowest, the most waited for. Absent in reports of older versions. */
+  readonly domains?: readonly DomainFigures[];
+  /** Jobs of this node that are not finished, at most 200. Absent in reports of older versions. */
+  readonly jobs?: readonly JobFigures[];
+}
+
+export interface DomainFigures {
+  readonly domain: string;
+  /** Slots that were given back. */
+  readonly requests: number;
+  /** Of these: no answer, 429 or 5xx. */
+  readonly failures: number;
+  /** From the grant of a slot to its release; null: there was none. */
+  readonly mean_ms: number | null;
+  /** Callers that wait for a slot, and slots in use. */
+  readonly waiting: number;
+  readonly in_flight: number;
+  /** By the operator. */
+  readonly is_paused: boolean;
+}
+
+export interface JobFigures {
+  readonly job_id: string;
+  readonly project: string;
+  readonly kind: string;
+  readonly created_ms: number;
+  readonly total: number;
+  readonly finished: number;
+  readonly in_flight: number;
+  /** Why no further item starts now; null: items start. */
+  readonly waits_for: string | null;
 }
 
 /** How loaded a tier of a node is. */
@@ -62,6 +94,8 @@ export interface NodeAdmin {
   readonly report: () => NodeReport;
   /** Starts to hand all partitions over and then to end; does not wait for it. */
   readonly drain: () => void;
+  /** From now on lines below this level are left out. */
+  readonly setLogLevel: (level: LogLevel) => void;
 }
 
 /** All methods throw Fault bus_unreachable and nothing else. */
@@ -74,6 +108,8 @@ export interface NodeDirectory {
   nodes(wait_ms?: number): Promise<readonly NodeReport[]>;
   /** Asks a node to drain. False: there is no node of that name. */
   drain(node: string): Promise<boolean>;
+  /** Sets the log level of all nodes, and answers the names of those that did within the time. */
+  setLogLevel(level: LogLevel): Promise<readonly string[]>;
   queues(): Promise<readonly QueueReport[]>;
   /**
    * Removes all envelopes and leases of this cluster from the bus, and answers the names of what it removed. Nodes that

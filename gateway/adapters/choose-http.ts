@@ -9,7 +9,9 @@ export interface Chosen {
   readonly sentence: string;
 }
 
-export async function chooseHttp(load: () => Promise<Listen> = loadUws): Promise<Chosen> {
+/** `isTls`: node:http, whose TLS is Node's own and is renewed while it serves (ops/decisions/0041-tls-by-node.md). */
+export async function chooseHttp(load: () => Promise<Listen> = loadUws, isTls = false): Promise<Chosen> {
+  if (isTls) return { listen: listenNode, sentence: "HTTPS by node:http" };
   try {
     return { listen: await load(), sentence: "HTTP by uWebSockets.js" };
   } catch (problem) {

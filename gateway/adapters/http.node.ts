@@ -2,11 +2,18 @@
  * The HTTP port on node:http, for machines on which uWebSockets.js does not load and for the open internet. The
  * life of a request is in exchange.ts; this file has what is particular to this server, and two time limits it lacks.
  */
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+} from "node:http";
+import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 import { type Exchange, exchange, type Wire } from "../exchange.ts";
 import { addField, readFraming, FIELDS_MAX, HEADERS_MAX_BYTES } from "../framing.ts";
-import type { Head, Listen, Listening, Reply } from "../http.ts";
+import type { Head, Listen, Listening, Reply, TlsSource } from "../http.ts";
 import { normalizeIp } from "../client-ip.ts";
 
 const NAME = "node:http";
@@ -50,9 +57,9 @@ export const listenNode: Listen = (admit, options) =>
       keepAliveTimeout: IDLE_MAX_MS,
       noDelay: true,
     };
-    const server = createServer(limits, (req, res) =>
-      serve(req, res, state, { admit, failed: options.failed }),
-    );
+    const onRequest = (req: IncomingMessage, res: ServerResponse): void =>
+      serve(req, res, state, { admit, failed: options.failed });
+    const server = options.tls ? tlsServer(options.tls, limits, onRequest) : createServer(limits, onRequest);
     const pace = setInterval(() => keepPace(state.uploads), PACE_MS);
     pace.unref();
     server.once("close", () => clearInterval(pace));
@@ -65,6 +72,14 @@ export const listenNode: Listen = (admit, options) =>
       resolve(listening(server, state)),
     );
   });
+
+function tlsServer(tls: TlsSource, limits: object, onRequest: RequestListener): Server {
+  const server = createTlsServer({ ...limits, ...tls.current(), minVersion: "TLSv1.2" }, onRequest);
+  tls.onChange((pair) => server.setSecureContext({ ...pair, minVersion: "TLSv1.2" }));
+  // A client that gave up during the handshake, or speaks no TLS.
+  server.on("tlsClientError", (_, socket) => socket.destroy());
+  return server;
+}
 
 function keepPace(uploads: ReadonlySet<Upload>): void {
   for (const upload of uploads) {

@@ -1,5 +1,6 @@
 /** What the gateway itself adds to the OpenAPI document: its errors, header fields and tags, and fields that have one meaning everywhere. */
 import { type TSchema, Type } from "typebox";
+import { LogLevelChange, LogLevelChanged, NodeReports } from "../../schemas/operator.ts";
 import { Health, NodeMemory, Ready } from "../routes/status.ts";
 import { ANY, type ApiReference } from "./reference.ts";
 
@@ -98,11 +99,22 @@ export const GATEWAY_REFERENCE: ApiReference = {
     Refused: refused(["customer_suspended"]),
     CategoryRefused: refused(["customer_suspended", "key_category_not_allowed"]),
     OperatorOnly,
+    NodeReports,
+    LogLevelChange,
+    LogLevelChanged,
     Health,
     Ready,
     NodeMemory,
   },
   fields: {
+    NodeReports: {
+      nodes: ["One report of each node, with its domains and its unfinished jobs", [{ node: "host-1-a" }]],
+    },
+    LogLevelChange: { level: ["Lines below it are left out", "debug"] },
+    LogLevelChanged: {
+      level: ["The level that is set now", "debug"],
+      nodes: ["The nodes that have set it", ["host-1-a"]],
+    },
     [ANY]: {
       detail: ["What was wrong", "not found"],
       hint: ["What to do instead", "Leave user_agent out"],

@@ -1,6 +1,7 @@
 /** trawl audit politeness: the delays between recorded requests, domain by domain. */
 import { Command, InvalidArgumentError } from "commander";
 import { audit, readRequests, type AuditedRequest } from "../request-audit.ts";
+import { HOUR_MS, readDuration } from "./duration.ts";
 import { CommandError, type Context, EXIT, type Json, table, withDocuments, withJson } from "./context.ts";
 
 interface AuditOptions extends Json {
@@ -8,7 +9,6 @@ interface AuditOptions extends Json {
   readonly delay?: number;
 }
 
-const UNITS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 const MAX_SHOWN = 20;
 
 export function auditCommand(context: Context): Command {
@@ -17,7 +17,7 @@ export function auditCommand(context: Context): Command {
     .description(
       "print the shortest delay between two requests to each domain, and each delay that was too short",
     )
-    .option("--since <time>", "how far back: 90s, 30m, 6h, 7d", span, UNITS.h)
+    .option("--since <time>", "how far back: 90s, 30m, 6h, 7d", readDuration, HOUR_MS)
     .option(
       "--delay <ms>",
       "the required delay between two requests; default: TRAWL_POLITE_DELAY_MS, and at least 1000 for the profile site",
@@ -66,12 +66,6 @@ const describe = ({ fetch_id, node, epoch }: AuditedRequest): string =>
 
 /** The profile site asks for at most one request a second. */
 const PROFILES_MIN_DELAY_MS = 1_000;
-
-function span(text: string): number {
-  const [, count, unit] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];
-  if (count === undefined) throw new InvalidArgumentError("Not a time as 90s, 30m, 6h or 7d.");
-  return Number(count) * UNITS[unit as keyof typeof UNITS];
-}
 
 function whole(text: string): number {
   if (!/^\d{1,7}$/.test(text)) throw new InvalidArgumentError("Not a number of milliseconds.");

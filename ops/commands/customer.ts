@@ -1,4 +1,4 @@
-/** trawl customer create, list, budget, suspend, activate: changes the document store; a running service follows within 5 seconds. */
+/** trawl customer create, list, budget, spend, suspend, activate: changes the document store; a running service follows within 5 seconds. */
 import { Command, Option } from "commander";
 import { readRate } from "../../actors/accounts/exchange.ts";
 import {
@@ -8,6 +8,8 @@ import {
   setCustomerStatus,
   setPrices,
 } from "../../actors/accounts/keys.ts";
+import { readUsage, type UsageCell } from "../../actors/accounts/read-usage.ts";
+import { dayOf } from "../../schemas/ledger.ts";
 import { type Customer, fromMicros, monthOf, toMicros } from "../../schemas/accounts.ts";
 import { BILLING_CATEGORIES } from "../../schemas/common.ts";
 import { CommandError, type Context, type Json, table, withDocuments, withJson } from "./context.ts";
@@ -106,9 +108,73 @@ export function customerCommand(context: Context): Command {
         `Customer "${name}" pays from ${month}: ${list.join(", ") || "what providers cost"} (${changed.currency}).`,
       );
     });
+  withJson(customer.command("spend"))
+    .description(
+      "show what a customer used and spent today and this month, by project, in US dollars and days of UTC",
+    )
+    .argument("<name>")
+    .action(async (name: string, { json }: Json) => {
+      const now_ms = context.now();
+      const [today, until] = [dayOf(now_ms), dayOf(now_ms + DAY_MS)];
+      const question = { customer: name, since: `${monthOf(now_ms)}-01`, until, key: null, by_key: false };
+      const cells = await withDocuments(context, async (documents) => {
+        const customers = await listCustomers(documents);
+        if (!customers.some((known) => known.name === name))
+          throw new CommandError(`There is no customer "${name}"`);
+        return readUsage(documents, question);
+      });
+      const rows = spendOf(cells, today);
+      if (json) return context.out(JSON.stringify(rows, null, 2));
+      context.out(
+        table(
+          ["PROJECT", "TODAY", "REQUESTS", "MONTH", "REQUESTS"],
+          rows.map(({ project, today: day, month }) => [
+            project,
+            day.cost_usd,
+            String(day.requests),
+            month.cost_usd,
+            String(month.requests),
+          ]),
+        ),
+      );
+    });
   becomes("suspend", "suspended", "refuse all requests with the customer's keys");
   becomes("activate", "active", "accept requests with the customer's keys again");
   return customer;
+}
+
+const DAY_MS = 86_400_000;
+
+interface Spend {
+  readonly requests: number;
+  /** A decimal. */
+  readonly cost_usd: string;
+}
+
+/** One row for each project that was used this month, and the customer's last. */
+export function spendOf(
+  cells: readonly UsageCell[],
+  today: string,
+): readonly { readonly project: string; readonly today: Spend; readonly month: Spend }[] {
+  const sum = (of: readonly UsageCell[]): Spend => ({
+    requests: of.reduce((total, { usage }) => total + usage.requests, 0),
+    cost_usd: fromMicros(of.reduce((total, { usage }) => total + usage.cost_micros, 0)),
+  });
+  const row = (project: string, of: readonly UsageCell[]) => ({
+    project,
+    today: sum(of.filter(({ day }) => day === today)),
+    month: sum(of),
+  });
+  const projects = [...new Set(cells.map(({ project }) => project))].toSorted();
+  return [
+    ...projects.map((project) =>
+      row(
+        project,
+        cells.filter((cell) => cell.project === project),
+      ),
+    ),
+    row("(all)", cells),
+  ];
 }
 
 /** "fetch_own=0.001" and so on, or none. */

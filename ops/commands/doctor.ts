@@ -34,7 +34,11 @@ export const doctorCommand = (context: Context): Command =>
       ),
     );
     const warnings = findings.filter(({ state }) => state === "warning").length;
-    return context.err(warnings === 0 ? "Nothing needs to be changed" : `${warnings} findings need a change`);
+    return context.err(
+      warnings === 0
+        ? "Nothing needs to be changed"
+        : `${warnings} ${warnings === 1 ? "finding needs" : "findings need"} a change`,
+    );
   });
 
 function testedNode(): string {

@@ -7,7 +7,15 @@ import { checkInvariants } from "../../actors/jobs/invariants.ts";
 import type { Documents } from "../../cluster/ports/documents.ts";
 import { jobRange, type JobStatus, type JobRecord, type StoredResult } from "../../schemas/jobs.ts";
 import { systemTerminal } from "../terminal.ts";
-import { type ClientOptions, clientCommand, exchange, errorOf, service, wholeNumber } from "./client.ts";
+import {
+  type ClientOptions,
+  clientCommand,
+  exchange,
+  errorOf,
+  post,
+  service,
+  wholeNumber,
+} from "./client.ts";
 import { CommandError, type Context, EXIT, type Json, withDocuments, withJson } from "./context.ts";
 import { readJob, watch } from "./watch.ts";
 
@@ -54,6 +62,22 @@ export function jobCommand(context: Context): Command {
         show(context, content as JobStatus, options);
       }),
   );
+  for (const [name, paused, description] of [
+    ["pause", true, "start no further item of a job of any project; those in flight end"],
+    ["resume", false, "go on with a paused job"],
+  ] as const)
+    command.addCommand(
+      clientCommand(name)
+        .description(description)
+        .argument("<id>", "the id of the job")
+        .action(async (job_id: string, options: ClientOptions) => {
+          const { base, key } = service(context, options);
+          const { reply, content } = await post(`${base}/v1/ops/jobs/${job_id}`, key, { paused });
+          if (!reply.ok) throw errorOf(reply, content);
+          if (options.json) return context.out(JSON.stringify({ job_id, paused }));
+          return context.err(`Job ${job_id} is ${paused ? "paused" : "resumed"}`);
+        }),
+    );
   withJson(command.command("verify"))
     .description("check a stored job: every finished item has exactly one result and is metered exactly once")
     .argument("<id>", "the id of the job")

@@ -2,6 +2,7 @@
 import { Command } from "commander";
 import { PARTITIONS } from "../../cluster/placement.ts";
 import type { NodeReport, QueueReport, TierReport } from "../../cluster/ports/node-directory.ts";
+import { shortDuration } from "./duration.ts";
 import { type Context, type Json, table, withJson, withNodeDirectory } from "./context.ts";
 
 /** A node, and the waiting messages of all its partitions. */
@@ -70,7 +71,7 @@ const cells = (row: Row, now_ms: number): string[] => [
   row.version + (row.commit ? ` ${row.commit}` : ""),
   row.roles.join(",") + (row.draining ? " (draining)" : ""),
   row.tiers.map(tierCell).join(" ") || "-",
-  span(now_ms - row.started_ms),
+  shortDuration(now_ms - row.started_ms),
   row.clock_skew_ms === null ? "-" : `${row.clock_skew_ms > 0 ? "+" : ""}${row.clock_skew_ms} ms`,
   String(row.partitions.length),
   String(row.waiting),
@@ -81,13 +82,7 @@ const cells = (row: Row, now_ms: number): string[] => [
 ];
 
 /** "browser 3/4+2": three of four places are taken, and two calls wait. */
-function tierCell({ tier, capacity, in_use, waiting, breaker }: TierReport): string {
+export function tierCell({ tier, capacity, in_use, waiting, breaker }: TierReport): string {
   const queue = waiting > 0 ? `+${waiting}` : "";
   return `${tier} ${in_use}/${capacity}${queue}${breaker === "closed" ? "" : ` (${breaker})`}`;
-}
-
-function span(ms: number): string {
-  const s = Math.max(0, Math.round(ms / 1_000));
-  if (s < 120) return `${s} s`;
-  return s < 7_200 ? `${Math.round(s / 60)} min` : `${Math.round(s / 3_600)} h`;
 }

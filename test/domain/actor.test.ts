@@ -1,10 +1,17 @@
 import { describe, expect, test } from "vitest";
 import { domainActor } from "../../actors/domain/actor.ts";
+import { domainRecorder } from "../../actors/domain/figures.ts";
 import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
 import { seededRandom } from "../../cluster/adapters/time/random.seeded.ts";
 import { embedded } from "../../cluster/embedded.ts";
-import { Domain, type SlotCaller, type SlotRequest, GRANT_TTL_MS } from "../../schemas/domain.ts";
+import {
+  Domain,
+  type DomainSettings,
+  type SlotCaller,
+  type SlotRequest,
+  GRANT_TTL_MS,
+} from "../../schemas/domain.ts";
 
 const LIMITS = { min_delay_ms: 1_000, max_concurrency: 2, lease_ms: 60_000 };
 /** A delay ends when it has passed on a clock of whole milliseconds. */
@@ -12,8 +19,9 @@ const DELAY = 1_001;
 const SITE = "example.org";
 
 function oneDomain({ clock = virtualClock(Date.UTC(2026, 0, 1)), documents = memoryDocuments() } = {}) {
+  const recorder = domainRecorder();
   const { ask, stop } = embedded(
-    [domainActor(LIMITS, { "profiles.example": { min_delay_ms: 5_000, max_concurrency: 1 } })],
+    [domainActor(LIMITS, { "profiles.example": { min_delay_ms: 5_000, max_concurrency: 1 } }, recorder)],
     {
       clock,
       random: seededRandom(1),
@@ -65,6 +73,8 @@ function oneDomain({ clock = virtualClock(Date.UTC(2026, 0, 1)), documents = mem
       ask(Domain, SITE, "setCrawlDelay", { origin: `https://www.${SITE}`, crawl_delay_ms }),
     view: () => ask(Domain, SITE, "view", null),
     clear: () => ask(Domain, SITE, "clear", null),
+    configure: (settings: DomainSettings) => ask(Domain, SITE, "configure", settings),
+    recorder,
   };
 }
 
@@ -405,6 +415,7 @@ describe("a domain", () => {
     expect(await view()).toEqual({
       domain: SITE,
       min_delay_ms: 1_000,
+      operator: null,
       max_concurrency: 2,
       in_flight: 1,
       waiting: 1,
@@ -478,5 +489,90 @@ describe("lanes", () => {
     await clock.advance(60_000);
     await Promise.all(all);
     expect(order).toBe("ssssbssssbssbbb");
+  });
+});
+
+describe("a domain that the operator changes while it is asked", () => {
+  test("is not asked while it is paused: who waits is refused at once, and after the pause all goes on", async () => {
+    const { acquire, release, configure, view, clock } = oneDomain();
+    await acquire("a");
+    const waiting = acquire("b");
+    await clock.advance(10);
+    const until_ms = clock.now() + 60_000;
+    expect(await configure({ paused_until_ms: until_ms })).toMatchObject({
+      operator: { paused_until: new Date(until_ms).toISOString() },
+    });
+    const refusal = { kind: "refused", error: "domain_busy", retry_after_s: 60 };
+    expect(await waiting).toEqual(refusal);
+    expect(await acquire("c")).toEqual(refusal);
+    await release("a");
+    await clock.advance(60_000);
+    expect(await acquire("d")).toEqual(GRANTED);
+    expect(await view()).toMatchObject({ operator: { paused_until: null } });
+  });
+
+  test("opens again when the pause is taken back, and clearing what is remembered does not open it", async () => {
+    const { acquire, configure, clear, clock } = oneDomain();
+    await configure({ paused_until_ms: clock.now() + 3_600_000 });
+    await clear();
+    // Told to come back sooner than the pause ends: it may be taken back.
+    expect(await acquire("a")).toEqual({ kind: "refused", error: "domain_busy", retry_after_s: 300 });
+    expect(await configure({ paused_until_ms: null })).toMatchObject({ operator: null });
+    expect(await acquire("a")).toEqual(GRANTED);
+  });
+
+  test("has another delay at once, for callers who wait already, and on the next node", async () => {
+    const clock = virtualClock(Date.UTC(2026, 0, 1));
+    const documents = memoryDocuments();
+    const first = oneDomain({ clock, documents });
+    await first.acquire("a");
+    let granted_ms = 0;
+    void first.acquire("b").then(() => (granted_ms = clock.now()));
+    await clock.advance(100);
+    const view = await first.configure({ min_delay_ms: 3_000 });
+    expect(view).toMatchObject({
+      min_delay_ms: 3_000,
+      operator: { min_delay_ms: 3_000, max_concurrency: null },
+    });
+    const began_ms = clock.now() - 100;
+    await clock.advance(5_000);
+    expect(granted_ms - began_ms).toBe(3_001);
+    await first.stop(0);
+    const next = oneDomain({ clock, documents });
+    expect(await next.view()).toMatchObject({ min_delay_ms: 3_000 });
+    expect(await next.configure({ min_delay_ms: null })).toMatchObject({
+      min_delay_ms: 1_000,
+      operator: null,
+    });
+  });
+
+  test("has fewer slots at once, while those in use are given back, and no more than it may have", async () => {
+    const { acquire, release, configure, clock } = oneDomain();
+    await configure({ min_delay_ms: 0 });
+    expect([await acquire("a"), await acquire("b")]).toEqual([GRANTED, GRANTED]);
+    expect(await configure({ max_concurrency: 1 })).toMatchObject({ max_concurrency: 1, in_flight: 2 });
+    let third: unknown;
+    void acquire("c").then((answer) => (third = answer));
+    await release("a");
+    await clock.advance(1_000);
+    expect(third).toBeUndefined();
+    await release("b");
+    await clock.advance(0);
+    expect(third).toMatchObject({ kind: "granted" });
+  });
+
+  test("is seen with its requests, its time and its waiting callers of the last ten minutes", async () => {
+    const { acquire, release, recorder, clock, configure } = oneDomain();
+    await acquire("a");
+    await clock.advance(2_000);
+    await release("a", 503);
+    await acquire("b");
+    void acquire("c");
+    await clock.advance(500);
+    const seen = { domain: SITE, requests: 1, failures: 1, mean_ms: 2_000, waiting: 1, in_flight: 1 };
+    expect(recorder.top(clock.now(), 5)).toEqual([{ ...seen, is_paused: false }]);
+    await configure({ paused_until_ms: clock.now() + 60_000 });
+    expect(recorder.top(clock.now(), 5)).toMatchObject([{ waiting: 0, is_paused: true }]);
+    expect(recorder.top(clock.now() + 1_200_000, 5)).toEqual([]);
   });
 });

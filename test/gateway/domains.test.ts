@@ -106,6 +106,35 @@ describe("a domain's memory", () => {
     expect((await call("GET", "/v1/ops/domains/example.orga")).json.hosts).toHaveLength(1);
   });
 
+  test("is changed by POST at once, and taken back with null", async () => {
+    const { call, time } = await remembering();
+    const change = { min_delay_ms: 2_000, max_concurrency: 1, pause_s: 90 };
+    expect(await call("POST", PATH, { body: change })).toMatchObject({
+      status: 200,
+      json: {
+        min_delay_ms: 2_000,
+        max_concurrency: 1,
+        operator: { min_delay_ms: 2_000, max_concurrency: 1, paused_until: "2026-11-21T12:01:30.000Z" },
+        hosts: [],
+      },
+    });
+    await time.advance(0);
+    expect((await call("POST", PATH, { body: { pause_s: null } })).json.operator).toEqual({
+      min_delay_ms: 2_000,
+      max_concurrency: 1,
+      paused_until: null,
+    });
+    const back = { min_delay_ms: null, max_concurrency: null };
+    expect((await call("POST", PATH, { body: back })).json).toMatchObject({
+      min_delay_ms: 500,
+      operator: null,
+    });
+    expect((await call("POST", PATH, { body: { max_concurrency: 0 } })).json.detail[0].loc).toEqual([
+      "body",
+      "max_concurrency",
+    ]);
+  });
+
   test("is the site's, whichever of its hosts is named", async () => {
     const { call } = await remembering();
     for (const [named, site] of [
@@ -130,17 +159,26 @@ describe("a domain's memory", () => {
     },
   );
 
-  test.each(["GET", "DELETE"])("is for the operator: %s with other keys is refused", async (method) => {
-    const { call, key, documents, clock } = await remembering();
-    expect((await call(method, PATH, { key: null })).status).toBe(401);
-    const standard = await call(method, PATH, { key: await key() });
-    expect([standard.status, standard.json.detail.error]).toEqual([403, "operator_only"]);
-    await createCustomer(documents, { name: "acme", external: true, currency: "EUR" }, clock.now());
-    await createProject(documents, { name: "theirs", customer: "acme" }, clock.now());
-    const theirs = await call(method, PATH, { key: await key({ project: "theirs", role: "account_admin" }) });
-    expect([theirs.status, theirs.json.detail.error]).toEqual([403, "operator_only"]);
-    expect((await call(method, PATH, { key: await key({ role: "account_admin" }) })).status).toBe(200);
-  });
+  test.each(["GET", "DELETE", "POST"])(
+    "is for the operator: %s with other keys is refused",
+    async (method) => {
+      const { call, key, documents, clock } = await remembering();
+      const body = method === "POST" ? { body: { pause_s: null } } : {};
+      expect((await call(method, PATH, { key: null, ...body })).status).toBe(401);
+      const standard = await call(method, PATH, { key: await key(), ...body });
+      expect([standard.status, standard.json.detail.error]).toEqual([403, "operator_only"]);
+      await createCustomer(documents, { name: "acme", external: true, currency: "EUR" }, clock.now());
+      await createProject(documents, { name: "theirs", customer: "acme" }, clock.now());
+      const theirs = await call(method, PATH, {
+        key: await key({ project: "theirs", role: "account_admin" }),
+        ...body,
+      });
+      expect([theirs.status, theirs.json.detail.error]).toEqual([403, "operator_only"]);
+      expect((await call(method, PATH, { key: await key({ role: "account_admin" }), ...body })).status).toBe(
+        200,
+      );
+    },
+  );
 
   test("is tagged internal in /openapi.json", async () => {
     const { call } = await remembering();

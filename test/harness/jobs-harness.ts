@@ -8,6 +8,7 @@ import { jobActor } from "../../actors/jobs/actor.ts";
 import type { ItemKind } from "../../actors/jobs/kind.ts";
 import type { JobServices } from "../../actors/jobs/state.ts";
 import { checkInvariants } from "../../actors/jobs/invariants.ts";
+import { jobRecorder } from "../../actors/jobs/figures.ts";
 import { schedulerActor } from "../../actors/jobs/scheduler.actor.ts";
 import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
@@ -83,6 +84,7 @@ export function oneCluster({
   const script = { run, costs_when_aborted: false };
   const payer: { now: Payer | null } = { now: null };
   const random = seededRandom(seed);
+  const recorder = jobRecorder();
   let link: Link = newLink();
   let cluster: Cluster;
 
@@ -143,6 +145,7 @@ export function oneCluster({
           egress,
           findPayer: async () => payer.now,
           kinds,
+          onTurn: recorder.onTurn,
         }),
         ...actors,
       ],
@@ -187,6 +190,8 @@ export function oneCluster({
     record,
     results,
     specOf,
+    /** The unfinished jobs, as the operator sees them. */
+    unfinished: () => recorder.list(clock.now()),
     ask: ((...words) => cluster.ask(...words)) as Cluster["ask"],
     /** Like kill -9: nothing the node still does has an effect. */
     kill() {

@@ -477,3 +477,62 @@ describe("several jobs", () => {
     },
   );
 });
+
+describe("a job that the operator pauses", () => {
+  test("starts no further item, says so, stays paused on the next node, and goes on when it is resumed", async () => {
+    const jobs = oneCluster({ run: () => ({ ms: 2_000 }) });
+    await jobs.create("j", pages(60, 3));
+    await jobs.clock.advance(3 * SECOND_MS);
+    expect(jobs.unfinished()).toMatchObject([{ job_id: "j", total: 60, waits_for: null }]);
+    expect(await jobs.ask(Job, "j", "setPaused", { is_paused: true })).toEqual({ exists: true });
+    // Those in flight end.
+    await jobs.clock.advance(5 * SECOND_MS);
+    const started = jobs.attempts.length;
+    expect(started).toBeLessThan(60);
+    expect(jobs.unfinished()).toMatchObject([{ in_flight: 0, waits_for: "the operator, who paused it" }]);
+    await jobs.clock.advance(600 * SECOND_MS);
+    expect(jobs.attempts.length).toBe(started);
+    jobs.kill();
+    jobs.start();
+    await jobs.clock.advance(600 * SECOND_MS);
+    expect(jobs.attempts.length).toBe(started);
+    expect(jobs.unfinished()).toHaveLength(1);
+    expect(await jobs.ask(Job, "j", "setPaused", { is_paused: false })).toEqual({ exists: true });
+    expect((await jobs.finished("j")).counts).toMatchObject({ done: 60, pending: 0 });
+    expect(await jobs.invariants("j")).toEqual({ problems: [], ahead: 0 });
+    expect(jobs.unfinished()).toEqual([]);
+  });
+
+  test("leaves its share of the cluster to other jobs, and can be cancelled", async () => {
+    const jobs = oneCluster({ capacity: 4, run: () => ({ ms: 1_000 }) });
+    await jobs.create("a", pages(400, 100));
+    await jobs.create("b", pages(400, 100));
+    await jobs.clock.advance(5 * SECOND_MS);
+    await jobs.ask(Job, "a", "setPaused", { is_paused: true });
+    await jobs.clock.advance(10 * SECOND_MS);
+    const [before_ms, before] = [jobs.clock.now(), (await jobs.counts("b")).done];
+    await jobs.clock.advance(20 * SECOND_MS);
+    const rate = ((await jobs.counts("b")).done - before) / ((jobs.clock.now() - before_ms) / SECOND_MS);
+    expect(rate).toBeGreaterThan(3);
+    expect(await jobs.ask(Job, "a", "cancel", null)).toEqual({ exists: true });
+    expect((await jobs.record("a"))!.phase).toBe("cancelled");
+    expect(await jobs.ask(Job, "absent", "setPaused", { is_paused: true })).toEqual({ exists: false });
+  });
+
+  test("that waits for sites or for its customer says which", async () => {
+    const busy = { reason: "busy", retry_after_s: 120 } as const;
+    const jobs = oneCluster({ run: () => ({ error: "domain_busy", retry: busy }) });
+    await jobs.create("j", pages(3, 1));
+    await jobs.clock.advance(5 * SECOND_MS);
+    expect(jobs.unfinished()[0]!.waits_for).toMatch(/^busy sites and retries, until 2026-/);
+    const suspended = oneCluster();
+    suspended.payer.now = {
+      key: { status: "active", quotas: { search: null, fetch: null } },
+      customer: { status: "suspended" },
+      spend_limits: [],
+    };
+    await suspended.create("k", pages(3, 1));
+    await suspended.clock.advance(5 * SECOND_MS);
+    expect(suspended.unfinished()[0]!.waits_for).toBe("its customer, who is suspended");
+  });
+});

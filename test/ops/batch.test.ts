@@ -73,6 +73,7 @@ async function shell(files: Readonly<Record<string, string>>, { ms = 5, isPiped 
   const terminal: Terminal = {
     isPiped,
     columns: isPiped ? null : 80,
+    screen: null,
     draw: (line) => void drawn.push(line),
     onInterrupt(call) {
       interrupt = call;

@@ -7,7 +7,9 @@ import { sqliteDocuments } from "../../cluster/adapters/documents/documents.sqli
 import { listenNode } from "../../gateway/adapters/http.node.ts";
 import type { Listening } from "../../gateway/http.ts";
 import { trawl, type World } from "../../ops/cli.ts";
+import { spendOf } from "../../ops/commands/customer.ts";
 import { type Environment, readConfig } from "../../ops/config.ts";
+import { NO_USAGE } from "../../schemas/accounts.ts";
 import type { FetchAnswer } from "../../schemas/fetch.ts";
 import { fetchAnswer, gatewayHarness } from "../harness/gateway-harness.ts";
 
@@ -69,6 +71,39 @@ describe("unknown commands and options", () => {
       err: expect.stringContaining("PORT must be integer"),
     });
     expect((await broken.run("--help")).code).toBe(0);
+  });
+});
+
+describe("what a customer spent", () => {
+  const cell = (project: string, day: string, requests: number, cost_micros: number) => ({
+    project,
+    key: null,
+    day,
+    category: "fetch_own",
+    usage: { ...NO_USAGE, requests, cost_micros },
+  });
+
+  test("is summed for today and the month, by project and in all", () => {
+    const cells = [
+      cell("a", "2026-11-20", 10, 30_000),
+      cell("a", "2026-11-21", 2, 5_000),
+      cell("b", "2026-11-21", 1, 1),
+    ];
+    expect(spendOf(cells, "2026-11-21")).toEqual([
+      { project: "a", today: spend(2, "0.005000"), month: spend(12, "0.035000") },
+      { project: "b", today: spend(1, "0.000001"), month: spend(1, "0.000001") },
+      { project: "(all)", today: spend(3, "0.005001"), month: spend(13, "0.035001") },
+    ]);
+  });
+  const spend = (requests: number, cost_usd: string) => ({ requests, cost_usd });
+
+  test("is nothing at first, and an unknown customer is an error", async () => {
+    const { run } = shell();
+    expect((await run("customer", "spend", "nobody")).err).toContain('There is no customer "nobody"');
+    await run("customer", "create", "acme");
+    expect(JSON.parse((await run("customer", "spend", "acme", "--json")).out)).toEqual([
+      { project: "(all)", today: spend(0, "0.000000"), month: spend(0, "0.000000") },
+    ]);
   });
 });
 

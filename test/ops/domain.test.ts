@@ -21,6 +21,7 @@ const VIEW: DomainView = {
   ],
   paused_until: "2026-11-21T12:01:00.000Z",
   dead_hosts: [{ host: "old.example.org", until: "2026-11-21T18:00:00.000Z" }],
+  operator: null,
 };
 const TAUGHT: HostProfileView = {
   premium: "required",

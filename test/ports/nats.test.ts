@@ -79,7 +79,13 @@ describe.skipIf(shared === null)("one NATS", () => {
     expect(await admin.nodes(300)).toEqual([]);
     let drained = 0;
     const report = { node: "a", version: "0", roles: ["worker"], partitions: [] } as unknown as NodeReport;
-    await node.serve("a", { report: () => report, drain: () => void drained++ });
+    const levels: string[] = [];
+    await node.serve("a", {
+      report: () => report,
+      drain: () => void drained++,
+      setLogLevel: (level) => void levels.push(level),
+    });
+    expect([await admin.setLogLevel("debug"), levels]).toEqual([["a"], ["debug"]]);
     expect(await admin.nodes(300)).toEqual([report]);
     expect([await admin.drain("b"), await admin.drain("a"), drained]).toEqual([false, true, 1]);
 

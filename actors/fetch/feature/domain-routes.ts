@@ -1,12 +1,12 @@
 /**
- * The stored state of a domain, for the operator: GET shows it, DELETE clears it. Not a part of the public API; its
+ * The stored state of a domain, for the operator: GET shows it, DELETE clears it, POST sets its delay, slots and pause. Not a part of the public API; its
  * client is the command `trawl domain`. Pages and bodies are not touched.
  */
 import { Type } from "typebox";
 import type { ActorClient } from "../../../cluster/actor.ts";
-import { Domain } from "../../../schemas/domain.ts";
-import { DomainMemory, HostProfile } from "../../../schemas/fetch.ts";
-import type { Caller } from "../../../gateway/authenticate.ts";
+import { Domain, type DomainSettings } from "../../../schemas/domain.ts";
+import { DomainChange, DomainMemory, HostProfile } from "../../../schemas/fetch.ts";
+import { isOperator } from "../../../gateway/authenticate.ts";
 import { invalid, json, OPERATOR_ONLY } from "../../../gateway/http-errors.ts";
 import { OperatorOnly } from "../../../gateway/openapi/gateway-reference.ts";
 import { type Answer, type Call, type Route, route } from "../../../gateway/route.ts";
@@ -26,20 +26,23 @@ const Params = Type.Object({
   domain: Type.String({ minLength: 1, maxLength: 253, description: "A domain or one of its hosts" }),
 });
 
-/** The operator's account admin; an external customer's admin is not an operator. */
-const isOperator = ({ grant: { key, customer } }: Caller): boolean =>
-  key.role === "account_admin" && !customer.external;
-
 export function domainRoutes({ ask, siteOf, hostsOf }: DomainRoutesDeps): readonly Route[] {
+  const options = { timeout_ms: WAIT_MS };
   const reply =
-    (operation: "view" | "clear") =>
-    async ({ caller, params }: Call<{ domain: string }>): Promise<Answer> => {
+    (
+      operation: "view" | "clear",
+      change: (call: Call<{ domain: string }>) => DomainSettings | null = () => null,
+    ) =>
+    async (call: Call<{ domain: string }>): Promise<Answer> => {
+      const { caller, params } = call;
       if (!isOperator(caller)) return OPERATOR_ONLY;
       const site = siteOf(params.domain);
       if (site === null) return invalid([NO_HOST]);
-      const options = { timeout_ms: WAIT_MS };
+      const settings = change(call);
       const [domain, hosts] = await Promise.all([
-        ask(Domain, site, operation, null, options),
+        settings === null
+          ? ask(Domain, site, operation, null, options)
+          : ask(Domain, site, "configure", settings, options),
         hostsOf(site, MAX_HOSTS),
       ]);
       const profiles = await Promise.all(
@@ -81,7 +84,25 @@ export function domainRoutes({ ask, siteOf, hostsOf }: DomainRoutesDeps): readon
         "Crawl-delay and Retry-After, which the site asked for, are kept, and so are the configured delay and concurrency.",
       handle: reply("clear"),
     }),
+    route({
+      ...common,
+      method: "POST",
+      operationId: "configureDomain",
+      summary:
+        "Sets delay, concurrent requests and pause of a domain on all nodes, and answers what is stored of it",
+      description:
+        "It holds at once and after a restart, until it is taken back with null. While a domain is paused no request is sent to it: callers get " +
+        "`domain_busy`, and items of jobs wait. Crawl-delay and back-off may still make the delay longer.",
+      body: DomainChange,
+      body_example: { min_delay_ms: 2_000 },
+      handle: (call) => reply("view", () => settingsOf(call.body, call.now_ms))(call),
+    }),
   ];
+}
+
+function settingsOf({ pause_s, ...limits }: DomainChange, now_ms: number): DomainSettings {
+  if (pause_s === undefined) return limits;
+  return { ...limits, paused_until_ms: pause_s === null ? null : now_ms + pause_s * 1_000 };
 }
 
 const NO_HOST = { loc: ["path", "domain"], msg: "not a host name or an address", type: "value_error" };

@@ -6,6 +6,7 @@ import type { Actor } from "../../../cluster/actor.ts";
 import type { FeatureContext, OpenFeature } from "../../../ops/feature.ts";
 import { PREMIUM_TIERS, type Tier, TIERS } from "../../../schemas/fetch.ts";
 import { domainActor } from "../../domain/actor.ts";
+import type { DomainRecorder } from "../../domain/figures.ts";
 import { LEASE_MS } from "../../domain/politeness.ts";
 import { robotsActor } from "../../domain/robots.actor.ts";
 import type { Transport } from "../../lib/web/transport.ts";
@@ -30,12 +31,13 @@ interface FetchWorkerDeps {
   readonly indexes: readonly NonNullable<OpenFeature["page_index"]>[];
   /** No node could take a call of the tier. */
   readonly onUnavailable: (tier: Tier) => void;
+  readonly domains: DomainRecorder;
 }
 
 export function fetchActors(
   context: FeatureContext,
   settings: FetchSettings,
-  { premium, reservedHosts, indexes, onUnavailable }: FetchWorkerDeps,
+  { premium, reservedHosts, indexes, onUnavailable, domains }: FetchWorkerDeps,
 ): readonly Actor[] {
   const { config, clock, documents, blobs, metrics, log, egress, joined, extract, memory } = context;
   const { onRequestSent, user_agent } = context;
@@ -46,6 +48,7 @@ export function fetchActors(
     domainActor(
       { ...settings.politeness, lease_ms: LEASE_MS },
       canonical === undefined ? {} : { [canonical]: PROFILES_LIMITS },
+      domains,
     ),
     robotsActor({
       egress,

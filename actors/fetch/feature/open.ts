@@ -6,6 +6,7 @@ import type { FeatureContext, OpenFeature } from "../../../ops/feature.ts";
 import { TIERS } from "../../../schemas/fetch.ts";
 import { decodeText } from "../../lib/content/decode-text.ts";
 import { siteNamed } from "../../lib/web/url.ts";
+import { domainRecorder } from "../../domain/figures.ts";
 import { premiumCosts } from "../premium.ts";
 import { readPrices } from "../prices.ts";
 import { needsDirect, type ReservedHosts } from "../reserved-hosts.ts";
@@ -16,6 +17,9 @@ import { fetchBatch, fetchRoutes } from "./routes.ts";
 import type { FetchSettings } from "./settings.ts";
 import { fetchStatus } from "./status.ts";
 import { fetchReference } from "./reference.ts";
+
+/** Of each kind: busiest, slowest, most waited for. */
+const MAX_DOMAINS_REPORTED = 20;
 
 export async function openFetch(context: FeatureContext, settings: FetchSettings): Promise<OpenFeature> {
   const { config, clock, documents, blobs, metrics, log, ask, joined, bodyGrants, opened, memory } = context;
@@ -39,6 +43,7 @@ export async function openFetch(context: FeatureContext, settings: FetchSettings
     onFetched: status.onFetched,
   });
   const premium = { prices: readPrices(settings.tiers.prices), spending: context.spending };
+  const domains = domainRecorder();
   const rendering = { blobs, decode: decodeText, isOperatorUrl: reservedHosts.isReserved };
 
   return {
@@ -49,6 +54,7 @@ export async function openFetch(context: FeatureContext, settings: FetchSettings
           reservedHosts,
           indexes,
           onUnavailable: status.onUnavailable,
+          domains,
         })
       : [],
     routes: [
@@ -79,6 +85,7 @@ export async function openFetch(context: FeatureContext, settings: FetchSettings
     reference: fetchReference,
     premium_costs: premiumCosts(premium),
     status: status.part,
+    node_figures: () => (isWorker ? { domains: domains.top(clock.now(), MAX_DOMAINS_REPORTED) } : {}),
     warnings: () => tiers?.warnings() ?? [],
     close: async () => tiers?.close(),
   };

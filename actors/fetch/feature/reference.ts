@@ -1,9 +1,10 @@
 /** Fetches and the stored state of domains in the OpenAPI document. */
 import type { ApiReference } from "../../../gateway/openapi/reference.ts";
-import { DeadHost, SkipView } from "../../../schemas/domain.ts";
+import { DeadHost, OperatorView, SkipView } from "../../../schemas/domain.ts";
 import {
   ArticleMeta,
   Attempt,
+  DomainChange,
   DomainMemory,
   FetchBody,
   FetchResponse,
@@ -28,6 +29,8 @@ export const fetchReference: ApiReference = {
     DomainMemory,
     DeadHost,
     SkipView,
+    DomainChange,
+    OperatorView,
     HostMemory: DomainMemory.properties.hosts.items,
   },
   fields: {
@@ -35,6 +38,7 @@ export const fetchReference: ApiReference = {
     headBody: { sha256: "The digest of the body, `sha256` of a fetch" },
     viewDomain: { domain: [null, "example.org"] },
     clearDomain: { domain: [null, "example.org"] },
+    configureDomain: { domain: [null, "example.org"] },
     FetchBody: {
       url: [
         "The page; what is no http(s) address is answered with the error `invalid_url`",
@@ -168,6 +172,17 @@ export const fetchReference: ApiReference = {
       paused_until: ["Until when a Retry-After closes it; null: none does", "2026-11-22T10:31:00.000Z"],
       dead_hosts: "Hosts whose name does not exist",
       hosts: "What fetches have shown of its hosts",
+      operator: "What the operator set; null: nothing",
+    },
+    DomainChange: {
+      min_delay_ms: ["Milliseconds between two requests; null: as configured", 2000],
+      max_concurrency: ["Requests in flight at once; null: as configured", 1],
+      pause_s: ["Seconds for which nothing is sent; null: the pause ends", 7200],
+    },
+    OperatorView: {
+      min_delay_ms: ["Milliseconds between two requests; null: as configured", 2000],
+      max_concurrency: ["Requests in flight at once; null: as configured", 1],
+      paused_until: ["Until when nothing is sent; null: it is not paused", "2026-11-22T12:30:00.000Z"],
     },
     SkipView: {
       project: ["Whose callers; null: everybody's", "research"],

@@ -2,6 +2,7 @@
 import { batchRoute, csvBatchRoute } from "../../../gateway/batch.ts";
 import type { FeatureContext, OpenFeature } from "../../../ops/feature.ts";
 import { jobActor } from "../actor.ts";
+import { jobRecorder } from "../figures.ts";
 import { schedulerActor } from "../scheduler.actor.ts";
 import { jobRoutes } from "./routes.ts";
 import { jobBoard } from "../job-board.ts";
@@ -11,6 +12,7 @@ import { jobsReference } from "./reference.ts";
 export function openJobs(context: FeatureContext): OpenFeature {
   const { documents, clock, random, metrics, log, egress, ask, opened, findPayer } = context;
   const kinds = opened.flatMap(({ item_kinds = [] }) => item_kinds);
+  const recorder = jobRecorder();
   const deps = { documents, ask, clock, random, log };
   const board = jobBoard(clock);
   return {
@@ -24,6 +26,7 @@ export function openJobs(context: FeatureContext): OpenFeature {
         egress,
         board,
         findPayer,
+        onTurn: recorder.onTurn,
         kinds: kinds.map(({ worker }) => worker),
       }),
       schedulerActor(),
@@ -39,5 +42,6 @@ export function openJobs(context: FeatureContext): OpenFeature {
     ],
     reference: jobsReference,
     status: jobsStatus(board, metrics),
+    node_figures: () => ({ jobs: recorder.list(clock.now()) }),
   };
 }

@@ -1,11 +1,19 @@
 /** Batch jobs in the OpenAPI document. */
 import { ANY, type ApiReference } from "../../../gateway/openapi/reference.ts";
-import { JobCompletion, JobCounts, JobCreated, JobItem, JobPage, JobStatus } from "../../../schemas/jobs.ts";
+import {
+  JobCompletion,
+  JobCounts,
+  JobCreated,
+  JobItem,
+  JobPage,
+  JobPause,
+  JobStatus,
+} from "../../../schemas/jobs.ts";
 
 const JOB_ID = "The id of the job";
 
 export const jobsReference: ApiReference = {
-  schemas: { JobCompletion, JobCounts, JobCreated, JobItem, JobPage, JobStatus },
+  schemas: { JobPause, JobCompletion, JobCounts, JobCreated, JobItem, JobPage, JobStatus },
   fields: {
     [ANY]: {
       job_id: JOB_ID,
@@ -25,6 +33,7 @@ export const jobsReference: ApiReference = {
     BatchSearchBody: { items: "Searches" },
     BatchFetchBody: { items: "Fetches" },
     BatchFilingsBody: { items: "Operations of the filing system" },
+    JobPause: { paused: ["Whether the job starts no further item", true] },
     JobCreated: { created: "False: the idempotency key already named this job" },
     JobStatus: {
       kind: "What its items are",

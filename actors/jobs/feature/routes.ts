@@ -4,11 +4,20 @@
  */
 import { Type } from "typebox";
 import type { ActorClient } from "../../../cluster/actor.ts";
-import { JOB_NOT_FOUND, json, JSON_TYPE } from "../../../gateway/http-errors.ts";
+import { isOperator } from "../../../gateway/authenticate.ts";
+import { JOB_NOT_FOUND, json, JSON_TYPE, OPERATOR_ONLY } from "../../../gateway/http-errors.ts";
+import { OperatorOnly } from "../../../gateway/openapi/gateway-reference.ts";
 import { type Route, route } from "../../../gateway/route.ts";
 import { Nullable } from "../../../schemas/common.ts";
 import { decodeStates, type States, statusOf } from "../../../schemas/job-states.ts";
-import { ITEM_STATUSES, Job, type JobItem, type JobRecord, JobStatus } from "../../../schemas/jobs.ts";
+import {
+  ITEM_STATUSES,
+  Job,
+  type JobItem,
+  JobPause,
+  type JobRecord,
+  JobStatus,
+} from "../../../schemas/jobs.ts";
 import { jobReader, type JobReaderDeps, RESULTS_AT_ONCE, statusView } from "./job-reader.ts";
 import { listRoute } from "./list-route.ts";
 import { type CsvResults, resultsRoutes } from "./results-route.ts";
@@ -108,6 +117,30 @@ export function jobRoutes(services: JobServices): readonly Route[] {
         await ask(Job, job_id, "cancel", null, { timeout_ms: CANCEL_WAIT_MS, idempotency_id: request_id });
         const job = await find(job_id, caller);
         return job ? json(200, statusView(job_id, job)) : JOB_NOT_FOUND;
+      },
+    }),
+    route({
+      method: "POST",
+      path: "/v1/ops/jobs/{job_id}",
+      operationId: "pauseJob",
+      summary: "Pauses a job of any project, or resumes it",
+      description:
+        "A paused job starts no further item; those in flight end. It stays paused on whichever node it is and after a restart.",
+      tags: ["internal"],
+      params: Params,
+      body: JobPause,
+      body_example: { paused: false },
+      replies: {
+        200: { description: "The job is as it was asked", schema: JobPause },
+        403: { description: "The key is not an account admin key of the operator", schema: OperatorOnly },
+        404: NOT_FOUND,
+      },
+      handle: async ({ params, body, caller }) => {
+        if (!isOperator(caller)) return OPERATOR_ONLY;
+        const job_id = params.job_id.toLowerCase();
+        const message = { is_paused: body.paused };
+        const { exists } = await ask(Job, job_id, "setPaused", message, { timeout_ms: CANCEL_WAIT_MS });
+        return exists ? json(200, body) : JOB_NOT_FOUND;
       },
     }),
   ];

@@ -1,5 +1,5 @@
 /**
- * The node directory on plain NATS messages: `<cluster>.x.nodes` asks all nodes, `<cluster>.x.drain.<node>` one of
+ * The node directory on plain NATS messages: `<cluster>.x.nodes` and `.x.log-level` ask all nodes, `.x.drain.<node>` one of
  * them. The backlogs are the consumers' own counters.
  */
 import type { Stream } from "../../ports/bus.ts";
@@ -9,6 +9,7 @@ import { hasNoResponder, linkNats, orUnreachable } from "../bus/connection.nats.
 import { isStreamNotFound } from "../bus/stream-guard.nats.ts";
 import { BUCKETS, bucketStream } from "../leases/leases.nats.ts";
 import type { Log } from "../../ports/log.ts";
+import { LOG_LEVELS } from "../../../schemas/operator.ts";
 
 /** How long reports are collected. A healthy node answers within a few milliseconds, a busy one takes longer. */
 const REPORT_WAIT_MS = 700;
@@ -18,8 +19,23 @@ export async function natsNodeDirectory(address: string, log?: Log): Promise<Nod
   const link = await linkNats(address, { purpose: "node directory", ...(log && { log }) });
   const { nc, jsm, name: cluster } = link;
   const all_nodes = `${cluster}.x.nodes`;
+  const log_level = `${cluster}.x.log-level`;
 
   const reach = <T>(what: string, call: () => Promise<T>): Promise<T> => orUnreachable(link, what, call);
+
+  /** What every node that listens answers within the time. */
+  async function answersOf<T>(subject: string, text: string, wait_ms: number): Promise<T[]> {
+    const answers: T[] = [];
+    try {
+      const options = { strategy: "timer", maxWait: wait_ms } as const;
+      for await (const message of await nc.requestMany(subject, text, options))
+        answers.push(message.json<T>());
+    } catch (problem) {
+      // No responders: no node is running.
+      if (!hasNoResponder(problem)) throw problem;
+    }
+    return answers;
+  }
 
   async function queuesOf(stream: Stream): Promise<QueueReport[]> {
     const name = streamName(cluster, stream);
@@ -50,7 +66,7 @@ export async function natsNodeDirectory(address: string, log?: Log): Promise<Nod
   return {
     cluster,
 
-    serve: (node, { report, drain }) =>
+    serve: (node, { report, drain, setLogLevel }) =>
       reach("answer for this node", async () => {
         nc.subscribe(all_nodes, {
           callback: (problem, message) => void (problem ?? message.respond(JSON.stringify(report()))),
@@ -62,24 +78,27 @@ export async function natsNodeDirectory(address: string, log?: Log): Promise<Nod
             drain();
           },
         });
+        nc.subscribe(log_level, {
+          callback(problem, message) {
+            const level = problem ? undefined : LOG_LEVELS.find((name) => name === message.string());
+            if (level === undefined) return;
+            setLogLevel(level);
+            message.respond(JSON.stringify(node));
+          },
+        });
         await nc.flush();
       }),
 
     nodes: (wait_ms = REPORT_WAIT_MS) =>
       reach("list the nodes", async () => {
-        const reports: NodeReport[] = [];
-        try {
-          for await (const message of await nc.requestMany(all_nodes, "", {
-            strategy: "timer",
-            maxWait: wait_ms,
-          }))
-            reports.push(message.json<NodeReport>());
-        } catch (problem) {
-          // No responders: no node is running.
-          if (!hasNoResponder(problem)) throw problem;
-        }
+        const reports = await answersOf<NodeReport>(all_nodes, "", wait_ms);
         return reports.toSorted((a, b) => (a.node < b.node ? -1 : 1));
       }),
+
+    setLogLevel: (level) =>
+      reach("set the log level", async () =>
+        (await answersOf<string>(log_level, level, REPORT_WAIT_MS)).toSorted(),
+      ),
 
     drain: (node) =>
       reach(`drain "${node}"`, async () => {

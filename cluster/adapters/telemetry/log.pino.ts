@@ -18,7 +18,12 @@ export interface PinoLogOptions {
 const SECRETS = ["authorization", "api_key", "secret", "token", "password"];
 const REDACTED = SECRETS.flatMap((name) => [name, `*.${name}`]);
 
-export function pinoLog({ level, fields: common = {}, write }: PinoLogOptions): Log {
+export interface PinoLog extends Log {
+  /** From now on lines below this level are left out. */
+  readonly setLevel: (level: LogLevel) => void;
+}
+
+export function pinoLog({ level, fields: common = {}, write }: PinoLogOptions): PinoLog {
   const terminal = pretty?.({ destination: 2, sync: true }) ?? pino.destination(2);
   const logger = pino(
     {
@@ -36,7 +41,13 @@ export function pinoLog({ level, fields: common = {}, write }: PinoLogOptions): 
     (name: LogLevel) =>
     (message: string, fields: LogFields = {}): void =>
       logger[name](fields, message);
-  return { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
+  return {
+    debug: at("debug"),
+    info: at("info"),
+    warn: at("warn"),
+    error: at("error"),
+    setLevel: (changed) => void (logger.level = changed),
+  };
 }
 
 /** Without user name and query: clients put secrets there. What is no URL is left out. */
