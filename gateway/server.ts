@@ -102,6 +102,10 @@ const MAX_LARGE_BODIES = 16;
 const MAX_LARGE_BODIES_UNAUTHENTICATED = 4;
 const TOO_MANY_LARGE = unavailable("too many large requests at once, try again", 5);
 
+/** What an interrupted request cost is read again while the store is away. */
+const READ_SPEND_AGAIN_MS = 1_000;
+const MAX_SPEND_READS = 120;
+
 const CLASSES = ["1xx", "2xx", "3xx", "4xx", "5xx"] as const;
 const NO_PARAMS: Readonly<Record<string, string>> = {};
 const READ_NOTHING: ReadResult<unknown> = { kind: "read", value: null };
@@ -387,15 +391,18 @@ export function server({
 
   /** The row of a request whose work told no cost, with what its attempts have cost so far. Never throws. */
   async function billUnanswered(caller: Caller, row: Billed): Promise<void> {
-    try {
-      const cost_micros = await metering.spentBy(row.request_id);
-      await storeAndEnd(caller, { ...row, bill: { ...row.bill, cost_micros } });
-    } catch (problem) {
-      // It stays pending, and `recoverPending` writes its row.
-      log.warn("A row of the ledger is written later", {
-        request_id: row.request_id,
-        problem: String(problem),
-      });
+    for (let tries = 1; ; tries++) {
+      try {
+        const cost_micros = await metering.spentBy(row.request_id);
+        return await storeAndEnd(caller, { ...row, bill: { ...row.bill, cost_micros } });
+      } catch (problem) {
+        if (!(problem instanceof Fault) || tries === MAX_SPEND_READS) {
+          // It stays pending, and `recoverPending` writes its row.
+          const { request_id } = row;
+          return log.warn("A row of the ledger is written later", { request_id, problem: String(problem) });
+        }
+        await new Promise<void>((resolve) => void clock.at(clock.now() + READ_SPEND_AGAIN_MS, resolve));
+      }
     }
   }
 
