@@ -6,6 +6,7 @@
 import { LRUCache } from "lru-cache";
 import type { ActorClient } from "../cluster/actor.ts";
 import type { Clock } from "../cluster/ports/clock.ts";
+import { Fault } from "../cluster/ports/fault.ts";
 import type { Log } from "../cluster/ports/log.ts";
 import {
   Account,
@@ -197,7 +198,7 @@ class Lease {
         if (this.#unsent !== null) await this.#report(this.#unsent);
         await this.#report(this.#nextReport(claims));
       } catch (problem) {
-        for (const { reject } of claims) reject(problem);
+        for (const { reject } of claims) reject(asUnavailable(problem));
         this.#arm();
         return;
       }
@@ -259,6 +260,14 @@ class Lease {
       this.#deps.log.error("Cannot report the last use of a quota", { account: this.#account });
   }
 }
+
+/** Nothing has begun for the request: a repetition is safe, so it is 503 and not the 504 of work that goes on. */
+const asUnavailable = (problem: unknown): unknown =>
+  problem instanceof Fault && problem.code === "no_answer"
+    ? new Fault("overloaded", "Cannot take a unit of a quota: its account does not answer", {
+        cause: problem,
+      })
+    : problem;
 
 /** One object for each request, without a closure. */
 class Claim implements QuotaClaim {

@@ -279,6 +279,16 @@ describe("requests of a month", () => {
     expect(claims.filter(Boolean)).toHaveLength(4);
   });
 
+  test("of an account that does not answer are refused for now, because nothing has begun", async () => {
+    const { clock, telemetry } = await world();
+    const ask: ActorClient = async () => {
+      throw new Fault("no_answer", "Nobody");
+    };
+    const quotas = keyQuotas({ ask, clock, log: telemetry.log, gateway: "g1" });
+    const claim = quotas.of("c p sk_1234567", { search: null, fetch: 1 }).claim("fetch", clock.now());
+    await expect(claim).rejects.toMatchObject({ code: "overloaded" });
+  });
+
   test("of a new month begin anew; a request counts in the month that it began in", async () => {
     const { claim, clock, use } = await gateways(1);
     await clock.advance(monthEnds(clock.now()) - clock.now() - 100);
