@@ -42,6 +42,8 @@ const MIN_STORE_FAULT_MS = 5_000;
 const MAX_SLOW_MS = 2_000;
 /** A lease store is rolled back by at least so much: by less than its nodes' renewals need to show it, and it may not be noticed. */
 const MIN_ROLLBACK_MS = 2_000;
+/** Revisions of two seconds. */
+const NOTED_APART = 200;
 
 type Nemesis = (stage: Stage, victim: Member) => void | Promise<void>;
 
@@ -146,10 +148,13 @@ const NEMESES: readonly (readonly [weight: number, nemesis: Nemesis])[] = [
     1,
     async ({ clock, leases, note, chance, notedRevision }) => {
       const restore = leases.copy();
-      const { revision } = await leases.survey();
+      const { revision, store_id } = await leases.survey();
       async function rollBack(): Promise<void> {
-        // Without a note in the documents that it was further, a node that starts cannot know.
-        if ((await notedRevision()) <= revision) return;
+        const [noted, current] = [await notedRevision(), await leases.survey()];
+        // Without a recent note in the documents that it was further, a node that starts cannot know.
+        if (noted - revision < NOTED_APART || current.revision - noted > NOTED_APART / 2) return;
+        // The copy is of a store that was lost meanwhile.
+        if (current.store_id !== store_id) return;
         note("the lease store is rolled back");
         restore();
       }
