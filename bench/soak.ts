@@ -1,19 +1,23 @@
 /**
- * node --disable-warning=ExperimentalWarning bench/soak.ts [--minutes 30] [--fault-every 3] [--setup embedded|cluster]: mixed load on the real program with a fault
- * every few minutes, and a line for each interval. Ends with 1 when a law is broken: memory is flat, p99 is steady, and no error is unexplained. 30 minutes are for CI's
- * time, `--minutes 120` for a run by hand. Needs the engines for `cluster` (npm run engines -- --install-only).
+ * node --disable-warning=ExperimentalWarning bench/soak.ts [--minutes 30] [--fault-every 3]: mixed load on one process with embedded engines, a fault
+ * every few minutes, and a line for each interval. Ends with 1 when a law is broken: memory is flat, p99 is steady, and no error is unexplained. 30
+ * minutes are for CI's time, `--minutes 120` for a run by hand.
  */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
-import { SETUPS } from "../test/harness/service.ts";
+import { freePort } from "../test/harness/free-port.ts";
 import { article, type Page, web } from "../test/harness/web.ts";
-import { machine } from "./harness.ts";
+import { answering, machine, residentMb } from "./harness.ts";
 
 const { values } = parseArgs({
   options: {
     minutes: { type: "string", default: "30" },
     "fault-every": { type: "string", default: "3" },
-    setup: { type: "string", default: "embedded" },
     callers: { type: "string", default: "8" },
   },
 });
@@ -25,10 +29,6 @@ const INTERVAL_MS = Math.min(30_000, fault_every_ms / 2);
 const EXPLAINED_MS = 45_000;
 const SITES = 40;
 
-const setup = SETUPS.find(({ setup: name }) => name.includes(values.setup));
-if (!setup)
-  throw new TypeError(`Cannot run on "${values.setup}": there is no such setup, or its engines are missing`);
-
 let isOriginDown = false;
 const sites = await web();
 const page =
@@ -36,7 +36,45 @@ const page =
   () =>
     isOriginDown ? { status: 503, body: "down" } : { body: article(`Page of site ${n}`) };
 const origins = Array.from({ length: SITES }, (_, n) => sites.site({ "*": page(n) }).origin);
-const service = await setup.start({ TRAWL_DNS_SERVERS: sites.dns, TRAWL_POLITE_DELAY_MS: "20" });
+const KEY = "ak_soak_0123456789abcdef";
+const port = await freePort();
+const base = `http://127.0.0.1:${port}`;
+const folder = mkdtempSync(join(tmpdir(), "trawl-soak-"));
+const environment = {
+  PATH: process.env["PATH"],
+  PORT: String(port),
+  TRAWL_DATA_DIR: folder,
+  TRAWL_ADMIN_KEY: KEY,
+  TRAWL_EGRESS_ALLOW: "127.0.0.0/8",
+  TRAWL_DNS_SERVERS: sites.dns,
+  TRAWL_ARCHIVE_URL: "none",
+  TRAWL_CHROMIUM_PATH: "none",
+  TRAWL_POLITE_DELAY_MS: "20",
+  TRAWL_LOG_LEVEL: "error",
+};
+let program: ChildProcess;
+
+async function start(): Promise<void> {
+  const words = ["--disable-warning=ExperimentalWarning", "ops/main.ts", "start"];
+  program = spawn(process.execPath, words, { env: environment, stdio: ["ignore", "ignore", "inherit"] });
+  await answering(`${base}/ready`);
+}
+
+async function end(signal: "SIGTERM" | "SIGKILL"): Promise<void> {
+  const ended = once(program, "exit");
+  program.kill(signal);
+  await ended;
+}
+
+/** The status of an answer, and its JSON. */
+async function call(method: string, path: string, body?: object) {
+  const headers = { authorization: `Bearer ${KEY}`, "content-type": "application/json" };
+  const reply = await fetch(base + path, { method, headers, ...(body && { body: JSON.stringify(body) }) });
+  const text = await reply.text();
+  const isJson = reply.headers.get("content-type")?.startsWith("application/json") ?? false;
+  return { status: reply.status, json: (isJson ? JSON.parse(text) : {}) as Record<string, unknown> };
+}
+await start();
 
 /** Of the current interval. */
 let latencies: number[] = [];
@@ -52,27 +90,25 @@ function note(what: string): void {
 }
 
 /** One request of the mix: six fetches, half of them of known pages, to one search, one job and one body. */
-async function once(n: number): Promise<void> {
+async function oneRequest(n: number): Promise<void> {
   const began = performance.now();
   const origin = origins[n % SITES]!;
   try {
     const kind = n % 9;
     if (kind < 6) {
-      const { error, body_url, http } = await service.fetch({ url: `${origin}/${kind < 3 ? n % 50 : n}` });
-      if (http >= 500 || (error !== null && error !== "domain_busy")) note(`fetch: ${http} ${error}`);
-      if (body_url && kind === 0) await service.call("GET", body_url);
+      const { status, json } = await call("POST", "/v1/fetch", { url: `${origin}/${kind < 3 ? n % 50 : n}` });
+      const { error, body_url } = json;
+      if (status >= 500 || (error != null && error !== "domain_busy"))
+        note(`fetch: ${status} ${String(error)}`);
+      if (typeof body_url === "string" && kind === 0) await call("GET", body_url);
     } else if (kind < 8) {
-      const { status } = await service.call("POST", "/v1/search", {
-        body: { query: `page of site ${n % SITES}` },
-      });
+      const { status } = await call("POST", "/v1/search", { query: `page of site ${n % SITES}` });
       if (status >= 500) note(`search: ${status}`);
     } else if (n % 90 === 8) {
       const items = Array.from({ length: 50 }, (_, item) => ({
         url: `${origins[item % SITES]}/job/${n}/${item}`,
       }));
-      const { status } = await service.call("POST", "/v1/batch/fetch", {
-        body: { idempotency_key: `k${n}`, items },
-      });
+      const { status } = await call("POST", "/v1/batch/fetch", { idempotency_key: `k${n}`, items });
       if (status >= 500) note(`batch: ${status}`);
     }
   } catch (problem) {
@@ -84,7 +120,7 @@ async function once(n: number): Promise<void> {
 }
 
 const FAULTS: readonly (readonly [name: string, inject: () => Promise<void>])[] = [
-  ["kill -9 and restart", async () => (await service.kill(), service.restart())],
+  ["kill -9 and restart", async () => (await end("SIGKILL"), start())],
   [
     "origins answer 503 for 20 s",
     async () => {
@@ -93,17 +129,17 @@ const FAULTS: readonly (readonly [name: string, inject: () => Promise<void>])[] 
       isOriginDown = false;
     },
   ],
-  ["drain and restart", async () => (await service.stop(), service.restart())],
+  ["drain and restart", async () => (await end("SIGTERM"), start())],
 ];
 
 let isOver = false;
 let next = 0;
 const callers = Array.from({ length: Number(values.callers) }, async () => {
-  while (!isOver) await once(next++);
+  while (!isOver) await oneRequest(next++);
 });
 
 interface Interval {
-  readonly rss_mb: number | null;
+  readonly rss_mb: number;
   readonly p99_ms: number;
   readonly hadFault: boolean;
 }
@@ -114,15 +150,15 @@ const quantile = (numbers: readonly number[], q: number): number =>
 let faults = 0;
 let next_fault_ms = performance.now() + fault_every_ms;
 console.log(
-  `${setup.setup}, ${values.minutes} min, a fault every ${values["fault-every"]} min, ${JSON.stringify(machine())}`,
+  `${values.minutes} min, a fault every ${values["fault-every"]} min, ${JSON.stringify(machine())}`,
 );
 while (performance.now() < ends_ms) {
   await sleep(Math.min(INTERVAL_MS, Math.max(0, ends_ms - performance.now())));
-  const rss = await service.meter("process_resident_memory_bytes").catch(() => null);
+  const rss_mb = residentMb(program!.pid!);
   const measured = latencies;
   latencies = [];
   const interval = {
-    rss_mb: rss === null ? null : Math.round(rss / 2 ** 20),
+    rss_mb: Math.round(rss_mb),
     p99_ms: Math.round(quantile(measured, 0.99)),
     hadFault: isExplained(),
   };
@@ -139,8 +175,9 @@ while (performance.now() < ends_ms) {
 }
 isOver = true;
 await Promise.all(callers);
-await service.close();
+await end("SIGTERM");
 await sites.close();
+rmSync(folder, { recursive: true });
 
 /** The first half is warm-up: caches fill. Intervals with a fault say nothing. */
 const calm = intervals.filter(({ hadFault }) => !hadFault);
@@ -148,7 +185,7 @@ const quarter = (from: number, to: number): readonly Interval[] =>
   calm.slice(Math.floor(calm.length * from), Math.ceil(calm.length * to));
 const rssOf = (part: readonly Interval[]): number =>
   quantile(
-    part.flatMap(({ rss_mb }) => rss_mb ?? []),
+    part.map((interval) => interval.rss_mb),
     0.5,
   );
 const p99Of = (part: readonly Interval[]): number =>
