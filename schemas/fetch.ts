@@ -375,7 +375,6 @@ export const HostProfile = contract(
   { shard_by: "domain" },
 );
 
-/** Everything stored of a domain: the view of its Domain actor and the profiles of its hosts. */
 /** What the operator changes of a domain. */
 export const DomainChange = Type.Object({
   min_delay_ms: Type.Optional(Nullable(Type.Integer({ minimum: 0, maximum: 900_000 }))),
@@ -384,6 +383,7 @@ export const DomainChange = Type.Object({
 });
 export type DomainChange = Static<typeof DomainChange>;
 
+/** Everything stored of a domain: the view of its Domain actor and the profiles of its hosts. */
 export const DomainMemory = Type.Object({
   ...DomainView.properties,
   hosts: Type.Array(Type.Object({ host: Type.String(), ...HostProfileView.properties })),

@@ -23,7 +23,6 @@ export const CHECKPOINT_MS = 500;
 const SEAL_MS = 2_000;
 /** Rows in one batch: a few hundred kilobytes. */
 const MAX_BATCH_ROWS = 1_000;
-/** Results read at once, each perhaps a few megabytes, when a crash has lost the rows in memory. */
 
 /** Writes the progress into the record if it changed and the last checkpoint is old enough. */
 export function checkpoint(state: JobState, frontier: Frontier, now_ms: number): void {
