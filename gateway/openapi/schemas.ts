@@ -115,10 +115,13 @@ export function schemaWriter({
     const inner = liftDescription(node);
     const description =
       node.description ?? sentenceOf(own ?? anywhere) ?? inner ?? componentOf(node)?.description;
-    const example = exampleOf(own) ?? node.examples?.[0] ?? closedExample(node) ?? exampleOf(anywhere);
+    const told = exampleOf(own);
+    // Null is an example: of a field that never has a value.
+    const example =
+      told === null ? null : (told ?? node.examples?.[0] ?? closedExample(node) ?? exampleOf(anywhere));
     const documented: Node = { ...node, ...(description !== undefined && { description }) };
     if (refersToObject(node)) return documented;
-    const shown = example ?? derivedExample(node);
+    const shown = example === undefined ? derivedExample(node) : example;
     return shown === undefined ? documented : { ...documented, examples: [shown] };
   }
 

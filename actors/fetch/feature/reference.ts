@@ -9,6 +9,7 @@ import {
   FetchBody,
   FetchResponse,
   PageImage,
+  FeedEntry,
   PageLink,
   PdfPage,
   PrimarySource,
@@ -22,6 +23,7 @@ export const fetchReference: ApiReference = {
     Redirect,
     Attempt,
     PdfPage,
+    FeedEntry,
     PageLink,
     PageImage,
     ArticleMeta,
@@ -135,6 +137,12 @@ export const fetchReference: ApiReference = {
       url: ["Where it leads", "https://example.org/about"],
       text: ["Its words", "About"],
       rel: ["Its relation to the page, as its element says", "nofollow"],
+    },
+    FeedEntry: {
+      url: ["Where the item leads, or the address that the sitemap lists", "https://example.org/news/tower"],
+      title: ["Its title", "The tower is lit again"],
+      published_at: ["When it was published, or last changed", "2026-03-04T05:06:07.000Z"],
+      summary: ["Its summary, without markup", "After two years of repairs the tower is lit again."],
     },
     PageImage: {
       url: ["Its address", "https://example.org/tower.jpg"],
