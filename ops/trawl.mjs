@@ -1,7 +1,8 @@
 #!/usr/bin/env node
-// The trawl command on the pinned Node: puts the flag and main.ts before the arguments and lets node.mjs do the rest.
+// The trawl command on the pinned Node: puts the flags and main.ts before the arguments and lets node.mjs do the rest.
 import { fileURLToPath } from "node:url";
 
 const main = fileURLToPath(new URL("main.ts", import.meta.url));
-process.argv.splice(2, 0, "--disable-warning=ExperimentalWarning", main);
+const cache = new URL("code-cache.mjs", import.meta.url).href;
+process.argv.splice(2, 0, "--disable-warning=ExperimentalWarning", `--import=${cache}`, main);
 await import("./node.mjs");

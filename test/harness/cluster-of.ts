@@ -88,7 +88,11 @@ export interface ClusterOptions {
 }
 
 const ROOT = new URL("../..", import.meta.url).pathname;
-const MAIN = ["--disable-warning=ExperimentalWarning", join(ROOT, "ops/main.ts")];
+const MAIN = [
+  "--disable-warning=ExperimentalWarning",
+  `--import=${new URL("../../ops/code-cache.mjs", import.meta.url).href}`,
+  join(ROOT, "ops/main.ts"),
+];
 const MAX_STARTED_MS = 100_000;
 /** Longer than the service takes to answer anything. */
 const MAX_ANSWERED_MS = 180_000;

@@ -65,7 +65,11 @@ export interface Ended {
 export type Start = (environment?: Environment) => Promise<Service>;
 
 const ROOT = new URL("../..", import.meta.url).pathname;
-const MAIN = ["--disable-warning=ExperimentalWarning", join(ROOT, "ops/main.ts")];
+const MAIN = [
+  "--disable-warning=ExperimentalWarning",
+  `--import=${new URL("../../ops/code-cache.mjs", import.meta.url).href}`,
+  join(ROOT, "ops/main.ts"),
+];
 /** Minutes of a busy machine: two nodes take 4 s of CPU together. */
 const MAX_HEALTHY_MS = 55_000;
 const MAX_ENDED_MS = 30_000;

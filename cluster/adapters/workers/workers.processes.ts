@@ -374,6 +374,8 @@ function starter(tasks: URL): (name: string, limits: PoolSettings) => ChildProce
     const flags = [
       `--max-old-space-size=${heap_mb}`,
       "--disable-warning=ExperimentalWarning",
+      // What this process was started with, such as the cache of the program's code.
+      ...process.execArgv.filter((flag) => flag.startsWith("--import=")),
       ...permissions,
     ];
     return fork(program, [tasks.href, name], {

@@ -1,0 +1,58 @@
+/** The cache of compiled code, in a program of one module that is started as ours is. */
+import { spawnSync } from "node:child_process";
+import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+
+let home: string;
+beforeEach(() => {
+  home = mkdtempSync(join(tmpdir(), "trawl-code-cache-"));
+  for (const part of ["actors", "cluster", "gateway", "ops", "schemas", "node_modules"])
+    mkdirSync(join(home, part));
+  copyFileSync(new URL("../../ops/code-cache.mjs", import.meta.url), join(home, "ops/code-cache.mjs"));
+  writeFileSync(join(home, "package.json"), '{"type":"module"}');
+});
+afterEach(() => rmSync(home, { recursive: true, force: true }));
+
+const write = (says: string) => {
+  writeFileSync(
+    join(home, "ops/main.ts"),
+    `import { word } from "../actors/word.ts";\nconsole.log(word as string);\n`,
+  );
+  writeFileSync(join(home, "actors/word.ts"), `export const word: string = "${says}";\n`);
+};
+const start = (...flags: string[]): string => {
+  const cache = `--import=${join(home, "ops/code-cache.mjs")}`;
+  const words = ["--disable-warning=ExperimentalWarning", ...flags, cache, join(home, "ops/main.ts")];
+  const { stdout, stderr } = spawnSync(process.execPath, words, { encoding: "utf8", env: {} });
+  return stdout + stderr;
+};
+const kept = () =>
+  readdirSync(join(home, "node_modules/.cache/trawl")).filter((name) => name.endsWith(".mjs"));
+
+test("a program says the same with and without its cache, and what a changed module says", () => {
+  write("first");
+  expect([start(), start()]).toEqual(["first\n", "first\n"]);
+  expect(kept()).toHaveLength(2);
+  write("second");
+  expect([start(), start()]).toEqual(["second\n", "second\n"]);
+  expect(kept()).toHaveLength(2);
+});
+
+test("a cut-off entry is not used", () => {
+  write("whole");
+  start();
+  for (const name of kept()) writeFileSync(join(home, "node_modules/.cache/trawl", name), "console.log(");
+  expect(start()).toBe("whole\n");
+});
+
+test("a process that may not write starts without a cache, and with one that another process filled", () => {
+  write("read");
+  const readOnly = ["--permission", `--allow-fs-read=${home}/`];
+  expect(start(...readOnly)).toBe("read\n");
+  start();
+  expect(start(...readOnly)).toBe("read\n");
+  chmodSync(join(home, "node_modules/.cache/trawl"), 0o500);
+  expect(start()).toBe("read\n");
+});
