@@ -3,8 +3,10 @@ import { appendFileSync } from "node:fs";
 import { registerHooks } from "node:module";
 
 registerHooks({
-  load(url, context, nextLoad) {
-    appendFileSync(`${process.env["LOADED_MODULES"]!}/${process.pid}`, `${url}\n`);
-    return nextLoad(url, context);
+  // Not a load hook: that of the cache of compiled code (ops/code-cache.mjs) loads modules by itself.
+  resolve(specifier, context, nextResolve) {
+    const resolved = nextResolve(specifier, context);
+    appendFileSync(`${process.env["LOADED_MODULES"]!}/${process.pid}`, `${resolved.url}\n`);
+    return resolved;
   },
 });

@@ -8,6 +8,8 @@ export type Step =
   | string
   | { readonly repeat: string; readonly times: number }
   | { readonly wait_ms: number }
+  /** Waits for so many whole answers. */
+  | { readonly answers: number }
   | { readonly half_close: true }
   | { readonly close: true }
   | { readonly read_bytes: number }
@@ -108,6 +110,10 @@ export async function converse(port: number, steps: readonly Step[], timeouts: T
   const sent = steps.map((step) => (typeof step === "string" ? step : "")).join("");
   const methods = [...sent.matchAll(/([A-Z]+) \S+ HTTP\/1\.1\r\n/g)].map(([, method]) => method!);
   const read = () => parse(Buffer.concat(pieces), methods);
+  const isWhole = (count: number): boolean => {
+    const { answers } = read();
+    return closed || (answers.length >= count && !answers.at(-1)!.partial);
+  };
 
   await once(socket, "connect");
   for (const step of steps) {
@@ -115,6 +121,7 @@ export async function converse(port: number, steps: readonly Step[], timeouts: T
     if (typeof step === "string") await write(socket, Buffer.from(step, "latin1"));
     else if ("repeat" in step) await write(socket, Buffer.from(step.repeat.repeat(step.times), "latin1"));
     else if ("wait_ms" in step) await wait(step.wait_ms);
+    else if ("answers" in step) await until(() => isWhole(step.answers), PATIENCE_MS);
     else if ("half_close" in step) socket.end();
     else if ("close" in step) {
       socket.destroy();
@@ -123,11 +130,7 @@ export async function converse(port: number, steps: readonly Step[], timeouts: T
     else void sip(socket, Infinity, step.read_slowly_bytes_per_s);
   }
   if (!left) {
-    const whole = () => {
-      const { answers } = read();
-      return closed || (answers.length >= timeouts.answers && !answers.at(-1)!.partial);
-    };
-    if (timeouts.answers > 0) await until(whole, PATIENCE_MS);
+    if (timeouts.answers > 0) await until(() => isWhole(timeouts.answers), PATIENCE_MS);
     // Whether it stays open shows only when it has had the time to close.
     await until(() => closed, timeouts.quiet_ms);
   } else await wait(200);

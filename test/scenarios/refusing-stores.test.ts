@@ -211,7 +211,7 @@ describe.skipIf(!isFerret || !isGateway)("a service on FerretDB and S3", () => {
   );
 
   test(
-    "whose stores take 200 ms longer for each packet is slow: nothing that was answered is lost, and what is not is 503",
+    "whose stores take 200 ms longer for each packet is slow: nothing that was answered is lost, and what is not says so",
     async () => {
       const delay = (ms: number) => () => [to_documents, to_blobs].forEach((link) => link.slow(ms));
       const { ready, told, lost, answers } = await duringOutage(service, origin, {
@@ -220,7 +220,8 @@ describe.skipIf(!isFerret || !isGateway)("a service on FerretDB and S3", () => {
         end: delay(0),
       });
       expect({ ready, lost }).toEqual({ ready: "200 ok", lost: 0 });
-      expect(told.filter((text) => !text.startsWith("503 "))).toEqual([]);
+      // 503 before the work has begun, 504 when it goes on.
+      expect(told.filter((text) => !/^50[34] /.test(text))).toEqual([]);
       expect(answers).toBeGreaterThan(0);
     },
     OUTAGE_TEST_MS,
