@@ -63,7 +63,7 @@ describe("deployment files", () => {
   });
 
   test("give a node longer than its own limit to drain", () => {
-    const [, limit_ms] = /^const STOP_MS = ([\d_]+);/m.exec(textOf("ops/compose.ts"))!;
+    const [, limit_ms] = /^const STOP_MS = ([\d_]+);/m.exec(textOf("ops/stopping.ts"))!;
     const limit_s = Number(limit_ms!.replaceAll("_", "")) / 1_000;
     const given = [
       /stop_grace_period: (\d+)s/.exec(textOf(`${DEPLOY}/compose.yaml`)),

@@ -58,7 +58,7 @@ describe.skipIf(documents === null || blobs === null)("a service on MongoDB and 
         // Open connections keep no process alive that could not start.
         const second = spawn(process.execPath, [MAIN, "start"], {
           env: {
-            ...process.env,
+            PATH: process.env["PATH"],
             ...environment,
             TRAWL_BUS: "memory",
             TRAWL_DATA_DIR: join(folder, "second"),

@@ -25,9 +25,14 @@ interface Program {
   readonly saying: (text: string) => Promise<void>;
 }
 
+/** Settings of the test run, like TRAWL_ENGINES, are none of the service's. */
+const OWN_ENV = Object.fromEntries(
+  Object.entries(process.env).filter(([name]) => !name.startsWith("TRAWL_")),
+) as Readonly<Record<string, string>>;
+
 /** In a process group of its own, as a shell starts it. */
 function launch(command: string, words: readonly string[], env: Readonly<Record<string, string>>): Program {
-  const child = spawn(command, words, { cwd: ROOT, env: { ...process.env, ...env }, detached: true });
+  const child = spawn(command, words, { cwd: ROOT, env: { ...OWN_ENV, ...env }, detached: true });
   let said = "";
   child.stdout.on("data", (text: Buffer) => (said += text.toString()));
   child.stderr.on("data", (text: Buffer) => (said += text.toString()));
@@ -41,6 +46,7 @@ function launch(command: string, words: readonly string[], env: Readonly<Record<
   });
   const saying = async (text: string): Promise<void> => {
     await expect.poll(() => said.includes(text) || child.exitCode !== null, { timeout: 50_000 }).toBe(true);
+    if (!said.includes(text)) throw new Error(`"${text}" was not said before the end:\n${said}`);
   };
   return { child, ended, said: () => said, saying };
 }

@@ -1,0 +1,53 @@
+/** What a node does every minute beside its requests: gauges, expiry, removal of bodies, repair of what a crash left. */
+import { recoverPending, PENDING_TTL_MS } from "../gateway/pending-requests.ts";
+import type { Actor } from "../cluster/actor.ts";
+import { DEAD_LETTERS, retryMarked } from "../cluster/dead-letters.ts";
+import type { BuildInfo } from "./build-info.ts";
+import type { Membership } from "./cluster.ts";
+import { collectBodies } from "./collect-bodies.ts";
+import { everyMinute } from "./every-minute.ts";
+import { expireDocuments } from "./expire-documents.ts";
+import type { FeatureContext, OpenFeature } from "./feature.ts";
+import { FEATURES } from "./features.ts";
+import { nodeGauges } from "./node-gauges.ts";
+import { PROBES } from "./store-watch.ts";
+
+/** Collections with an expiry date that belong to no feature. */
+const EXPIRING = [DEAD_LETTERS, "body_refs", "body_grants", "request_audit", PROBES];
+
+/** Starts the work; what it returns stops it. `actors` are those that this node serves. */
+export function startBackgroundWork(
+  build: BuildInfo,
+  { config, documents, blobs, clock, random, metrics, log, ask, spending: { spentBy } }: FeatureContext,
+  opened: readonly OpenFeature[],
+  actors: readonly Actor[],
+  { cluster, ownedPartitions }: Membership,
+): readonly Disposable[] {
+  const collections = [...EXPIRING, ...FEATURES.flatMap((feature) => [...feature.collections.expiring])];
+  return [
+    nodeGauges({
+      clock,
+      metrics,
+      build,
+      folder: config.storage.data_dir,
+      stats: cluster.stats,
+      ownedPartitions: () => ownedPartitions().length,
+    }),
+    expireDocuments({ documents, clock, log, collections }),
+    collectBodies({ documents, blobs, clock, metrics, log, random }),
+    everyMinute({ clock, log, what: "Cannot write the rows of requests whose gateway died" }, () =>
+      recoverPending({ documents, clock, log, spentBy }, PENDING_TTL_MS),
+    ),
+    // A node without the role lacks some of the actors.
+    ...(config.cluster.roles.includes("worker")
+      ? [
+          everyMinute({ clock, log, what: "Cannot retry dead letters" }, () =>
+            retryMarked(documents, actors, ask),
+          ),
+        ]
+      : []),
+    ...opened.flatMap(({ every_minute: chore }) =>
+      chore ? [everyMinute({ clock, log, what: chore.what }, chore.work)] : [],
+    ),
+  ];
+}

@@ -1,0 +1,105 @@
+/** What all features of a node share: the stores, the egress, the worker processes. */
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { type FindPayer, findPayer } from "../actors/accounts/payer.ts";
+import { spending } from "../actors/accounts/spend.ts";
+import { RollingWindow } from "../actors/lib/rolling-window.ts";
+import { destination } from "../actors/lib/web/destination.ts";
+import { undiciEgress } from "../cluster/adapters/egress/egress.undici.ts";
+import { systemRandom } from "../cluster/adapters/time/random.system.ts";
+import { openBodyGrants } from "../gateway/body-access.ts";
+import { openDebugRecords } from "../gateway/debug-records.ts";
+import { openLedger } from "../gateway/ledger.ts";
+import { assertNoNodeRuns } from "./cluster.ts";
+import type { Config } from "./config.ts";
+import type { Extraction, ReaderDeps } from "./extraction.ts";
+import type { FeatureContext } from "./feature.ts";
+import { openMemory } from "./memory.ts";
+import { meteredBlobs, meteredDocuments } from "./metered-stores.ts";
+import { ownEndpoints } from "./own-endpoints.ts";
+import { openRequestAudit } from "./request-audit.ts";
+import type { Closers } from "./stopping.ts";
+import { type StoreWatch, watchStores } from "./store-watch.ts";
+import { dataPath, openBlobs, openDocuments } from "./stores.ts";
+
+/** What the node gives; `ask`, `roles`, `node`, `actorStats` and `checkStores` work once it has joined the cluster. */
+type Given = Pick<
+  FeatureContext,
+  "version" | "metrics" | "log" | "clock" | "ask" | "roles" | "node" | "actorStats" | "checkStores"
+>;
+
+/** `closers` gets what closes each part, also when a later part fails to open. */
+export async function openContext(
+  config: Config,
+  given: Given,
+  closers: Closers,
+): Promise<FeatureContext & { readonly storeWatch: StoreWatch }> {
+  const { version, metrics, log, clock, node } = given;
+  const isWorker = config.cluster.roles.includes("worker");
+  const random = systemRandom();
+  const openedDocuments = await openDocuments(config, {
+    log,
+    assertNoneRuns: () => assertNoNodeRuns(config),
+  });
+  closers.push(() => openedDocuments.close());
+  const openedBlobs = await openBlobs(config);
+  closers.push(() => openedBlobs.close());
+  const stores = {
+    documents: meteredDocuments(openedDocuments, { metrics, clock }),
+    blobs: meteredBlobs(openedBlobs, { metrics, clock }),
+  };
+  const storeWatch = watchStores({ ...stores, clock, random, metrics, log });
+  closers.push(async () => storeWatch.close());
+  const { documents, blobs } = storeWatch;
+  const rule = destination({ allow: config.egress.allow, own: ownEndpoints(config) });
+  const { dns_servers, ca_file } = config.egress;
+  const ca = ca_file === undefined ? [] : [readFileSync(ca_file, "utf8")];
+  const openEgress: FeatureContext["openEgress"] = (options) => undiciEgress({ ...options, dns_servers, ca });
+  const egress = openEgress({ judge: rule });
+  closers.push(() => egress.close());
+  const readers = await openDocumentReaders(isWorker, { clock, log });
+  closers.push(readers.close);
+  const isAudited = isWorker && config.audit.requests === "on";
+  const audit = isAudited ? openRequestAudit({ documents, clock, log, node }) : null;
+  if (audit) closers.push(() => audit.close());
+  const [canonical] = config.profiles.hosts;
+  const payerOf: FindPayer = (project, prefix) => findPayer(documents, project, prefix);
+  return {
+    ...given,
+    config,
+    user_agent: `Mozilla/5.0 (compatible; ${config.crawler.name}/${version})`,
+    random,
+    documents,
+    blobs,
+    storeWatch,
+    memory: openMemory(config, { clock, metrics }),
+    destination: rule,
+    unreserved_destination: rule,
+    egress,
+    openEgress,
+    extract: readers.extract,
+    openReaders: readers.openReaders,
+    bodyGrants: openBodyGrants({ documents, clock }),
+    joined: new Map(config.profiles.hosts.map((host) => [host, canonical!])),
+    requestWindow: new RollingWindow(["requests", "successes"]),
+    onRequestSent: audit?.record,
+    findPayer: payerOf,
+    debugRecords: openDebugRecords({ documents, clock }),
+    ledger: openLedger({ documents, ask: given.ask, clock, log, writer: node }),
+    spending: spending({ findPayer: payerOf, documents, clock, log }),
+    dataPath: (name) => dataPath(config.storage.data_dir, name),
+    opened: [],
+  };
+}
+
+type DocumentReaders = Extraction & Pick<FeatureContext, "openReaders">;
+
+/** Documents are read on workers; other nodes do not load what reads them. */
+async function openDocumentReaders(isWorker: boolean, deps: ReaderDeps): Promise<DocumentReaders> {
+  if (!isWorker) {
+    const refuse = (): never => assert.fail("A node without the role worker reads no documents");
+    return { extract: refuse, openReaders: refuse, close: async () => {} };
+  }
+  const { openExtraction, openReaders } = await import("./extraction.ts");
+  return { ...openExtraction(deps), openReaders: (options) => openReaders(options, deps) };
+}
