@@ -13,6 +13,12 @@ import type { Project } from "../schemas/accounts.ts";
 
 const TICKS_PER_S = Number(execFileSync("getconf", ["CLK_TCK"]).toString());
 
+/** User and system seconds of a process alone. */
+export const ownCpuSeconds = (pid: number): number => {
+  const fields = statOf(pid);
+  return fields ? (Number(fields[11]) + Number(fields[12])) / TICKS_PER_S : 0;
+};
+
 /** User and system seconds of a process, of what it waited for, and of everything that lives below it. */
 export function cpuSeconds(pid: number): number {
   const fields = statOf(pid);
@@ -75,7 +81,8 @@ export function pinned(
     "taskset",
     ["-c", String(core), process.execPath, "--disable-warning=ExperimentalWarning", ...args],
     {
-      stdio: ["ignore", "inherit", "ignore"],
+      // What it prints is for people.
+      stdio: ["ignore", "ignore", "ignore"],
       env: { ...process.env, ...env },
     },
   );
@@ -157,9 +164,11 @@ export async function service(
   core: number,
   port: number,
   env: Record<string, string> = {},
+  /** Of Node. */
+  flags: readonly string[] = [],
 ): Promise<Service> {
   const folder = mkdtempSync(join(tmpdir(), "trawl-bench-"));
-  const started = pinned(core, ["ops/main.ts", "start"], {
+  const started = pinned(core, [...flags, "ops/main.ts", "start"], {
     PORT: String(port),
     TRAWL_DATA_DIR: folder,
     TRAWL_EGRESS_ALLOW: "127.0.0.0/8",

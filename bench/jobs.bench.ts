@@ -124,9 +124,9 @@ async function draining() {
   const cpu_s = cpuSeconds(served.pid) - before;
   const wall_s = (performance.now() - began) / 1_000;
   await served.stop();
-  const addresses = Array.from({ length: DRAIN }, (_, n) => address(n, 1_000)).join("\n");
+  const addresses = Array.from({ length: DRAIN }, (_, n) => address(n, 1_000));
   const beside = (peer: Peer) => {
-    const result = peer(["-"], addresses);
+    const result = peer(addresses);
     return result && { pages: result.pages, pages_per_cpu_s: Math.round(result.pages / result.cpu_s) };
   };
   return {

@@ -9,8 +9,8 @@ export interface Result {
   readonly rss_mb: number;
 }
 
-/** Runs it on core 1; it prints one JSON line at its end. Null: it could not be installed here. */
-export type Peer = (args: readonly string[], input?: string) => Result | null;
+/** Fetches the addresses on core 1, 64 at once, and prints one JSON line at its end. Null: it could not be installed here. */
+export type Peer = (addresses: readonly string[]) => Result | null;
 
 const quietly = { stdio: "ignore" } as const;
 
@@ -24,9 +24,9 @@ function installed(folder: string, sign: string, install: () => void): boolean {
   }
 }
 
-function run(command: readonly string[], input: string): Result {
+function run(command: readonly string[], addresses: readonly string[]): Result {
   const out = execFileSync("taskset", ["-c", "1", ...command], {
-    input,
+    input: addresses.join("\n"),
     maxBuffer: 2 ** 24,
     stdio: ["pipe", "pipe", "ignore"],
   });
@@ -39,7 +39,7 @@ export function npmPeer(name: string): Peer {
   const ready = installed(folder, "node_modules", () =>
     execFileSync("npm", ["ci", "--ignore-scripts", "--no-audit", "--no-fund"], { cwd: folder, ...quietly }),
   );
-  return (args, input = "") => (ready ? run([process.execPath, `${folder}/main.mjs`, ...args], input) : null);
+  return (addresses) => (ready ? run([process.execPath, `${folder}/main.mjs`], addresses) : null);
 }
 
 /** A peer from PyPI. */
@@ -50,6 +50,5 @@ export function pythonPeer(name: string): Peer {
     execFileSync(`${folder}/venv/bin/pip`, ["install", "-q", "-r", `${folder}/requirements.txt`], quietly);
     execFileSync("touch", [`${folder}/venv/ready`]);
   });
-  return (args, input = "") =>
-    ready ? run([`${folder}/venv/bin/python`, `${folder}/main.py`, ...args], input) : null;
+  return (addresses) => (ready ? run([`${folder}/venv/bin/python`, `${folder}/main.py`], addresses) : null);
 }

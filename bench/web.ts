@@ -1,7 +1,8 @@
 /**
  * node bench/web.ts PORT: a synthetic web for benches, rendered beforehand. Every address of 127/8 is a host of its
- * own; /robots.txt is 404. /p/N are the shared real pages where they are, else made ones; /k/N pages of 8 KiB, /s/N
- * pages of one paragraph, /b/N 8 KiB of bytes without text; /never/N is not answered.
+ * own; /robots.txt is 404. /p/N are the shared real pages where they are, else made ones; /k/N 100 pages of 8 KiB, /l/N
+ * the same made different by their number, /s/N pages of one paragraph, /b/N 8 KiB of bytes without text; /never/N is not
+ * answered.
  */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
@@ -42,6 +43,13 @@ App()
   .get("/k/:n", (answer, request) => {
     const page = small[Number(request.getParameter(0)) % small.length]!;
     answer.writeHeader("Content-Type", "text/html; charset=utf-8").end(page);
+  })
+  .get("/l/:n", (answer, request) => {
+    const n = request.getParameter(0)!;
+    const page = small[Number(n) % small.length]!;
+    answer
+      .writeHeader("Content-Type", "text/html; charset=utf-8")
+      .end(`${page.toString()}<p>Page ${n.padStart(9, "0")}.</p>`);
   })
   .get("/b/:n", (answer, request) => {
     const n = Number(request.getParameter(0));

@@ -1,13 +1,8 @@
-// crawlee's Cheerio crawler with 64 requests at once and no retries: title and links of every page. Its addresses come
-// from PAGES HOSTS PORT, or, with "-", from standard input.
+// crawlee's Cheerio crawler with 64 requests at once and no retries: title and links of every address on standard input.
 import { readFileSync } from "node:fs";
 import { CheerioCrawler, Configuration, log, LogLevel } from "@crawlee/cheerio";
 log.setLevel(LogLevel.ERROR);
-const [pages, hosts, port] = process.argv.slice(2).map(Number);
-const addresses =
-  process.argv[2] === "-"
-    ? readFileSync(0, "utf8").trim().split("\n")
-    : Array.from({ length: pages }, (_, n) => `http://127.0.1.${1 + (n % hosts)}:${port}/p/${n}`);
+const addresses = readFileSync(0, "utf8").trim().split("\n");
 let done = 0;
 const crawler = new CheerioCrawler(
   {

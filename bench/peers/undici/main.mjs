@@ -1,6 +1,8 @@
-// undici alone: the same addresses, the same bytes, nothing done with them.
+// undici alone: the addresses on standard input, the same bytes, nothing done with them.
+import { readFileSync } from "node:fs";
 import { Agent, request } from "undici";
-const [pages, hosts, port] = process.argv.slice(2).map(Number);
+const addresses = readFileSync(0, "utf8").trim().split("\n");
+const pages = addresses.length;
 const agent = new Agent({ connections: 2, pipelining: 1 });
 const began = performance.now();
 const cpu = process.cpuUsage();
@@ -8,8 +10,7 @@ let next = 0;
 await Promise.all(
   Array.from({ length: 64 }, async () => {
     while (next < pages) {
-      const n = next++;
-      await (await request(`http://127.0.1.${1 + (n % hosts)}:${port}/p/${n}`, { dispatcher: agent })).body.text();
+      await (await request(addresses[next++], { dispatcher: agent })).body.text();
     }
   }),
 );

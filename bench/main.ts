@@ -1,0 +1,234 @@
+/**
+ * npm run bench [-- --quick] [--runs N] [--pages N] [--write] [--profile FOLDER]: what an uncached page costs with everything
+ * on (grant, robots.txt, fetch, digest, extraction, body and page stored, search index, metering), beside programs that keep
+ * nothing, on the same addresses, interleaved; and the latency that the service adds to undici, one request at a time.
+ *
+ * Every page is distinct; five pages a host. The candidate runs on core 1, the web and the driver on core 0. CPU seconds are
+ * those of the candidate's whole process tree. `--quick` takes under a minute and prints what got slower than the committed
+ * ratios; its exit code is 1 then. `--write` commits to the file of the mode in bench/results/. `--profile` writes a CPU
+ * profile of the service's main process and prints where its time went.
+ */
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { parseArgs } from "node:util";
+import { Agent, request } from "undici";
+import {
+  answering,
+  cpuSeconds,
+  machine,
+  median,
+  ownCpuSeconds,
+  pinned,
+  residentMb,
+  type Service,
+  service,
+} from "./harness.ts";
+import { npmPeer, pythonPeer, type Peer } from "./peers.ts";
+import { profileTable } from "./profile.ts";
+
+const { values } = parseArgs({
+  options: {
+    quick: { type: "boolean", default: false },
+    runs: { type: "string" },
+    pages: { type: "string", default: "1000" },
+    write: { type: "boolean", default: false },
+    profile: { type: "string" },
+  },
+});
+
+const WEB_PORT = 18_300;
+const AT_ONCE = 64;
+const PAGES_A_HOST = 5;
+/** Slower than this share of the committed ratio is told; interleaved runs on a busy machine differ by less. */
+const TOLERANCE = 0.85;
+
+interface Kind {
+  /** As in bench/web.ts. */
+  readonly path: string;
+  readonly pages: number;
+  readonly peers: readonly string[];
+}
+
+const pages = Number(values.pages);
+const REAL: Kind = { path: "p", pages: 694, peers: ["undici", "crawlee cheerio", "scrapy"] };
+const KINDS: Readonly<Record<string, Kind>> = {
+  light: { path: "l", pages, peers: values.quick ? ["undici", "crawlee cheerio"] : REAL.peers },
+  bytes: { path: "b", pages, peers: ["undici"] },
+  ...(!values.quick && { real: REAL }),
+};
+const RUNS = Number(values.runs ?? (values.quick ? 2 : 5));
+const PEERS: Readonly<Record<string, () => Peer>> = {
+  undici: () => npmPeer("undici"),
+  "crawlee cheerio": () => npmPeer("crawlee"),
+  scrapy: () => pythonPeer("scrapy"),
+};
+
+/** Addresses of `count` pages; `block` keeps those of one measurement apart from another's. */
+const addresses = (path: string, count: number, block: number): readonly string[] =>
+  Array.from({ length: count }, (_, n) => {
+    const host = Math.floor(n / PAGES_A_HOST);
+    return `http://127.${block}.${1 + Math.floor(host / 250)}.${1 + (host % 250)}:${WEB_PORT}/${path}/${block * 100_000 + n}`;
+  });
+
+const agent = new Agent({ connections: AT_ONCE });
+
+async function fetchPage({ url, key }: Service, page: string): Promise<void> {
+  const reply = await request(`${url}/v1/fetch`, {
+    method: "POST",
+    dispatcher: agent,
+    headers: { authorization: `Bearer ${key}` },
+    body: JSON.stringify({ url: page, cache_ttl_s: 0, include_html: false, tiers: ["direct"] }),
+  });
+  const { error } = (await reply.body.json()) as { error: string | null };
+  if (error !== null) throw new Error(`Cannot fetch "${page}": ${error}`);
+}
+
+async function fetchAll(served: Service, pages_of: readonly string[]): Promise<void> {
+  let next = 0;
+  await Promise.all(
+    Array.from({ length: AT_ONCE }, async () => {
+      while (next < pages_of.length) await fetchPage(served, pages_of[next++]!);
+    }),
+  );
+}
+
+/** Operations of the stores so far, by store and operation. */
+async function storeOperations({ url }: Service): Promise<ReadonlyMap<string, number>> {
+  const text = await (await request(`${url}/metrics`)).body.text();
+  const line = /^trawl_store_operation_duration_seconds_count\{(.*)\} (\d+)/gm;
+  return new Map(
+    text.matchAll(line).map(([, labels, count]) => {
+      const [store, operation] = ["store", "operation"].map(
+        (name) => new RegExp(`${name}="([^"]*)"`).exec(labels!)?.[1],
+      );
+      return [`${store} ${operation}`, Number(count)];
+    }),
+  );
+}
+
+interface Measured {
+  readonly pages_per_cpu_s: number;
+  readonly rss_mb: number;
+  /** CPU milliseconds a page of the service's main process. */
+  readonly main_ms?: number;
+  readonly operations_a_page?: Readonly<Record<string, number>>;
+}
+
+async function measureService(
+  served: Service,
+  { path, pages: count }: Kind,
+  block: number,
+): Promise<Measured> {
+  const before = { all: cpuSeconds(served.pid), main: ownCpuSeconds(served.pid) };
+  const operations = await storeOperations(served);
+  await fetchAll(served, addresses(path, count, block));
+  const main_s = ownCpuSeconds(served.pid) - before.main;
+  const all_s = cpuSeconds(served.pid) - before.all;
+  const after = await storeOperations(served);
+  const each = [...after].map(([name, total]): [string, number] => [
+    name,
+    Number(((total - (operations.get(name) ?? 0)) / count).toFixed(1)),
+  ]);
+  return {
+    pages_per_cpu_s: count / all_s,
+    rss_mb: residentMb(served.pid),
+    main_ms: (main_s * 1_000) / count,
+    operations_a_page: Object.fromEntries(each.filter(([, per_page]) => per_page > 0)),
+  };
+}
+
+function measurePeer(peer: Peer, { path, pages: count }: Kind, block: number): Measured | null {
+  const result = peer(addresses(path, count, block));
+  return result && { pages_per_cpu_s: result.pages / result.cpu_s, rss_mb: result.rss_mb };
+}
+
+/** Milliseconds from request to answer, one at a time: undici alone, and the service. */
+async function latency(served: Service, path: string): Promise<{ undici_p50: number; service_p50: number }> {
+  const rounds = values.quick ? 150 : 400;
+  const spent = { undici: [] as number[], service: [] as number[] };
+  const timed = async (into: number[], work: () => Promise<unknown>): Promise<void> => {
+    const began = performance.now();
+    await work();
+    into.push(performance.now() - began);
+  };
+  for (let n = 0; n < rounds; n++) {
+    const page = `http://127.99.0.1:${WEB_PORT}/${path}/${9_000_000 + n}`;
+    await timed(spent.undici, async () => (await request(page, { dispatcher: agent })).body.text());
+    await timed(spent.service, () => fetchPage(served, page));
+  }
+  const p50 = (numbers: readonly number[]): number => Number(median(numbers).toFixed(2));
+  return { undici_p50: p50(spent.undici), service_p50: p50(spent.service) };
+}
+
+const web = pinned(0, ["bench/web.ts", String(WEB_PORT)]);
+await answering(`http://127.0.0.1:${WEB_PORT}/count`);
+const peers = new Map<string, Peer>();
+for (const name of new Set(Object.values(KINDS).flatMap((kind) => kind.peers)))
+  peers.set(name, PEERS[name]!());
+
+const results = new Map<string, Measured[]>();
+const record = (name: string, measured: Measured | null): void => {
+  if (measured) results.set(name, [...(results.get(name) ?? []), measured]);
+};
+const added: Record<string, object> = {};
+let block = 1;
+for (let run = 0; run < RUNS; run++) {
+  const flags = values.profile ? ["--cpu-prof", `--cpu-prof-dir=${values.profile}`] : [];
+  const served = await service(1, 18_301, {}, flags);
+  // Code that runs for the first time costs several times as much.
+  await fetchAll(served, addresses("l", 400, 90));
+  for (const [name, kind] of Object.entries(KINDS)) {
+    record(`trawl ${name}`, await measureService(served, kind, block));
+    for (const peer of kind.peers) record(`${peer} ${name}`, measurePeer(peers.get(peer)!, kind, block));
+    block++;
+  }
+  if (run === RUNS - 1) {
+    added["bytes"] = await latency(served, "b");
+    added["light"] = await latency(served, "l");
+  }
+  await served.stop();
+}
+await web.stop();
+await agent.close();
+
+const summary = Object.fromEntries(
+  [...results].map(([name, runs]) => {
+    const { main_ms, operations_a_page } = runs.at(-1)!;
+    const rates = runs.map(({ pages_per_cpu_s }) => pages_per_cpu_s);
+    return [
+      name,
+      {
+        pages_per_cpu_s: Math.round(median(rates)),
+        runs: rates.map(Math.round),
+        rss_mb: Math.round(median(runs.map(({ rss_mb }) => rss_mb))),
+        ...(main_ms && { main_ms: Number(main_ms.toFixed(2)) }),
+        ...(operations_a_page && { operations_a_page }),
+      },
+    ];
+  }),
+);
+/** Ours beside each peer of the same kind: noise of the machine is in both. */
+const ratios = Object.fromEntries(
+  Object.entries(KINDS).flatMap(([kind, { peers: names }]) =>
+    names.flatMap((peer) => {
+      const [ours, theirs] = [summary[`trawl ${kind}`], summary[`${peer} ${kind}`]];
+      const ratio = ours && theirs && ours.pages_per_cpu_s / theirs.pages_per_cpu_s;
+      return ratio ? [[`${kind} / ${peer}`, Number(ratio.toFixed(3))]] : [];
+    }),
+  ),
+);
+const command = `npm run bench -- ${process.argv.slice(2).join(" ")}`.trim();
+const report = { command, machine: machine(), summary, ratios, latency_ms: added };
+console.log(JSON.stringify(report, null, 1));
+if (values.profile) console.log(profileTable(values.profile));
+
+const file = `bench/results/${values.quick ? "quick" : "suite"}.json`;
+const committed = existsSync(file)
+  ? (JSON.parse(readFileSync(file, "utf8")) as { readonly ratios: Readonly<Record<string, number>> }).ratios
+  : {};
+for (const [name, ratio] of Object.entries(ratios)) {
+  const former = committed[name];
+  if (former === undefined || ratio >= former * TOLERANCE) continue;
+  console.log(`Slower: ${name} is ${ratio}, ${former} in ${file}`);
+  process.exitCode = 1;
+}
+if (values.write) writeFileSync(file, `${JSON.stringify(report, null, 1)}\n`);
