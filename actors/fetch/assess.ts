@@ -7,6 +7,7 @@ import type { Tier } from "../../schemas/fetch.ts";
 import { challengeOf } from "../lib/content/challenge.ts";
 import { cutOff } from "../lib/content/extract.ts";
 import type { Extracted } from "../lib/content/extraction-result.ts";
+import { comparableChars } from "../lib/content/comparable-chars.ts";
 import { contentKindOf } from "../lib/web/http.ts";
 import { isBlocking, isThin, type Outcome } from "./ladder.ts";
 import { contentTypeOf, type PageStore } from "./page-store.ts";
@@ -100,7 +101,11 @@ export async function assess(
       : extracted.unreadable === true || (kind === "pdf" && extracted.pdf_page_count === null);
   if (isBroken) return judged({ kind: "unreadable" }, "unreadable_document", extracted.note, extracted);
   // A document that was not extracted is no thin page: a browser would take as long.
-  const outcome = { kind: "page", text_chars, html: kind === "html" && result.kind === "done" } as const;
+  const outcome = {
+    kind: "page",
+    text_chars: comparableChars(extracted.text),
+    html: kind === "html" && result.kind === "done",
+  } as const;
   const reason = extracted.paywall === "hard" ? "paywall" : isThin(outcome, request) ? "thin_content" : "ok";
   return judged(outcome, reason, extracted.note, extracted);
 }

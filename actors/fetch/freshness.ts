@@ -14,6 +14,7 @@ import {
   type Tier,
   TIERS,
 } from "../../schemas/fetch.ts";
+import { comparableChars } from "../lib/content/comparable-chars.ts";
 import { isThin, routesOf } from "./ladder.ts";
 
 /** A cached page, in the collection "pages" under the digest of its cache key. */
@@ -118,8 +119,16 @@ function couldAnswer({ record, tried }: CachedPage, request: FetchRequest): bool
   return record.tier !== "direct" || !routes.includes("browser") || tried.includes("browser");
 }
 
-const isThinRecord = ({ text_chars, content_kind }: PageRecord, request: FetchRequest): boolean =>
-  isThin({ kind: "page", text_chars, html: content_kind === "html" }, request);
+/** The text of a thin page is short, so its record contains it. */
+const isThinRecord = ({ text, text_chars, content_kind }: PageRecord, request: FetchRequest): boolean =>
+  isThin(
+    {
+      kind: "page",
+      text_chars: text === null ? text_chars : text_chars + comparableChars(text) - text.length,
+      html: content_kind === "html",
+    },
+    request,
+  );
 
 /** A stored page as an answer, without attempts and without cost. */
 export function fromCache(

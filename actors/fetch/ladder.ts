@@ -17,6 +17,7 @@ export interface RouteOptions {
 /** The outcome of one route. */
 export type Outcome =
   /** A page with a good status. Only HTML can be thin. */
+  /** `text_chars` as comparableChars counts them. */
   | { readonly kind: "page"; readonly text_chars: number; readonly html: boolean }
   /** A page with a good status whose document cannot be read: damaged, or too much for a reader's time or memory. */
   | { readonly kind: "unreadable" }

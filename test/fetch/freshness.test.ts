@@ -99,6 +99,12 @@ describe("whether a stored page answers (cache_ttl_s, tiers)", () => {
       "hit",
     ],
     ["a thin page answers a request for less text", page(1, { text_chars: 9 }), { min_text_chars: 9 }, "hit"],
+    [
+      "a short text in Chinese is not thin",
+      page(1, { text: "渡".repeat(200), text_chars: 200, tier: "browser" }),
+      {},
+      "hit",
+    ],
     ["a short file is never thin", page(1, { text_chars: 0, content_kind: "pdf" }), {}, "hit"],
   ])("%s", (_, stored, overrides, kind) => {
     expect(freshness(stored, { ...DEFAULT_REQUEST, ...overrides }, NOW_MS).kind).toBe(kind);

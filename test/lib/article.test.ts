@@ -227,3 +227,27 @@ describe("hostile pages end in time", () => {
     expect(note ?? "").toContain(capped ?? "");
   });
 });
+
+const text = (body: string): string => {
+  const filler = "The old ferry of Lindholm left its berth for the last time on Tuesday. ".repeat(8);
+  const page = `<html><body><main><h1>A page</h1><p>${filler}</p><p>${body} ${filler}</p></main></body></html>`;
+  return readHtml(page, "https://www.harbour.example/page", NOW_MS).text;
+};
+
+test.each([
+  ["Persian", "می\u200cخواهم کتاب\u200cها", "می\u200cخواهم کتاب\u200cها"],
+  ["Hindi", "क्\u200dष और श्री", "क्\u200dष और श्री"],
+  ["emoji", "👩\u200d💻 ❤️\u200d🔥 🏳️\u200d🌈", "👩\u200d💻 ❤️\u200d🔥 🏳️\u200d🌈"],
+  ["Latin letters, where they are noise", "Auf\u200clage un\u200dseen", "Auflage unseen"],
+])("joiners are kept in %s", (_, written, expected) => {
+  expect(text(written)).toContain(expected);
+});
+
+test.each([
+  ["<ruby>東京<rt>とうきょう</rt></ruby>へ行く", "東京 とうきょう へ行く"],
+  ["<ruby>東京<rt>とうきょう</rt></ruby>。", "東京 とうきょう。"],
+  ["<ruby>東京<rp>(</rp><rt>とうきょう</rt><rp>)</rp></ruby>へ", "東京(とうきょう)へ"],
+  ["<ruby>漢<rt>かん字<rt>じ</ruby>を", "漢 かん字 じ を"],
+])("a reading in ruby is a word of its own: %s", (written, expected) => {
+  expect(text(written)).toContain(expected);
+});

@@ -78,7 +78,17 @@ const TABLE: Row[] = [
     "UTF-8",
     "가",
   ],
-  ["HZ, replaced by the standard", "html", null, bytes("<meta charset=hz-gb-2312>~{VPND~}"), "UTF-8"],
+  // HZ is no encoding of the standard: its bytes show it.
+  [
+    "HZ",
+    "html",
+    null,
+    bytes("<meta charset=hz-gb-2312>a~~b ~{VPND~}"),
+    "HZ-GB-2312",
+    "<meta charset=hz-gb-2312>a~b 中文",
+  ],
+  ["HZ that a line ends", "text", null, bytes("~{VPND~}\n~{VP\nND~\n~}"), "HZ-GB-2312", "中文\n中\nND~}"],
+  ["tildes and braces", "html", null, bytes("cp ~{a,b} ~}"), "UTF-8", "cp ~{a,b} ~}"],
   // 3. What the page says of itself.
   ["a meta", "html", null, bytes("<meta charset=windows-1250>\xb3"), "windows-1250"],
   [
@@ -109,6 +119,8 @@ const TABLE: Row[] = [
   // 4. No declaration: UTF-8 if the bytes are valid UTF-8.
   ["nothing, only ASCII", "html", null, bytes("<p>plain"), "UTF-8", "<p>plain"],
   ["nothing, valid UTF-8", "text", "text/plain", utf8("ä€\u{1F600}"), "UTF-8", "ä€\u{1F600}"],
+  ["UTF-16LE without a mark", "html", null, le("<p>Жизнь 中文</p>"), "UTF-16LE", "<p>Жизнь 中文</p>"],
+  ["UTF-16BE without a mark", "text", "text/plain", be("Zwölf Boxkämpfer"), "UTF-16BE", "Zwölf Boxkämpfer"],
   ["nothing at all", "html", null, Buffer.alloc(0), "UTF-8", ""],
   // 5. A guess.
   [
@@ -209,6 +221,14 @@ describe("the encoding of", () => {
     expect(charsetOf({ bytes: body, content_type, kind })).toBe(charset);
     expect(text === undefined ? text : decodeText(body, charset!)).toBe(text);
   });
+});
+
+test("letters of the page are counted, not those of its tags and scripts", () => {
+  const polish = hex("7aad f3b3 77 20 67ea b6 20 b6 6c b1 6bbf 65 20 bf f3 b3 74 79".replaceAll(" ", ""));
+  const cover = '<div class="item">'.repeat(3_000) + `<script>${"var window; ".repeat(9_000)}</script>`;
+  const alone = charsetOf({ bytes: polish, content_type: null, kind: "html" });
+  const covered = Buffer.concat([bytes(cover), polish]);
+  expect(charsetOf({ bytes: covered, content_type: null, kind: "html" })).toBe(alone);
 });
 
 test("declarations after 65,536 bytes are too late", () => {

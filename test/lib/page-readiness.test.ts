@@ -10,6 +10,7 @@ import {
 const STATE: DocumentState = {
   is_parsed: true,
   text_chars: 900,
+  extra_chars: 0,
   is_static: false,
   start: "<html><body><script></script></body></html>",
   chars: 1_000,
@@ -21,6 +22,7 @@ test.each<[string, Partial<DocumentState>, Partial<Expected>, Readiness]>([
   ["a document that is not parsed is parsing", { is_parsed: false }, {}, "parsing"],
   ["enough text is ready", {}, {}, "ready"],
   ["less text than asked for is thin", { text_chars: 499 }, {}, "thin"],
+  ["a short text in Chinese is ready", { text_chars: 200, extra_chars: 400 }, {}, "ready"],
   ["no text asked for is ready", { text_chars: 0 }, { min_text_chars: 0 }, "ready"],
   [
     "a long text is ready, however much is asked for",

@@ -50,7 +50,8 @@ export const fetchReference: ApiReference = {
         "Whether a browser runs the page's scripts: when a plain request finds no text, never, or always",
       max_bytes: "The largest body that is accepted",
       accept_pdf: "Whether PDFs are read",
-      min_text_chars: "With fewer characters of text the next route is tried",
+      min_text_chars:
+        "With fewer characters of text the next route is tried; a Chinese character counts as three, a kana or a Korean syllable as two",
       allow_archive: "Whether an archived copy may be served when the page is gone",
       allow_alternates:
         "Whether an open copy of the same text may be served when the page is a teaser or gone",

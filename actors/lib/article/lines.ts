@@ -1,5 +1,5 @@
 /** Turns marked nodes into lines, one for each block, and selects text lines by rules. Order and words are the page's. */
-import { collapse } from "./tree.ts";
+import { collapse, type Tree } from "./tree.ts";
 import { type Choice, isHeading, type Page } from "./marks.ts";
 import { beginPattern, ENDINGS, JUNK_LINES, phraseSet, POINTERS } from "./words.ts";
 
@@ -63,7 +63,8 @@ export function toLines(page: Page, dropped: Uint8Array): Line[] {
         flush();
         verbatim = -1;
       }
-      if (tag === "td" || tag === "th") space();
+      if (tag === "td" || tag === "th" || (tag === "rt" && isBareReading(tree, closing) && wordAt(tree, i)))
+        space();
       else if (page.block[closing] === closing) flush();
     }
     if (i === stop) break;
@@ -94,11 +95,29 @@ export function toLines(page: Page, dropped: Uint8Array): Line[] {
     } else if (page.block[i] === i) {
       if (verbatim < 0) flush();
       if (tag === "pre" && verbatim < 0) verbatim = i;
-    } else if (SEPARATED.has(tag) && verbatim < 0 && glued(piece, parts.length, page, i)) space();
+    } else if (
+      tag === "rt" ? isBareReading(tree, i) : SEPARATED.has(tag) && glued(piece, parts.length, page, i)
+    ) {
+      if (verbatim < 0) space();
+    }
     if (tree.end[i]! > i + 1) open.push(i);
   }
   flush();
   return lines;
+}
+
+/** How a word is read, beside the word (`<ruby>`), without the parentheses that some pages set around it. */
+function isBareReading(tree: Tree, rt: number): boolean {
+  let before = rt - 1;
+  while (before > tree.parent[rt]! && tree.parent[before] !== tree.parent[rt]) before = tree.parent[before]!;
+  return tree.tag[before] !== "rp";
+}
+
+/** Whether the text from a node on begins with a letter or digit. */
+function wordAt(tree: Tree, node: number): boolean {
+  let next = node;
+  while (next < tree.tag.length && next < node + 8 && tree.tag[next] !== "#text") next += 1;
+  return /^[\p{L}\p{N}]/u.test(tree.text[next] ?? "");
 }
 
 /** Labels set beside each other without a space: "In stockAdd to list". A drop cap before its word stays where it is. */

@@ -110,6 +110,9 @@ const ENDS_SIBLING: Readonly<Record<string, { ends: ReadonlySet<string>; within:
   thead: { ends: new Set(["thead", "tbody", "tfoot"]), within: new Set(["table", "body"]) },
   tfoot: { ends: new Set(["thead", "tbody", "tfoot"]), within: new Set(["table", "body"]) },
   option: { ends: new Set(["option"]), within: new Set(["select", "body"]) },
+  rb: { ends: new Set(["rb", "rt", "rp"]), within: new Set(["ruby", "body"]) },
+  rt: { ends: new Set(["rb", "rt", "rp"]), within: new Set(["ruby", "body"]) },
+  rp: { ends: new Set(["rb", "rt", "rp"]), within: new Set(["ruby", "body"]) },
 };
 const SIBLING_REACH = 24;
 
@@ -122,9 +125,13 @@ const KEPT_ATTRIBUTES = new Set(
 );
 
 const COLLAPSIBLE = /[\t\n\f\r \u00a0\u200b]+/g;
-const INVISIBLE = /[\u00ad\u200b-\u200d\u2060\ufeff]/g;
+/**
+ * Soft hyphens and zero-width characters. The joiners U+200C and U+200D are spelling after a letter of Persian, of the scripts
+ * of India and in emoji; after others (Latin, Greek and Cyrillic letters, punctuation, spaces) they are noise.
+ */
+const INVISIBLE = /[\u00ad\u200b\u2060\ufeff]|(?<![\u0590-\u1fff\u2190-\u2bff\u3030-\ufefe])[\u200c\u200d]/g;
 
-/** White space to single spaces, soft hyphens and zero-width characters out. */
+/** White space to single spaces, characters that show nothing out. */
 export const squeezed = (text: string): string => text.replace(INVISIBLE, "").replace(COLLAPSIBLE, " ");
 
 /** The same without white space at the ends. */

@@ -8,7 +8,8 @@ import { getBOMEncoding } from "@exodus/bytes/encoding.js";
 import sniffer from "html-encoding-sniffer";
 import { detect } from "jschardet";
 import { type ContentKind, isOfficeKind } from "../../../schemas/fetch.ts";
-import { readable } from "./decode-text.ts";
+import { utf16Of } from "../web/utf16.ts";
+import { HZ, readable } from "./decode-text.ts";
 
 const sniff = sniffer as (
   bytes: Uint8Array,
@@ -19,6 +20,8 @@ const sniff = sniffer as (
 const PRESCAN_BYTES = 65_536;
 /** Detection by statistics takes 28 ms per 50 KB, so it sees no more than this. */
 const GUESS_BYTES = 65_536;
+/** And its tags are taken out of no more than this. */
+const TAGGED_BYTES = 524_288;
 
 /** Encodings that undeclared bytes may have: jschardet's names without DOS, EBCDIC, Mac and those no browser reads. */
 const GUESSES = (
@@ -63,15 +66,66 @@ export function charsetOf({ bytes, content_type, kind }: Document): string | nul
         bom ??
         declared ??
         readable(sniff(bytes, { maxPrescanBytes: PRESCAN_BYTES, defaultEncoding: "" })) ??
-        guess(bytes)
+        guess(bytes, withoutTags)
       );
     case "text":
-      return bom ?? declared ?? guess(bytes);
+      return bom ?? declared ?? guess(bytes, (all) => all.subarray(0, GUESS_BYTES));
   }
 }
 
-function guess(bytes: Uint8Array): string {
-  if (isUtf8(bytes)) return "UTF-8";
-  const { encoding } = detect(bytes.subarray(0, GUESS_BYTES), { detectEncodings: GUESSES });
-  return readable(OTHER_NAMES[encoding?.toUpperCase() ?? ""] ?? encoding) ?? "windows-1252";
+function guess(bytes: Uint8Array, sampleOf: (bytes: Uint8Array) => Uint8Array): string {
+  const wide = utf16Of(bytes);
+  if (wide !== null) return wide;
+  if (isUtf8(bytes)) return isHz(bytes) ? HZ : "UTF-8";
+  const sample = sampleOf(bytes);
+  const { encoding } = detect(sample, { detectEncodings: GUESSES });
+  const guessed = readable(OTHER_NAMES[encoding?.toUpperCase() ?? ""] ?? encoding);
+  // Without a euro sign the two differ in nothing that a page of ISO-8859-15 would have.
+  if (guessed === null || (guessed === "ISO-8859-15" && !sample.includes(EURO_15))) return "windows-1252";
+  return guessed;
+}
+
+/** Two characters of Chinese or more between the escapes of RFC 1843, and no byte above 0x7F. */
+const HZ_TEXT = /~\{(?:[!-w][!-~]){2,}~\}/;
+
+function isHz(bytes: Uint8Array): boolean {
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.length, GUESS_BYTES)).toString(
+    "latin1",
+  );
+  // oxlint-disable-next-line no-control-regex
+  return HZ_TEXT.test(text) && !/[^\0-\x7f]/.test(text);
+}
+
+/** The euro sign in ISO-8859-15. */
+const EURO_15 = 0xa4;
+const [LESS, MORE, ESCAPE, SPACE] = [0x3c, 0x3e, 0x1b, 0x20] as const;
+const isBlank = (byte: number): boolean => byte === SPACE || (byte >= 9 && byte <= 13 && byte !== 11);
+/** Elements whose content is program text. */
+const PROGRAMS = ["script", "style"] as const;
+
+/**
+ * The text of a page, for its letters to be counted: names of elements and attributes, and programs, are Latin on every
+ * page. White space is collapsed by ASCII's alone, because 0xA0 is half of a letter in many encodings. No encoding that
+ * is guessed has "<" or ">" as a second byte, except ISO-2022-JP, which is left as it is.
+ */
+function withoutTags(bytes: Uint8Array): Uint8Array {
+  if (bytes.subarray(0, GUESS_BYTES).includes(ESCAPE)) return bytes.subarray(0, GUESS_BYTES);
+  const page = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.length, TAGGED_BYTES));
+  const text = new Uint8Array(GUESS_BYTES);
+  let size = 0;
+  for (let i = 0; i < page.length && size < GUESS_BYTES; i += 1) {
+    const byte = page[i]!;
+    if (byte === LESS) {
+      const name = page.toString("latin1", i + 1, i + 7).toLowerCase();
+      const program = PROGRAMS.find((each) => name.startsWith(each));
+      const ends = program ? page.indexOf(`</${program}`, i) : i;
+      const end = ends < 0 ? -1 : page.indexOf(MORE, ends);
+      if (end < 0) break;
+      i = end;
+    }
+    const blank = byte === LESS || isBlank(byte);
+    if (!blank) text[size++] = byte;
+    else if (size > 0 && text[size - 1] !== SPACE) text[size++] = SPACE;
+  }
+  return size > 0 ? text.subarray(0, size) : bytes.subarray(0, GUESS_BYTES);
 }

@@ -4,6 +4,7 @@
  */
 import { MIMEType } from "whatwg-mimetype";
 import type { ContentKind, OfficeKind } from "../../../schemas/fetch.ts";
+import { utf16Of } from "./utf16.ts";
 
 /** The origin's header fields that FetchResponse.headers shows. Never cookies. */
 const EXPOSED = [
@@ -281,6 +282,9 @@ const isBinary = (start: string, bytes: Buffer): boolean => !hasByteOrderMark(by
 /** The first bytes as characters to match against; of wide text every other byte is dropped. */
 function startOf(bytes: Buffer): string {
   const text = bytes.toString("latin1", 0, SNIFFED_BYTES);
-  if (!hasByteOrderMark(bytes)) return text;
-  return bytes[0] === 0xef ? text.slice(3) : text.slice(2).replaceAll("\0", "");
+  if (hasByteOrderMark(bytes)) return bytes[0] === 0xef ? text.slice(3) : text.slice(2).replaceAll("\0", "");
+  if (utf16Of(bytes) === null) return text;
+  const wide = text.replaceAll("\0", "");
+  // Zero bytes alone make no text: it must read as markup, or have no other byte that only binary files have.
+  return HTML_START.test(wide) || XML_START.test(wide) || !BINARY.test(wide) ? wide : text;
 }

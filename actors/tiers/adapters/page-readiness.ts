@@ -11,6 +11,8 @@ export interface DocumentState {
   readonly is_parsed: boolean;
   /** Characters of text outside of navigation and controls; counted up to MAX_COUNTED_CHARS. */
   readonly text_chars: number;
+  /** How much longer the same text would be in an alphabet (comparable-chars.ts). */
+  readonly extra_chars: number;
   /** Whether nothing in the document can change it. */
   readonly is_static: boolean;
   /** The beginning of a document with little text; "" of any other. */
@@ -44,7 +46,8 @@ export function readinessOf(state: DocumentState, { status, headers, min_text_ch
   if (challenge !== null) return challenge.kind === "challenge" && !state.is_static ? "challenge" : "ready";
   // The text of an error page decides nothing.
   if (state.is_static || status >= 400) return "ready";
-  return state.text_chars < Math.min(min_text_chars, MAX_COUNTED_CHARS) ? "thin" : "ready";
+  const comparable_chars = state.text_chars + state.extra_chars;
+  return comparable_chars < Math.min(min_text_chars, MAX_COUNTED_CHARS) ? "thin" : "ready";
 }
 
 /** Null: the document was just replaced, or is about to be. */
@@ -71,10 +74,15 @@ function describeDocument(max_counted_chars: number, max_start_chars: number): D
   const ASIDE = "script, style, noscript, template, nav, header, footer, aside, button, select, textarea";
   const { body, documentElement } = document;
   let text_chars = 0;
+  let extra_chars = 0;
   if (body) {
     const texts = document.createTreeWalker(body, 4); // NodeFilter.SHOW_TEXT
     for (let text = texts.nextNode(); text && text_chars < max_counted_chars; text = texts.nextNode()) {
-      if (!text.parentElement?.closest(ASIDE)) text_chars += (text.textContent ?? "").trim().length;
+      if (text.parentElement?.closest(ASIDE)) continue;
+      const content = (text.textContent ?? "").trim();
+      text_chars += content.length;
+      extra_chars += 2 * (content.match(/[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]/g)?.length ?? 0);
+      extra_chars += content.match(/[\u3040-\u30ff\uac00-\ud7af]/g)?.length ?? 0;
     }
   }
   const changing = 'script, iframe, frame, object, embed, [onload], [onerror], meta[http-equiv="refresh" i]';
@@ -82,6 +90,7 @@ function describeDocument(max_counted_chars: number, max_start_chars: number): D
   return {
     is_parsed: document.readyState !== "loading",
     text_chars,
+    extra_chars,
     is_static: document.querySelector(changing) === null,
     start: html.slice(0, max_start_chars),
     chars: html.length,
