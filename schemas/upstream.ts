@@ -70,7 +70,7 @@ export const SourceAnswer = Type.Union([
 export type SourceAnswer = Static<typeof SourceAnswer>;
 
 export interface AddressOperations<Request> {
-  /** `ask_id` identifies a caller: a repeated ask with the same id replaces the earlier one. */
+  /** `ask_id` names the ask. Callers under one id are answered each; nodes of earlier versions require the field. */
   readonly get: Ask<Request & { readonly ask_id: string }, SourceAnswer>;
 }
 

@@ -78,8 +78,6 @@ const MAX_CALLERS = 5_000;
 
 const RULES: CoalescerRules<Caller, Shared> = {
   max_callers: MAX_CALLERS,
-  // A caller asks again after a lost answer: the new reply address counts.
-  idOf: ({ request }) => request.fetch_id,
   serves: ({ variant, project }, caller) =>
     variant === caller.variant && (project === null || project === caller.request.project),
   requestFor: (callers, previous) => sharedRequest(callers, previous, null),
@@ -246,11 +244,12 @@ const isSamePayer = (a: FetchRequest, b: FetchRequest): boolean => a.project ===
 
 /**
  * The caller whose answer carries the cost, which was spent once: the one whose request was run, or one of its key, whose
- * accounts paid. No other answer carries it.
+ * accounts paid. No other answer carries it. Of a caller that asked again from another node, the last address is the one
+ * where it still waits.
  */
 const payerOf = (served: readonly Caller[], run: FetchRequest): Caller | undefined =>
-  served.find(({ request }) => request.fetch_id === run.fetch_id) ??
-  served.find(({ request }) => isSamePayer(request, run));
+  served.findLast(({ request }) => request.fetch_id === run.fetch_id) ??
+  served.findLast(({ request }) => isSamePayer(request, run));
 
 /** For callers that joined a run: a run with its own deadline ends by itself, with its attempts. */
 const GRACE_MS = 1_000;

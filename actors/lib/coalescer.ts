@@ -5,7 +5,8 @@
  * It does no work and has no clock: an actor keeps the record in its state, starts the runs in `started`, and answers the
  * callers that are returned to it. Pure functions of their arguments.
  *
- * Invariant: every caller that joined is returned exactly once, by `complete`, by `remove`, or in `replaced`.
+ * Invariant: every caller that joined is returned exactly once, by `complete` or by `remove`. A caller that asks again under another
+ * address, because its actor moved to another node, joins once more: both addresses are answered, so that both asks end.
  */
 import assert from "node:assert/strict";
 
@@ -18,8 +19,6 @@ export interface CoalescerRules<Caller, Request> {
    * request of the run after which they were left over; null for callers that have just joined.
    */
   readonly requestFor: (callers: readonly [Caller, ...Caller[]], previous: Request | null) => Request;
-  /** A caller that joins under the id of another caller replaces that caller. Default: no ids. */
-  readonly idOf?: (caller: Caller) => string;
   /** Runs under way at once; a caller that none of them serves waits for its turn. Default: no limit. */
   readonly max_runs?: number;
   /** The most callers of one run; one more is refused. Default: no limit. */
@@ -62,8 +61,6 @@ export interface Joined<Caller, Request> {
   readonly coalescer: Coalescer<Caller, Request>;
   /** The run to start for this caller; null when a run under way serves it, or it waits for one. */
   readonly started: Run<Request> | null;
-  /** The caller that joined under the same id before. It is not in the coalescer any more. */
-  readonly replaced: Caller | null;
 }
 
 /** Adds a caller. Null when the run that would answer it has its maximum of callers. */
@@ -72,17 +69,14 @@ export function join<Caller, Request>(
   rules: CoalescerRules<Caller, Request>,
   caller: Caller,
 ): Joined<Caller, Request> | null {
-  const { idOf, max_callers = Infinity } = rules;
-  const id = idOf?.(caller);
-  const earlier = idOf ? coalescer.entries.find((entry) => idOf(entry.caller) === id) : undefined;
-  const entries = earlier ? coalescer.entries.filter((entry) => entry !== earlier) : coalescer.entries;
+  const { max_callers = Infinity } = rules;
+  const { entries } = coalescer;
   const serving = coalescer.runs.find(({ request }) => rules.serves(request, caller));
   if (serving && entries.filter(({ run }) => run === serving.run).length >= max_callers) return null;
   const joined = { ...coalescer, entries: [...entries, { caller, run: serving?.run ?? null }] };
-  const replaced = earlier?.caller ?? null;
-  if (serving) return { coalescer: joined, started: null, replaced };
+  if (serving) return { coalescer: joined, started: null };
   const { coalescer: next, started } = startRuns(joined, rules, null);
-  return { coalescer: next, started: started[0] ?? null, replaced };
+  return { coalescer: next, started: started[0] ?? null };
 }
 
 export interface Completed<Caller, Request> {

@@ -36,8 +36,6 @@ interface State {
 }
 
 const RULES: CoalescerRules<Caller, SearchRequest> = {
-  // A caller asks again after a lost answer: the new reply address counts.
-  idOf: ({ request }) => request.search_id,
   // Deep enough, and as fresh as asked for.
   serves: (running, { request }) =>
     running.max_results >= request.max_results &&

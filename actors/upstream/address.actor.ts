@@ -42,7 +42,6 @@ interface AddressRequest {
 }
 
 interface Caller<Request> {
-  readonly ask_id: string;
   readonly request: Request;
   readonly reply: ReplyTo<SourceAnswer>;
 }
@@ -68,7 +67,6 @@ export function addressActor<Request extends AddressRequest>(
   const rules = {
     serves: (request: Request, caller: Caller<Request>) => variantOf(request) === variantOf(caller.request),
     requestFor: ([first]: readonly [Caller<Request>, ...Caller<Request>[]]) => first.request,
-    idOf: ({ ask_id }: Caller<Request>) => ask_id,
     max_runs: 1,
   };
 
@@ -99,10 +97,10 @@ export function addressActor<Request extends AddressRequest>(
     activate: () => ({ coalescer: emptyCoalescer() }),
     passivate_after_ms: PASSIVATE_AFTER_MS,
     on: {
-      get(turn, { ask_id, ...request }) {
+      get(turn, request) {
         const ownRequest = request as unknown as Request;
         if (isExpired(ownRequest, turn.now_ms)) return TIMED_OUT;
-        const caller = { ask_id, request: ownRequest, reply: turn.deferReply<SourceAnswer>() };
+        const caller = { request: ownRequest, reply: turn.deferReply<SourceAnswer>() };
         const { coalescer, started } = join(turn.state.coalescer, rules, caller)!;
         turn.state.coalescer = coalescer;
         expire(turn);

@@ -7,6 +7,8 @@ import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
 import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.silent.ts";
 import type { TransportResult } from "../../actors/lib/web/transport.ts";
 import { Account, type Customer, type Project } from "../../schemas/accounts.ts";
+import { Fetch } from "../../schemas/fetch.ts";
+import { DEFAULT_REQUEST } from "../harness/fetch-request.ts";
 import { answer, failure, HTML, oneService, running, type Scripted } from "../harness/fetch-harness.ts";
 
 const prices = readPrices(["proxy=0.002", "proxy_render=0.005", "proxy_render.high=0.02"]);
@@ -86,6 +88,16 @@ describe("an attempt on a premium route", () => {
       cached: true,
       cost_usd: "0",
     });
+  });
+
+  test("costs a caller that moved to another node and asked again what it cost; its first ask is answered, too", async () => {
+    const { ask, clock } = await oneService({ direct: blocked, proxy: page }, budget(null));
+    const fetch_id = "job:7.0";
+    const request = { ...DEFAULT_REQUEST, ...noArchive, fetch_id, deadline_ms: clock.now() + 150_000 };
+    const asks = [1, 2].map(() => ask(Fetch, "example.org digest", "get", request, { timeout_ms: 170_000 }));
+    const [first, again] = await running(clock, Promise.all(asks));
+    expect([first!.error, again!.error]).toEqual([null, null]);
+    expect([first!.cost_usd, again!.cost_usd]).toEqual(["0", "0.002000"]);
   });
 
   test("is added to those before it, also when every route failed", async () => {

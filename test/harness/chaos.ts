@@ -1,9 +1,9 @@
 /**
- * One run of chaos: a cluster of three real nodes, a thousand fetches by clients that repeat 503 and 504, a fault at a
- * moment the seed decides, and a line that proves that nothing was lost, done twice or done too soon. The origin, in a
- * process of its own, records what arrives. Where it saw two requests too close, the request audit shows whether they
- * were sent so, or whether a busy machine let the origin see one late. bench/chaos.ts makes many runs,
- * test/scenarios/chaos.test.ts one.
+ * One run of chaos: a cluster of three real nodes, a thousand fetches by clients that repeat 503 and 504, a quarter of
+ * them as items of batch jobs, a fault at a moment the seed decides, and a line that proves that nothing was lost, done
+ * twice or done too soon. The origin, in a process of its own, records what arrives. Where it saw two requests too close,
+ * the request audit shows whether they were sent so, or whether a busy machine let the origin see one late.
+ * bench/chaos.ts makes many runs, test/scenarios/chaos.test.ts one.
  */
 import { fork } from "node:child_process";
 import { once } from "node:events";
@@ -18,6 +18,7 @@ import { openDocuments } from "../../ops/stores.ts";
 import type { Quota } from "../../schemas/accounts.ts";
 import { type LedgerBatch, rowsOf } from "../../schemas/ledger-batch.ts";
 import type { FetchResponse } from "../../schemas/fetch.ts";
+import { type ChaosJob, jobRowProblems, runJobs, type WantedPage } from "./chaos-jobs.ts";
 import { type ClusterOf, clusterOf, type NodeOf } from "./cluster-of.ts";
 import { type Play, type ServedSites, type Arrivals, titleOf } from "./origin.child.ts";
 
@@ -34,6 +35,8 @@ const RETRY_MS = 500;
 /** A client repeats a fetch for so long; what is not answered by then is lost. */
 const FETCH_TIMEOUT_MS = 150_000;
 const SETTLE_MS = 40_000;
+/** Of the fetches, so many are items of jobs. */
+const PART_IN_JOBS = 1 / 4;
 
 export interface ChaosOptions {
   readonly seed: number;
@@ -148,15 +151,6 @@ export const FAULTS = {
 export type FaultName = keyof typeof FAULTS;
 export const FAULT_NAMES = Object.keys(FAULTS) as FaultName[];
 
-interface WantedPage {
-  readonly site: number;
-  readonly page: number;
-  readonly url: string;
-  /** When the whole answer had arrived; 0: never. */
-  answered_ms: number;
-  sha256: string | null;
-}
-
 /** What a client was told about one of its requests. */
 interface ToldAnswer {
   readonly status: number;
@@ -241,13 +235,16 @@ export async function chaos(options: ChaosOptions): Promise<Run | null> {
       span.to_ms = Date.now();
     });
 
-    const queue = [...wanted];
-    await Promise.all(
-      Array.from({ length: CLIENTS }, async () => {
+    const inJobs = Math.floor(wanted.length * PART_IN_JOBS);
+    const queue = wanted.slice(inJobs);
+    const jobsRun = { cluster, dispatcher: agent, seed, timeout_ms: FETCH_TIMEOUT_MS, note };
+    const [jobs] = await Promise.all([
+      runJobs(jobsRun, wanted.slice(0, inJobs)),
+      ...Array.from({ length: CLIENTS }, async () => {
         for (let next = queue.pop(); next; next = queue.pop())
           await insist(cluster, agent, next, retries, told, note);
       }),
-    );
+    ]);
     const took_ms = Date.now() - started_ms;
     note("the last answer");
     await trouble;
@@ -259,6 +256,7 @@ export async function chaos(options: ChaosOptions): Promise<Run | null> {
     const run = judge({
       told,
       billed,
+      jobs,
       seed,
       fault,
       wanted,
@@ -377,15 +375,17 @@ async function billedRequests({ environment }: ClusterOf): Promise<readonly stri
  * its request was sent to actors. Any other row is that of a request whose connection broke before its answer.
  */
 function ledgerProblems(
-  { told, billed, fault }: Pick<Evidence, "told" | "billed" | "fault">,
+  { told, billed: all, jobs, fault }: Pick<Evidence, "told" | "billed" | "jobs" | "fault">,
   brokenOff: number,
 ): readonly string[] {
+  const billed = all.filter((id) => !jobs.some(({ job_id }) => id.startsWith(`${job_id}:`)));
   const rows = new Set(billed);
   const isLost = ([id, { status, isCached }]: [string, ToldAnswer]): boolean =>
     status === 200 && !rows.has(id) && !(isCached && fault.startsWith("kill"));
   const lost = [...told].filter(isLost).length;
   const unanswered = [...rows].filter((id) => !told.has(id)).length;
   return [
+    ...jobRowProblems(jobs, all),
     ...(rows.size === billed.length ? [] : [`${billed.length - rows.size} rows are there twice`]),
     ...(lost === 0 ? [] : [`${lost} answers have no row`]),
     ...(unanswered <= brokenOff
@@ -421,6 +421,7 @@ interface Evidence extends Pick<Run, "seed" | "fault" | "timeline"> {
   readonly told: ReadonlyMap<string, ToldAnswer>;
   /** Request ids of all rows of the ledger. */
   readonly billed: readonly string[];
+  readonly jobs: readonly ChaosJob[];
   readonly span: { readonly from_ms: number; readonly to_ms: number };
   readonly took_ms: number;
   readonly retries: ReadonlyMap<string, number>;
@@ -436,6 +437,7 @@ function judge({
   metered,
   told,
   billed,
+  jobs,
   span,
   took_ms,
   retries,
@@ -475,7 +477,7 @@ function judge({
   const refetched = visits - first.size;
   if (refetched > exposed) timeline = [...timeline, ...visitedTwice(seen, span.from_ms)];
   const brokenOff = [...retries].reduce((sum, [what, many]) => sum + (/^[A-Z]/.test(what) ? many : 0), 0);
-  const unbilled = ledgerProblems({ told, billed, fault }, brokenOff);
+  const unbilled = ledgerProblems({ told, billed, jobs, fault }, brokenOff);
   const rounded_gap_ms = Math.round(min_gap_ms * 10) / 10;
   const numbers = {
     fetches: wanted.length,
@@ -504,7 +506,7 @@ function judge({
   ];
   const proof =
     `seed=${seed} fault="${fault}" fetches=${numbers.fetches} answers=${numbers.answers} distinct=${distinct} ` +
-    `visited=${first.size} metered=${metered} streamLeft=${left.waiting} ackPending=${left.unacknowledged} ` +
+    `jobs=${jobs.length} visited=${first.size} metered=${metered} streamLeft=${left.waiting} ackPending=${left.unacknowledged} ` +
     `refetched=${refetched}<=${exposed} minGap=${leastOf(sent)}>=${MIN_DELAY_MS - TOLERANCE_MS}ms minSeen=${rounded_gap_ms}ms ` +
     `took=${(took_ms / 1_000).toFixed(1)}s again=${JSON.stringify(Object.fromEntries(retries))}`;
   return {

@@ -57,8 +57,8 @@ const LIMITS = fc.record(
 describe("whatever callers and runs do", () => {
   test("each caller is returned exactly once, by the run that serves it", () => {
     fc.assert(
-      fc.property(fc.array(STEP, { maxLength: 80 }), LIMITS, fc.boolean(), (steps, limits, has_ids) => {
-        const rules = rulesWith({ ...limits, ...(has_ids && { idOf: ({ id }) => id }) });
+      fc.property(fc.array(STEP, { maxLength: 80 }), LIMITS, (steps, limits) => {
+        const rules = rulesWith(limits);
         const { max_runs = Infinity, max_callers = Infinity } = limits;
         let coalescer: Coalescer<Caller, Request> = emptyCoalescer();
         const inside = new Set<Caller>();
@@ -86,7 +86,6 @@ describe("whatever callers and runs do", () => {
                 );
                 break;
               }
-              if (joined.replaced) returned([joined.replaced]);
               inside.add(newcomer);
               if (joined.started) begin([joined.started]);
               ({ coalescer } = joined);
@@ -125,7 +124,6 @@ describe("whatever callers and runs do", () => {
           }
           const { entries, runs } = coalescer;
           const order = entries.map((entry) => entry.caller.n);
-          const ids = new Set(entries.map((entry) => entry.caller.id));
           check("no caller is lost", isDeepStrictEqual(new Set(callersOf(coalescer)), inside));
           check(
             "callers stay in order",
@@ -139,7 +137,6 @@ describe("whatever callers and runs do", () => {
             "a caller waits only while no run may start",
             runs.length === max_runs || entries.every(({ run }) => run !== null),
           );
-          check("an id is there once", !has_ids || ids.size === entries.length);
           for (const entry of entries) {
             const run = runs.find((other) => other.run === entry.run);
             check("a run serves the callers it has", !run || rules.serves(run.request, entry.caller));

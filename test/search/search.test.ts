@@ -11,7 +11,7 @@ import { seededRandom } from "../../cluster/adapters/time/random.seeded.ts";
 import { embedded } from "../../cluster/embedded.ts";
 import { type Documents } from "../../cluster/ports/documents.ts";
 import { Fault } from "../../cluster/ports/fault.ts";
-import { Instances, INSTANCES_KEY, type SearchRequest } from "../../schemas/search.ts";
+import { Instances, INSTANCES_KEY, Search, type SearchRequest } from "../../schemas/search.ts";
 import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.silent.ts";
 
 type Scripted = (question: Question, signal: AbortSignal) => EngineAnswer | Promise<EngineAnswer>;
@@ -116,20 +116,25 @@ function oneService({
   );
   const find = searchService({ documents, ask, clock, metrics, revision, audienceOf: () => null });
   let number = 0;
-  const look = (wished: Partial<SearchRequest> = {}) =>
-    find({
-      search_id: `s${number++}`,
-      query: "tide mill",
-      language: null,
-      country: null,
-      max_results: 20,
-      freshness: null,
-      cache_ttl_s: null,
-      project: "default",
-      ...wished,
-    });
+  const request = (wished: Partial<SearchRequest> = {}): SearchRequest => ({
+    search_id: `s${number++}`,
+    query: "tide mill",
+    language: null,
+    country: null,
+    max_results: 20,
+    freshness: null,
+    cache_ttl_s: null,
+    project: "default",
+    ...wished,
+  });
+  const look = (wished?: Partial<SearchRequest>) => find(request(wished));
+  /** As a job asks whose node has changed: the same search from another address. */
+  const askTwice = (wished?: Partial<SearchRequest>) => {
+    const same = request(wished);
+    return Promise.all([1, 2].map(() => ask(Search, "digest", "get", same, { timeout_ms: 60_000 })));
+  };
   const health = () => ask(Instances, INSTANCES_KEY, "view", null);
-  return { clock, documents, look, asked, money, reserved, health };
+  return { clock, documents, look, askTwice, asked, money, reserved, health };
 }
 
 const never: Scripted = () => new Promise(() => {});
@@ -233,6 +238,13 @@ describe("equal searches at the same time", () => {
     expect(answers.map(({ provider }) => provider)).toEqual(["fallback", "fallback"]);
     expect(asked).toEqual(["one", "fallback"]);
     expect(money).toEqual(["a reserved 5000", "a settled 5000"]);
+  });
+
+  test("are answered under each address from which one caller asked", async () => {
+    const { askTwice, asked } = oneService({ engines: { one: () => answerOf(5) } });
+    const answers = await askTwice();
+    expect(answers.map(({ results }) => results.length)).toEqual([5, 5]);
+    expect(asked).toEqual(["one"]);
   });
 
   test("of which one wants more are two searches, and later callers join the larger one", async () => {

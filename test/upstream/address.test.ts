@@ -81,6 +81,14 @@ describe("an address", () => {
     expect(await answer).toMatchObject({ kind: "failed", error: "timeout" });
   });
 
+  test("answers a caller under each address from which it asked", async () => {
+    const { get, fetches, clock } = address();
+    const answers = Promise.all([get("a"), get("a")]);
+    await clock.advance(1_000);
+    expect(await answers).toEqual([MISSING, MISSING]);
+    expect(fetches).toHaveLength(1);
+  });
+
   test("is fetched again for callers with more time than a fetch that ran out of time", async () => {
     const { get, fetches, clock } = address([TIMED_OUT]);
     const short = get("short", { deadline_ms: clock.now() + 1_100 });
