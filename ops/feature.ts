@@ -9,6 +9,7 @@ import type { Register } from "../actors/filings/register.ts";
 import type { PremiumCosts } from "../actors/fetch/premium.ts";
 import type { ReservedHosts } from "../actors/fetch/reserved-hosts.ts";
 import type { StoredPage } from "../actors/fetch/run.ts";
+import type { ProfilesCaller, ProfilesResult } from "../actors/profiles/service.ts";
 import type { RetrievedPage } from "../actors/fetch/service.ts";
 import type { ItemKind } from "../actors/jobs/kind.ts";
 import type { ExtractCaller, Extracted, ExtractTask } from "../actors/lib/content/extraction-result.ts";
@@ -40,6 +41,7 @@ import type { Route } from "../gateway/route.ts";
 import type { Check } from "../gateway/checks.ts";
 import type { RequestSent } from "../schemas/domain.ts";
 import type { SourceRequest as FilingDocumentRequest } from "../schemas/filing-source.ts";
+import type { ProfileBody } from "../schemas/profiles.ts";
 import type { SearchAnswer, SearchRequest } from "../schemas/search.ts";
 import type { Figures } from "../schemas/status.ts";
 import type { SourceAnswer as FilingDocumentAnswer } from "../schemas/upstream.ts";
@@ -190,6 +192,8 @@ export interface OpenFeature {
   };
   /** Reads a document of the filing system for another feature; absent: the filing system is off. Throws Fault. */
   readonly readFilingDocument?: (request: FilingDocumentRequest) => Promise<FilingDocumentAnswer>;
+  /** Reads a company's profile for another feature; absent: profiles are off. Throws Fault. */
+  readonly readProfile?: (fields: ProfileBody, caller: ProfilesCaller) => Promise<ProfilesResult>;
   /** Finds companies in the register for another feature; also for one that is opened before it. Throws Fault. */
   readonly findCompany?: Register;
   /** What attempts on premium routes cost, for another feature's work. */

@@ -53,6 +53,13 @@ export const CompanyRefresh = Type.Object({
 });
 export type CompanyRefresh = Static<typeof CompanyRefresh>;
 
+const Payer = Type.Object({
+  /** The prefix of a key. */
+  key: Type.String(),
+  /** Of the request or batch item; what it spends is recorded under it. */
+  request_id: Type.String(),
+});
+
 export const RefreshRequest = Type.Object({
   /** How the caller named the company, `scheme:value`; null: by its id. Sources are asked with it as well. */
   reference: Nullable(Type.String()),
@@ -62,6 +69,8 @@ export const RefreshRequest = Type.Object({
   force: Type.Boolean(),
   project: Type.String(),
   lane: Type.Enum(["sync", "batch"]),
+  /** The key that pays for sources that cost money; absent: these sources are not asked. */
+  payer: Type.Optional(Payer),
 });
 export type RefreshRequest = Static<typeof RefreshRequest>;
 
@@ -74,6 +83,8 @@ export const RefreshAnswer = Type.Object({
   /** The company to read. */
   company_id: Type.String(),
   refresh: Type.Array(CompanyRefresh),
+  /** What the refresh has cost this caller; absent: nothing. */
+  cost_micros: Type.Optional(Type.Integer()),
 });
 export type RefreshAnswer = Static<typeof RefreshAnswer>;
 

@@ -121,6 +121,8 @@ function applyAnswer(
       );
     case "failed": {
       const { error, retry_after_s } = answer;
+      // A check would keep the next caller, with another payer, from asking the source.
+      if (answer.is_of_payer) return unanswered(before, description, groups, { error, retry_after_s });
       return groups.reduce(
         (all, group) => checked(all, description, group, context, { result: "failed", error, retry_after_s }),
         before,
@@ -128,6 +130,17 @@ function applyAnswer(
     }
   }
 }
+
+/** Told to the caller, and not remembered. */
+const unanswered = (
+  before: Applied,
+  { name: source }: SourceDescription,
+  groups: readonly FieldGroup[],
+  failed: Pick<GroupOutcome, "error" | "retry_after_s">,
+): Applied => ({
+  ...before,
+  outcomes: [...before.outcomes, ...groups.map((group) => ({ source, group, ...failed }))],
+});
 
 function applyGroup(
   before: Applied,

@@ -5,12 +5,22 @@ import type { Log } from "../../cluster/ports/log.ts";
 import type { RefreshRequest } from "../../schemas/companies.ts";
 import type { PlannedLookup } from "./refresh-plan.ts";
 import type { HealthBook } from "./source-health.ts";
-import type { LookupAnswer, Source, SourceHttp } from "./source.ts";
+import type { KnownCompany, LookupAnswer, Source, SourceHttp } from "./source.ts";
+
+/** Whom a source is asked for. */
+export interface LookupCaller extends Pick<RefreshRequest, "project" | "lane"> {
+  /** The key that pays for requests; absent: sources that cost money answer `paid_tier_required`. */
+  readonly payer?: RefreshRequest["payer"];
+  /** The oldest data that is accepted; null: as the freshness class says. */
+  readonly max_age_s?: number | null;
+  /** Called with what a request has cost. */
+  readonly onCost?: (micros: number) => void;
+}
 
 /** How a source's requests are sent for one task. */
 export type OpenHttp = (
   source: Source,
-  request: Pick<RefreshRequest, "project" | "lane">,
+  caller: LookupCaller,
   context: WorkContext,
   signal: AbortSignal,
 ) => SourceHttp;
@@ -29,11 +39,12 @@ const SOURCE_TIMEOUT_MS = 20_000;
 export async function askSource(
   deps: AskSourceDeps,
   lookup: PlannedLookup,
-  request: Pick<RefreshRequest, "project" | "lane">,
+  { caller, company }: { readonly caller: LookupCaller; readonly company: KnownCompany },
   context: WorkContext,
 ): Promise<LookupAnswer> {
-  const answer = await lookUp(deps, lookup, request, context);
-  deps.health.record(lookup.source.description.name, failureIn(answer)?.error ?? null);
+  const answer = await lookUp(deps, lookup, { caller, company }, context);
+  const failed = failureIn(answer);
+  if (!failed?.is_of_payer) deps.health.record(lookup.source.description.name, failed?.error ?? null);
   return answer;
 }
 
@@ -48,7 +59,7 @@ export const failureIn = (answer: LookupAnswer) =>
 async function lookUp(
   { clock, log, openHttp }: AskSourceDeps,
   { source, identifier, groups }: PlannedLookup,
-  request: Pick<RefreshRequest, "project" | "lane">,
+  { caller, company }: { readonly caller: LookupCaller; readonly company: KnownCompany },
   context: WorkContext,
 ): Promise<LookupAnswer> {
   const stop = new AbortController();
@@ -67,8 +78,8 @@ async function lookUp(
   const timer = clock.at(clock.now() + SOURCE_TIMEOUT_MS, abort);
   context.signal.addEventListener("abort", abort);
   try {
-    const http = openHttp(source, request, context, stop.signal);
-    const looked = source.lookup(identifier, groups, http, stop.signal);
+    const http = openHttp(source, caller, context, stop.signal);
+    const looked = source.lookup(identifier, groups, http, stop.signal, company);
     return await Promise.race([looked, giveUp.promise]);
   } catch (problem) {
     log.warn("A company source's document could not be parsed", { source: name, problem: String(problem) });

@@ -112,7 +112,9 @@ export function companyActor(deps: RefreshDeps) {
         const task = state.tasks.shift();
         state.isRunning = false;
         if (task?.kind === "refresh" && state.answer)
-          for (const caller of task.callers) turn.answer(caller, state.answer);
+          // Money that was spent once is told to one caller only.
+          for (const [index, caller] of task.callers.entries())
+            turn.answer(caller, index === 0 ? state.answer : { ...state.answer, cost_micros: 0 });
         if (task?.kind === "split" || task?.kind === "merge_by_operator")
           turn.answer(task.caller, { survivor: state.survivor });
         startNext(turn);
@@ -121,11 +123,12 @@ export function companyActor(deps: RefreshDeps) {
   });
 }
 
-/** Requests for the same data share a task, whichever project they come from. */
-const wanted = ({ reference, sources, groups, max_age_s, force }: RefreshRequest) => ({
+/** Requests for the same data share a task, whichever project they come from; what costs money only with the same payer. */
+const wanted = ({ reference, sources, groups, max_age_s, force, project, payer }: RefreshRequest) => ({
   reference,
   sources,
   groups,
   max_age_s,
   force,
+  payer: payer === undefined ? null : `${project} ${payer.key}`,
 });

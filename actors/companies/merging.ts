@@ -4,6 +4,9 @@
 import { IDENTIFIER_SCHEMES, type IdentifierScheme } from "../../schemas/identifier-schemes.ts";
 import type { RecordIdentifier } from "./record.ts";
 
+/** Without a status it is active. */
+type StatedIdentifier = Pick<RecordIdentifier, "scheme" | "value"> & { readonly status?: string };
+
 export interface MergeSide {
   readonly id: string;
   readonly created_ms: number;
@@ -47,7 +50,10 @@ const isOlder = (a: MergeSide, b: MergeSide): boolean =>
   a.created_ms === b.created_ms ? a.id < b.id : a.created_ms < b.created_ms;
 
 /** A scheme of one value a company, of which both have another value. */
-function contradiction(left: readonly RecordIdentifier[], right: readonly RecordIdentifier[]): string | null {
+export function contradiction(
+  left: readonly StatedIdentifier[],
+  right: readonly StatedIdentifier[],
+): string | null {
   for (const { scheme, value, status } of left) {
     if (!isStrong(scheme) || SCHEMES.get(scheme)?.cardinality !== "one" || status === "inactive") continue;
     const others = right.filter((other) => other.scheme === scheme && other.status !== "inactive");

@@ -27,20 +27,22 @@ import {
   type SourceAnswer,
   withChange,
 } from "./apply-answers.ts";
-import { type AskSourceDeps, askSource } from "./ask-source.ts";
-import type { SourceClaim } from "./claim.ts";
+import { type AskSourceDeps, askSource, type LookupCaller } from "./ask-source.ts";
+import type { FieldPath, Json, SourceClaim } from "./claim.ts";
 import { MAX_NOT_FOUND_S } from "./freshness.ts";
 import { decideMerge, edgeKey, isStrong, type Judgement } from "./merging.ts";
 import type { PeopleStore } from "./people.ts";
+import type { JsonObject, RecordAddress } from "./record.ts";
 import { planRefresh, type RefreshPlan } from "./refresh-plan.ts";
 import { type CompanyIndex, indexedCompany } from "./search-index.ts";
-import type { CompanyIdentifier, LookupAnswer, Source } from "./source.ts";
+import type { CompanyIdentifier, KnownCompany, LookupAnswer, Source } from "./source.ts";
 import {
   type Checks,
   checkKey,
   COMPANY_CHECKS,
   COMPANY_EDGES,
   COMPANY_IDS,
+  countryOf,
   type IdentifierOwners,
   type LoadedCompany,
   loadAliases,
@@ -87,6 +89,7 @@ interface Run extends CompanyTask {
 interface Refreshed {
   readonly answers: readonly SourceAnswer[];
   readonly fresh: RefreshPlan["fresh"];
+  readonly cost_micros: number;
 }
 
 /** Throws Fault. */
@@ -96,9 +99,10 @@ export async function refreshCompany(run: Run): Promise<RefreshAnswer> {
   const survivor = loaded.company.value?.merged_into ?? null;
   if (survivor !== null) return { kind: "elsewhere", company_id: survivor, refresh: [] };
   const refreshed = await askSources(run, loaded);
+  const { cost_micros } = refreshed;
   for (let attempt = 0; attempt < MAX_WRITE_ATTEMPTS; attempt++) {
     const written = await writeAnswers(run, refreshed);
-    if (written) return written;
+    if (written) return cost_micros === 0 ? written : { ...written, cost_micros };
   }
   throw new Fault("documents_unreachable", `Cannot store "${company_id}": other writers were always first`);
 }
@@ -117,14 +121,24 @@ async function askSources(run: Run, loaded: LoadedCompany): Promise<Refreshed> {
 
   const answers: SourceAnswer[] = [];
   const fresh = new Map<string, RefreshPlan["fresh"][number]>();
+  let cost_micros = 0;
+  const caller: LookupCaller = {
+    ...request,
+    max_age_s: request.force ? 0 : request.max_age_s,
+    onCost: (micros) => void (cost_micros += micros),
+  };
   for (let round = 0; round < MAX_ROUNDS; round++) {
     const asked = new Set(answers.map(({ source }) => source.description.name));
-    const open = deps.sources.filter(({ description }) => !asked.has(description.name));
+    const known_company = knownCompany(company.value, [...known.values()], answers);
+    const open = deps.sources.filter(
+      ({ description: { name, needs_name } }) =>
+        !asked.has(name) && !(needs_name && known_company.names.length === 0),
+    );
     const plan = planRefresh(open, [...known.values()], checks.value ?? {}, wantedOf(request), now_ms);
     for (const line of plan.fresh) fresh.set(checkKey(line.source, line.group), line);
     if (plan.lookups.length === 0) break;
     const found = await Promise.all(
-      plan.lookups.map((lookup) => askSource(deps, lookup, request, run.context)),
+      plan.lookups.map((lookup) => askSource(deps, lookup, { caller, company: known_company }, run.context)),
     );
     for (const [index, answer] of found.entries()) {
       const { source, groups } = plan.lookups[index]!;
@@ -132,14 +146,42 @@ async function askSources(run: Run, loaded: LoadedCompany): Promise<Refreshed> {
       for (const identifier of identifiersIn(answer)) learn(identifier);
     }
   }
-  return { answers, fresh: [...fresh.values()] };
+  return { answers, fresh: [...fresh.values()], cost_micros };
 }
 
-const wantedOf = ({ sources, groups, max_age_s, force }: RefreshRequest) => ({
+/** From the record, and from the answers of this refresh where there is none yet. */
+function knownCompany(
+  stored: StoredCompany | null,
+  identifiers: readonly CompanyIdentifier[],
+  answers: readonly SourceAnswer[],
+): KnownCompany {
+  const record = stored?.record;
+  const claims = answers.flatMap(({ answer }) =>
+    answer.kind === "found"
+      ? answer.groups.flatMap((group) => (group.kind === "claims" ? group.claims : []))
+      : [],
+  );
+  const found = <T extends Json>(field: FieldPath): readonly T[] =>
+    claims.filter((claim) => claim.field === field).map(({ value }) => value as T);
+  const legal = record?.names.legal ?? found<string>("names.legal")[0];
+  const address =
+    record?.addresses.find(({ current }) => current) ?? found<JsonObject & RecordAddress>("addresses")[0];
+  const jurisdiction = record?.jurisdiction ?? found<string>("jurisdiction")[0] ?? null;
+  return {
+    names: legal === undefined ? [] : [legal],
+    city: address?.city ?? null,
+    country: countryOf(jurisdiction) ?? address?.country ?? null,
+    identifiers,
+    profiles: (record?.web?.["profiles"] ?? []) as unknown as KnownCompany["profiles"],
+  };
+}
+
+const wantedOf = ({ sources, groups, max_age_s, force, payer }: RefreshRequest) => ({
   sources,
   groups,
   max_age_s,
   force,
+  pays: payer !== undefined,
 });
 
 const referenceOf = ({ scheme, value }: CompanyIdentifier): string => `${scheme}:${value}`;

@@ -12,6 +12,8 @@ export interface RefreshScope {
   /** Older data is fetched again; null: the age of each group's freshness class. */
   readonly max_age_s: number | null;
   readonly force: boolean;
+  /** The caller pays for sources that cost money. */
+  readonly pays: boolean;
 }
 
 export interface PlannedLookup {
@@ -53,8 +55,7 @@ export function planRefresh(
   const fresh: RefreshPlan["fresh"][number][] = [];
   for (const source of sources) {
     const { description } = source;
-    if (source.inactive_because !== null) continue;
-    if (wanted.sources !== null && !wanted.sources.includes(description.name)) continue;
+    if (!isWanted(source, wanted)) continue;
     const identifier = identifierFor(description, identifiers);
     if (!identifier) continue;
     const due: FieldGroup[] = [];
@@ -68,6 +69,15 @@ export function planRefresh(
     if (due.length > 0) lookups.push({ source, identifier, groups: due });
   }
   return { lookups, fresh };
+}
+
+/** Whether the caller wants the source, whatever it knows. */
+export function isWanted(
+  { description: { name, is_paid = false }, inactive_because, is_opt_in = false }: Source,
+  { sources, pays }: Pick<RefreshScope, "sources" | "pays">,
+): boolean {
+  if (inactive_because !== null || (is_paid && !pays)) return false;
+  return sources === null ? !is_opt_in : sources.includes(name);
 }
 
 /** The first scheme the source looks up comes first: it is the source's own. */

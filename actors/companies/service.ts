@@ -6,10 +6,15 @@ import type { ActorClient } from "../../cluster/actor.ts";
 import type { Clock } from "../../cluster/ports/clock.ts";
 import type { Documents } from "../../cluster/ports/documents.ts";
 import { Fault } from "../../cluster/ports/fault.ts";
-import { Company, type CompanyRefresh, type FieldGroup } from "../../schemas/companies.ts";
+import {
+  Company,
+  type CompanyRefresh,
+  type FieldGroup,
+  type RefreshRequest,
+} from "../../schemas/companies.ts";
 import { groupsOf } from "./apply-answers.ts";
 import { type CompanyReference, findCompany } from "./references.ts";
-import { planRefresh, RECORD_GROUPS, type RefreshScope } from "./refresh-plan.ts";
+import { isWanted, planRefresh, RECORD_GROUPS, type RefreshScope } from "./refresh-plan.ts";
 import type { Source } from "./source.ts";
 import type { StoredGroup } from "./stored-claims.ts";
 import {
@@ -40,6 +45,8 @@ export interface GetOptions {
 export interface CompanyCaller {
   readonly project: string;
   readonly lane: "sync" | "batch";
+  /** Absent: sources that cost money are not asked for this caller. */
+  readonly payer?: RefreshRequest["payer"];
 }
 
 /** A company as it is stored, with everything a view of it is made from. */
@@ -54,6 +61,8 @@ export interface CompanySnapshot {
   readonly refresh: readonly CompanyRefresh[];
   /** No source was asked for this answer. */
   readonly is_cached: boolean;
+  /** What the sources that were asked cost the caller. */
+  readonly cost_micros: number;
 }
 
 /** No source that answered knows the company; `refresh` lists the sources that failed. */
@@ -80,7 +89,7 @@ export function companyService({ documents, clock, ask, sources }: ServiceDeps):
   async function snapshot(
     { company, checks, people }: LoadedCompany,
     refresh: readonly CompanyRefresh[],
-    is_cached: boolean,
+    { is_cached, cost_micros }: Pick<CompanySnapshot, "is_cached" | "cost_micros">,
     redirected_from: string | null,
   ): Promise<CompanySnapshot | UnknownCompany> {
     if (!company.value) return { company: null, refresh };
@@ -102,18 +111,26 @@ export function companyService({ documents, clock, ask, sources }: ServiceDeps):
       redirected_from,
       refresh,
       is_cached,
+      cost_micros,
     };
   }
 
   return {
-    async get(reference, options, { project, lane }) {
+    async get(reference, options, { project, lane, payer }) {
       const found = await findCompany(documents, reference, clock.now());
       if (!found) return { company: null, refresh: [] };
+      const pays =
+        payer !== undefined &&
+        sources.some(
+          (source) =>
+            source.description.is_paid && isWanted(source, { sources: options.sources, pays: true }),
+        );
       const wanted: RefreshScope = {
         sources: options.sources,
         groups: [...RECORD_GROUPS, ...options.groups],
         max_age_s: options.max_age_s,
         force: options.refresh,
+        pays,
       };
       const { redirected_from } = found;
       if (found.isStored) {
@@ -128,9 +145,11 @@ export function companyService({ documents, clock, ask, sources }: ServiceDeps):
           retry_after_s: null,
           confirmed_at: check.confirmed_ms === null ? null : new Date(check.confirmed_ms).toISOString(),
         }));
-        if (plan.lookups.length === 0) return snapshot(loaded, lines, true, redirected_from);
+        if (plan.lookups.length === 0)
+          return snapshot(loaded, lines, { is_cached: true, cost_micros: 0 }, redirected_from);
       }
       let id = found.id;
+      let cost_micros = 0;
       for (let hop = 0; hop < MAX_HOPS; hop++) {
         const { sources: names, groups, max_age_s, force } = wanted;
         const answer = await ask(
@@ -145,13 +164,20 @@ export function companyService({ documents, clock, ask, sources }: ServiceDeps):
             force: force && hop === 0,
             project,
             lane,
+            ...(pays && { payer }),
           },
           { timeout_ms: REFRESH_TIMEOUT_MS },
         );
+        cost_micros += answer.cost_micros ?? 0;
         if (answer.kind === "unknown") return { company: null, refresh: answer.refresh };
         id = answer.company_id;
         if (answer.kind === "elsewhere") continue;
-        return snapshot(await loadCompany(documents, id), answer.refresh, false, redirected_from);
+        return snapshot(
+          await loadCompany(documents, id),
+          answer.refresh,
+          { is_cached: false, cost_micros },
+          redirected_from,
+        );
       }
       throw new Fault("no_answer", `Cannot read "${id}": it is merged again and again`);
     },

@@ -7,7 +7,7 @@ import { CompanySource, type SourceCheck } from "../../schemas/companies.ts";
 import { type AskSourceDeps, askSource } from "./ask-source.ts";
 import { canaryProblem } from "./canary.ts";
 import type { HealthBook } from "./source-health.ts";
-import type { Source } from "./source.ts";
+import type { KnownCompany, Source } from "./source.ts";
 
 export interface SourceActorDeps extends AskSourceDeps {
   readonly sources: readonly Source[];
@@ -26,6 +26,8 @@ type SourceTurn = Turn<State, (typeof CompanySource)["own"]>;
 export const CHECK_EVERY_MS = 15 * 60_000;
 /** Its slots come out of the limiter as those of this project. */
 const CALLER = { project: "operator", lane: "batch" } as const;
+/** A canary is looked up by its identifier alone. */
+const UNKNOWN: KnownCompany = { names: [], city: null, country: null, identifiers: [], profiles: [] };
 
 export function sourceActor(deps: SourceActorDeps) {
   const { health } = deps;
@@ -34,27 +36,35 @@ export function sourceActor(deps: SourceActorDeps) {
     health: { record: (source, error) => health.record(source, error, true) },
   };
 
+  const sourceOf = (name: string): Source | undefined =>
+    deps.sources.find(({ description }) => description.name === name);
+
   function start(turn: SourceTurn): void {
     if (turn.state.isRunning) return;
     turn.state.isRunning = true;
     const source = turn.key;
     turn.pipeToSelf("checked", async (_, context) => {
       const problem = await check(source, context);
-      await health.recordCanary(source, problem).catch((fault: unknown) => {
-        deps.log.warn("Cannot store the outcome of a canary", { source, problem: String(fault) });
-      });
+      // A source without a canary was not asked.
+      if (sourceOf(source)?.description.canaries.length !== 0)
+        await health.recordCanary(source, problem).catch((fault: unknown) => {
+          deps.log.warn("Cannot store the outcome of a canary", { source, problem: String(fault) });
+        });
       return { source, problem };
     });
   }
 
   async function check(name: string, context: Parameters<typeof askSource>[3]): Promise<string | null> {
-    const source = deps.sources.find(({ description }) => description.name === name);
+    const source = sourceOf(name);
     if (!source) return "There is no such source";
     if (source.inactive_because !== null) return source.inactive_because;
     const problems: string[] = [];
     for (const canary of source.description.canaries) {
       const lookup = { source, identifier: canary.identifier, groups: ["core"] as const };
-      const problem = canaryProblem(canary, await askSource(checking, lookup, CALLER, context));
+      const problem = canaryProblem(
+        canary,
+        await askSource(checking, lookup, { caller: CALLER, company: UNKNOWN }, context),
+      );
       if (problem !== null) problems.push(problem);
     }
     return problems.length === 0 ? null : problems.join("; ");

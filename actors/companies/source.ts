@@ -82,6 +82,13 @@ export interface SourceDescription {
    * persons are. Default false.
    */
   readonly has_personal_documents?: boolean;
+  /**
+   * It finds companies by their names, and confirms the identifier by the document it finds: it is asked only when a name
+   * is known. Default false.
+   */
+  readonly needs_name?: boolean;
+  /** Its requests cost money, which the caller's key pays: without a key that pays the source is not asked. Default false. */
+  readonly is_paid?: boolean;
   readonly terms_url: string | null;
   readonly limits: { readonly requests_per_second: number; readonly max_in_flight: number };
   /** Grows when the same bytes give other claims. */
@@ -95,6 +102,10 @@ export interface SourceSettings {
   readonly base_url: string;
   /** The API key or `user:password`, by source; null: none. */
   readonly credentials: string | null;
+  /** Why the operator's other settings leave the source out; absent: they do not. */
+  readonly inactive_because?: string;
+  /** The source is asked only where a caller names it in `sources`. Default false. */
+  readonly is_opt_in?: boolean;
 }
 
 export interface SourceRequest {
@@ -138,6 +149,8 @@ export interface SourceFailure {
   /** A sentence for people. */
   readonly message: string;
   readonly retry_after_s: number | null;
+  /** The caller cannot pay: nothing was learned of the source. */
+  readonly is_of_payer?: true;
 }
 
 /**
@@ -199,16 +212,31 @@ export interface SearchQuery {
   readonly limit: number;
 }
 
+/** What the register knows of the company that is looked up. */
+export interface KnownCompany {
+  /** The legal name first; empty: none is known. */
+  readonly names: readonly string[];
+  readonly city: string | null;
+  /** ISO 3166-1 alpha-2. */
+  readonly country: string | null;
+  readonly identifiers: readonly CompanyIdentifier[];
+  /** Addresses of its pages on sites of profiles. */
+  readonly profiles: readonly { readonly site: string; readonly url: string }[];
+}
+
 export interface Source {
   readonly description: SourceDescription;
   /** Null: active; else what is missing, for the operator: `TRAWL_COMPANIES_HOUSE_KEY is not set`. */
   readonly inactive_because: string | null;
+  /** The source is asked only where a caller names it in `sources`. Default false. */
+  readonly is_opt_in?: boolean;
   /** `groups` are what the caller needs; an answer may have more, and lacks none of them that the source has. */
   lookup(
     identifier: CompanyIdentifier,
     groups: readonly FieldGroup[],
     http: SourceHttp,
     signal: AbortSignal,
+    company: KnownCompany,
   ): Promise<LookupAnswer>;
   /** Absent: the source cannot search. */
   search?(query: SearchQuery, http: SourceHttp, signal: AbortSignal): Promise<SearchAnswer>;

@@ -16,7 +16,7 @@ import { openSecEdgar } from "../../actors/companies/sources/sec-edgar.ts";
 import { INCLUDES, recordView } from "../../actors/companies/view.ts";
 import { COMPANY_JSON_SCHEMA } from "../../schemas/company-record.ts";
 import { oneRegister } from "../harness/companies-harness.ts";
-import { recordedHttp } from "../harness/recorded-http.ts";
+import { NOTHING_KNOWN, recordedHttp } from "../harness/recorded-http.ts";
 
 const ROOT = "../shared/fixtures/companies";
 const SCHEMA = "../shared/spec/company-v1.schema.json";
@@ -36,7 +36,13 @@ async function look(
   const table = Object.entries(answers).map(([path, body]) => [`${BASE}${path}`, { body }]);
   const { http } = recordedHttp(Object.fromEntries(table));
   const groups = ["core", "people", "ownership", "relationships", "filings", "securities"] as const;
-  return open({ base_url: BASE, credentials: "key" }).lookup({ scheme, value }, groups, http, signal);
+  return open({ base_url: BASE, credentials: "key" }).lookup(
+    { scheme, value },
+    groups,
+    http,
+    signal,
+    NOTHING_KNOWN,
+  );
 }
 
 const claimsOf = (answer: LookupAnswer): readonly SourceClaim[] =>
@@ -160,8 +166,8 @@ describe.runIf(isHere)("recorded answers", () => {
       const register = oneRegister(() => [
         {
           ...source,
-          lookup: (identifier, groups, _http, stop) =>
-            source.lookup(identifier, groups, recordedHttp(Object.fromEntries(table)).http, stop),
+          lookup: (identifier, groups, _http, stop, company) =>
+            source.lookup(identifier, groups, recordedHttp(Object.fromEntries(table)).http, stop, company),
         },
       ]);
       const groups = ["people", "ownership", "filings", "financials", "events"] as const;

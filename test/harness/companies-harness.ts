@@ -3,13 +3,14 @@
  * any two writes and started again on what is stored.
  */
 import { memoryCompanyIndex } from "../../actors/companies/adapters/index.memory.ts";
+import type { OpenHttp } from "../../actors/companies/ask-source.ts";
 import type { FieldPath, Json, SourceClaim } from "../../actors/companies/claim.ts";
 import { companyActor } from "../../actors/companies/company.actor.ts";
 import { companyFeedActor } from "../../actors/companies/feed/feed.actor.ts";
 import { type StoredChange } from "../../actors/companies/feed/changes.ts";
 import { openPeople } from "../../actors/companies/people.ts";
 import { parseCompanyReference } from "../../actors/companies/references.ts";
-import { companyService, type GetOptions } from "../../actors/companies/service.ts";
+import { type CompanyCaller, companyService, type GetOptions } from "../../actors/companies/service.ts";
 import { sourceActor } from "../../actors/companies/source.actor.ts";
 import { openHealth } from "../../actors/companies/source-health.ts";
 import type {
@@ -125,6 +126,7 @@ export const RETENTION_MS = 30 * DAY_MS;
 export function oneRegister(
   makeSources: (now: () => number) => readonly Source[],
   stored: Documents = memoryDocuments(),
+  openHttp: OpenHttp = () => NO_HTTP,
 ) {
   const clock = virtualClock(Date.UTC(2026, 10, 22));
   const telemetry = silentTelemetry();
@@ -160,9 +162,9 @@ export function oneRegister(
           people: openPeople({ documents, clock, retention_ms: RETENTION_MS }),
           bodyRefs: bodyRefs(documents),
           health: { record: () => {} },
-          openHttp: () => NO_HTTP,
+          openHttp,
         }),
-        sourceActor({ ...own, sources, health: openHealth(own), openHttp: () => NO_HTTP }),
+        sourceActor({ ...own, sources, health: openHealth(own), openHttp }),
         companyFeedActor({ ...own, index, notifyWatches: async (_, change) => void notified.push(change) }),
       ],
       { clock, random: seededRandom(1), documents },
@@ -172,11 +174,19 @@ export function oneRegister(
   let cluster = launch();
   const OPTIONS: GetOptions = { sources: null, groups: [], max_age_s: null, refresh: false };
 
-  async function get(reference: string, options: Partial<GetOptions> = {}) {
+  async function get(
+    reference: string,
+    options: Partial<GetOptions> = {},
+    payer?: NonNullable<CompanyCaller["payer"]>,
+  ) {
     const parsed = parseCompanyReference(reference);
     if (parsed.kind === "wrong") throw new TypeError(parsed.message);
     const service = companyService({ documents: stored, clock, ask: cluster.ask, sources });
-    const found = await service.get(parsed, { ...OPTIONS, ...options }, { project: "default", lane: "sync" });
+    const found = await service.get(
+      parsed,
+      { ...OPTIONS, ...options },
+      { project: "default", lane: "sync", ...(payer && { payer }) },
+    );
     return found.company === null ? null : found;
   }
 

@@ -1,6 +1,11 @@
 /** A SourceHttp that answers from a table of addresses, as a source once did. Anything else is a 404. */
 import { createHash } from "node:crypto";
-import type { SourceFailure, SourceHttp, SourceRequest } from "../../actors/companies/source.ts";
+import type {
+  KnownCompany,
+  SourceFailure,
+  SourceHttp,
+  SourceRequest,
+} from "../../actors/companies/source.ts";
 
 export type Recorded = { readonly status?: number; readonly body: unknown } | SourceFailure;
 
@@ -8,6 +13,15 @@ export interface RecordedHttp {
   readonly http: SourceHttp;
   readonly requests: SourceRequest[];
 }
+
+/** A company of which a source is told nothing but the identifier that is looked up. */
+export const NOTHING_KNOWN: KnownCompany = {
+  names: [],
+  city: null,
+  country: null,
+  identifiers: [],
+  profiles: [],
+};
 
 /** `body`: text or bytes as they are, anything else as JSON. */
 export function recordedHttp(answers: Readonly<Record<string, Recorded>>): RecordedHttp {

@@ -55,6 +55,7 @@ describe("an empty environment", () => {
         prh_url: "https://avoindata.prh.fi/opendata-ytj-api/v3",
         recherche_entreprises_url: "https://recherche-entreprises.api.gouv.fr",
         krs_url: "https://api-krs.ms.gov.pl/api/krs",
+        profiles: "off",
         people_retention_days: 30,
       },
       log: { level: "info" },

@@ -6,6 +6,7 @@ import { createServer, type Server } from "node:https";
 import type { AddressInfo } from "node:net";
 import { Compile } from "typebox/schema";
 import { afterAll, describe, expect, test } from "vitest";
+import { type Edgar, edgar } from "../harness/edgar.ts";
 import { type Gleif, gleif, leiOf } from "../harness/gleif.ts";
 import { scenario } from "../harness/scenario.ts";
 import { SETUPS } from "../harness/service.ts";
@@ -48,6 +49,7 @@ async function receiver(): Promise<{
 
 describe.each(SETUPS)("the company register, $setup", ({ start }) => {
   let source: Gleif;
+  let filings: Edgar;
   const { service } = scenario(start, async (sites) => {
     sites.name("site", ["127.0.0.1"]);
     source = await gleif();
@@ -56,9 +58,17 @@ describe.each(SETUPS)("the company register, $setup", ({ start }) => {
       name: "Alpina Maschinenbau AG",
       former: ["Alpina Werke AG"],
     });
-    return { TRAWL_GLEIF_URL: source.url, TRAWL_CA_FILE: certificate("site.cert.pem") };
+    filings = await edgar();
+    return {
+      ...filings.environment,
+      TRAWL_GLEIF_URL: source.url,
+      TRAWL_CA_FILE: certificate("site.cert.pem"),
+    };
   });
-  afterAll(() => source.close());
+  afterAll(async () => {
+    await source.close();
+    await filings.close();
+  });
   const get = async (path: string) => (await service.call("GET", `/v1/companies${path}`)).json;
 
   test("fetches an unknown company, keeps its history, and serves valid records", async () => {
@@ -108,6 +118,19 @@ describe.each(SETUPS)("the company register, $setup", ({ start }) => {
     ["/changes?cursor=x", 422],
   ])("answers %s with %i", async (path, status) => {
     expect((await service.call("GET", `/v1/companies${path}`)).status).toBe(status);
+  });
+
+  test("asks the filing system, where it is on, as a source", async () => {
+    const record = await get("/us_cik:9000001?include=filings");
+    expect(record).toMatchObject({
+      provenance: { "names.legal": { source: "sec_edgar" } },
+      filings: expect.arrayContaining([expect.objectContaining({ source: "sec_edgar", type: "10-K" })]),
+    });
+    expect(filings.hits("CIK0009000001")).toBe(1);
+    const { sources } = await get("/sources");
+    expect(sources.find(({ name }: { name: string }) => name === "sec_edgar")).toMatchObject({
+      active: true,
+    });
   });
 
   test("keeps what it knew when the source answers HTML or errors, and says so", async () => {

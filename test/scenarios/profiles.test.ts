@@ -1,20 +1,40 @@
 /** Company profiles over a local site on two domains, through a real forward proxy and a small rendering service. */
 import { afterAll, describe, expect, test } from "vitest";
 import { findProgram } from "../harness/programs.ts";
-import { profileSite, type ProfileSite } from "../harness/profile-site.ts";
+import { type Gleif, gleif, leiOf } from "../harness/gleif.ts";
+import { client } from "../harness/jobs-client.ts";
+import { COMPANIES, profileSite, type ProfileSite } from "../harness/profile-site.ts";
 import { scenario } from "../harness/scenario.ts";
 import { SETUPS } from "../harness/service.ts";
 
 const NAME = "Kranwerk Muster GmbH";
 const PATH = "/Kranwerk+Muster+GmbH,+Musterstadt/HRB+12345";
+/** A company that GLEIF and the profile site know. */
+const LEI = leiOf("9999000STADTWERK01");
+const REGISTERED = {
+  "/Stadtwerk+Muster+GmbH,+Hamburg/Amtsgericht+Hamburg+HRB+12345": {
+    name: "Stadtwerk Muster GmbH",
+    city: "Hamburg",
+    register: "Amtsgericht Hamburg HRB 12345",
+    entity_id: "9000000077",
+    identifiers: [["Lei", "Global Legal Entity Identifier Foundation", LEI]],
+    people: [{ type: "p", desc: "01.04.2019 Geschäftsführer Wilma Erfunden" }],
+  },
+} as const;
 
 describe.skipIf(findProgram("tinyproxy") === null).each(SETUPS)("profiles, $setup", ({ start }) => {
   let site: ProfileSite | null = null;
+  let leis: Gleif | null = null;
   const { service } = scenario(start, async (web) => ({
-    ...(site = await profileSite(web))!.environment,
+    ...(site = await profileSite(web, { ...COMPANIES, ...REGISTERED }))!.environment,
+    TRAWL_GLEIF_URL: (leis = await gleif()).url,
+    TRAWL_COMPANY_PROFILES: "named",
     TRAWL_REQUEST_AUDIT: "on",
   }));
-  afterAll(() => site?.close());
+  afterAll(async () => {
+    site?.close();
+    await leis?.close();
+  });
   const post = async (path: string, body: object) => (await service.call("POST", path, { body })).json;
   const arrivals = () => site!.sites.flatMap((one) => one.arrivals).toSorted((a, b) => a.at_ms - b.at_ms);
 
@@ -144,6 +164,72 @@ describe.skipIf(findProgram("tinyproxy") === null).each(SETUPS)("profiles, $setu
       [null, "graph", "profiles_cached"],
       ["invalid_identifier", "profile", "profiles"],
     ]);
+  }, 60_000);
+
+  test("batch items of a fetch take the same routes", async () => {
+    const jobs = client(service);
+    const url = `${site!.sites[0].origin}${PATH}`;
+    const { json } = await jobs.create([
+      { url, cache_ttl_s: 0 },
+      { url, cache_ttl_s: 0, allow_paid: false },
+      { url: `${site!.sites[1].origin}/Verboten` },
+    ]);
+    await jobs.finished(json.job_id);
+    const items = await jobs.items(json.job_id);
+    // Whether the proxy is left out at the moment depends on how many requests there were.
+    expect(items.map(({ error, result }: any) => [error, result.tier, result.cost_usd])).toEqual([
+      [null, expect.stringMatching(/^proxy/), expect.toSatisfy((cost: number) => cost > 0)],
+      ["premium_route_required", null, 0],
+      ["robots_disallowed", null, 0],
+    ]);
+  }, 60_000);
+
+  test("nothing is asked once the budget is used up, by a fetch neither", async () => {
+    const before = arrivals().length;
+    await service.trawl("project", "budget", "default", "0.001");
+    const url = `${site!.sites[0].origin}${PATH}`;
+    const exhausted = { error: "budget_exhausted", cost_usd: 0 };
+    await expect
+      .poll(() => service.fetch({ url, cache_ttl_s: 0 }), { timeout: 20_000 })
+      .toMatchObject(exhausted);
+    expect(await post("/v1/profiles/profile", { url, cache_ttl_s: 0 })).toMatchObject(exhausted);
+    const spent = arrivals().length;
+    expect(await post("/v1/profiles/suggest", { query: "Nobody has asked this" })).toMatchObject(exhausted);
+    expect(arrivals().length).toBe(spent);
+    await service.trawl("project", "budget", "default", "none");
+    await expect
+      .poll(() => service.fetch({ url, cache_ttl_s: 0 }), { timeout: 20_000 })
+      .toMatchObject({ error: null });
+    expect(arrivals().length).toBeGreaterThan(before);
+  }, 60_000);
+
+  test("the site is a source of the company register, which the caller names and pays for", async () => {
+    leis!.companies.set(LEI, { lei: LEI, name: "Stadtwerk Muster GmbH", city: "Hamburg", country: "DE" });
+    const get = async (query: string) => (await service.call("GET", `/v1/companies/lei:${LEI}${query}`)).json;
+    const before = arrivals().length;
+    const plain = await get("");
+    expect(plain.refresh.map(({ source }: { source: string }) => source)).not.toContain("northdata");
+    expect(arrivals().length).toBe(before);
+    const named = await get("?sources=northdata&include=people");
+    expect(named).toMatchObject({
+      id: plain.id,
+      names: { legal: "Stadtwerk Muster GmbH" },
+      people: [{ party: { name: "Wilma Erfunden" }, role: { group: "management" } }],
+      web: { profiles: [{ site: "northdata" }] },
+      provenance: { "names.legal": { source: "gleif" } },
+    });
+    expect(named.identifiers).toContainEqual(
+      expect.objectContaining({ scheme: "de_hrb", value: "K1101R.HRB12345" }),
+    );
+    const rows = (await service.call("GET", "/v1/requests?category=company&limit=2")).json.items;
+    expect(rows.map(({ cost_usd, paid }: any) => [Number(cost_usd) > 0, paid])).toEqual([
+      [true, true],
+      [false, false],
+    ]);
+    const { components } = (await service.call("GET", "/v1/status")).json;
+    expect(components).toContainEqual(
+      expect.objectContaining({ id: "company_northdata", status: "operational" }),
+    );
   }, 60_000);
 
   test("all of it at most two at once and a second apart, nothing from the service's own addresses", async () => {

@@ -7,7 +7,8 @@ import type { Blobs } from "../../../cluster/ports/blobs.ts";
 import type { Clock } from "../../../cluster/ports/clock.ts";
 import type { SourceRequest as FilingRequest } from "../../../schemas/filing-source.ts";
 import type { SourceAnswer } from "../../../schemas/upstream.ts";
-import type { SourceFailure, SourceHttp } from "../source.ts";
+import type { SourceHttp } from "../source.ts";
+import { BRIDGE_TIMEOUT_MS, failed, missing } from "./bridged.ts";
 
 export interface FilingHttpDeps {
   readonly read: (request: FilingRequest) => Promise<SourceAnswer>;
@@ -15,17 +16,9 @@ export interface FilingHttpDeps {
   readonly clock: Clock;
 }
 
-const TIMEOUT_MS = 18_000;
 const DEFAULT_MAX_BYTES = 32 * 2 ** 20;
 /** The freshness class of the record decides when the filing system is asked; this only saves a second request. */
 const CACHE_TTL_S = 60;
-
-const failed = (error: string, message: string, retry_after_s: number | null = null): SourceFailure => ({
-  kind: "failed",
-  error,
-  message,
-  retry_after_s,
-});
 
 export function filingHttp(
   { read, blobs, clock }: FilingHttpDeps,
@@ -41,26 +34,14 @@ export function filingHttp(
       cache_ttl_s: CACHE_TTL_S,
       project,
       lane,
-      deadline_ms: Math.round(clock.now() + TIMEOUT_MS),
+      deadline_ms: Math.round(clock.now() + BRIDGE_TIMEOUT_MS),
       max_bytes,
     });
     switch (answer.kind) {
       case "failed":
         return failed(answer.error, answer.message, answer.retry_after_s);
       case "missing":
-        return {
-          kind: "answered",
-          status: answer.status,
-          headers: new Map(),
-          body: Buffer.alloc(0),
-          document: {
-            url,
-            retrieved_at: new Date(clock.now()).toISOString(),
-            sha256: EMPTY_SHA256,
-            bytes: 0,
-            content_type: null,
-          },
-        };
+        return missing(url, answer.status, clock.now());
       case "got": {
         const body = await findBody(blobs, answer.sha256);
         if (body === null) return failed("unreachable", "The stored document is gone");
@@ -76,6 +57,3 @@ export function filingHttp(
     }
   };
 }
-
-/** Of no bytes. */
-const EMPTY_SHA256 = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";

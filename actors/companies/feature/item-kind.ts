@@ -80,10 +80,12 @@ export const companyItems = (deps: ItemKindDeps): ItemKindParts => ({
   worker: {
     name: "company",
     lane: () => null,
-    async run(_ask, input, { project }) {
+    async run(_ask, input, { project, key, attempt_id }) {
       const item = input as CompanyItem;
-      const caller = { project, lane: "batch" } as const;
-      if (item.action === "resolve") return resolved(await resolveItem(deps, item, caller));
+      const payer = { key, request_id: attempt_id };
+      const caller = { project, lane: "batch", payer } as const;
+      if (item.action === "resolve")
+        return resolved(await resolveItem(deps, item, { project, lane: "batch" }));
       const include = new Set<Include>(item.include ?? []);
       const options = {
         sources: item.sources ?? null,
@@ -108,7 +110,7 @@ export const companyItems = (deps: ItemKindDeps): ItemKindParts => ({
         return {
           answer: { record },
           error: null,
-          bill: companyBill(found.is_cached),
+          bill: companyBill(found.is_cached, found.cost_micros),
           body_refs: [],
           retry: null,
         };

@@ -8,17 +8,17 @@ import { limiterActor } from "../../upstream/limiter.actor.ts";
 import { sendWithSlot } from "../../upstream/slot-egress.ts";
 import { mongoCompanyIndex } from "../adapters/index.mongo.ts";
 import { sqliteCompanyIndex } from "../adapters/index.sqlite.ts";
-import type { AskSourceDeps } from "../ask-source.ts";
+import type { AskSourceDeps, LookupCaller } from "../ask-source.ts";
 import { companyActor } from "../company.actor.ts";
 import { openCursors } from "../cursor.ts";
 import { companyFeedActor } from "../feed/feed.actor.ts";
 import { notifyWatches } from "../notify-watches.ts";
 import { openPeople } from "../people.ts";
 import { companyService } from "../service.ts";
-import { openHealth } from "../source-health.ts";
+import { type HealthBook, openHealth } from "../source-health.ts";
 import { sourceHttp } from "../source-http.ts";
 import { sourceActor } from "../source.actor.ts";
-import type { Source, SourceHttp } from "../source.ts";
+import type { Source, SourceHttp, SourceSettings } from "../source.ts";
 import { watchActor } from "../watch.actor.ts";
 import { openSources } from "../sources/sources.ts";
 import { feedRoutes } from "./feed-routes.ts";
@@ -27,6 +27,7 @@ import { filingRegister } from "./filing-register.ts";
 import { companyItems } from "./item-kind.ts";
 import { recordRoutes } from "./record-routes.ts";
 import { operatorRoutes } from "./operator-routes.ts";
+import { profileHttp } from "./profile-http.ts";
 import { registerRoutes } from "./register-routes.ts";
 import { searchRoutes } from "./search-routes.ts";
 import { watchRoutes } from "./watch-routes.ts";
@@ -43,18 +44,27 @@ const FIRST_PAUSE_MS = 10_000;
 const MAX_PAUSE_MS = 600_000;
 const PROBE_TIMEOUT_MS = 30_000;
 const FILING_SOURCE = "sec_edgar";
+const PROFILE_SOURCE = "northdata";
+/** Their requests go through another slice, with its limits. */
+const BRIDGED: ReadonlySet<string> = new Set([FILING_SOURCE, PROFILE_SOURCE]);
 
 export function openCompanies(context: FeatureContext, settings: CompaniesSettings): OpenFeature {
   const { config, clock, random, documents, blobs, metrics, log, ask, bodyGrants, user_agent } = context;
   const readFilings = context.opened.find(({ readFilingDocument }) => readFilingDocument)?.readFilingDocument;
-  const sources = openSources(sourceSettings(settings, readFilings !== undefined));
+  const readProfile = context.opened.find((feature) => feature.readProfile)?.readProfile;
+  const sources = openSources(
+    sourceSettings(settings, {
+      hasFilings: readFilings !== undefined,
+      hasProfiles: readProfile !== undefined,
+    }),
+  );
   const retention_ms = settings.people_retention_days * DAY_MS;
   const refs = bodyRefs(documents);
   const egress = context.openEgress({ judge: context.unreserved_destination });
   const sendRequest = sendWithSlot(egress, clock);
   const limiters = new Map(
     sources
-      .filter(({ description }) => description.name !== FILING_SOURCE)
+      .filter(({ description }) => !BRIDGED.has(description.name))
       .map(({ description }) => [
         description.name,
         limiterContract(`company_limiter_${description.name}`, "company_sources"),
@@ -75,18 +85,21 @@ export function openCompanies(context: FeatureContext, settings: CompaniesSettin
 
   function openHttp(
     source: Source,
-    caller: { readonly project: string; readonly lane: "sync" | "batch" },
+    caller: LookupCaller,
     ownsKey: () => boolean,
     signal: AbortSignal,
   ): SourceHttp {
     const { name } = source.description;
     if (name === FILING_SOURCE) return filingHttp({ read: readFilings!, blobs, clock }, caller);
+    if (name === PROFILE_SOURCE) return profileHttp({ read: readProfile!, blobs, clock }, caller);
+    const { project, lane } = caller;
     const send = sourceHttp(
       { ask, send: sendRequest, clock, blobs, bodyRefs: refs, user_agent },
       {
         source: name,
         limiter: limiters.get(name)!,
-        ...caller,
+        project,
+        lane,
         signal,
         ownsKey,
         retention_ms: Math.min(DOCUMENT_RETENTION_MS, retention_ms),
@@ -104,7 +117,7 @@ export function openCompanies(context: FeatureContext, settings: CompaniesSettin
     clock,
     log,
     health,
-    openHttp: (source, request, work, signal) => openHttp(source, request, work.ownsKey, signal),
+    openHttp: (source, caller, work, signal) => openHttp(source, caller, work.ownsKey, signal),
   };
   const service = companyService({ documents, clock, ask, sources });
   const search = {
@@ -164,20 +177,7 @@ export function openCompanies(context: FeatureContext, settings: CompaniesSettin
     item_kinds: [companyItems({ ...search, bodyGrants })],
     reference: companiesReference,
     status: status.part,
-    checks: Object.fromEntries(
-      sources
-        .filter(({ inactive_because }) => inactive_because === null)
-        .map(({ description: { name } }) => [
-          `company_${name}`,
-          {
-            gates: false,
-            ping: async () => {
-              if ((await health.read([name])).get(name)?.state === "major")
-                throw new Error(`${name} hardly answers`);
-            },
-          },
-        ]),
-    ),
+    checks: sourceChecks(sources, health),
     onAddress: async (base) => {
       public_url = base;
     },
@@ -190,6 +190,22 @@ export function openCompanies(context: FeatureContext, settings: CompaniesSettin
     },
   };
 }
+
+const sourceChecks = (sources: readonly Source[], health: HealthBook) =>
+  Object.fromEntries(
+    sources
+      .filter(({ inactive_because }) => inactive_because === null)
+      .map(({ description: { name } }) => [
+        `company_${name}`,
+        {
+          gates: false,
+          ping: async () => {
+            if ((await health.read([name])).get(name)?.state === "major")
+              throw new Error(`${name} hardly answers`);
+          },
+        },
+      ]),
+  );
 
 function sourceLimiter(
   { documents, clock, metrics, log }: FeatureContext,
@@ -222,7 +238,10 @@ function sourceLimiter(
   });
 }
 
-function sourceSettings(settings: CompaniesSettings, hasFilings: boolean) {
+function sourceSettings(
+  settings: CompaniesSettings,
+  { hasFilings, hasProfiles }: { readonly hasFilings: boolean; readonly hasProfiles: boolean },
+): Readonly<Record<string, SourceSettings>> {
   const bare = (url: string, credentials?: string) => ({
     base_url: url.replace(/\/+$/, ""),
     credentials: credentials ?? null,
@@ -235,6 +254,16 @@ function sourceSettings(settings: CompaniesSettings, hasFilings: boolean) {
     prh: bare(settings.prh_url),
     recherche_entreprises: bare(settings.recherche_entreprises_url),
     krs: bare(settings.krs_url),
-    ...(hasFilings && { [FILING_SOURCE]: bare("https://data.sec.gov") }),
+    [FILING_SOURCE]: {
+      ...bare("https://data.sec.gov"),
+      ...(!hasFilings && { inactive_because: "TRAWL_FILINGS_IDENTITY is not set" }),
+    },
+    [PROFILE_SOURCE]: {
+      // The source asks the service itself.
+      ...bare("service:"),
+      is_opt_in: settings.profiles === "named",
+      ...(settings.profiles === "off" && { inactive_because: "TRAWL_COMPANY_PROFILES is off" }),
+      ...(!hasProfiles && { inactive_because: "TRAWL_PROFILES is off" }),
+    },
   };
 }

@@ -91,12 +91,12 @@ function listOf<T extends string>(
   return words.every((word): word is T => (allowed as readonly string[]).includes(word)) ? words : null;
 }
 
-export const companyBill = (is_cached: boolean): Bill => ({
+export const companyBill = (is_cached: boolean, cost_micros = 0): Bill => ({
   category: is_cached ? "company_cached" : "company",
   ok: true,
   bytes: 0,
-  paid: false,
-  cost_micros: 0,
+  paid: cost_micros > 0,
+  cost_micros,
 });
 
 /** The documents of an answer may be downloaded by the project that got it. Throws Fault. */
@@ -131,14 +131,16 @@ export function recordRoutes(deps: RecordRouteDeps): readonly Route[] {
   } as const;
 
   async function find(
-    { params, caller, query }: RefCall,
+    { params, caller, query, request_id }: RefCall,
     options: Pick<GetOptions, "sources" | "groups">,
   ): Promise<CompanySnapshot | Answer> {
     const reference = parseCompanyReference(params.company_ref);
     if (reference.kind === "wrong") return wrongReference(reference);
     const { max_age, refresh = false } = query;
     const wanted = { ...options, max_age_s: max_age ?? null, refresh };
-    const found = await service.get(reference, wanted, { project: caller.grant.project.name, lane: "sync" });
+    const { project, key } = caller.grant;
+    const payer = { key: key.prefix, request_id };
+    const found = await service.get(reference, wanted, { project: project.name, lane: "sync", payer });
     return found.company === null ? unknown(found) : found;
   }
 
@@ -175,7 +177,7 @@ export function recordRoutes(deps: RecordRouteDeps): readonly Route[] {
         if (!("company" in found)) return found;
         const view = recordView(found, included, { sources, now_ms: clock.now() });
         await grantDocuments(bodyGrants, call.caller.grant.project.name, view["sources"]!);
-        return { ...json(200, view), bill: companyBill(found.is_cached) };
+        return { ...json(200, view), bill: companyBill(found.is_cached, found.cost_micros) };
       },
     }),
     route({
@@ -219,7 +221,7 @@ export function recordRoutes(deps: RecordRouteDeps): readonly Route[] {
           })) as Json,
         );
         const answer = { company_id: id, items, next_cursor, refresh: refreshLines(found) };
-        return { ...json(200, answer), bill: companyBill(found.is_cached) };
+        return { ...json(200, answer), bill: companyBill(found.is_cached, found.cost_micros) };
       },
     }),
     ...RESOURCES.map((resource) => resourceRoute(resource)),
@@ -255,7 +257,7 @@ export function recordRoutes(deps: RecordRouteDeps): readonly Route[] {
         if (resource === "sources")
           await grantDocuments(bodyGrants, call.caller.grant.project.name, items as unknown as Json);
         const answer = { company_id: id, items, next_cursor, refresh: refreshLines(found) };
-        return { ...json(200, answer), bill: companyBill(found.is_cached) };
+        return { ...json(200, answer), bill: companyBill(found.is_cached, found.cost_micros) };
       },
     });
   }

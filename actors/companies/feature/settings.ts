@@ -45,6 +45,15 @@ export const SETTINGS = {
         "Recherche d'entreprises, the companies of France.",
       ),
       krs_url: baseUrl("TRAWL_KRS_URL", "https://api-krs.ms.gov.pl/api/krs", "KRS, the companies of Poland."),
+      profiles: Type.Enum(["off", "named", "on"], {
+        env: "TRAWL_COMPANY_PROFILES",
+        default: "off",
+        shared: true,
+        agreed: true,
+        description:
+          "Whether the profile site is a source of companies: on: of every refresh; named: only where a request names it in " +
+          "`sources`. The request's key pays. It needs TRAWL_PROFILES=on.",
+      }),
       people_retention_days: Type.Integer({
         env: "TRAWL_PEOPLE_RETENTION_DAYS",
         default: 30,

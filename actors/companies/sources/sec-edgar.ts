@@ -231,9 +231,9 @@ const DESCRIPTION: SourceDescription = {
   ],
 };
 
-export const openSecEdgar: OpenSource = ({ base_url, credentials }) => ({
+export const openSecEdgar: OpenSource = ({ base_url, inactive_because = null }) => ({
   description: DESCRIPTION,
-  inactive_because: credentials === null ? "TRAWL_FILINGS_IDENTITY is not set" : null,
+  inactive_because,
 
   async lookup({ value }, _groups, http) {
     const response = await http({

@@ -5,6 +5,7 @@ import { openCompaniesHouse } from "./companies-house.ts";
 import { openGleif } from "./gleif.ts";
 import { openKrs } from "./krs.ts";
 import { openPrh } from "./prh.ts";
+import { openProfileSite } from "./profile-site.ts";
 import { openRechercheEntreprises } from "./recherche-entreprises.ts";
 import { openSecEdgar } from "./sec-edgar.ts";
 import { openZefix } from "./zefix.ts";
@@ -19,6 +20,7 @@ export const SOURCES: Readonly<Record<string, OpenSource>> = {
   prh: openPrh,
   recherche_entreprises: openRechercheEntreprises,
   krs: openKrs,
+  northdata: openProfileSite,
 };
 
 /** The sources that have settings. */

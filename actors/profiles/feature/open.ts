@@ -63,6 +63,9 @@ export async function openProfiles(
         url: (url) => (site.owns(url) ? "blocked_destination" : destination.url(url)),
       }),
     },
+    ...(settings.enabled === "on" && {
+      readProfile: (fields, caller) => service(ask, { op: "profile", fields }, caller),
+    }),
     close: async () => worker?.close(),
   };
 }
