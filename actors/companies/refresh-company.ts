@@ -28,11 +28,11 @@ import {
   withChange,
 } from "./apply-answers.ts";
 import { type AskSourceDeps, askSource, type LookupCaller } from "./ask-source.ts";
-import type { FieldPath, Json, SourceClaim } from "./claim.ts";
+import type { FieldPath, SourceClaim } from "./claim.ts";
 import { MAX_NOT_FOUND_S } from "./freshness.ts";
 import { decideMerge, edgeKey, isStrong, type Judgement } from "./merging.ts";
 import type { PeopleStore } from "./people.ts";
-import type { JsonObject, RecordAddress } from "./record.ts";
+import type { RecordAddress } from "./record.ts";
 import { planRefresh, type RefreshPlan } from "./refresh-plan.ts";
 import { type CompanyIndex, indexedCompany } from "./search-index.ts";
 import type { CompanyIdentifier, KnownCompany, LookupAnswer, Source } from "./source.ts";
@@ -161,12 +161,11 @@ function knownCompany(
       ? answer.groups.flatMap((group) => (group.kind === "claims" ? group.claims : []))
       : [],
   );
-  const found = <T extends Json>(field: FieldPath): readonly T[] =>
-    claims.filter((claim) => claim.field === field).map(({ value }) => value as T);
-  const legal = record?.names.legal ?? found<string>("names.legal")[0];
+  const found = (field: FieldPath): unknown => claims.find((claim) => claim.field === field)?.value;
+  const legal = record?.names.legal ?? (found("names.legal") as string | undefined);
   const address =
-    record?.addresses.find(({ current }) => current) ?? found<JsonObject & RecordAddress>("addresses")[0];
-  const jurisdiction = record?.jurisdiction ?? found<string>("jurisdiction")[0] ?? null;
+    record?.addresses.find(({ current }) => current) ?? (found("addresses") as RecordAddress | undefined);
+  const jurisdiction = record?.jurisdiction ?? (found("jurisdiction") as string | undefined) ?? null;
   return {
     names: legal === undefined ? [] : [legal],
     city: address?.city ?? null,

@@ -2,14 +2,14 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { profileHttp } from "../../actors/companies/feature/profile-http.ts";
 import type { KnownCompany, SourceRequest } from "../../actors/companies/source.ts";
-import { openProfileSite } from "../../actors/companies/sources/profile-site.ts";
+import { identifierClaims, openProfileSite } from "../../actors/companies/sources/profile-site.ts";
 import { INCLUDES, recordView } from "../../actors/companies/view.ts";
 import { readPage } from "../../actors/profiles/read-page.ts";
 import { profileOf } from "../../actors/profiles/merge-graph.ts";
 import { northdata } from "../../actors/profiles/providers/northdata.ts";
 import type { ProfilesResult } from "../../actors/profiles/service.ts";
 import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
-import type { ProfileBody } from "../../schemas/profiles.ts";
+import type { Profile, ProfileBody } from "../../schemas/profiles.ts";
 import { identifier, oneRegister, scriptedSource } from "../harness/companies-harness.ts";
 import { leiOf } from "../harness/gleif.ts";
 import { type InventedCompany, profilePage } from "../harness/profile-pages.ts";
@@ -36,8 +36,8 @@ const COMPANY: InventedCompany = {
 };
 
 /** The answer of POST /v1/profiles/profile for a page of the site. */
-function answerOf(company: InventedCompany, cost_micros = 2_000): ProfilesResult {
-  const read = readPage(northdata, { kind: "page", url: URL_OF_PAGE, text: profilePage(company) });
+function answerOf(company: InventedCompany, cost_micros = 2_000, url = URL_OF_PAGE): ProfilesResult {
+  const read = readPage(northdata, { kind: "page", url, text: profilePage(company) });
   if (read.kind !== "profile") throw new Error(`The page is ${read.kind}`);
   const profile = profileOf(read.reading.profile, null, {
     source_url: URL_OF_PAGE,
@@ -216,6 +216,24 @@ describe("a profile", () => {
     running = register;
     expect((await register.get(`lei:${LEI}`, {}, payer))!.company.record.status).toBe(status);
   });
+});
+
+test.each([
+  ["Klippe Probe AG", "/Klippe+Probe+AG,+Zug/CHE-101.602.521", "CHE-101.602.521", "ch_uid:CHE101602521"],
+  [
+    "Donau Muster GmbH",
+    "/Donau+Muster+GmbH,+Wien/FN+12345+x",
+    "Handelsgericht Wien FN 12345 x",
+    "at_fn:12345x",
+  ],
+  ["Kranwerk Muster GmbH", "/Kranwerk,+Hamburg/HRB+12345", "HRB 12345", null],
+])("the register number of %s is read by its country", (name, path, register, reference) => {
+  const company: InventedCompany = { name, register, identifiers: [] };
+  const { answer } = answerOf(company, 0, `https://www.northdata.com${path}`);
+  const { profile } = answer as { readonly profile: Profile };
+  const claims = identifierClaims({ sha256: "a".repeat(64) }, { ...profile, country_code: null });
+  const keys = claims.map(({ key }) => key).filter((key) => !key!.startsWith("northdata:"));
+  expect(keys).toEqual(reference === null ? [] : [reference]);
 });
 
 describe("what is asked", () => {

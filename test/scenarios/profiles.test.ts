@@ -32,7 +32,7 @@ describe.skipIf(findProgram("tinyproxy") === null).each(SETUPS)("profiles, $setu
     TRAWL_REQUEST_AUDIT: "on",
   }));
   afterAll(async () => {
-    site?.close();
+    await site?.close();
     await leis?.close();
   });
   const post = async (path: string, body: object) => (await service.call("POST", path, { body })).json;

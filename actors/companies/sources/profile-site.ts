@@ -29,7 +29,7 @@ import { jsonReader, statusFailure } from "./reading.ts";
 import { addressOf, categoryOfName, entityParty } from "./values.ts";
 
 /** A profile with the ISO code of its country, which the site writes as text. */
-export const SourceProfile = Type.Object({
+const SourceProfile = Type.Object({
   ...Profile.properties,
   country_code: Type.Union([Type.String(), Type.Null()]),
 });
@@ -71,25 +71,19 @@ const groupOf = (role: string): RoleGroup => ROLES.find(([words]) => words.test(
 
 const RELATIONS: ReadonlySet<string> = new Set(["merger", "acquisition", "control", "related"]);
 
-/** The register's number in the scheme of its country; the site's address shows the country. */
-function registration({ path_country, register_id, court }: SourceProfile): readonly [string, string] | null {
-  if (register_id === null) return null;
-  switch (path_country) {
-    case "DE":
-      return ["de_hrb", `${court ?? ""} ${register_id}`];
-    case "AT":
-      return ["at_fn", register_id];
-    case "CH":
-      return ["ch_uid", register_id];
-    default:
-      return null;
-  }
-}
+/** The schemes of register numbers by the country that the page's address shows. */
+const REGISTERS: Readonly<Record<string, string>> = { DE: "de_hrb", AT: "at_fn", CH: "ch_uid" };
 
-export function identifierClaims(document: RawDocument, profile: SourceProfile): readonly SourceClaim[] {
+export function identifierClaims(
+  document: Pick<RawDocument, "sha256">,
+  profile: SourceProfile,
+): readonly SourceClaim[] {
   const list = claimList(document);
-  const registered = registration(profile);
-  if (registered) list.identifier(...registered);
+  const { court, register_id } = profile;
+  const register = REGISTERS[profile.path_country ?? ""];
+  // A German number means nothing without its court; the others are of one register.
+  const number = register === "de_hrb" ? `${court ?? ""} ${register_id ?? ""}` : register_id;
+  if (register !== undefined) list.identifier(register, number);
   list.identifier("lei", profile.lei);
   for (const { label, value, current } of profile.identifiers) {
     const scheme = LABELS[label?.toLowerCase() ?? ""];
@@ -119,7 +113,7 @@ function addressClaim({ address, city, country_code, path_country }: SourceProfi
   });
 }
 
-export function coreClaims(document: RawDocument, profile: SourceProfile): readonly SourceClaim[] {
+function coreClaims(document: RawDocument, profile: SourceProfile): readonly SourceClaim[] {
   const list = claimList(document);
   const { name, legal_form, status, path_country, industry } = profile;
   list.set("names.legal", name);
@@ -146,10 +140,7 @@ function webClaims(document: RawDocument, { provider, source_url }: SourceProfil
   return list.claims;
 }
 
-export function relationshipClaims(
-  document: RawDocument,
-  { related }: SourceProfile,
-): readonly SourceClaim[] {
+function relationshipClaims(document: RawDocument, { related }: SourceProfile): readonly SourceClaim[] {
   const list = claimList(document);
   for (const { name, relation } of related) {
     if (relation === null || !RELATIONS.has(relation)) continue;
@@ -163,7 +154,7 @@ export function relationshipClaims(
   return list.claims;
 }
 
-export function peopleClaims(
+function peopleClaims(
   document: RawDocument,
   { officers, path_country }: SourceProfile,
 ): readonly SourceClaim[] {
@@ -183,7 +174,7 @@ export function peopleClaims(
 }
 
 /** Whether the page shows a strong identifier that the company has, and none that contradicts. */
-export function confirms(claims: readonly SourceClaim[], { identifiers }: KnownCompany): boolean {
+function confirms(claims: readonly SourceClaim[], { identifiers }: KnownCompany): boolean {
   const shown = claims
     .filter(({ rejected_because }) => rejected_because === undefined)
     .map(
