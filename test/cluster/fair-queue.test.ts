@@ -5,7 +5,9 @@ import {
   displace,
   emptyFairQueue,
   enqueue,
+  expectedMs,
   finish,
+  putBack,
   remove,
   takeNext,
 } from "../../cluster/adapters/workers/fair-queue.ts";
@@ -51,6 +53,28 @@ describe("a queue of tenants' tasks", () => {
   test("serves one tenant in the order of arrival", () => {
     const own = [3, 1, 2].map((cost_ms) => ({ tenant: "a", cost_ms }));
     expect(begun(1, own).order).toEqual(own);
+  });
+
+  test("expects of a tenant's next task what the last ones took", () => {
+    const queue = emptyFairQueue<string>();
+    for (const task of ["1", "2", "3"]) enqueue(queue, "a", task);
+    expect(expectedMs(queue, "a")).toBe(null);
+    for (const used_ms of [8, 4]) {
+      takeNext(queue);
+      finish(queue, "a", used_ms);
+    }
+    expect(expectedMs(queue, "a")).toBe(0.25 * 4 + 0.75 * 8);
+  });
+
+  test("skips tenants whose task may not be taken, and gives a task back behind the others", () => {
+    const queue = emptyFairQueue<string>();
+    for (const task of ["a1", "a2"]) enqueue(queue, "a", task);
+    enqueue(queue, "b", "b1");
+    expect(takeNext(queue, (task) => task !== "a1")).toBe("b1");
+    expect(takeNext(queue, (task) => task !== "a1")).toBe(undefined);
+    expect(takeNext(queue)).toBe("a1");
+    putBack(queue, "a", "a1");
+    expect([takeNext(queue), takeNext(queue), queue.waiting]).toEqual(["a2", "a1", 0]);
   });
 
   test("serves a newcomer next, however many wait", () => {

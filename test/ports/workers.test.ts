@@ -229,6 +229,36 @@ describe("workers in processes", () => {
     expect(values).toEqual(Array.from({ length: 500 }, (_, value) => value));
   });
 
+  test.each([
+    [{ do: "exit" }, "crashed"],
+    [{ do: "hang" }, "timeout"],
+    [{ do: "echo", value: () => 1 }, "threw"],
+    [{ do: "uncloneable" }, "threw"],
+  ])("fail the task of a batch that breaks it, %j, and no other of the batch", async (culprit, reason) => {
+    const workers = processes({ cpu_ms: 400 });
+    // Short tasks of a tenant that wait behind one another become a batch.
+    await Promise.all(Array.from({ length: 8 }, () => workers.run("plain", ECHO)));
+    const first = workers.run("plain", { do: "wait", ms: 50 });
+    const messages = [ECHO, ECHO, culprit, ECHO, ECHO];
+    const results = await Promise.all(messages.map((message) => workers.run("plain", message)));
+    expect(await first).toMatchObject({ kind: "done" });
+    const broke = { kind: "failed", reason };
+    expect(results).toMatchObject([ECHOED, ECHOED, broke, ECHOED, ECHOED]);
+  });
+
+  test("tell what is read before a slow task of the same batch", async () => {
+    const workers = processes();
+    await Promise.all(Array.from({ length: 8 }, () => workers.run("plain", ECHO)));
+    const cancel = new AbortController();
+    const first = workers.run("plain", { do: "wait", ms: 50 });
+    const quick = workers.run("plain", ECHO);
+    const slow = workers.run("plain", { do: "wait", ms: 600_000 }, { signal: cancel.signal });
+    await first;
+    expect(await quick).toEqual(ECHOED);
+    cancel.abort();
+    expect(await slow).toMatchObject({ reason: "aborted" });
+  });
+
   test("do the tasks of others while one of their pool hangs and another crashes", async () => {
     const workers = processes({ size: 3, cpu_ms: 1_500 });
     const hung = workers.run("plain", { do: "hang" });

@@ -17,7 +17,12 @@ interface Share<T> {
   running: number;
   /** CPU time of its tasks that ended, since the queue was last empty and idle. */
   used_ms: number;
+  /** CPU time of one of its tasks, by those that ended; the last ones count most. Null: none has ended. */
+  expected_ms: number | null;
 }
+
+/** How much the last task counts in `expected_ms`. */
+const LAST_SHARE = 0.25;
 
 export const emptyFairQueue = <T>(): FairQueue<T> => ({ shares: new Map(), waiting: 0 });
 
@@ -26,11 +31,16 @@ export function enqueue<T>(queue: FairQueue<T>, tenant: string, task: T): void {
   queue.waiting++;
 }
 
-/** Takes out the task whose turn it is, which counts as running until `finish`; undefined when none waits. */
-export function takeNext<T>(queue: FairQueue<T>): T | undefined {
+/**
+ * Takes out the task whose turn it is, which counts as running until `finish`; undefined when none waits. With `mayTake`
+ * only tasks for which it answers true have a turn.
+ */
+export function takeNext<T>(queue: FairQueue<T>, mayTake: (task: T) => boolean = () => true): T | undefined {
   let next: Share<T> | undefined;
   for (const share of queue.shares.values()) {
-    if (share.waiting.size > 0 && (!next || isBefore(share, next))) next = share;
+    const [task] = share.waiting;
+    if (task === undefined || (next && !isBefore(share, next))) continue;
+    if (mayTake(task)) next = share;
   }
   if (!next) return undefined;
   const [task] = next.waiting;
@@ -45,7 +55,20 @@ export function finish<T>(queue: FairQueue<T>, tenant: string, used_ms: number):
   const share = queue.shares.get(tenant)!;
   share.running--;
   share.used_ms += used_ms;
+  share.expected_ms = LAST_SHARE * used_ms + (1 - LAST_SHARE) * (share.expected_ms ?? used_ms);
   forgetIdle(queue);
+}
+
+/** CPU time that a task of this tenant takes, by those that ended; null when none has. */
+export const expectedMs = ({ shares }: FairQueue<unknown>, tenant: string): number | null =>
+  shares.get(tenant)?.expected_ms ?? null;
+
+/** A running task has not ended: it waits again, behind its tenant's others. */
+export function putBack<T>(queue: FairQueue<T>, tenant: string, task: T): void {
+  const share = queue.shares.get(tenant)!;
+  share.running--;
+  share.waiting.add(task);
+  queue.waiting++;
 }
 
 /** Takes out a task that waits; false when it does not wait. */
@@ -84,7 +107,8 @@ const leastUse = (shares: Iterable<Share<unknown>>): number => {
 function shareOf<T>(queue: FairQueue<T>, tenant: string): Share<T> {
   const known = queue.shares.get(tenant);
   if (known) return known;
-  const share: Share<T> = { waiting: new Set(), running: 0, used_ms: leastUse(queue.shares.values()) };
+  const used_ms = leastUse(queue.shares.values());
+  const share: Share<T> = { waiting: new Set(), running: 0, used_ms, expected_ms: null };
   queue.shares.set(tenant, share);
   return share;
 }

@@ -1,6 +1,6 @@
 /**
- * The program of one child of workers.processes.ts. It loads one task and runs it on each message from its parent, one
- * at a time. It has an empty environment, may read the project's files and nothing else, and may not write, start
+ * The program of one child of workers.processes.ts. It loads one task and runs it on the messages from its parent, one
+ * after another; results that are there within FLUSH_MS leave together. It has an empty environment, may read the project's files and nothing else, and may not write, start
  * processes or use the network. The parent enforces the limits; the child ends when its parent does.
  *
  * Arguments: URL of the module with the tasks, name of the task.
@@ -11,6 +11,7 @@ import type { Task, Tasks } from "../../ports/workers.ts";
 /** Long byte arrays come through a pipe with this number; workers.processes.ts says why. */
 const BYTES_FD = 3;
 
+/** Tasks are sent as a list: the child runs them in this order. */
 export interface Order {
   readonly message: unknown;
   /** Fields of the message whose bytes follow through the pipe, in this order. */
@@ -19,14 +20,20 @@ export interface Order {
 
 export type Report =
   | { readonly kind: "ready" }
-  | ({ readonly kind: "done"; readonly value: unknown } & Usage)
-  | ({ readonly kind: "threw"; readonly detail: string } & Usage);
+  | {
+      readonly kind: "results";
+      /** Of the next tasks of the list. */
+      readonly results: readonly Result[];
+      readonly rss_mb: number;
+    };
 
-interface Usage {
-  readonly rss_mb: number;
-  /** CPU time of the task. */
-  readonly cpu_ms: number;
-}
+export type Result = { readonly cpu_ms: number } & (
+  | { readonly kind: "done"; readonly value: unknown }
+  | { readonly kind: "threw"; readonly detail: string }
+);
+
+/** A result waits no longer than this for the next one, unless the next task does not yield. */
+const FLUSH_MS = 10;
 
 // Only the parent ends a child: a signal to the whole process group must not, because the parent drains first.
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => {});
@@ -38,27 +45,66 @@ for (const way of ["fetch", "WebSocket", "EventSource"]) Reflect.deleteProperty(
 const [address, name] = process.argv.slice(2) as [string, string];
 const { tasks } = (await import(address)) as { tasks: Tasks };
 const task = await tasks[name]!();
-process.on("message", (order: Order) => void carryOut(task, order));
+let unsent: Result[] = [];
+let flush_timer: NodeJS.Timeout | undefined;
+process.on("message", (orders: readonly Order[]) => void carryOut(orders));
 report({ kind: "ready" });
 
-async function carryOut(run: Task, order: Order): Promise<void> {
+async function carryOut(orders: readonly Order[]): Promise<void> {
+  let flushed_ms = performance.now();
+  for (const order of orders) {
+    // A task with long bytes may take long itself.
+    const isLong = order.piped.length > 0;
+    if (unsent.length > 0 && (isLong || performance.now() - flushed_ms >= FLUSH_MS)) {
+      flush();
+      flushed_ms = performance.now();
+    }
+    flush_timer = unsent.length > 0 ? setTimeout(flush, FLUSH_MS) : undefined;
+    const result = await resultOf(task, order);
+    clearTimeout(flush_timer);
+    unsent.push(result);
+  }
+  flush();
+}
+
+async function resultOf(run: Task, order: Order): Promise<Result> {
   const before = process.cpuUsage();
   const cpu_ms = (): number => {
     const { user, system } = process.cpuUsage(before);
     return (user + system) / 1_000;
   };
-  const usage = (): Usage => ({ rss_mb: rssMb(), cpu_ms: cpu_ms() });
   try {
     const piped = order.piped.map(({ field, bytes }) => [field, readPipe(bytes)]);
     const message = piped.length
       ? { ...(order.message as object), ...Object.fromEntries(piped) }
       : order.message;
     const value = await run(message as never, cpu_ms);
-    report({ kind: "done", value, ...usage() });
+    return { kind: "done", value, cpu_ms: cpu_ms() };
   } catch (cause) {
-    report({ kind: "threw", detail: String(cause).slice(0, 500), ...usage() });
+    return { kind: "threw", detail: detailOf(cause), cpu_ms: cpu_ms() };
   }
 }
+
+/** A result that cannot be copied becomes a failure; the others leave as they are. */
+function flush(): void {
+  const results = unsent;
+  unsent = [];
+  const rss_mb = process.memoryUsage.rss() / 2 ** 20;
+  try {
+    report({ kind: "results", results, rss_mb });
+  } catch {
+    for (const result of results) {
+      try {
+        report({ kind: "results", results: [result], rss_mb });
+      } catch (cause) {
+        const threw: Result = { kind: "threw", detail: detailOf(cause), cpu_ms: result.cpu_ms };
+        report({ kind: "results", results: [threw], rss_mb });
+      }
+    }
+  }
+}
+
+const detailOf = (cause: unknown): string => String(cause).slice(0, 500);
 
 function readPipe(bytes: number): Uint8Array {
   // Not from Buffer's pool, so that the receiver owns the whole ArrayBuffer and may transfer it without a copy.
@@ -69,10 +115,6 @@ function readPipe(bytes: number): Uint8Array {
     at += bytesRead;
   }
   return whole;
-}
-
-function rssMb(): number {
-  return process.memoryUsage.rss() / 2 ** 20;
 }
 
 function report(message: Report): void {

@@ -2,8 +2,11 @@
  * Tasks in child processes, one pool for each task, with limits on CPU time and memory that the parent enforces. Worker
  * threads are not enough: at their heap limit, 5 of 12 runaway programs ended the whole process.
  *
- * A child runs one task after another. It is killed when a task exceeds its limits, replaced when it has grown or has run
- * many tasks, and restarted when it dies; its current task fails and nothing else is affected. Tenants share the children
+ * A child gets what waits in batches of about BATCH_MS of CPU time, by what the last tasks of the tenant took: one task in
+ * flight would make everything behind it trickle, with a message and a transaction for each page. It runs one task after
+ * another. It is killed when a task exceeds its limits, replaced when it has grown or has run
+ * many tasks, and restarted when it dies; its current task fails and nothing else is affected: the tasks of a batch that broke
+ * without a result run again, each alone. Tenants share the children
  * of a pool (fair-queue.ts). The meaning of a task, and what follows its failure, belong to the caller.
  *
  * The limit of a task is CPU time, so that a busy machine does not make a document fail that it would read when idle. A
@@ -20,9 +23,18 @@ import type { Socket } from "node:net";
 import { fileURLToPath } from "node:url";
 import type { Log } from "../../ports/log.ts";
 import type { PoolSettings, TaskCaller, TaskFailure, TaskResult, Workers } from "../../ports/workers.ts";
-import { displace, emptyFairQueue, enqueue, finish, remove, takeNext } from "./fair-queue.ts";
+import {
+  displace,
+  emptyFairQueue,
+  enqueue,
+  expectedMs,
+  finish,
+  putBack,
+  remove,
+  takeNext,
+} from "./fair-queue.ts";
 import { cpuMs, rssMb } from "./process-usage.ts";
-import type { Order, Report } from "./workers.child.ts";
+import type { Order, Report, Result } from "./workers.child.ts";
 
 interface Options {
   /** The module of the project that exports `tasks` (see Tasks in cluster/ports/workers.ts). */
@@ -49,24 +61,46 @@ const STUCK_BELOW_MS = 50;
 /** Children that cannot start are retried after 1, 2, 4 … 32 s. */
 const MIN_RESTART_DELAY_MS = 1_000;
 const DETAIL_CHARS = 500;
+/** A task that comes meanwhile waits about as long: less than a large page takes. */
+const BATCH_MS = 20;
+const MAX_BATCH = 32;
 
 interface PendingTask {
   readonly message: unknown;
   readonly tenant: string;
+  /** Its batch broke: it may be the task that did it. */
+  isSuspect: boolean;
+  /** Its caller cancelled and has its answer. */
+  isGone: boolean;
   readonly answer: (work: TaskResult<never>) => void;
 }
 
 interface Child {
   readonly process: ChildProcess;
   state: "starting" | "idle" | "busy";
-  /** Null while idle. */
-  job: PendingTask | null;
-  /** CPU time of its task as it was last measured. */
+  /** The tasks without a result, in the order in which it runs them. */
+  jobs: PendingTask[];
+  /** CPU time since its last result, as it was last measured. */
   used_ms: number;
+  /** What it used when the current task began; a new one with each result. */
+  usage: UsageSince;
   tasks: number;
   errors: string;
   timers: NodeJS.Timeout[];
 }
+
+interface UsageSince {
+  readonly began_ms: number;
+  /** CPU time of the process at the first measurement. */
+  first_ms: number | null;
+  window: { measurements: number; used_ms: number };
+}
+
+const usageFromNow = (): UsageSince => ({
+  began_ms: performance.now(),
+  first_ms: null,
+  window: { measurements: 0, used_ms: 0 },
+});
 
 const failed = (reason: TaskFailure, detail: string): TaskResult<never> => ({
   kind: "failed",
@@ -98,6 +132,7 @@ function pool(limits: PoolSettings, queue_limit: number, start: () => ChildProce
   const queue = emptyFairQueue<PendingTask>();
   let deaths_in_a_row = 0;
   let restart_timer: NodeJS.Timeout | undefined;
+  let assigning: NodeJS.Immediate | undefined;
   let closed = false;
 
   function startMissing(): void {
@@ -111,8 +146,9 @@ function pool(limits: PoolSettings, queue_limit: number, start: () => ChildProce
     const child: Child = {
       process: start(),
       state: "starting",
-      job: null,
+      jobs: [],
       used_ms: 0,
+      usage: usageFromNow(),
       tasks: 0,
       errors: "",
       timers: [],
@@ -153,23 +189,43 @@ function pool(limits: PoolSettings, queue_limit: number, start: () => ChildProce
       markIdle(child);
       return assignWaiting();
     }
-    child.tasks++;
-    child.used_ms = report.cpu_ms;
-    if (report.kind === "done") endTask(child, { kind: "done", value: report.value as never });
-    else endTask(child, failed("threw", report.detail));
+    for (const result of report.results) onResult(child, result);
+    child.used_ms = 0;
+    child.usage = usageFromNow();
+    if (child.jobs.length > 0) return undefined;
     markIdle(child);
     if (report.rss_mb > limits.replace_above_rss_mb || child.tasks >= limits.max_tasks) removeChild(child);
-    assignWaiting();
+    const isBusy = report.results.length > 1 || queue.waiting > 0;
+    return isBusy ? assignLater() : undefined;
   }
 
-  /** Answers the child's task, if it has one, and charges its tenant. */
-  function endTask(child: Child, result: TaskResult<never>): void {
-    const { job, used_ms } = child;
-    if (!job) return;
-    child.job = null;
-    child.used_ms = 0;
-    finish(queue, job.tenant, used_ms);
-    job.answer(result);
+  function onResult(child: Child, result: Result): void {
+    const job = child.jobs.shift()!;
+    child.tasks++;
+    finish(queue, job.tenant, result.cpu_ms);
+    if (result.kind === "done") job.answer({ kind: "done", value: result.value as never });
+    else job.answer(failed("threw", result.detail));
+  }
+
+  /** The child is gone. Its only task has this result; of several it is not known which one did it, so each runs again. */
+  function endTasks(child: Child, result: TaskResult<never>): void {
+    const { jobs, used_ms } = child;
+    child.jobs = [];
+    const [job, ...others] = jobs;
+    if (job && others.length === 0) {
+      finish(queue, job.tenant, used_ms);
+      job.answer(result);
+      return;
+    }
+    for (const each of jobs) {
+      if (each.isGone || closed) {
+        finish(queue, each.tenant, 0);
+        each.answer(result);
+        continue;
+      }
+      each.isSuspect = true;
+      putBack(queue, each.tenant, each);
+    }
   }
 
   /** The child ended by itself or never became ready. Killed children have left the set before. */
@@ -181,7 +237,7 @@ function pool(limits: PoolSettings, queue_limit: number, start: () => ChildProce
     const is_out_of_memory = /out of memory|allocation failed/i.test(errors);
     // SIGKILL from elsewhere comes from the kernel, when the machine or the container is out of memory.
     const reason = is_out_of_memory ? "out_of_memory" : signal === "SIGKILL" ? "killed" : "crashed";
-    endTask(child, failed(reason, detail));
+    endTasks(child, failed(reason, detail));
     removeChild(child, state === "starting");
     if (state === "busy") return assignWaiting();
     log.warn("A worker process died", { state, detail });
@@ -227,72 +283,98 @@ function pool(limits: PoolSettings, queue_limit: number, start: () => ChildProce
     startMissing();
   }
 
-  function idle(): Child | undefined {
-    return [...children].find(({ state }) => state === "idle");
+  function idleChildren(): readonly Child[] {
+    return [...children].filter(({ state }) => state === "idle");
   }
 
   function assignWaiting(): void {
-    for (let child = idle(); child && queue.waiting > 0; child = idle()) assign(child, takeNext(queue)!);
+    for (let [child] = idleChildren(); child && queue.waiting > 0; [child] = idleChildren())
+      assign(child, takeBatch());
   }
 
-  function assign(child: Child, job: PendingTask): void {
-    const { order, bytes } = orderOf(job.message);
+  /** What comes in the same round of the event loop, such as the next pages of the callers just answered, joins the batch. */
+  function assignLater(): void {
+    assigning ??= setImmediate(() => {
+      assigning = undefined;
+      assignWaiting();
+      startMissing();
+    });
+  }
+
+  /** The task whose turn it is, and those that fit into a batch with it; some are left for other children that are idle. */
+  function takeBatch(): PendingTask[] {
+    const most = Math.min(MAX_BATCH, Math.ceil(queue.waiting / idleChildren().length));
+    const batch = [takeNext(queue)!];
+    const expected = ({ tenant, isSuspect }: PendingTask): number =>
+      isSuspect ? Infinity : (expectedMs(queue, tenant) ?? Infinity);
+    let batch_ms = expected(batch[0]!);
+    while (batch.length < most && batch_ms < BATCH_MS) {
+      const next = takeNext(queue, (task) => batch_ms + expected(task) <= BATCH_MS);
+      if (!next) break;
+      batch.push(next);
+      batch_ms += expected(next);
+    }
+    return batch;
+  }
+
+  function assign(child: Child, jobs: PendingTask[]): void {
+    const split = jobs.map(({ message }) => orderOf(message));
     try {
       // The callback takes the error of a child that has just died; its `close` event follows.
-      child.process.send(order, () => {});
+      child.process.send(
+        split.map(({ order }) => order),
+        () => {},
+      );
     } catch (cause) {
-      finish(queue, job.tenant, 0);
-      job.answer(failed("threw", String(cause).slice(0, DETAIL_CHARS)));
+      child.jobs = jobs;
+      endTasks(child, failed("threw", String(cause).slice(0, DETAIL_CHARS)));
       return;
     }
-    for (const piece of bytes) (child.process.stdio[3] as Socket).write(piece);
+    for (const { bytes } of split) for (const piece of bytes) (child.process.stdio[3] as Socket).write(piece);
     stopTimers(child);
     child.state = "busy";
-    child.job = job;
-    child.timers.push(setInterval(measured(child), USAGE_EVERY_MS));
+    child.jobs = jobs;
+    child.used_ms = 0;
+    child.usage = usageFromNow();
+    child.timers.push(setInterval(() => measure(child), USAGE_EVERY_MS));
   }
 
   /** Measures what the child's task uses, and ends it at a limit. CPU time counts from the first measurement. */
-  function measured(child: Child): () => void {
+  function measure(child: Child): void {
     const pid = child.process.pid!;
-    const began_ms = performance.now();
-    let first_ms: number | null = null;
-    let window = { measurements: 0, used_ms: 0 };
-    return () => {
-      const rss_mb = rssMb(pid) ?? 0;
-      if (rss_mb > limits.max_rss_mb)
-        return killChild(child, "out_of_memory", `uses ${Math.round(rss_mb)} MB`);
-      const elapsed_ms = performance.now() - began_ms;
-      const now_ms = cpuMs(pid);
-      const isKnown = now_ms !== null;
-      child.used_ms = isKnown ? now_ms - (first_ms ??= now_ms) : elapsed_ms;
-      if (child.used_ms > limits.cpu_ms)
-        return killChild(child, "timeout", `not done in ${limits.cpu_ms} ms of CPU time`);
-      if (elapsed_ms > limits.wall_ms)
-        return killChild(
-          child,
-          "starved",
-          `not done in ${limits.wall_ms} ms, ${child.used_ms} ms of CPU time`,
-        );
-      // By measurements, so that no time passes while this process does not run.
-      if (++window.measurements * USAGE_EVERY_MS < limits.stuck_ms) return undefined;
-      if (isKnown && child.used_ms - window.used_ms < STUCK_BELOW_MS)
-        return killChild(child, "timeout", "stuck: it uses no CPU time");
-      window = { measurements: 0, used_ms: child.used_ms };
-      return undefined;
-    };
+    const { usage } = child;
+    const rss_mb = rssMb(pid) ?? 0;
+    if (rss_mb > limits.max_rss_mb) return killChild(child, "out_of_memory", `uses ${Math.round(rss_mb)} MB`);
+    const elapsed_ms = performance.now() - usage.began_ms;
+    const now_ms = cpuMs(pid);
+    const isKnown = now_ms !== null;
+    child.used_ms = isKnown ? now_ms - (usage.first_ms ??= now_ms) : elapsed_ms;
+    if (child.used_ms > limits.cpu_ms)
+      return killChild(child, "timeout", `not done in ${limits.cpu_ms} ms of CPU time`);
+    if (elapsed_ms > limits.wall_ms)
+      return killChild(child, "starved", `not done in ${limits.wall_ms} ms, ${child.used_ms} ms of CPU time`);
+    // By measurements, so that no time passes while this process does not run.
+    if (++usage.window.measurements * USAGE_EVERY_MS < limits.stuck_ms) return undefined;
+    if (isKnown && child.used_ms - usage.window.used_ms < STUCK_BELOW_MS)
+      return killChild(child, "timeout", "stuck: it uses no CPU time");
+    usage.window = { measurements: 0, used_ms: child.used_ms };
+    return undefined;
   }
 
   function killChild(child: Child, reason: TaskFailure, detail: string): void {
-    endTask(child, failed(reason, detail));
+    endTasks(child, failed(reason, detail));
     removeChild(child);
     assignWaiting();
   }
 
   function onAbort(job: PendingTask): void {
     if (!remove(queue, job.tenant, job)) {
-      const child = [...children].find((candidate) => candidate.job === job);
-      child?.timers.push(setTimeout(() => killChild(child, "aborted", ""), ABORT_GRACE_MS));
+      const child = [...children].find(({ jobs }) => jobs.includes(job));
+      const endTask = (): void => {
+        if (child?.jobs.includes(job)) killChild(child, "aborted", "");
+      };
+      child?.timers.push(setTimeout(endTask, ABORT_GRACE_MS));
+      job.isGone = true;
     }
     job.answer(failed("aborted", "The caller cancelled"));
   }
@@ -302,7 +384,7 @@ function pool(limits: PoolSettings, queue_limit: number, start: () => ChildProce
     run<T>(message: unknown, { signal, tenant = "" }: TaskCaller): Promise<TaskResult<T>> {
       if (closed) return Promise.resolve(failed("aborted", "The workers are closed"));
       if (signal?.aborted) return Promise.resolve(failed("aborted", "The caller cancelled"));
-      if (queue.waiting >= queue_limit && !idle()) {
+      if (queue.waiting >= queue_limit + idleChildren().length) {
         const displaced = displace(queue, tenant);
         const detail = `${queue_limit} tasks are waiting`;
         if (!displaced) return Promise.resolve(failed("full", detail));
@@ -313,6 +395,8 @@ function pool(limits: PoolSettings, queue_limit: number, start: () => ChildProce
       const job: PendingTask = {
         message,
         tenant,
+        isSuspect: false,
+        isGone: false,
         answer: (work) => {
           signal?.removeEventListener("abort", onSignal);
           answered.resolve(work);
@@ -320,17 +404,18 @@ function pool(limits: PoolSettings, queue_limit: number, start: () => ChildProce
       };
       signal?.addEventListener("abort", onSignal, { once: true });
       enqueue(queue, tenant, job);
-      assignWaiting();
+      if (!assigning) assignWaiting();
       startMissing();
       return answered.promise;
     },
     async close(): Promise<void> {
       closed = true;
       clearTimeout(restart_timer);
+      clearImmediate(assigning);
       failWaiting("aborted", "The workers are closed");
       for (const child of children) {
         child.process.ref();
-        endTask(child, failed("aborted", "The workers are closed"));
+        endTasks(child, failed("aborted", "The workers are closed"));
         removeChild(child);
       }
       await Promise.all(alive);
