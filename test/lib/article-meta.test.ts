@@ -241,3 +241,45 @@ test("of two articles the one about this page is believed", () => {
   ]);
   expect(page(head).meta.author).toBe("Jonna Wikander");
 });
+
+const dated = (body: string, language = "de") =>
+  readHtml(
+    `<html lang="${language}"><head><title>Die Fähre</title></head><body><main><h1>Die Fähre</h1>${body}</main></body></html>`,
+    "https://www.harbour.example/town/ferry",
+    NOW_MS,
+  ).meta.published_at;
+
+test.each([
+  ["a class in German", `<p class="newsdatum">05.01.2023</p>${BODY}`, "2023-01-05"],
+  [
+    "RDFa",
+    `<span property="schema:dateCreated" content="2023-01-05T09:00:00Z"></span>${BODY}`,
+    "2023-01-05T09:00:00Z",
+  ],
+  ["a line with a short year", `<p>5.1.23, 12:30 Uhr</p>${BODY}`, "2023-01-05T12:30:00"],
+  ["the line of the text itself", BODY.replace("<p>", "<p>LINDHOLM, 5. Januar 2023 – "), "2023-01-05"],
+  [
+    "a sentence below the text",
+    `${BODY}<p>Dieser Artikel wurde am 5. Januar 2023 um 14:48 von Jonna veröffentlicht.</p>`,
+    "2023-01-05T14:48:00",
+  ],
+  ["two names of the month", `<div class="published">الخميس 5 نيسان / أبريل 2023</div>${BODY}`, "2023-04-05"],
+  [
+    "a whole date before a month alone",
+    `<p class="date">Januar 2023</p><time datetime="2023-01-05">5.</time>${BODY}`,
+    "2023-01-05",
+  ],
+])("a date is found in %s", (_, body, date) => {
+  expect(dated(body)).toBe(date);
+});
+
+test.each([
+  ["a change", `${BODY}<p>Letzte Änderung: 5. Januar 2023</p>`],
+  ["a telephone number", `<p>0123 456 78 90</p>${BODY}`],
+  [
+    "an event",
+    `<p>${"Am 5. Januar 2023 fährt die alte Fähre zum letzten Mal über den Sund nach Lindholm. ".repeat(6)}</p>`,
+  ],
+])("%s is no date of publication", (_, body) => {
+  expect(dated(body)).toBeNull();
+});

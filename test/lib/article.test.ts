@@ -228,7 +228,7 @@ describe("hostile pages end in time", () => {
   });
 });
 
-const text = (body: string): string => {
+const textOf = (body: string): string => {
   const filler = "The old ferry of Lindholm left its berth for the last time on Tuesday. ".repeat(8);
   const page = `<html><body><main><h1>A page</h1><p>${filler}</p><p>${body} ${filler}</p></main></body></html>`;
   return readHtml(page, "https://www.harbour.example/page", NOW_MS).text;
@@ -240,7 +240,7 @@ test.each([
   ["emoji", "👩\u200d💻 ❤️\u200d🔥 🏳️\u200d🌈", "👩\u200d💻 ❤️\u200d🔥 🏳️\u200d🌈"],
   ["Latin letters, where they are noise", "Auf\u200clage un\u200dseen", "Auflage unseen"],
 ])("joiners are kept in %s", (_, written, expected) => {
-  expect(text(written)).toContain(expected);
+  expect(textOf(written)).toContain(expected);
 });
 
 test.each([
@@ -249,5 +249,5 @@ test.each([
   ["<ruby>東京<rp>(</rp><rt>とうきょう</rt><rp>)</rp></ruby>へ", "東京(とうきょう)へ"],
   ["<ruby>漢<rt>かん字<rt>じ</ruby>を", "漢 かん字 じ を"],
 ])("a reading in ruby is a word of its own: %s", (written, expected) => {
-  expect(text(written)).toContain(expected);
+  expect(textOf(written)).toContain(expected);
 });

@@ -4,6 +4,8 @@
  * unless the page's language decides. The present is an argument.
  */
 
+import { foldedMonth, MONTH_NAMES, OWN_MONTHS } from "./month-names.ts";
+
 const DAY_MS = 86_400_000;
 /** There are no earlier web pages: an earlier date is a default value. */
 const MIN_YEAR = 1995;
@@ -11,24 +13,32 @@ const MIN_YEAR = 1995;
 const AHEAD_MAX_MS = 2 * DAY_MS;
 const DATE_CHARS_MAX = 200;
 
-/** Month names and their short forms in English, German, French, Spanish, Italian, Portuguese, Dutch and Swedish. */
-const MONTH_NAMES: readonly string[] = [
-  "january jan januar jänner janvier janv enero ene gennaio gen janeiro januari",
-  "february feb februar février févr fév fevrier febrero febbraio febr fevereiro fev februari",
-  "march mar märz mrz maerz mars marzo março marco maart mrt",
-  "april apr avril avr abril abr aprile",
-  "may mai mayo maggio mag maio mei maj",
-  "june jun juni juin junio giugno giu junho",
-  "july jul juli juillet juil julio luglio lug julho",
-  "august aug août aout agosto ago agos augustus augusti",
-  "september sep sept septembre septiembre settembre set setembro",
-  "october oct oktober okt octobre octubre ottobre ott outubro out",
-  "november nov novembre noviembre novembro",
-  "december dec dezember dez décembre déc decembre diciembre dic dicembre dezembro",
-];
+/** Names that CLDR does not have: without umlauts, Austrian, and abbreviations of the press. */
+const MORE_NAMES: readonly string[] = [
+  "janner jaen janv ene", "fevr febr", "maerz mrz mrt", "avr abr apr", "mai", "juin giu", "juil lug", "aout ago", "sept set", "okt oct", "nov", "dez dic",
+]; // prettier-ignore
 const MONTHS: ReadonlyMap<string, number> = new Map(
-  MONTH_NAMES.flatMap((names, i) => names.split(" ").map((name) => [name, i + 1] as const)),
+  [MORE_NAMES, MONTH_NAMES].flatMap((table) =>
+    table.flatMap((names, i) => names.split(" ").map((name) => [name, i + 1] as const)),
+  ),
 );
+const MONTHS_OF: ReadonlyMap<string, number> = new Map(
+  OWN_MONTHS.split(", ").map((entry) => {
+    const [language, name, month] = entry.split(" ");
+    return [`${language} ${name}`, Number(month)];
+  }),
+);
+/** Of the Solar Hijri calendar, in its order. */
+const PERSIAN_MONTHS = "فروردین اردیبهشت خرداد تیر مرداد شهریور مهر آبان آذر دی بهمن اسفند".split(" ");
+
+/** The month that a word names, in the page's language first. */
+function monthOf(word: string, language: string | null): number | undefined {
+  // Catalan and French write the preposition at the name: "d’abril".
+  const name = foldedMonth(word).replace(/^d['’]/, "");
+  const own = language === null ? undefined : MONTHS_OF.get(`${language.split("-")[0]} ${name}`);
+  // In Hebrew the month has a preposition as its first letter.
+  return own ?? MONTHS.get(name) ?? (name.startsWith("ב") ? MONTHS.get(name.slice(1)) : undefined);
+}
 
 /** Hours from UTC of the unambiguous zone names. */
 const ZONES: Readonly<Record<string, number>> = {
@@ -45,14 +55,28 @@ interface Parts {
 }
 
 const TIME =
-  /(\d{1,2})[:.h](\d{2})(?::(\d{2})(?:[.,]\d{1,9})?)?\s*(a\.?m\.?|p\.?m\.?)?\s*(?:\(?(?<![a-z])(z|utc|gmt|[ecmp][sd]t|cet|cest|bst|mez|mesz|jst|aest)\b)?\s*([+-]\d{2}:?\d{2}|[+-]\d{2}(?!\d))?/i;
+  /(\d{1,2})[:.h](\d{2})(?::(\d{2})(?:[.,]\d{1,9})?)?\s*(a\.?m\.?|p\.?m\.?|[πμ]\.?μ\.?|ص|م(?!\p{L})|d[eu]\.|sa\b|ch\b|öö|ös)?\s*(?:\(?(?<![a-z])(z|utc|gmt|[ecmp][sd]t|cet|cest|bst|mez|mesz|jst|aest)\b)?\s*([+-]\d{2}:?\d{2}|[+-]\d{2}(?!\d))?/iu;
+const SECOND_HALF = /^(?:p|μ|م|du|ch|ös)/i;
+/** In Chinese, Japanese and Korean the half of the day stands before the hour, and minutes may be left out. */
+const ASIAN_TIME =
+  /(오전|오후|午前|午後|上午|下午|早上|凌晨|中午|晚上|傍晚)?\s*(?<!\d)(\d{1,2})\s*(?:[:：]\s*(\d{2})(?:[:：](\d{2}))?|[時时点點시](?:\s*(\d{1,2})\s*[分분])?)(?!\d)/;
+const ASIAN_SECOND_HALF = /오후|午後|下午|中午|晚上|傍晚/;
+
+const hourOf = (hour: number, isSecondHalf: boolean): number =>
+  hour <= 12 ? (hour % 12) + (isSecondHalf ? 12 : 0) : hour;
 
 function timeOf(text: string): Pick<Parts, "time" | "zone"> {
+  const asian = ASIAN_TIME.exec(text);
+  if (asian && (asian[1] !== undefined || !/[:：]/.test(asian[0]))) {
+    const [, half, hours, minutes, seconds, told] = asian;
+    const hour = half ? hourOf(Number(hours), ASIAN_SECOND_HALF.test(half)) : Number(hours);
+    const minute = Number(minutes ?? told ?? 0);
+    return hour > 23 || minute > 59 ? {} : { time: { hour, minute, second: Number(seconds ?? 0) % 60 } };
+  }
   const found = TIME.exec(text);
   if (!found) return {};
   const [, hours, minutes, seconds, half, name, offset] = found;
-  let hour = Number(hours);
-  if (half && hour <= 12) hour = (hour % 12) + (half.toLowerCase().startsWith("p") ? 12 : 0);
+  const hour = half ? hourOf(Number(hours), SECOND_HALF.test(half)) : Number(hours);
   const minute = Number(minutes);
   const second = Math.min(59, Number(seconds ?? 0));
   if (hour > 23 || minute > 59) return {};
@@ -90,9 +114,33 @@ function written({ year, month, day, time, zone }: Parts, now_ms: number): strin
   return zone === undefined ? iso : `${iso}Z`;
 }
 
-/** Languages that write the month first; in all others the day comes first. */
-const MONTH_FIRST = /^en-(?:us|ph|ca)\b|^en$/i;
+/** English is written everywhere, and its bare tag says nothing of the order. */
 const AMBIGUOUS = /^en(?:-ca)?$/i;
+
+type Order = "day" | "month" | "year";
+const ORDERS_MAX = 500;
+const orders = new Map<string, Order>();
+
+/** What a language writes first in a date of three numbers, by CLDR. */
+function firstOf(language: string): Order {
+  const known = orders.get(language);
+  if (known) return known;
+  let first: Order = "day";
+  try {
+    const format = new Intl.DateTimeFormat(language, {
+      calendar: "gregory",
+      year: "numeric",
+      month: "numeric",
+      day: "numeric",
+    });
+    const { type } = format.formatToParts(0).find((part) => /^(?:day|month|year)$/.test(part.type))!;
+    first = type as Order;
+  } catch {
+    // No language: the day, as in most.
+  }
+  if (orders.size < ORDERS_MAX) orders.set(language, first);
+  return first;
+}
 
 function dayMonth(
   a: number,
@@ -105,21 +153,92 @@ function dayMonth(
   if (a === b) return [a, b];
   if (separator === ".") return [a, b];
   if (language === null || AMBIGUOUS.test(language)) return null;
-  return MONTH_FIRST.test(language) ? [b, a] : [a, b];
+  return firstOf(language) === "month" ? [b, a] : [a, b];
 }
 
 const ISO = /^(\d{4})[-/.](\d{1,2})(?:[-/.](\d{1,2}))?(?!\d)/;
 const COMPACT = /^((?:19|20)\d{2})(\d{2})(\d{2})(?:T?(\d{2})(\d{2})(\d{2})?)?(Z)?$/;
-const NUMBERS = /(?<![\d./-])(\d{1,2})([./-])(\d{1,2})\2((?:19|20)\d{2})(?!\d)/;
-const DAY_NAME_YEAR =
-  /(?<!\d)(\d{1,2})(?:st|nd|rd|th|er|º|°|\.)?\s*(?:de |of |di |d'|-)?\s*(\p{L}{3,10})\.?,?(?: de| del|-)?\s*((?:19|20)\d{2})(?!\d)/u;
-const NAME_DAY_YEAR =
-  /(?<!\p{L})(\p{L}{3,10})\.?\s+(\d{1,2})(?:st|nd|rd|th)?\.?,?\s+(?:at\s+)?((?:19|20)\d{2})(?!\d)/u;
-const NAME_YEAR = /(?<!\p{L})(\p{L}{3,10})\.?,?\s+(?:de\s+)?((?:19|20)\d{2})(?!\d)/u;
-const ASIAN = /(\d{4})\s*[年년]\s*(\d{1,2})\s*[月월](?:\s*(\d{1,2})\s*[日일])?/;
+const YEAR_FIRST = /(?<![\d./-])((?:19|20)\d{2})([-/.])\s?(\d{1,2})\2\s?(\d{1,2})(?!\d)/;
+const NUMBERS = /(?<![\d./-])(\d{1,2})([./-])\s?(\d{1,2})\2\s?((?:19|20|25)\d{2})(?!\d)/;
+const SHORT_YEAR =
+  /^[^\d]*(?<![./-])(\d{1,2})([./-])\s?(\d{1,2})\2\s?'?(\d{1,2})(?![\d./-])([^\d]*(?:\d{1,2}[:.]\d{2}[^\d]*)?)$/;
+const SHORT_YEAR_CHARS = 60;
+/** A month's name, with the vowel signs and joined marks of its script. */
+const NAME = "[\\p{L}\\p{M}'’]{3,20}";
+const YEAR = "((?:19|20|25)\\d{2})(?!\\d)";
+const DAY_NAME_YEAR = new RegExp(
+  `(?<!\\d)(\\d{1,2})(?:st|nd|rd|th|er|º|°|\\.)?\\s*(?:de |of |di |d'|-)?\\s*(?:${NAME}\\s*/\\s*)?(${NAME})\\.?[,،]?(?: de| del|-)?\\s*${YEAR}`,
+  "u",
+);
+const NAME_DAY_YEAR = new RegExp(
+  `(?<!\\p{L})(${NAME})\\.?\\s+(\\d{1,2})(?:st|nd|rd|th)?\\.?[,،]?\\s+(?:at\\s+)?${YEAR}`,
+  "u",
+);
+/** Hungarian, Lithuanian, Mongolian, Basque, and Latvian with the day before the month. */
+const YEAR_NAME_DAY = new RegExp(
+  `(?<!\\d)((?:19|20)\\d{2})(?:\\.|\\(e\\)ko| m\\.| он(?:ы)?)?[,]?\\s+(${NAME})\\s+(\\d{1,2})(?!\\d)`,
+  "u",
+);
+const YEAR_DAY_NAME = new RegExp(`(?<!\\d)((?:19|20)\\d{2})\\. ?gada (\\d{1,2})\\. ?(${NAME})`, "u");
+const VIETNAMESE = /(?<!\d)(\d{1,2})\s*tháng\s*(\d{1,2}),?\s*(?:năm\s*)?((?:19|20)\d{2})(?!\d)/i;
+const NAME_YEAR = new RegExp(`(?<!\\p{L})(${NAME})\\.?[,،]?\\s+(?:de\\s+)?${YEAR}`, "u");
+const PERSIAN = /(?<!\d)(\d{1,2})\s+(\p{L}{2,8})[,،]?\s+(1[34]\d{2})(?!\d)/u;
+const ASIAN =
+  /(令和|平成|昭和|民國|民国)?\s*(\d{1,4}|元)\s*[年년]\s*(\d{1,2})\s*[月월](?:\s*(\d{1,2})\s*[日일号號])?/;
+/** The year before the first of an era. */
+const ERAS: Readonly<Record<string, number>> = { 令和: 2018, 平成: 1988, 昭和: 1925, 民國: 1911, 民国: 1911 };
+/** The Buddhist calendar of Thailand is ahead by so many years. */
+const BUDDHIST_YEARS = 543;
+const yearOf = (text: string): number => {
+  const year = Number(text);
+  return year >= 2_500 ? year - BUDDHIST_YEARS : year;
+};
 
-function partsOf(raw: string, language: string | null): Parts | null {
-  const text = raw.trim();
+/** Zeros of the decimal digits of other scripts. */
+const ZEROS = [
+  0x660, 0x6f0, 0x966, 0x9e6, 0xa66, 0xae6, 0xb66, 0xbe6, 0xc66, 0xce6, 0xd66, 0xe50, 0xed0, 0xf20, 0x1040, 0x17e0, 0x1810, 0xff10,
+]; // prettier-ignore
+
+const withAsciiDigits = (text: string): string =>
+  text.replace(/\p{Nd}/gu, (digit) => {
+    const point = digit.codePointAt(0)!;
+    const zero = ZEROS.find((each) => point >= each && point <= each + 9);
+    return zero === undefined ? digit : String(point - zero);
+  });
+
+/** The first day of a Persian year is the 20th or 21st of March. */
+function fromPersian(year: number, month: number, day: number): Parts {
+  const format = new Intl.DateTimeFormat("en-u-ca-persian", {
+    month: "numeric",
+    day: "numeric",
+    timeZone: "UTC",
+  });
+  let first = Date.UTC(year + 621, 2, 19);
+  while (format.format(first) !== "1/1" && first < Date.UTC(year + 621, 2, 23)) first += DAY_MS;
+  const days = (month <= 7 ? (month - 1) * 31 : 186 + (month - 7) * 30) + day - 1;
+  const at = new Date(first + days * DAY_MS);
+  return { year: at.getUTCFullYear(), month: at.getUTCMonth() + 1, day: at.getUTCDate() };
+}
+
+/** "12.3.24", where nothing else in the text is a number but a time. */
+function shortYear(text: string, language: string | null, now_ms: number): Parts | null {
+  const found = text.length <= SHORT_YEAR_CHARS ? SHORT_YEAR.exec(text) : null;
+  if (!found) return null;
+  const [a, b, c] = [Number(found[1]), Number(found[3]), Number(found[4])];
+  const separator = found[2]!;
+  const isYearFirst = language !== null && firstOf(language) === "year" && !AMBIGUOUS.test(language);
+  const last = isYearFirst ? found[1]! : found[4]!;
+  if (last.length !== 2) return null;
+  const century = Number(last) <= new Date(now_ms).getUTCFullYear() % 100 ? 2_000 : 1_900;
+  const rest = timeOf(found[5]!);
+  if (isYearFirst) return { year: century + a, month: b, day: c, ...rest };
+  const order = dayMonth(a, b, separator, language);
+  return order && { year: century + c, month: order[1], day: order[0], ...rest };
+}
+
+/** One reader after another, the surer before the others; a list, so it is one function. */
+function partsOf(raw: string, language: string | null, now_ms: number): Parts | null {
+  const text = withAsciiDigits(raw.trim());
   let found = ISO.exec(text);
   if (found) {
     const [whole, year, month, day] = found;
@@ -156,34 +275,48 @@ function partsOf(raw: string, language: string | null): Parts | null {
     };
   }
   if (/^(?:19|20)\d{2}$/.test(text)) return { year: Number(text) };
-  const rest = (match: RegExpExecArray): Pick<Parts, "time" | "zone"> =>
-    timeOf(text.slice(match.index + match[0].length, match.index + match[0].length + 40));
+  const after = (match: RegExpExecArray): string =>
+    text.slice(match.index + match[0].length, match.index + match[0].length + 40);
+  const rest = (match: RegExpExecArray): Pick<Parts, "time" | "zone"> => timeOf(after(match));
   found = DAY_NAME_YEAR.exec(text);
-  let month = found && MONTHS.get(found[2]!.toLowerCase());
-  if (found && month) return { year: Number(found[3]), month, day: Number(found[1]), ...rest(found) };
+  let month = found && monthOf(found[2]!, language);
+  if (found && month) return { year: yearOf(found[3]!), month, day: Number(found[1]), ...rest(found) };
   found = NAME_DAY_YEAR.exec(text);
-  month = found && MONTHS.get(found[1]!.toLowerCase());
-  if (found && month) return { year: Number(found[3]), month, day: Number(found[2]), ...rest(found) };
+  month = found && monthOf(found[1]!, language);
+  if (found && month) return { year: yearOf(found[3]!), month, day: Number(found[2]), ...rest(found) };
+  found = YEAR_NAME_DAY.exec(text);
+  month = found && monthOf(found[2]!, language);
+  if (found && month) return { year: Number(found[1]), month, day: Number(found[3]), ...rest(found) };
+  found = YEAR_DAY_NAME.exec(text);
+  month = found && monthOf(found[3]!, language);
+  if (found && month) return { year: Number(found[1]), month, day: Number(found[2]), ...rest(found) };
+  found = VIETNAMESE.exec(text);
+  if (found)
+    return { year: Number(found[3]), month: Number(found[2]), day: Number(found[1]), ...rest(found) };
+  found = PERSIAN.exec(text);
+  const persian = found ? PERSIAN_MONTHS.indexOf(found[2]!) + 1 : 0;
+  if (found && persian > 0)
+    return { ...fromPersian(Number(found[3]), persian, Number(found[1])), ...rest(found) };
+  found = YEAR_FIRST.exec(text);
+  if (found)
+    return { year: Number(found[1]), month: Number(found[3]), day: Number(found[4]), ...rest(found) };
   found = NUMBERS.exec(text);
   if (found) {
     const order = dayMonth(Number(found[1]), Number(found[3]), found[2]!, language);
-    return order && { year: Number(found[4]), month: order[1], day: order[0], ...rest(found) };
+    return order && { year: yearOf(found[4]!), month: order[1], day: order[0], ...rest(found) };
   }
   found = ASIAN.exec(text);
-  if (found)
-    return {
-      year: Number(found[1]),
-      month: Number(found[2]),
-      day: found[3] === undefined ? undefined : Number(found[3]),
-    };
-  found = /(?<!\d)((?:19|20)\d{2})-(\d{2})-(\d{2})(?!\d)/.exec(text);
-  if (found)
-    return { year: Number(found[1]), month: Number(found[2]), day: Number(found[3]), ...rest(found) };
+  if (found) {
+    const [, era, counted, months, days] = found;
+    const year = (era ? ERAS[era]! : 0) + (counted === "元" ? 1 : Number(counted));
+    const day = days === undefined ? undefined : Number(days);
+    return { year, month: Number(months), day, ...(day === undefined ? {} : rest(found)) };
+  }
   // "Thu Jan 05 10:00:00 +0000 2023"
   found = /(?<!\p{L})(\p{L}{3,9})\s+(\d{1,2})\s+(\d{1,2}:\d{2}:\d{2})\s+(\S{1,6}\s+)?((?:19|20)\d{2})$/u.exec(
     text,
   );
-  month = found && MONTHS.get(found[1]!.toLowerCase());
+  month = found && monthOf(found[1]!, language);
   if (found && month)
     return {
       year: Number(found[5]),
@@ -191,16 +324,18 @@ function partsOf(raw: string, language: string | null): Parts | null {
       day: Number(found[2]),
       ...timeOf(`${found[3]} ${found[4] ?? ""}`),
     };
+  const short = shortYear(text, language, now_ms);
+  if (short) return short;
   found = NAME_YEAR.exec(text);
-  month = found && MONTHS.get(found[1]!.toLowerCase());
-  if (found && month) return { year: Number(found[2]), month };
+  month = found && monthOf(found[1]!, language);
+  if (found && month) return { year: yearOf(found[2]!), month };
   return null;
 }
 
 /** A date, alone or in a short text; null when there is none, or when it is too early or in the future. */
 export function parseDate(text: string, language: string | null, now_ms: number): string | null {
   if (text.length > DATE_CHARS_MAX) return null;
-  const parts = partsOf(text, language);
+  const parts = partsOf(text, language, now_ms);
   return parts && written(parts, now_ms);
 }
 

@@ -3,6 +3,7 @@
  * microdata and the visible page, in that order unless a field has another one. A field without a value in the page is null.
  */
 import { franc } from "franc-min";
+import { FIRST_DENSE } from "../content/comparable-chars.ts";
 import type { ArticleMeta } from "../../../schemas/fetch.ts";
 import { dateInUrl, parseDate } from "./dates.ts";
 import { isLdType, ldAbout, ldNames, type LdNode, ldText, type LinkedData } from "./jsonld.ts";
@@ -10,6 +11,11 @@ import { type ChooseTitle, letters, type Meta, siteOf, titleCandidates } from ".
 import type { PageKind } from "./kind.ts";
 import { nodeText, type Tree, unmarked } from "./tree.ts";
 
+/** "2023-01-05" */
+const DAY_CHARS = 10;
+/** A byline or the line of a date. */
+const SHORT_LINE_CHARS = 80;
+const STATED_MAX = 3;
 const DESCRIPTION_CHARS_MAX = 2_000;
 const AUTHORS_MAX = 12;
 
@@ -72,15 +78,17 @@ const PUBLISHED_META =
 
 const AUTHOR_NAMES =
   / (?:author name|author|authors|byline|by line|byline name|writer|contributor|contributors|autor|auteur|autore|posted by|article author|entry author|post author|vcard|fn) /;
-/** A whole date with its day, not only a year. */
-const DAY_IN_LINE =
-  /\d{1,2}[./-]\d{1,2}[./-](?:19|20)\d\d|(?:19|20)\d\d-\d\d-\d\d|\d{1,2}(?:st|nd|rd|th|\.)?,? (?:de )?\p{L}{3,10}\.?,? (?:de )?(?:19|20)\d\d|\p{L}{3,10}\.? \d{1,2}(?:st|nd|rd|th)?,? (?:19|20)\d\d/u;
 const DATE_NAMES =
-  / (?:date|dateline|published|publish date|date published|published date|pub date|pubdate|post date|entry date|article date|posted on|posted|timestamp|time stamp|datum|fecha|date time|datetime|publication date|meta date|created) /;
+  / (?:date|dateline|published|publish date|date published|published date|pub date|pubdate|post date|entry date|article date|posted on|posted|timestamp|time stamp|datum|\w*datum|fecha|fecha\w*|data publikacji|дата|date time|datetime|publish time|pubtime|post time|publication date|meta date|created|authored|submitted) /;
+/** Words with which pages tell when a text was published, in the languages that tell it in a sentence. */
+const PUBLISHED_WORDS =
+  /\b(?:published|posted|submitted|created)\b|veröffentlicht|publiziert|geschrieben|gepostet|gespeichert|verfasst|erstellt|eingestellt|erschienen|publié|mis en ligne|publicado|publicada|pubblicato|gepubliceerd|geplaatst|publicerad|publisert|publiceret|julkaistu|opublikowan|data publikacji|zveřejněno|publikováno|közzétéve|megjelent|yayın|опубликован|дата публикации|публикувано|опубліковано|δημοσιεύ|ημερομηνία|发布|发表|發布|發表|公開日|掲載|입력|등록|نُ?شر|đăng ngày/iu;
 const NOT_HERE =
   / (?:comment|comments|reply|replies|related|sidebar|recommended|footer|nav|menu|widget|most read|popular|trending|latest|recent|teaser|card|cards|search|carousel|more) /;
 const UPDATED =
-  / (?:modified|updated|update|last modified|last updated|date modified) |updated|modified|aktualisiert|mis à jour|actualizado/;
+  / (?:modified|updated|update|last modified|last updated|date modified) |updated|modified|aktualisier|letzte änderung|mis à jour|actualizado|aggiornato|atualizado|bijgewerkt|uppdaterad|oppdatert|opdateret|päivitetty|zaktualizowan|aktualizacj|aktualizováno|güncelle|обновлен|оновлено|изменен|ενημερ|수정/;
+/** A date before a text in the same line: "(18.01.2023) ", "LINDHOLM, 18 January 2023 – ". */
+const DATELINE = /^(.{6,45}?)(?:\s?[–—]|\s-|\)|:)\s/;
 
 /** Nodes of the visible page that may name an author or a date: near the text, and not in teasers. */
 interface Visible {
@@ -128,7 +136,7 @@ function lookAround(tree: Tree, named: readonly string[], unseen: Uint8Array): V
     if (!attributes) continue;
     const words = named[i]!;
     if (words !== " " && NOT_HERE.test(words) && tree.end[i]! - i < 0.5 * count) away[i] = 1;
-    if (unseen[i] && attributes["itemprop"] === undefined) continue;
+    if (unseen[i] && attributes["itemprop"] === undefined && attributes["property"] === undefined) continue;
     const itemprop = attributes["itemprop"];
     if (!away[i] && attributes["rel"]?.includes("author") && tag === "a" && authors.rel.length < 6)
       authors.rel.push(nodeText(tree, i, 120, unseen));
@@ -147,10 +155,12 @@ function lookAround(tree: Tree, named: readonly string[], unseen: Uint8Array): V
       const text = nodeText(tree, i, 60, unseen);
       if (text.length >= 2 && text.length < 40 && !/\s\S+\s\S+\s/.test(text)) authors.users.push(text);
     }
-    if (itemprop === "datePublished" || itemprop === "dateCreated" || itemprop === "uploadDate") {
+    // RDFa says the same with a prefix.
+    const property = itemprop ?? attributes["property"]?.replace(/^\w+:/, "");
+    if (property === "datePublished" || property === "dateCreated" || property === "uploadDate") {
       if (!away[i])
         dates.itemprop.push(attributes["content"] ?? attributes["datetime"] ?? nodeText(tree, i, 80, unseen));
-    } else if (itemprop === "dateModified")
+    } else if (property === "dateModified")
       dates.modified.push(attributes["content"] ?? attributes["datetime"] ?? nodeText(tree, i, 80, unseen));
     else if (!away[i] && tag === "time") {
       const value = attributes["datetime"] || nodeText(tree, i, 80, unseen);
@@ -280,6 +290,17 @@ export function readMeta(
     ]),
     ...labelled,
   ];
+  const heading = lines.findIndex(({ node }) => tree.tag[node] === "h1");
+  const beside_title = (heading < 0 ? [] : lines.slice(Math.max(0, heading - 4), heading + 8))
+    .filter((line) => !visible.framed[line.node])
+    .map((line) => line.text);
+  const stated = lines
+    .filter(
+      ({ text: line, node }) =>
+        line.length < 2 * SHORT_LINE_CHARS && !visible.framed[node] && PUBLISHED_WORDS.test(line),
+    )
+    .slice(0, STATED_MAX)
+    .map((line) => line.text);
   const opening = lines
     .slice(Math.max(0, first_prose - 15), first_prose + 6)
     .filter((line) => !visible.framed[line.node])
@@ -303,14 +324,31 @@ export function readMeta(
     if (authors.length > 0) break;
   }
 
+  /** The first with a day; else the first that is a date at all. */
   const date = (values: readonly (string | null | undefined)[]): string | null => {
+    let partial: string | null = null;
     for (const value of values) {
       const parsed = value ? parseDate(value, language, now_ms) : null;
-      if (parsed) return parsed;
+      if (parsed && parsed.length >= DAY_CHARS) return parsed;
+      partial ??= parsed;
+    }
+    return partial;
+  };
+  /** A year or a month alone is no date of a line, and a number alone may be anything. */
+  const dayIn = (texts: readonly string[]): string | null => {
+    for (const line of texts) {
+      if (
+        !/\p{Nd}[^\p{Nd}]/u.test(line) ||
+        /^[\d\s+()-]+$/.test(line) ||
+        UPDATED.test(` ${line.toLowerCase()} `)
+      )
+        continue;
+      const found = parseDate(line, language, now_ms);
+      if (found && found.length >= DAY_CHARS) return found;
     }
     return null;
   };
-  const published =
+  const declared_date =
     date([
       about && ldText(about["datePublished"] ?? about["dateCreated"] ?? about["uploadDate"]),
       ...linked.nodes.map((node) =>
@@ -349,16 +387,17 @@ export function readMeta(
       ...tree.metas.map(([name, content]) => (PUBLISHED_META.test(name) ? content : null)),
       ...visible.dates.itemprop,
       ...visible.dates.named.slice(0, 4),
-    ]) ??
-    dateInUrl(canonical ?? url, now_ms) ??
-    date(visible.dates.time.slice(0, 1)) ??
-    date(
-      opening
-        .filter(
-          (line) => line.length < 80 && DAY_IN_LINE.test(line) && !UPDATED.test(` ${line.toLowerCase()} `),
-        )
-        .slice(0, 2),
-    );
+    ]) ?? dateInUrl(canonical ?? url, now_ms);
+  const isWhole = declared_date !== null && declared_date.length >= DAY_CHARS;
+  const published = isWhole
+    ? declared_date
+    : (date(visible.dates.time.slice(0, 1)) ??
+      dayIn(opening.filter((line) => line.length < SHORT_LINE_CHARS)) ??
+      dayIn(beside_title.filter((line) => line.length < SHORT_LINE_CHARS)) ??
+      dayIn(opening.flatMap((line) => DATELINE.exec(line)?.[1] ?? [])) ??
+      dayIn(stated) ??
+      dayIn(tree.title.split(/\s[|–—-]\s/).slice(1)) ??
+      declared_date);
   const modified = date([
     about && ldText(about["dateModified"]),
     meta(
@@ -411,20 +450,25 @@ const inWord = (code: number): boolean =>
     code !== 0xab &&
     code !== 0xbb &&
     code !== 0xd7 &&
-    (code < 0x2000 || code > 0x206f) &&
+    (code < 0x2000 || code > 0x206f || code === 0x200c || code === 0x200d) &&
     (code < 0x3000 || code > 0x303f) &&
     code !== 0xfeff);
 
-/** Runs of letters and digits. */
+/** Runs of letters and digits; in scripts without spaces, each character of Han and kana and every fourth of Thai. */
 export function wordsIn(text: string): number {
   let count = 0;
   let inside = false;
+  let unspaced = 0;
   for (let i = 0; i < text.length; i += 1) {
-    const word = inWord(text.charCodeAt(i));
+    const code = text.charCodeAt(i);
+    const word = inWord(code);
     if (word && !inside) count += 1;
     inside = word;
+    if (code < 0x0e00) continue;
+    if (code <= 0x0eff || (code >= 0x1000 && code <= 0x109f)) unspaced += 0.25;
+    else if (code >= FIRST_DENSE && code <= 0x9fff) unspaced += 1;
   }
-  return count;
+  return count + Math.floor(unspaced);
 }
 
 /** Words as people count them: "don't" and "state-of-the-art" are one word; scripts without spaces are segmented by their rules. */

@@ -1,15 +1,28 @@
 /** Lengths of texts that can be compared across scripts: `min_text_chars` means characters of an alphabet. */
 
-/** Han. */
-const IDEOGRAPH = /[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u{20000}-\u{323af}]/gu;
-/** Kana and Hangul: a character is a syllable. */
-const SYLLABLE = /[\u3040-\u30ff\uac00-\ud7af]/g;
 /** A translation has about three times as many letters as the Chinese text has characters, and twice as many as a Korean one. */
-const IDEOGRAPH_CHARS = 3;
-const SYLLABLE_CHARS = 2;
+const IDEOGRAPH_EXTRA = 2;
+const SYLLABLE_EXTRA = 1;
+/** No character below this is Han, kana or Hangul. */
+export const FIRST_DENSE = 0x3040;
+
+/** What one UTF-16 unit counts beyond one character: kana and Hangul are syllables, Han characters are words. */
+export function extraChars(unit: number): number {
+  if (unit < FIRST_DENSE) return 0;
+  if (unit <= 0x30ff || (unit >= 0xac00 && unit <= 0xd7af)) return SYLLABLE_EXTRA;
+  // The first halves of the pairs of planes 2 and 3.
+  const rare = unit >= 0xd840 && unit <= 0xd8bf;
+  return (unit >= 0x3400 && unit <= 0x9fff) || (unit >= 0xf900 && unit <= 0xfaff) || rare
+    ? IDEOGRAPH_EXTRA
+    : 0;
+}
 
 /** How many characters of an alphabet say as much as this text. */
 export function comparableChars(text: string): number {
-  const of = (pattern: RegExp): number => text.match(pattern)?.length ?? 0;
-  return text.length + (IDEOGRAPH_CHARS - 1) * of(IDEOGRAPH) + (SYLLABLE_CHARS - 1) * of(SYLLABLE);
+  let chars = text.length;
+  for (let i = 0; i < text.length; i += 1) {
+    const unit = text.charCodeAt(i);
+    if (unit >= FIRST_DENSE) chars += extraChars(unit);
+  }
+  return chars;
 }
