@@ -41,9 +41,12 @@ export function startWork(activation: Activation, operation: string, work: Backg
     else failActivation(activation, fault);
   }
 
+  const { tracing } = shard.node;
+  const span = { name: `${kind.name} work before ${operation}`, kind: "internal" } as const;
+  const run = (): Promise<unknown> => work(shard.context.ask, context);
   // Inside a promise, so that a throw before the first await is no different from one after it.
   void Promise.resolve()
-    .then(() => work(shard.context.ask, context))
+    .then(() => (tracing ? tracing.span(span, run) : run()))
     .then((result) =>
       copyOverWire(`"${kind.name}.${operation}"`, kind.validators.get(operation)!.message, result),
     )

@@ -74,13 +74,13 @@ export async function distributed(
   deps: DistributedDeps,
   { name: nodeName, owns }: Role,
 ): Promise<DistributedCluster> {
-  const { clock, bus, leases, documents, metrics = SILENT_METRICS, log = SILENT_LOG } = deps;
+  const { clock, bus, leases, documents, metrics = SILENT_METRICS, log = SILENT_LOG, tracing } = deps;
   await assertClusterSettings(deps);
   const { claimTerms, confirm, isForeign, watched } = generations(documents, clock, leases.ttl_ms);
   await claimTerms(() => leases.survey());
   const { random, roleActors = [], roleNetwork } = deps;
   const network = roleNetwork ? { ...roleNetwork, nodeName } : null;
-  const roles = await roleRouter(roleActors, { clock, random, log }, network);
+  const roles = await roleRouter(roleActors, { clock, random, log, tracing }, network);
   const inbox = await bus.inbox((token, body) => receiveAnswer(state, token, body));
   const watch = watchPartitions({ clock, leases, metrics, log }, () => failDesertedAsks(state));
   const state: ClusterState = {
@@ -88,6 +88,7 @@ export async function distributed(
     bus,
     metrics,
     log,
+    tracing,
     nodeName,
     inbox,
     pending: pendingAsks(clock, metrics),
@@ -109,7 +110,8 @@ export async function distributed(
       reply: (reply_to, outcome) => reply(state, reply_to, outcome),
       tell: (contract, key, operation, message) => {
         const dedup_id = `${nodeName}:tell:${state.nextId++}`;
-        tells.send({ name: contract.name, contract, key, operation, message, dedup_id });
+        const traceparent = tracing?.current();
+        tells.send({ name: contract.name, contract, key, operation, message, dedup_id, traceparent });
       },
     },
   );
@@ -216,11 +218,12 @@ interface OutgoingClusterTell extends OutgoingTell {
 
 /** Gives the tell of a turn to its actor here, or to the bus. Throws, or rejects with, a Fault when it is refused. */
 function deliverTell(state: ClusterState, outgoing: OutgoingClusterTell): void | Promise<void> {
-  const { name, contract, key, operation, message, dedup_id } = outgoing;
+  const { name, contract, key, operation, message, dedup_id, traceparent } = outgoing;
   const partition = partitionOf(contract.shard_by, key);
   const local = openPartitionAt(state, partition);
-  if (local) return local.shard.deliver(name, key, localEntry(operation, message));
-  const body = encodeBody({ key, operation, message }, validatorsOf(contract, operation), state.clock.now());
+  if (local) return local.shard.deliver(name, key, localEntry(operation, message, traceparent));
+  const validators = validatorsOf(contract, operation);
+  const body = encodeBody({ key, operation, message, traceparent }, validators, state.clock.now());
   const envelope = {
     stream: "work",
     partition,

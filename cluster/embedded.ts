@@ -17,8 +17,10 @@ import { Fault } from "./ports/fault.ts";
 import { type Log, SILENT_LOG } from "./ports/log.ts";
 import { type Metrics, SILENT_METRICS } from "./ports/metrics.ts";
 import type { Random } from "./ports/random.ts";
+import type { Tracing } from "./ports/tracing.ts";
 import type { RoleActor } from "./role-actor.ts";
 import { localRouter, type RoleRouter } from "./role-router.ts";
+import { tracedAsks } from "./spans.ts";
 import { tellLines } from "./tell-retries.ts";
 import { copyOverWire, validatorsOf } from "./wire.ts";
 
@@ -28,9 +30,10 @@ export interface ClusterDeps {
   readonly documents: Documents;
   /** The actors of this node that are placed by role. Default: none. */
   readonly roleActors?: readonly RoleActor[];
-  /** Default: nothing is counted or logged. */
+  /** Default: nothing is counted, logged or traced. */
   readonly metrics?: Metrics;
   readonly log?: Log;
+  readonly tracing?: Tracing | undefined;
 }
 
 export interface Cluster {
@@ -53,13 +56,13 @@ const STOP_MS = 10_000;
 const nothing = (): void => {};
 
 export function embedded(actors: readonly Actor[], deps: ClusterDeps): Cluster {
-  const { clock, metrics = SILENT_METRICS, log = SILENT_LOG } = deps;
+  const { clock, metrics = SILENT_METRICS, log = SILENT_LOG, tracing } = deps;
   const pending = pendingAsks(clock, metrics);
   let nextToken = 0;
   let isStopping = false;
 
-  const tells = tellLines({ clock, metrics, log }, ({ name, key, operation, message }) =>
-    shard.deliver(name, key, localEntry(operation, message)),
+  const tells = tellLines({ clock, metrics, log }, ({ name, key, operation, message, traceparent }) =>
+    shard.deliver(name, key, localEntry(operation, message, traceparent)),
   );
 
   const clientFor =
@@ -82,6 +85,7 @@ export function embedded(actors: readonly Actor[], deps: ClusterDeps): Cluster {
         shard.deliver(of.name, key, {
           operation,
           message: copyOverWire(`"${of.name}.${operation}"`, validator, message),
+          traceparent: tracing?.current(),
           reply_to,
           isRepeatable: idempotency_id !== undefined,
           deadline_ms: kind === "tell" ? Infinity : deadline_ms,
@@ -101,14 +105,15 @@ export function embedded(actors: readonly Actor[], deps: ClusterDeps): Cluster {
     { ...deps, metrics, log },
     {
       reply: pending.resolve,
-      tell: ({ name }, key, operation, message) => tells.send({ name, key, operation, message }),
+      tell: ({ name }, key, operation, message) =>
+        tells.send({ name, key, operation, message, traceparent: tracing?.current() }),
     },
   );
   const shard = localNode.openShard({
     ownsKeys: () => true,
     mayStore: () => true,
     epoch: 0,
-    ask: clientFor(false),
+    ask: tracedAsks(tracing, clientFor(false)),
   });
   const recovered = shard.recover(Array.from({ length: PARTITIONS }, (_, partition) => partition));
   // The caller may wait for it; a test that does not must not fail by it.
@@ -127,8 +132,8 @@ export function embedded(actors: readonly Actor[], deps: ClusterDeps): Cluster {
   }
 
   return {
-    ask: clientFor(true),
-    roles: localRouter(deps.roleActors ?? [], deps.random),
+    ask: tracedAsks(tracing, clientFor(true)),
+    roles: localRouter(deps.roleActors ?? [], deps.random, tracing),
     recovered,
     stop,
     stats: () => ({ ...localNode.stats(), pending_asks: pending.size() }),

@@ -13,6 +13,7 @@ import type { Random } from "./ports/random.ts";
 import type { OperationValidators, Validator } from "./wire.ts";
 import type { Metrics } from "./ports/metrics.ts";
 import type { Log } from "./ports/log.ts";
+import type { Tracing } from "./ports/tracing.ts";
 
 export interface NodeDeps {
   readonly clock: Clock;
@@ -20,6 +21,8 @@ export interface NodeDeps {
   readonly documents: Documents;
   readonly metrics: Metrics;
   readonly log: Log;
+  /** Default: nothing is traced. */
+  readonly tracing?: Tracing | undefined;
 }
 
 /** What a caller is answered: a reply that has been copied and checked, or what went wrong. */
@@ -44,14 +47,21 @@ export interface MailboxEntry {
   readonly isLocal: boolean;
   /** Turns that failed on it so far. */
   failedAttempts: number;
+  /** The span it was sent in (ports/tracing.ts). */
+  readonly traceparent?: string | null | undefined;
   /** When it came into its mailbox, on the monotonic clock. */
   queued_ms?: number;
 }
 
 /** A message whose only copy is here and whose sender waits for no answer: a timer, a result of background work, a local tell. */
-export const localEntry = (operation: string, message: unknown): MailboxEntry => ({
+export const localEntry = (
+  operation: string,
+  message: unknown,
+  traceparent?: string | null,
+): MailboxEntry => ({
   operation,
   message,
+  traceparent,
   reply_to: "",
   isRepeatable: false,
   deadline_ms: Infinity,

@@ -19,6 +19,8 @@ import type { Shard } from "./shard.ts";
 import { copyOverWire, encodeBody, type OperationValidators, validatorsOf } from "./wire.ts";
 import type { Metrics } from "./ports/metrics.ts";
 import type { Log } from "./ports/log.ts";
+import type { Tracing } from "./ports/tracing.ts";
+import { tracedAsks } from "./spans.ts";
 
 /** An open ask older than this is sent again, this often. */
 const RESEND_AFTER_MS = 10_000;
@@ -39,6 +41,8 @@ interface OutstandingAsk {
   readonly key: string;
   readonly operation: string;
   readonly message: unknown;
+  /** The span it was sent in. */
+  readonly traceparent: string | null | undefined;
   readonly validators: OperationValidators;
   readonly reply_to: string;
   readonly deadline_ms: number;
@@ -61,6 +65,7 @@ export interface ClusterState {
   readonly bus: Bus;
   readonly metrics: Metrics;
   readonly log: Log;
+  readonly tracing: Tracing | undefined;
   readonly nodeName: string;
   readonly inbox: Inbox;
   readonly pending: PendingAsks;
@@ -86,7 +91,11 @@ export function openPartitionAt({ partitions }: ClusterState, partition: number)
   return local && !local.isClosing && local.isValid() ? local : null;
 }
 
-export const clientFor =
+/** `fromPartition` null: asked from outside the actors. */
+export const clientFor = (state: ClusterState, fromPartition: number | null): ActorClient =>
+  tracedAsks(state.tracing, plainClientFor(state, fromPartition));
+
+const plainClientFor =
   (state: ClusterState, fromPartition: number | null): ActorClient =>
   <O, N extends keyof O & string>(
     of: Contract<O>,
@@ -116,6 +125,7 @@ export const clientFor =
         key,
         operation,
         message: copy,
+        traceparent: state.tracing?.current(),
         validators,
         reply_to: `${of.name}.${operation}#${state.inbox.address(token)}`,
         deadline_ms,
@@ -142,7 +152,8 @@ export const clientFor =
 
 /** Throws Fault mailbox_full, lease_lost, bus_unreachable, message_too_large, no_workers. */
 async function send(state: ClusterState, ask: OutstandingAsk): Promise<void> {
-  const { kind, token, name, key, operation, reply_to, deadline_ms, partition, fromPartition } = ask;
+  const { kind, token, name, key, operation, traceparent, reply_to, deadline_ms, partition, fromPartition } =
+    ask;
   const isOwnPartition = fromPartition === partition;
   const local =
     openPartitionAt(state, partition) ??
@@ -153,14 +164,20 @@ async function send(state: ClusterState, ask: OutstandingAsk): Promise<void> {
   if (local) {
     // Whatever becomes of its sender, a tell is handled.
     const until_ms = kind === "tell" ? Infinity : deadline_ms;
-    const entry = { operation, message: ask.message, reply_to, isRepeatable: true, deadline_ms: until_ms };
-    return local.shard.deliver(name, key, { ...entry, ack: null, isLocal: true, failedAttempts: 0 });
+    const entry = { operation, message: ask.message, traceparent, reply_to, deadline_ms: until_ms };
+    return local.shard.deliver(name, key, {
+      ...entry,
+      isRepeatable: true,
+      ack: null,
+      isLocal: true,
+      failedAttempts: 0,
+    });
   }
   // The next owner would answer, but it waits for this very work to end.
   if (kind === "ask" && isOwnPartition && state.partitions.has(partition))
     throw new Fault("lease_lost", `Cannot ask "${name}/${key}": its partition is moving`);
   const now_ms = state.clock.now();
-  const body = encodeBody({ key, operation, message: ask.message }, ask.validators, now_ms);
+  const body = encodeBody({ key, operation, message: ask.message, traceparent }, ask.validators, now_ms);
   const envelope = { partition, name, key, body };
   if (kind === "tell") {
     await state.bus.send({

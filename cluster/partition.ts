@@ -6,7 +6,7 @@
  */
 import type { Actor } from "./actor.ts";
 import type { DeadLetterKeeper } from "./dead-letters.ts";
-import type { ShardContext } from "./node-state.ts";
+import type { MailboxEntry, ShardContext } from "./node-state.ts";
 import {
   type ClusterState,
   clientFor,
@@ -173,16 +173,20 @@ function take(open: OpenPartition, delivery: Delivery): void {
     const sent_ms = cluster.clock.now() - cluster.timeOnBus(delivery.sent_ms);
     const read = decode(open.deps.actors, envelope, sent_ms);
     if (read.kind === "unknown") return leaveUnread(open, delivery, read.operation);
-    local.shard.deliver(name, key, {
+    const entry: MailboxEntry = {
       operation: read.operation,
       message: read.message,
+      traceparent: read.traceparent,
       reply_to: reply_to ?? "",
       isRepeatable: reply_to !== null,
       deadline_ms: timeout_ms === null ? Infinity : sent_ms + timeout_ms,
       ack: () => void acknowledge(open, delivery),
       isLocal: false,
       failedAttempts: 0,
-    });
+    };
+    const { tracing } = cluster;
+    if (tracing) tracing.within(read.traceparent, () => local.shard.deliver(name, key, entry));
+    else local.shard.deliver(name, key, entry);
   } catch (problem) {
     cluster.metrics.count("trawl_actor_failures_total", { kind: name });
     cluster.log.error("An envelope cannot be read", { actor: name, key, problem });
@@ -227,22 +231,33 @@ function leaveUnread(open: OpenPartition, delivery: Delivery, operation: string)
 }
 
 type DecodedEnvelope =
-  | { readonly kind: "known"; readonly operation: string; readonly message: unknown }
+  | {
+      readonly kind: "known";
+      readonly operation: string;
+      readonly message: unknown;
+      readonly traceparent: string | null;
+    }
   /** Another version's. */
   | { readonly kind: "unknown"; readonly operation: string };
 
 /** `sent_ms`: when the bus stored the envelope, on this node's clock. Throws TypeError for what no version sends. */
 function decode(actors: readonly Actor[], { name, body }: Envelope, sent_ms: number): DecodedEnvelope {
-  const { operation, message } = JSON.parse(body) as { operation: string; message: unknown };
+  const { operation, message, traceparent } = JSON.parse(body) as {
+    operation: string;
+    message: unknown;
+    traceparent?: unknown;
+  };
   const contract = actors.find((actor) => actor.contract.name === name)?.contract;
   const isDeclared = contract && (operation in contract.operations || operation in contract.own);
   if (!isDeclared) return { kind: "unknown", operation };
   const validators = validatorsOf(contract, operation);
   const decoded = decodeMessage(message, validators, sent_ms);
   return validators.message.check(decoded)
-    ? { kind: "known", operation, message: decoded }
+    ? { kind: "known", operation, message: decoded, traceparent: textOrNull(traceparent) }
     : { kind: "unknown", operation };
 }
+
+const textOrNull = (value: unknown): string | null => (typeof value === "string" ? value : null);
 
 async function acknowledge(open: OpenPartition, delivery: Delivery): Promise<void> {
   const { lease, unacknowledged } = open;

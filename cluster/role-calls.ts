@@ -13,6 +13,7 @@ import type { Clock } from "./ports/clock.ts";
 import { Fault } from "./ports/fault.ts";
 import type { Log } from "./ports/log.ts";
 import type { RoleBus, RoleBusEvents } from "./ports/role-bus.ts";
+import type { Tracing } from "./ports/tracing.ts";
 import type { RoleDirectory } from "./role-directory.ts";
 import { decodeReply, encodeReply } from "./role-wire.ts";
 import { assertSize, type CallValidators, callValidatorsOf } from "./wire.ts";
@@ -52,6 +53,8 @@ type Request =
       readonly operation: string;
       readonly message: unknown;
       readonly timeout_ms: number;
+      /** The span of the caller; absent: it traces nothing. */
+      readonly traceparent?: string | null | undefined;
     }
   /** The calls that the sender has here, and the runs that it has from here with their open questions. */
   | {
@@ -98,6 +101,8 @@ export interface RoleCallsDeps {
   readonly bus: RoleBus;
   readonly blobs: Blobs;
   readonly log: Log;
+  /** Default: nothing is traced. */
+  readonly tracing?: Tracing | undefined;
   readonly nodeName: string;
   readonly directory: RoleDirectory;
   /** By role: those of this node. */
@@ -189,7 +194,9 @@ async function callNode(
   const { clock, bus, directory, nodeName } = state;
   const id = state.nextId++;
   const timeout_ms = Math.max(1, Math.round(deadline_ms - clock.now()));
-  const request: Request = { do: "call", from: nodeName, id, role, operation, message, timeout_ms };
+  const traceparent = state.tracing?.current();
+  const call_of = { role, operation, message, timeout_ms, traceparent };
+  const request: Request = { do: "call", from: nodeName, id, ...call_of };
   const body = JSON.stringify(request);
   assertSize(`a call of "${contract.name}.${operation}"`, body);
   const ended = Promise.withResolvers<RemoteResult>();
@@ -293,7 +300,7 @@ function answerRequest(state: State, request: Request): CallAnswer | PulseAnswer
       })),
     };
   }
-  const { id, role, operation, message, timeout_ms } = request;
+  const { id, role, operation, message, timeout_ms, traceparent = null } = request;
   const actor = state.actors.get(role);
   if (state.isDraining) return { taken: false, detail: "The node is draining" };
   if (!actor?.on[operation]) return { taken: false, detail: `The node has no role "${role}"` };
@@ -307,7 +314,11 @@ function answerRequest(state: State, request: Request): CallAnswer | PulseAnswer
     ended: Promise.withResolvers(),
   };
   state.runs.set(runKey(from, id), run);
-  void runCall(state, run, actor, operation, message, timeout_ms);
+  const start = (): Promise<void> => runCall(state, run, actor, operation, message, timeout_ms);
+  const { tracing } = state;
+  const span = { name: `${actor.contract.name}.${operation}`, kind: "server" } as const;
+  if (tracing) void tracing.within(traceparent, () => tracing.span(span, start));
+  else void start();
   return { taken: true };
 }
 

@@ -20,6 +20,7 @@ import type { Clock } from "./ports/clock.ts";
 import type { Log } from "./ports/log.ts";
 import type { Random } from "./ports/random.ts";
 import type { RoleBus } from "./ports/role-bus.ts";
+import type { Tracing } from "./ports/tracing.ts";
 import { roleCalls, type RemoteResult, type RoleCalls } from "./role-calls.ts";
 import { type PlacedRole, roleDirectory, type RoleDirectory } from "./role-directory.ts";
 
@@ -42,6 +43,13 @@ export interface RoleNetwork {
   readonly nodeName: string;
 }
 
+interface LinkDeps {
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Default: nothing is traced. */
+  readonly tracing?: Tracing | undefined;
+}
+
 interface Links {
   readonly directory: RoleDirectory;
   readonly calls: RoleCalls;
@@ -52,6 +60,7 @@ interface RouterState {
   readonly random: Random;
   readonly own: ReadonlyMap<string, RoleActor>;
   readonly links: Links | null;
+  readonly tracing: Tracing | undefined;
 }
 
 /** The name of this node among those that were tried. */
@@ -59,23 +68,29 @@ const HERE = "";
 
 export async function roleRouter(
   actors: readonly RoleActor[],
-  { clock, random, log }: { readonly clock: Clock; readonly random: Random; readonly log: Log },
+  deps: LinkDeps & { readonly random: Random },
   network: RoleNetwork | null,
 ): Promise<RoleRouter> {
   const own = ownActors(actors);
-  const links = network && (await connect(own, { clock, log }, network));
-  return routerOf({ random, own, links });
+  const { random, tracing } = deps;
+  const links = network && (await connect(own, deps, network));
+  return routerOf({ random, own, links, tracing });
 }
 
 /** The router of a process that is alone. */
-export const localRouter = (actors: readonly RoleActor[], random: Random): RoleRouter =>
-  routerOf({ random, own: ownActors(actors), links: null });
+export const localRouter = (actors: readonly RoleActor[], random: Random, tracing?: Tracing): RoleRouter =>
+  routerOf({ random, own: ownActors(actors), links: null, tracing });
 
 function routerOf(state: RouterState): RoleRouter {
   const { own, links } = state;
   return {
-    call: (of, operation, message, options) =>
-      route(state, of, operation, message, options as AnyOptions) as Promise<RoleResult<any>>,
+    call(of, operation, message, options) {
+      const call = (): Promise<RoleResult<any>> =>
+        route(state, of, operation, message, options as AnyOptions) as Promise<RoleResult<any>>;
+      return state.tracing
+        ? state.tracing.span({ name: `${of.name}.${operation}`, kind: "client" }, call)
+        : call();
+    },
     hasRole: (role) => own.has(role) || (links?.directory.withRole(role).length ?? 0) > 0,
     loads: () => Object.fromEntries([...own].map(([role, { load }]) => [role, load()])),
     figures: () =>
@@ -100,11 +115,11 @@ function ownActors(actors: readonly RoleActor[]): ReadonlyMap<string, RoleActor>
 
 async function connect(
   own: ReadonlyMap<string, RoleActor>,
-  { clock, log }: { readonly clock: Clock; readonly log: Log },
+  { clock, log, tracing }: LinkDeps,
   { bus, blobs, nodeName }: RoleNetwork,
 ): Promise<Links> {
   const directory = roleDirectory({ clock, bus, nodeName }, own);
-  const calls = roleCalls({ clock, bus, blobs, log, nodeName, directory, actors: own });
+  const calls = roleCalls({ clock, bus, blobs, log, tracing, nodeName, directory, actors: own });
   await bus.join(nodeName, { ...calls.events, onAnnouncement: directory.receive });
   directory.announce({ isNew: true });
   return { directory, calls, bus };

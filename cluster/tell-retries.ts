@@ -22,6 +22,8 @@ export interface OutgoingTell {
   readonly key: string;
   readonly operation: string;
   readonly message: unknown;
+  /** The span of the turn that sent it. */
+  readonly traceparent?: string | null | undefined;
 }
 
 export interface TellLines<T extends OutgoingTell> {

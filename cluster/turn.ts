@@ -23,6 +23,17 @@ interface Outbox {
 
 export function takeTurn(activation: Activation, entry: MailboxEntry): void {
   const { kind } = activation;
+  const { tracing } = kind.shard.node;
+  if (!tracing) return runTurn(activation, entry);
+  const { traceparent = null, operation } = entry;
+  // The turn was scheduled by another message's work, whose span is none of its business.
+  tracing.within(traceparent, () =>
+    tracing.span({ name: `${kind.name}.${operation}`, kind: "server" }, () => runTurn(activation, entry)),
+  );
+}
+
+function runTurn(activation: Activation, entry: MailboxEntry): void {
+  const { kind } = activation;
   const now_ms = kind.shard.node.clock.now();
   if (now_ms >= entry.deadline_ms) {
     acknowledge(activation, entry, "expired");

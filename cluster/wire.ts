@@ -132,6 +132,8 @@ interface Body {
   readonly key: string;
   readonly operation: string;
   readonly message: unknown;
+  /** The span it was sent in; absent: nothing is traced. */
+  readonly traceparent?: string | null | undefined;
 }
 
 /** The body of an envelope as it leaves now. Deadlines travel as what is left of them: the clocks of two nodes differ. */

@@ -40,12 +40,14 @@ import {
   unavailable,
 } from "./http-errors.ts";
 import { requestIds } from "./request-id.ts";
+import { tracedAnswer } from "./request-span.ts";
 import { StoreFailing, type StoreHealth } from "./store-health.ts";
 import { type Answer, type RouteMatch, type PathRoutes, type Route, router } from "./route.ts";
 import { WARNING_HEADER, warnOfUnknownFields, warnOfUnknownParameters } from "./warnings.ts";
 import { pathReader, queryReader, type ReadResult, readJson, shape } from "./validate.ts";
 import type { Metrics } from "../cluster/ports/metrics.ts";
 import type { Log, LogLevel } from "../cluster/ports/log.ts";
+import type { Tracing } from "../cluster/ports/tracing.ts";
 
 interface ServerDeps {
   readonly routes: readonly Route[];
@@ -61,6 +63,8 @@ interface ServerDeps {
   readonly random: Random;
   readonly metrics: Metrics;
   readonly log: Log;
+  /** Default: requests have no spans. */
+  readonly tracing?: Tracing | undefined;
 }
 
 export interface Server {
@@ -121,6 +125,7 @@ export function server({
   random,
   metrics,
   log,
+  tracing,
 }: ServerDeps): Server {
   const find = router(routes);
   const compiledRoutes = new Map(routes.map((route) => [route, compileRoute(route)]));
@@ -524,9 +529,14 @@ export function server({
 
   function admit(head: Head, abort: ClientAbort): Admission {
     const admission = admitAsIs(head, abort);
-    const coding = "status" in admission ? null : acceptedCoding(head.headers.get("accept-encoding"));
-    if (coding === null || "status" in admission || find(head.path)?.path.isVerbatim) return admission;
-    const { answer } = admission;
+    if ("status" in admission) return admission;
+    const coding = acceptedCoding(head.headers.get("accept-encoding"));
+    if (coding === null && !tracing) return admission;
+    const { path } = find(head.path)!;
+    const answer = tracing
+      ? tracedAnswer(tracing, head, path.routes.get(head.method), admission.answer)
+      : admission.answer;
+    if (coding === null || path.isVerbatim) return { ...admission, answer };
     return {
       ...admission,
       answer: (body) => {

@@ -5,10 +5,12 @@
 import { fileURLToPath } from "node:url";
 import { prepareAccounts } from "../actors/accounts/keys.ts";
 import type { ActorClient } from "../cluster/actor.ts";
+import { untracedTimers } from "../cluster/spans.ts";
 import { pinoLog } from "../cluster/adapters/telemetry/log.pino.ts";
 import { prometheusMetrics } from "../cluster/adapters/telemetry/metrics.prometheus.ts";
 import { systemClock } from "../cluster/adapters/time/clock.system.ts";
 import type { Clock } from "../cluster/ports/clock.ts";
+import { traceIdOf, type Tracing } from "../cluster/ports/tracing.ts";
 import { type Check, pingAll } from "../gateway/checks.ts";
 import { metering } from "../gateway/metering.ts";
 import { pendingRequests, recoverPending } from "../gateway/pending-requests.ts";
@@ -25,6 +27,7 @@ import { nodeReport } from "./node-report.ts";
 import { openFeatures } from "./open-features.ts";
 import { type Closers, type Stopping, stopping } from "./stopping.ts";
 import { claimData } from "./stores.ts";
+import { openTracing } from "./tracing.ts";
 
 /** A node that runs. */
 export interface Running extends Pick<Stopping, "stop" | "ended" | "crash"> {
@@ -59,9 +62,21 @@ async function compose(config: Config, closers: Closers): Promise<Running> {
   const lock = claimData(config);
   closers.push(async () => lock[Symbol.dispose]());
   const metrics = prometheusMetrics();
-  const line: { node?: string } = {};
-  const log = pinoLog({ level: config.log.level, fields: line });
-  const clock = systemClock();
+  const line = { tracing: undefined as Tracing | undefined, node: undefined as string | undefined };
+  const log = pinoLog({
+    level: config.log.level,
+    fields: {
+      get node() {
+        return line.node;
+      },
+      get trace_id() {
+        return traceIdOf(line.tracing?.current() ?? null);
+      },
+    },
+  });
+  const tracing = (line.tracing = await openTracing(config, build.version, log));
+  closers.push(async () => tracing?.close());
+  const clock = untracedTimers(tracing, systemClock());
   // Features may keep `ask` and `node`; both work once the node has joined the cluster.
   const ask: ActorClient = (of, key, operation, message, options) =>
     cluster.ask(of, key, operation, message, options);
@@ -73,6 +88,7 @@ async function compose(config: Config, closers: Closers): Promise<Running> {
     version: build.version,
     metrics,
     log,
+    tracing,
     clock,
     ask,
     roles,
@@ -86,7 +102,7 @@ async function compose(config: Config, closers: Closers): Promise<Running> {
   const actors = opened.flatMap((feature) => feature.actors ?? []);
   const roleActors = opened.flatMap((feature) => feature.role_actors ?? []);
   const { random, documents, blobs, memory } = context;
-  const shared = { clock, random, documents, blobs, memory, metrics, log, roleActors };
+  const shared = { clock, random, documents, blobs, memory, metrics, log, tracing, roleActors };
   const membership = await joinCluster(config, actors, shared);
   const { cluster, node } = membership;
   line.node = node;

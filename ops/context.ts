@@ -15,6 +15,7 @@ import type { Config } from "./config.ts";
 import type { Extraction, ReaderDeps } from "./extraction.ts";
 import type { FeatureContext } from "./feature.ts";
 import { openMemory } from "./memory.ts";
+import { meteredEgress } from "./metered-egress.ts";
 import { meteredBlobs, meteredDocuments } from "./metered-stores.ts";
 import { ownEndpoints } from "./own-endpoints.ts";
 import { openRequestAudit } from "./request-audit.ts";
@@ -25,7 +26,16 @@ import { dataPath, openBlobs, openDocuments } from "./stores.ts";
 /** What the node gives; `ask`, `roles`, `node`, `actorStats` and `checkStores` work once it has joined the cluster. */
 type Given = Pick<
   FeatureContext,
-  "version" | "metrics" | "log" | "clock" | "ask" | "roles" | "node" | "actorStats" | "checkStores"
+  | "version"
+  | "metrics"
+  | "log"
+  | "tracing"
+  | "clock"
+  | "ask"
+  | "roles"
+  | "node"
+  | "actorStats"
+  | "checkStores"
 >;
 
 /** `closers` gets what closes each part, also when a later part fails to open. */
@@ -34,7 +44,7 @@ export async function openContext(
   given: Given,
   closers: Closers,
 ): Promise<FeatureContext & { readonly storeWatch: StoreWatch }> {
-  const { version, metrics, log, clock, node } = given;
+  const { version, metrics, log, tracing, clock, node } = given;
   const isWorker = config.cluster.roles.includes("worker");
   const random = systemRandom();
   const openedDocuments = await openDocuments(config, {
@@ -45,8 +55,8 @@ export async function openContext(
   const openedBlobs = await openBlobs(config);
   closers.push(() => openedBlobs.close());
   const stores = {
-    documents: meteredDocuments(openedDocuments, { metrics, clock }),
-    blobs: meteredBlobs(openedBlobs, { metrics, clock }),
+    documents: meteredDocuments(openedDocuments, { metrics, clock, tracing }),
+    blobs: meteredBlobs(openedBlobs, { metrics, clock, tracing }),
   };
   const storeWatch = watchStores({ ...stores, clock, random, metrics, log });
   closers.push(async () => storeWatch.close());
@@ -54,7 +64,11 @@ export async function openContext(
   const rule = destination({ allow: config.egress.allow, own: ownEndpoints(config) });
   const { dns_servers, ca_file } = config.egress;
   const ca = ca_file === undefined ? [] : [readFileSync(ca_file, "utf8")];
-  const openEgress: FeatureContext["openEgress"] = (options) => undiciEgress({ ...options, dns_servers, ca });
+  const waiting = { count: 0 };
+  const onBodyBytes = (direction: "received" | "sent", bytes: number): void =>
+    metrics.count("trawl_egress_body_bytes_total", { direction }, bytes);
+  const openEgress: FeatureContext["openEgress"] = (options) =>
+    meteredEgress(undiciEgress({ ...options, dns_servers, ca, onBodyBytes }), { metrics, waiting, tracing });
   const egress = openEgress({ judge: rule });
   closers.push(() => egress.close());
   const readers = await openDocumentReaders(isWorker, { clock, log });

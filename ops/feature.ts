@@ -28,6 +28,7 @@ import type { Egress } from "../cluster/ports/egress.ts";
 import type { Log } from "../cluster/ports/log.ts";
 import type { NodeReport } from "../cluster/ports/node-directory.ts";
 import type { Metrics } from "../cluster/ports/metrics.ts";
+import type { Tracing } from "../cluster/ports/tracing.ts";
 import type { Random } from "../cluster/ports/random.ts";
 import type { RoleActor } from "../cluster/role-actor.ts";
 import type { RoleRouter } from "../cluster/role-router.ts";
@@ -88,6 +89,8 @@ export interface FeatureContext {
   readonly random: Random;
   readonly metrics: Metrics;
   readonly log: Log;
+  /** Undefined: no collector is configured, and nothing is traced. */
+  readonly tracing: Tracing | undefined;
   readonly documents: Documents;
   readonly blobs: Blobs;
   /** The memory for bodies on this node. */

@@ -59,7 +59,7 @@ export interface HttpServers {
 
 export async function openHttp(deps: HttpDeps): Promise<HttpServers> {
   const { context, opened, membership, usage, storeWatch } = deps;
-  const { config, documents, clock, random, metrics, log, ask, requestWindow } = context;
+  const { config, documents, clock, random, metrics, log, tracing, ask, requestWindow } = context;
   const { isShared } = membership;
   const { metrics: metricsPage } = deps;
   const { host, port, tls_cert, tls_key, trusted_proxies } = config.gateway;
@@ -80,7 +80,7 @@ export async function openHttp(deps: HttpDeps): Promise<HttpServers> {
   const identify = authenticator({ find, metering: usage, clock });
   const rates = isShared ? { rates: sharedRates({ ask, clock, metrics }) } : {};
   const { memory } = context;
-  const world = { clock, random, metrics: countingRequests(metrics, requestWindow, clock), log };
+  const world = { clock, random, metrics: countingRequests(metrics, requestWindow, clock), log, tracing };
   const serverDeps = { identify, metering: usage, ...rates, stores: storeWatch, memory, ...world };
   const open = (
     routes: readonly Route[],

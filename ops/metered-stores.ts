@@ -1,20 +1,23 @@
-/** The document store and the blob store with the time and the failures of their operations counted. */
+/** The document store and the blob store with the time and the failures of their operations counted, and spans for them. */
 import type { Blobs } from "../cluster/ports/blobs.ts";
 import type { Clock } from "../cluster/ports/clock.ts";
 import type { Documents } from "../cluster/ports/documents.ts";
 import type { Metrics } from "../cluster/ports/metrics.ts";
+import type { Tracing } from "../cluster/ports/tracing.ts";
 
 interface MeteredDeps {
   readonly metrics: Metrics;
   readonly clock: Clock;
+  /** Default: operations have no spans. */
+  readonly tracing?: Tracing | undefined;
 }
 
 type StoreName = "documents" | "object_storage";
 
 /** Counts one operation from its call until it is settled. */
-function timed({ metrics, clock }: MeteredDeps, store: StoreName) {
-  return <Given extends unknown[], T>(operation: string, call: (...given: Given) => Promise<T>) =>
-    async (...given: Given): Promise<T> => {
+function timed({ metrics, clock, tracing }: MeteredDeps, store: StoreName) {
+  return <Given extends unknown[], T>(operation: string, call: (...given: Given) => Promise<T>) => {
+    const meter = async (...given: Given): Promise<T> => {
       const began_ms = clock.mono();
       try {
         return await call(...given);
@@ -29,6 +32,9 @@ function timed({ metrics, clock }: MeteredDeps, store: StoreName) {
         );
       }
     };
+    const span = { name: `${store}.${operation}`, kind: "client" } as const;
+    return tracing ? (...given: Given) => tracing.span(span, () => meter(...given)) : meter;
+  };
 }
 
 export function meteredDocuments(documents: Documents, deps: MeteredDeps): Documents {

@@ -56,6 +56,10 @@ const HOST_AND_PORT: Rule = {
   },
   expected: "host:port as 0.0.0.0:9100 or [::]:9100",
 };
+const SHARE: Rule = {
+  fits: (text) => /^(?:0|1|0?\.\d+|1\.0+)$/.test(text),
+  expected: "a number from 0 to 1",
+};
 const HOST_NAME: Rule = { fits: (text) => /^[a-z0-9.-]+$/i.test(text), expected: "host names" };
 
 export const NODE_SECTIONS = {
@@ -265,6 +269,29 @@ export const NODE_SECTIONS = {
         env: "TRAWL_LOG_LEVEL",
         default: "info",
         description: "The least severe level that is logged.",
+      }),
+    },
+    closed,
+  ),
+  tracing: Type.Object(
+    {
+      endpoint: optionalSetting({
+        env: "OTEL_EXPORTER_OTLP_ENDPOINT",
+        rule: WEB,
+        description:
+          "The OpenTelemetry collector that gets traces (OTLP over HTTP, protobuf), without /v1/traces; its other OTEL_EXPORTER_OTLP_* variables hold as well.",
+      }),
+      service_name: textSetting({
+        env: "OTEL_SERVICE_NAME",
+        default: "trawl",
+        description: "The name of the service in traces.",
+      }),
+      sampled_share: textSetting({
+        env: "OTEL_TRACES_SAMPLER_ARG",
+        default: "1",
+        rule: SHARE,
+        description:
+          "The share of traces that is sent, from 0 to 1; a caller that sends a traceparent decides for its own.",
       }),
     },
     closed,

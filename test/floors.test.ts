@@ -76,6 +76,12 @@ const HOLDERS: Record<string, RegExp> = {
   undici: /\/adapters\/.*\.undici\.ts$/,
   playwright: /\/tiers\/adapters\/(?:browser-pool|page-readiness)\.ts$/,
   pino: /\/adapters\/.*\.pino\.ts$/,
+  ...Object.fromEntries(
+    ["api", "core", "resources", "sdk-trace", "exporter-trace-otlp-proto"].map((name) => [
+      `@opentelemetry/${name}`,
+      /\/adapters\/.*\.otel\.ts$/,
+    ]),
+  ),
   "prom-client": /\/adapters\/.*\.prometheus\.ts$/,
   "uWebSockets.js": /^gateway\/adapters\/http\.uws\.ts$/,
   "node:fs": /\/adapters\/|^ops\//,

@@ -6,6 +6,7 @@ import { Fault } from "../../cluster/ports/fault.ts";
 import { Domain, Robots, SLOT_ANSWER_GRACE_MS, voidAt } from "../../schemas/domain.ts";
 import type { Admission, HopRefusal } from "../lib/web/transport.ts";
 import { originOf, ownOriginOf, siteOf } from "../lib/web/url.ts";
+import { workFields } from "../lib/work-fields.ts";
 import type { PipelineDeps, RunState } from "./run.ts";
 
 /** What admission needs of the run that a request belongs to. */
@@ -103,7 +104,9 @@ function admitted(
   let isSending = false;
   const onSent = (): void => {
     isSending = false;
-    ask(Domain, site, "recordSent", { fetch_id, run_id: runIdOf(run) }).catch(onUndelivered(deps, site));
+    ask(Domain, site, "recordSent", { fetch_id, run_id: runIdOf(run) }).catch(
+      onUndelivered(deps, site, fetch_id),
+    );
     onRequestSent?.({ domain: site, fetch_id, epoch: work.epoch });
   };
   return {
@@ -133,14 +136,14 @@ function releaseSlot(
   { status, retry_after_s }: ReleaseAnswer,
 ): void {
   const message = { fetch_id, run_id: runIdOf(run), status, retry_after_s };
-  run.ask(Domain, site, "release", message).catch(onUndelivered(deps, site));
+  run.ask(Domain, site, "release", message).catch(onUndelivered(deps, site, fetch_id));
 }
 
 /** A slot that is not released lapses; the domain is only slower for it. */
 const onUndelivered =
-  ({ log }: AdmissionDeps, domain: string) =>
+  ({ log }: AdmissionDeps, domain: string, fetch_id: string) =>
   (problem: unknown): void =>
-    log.warn("Cannot release a slot", { domain, problem: String(problem) });
+    log.warn("Cannot release a slot", { ...workFields(fetch_id), domain, problem: String(problem) });
 
 /** The refusal of a hop; its reason is the error where nothing more is known. */
 function refuse(error: string, step: HopRefusal["step"], more: Partial<HopRefusal> = {}): Admission {

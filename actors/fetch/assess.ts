@@ -9,6 +9,7 @@ import { cutOff } from "../lib/content/extract.ts";
 import type { Extracted } from "../lib/content/extraction-result.ts";
 import { comparableChars } from "../lib/content/comparable-chars.ts";
 import { contentKindOf } from "../lib/web/http.ts";
+import { workFields } from "../lib/work-fields.ts";
 import { isBlocking, isThin, type Outcome } from "./ladder.ts";
 import { contentTypeOf, type PageStore } from "./page-store.ts";
 import {
@@ -70,7 +71,8 @@ export async function assess(
   if (result.kind === "failed") {
     const { reason } = result;
     deps.metrics.count("trawl_work_failures_total", { task: kind, reason });
-    deps.log.warn("Cannot read a document", { kind, reason, bytes: page.body.length });
+    const fields = { ...workFields(request.fetch_id), kind, reason, bytes: page.body.length };
+    deps.log.warn("Cannot read a document", fields);
     // Broken off by the run's own end: the document was not read, whatever it is.
     if (reason === "aborted" && run.signal.aborted) run.unread.add(extracted);
     else if (reason === "aborted" || NO_ROOM.has(reason)) {

@@ -20,6 +20,7 @@ import {
 import { exposedHeaders, freshnessOf } from "../lib/web/http.ts";
 import type { HopRefusal, TransportRequest } from "../lib/web/transport.ts";
 import { ownOriginOf, siteOf } from "../lib/web/url.ts";
+import { workFields } from "../lib/work-fields.ts";
 import { admit, DELEGATED } from "./admission.ts";
 import { alternateFinder } from "./alternates/find-alternate.ts";
 import { assess } from "./assess.ts";
@@ -103,7 +104,15 @@ export function fetchPipeline(
     const room = deps.memory ? openRoom(deps.memory, signal) : null;
     const run = newRun(started, { ask, work, signal, began_ms, endsAt, room }, deps);
     try {
-      return await runFetch(pipeline, run, deadline.signal);
+      const answer = await runFetch(pipeline, run, deadline.signal);
+      deps.log.debug("A fetch has ended", {
+        ...workFields(run.request.fetch_id),
+        domain: run.site,
+        tier: answer.record.tier,
+        error: answer.error,
+        ms: Math.round(clock.now() - began_ms),
+      });
+      return answer;
     } finally {
       room?.release();
       timer[Symbol.dispose]();
@@ -172,6 +181,7 @@ async function timedOut(pipeline: Pipeline, run: RunState): Promise<FetchAnswer>
   const outcome = siteOutcome(best ? null : "timeout", run.tried, isSiteOf(pipeline.deps, run));
   recordOutcome(run, outcome).catch((problem: unknown) => {
     log.warn("Cannot record the outcome of a fetch", {
+      ...workFields(run.request.fetch_id),
       domain: run.site,
       problem: String(problem),
     });
@@ -357,7 +367,8 @@ function recordObservation({ log }: PipelineDeps, run: RunState): void {
   const key = `${site} ${host}`;
   const message = { observation, segment: segmentOf(request.url) };
   ask(HostProfile, key, "recordObservation", message).catch((problem: unknown) => {
-    log.warn("Cannot record what a fetch showed of its host", { host, problem: String(problem) });
+    const fields = { ...workFields(request.fetch_id), host, problem: String(problem) };
+    log.warn("Cannot record what a fetch showed of its host", fields);
   });
 }
 

@@ -16,6 +16,7 @@ import {
   type PageRecord,
 } from "../../schemas/fetch.ts";
 import { type JoinedSites, normaliseUrl, parseUrl, siteOf } from "../lib/web/url.ts";
+import { workFields } from "../lib/work-fields.ts";
 import { type ReservedHosts, withoutCallerChoices } from "./reserved-hosts.ts";
 import {
   asCachedPage,
@@ -183,7 +184,7 @@ export function fetchService({
     const key = `${siteOf(url.hostname, joined)} ${digest}`;
     const cancel = (): void => {
       client(Fetch, key, "cancel", { fetch_id }).catch((problem: unknown) => {
-        log.warn("Cannot leave a fetch", { problem: String(problem) });
+        log.warn("Cannot leave a fetch", { ...workFields(fetch_id), problem: String(problem) });
       });
     };
     signal?.addEventListener("abort", cancel);

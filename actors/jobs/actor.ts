@@ -17,11 +17,13 @@ import {
   Scheduler,
   SCHEDULER_KEY,
 } from "../../schemas/jobs.ts";
+import type { SpanSpec } from "../../cluster/ports/tracing.ts";
 import { applyLease, leaseUnits, permission, refusalOf, unitsOf } from "./allowance.ts";
 import {
   applyOutcome,
   applySealed,
   inputCache,
+  type ItemAttempt,
   runAttempt,
   sealAttempts,
   storedOutcomes,
@@ -131,7 +133,7 @@ export function jobActor(deps: JobDeps) {
           state.is_dirty ||= items.is_dirty;
         }
         if (problem !== null) {
-          log.warn("Cannot read the items of a job", { job: turn.key, problem });
+          log.warn("Cannot read the items of a job", { job_id: turn.key, problem });
           state.retry_at_ms = now_ms + RETRY_MS;
         }
         tick(services, turn);
@@ -288,15 +290,23 @@ function admit(services: JobServices, turn: JobTurn, frontier: Frontier): void {
       refusal,
       carried_micros: state.record!.carried_micros[item.index] ?? 0,
     };
-    turn.pipeToSelf("attemptFinished", (ask, { ownsKey }) =>
-      runAttempt(services, ask, { ...attempt, ownsJob: ownsKey }),
-    );
+    turn.pipeToSelf("attemptFinished", (ask, { ownsKey }) => {
+      const run = (): Promise<AttemptOutcome> => runAttempt(services, ask, { ...attempt, ownsJob: ownsKey });
+      // A trace of its own: a job has up to 50,000 items and lasts for hours.
+      return services.tracing ? services.tracing.root(itemSpan(attempt), null, run) : run();
+    });
   }
   checkpoint(state, frontier, now_ms);
   writeRows(services, turn);
   const next_ms = isPaused ? now_ms + PAUSED_LOOK_MS : Math.min(nextShareMs(state), frontier.nextDueMs());
   wakeAt(turn, Math.min(nextCheckpointMs(state), next_ms));
 }
+
+const itemSpan = ({ job_id, spec, item }: Pick<ItemAttempt, "job_id" | "spec" | "item">): SpanSpec => ({
+  name: `job item ${spec.kind}`,
+  kind: "internal",
+  attributes: { "trawl.job_id": job_id, "trawl.item": item.index },
+});
 
 /** The scheduler's answer; null: it gave none, and the job goes on with the share it has. */
 function applyShare(services: JobServices, turn: JobTurn, window: number | null): void {

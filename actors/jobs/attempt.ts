@@ -239,7 +239,7 @@ async function outcomeOfFailure(
   const counts = fault === null || fault === "message_too_large" || fault === "no_answer";
 
   log[fault === null ? "error" : "warn"]("An attempt of an item broke", {
-    job: job_id,
+    job_id,
     index,
     problem: fault ?? problem,
   });

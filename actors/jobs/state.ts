@@ -29,6 +29,7 @@ import type { JobBoard } from "./job-board.ts";
 import type { ItemKind } from "./kind.ts";
 import type { Metrics } from "../../cluster/ports/metrics.ts";
 import type { Log } from "../../cluster/ports/log.ts";
+import type { Tracing } from "../../cluster/ports/tracing.ts";
 
 /** What all jobs of a node share. */
 export interface JobServices {
@@ -38,6 +39,8 @@ export interface JobServices {
   readonly random: Random;
   readonly metrics: Metrics;
   readonly log: Log;
+  /** Default: items have no spans. */
+  readonly tracing?: Tracing | undefined;
   /** The key and the customer that pay; null: the project does not exist. Throws Fault. */
   readonly findPayer: (
     project: string,

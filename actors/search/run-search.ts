@@ -17,6 +17,7 @@ import {
   type SearchRequest,
   type SearchResult,
 } from "../../schemas/search.ts";
+import { workFields } from "../lib/work-fields.ts";
 import { asCachedSearch, type CachedSearch, freshAnswer, ttlOf } from "./cache.ts";
 import type { Engine, EngineAnswer, RawResult } from "./engine.ts";
 import { merge, fallbackReason } from "./merge.ts";
@@ -94,11 +95,17 @@ export function runSearch(
     }
   }
 
-  function countUpstream(provider: "metasearch" | "fallback", name: string, answer: EngineAnswer): void {
+  function countUpstream(
+    { search_id }: SearchRequest,
+    provider: "metasearch" | "fallback",
+    name: string,
+    answer: EngineAnswer,
+  ): void {
     const reason = answer.kind === "answered" ? "ok" : answer.reason;
     metrics.count("trawl_search_upstream_total", { provider, reason: reasonLabel(reason) });
     if (answer.kind === "answered") return;
-    log.warn("An upstream of search failed", { provider, name, reason, detail: answer.detail });
+    const { detail } = answer;
+    log.warn("An upstream of search failed", { ...workFields(search_id), provider, name, reason, detail });
   }
 
   /** The answer of the first instance that gives one, or why none did. */
@@ -115,7 +122,7 @@ export function runSearch(
       if (!engine) break;
       asked_instances.push(engine.name);
       const answer = await askUpstream(engine, request, work);
-      countUpstream("metasearch", engine.name, answer);
+      countUpstream(request, "metasearch", engine.name, answer);
       const failed = answer.kind === "failed";
       await ask(Instances, INSTANCES_KEY, "report", {
         instance: engine.name,
@@ -142,7 +149,7 @@ export function runSearch(
     let cost_micros = 0;
     try {
       const answer = await askUpstream(engine, request, work);
-      countUpstream("fallback", engine.name, answer);
+      countUpstream(request, "fallback", engine.name, answer);
       if (answer.kind === "failed")
         return `fallback_${answer.reason === "captcha" ? "invalid_answer" : answer.reason}`;
       cost_micros = price_micros * answer.billed;

@@ -37,6 +37,24 @@ export const METRICS = {
     help: "Requests whose client disconnected before the answer",
     labels: [],
   },
+  trawl_egress_requests_waiting: {
+    kind: "gauge",
+    help: "Outgoing requests that have no answer yet",
+    labels: [],
+  },
+  trawl_egress_phase_duration_seconds: {
+    kind: "histogram",
+    help: "Time of one phase of an outgoing request that was answered; a kept connection has the phase first_byte only",
+    labels: ["phase"],
+    values: { phase: ["dns", "connect", "tls", "first_byte"] },
+    buckets: SECONDS,
+  },
+  trawl_egress_body_bytes_total: {
+    kind: "counter",
+    help: "Bytes of bodies of outgoing requests and their answers, compressed as they travel",
+    labels: ["direction"],
+    values: { direction: ["received", "sent"] },
+  },
   trawl_http_server_info: { kind: "gauge", help: "Which HTTP adapter serves", labels: ["name"] },
   trawl_build_info: {
     kind: "gauge",

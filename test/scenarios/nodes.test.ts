@@ -75,7 +75,8 @@ describe.skipIf(missing)("nodes", () => {
       "detection of encodings": /node_modules\/jschardet\//,
     };
     // They run in the readers, and in nodes with a browser.
-    const NOWHERE = /node_modules\/(?:cheerio|pdfjs-dist)\//;
+    // No node has a collector of traces.
+    const NOWHERE = /node_modules\/(?:cheerio|pdfjs-dist|@opentelemetry)\//;
     const NOT_ON_GATEWAYS =
       /node_modules\/(?:playwright(?:-core)?|htmlparser2|stdnum)\/|actors\/lib\/(?:article|markdown)\/(?!dates)|lib\/content\/(?:extract|pdf|feed|filing-text)\.ts/;
     const urls = cluster.nodes.map(({ pid }) => readFileSync(join(modules, String(pid)), "utf8").split("\n"));

@@ -112,7 +112,7 @@ export function jobReader({ documents, clock, log, kinds, memory }: JobReaderDep
       const result = (await kind.render(input, stored.answer, reader)) as JobItem["result"];
       return { ...item, result, error: stored.error };
     } catch (problem) {
-      log.warn("Cannot read a result", { job: job_id, index, problem });
+      log.warn("Cannot read a result", { job_id, index, problem });
       return unavailable;
     }
   }

@@ -10,7 +10,7 @@ import { jobsStatus } from "./status.ts";
 import { jobsReference } from "./reference.ts";
 
 export function openJobs(context: FeatureContext): OpenFeature {
-  const { documents, clock, random, metrics, log, egress, ask, opened, findPayer } = context;
+  const { documents, clock, random, metrics, log, tracing, egress, ask, opened, findPayer } = context;
   const kinds = opened.flatMap(({ item_kinds = [] }) => item_kinds);
   const recorder = jobRecorder();
   const deps = { documents, ask, clock, random, log };
@@ -23,6 +23,7 @@ export function openJobs(context: FeatureContext): OpenFeature {
         random,
         metrics,
         log,
+        tracing,
         egress,
         board,
         findPayer,

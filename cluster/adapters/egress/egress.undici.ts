@@ -28,6 +28,8 @@ export interface UndiciEgressOptions {
   /** Additional trusted roots, PEM. */
   readonly ca?: readonly string[];
   readonly limits?: Partial<EgressLimits>;
+  /** Called with the bytes of bodies as they travel, before they are decoded. Default: nothing hears of them. */
+  readonly onBodyBytes?: (direction: "received" | "sent", bytes: number) => void;
 }
 
 export interface EgressLimits {
@@ -290,6 +292,7 @@ export function undiciEgress(options: UndiciEgressOptions): UndiciEgress {
                 );
                 return;
               }
+              if (request.body) options.onBodyBytes?.("sent", request.body.length);
               if (request.onSent) process.nextTick(request.onSent);
             },
             onResponseStart: (controller, status, fields) => {
@@ -297,7 +300,10 @@ export function undiciEgress(options: UndiciEgressOptions): UndiciEgress {
               if (status < 200) return;
               resolve({ status, headers: headersOf(controller.rawHeaders ?? fields) });
             },
-            onResponseData: (_, chunk) => inlet.push(chunk),
+            onResponseData: (_, chunk) => {
+              options.onBodyBytes?.("received", chunk.length);
+              inlet.push(chunk);
+            },
             onResponseEnd: () => inlet.finish(),
             onResponseError: (_, problem) => {
               // undici refuses an invalid field or path: a bug of the caller.
