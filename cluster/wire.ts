@@ -3,7 +3,7 @@
  * process, so that a live object or a Date cannot slip through there and fail between two nodes.
  */
 import type { TSchema } from "typebox";
-import { Compile } from "typebox/compile";
+import { compiled } from "../schemas/compiled.ts";
 import type { Call, Contract, Operation, RoleContract } from "../schemas/contract.ts";
 import { MAX_ENVELOPE_BYTES } from "./ports/bus.ts";
 import { Fault } from "./ports/fault.ts";
@@ -24,13 +24,12 @@ export interface OperationValidators {
 }
 
 function compileValidator(schema: TSchema): Validator {
-  // Compiled once: 0.04 µs a check, against 4.5 µs when the schema is walked each time.
-  const compiled = Compile(schema);
+  const validator = compiled(schema);
   return {
-    check: (value) => compiled.Check(value),
+    check: (value) => validator.check(value),
     describeErrors: (value) =>
-      compiled
-        .Errors(value)
+      validator
+        .errors(value)
         .slice(0, 3)
         .map(({ instancePath, message }) => `${instancePath || "/"} ${message}`)
         .join(", "),

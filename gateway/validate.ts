@@ -5,7 +5,7 @@
  */
 import { isUtf8 } from "node:buffer";
 import type { Static, TSchema } from "typebox";
-import { Compile } from "typebox/compile";
+import { compiled } from "../schemas/compiled.ts";
 import { Test as fitsFormat } from "typebox/format";
 
 /** One mistake: its place, a message and pydantic's name for it. It never repeats the input, which may be long and private. */
@@ -63,8 +63,8 @@ export interface Shape<T> {
 }
 
 export function shape<S extends TSchema>(schema: S): Shape<Static<S>> {
-  const compiled = Compile(schema as TSchema);
-  const fits = (value: unknown): boolean => compiled.Check(value);
+  const validator = compiled(schema as TSchema);
+  const fits = (value: unknown): boolean => validator.check(value);
   return {
     fits,
     read(source, value) {
@@ -288,10 +288,10 @@ export function readTexts<T>(
 
 /** A compiled reader for a query string. */
 export function queryReader<S extends TSchema>(schema: S): (query: string) => ReadResult<Static<S>> {
-  const compiled = shape(schema);
+  const expected = shape(schema);
   return (query) => {
     const parameters = new URLSearchParams(query);
-    return readTexts(schema, compiled, "query", (name) => parameters.getAll(name));
+    return readTexts(schema, expected, "query", (name) => parameters.getAll(name));
   };
 }
 
@@ -299,9 +299,9 @@ export function queryReader<S extends TSchema>(schema: S): (query: string) => Re
 export function pathReader<S extends TSchema>(
   schema: S,
 ): (parameters: Readonly<Record<string, string>>) => ReadResult<Static<S>> {
-  const compiled = shape(schema);
+  const expected = shape(schema);
   return (parameters) =>
-    readTexts(schema, compiled, "path", (name) =>
+    readTexts(schema, expected, "path", (name) =>
       Object.hasOwn(parameters, name) ? [parameters[name]!] : [],
     );
 }

@@ -8,6 +8,7 @@ import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { Type } from "typebox";
 import { cacheKey, type CachedPage } from "../actors/fetch/freshness.ts";
 import type { ExtractCaller, Extracted, ExtractTask } from "../actors/lib/content/extraction-result.ts";
 import { normaliseUrl } from "../actors/lib/web/url.ts";
@@ -20,6 +21,7 @@ import type { TaskResult } from "../cluster/ports/workers.ts";
 import { demoRoutes } from "../gateway/routes/demo.ts";
 import { EMPTY_RECORD, type FetchRequest, type PageRecord } from "../schemas/fetch.ts";
 import { feature } from "./feature.ts";
+import { closed } from "./settings.ts";
 
 /** By name, in the order of names. */
 function readDemo(): ReadonlyMap<string, Buffer> {
@@ -33,11 +35,23 @@ function readDemo(): ReadonlyMap<string, Buffer> {
 /** Serves the demo site where pages are indexed on this node, and stores its pages once the address is known. */
 export const demoFeature = feature({
   name: "demo",
-  settings: {},
+  settings: {
+    demo: Type.Object(
+      {
+        pages: Type.Enum(["on", "off"], {
+          env: "TRAWL_DEMO",
+          default: "on",
+          description:
+            "Demo pages in the built-in index, so that a first search finds something; off: stored pages only.",
+        }),
+      },
+      closed,
+    ),
+  },
   collections: { expiring: [], rebuildable: [] },
-  async open({ documents, blobs, clock, extract, opened }) {
+  async open({ documents, blobs, clock, extract, opened }, { demo }) {
     const index = opened.find(({ page_index }) => page_index?.local)?.page_index?.local;
-    if (!index) return {};
+    if (!index || demo.pages === "off") return {};
     const pages = readDemo();
     return {
       routes: demoRoutes(pages),

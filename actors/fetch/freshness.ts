@@ -4,7 +4,7 @@
  */
 import { createHash } from "node:crypto";
 import { type Static, Type } from "typebox";
-import { Compile } from "typebox/compile";
+import { compiled } from "../../schemas/compiled.ts";
 import {
   EMPTY_ANSWER,
   EMPTY_RECORD,
@@ -34,7 +34,7 @@ export const CachedPage = Type.Object({
   is_private: Type.Boolean(),
 });
 export type CachedPage = Static<typeof CachedPage>;
-const cachedPage = Compile(CachedPage);
+const cachedPage = compiled(CachedPage);
 
 export type Freshness =
   | { readonly kind: "hit"; readonly answer: FetchAnswer }
@@ -88,7 +88,7 @@ export function variantOf(request: FetchRequest): string {
 
 /** Null for a stored value of another form, as an earlier version wrote it. */
 export function asCachedPage(value: unknown): CachedPage | null {
-  return cachedPage.Check(value) ? value : null;
+  return cachedPage.check(value) ? value : null;
 }
 
 export function freshness(stored: CachedPage | null, request: FetchRequest, now_ms: number): Freshness {

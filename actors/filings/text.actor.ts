@@ -5,7 +5,7 @@
  */
 import { readBody } from "../../cluster/read-body.ts";
 import { createHash } from "node:crypto";
-import { Compile } from "typebox/compile";
+import { compiled } from "../../schemas/compiled.ts";
 import { actor, DEFERRED, type ReplyTo } from "../../cluster/actor.ts";
 import type { ByteBudget } from "../../cluster/byte-budget.ts";
 import type { Blobs } from "../../cluster/ports/blobs.ts";
@@ -67,9 +67,9 @@ export function textKey({ sha256, content_type, url }: TextIdentity): string {
 }
 type TextIdentity = Pick<FilingTextRequest, "sha256" | "content_type" | "url">;
 
-const filingText = Compile(FilingText);
+const filingText = compiled(FilingText);
 /** Reads a stored record; a record of another form counts as none. */
-export const asFilingText = (value: unknown): FilingText | null => (filingText.Check(value) ? value : null);
+export const asFilingText = (value: unknown): FilingText | null => (filingText.check(value) ? value : null);
 
 export function filingTextActor(deps: FilingTextDeps) {
   const refs = bodyRefs(deps.documents);

@@ -4,7 +4,7 @@
  */
 import { createHash } from "node:crypto";
 import { type Static, Type } from "typebox";
-import { Compile } from "typebox/compile";
+import { compiled } from "../../schemas/compiled.ts";
 import { Nullable } from "../../schemas/common.ts";
 import {
   FALLBACK_REASONS,
@@ -29,11 +29,11 @@ export const CachedSearch = Type.Object({
   ttl_ms: Type.Number(),
 });
 export type CachedSearch = Static<typeof CachedSearch>;
-const cachedSearch = Compile(CachedSearch);
+const cachedSearch = compiled(CachedSearch);
 
 /** Checks a stored value. A value of another form, for example an older one, counts as absent. */
 export const asCachedSearch = (value: unknown): CachedSearch | null =>
-  cachedSearch.Check(value) ? value : null;
+  cachedSearch.check(value) ? value : null;
 
 /** Normalises white space, which does not distinguish queries. */
 export const normalizeQuery = (query: string): string => query.normalize("NFC").trim().replace(/\s+/gu, " ");

@@ -4,7 +4,7 @@
  * new service is one more entry here; transport.render.ts makes the call.
  */
 import { type Static, type TSchema, Type } from "typebox";
-import { Compile } from "typebox/compile";
+import { compiled } from "../../schemas/compiled.ts";
 
 export interface RenderRequest {
   readonly url: string;
@@ -54,9 +54,9 @@ export const WAIT_MS = 2_000;
 const Status = Type.Integer({ minimum: 100, maximum: 599 });
 
 const reader = <Schema extends TSchema>(schema: Schema, rendered: (answer: Static<Schema>) => Rendered) => {
-  const compiled = Compile(schema);
+  const validator = compiled(schema);
   return (answer: unknown): Rendered | null =>
-    compiled.Check(answer) ? rendered(answer as Static<Schema>) : null;
+    validator.check(answer) ? rendered(answer as Static<Schema>) : null;
 };
 
 const bearer = (key: string) => [["Authorization", `Bearer ${key}`]] as const;

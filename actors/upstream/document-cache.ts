@@ -5,7 +5,7 @@
  */
 import { createHash } from "node:crypto";
 import { type Static, Type } from "typebox";
-import { Compile } from "typebox/compile";
+import { compiled } from "../../schemas/compiled.ts";
 import { Nullable } from "../../schemas/common.ts";
 import { SourceAnswer } from "../../schemas/upstream.ts";
 
@@ -17,11 +17,11 @@ export const CachedDocument = Type.Object({
   validated_ms: Type.Number(),
 });
 export type CachedDocument = Static<typeof CachedDocument>;
-const cachedDocument = Compile(CachedDocument);
+const cachedDocument = compiled(CachedDocument);
 
 /** Reads what the store returned; a record of another form counts as none. */
 export const asCachedDocument = (value: unknown): CachedDocument | null =>
-  cachedDocument.Check(value) ? value : null;
+  cachedDocument.check(value) ? value : null;
 
 /** The key of an address in the store. */
 export const digestOf = (url: string): string => createHash("sha256").update(url).digest("hex");

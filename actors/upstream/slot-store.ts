@@ -4,14 +4,14 @@
  * that. The rules are slots.ts.
  */
 import { Type } from "typebox";
-import { Compile } from "typebox/compile";
+import { compiled } from "../../schemas/compiled.ts";
 import type { Clock } from "../../cluster/ports/clock.ts";
 import type { Documents } from "../../cluster/ports/documents.ts";
 import { Fault } from "../../cluster/ports/fault.ts";
 import { Pause } from "../../schemas/upstream.ts";
 import { INITIAL_RECORD, type SlotRecord } from "./slots.ts";
 
-const slotRecordCheck = Compile(
+const slotRecordCheck = compiled(
   Type.Object({
     next_ms: Type.Number(),
     last_ms: Type.Array(Type.Number()),
@@ -54,7 +54,7 @@ export function slotStore({ documents, clock, collection }: SlotStoreDeps): Slot
 
   async function readRecord(egress: string): Promise<CachedRecord> {
     const stored = await documents.get(collection, egress);
-    const record = slotRecordCheck.Check(stored?.value) ? stored!.value : INITIAL_RECORD;
+    const record = slotRecordCheck.check(stored?.value) ? stored!.value : INITIAL_RECORD;
     return { record: record as SlotRecord, version: stored?.version ?? 0 };
   }
 

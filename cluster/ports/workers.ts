@@ -54,7 +54,7 @@ export type Tasks = Readonly<Record<string, () => Promise<Task>>>;
 export interface PoolSettings {
   /** Most children, each with one task at a time. Those above `warm` are started when tasks wait. */
   readonly size: number;
-  /** Children that are started in advance and stay: the first task then waits for no start. */
+  /** Children that stay once a first task has come: later tasks wait for no start. None is started before it. */
   readonly warm: number;
   /** How long a child above `warm` stays without a task. */
   readonly idle_ms: number;

@@ -86,6 +86,7 @@ const common = (port: number, folder: string): Environment => ({
   TRAWL_EGRESS_ALLOW: "127.0.0.0/8",
   TRAWL_ARCHIVE_URL: "none",
   TRAWL_CHROMIUM_PATH: "none",
+  TRAWL_DEMO: "off",
   TRAWL_POLITE_DELAY_MS: "5",
 });
 

@@ -58,6 +58,7 @@ describe("an empty environment", () => {
         profiles: "off",
         people_retention_days: 30,
       },
+      demo: { pages: "on" },
       log: { level: "info" },
       tracing: { service_name: "trawl", sampled_share: "1" },
       client: {},

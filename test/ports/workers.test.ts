@@ -113,6 +113,21 @@ describe("workers in processes", () => {
     expect(await workers.run("plain", ECHO)).toEqual(ECHOED);
   });
 
+  test("start no child before the first task, and keep as many as stay warm after it", async () => {
+    const before = childrenOf(process.pid);
+    const started = () => childrenOf(process.pid).filter((pid) => !before.includes(pid));
+    const workers = processes({ size: 2, warm: 1, idle_ms: 50 });
+    expect(started()).toEqual([]);
+    const both = [
+      workers.run("plain", { do: "wait", ms: 500 }),
+      workers.run("plain", { do: "wait", ms: 500 }),
+    ];
+    await until(() => started().length === 2, "the second child");
+    await Promise.all(both);
+    await until(() => started().length === 1, "one of two idle children to be gone");
+    expect(String(await pidOf(workers))).toBe(started()[0]);
+  });
+
   test("start children when tasks wait, and end them when none came for a while", async () => {
     const before = childrenOf(process.pid);
     const started = () => childrenOf(process.pid).filter((pid) => !before.includes(pid));

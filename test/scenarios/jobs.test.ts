@@ -206,7 +206,7 @@ describe.each(SETUPS.filter(({ setup }) => setup === "embedded"))(
   "batches of searches, $setup",
   ({ start }) => {
     test("answer every query", { timeout: 120_000 }, async () => {
-      const service = await start();
+      const service = await start({ TRAWL_DEMO: "on" });
       const jobs = client(service);
       const items = [{ query: "when was the lighthouse lit" }, { query: "xyzzy plugh", max_results: 3 }];
       const response = await service.call("POST", "/v1/batch/search", {

@@ -72,6 +72,7 @@ describe("the OpenAPI document", () => {
     source = await gleif();
     source.companies.set(PUMA, { lei: PUMA, name: "Puma SE", city: "Herzogenaurach", country: "DE" });
     service = await SETUPS.find(({ setup }) => setup === "embedded")!.start({
+      TRAWL_DEMO: "on",
       TRAWL_DNS_SERVERS: "127.0.0.1:9",
       TRAWL_FILINGS_IDENTITY: "Trawl tests trawl@trawl.test",
       TRAWL_FILINGS_DATA_URL: nowhere,

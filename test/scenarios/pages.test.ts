@@ -10,7 +10,7 @@ const { start } = SETUPS.find(({ setup }) => setup === "embedded")!;
 const [, found] = browsers[0] ?? [];
 
 describe.skipIf(!found)("the pages for people (need a browser)", () => {
-  const { sites, service } = scenario(start);
+  const { sites, service } = scenario(start, () => ({ TRAWL_DEMO: "on" }));
   let browser: Browser | null = null;
   beforeAll(async () => {
     const { path, env } = await found!.ready();

@@ -28,7 +28,7 @@ test.skipIf(program === null)(
   { timeout: LIMIT_MS + 30_000 },
   async () => {
     // No name server answers, so no request leaves this machine.
-    const service = await start({ TRAWL_DNS_SERVERS: "127.0.0.1:9" });
+    const service = await start({ TRAWL_DEMO: "on", TRAWL_DNS_SERVERS: "127.0.0.1:9" });
     try {
       const words = [
         "run",

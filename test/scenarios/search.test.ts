@@ -21,7 +21,7 @@ const searching =
 const ALONE = SETUPS.filter(({ setup }) => setup === "embedded");
 
 describe.each(ALONE)("a fresh clone, $setup", ({ start }) => {
-  const { sites, service } = scenario(start);
+  const { sites, service } = scenario(start, () => ({ TRAWL_DEMO: "on" }));
 
   test("is ready, and finds a page at once", async () => {
     const ready = await service.call("GET", "/ready", { key: null });

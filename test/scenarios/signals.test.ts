@@ -72,6 +72,7 @@ async function situation() {
     TRAWL_DNS_SERVERS: sites.dns,
     TRAWL_ARCHIVE_URL: "none",
     TRAWL_CHROMIUM_PATH: "none",
+    TRAWL_DEMO: "off",
   };
   const url = `http://127.0.0.1:${port}`;
   const fetchPage = () =>

@@ -26,7 +26,7 @@ describe("Chromium", () => {
     system: string[],
     archives: string | null = null,
     installed: string | null = null,
-  ) => findChromium({ path, system, archives, folder, playwright: installed });
+  ) => findChromium({ path, system, archives, folder, playwright: () => installed });
 
   test("is the one that was named", async () => {
     const found = find(program, [other]);

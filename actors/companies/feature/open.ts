@@ -6,7 +6,6 @@ import { COMPANY_FEED_KEY, CompanyFeed, CompanySource } from "../../../schemas/c
 import { type LimiterContract, limiterContract } from "../../../schemas/upstream.ts";
 import { limiterActor } from "../../upstream/limiter.actor.ts";
 import { sendWithSlot } from "../../upstream/slot-egress.ts";
-import { mongoCompanyIndex } from "../adapters/index.mongo.ts";
 import { sqliteCompanyIndex } from "../adapters/index.sqlite.ts";
 import type { AskSourceDeps, LookupCaller } from "../ask-source.ts";
 import { companyActor } from "../company.actor.ts";
@@ -48,7 +47,10 @@ const PROFILE_SOURCE = "northdata";
 /** Their requests go through another slice, with its limits. */
 const BRIDGED: ReadonlySet<string> = new Set([FILING_SOURCE, PROFILE_SOURCE]);
 
-export function openCompanies(context: FeatureContext, settings: CompaniesSettings): OpenFeature {
+export async function openCompanies(
+  context: FeatureContext,
+  settings: CompaniesSettings,
+): Promise<OpenFeature> {
   const { config, clock, random, documents, blobs, metrics, log, ask, bodyGrants, user_agent } = context;
   const readFilings = context.opened.find(({ readFilingDocument }) => readFilingDocument)?.readFilingDocument;
   const readProfile = context.opened.find((feature) => feature.readProfile)?.readProfile;
@@ -70,8 +72,9 @@ export function openCompanies(context: FeatureContext, settings: CompaniesSettin
         limiterContract(`company_limiter_${description.name}`, "company_sources"),
       ]),
   );
+  // The driver is loaded when the store is MongoDB.
   const index = config.storage.documents.startsWith("mongodb")
-    ? mongoCompanyIndex(config.storage.documents)
+    ? (await import("../adapters/index.mongo.ts")).mongoCompanyIndex(config.storage.documents)
     : sqliteCompanyIndex(context.dataPath("companies.sqlite"));
   const people = openPeople({ documents, clock, retention_ms });
   const health = openHealth({

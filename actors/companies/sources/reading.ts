@@ -1,6 +1,6 @@
 /** Reads the JSON answers of sources: what is no JSON, or JSON of another shape, is a failure with a reason. Pure. */
 import { type Static, type TSchema, Type } from "typebox";
-import { Compile } from "typebox/compile";
+import { compiled } from "../../../schemas/compiled.ts";
 import type { SourceFailure, SourceResponse } from "../source.ts";
 
 /** A field that a source may leave out or send as null. */
@@ -27,7 +27,7 @@ export type Reading<Value> = { readonly kind: "read"; readonly value: Value } | 
 export function jsonReader<Schema extends TSchema>(
   schema: Schema,
 ): (response: Pick<SourceResponse, "body" | "document">) => Reading<Static<Schema>> {
-  const validator = Compile(schema);
+  const validator = compiled(schema);
   return ({ body, document }) => {
     let value: unknown;
     try {
@@ -36,8 +36,8 @@ export function jsonReader<Schema extends TSchema>(
       const what = /^\s*</.test(body.subarray(0, 256).toString("latin1")) ? "a page" : "broken JSON";
       return failure("unreadable", `${document.url} answered with ${what} instead of JSON`);
     }
-    if (validator.Check(value)) return { kind: "read", value: value as Static<Schema> };
-    const [first] = validator.Errors(value);
+    if (validator.check(value)) return { kind: "read", value: value as Static<Schema> };
+    const [first] = validator.errors(value);
     return failure(
       "schema_drift",
       `${document.url} answered with JSON of another shape: ${first?.instancePath || "/"} ${first?.message ?? ""}`.trim(),

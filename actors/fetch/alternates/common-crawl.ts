@@ -4,10 +4,10 @@
  */
 import { gunzipSync } from "node:zlib";
 import { Type } from "typebox";
-import { Compile } from "typebox/compile";
+import { compiled } from "../../../schemas/compiled.ts";
 import { addressOf } from "../../lib/content/similarity.ts";
 
-const Crawls = Compile(
+const Crawls = compiled(
   Type.Array(Type.Object({ id: Type.String({ pattern: "^CC-MAIN-[0-9A-Za-z-]{1,40}$" }) })),
 );
 
@@ -19,7 +19,7 @@ export const crawlsUrl = (index_url: string): string => `${index_url}/collinfo.j
 /** The newest crawls; null when the body is no list of crawls. */
 export function readCrawls(body: string): readonly string[] | null {
   const list = parseJson(body);
-  return Crawls.Check(list) ? list.slice(0, CRAWLS_ASKED).map(({ id }) => id) : null;
+  return Crawls.check(list) ? list.slice(0, CRAWLS_ASKED).map(({ id }) => id) : null;
 }
 
 export const capturesUrl = (index_url: string, crawl: string, url: string): string =>
@@ -33,7 +33,7 @@ export interface Capture {
   readonly length: number;
 }
 
-const Line = Compile(
+const Line = compiled(
   Type.Object({
     url: Type.String(),
     timestamp: Type.String({ pattern: "^\\d{14}$" }),
@@ -51,7 +51,7 @@ export function newestCapture(body: string, address: string): Capture | null {
   const captures = body
     .split("\n", MAX_LINES)
     .map(parseJson)
-    .filter((line) => Line.Check(line))
+    .filter((line) => Line.check(line))
     .filter(({ url, status, truncated, filename }) => {
       const whole = truncated === undefined || truncated === "";
       return status === "200" && whole && !filename.includes("..") && addressOf(url) === address;

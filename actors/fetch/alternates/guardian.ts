@@ -1,6 +1,6 @@
 /** The Guardian's open API, as a source of its own articles: the request's address and the parsed answer. Pure functions. */
 import { type Static, Type } from "typebox";
-import { Compile } from "typebox/compile";
+import { compiled } from "../../../schemas/compiled.ts";
 
 const HOSTS = /^(?:www\.|amp\.|m\.)?(?:theguardian\.com|guardian\.co\.uk)$/i;
 
@@ -34,7 +34,7 @@ const Item = Type.Object({
     }),
   }),
 });
-const item = Compile(Item);
+const item = compiled(Item);
 
 export interface EmbeddedArticle {
   readonly title: string | null;
@@ -46,7 +46,7 @@ export interface EmbeddedArticle {
 /** Null when the answer is of another form or another article. */
 export function readGuardian(body: string, id: string): EmbeddedArticle | null {
   const answer = parseJson(body);
-  if (!item.Check(answer)) return null;
+  if (!item.check(answer)) return null;
   const { content } = (answer satisfies Static<typeof Item>).response;
   if (content.id !== id) return null;
   const { headline, byline, body: html } = content.fields;

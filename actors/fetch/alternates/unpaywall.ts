@@ -1,6 +1,6 @@
 /** Open copies of papers by DOI, from a register with the API of Unpaywall (v2): request and answer. Pure functions. */
 import { Type } from "typebox";
-import { Compile } from "typebox/compile";
+import { compiled } from "../../../schemas/compiled.ts";
 import { Nullable } from "../../../schemas/common.ts";
 import { addressOf } from "../../lib/content/similarity.ts";
 
@@ -20,7 +20,7 @@ const Paper = Type.Object({
   best_oa_location: Type.Optional(Nullable(Place)),
   oa_locations: Type.Optional(Nullable(Type.Array(Place))),
 });
-const paper = Compile(Paper);
+const paper = compiled(Paper);
 
 export interface OpenAccessPaper {
   readonly title: string | null;
@@ -37,7 +37,7 @@ export function readUnpaywall(body: string, doi: string, accept_pdf: boolean): O
   } catch {
     return null;
   }
-  if (!paper.Check(answer) || answer.doi.toLowerCase() !== doi) return null;
+  if (!paper.check(answer) || answer.doi.toLowerCase() !== doi) return null;
   const places = answer.is_oa ? [answer.best_oa_location ?? [], answer.oa_locations ?? []].flat() : [];
   const urls = places.flatMap(({ url, url_for_pdf, url_for_landing_page }) => {
     const page = url_for_landing_page ?? url;

@@ -72,5 +72,5 @@ export const configuredChromium = (
   findChromium({
     path: chromium_path ?? null,
     folder: dataPath("chromium"),
-    playwright: playwrightChromium(),
+    playwright: playwrightChromium,
   });

@@ -35,8 +35,8 @@ export interface ChromiumOptions {
   readonly folder: string;
   /** Default: the paths of this platform's packages. The program itself, not a wrapper script that adds flags. */
   readonly system?: readonly string[];
-  /** Where Playwright's own installer puts Chromium. Default: not looked for. */
-  readonly playwright?: string | null;
+  /** Where Playwright's own installer puts Chromium; asked when no other is found. Default: not looked for. */
+  readonly playwright?: () => string | null;
   /** The folder of the archives from npm; null: there are none. Default: that of the installed package. */
   readonly archives?: string | null;
 }
@@ -66,7 +66,7 @@ export function findChromium({
   path,
   folder,
   system = SYSTEM[process.platform] ?? [],
-  playwright = null,
+  playwright = () => null,
   archives = npmArchives(),
 }: ChromiumOptions): Chromium | null {
   const home = { HOME: folder, LANG: "C.UTF-8" };
@@ -82,7 +82,8 @@ export function findChromium({
   if (path !== null) return isProgram(path) ? chromiumAt(path, "setting") : null;
   const installed = system.find(isProgram);
   if (installed !== undefined) return chromiumAt(installed, "system");
-  if (playwright !== null && isProgram(playwright)) return chromiumAt(playwright, "playwright");
+  const downloaded = playwright();
+  if (downloaded !== null && isProgram(downloaded)) return chromiumAt(downloaded, "playwright");
   if (archives === null) return null;
   let unpacking: Promise<Executable> | undefined;
   return {

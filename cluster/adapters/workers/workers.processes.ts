@@ -133,10 +133,11 @@ function pool(limits: PoolSettings, queue_limit: number, start: () => ChildProce
   let deaths_in_a_row = 0;
   let restart_timer: NodeJS.Timeout | undefined;
   let assigning: NodeJS.Immediate | undefined;
+  let has_had_task = false;
   let closed = false;
 
   function startMissing(): void {
-    if (closed || restart_timer) return;
+    if (closed || restart_timer || !has_had_task) return;
     const starting = [...children].filter(({ state }) => state === "starting").length;
     const wanted = Math.max(limits.warm, Math.min(limits.size, children.size - starting + queue.waiting));
     while (children.size < wanted) startChild();
@@ -379,7 +380,6 @@ function pool(limits: PoolSettings, queue_limit: number, start: () => ChildProce
     job.answer(failed("aborted", "The caller cancelled"));
   }
 
-  startMissing();
   return {
     run<T>(message: unknown, { signal, tenant = "" }: TaskCaller): Promise<TaskResult<T>> {
       if (closed) return Promise.resolve(failed("aborted", "The workers are closed"));
@@ -403,6 +403,7 @@ function pool(limits: PoolSettings, queue_limit: number, start: () => ChildProce
         },
       };
       signal?.addEventListener("abort", onSignal, { once: true });
+      has_had_task = true;
       enqueue(queue, tenant, job);
       if (!assigning) assignWaiting();
       startMissing();
