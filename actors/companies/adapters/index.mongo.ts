@@ -10,8 +10,12 @@ import { type CompanyIndex, type IndexedCompany, type IndexFilter, namesOf } fro
 const COLLECTION = "company_index";
 const COMMAND_MS = 5_000;
 const DUPLICATE_KEY = 11_000;
+/** Companies that are read for all keys of a search at once; more have a common key among theirs, and are read by key. */
+const MAX_TOGETHER = 2 * MAX_POSTINGS;
 /** Common keys that a node remembers; then it forgets them all. */
 const MAX_COMMON_KEYS = 100_000;
+
+type Postings = readonly { readonly key: number; readonly companies: readonly string[] }[];
 
 interface Entry {
   readonly _id: string;
@@ -84,21 +88,47 @@ export function mongoCompanyIndex(address: string): CompanyIndex {
         const conditions = conditionsOf(filter);
         const within = JSON.stringify(conditions);
         const isCommon = (key: number): boolean => common.has(`${key} ${within}`);
-        async function postingsOf(key: number) {
-          const found = collection
-            .find({ keys: key, ...conditions }, { projection: { _id: 1 } })
-            .limit(MAX_POSTINGS + 1);
-          const companies = (await found.toArray()).map(({ _id }) => _id);
-          if (companies.length > MAX_POSTINGS) {
-            if (common.size >= MAX_COMMON_KEYS) common.clear();
-            common.add(`${key} ${within}`);
-          }
-          return { key, companies };
+        const learn = (postings: Postings): Postings => {
+          for (const { key, companies } of postings)
+            if (companies.length > MAX_POSTINGS) {
+              if (common.size >= MAX_COMMON_KEYS) common.clear();
+              common.add(`${key} ${within}`);
+            }
+          return postings;
+        };
+
+        /** The companies of all these keys in one command; null: they are more than it reads. */
+        async function readTogether(keys: readonly number[]): Promise<Postings | null> {
+          const found = await collection
+            .aggregate<{ readonly _id: string; readonly shared: readonly number[] }>([
+              { $match: { keys: { $in: [...keys] }, ...conditions } },
+              { $limit: MAX_TOGETHER + 1 },
+              { $project: { shared: { $setIntersection: ["$keys", [...keys]] } } },
+            ])
+            .toArray();
+          if (found.length > MAX_TOGETHER) return null;
+          const postings = new Map<number, string[]>(keys.map((key) => [key, []]));
+          for (const { _id, shared } of found) for (const key of shared) postings.get(key)!.push(_id);
+          return learn([...postings].map(([key, companies]) => ({ key, companies })));
         }
+
+        const readEach = async (keys: readonly number[]): Promise<Postings> =>
+          learn(
+            await Promise.all(
+              keys.map(async (key) => {
+                const found = collection
+                  .find({ keys: key, ...conditions }, { projection: { _id: 1 } })
+                  .limit(MAX_POSTINGS + 1);
+                return { key, companies: (await found.toArray()).map(({ _id }) => _id) };
+              }),
+            ),
+          );
+
         const keys = keysOfNames(names);
-        let postings = await Promise.all(keys.filter((key) => !isCommon(key)).map(postingsOf));
+        const rare = keys.filter((key) => !isCommon(key));
+        let postings = (await readTogether(rare)) ?? (await readEach(rare));
         if (!postings.some(({ companies }) => companies.length > 0 && companies.length <= MAX_POSTINGS))
-          postings = await Promise.all(keys.map(postingsOf));
+          postings = await readEach(keys);
         const ids = rankByKeys(postings, limit);
         const entries = await collection
           .find({ _id: { $in: [...ids] } }, { projection: { entry: 1 } })
