@@ -59,8 +59,8 @@ export interface BatchKind {
   readonly category?: QuotaCategory;
   /** Fields of the whole job that every item is stored with. */
   readonly shared?: TObject;
-  /** What is stored of a valid item. Default: its known fields, without those that equal their default. */
-  readonly normalize?: (item: Input) => Input;
+  /** What is stored of a valid item of this caller. Default: its known fields, without those that equal their default. */
+  readonly normalize?: (item: Input, caller: Caller) => Input;
   /** Checks that a schema cannot express: the field and its mistake, or null. `shared`: the job's own fields. */
   readonly check?: (
     item: Input,
@@ -288,7 +288,7 @@ function jobCreator(services: BatchRouteDeps, kind: BatchKind): JobCreator {
     await ask(Job, job_id, "open", spec, { timeout_ms: ASK_MS });
     const listing = { expires_at_ms: spec.created_ms + LISTED_MS };
     await documents.put("project_jobs", projectJobKey(project.name, job_id), { kind: kind.name }, 0, listing);
-    await writeItems(documents, job_id, scanned, (item) => ({ ...normalize(item), ...sharedFields }));
+    await writeItems(documents, job_id, scanned, (item) => ({ ...normalize(item, caller), ...sharedFields }));
     const record: IdempotencyRecord = { job_id, kind: kind.name, total: scanned.count };
     if (!(await documents.put("job_idempotency_keys", idempotency_doc, record, 0))) {
       // Two requests at the same moment: the other request inserted first.

@@ -15,13 +15,16 @@ import {
   newBatchTag,
   UsageTotals,
 } from "../schemas/ledger.ts";
-import { packRows } from "../schemas/ledger-batch.ts";
+import { addRow, noRows, packColumns, type RowColumns, type RowHead } from "../schemas/ledger-batch.ts";
+
+/** What of a row is of one answer only. */
+export type RowAnswer = Pick<LedgerRow, "request_id" | "at_ms" | "latency_ms">;
 
 export interface Ledger {
   /** Stored within 100 ms. Throws Fault when the store has been away for so long that no further row can be kept. */
-  readonly record: (customer: string, row: LedgerRow) => void;
+  readonly record: (customer: string, head: RowHead, answer: RowAnswer) => void;
   /** Resolves when the row is stored. Throws Fault; the row is stored later then. */
-  readonly store: (customer: string, row: LedgerRow) => Promise<void>;
+  readonly store: (customer: string, head: RowHead, answer: RowAnswer) => Promise<void>;
   /** Stores everything recorded so far. Throws Fault. */
   readonly flush: (customer: string) => Promise<void>;
   /** Stores everything. Rows that cannot be stored are logged. */
@@ -50,7 +53,7 @@ const MAX_ROWS = 50_000;
 const TELL_EVERY_MS = 2_000;
 
 interface Batch {
-  readonly rows: LedgerRow[];
+  readonly rows: RowColumns;
   /** Set when it is first written, so that it is repeated under the same key. */
   key: string | null;
   readonly stored: PromiseWithResolvers<void>;
@@ -76,10 +79,10 @@ export function openLedger({ documents, ask, clock, log, writer }: LedgerDeps): 
     const stored = Promise.withResolvers<void>();
     // Most rows have no caller that waits for them; all are repeated until they are stored.
     stored.promise.catch(() => {});
-    return { rows: [], key: null, stored };
+    return { rows: noRows(), key: null, stored };
   }
 
-  function append(name: string, row: LedgerRow, within_ms: number): Batch {
+  function append(name: string, head: RowHead, answer: RowAnswer, within_ms: number): Batch {
     if (kept_rows >= MAX_ROWS)
       throw new Fault("documents_unreachable", `Cannot keep more than ${MAX_ROWS} rows of the ledger`);
     let customer = customers.get(name);
@@ -95,9 +98,9 @@ export function openLedger({ documents, ask, clock, log, writer }: LedgerDeps): 
       customers.set(name, customer);
     }
     let batch = customer.batches.at(-1);
-    if (!batch || batch.key !== null || batch.rows.length >= MAX_BATCH_ROWS)
+    if (!batch || batch.key !== null || batch.rows.head.length >= MAX_BATCH_ROWS)
       customer.batches.push((batch = newBatch()));
-    batch.rows.push(row);
+    addRow(batch.rows, head, answer);
     kept_rows++;
     arm(customer, clock.mono() + within_ms);
     return batch;
@@ -128,9 +131,9 @@ export function openLedger({ documents, ask, clock, log, writer }: LedgerDeps): 
           expires_at_ms: Math.floor(last_ms) + LEDGER_RETENTION_MS,
         };
         // False: an earlier attempt was stored after all.
-        await documents.put("ledger", batch.key, packRows(batch.rows), 0, options);
+        await documents.put("ledger", batch.key, packColumns(batch.rows), 0, options);
         customer.batches.shift();
-        kept_rows -= batch.rows.length;
+        kept_rows -= batch.rows.head.length;
         batch.stored.resolve();
       }
       if (clock.mono() - customer.told_ms >= TELL_EVERY_MS) {
@@ -164,8 +167,8 @@ export function openLedger({ documents, ask, clock, log, writer }: LedgerDeps): 
   };
 
   return {
-    record: (customer, row) => void append(customer, row, GATHER_MS),
-    store: (customer, row) => append(customer, row, GATHER_STORED_MS).stored.promise,
+    record: (customer, head, answer) => void append(customer, head, answer, GATHER_MS),
+    store: (customer, head, answer) => append(customer, head, answer, GATHER_STORED_MS).stored.promise,
     flush,
     drain: async () => {
       for (const name of customers.keys())

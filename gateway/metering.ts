@@ -14,8 +14,9 @@ import {
   monthOf,
   type QuotaCategory,
 } from "../schemas/accounts.ts";
-import { type LedgerRow, NO_DETAIL } from "../schemas/ledger.ts";
-import type { Ledger } from "./ledger.ts";
+import { NO_DETAIL } from "../schemas/ledger.ts";
+import type { RowHead } from "../schemas/ledger-batch.ts";
+import type { Ledger, RowAnswer } from "./ledger.ts";
 import type { Allowances } from "./limits.ts";
 import type { PendingRequests, SpentBy } from "./pending-requests.ts";
 import type { KeyQuota, KeyQuotas } from "./quotas.ts";
@@ -27,6 +28,8 @@ export interface KeyMeter {
   readonly account: string;
   readonly quota: KeyQuota;
   readonly allowances: Allowances;
+  /** What its rows have in common, by bill. */
+  readonly heads: WeakMap<Bill, RowHead>;
   /** What the key has spent and reserved of its spend cap this month, in its currency, as the account said last. */
   spend_micros: number;
   /** The month of `spend_micros`. */
@@ -92,24 +95,32 @@ export function metering(deps: MeteringDeps): Metering {
     meter.quota.learn(month, { search: free("search"), fetch: free("fetch") });
   }
 
-  const rowOf = (
-    { grant: { key, project } }: KeyMeter,
-    { request_id, bill, project_ref, latency_ms }: Billed,
-  ): LedgerRow => ({
+  /** A page that is answered from memory has the same bill each time, and the same head for a key. */
+  function headOf(meter: KeyMeter, { bill, project_ref }: Billed): RowHead {
+    const known = meter.heads.get(bill);
+    if (known && known.project_ref === project_ref) return known;
+    const { key, project } = meter.grant;
+    const head = {
+      project: project.name,
+      key: key.prefix,
+      category: bill.category,
+      ok: bill.ok,
+      cached: bill.category.endsWith("_cached"),
+      bytes: bill.bytes,
+      paid: bill.paid,
+      cost_micros: bill.cost_micros,
+      ...NO_DETAIL,
+      ...bill.detail,
+      project_ref,
+    };
+    meter.heads.set(bill, head);
+    return head;
+  }
+
+  const answerOf = ({ request_id, latency_ms }: Billed): RowAnswer => ({
     request_id,
     at_ms: Math.floor(clock.now()),
-    project: project.name,
-    key: key.prefix,
-    category: bill.category,
-    ok: bill.ok,
-    cached: bill.category.endsWith("_cached"),
-    bytes: bill.bytes,
-    paid: bill.paid,
-    cost_micros: bill.cost_micros,
     latency_ms: Math.round(latency_ms),
-    ...NO_DETAIL,
-    ...bill.detail,
-    project_ref,
   });
 
   return {
@@ -121,7 +132,7 @@ export function metering(deps: MeteringDeps): Metering {
       const allowances = { ...key.quotas, spend: key.spend_cap_micros };
       const quota = quotas.of(account, key.quotas);
       const spend = spends.get(account) ?? { spend_micros: 0, month: monthOf(clock.now()) };
-      const meter: KeyMeter = { grant, account, quota, allowances, ...spend };
+      const meter: KeyMeter = { grant, account, quota, allowances, heads: new WeakMap(), ...spend };
       if (Object.values(allowances).some((limit) => limit !== null)) await readSpend(meter);
       return meter;
     },
@@ -133,13 +144,15 @@ export function metering(deps: MeteringDeps): Metering {
       meter.spend_micros = 0;
     },
 
-    record: (meter, billed) => ledger.record(meter.grant.customer.name, rowOf(meter, billed)),
-    store: (meter, billed) => ledger.store(meter.grant.customer.name, rowOf(meter, billed)),
-    begin: (meter, begun) =>
-      pending.begin({
-        customer: meter.grant.customer.name,
-        row: rowOf(meter, { ...begun, latency_ms: 0 }),
-      }),
+    record: (meter, billed) =>
+      ledger.record(meter.grant.customer.name, headOf(meter, billed), answerOf(billed)),
+    store: (meter, billed) =>
+      ledger.store(meter.grant.customer.name, headOf(meter, billed), answerOf(billed)),
+    begin(meter, begun) {
+      const billed = { ...begun, latency_ms: 0 };
+      const row = { ...headOf(meter, billed), ...answerOf(billed) };
+      return pending.begin({ customer: meter.grant.customer.name, row });
+    },
     spentBy,
     end: pending.end,
     drain: async () => {

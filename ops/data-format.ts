@@ -11,7 +11,8 @@ import { canMigrate, type MigrationCursor, migrateStep } from "./migrations.ts";
 /** 2: accounts by customer, project and key; a customer's budget; a job's quota. */
 /** 3: the failures of a domain by scope. */
 /** 4: rows of the ledger compressed. */
-export const DATA_FORMAT = 4;
+/** 5: rows of the ledger by columns. */
+export const DATA_FORMAT = 5;
 
 const COLLECTION = "format";
 const KEY = "data";

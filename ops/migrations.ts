@@ -53,6 +53,7 @@ export const MIGRATIONS: readonly Migration[] = [
   // Batches of the ledger stay as they are and are read in both shapes: a rewritten one would lose the tag of a batch that is not
   // added up yet.
   { from: 3, collections: {} },
+  { from: 4, collections: {} },
 ];
 
 const PAGE = 200;

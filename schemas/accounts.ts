@@ -79,6 +79,8 @@ export const Key = Type.Object({
   /** Requests a month; null: no limit. */
   quotas: Quotas,
   spend_cap_micros: Nullable(Micros),
+  /** False: routes that cost money are never taken for the key. Absent: they are. */
+  paid_fetches: Type.Optional(Type.Boolean()),
   /** Whether X-Service-Debug: 1 gets a debug_url. Absent: it does not. */
   debug: Type.Optional(Type.Boolean()),
   status: Type.Enum(["active", "revoked"]),
@@ -86,6 +88,8 @@ export const Key = Type.Object({
   revoked_at: Nullable(Type.String()),
 });
 export type Key = Static<typeof Key>;
+
+export const allowsPaid = ({ paid_fetches }: Pick<Key, "paid_fetches">): boolean => paid_fetches !== false;
 
 /** A key with its project and customer, as the gateway looks it up. */
 export interface Grant {
@@ -142,20 +146,21 @@ export interface Bill {
   };
 }
 
-/** Adds one bill to the usage of its category, in place. */
-export function countBill(
+/** Adds as many equal bills to the usage of their category, in place. */
+export function countBills(
   usage: Usage,
   { ok, bytes, paid, cost_micros }: Pick<Bill, "ok" | "bytes" | "paid" | "cost_micros">,
+  bills: number,
 ): void {
-  usage.requests++;
-  usage.bytes += bytes;
-  usage.cost_micros += cost_micros;
-  if (paid) usage.paid_bytes += bytes;
+  usage.requests += bills;
+  usage.bytes += bytes * bills;
+  usage.cost_micros += cost_micros * bills;
+  if (paid) usage.paid_bytes += bytes * bills;
   if (!ok) return;
-  usage.succeeded++;
-  usage.bytes_ok += bytes;
-  usage.cost_ok_micros += cost_micros;
-  if (paid) usage.paid_bytes_ok += bytes;
+  usage.succeeded += bills;
+  usage.bytes_ok += bytes * bills;
+  usage.cost_ok_micros += cost_micros * bills;
+  if (paid) usage.paid_bytes_ok += bytes * bills;
 }
 
 /** An account crossed a threshold of one of its allowances; once for each allowance, threshold and month. */
@@ -343,6 +348,8 @@ export const AccountKey = Type.Object({
   quotas: Quotas,
   /** Decimal, in the customer's currency; null: no limit. */
   spend_cap: Nullable(Type.String()),
+  /** Whether routes that cost money may be taken for the key. */
+  paid_fetches: Type.Boolean(),
   /** Whether X-Service-Debug: 1 gets a debug_url. */
   debug: Type.Boolean(),
   status: Type.Enum(["active", "revoked"]),

@@ -121,6 +121,8 @@ export interface KeyOptions {
   readonly rate_limit_rps?: number | null;
   readonly quotas?: { readonly search?: number | null; readonly fetch?: number | null };
   readonly spend_cap_micros?: number | null;
+  /** Default true. */
+  readonly paid_fetches?: boolean;
   readonly debug?: boolean;
 }
 
@@ -172,6 +174,7 @@ const recordOf = (key: string, options: KeyOptions, now_ms: number): Key => ({
   rate_limit_rps: options.rate_limit_rps ?? null,
   quotas: { search: options.quotas?.search ?? null, fetch: options.quotas?.fetch ?? null },
   spend_cap_micros: options.spend_cap_micros ?? null,
+  ...(options.paid_fetches === false && { paid_fetches: false }),
   ...(options.debug === true && { debug: true }),
   status: "active",
   created_at: iso(now_ms),
@@ -193,7 +196,7 @@ export const revokeKey = (documents: Documents, prefix: string, now_ms: number):
 
 /** What an operator may change of a key; what is absent stays. */
 export type KeyLimits = Partial<
-  Pick<Key, "label" | "categories" | "rate_limit_rps" | "spend_cap_micros" | "debug">
+  Pick<Key, "label" | "categories" | "rate_limit_rps" | "spend_cap_micros" | "paid_fetches" | "debug">
 > & {
   readonly quotas?: Partial<Key["quotas"]>;
 };

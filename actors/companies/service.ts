@@ -32,6 +32,8 @@ export interface ServiceDeps {
   readonly clock: Clock;
   readonly ask: ActorClient;
   readonly sources: readonly Source[];
+  /** Whether the key may be used for what costs money. Throws Fault. */
+  readonly allowsPaid: (project: string, key: string) => Promise<boolean>;
 }
 
 export interface GetOptions {
@@ -85,7 +87,8 @@ const MAX_HOPS = 4;
 /** Longer than three rounds of sources take. */
 const REFRESH_TIMEOUT_MS = 75_000;
 
-export function companyService({ documents, clock, ask, sources }: ServiceDeps): CompanyService {
+export function companyService(deps: ServiceDeps): CompanyService {
+  const { documents, clock, ask, sources } = deps;
   async function snapshot(
     { company, checks, people }: LoadedCompany,
     refresh: readonly CompanyRefresh[],
@@ -119,12 +122,10 @@ export function companyService({ documents, clock, ask, sources }: ServiceDeps):
     async get(reference, options, { project, lane, payer }) {
       const found = await findCompany(documents, reference, clock.now());
       if (!found) return { company: null, refresh: [] };
-      const pays =
-        payer !== undefined &&
-        sources.some(
-          (source) =>
-            source.description.is_paid && isWanted(source, { sources: options.sources, pays: true }),
-        );
+      const isPaidWanted = sources.some(
+        (source) => source.description.is_paid && isWanted(source, { sources: options.sources, pays: true }),
+      );
+      const pays = payer !== undefined && isPaidWanted && (await deps.allowsPaid(project, payer.key));
       const wanted: RefreshScope = {
         sources: options.sources,
         groups: [...RECORD_GROUPS, ...options.groups],

@@ -12,6 +12,7 @@ interface KeyOptions extends Json {
   readonly rps?: number;
   readonly quota?: { search?: number; fetch?: number };
   readonly spendCap?: number;
+  readonly paid: boolean;
   readonly debug?: boolean;
 }
 
@@ -20,6 +21,7 @@ interface LimitOptions extends Json {
   readonly rps?: OrNone;
   readonly quota?: { search?: number | null; fetch?: number | null };
   readonly spendCap?: OrNone;
+  readonly paid?: "on" | "off";
   readonly debug?: "on" | "off";
 }
 
@@ -43,9 +45,21 @@ export function keyCommand(context: Context): Command {
     .option("--rps <number>", "a rate limit of its own, in requests per second", wholeNumber)
     .option("--quota <category=requests>", "monthly requests of a category; may be repeated", quota)
     .option("--spend-cap <amount>", "monthly spend, in the customer's currency", amount)
+    .option("--no-paid", "routes that cost money are never taken for the key")
     .option("--debug", "X-Service-Debug: 1 gets a debug_url")
     .action(
-      async ({ project, label, admin, category, rps, quota: quotas, spendCap, debug, json }: KeyOptions) => {
+      async ({
+        project,
+        label,
+        admin,
+        category,
+        rps,
+        quota: quotas,
+        spendCap,
+        paid,
+        debug,
+        json,
+      }: KeyOptions) => {
         const { key: secret, record } = await withDocuments(context, (documents) =>
           createKey(
             documents,
@@ -57,6 +71,7 @@ export function keyCommand(context: Context): Command {
               rate_limit_rps: rps ?? null,
               quotas: quotas ?? {},
               spend_cap_micros: spendCap ?? null,
+              paid_fetches: paid,
               debug: debug ?? false,
             },
             context.now(),
@@ -91,20 +106,26 @@ export function keyCommand(context: Context): Command {
     )
     .option("--spend-cap <amount>", "monthly spend, in the customer's currency, or none", orNone(amount))
     .addOption(
+      new Option("--paid <on|off>", "whether routes that cost money may be taken").choices(["on", "off"]),
+    )
+    .addOption(
       new Option("--debug <on|off>", "whether X-Service-Debug: 1 gets a debug_url").choices(["on", "off"]),
     )
-    .action(async (prefix: string, { label, rps, quota: quotas, spendCap, debug, json }: LimitOptions) => {
-      const limits: KeyLimits = {
-        ...(label !== undefined && { label }),
-        ...(rps !== undefined && { rate_limit_rps: limitOf(rps) }),
-        ...(quotas !== undefined && { quotas }),
-        ...(spendCap !== undefined && { spend_cap_micros: limitOf(spendCap) }),
-        ...(debug !== undefined && { debug: debug === "on" }),
-      };
-      const changed = await withDocuments(context, (documents) => limitKey(documents, prefix, limits));
-      if (json) return context.out(JSON.stringify(changed));
-      return context.err(`Key ${changed.prefix} of project "${changed.project}" is changed.`);
-    });
+    .action(
+      async (prefix: string, { label, rps, quota: quotas, spendCap, paid, debug, json }: LimitOptions) => {
+        const limits: KeyLimits = {
+          ...(label !== undefined && { label }),
+          ...(rps !== undefined && { rate_limit_rps: limitOf(rps) }),
+          ...(quotas !== undefined && { quotas }),
+          ...(spendCap !== undefined && { spend_cap_micros: limitOf(spendCap) }),
+          ...(paid !== undefined && { paid_fetches: paid === "on" }),
+          ...(debug !== undefined && { debug: debug === "on" }),
+        };
+        const changed = await withDocuments(context, (documents) => limitKey(documents, prefix, limits));
+        if (json) return context.out(JSON.stringify(changed));
+        return context.err(`Key ${changed.prefix} of project "${changed.project}" is changed.`);
+      },
+    );
 
   withJson(key.command("revoke"))
     .description("revoke a key")

@@ -139,7 +139,7 @@ describe("nothing grows with traffic", () => {
     }
     expect(most).toBe(8);
     expect(quota.settled.fetch).toBe(3 * (200_000 - 8));
-  });
+  }, 120_000);
 
   test("more holders at once than the bound are granted nothing", () => {
     let quota: Quota = NOTHING_USED;

@@ -1,4 +1,5 @@
 /** The ledger: one row for each billed request, written once and added up once, whatever fails in between. */
+import { zstdCompressSync } from "node:zlib";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { foldLedger } from "../../actors/accounts/fold.ts";
@@ -10,8 +11,16 @@ import type { Documents } from "../../cluster/ports/documents.ts";
 import { Fault } from "../../cluster/ports/fault.ts";
 import { openLedger } from "../../gateway/ledger.ts";
 import { shape } from "../../gateway/validate.ts";
-import { type LedgerBatch, packRows, rowsOf, totalsOf } from "../../schemas/ledger-batch.ts";
-import { RequestList, UsageReport } from "../../schemas/ledger.ts";
+import {
+  addRow,
+  type LedgerBatch,
+  noRows,
+  packColumns,
+  packRows,
+  rowsOf,
+  totalsOf,
+} from "../../schemas/ledger-batch.ts";
+import { type LedgerRow, RequestList, UsageReport } from "../../schemas/ledger.ts";
 import { fetchAnswer, gatewayHarness } from "../harness/gateway-harness.ts";
 import { ledgerRow } from "../harness/ledger-row.ts";
 
@@ -39,7 +48,15 @@ function gateway(documents: Documents) {
   const clock = virtualClock(NOW_MS);
   const ask = (async () => undefined) as never;
   const { log, lines } = silentTelemetry();
-  return { clock, lines, ...openLedger({ documents, ask, clock, log, writer: () => "g1" }) };
+  const ledger = openLedger({ documents, ask, clock, log, writer: () => "g1" });
+  const partsOf = ({ request_id, at_ms, latency_ms, ...head }: LedgerRow) =>
+    [head, { request_id, at_ms, latency_ms }] as const;
+  return {
+    clock,
+    lines,
+    record: (customer: string, row: LedgerRow) => ledger.record(customer, ...partsOf(row)),
+    store: (customer: string, row: LedgerRow) => ledger.store(customer, ...partsOf(row)),
+  };
 }
 
 const rowsIn = async (documents: Documents) =>
@@ -104,6 +121,30 @@ test("rows are read from a document as they were written into it, however many t
       expect(rowsOf(stored)).toEqual(JSON.parse(JSON.stringify(rows)));
     }),
   );
+  const one_page = fc.array(
+    fc.record({ page: fc.nat(2), at_ms: fc.nat(3 * 86_400_000), latency_ms: fc.nat(9) }),
+  );
+  fc.assert(
+    fc.property(one_page, (answers) => {
+      const heads = [0, 1, 2].map((cost_micros) => {
+        const { request_id: _1, at_ms: _2, latency_ms: _3, ...head } = ledgerRow({ cost_micros });
+        return head;
+      });
+      const columns = noRows();
+      const rows = answers.map(({ page, ...answer }, n) => {
+        addRow(columns, heads[page]!, { request_id: `r${n}`, ...answer });
+        return ledgerRow({ request_id: `r${n}`, cost_micros: page, ...answer });
+      });
+      const stored = JSON.parse(JSON.stringify(packColumns(columns))) as LedgerBatch;
+      expect(rowsOf(stored)).toEqual(rows);
+      // A batch of before format 4 has no totals: they are added up row by row.
+      const byRow = totalsOf({ rows });
+      const sorted = (totals: typeof byRow) => totals.toSorted((a, b) => (a.day < b.day ? -1 : 1));
+      expect(sorted(totalsOf(stored))).toEqual(sorted(byRow));
+    }),
+  );
+  const packed = zstdCompressSync(JSON.stringify([ledgerRow()])).toString("base64");
+  expect(rowsOf({ rows: packed }), "format 4").toEqual([ledgerRow()]);
   const older: LedgerBatch = { rows: [ledgerRow({ cost_micros: 3 }), ledgerRow({ cost_micros: 4 })] };
   expect(totalsOf(older)).toEqual(totalsOf(packRows(rowsOf(older))));
   const many = Array.from({ length: 300 }, (_, n) => ledgerRow({ request_id: `req_${n}` }));

@@ -10,7 +10,7 @@ import { northdata } from "../../actors/profiles/providers/northdata.ts";
 import type { ProfilesResult } from "../../actors/profiles/service.ts";
 import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
 import type { Profile, ProfileBody } from "../../schemas/profiles.ts";
-import { identifier, oneRegister, scriptedSource } from "../harness/companies-harness.ts";
+import { identifier, oneRegister, scriptedSource, UNPAID_KEY } from "../harness/companies-harness.ts";
 import { leiOf } from "../harness/gleif.ts";
 import { type InventedCompany, profilePage } from "../harness/profile-pages.ts";
 import { NOTHING_KNOWN, recordedHttp } from "../harness/recorded-http.ts";
@@ -306,6 +306,13 @@ describe("the payer", () => {
     expect(asked).toEqual([]);
     expect((await register.get(`lei:${LEI}`, {}, payer))!.cost_micros).toBe(2_000);
     expect(asked.map(({ key }) => key)).toEqual(["sk_abcdefg"]);
+  });
+
+  test("whose key is without paid fetches is answered without the site", async () => {
+    const { register, asked } = registerWith(() => answerOf(COMPANY));
+    running = register;
+    expect((await register.get(`lei:${LEI}`, {}, { ...payer, key: UNPAID_KEY }))!.cost_micros).toBe(0);
+    expect(asked).toEqual([]);
   });
 
   test("of a request that two callers share pays once", async () => {

@@ -1,5 +1,6 @@
 /** POST /v1/batch/…, GET and DELETE /v1/jobs/{job_id} without a socket: real actors, items that end as the test says. */
 import { describe, expect, test } from "vitest";
+import type { Caller } from "../../gateway/authenticate.ts";
 import { withoutDefaults } from "../../gateway/batch.ts";
 import { fetchBatch } from "../../actors/fetch/feature/routes.ts";
 import { pageOf } from "../../actors/jobs/feature/routes.ts";
@@ -150,7 +151,8 @@ describe("a batch", () => {
     const input = { url: "u", render: "auto", max_bytes: 5, tiers: null, allow_paid: false, colour: "red" };
     expect(withoutDefaults(FetchBody, input)).toEqual({ url: "u", max_bytes: 5, allow_paid: false });
     const { normalize } = fetchBatch({ blobs: null as never, decode: String });
-    expect(normalize!({ url: "u", include_html: false, allow_premium: false })).toEqual({
+    const caller = { grant: { key: {} } } as Caller;
+    expect(normalize!({ url: "u", include_html: false, allow_premium: false }, caller)).toEqual({
       url: "u",
       allow_paid: false,
     });

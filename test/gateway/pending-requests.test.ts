@@ -225,4 +225,4 @@ test("a gateway that is killed at any moment leaves each request that was begun 
     ),
     { numRuns: 40 },
   );
-});
+}, 120_000);

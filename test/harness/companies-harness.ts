@@ -121,6 +121,9 @@ export function scriptedSource(
 const NO_HTTP = async () =>
   ({ kind: "failed", error: "scripted", message: "", retry_after_s: null }) as const;
 
+/** The prefix of a key that may not be used for what costs money. */
+export const UNPAID_KEY = "sk_unpaidx";
+
 export const RETENTION_MS = 30 * DAY_MS;
 
 export function oneRegister(
@@ -181,7 +184,13 @@ export function oneRegister(
   ) {
     const parsed = parseCompanyReference(reference);
     if (parsed.kind === "wrong") throw new TypeError(parsed.message);
-    const service = companyService({ documents: stored, clock, ask: cluster.ask, sources });
+    const service = companyService({
+      documents: stored,
+      clock,
+      ask: cluster.ask,
+      sources,
+      allowsPaid: async (_, key) => key !== UNPAID_KEY,
+    });
     const found = await service.get(
       parsed,
       { ...OPTIONS, ...options },

@@ -102,8 +102,8 @@ export async function gatewayHarness(options: HarnessOptions = {}) {
   // The clock stands still: rows do not gather.
   const ledger: Ledger = {
     ...gathering,
-    async store(customer, row) {
-      const stored = gathering.store(customer, row);
+    async store(customer, head, answer) {
+      const stored = gathering.store(customer, head, answer);
       await gathering.flush(customer);
       await stored;
     },

@@ -156,13 +156,24 @@ describe("accounts", () => {
   test("limits of a key, agents and budget of a project, suspension of a customer", async () => {
     const { run, path } = shell();
     await run("project", "create", "p", "--customer", "acme", "--new-customer");
-    const words = ["--rps", "5", "--quota", "fetch=10", "--quota", "search=20", "--spend-cap", "25.50"];
+    const words = [
+      "--rps",
+      "5",
+      "--quota",
+      "fetch=10",
+      "--quota",
+      "search=20",
+      "--spend-cap",
+      "25.50",
+      "--no-paid",
+    ];
     await run("key", "create", "--project", "p", ...words);
     const [key] = JSON.parse((await run("key", "list", "--json")).out);
     expect(key).toMatchObject({
       rate_limit_rps: 5,
       quotas: { search: 20, fetch: 10 },
       spend_cap_micros: 25_500_000,
+      paid_fetches: false,
     });
     expect((await run("project", "allow-agent", "p", "Research/1.0")).err).toContain('"Research/1.0"');
     expect((await run("project", "budget", "p", "12.5")).err).toContain("12.500000");

@@ -53,7 +53,7 @@ const routes = [
   ...operatorRoutes({ sources, people, ask }),
   ...registerRoutes({ sources, health: openHealth({ documents, clock, log }) }),
   ...recordRoutes({
-    service: companyService({ documents, clock, ask, sources }),
+    service: companyService({ documents, clock, ask, sources, allowsPaid: async () => false }),
     sources,
     cursors: openCursors(documents),
     bodyGrants: openBodyGrants({ documents, clock }),

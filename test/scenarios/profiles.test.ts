@@ -184,6 +184,35 @@ describe.skipIf(findProgram("tinyproxy") === null).each(SETUPS)("profiles, $setu
     ]);
   }, 60_000);
 
+  test("a key without paid fetches is answered from the cache only", async () => {
+    const { key } = await service.trawl("key", "create", "--project", "default", "--no-paid");
+    const ask = async (path: string, body: object) => (await service.call("POST", path, { body, key })).json;
+    const [{ arrivals: com }, url] = [site!.sites[0], `${site!.sites[0].origin}${PATH}`];
+    const before = com.length;
+    expect(await ask("/v1/profiles/profile", { url, include_graph: false })).toMatchObject({
+      error: null,
+      billing_category: "profiles_cached",
+    });
+    expect(await ask("/v1/profiles/profile", { url, cache_ttl_s: 0 })).toMatchObject({
+      error: "paid_tier_required",
+      cost_usd: 0,
+    });
+    expect(await ask("/v1/fetch", { url, cache_ttl_s: 0 })).toMatchObject({
+      error: "premium_route_required",
+    });
+    for (const [path, error] of [
+      ["profiles", "paid_tier_required"],
+      ["fetch", "premium_route_required"],
+    ] as const) {
+      const items = [{ url, cache_ttl_s: 0 }];
+      const { job_id } = await ask(`/v1/batch/${path}`, { idempotency_key: `unpaid ${path}`, items });
+      const jobs = client(service);
+      await jobs.finished(job_id);
+      expect((await jobs.items(job_id)).map((item) => item.error)).toEqual([error]);
+    }
+    expect(com.length).toBe(before);
+  }, 60_000);
+
   test("nothing is asked once the budget is used up, by a fetch neither", async () => {
     const before = arrivals().length;
     await service.trawl("project", "budget", "default", "0.001");

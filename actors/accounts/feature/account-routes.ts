@@ -5,6 +5,7 @@ import type { Caller } from "../../../gateway/authenticate.ts";
 import { ADMIN_ONLY, json } from "../../../gateway/http-errors.ts";
 import { type Route, route } from "../../../gateway/route.ts";
 import {
+  allowsPaid,
   Account,
   AccountKeys,
   fromMicros,
@@ -136,6 +137,7 @@ export function accountRoutes({ documents, ask, clock, refresh }: AccountRoutesD
 
 const keyView = ({ spend_cap_micros, ...key }: Key) => ({
   ...key,
+  paid_fetches: allowsPaid(key),
   debug: key.debug === true,
   spend_cap: spend_cap_micros === null ? null : fromMicros(spend_cap_micros),
 });

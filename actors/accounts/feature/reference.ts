@@ -240,6 +240,7 @@ export const accountsReference: ApiReference = {
       quotas: "Requests a month by category",
       spend_cap: [SPEND_LIMIT, "25.500000"],
       status: "Whether the key works",
+      paid_fetches: ["Whether routes that cost money may be taken for the key", true],
       debug: ["Whether `X-Service-Debug: 1` gets a debug_url", false],
       revoked_at: "When it was revoked; null: it was not",
     },

@@ -2,6 +2,7 @@
 import type { Actor } from "../../../cluster/actor.ts";
 import { bodyRefs } from "../../../cluster/body-refs.ts";
 import type { FeatureContext, OpenFeature } from "../../../ops/feature.ts";
+import { allowsPaid } from "../../../schemas/accounts.ts";
 import { COMPANY_FEED_KEY, CompanyFeed, CompanySource } from "../../../schemas/companies.ts";
 import { type LimiterContract, limiterContract } from "../../../schemas/upstream.ts";
 import { limiterActor } from "../../upstream/limiter.actor.ts";
@@ -122,7 +123,16 @@ export async function openCompanies(
     health,
     openHttp: (source, caller, work, signal) => openHttp(source, caller, work.ownsKey, signal),
   };
-  const service = companyService({ documents, clock, ask, sources });
+  const service = companyService({
+    documents,
+    clock,
+    ask,
+    sources,
+    async allowsPaid(project, prefix) {
+      const payer = await context.findPayer(project, prefix);
+      return payer?.key != null && allowsPaid(payer.key);
+    },
+  });
   const search = {
     documents,
     clock,

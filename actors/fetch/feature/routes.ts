@@ -10,7 +10,7 @@ import type { ByteBudget, Reservation } from "../../../cluster/byte-budget.ts";
 import type { Blobs } from "../../../cluster/ports/blobs.ts";
 import type { Clock } from "../../../cluster/ports/clock.ts";
 import { Fault } from "../../../cluster/ports/fault.ts";
-import { toMicros } from "../../../schemas/accounts.ts";
+import { allowsPaid, toMicros } from "../../../schemas/accounts.ts";
 import type { FetchError } from "../../../schemas/errors.ts";
 import {
   EMPTY_ANSWER,
@@ -122,10 +122,11 @@ export function fetchRoutes(services: FetchServices): readonly Route[] {
     const { external } = caller.grant.customer;
     if (!isWebAddress(body.url)) return write(call, INVALID_URL, EMPTY_TEXTS);
 
-    const request = fetchRequestOf(body, {
+    const { key } = caller.grant;
+    const request = fetchRequestOf(allowsPaid(key) ? body : { ...body, allow_paid: false }, {
       fetch_id: request_id,
       project: caller.grant.project.name,
-      key: caller.grant.key.prefix,
+      key: key.prefix,
       lane: "sync",
       now_ms: call.now_ms,
       wait_ms: WAIT_MS,
@@ -366,7 +367,7 @@ export const fetchBatch = (
       ];
     },
   },
-  normalize(item) {
+  normalize(item, { grant: { key } }) {
     const { include_html, ...rest } = withoutDefaults(FetchBody, item);
     const { max_bytes } = item as FetchBody;
     return {
@@ -374,7 +375,7 @@ export const fetchBatch = (
       ...(include_html === true && { include_html }),
       // Without max_bytes a PDF has another limit.
       ...(typeof max_bytes === "number" && { max_bytes }),
-      ...((item as AliasedBody).allow_premium === false && { allow_paid: false }),
+      ...(((item as AliasedBody).allow_premium === false || !allowsPaid(key)) && { allow_paid: false }),
     };
   },
   authorize: ({ url, user_agent }, { grant }) =>

@@ -6,12 +6,12 @@ import type { ActorClient } from "../../../cluster/actor.ts";
 import type { Clock } from "../../../cluster/ports/clock.ts";
 import type { Log } from "../../../cluster/ports/log.ts";
 import type { Metrics } from "../../../cluster/ports/metrics.ts";
-import type { BatchKind } from "../../../gateway/batch.ts";
+import { type BatchKind, withoutDefaults } from "../../../gateway/batch.ts";
 import type { BodyGrants } from "../../../gateway/body-access.ts";
 import { invalid, json, timedOut } from "../../../gateway/http-errors.ts";
 import { type Answer, type Call, type Route, route } from "../../../gateway/route.ts";
 import { withDeadline, WAIT_MS } from "../../../gateway/with-deadline.ts";
-import type { Bill } from "../../../schemas/accounts.ts";
+import { allowsPaid, type Bill } from "../../../schemas/accounts.ts";
 import {
   DiscoverAnswer,
   DiscoverBody,
@@ -56,8 +56,9 @@ export function profilesRoutes(deps: ProfilesRouteDeps): readonly Route[] {
       deadline_ms: now_ms + CALL_MS,
       id: request_id,
     } as const;
+    const allowed = allowsPaid(key) ? operation : withoutPaid(operation);
     const result = await withDeadline({ clock, log }, { id: request_id, timeout_ms: WAIT_MS, signal }, () =>
-      service(ask, operation, profilesCaller),
+      service(ask, allowed, profilesCaller),
     );
     if (result === null) return timedOut(request_id);
     // Granted before the answer names them.
@@ -173,8 +174,15 @@ export const profilesBatch = (): BatchKind => ({
     const problem = checkProfilesItem(item as ProfilesItem);
     return problem && { ...problem, type: "invalid_item" };
   },
+  normalize: (item, { grant: { key } }) => ({
+    ...withoutDefaults(ProfilesItem, item),
+    ...(!allowsPaid(key) && { allow_paid: false }),
+  }),
   render: (_input, stored, reader) => answerFor(stored as StoredProfilesAnswer, reader),
 });
+
+const withoutPaid = (call: ProfilesCall): ProfilesCall =>
+  ({ op: call.op, fields: { ...call.fields, allow_paid: false } }) as ProfilesCall;
 
 const withoutCost = (fetch: ProfileFetch | null): ProfileFetch | null =>
   fetch && { ...fetch, cost_usd: null };
