@@ -3,10 +3,9 @@
  * refused or broken off with the same idempotency key.
  */
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Dispatcher, request } from "undici";
 import type { FetchResponse } from "../../schemas/fetch.ts";
 import type { JobStatus } from "../../schemas/jobs.ts";
-import type { ClusterOf } from "./cluster-of.ts";
+import { type ChaosClient, insist } from "./chaos-client.ts";
 import { titleOf } from "./origin.child.ts";
 
 /** A page that a client wants. */
@@ -28,19 +27,17 @@ const JOB_ITEMS = 50;
 const RETRY_MS = 500;
 const ITEMS_PAGE = 100;
 
-interface JobsRun {
-  readonly cluster: ClusterOf;
-  readonly dispatcher: Dispatcher;
+interface JobsRun extends ChaosClient {
   readonly seed: number;
-  /** A job that is not finished by then is lost. */
-  readonly timeout_ms: number;
-  readonly note: (what: string) => void;
 }
 
 /** Runs the pages as jobs, all at once. Answers the jobs that were created; pages of items that failed stay unanswered. */
-export async function runJobs(run: JobsRun, wanted: readonly WantedPage[]): Promise<readonly ChaosJob[]> {
-  const parts = Array.from({ length: Math.ceil(wanted.length / JOB_ITEMS) }, (_, n) =>
-    wanted.slice(n * JOB_ITEMS, (n + 1) * JOB_ITEMS),
+export async function runJobs(
+  run: JobsRun,
+  pagesOfJobs: readonly WantedPage[],
+): Promise<readonly ChaosJob[]> {
+  const parts = Array.from({ length: Math.ceil(pagesOfJobs.length / JOB_ITEMS) }, (_, n) =>
+    pagesOfJobs.slice(n * JOB_ITEMS, (n + 1) * JOB_ITEMS),
   );
   return Promise.all(parts.map((pages, n) => runJob(run, pages, n)));
 }
@@ -49,10 +46,10 @@ async function runJob(run: JobsRun, pages: readonly WantedPage[], n: number): Pr
   const ends_ms = Date.now() + run.timeout_ms;
   const items = pages.map(({ url }) => ({ url, tiers: ["direct"] }));
   const body = { idempotency_key: `chaos-${run.seed}-${n}`, items };
-  const { job_id } = await insist<{ job_id: string }>(run, ends_ms, "/v1/batch/fetch", body);
+  const { job_id } = await wanted<{ job_id: string }>(run, { path: "/v1/batch/fetch", body, ends_ms });
   const path = `/v1/jobs/${job_id}`;
   for (;;) {
-    const { finished_at, counts } = await insist<JobStatus>(run, ends_ms, path);
+    const { finished_at, counts } = await wanted<JobStatus>(run, { path, ends_ms });
     if (finished_at !== null) break;
     if (Date.now() > ends_ms) {
       run.note(`gave up on job ${n}: ${JSON.stringify(counts)}`);
@@ -61,7 +58,7 @@ async function runJob(run: JobsRun, pages: readonly WantedPage[], n: number): Pr
     await sleep(RETRY_MS);
   }
   for (let offset = 0; offset < pages.length; offset += ITEMS_PAGE) {
-    const job = await insist<JobStatus>(run, ends_ms, `${path}?include=items&offset=${offset}`);
+    const job = await wanted<JobStatus>(run, { path: `${path}?include=items&offset=${offset}`, ends_ms });
     for (const { index, status, result, error } of job.items!) {
       const page = pages[index]!;
       const { title, sha256 } = (result ?? {}) as Partial<FetchResponse>;
@@ -74,36 +71,14 @@ async function runJob(run: JobsRun, pages: readonly WantedPage[], n: number): Pr
   return { job_id, total: pages.length };
 }
 
-/** The answer of 2xx, after as many attempts as it takes. Throws any other answer than 503 and 504. */
-async function insist<T>(
-  { cluster: { url, key }, dispatcher, timeout_ms }: JobsRun,
-  ends_ms: number,
-  path: string,
-  body?: object,
+/** Throws when there is no answer. */
+async function wanted<T extends object>(
+  client: ChaosClient,
+  question: { readonly path: string; readonly body?: object; readonly ends_ms: number },
 ): Promise<T> {
-  let last: unknown;
-  // What is asked at the end still gets an answer of a service that works.
-  for (let attempt = 0; attempt < 3 || Date.now() < ends_ms; attempt++) {
-    try {
-      const answer = await request(`${url}${path}`, {
-        dispatcher,
-        method: body ? "POST" : "GET",
-        headers: { authorization: `Bearer ${key}` },
-        ...(body && { body: JSON.stringify(body) }),
-        headersTimeout: timeout_ms,
-      });
-      const json = await answer.body.json();
-      if (answer.statusCode < 300) return json as T;
-      last = `${answer.statusCode}: ${JSON.stringify(json).slice(0, 300)}`;
-      if (answer.statusCode !== 503 && answer.statusCode !== 504)
-        throw new Error(`"${path}": ${String(last)}`);
-    } catch (problem) {
-      if (!(problem instanceof Error && "code" in problem)) throw problem;
-      last = problem;
-    }
-    await sleep(RETRY_MS);
-  }
-  throw new Error(`No answer for "${path}": ${String(last)}`);
+  const answer = await insist<T>(client, question);
+  if (answer === null) throw new Error(`No answer for "${question.path}"`);
+  return answer;
 }
 
 /** What is wrong with the rows of the jobs' items in the ledger: each item has one. */

@@ -1,24 +1,29 @@
 /**
  * One run of chaos: a cluster of three real nodes, a thousand fetches by clients that repeat 503 and 504, a quarter of
- * them as items of batch jobs, a fault at a moment the seed decides, and a line that proves that nothing was lost, done
- * twice or done too soon. The origin, in a process of its own, records what arrives. Where it saw two requests too close,
+ * them as items of batch jobs, searches and filings beside them, a fault at a moment the seed decides, and a line that
+ * proves that nothing was lost, done twice or done too soon. The origin, in a process of its own, records what arrives. Where it saw two requests too close,
  * the request audit shows whether they were sent so, or whether a busy machine let the origin see one late.
  * bench/chaos.ts makes many runs, test/scenarios/chaos.test.ts one.
  */
 import { fork } from "node:child_process";
 import { once } from "node:events";
+import { cp, rename, rm } from "node:fs/promises";
 import { setPriority } from "node:os";
+import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Agent, request } from "undici";
 import { seededRandom } from "../../cluster/adapters/time/random.seeded.ts";
 import { partitionOf } from "../../cluster/placement.ts";
 import { readConfig } from "../../ops/config.ts";
 import { readRequests } from "../../ops/request-audit.ts";
+import type { Engine, EngineName } from "../../ops/engines/engine.ts";
 import { openDocuments } from "../../ops/stores.ts";
 import type { Quota } from "../../schemas/accounts.ts";
 import { type LedgerBatch, rowsOf } from "../../schemas/ledger-batch.ts";
 import type { FetchResponse } from "../../schemas/fetch.ts";
+import { type ChaosClient, insist, type ToldAnswer } from "./chaos-client.ts";
 import { type ChaosJob, jobRowProblems, runJobs, type WantedPage } from "./chaos-jobs.ts";
+import { type FaultSpan, lookups, type Lookups } from "./chaos-lookups.ts";
 import { type ClusterOf, clusterOf, type NodeOf } from "./cluster-of.ts";
 import { type Play, type ServedSites, type Arrivals, titleOf } from "./origin.child.ts";
 
@@ -31,10 +36,11 @@ const CLOCK_STEP_MS = 1;
 const PAGE_MS = 40;
 const NODES = 3;
 const CLIENTS = 100;
-const RETRY_MS = 500;
 /** A client repeats a fetch for so long; what is not answered by then is lost. */
 const FETCH_TIMEOUT_MS = 150_000;
 const SETTLE_MS = 40_000;
+/** Nodes have noticed by then that NATS has lost what they read. */
+const NOTICED_MS = 3_000;
 /** Of the fetches, so many are items of jobs. */
 const PART_IN_JOBS = 1 / 4;
 
@@ -83,6 +89,27 @@ async function replace({ cluster, note }: Scene): Promise<void> {
   note(`${node.name} joined`);
 }
 
+/** Cuts the owner node of the biggest site off one engine, and no other node. */
+const cutOff =
+  (engine: EngineName) =>
+  async (scene: Scene): Promise<void> => {
+    const node = (await scene.cluster.ownerOf(scene.big_partition)) ?? randomNode(scene);
+    node.links[engine].cut();
+    scene.note(`cut off ${node.name}`);
+    await sleep(8_000);
+    node.links[engine].heal();
+    scene.note(`healed ${node.name}`);
+  };
+
+/** Every partition has an owner node again: what was in flight with the owners before is fetched again. */
+async function resettled({ cluster, note }: Pick<Scene, "cluster" | "note">): Promise<void> {
+  await sleep(NOTICED_MS);
+  await cluster.settled(60_000);
+  note("all partitions are owned");
+}
+
+const dataOf = (engine: Engine): string => join(dirname(engine.log), "data");
+
 /** Faults of the cluster; each resolves when the cluster is restored, or as it will stay. */
 export const FAULTS = {
   none: async () => {},
@@ -109,20 +136,34 @@ export const FAULTS = {
     node.resume();
     scene.note(`resumed ${node.name}`);
   },
-  "cut one off NATS": async (scene) => {
-    const node = (await scene.cluster.ownerOf(scene.big_partition)) ?? randomNode(scene);
-    node.links.bus.cut();
-    scene.note(`cut off ${node.name}`);
-    await sleep(8_000);
-    node.links.bus.heal();
-    scene.note(`healed ${node.name}`);
-  },
+  "cut one off NATS": cutOff("bus"),
+  "cut one off the document store": cutOff("documents"),
+  "cut one off the body store": cutOff("blobs"),
   "kill NATS": async ({ cluster, note }) => {
     await cluster.bus.kill();
     note("killed NATS");
     await sleep(1_500);
     await cluster.bus.restart();
     note("NATS is back");
+  },
+  "NATS loses its data": async ({ cluster, note }) => {
+    await cluster.bus.kill();
+    await rm(dataOf(cluster.bus), { recursive: true });
+    await cluster.bus.restart();
+    note("NATS is back, without its data");
+    await resettled({ cluster, note });
+  },
+  // Torn files included: nothing is synced by NATS for this copy.
+  "NATS goes back by three seconds": async ({ cluster, note }) => {
+    const data = dataOf(cluster.bus);
+    await cp(data, `${data}-before`, { recursive: true });
+    await sleep(3_000);
+    await cluster.bus.kill();
+    await rm(data, { recursive: true });
+    await rename(`${data}-before`, data);
+    await cluster.bus.restart();
+    note("NATS is back as it was three seconds before");
+    await resettled({ cluster, note });
   },
   "restart the document store": async ({ cluster, note }) => {
     await cluster.documents!.kill();
@@ -151,12 +192,6 @@ export const FAULTS = {
 export type FaultName = keyof typeof FAULTS;
 export const FAULT_NAMES = Object.keys(FAULTS) as FaultName[];
 
-/** What a client was told about one of its requests. */
-interface ToldAnswer {
-  readonly status: number;
-  readonly isCached: boolean;
-}
-
 /** Null where an engine is missing. */
 export async function chaos(options: ChaosOptions): Promise<Run | null> {
   const { seed, fetches = 1_000, sites = 50, biggest = 200 } = options;
@@ -181,20 +216,24 @@ export async function chaos(options: ChaosOptions): Promise<Run | null> {
     return ((await once(origin, "message")) as [T])[0];
   };
   const { dns, origins } = await ask<ServedSites>({ sites: pages, takes_ms: PAGE_MS });
+  const others = await lookups();
   const environment = {
+    ...others.environment,
     TRAWL_DNS_SERVERS: dns,
     TRAWL_POLITE_DELAY_MS: String(MIN_DELAY_MS),
     TRAWL_REQUEST_AUDIT: "on",
   };
   const roles = Array.from({ length: NODES }, () => "gateway,worker");
   const cluster = await clusterOf(roles, { own: ["documents", "blobs"], environment }).catch(
-    (problem: unknown) => {
+    async (problem: unknown) => {
       origin.kill();
+      await others.close();
       throw problem;
     },
   );
   if (!cluster) {
     origin.kill();
+    await others.close();
     return null;
   }
 
@@ -237,12 +276,12 @@ export async function chaos(options: ChaosOptions): Promise<Run | null> {
 
     const inJobs = Math.floor(wanted.length * PART_IN_JOBS);
     const queue = wanted.slice(inJobs);
-    const jobsRun = { cluster, dispatcher: agent, seed, timeout_ms: FETCH_TIMEOUT_MS, note };
+    const client = { cluster, dispatcher: agent, timeout_ms: FETCH_TIMEOUT_MS, note, told, retries };
     const [jobs] = await Promise.all([
-      runJobs(jobsRun, wanted.slice(0, inJobs)),
+      runJobs({ ...client, seed }, wanted.slice(0, inJobs)),
+      others.run(client),
       ...Array.from({ length: CLIENTS }, async () => {
-        for (let next = queue.pop(); next; next = queue.pop())
-          await insist(cluster, agent, next, retries, told, note);
+        for (let next = queue.pop(); next; next = queue.pop()) await fetchPage(client, next);
       }),
     ]);
     const took_ms = Date.now() - started_ms;
@@ -257,6 +296,7 @@ export async function chaos(options: ChaosOptions): Promise<Run | null> {
       told,
       billed,
       jobs,
+      others,
       seed,
       fault,
       wanted,
@@ -277,52 +317,28 @@ export async function chaos(options: ChaosOptions): Promise<Run | null> {
   } finally {
     await agent.destroy();
     await cluster.close();
+    await others.close();
     origin.send("end");
     await once(origin, "exit");
   }
 }
 
-/** Fetches until there is an answer, as a client should: it repeats 503, 504 and broken connections. */
-async function insist(
-  { url: service, key }: ClusterOf,
-  dispatcher: Agent,
-  wanted: WantedPage,
-  retries: Map<string, number>,
-  told: Map<string, ToldAnswer>,
-  note: (what: string) => void,
-): Promise<void> {
-  const ends_ms = Date.now() + FETCH_TIMEOUT_MS;
-  const count = (what: string): void => void retries.set(what, (retries.get(what) ?? 0) + 1);
-  while (Date.now() < ends_ms) {
-    try {
-      const answer = await request(`${service}/v1/fetch`, {
-        dispatcher,
-        method: "POST",
-        headers: { authorization: `Bearer ${key}` },
-        body: JSON.stringify({ url: wanted.url, tiers: ["direct"] }),
-        headersTimeout: FETCH_TIMEOUT_MS,
-      });
-      const { statusCode: status } = answer;
-      const body = (await answer.body.json()) as FetchResponse;
-      told.set(String(answer.headers["x-request-id"]), { status, isCached: body.cached });
-      if (status === 200 && body.error === null) {
-        if (body.title !== titleOf(wanted.site, wanted.page))
-          throw new Error(`The answer to "${wanted.url}" is "${body.title}"`);
-        wanted.sha256 = body.sha256;
-        wanted.answered_ms = Date.now();
-        return;
-      }
-      count(status === 200 ? body.error! : `${status}`);
+/** Fetches until there is an answer. */
+async function fetchPage(client: ChaosClient, wanted: WantedPage): Promise<void> {
+  const answer = await insist<FetchResponse>(client, {
+    path: "/v1/fetch",
+    body: { url: wanted.url, tiers: ["direct"] },
+    isBilled: true,
+    problemOf({ error }) {
       // The wait for a slot overran: politeness_timeout is 200 by the API, with the time of the next try.
-      if (status !== 503 && status !== 504 && body.error !== "politeness_timeout")
-        throw new Error(`"${wanted.url}" is answered ${status}: ${JSON.stringify(body).slice(0, 500)}`);
-    } catch (problem) {
-      if (problem instanceof Error && "code" in problem) count(String(problem.code));
-      else throw problem;
-    }
-    await sleep(RETRY_MS);
-  }
-  note(`gave up on ${wanted.url}`);
+      if (error === null || error === "politeness_timeout") return error;
+      throw new Error(`"${wanted.url}" ends with ${error}`);
+    },
+  });
+  if (answer === null) return;
+  if (answer.title !== titleOf(wanted.site, wanted.page))
+    throw new Error(`The answer to "${wanted.url}" is "${answer.title}"`);
+  Object.assign(wanted, { sha256: answer.sha256, answered_ms: Date.now() });
 }
 
 /** Envelopes that remain on the bus when the cluster has settled. */
@@ -344,7 +360,8 @@ async function meteredBy({ url, key }: ClusterOf): Promise<number> {
   for (let previous = -1; ;) {
     const answer = await request(`${url}/v1/quota`, { headers: { authorization: `Bearer ${key}` } });
     const body = (await answer.body.json()) as Partial<Quota>;
-    const used = body.project?.requests.fetch.used ?? -1;
+    const { fetch, search } = body.project?.requests ?? {};
+    const used = fetch && search ? fetch.used + search.used : -1;
     if (Date.now() > ends_ms) throw new Error(`The account does not settle: ${JSON.stringify(body)}`);
     if (used === previous && used > 0) return used;
     previous = used;
@@ -422,7 +439,8 @@ interface Evidence extends Pick<Run, "seed" | "fault" | "timeline"> {
   /** Request ids of all rows of the ledger. */
   readonly billed: readonly string[];
   readonly jobs: readonly ChaosJob[];
-  readonly span: { readonly from_ms: number; readonly to_ms: number };
+  readonly others: Lookups;
+  readonly span: FaultSpan;
   readonly took_ms: number;
   readonly retries: ReadonlyMap<string, number>;
 }
@@ -438,6 +456,7 @@ function judge({
   told,
   billed,
   jobs,
+  others,
   span,
   took_ms,
   retries,
@@ -493,7 +512,9 @@ function judge({
     minLeft_ms: leastOf(sent),
     took_ms,
   };
+  const [lookedUp, wantedLookups] = others.answered();
   const laws: [string, boolean][] = [
+    ...others.problems(span).map((problem): [string, boolean] => [problem, false]),
     ["not every fetch was answered", answers.length === wanted.length],
     ["two fetches have one result", distinct === answers.length],
     ["an answer without a visit, or a visit without an answer", first.size === wanted.length],
@@ -506,7 +527,7 @@ function judge({
   ];
   const proof =
     `seed=${seed} fault="${fault}" fetches=${numbers.fetches} answers=${numbers.answers} distinct=${distinct} ` +
-    `jobs=${jobs.length} visited=${first.size} metered=${metered} streamLeft=${left.waiting} ackPending=${left.unacknowledged} ` +
+    `jobs=${jobs.length} lookups=${lookedUp}/${wantedLookups} visited=${first.size} metered=${metered} streamLeft=${left.waiting} ackPending=${left.unacknowledged} ` +
     `refetched=${refetched}<=${exposed} minGap=${leastOf(sent)}>=${MIN_DELAY_MS - TOLERANCE_MS}ms minSeen=${rounded_gap_ms}ms ` +
     `took=${(took_ms / 1_000).toFixed(1)}s again=${JSON.stringify(Object.fromEntries(retries))}`;
   return {

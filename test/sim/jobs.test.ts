@@ -1,7 +1,6 @@
 /**
- * Batch jobs on a whole cluster of one virtual clock, with faults from a seed: nodes are cut off, killed, drained and
- * replaced while jobs run. The job's invariants are checked after every step. A failure prints the line that
- * repeats it.
+ * Batch jobs on a whole cluster of one virtual clock, with every fault of nemeses.ts, from a seed, while the jobs run. The
+ * invariants of the jobs and of the quota are checked after every event. A failure prints the line that repeats it.
  */
 import { expect, test } from "vitest";
 import { type AccountSnapshot, accountActor } from "../../actors/accounts/actor.ts";
@@ -10,27 +9,24 @@ import { jobActor } from "../../actors/jobs/actor.ts";
 import type { ItemKind } from "../../actors/jobs/kind.ts";
 import { checkInvariants } from "../../actors/jobs/invariants.ts";
 import { schedulerActor } from "../../actors/jobs/scheduler.actor.ts";
-import { memoryBus } from "../../cluster/adapters/bus/bus.memory.ts";
-import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
-import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
 import { fakeEgress } from "../../cluster/adapters/egress/egress.fake.ts";
-import { memoryLeases } from "../../cluster/adapters/leases/leases.memory.ts";
-import { seededRandom } from "../../cluster/adapters/time/random.seeded.ts";
-import { distributed, type DistributedCluster } from "../../cluster/distributed.ts";
+import { distributed } from "../../cluster/distributed.ts";
 import { Account, monthOf } from "../../schemas/accounts.ts";
 import {
   type Chunk,
   CHUNK_ITEMS,
   chunkKey,
   Job,
-  jobRange,
   type JobRecord,
   type StoredResult,
 } from "../../schemas/jobs.ts";
 import { type LedgerBatch, rowsOf } from "../../schemas/ledger-batch.ts";
 import { CHANCES } from "./scenario.ts";
 import { onSeed, seeds } from "./seeds.ts";
-import { faulty, heal, type Link, newLink } from "./faults.ts";
+import { faulty, type Link, newLink } from "./faults.ts";
+import { checker, followed } from "./invariants.ts";
+import { endFaults, type Member, strike } from "./nemeses.ts";
+import { newWorld, traced, type World } from "./world.ts";
 import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.silent.ts";
 
 const JOBS = ["j1", "j2", "j3"] as const;
@@ -38,6 +34,9 @@ const ITEMS = 150;
 const SITES = 10;
 const IN_FLIGHT = 4 * SITES;
 const HOOK = "http://receiver.example/hook";
+
+/** What is watched for two writers. */
+const SHARD_BY = { job: Job.shard_by, account: Account.shard_by };
 
 /** The key has a quota that all items together fit into, so that each item takes a unit of it. */
 const QUOTA = JOBS.length * ITEMS;
@@ -47,20 +46,25 @@ const PAYER = {
   spend_limits: [],
 } as const;
 
-interface Member {
-  readonly node: DistributedCluster;
-  readonly link: Link;
-}
+/** What the key's account has settled and reserved is never more than the quota. */
+const quotaProblems = ({ quotas }: AccountSnapshot): string[] =>
+  Object.values(quotas).flatMap((quota) => {
+    const units = quota.settled.fetch + reservedUnits(quota).fetch;
+    return units <= QUOTA ? [] : [`${units} of ${QUOTA} units are settled or reserved`];
+  });
 
 async function simulate(seed: number) {
-  const clock = virtualClock(Date.UTC(2026, 0, 1));
-  const random = seededRandom(seed);
-  const chance = (below: number) => Math.floor(random.next() * below);
-  const [bus, leases, documents] = [memoryBus(clock), memoryLeases(clock), memoryDocuments()];
+  const world = newWorld(seed, Date.UTC(2026, 0, 1));
+  return traced(world, () => takeCourse(world));
+}
+
+/** One algorithm: jobs are created, run while things break, and must then end. */
+async function takeCourse(world: World) {
+  const { clock, random, chance, note, bus, leases, documents, store } = world;
   const egress = fakeEgress({ [HOOK]: { status: 200 } }, clock);
   const attempts: string[] = [];
-  let names = 0;
-  let faults = 0;
+  const all = new Map<string, Member["node"]>();
+  const { watch, check: checkOwners } = checker(0, SHARD_BY);
 
   const items = (link: Link): ItemKind => ({
     name: "fetch",
@@ -82,15 +86,17 @@ async function simulate(seed: number) {
   });
 
   async function join(owns: boolean): Promise<Member> {
-    const link = newLink();
-    const faultyPorts = faulty(link, clock, random, owns ? CHANCES : { ...CHANCES, call_failed: 0 });
-    const ownDocuments = faultyPorts.documents(documents);
+    const name = `node-${all.size}`;
+    const [link, nodeClock] = [newLink(), world.nodeClock()];
+    const faultyPorts = faulty(link, clock, random, owns ? CHANCES : { ...CHANCES, call_failed: 0 }, store);
+    const watched = watch(name, { bus, documents: stored });
+    const ownDocuments = faultyPorts.documents(watched.documents);
     const telemetry = silentTelemetry(),
       { metrics, log } = telemetry;
     const findPayer = async () => PAYER;
     const needs = {
       documents: ownDocuments,
-      clock,
+      clock: nodeClock,
       random,
       metrics,
       log,
@@ -101,50 +107,52 @@ async function simulate(seed: number) {
     const node = await distributed(
       owns ? [accountActor(), schedulerActor(), jobActor(needs)] : [],
       {
-        clock,
+        clock: nodeClock,
         random,
         documents: ownDocuments,
-        bus: faultyPorts.bus(bus),
+        bus: faultyPorts.bus(watched.bus),
         leases: faultyPorts.leases(leases),
       },
-      { name: `node-${names++}`, owns },
+      { name, owns },
     );
     link.calm = false;
-    return { node, link };
+    all.set(name, node);
+    note(`${name} joins, its clock ${nodeClock.ahead_ms()} ms ahead`);
+    return { name, node, link, clock: nodeClock, isOlder: false };
   }
 
   const recordOf = async (job_id: string) =>
     (await documents.get("job", job_id))?.value as JobRecord | undefined;
-  async function check(): Promise<string[]> {
-    const problems: string[] = [];
-    for (const job_id of JOBS) {
-      const now = await recordOf(job_id);
-      if (!now) continue;
-      const [from, to] = jobRange(job_id);
-      const stored = await documents.list("job_results", { from, to, limit: 1_000 });
-      if (stored.some(({ version }) => version !== 1)) problems.push("A result was written twice");
-      const results = new Map(
-        stored.map(({ key, value }) => [Number(key.split(":")[1]), value as StoredResult] as const),
-      );
-      problems.push(...checkInvariants(now, results).problems);
+  const results = new Map<string, Map<number, StoredResult>>(JOBS.map((job_id) => [job_id, new Map()]));
+  const records = new Map<string, JobRecord>();
+  const changed = new Set<string>();
+  const wrong: string[] = [];
+  const stored = followed(documents, (collection, key, value) => {
+    if (collection === "job") records.set(key, value as JobRecord);
+    else if (collection === "account") return void wrong.push(...quotaProblems(value as AccountSnapshot));
+    else if (collection !== "job_results") return;
+    const [job_id, index] = key.split(":") as [string, string?];
+    if (index !== undefined) {
+      if (results.get(job_id)!.has(Number(index))) wrong.push(`The result ${key} was written twice`);
+      results.get(job_id)!.set(Number(index), value as StoredResult);
     }
-    problems.push(...(await checkQuota()));
-    return problems;
-  }
+    changed.add(job_id);
+  });
 
-  /** What the key's account has settled and reserved as it is stored: never more than the quota. */
-  async function checkQuota(): Promise<string[]> {
-    const account = (await documents.get("account", "c p sk_aaaaaaa"))?.value as AccountSnapshot | undefined;
-    return Object.values(account?.quotas ?? {}).flatMap((quota) => {
-      const all = quota.settled.fetch + reservedUnits(quota).fetch;
-      return all <= QUOTA ? [] : [`${all} of ${QUOTA} units are settled or reserved`];
-    });
+  function check(): void {
+    checkOwners(all);
+    for (const job_id of changed) {
+      const record = records.get(job_id);
+      if (record) wrong.push(...checkInvariants(record, results.get(job_id)!).problems);
+    }
+    changed.clear();
+    if (wrong.length > 0) throw new Error([...new Set(wrong)].slice(0, 3).join("; "));
   }
 
   const workers: Member[] = [];
   for (let n = 0; n < 3; n++) workers.push(await join(true));
   const gateway = await join(false);
-  await clock.advance(6_000);
+  await clock.advance(6_000, check);
   const insist = async <T>(ask: () => Promise<T>): Promise<T> => {
     for (;;) {
       const answer = await ask().catch(() => null);
@@ -185,36 +193,20 @@ async function simulate(seed: number) {
 
   const created = Promise.all(JOBS.map(create));
   let cancelled: Promise<unknown> = Promise.resolve();
-  const wrong: string[] = [];
+  const stage = world.stageOf({
+    workers,
+    senders: [],
+    onLost() {},
+    replace: async (member) => void workers.splice(workers.indexOf(member), 1, await join(true)),
+    pass: (ms) => clock.advance(ms, check),
+  });
   for (let step = 0; step < 40; step++) {
-    const victim = workers[chance(workers.length)]!;
-    switch (chance(12)) {
-      case 0:
-        faults++;
-        victim.link.cut = true;
-        break;
-      case 1:
-      case 2:
-        for (const { link } of workers) heal(link);
-        break;
-      case 3:
-        faults++;
-        victim.link.dead = true;
-        workers.splice(workers.indexOf(victim), 1, await join(true));
-        break;
-      case 4:
-        faults++;
-        void victim.node.stop(5_000);
-        workers.splice(workers.indexOf(victim), 1, await join(true));
-        break;
-      default:
-    }
+    await strike(stage);
     if (step === 25)
       cancelled = insist(() => gateway.node.ask(Job, "j3", "cancel", null, { timeout_ms: 5_000 }));
-    await clock.advance(500);
-    wrong.push(...(await check()));
+    await clock.advance(500, check);
   }
-  for (const { link } of workers) heal(link);
+  endFaults(stage);
   const isOver = async () =>
     (await Promise.all(JOBS.map(recordOf))).every(
       (record) =>
@@ -224,15 +216,13 @@ async function simulate(seed: number) {
         record.quota === null,
     );
   for (let step = 0; step < 1_200 && !(await isOver()); step++) {
-    await clock.advance(500);
-    if (step % 10 === 0) wrong.push(...(await check()));
+    await clock.advance(500, check);
   }
-  wrong.push(...(await check()));
   /** Time goes on until it is there. */
   async function coming<T>(answer: Promise<T>): Promise<T> {
     let isThere = false;
     void answer.finally(() => (isThere = true));
-    for (let step = 0; step < 600 && !isThere; step++) await clock.advance(500);
+    for (let step = 0; step < 600 && !isThere; step++) await clock.advance(500, check);
     if (!isThere) throw new Error("Nobody answers");
     return answer;
   }
@@ -254,13 +244,13 @@ async function simulate(seed: number) {
     ),
   );
   for (const { node } of [...workers, gateway]) await Promise.all([node.stop(100), clock.advance(2_000)]);
-  return { quota, wrong: [...new Set(wrong)], ends, attempts, faults, rows, callbacks: egress.hits.length };
+  const faults = world.trace.length;
+  return { quota, ends, attempts, faults, rows, callbacks: egress.hits.length };
 }
 
 test.each(seeds(6))("jobs end whole, whatever becomes of their nodes (seed %i)", (seed) =>
   onSeed(seed, async () => {
-    const { wrong, ends, attempts, faults, rows, callbacks, quota } = await simulate(seed);
-    expect(wrong).toEqual([]);
+    const { ends, attempts, faults, rows, callbacks, quota } = await simulate(seed);
     expect(ends.map((record) => record!.counts.pending + record!.counts.queued)).toEqual([0, 0, 0]);
     expect(ends.slice(0, 2).map((record) => [record!.phase, record!.counts.cancelled])).toEqual([
       ["completed", 0],

@@ -2,9 +2,11 @@
  * What goes wrong in a simulation, one thing at a time, as the seed says: with single nodes, with the stores, and with what the
  * bus and the lease store remember.
  */
+import type { MemoryBus } from "../../cluster/adapters/bus/bus.memory.ts";
 import type { MemoryLeases } from "../../cluster/adapters/leases/leases.memory.ts";
 import type { NodeClock, VirtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
 import type { DistributedCluster } from "../../cluster/distributed.ts";
+import type { Envelope } from "../../cluster/ports/bus.ts";
 import { heal, type Link, type StoreState } from "./faults.ts";
 
 export interface Member {
@@ -20,6 +22,9 @@ export interface Member {
 export interface Stage {
   readonly clock: VirtualClock;
   readonly leases: MemoryLeases;
+  readonly bus: MemoryBus;
+  /** Makes the bus lose everything, and answers what that was. */
+  readonly emptyBus: () => readonly Envelope[];
   readonly store: StoreState;
   readonly workers: Member[];
   readonly senders: Member[];
@@ -31,6 +36,8 @@ export interface Stage {
   readonly pass: (ms: number) => Promise<void>;
   /** The revision of the lease store that its nodes have noted in the documents. */
   readonly notedRevision: () => Promise<number>;
+  /** The bus has lost envelopes that it had taken. */
+  readonly onLost: (envelopes: readonly Envelope[]) => void;
   /** Sends an envelope again that was sent before, as a bus does that was restored or whose window has passed. */
   readonly repeatEnvelope: () => void;
 }
@@ -40,7 +47,7 @@ export const MAX_AHEAD_MS = 1_500;
 /** The document store is away, full or slow for at least so long, and at most 25 s more. */
 const MIN_STORE_FAULT_MS = 5_000;
 const MAX_SLOW_MS = 2_000;
-/** A lease store is rolled back by at least so much: by less than its nodes' renewals need to show it, and it may not be noticed. */
+/** NATS, with the bus and the leases, is rolled back by at least so much: by less than its nodes' renewals need to show it, and it may not be noticed. */
 const MIN_ROLLBACK_MS = 2_000;
 /** Revisions of two seconds. */
 const NOTED_APART = 200;
@@ -146,8 +153,8 @@ const NEMESES: readonly (readonly [weight: number, nemesis: Nemesis])[] = [
   [4, ({ repeatEnvelope }) => repeatEnvelope()],
   [
     1,
-    async ({ clock, leases, note, chance, notedRevision }) => {
-      const restore = leases.copy();
+    async ({ clock, leases, bus, note, chance, notedRevision, onLost }) => {
+      const [restoreLeases, restoreBus] = [leases.copy(), bus.copy()];
       const { revision, store_id } = await leases.survey();
       async function rollBack(): Promise<void> {
         const [noted, current] = [await notedRevision(), await leases.survey()];
@@ -155,17 +162,19 @@ const NEMESES: readonly (readonly [weight: number, nemesis: Nemesis])[] = [
         if (noted - revision < NOTED_APART || current.revision - noted > NOTED_APART / 2) return;
         // The copy is of a store that was lost meanwhile.
         if (current.store_id !== store_id) return;
-        note("the lease store is rolled back");
-        restore();
+        note("NATS loses what it had not synced");
+        restoreLeases();
+        onLost(restoreBus());
       }
       clock.at(clock.now() + MIN_ROLLBACK_MS + chance(13_000), () => void rollBack());
     },
   ],
   [
     1,
-    ({ leases, note }) => {
-      note("the lease store loses its data");
+    ({ leases, emptyBus, note, onLost }) => {
+      note("NATS loses its data");
       leases.wipe();
+      onLost(emptyBus());
     },
   ],
   [1, allWorkersGo],

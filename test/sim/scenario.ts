@@ -6,24 +6,18 @@
  */
 import type { Actor, WorkContext, ActorClient } from "../../cluster/actor.ts";
 import { memoryBlobs } from "../../cluster/adapters/blobs/blobs.memory.ts";
-import { memoryBus } from "../../cluster/adapters/bus/bus.memory.ts";
 import { memoryRoleBuses } from "../../cluster/adapters/nodes/role-bus.memory.ts";
-import { type NodeClock, virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
-import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
-import { memoryLeases } from "../../cluster/adapters/leases/leases.memory.ts";
-import { seededRandom } from "../../cluster/adapters/time/random.seeded.ts";
+import type { NodeClock } from "../../cluster/adapters/time/clock.virtual.ts";
 import { byteBudget } from "../../cluster/byte-budget.ts";
 import { SILENT_METRICS } from "../../cluster/ports/metrics.ts";
-import type { ClusterRecord } from "../../cluster/generation.ts";
 import { distributed, type DistributedCluster } from "../../cluster/distributed.ts";
 import type { Clock } from "../../cluster/ports/clock.ts";
 import type { RoleActor, RoleClient } from "../../cluster/role-actor.ts";
-import type { Bus, Envelope } from "../../cluster/ports/bus.ts";
-import { type Chances, faulty, hasBus, newLink, newStore } from "./faults.ts";
+import { type Chances, faulty, hasBus, newLink } from "./faults.ts";
 import { checker, type Start } from "./invariants.ts";
 import { Notebook, notebook, noteOf, type Notes } from "./messages.ts";
-import { endFaults, MAX_AHEAD_MS, type Member, type Stage, strike } from "./nemeses.ts";
-import { isRepeated } from "./seeds.ts";
+import { endFaults, type Member, strike } from "./nemeses.ts";
+import { newWorld, traced, type World } from "./world.ts";
 
 export const DELAY_MS = 500;
 export const ITEMS = 120;
@@ -34,8 +28,6 @@ const NOTES = 60;
 const NOTEBOOKS = 6;
 /** Of this, a thirty-second is for tells: four notes at a time. */
 const MEMORY_BYTES = 2 * 2 ** 20;
-/** Envelopes that may come again. */
-const MAX_REMEMBERED = 300;
 export const CHANCES: Chances = {
   answer_lost: 0.05,
   envelope_repeated: 0.05,
@@ -94,38 +86,20 @@ export interface Subject {
 
 /** What happened, in order. A course that fails prints it when its seed was given. */
 export async function simulate(seed: number, subject: Subject, chances = CHANCES): Promise<string[]> {
-  const trace: string[] = [];
-  try {
-    await takeCourse(trace, seed, subject, chances);
-    return trace;
-  } catch (problem) {
-    if (isRepeated) process.stderr.write(`${trace.join("\n")}\n`);
-    throw problem;
-  }
+  const world = newWorld(seed, Date.UTC(2026, 0, 1));
+  await traced(world, () => takeCourse(world, subject, chances));
+  return world.trace;
 }
 
 /** One algorithm: the world is made, broken for half a minute, and must then come to rest with everything done. */
-async function takeCourse(trace: string[], seed: number, subject: Subject, chances: Chances): Promise<void> {
-  const clock = virtualClock(Date.UTC(2026, 0, 1));
-  const note = (text: string) => void trace.push(`${clock.mono()} ${text}`);
-  const random = seededRandom(seed);
-  const chance = (below: number) => Math.floor(random.next() * below);
-  const [memory, leases, documents] = [memoryBus(clock), memoryLeases(clock), memoryDocuments()];
-  /** Tells that were sent, of which any may come again. */
-  const sent: Envelope[] = [];
-  const bus: Bus = {
-    ...memory,
-    async send(envelope) {
-      if (envelope.stream === "work" && sent.push(envelope) > MAX_REMEMBERED) sent.shift();
-      return memory.send(envelope);
-    },
-  };
+async function takeCourse(world: World, subject: Subject, chances: Chances): Promise<void> {
+  const { clock, random, chance, note, bus, leases, documents, store, sleep } = world;
+  /** Notes in envelopes that the bus had taken and lost. */
+  const lostNotes = new Set<number>();
   const origins: Origins = { starts: [], running: new Set() };
-  const store = newStore();
   const shardBy = { ...subject.shardBy, notebook: "notebook" };
   const { onStart, onPause, watch, check: checkInvariants } = checker(DELAY_MS, shardBy);
   const [roleBuses, blobs] = [memoryRoleBuses(clock), memoryBlobs()];
-  const sleep = (ms: number) => new Promise<void>((resolve) => void clock.at(clock.now() + ms, resolve));
   const all = new Map<string, DistributedCluster>();
   const everyone: Member[] = [];
   const workers: Member[] = [];
@@ -173,7 +147,7 @@ async function takeCourse(trace: string[], seed: number, subject: Subject, chanc
     const name = `node-${all.size}`;
     const isOlder = mayBeOlder && chance(4) === 0;
     const link = newLink();
-    const nodeClock = clock.node(chance(2 * MAX_AHEAD_MS) - MAX_AHEAD_MS);
+    const nodeClock = world.nodeClock();
     const hasFaults = owns || sends;
     const faultyPorts = faulty(
       link,
@@ -185,16 +159,16 @@ async function takeCourse(trace: string[], seed: number, subject: Subject, chanc
     const watched = watch(name, { bus, documents });
     const onPassed = (id: number) => void passedBy.set(id, name);
     const roleBus = roleBuses.open(() => !hasBus(link));
-    const world = worldOf(name, nodeClock);
+    const seen = worldOf(name, nodeClock);
     const node = await distributed(
-      owns ? [...subject.actors(world), notebook(onPassed, isOlder)] : [],
+      owns ? [...subject.actors(seen), notebook(onPassed, isOlder)] : [],
       {
         clock: nodeClock,
         random,
         documents: faultyPorts.documents(watched.documents),
         bus: faultyPorts.bus(watched.bus),
         leases: faultyPorts.leases(leases),
-        roleActors: sends ? (subject.roleActors?.(world) ?? []) : [],
+        roleActors: sends ? (subject.roleActors?.(seen) ?? []) : [],
         roleNetwork: { bus: faultyPorts.roleBus(roleBus), blobs: faultyPorts.blobs(blobs) },
         memory: byteBudget({ limit_bytes: MEMORY_BYTES, clock: nodeClock, metrics: SILENT_METRICS }),
       },
@@ -258,29 +232,21 @@ async function takeCourse(trace: string[], seed: number, subject: Subject, chanc
   }
   const tellers = Array.from({ length: NOTES }, (_, id) => teller(id));
 
-  const stage: Stage = {
-    clock,
-    leases,
-    store,
+  const stage = world.stageOf({
     workers,
     senders,
-    note,
-    chance,
+    onLost(envelopes) {
+      for (const { name, body } of envelopes)
+        if (name === Notebook.name)
+          lostNotes.add((JSON.parse(body) as { message: { id: number } }).message.id);
+    },
     async replace(member) {
       const sends = senders.includes(member);
       const members = sends ? senders : workers;
       members.splice(members.indexOf(member), 1, await join(!sends, sends));
     },
     pass: (ms) => clock.advance(ms, check),
-    async notedRevision() {
-      const record = (await documents.get("cluster", "main"))?.value as ClusterRecord | undefined;
-      return record?.revision ?? 0;
-    },
-    repeatEnvelope() {
-      const envelope = sent[chance(Math.max(1, sent.length))];
-      if (envelope) memory.send({ ...envelope, dedup_id: null }).catch(() => {});
-    },
-  };
+  });
   // Half a minute of faults, then peace until every caller has an answer.
   for (let round = 0; round < 60; round++) {
     await strike(stage);
@@ -296,13 +262,17 @@ async function takeCourse(trace: string[], seed: number, subject: Subject, chanc
 
   const value = async (key: string): Promise<Notes> =>
     ((await documents.get("notebook", key))?.value as Notes | undefined) ?? { noted: [], passed: [] };
-  /** Accepted notes that stand nowhere. What a node passed on and ended with, dead or cut off, is excused: it was in memory. */
+  /**
+   * Accepted notes that stand nowhere. What the bus lost is excused, and what a node passed on and ended with, dead or cut off: it
+   * was in memory.
+   */
   async function missingNotes(): Promise<string[]> {
     const missing: string[] = [];
     const dead = new Set(
       everyone.filter(({ link }) => !hasBus(link) || link.cutStore).map(({ name }) => name),
     );
     for (const { id, from, in: to } of accepted) {
+      if (lostNotes.has(id)) continue;
       if (from !== null && !(await value(from)).passed.includes(id))
         missing.push(`${id} was not passed on by ${from}`);
       else if (!(await value(to)).noted.includes(id) && !dead.has(passedBy.get(id) ?? ""))

@@ -42,6 +42,14 @@ interface Partition {
   reader: Reader | null;
 }
 
+export interface MemoryBus extends Bus {
+  /**
+   * Remembers what is stored. What is returned goes back to it, as a server does after a power cut that had not synced what came
+   * later, and answers the envelopes that were lost. Readers from after the copy lose their partitions.
+   */
+  readonly copy: () => () => readonly Envelope[];
+}
+
 const STREAMS: readonly Stream[] = ["sync", "work"];
 
 function assertSize(what: string, body: string): void {
@@ -55,7 +63,7 @@ function assertSize(what: string, body: string): void {
 
 const mailboxOf = ({ stream, name, key }: Envelope): string => `${stream} ${name} ${key}`;
 
-export function memoryBus(clock: Clock): Bus {
+export function memoryBus(clock: Clock): MemoryBus {
   const partitions = new Map<number, Partition>();
   const mailbox_lengths = new Map<string, number>();
   /** When each `dedup_id` was first seen, per stream, oldest first. */
@@ -188,8 +196,50 @@ export function memoryBus(clock: Clock): Bus {
       return inbox;
     },
 
+    copy: () => copyOf({ partitions, mailbox_lengths, seen }),
+
     onReconnect() {},
     ping: async () => {},
     close: async () => {},
   };
+}
+
+interface StoredBus {
+  readonly partitions: ReadonlyMap<number, Partition>;
+  readonly mailbox_lengths: Map<string, number>;
+  readonly seen: ReadonlyMap<Stream, Map<string, number>>;
+}
+
+function copyOf({ partitions, mailbox_lengths, seen }: StoredBus): () => readonly Envelope[] {
+  const before = new Map(
+    [...partitions].map(([number, { stored, reader }]) => [
+      number,
+      { epoch: reader?.epoch, stored: [...stored.values()].map((each) => ({ ...each })) },
+    ]),
+  );
+  const lengths = [...mailbox_lengths];
+  const ids = [...seen].map(([stream, times]) => [stream, [...times]] as const);
+  return () => {
+    const lost: Envelope[] = [];
+    for (const [number, partition] of partitions) {
+      const { stored = [], epoch } = before.get(number) ?? {};
+      const orders = new Set(stored.map(({ order }) => order));
+      for (const { order, envelope } of partition.stored.values())
+        if (!orders.has(order)) lost.push(envelope);
+      partition.stored.clear();
+      for (const each of stored) partition.stored.set(each.order, { ...each });
+      const { reader } = partition;
+      if (!reader || reader.epoch === epoch) continue;
+      partition.reader = null;
+      reader.onLost();
+    }
+    restore(mailbox_lengths, lengths);
+    for (const [stream, times] of ids) restore(seen.get(stream)!, times);
+    return lost;
+  };
+}
+
+function restore<Key, Value>(map: Map<Key, Value>, entries: Iterable<readonly [Key, Value]>): void {
+  map.clear();
+  for (const [key, value] of entries) map.set(key, value);
 }

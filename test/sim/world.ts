@@ -1,0 +1,100 @@
+/** What the nodes of a simulation share: one clock, one bus, one lease store, one document store, and chance from the seed. */
+import { memoryBus } from "../../cluster/adapters/bus/bus.memory.ts";
+import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
+import { type MemoryLeases, memoryLeases } from "../../cluster/adapters/leases/leases.memory.ts";
+import {
+  type NodeClock,
+  type VirtualClock,
+  virtualClock,
+} from "../../cluster/adapters/time/clock.virtual.ts";
+import { seededRandom } from "../../cluster/adapters/time/random.seeded.ts";
+import type { ClusterRecord } from "../../cluster/generation.ts";
+import type { Bus, Envelope } from "../../cluster/ports/bus.ts";
+import type { Documents } from "../../cluster/ports/documents.ts";
+import type { Random } from "../../cluster/ports/random.ts";
+import { newStore, type StoreState } from "./faults.ts";
+import { MAX_AHEAD_MS, type Stage } from "./nemeses.ts";
+import { isRepeated } from "./seeds.ts";
+
+/** Envelopes that may come again. */
+const MAX_REMEMBERED = 300;
+
+type StageOf = Pick<Stage, "workers" | "senders" | "replace" | "pass" | "onLost">;
+
+export interface World {
+  readonly clock: VirtualClock;
+  readonly random: Random;
+  /** Below this number, from the seed. */
+  readonly chance: (below: number) => number;
+  /** What happened, in order. */
+  readonly trace: string[];
+  readonly note: (text: string) => void;
+  /** As nodes use it: tells that they send may come again. */
+  readonly bus: Bus;
+  readonly leases: MemoryLeases;
+  readonly documents: Documents;
+  readonly store: StoreState;
+  /** A node's own clock, up to MAX_AHEAD_MS off. */
+  readonly nodeClock: () => NodeClock;
+  readonly sleep: (ms: number) => Promise<void>;
+  readonly stageOf: (members: StageOf) => Stage;
+}
+
+export function newWorld(seed: number, start_ms: number): World {
+  const clock = virtualClock(start_ms);
+  const random = seededRandom(seed);
+  const chance = (below: number) => Math.floor(random.next() * below);
+  const trace: string[] = [];
+  const note = (text: string) => void trace.push(`${clock.mono()} ${text}`);
+  const [memory, leases, documents] = [memoryBus(clock), memoryLeases(clock), memoryDocuments()];
+  const emptyBus = memory.copy();
+  const store = newStore();
+  const sent: Envelope[] = [];
+  return {
+    clock,
+    random,
+    chance,
+    trace,
+    note,
+    leases,
+    documents,
+    store,
+    bus: {
+      ...memory,
+      async send(envelope) {
+        if (envelope.stream === "work" && sent.push(envelope) > MAX_REMEMBERED) sent.shift();
+        return memory.send(envelope);
+      },
+    },
+    nodeClock: () => clock.node(chance(2 * MAX_AHEAD_MS) - MAX_AHEAD_MS),
+    sleep: (ms) => new Promise<void>((resolve) => void clock.at(clock.now() + ms, resolve)),
+    stageOf: (members) => ({
+      clock,
+      leases,
+      bus: memory,
+      emptyBus,
+      store,
+      note,
+      chance,
+      ...members,
+      async notedRevision() {
+        const record = (await documents.get("cluster", "main"))?.value as ClusterRecord | undefined;
+        return record?.revision ?? 0;
+      },
+      repeatEnvelope() {
+        const envelope = sent[chance(Math.max(1, sent.length))];
+        if (envelope) memory.send({ ...envelope, dedup_id: null }).catch(() => {});
+      },
+    }),
+  };
+}
+
+/** Runs a course; when its seed was given and it fails, what happened is printed. */
+export async function traced<T>({ trace }: World, course: () => Promise<T>): Promise<T> {
+  try {
+    return await course();
+  } catch (problem) {
+    if (isRepeated) process.stderr.write(`${trace.join("\n")}\n`);
+    throw problem;
+  }
+}
