@@ -243,6 +243,7 @@ const FORMATS: Readonly<Record<string, readonly [type: string, msg: string]>> = 
   "date-time": ["datetime_from_date_parsing", "Input should be a valid datetime or date"],
   uuid: ["uuid_parsing", "Input should be a valid UUID"],
   uri: ["url_parsing", "Input should be a valid URL"],
+  "css-selector": ["value_error", "Value error, input should be a CSS selector, such as main > .price"],
 };
 
 function bounds(node: Node, value: number, report: Report): void {

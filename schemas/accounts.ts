@@ -393,7 +393,7 @@ export type Quota = Static<typeof Quota>;
 export const BodyGrant = Type.Object({
   sha256: Sha256,
   content_type: Nullable(Type.String()),
-  body_kind: Type.Enum(["origin", "rendered_dom"]),
+  body_kind: Type.Enum(["origin", "rendered_dom", "screenshot"]),
   retrieved_at_ms: Type.Integer(),
 });
 export type BodyGrant = Static<typeof BodyGrant>;

@@ -29,6 +29,15 @@ export const FETCH_ERRORS = {
     means:
       "the document came and cannot be read: it is damaged, or takes a reader too much time or memory; its bytes are at body_url",
   },
+  selector_not_found: {
+    retry: "changed",
+    means: "no element matched the selector of wait_for in time; the answer has the page as it stood",
+  },
+  screenshot_failed: {
+    retry: "changed",
+    means:
+      "the page is there, and no screenshot of it: it is a file, too large, or the browser did not take one",
+  },
   all_tiers_failed: {
     retry: "later",
     means: "every allowed route failed or was blocked; status is the last status seen",

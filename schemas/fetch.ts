@@ -3,6 +3,7 @@
  * travels in a message: a record names its bytes by digest and, when they are long, its texts.
  */
 import { type Static, Type } from "typebox";
+import { CssSelector } from "./css-selector.ts";
 import { BillingCategory, CountryCode, Nullable, Sha256, Timestamp } from "./common.ts";
 import { ask, contract, Deadline, tell } from "./contract.ts";
 import { Trace } from "./trace.ts";
@@ -25,8 +26,48 @@ export const MIN_TEXT_CHARS_DEFAULT = 500;
 export const MIN_TIMEOUT_S = 5;
 export const MAX_TIMEOUT_S = 150;
 
-/** Forms of a page that an answer has only on request. */
-export const FORMATS = ["markdown", "links", "images", "entries"] as const;
+/** Forms of a page that an answer has only on request; a screenshot takes the route browser, and no other. */
+export const FORMATS = ["markdown", "links", "images", "entries", "screenshot"] as const;
+
+/** The longest wait for a selector, and the longest `ms`, counted from when the document is parsed. */
+export const MAX_WAIT_FOR_MS = 15_000;
+
+/**
+ * What a page in a browser is waited for, before it is read: an element of the main document that matches, and so many milliseconds
+ * since it was parsed; with both, for both. A page without the element after 15 s is `selector_not_found`. A request with
+ * it takes the route browser, and no other.
+ */
+export const WaitFor = Type.Object({
+  selector: Type.Optional(Nullable(CssSelector)),
+  ms: Type.Optional(Nullable(Type.Integer({ minimum: 0, maximum: MAX_WAIT_FOR_MS }))),
+});
+export type WaitFor = Static<typeof WaitFor>;
+
+/** The same with its defaults filled in. */
+export const AwaitedState = Type.Object({
+  selector: Nullable(Type.String()),
+  ms: Type.Integer({ minimum: 0, maximum: MAX_WAIT_FOR_MS }),
+});
+export type AwaitedState = Static<typeof AwaitedState>;
+
+export const SCREENSHOT_TYPES = ["png", "webp"] as const;
+export type ScreenshotType = (typeof SCREENSHOT_TYPES)[number];
+
+/** The most pixels of a full page from top to bottom; what is below is cut off, and `truncated` says so. */
+export const MAX_SCREENSHOT_PX: Readonly<Record<ScreenshotType, number>> = {
+  png: 20_000,
+  // The format's own limit.
+  webp: 16_383,
+};
+/** A larger screenshot is `screenshot_failed`. */
+export const MAX_SCREENSHOT_BYTES = 20 * 2 ** 20;
+
+/** Of the screenshot in `formats`: of what a window of 1280 × 720 shows, or of the page from top to bottom, as wide. */
+export const ScreenshotOptions = Type.Object({
+  type: Type.Optional(Type.Enum([...SCREENSHOT_TYPES], { default: "png" })),
+  full_page: Type.Optional(Type.Boolean({ default: false })),
+});
+export type ScreenshotOptions = Static<typeof ScreenshotOptions>;
 
 export const FetchBody = Type.Object(
   {
@@ -50,6 +91,8 @@ export const FetchBody = Type.Object(
     accept_language: Type.Optional(Nullable(Type.String({ maxLength: 200 }))),
     include_html: Type.Optional(Nullable(Type.Boolean())),
     formats: Type.Optional(Nullable(Type.Array(Type.Enum([...FORMATS]), { maxItems: 10 }))),
+    wait_for: Type.Optional(Nullable(WaitFor)),
+    screenshot_options: Type.Optional(Nullable(ScreenshotOptions)),
   },
   { "x-aliases": ["allow_premium"] },
 );
@@ -115,6 +158,20 @@ export const FeedEntry = Type.Object({
 });
 export type FeedEntry = Static<typeof FeedEntry>;
 
+/** A picture of the page, in the body store. Width and height in pixels. */
+const screenshotFields = {
+  sha256: Sha256,
+  content_type: Type.Enum(SCREENSHOT_TYPES.map((type) => `image/${type}` as const)),
+  width: Type.Integer(),
+  height: Type.Integer(),
+  /** The page goes on below what the picture shows. */
+  truncated: Type.Boolean(),
+};
+export const StoredScreenshot = Type.Object(screenshotFields);
+export type StoredScreenshot = Static<typeof StoredScreenshot>;
+export const Screenshot = Type.Object({ body_url: Type.String(), ...screenshotFields });
+export type Screenshot = Static<typeof Screenshot>;
+
 /** Everything an answer may contain on request; stored as one JSON body. */
 export interface PageFormats {
   readonly markdown: string | null;
@@ -170,6 +227,8 @@ export const PageRecord = Type.Object({
   pdf_page_count: Nullable(Type.Integer()),
   /** PageFormats as JSON in the body store; null: the document has none; absent: no caller has asked for them yet. */
   formats_sha256: Type.Optional(Nullable(Sha256)),
+  /** Absent: there is none. */
+  screenshot: Type.Optional(StoredScreenshot),
   sha256: Nullable(Sha256),
   bytes: Type.Integer(),
   body_kind: Nullable(Type.Enum(["origin", "rendered_dom"])),
@@ -190,13 +249,16 @@ export const PageRecord = Type.Object({
 });
 export type PageRecord = Static<typeof PageRecord>;
 
-/** Digests of the stored texts that are too long for a record. */
-export const textDigests = ({
+/** Digests of what is stored of a page beside its body: texts that are too long for a record, formats, a screenshot. */
+export const partDigests = ({
   text_sha256,
   pdf_pages_sha256,
-  formats_sha256,
+  formats_sha256 = null,
+  screenshot,
 }: PageRecord): readonly string[] =>
-  [text_sha256, pdf_pages_sha256, formats_sha256 ?? null].filter((sha256) => sha256 !== null);
+  [text_sha256, pdf_pages_sha256, formats_sha256, screenshot?.sha256 ?? null].filter(
+    (sha256) => sha256 !== null,
+  );
 
 /** The record of an answer without a page. */
 export const EMPTY_RECORD: PageRecord = {
@@ -257,6 +319,10 @@ export const FetchRequest = Type.Object({
   accept_language: Nullable(Type.String()),
   /** The page's formats are wanted, too. Default: they are not. */
   with_formats: Type.Optional(Type.Boolean()),
+  /** Default: for nothing but a readable page. */
+  wait_for: Type.Optional(AwaitedState),
+  /** Default: none is taken. */
+  screenshot: Type.Optional(Type.Required(ScreenshotOptions)),
   lane: Type.Enum(["sync", "batch"]),
   /** The project of the caller, which pays for premium routes with the key and the customer. */
   project: Type.String(),
@@ -405,11 +471,12 @@ export const FetchResponse = Type.Object({
   text: Type.String(),
   pdf_text_pages: Nullable(Type.Array(PdfPage)),
   pdf_page_count: Nullable(Type.Integer()),
-  /** These three only if they were requested in `formats`. */
+  /** These only if they were requested in `formats`. */
   markdown: Type.Optional(Nullable(Type.String())),
   links: Type.Optional(Type.Array(PageLink)),
   images: Type.Optional(Type.Array(PageImage)),
   entries: Type.Optional(Type.Array(FeedEntry)),
+  screenshot: Type.Optional(Nullable(Screenshot)),
   text_truncated: Type.Boolean(),
   title: Nullable(Type.String()),
   meta: Nullable(ArticleMeta),

@@ -5,7 +5,7 @@
  */
 import { type Static, type TSchema, Type } from "typebox";
 import { Bytes, call, contract } from "./contract.ts";
-import { Redirect, type Tier, TIERS } from "./fetch.ts";
+import { AwaitedState, Redirect, ScreenshotOptions, StoredScreenshot, type Tier, TIERS } from "./fetch.ts";
 
 const Nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
 
@@ -23,6 +23,8 @@ export const TierRequest = Type.Object({
   range: Type.Optional(Type.String()),
   /** The text that a rendered page is waited for. */
   min_text_chars: Type.Optional(Type.Integer()),
+  wait_for: Type.Optional(AwaitedState),
+  screenshot: Type.Optional(Type.Required(ScreenshotOptions)),
   /** What is left of the caller's time, since clocks of nodes differ. */
   left_ms: Type.Optional(Type.Integer()),
 });
@@ -86,6 +88,10 @@ export const TierReply = Type.Union([
     body_kind: Type.Enum(["origin", "rendered_dom"]),
     archived_at: Type.Optional(Type.String()),
     detail: Type.Optional(Type.String()),
+    screenshot: Type.Optional(Type.Omit(StoredScreenshot, ["sha256"])),
+    screenshot_bytes: Type.Optional(Bytes()),
+    /** What the caller asked for and the page did not come to: a FetchError and a sentence. */
+    shortfall: Type.Optional(Type.Object({ error: Type.String(), detail: Type.String() })),
   }),
   Type.Object({
     kind: Type.Literal("failed"),

@@ -102,6 +102,10 @@ export async function assess(
       ? !run.unread.has(extracted)
       : extracted.unreadable === true || (kind === "pdf" && extracted.pdf_page_count === null);
   if (isBroken) return judged({ kind: "unreadable" }, "unreadable_document", extracted.note, extracted);
+  if (page.shortfall) {
+    const { error, detail } = page.shortfall;
+    return judged({ kind: "incomplete", error }, error, detail, extracted);
+  }
   // A document that was not extracted is no thin page: a browser would take as long.
   const outcome = {
     kind: "page",

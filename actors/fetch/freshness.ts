@@ -15,7 +15,7 @@ import {
   TIERS,
 } from "../../schemas/fetch.ts";
 import { comparableChars } from "../lib/content/comparable-chars.ts";
-import { isThin, routesOf } from "./ladder.ts";
+import { isThin, needsBrowser, routesOf } from "./ladder.ts";
 
 /** A cached page, in the collection "pages" under the digest of its cache key. */
 export const CachedPage = Type.Object({
@@ -64,8 +64,16 @@ export function cacheKey(normalised_url: string, request: FetchRequest): string 
     request.accept_language,
     request.country?.toUpperCase() ?? null,
   ];
+  const { wait_for, screenshot } = request;
+  // Only where they are asked for: the keys of all other pages stay as they were stored.
+  const rendered = needsBrowser(request)
+    ? [
+        wait_for ? [wait_for.selector, wait_for.ms] : null,
+        screenshot ? [screenshot.type, screenshot.full_page] : null,
+      ]
+    : [];
   return createHash("sha256")
-    .update(JSON.stringify([normalised_url, ...varies]))
+    .update(JSON.stringify([normalised_url, ...varies, ...rendered]))
     .digest("hex");
 }
 
@@ -83,7 +91,7 @@ export function variantOf(request: FetchRequest): string {
   const { fetch_id: _, deadline_ms: _d, hard_deadline: _h, project: _p, ...others } = request;
   const { key: _k, lane: _l, max_bytes: _m, max_pdf_bytes: _mp, accept_pdf: _a, ...unlimited } = others;
   const { with_formats: _f, is_traced: _t, ...shared } = unlimited;
-  return JSON.stringify(shared, Object.keys(shared).toSorted());
+  return JSON.stringify(Object.entries(shared).toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }
 
 /** Null for a stored value of another form, as an earlier version wrote it. */
@@ -110,7 +118,7 @@ export const lacksFormats = (record: PageRecord, request: FetchRequest): boolean
 /** Whether the request's own routes could have led to this page. */
 function couldAnswer({ record, tried }: CachedPage, request: FetchRequest): boolean {
   const routes = routesOf(request);
-  const allows_copies = request.allow_alternates && request.tiers === null;
+  const allows_copies = request.allow_alternates && request.tiers === null && !needsBrowser(request);
   if (record.tier === null || record.tier === "source")
     return allows_copies && (record.alternate_source !== "common_crawl" || request.lane === "batch");
   if (allows_copies && record.paywall === "hard" && !tried.includes("source")) return false;

@@ -12,6 +12,9 @@ export interface RouteOptions {
   readonly allow_archive: boolean;
   readonly allow_paid: boolean;
   readonly min_text_chars: number;
+  /** Either of these takes the route browser, and no other. */
+  readonly wait_for?: object;
+  readonly screenshot?: object;
 }
 
 /** The outcome of one route. */
@@ -21,6 +24,8 @@ export type Outcome =
   | { readonly kind: "page"; readonly text_chars: number; readonly html: boolean }
   /** A page with a good status whose document cannot be read: damaged, or too much for a reader's time or memory. */
   | { readonly kind: "unreadable" }
+  /** A page that did not come to what the request waits for, or has no screenshot. */
+  | { readonly kind: "incomplete"; readonly error: FetchError }
   /** A final status of the origin: 404, 410, any 4xx that is no block. */
   | { readonly kind: "definitive"; readonly status: number }
   /** 403, 429, 451, 5xx, a challenge, a network error: another route may succeed. */
@@ -68,6 +73,12 @@ const RENDER: Readonly<Record<RouteOptions["render"], readonly Tier[]>> = {
 /** Routes from this crawler's own addresses, which a host blocks that only premium routes serve. */
 const OWN: readonly Tier[] = ["direct", "browser"];
 
+export const needsBrowser = ({
+  wait_for,
+  screenshot,
+}: Pick<RouteOptions, "wait_for" | "screenshot">): boolean =>
+  wait_for !== undefined || screenshot !== undefined;
+
 /** The routes a request may take, in ladder order. Empty: no_tier_allowed. */
 export function routesOf(options: RouteOptions): readonly Tier[] {
   return TIERS.filter(
@@ -75,7 +86,8 @@ export function routesOf(options: RouteOptions): readonly Tier[] {
       RENDER[options.render].includes(tier) &&
       (options.tiers === null || options.tiers.includes(tier)) &&
       (options.allow_archive || tier !== "archive") &&
-      (options.allow_paid || !isPremium(tier)),
+      (options.allow_paid || !isPremium(tier)) &&
+      (tier === "browser" || !needsBrowser(options)),
   );
 }
 
@@ -89,7 +101,7 @@ export function isOpen(options: RouteOptions, configured: readonly Tier[]): bool
 export function nextStep(options: RouteOptions, hints: RouteHints, tried: readonly Tried[]): Step {
   const allowed = routesOf(options);
   if (allowed.length === 0) return answerStep("no_tier_allowed", null);
-  const isRequired = hints.premium === "required";
+  const isRequired = hints.premium === "required" && !needsBrowser(options);
   const routes = isRequired ? allowed.filter((tier) => !OWN.includes(tier)) : allowed;
   if (routes.length === 0) return answerStep("premium_route_required", null);
   const last = tried.at(-1);
@@ -98,6 +110,7 @@ export function nextStep(options: RouteOptions, hints: RouteHints, tried: readon
 
   const { outcome } = last;
   if (outcome.kind === "final") return answerStep(outcome.error, null);
+  if (outcome.kind === "incomplete") return answerStep(outcome.error, tried.length - 1);
   if (outcome.kind === "page" && !isThin(outcome, options)) return answerStep(null, tried.length - 1);
 
   const thin = tried.some(({ outcome: seen }) => seen.kind === "page");

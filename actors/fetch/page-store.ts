@@ -10,11 +10,13 @@ import {
   type FetchAnswer,
   type PageFormats,
   type PageRecord,
+  type StoredScreenshot,
   TEXT_INLINE_BYTES,
-  textDigests,
+  partDigests,
   TIERS,
 } from "../../schemas/fetch.ts";
 import { bodyTypeOf, exposedHeaders, freshnessOf } from "../lib/web/http.ts";
+import type { TakenScreenshot } from "../lib/web/transport.ts";
 import {
   asCachedPage,
   type CachedPage,
@@ -127,7 +129,7 @@ export function pageStore({
     const expires_at_ms = now_ms + ttl_ms + STALE_TTL_MS;
     await Promise.all([
       putBodies(contents),
-      refs.retain([record.sha256, ...textDigests(record)], `page ${key}`, expires_at_ms),
+      refs.retain([record.sha256, ...partDigests(record)], `page ${key}`, expires_at_ms),
       is_private && markPrivate(run, now_ms, expires_at_ms),
     ]);
     for (let write = 1; ; write++) {
@@ -192,6 +194,11 @@ function archiveReason(tried: readonly Candidate[]): PageRecord["served_from_arc
 /** Formats as they are stored. */
 export const formatsBody = (formats: PageFormats): Buffer => Buffer.from(JSON.stringify(formats));
 
+const storedScreenshot = (
+  { bytes, ...described }: TakenScreenshot,
+  add: (content: Buffer) => string,
+): StoredScreenshot => ({ ...described, sha256: add(bytes) });
+
 function draftOf(
   { tried, request: { with_formats } }: RunState,
   { tier, page, kind, extracted }: Candidate,
@@ -226,6 +233,7 @@ function draftOf(
     text_truncated: extracted?.text_truncated ?? false,
     pdf_pages_sha256: extracted?.pdf_pages ? add(Buffer.from(JSON.stringify(extracted.pdf_pages))) : null,
     pdf_page_count: extracted?.pdf_page_count ?? null,
+    ...(page.screenshot && { screenshot: storedScreenshot(page.screenshot, add) }),
     ...(with_formats && { formats_sha256: formats ? add(formatsBody(formats)) : null }),
     sha256: add(page.body),
     bytes: page.body.length,

@@ -26,7 +26,7 @@ import { alternateFinder } from "./alternates/find-alternate.ts";
 import { assess } from "./assess.ts";
 import { delegate } from "./delegate.ts";
 import { observe, segmentOf } from "./host-profile.ts";
-import { nextStep, NO_HINTS, type Outcome, type Tried } from "./ladder.ts";
+import { needsBrowser, nextStep, NO_HINTS, type Outcome, type Tried } from "./ladder.ts";
 import { draftOfCopy, type FindAlternate, findOpenCopy, primarySourcesOf } from "./open-copy.ts";
 import { type PageDraft, type PageStore, pageStore } from "./page-store.ts";
 import { reserveBudget, settleBudget } from "./premium.ts";
@@ -311,9 +311,10 @@ async function finish(
 ): Promise<FetchAnswer> {
   const { request } = run;
   if (failure === "http_404" || failure === "http_410") deps.onGone?.(request);
-  const copy = findAlternate
-    ? await findOpenCopy(deps, findAlternate, run, admitFor(deps, run), failure, best)
-    : null;
+  const copy =
+    findAlternate && !needsBrowser(request)
+      ? await findOpenCopy(deps, findAlternate, run, admitFor(deps, run), failure, best)
+      : null;
   const error = copy ? null : failure;
   const page = copy?.page ?? best?.page;
   const { record: drafted, contents }: PageDraft = copy
@@ -402,7 +403,8 @@ function folded(reason: string): string {
 
 /** The detail of an error that no attempt explains. */
 const ERROR_DETAILS: Readonly<Partial<Record<FetchError, string>>> = {
-  no_tier_allowed: "tiers, render, allow_archive and allow_paid together leave no route",
+  no_tier_allowed:
+    "tiers, render, allow_archive and allow_paid together leave no route (wait_for and a screenshot take the route browser only)",
   domain_dead: "The host name does not exist",
   premium_route_required:
     "This host was served only through premium routes, and allow_paid or tiers leave them out",

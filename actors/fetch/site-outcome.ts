@@ -44,6 +44,7 @@ function answered({ tier, outcome, page }: Candidate): boolean {
   switch (outcome.kind) {
     case "page":
     case "unreadable":
+    case "incomplete":
     case "definitive":
     case "final":
       return true;

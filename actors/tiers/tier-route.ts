@@ -26,7 +26,7 @@ export function tierRoute(tier: Tier, { call, clock, onUnavailable }: TierRouteD
     const began_ms = clock.mono();
     const { url, max_bytes, max_pdf_bytes, accept_language, user_agent, country, validators, range, signal } =
       request;
-    const { min_text_chars, deadline_ms, session: exit } = request;
+    const { min_text_chars, wait_for, screenshot, deadline_ms, session: exit } = request;
     const message = {
       url,
       max_bytes,
@@ -38,6 +38,8 @@ export function tierRoute(tier: Tier, { call, clock, onUnavailable }: TierRouteD
       ...(range !== undefined && { range }),
       ...(exit !== undefined && { session: exit }),
       ...(min_text_chars !== undefined && { min_text_chars }),
+      ...(wait_for && { wait_for }),
+      ...(screenshot && { screenshot }),
       ...(deadline_ms !== undefined && { left_ms: Math.round(deadline_ms - clock.now()) }),
     };
     const work: Work = { wasSent: false, hasRoom: false, broken: null };
@@ -66,8 +68,9 @@ export function tierRoute(tier: Tier, { call, clock, onUnavailable }: TierRouteD
 /** A body that another node has received needs memory here as well. False: there is none. */
 async function roomFor({ room }: TransportRequest, { hasRoom }: Work, reply: TierReply): Promise<boolean> {
   if (!room || hasRoom || reply.kind !== "page") return true;
-  if (!(await room.reserve(reply.body.length))) return false;
-  room.settle(reply.body.length);
+  const bytes = reply.body.length + (reply.screenshot_bytes?.length ?? 0);
+  if (!(await room.reserve(bytes))) return false;
+  room.settle(bytes);
   return true;
 }
 

@@ -57,7 +57,7 @@ export function bodyRoutes({ blobs, bodyGrants }: BodyRouteDeps): readonly Route
       schema: Type.String({ format: "binary" }),
       headers: {
         ETag: "The SHA-256 in quotes",
-        "X-Body-Kind": "origin or rendered_dom",
+        "X-Body-Kind": "origin, rendered_dom or screenshot",
         "X-Content-SHA256": "The SHA-256",
         "Cache-Control": CACHE_CONTROL,
       },

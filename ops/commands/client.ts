@@ -63,6 +63,18 @@ export async function exchange(
   }
 }
 
+/** The bytes of a body. Throws CommandError when they do not come. */
+export async function download(address: string, key: string): Promise<Buffer> {
+  const reply = await fetch(address, {
+    headers: { authorization: `Bearer ${key}` },
+    signal: AbortSignal.timeout(WAIT_MS),
+  }).catch((problem: unknown) => {
+    throw new CommandError(`Cannot download ${address}: ${(problem as Error).message}`);
+  });
+  if (!reply.ok) throw errorOf(reply, await reply.json().catch(() => null));
+  return Buffer.from(await reply.arrayBuffer());
+}
+
 /** Without undefined options: the service has its own defaults. */
 export const withoutUndefined = <T extends object>(options: T): { [K in keyof T]?: NonNullable<T[K]> } =>
   Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as {

@@ -2,13 +2,23 @@
  * trawl fetch URL: a client of POST /v1/fetch. It prints the page's text on standard output and the routes that were
  * tried on standard error.
  */
+import { writeFile } from "node:fs/promises";
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { type FetchBody, type FetchResponse, TIERS, type Tier } from "../../schemas/fetch.ts";
+import {
+  type FetchBody,
+  type FetchResponse,
+  MAX_WAIT_FOR_MS,
+  type ScreenshotType,
+  TIERS,
+  type Tier,
+  type WaitFor,
+} from "../../schemas/fetch.ts";
 import {
   type ClientOptions,
   clientCommand,
   withoutUndefined,
   post,
+  download,
   errorOf,
   service,
   wholeNumber,
@@ -32,6 +42,9 @@ interface FetchOptions extends ClientOptions {
   readonly projectRef?: string;
   readonly html?: boolean;
   readonly markdown?: boolean;
+  readonly screenshot?: string;
+  readonly fullPage?: boolean;
+  readonly waitFor?: WaitFor;
   readonly quiet?: boolean;
 }
 
@@ -59,6 +72,9 @@ export const fetchCommand = (context: Context): Command =>
     .option("--project-ref <text>", "a text that is recorded with the usage")
     .option("--html", "print the page's HTML instead of its text")
     .addOption(new Option("--markdown", "print the page's text as Markdown").conflicts("html"))
+    .option("--screenshot <file>", "save a picture of the page there, .png or .webp", pictureFile)
+    .option("--full-page", "with --screenshot: the page from top to bottom")
+    .option("--wait-for <what>", "in the browser: until this CSS selector matches, or so many ms", waitFor)
     .option("--quiet", "print only errors on standard error")
     .action(async (target: string, options: FetchOptions) => {
       const { base, key } = service(context, options);
@@ -66,6 +82,10 @@ export const fetchCommand = (context: Context): Command =>
       if (!reply.ok && reply.status !== 503) throw errorOf(reply, content);
       const page = content as FetchResponse;
       if (page === null || !Array.isArray(page.attempts)) throw errorOf(reply, content);
+      if (options.screenshot !== undefined && page.screenshot) {
+        const { body_url } = page.screenshot;
+        await writeFile(options.screenshot, await download(`${base}${body_url}`, key));
+      }
       if (options.json) context.out(JSON.stringify(page, null, 2));
       else if (options.markdown) context.out(page.markdown ?? "");
       else context.out(options.html ? (page.html ?? "") : page.text);
@@ -82,7 +102,12 @@ function bodyOf(url: string, options: FetchOptions): FetchBody {
     allow_alternates: options.alternates,
     allow_paid: options.paid,
     ...withoutUndefined({
-      formats: options.markdown ? ["markdown"] : undefined,
+      formats: formatsOf(options),
+      wait_for: options.waitFor,
+      screenshot_options:
+        options.screenshot === undefined
+          ? undefined
+          : { type: typeOf(options.screenshot)!, full_page: options.fullPage === true },
       render: options.render,
       max_bytes: options.maxBytes,
       cache_ttl_s: options.cacheTtl,
@@ -95,6 +120,13 @@ function bodyOf(url: string, options: FetchOptions): FetchBody {
       project_ref: options.projectRef,
     }),
   };
+}
+
+function formatsOf({ markdown, screenshot }: FetchOptions): FetchBody["formats"] | undefined {
+  const formats: NonNullable<FetchBody["formats"]> = [];
+  if (markdown) formats.push("markdown");
+  if (screenshot !== undefined) formats.push("screenshot");
+  return formats.length > 0 ? formats : undefined;
 }
 
 /** One line for each attempt and one for the result. */
@@ -122,6 +154,20 @@ const exitOf = (error: string): number =>
 function seconds(text: string): number {
   if (!/^\d{1,3}(\.\d+)?$/.test(text)) throw new InvalidArgumentError("Not a number of seconds.");
   return Number(text);
+}
+
+const typeOf = (file: string): ScreenshotType | null =>
+  /\.png$/i.test(file) ? "png" : /\.webp$/i.test(file) ? "webp" : null;
+
+function pictureFile(text: string): string {
+  if (typeOf(text) === null) throw new InvalidArgumentError("Not a name that ends in .png or .webp.");
+  return text;
+}
+
+function waitFor(text: string): WaitFor {
+  if (!/^\d+$/.test(text)) return { selector: text };
+  if (Number(text) > MAX_WAIT_FOR_MS) throw new InvalidArgumentError(`At most ${MAX_WAIT_FOR_MS} ms.`);
+  return { ms: Number(text) };
 }
 
 function tiers(text: string): Tier[] {

@@ -14,6 +14,7 @@ const STATE: DocumentState = {
   is_static: false,
   start: "<html><body><script></script></body></html>",
   chars: 1_000,
+  matches: true,
 };
 const EXPECTED: Expected = { status: 200, headers: new Map(), min_text_chars: 500 };
 const CHALLENGE = { status: 403, headers: new Map([["cf-mitigated", "challenge"]]) };

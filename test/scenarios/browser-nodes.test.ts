@@ -1,4 +1,5 @@
 /** Nodes that only send for workers: one that renders (TRAWL_ROLES=browser), one with other addresses (TRAWL_ROLES=proxy). */
+import { MAX_INLINE_BYTES } from "../../cluster/role-wire.ts";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { findChromium } from "../../actors/tiers/adapters/chromium.ts";
 import type { FetchBody, FetchResponse } from "../../schemas/fetch.ts";
@@ -53,6 +54,19 @@ describe.skipIf(missing)("a node with the role browser or proxy", () => {
     },
     90_000,
   );
+
+  test("takes a screenshot of more than a message for a worker without a browser", async () => {
+    const noise = '<filter id="noise"><feTurbulence baseFrequency="0.9"/></filter>';
+    const svg = `<svg width="1200" height="600">${noise}<rect width="1200" height="600" filter="url(#noise)"/></svg>`;
+    const site = sites.site({ "*": { body: svg } });
+    const request: FetchBody = { url: `${site.origin}/`, formats: ["screenshot"] };
+    const { error, screenshot } = await fetch({ ...request, screenshot_options: { full_page: true } });
+    expect([error, screenshot]).toMatchObject([null, { width: 1280, truncated: false }]);
+    const body = await globalThis.fetch(`${cluster.url}${screenshot!.body_url}`, {
+      headers: { authorization: `Bearer ${cluster.key}` },
+    });
+    expect((await body.arrayBuffer()).byteLength).toBeGreaterThan(MAX_INLINE_BYTES);
+  }, 60_000);
 
   test("gets no task for a page that robots.txt disallows", async () => {
     const forbidden = { type: "text/plain", body: "User-agent: *\nDisallow: /" };

@@ -1,7 +1,10 @@
 /** The two pages of the README that direct does not get: one that a browser must run, one that only the archive has. */
+import { createHash } from "node:crypto";
 import { describe, expect, test } from "vitest";
+import type { FetchBody } from "../../schemas/fetch.ts";
 import { browsers } from "../harness/browser-harness.ts";
 import { scenario } from "../harness/scenario.ts";
+import { client } from "../harness/jobs-client.ts";
 import { SETUPS } from "../harness/service.ts";
 import { type Arrival, article, type Page, prose, type Site } from "../harness/web.ts";
 
@@ -79,6 +82,50 @@ describe.each(CASES)(
       expect(fetched).toMatchObject({ error: null, tier: "browser", title: "Tides" });
       expect(fetched.text).toContain("In the 12. year");
     }, 90_000);
+
+    test("a screenshot is stored as a body, also of a batch and from the cache", async () => {
+      const site = sites.site({ "/": { body: SCRIPTED.replace('id="app"', 'id="app" class="late"') } });
+      const request: FetchBody = {
+        url: `${site.origin}/`,
+        formats: ["screenshot", "markdown"],
+        wait_for: { selector: ".late article" },
+        timeout_s: 60,
+      };
+      const fetched = await service.fetch(request);
+      expect(fetched).toMatchObject({
+        error: null,
+        cached: false,
+        attempts: [{ tier: "browser", status: 200, reason: "ok" }],
+        screenshot: { content_type: "image/png", width: 1280, height: 720, truncated: false },
+      });
+      expect(fetched.markdown).toContain("In the 12. year");
+      const { body_url, sha256 } = fetched.screenshot!;
+      const picture = await service.call("GET", body_url);
+      const { "content-type": type, "x-body-kind": kind } = picture.headers;
+      expect([picture.status, type, kind]).toEqual([200, "image/png", "screenshot"]);
+      expect(createHash("sha256").update(picture.bytes).digest("hex")).toBe(sha256);
+      expect(picture.bytes.subarray(1, 4).toString()).toBe("PNG");
+      const again = await service.fetch(request);
+      expect([again.cached, again.screenshot]).toEqual([true, fetched.screenshot]);
+      const jobs = client(service);
+      const { job_id } = (await jobs.create([request])).json;
+      await jobs.finished(job_id);
+      const [item] = await jobs.items(job_id);
+      expect(item!.result).toMatchObject({ cached: true, screenshot: fetched.screenshot });
+      expect(site.hits("/")).toBe(1);
+    }, 90_000);
+
+    test("a selector that is none is refused with its place, single and in a batch", async () => {
+      const request: FetchBody = { url: "http://any.test/", wait_for: { selector: "div[" } };
+      const mistake = { type: "value_error", msg: expect.stringContaining("should be a CSS selector") };
+      for (const [path, body, loc] of [
+        ["/v1/fetch", request, ["body"]],
+        ["/v1/batch/fetch", { items: [request], idempotency_key: "s" }, ["body", "items", 0]],
+      ] as const) {
+        const { status, json } = await service.call("POST", path, { body });
+        expect([status, json.detail]).toEqual([422, [{ ...mistake, loc: [...loc, "wait_for", "selector"] }]]);
+      }
+    });
 
     test("a page that answers 403, to the browser as well, comes from the archive", async () => {
       const site = sites.site({ "/page": { status: 403, body: article("No") } });

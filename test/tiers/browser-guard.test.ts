@@ -1,48 +1,8 @@
 /** SSRF protection of the browser: a page reaches no address that is not public, by any protocol. */
-import { createSocket, type Socket as UdpSocket } from "node:dgram";
-import { once } from "node:events";
-import { createServer, type Server, type Socket } from "node:net";
-import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { type Canary, canary } from "../harness/canary.ts";
 import { redirect, type Pages } from "../harness/web.ts";
 import { type BrowserSetup, describeBrowser, loopback } from "../harness/browser-harness.ts";
-
-/** A service on 127.0.0.2, which stands for a private address: it records each client, and answers it. */
-interface Canary {
-  readonly port: number;
-  readonly received: string[];
-  readonly close: () => Promise<void>;
-}
-
-async function canary(): Promise<Canary> {
-  const received: string[] = [];
-  const sockets = new Set<Socket>();
-  const tcp: Server = createServer((socket) => {
-    received.push("tcp");
-    sockets.add(socket);
-    socket.on("error", () => {});
-    socket.on("data", (bytes) => {
-      received.push(bytes.toString("latin1").split("\r\n", 1)[0]!);
-      socket.end("HTTP/1.1 200 OK\r\nAccess-Control-Allow-Origin: *\r\nContent-Length: 6\r\n\r\nsecret");
-    });
-  });
-  tcp.listen(0, "127.0.0.2");
-  await once(tcp, "listening");
-  const { port } = tcp.address() as AddressInfo;
-  const udp: UdpSocket = createSocket("udp4", () => void received.push("udp"));
-  udp.bind(port, "127.0.0.2");
-  await once(udp, "listening");
-  return {
-    port,
-    received,
-    async close() {
-      for (const socket of sockets) socket.destroy();
-      udp.close();
-      tcp.close();
-      await once(tcp, "close");
-    },
-  };
-}
 
 const scripted = (script: string): string =>
   `<!doctype html><title>t</title><p id=a>text</p><script>${script}</script>`;

@@ -3,12 +3,12 @@ import type { Clock } from "../../../cluster/ports/clock.ts";
 import type { BatchKind } from "../../../gateway/batch.ts";
 import type { BodyGrants } from "../../../gateway/body-access.ts";
 import type { ItemKindParts } from "../../../ops/feature.ts";
-import { type FetchBody, isPremium, textDigests } from "../../../schemas/fetch.ts";
+import { type FetchBody, isPremium, partDigests } from "../../../schemas/fetch.ts";
 import { type JoinedSites, parseUrl, siteOf } from "../../lib/web/url.ts";
 import { retryForFetch } from "../retry-policy.ts";
 import { MAX_RUN_MS } from "../run.ts";
 import type { FetchService } from "../service.ts";
-import { billOf, fetchRequestOf, grantBody } from "./routes.ts";
+import { billOf, fetchRequestOf, grantBodies } from "./routes.ts";
 
 interface FetchItemDeps {
   readonly fetchWith: FetchService["fetchWith"];
@@ -40,12 +40,12 @@ export const fetchItems = (
       const premium_later = !may_pay && request.allow_paid && !(request.tiers ?? ["direct"]).every(isPremium);
       const attempt = premium_later ? { ...request, allow_paid: false, premium_later } : request;
       const answer = await fetchWith(ask, attempt, signal);
-      await grantBody(bodyGrants, project, answer.record);
+      await grantBodies(bodyGrants, project, answer.record);
       return {
         answer,
         error: answer.error,
         bill: billOf(answer),
-        body_refs: textDigests(answer.record),
+        body_refs: partDigests(answer.record),
         retry: retryForFetch(answer, { attempts, premium_later }),
       };
     },

@@ -14,6 +14,9 @@ import {
   PdfPage,
   PrimarySource,
   Redirect,
+  Screenshot,
+  ScreenshotOptions,
+  WaitFor,
 } from "../../../schemas/fetch.ts";
 
 export const fetchReference: ApiReference = {
@@ -26,6 +29,9 @@ export const fetchReference: ApiReference = {
     FeedEntry,
     PageLink,
     PageImage,
+    Screenshot,
+    ScreenshotOptions,
+    WaitFor,
     ArticleMeta,
     PrimarySource,
     DomainMemory,
@@ -59,7 +65,10 @@ export const fetchReference: ApiReference = {
       tiers: ["The routes that may be used; null: all", ["direct", "browser"]],
       country: ["The country of the exit on premium routes, ISO 3166-1 alpha-2", "ch"],
       user_agent: ["The User-Agent to send; the project needs permission", "example-bot/1.0"],
-      formats: "Further forms of the page that the answer shall have",
+      formats:
+        "Further forms of the page that the answer shall have; a screenshot takes the route browser only",
+      wait_for: "What a browser waits for before it reads the page; takes the route browser only",
+      screenshot_options: "How the screenshot in `formats` is taken",
       accept_language: ["The Accept-Language to send", "de-CH,de;q=0.9"],
       include_html: "Whether the answer has `html`. Default true for a fetch, false for an item of a batch",
     },
@@ -91,6 +100,8 @@ export const fetchReference: ApiReference = {
       images: "With formats=images: the images of the page, in its order",
       entries:
         "With formats=entries: the items of a feed or the addresses of a sitemap, in its order, at most 5,000",
+      screenshot:
+        "With formats=screenshot: a picture of the page; null: none was taken, and `error` says why",
       text_truncated: ["The text goes on beyond its limit", false],
       title: ["The title of the page", "Example Domain"],
       meta: "What the page says of itself; null where there is no page",
@@ -138,6 +149,25 @@ export const fetchReference: ApiReference = {
       url: ["Where it leads", "https://example.org/about"],
       text: ["Its words", "About"],
       rel: ["Its relation to the page, as its element says", "nofollow"],
+    },
+    WaitFor: {
+      selector: [
+        "A CSS selector: until the main document has an element that matches, 15 s at most",
+        "main .price",
+      ],
+      ms: ["Until so many milliseconds have passed since the document was parsed", 2000],
+    },
+    ScreenshotOptions: {
+      type: "The format of the picture",
+      full_page:
+        "Whether the picture shows the page from top to bottom, 20,000 pixels (WebP: 16,383) at most, instead of a window of 1280 × 720",
+    },
+    Screenshot: {
+      body_url: ["Where the picture is downloaded, for 30 days", "/v1/bodies/2c26b46b68ffc68f…"],
+      content_type: ["Its format", "image/png"],
+      width: ["In pixels", 1280],
+      height: ["In pixels", 720],
+      truncated: ["The page goes on below what the picture shows", false],
     },
     FeedEntry: {
       url: ["Where the item leads, or the address that the sitemap lists", "https://example.org/news/tower"],

@@ -24,6 +24,7 @@ import {
   type PageFormats,
   type PageRecord,
   type PdfPage,
+  type ScreenshotOptions,
 } from "../../../schemas/fetch.ts";
 import { type BatchKind, withoutDefaults } from "../../../gateway/batch.ts";
 import { heldUntilSent } from "../../../gateway/held-body.ts";
@@ -106,12 +107,12 @@ export function fetchRoutes(services: FetchServices): readonly Route[] {
     const key = keyOf(bytes, grant.customer.external);
     const cached = written.get(key);
     if (!cached) return null;
-    const retrieved = retrievedBody(cached.answer.record);
+    const retrieved = retrievedBodies(cached.answer.record);
     if (!isCurrent(cached.request, cached.answer, now_ms)) {
       written.delete(key);
       return null;
     }
-    if (retrieved && !bodyGrants.isFresh(grant.project.name, retrieved, now_ms)) return null;
+    if (!retrieved.every((body) => bodyGrants.isFresh(grant.project.name, body, now_ms))) return null;
     metrics.count("trawl_fetch_requests_total", HIT);
     const { bill, project_ref } = cached;
     return { bill, project_ref, reply: (request_id) => resend(cached, request_id) } satisfies Shortcut;
@@ -267,7 +268,7 @@ async function fetchWithTexts(
     services.fetch(request, signal, call.beginWork).catch(asBusy),
   );
   if (answer === null) return null;
-  await grantBody(services.bodyGrants, caller.grant.project.name, answer.record);
+  await grantBodies(services.bodyGrants, caller.grant.project.name, answer.record);
   const wanted = { with_html: body.include_html !== false, with_formats: wantsFormats(body) };
   const weight = weightOf(answer.record, wanted);
   const isHeavy = services.memory !== undefined && weight > MAX_UNRESERVED_BYTES;
@@ -308,23 +309,30 @@ async function* concat(...pieces: readonly Buffer[]): AsyncGenerator<Buffer> {
   yield* pieces;
 }
 
-/** Grants the project access to a body before its address is sent: the client may request the body at once. */
-export async function grantBody(bodyGrants: BodyGrants, project: string, record: PageRecord): Promise<void> {
-  const retrieved = retrievedBody(record);
-  if (retrieved) await bodyGrants.record(project, retrieved);
+/** Grants the project access to bodies before their addresses are sent: the client may request them at once. */
+export async function grantBodies(
+  bodyGrants: BodyGrants,
+  project: string,
+  record: PageRecord,
+): Promise<void> {
+  await Promise.all(retrievedBodies(record).map((body) => bodyGrants.record(project, body)));
 }
 
-/** The body that an answer names, as it is downloaded; null for an answer without one. */
-function retrievedBody({
+/** The bodies that an answer names, as they are downloaded: the page and its screenshot. */
+function retrievedBodies({
   sha256,
   body_kind,
   origin_content_type,
   content_type: shown,
-}: PageRecord): Omit<BodyGrant, "retrieved_at_ms"> | null {
-  if (sha256 === null || body_kind === null) return null;
+  screenshot,
+}: PageRecord): readonly Omit<BodyGrant, "retrieved_at_ms">[] {
+  if (sha256 === null || body_kind === null) return [];
   const content_type =
     body_kind === "rendered_dom" ? "text/html; charset=utf-8" : (origin_content_type ?? shown);
-  return { sha256, content_type, body_kind };
+  const page = { sha256, content_type, body_kind };
+  if (!screenshot) return [page];
+  const { sha256: taken, content_type: image } = screenshot;
+  return [page, { sha256: taken, content_type: image, body_kind: "screenshot" }];
 }
 
 /** Items of a batch: without HTML, unless an item asks for it. */
@@ -442,6 +450,8 @@ export function fetchRequestOf(
     user_agent: body.user_agent ?? null,
     accept_language: body.accept_language ?? null,
     ...(wantsFormats(body) && { with_formats: true }),
+    ...awaitedBy(body),
+    ...(body.formats?.includes("screenshot") && { screenshot: screenshotOf(body) }),
     lane,
     project,
     ...(key !== undefined && { key }),
@@ -450,7 +460,22 @@ export function fetchRequestOf(
   };
 }
 
-const wantsFormats = ({ formats }: FetchBody): boolean => (formats ?? []).length > 0;
+/** Whether forms of the page are wanted that are read from its document. */
+const wantsFormats = ({ formats }: FetchBody): boolean =>
+  (formats ?? []).some((format) => format !== "screenshot");
+
+/** Nothing for a wait that says nothing. */
+function awaitedBy({ wait_for }: FetchBody): Pick<FetchRequest, "wait_for"> {
+  const awaited = { selector: wait_for?.selector ?? null, ms: wait_for?.ms ?? 0 };
+  return awaited.selector === null && awaited.ms === 0 ? {} : { wait_for: awaited };
+}
+
+const screenshotOf = ({ screenshot_options }: FetchBody): Required<ScreenshotOptions> => ({
+  type: screenshot_options?.type ?? "png",
+  full_page: screenshot_options?.full_page ?? false,
+});
+
+const bodyUrl = (sha256: string): string => `/v1/bodies/${sha256}`;
 
 /** The long parts of a page, read from the body store. */
 interface Texts {
@@ -565,6 +590,11 @@ export function responseOf(
     ...(wanted?.includes("links") && { links: formats?.links ?? [] }),
     ...(wanted?.includes("images") && { images: formats?.images ?? [] }),
     ...(wanted?.includes("entries") && { entries: formats?.entries ?? [] }),
+    ...(wanted?.includes("screenshot") && {
+      screenshot: record.screenshot
+        ? { body_url: bodyUrl(record.screenshot.sha256), ...record.screenshot }
+        : null,
+    }),
     text_truncated: record.text_truncated,
     title: record.title,
     meta: record.meta,
@@ -579,7 +609,7 @@ export function responseOf(
     billing_category: billOf(answer).category,
     archived_at: record.archived_at,
     served_from_archive_because: record.served_from_archive_because,
-    body_url: record.sha256 === null ? null : `/v1/bodies/${record.sha256}`,
+    body_url: record.sha256 === null ? null : bodyUrl(record.sha256),
     body_kind: record.body_kind,
     content_kind: record.content_kind,
     paywall: record.paywall,

@@ -5,7 +5,7 @@ import type { BatchKind } from "../../../gateway/batch.ts";
 import type { BodyGrants } from "../../../gateway/body-access.ts";
 import type { ItemKindParts } from "../../../ops/feature.ts";
 import { canRetryFilings } from "../../../schemas/errors.ts";
-import { textDigests } from "../../../schemas/fetch.ts";
+import { partDigests } from "../../../schemas/fetch.ts";
 import type { FilingsItem, FilingsOp, StoredFiling } from "../../../schemas/filings.ts";
 import type { FilingsAnswer, FilingsClient } from "../client.ts";
 import { fieldsOf, filingsLane } from "../items.ts";
@@ -47,7 +47,7 @@ export const filingsItems = (
         answer: stored,
         error,
         bill: billOf(cached, error, bytes),
-        body_refs: reply.kind === "document" ? textDigests(reply.answer.record) : [],
+        body_refs: reply.kind === "document" ? partDigests(reply.answer.record) : [],
         // A full limiter or a pause says nothing about the item. A failure of its own counts as an attempt.
         retry: is_busy
           ? { reason: "busy", retry_after_s }

@@ -1,5 +1,5 @@
 /** A transport is one route to a page: a request in; raw bytes, or the reason why there are none, out. Each route has an adapter. */
-import type { Redirect } from "../../../schemas/fetch.ts";
+import type { AwaitedState, Redirect, ScreenshotOptions, StoredScreenshot } from "../../../schemas/fetch.ts";
 
 export interface TransportRequest {
   readonly url: string;
@@ -24,6 +24,13 @@ export interface TransportRequest {
   readonly signal: AbortSignal;
   /** The text that a rendered page is waited for, in characters. Default: 0, it is not waited for. */
   readonly min_text_chars?: number;
+  /**
+   * Only the route `browser` supports these two. The page is read once an element matches and so many milliseconds have passed since the
+   * document was parsed. Default: it is not waited for.
+   */
+  readonly wait_for?: Readonly<AwaitedState>;
+  /** Default: none is taken. */
+  readonly screenshot?: Readonly<Required<ScreenshotOptions>>;
   /** When `signal` is aborted for the time's sake (Clock.now()); nothing is waited for beyond it. Default: never. */
   readonly deadline_ms?: number;
   /** Room in memory for the bodies of this request. Default: there is always room. */
@@ -83,6 +90,9 @@ export type TransportResult =
       readonly archived_at?: string;
       /** For the attempt: the difficulty of rendering (low, medium, high). */
       readonly detail?: string;
+      readonly screenshot?: TakenScreenshot;
+      /** What the request asked for and the page did not come to. */
+      readonly shortfall?: Shortfall;
       readonly ms: number;
     }
   | {
@@ -102,6 +112,17 @@ export type TransportResult =
       readonly final_url: string | null;
       readonly ms: number;
     };
+
+/** A picture of a page, and its bytes. */
+export interface TakenScreenshot extends Readonly<Omit<StoredScreenshot, "sha256">> {
+  readonly bytes: Buffer;
+}
+
+export interface Shortfall {
+  readonly error: "selector_not_found" | "screenshot_failed" | "timeout";
+  /** A sentence for people. */
+  readonly detail: string;
+}
 
 /** Throws only when there is a bug; ends with its signal at the latest. */
 export type Transport = (request: TransportRequest) => Promise<TransportResult>;

@@ -511,7 +511,6 @@ function flags(proxy_url: string): string[] {
     "--no-pings",
     // The headless shell has no popup blocker: a window it opened would run in its opener's process.
     "--block-new-web-contents",
-    "--disable-remote-fonts",
     "--deny-permission-prompts",
     "--autoplay-policy=user-gesture-required",
     "--disable-crash-reporter",

@@ -19,6 +19,8 @@ export interface DocumentState {
   readonly start: string;
   /** Of the whole document with little text; 0 of any other. */
   readonly chars: number;
+  /** Whether an element matches the caller's selector; null: the browser does not know such a selector. */
+  readonly matches: boolean | null;
 }
 
 /** What the origin answered for the document, and what the caller asked for. */
@@ -51,7 +53,11 @@ export function readinessOf(state: DocumentState, { status, headers, min_text_ch
 }
 
 /** Null: the document was just replaced, or is about to be. */
-export async function lookAtDocument(cdp: CDPSession, frameId: string): Promise<DocumentState | null> {
+export async function lookAtDocument(
+  cdp: CDPSession,
+  frameId: string,
+  selector: string | null = null,
+): Promise<DocumentState | null> {
   try {
     // The page's scripts cannot manipulate an isolated world. The same name is the same world.
     const { executionContextId } = await cdp.send("Page.createIsolatedWorld", {
@@ -59,7 +65,7 @@ export async function lookAtDocument(cdp: CDPSession, frameId: string): Promise<
       worldName: "readiness",
     });
     const { result } = await cdp.send("Runtime.evaluate", {
-      expression: `(${describeDocument.toString()})(${MAX_COUNTED_CHARS}, ${MAX_START_CHARS})`,
+      expression: `(${describeDocument.toString()})(${MAX_COUNTED_CHARS}, ${MAX_START_CHARS}, ${JSON.stringify(selector)})`,
       contextId: executionContextId,
       returnByValue: true,
     });
@@ -70,7 +76,11 @@ export async function lookAtDocument(cdp: CDPSession, frameId: string): Promise<
 }
 
 /** Runs in the page, so it cannot use anything from this file. */
-function describeDocument(max_counted_chars: number, max_start_chars: number): DocumentState {
+function describeDocument(
+  max_counted_chars: number,
+  max_start_chars: number,
+  selector: string | null,
+): DocumentState {
   const ASIDE = "script, style, noscript, template, nav, header, footer, aside, button, select, textarea";
   const { body, documentElement } = document;
   let text_chars = 0;
@@ -86,6 +96,12 @@ function describeDocument(max_counted_chars: number, max_start_chars: number): D
     }
   }
   const changing = 'script, iframe, frame, object, embed, [onload], [onerror], meta[http-equiv="refresh" i]';
+  let matches: boolean | null;
+  try {
+    matches = selector === null || document.querySelector(selector) !== null;
+  } catch {
+    matches = null;
+  }
   const html = text_chars < max_counted_chars ? (documentElement?.outerHTML ?? "") : "";
   return {
     is_parsed: document.readyState !== "loading",
@@ -94,6 +110,7 @@ function describeDocument(max_counted_chars: number, max_start_chars: number): D
     is_static: document.querySelector(changing) === null,
     start: html.slice(0, max_start_chars),
     chars: html.length,
+    matches,
   };
 }
 

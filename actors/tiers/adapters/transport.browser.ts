@@ -3,21 +3,24 @@
  *
  * Each document of the main frame needs a permit, as any request to an origin does, including redirect hops and
  * navigations by scripts; the last document's slot is held until the page is done. Subresources take no slots: they go
- * through the egress proxy, without the kinds that never contribute to the answer, and up to a maximum number.
+ * through the egress proxy, without the kinds that never contribute to the answer (images and fonts do to a screenshot),
+ * and up to a maximum number.
  *
- * A page is done when it is worth reading (page-readiness.ts), or when the time for that is over. Nothing is kept: context,
+ * A page is done when it is worth reading (page-readiness.ts) and what the caller waits for is there (wait-for.ts), or when
+ * the time for that is over. Nothing is kept: context,
  * cookies and caches end with the request. Dialogs are dismissed, other windows closed, service workers and downloads
  * blocked. browser-pool.ts opens the pages.
  */
 import type { Clock } from "../../../cluster/ports/clock.ts";
 import type { EgressProblem } from "../../../cluster/ports/egress.ts";
-import type { Redirect } from "../../../schemas/fetch.ts";
+import { MAX_WAIT_FOR_MS, type Redirect } from "../../../schemas/fetch.ts";
 import type { Destination } from "../../lib/web/destination.ts";
 import { contentKindOf, retryAfterSeconds } from "../../lib/web/http.ts";
 import type {
   Admission,
   OriginAnswer,
   HopRefusal,
+  Shortfall,
   Transport,
   TransportResult,
   TransportRequest,
@@ -26,6 +29,8 @@ import { parseUrl, siteOf } from "../../lib/web/url.ts";
 import type { BrowserPool, PageLease } from "./browser-pool.ts";
 import { admitted, destinationRefusal, withoutUserInfo } from "./one-request.ts";
 import { lookAtDocument, type Readiness, readinessOf, watchNetwork } from "./page-readiness.ts";
+import { CAPTURE_MS, SCROLL_MS, type Screenshots, screenshots, type ScreenshotResult } from "./screenshot.ts";
+import { awaitedState } from "./wait-for.ts";
 
 export interface PageLimits {
   /** For one page, from its first request to its bytes, without waiting for permits. */
@@ -38,6 +43,8 @@ export interface PageLimits {
   readonly quiet_ms: number;
   /** The same as `settle_ms` for a challenge, which may pass and load the page. */
   readonly challenge_ms: number;
+  /** For an element that the caller waits for, since the document was parsed. */
+  readonly wait_for_ms: number;
   /** For reading the document, which a script that does not end prevents. */
   readonly read_ms: number;
   /** Maximum number of subresource requests; after that the browser is offline. */
@@ -60,6 +67,7 @@ const LIMITS: PageLimits = {
   settle_ms: 5_000,
   quiet_ms: 500,
   challenge_ms: 12_000,
+  wait_for_ms: MAX_WAIT_FOR_MS,
   read_ms: 5_000,
   requests: 500,
   dialogs: 20,
@@ -80,7 +88,9 @@ const PIECE_BYTES = 2 ** 20;
 
 /** Resource types that only matter to the eye. */
 const SKIPPED_TYPES = ["Image", "Media", "Font", "Ping"] as const;
-const SKIPPED_KINDS: ReadonlySet<string> = new Set(["image", "media", "font", "ping"]);
+const SKIPPED_WITH_SCREENSHOT: readonly (typeof SKIPPED_TYPES)[number][] = ["Media", "Ping"];
+/** Beyond `page_ms`, for a page that is pictured. */
+const SCREENSHOT_MS = SCROLL_MS + CAPTURE_MS + 1_000;
 
 const NET_ERRORS: readonly (readonly [RegExp, string])[] = [
   [/ERR_(?:CERT|SSL|BAD_SSL|ECH)_/, "tls_error"],
@@ -101,6 +111,7 @@ const NET_ERRORS: readonly (readonly [RegExp, string])[] = [
 export function browserTransport({ pool, clock, destination, limits: overrides }: BrowserOptions): Transport {
   const limits: PageLimits = { ...LIMITS, ...overrides };
   const spacing = requestSpacing(clock);
+  const pictures = screenshots();
 
   return async (request) => {
     const began_ms = clock.mono();
@@ -130,7 +141,7 @@ export function browserTransport({ pool, clock, destination, limits: overrides }
       hop.release();
       return { kind: "failed", reason: lease.reason, status: null, detail: lease.detail, ...bare() };
     }
-    const visit = pageVisit({ request, lease, hop, began_ms, clock, destination, limits, spacing });
+    const visit = pageVisit({ request, lease, hop, began_ms, clock, destination, limits, spacing, pictures });
     try {
       return await visit.result();
     } finally {
@@ -180,6 +191,7 @@ interface PageVisitDeps {
   readonly destination: Destination;
   readonly limits: PageLimits;
   readonly spacing: RequestSpacing;
+  readonly pictures: Screenshots;
 }
 
 interface Field {
@@ -211,9 +223,13 @@ function pageVisit({
   destination,
   limits,
   spacing,
+  pictures,
 }: PageVisitDeps) {
   const { page, cdp, context, session } = lease;
   const network = watchNetwork(page, () => clock.mono());
+  const awaited = awaitedState(request.wait_for ?? null, limits.wait_for_ms, () => clock.mono());
+  const skipped_types = request.screenshot ? SKIPPED_WITH_SCREENSHOT : SKIPPED_TYPES;
+  const skipped_kinds: ReadonlySet<string> = new Set(skipped_types.map((type) => type.toLowerCase()));
   const redirects: Redirect[] = [];
   const end = Promise.withResolvers<TransportResult>();
   let is_over = false;
@@ -248,8 +264,10 @@ function pageVisit({
   };
   const refused = (refusal: HopRefusal) => end.resolve({ kind: "refused", refusal, ...common() });
 
-  const page_timer = pausableTimeout(limits.page_ms, () =>
-    failed("timeout", `The page was not done within ${limits.page_ms} ms`),
+  const page_ms =
+    limits.page_ms + (request.wait_for ? limits.wait_for_ms : 0) + (request.screenshot ? SCREENSHOT_MS : 0);
+  const page_timer = pausableTimeout(page_ms, () =>
+    failed("timeout", `The page was not done within ${page_ms} ms`),
   );
   const onAbort = () => failed("timeout", "The deadline passed while the page was rendered");
   request.signal.addEventListener("abort", onAbort, { once: true });
@@ -357,6 +375,7 @@ function pageVisit({
         ...document,
         body,
         body_kind: "origin",
+        ...(request.screenshot && { shortfall: NO_PICTURE_OF_FILES }),
         ...common(),
         final_url: document.url,
       });
@@ -445,7 +464,7 @@ function pageVisit({
       cdp.send("Fetch.continueWithAuth", { requestId, authChallengeResponse }).catch(() => {});
     });
     page.on("request", (resource_request) => {
-      if (SKIPPED_KINDS.has(resource_request.resourceType()) || ++requests !== limits.requests) return;
+      if (skipped_kinds.has(resource_request.resourceType()) || ++requests !== limits.requests) return;
       context.setOffline(true).catch(() => {});
     });
     page.on("requestfailed", (resource_request) => {
@@ -469,7 +488,7 @@ function pageVisit({
           { resourceType: "Document", requestStage: "Request" },
           { resourceType: "Document", requestStage: "Response" },
           { urlPattern: "*/favicon.ico", resourceType: "Other" },
-          ...SKIPPED_TYPES.map((resourceType) => ({ resourceType })),
+          ...skipped_types.map((resourceType) => ({ resourceType })),
         ],
       }),
     ];
@@ -505,18 +524,35 @@ function pageVisit({
       if (body === null || body.length > request.max_bytes) {
         return failed("too_large", `The rendered page is larger than ${request.max_bytes} bytes`);
       }
+      const picture = request.screenshot ? await takePicture(request.screenshot) : null;
+      // A script of the page has left it meanwhile.
+      if (pending_documents > 0 || documents !== documents_before) continue;
       const { status, headers, url } = origin!;
+      const shortfall =
+        awaited.shortfall() ?? (picture?.kind === "failed" ? pictureFailed(picture.detail) : null);
       end.resolve({
         kind: "page",
         status,
         headers,
         body,
         body_kind: "rendered_dom",
+        ...(picture?.kind === "taken" && { screenshot: picture.screenshot }),
+        ...(shortfall && { shortfall }),
         ...common(),
         final_url: url,
       });
       return;
     }
+  }
+
+  async function takePicture(
+    options: NonNullable<TransportRequest["screenshot"]>,
+  ): Promise<ScreenshotResult> {
+    const { signal } = request;
+    return pictures.take({ cdp, frame: main_frame!, network, signal }, options, {
+      onWait: () => page_timer.pause(),
+      onTurn: () => page_timer.resume(),
+    });
   }
 
   /** Resolves when the page is worth reading, when the time for that is over, or when it requests another document. */
@@ -529,36 +565,50 @@ function pageVisit({
     /** When a text that was too thin has changed; a text that still grows is not read yet. */
     let changed_ms = -Infinity;
     let text_chars: number | null = null;
+    awaited.reset();
+    const reserved_ms = limits.read_ms + (request.screenshot ? SCREENSHOT_MS : 0);
     const remainingMs = (): number => {
+      const settle_ms = readiness === "challenge" ? limits.challenge_ms : limits.settle_ms;
       const limit_ms =
         parsed_ms === null
           ? document_ms + limits.parse_ms
-          : parsed_ms + (readiness === "challenge" ? limits.challenge_ms : limits.settle_ms);
+          : Math.max(parsed_ms + settle_ms, awaited.limit_ms(limits.quiet_ms));
       return Math.min(
         limit_ms - clock.mono(),
-        page_timer.remaining_ms() - limits.read_ms,
+        page_timer.remaining_ms() - reserved_ms,
         (request.deadline_ms ?? Infinity) - DEADLINE_MARGIN_MS - clock.now(),
       );
     };
     while (!is_over && documents === documents_before) {
       // The time of a document begins when its response head is there.
       if (pending_documents > 0) document_ms = clock.mono();
-      else if (remainingMs() <= 0) return;
+      else if (remainingMs() <= 0) {
+        if (parsed_ms !== null || !request.wait_for) return;
+        // It is as parsed as it gets: from now on it is waited for.
+        parsed_ms = clock.mono();
+        awaited.onParsed(origin?.status ?? 0);
+        if (remainingMs() <= 0) return;
+      }
       const is_quiet = network.quiet_ms() >= limits.quiet_ms;
       if (pending_documents === 0 && (is_quiet || clock.mono() - looked_ms >= LOOK_WHILE_LOADING_MS)) {
         looked_ms = clock.mono();
-        const look = lookAtDocument(cdp, main_frame!);
+        const look = lookAtDocument(cdp, main_frame!, request.wait_for?.selector);
         const state = await Promise.race([look, pause(remainingMs()).then(() => null)]);
         if (state !== null && origin !== null) {
           const { min_text_chars = 0 } = request;
           readiness = readinessOf(state, { ...origin, min_text_chars });
-          if (readiness !== "parsing") parsed_ms ??= looked_ms;
+          if (readiness !== "parsing" && parsed_ms === null) {
+            parsed_ms = looked_ms;
+            awaited.onParsed(origin.status);
+          }
+          awaited.onLook(state);
           const wasThin = text_chars !== null;
           if ((wasThin || readiness === "thin") && text_chars !== state.text_chars) {
             text_chars = state.text_chars;
             changed_ms = looked_ms;
           }
-          if (readiness === "ready" && is_quiet && looked_ms - changed_ms >= limits.quiet_ms) return;
+          const isSettled = is_quiet && looked_ms - changed_ms >= limits.quiet_ms;
+          if (readiness === "ready" && isSettled && awaited.isOver()) return;
         }
       }
       await pause(LOOK_EVERY_MS);
@@ -602,6 +652,9 @@ function pageVisit({
     },
   };
 }
+
+const pictureFailed = (detail: string): Shortfall => ({ error: "screenshot_failed", detail });
+const NO_PICTURE_OF_FILES = pictureFailed("The address is a file, and the browser shows no page of it");
 
 const TIMED_OUT: unique symbol = Symbol("late");
 
@@ -689,12 +742,13 @@ function pausableTimeout(timeout_ms: number, onTimeout: () => void) {
   let timer: NodeJS.Timeout | undefined = setTimeout(onTimeout, remaining_ms);
   return {
     pause() {
+      if (timer === undefined) return;
       clearTimeout(timer);
       timer = undefined;
       remaining_ms -= performance.now() - since_ms;
     },
     resume() {
-      if (is_stopped) return;
+      if (is_stopped || timer !== undefined) return;
       since_ms = performance.now();
       timer = setTimeout(onTimeout, Math.max(0, remaining_ms));
     },
