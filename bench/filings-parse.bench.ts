@@ -22,6 +22,7 @@ import { systemClock } from "../cluster/adapters/time/clock.system.ts";
 import { memoryDocuments } from "../cluster/adapters/documents/documents.memory.ts";
 import { seededRandom } from "../cluster/adapters/time/random.seeded.ts";
 import { SILENT_LOG } from "../cluster/ports/log.ts";
+import { SILENT_METRICS } from "../cluster/ports/metrics.ts";
 import { openReaders } from "../ops/extraction.ts";
 import type { SourceAnswer } from "../schemas/upstream.ts";
 import { machine } from "./harness.ts";
@@ -133,7 +134,7 @@ const readers = openReaders(
     tasks: new URL("../actors/filings/adapters/reader-tasks.ts", import.meta.url),
     pools: { document: POOL, filers: POOL },
   },
-  { clock, log: SILENT_LOG },
+  { clock, log: SILENT_LOG, metrics: SILENT_METRICS },
 );
 
 const service = filingsService({

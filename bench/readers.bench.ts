@@ -6,6 +6,7 @@
 import { openExtraction } from "../ops/extraction.ts";
 import { systemClock } from "../cluster/adapters/time/clock.system.ts";
 import { SILENT_LOG } from "../cluster/ports/log.ts";
+import { SILENT_METRICS } from "../cluster/ports/metrics.ts";
 import type { ExtractTask } from "../actors/lib/content/extraction-result.ts";
 import { writePdf } from "../test/lib/pdf-writer.ts";
 import { machine } from "./harness.ts";
@@ -36,7 +37,7 @@ const SMALL = task(
 
 const results: Record<string, unknown> = { machine: machine() };
 for (const [name, hostile] of Object.entries(HOSTILE)) {
-  const { extract, close } = openExtraction({ clock, log: SILENT_LOG });
+  const { extract, close } = openExtraction({ clock, log: SILENT_LOG, metrics: SILENT_METRICS });
   const read = async (of: ExtractTask, project: string, signal: AbortSignal): Promise<number> => {
     const began_ms = performance.now();
     await extract(of, { project, signal });

@@ -240,6 +240,7 @@ export function resendAsks(state: ClusterState, all: boolean): void {
     if (!all && !isStranded && now_ms < ask.resend_at_ms) continue;
     ask.resend_at_ms = now_ms + RESEND_AFTER_MS;
     ask.attempt++;
+    state.metrics.count("trawl_actor_asks_repeated_total", {});
     // What is refused now may be taken in ten seconds; the timeout ends it.
     send(state, ask).catch(() => {});
   }

@@ -155,6 +155,9 @@ export async function renew(state: OwnershipState, owned: OwnedPartition): Promi
     const renewal = await leases.renew(owned.partition, nodeName, owned.lease);
     if (renewal.kind === "lost") return lose(state, owned, "its lease is gone or another node's");
     owned.lease = { epoch: owned.epoch, revision: renewal.revision };
+    // The time since the renewal before, which its deadline remembers.
+    if (clock.mono() - (owned.deadline_ms - deadlineFrom(state, 0)) > (leases.ttl_ms * 2) / 3)
+      state.metrics.count("trawl_lease_renewals_late_total", {});
     owned.deadline_ms = Math.max(owned.deadline_ms, deadlineFrom(state, sent_ms));
   } catch (problem) {
     // The lease store did not answer: the deadline stops moving.

@@ -53,6 +53,8 @@ interface OpenPartition {
   onAcknowledged: (() => void) | null;
   /** Unacknowledged at the last check, and unknown here. */
   unknownIds: readonly string[];
+  /** When its reader was opened, on the monotonic clock. */
+  readonly opened_ms: number;
   /** Checks that come soon. */
   soonChecks: number;
   checkTimer: Disposable | null;
@@ -91,6 +93,7 @@ export async function openPartition(
     acknowledging: 0,
     onAcknowledged: null,
     unknownIds: [],
+    opened_ms: cluster.clock.mono(),
     soonChecks: 0,
     checkTimer: null,
     reader: null,
@@ -142,6 +145,7 @@ export async function openPartition(
 function receive(open: OpenPartition, delivery: Delivery): void | Promise<void> {
   const { lease, local, room } = open;
   if (!lease.isHeld() || local.isClosing) return;
+  countDelivery(open, delivery);
   open.unacknowledged.add(delivery);
   if (delivery.envelope.stream === "sync")
     return room.tryHold(delivery) ? take(open, delivery) : refuse(open, delivery);
@@ -151,6 +155,14 @@ function receive(open: OpenPartition, delivery: Delivery): void | Promise<void> 
   return holding.then((isHeld) => {
     if (isHeld && lease.isHeld() && !local.isClosing) take(open, delivery);
   });
+}
+
+function countDelivery({ cluster, opened_ms }: OpenPartition, { envelope, sent_ms }: Delivery): void {
+  const { clock, metrics, timeOnBus } = cluster;
+  const { stream } = envelope;
+  const delay_ms = timeOnBus(sent_ms);
+  metrics.observe("trawl_bus_delivery_delay_seconds", { stream }, delay_ms / 1_000);
+  if (delay_ms > clock.mono() - opened_ms) metrics.count("trawl_bus_redeliveries_total", { stream });
 }
 
 /** An ask for which there is no room. One that is sent again while its first envelope is worked on is no other ask. */

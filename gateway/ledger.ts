@@ -29,6 +29,8 @@ export interface Ledger {
   readonly flush: (customer: string) => Promise<void>;
   /** Stores everything. Rows that cannot be stored are logged. */
   readonly drain: () => Promise<void>;
+  /** The rows that are not stored yet, and for how long the oldest of them. */
+  readonly lag: () => { readonly rows: number; readonly lag_ms: number };
 }
 
 interface LedgerDeps {
@@ -170,6 +172,11 @@ export function openLedger({ documents, ask, clock, log, writer }: LedgerDeps): 
     record: (customer, head, answer) => void append(customer, head, answer, GATHER_MS),
     store: (customer, head, answer) => append(customer, head, answer, GATHER_STORED_MS).stored.promise,
     flush,
+    lag() {
+      const oldest_ms = [...customers.values()].map(({ batches }) => batches[0]?.rows.at_ms[0] ?? Infinity);
+      const now_ms = clock.now();
+      return { rows: kept_rows, lag_ms: now_ms - Math.min(now_ms, ...oldest_ms) };
+    },
     drain: async () => {
       for (const name of customers.keys())
         await flush(name).catch((problem: Error) => {

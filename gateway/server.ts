@@ -135,6 +135,9 @@ export function server({
     for (const status of ["2xx", "4xx", "5xx"])
       metrics.count("trawl_http_requests_total", counted.get(status)!, 0);
   const requestId = requestIds({ random });
+  let in_flight = 0;
+  const addInFlight = (by: 1 | -1): void =>
+    metrics.gauge("trawl_http_requests_in_flight", NO_LABELS, (in_flight += by));
 
   /** Finishes every answer: adds the request id, counts and logs it. */
   function finish(
@@ -160,6 +163,7 @@ export function server({
       },
     );
     metrics.observe("trawl_http_request_duration_seconds", compiled.duration, ms / 1000);
+    metrics.count("trawl_http_body_bytes_total", SENT, reply.body?.length ?? 0);
     // Monitors ask every few seconds.
     const isPoll = compiled.route?.tags[0] === "status" && reply.status < 400;
     log[isPoll ? "debug" : level]("request", {
@@ -262,6 +266,7 @@ export function server({
     const { shortcut, category } = compiled.route!;
     metering.turn(caller.meter, now_ms);
 
+    if (body.kind === "whole") metrics.count("trawl_http_body_bytes_total", RECEIVED, body.bytes.length);
     const quick = shortcut && body.kind === "whole" ? shortcut(body.bytes, caller, now_ms) : null;
     const refusal =
       quick && ((category && categoryRefused(caller, category)) ?? spendRefused(caller, now_ms));
@@ -323,6 +328,7 @@ export function server({
     const failing = isWriting(route) ? stores?.failing() : null;
     if (failing) return finish(context, storeUnavailable(failing), caller, limit);
     let claim: QuotaClaim | null = null;
+    addInFlight(1);
     try {
       // Each item of a batch is limited when it runs; the route itself refuses what could not run at all.
       if (!route.items) {
@@ -363,6 +369,7 @@ export function server({
       } else if (work.isBegun) metering.end(context.request_id);
       return finish(context, errorReply(context, problem), caller, limit);
     } finally {
+      addInFlight(-1);
       // Without an effect where the request was counted.
       claim?.settle(false);
     }
@@ -616,6 +623,8 @@ function once(call: () => void): () => void {
 const NO_BYTES = Buffer.alloc(0);
 const CLIENT_CONNECTED: ClientAbort = { aborted: false, signal: new AbortController().signal };
 const NO_LABELS = {};
+const SENT = { direction: "sent" };
+const RECEIVED = { direction: "received" };
 const OPEN_TO_BROWSERS = {
   "Access-Control-Allow-Origin": "*",
   "Access-Control-Expose-Headers": "ETag, Retry-After",

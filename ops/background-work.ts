@@ -18,7 +18,18 @@ const EXPIRING = [DEAD_LETTERS, "body_refs", "body_grants", "request_audit", PRO
 /** Starts the work; what it returns stops it. `actors` are those that this node serves. */
 export function startBackgroundWork(
   build: BuildInfo,
-  { config, documents, blobs, clock, random, metrics, log, ask, spending: { spentBy } }: FeatureContext,
+  {
+    config,
+    documents,
+    blobs,
+    clock,
+    random,
+    metrics,
+    log,
+    ask,
+    ledger,
+    spending: { spentBy },
+  }: FeatureContext,
   opened: readonly OpenFeature[],
   actors: readonly Actor[],
   { cluster, ownedPartitions }: Membership,
@@ -32,6 +43,7 @@ export function startBackgroundWork(
       folder: config.storage.data_dir,
       stats: cluster.stats,
       ownedPartitions: () => ownedPartitions().length,
+      ledger,
     }),
     expireDocuments({ documents, clock, log, collections }),
     collectBodies({ documents, blobs, clock, metrics, log, random }),

@@ -71,7 +71,7 @@ export async function openContext(
     meteredEgress(undiciEgress({ ...options, dns_servers, ca, onBodyBytes }), { metrics, waiting, tracing });
   const egress = openEgress({ judge: rule });
   closers.push(() => egress.close());
-  const readers = await openDocumentReaders(isWorker, { clock, log });
+  const readers = await openDocumentReaders(isWorker, { clock, log, metrics });
   closers.push(readers.close);
   const isAudited = isWorker && config.audit.requests === "on";
   const audit = isAudited ? openRequestAudit({ documents, clock, log, node }) : null;

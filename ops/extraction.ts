@@ -7,6 +7,7 @@ import { cutOff, taskOf } from "../actors/lib/content/extract.ts";
 import type { ExtractCaller, Extracted, ExtractTask } from "../actors/lib/content/extraction-result.ts";
 import { processWorkers } from "../cluster/adapters/workers/workers.processes.ts";
 import type { Log } from "../cluster/ports/log.ts";
+import type { Metrics } from "../cluster/ports/metrics.ts";
 import type { Clock } from "../cluster/ports/clock.ts";
 import {
   NO_ROOM,
@@ -66,7 +67,7 @@ async function pause(clock: Clock, signal: AbortSignal | undefined): Promise<voi
 const BUSY_FACTOR = 12;
 const QUEUE_LIMIT = 256;
 
-export function openReaders({ tasks, pools }: ReaderOptions, { clock, log }: ReaderDeps): Workers {
+export function openReaders({ tasks, pools }: ReaderOptions, { clock, log, metrics }: ReaderDeps): Workers {
   const cores = Math.max(1, availableParallelism() - 1);
   const whole = Object.entries(pools).map(([name, pool]): [string, PoolSettings] => [
     name,
@@ -82,9 +83,21 @@ export function openReaders({ tasks, pools }: ReaderOptions, { clock, log }: Rea
     },
   ]);
   const workers = processWorkers({ tasks, pools: Object.fromEntries(whole), queue_limit: QUEUE_LIMIT, log });
+  const tell = (task: string): void => {
+    const { running, waiting } = workers.counts(task);
+    metrics.gauge("trawl_reader_tasks", { task, state: "running" }, running);
+    metrics.gauge("trawl_reader_tasks", { task, state: "waiting" }, waiting);
+  };
+  for (const task of Object.keys(pools)) tell(task);
   return {
     run<T>(task: string, message: unknown, caller: TaskCaller = {}): Promise<TaskResult<T>> {
-      return runUntilRead(clock, caller.signal, () => workers.run<T>(task, message, caller));
+      return runUntilRead(clock, caller.signal, async () => {
+        const result = workers.run<T>(task, message, caller);
+        tell(task);
+        await result;
+        tell(task);
+        return result;
+      });
     },
     close: () => workers.close(),
   };
@@ -93,6 +106,7 @@ export function openReaders({ tasks, pools }: ReaderOptions, { clock, log }: Rea
 export interface ReaderDeps {
   readonly clock: Clock;
   readonly log: Log;
+  readonly metrics: Metrics;
 }
 
 export function openExtraction(deps: ReaderDeps): Extraction {

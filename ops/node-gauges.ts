@@ -1,8 +1,9 @@
-/** Gauges that no event changes: every 15 s this node looks at its disk, its partitions and what it has to do. */
+/** Gauges that no event changes: every 15 s this node looks at its disk, its partitions, the ledger and what it has to do. */
 import { statfs } from "node:fs/promises";
 import type { NodeStats } from "../cluster/passivation.ts";
 import type { Clock } from "../cluster/ports/clock.ts";
 import type { Metrics } from "../cluster/ports/metrics.ts";
+import type { Ledger } from "../gateway/ledger.ts";
 import type { BuildInfo } from "./build-info.ts";
 
 const EVERY_MS = 15_000;
@@ -15,6 +16,7 @@ interface NodeGaugesDeps {
   readonly folder: string;
   readonly stats: () => NodeStats & { readonly pending_asks: number };
   readonly ownedPartitions: () => number;
+  readonly ledger: Pick<Ledger, "lag">;
 }
 
 export function nodeGauges(deps: NodeGaugesDeps): Disposable {
@@ -33,6 +35,9 @@ export function nodeGauges(deps: NodeGaugesDeps): Disposable {
     metrics.gauge("trawl_actor_pending_asks", {}, pending_asks);
     metrics.gauge("trawl_actor_background_work", {}, running_work);
     metrics.gauge("trawl_partitions_owned", {}, deps.ownedPartitions());
+    const { rows, lag_ms } = deps.ledger.lag();
+    metrics.gauge("trawl_ledger_rows_waiting", {}, rows);
+    metrics.gauge("trawl_ledger_lag_seconds", {}, lag_ms / 1_000);
     const disk = await statfs(folder);
     metrics.gauge("trawl_disk_free_bytes", {}, disk.bavail * disk.bsize);
     metrics.gauge("trawl_disk_size_bytes", {}, disk.blocks * disk.bsize);

@@ -2,6 +2,7 @@
  * The end of a run without a whole page: whether an open copy is searched for, the fields of the page that are known by
  * then, and how a copy becomes the record of the answer. The search itself is alternates/find-alternate.ts.
  */
+import { attemptReasonClass } from "../../schemas/attempt-reasons.ts";
 import type { FetchError } from "../../schemas/errors.ts";
 import type { PageRecord } from "../../schemas/fetch.ts";
 import { doiInUrl } from "../lib/content/alternate-links.ts";
@@ -40,7 +41,7 @@ export async function findOpenCopy(
     signal,
     note(status, reason, ms, detail) {
       recordAttempt(run, "source", status, reason, ms, detail);
-      metrics.count("trawl_fetch_attempts_total", { tier: "source", reason });
+      metrics.count("trawl_fetch_attempts_total", { tier: "source", reason: attemptReasonClass(reason) });
     },
   });
   run.spent_micros += cost_micros;

@@ -6,6 +6,7 @@
  */
 import type { ActorClient, WorkContext } from "../../cluster/actor.ts";
 import type { Clock } from "../../cluster/ports/clock.ts";
+import { attemptReasonClass } from "../../schemas/attempt-reasons.ts";
 import { Domain, type FetchOutcome } from "../../schemas/domain.ts";
 import { type FetchError, meaningOf } from "../../schemas/errors.ts";
 import {
@@ -161,7 +162,7 @@ async function runFetch(pipeline: Pipeline, run: RunState, deadline: AbortSignal
     tried.push(routeResult);
     deps.metrics.count("trawl_fetch_attempts_total", {
       tier: step.tier,
-      reason: folded(run.attempts.at(-1)?.reason ?? "none"),
+      reason: attemptReasonClass(run.attempts.at(-1)?.reason ?? ""),
     });
     if (deadline.aborted) return timedOut(pipeline, run);
   }
@@ -393,12 +394,6 @@ function lastSeen(tried: readonly Candidate[]): Partial<PageRecord> {
     origin_content_type: page.headers.get("content-type") ?? null,
     headers: exposedHeaders(page.headers),
   };
-}
-
-/** A reason as a label of a metric, from a closed set. */
-function folded(reason: string): string {
-  const status = /^http_(\d)\d\d$/.exec(reason);
-  return status ? `http_${status[1]}xx` : reason;
 }
 
 /** The detail of an error that no attempt explains. */

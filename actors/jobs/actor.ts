@@ -240,10 +240,16 @@ function proceed(services: JobServices, turn: JobTurn): void {
   }
 }
 
-function tellBoard({ board }: JobServices, job_id: string, { phase, spec, counts }: JobRecord): void {
+function tellBoard(
+  { board }: JobServices,
+  job_id: string,
+  { phase, spec, counts, paused_ms }: JobRecord,
+): void {
   if (phase === "completed" || phase === "cancelled" || phase === "creating") return board.ended(job_id);
   const isRunning = phase !== "queued";
-  board.seen(job_id, { created_ms: spec.created_ms, isRunning, waiting: counts.pending });
+  const { kind, created_ms } = spec;
+  const isPaused = paused_ms != null;
+  board.seen(job_id, { kind, created_ms, isRunning, isPaused, waiting: counts.pending });
 }
 
 /**

@@ -3,21 +3,27 @@
  * long the scheduler has answered none. Jobs of a partition that went to another node are forgotten after a while.
  */
 import type { Clock } from "../../cluster/ports/clock.ts";
+import { JOB_KINDS, type JobKind } from "../../schemas/jobs.ts";
 
 /** Longer than any pause between two turns of a job that is awake. */
 const FORGOTTEN_MS = 200_000;
 
 interface BoardEntry {
   readonly created_ms: number;
+  readonly kind: JobKind;
   readonly isRunning: boolean;
+  /** By an operator: it waits for nothing else, and no worker could help it. */
+  readonly isPaused: boolean;
   readonly waiting: number;
   readonly seen_ms: number;
 }
 
 export interface JobsFigures {
   readonly running_jobs: number;
-  /** Items that no attempt has taken. */
+  /** Items that no attempt has taken, those of paused jobs left out. */
   readonly queue_backlog: number;
+  /** The same by kind of job; each kind is there. */
+  readonly backlogs: Readonly<Record<JobKind, number>>;
   readonly oldest_waiting_job_s: number;
   /** How long ago the scheduler answered the job that waits for it longest; 0: none waits. */
   readonly scheduler_last_run_s: number;
@@ -53,11 +59,17 @@ export function jobBoard(clock: Clock): JobBoard {
           requests.delete(job_id);
         }
       const all = [...jobs.values()];
-      const waiting = all.filter(({ isRunning }) => !isRunning);
+      const running = all.filter(({ isRunning }) => isRunning);
+      const active = all.filter(({ isPaused }) => !isPaused);
+      const waiting = active.filter(({ isRunning }) => !isRunning);
+      const backlogOf = (kind: JobKind): number =>
+        active.reduce((sum, job) => sum + (job.kind === kind ? job.waiting : 0), 0);
+      const backlogs = Object.fromEntries(JOB_KINDS.map((kind) => [kind, backlogOf(kind)]));
       const oldest_ms = Math.min(clock.now(), ...waiting.map(({ created_ms }) => created_ms));
       return {
-        running_jobs: all.length - waiting.length,
-        queue_backlog: all.reduce((sum, job) => sum + job.waiting, 0),
+        running_jobs: running.length,
+        queue_backlog: active.reduce((sum, job) => sum + job.waiting, 0),
+        backlogs: backlogs as Record<JobKind, number>,
         oldest_waiting_job_s: Math.round((clock.now() - oldest_ms) / 1_000),
         scheduler_last_run_s: Math.round((now_ms - Math.min(now_ms, ...requests.values())) / 1_000),
       };

@@ -2,17 +2,19 @@
  * Failures of our own engines and nodes. Each code has one meaning, one value of the metric label `code`, and one entry
  * in ops/runbook.md.
  */
-export type FaultCode =
-  | "bus_unreachable"
-  | "documents_unreachable"
-  | "bodies_unreachable"
-  | "body_damaged"
-  | "mailbox_full"
-  | "overloaded"
-  | "message_too_large"
-  | "no_answer"
-  | "no_workers"
-  | "lease_lost";
+export const FAULT_CODES = [
+  "bus_unreachable",
+  "documents_unreachable",
+  "bodies_unreachable",
+  "body_damaged",
+  "mailbox_full",
+  "overloaded",
+  "message_too_large",
+  "no_answer",
+  "no_workers",
+  "lease_lost",
+] as const;
+export type FaultCode = (typeof FAULT_CODES)[number];
 
 /**
  * A failure of our own infrastructure: a store, the bus, another node. A verdict about a page is a FetchError instead,

@@ -3,7 +3,11 @@
  * the labels: each label has a closed set of values, never a domain, URL, key or job id. To add a metric, add a row here
  * and call `metrics.count`, `gauge` or `observe` with its name.
  */
+import { ATTEMPT_REASON_CLASSES } from "../../schemas/attempt-reasons.ts";
+import { FETCH_ERRORS } from "../../schemas/errors.ts";
 import { TIERS } from "../../schemas/fetch.ts";
+import { JOB_KINDS } from "../../schemas/jobs.ts";
+import { FAULT_CODES } from "./fault.ts";
 
 export interface MetricSpec {
   readonly kind: "counter" | "gauge" | "histogram";
@@ -12,12 +16,23 @@ export interface MetricSpec {
   readonly buckets?: readonly number[];
   /** The values of each label, where they are few: then each series is there from the start, as 0. */
   readonly values?: Readonly<Record<string, readonly string[]>>;
+  /** The same where not every combination of values occurs. */
+  readonly series?: readonly Readonly<Record<string, string>>[];
 }
 
 const STORES = ["documents", "object_storage"];
 const LANES = ["sync", "batch"];
 const GRANTS = ["granted", "paused", "rate_limited"];
 const CACHES = { cache: ["pages", "searches", "filings"] };
+const DIRECTIONS = { direction: ["received", "sent"] };
+const STORE_OPERATIONS = {
+  documents: ["get", "get_many", "put", "remove", "list", "remove_range", "remove_expired"],
+  object_storage: ["put", "head", "get", "remove"],
+};
+const STORE_SERIES = Object.entries(STORE_OPERATIONS).flatMap(([store, operations]) =>
+  operations.map((operation) => ({ store, operation })),
+);
+const FETCH_OUTCOMES = ["ok", "http_3xx", "http_4xx", "http_5xx", ...Object.keys(FETCH_ERRORS)];
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 150] as const;
 
 export const METRICS = {
@@ -53,7 +68,18 @@ export const METRICS = {
     kind: "counter",
     help: "Bytes of bodies of outgoing requests and their answers, compressed as they travel",
     labels: ["direction"],
-    values: { direction: ["received", "sent"] },
+    values: DIRECTIONS,
+  },
+  trawl_http_requests_in_flight: {
+    kind: "gauge",
+    help: "Requests to the API that wait for an answer which no cache has",
+    labels: [],
+  },
+  trawl_http_body_bytes_total: {
+    kind: "counter",
+    help: "Bytes of bodies of requests to the API and of answers with a known length",
+    labels: ["direction"],
+    values: DIRECTIONS,
   },
   trawl_http_server_info: { kind: "gauge", help: "Which HTTP adapter serves", labels: ["name"] },
   trawl_build_info: {
@@ -70,12 +96,57 @@ export const METRICS = {
     kind: "histogram",
     help: "Time of an operation of a store",
     labels: ["store", "operation"],
+    series: STORE_SERIES,
     buckets: SECONDS,
   },
   trawl_store_errors_total: {
     kind: "counter",
     help: "Operations of a store that failed",
     labels: ["store", "operation"],
+    series: STORE_SERIES,
+  },
+  trawl_bus_delivery_delay_seconds: {
+    kind: "histogram",
+    help: "Time from when the bus stored an envelope until the owner of its partition got it",
+    labels: ["stream"],
+    values: { stream: ["sync", "work"] },
+    buckets: SECONDS,
+  },
+  trawl_bus_redeliveries_total: {
+    kind: "counter",
+    help: "Envelopes stored before this node began to read their partition: an earlier owner has not acknowledged them",
+    labels: ["stream"],
+    values: { stream: ["sync", "work"] },
+  },
+  trawl_actor_asks_repeated_total: {
+    kind: "counter",
+    help: "Asks that were sent again because no answer came for ten seconds, or their partition moved",
+    labels: [],
+  },
+  trawl_lease_renewals_late_total: {
+    kind: "counter",
+    help: "Leases of partitions that were renewed after two thirds of their time",
+    labels: [],
+  },
+  trawl_ledger_rows_waiting: {
+    kind: "gauge",
+    help: "Rows of the ledger that are not stored yet",
+    labels: [],
+  },
+  trawl_ledger_lag_seconds: {
+    kind: "gauge",
+    help: "Age of the oldest row of the ledger that is not stored yet; 0: all are stored",
+    labels: [],
+  },
+  trawl_reader_tasks: {
+    kind: "gauge",
+    help: "Documents in reader processes of this node, by task and state: running, waiting",
+    labels: ["task", "state"],
+  },
+  trawl_browser_memory_bytes: {
+    kind: "gauge",
+    help: "Memory of all browser processes of this node while pages are open, without the content of files",
+    labels: [],
   },
   trawl_disk_free_bytes: { kind: "gauge", help: "Free space where the data folder is", labels: [] },
   trawl_disk_size_bytes: { kind: "gauge", help: "Size of the disk where the data folder is", labels: [] },
@@ -134,8 +205,18 @@ export const METRICS = {
     kind: "counter",
     help: "Fetches answered",
     labels: ["outcome", "cached", "category"],
+    series: [
+      ...FETCH_OUTCOMES.map((outcome) => ({ outcome, cached: "false", category: "fetch_own" })),
+      { outcome: "ok", cached: "false", category: "fetch_paid" },
+      { outcome: "ok", cached: "true", category: "fetch_cached" },
+    ],
   },
-  trawl_fetch_attempts_total: { kind: "counter", help: "Route attempts", labels: ["tier", "reason"] },
+  trawl_fetch_attempts_total: {
+    kind: "counter",
+    help: "Route attempts, by route and class of their reason (schemas/attempt-reasons.ts)",
+    labels: ["tier", "reason"],
+    values: { tier: [...TIERS, "source"], reason: ATTEMPT_REASON_CLASSES },
+  },
   trawl_fetch_duration_seconds: {
     kind: "histogram",
     help: "Duration of one route's attempt",
@@ -297,11 +378,20 @@ export const METRICS = {
     labels: ["reason"],
     values: { reason: ["pages", "memory", "hung", "crashed", "idle", "closed"] },
   },
-  trawl_jobs_total: { kind: "counter", help: "Batch jobs that ended", labels: ["kind", "status"] },
+  trawl_jobs_total: {
+    kind: "counter",
+    help: "Batch jobs that ended",
+    labels: ["kind", "status"],
+    values: { kind: JOB_KINDS, status: ["completed", "cancelled"] },
+  },
   trawl_job_items_total: {
     kind: "counter",
     help: "Items of batch jobs that were settled or put back for another attempt",
     labels: ["kind", "status"],
+    values: {
+      kind: JOB_KINDS,
+      status: ["done", "failed", "retry_transient", "retry_blocked", "retry_busy", "retry_fault"],
+    },
   },
   trawl_job_callbacks_total: {
     kind: "counter",
@@ -352,6 +442,7 @@ export const METRICS = {
     kind: "counter",
     help: "Faults of the bus, the document store and the blob store",
     labels: ["code"],
+    values: { code: FAULT_CODES },
   },
 } as const satisfies Record<string, MetricSpec>;
 

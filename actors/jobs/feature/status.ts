@@ -8,7 +8,8 @@ import type { JobBoard } from "../job-board.ts";
 export const jobsStatus = (board: JobBoard, metrics: Metrics): StatusPart => ({
   components: [BATCH_JOBS],
   figures() {
-    const { running_jobs, queue_backlog, oldest_waiting_job_s, scheduler_last_run_s } = board.figures();
+    const { running_jobs, queue_backlog, backlogs, oldest_waiting_job_s, scheduler_last_run_s } =
+      board.figures();
     metrics.gauge("trawl_jobs_running", {}, running_jobs);
     metrics.gauge("trawl_job_queue_items", {}, queue_backlog);
     metrics.gauge("trawl_job_oldest_waiting_seconds", {}, oldest_waiting_job_s);
@@ -16,6 +17,8 @@ export const jobsStatus = (board: JobBoard, metrics: Metrics): StatusPart => ({
     return {
       "jobs.running_jobs": { sum: running_jobs },
       "jobs.queue_backlog": { sum: queue_backlog },
+      "search.batch_queue_backlog": { sum: backlogs.search },
+      "fetch.batch_queue_backlog": { sum: backlogs.fetch },
       "jobs.oldest_waiting_job_s": { max: oldest_waiting_job_s },
       "jobs.scheduler_last_run_s": { max: scheduler_last_run_s },
     };

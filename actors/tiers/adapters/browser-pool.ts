@@ -268,6 +268,7 @@ export function browserPool({
       memory_check.unref();
     }
     if (leased === 0) {
+      metrics.gauge("trawl_browser_memory_bytes", {}, 0);
       clearInterval(memory_check);
       memory_check = undefined;
     }
@@ -393,6 +394,8 @@ export function browserPool({
           return { pooled, processes };
         }),
       );
+      const all = uses.flatMap(({ processes }) => processes);
+      metrics.gauge("trawl_browser_memory_bytes", {}, all.reduce((sum, { mb }) => sum + mb, 0) * MB);
       for (const pid of tooLarge(uses, limits)) {
         const { pooled } = uses.find(({ processes }) => processes.some((each) => each.pid === pid))!;
         endPage(pooled, pid);

@@ -41,8 +41,8 @@ export function prometheusMetrics(): PrometheusMetrics {
   };
   for (const [key, metric] of Object.entries<MetricSpec>(METRICS)) {
     const name = key as MetricName;
-    if (!metric.values) continue;
-    for (const labels of combinations(metric.labels, metric.values)) {
+    const known = metric.series ?? (metric.values ? combinations(metric.labels, metric.values) : []);
+    for (const labels of known) {
       if (metric.kind === "counter") counters.get(name)!.add(labels, 0);
       else if (metric.kind === "gauge") gauges.get(name)!.set(labels, 0);
       else histograms.get(name)!.begin(labels);

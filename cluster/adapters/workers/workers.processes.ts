@@ -108,7 +108,17 @@ const failed = (reason: TaskFailure, detail: string): TaskResult<never> => ({
   detail,
 });
 
-export function processWorkers({ tasks, pools, queue_limit, log }: Options): Workers {
+export interface TaskCounts {
+  readonly running: number;
+  readonly waiting: number;
+}
+
+export interface ProcessWorkers extends Workers {
+  /** The tasks of a pool that run and wait at this moment. */
+  readonly counts: (task: string) => TaskCounts;
+}
+
+export function processWorkers({ tasks, pools, queue_limit, log }: Options): ProcessWorkers {
   const start = starter(tasks);
   const open = new Map(
     Object.entries(pools).map(([name, limits]) => [
@@ -121,6 +131,7 @@ export function processWorkers({ tasks, pools, queue_limit, log }: Options): Wor
       const its = open.get(task);
       return its ? its.run(message, caller) : failed("threw", `Cannot run "${task}": there is no such task`);
     },
+    counts: (task) => open.get(task)?.counts() ?? { running: 0, waiting: 0 },
     close: async () => void (await Promise.all([...open.values()].map((its) => its.close()))),
   };
 }
@@ -409,6 +420,10 @@ function pool(limits: PoolSettings, queue_limit: number, start: () => ChildProce
       startMissing();
       return answered.promise;
     },
+    counts: (): TaskCounts => ({
+      running: [...children].reduce((sum, { jobs }) => sum + jobs.length, 0),
+      waiting: queue.waiting,
+    }),
     async close(): Promise<void> {
       closed = true;
       clearTimeout(restart_timer);

@@ -1,0 +1,43 @@
+/** Reasons of attempts, of which there are dozens, as the few classes that a metric has. */
+
+/** The first pattern that fits gives the class. */
+const CLASSES = [
+  [/^ok$/, "ok"],
+  [/^not_modified$/, "not_modified"],
+  [/^thin_content$/, "thin_content"],
+  [/^http_2\d\d$/, "http_2xx"],
+  [/^http_3\d\d$/, "http_3xx"],
+  [/^http_4\d\d$/, "http_4xx"],
+  [/^http_5\d\d$/, "http_5xx"],
+  [/^dns_/, "dns"],
+  [/^network_/, "network"],
+  [/^tls_/, "tls"],
+  [/timeout$/, "timeout"],
+  [/^not_configured$/, "not_configured"],
+  [/^robots_/, "robots"],
+  [/^domain_/, "domain"],
+  [/_busy$/, "busy"],
+  [/_unavailable$/, "unavailable"],
+  [/_lost$/, "lost"],
+  [/paywall/, "paywall"],
+  [/^archive_not_found$/, "not_found"],
+  [/^archive_/, "archive"],
+  [/^proxy_/, "proxy"],
+  [/^provider_/, "provider"],
+  [/^browser_/, "browser"],
+  [/^(?:budget_exhausted$|premium_)/, "premium"],
+  [/^(?:too_large|pdf_not_accepted)$/, "limit"],
+  [/^no_room$/, "no_room"],
+  [/^(?:blocked_destination|invalid_url)$/, "destination"],
+  [/challenge|captcha|^blocked/, "challenge"],
+] as const satisfies readonly (readonly [RegExp, string])[];
+
+export type AttemptReasonClass = (typeof CLASSES)[number][1] | "other";
+
+export const ATTEMPT_REASON_CLASSES: readonly AttemptReasonClass[] = [
+  ...CLASSES.map(([, name]) => name),
+  "other",
+];
+
+export const attemptReasonClass = (reason: string): AttemptReasonClass =>
+  CLASSES.find(([pattern]) => pattern.test(reason))?.[1] ?? "other";
