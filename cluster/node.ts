@@ -65,6 +65,11 @@ export function node(actors: readonly Actor[], deps: NodeDeps, outbound: Outboun
     takeTurn,
     activationFor,
   };
+  // The first failure of an actor is seen as an increase.
+  for (const { name: kind } of catalogue) {
+    deps.metrics.count("trawl_actor_failures_total", { kind }, 0);
+    deps.metrics.count("trawl_dead_letters_total", { kind }, 0);
+  }
   return {
     openShard: (context) => openShard(state, context),
     deadLetters: state.deadLetters,

@@ -437,6 +437,7 @@ export const METRICS = {
     kind: "gauge",
     help: "Partitions of the cluster by whether a node owns them: owned, unowned",
     labels: ["state"],
+    values: { state: ["owned", "unowned"] },
   },
   trawl_faults_total: {
     kind: "counter",

@@ -226,6 +226,9 @@ function sourceLimiter(
   { description: { name, limits } }: Source,
   status: CompaniesStatus,
 ): Actor {
+  metrics.gauge("trawl_company_source_pause_level", { source: name }, 0);
+  for (const outcome of ["granted", "paused", "rate_limited"])
+    metrics.count("trawl_company_slots_total", { source: name, outcome }, 0);
   return limiterActor(contract, {
     documents,
     clock,
