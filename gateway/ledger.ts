@@ -67,7 +67,7 @@ interface Customer {
   readonly batches: Batch[];
   due_ms: number;
   isWriting: boolean;
-  /** A reader waits: what gathers is written after the write under way. */
+  /** What gathers is written after the write under way: its time has come, or a reader waits for it. */
   isUrgent: boolean;
   told_ms: number;
 }
@@ -114,6 +114,7 @@ export function openLedger({ documents, ask, clock, log, writer }: LedgerDeps): 
     clock.at(clock.now() + Math.max(0, due_ms - clock.mono()), () => {
       if (customer.due_ms > due_ms) return;
       customer.due_ms = Infinity;
+      if (customer.isWriting) customer.isUrgent = true;
       void write(customer);
     });
   }
@@ -155,7 +156,6 @@ export function openLedger({ documents, ask, clock, log, writer }: LedgerDeps): 
     } finally {
       customer.isWriting = false;
       if (customer.batches.length > 0 && customer.isUrgent) void write(customer);
-      else if (customer.batches.length > 0) arm(customer, clock.mono() + GATHER_STORED_MS);
     }
   }
 

@@ -574,6 +574,7 @@ const UNANSWERED_AS: Readonly<Record<string, Bill["category"]>> = {
   search: "search",
   fetch: "fetch_own",
   filings: "filings",
+  profiles: "profiles",
   companies: "company",
 };
 

@@ -7,6 +7,7 @@ import { LRUCache } from "lru-cache";
 import type { ActorClient } from "../../cluster/actor.ts";
 import type { Clock } from "../../cluster/ports/clock.ts";
 import type { Documents } from "../../cluster/ports/documents.ts";
+import { fromMicros, toMicros } from "../../schemas/accounts.ts";
 import type { FetchError } from "../../schemas/errors.ts";
 import {
   EMPTY_ANSWER,
@@ -41,6 +42,10 @@ interface FetchServiceDeps {
   readonly reservedHosts?: Pick<ReservedHosts, "isReserved">;
   /** Called with each page that is answered. Must not wait or throw. */
   readonly onRetrieved?: (page: RetrievedPage) => void;
+  /**
+   * What the attempts of a fetch have cost, whichever run they were of. Default: what the answer says. Throws Fault.
+   */
+  readonly spentBy?: (fetch_id: string) => Promise<number>;
   /** Called with how each fetch ended that the cache did not answer. Must not throw. Default: nothing hears of it. */
   readonly onFetched?: (fetched: FetchedOutcome) => void;
 }
@@ -108,6 +113,7 @@ export function fetchService({
   joined,
   reservedHosts,
   onRetrieved,
+  spentBy,
   onFetched,
 }: FetchServiceDeps): FetchService {
   const cached = new LRUCache<string, CachedLookup>({
@@ -150,6 +156,17 @@ export function fetchService({
     if (!is_marked) return { key: digest, page };
     const key = privateKey(digest, project);
     return { key, page: (await recentLookup(key)).page };
+  }
+
+  /**
+   * A run whose node died after it had paid is repeated on another node, which may find the page stored: what the first run cost is
+   * this fetch's all the same.
+   */
+  async function withWholeCost(fetch_id: string, answer: FetchAnswer): Promise<FetchAnswer> {
+    const told_micros = toMicros(answer.cost_usd) ?? 0;
+    if (!spentBy || (!answer.cached && told_micros === 0)) return answer;
+    const spent_micros = await spentBy(fetch_id);
+    return spent_micros > told_micros ? { ...answer, cost_usd: fromMicros(spent_micros) } : answer;
   }
 
   async function resolveFetch(
@@ -202,7 +219,7 @@ export function fetchService({
         { timeout_ms: wait_ms, idempotency_id: fetch_id },
       );
       ended(answer.error as FetchError | null);
-      return answer;
+      return await withWholeCost(fetch_id, answer);
     } catch (problem) {
       ended("fault");
       throw problem;

@@ -82,7 +82,10 @@ export async function runAttempt(
     const { cost_micros } = result.bill;
     if (next.kind === "retry") return { ...next, index, ...(cost_micros > 0 && { cost_micros }) };
     const status = result.error === null ? "done" : "failed";
-    const bill = rowOf(services, attempt, input, result.bill, began_ms);
+    const row = rowOf(services, attempt, input, result.bill, began_ms);
+    // An attempt of a node that died may have paid and told nobody.
+    const spent_micros = attempt.is_first_run ? 0 : await services.spentBy(row.request_id);
+    const bill = { ...row, cost_micros: Math.max(row.cost_micros, spent_micros) };
     return await storeResult(services, attempt, { status, ...result, bill });
   } catch (problem) {
     if (signal.aborted) return { kind: "stopped", index };

@@ -51,6 +51,8 @@ export interface JobServices {
     /** In US dollars; null: no limit. */
     readonly spend_limits: readonly { readonly account: string; readonly limit_micros: number | null }[];
   } | null>;
+  /** What the attempts of an item have cost, by `<job id>:<index>`. Throws Fault. */
+  readonly spentBy: (request_id: string) => Promise<number>;
   /** For callbacks. */
   readonly egress: Egress;
   readonly kinds: ReadonlyMap<JobKind, ItemKind>;

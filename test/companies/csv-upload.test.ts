@@ -36,6 +36,7 @@ async function uploads() {
       jobActor({
         ...around,
         egress: fakeEgress({}),
+        spentBy: async () => 0,
         findPayer: (project, prefix) => findPayer(documents, project, prefix),
         kinds: [partsOf(around.clock).worker],
       }),

@@ -1,4 +1,5 @@
 /** The profile site as a source of companies: the claims of a profile, the identifiers that confirm it, and its payer. */
+import Schema from "typebox/schema";
 import { afterEach, describe, expect, test } from "vitest";
 import { profileHttp } from "../../actors/companies/feature/profile-http.ts";
 import type { KnownCompany, SourceRequest } from "../../actors/companies/source.ts";
@@ -9,6 +10,7 @@ import { profileOf } from "../../actors/profiles/merge-graph.ts";
 import { northdata } from "../../actors/profiles/providers/northdata.ts";
 import type { ProfilesResult } from "../../actors/profiles/service.ts";
 import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
+import { COMPANY_JSON_SCHEMA } from "../../schemas/company-record.ts";
 import type { Profile, ProfileBody } from "../../schemas/profiles.ts";
 import { identifier, oneRegister, scriptedSource, UNPAID_KEY } from "../harness/companies-harness.ts";
 import { leiOf } from "../harness/gleif.ts";
@@ -180,6 +182,7 @@ describe("a profile", () => {
       record.sources.every(({ source, body_url }: any) => source !== "northdata" || body_url === null),
     ).toBe(true);
     expect(found.cost_micros).toBe(2_000);
+    expect(Schema.Errors(COMPANY_JSON_SCHEMA, record)[1]).toEqual([]);
   });
 
   test("tells persons only a caller who asks for them", async () => {

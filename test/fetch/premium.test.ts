@@ -1,13 +1,14 @@
 /** Routes that cost money, and archived copies in the place of a page. */
 import { describe, expect, test } from "vitest";
 import { readPrices } from "../../actors/fetch/prices.ts";
+import { fetchService } from "../../actors/fetch/service.ts";
 import { spending } from "../../actors/accounts/spend.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
 import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
 import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.silent.ts";
 import type { TransportResult } from "../../actors/lib/web/transport.ts";
 import { Account, type Customer, type Project } from "../../schemas/accounts.ts";
-import { Fetch } from "../../schemas/fetch.ts";
+import { EMPTY_ANSWER, Fetch } from "../../schemas/fetch.ts";
 import { DEFAULT_REQUEST } from "../harness/fetch-request.ts";
 import { answer, failure, HTML, oneService, running, type Scripted } from "../harness/fetch-harness.ts";
 
@@ -43,6 +44,25 @@ function archived(archived_at: string): TransportResult {
   const final_url = "https://archive.example/web/20261001100000id_/http://example.org/";
   return made.kind === "page" ? { ...made, archived_at, final_url } : made;
 }
+
+test.each([
+  ["found the page stored", { cached: true, cost_usd: "0" }, 2_000, "0.002000"],
+  ["paid again", { cached: false, cost_usd: "0.002000" }, 4_000, "0.004000"],
+  ["had nothing to repeat", { cached: false, cost_usd: "0.002000" }, 2_000, "0.002000"],
+] as const)(
+  "a run that was repeated after its node died tells what all of it cost: it %s",
+  async (_, told, spent, cost_usd) => {
+    const pages = fetchService({
+      ...silentTelemetry(),
+      documents: memoryDocuments(),
+      clock: virtualClock(),
+      ask: (async () => ({ ...EMPTY_ANSWER, ...told })) as never,
+      spentBy: async (fetch_id) => (fetch_id === "f" ? spent : 0),
+    });
+    const request = { ...DEFAULT_REQUEST, url: "http://example.org/", fetch_id: "f", deadline_ms: 1_000 };
+    expect((await pages.fetch(request)).cost_usd).toBe(cost_usd);
+  },
+);
 
 describe("a host of which one project fetched three blocked paths", () => {
   const service = async () => {

@@ -54,6 +54,7 @@ export async function batches({ ms = 5, error }: BatchOptions = {}) {
       jobActor({
         ...around,
         egress: fakeEgress({}),
+        spentBy: async () => 0,
         findPayer: (project, prefix) => findPayer(documents, project, prefix),
         kinds: [
           itemsOf(

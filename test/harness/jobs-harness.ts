@@ -81,7 +81,7 @@ export function oneCluster({
   const stored = memoryDocuments();
   const egress = fakeEgress(web, clock);
   const attempts: AttemptRecord[] = [];
-  const script = { run, costs_when_aborted: false };
+  const script = { run, costs_when_aborted: false, spent_micros: new Map<string, number>() };
   const payer: { now: Payer | null } = { now: null };
   const random = seededRandom(seed);
   const recorder = jobRecorder();
@@ -144,6 +144,7 @@ export function oneCluster({
           log,
           egress,
           findPayer: async () => payer.now,
+          spentBy: async (request_id) => script.spent_micros.get(request_id) ?? 0,
           kinds,
           onTurn: recorder.onTurn,
         }),

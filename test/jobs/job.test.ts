@@ -272,6 +272,18 @@ test("what attempts cost that are repeated is in the item's row", async () => {
   expect([...(await jobs.results("j")).values()].map(({ bill }) => bill!.cost_micros)).toEqual([15, 15]);
 });
 
+test("what an attempt had cost whose node died is in the item's row", async () => {
+  const jobs = oneCluster({ run: () => ({ ms: 5 * SECOND_MS }) });
+  await jobs.create("j", pages(2));
+  await jobs.clock.advance(2 * SECOND_MS);
+  jobs.script.spent_micros.set("j:0", 70);
+  jobs.kill();
+  jobs.start();
+  await jobs.finished("j");
+  expect([...(await jobs.results("j")).values()].map(({ bill }) => bill!.cost_micros)).toEqual([70, 5]);
+  expect(await jobs.invariants("j")).toEqual({ problems: [], ahead: 0 });
+});
+
 describe("a key", () => {
   const payer = (fetch: number | null, more: { status?: "revoked"; suspended?: boolean } = {}) =>
     ({

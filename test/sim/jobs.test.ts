@@ -102,6 +102,7 @@ async function takeCourse(world: World) {
       log,
       egress,
       findPayer,
+      spentBy: async () => 0,
       kinds: [items(link)],
     };
     const node = await distributed(

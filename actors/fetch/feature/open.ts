@@ -40,6 +40,7 @@ export async function openFetch(context: FeatureContext, settings: FetchSettings
     joined,
     reservedHosts,
     onRetrieved,
+    spentBy: context.spending.spentBy,
     onFetched: status.onFetched,
   });
   const premium = { prices: readPrices(settings.tiers.prices), spending: context.spending };

@@ -27,6 +27,7 @@ export function openJobs(context: FeatureContext): OpenFeature {
         egress,
         board,
         findPayer,
+        spentBy: context.spending.spentBy,
         onTurn: recorder.onTurn,
         kinds: kinds.map(({ worker }) => worker),
       }),
