@@ -158,17 +158,6 @@ export function fetchService({
     return { key, page: (await recentLookup(key)).page };
   }
 
-  /**
-   * A run whose node died after it had paid is repeated on another node, which may find the page stored: what the first run cost is
-   * this fetch's all the same.
-   */
-  async function withWholeCost(fetch_id: string, answer: FetchAnswer): Promise<FetchAnswer> {
-    const told_micros = toMicros(answer.cost_usd) ?? 0;
-    if (!spentBy || (!answer.cached && told_micros === 0)) return answer;
-    const spent_micros = await spentBy(fetch_id);
-    return spent_micros > told_micros ? { ...answer, cost_usd: fromMicros(spent_micros) } : answer;
-  }
-
   async function resolveFetch(
     client: ActorClient,
     original: FetchRequest,
@@ -219,7 +208,7 @@ export function fetchService({
         { timeout_ms: wait_ms, idempotency_id: fetch_id },
       );
       ended(answer.error as FetchError | null);
-      return await withWholeCost(fetch_id, answer);
+      return await withWholeCost(spentBy, fetch_id, answer);
     } catch (problem) {
       ended("fault");
       throw problem;
@@ -255,6 +244,21 @@ export function fetchService({
       return fresh;
     },
   };
+}
+
+/**
+ * A run whose node died after it had paid is repeated on another node, which may find the page stored: what the first run cost is
+ * this fetch's all the same. Throws Fault.
+ */
+async function withWholeCost(
+  spentBy: FetchServiceDeps["spentBy"],
+  fetch_id: string,
+  answer: FetchAnswer,
+): Promise<FetchAnswer> {
+  const told_micros = toMicros(answer.cost_usd) ?? 0;
+  if (!spentBy || (!answer.cached && told_micros === 0)) return answer;
+  const spent_micros = await spentBy(fetch_id);
+  return spent_micros > told_micros ? { ...answer, cost_usd: fromMicros(spent_micros) } : answer;
 }
 
 const failedAnswer = (error: FetchError, error_detail: string): FetchAnswer => ({

@@ -83,7 +83,7 @@ export async function runAttempt(
     if (next.kind === "retry") return { ...next, index, ...(cost_micros > 0 && { cost_micros }) };
     const status = result.error === null ? "done" : "failed";
     const row = rowOf(services, attempt, input, result.bill, began_ms);
-    // An attempt of a node that died may have paid and told nobody.
+    // The node that ran an earlier attempt may have died after it had paid.
     const spent_micros = attempt.is_first_run ? 0 : await services.spentBy(row.request_id);
     const bill = { ...row, cost_micros: Math.max(row.cost_micros, spent_micros) };
     return await storeResult(services, attempt, { status, ...result, bill });

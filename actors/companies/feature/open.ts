@@ -123,16 +123,7 @@ export async function openCompanies(
     health,
     openHttp: (source, caller, work, signal) => openHttp(source, caller, work.ownsKey, signal),
   };
-  const service = companyService({
-    documents,
-    clock,
-    ask,
-    sources,
-    async allowsPaid(project, prefix) {
-      const payer = await context.findPayer(project, prefix);
-      return payer?.key != null && allowsPaid(payer.key);
-    },
-  });
+  const service = companyService({ documents, clock, ask, sources, allowsPaid: allowsPaidOf(context) });
   const search = {
     documents,
     clock,
@@ -203,6 +194,13 @@ export async function openCompanies(
     },
   };
 }
+
+const allowsPaidOf =
+  ({ findPayer }: Pick<FeatureContext, "findPayer">) =>
+  async (project: string, prefix: string): Promise<boolean> => {
+    const payer = await findPayer(project, prefix);
+    return payer?.key != null && allowsPaid(payer.key);
+  };
 
 const sourceChecks = (sources: readonly Source[], health: HealthBook) =>
   Object.fromEntries(

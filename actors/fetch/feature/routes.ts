@@ -28,7 +28,7 @@ import {
 } from "../../../schemas/fetch.ts";
 import { type BatchKind, withoutDefaults } from "../../../gateway/batch.ts";
 import { heldUntilSent } from "../../../gateway/held-body.ts";
-import type { Bill, BodyGrant } from "../../../schemas/accounts.ts";
+import type { Bill, BodyGrant, Key } from "../../../schemas/accounts.ts";
 import { withDeadline, WAIT_MS } from "../../../gateway/with-deadline.ts";
 import { JSON_TYPE, timedOut, userAgentNotAllowed } from "../../../gateway/http-errors.ts";
 import { REQUEST_ID_CHARS } from "../../../gateway/request-id.ts";
@@ -123,11 +123,10 @@ export function fetchRoutes(services: FetchServices): readonly Route[] {
     const { external } = caller.grant.customer;
     if (!isWebAddress(body.url)) return write(call, INVALID_URL, EMPTY_TEXTS);
 
-    const { key } = caller.grant;
-    const request = fetchRequestOf(allowsPaid(key) ? body : { ...body, allow_paid: false }, {
+    const request = fetchRequestOf(allowedBody(body, caller.grant.key), {
       fetch_id: request_id,
       project: caller.grant.project.name,
-      key: key.prefix,
+      key: caller.grant.key.prefix,
       lane: "sync",
       now_ms: call.now_ms,
       wait_ms: WAIT_MS,
@@ -400,6 +399,10 @@ export const fetchBatch = (
     return responseOf(body, answer, texts, reader);
   },
 });
+
+/** A key without paid fetches never takes a route that costs money. */
+const allowedBody = (body: FetchBody, key: Pick<Key, "paid_fetches">): FetchBody =>
+  allowsPaid(key) ? body : { ...body, allow_paid: false };
 
 const partsOfItem = (input: Readonly<Record<string, unknown>>): PageParts => ({
   with_html: input["include_html"] === true,
