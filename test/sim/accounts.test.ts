@@ -14,7 +14,7 @@ import { type KeyQuota, keyQuotas } from "../../gateway/quotas.ts";
 import { Account, accountKey, monthOf } from "../../schemas/accounts.ts";
 import { faulty, heal, newLink } from "./faults.ts";
 import { checker, followed } from "./invariants.ts";
-import { endFaults, type Member, strike } from "./nemeses.ts";
+import { endFaults, leftOnBus, type Member, strike } from "./nemeses.ts";
 import { CHANCES } from "./scenario.ts";
 import { onSeed, seeds } from "./seeds.ts";
 import { newWorld, traced, type World } from "./world.ts";
@@ -207,8 +207,9 @@ async function takeCourse(world: World) {
   // Everything that holds a unit or money has settled or lapsed after this.
   for (let waited_ms = 0; waited_ms < HOLDER_TTL_MS + RESERVATION_TTL_MS; waited_ms += 10_000)
     await clock.advance(10_000, checkAccounts);
+  const left = leftOnBus(stage, [Account.name]);
   for (const { node } of [...workers, ...gateways]) await Promise.all([node.stop(100), clock.advance(2_000)]);
-  return { requests: requests.length, used, spent, refused };
+  return { left, requests: requests.length, used, spent, refused };
 }
 
 /** What became of all courses together: a single one may have no store for most of its time. */
@@ -222,7 +223,8 @@ test.each(seeds(6))(
   "settled + reserved + free = limit after each event, whatever becomes of gateways and owners (seed %i)",
   (seed) =>
     onSeed(seed, async () => {
-      const { requests, used, spent, refused } = await simulate(seed);
+      const { left, requests, used, spent, refused } = await simulate(seed);
+      expect(left).toEqual([]);
       expect(requests).toBeGreaterThan(STEPS);
       reached.courses++;
       if (used.size === 2) reached.both_months++;

@@ -200,3 +200,10 @@ export function endFaults(stage: Stage): void {
     step(stage, member, -member.clock.ahead_ms());
   }
 }
+
+/** What these actors were sent and the bus still has, as `actor/key operation`. */
+export const leftOnBus = ({ bus }: Stage, actors: readonly string[]): readonly string[] =>
+  bus
+    .unacknowledged()
+    .filter(({ name }) => actors.includes(name))
+    .map(({ name, key, body }) => `${name}/${key} ${(JSON.parse(body) as { operation: string }).operation}`);

@@ -48,6 +48,8 @@ export interface MemoryBus extends Bus {
    * later, and answers the envelopes that were lost. Readers from after the copy lose their partitions.
    */
   readonly copy: () => () => readonly Envelope[];
+  /** Everything that is not acknowledged. */
+  readonly unacknowledged: () => readonly Envelope[];
 }
 
 const STREAMS: readonly Stream[] = ["sync", "work"];
@@ -197,6 +199,8 @@ export function memoryBus(clock: Clock): MemoryBus {
     },
 
     copy: () => copyOf({ partitions, mailbox_lengths, seen }),
+    unacknowledged: () =>
+      [...partitions.values()].flatMap(({ stored }) => [...stored.values()].map(({ envelope }) => envelope)),
 
     onReconnect() {},
     ping: async () => {},
