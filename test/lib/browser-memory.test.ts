@@ -1,6 +1,11 @@
 /** Which pages end for the memory of their browsers. */
 import { describe, expect, test } from "vitest";
-import { type BrowserProcess, heaviestWriter, tooLarge } from "../../actors/tiers/adapters/browser-memory.ts";
+import {
+  type BrowserProcess,
+  findWriter,
+  suspectedWriters,
+  tooLarge,
+} from "../../actors/tiers/adapters/browser-memory.ts";
 
 const page = (pid: number, mb: number, cpu = 0): BrowserProcess => ({ pid, type: "renderer", mb, cpu });
 const shared = (mb: number): BrowserProcess => ({ pid: 1, type: "browser", mb, cpu: 10_000 });
@@ -39,12 +44,53 @@ describe("the page that fills what pages share", () => {
     [2, 90],
     [3, 10],
   ]);
-  test.each<[string, BrowserProcess[], number | null]>([
-    ["is none while there is room", [shared(500), page(2, 10, 900)], null],
-    ["has worked most since the last look", [shared(501), page(2, 10, 100), page(3, 10, 60)], 3],
-    ["may be new", [shared(501), page(2, 10, 100), page(5, 10, 60)], 5],
-    ["is none without a page", [shared(501)], null],
-  ])("%s", (_, processes, pid) => {
-    expect(heaviestWriter({ processes, cpu_before: before, shared_mb: 500 })).toBe(pid);
+  test.each<[string, BrowserProcess[], number[]]>([
+    ["is none while there is room", [shared(500), page(2, 10, 900)], []],
+    ["is looked for where most was done first", [shared(501), page(2, 10, 100), page(3, 10, 60)], [3, 2]],
+    ["may be new", [shared(501), page(2, 10, 100), page(5, 10, 60)], [5, 2]],
+    ["is none without a page", [shared(501)], []],
+  ])("%s", (_, processes, pids) => {
+    expect(suspectedWriters({ processes, cpu_before: before, shared_mb: 500 })).toEqual(pids);
+  });
+
+  /** Pages that add so many MB to the shared memory in each 100 ms that they run, and in the pauses after they were stopped. */
+  async function search(mb_per_100_ms: Record<number, number>, lag_mb: readonly number[] = []) {
+    const pids = Object.keys(mb_per_100_ms).map(Number);
+    const running = new Set(pids);
+    const late = [...lag_mb];
+    let [mb, ms] = [600, 0];
+    const writer = await findWriter(pids, {
+      stop: (pid) => void running.delete(pid),
+      run: (pid) => void running.add(pid),
+      shared_mb: () => mb,
+      async pause(paused_ms) {
+        ms += paused_ms;
+        for (const pid of running) mb += (mb_per_100_ms[pid]! * paused_ms) / 100;
+        mb += late.shift() ?? 0;
+      },
+    });
+    return { writer, ms, mb, running: pids.filter((pid) => running.has(pid)), all: pids };
+  }
+
+  test("is the one under which it grows, though another works more", async () => {
+    const { writer, running, all } = await search({ 2: 0, 3: 1, 4: 30 });
+    expect(writer).toBe(4);
+    expect(running).toEqual(all);
+  });
+
+  test("is not blamed for what another has sent before", async () => {
+    expect((await search({ 2: 0, 3: 30 }, [40, 30, 20])).writer).toBe(3);
+  });
+
+  test("is found when it is slow, and none is when none fills it any more", async () => {
+    expect((await search({ 2: 0, 3: 6 })).writer).toBe(3);
+    const { writer, running, all } = await search({ 2: 0, 3: 1 });
+    expect([writer, running]).toEqual([null, all]);
+  });
+
+  test("is looked for no longer than a few seconds, and memory stays as it is meanwhile", async () => {
+    const idle = Object.fromEntries(Array.from({ length: 64 }, (_, pid) => [pid + 2, 0]));
+    const { writer, ms, mb } = await search(idle);
+    expect([writer, mb, ms < 5_000]).toEqual([null, 600, true]);
   });
 });

@@ -176,7 +176,12 @@ describeBrowser("a page with three frames of other origins", (openSetup, title) 
       );
       const blocked = gate();
       const site = it.web.site({
-        "/": { body: scripted("fetch('/held')") },
+        // It works more than the page that is to end.
+        "/": {
+          body: scripted(
+            `fetch('/held'); setInterval(() => { for (const end = Date.now() + 45; Date.now() < end; ); }, 50)`,
+          ),
+        },
         "/held": async () => {
           await blocked.opened;
           return { body: "" };

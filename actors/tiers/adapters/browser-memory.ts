@@ -3,7 +3,8 @@
  *
  * All frames of a page share one process (site isolation is off: a context lives for one page and holds no secrets), so the
  * end of a process is the end of its page. What a page stores without a disk (file system, caches, blobs) is in the
- * browser process, which all pages share: there the page counts whose process has worked most since the last look.
+ * browser process, which all pages share and which does not say whose it is: there all pages are stopped and run one at a time, and
+ * the page counts under which the memory grows.
  */
 import { readdirSync, readFileSync } from "node:fs";
 
@@ -41,11 +42,69 @@ const sum = (processes: readonly BrowserProcess[]): number =>
 export const sharedMb = ({ processes }: Pick<BrowserUse, "processes">): number =>
   sum(processes.filter((each) => !isPage(each)));
 
-/** The process whose page fills what the pages of a browser share; null: there is room, or there is no page. */
-export function heaviestWriter(use: BrowserUse): number | null {
-  if (sharedMb(use) <= use.shared_mb) return null;
+/**
+ * The processes whose pages may fill what the pages of a browser share, the one that has worked most since the last look first;
+ * none while there is room.
+ */
+export function suspectedWriters(use: BrowserUse): readonly number[] {
+  if (sharedMb(use) <= use.shared_mb) return [];
   const work = ({ pid, cpu }: BrowserProcess) => cpu - (use.cpu_before.get(pid) ?? 0);
-  return use.processes.filter(isPage).toSorted((a, b) => work(b) - work(a))[0]?.pid ?? null;
+  const suspects = use.processes.filter(isPage).toSorted((a, b) => work(b) - work(a));
+  return suspects.map(({ pid }) => pid);
+}
+
+/** What the search for the writer does to processes, and sees of them. */
+export interface Trial {
+  readonly stop: (pid: number) => void;
+  readonly run: (pid: number) => void;
+  /** What the shared processes hold now. */
+  readonly shared_mb: () => number;
+  readonly pause: (ms: number) => Promise<void>;
+}
+
+/** How long one page runs alone; on a busy machine a process may get no time within the first. */
+const ALONE_MS = [100, 300] as const;
+/** A page that adds so much while it runs alone is the writer. Other pages add a few MB, of what they load. */
+const MIN_GROWTH_MB = 16;
+/** What was sent before is taken in when the memory grows by less than this in so long; that is waited for so often at most. */
+const CALM = { mb: 2, ms: 50, looks: 10 } as const;
+/** Pages are stopped for no longer. */
+const MAX_TRIAL_MS = 4_000;
+
+/** The suspect under which the shared memory grows; null: under none, so the page that filled it has stopped doing so. */
+export async function findWriter(suspects: readonly number[], trial: Trial): Promise<number | null> {
+  let stopped_ms = 0;
+  const pause = async (ms: number): Promise<void> => {
+    stopped_ms += ms;
+    await trial.pause(ms);
+  };
+  const calmMb = async (): Promise<number> => {
+    let seen_mb = trial.shared_mb();
+    for (let look = 0; look < CALM.looks; look++) {
+      await pause(CALM.ms);
+      const now_mb = trial.shared_mb();
+      if (now_mb - seen_mb < CALM.mb) return now_mb;
+      seen_mb = now_mb;
+    }
+    return seen_mb;
+  };
+  for (const pid of suspects) trial.stop(pid);
+  try {
+    let before_mb = await calmMb();
+    for (const alone_ms of ALONE_MS)
+      for (const pid of suspects) {
+        if (stopped_ms >= MAX_TRIAL_MS) return null;
+        trial.run(pid);
+        await pause(alone_ms);
+        trial.stop(pid);
+        const after_mb = await calmMb();
+        if (after_mb - before_mb >= MIN_GROWTH_MB) return pid;
+        before_mb = after_mb;
+      }
+    return null;
+  } finally {
+    for (const pid of suspects) trial.run(pid);
+  }
 }
 
 /** The processes whose pages are too large by themselves, then the largest ones until all browsers are within their limit. */

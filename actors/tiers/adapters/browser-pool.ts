@@ -14,10 +14,11 @@ import type { Browser, BrowserContext, BrowserContextOptions, CDPSession, Page }
 import type { EgressProxy, ProxySession } from "../../../cluster/ports/egress-proxy.ts";
 import {
   type BrowserUse,
-  heaviestWriter,
+  findWriter,
   processesOfGroup,
   readProcess,
   sharedMb,
+  suspectedWriters,
   tooLarge,
 } from "./browser-memory.ts";
 import type { Chromium } from "./chromium.ts";
@@ -389,7 +390,7 @@ export function browserPool({
           // A browser that is too busy to answer is watched all the same.
           const known = listed.length > 0 ? listed : processesOfGroup(pooled.pid);
           const processes = known.flatMap(({ type, id }) => readProcess(id, type) ?? []);
-          endHeaviestWriter(pooled, { processes, cpu_before: pooled.cpu, shared_mb: pooled.shared_mb });
+          await endWriter(pooled, { processes, cpu_before: pooled.cpu, shared_mb: pooled.shared_mb });
           pooled.cpu = new Map(processes.map(({ pid, cpu }) => [pid, cpu]));
           return { pooled, processes };
         }),
@@ -405,11 +406,18 @@ export function browserPool({
     }
   }
 
-  function endHeaviestWriter(pooled: PooledBrowser, use: BrowserUse): void {
-    const writer = heaviestWriter(use);
-    if (writer === null) return;
-    pooled.shared_mb = sharedMb(use) + MORE_SHARED_MB;
-    endPage(pooled, writer);
+  /** Ends the page that fills what the pages of a browser share. */
+  async function endWriter(pooled: PooledBrowser, use: BrowserUse): Promise<void> {
+    const suspects = suspectedWriters(use);
+    if (suspects.length === 0) return;
+    const shared = use.processes.filter(({ type }) => type !== "renderer");
+    const shared_mb = () =>
+      sharedMb({ processes: shared.flatMap(({ pid, type }) => readProcess(pid, type) ?? []) });
+    const stop = (pid: number) => sendSignal(pid, "SIGSTOP");
+    const run = (pid: number) => sendSignal(pid, "SIGCONT");
+    const writer = suspects.length === 1 ? null : await findWriter(suspects, { stop, run, shared_mb, pause });
+    pooled.shared_mb = shared_mb() + MORE_SHARED_MB;
+    endPage(pooled, writer ?? suspects[0]!);
     markForReplacement(pooled, "memory");
   }
 
@@ -569,6 +577,8 @@ function removeWebRtc(): void {
 
 const TIMED_OUT = Symbol("late");
 
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
 /** The result of the work; null: it failed; TIMED_OUT: it did not end in time. */
 async function withTimeout<T>(work: Promise<T>, timeout_ms: number): Promise<T | null | typeof TIMED_OUT> {
   let timer: NodeJS.Timeout | undefined;
@@ -614,9 +624,11 @@ function killGroup(pid: number): void {
   kill(process.platform === "win32" ? pid : -pid);
 }
 
-function kill(pid: number): void {
+const kill = (pid: number): void => sendSignal(pid, "SIGKILL");
+
+function sendSignal(pid: number, name: NodeJS.Signals): void {
   try {
-    process.kill(pid, "SIGKILL");
+    process.kill(pid, name);
   } catch {
     // It has ended by itself.
   }
