@@ -70,6 +70,16 @@ test.each([
   },
 );
 
+test("a wait that the time of the request cuts short asks the site once", async () => {
+  let asked = 0;
+  const shortfall = { error: "timeout", detail: "The time of the request was over" } as const;
+  const service = await oneService({ browser: () => (asked++, rendered({ shortfall })) });
+  const hasty = { deadline_ms: service.clock.now() + 5_000, hard_deadline: true };
+  const wait_for = { selector: ".price", ms: 0 };
+  const answered = await running(service.clock, service.get({ wait_for, ...hasty }));
+  expect([answered.error, answered.record.title, asked]).toEqual(["timeout", "Harbour", 1]);
+});
+
 test("where the browser is left out there is no route, and the answer says why", async () => {
   const service = await oneService({ direct: () => answer(HTML) });
   const refused = await running(service.clock, service.get({ screenshot: WINDOW, render: "never" }));

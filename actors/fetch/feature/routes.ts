@@ -26,6 +26,8 @@ import {
   type PdfPage,
   type ScreenshotOptions,
 } from "../../../schemas/fetch.ts";
+import type { Caller } from "../../../gateway/authenticate.ts";
+import type { Reply } from "../../../gateway/http.ts";
 import { type BatchKind, withoutDefaults } from "../../../gateway/batch.ts";
 import { heldUntilSent } from "../../../gateway/held-body.ts";
 import type { Bill, BodyGrant, Key } from "../../../schemas/accounts.ts";
@@ -233,17 +235,22 @@ export function fetchRoutes(services: FetchServices): readonly Route[] {
         },
       },
       authorize_errors: ["user_agent_not_allowed"],
-      authorize: ({ body, caller }) =>
-        body.user_agent == null ||
-        caller.grant.project.user_agents.includes(body.user_agent) ||
-        services.isOperatorUrl?.(body.url)
-          ? null
-          : userAgentNotAllowed(body.user_agent),
+      authorize: ({ body, caller }) => agentRefusal(services, body, caller),
       shortcut,
       handle,
     }),
   ];
 }
+
+/** Null: the project may send this user agent, or the address is asked with the operator's own. */
+const agentRefusal = (
+  { isOperatorUrl }: Pick<FetchServices, "isOperatorUrl">,
+  { url, user_agent }: FetchBody,
+  { grant }: Caller,
+): Reply | null =>
+  user_agent == null || grant.project.user_agents.includes(user_agent) || isOperatorUrl?.(url)
+    ? null
+    : userAgentNotAllowed(user_agent);
 
 /** What a debug record shows of an answer. */
 function storyOf(answer: FetchAnswer): Parameters<DebugRecords["store"]>[1] {
@@ -385,12 +392,7 @@ export const fetchBatch = (
       ...(((item as AliasedBody).allow_premium === false || !allowsPaid(key)) && { allow_paid: false }),
     };
   },
-  authorize: ({ url, user_agent }, { grant }) =>
-    typeof user_agent !== "string" ||
-    grant.project.user_agents.includes(user_agent) ||
-    services.isOperatorUrl?.(String(url))
-      ? null
-      : userAgentNotAllowed(user_agent),
+  authorize: (item, caller) => agentRefusal(services, item as FetchBody, caller),
   weigh: (input, stored) => weightOf((stored as FetchAnswer).record, partsOfItem(input)),
   async render(input, stored, reader) {
     const answer = stored as FetchAnswer;

@@ -595,7 +595,8 @@ function pageVisit({
         const look = lookAtDocument(cdp, main_frame!, request.wait_for?.selector);
         const state = await Promise.race([look, pause(remainingMs()).then(() => null)]);
         if (state !== null && origin !== null) {
-          const { min_text_chars = 0 } = request;
+          // A caller that says what it waits for does not wait for text.
+          const min_text_chars = request.wait_for ? 0 : (request.min_text_chars ?? 0);
           readiness = readinessOf(state, { ...origin, min_text_chars });
           if (readiness !== "parsing" && parsed_ms === null) {
             parsed_ms = looked_ms;
