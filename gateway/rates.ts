@@ -3,8 +3,8 @@
  * one-second window, so that all gateways together admit no more requests than the limit. A request waits for the actor
  * only when this gateway has used up its shares while the window still has requests left.
  *
- * While the actor does not answer, this gateway counts on its own for ALONE_MS: a rate limit must not make the service
- * unavailable. limits.ts writes the header fields. A single gateway does not use this file.
+ * While the actor does not answer, this gateway counts on its own for ALONE_MS, up to the share that the actor gave it last: a rate
+ * limit must not make the service unavailable, nor multiply with the number of gateways. limits.ts writes the header fields. A single gateway does not use this file.
  */
 import { LRUCache } from "lru-cache";
 import type { ActorClient } from "../cluster/actor.ts";
@@ -41,6 +41,8 @@ interface SharedRatesDeps {
 }
 
 const WINDOW_MS = 1_000;
+/** What a gateway without a share yet takes for its own, of the limit. */
+const UNKNOWN_SHARE = 0.25;
 /** How long a request waits for the Account actor. After that the gateway counts on its own for ALONE_MS. */
 const WAIT_MS = 500;
 const ALONE_MS = 2_000;
@@ -58,6 +60,10 @@ interface Pool {
   /** Requests that no gateway has been given, as of the actor's last answer. */
   remaining: number;
   used: number;
+  /** Shares that the actor gave for this window. */
+  granted: number;
+  /** Those of the last window for which it gave any; 0: none yet. */
+  last_granted: number;
   ahead: { readonly window: number; readonly free: number; readonly remaining: number } | null;
 }
 
@@ -101,7 +107,17 @@ export function sharedRates({ ask, clock, metrics }: SharedRatesDeps): Rates {
     if (!pool) {
       // Keys come and go. Shares of a forgotten window are asked for again.
       if (projectRates.pools.size >= MAX_PROJECTS) projectRates.pools.clear();
-      pool = { name, limit, window, free: 0, remaining: limit, used: 0, ahead: null };
+      pool = {
+        name,
+        limit,
+        window,
+        free: 0,
+        remaining: limit,
+        used: 0,
+        granted: 0,
+        last_granted: 0,
+        ahead: null,
+      };
       projectRates.pools.set(name, pool);
     }
     pool.limit = limit;
@@ -111,9 +127,20 @@ export function sharedRates({ ask, clock, metrics }: SharedRatesDeps): Rates {
 
   function turn(pool: Pool, window: number): void {
     if (pool.window === window) return;
-    const { ahead, limit } = pool;
-    Object.assign(pool, { window, used: 0, free: 0, remaining: limit, ahead: null });
-    if (ahead?.window === window) Object.assign(pool, { free: ahead.free, remaining: ahead.remaining });
+    const { ahead, limit, granted } = pool;
+    const last_granted = granted > 0 ? granted : pool.last_granted;
+    Object.assign(pool, {
+      window,
+      used: 0,
+      free: 0,
+      remaining: limit,
+      granted: 0,
+      last_granted,
+      ahead: null,
+    });
+    if (ahead?.window !== window) return;
+    const { free, remaining } = ahead;
+    Object.assign(pool, { free, remaining, granted: free });
   }
 
   const isShort = ({ free, remaining }: Pool): boolean => free === 0 && remaining > 0;
@@ -181,9 +208,10 @@ export function sharedRates({ ask, clock, metrics }: SharedRatesDeps): Rates {
       if (pool?.window !== window) continue;
       if (answer) {
         pool.free += answer[name]!.granted;
+        pool.granted += answer[name]!.granted;
         pool.remaining = answer[name]!.remaining;
       } else {
-        pool.free += Math.max(0, pool.limit - pool.used - pool.free);
+        pool.free += Math.max(0, shareAlone(pool) - pool.used - pool.free);
         pool.remaining = 0;
       }
     }
@@ -219,7 +247,9 @@ export function sharedRates({ ask, clock, metrics }: SharedRatesDeps): Rates {
     for (const pool of pools) {
       const { granted: free, remaining } = answer[pool.name]!;
       if (pool.window < window) pool.ahead = { window, free, remaining };
-      else if (pool.window === window) Object.assign(pool, { free: pool.free + free, remaining });
+      else if (pool.window === window) {
+        Object.assign(pool, { free: pool.free + free, granted: pool.granted + free, remaining });
+      }
     }
   }
 
@@ -250,6 +280,9 @@ export function sharedRates({ ask, clock, metrics }: SharedRatesDeps): Rates {
     },
   };
 }
+
+const shareAlone = ({ limit, granted, last_granted }: Pool): number =>
+  Math.min(limit, Math.max(granted, last_granted, Math.ceil(UNKNOWN_SHARE * limit)));
 
 function fieldOf(project: Pool, key: Pool | null, now_ms: number): string {
   const windowUse = ({ limit, free, remaining }: Pool) => ({

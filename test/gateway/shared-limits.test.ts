@@ -117,20 +117,36 @@ describe("requests per second", () => {
     expect(waited).toBeLessThan(20);
   });
 
-  test("are counted by each gateway alone while the actor cannot be reached", async () => {
+  test("are counted by each gateway alone while the actor cannot be reached, a quarter of the limit until it had a share", async () => {
     const { clock, arrive, answers, passed, state } = await gateways(2);
     state.broken = true;
     for (let n = 0; n < 60; n++) void arrive(n);
     await clock.advance(1);
     await Promise.all(answers);
-    expect(passed).toHaveLength(40);
+    expect(passed).toHaveLength(10);
     expect(state.asks).toBe(2);
     state.broken = false;
     await clock.advance(3_000);
     for (let n = 0; n < 60; n++) void arrive(n);
     await clock.advance(1);
     await Promise.all(answers);
-    expect(passed).toHaveLength(60);
+    expect(passed).toHaveLength(30);
+  });
+
+  test("stay near the limit over all gateways while the actor cannot be reached, however many there are", async () => {
+    const { clock, arrive, answers, bySecond, state } = await gateways(4);
+    const limited = { ...LIMITED, project_rate: 200 };
+    for (let ms = 0; ms < 6_000; ms += 2) {
+      // An answer that is late for 500 ms looks the same.
+      if (ms === 2_500) state.broken = true;
+      void arrive(ms / 2, limited);
+      await clock.advance(2);
+    }
+    await Promise.all(answers);
+    const seconds = [...bySecond().values()].map(({ length }) => length);
+    expect(seconds.slice(0, 2)).toEqual([200, 200]);
+    expect(Math.max(...seconds)).toBeLessThanOrEqual(1.3 * 200);
+    expect(Math.min(...seconds.slice(0, 6))).toBeGreaterThanOrEqual(0.7 * 200);
   });
 });
 
