@@ -298,6 +298,21 @@ describe("connections", () => {
     expect(egress.open().idle).toBe(0);
   });
 
+  test("are not used again when they are old, or when their address is not allowed any more", async () => {
+    const own = await hostileSite();
+    open.push(own);
+    const brief = way({ limits: { reuse_ms: 0 } });
+    await read(brief, `${own.origin}/`);
+    expect(brief.open()).toEqual({ exchanges: 0, connections: 0, idle: 0 });
+    let address: ReturnType<Judge["address"]> = "allowed";
+    const strict = way({ judge: { ...LOOPBACK, url: () => "resolve", address: () => address } });
+    await read(strict, `${own.origin}/`);
+    expect(strict.open().idle).toBe(1);
+    address = "blocked_destination";
+    expect(await get(strict, `${own.origin}/`)).toMatchObject({ problem: "blocked_destination" });
+    expect(strict.open()).toEqual({ exchanges: 0, connections: 0, idle: 0 });
+  });
+
   test("are bounded for one origin and altogether", async () => {
     const egress = way({ limits: { idle: 3, idle_per_origin: 2 } });
     const others = await Promise.all([hostileSite(), hostileSite()]);

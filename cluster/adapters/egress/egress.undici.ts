@@ -41,8 +41,13 @@ export interface EgressLimits {
   /** Maximum idle connections; the one idle for longest is closed first. */
   readonly idle: number;
   readonly idle_per_origin: number;
-  /** How long a connection may be idle. If it is too long, origins close connections at the moment of their reuse. */
+  /**
+   * How long a connection may be idle; an origin's Keep-Alive field shortens it. Most servers wait 5 to 75 s: one that closes
+   * at the moment of reuse costs a second connection.
+   */
   readonly idle_ms: number;
+  /** Age from which a connection is not used again, so that a name that has moved is followed. */
+  readonly reuse_ms: number;
   /** Maximum size of all header fields of a response; more is `network_protocol`. */
   readonly header_bytes: number;
   readonly header_fields: number;
@@ -50,9 +55,10 @@ export interface EgressLimits {
 
 const LIMITS: EgressLimits = {
   exchanges: 512,
-  idle: 256,
+  idle: 2_000,
   idle_per_origin: 4,
-  idle_ms: 4_000,
+  idle_ms: 60_000,
+  reuse_ms: 5 * 60_000,
   header_bytes: 65_536,
   header_fields: 1_000,
 };
@@ -87,6 +93,8 @@ export function undiciEgress(options: UndiciEgressOptions): UndiciEgress {
   const connections = new Set<Connection>();
   /** Oldest first, in the insertion order of Set. */
   const idle = new Set<Connection>();
+  /** The same by route. */
+  const idleByRoute = new Map<string, Set<Connection>>();
   const waiting = new Set<() => void>();
   let exchanges = 0;
   let isClosed = false;
@@ -115,8 +123,7 @@ export function undiciEgress(options: UndiciEgressOptions): UndiciEgress {
   }
 
   function closeConnection(connection: Connection): void {
-    clearTimeout(connection.alarm);
-    idle.delete(connection);
+    dropIdle(connection);
     connections.delete(connection);
     // The socket is destroyed at once; undici's error about it is ignored.
     connection.client.destroy().catch(() => {});
@@ -125,27 +132,37 @@ export function undiciEgress(options: UndiciEgressOptions): UndiciEgress {
 
   /** Keeps a connection after a complete exchange, within the limits. */
   function keepIdle(connection: Connection): void {
-    if (isClosed || !connection.isReusable || connection.socket.destroyed) {
+    const isOld = performance.now() - connection.opened_ms > limits.reuse_ms;
+    if (isClosed || isOld || !connection.isReusable || connection.socket.destroyed) {
       closeConnection(connection);
       return;
     }
     connection.alarm = setTimeout(() => closeConnection(connection), limits.idle_ms).unref();
     idle.add(connection);
-    const same_way = [...idle].filter(({ route: way }) => way === connection.route);
-    const surplus =
-      same_way.length > limits.idle_per_origin
-        ? same_way[0]
-        : idle.size > limits.idle
-          ? idle.values().next().value
-          : undefined;
+    const same_way = idleByRoute.get(connection.route) ?? new Set();
+    idleByRoute.set(connection.route, same_way.add(connection));
+    const from = same_way.size > limits.idle_per_origin ? same_way : idle.size > limits.idle ? idle : null;
+    const [surplus] = from ?? [];
     if (surplus) closeConnection(surplus);
   }
 
-  function takeIdle(way: string): Connection | undefined {
-    const connection = [...idle].findLast((candidate) => candidate.route === way);
-    if (!connection) return undefined;
+  function dropIdle(connection: Connection): void {
     clearTimeout(connection.alarm);
     idle.delete(connection);
+    const same_way = idleByRoute.get(connection.route);
+    if (same_way?.delete(connection) && same_way.size === 0) idleByRoute.delete(connection.route);
+  }
+
+  /** The connection that was used last, if its address is still allowed. A proxy is the operator's, whatever its address. */
+  function takeIdle(url: URL, via: ExchangeRequest["via"]): Connection | undefined {
+    const connection = [...(idleByRoute.get(routeKey(url, via)) ?? [])].at(-1);
+    if (!connection) return undefined;
+    const port = Number(url.port) || (url.protocol === "https:" ? 443 : 80);
+    if (!via && options.judge.address(connection.address, port) !== "allowed") {
+      closeConnection(connection);
+      return undefined;
+    }
+    dropIdle(connection);
     return connection;
   }
 
@@ -185,6 +202,7 @@ export function undiciEgress(options: UndiciEgressOptions): UndiciEgress {
       socket,
       address: opened.address,
       timings: { dns_ms: opened.dns_ms, connect_ms: opened.connect_ms, tls_ms: performance.now() - began },
+      opened_ms: performance.now(),
       isUsed: false,
       isReusable: true,
       alarm: undefined,
@@ -192,8 +210,7 @@ export function undiciEgress(options: UndiciEgressOptions): UndiciEgress {
     connections.add(connection);
     socket.once("close", () => {
       // undici reports a close during an exchange; this handles a close while idle.
-      clearTimeout(connection.alarm);
-      idle.delete(connection);
+      dropIdle(connection);
       connections.delete(connection);
     });
     return connection;
@@ -228,7 +245,7 @@ export function undiciEgress(options: UndiciEgressOptions): UndiciEgress {
       await waitForSlot(life);
       hasSlot = true;
       // A POST must not be sent twice, and an idle connection may be dead already: a POST gets a new connection.
-      const reused = request.method === "POST" ? undefined : takeIdle(routeKey(url, request.via));
+      const reused = request.method === "POST" ? undefined : takeIdle(url, request.via);
       if (reused) {
         isAccepted = true;
         try {
@@ -375,6 +392,7 @@ interface Connection {
   readonly socket: Socket;
   readonly address: string;
   readonly timings: Omit<Timings, "first_byte_ms">;
+  readonly opened_ms: number;
   isUsed: boolean;
   isReusable: boolean;
   alarm: NodeJS.Timeout | undefined;
