@@ -122,11 +122,14 @@ export function openExtraction(deps: ReaderDeps): Extraction {
 }
 
 const PAGE: ReaderPool = {
-  warm: 1,
+  // An idle node has no reader: each takes 50 MB. The first page after five minutes waits 0.2 s for its start.
+  idle_ms: 5 * 60_000,
   heap_mb: 256,
   max_rss_mb: 1_024,
   replace_above_rss_mb: 300,
   cpu_ms: 5_000,
+  // Its first forty pages take a new child four times the CPU time: it is replaced when it has grown.
+  max_tasks: 20_000,
 };
 
 const EXTRACTION: ReaderOptions = {
@@ -134,11 +137,10 @@ const EXTRACTION: ReaderOptions = {
   pools: {
     page: PAGE,
     // 50 MB of nested tags take 1.5 s of CPU time, the worst 50 MB that were found 7 s.
-    large_page: { ...PAGE, warm: 0, cpu_ms: 10_000, max_tasks: 100 },
+    large_page: { ...PAGE, idle_ms: 30_000, cpu_ms: 10_000, max_tasks: 100 },
     // officeparser holds a document of 500,000 elements in 400 MB.
-    office: { ...PAGE, warm: 0, heap_mb: 768, max_rss_mb: 1_536, cpu_ms: 30_000, max_tasks: 50 },
+    office: { ...PAGE, idle_ms: 30_000, heap_mb: 768, max_rss_mb: 1_536, cpu_ms: 30_000, max_tasks: 50 },
     pdf: {
-      warm: 1,
       heap_mb: 512,
       max_rss_mb: 1_536,
       replace_above_rss_mb: 600,

@@ -64,6 +64,8 @@ const DETAIL_CHARS = 500;
 /** A task that comes meanwhile waits about as long: less than a large page takes. */
 const BATCH_MS = 20;
 const MAX_BATCH = 32;
+/** Of a child's heap: V8 has two or three such spaces. */
+const YOUNG_MB = 32;
 
 interface PendingTask {
   readonly message: unknown;
@@ -474,6 +476,10 @@ function starter(tasks: URL): (name: string, limits: PoolSettings) => ChildProce
   return (name, { heap_mb }) => {
     const flags = [
       `--max-old-space-size=${heap_mb}`,
+      // A document is garbage as soon as it is read: with V8's own 16 MB of young objects, 11 % more CPU time goes to
+      // collecting them (real pages, 45 MB more memory); 64 MB would save 3 % more and take 60 MB more.
+      `--max-semi-space-size=${Math.min(YOUNG_MB, heap_mb / 8)}`,
+      `--min-semi-space-size=${Math.min(YOUNG_MB, heap_mb / 8) / 2}`,
       "--disable-warning=ExperimentalWarning",
       // What this process was started with, such as the cache of the program's code.
       ...process.execArgv.filter((flag) => flag.startsWith("--import=")),
