@@ -1,13 +1,14 @@
 /**
- * Admission of one request to an origin, the first or a redirect hop: robots.txt allows it, the Domain actor grants a
- * slot, and this node still owns the key. Every granted slot is released once, whatever comes of the request.
+ * Admission of one request to an origin, the first or a redirect hop: this node can read and store what comes, robots.txt
+ * allows it, the Domain actor grants a slot, and this node still owns the key. Every granted slot is released once, whatever
+ * comes of the request.
  */
 import { Fault } from "../../cluster/ports/fault.ts";
 import { Domain, Robots, SLOT_ANSWER_GRACE_MS, voidAt } from "../../schemas/domain.ts";
 import type { Admission, HopRefusal } from "../lib/web/transport.ts";
 import { originOf, ownOriginOf, siteOf } from "../lib/web/url.ts";
 import { workFields } from "../lib/work-fields.ts";
-import type { PipelineDeps, RunState } from "./run.ts";
+import { noRoom, type PipelineDeps, type RunState } from "./run.ts";
 
 /** What admission needs of the run that a request belongs to. */
 export interface AdmissionRun extends Pick<
@@ -27,7 +28,7 @@ export const DELEGATED = "delegated";
 
 type AdmissionDeps = Pick<
   PipelineDeps,
-  "clock" | "log" | "metrics" | "joined" | "onRequestSent" | "reservedHosts"
+  "clock" | "log" | "metrics" | "joined" | "onRequestSent" | "reservedHosts" | "backlog"
 >;
 
 /** Asks for one request. Throws Fault lease_lost when another node may own the key. */
@@ -36,15 +37,47 @@ export async function admit(deps: AdmissionDeps, run: AdmissionRun, url: string)
     run.delegated_url = url;
     return refuse(DELEGATED, "egress");
   }
+  const { backlog } = deps;
+  if (!backlog) return admitBySlot(deps, run, url);
+  const sender = { project: run.caller.project, lane: run.request.lane };
+  const ends_ms = deps.clock.now() + maxWait(deps, run);
+  for (;;) {
+    if (!(await backlog.whenOpen(sender, ends_ms - deps.clock.now(), run.signal))) {
+      if (!run.work.ownsKey()) throw leaseLost(run.site);
+      if (run.signal.aborted) return refuse("timeout", "politeness");
+      return {
+        kind: "refused",
+        refusal: noRoom("This node has more pages to read than it reads in a second"),
+      };
+    }
+    const admission = await admitBySlot(deps, run, url);
+    if (admission.kind === "refused") return admission;
+    const onEnd = backlog.tryLeave(sender);
+    if (onEnd) {
+      const release = (answer: ReleaseAnswer): void => {
+        onEnd();
+        admission.release(answer);
+      };
+      return { ...admission, release };
+    }
+    // While it waited for its slot, or in the same moment as others, the node got enough to do.
+    admission.release({ status: null, retry_after_s: null });
+  }
+}
+
+const maxWait = ({ clock }: AdmissionDeps, run: AdmissionRun): number =>
+  Math.max(0, Math.min(run.slot_wait_ms ?? SLOT_WAIT_MS[run.request.lane], run.endsAt() - clock.now()));
+
+const leaseLost = (site: string): Fault =>
+  new Fault("lease_lost", `Cannot fetch from "${site}": another node may hold it`);
+
+async function admitBySlot(deps: AdmissionDeps, run: AdmissionRun, url: string): Promise<Admission> {
   const { ask, request, signal, work, caller } = run;
   const { lane } = request;
   const host = new URL(url).hostname;
   const site = siteOf(host, deps.joined);
   const fetch_id = `${request.fetch_id}.${++run.hops}`;
-  const wait_max_ms = Math.max(
-    0,
-    Math.min(run.slot_wait_ms ?? SLOT_WAIT_MS[lane], run.endsAt() - deps.clock.now()),
-  );
+  const wait_max_ms = maxWait(deps, run);
 
   const robots = { url, fetch_id: `${fetch_id}r`, caller, lane, wait_max_ms };
   const rules = await ask(Robots, `${site} ${originOf(url)}`, "check", robots);
@@ -81,7 +114,7 @@ export async function admit(deps: AdmissionDeps, run: AdmissionRun, url: string)
   const ownsKey = work.ownsKey();
   if (ownsKey && !signal.aborted) return admission;
   admission.release({ status: null, retry_after_s: null });
-  if (!ownsKey) throw new Fault("lease_lost", `Cannot fetch from "${site}": another node may hold it`);
+  if (!ownsKey) throw leaseLost(site);
   return refuse("timeout", "politeness");
 }
 

@@ -115,6 +115,7 @@ export function fetchPipeline(
       });
       return answer;
     } finally {
+      run.leaveBacklog?.();
       room?.release();
       timer[Symbol.dispose]();
     }
@@ -236,6 +237,7 @@ async function takeRoute(pipeline: Pipeline, run: RunState, tier: Tier): Promise
       return candidate(tier, await afterFailure(run, tier, result.status, ended), ended);
     }
     case "page":
+      run.leaveBacklog = deps.backlog?.arrived(request.project) ?? null;
       if (result.status === 304 && stale !== null && validators !== null) {
         recordAttempt(run, tier, 304, "not_modified", result.ms, null);
         return store.revalidate(run, stale, result);
@@ -263,8 +265,11 @@ const isSiteOf =
 
 const admitFor =
   (deps: PipelineDeps, run: RunState): TransportRequest["admit"] =>
-  (url) =>
-    admit(deps, run, url);
+  (url) => {
+    // A run that sends another request has read its page, or there was none.
+    run.leaveBacklog?.();
+    return admit(deps, run, url);
+  };
 
 function afterRefusal(run: RunState, refusal: HopRefusal, ms: number): Outcome {
   recordAttempt(run, refusal.step, null, refusal.reason, ms, refusal.detail);

@@ -26,6 +26,7 @@ import { type JoinedSites, parseUrl, siteOf } from "../lib/web/url.ts";
 import type { Sources } from "./alternates/lookup.ts";
 import type { CachedPage } from "./freshness.ts";
 import { isOpen, NO_HINTS, type Outcome, type RouteHints } from "./ladder.ts";
+import type { PageBacklog } from "./page-backlog.ts";
 import type { Prices } from "./prices.ts";
 import type { ReservedHosts } from "./reserved-hosts.ts";
 import type { Metrics } from "../../cluster/ports/metrics.ts";
@@ -69,6 +70,8 @@ export interface PipelineDeps {
   readonly extract: (task: ExtractTask, caller: ExtractCaller) => Promise<TaskResult<Extracted>>;
   /** The memory for bodies on this node. Default: no limit. */
   readonly memory?: ByteBudget;
+  /** What this node has to do for the requests it sends. Default: no limit. */
+  readonly backlog?: PageBacklog;
   /** Called with each page that was stored. Must not wait or throw. */
   readonly onPageStored?: (page: StoredPage) => void;
   /** Called with each address whose origin says that there is nothing: 404, 410. Must not wait or throw. */
@@ -224,6 +227,8 @@ export interface RunState extends Omit<FetchRun, "cancelled"> {
   hops: number;
   /** Room for the bodies of the run, null where memory has no limit. Released when it ends. */
   readonly room: RunRoom | null;
+  /** Takes the page that has arrived out of the node's backlog; null when none waits to be read or stored. */
+  leaveBacklog: (() => void) | null;
   /** Whether a request was not sent because another node may own the domain. */
   isLost: boolean;
   spent_micros: number;
@@ -253,6 +258,7 @@ export function newRun(
     hints: NO_HINTS,
     refusal: null,
     hops: 0,
+    leaveBacklog: null,
     isLost: false,
     spent_micros: 0,
     delegated_url: "",

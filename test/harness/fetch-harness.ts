@@ -58,16 +58,20 @@ export interface RealRoutes {
   readonly egress: Egress;
 }
 
+type ScriptedDeps = Pick<PipelineDeps, "prices" | "spending"> &
+  Partial<Pick<PipelineDeps, "extract" | "backlog">>;
+
 /**
- * `deps`: prices and budgets of premium routes; the extraction, when it is not done in this process. `openReal`: routes
+ * `given`: prices and budgets of premium routes; the extraction, when it is not done in this process. `openReal`: routes
  * that are not scripted.
  */
 export async function oneService(
   routes: Partial<Record<Tier, Scripted>>,
-  deps: Pick<PipelineDeps, "prices" | "spending"> & Partial<Pick<PipelineDeps, "extract">> = {},
+  given: ScriptedDeps | ((clock: VirtualClock) => ScriptedDeps) = {},
   openReal?: (clock: VirtualClock) => RealRoutes,
 ) {
   const clock = virtualClock(Date.UTC(2026, 10, 21));
+  const deps = typeof given === "function" ? given(clock) : given;
   const real = openReal?.(clock);
   const documents = memoryDocuments();
   const blobs = memoryBlobs();
@@ -141,9 +145,9 @@ export async function oneService(
 }
 
 /** Lets work that waits for nothing but itself come to its end. */
-export async function running<T>(clock: ReturnType<typeof virtualClock>, work: Promise<T>): Promise<T> {
+export async function running<T>(clock: VirtualClock, work: Promise<T>, most_turns = 200): Promise<T> {
   let done = false;
   void work.finally(() => (done = true)).catch(() => {});
-  for (let turn = 0; turn < 200 && !done; turn++) await clock.advance(10);
+  for (let turn = 0; turn < most_turns && !done; turn++) await clock.advance(10);
   return work;
 }

@@ -16,6 +16,7 @@ import { fetchActor } from "../actor.ts";
 import { formatsDeriver } from "../formats.ts";
 import { hostProfileActor } from "../host-profile.actor.ts";
 import { loadPages } from "../page-store.ts";
+import { pageBacklog } from "../page-backlog.ts";
 import { fetchPipeline } from "../pipeline.ts";
 import type { ReservedHosts } from "../reserved-hosts.ts";
 import type { PipelineDeps } from "../run.ts";
@@ -69,6 +70,7 @@ export function fetchActors(
         metrics,
         log,
         memory,
+        backlog: pageBacklog(clock),
         routes,
         ...(onRequestSent && { onRequestSent }),
         extract,
