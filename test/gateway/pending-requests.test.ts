@@ -4,6 +4,8 @@
  */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { profilesRoutes } from "../../actors/profiles/feature/routes.ts";
+import { openBodyGrants } from "../../gateway/body-access.ts";
 import { PENDING_REQUESTS, PENDING_TTL_MS, recoverPending } from "../../gateway/pending-requests.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
 import { Fault, type FaultCode } from "../../cluster/ports/fault.ts";
@@ -48,6 +50,20 @@ describe("a request that went upstream", () => {
       },
     ]);
     expect(await documents.list(PENDING_REQUESTS, { limit: 10 })).toEqual([]);
+  });
+
+  test("for a profile and broke has a row of that category", async () => {
+    const service = async () => {
+      throw new Fault("lease_lost", "broken");
+    };
+    const gateway = await gatewayHarness({
+      more: (context) => profilesRoutes({ ...context, service, bodyGrants: openBodyGrants(context) }),
+    });
+    const mine = await gateway.key();
+    const body = { query: "Kranwerk" };
+    expect((await gateway.call("POST", "/v1/profiles/suggest", { key: mine, body })).status).toBe(503);
+    await gateway.clock.advance(SECOND_MS);
+    expect(await listedRows(gateway, mine)).toMatchObject([{ category: "profiles", error: "interrupted" }]);
   });
 
   test.each([
