@@ -66,13 +66,13 @@ export function* articlePages(root: string): Generator<GoldPage> {
 
 const words = (text: string): string[] => text.match(/[\p{L}\p{N}_]+/gu) ?? [];
 
-function counted(items: readonly string[]): Map<string, number> {
+export function counted(items: readonly string[]): Map<string, number> {
   const counts = new Map<string, number>();
   for (const item of items) counts.set(item, (counts.get(item) ?? 0) + 1);
   return counts;
 }
 
-function overlap(gold: Map<string, number>, got: Map<string, number>): number {
+export function overlap(gold: Map<string, number>, got: Map<string, number>): number {
   let both = 0;
   for (const [item, count] of gold) both += Math.min(count, got.get(item) ?? 0);
   return both;

@@ -17,6 +17,9 @@ import {
   wordScore,
 } from "../../bench/extraction.score.ts";
 import { readHtml } from "../../actors/lib/article/article.ts";
+import { loadDetector } from "../../actors/lib/article/language.ts";
+
+await loadDetector();
 
 const ROOT = "../shared/fixtures/pages";
 const NOW_MS = Date.UTC(2026, 10, 21);

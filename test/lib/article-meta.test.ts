@@ -1,7 +1,10 @@
 /** ArticleMeta from what pages declare, as tables of small pages. */
 import { expect, test } from "vitest";
 import { readHtml } from "../../actors/lib/article/article.ts";
+import { loadDetector } from "../../actors/lib/article/language.ts";
 import { readLinkedData } from "../../actors/lib/article/jsonld.ts";
+
+await loadDetector();
 
 const NOW_MS = Date.UTC(2026, 10, 21);
 const URL_HERE = "https://www.harbour.example/town/ferry";
@@ -282,4 +285,39 @@ test.each([
   ],
 ])("%s is no date of publication", (_, body) => {
   expect(dated(body)).toBeNull();
+});
+
+test.each([
+  [
+    "a book's chapter",
+    "<title>Mooring - The Harbour Book</title>",
+    '<h1 class="menu-title">The Harbour Book</h1><main><h1 id="mooring">Mooring</h1>',
+    "Mooring",
+  ],
+  [
+    "a chapter without a heading of its own",
+    "<title>Mooring - The Harbour Book</title>",
+    '<h1 class="menu-title">The Harbour Book</h1><main>',
+    "Mooring",
+  ],
+  [
+    "a page below its site's name",
+    "<title>The last ferry | Sound Weekly</title>",
+    "<h1>Sound Weekly</h1><main>",
+    "The last ferry",
+  ],
+  [
+    "a title behind the site's",
+    "<title>Harbour – The last ferry</title>",
+    "<h1>The last ferry</h1><main>",
+    "The last ferry",
+  ],
+  [
+    "a title behind a colon",
+    "<title>Ferries: The last of them</title>",
+    "<h1>The last of them</h1><main>",
+    "The last of them",
+  ],
+])("the title of %s", (_, head, body, title) => {
+  expect(page(head, body).title).toBe(title);
 });

@@ -4,9 +4,12 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { readHtml } from "../../actors/lib/article/article.ts";
+import { loadDetector } from "../../actors/lib/article/language.ts";
 import { buildTree } from "../../actors/lib/article/tree.ts";
 
 const FOLDER = "test/fixtures/article";
+await loadDetector();
+
 const NOW_MS = Date.UTC(2026, 10, 21);
 const fixture = (name: string): string => readFileSync(join(FOLDER, `${name}.html`), "utf8");
 const read = (name: string) => readHtml(fixture(name), `https://www.harbour.example/town/${name}`, NOW_MS);
@@ -250,4 +253,15 @@ test.each([
   ["<ruby>漢<rt>かん字<rt>じ</ruby>を", "漢 かん字 じ を"],
 ])("a reading in ruby is a word of its own: %s", (written, expected) => {
   expect(textOf(written)).toContain(expected);
+});
+
+test.each(["{{ post.title }}", "{{title}} – {{ date }}", '[vc_row][vc_column width="1/2"]', "[/vc_row]"])(
+  "a template that was never filled in is no text: %s",
+  (template) => {
+    expect(textOf(`Two words.</p><p>${template}</p><p>`)).not.toContain(template);
+  },
+);
+
+test("in code it is", () => {
+  expect(textOf("As follows:</p><pre>{{ post.title }}</pre><p>")).toContain("{{ post.title }}");
 });

@@ -3,10 +3,11 @@
  * no network, no recursion, and a limit on everything (tree.ts has them).
  */
 import type { ArticleMeta, PageFormats } from "../../../schemas/fetch.ts";
-import { featuresOf, findGroups, readTraits, type Traits } from "./features.ts";
+import { featuresOf, readTraits, type Traits } from "./features.ts";
+import { findGroups } from "./groups.ts";
 import { kindOf, type PageKind } from "./kind.ts";
 import { ldBody, type LinkedData, readLinkedData } from "./jsonld.ts";
-import { articleLines, type Line, linesIn, linesText, toLines } from "./lines.ts";
+import { articleLines, isTemplate, type Line, linesIn, linesText, toLines } from "./lines.ts";
 import {
   captions,
   chooseArticle,
@@ -19,6 +20,7 @@ import {
 import { countWords, readMeta, wordsIn } from "./meta.ts";
 import { type ChooseTitle, likeliestTitle } from "./title.ts";
 import { chancesOf, selectLines } from "./score.ts";
+import { type Peers, peersOf } from "./peers.ts";
 import { buildTree, type Tree } from "./tree.ts";
 import { soundText } from "../content/text-document.ts";
 import { imagesOf, linksOf } from "../markdown/links.ts";
@@ -53,6 +55,8 @@ export interface ReadHtml {
   readonly kind: PageKind;
   /** A limit on nodes or characters of text was met: what stands behind it was not read. */
   readonly truncated: boolean;
+  /** Its language was not detected: read it again after loadDetector (language.ts). */
+  readonly needs_detector?: boolean;
   /** If requested. */
   readonly formats?: PageFormats;
   /** For an operator: limits that were reached, and text that does not come from the page's elements. */
@@ -64,6 +68,7 @@ export interface Survey {
   readonly lines: readonly Line[];
   /** Lines that the rules for articles select. */
   readonly prose: ReadonlySet<number>;
+  readonly peers: Peers;
   readonly traits: Traits;
   /** The features of all lines, `width` numbers for each line. */
   readonly rows: Float32Array;
@@ -82,13 +87,15 @@ export function surveyOf(tree: Tree, linked: LinkedData, url: string): Survey {
   for (const [i, line] of lines.entries())
     if (trimmed.has(line)) {
       prose.add(i);
-      prose_chars += line.text.length;
+      prose_chars += line.chars;
     }
   const whole = choosePage(page);
-  const groups = findGroups(page);
+  const groups = findGroups(page, url);
   const traits = readTraits(page, linked, groups, chosen, prose_chars, url);
+  const peers = peersOf(page, lines, groups);
   const { rows, width } = featuresOf(page, {
     lines,
+    peers,
     groups,
     traits,
     chosen,
@@ -96,11 +103,13 @@ export function surveyOf(tree: Tree, linked: LinkedData, url: string): Survey {
     prose,
     title: tree.title,
   });
-  return { page, lines, prose, traits, rows, width };
+  return { page, lines, prose, peers, traits, rows, width };
 }
 
-/** For each line of `width` features, the chance that the line is text. */
-export type Weigh = (rows: Float32Array, width: number) => number[];
+/** For each line of a page, the chance that it is text. */
+export type Weigh = (survey: Survey) => number[];
+
+const likely: Weigh = ({ rows, width }) => chancesOf(rows, width);
 
 export interface ReadHtmlOptions {
   /** Overridden by the training benches, which learn weights and judge them on other pages. */
@@ -115,12 +124,13 @@ export function readHtml(
   html: string,
   url: string,
   now_ms: number,
-  { weigh = chancesOf, choose = likeliestTitle, formats: with_formats = false }: ReadHtmlOptions = {},
+  { weigh = likely, choose = likeliestTitle, formats: with_formats = false }: ReadHtmlOptions = {},
 ): ReadHtml {
   const tree = buildTree(html, with_formats);
   const linked = readLinkedData(tree.jsonLd);
-  const { page, lines, prose, traits, rows, width } = surveyOf(tree, linked, url);
-  const chances = weigh(rows, width);
+  const survey = surveyOf(tree, linked, url);
+  const { page, lines, prose, traits } = survey;
+  const chances = weigh(survey);
   const kind = kindOf(traits);
   const { picked } = selectLines(
     chances,
@@ -128,7 +138,7 @@ export function readHtml(
     kind === "article" ? STRICT : EVEN,
   );
   // If no line is likely to be text, the page has none: it is empty until its scripts run, or it is a list of links.
-  const hasLikelyLine = chances.some((chance) => chance >= MIN_LIKELY);
+  const hasLikelyLine = chances.some((chance, i) => chance >= MIN_LIKELY && !lines[i]!.junk);
   const closed = isDeclaredClosed(tree, linked);
   const unseen = unseenAnywhere(page);
   const captioned = captions(page);
@@ -136,7 +146,7 @@ export function readHtml(
   const read = lines.flatMap(({ node, tag, text }, i) => {
     // Hidden text of a paid page is never used.
     if (!hasLikelyLine || !picked[i] || (closed && unseen[node])) return [];
-    if (kind === "article" && captioned[node]) return [];
+    if ((kind === "article" && captioned[node]) || isTemplate({ text, tag })) return [];
     // Repetitions by layout: clones of a carousel, a heading for wide and for narrow screens. A paragraph directly after itself is intended.
     const above = lines[i - 1];
     const beside = above?.text === text && tree.parent[above.node] === tree.parent[node];
@@ -151,7 +161,7 @@ export function readHtml(
   );
   const shown = linesText(reliable.map((i) => lines[i]!));
   const first_prose = lines.findIndex((line, i) => prose.has(i) && line.text.length > 60);
-  const { title, meta, about } = readMeta(
+  const { title, meta, about, needs_detector } = readMeta(
     tree,
     linked,
     page.words,
@@ -196,6 +206,7 @@ export function readHtml(
       },
     }),
     meta: { ...meta, word_count },
+    ...(needs_detector && { needs_detector }),
     paywall: verdict,
     paywall_evidence: evidence,
     kind,

@@ -2,6 +2,7 @@
  * The features of a line: its words, its place in the page, its neighbours, and the kind of page. No feature names a
  * site, and the only vocabulary is that of the word lists; score.ts weighs the features.
  */
+import { extraChars, FIRST_DENSE } from "../content/comparable-chars.ts";
 import { isLdType, type LinkedData } from "./jsonld.ts";
 import type { Line } from "./lines.ts";
 import {
@@ -15,6 +16,9 @@ import {
   NAMED_WEAK,
   type Page,
 } from "./marks.ts";
+import type { Groups } from "./groups.ts";
+import { isCommonEnglish } from "./language.ts";
+import { isProse, peerFeatures, type Peers } from "./peers.ts";
 import type { Tree } from "./tree.ts";
 
 /**
@@ -58,11 +62,28 @@ export const TRAIT_NAMES = [
   "text", "mass_share", "link_share", "mean_block", "article_share", "article_chars", "og_article", "og_product",
   "ld_article", "ld_product", "ld_list", "ld_forum", "ld_faq", "ld_business", "published_meta", "prices", "pre",
   "list_items", "headings", "paragraphs", "cards", "card_text", "times", "inputs", "images", "tables", "url_depth", "url_date",
-  "url_words", "forum_url", "forum_names", "doc_generator", "doc_url", "shop_url", "blog_url", "comments", "biggest_group", "group_mass",
+  "url_words", "forum_url", "forum_names", "doc_generator", "doc_url", "shop_url", "blog_url", "comments", "biggest_group", "group_mass", "english",
 ] as const; // prettier-ignore
 
 export const traitOf = ({ values }: Traits, name: (typeof TRAIT_NAMES)[number]): number =>
   values[TRAIT_NAMES.indexOf(name)] ?? 0;
+
+const SAMPLED_WORDS = 600;
+const PROSE_NODE_CHARS = 60;
+
+/** The share of the commonest English words in the longer texts of a page: the word lists are mostly English, and mean less elsewhere. */
+function englishShare({ tree, hidden }: Page): number {
+  let words = 0;
+  let english = 0;
+  for (let i = 1; i < tree.tag.length && words < SAMPLED_WORDS; i += 1) {
+    if (tree.tag[i] !== "#text" || tree.chars[i]! < PROSE_NODE_CHARS || hidden[i]) continue;
+    for (const word of tree.text[i]!.slice(0, 1_000).split(/\s+/)) {
+      words += 1;
+      if (isCommonEnglish(word)) english += 1;
+    }
+  }
+  return english / (words || 1);
+}
 
 export function readTraits(
   page: Page,
@@ -136,78 +157,9 @@ export function readTraits(
       /\bdocs?\b|documentation|manual|reference|guide|\bapi\b|tutorial|wiki|help|learn|glossary/.test(lower) ? 1 : 0,
       /product|\/p\/|\/dp\/|shop|store|item|collection|categor|\/c\/|catalog/.test(lower) ? (/product|\/p\/|\/dp\/|item/.test(lower) ? 2 : 1) : 0,
       /blog|news|article|post|story|insight/.test(lower) ? 1 : 0,
-      logUpTo(comments, PAGE_COUNT), biggest / text, biggestMass,
+      logUpTo(comments, PAGE_COUNT), biggest / text, biggestMass, englishShare(page),
     ],
   }; // prettier-ignore
-}
-
-interface Group {
-  count: number;
-  text: number;
-  link: number;
-  mass: number;
-  headings: number;
-  images: number;
-}
-export interface Groups {
-  /** The innermost group of similar siblings that contains a node, or -1. */
-  readonly of: Int32Array;
-  /** The member of that group that contains the node. */
-  readonly member: Int32Array;
-  readonly list: readonly Group[];
-}
-
-/** Three or more siblings of one tag and first class, with text in them, are a group: cards, posts, rows, questions. */
-export function findGroups(page: Page): Groups {
-  const { tree } = page;
-  const count = tree.tag.length;
-  const of = new Int32Array(count).fill(-1);
-  const member = new Int32Array(count).fill(-1);
-  const list: Group[] = [];
-  const kinds = new Map<string, number[]>();
-  for (let i = 0; i < count; i += 1) {
-    if (tree.tag[i] === "#text" || tree.end[i]! - i < 4 || page.text[i]! < 12) continue;
-    if (i > 0 && of[i]! < 0) {
-      const up = tree.parent[i]!;
-      of[i] = of[up]!;
-      member[i] = member[up]!;
-    }
-    kinds.clear();
-    for (let child = i + 1; child < tree.end[i]!; child = tree.end[child]!) {
-      const tag = tree.tag[child]!;
-      if (tag === "#text" || tag === "p" || tag === "br" || page.text[child]! < 4 || isHeading(tag)) continue;
-      const key = `${tag} ${tree.attributes[child]?.["class"]?.trim().split(/\s/, 1)[0] ?? ""}`;
-      const same = kinds.get(key);
-      if (same) same.push(child);
-      else kinds.set(key, [child]);
-    }
-    for (const same of kinds.values()) {
-      if (same.length < 3) continue;
-      const group: Group = { count: same.length, text: 0, link: 0, mass: 0, headings: 0, images: 0 };
-      for (const child of same) {
-        of[child] = list.length;
-        member[child] = child;
-        group.text += page.text[child]!;
-        group.link += page.link[child]!;
-        group.mass += page.mass[child]!;
-      }
-      list.push(group);
-    }
-  }
-  // Headings and images count once for the innermost group, in one pass.
-  for (let i = 1; i < count; i += 1) {
-    if (of[i]! < 0) {
-      const up = tree.parent[i]!;
-      of[i] = of[up]!;
-      member[i] = member[up]!;
-    }
-    const group = list[of[i]!];
-    if (!group) continue;
-    const tag = tree.tag[i]!;
-    if (tag === "img" || tag === "picture") group.images += 1;
-    else if (isHeading(tag)) group.headings += 1;
-  }
-  return { of, member, list };
 }
 
 const TAG_BITS: Readonly<Record<string, number>> = {
@@ -273,17 +225,21 @@ const letters = (text: string): { upper: number; digits: number; commas: number;
   let digits = 0;
   let commas = 0;
   let words = 0;
+  let dense = 0;
   let inside = false;
   for (let i = 0; i < text.length && i < 400; i += 1) {
     const code = text.charCodeAt(i);
     if (code >= 65 && code <= 90) upper += 1;
     else if (code >= 48 && code <= 57) digits += 1;
     else if (code === 44) commas += 1;
+    else if (code === 0xff0c || code === 0x3001) commas += 1;
     const word = code > 32 && code !== 0xa0;
     if (word && !inside) words += 1;
     inside = word;
+    if (code >= FIRST_DENSE) dense += extraChars(code);
   }
-  return { upper, digits, commas, words };
+  // A word of Chinese is about two characters, which count four beyond theirs.
+  return { upper, digits, commas, words: words + Math.floor(dense / 4) };
 };
 
 /** Short lines by their purpose; each pattern is one feature. Mostly English, as most controls are. */
@@ -293,7 +249,7 @@ const SHORT_LINES = [
   /add to (?:cart|bag|basket|wish ?list|favou?rites|compare)|buy (?:it )?now|sold out|in stock|out of stock|notify me|quick (?:view|shop|buy)|quantity|size (?:guide|chart)|choose (?:an? )?option|select (?:a )?(?:size|colou?r|option)|shop now|view (?:cart|product|details)|checkout|pre-?order/i,
   /shipping|delivery|returns?\b|refund|warranty|pay(?:ment|pal)|klarna|afterpay|gift card|guarantee/i,
   /\breviews?\b|\bratings?\b|\bstars?\b|out of 5|verified|helpful\?|\d\.\d ?\/ ?5/i,
-  /^(?:.{0,25}\b)?(?:\d{1,2}[./-]\d{1,2}[./-]\d{2,4}|\d+ (?:seconds?|minutes?|mins?|hours?|days?|weeks?|months?|years?|yrs?|[hdwmy]) ago|(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)\w*\.? \d{1,2}(?:st|nd|rd|th)?,? \d{4}|\d{1,2} (?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)\w*\.?,? \d{4}|today|yesterday)\b.{0,25}$/i,
+  /^(?:.{0,25}\b)?(?:\d{1,2}[./-]\d{1,2}[./-]\d{2,4}|\d+ (?:seconds?|minutes?|mins?|hours?|days?|weeks?|months?|years?|yrs?|[hdwmy]) ago|(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)\w*\.? \d{1,2}(?:st|nd|rd|th)?,? \d{4}|\d{1,2} (?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)\w*\.?,? \d{4}|today|yesterday)\b.{0,25}$|^.{0,12}(?:19|20)\d\d ?[-./年] ?\d{1,2} ?[-./月] ?\d{1,2}.{0,25}$/i,
   /^(?:joined|posts?|messages|reputation|location|registered|join date|threads|reactions?(?: score)?|points|likes?|thanks|rank|member since|trophies|offline|online|badges?|gender)\b/i,
   /^(?:reply|quote|report|like|upvote|downvote|share|follow|flag|edit(?:ed)?|improve this|last edited|click to expand|permalink|link|copy link|#\d+|\d+ repl(?:y|ies)|solved|best answer|senior member|junior member|moderator|administrator|well-known member|new member|active member|member|vip|op)\b.{0,20}$/i,
   /cookie|privacy|terms|copyright|all rights reserved|©|legal|accessibility/i,
@@ -319,6 +275,7 @@ export interface Context {
   /** Lines that the rules for articles select. */
   readonly prose: ReadonlySet<number>;
   readonly title: string;
+  readonly peers: Peers;
 }
 
 /** One row of FEATURES numbers for each line. */
@@ -329,7 +286,7 @@ export function featuresOf(page: Page, context: Context): { rows: Float32Array; 
   const total = page.text[0]! || 1;
   const totalMass = page.mass[0]! || 1;
   const count = lines.length;
-  const lengths = lines.map((line) => Math.log1p(line.text.length));
+  const lengths = lines.map((line) => Math.log1p(line.chars));
   const ended = lines.map((line) => (SENTENCE_END.test(line.text) ? 1 : 0));
   const repeated = new Map<string, number>();
   for (const line of lines) repeated.set(line.text, (repeated.get(line.text) ?? 0) + 1);
@@ -338,9 +295,9 @@ export function featuresOf(page: Page, context: Context): { rows: Float32Array; 
   const proseBefore = new Float64Array(count + 1);
   for (let i = 0; i < count; i += 1) {
     const line = lines[i]!;
-    before[i + 1] = before[i]! + line.text.length;
-    linksBefore[i + 1] = linksBefore[i]! + line.text.length * line.link;
-    proseBefore[i + 1] = proseBefore[i]! + (line.text.length > 80 && line.link < 0.4 ? line.text.length : 0);
+    before[i + 1] = before[i]! + line.chars;
+    linksBefore[i + 1] = linksBefore[i]! + line.chars * line.link;
+    proseBefore[i + 1] = proseBefore[i]! + (isProse(line) ? line.chars : 0);
   }
   const all = before[count]! || 1;
   let first = -1;
@@ -354,6 +311,7 @@ export function featuresOf(page: Page, context: Context): { rows: Float32Array; 
   const droppedBy = inheritMarks(tree, chosen.dropped);
   const droppedWhole = inheritMarks(tree, whole.dropped);
   const title = context.title.toLowerCase();
+  const peersFeatures = peerFeatures({ lines, groups, prose, title, peers: context.peers });
   const seen = new Map<string, number>();
   let rows = new Float32Array(0);
   let width = 0;
@@ -417,8 +375,10 @@ export function featuresOf(page: Page, context: Context): { rows: Float32Array; 
       headingAt < 0 ? HEADING_LINES : Math.min(HEADING_LINES, i - headingAt), headingKind, headingLevel,
       page.ownLink[node]! / (page.own[node]! || 1), Math.log1p(page.own[node]!),
     ]; // prettier-ignore
+    const shared = peersFeatures(i);
     if (rows.length === 0) {
-      width = values.length + SHORT_LINES.length + NEIGHBOURS.length * 5 + traits.values.length;
+      width =
+        values.length + SHORT_LINES.length + NEIGHBOURS.length * 5 + traits.values.length + shared.length;
       rows = new Float32Array(count * width);
     }
     let at = i * width;
@@ -437,6 +397,7 @@ export function featuresOf(page: Page, context: Context): { rows: Float32Array; 
       at += 5;
     }
     rows.set(traits.values, at);
+    rows.set(shared, at + traits.values.length);
   }
   return { rows, width };
 }

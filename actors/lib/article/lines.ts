@@ -1,10 +1,13 @@
 /** Turns marked nodes into lines, one for each block, and selects text lines by rules. Order and words are the page's. */
 import { collapse, type Tree } from "./tree.ts";
+import { comparableChars } from "../content/comparable-chars.ts";
 import { type Choice, isHeading, type Page } from "./marks.ts";
 import { beginPattern, ENDINGS, JUNK_LINES, phraseSet, POINTERS } from "./words.ts";
 
 export interface Line {
   readonly text: string;
+  /** Its length, comparable across scripts. */
+  readonly chars: number;
   /** The block that contains it. */
   readonly node: number;
   /** Its text nodes and line breaks in document order, and SPACE where a space was added between two. */
@@ -151,31 +154,45 @@ const bare = (line: string): string =>
     .toLowerCase()
     .replace(/^[\s|•·»›>:–—-]+|[\s|•·»›>:.…!–—-]+$/g, "");
 
+/** What a template engine or a page builder should have replaced: "{{ title }}", "[vc_row]". */
+const PLACEHOLDER = /\{\{[^{}]{0,200}\}\}|\[\/?[a-z]{2,12}_[a-z_]{2,40}(?:\s[^[\]]{0,300})?\]/g;
+
+/** Nothing but placeholders. In code they are text. */
+export function isTemplate({ text, tag }: Pick<Line, "text" | "tag">): boolean {
+  if (tag === "pre" || tag === "td" || (!text.includes("{{") && !text.includes("_"))) return false;
+  const rest = text.slice(0, JUDGED_CHARS).replace(PLACEHOLDER, "");
+  return rest.length < Math.min(text.length, JUDGED_CHARS) && !/[\p{L}\p{N}]{2}/u.test(rest);
+}
+
 const COUNTED =
   /^\d+ (?:comments?|shares?|likes?|views?|kommentare?|commentaires?|comentarios|min(?:ute)?s?(?: read)?)$/;
 
-function isJunk(line: string): boolean {
-  if (line.length > 120) return false;
+function isJunk(line: string, chars: number): boolean {
+  if (chars > 120) return false;
   const text = bare(line);
   return text === "" || JUNK.has(text) || COUNTED.test(text) || /^(?:©|\(c\) ?\d|copyright ©?)/i.test(text);
 }
 
-function isPointer(text: string, tag: string, link: number): boolean {
-  if (isHeading(tag) && text.length > 25) return false;
-  if (link > 0.8 && text.length < 120 && tag !== "td") return true;
+function isPointer(text: string, chars: number, tag: string, link: number): boolean {
+  if (isHeading(tag) && chars > 25) return false;
+  if (link > 0.8 && chars < 120 && tag !== "td") return true;
   return link > 0.5 && (tag === "li" || POINTER.test(text));
 }
 
-const judged = (text: string, node: number, pieces: readonly number[], tag: string, link: number): Line => ({
-  text,
-  node,
-  pieces,
-  tag,
-  link,
-  junk: isJunk(text),
-  pointer: isPointer(text, tag, link),
-  ending: text.length < 100 && ENDING.test(text),
-});
+function judged(text: string, node: number, pieces: readonly number[], tag: string, link: number): Line {
+  const chars = comparableChars(text);
+  return {
+    text,
+    chars,
+    node,
+    pieces,
+    tag,
+    link,
+    junk: isJunk(text, chars) || isTemplate({ text, tag }),
+    pointer: isPointer(text, chars, tag, link),
+    ending: chars < 100 && ENDING.test(text),
+  };
+}
 
 const ENDED = /[.!?…:;"”»)。！？]$/;
 
@@ -188,8 +205,8 @@ export function articleLines(all: readonly Line[], title: string | null): Line[]
   const own = title?.toLowerCase();
   let start = lines.findIndex(
     (line) =>
-      line.text.length >= 60 ||
-      (ENDED.test(line.text) && line.text.split(" ", 7).length >= 6) ||
+      line.chars >= 60 ||
+      (ENDED.test(line.text) && (line.text.split(" ", 7).length >= 6 || line.chars > 2 * line.text.length)) ||
       line.tag === "pre",
   );
   if (start < 0) start = 0;
@@ -201,12 +218,12 @@ export function articleLines(all: readonly Line[], title: string | null): Line[]
     lines[start - 1]!.text.toLowerCase() !== own
   )
     start -= 1;
-  const total = lines.reduce((sum, line) => sum + line.text.length, 0);
+  const total = lines.reduce((sum, line) => sum + line.chars, 0);
   let behind = 0;
   let end = lines.length;
   const endings = new Set<string>();
   for (const [i, line] of lines.entries()) {
-    if (i >= start && line.text.length < 80 && line.ending) {
+    if (i >= start && line.chars < 80 && line.ending) {
       // What stands below every post or section ends none of them.
       if (behind > Math.max(0.55 * total, total - AFTER_CHARS) && !endings.has(line.text)) {
         end = i;
@@ -214,12 +231,12 @@ export function articleLines(all: readonly Line[], title: string | null): Line[]
       }
       endings.add(line.text);
     }
-    behind += line.text.length;
+    behind += line.chars;
   }
   while (end > start + 1) {
     const last = lines[end - 1]!;
     const short =
-      last.text.length < 60 &&
+      last.chars < 60 &&
       !ENDED.test(last.text) &&
       last.tag !== "li" &&
       last.tag !== "td" &&

@@ -2,11 +2,11 @@
  * The metadata of a page: title, author, dates, language and the rest of ArticleMeta, from JSON-LD, meta elements,
  * microdata and the visible page, in that order unless a field has another one. A field without a value in the page is null.
  */
-import { franc } from "franc-min";
 import { FIRST_DENSE } from "../content/comparable-chars.ts";
 import type { ArticleMeta } from "../../../schemas/fetch.ts";
 import { dateInUrl, parseDate } from "./dates.ts";
 import { isLdType, ldAbout, ldNames, type LdNode, ldText, type LinkedData } from "./jsonld.ts";
+import { languageOf } from "./language.ts";
 import { type ChooseTitle, letters, type Meta, siteOf, titleCandidates } from "./title.ts";
 import type { PageKind } from "./kind.ts";
 import { nodeText, type Tree, unmarked } from "./tree.ts";
@@ -23,6 +23,8 @@ export interface PageMeta {
   /** The JSON-LD node about this page. */
   readonly about: LdNode | null;
   readonly title: string | null;
+  /** language.ts */
+  readonly needs_detector: boolean;
   readonly meta: Omit<ArticleMeta, "word_count">;
 }
 
@@ -254,12 +256,12 @@ export function readMeta(
     absolute(meta("og:url"), base);
   const about = ldAbout(linked, canonical ? [url, canonical] : [url]);
   const html = tree.tag.indexOf("html");
-  const language =
+  const declared_language =
     languageTag(html < 0 ? null : tree.attributes[html]?.["lang"]) ??
     languageTag(meta("og:locale")) ??
     languageTag(about && ldText(about["inLanguage"])) ??
-    languageTag(meta("content-language", "language", "dc.language")) ??
-    (text.length >= 200 ? languageTag(franc(text.slice(0, 2_000))) : null);
+    languageTag(meta("content-language", "language", "dc.language"));
+  const { language, needs_detector } = languageOf(declared_language, text);
 
   const website = linked.nodes.find((node) => isLdType(node, /^WebSite$/));
   const publisherLd = about && ldNames(about["publisher"], linked)[0];
@@ -294,13 +296,14 @@ export function readMeta(
   const beside_title = (heading < 0 ? [] : lines.slice(Math.max(0, heading - 4), heading + 8))
     .filter((line) => !visible.framed[line.node])
     .map((line) => line.text);
-  const stated = lines
-    .filter(
-      ({ text: line, node }) =>
-        line.length < 2 * SHORT_LINE_CHARS && !visible.framed[node] && PUBLISHED_WORDS.test(line),
-    )
-    .slice(0, STATED_MAX)
-    .map((line) => line.text);
+  const stated = (): string[] =>
+    lines
+      .filter(
+        ({ text: line, node }) =>
+          line.length < 2 * SHORT_LINE_CHARS && !visible.framed[node] && PUBLISHED_WORDS.test(line),
+      )
+      .slice(0, STATED_MAX)
+      .map((line) => line.text);
   const opening = lines
     .slice(Math.max(0, first_prose - 15), first_prose + 6)
     .filter((line) => !visible.framed[line.node])
@@ -395,7 +398,7 @@ export function readMeta(
       dayIn(opening.filter((line) => line.length < SHORT_LINE_CHARS)) ??
       dayIn(beside_title.filter((line) => line.length < SHORT_LINE_CHARS)) ??
       dayIn(opening.flatMap((line) => DATELINE.exec(line)?.[1] ?? [])) ??
-      dayIn(stated) ??
+      dayIn(stated()) ??
       dayIn(tree.title.split(/\s[|–—-]\s/).slice(1)) ??
       declared_date);
   const modified = date([
@@ -421,6 +424,7 @@ export function readMeta(
 
   return {
     about,
+    needs_detector,
     title: choose(titleCandidates(tree, about, meta, siteOf(site, url), unseen, kind)),
     meta: {
       author: authors.length > 0 ? authors.join("; ") : null,

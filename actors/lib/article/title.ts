@@ -2,6 +2,7 @@
  * Chooses the title of a page: every heading, declaration and part of the title element is a candidate, with features that
  * compare it with the other candidates. The weights of the features are learned (bench/title.train.ts).
  */
+import { comparableChars } from "../content/comparable-chars.ts";
 import { ARTICLE_TYPES, isLdType, type LdNode, ldText } from "./jsonld.ts";
 import type { PageKind } from "./kind.ts";
 import { nodeText, type Tree, unmarked } from "./tree.ts";
@@ -96,6 +97,18 @@ function withoutSite(title: string, site: Site): string {
   return title;
 }
 
+/**
+ * The letters of a first heading that names the book or the site: the title element ends with it, and begins with a text
+ * of its own. "Ownership - The Rust Programming Language", under the heading "The Rust Programming Language".
+ */
+function frameName(title: string, headings: readonly string[], site: Site): string | null {
+  const parts = title.split(SEPARATORS);
+  const [separator, last] = [parts.at(-2), parts.at(-1)];
+  if (parts.length < 3 || separator!.trim() === ":" || isSitePart(parts[0]!, site)) return null;
+  const name = letters(last!);
+  return name !== "" && headings.some((heading) => letters(heading) === name) ? name : null;
+}
+
 export interface TitleCandidate {
   readonly text: string;
   /** In the order of TITLE_WEIGHTS. */
@@ -160,7 +173,7 @@ function placeOf(tree: Tree, heading: number, pageUrl: URL | null): TitlePlace {
 /** How often each of these texts, compared by letters, is a text of its own outside headings. */
 function seenAlone(tree: Tree, unseen: Uint8Array, texts: readonly string[]): ReadonlyMap<string, number> {
   const seen = new Map(texts.map((text) => [letters(text), 0]));
-  const lengths = new Set(texts.map((text) => text.length));
+  const lengths = new Set(texts.map(comparableChars));
   for (let i = 1; i < tree.tag.length; i += 1) {
     if (tree.tag[i] === "h1" || tree.tag[i] === "h2") i = tree.end[i]! - 1;
     else if (tree.tag[i] === "#text" && lengths.has(tree.chars[i]!) && !unseen[i]) {
@@ -254,7 +267,11 @@ export function titleCandidates(
     unseen,
     Array.from(candidatesByText.values(), ({ text }) => text),
   );
-  return [...candidatesByText.values()].map(({ text, from }) => {
+  const frame = frameName(tree.title, h1s, site);
+  const inside = [...candidatesByText.values()].filter(
+    ({ text }) => frame === null || !letters(text).endsWith(frame),
+  );
+  return inside.map(({ text, from }) => {
     const bare = letters(text);
     const is = (name: string): number => Number(from.has(name));
     const words = text.split(/\s+/).length;

@@ -6,6 +6,7 @@
  * no foster parenting, no adoption agency.
  */
 import { Tokenizer } from "htmlparser2";
+import { extraChars, FIRST_DENSE } from "../content/comparable-chars.ts";
 
 /** Deeper elements open no node: their text goes to the node at the cap. */
 const DEPTH_MAX = 512;
@@ -38,7 +39,7 @@ export interface Tree {
   readonly tag: readonly string[];
   /** Text as it stands in the page; "" for elements. */
   readonly text: readonly string[];
-  /** Length of that text with its white space collapsed. */
+  /** Length of that text with its white space collapsed, comparable across scripts (comparable-chars.ts). */
   readonly chars: readonly number[];
   /** -1 for the root. */
   readonly parent: readonly number[];
@@ -166,6 +167,7 @@ function collapsedLength(text: string): number {
     const code = text.charCodeAt(i);
     const blank = code === 32 || (code >= 9 && code <= 13) || code === 0xa0 || code === 0x200b;
     if (!blank || !space) length += 1;
+    if (code >= FIRST_DENSE) length += extraChars(code);
     space = blank;
   }
   return space && length > 0 ? length - 1 : length;

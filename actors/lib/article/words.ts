@@ -65,14 +65,20 @@ table of contents|contents|on this page|in this article|jump to|toc|tags|topics|
 anzeige|werbung|teilen|drucken|kommentare|kommentieren|mehr|mehr lesen|weiterlesen|zum seitenanfang|zurück|nach oben|merken|artikel teilen|seite drucken|artikel drucken|bild|foto|video abspielen|
 publicité|partager|imprimer|commentaires|commenter|lire la suite|lire aussi|à lire aussi|s'abonner|abonnez-vous|je m'abonne|fermer|retour|haut de page|
 publicidad|compartir|imprimir|comentarios|comentar|leer más|suscríbete|cerrar|volver|archivado en|pubblicità|condividi|stampa|commenti|leggi anche|leggi tutto|abbonati|chiudi|torna su|
-publicidade|compartilhar|compartilhe|comentários|leia mais|leia também|saiba mais|assine|fechar|voltar|reclame|advertentie|delen|reacties|lees meer|lees ook|abonneer|sluiten
+publicidade|compartilhar|compartilhe|comentários|leia mais|leia também|saiba mais|assine|fechar|voltar|reclame|advertentie|delen|reacties|lees meer|lees ook|abonneer|sluiten|
+реклама|поделиться|распечатать|версия для печати|печать|отправить другу|главная|новости|все новости|подробнее|далее|назад|наверх|вверх|войти|вход|регистрация|поиск|обсудить|комментарии|комментировать|добавить комментарий|комментариев нет|читать далее|фото|теги|
+reklama|drukuj|wyślij|podziel się|udostępnij|komentarze|skomentuj|dodaj komentarz|powrót|wróć|więcej|czytaj więcej|czytaj dalej|zaloguj się|zarejestruj się|polecane|najnowsze|najczęściej czytane|szukaj|strona główna|tagi|oceń|fot|
+διαφήμιση|εκτύπωση|αποστολή|κοινοποίηση|σχόλια|προσθήκη σχολίου|επιστροφή|περισσότερα|διαβάστε περισσότερα|αρχική|αναζήτηση|σύνδεση|εγγραφή|ετικέτες|
+广告|分享|分享到|打印|打印本页|关闭|关闭窗口|收藏|评论|我要评论|发表评论|网友评论|返回顶部|返回首页|更多|字号|大 中 小|首页|登录|注册|搜索|上一页|下一页|上一篇|下一篇|版权声明|免责声明|转发|微博|推荐|相关新闻|
+廣告|列印|關閉|評論|返回頂部|登入|註冊|搜尋|上一頁|下一頁|相關新聞|広告|印刷|シェア|コメント|ログイン|検索|もっと見る|続きを読む|トップ|前へ|次へ|関連記事|광고|공유|인쇄|댓글|로그인|회원가입|검색|더보기|목록|이전|다음|관련기사
 `;
 
 /** A line that begins with one of these and is mostly link points to another page. */
 export const POINTERS = `
 read more|read also|also read|read:|see also|see more|related:|related|more:|more on|more from|watch:|watch|listen:|click here|learn more|find out more|continue reading|recommended|don't miss|up next|next:|previous:|
 download our|sign up|subscribe|lire aussi|à lire|lire la suite|a lire|lire :|lesen sie auch|lesen sie|mehr zum thema|mehr dazu|lesen:|siehe auch|weiterlesen|leer más|leer también|lea también|lee también|ver también|te puede interesar|
-leggi anche|leggi|guarda anche|vedi anche|leia também|leia mais|veja também|lees ook|lees meer|läs också|läs mer|les også|læs også|czytaj także|czytaj też|zobacz także
+leggi anche|leggi|guarda anche|vedi anche|leia também|leia mais|veja também|lees ook|lees meer|läs också|läs mer|les også|læs også|czytaj także|czytaj też|zobacz także|zobacz też|
+читайте также|читать также|смотрите также|подробнее|читать далее|по теме|διαβάστε επίσης|διαβάστε ακόμη|δείτε επίσης|δείτε ακόμη|相关阅读|相关新闻|更多|点击|查看|相關閱讀|延伸閱讀|関連記事|続きを読む|관련기사|더보기
 `;
 
 /** A line that begins with one of these ends an article after more than half of its text. */
@@ -84,7 +90,9 @@ share this|share this article|share this post|share this story|filed under|tags:
 popular posts|recent posts|latest posts|latest news|latest articles|latest stories|most popular|most read|trending now|top stories|editor's picks|explore more|keep reading|see also:|previous post|next post|previous article|next article|
 mehr zum thema|lesen sie auch|weitere artikel|das könnte sie auch interessieren|auch interessant|ähnliche artikel|kommentare|schreiben sie einen kommentar|über den autor|verwandte artikel|
 à lire aussi|lire aussi|sur le même sujet|articles similaires|les plus lus|commentaires|laisser un commentaire|noticias relacionadas|artículos relacionados|te puede interesar|deja un comentario|deja una respuesta|
-articoli correlati|leggi anche|ti potrebbe interessare|lascia un commento|leia também|veja também|notícias relacionadas|deixe um comentário|gerelateerde artikelen|lees ook
+articoli correlati|leggi anche|ti potrebbe interessare|lascia un commento|leia também|veja também|notícias relacionadas|deixe um comentário|gerelateerde artikelen|lees ook|
+читайте также|комментарии|добавить комментарий|похожие статьи|другие новости|материалы по теме|новости по теме|czytaj także|czytaj też|komentarze|dodaj komentarz|zobacz także|podobne artykuły|σχετικά άρθρα|διαβάστε επίσης|σχόλια|προσθήκη σχολίου|
+相关新闻|相关阅读|相关报道|相关文章|推荐阅读|热点新闻|责任编辑|编辑|网友评论|发表评论|上一篇|下一篇|相關新聞|延伸閱讀|推薦閱讀|責任編輯|関連記事|関連リンク|あわせて読みたい|관련기사|관련 기사|댓글
 `;
 
 const entries = (words: string): string[] =>

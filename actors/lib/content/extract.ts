@@ -41,6 +41,7 @@ async function loadOffice(): Promise<Extractor> {
 
 async function loadPage(): Promise<Extractor> {
   const { readHtml } = await import("../article/article.ts");
+  const { loadDetector } = await import("../article/language.ts");
   const { readLeads } = await import("./alternate-links.ts");
   const { feedEntries, findItems } = await import("./feed.ts");
   const { readFiled, unwrapped } = await import("./filing-text.ts");
@@ -51,7 +52,7 @@ async function loadPage(): Promise<Extractor> {
     }
     if (task.filed && (task.kind === "html" || task.kind === "text"))
       return readAsFiled(task, readFiled, unwrapped);
-    if (task.kind === "html") return readAsHtml(task, readHtml, readLeads);
+    if (task.kind === "html") return readAsHtml(task, readHtml, readLeads, loadDetector);
     const read = readAsItIs(task);
     if (task.kind !== "xml" || task.with_formats !== true) return read;
     const entries = feedEntries(read.text, task.url);
@@ -94,10 +95,20 @@ const NOTHING: Extracted = {
 type ReadHtml = (typeof import("../article/article.ts"))["readHtml"];
 type ReadLeads = (typeof import("./alternate-links.ts"))["readLeads"];
 
-function readAsHtml(task: ExtractTask, readHtml: ReadHtml, readLeads: ReadLeads): Extracted {
+async function readAsHtml(
+  task: ExtractTask,
+  readHtml: ReadHtml,
+  readLeads: ReadLeads,
+  loadDetector: () => Promise<void>,
+): Promise<Extracted> {
   const charset = charsetOf(task) ?? "UTF-8";
   const html = decodeText(task.bytes, charset);
-  const page = readHtml(html, task.url, task.now_ms, { formats: task.with_formats === true });
+  const options = { formats: task.with_formats === true };
+  let page = readHtml(html, task.url, task.now_ms, options);
+  if (page.needs_detector) {
+    await loadDetector();
+    page = readHtml(html, task.url, task.now_ms, options);
+  }
   // A second parse, which only the few paid pages need.
   const wanted = task.leads === true || page.paywall === "hard";
   const { text, truncated } = cutText(soundText(page.text), MAX_TEXT_CHARS);

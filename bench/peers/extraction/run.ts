@@ -118,7 +118,7 @@ function trafilatura(): { ask: Peer; end(): void } {
 
 console.log("learning on four fifths, five times …");
 const file = join(tmpdir(), "trawl-crossed.json");
-const learned = spawnSync(process.execPath, ["--disable-warning=ExperimentalWarning", "bench/extraction.train.ts", "--root", options.root, "--folds", "5", "--articles", "--texts", file], { stdio: ["ignore", "inherit", "inherit"] });
+const learned = spawnSync(process.execPath, ["--disable-warning=ExperimentalWarning", "bench/extraction.train.ts", "--root", options.root, "--folds", "5", "--texts", file], { stdio: ["ignore", "inherit", "inherit"] });
 if (learned.status !== 0) throw new Error("Cannot learn the crossed weights");
 Object.assign(crossed, JSON.parse(readFileSync(file, "utf8")));
 
