@@ -23,6 +23,9 @@ export interface AdmissionRun extends Pick<
 /** The longest that a synchronous caller and a batch item wait in a domain's queue. */
 const SLOT_WAIT_MS = { sync: 15_000, batch: 60_000 } as const;
 
+/** How long a slot waits for a node that has enough to do; then it is given back, for a caller on another node. */
+const MAX_HELD_MS = 500;
+
 /** The refusal of a hop to a reserved host. It ends the route; no client sees it. */
 export const DELEGATED = "delegated";
 
@@ -38,11 +41,12 @@ export async function admit(deps: AdmissionDeps, run: AdmissionRun, url: string)
     return refuse(DELEGATED, "egress");
   }
   const { backlog } = deps;
-  if (!backlog) return admitBySlot(deps, run, url);
+  if (!backlog) return admitBySlot(deps, run, url, maxWait(deps, run));
   const sender = { project: run.caller.project, lane: run.request.lane };
   const ends_ms = deps.clock.now() + maxWait(deps, run);
+  const left_ms = (): number => Math.max(0, ends_ms - deps.clock.now());
   for (;;) {
-    if (!(await backlog.whenOpen(sender, ends_ms - deps.clock.now(), run.signal))) {
+    if (!(await backlog.whenOpen(sender, left_ms(), run.signal))) {
       if (!run.work.ownsKey()) throw leaseLost(run.site);
       if (run.signal.aborted) return refuse("timeout", "politeness");
       return {
@@ -50,9 +54,11 @@ export async function admit(deps: AdmissionDeps, run: AdmissionRun, url: string)
         refusal: noRoom("This node has more pages to read than it reads in a second"),
       };
     }
-    const admission = await admitBySlot(deps, run, url);
+    const admission = await admitBySlot(deps, run, url, left_ms());
     if (admission.kind === "refused") return admission;
-    const onEnd = backlog.tryLeave(sender);
+    // The node may have got enough to do while the run waited for its slot, which it keeps for a while.
+    const isOpen = await backlog.whenOpen(sender, Math.min(MAX_HELD_MS, left_ms()), run.signal);
+    const onEnd = isOpen ? backlog.tryLeave(sender) : null;
     if (onEnd) {
       const release = (answer: ReleaseAnswer): void => {
         onEnd();
@@ -60,7 +66,6 @@ export async function admit(deps: AdmissionDeps, run: AdmissionRun, url: string)
       };
       return { ...admission, release };
     }
-    // While it waited for its slot, or in the same moment as others, the node got enough to do.
     admission.release({ status: null, retry_after_s: null });
   }
 }
@@ -71,13 +76,17 @@ const maxWait = ({ clock }: AdmissionDeps, run: AdmissionRun): number =>
 const leaseLost = (site: string): Fault =>
   new Fault("lease_lost", `Cannot fetch from "${site}": another node may hold it`);
 
-async function admitBySlot(deps: AdmissionDeps, run: AdmissionRun, url: string): Promise<Admission> {
+async function admitBySlot(
+  deps: AdmissionDeps,
+  run: AdmissionRun,
+  url: string,
+  wait_max_ms: number,
+): Promise<Admission> {
   const { ask, request, signal, work, caller } = run;
   const { lane } = request;
   const host = new URL(url).hostname;
   const site = siteOf(host, deps.joined);
   const fetch_id = `${request.fetch_id}.${++run.hops}`;
-  const wait_max_ms = maxWait(deps, run);
 
   const robots = { url, fetch_id: `${fetch_id}r`, caller, lane, wait_max_ms };
   const rules = await ask(Robots, `${site} ${originOf(url)}`, "check", robots);

@@ -1,6 +1,7 @@
 /** Admission of one request: robots.txt, a slot, ownership of the key; every granted slot is released once. */
 import { describe, expect, test } from "vitest";
 import { admit, DELEGATED } from "../../actors/fetch/admission.ts";
+import type { PageBacklog } from "../../actors/fetch/page-backlog.ts";
 import { newRun, limitsOf } from "../../actors/fetch/run.ts";
 import type { Admission } from "../../actors/lib/web/transport.ts";
 import type { ActorClient } from "../../cluster/actor.ts";
@@ -19,7 +20,7 @@ interface Answers {
 }
 
 /** A run whose actors give these answers; it records the messages it sends them. */
-function oneRun({ check = ALLOWED, acquire = GRANTED }: Answers = {}) {
+function oneRun({ check = ALLOWED, acquire = GRANTED }: Answers = {}, backlog?: PageBacklog) {
   const clock = virtualClock(0);
   const sent: { readonly key: string; readonly operation: string; readonly message: unknown }[] = [];
   const ask = (async (_: unknown, key: string, operation: string, message: unknown) => {
@@ -33,6 +34,7 @@ function oneRun({ check = ALLOWED, acquire = GRANTED }: Answers = {}) {
     clock,
     log: silentTelemetry().log,
     metrics: silentTelemetry().metrics,
+    ...(backlog && { backlog }),
     reservedHosts: {
       isReserved: (url: string) => url.includes("reserved"),
       fetch: () => Promise.reject(new Error("no request is sent in this test")),
@@ -122,6 +124,41 @@ describe("a request", () => {
     const { ask, run, operations } = oneRun();
     expect(await ask("http://reserved.example/")).toMatchObject({ refusal: { error: DELEGATED } });
     expect([run.delegated_url, operations()]).toEqual(["http://reserved.example/", []]);
+  });
+});
+
+describe("on a node with much to do, a request", () => {
+  /** Answers of `whenOpen`, in their order. */
+  function backlogOf(answers: boolean[]) {
+    let under_way = 0;
+    const backlog: PageBacklog = {
+      whenOpen: async () => answers.shift() ?? true,
+      tryLeave: () => (under_way++, () => under_way--),
+      arrived: () => () => {},
+    };
+    return { backlog, underWay: () => under_way };
+  }
+
+  test("asks neither robots.txt nor its domain, and ends with domain_busy", async () => {
+    const { ask, operations } = oneRun({}, backlogOf([false]).backlog);
+    expect(await ask()).toMatchObject({ refusal: { error: "domain_busy", reason: "no_room" } });
+    expect(operations()).toEqual([]);
+  });
+
+  test("keeps its slot for a while, then gives it back and asks for another under an id of its own", async () => {
+    const { ask, operations, sent } = oneRun({}, backlogOf([true, false]).backlog);
+    expect(await ask()).toMatchObject({ kind: "admitted" });
+    expect(operations()).toEqual(["check", "acquire", "release", "check", "acquire"]);
+    const slots = sent.filter(({ operation }) => operation === "acquire");
+    expect(slots.map(({ message }) => (message as { fetch_id: string }).fetch_id)).toEqual(["f.1", "f.2"]);
+  });
+
+  test("is under way until its slot is released", async () => {
+    const { backlog, underWay } = backlogOf([]);
+    const admission = (await oneRun({}, backlog).ask()) as Granted;
+    expect(underWay()).toBe(1);
+    admission.release({ status: 200, retry_after_s: null });
+    expect(underWay()).toBe(0);
   });
 });
 
