@@ -174,8 +174,11 @@ export function domainActor(
         const { now_ms, state } = turn;
         const limits = limitsOf(turn);
         const { paused_until_ms } = state.politeness;
-        // A request that was never reported as sent counts from its answer.
         const { fetch_id, run_id } = message;
+        // Its caller waits no more: it timed out, or was told that the domain moves. A grant to it would not be released.
+        const isWaiter = (waiter: Waiter): boolean => waiter.id === fetch_id && waiter.run_id === run_id;
+        refuse(turn, takeIf(state.queue, isWaiter), refused("domain_busy", RETRY_MS));
+        // A request that was never reported as sent counts from its answer.
         const isHeld = isHeldBy(state.politeness, message);
         if (state.unsent.delete(isHeld ? fetch_id : outlived(fetch_id, run_id)))
           state.sent_ms = message.status === null ? state.sent_ms : now_ms;
@@ -257,6 +260,7 @@ function acquire(
   const { fetch_id, run_id, host, own_origin, caller, lane, redirected = false, wait_max_ms } = request;
   const { now_ms } = turn;
   const { queue, unsent } = turn.state;
+  forgetEndedRuns(turn, record, request);
   const politeness = probing(turn.state.politeness, request, now_ms);
   const existing = queue.byId.get(fetch_id);
   const holder = politeness.leases.find((lease) => lease.fetch_id === fetch_id)?.run_id;
@@ -306,6 +310,28 @@ function acquire(
   if (urgent) unsent.delete(fetch_id);
   grantDueSlots(turn, limits, record);
   return DEFERRED;
+}
+
+/**
+ * The domain was this process's before, then another node's: the runs of that time were aborted with its ownership, and may have
+ * sent their requests until now. Their slots would count for a whole lease, and their grants until they are void.
+ */
+function forgetEndedRuns(turn: DomainTurn, { process }: ProcessRecord, request: SlotRequest): void {
+  const { state, now_ms } = turn;
+  const { fetch_id, run_id, redirected = false } = request;
+  // The epochs of another site say nothing of this one.
+  if (redirected) return;
+  const ended = state.politeness.leases.filter(
+    (lease) =>
+      lease.process === process &&
+      lease.redirected === undefined &&
+      lease.fetch_id !== fetch_id &&
+      epochOf(lease.run_id) < epochOf(run_id),
+  );
+  for (const lease of ended) {
+    if (state.unsent.delete(lease.fetch_id)) state.sent_ms = Math.max(state.sent_ms, now_ms);
+    state.politeness = withoutSlot(state.politeness, lease.fetch_id);
+  }
 }
 
 /**

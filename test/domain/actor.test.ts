@@ -427,6 +427,38 @@ describe("a domain", () => {
   });
 });
 
+test("a caller that has left the queue gets no slot", async () => {
+  const { acquire, release, view, clock } = oneDomain();
+  await acquire("a");
+  const left = acquire("b");
+  await release("b", null);
+  expect(await left).toMatchObject({ kind: "refused", error: "domain_busy" });
+  await release("a");
+  await clock.advance(2 * DELAY);
+  expect(await view()).toMatchObject({ in_flight: 0, waiting: 0 });
+});
+
+test("a domain that was another node's meanwhile does not wait for the runs that were aborted when it moved", async () => {
+  const own = domainActor(LIMITS);
+  const { clock, documents } = oneDomain();
+  const asOwner = (epoch: number) => {
+    const { ask } = embedded([own], { clock, random: seededRandom(1), documents });
+    return (fetch_id: string) =>
+      ask(Domain, SITE, "acquire", {
+        fetch_id,
+        run_id: `${epoch}.${clock.now()}`,
+        host: SITE,
+        lane: "sync",
+        wait_max_ms: 15_000,
+      });
+  };
+  expect(await asOwner(1)("a")).toMatchObject({ kind: "granted" });
+  const back = asOwner(3);
+  const next = back("b");
+  await clock.advance(DELAY);
+  expect(await next).toEqual({ kind: "granted", waited_ms: DELAY });
+});
+
 describe("a domain whose node dies", () => {
   test("keeps its delay on another node", async () => {
     const { acquire, clock, documents } = oneDomain();
