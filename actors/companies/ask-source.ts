@@ -32,6 +32,8 @@ export interface AskSourceDeps {
   readonly health: Pick<HealthBook, "record">;
 }
 
+/** The error of a request for which this service's own throttle of a site had no slot in time. */
+export const OWN_THROTTLE = "politeness_timeout";
 /** How long one source may take; the answer goes out without a slower one. */
 const SOURCE_TIMEOUT_MS = 20_000;
 
@@ -44,7 +46,8 @@ export async function askSource(
 ): Promise<LookupAnswer> {
   const answer = await lookUp(deps, lookup, { caller, company }, context);
   const failed = failureIn(answer);
-  if (!failed?.is_of_payer) deps.health.record(lookup.source.description.name, failed?.error ?? null);
+  if (!failed?.is_of_payer && failed?.error !== OWN_THROTTLE)
+    deps.health.record(lookup.source.description.name, failed?.error ?? null);
   return answer;
 }
 

@@ -94,7 +94,7 @@ export function siteRequests(deps: SiteRequestDeps): SiteRequest {
       began_ms,
       endsAt: () => request.deadline_ms,
       request: { fetch_id: id, lane, project, ...(key !== undefined && { key }) },
-      slot_wait_ms: SLOT_WAIT_MS,
+      slot_wait_ms: Math.max(0, Math.min(SLOT_WAIT_MS, request.deadline_ms - began_ms)),
       attempts: [],
       hops: 0,
       isLost: false,

@@ -1,6 +1,7 @@
 /** The profile site as a source of companies: the claims of a profile, the identifiers that confirm it, and its payer. */
 import Schema from "typebox/schema";
 import { afterEach, describe, expect, test } from "vitest";
+import { companyItems } from "../../actors/companies/feature/item-kind.ts";
 import { profileHttp } from "../../actors/companies/feature/profile-http.ts";
 import type { KnownCompany, SourceRequest } from "../../actors/companies/source.ts";
 import { identifierClaims, openProfileSite } from "../../actors/companies/sources/profile-site.ts";
@@ -10,7 +11,9 @@ import { profileOf } from "../../actors/profiles/merge-graph.ts";
 import { northdata } from "../../actors/profiles/providers/northdata.ts";
 import type { ProfilesResult } from "../../actors/profiles/service.ts";
 import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
+import { openBodyGrants } from "../../gateway/body-access.ts";
 import { COMPANY_JSON_SCHEMA } from "../../schemas/company-record.ts";
+import type { AttemptContext } from "../../schemas/jobs.ts";
 import type { Profile, ProfileBody } from "../../schemas/profiles.ts";
 import { identifier, oneRegister, scriptedSource, UNPAID_KEY } from "../harness/companies-harness.ts";
 import { leiOf } from "../harness/gleif.ts";
@@ -136,6 +139,7 @@ function registerWith(
 }
 
 const payer = { key: "sk_abcdefg", request_id: "req_1" };
+const UNKNOWN = { company: null, refresh: [] } as const;
 let running: ReturnType<typeof oneRegister> | null = null;
 afterEach(() => running?.stop());
 
@@ -298,6 +302,31 @@ describe("what is asked", () => {
     await register.get(`lei:${LEI}`, { sources: ["northdata"] }, payer);
     expect(asked.length).toBe(1);
   });
+});
+
+test("an item of a batch waits for its turn when the site has no slot, and the source is well all the same", async () => {
+  let isBusy = true;
+  const { register } = registerWith(() => (isBusy ? failedWith("politeness_timeout") : answerOf(COMPANY)));
+  running = register;
+  const { documents, clock, sources, index, failures } = register;
+  const { worker } = companyItems({
+    documents,
+    clock,
+    sources,
+    index,
+    service: {
+      get: async (_, options, { payer: by }) => (await register.get(`lei:${LEI}`, options, by)) ?? UNKNOWN,
+    },
+    bodyGrants: openBodyGrants({ documents, clock }),
+    openHttp: () => recordedHttp({}).http,
+  });
+  const attempt = { project: "default", key: payer.key, attempt_id: "j:0.0" } as AttemptContext;
+  const run = () => worker.run(register.ask(), { ref: `lei:${LEI}` }, attempt);
+  expect(await run()).toMatchObject({ error: null, retry: { reason: "busy", retry_after_s: 9 } });
+  expect(failures).toEqual([]);
+  isBusy = false;
+  await clock.advance(10_000);
+  expect(await run()).toMatchObject({ error: null, retry: null, bill: { paid: true, cost_micros: 2_000 } });
 });
 
 describe("the payer", () => {

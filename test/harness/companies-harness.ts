@@ -137,6 +137,8 @@ export function oneRegister(
   const sources = makeSources(() => clock.now());
   const index = memoryCompanyIndex();
   const notified: StoredChange[] = [];
+  /** Of sources, as their health hears of them. */
+  const failures: string[] = [];
   const people = openPeople({ documents: stored, clock, retention_ms: RETENTION_MS });
   /** Writes of a killed node never happen. */
   let generation = 0;
@@ -164,7 +166,7 @@ export function oneRegister(
           index,
           people: openPeople({ documents, clock, retention_ms: RETENTION_MS }),
           bodyRefs: bodyRefs(documents),
-          health: { record: () => {} },
+          health: { record: (source, error) => void (error !== null && failures.push(`${source} ${error}`)) },
           openHttp,
         }),
         sourceActor({ ...own, sources, health: openHealth(own), openHttp }),
@@ -205,6 +207,7 @@ export function oneRegister(
     sources,
     index,
     notified,
+    failures,
     log,
     lines: telemetry.lines,
     people,

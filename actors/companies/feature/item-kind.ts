@@ -4,6 +4,9 @@ import type { Clock } from "../../../cluster/ports/clock.ts";
 import type { BodyGrants } from "../../../gateway/body-access.ts";
 import type { ItemKindParts } from "../../../ops/feature.ts";
 import { Nullable } from "../../../schemas/common.ts";
+import type { CompanyRefresh } from "../../../schemas/companies.ts";
+import type { RetryAdvice } from "../../../schemas/jobs.ts";
+import { OWN_THROTTLE } from "../ask-source.ts";
 import type { Json } from "../claim.ts";
 import { CSV_COLUMNS, readBatchCsv } from "../csv/read-batch.ts";
 import { RESULT_COLUMNS, resultRow } from "../csv/result-row.ts";
@@ -75,6 +78,14 @@ const bare = (item: Readonly<Record<string, unknown>>): CompanyItem =>
   Object.fromEntries(Object.entries(item).filter(([, value]) => value !== null));
 
 const TAG = "companies";
+/** A refresh does not ask a source again sooner that failed without saying when. */
+const BUSY_AGAIN_S = 60;
+
+/** A site without a slot says nothing of the company: the item waits for its turn. */
+function busyRetry(refresh: readonly CompanyRefresh[]): RetryAdvice | null {
+  const busy = refresh.find(({ error }) => error === OWN_THROTTLE);
+  return busy ? { reason: "busy", retry_after_s: busy.retry_after_s ?? BUSY_AGAIN_S } : null;
+}
 
 export const companyItems = (deps: ItemKindDeps): ItemKindParts => ({
   worker: {
@@ -112,7 +123,7 @@ export const companyItems = (deps: ItemKindDeps): ItemKindParts => ({
           error: null,
           bill: companyBill(found.is_cached, found.cost_micros),
           body_refs: [],
-          retry: null,
+          retry: busyRetry(found.refresh),
         };
       }
       const answer = { record: null };
