@@ -228,11 +228,17 @@ export const METRICS = {
     kind: "counter",
     help: "Searches answered, by provider; none: no provider could answer",
     labels: ["provider", "outcome", "cached"],
+    values: {
+      provider: ["metasearch", "fallback"],
+      outcome: ["found", "nothing_found"],
+      cached: ["false", "true"],
+    },
   },
   trawl_search_upstream_total: {
     kind: "counter",
     help: "Requests to metasearch instances and to the fallback API",
     labels: ["provider", "reason"],
+    values: { provider: ["metasearch", "fallback"], reason: ["ok", "timeout", "http_5xx"] },
   },
   trawl_search_index_pages: { kind: "gauge", help: "Pages in the built-in search index", labels: [] },
   trawl_profiles_requests_total: {

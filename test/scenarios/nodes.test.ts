@@ -74,9 +74,9 @@ describe.skipIf(missing)("nodes", () => {
       "reader pools": /ops\/extraction\.ts|workers\.processes\.ts/,
       "detection of encodings": /node_modules\/jschardet\//,
     };
-    // They run in the readers, and in nodes with a browser.
-    // No node has a collector of traces.
-    const NOWHERE = /node_modules\/(?:cheerio|pdfjs-dist|@opentelemetry)\//;
+    // Two run in the readers, and in nodes with a browser; the others where traces have a collector. prom-client loads their API.
+    const NOWHERE =
+      /node_modules\/(?:cheerio|pdfjs-dist|@opentelemetry\/(?:sdk-trace|core|resources|exporter-trace-otlp-proto))\//;
     const NOT_ON_GATEWAYS =
       /node_modules\/(?:playwright(?:-core)?|htmlparser2|stdnum)\/|actors\/lib\/(?:article|markdown)\/(?!dates)|lib\/content\/(?:extract|pdf|feed|filing-text)\.ts/;
     const urls = cluster.nodes.map(({ pid }) => readFileSync(join(modules, String(pid)), "utf8").split("\n"));
@@ -190,8 +190,13 @@ describe.skipIf(missing)("nodes", () => {
     await expect
       .poll(ready, { timeout: 5_000 })
       .toMatchObject({ status: 503, json: { checks: { partitions: "unavailable", bus: "ok" } } });
+    // The public status is drawn every 15 s.
+    const shown = async () => (await cluster.call("GET", "/v1/status/components/fetch")).json;
+    const drawn = { timeout: 50_000, interval: 1_000 };
+    await expect.poll(shown, drawn).toMatchObject({ status: "major_outage", reasons: ["no_workers"] });
     await cluster.add("worker");
     expect(await insist(`${site!.origin}/none`)).toMatchObject(whole);
     await expect.poll(ready, { timeout: 10_000 }).toMatchObject({ status: 200 });
-  }, 60_000);
+    await expect.poll(shown, drawn).not.toMatchObject({ reasons: ["no_workers"] });
+  }, 150_000);
 });

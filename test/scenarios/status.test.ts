@@ -2,6 +2,7 @@
  * What can be seen of a running service from outside. The public status: an archive that fails, an incident, and nothing of what
  * the service knows of its operator and customers. For the operator: traces in a collector, and lines of the log.
  */
+import { readdirSync, readFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, describe, expect, test } from "vitest";
@@ -196,5 +197,24 @@ describe.each(SETUPS)("seen from outside, $setup", ({ start }) => {
     ]);
     expect(service.stderr()).not.toContain(`${SECRET}-token`);
     expect(service.stderr()).not.toContain(service.key);
+  });
+
+  test("every query of the dashboards and alerts finds series", async () => {
+    const folder = "ops/monitoring/";
+    const dashboards = readdirSync(`${folder}dashboards`).map((name) => `dashboards/${name}`);
+    const queries = ["alerts.yml", ...dashboards].map((name) => readFileSync(`${folder}${name}`, "utf8"));
+    const named = queries.flatMap((text) => text.match(/\b(?:trawl|nodejs|process)_[a-z_0-9]+/g) ?? []);
+    const missing = async (): Promise<readonly string[]> => {
+      const text = (await service.call("GET", "/metrics", { key: null })).bytes.toString();
+      const series = new Set(text.split("\n").map((line) => /^[a-z_0-9]+/.exec(line)?.[0]));
+      return [...new Set(named)].filter((name) => !series.has(name)).toSorted();
+    };
+    // Their first request makes them; the filing system is off, and no company was asked for.
+    const later = [
+      "trawl_company_slot_wait_seconds_bucket",
+      "trawl_filings_answers_total",
+      "trawl_filings_requests_total",
+    ];
+    await expect.poll(missing, { timeout: MAX_NOTICED_MS, interval: 500 }).toEqual(later);
   });
 });
