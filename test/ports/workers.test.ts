@@ -211,6 +211,23 @@ describe("workers in processes", () => {
     expect(order.join(" ")).toBe(["loud", ...quiet.map(() => "quiet"), "loud loud loud loud"].join(" "));
   });
 
+  test("read a neighbour's page beside 20 hostile documents when one of them has ended, not when all have", async () => {
+    const workers = processes({ cpu_ms: 300 });
+    const cancel = new AbortController();
+    let ended = 0;
+    const hostile = Array.from({ length: 20 }, async () => {
+      const cut = await workers.run("plain", { do: "hang" }, { tenant: "hostile", signal: cancel.signal });
+      ended++;
+      return cut;
+    });
+    expect(await workers.run("plain", ECHO, { tenant: "neighbour" })).toEqual(ECHOED);
+    expect(ended).toBe(1);
+    cancel.abort();
+    expect(await Promise.all(hostile)).toMatchObject(
+      hostile.map((_, n) => ({ kind: "failed", reason: n === 0 ? "timeout" : "aborted" })),
+    );
+  });
+
   test("let a caller cancel while its task waits, and never start it", async () => {
     const workers = processes();
     const first = workers.run("plain", { do: "wait", ms: 100 });
