@@ -12,6 +12,8 @@ test.each([
   ["pdf_download_timeout", "timeout"],
   ["premium_skipped_domain_refuses", "premium"],
   ["robots_disallowed", "robots"],
+  ["selector_not_found", "incomplete"],
+  ["screenshot_failed", "incomplete"],
   ["http_99999", "other"],
   ["what no version has", "other"],
 ])("%j counts as %j", (reason, of) => {
