@@ -321,3 +321,24 @@ test.each([
 ])("the title of %s", (_, head, body, title) => {
   expect(page(head, body).title).toBe(title);
 });
+
+test.each([
+  [
+    "elements beside each other",
+    '<ul class="authors"><li class="author">Jonna Wikander</li><li class="author">Olof Berg</li></ul>',
+    "Jonna Wikander; Olof Berg",
+  ],
+  [
+    "one element twice",
+    '<p class="byline">By <span class="author">Jonna Wikander</span></p>',
+    "Jonna Wikander",
+  ],
+  ["Russian", "<p>Автор: Иван Петров</p>", "Иван Петров"],
+  ["Polish", "<p>Autorzy: Jan Kowalski i Anna Nowak</p>", "Jan Kowalski; Anna Nowak"],
+  ["Chinese", "<p>作者：张三</p>", "张三"],
+  ["Japanese", '<p class="author">著者：山田太郎</p>', "山田太郎"],
+  ["Korean", '<p class="byline">홍길동 기자</p>', "홍길동"],
+  ["Hungarian", "<p>Szerző: Kovács János</p>", "Kovács János"],
+])("authors on the page: %s", (_, body, author) => {
+  expect(page("", body, '<html lang="x-default">').meta.author).toBe(author);
+});

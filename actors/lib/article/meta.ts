@@ -30,6 +30,13 @@ export interface PageMeta {
 
 const LEAD_IN =
   /^(?:(?:written|posted|published|reviewed|medically reviewed|story|words|text|article|photos?|report|edited|updated|reported|created|asked|answered)\s+(?:and \w+ )?by|by|von|par|por|di|door|av|af|text|autor(?:in|e|a)?|auteur|author|authors|words|from|der)(?:\s*:\s*|\s+|(?<=by)(?=\p{Lu}))/iu;
+/** The same in other scripts and languages; those without spaces need none behind it. */
+const FOREIGN_LEAD_IN =
+  /^(?:(?:作者|记者|記者|撰文|文字|文|著者|筆者|執筆|글|بقلم|الكاتب|نویسنده|מאת|โดย|लेखक|লেখক)\s*[:：／/]?\s*|(?:авторы?|текст|автор тексту|autorzy|autori|tekst|napisała?|szerző|írta|yazar|yazan|συντάκτ(?:ης|ρια)|γράφει(?: [οη])?|kirjoittaja|teksti|skribent|penulis|oleh|tác giả)(?:\s*[:：]\s*|\s+))/iu;
+/** "홍길동 기자": the reporter. */
+const FOREIGN_ROLE = /\s*(?:기자|特派員|记者|記者)$/u;
+/** A whole name of few characters without a space. */
+const SHORT_NAME = /^[\p{Script=Han}\p{Script=Hangul}\p{Script=Katakana}]{2,6}$/u;
 const NOBODY =
   /^(?:admin(?:istrator)?|editors?|editorial(?: (?:team|staff|board))?|staff|staff (?:writer|reporter)|(?:the )?(?:editorial )?(?:team|staff)|redaktion|redaction|la rédaction|rédaction|redacción|redazione|redação|guest(?: (?:author|post|contributor))?|contributor|webmaster|web ?team|marketing|news ?desk|unknown|anonymous|none|null|n\/?a|user|author|press release|super ?user|root|owner|website|content team|wpadmin)$/i;
 const AFTER_NAME =
@@ -44,7 +51,10 @@ function cleanAuthors(values: readonly string[], site: string | null, strict: bo
       continue;
     const listed = text
       .replace(LEAD_IN, "")
-      .split(/\s*(?:;|\||\n|\s(?:and|und|et|y|e|en|och|og|&)\s|,\s+(?:and|und|et|y)\s+|·|•)\s*/i);
+      .replace(FOREIGN_LEAD_IN, "")
+      .split(
+        /\s*(?:;|\||\n|、|\s(?:and|und|et|y|e|en|och|og|и|та|i|και|ve|&)\s|,\s+(?:and|und|et|y)\s+|·|•)\s*/i,
+      );
     for (const each of listed) {
       const commas = each.split(/\s*,\s+/);
       // "Last, First" is one name; "First Last, First Last" are several.
@@ -57,13 +67,15 @@ function cleanAuthors(values: readonly string[], site: string | null, strict: bo
         let name = person
           .replace(LEAD_IN, "")
           .replace(AFTER_NAME, "")
+          .replace(FOREIGN_ROLE, "")
           .replace(/^[\s@"'“.,:-]+|[\s"'”,:;-]+$/g, "")
           .trim();
         if (!strict && name === "") name = person.trim();
         const words = name.split(/\s+/).length;
         if (name.length < 2 || name.length > 60 || words > 5 || !/\p{L}/u.test(name)) continue;
         if (NOBODY.test(name) || (site && letters(site) === letters(name))) continue;
-        if (strict && (/\d/.test(name) || !/^\p{Lu}|^\p{Lo}/u.test(name) || words < 2)) continue;
+        const isWhole = words > 1 || SHORT_NAME.test(name);
+        if (strict && (/\d/.test(name) || !/^\p{Lu}|^\p{Lo}/u.test(name) || !isWhole)) continue;
         if (!names.some((known) => letters(known) === letters(name))) names.push(name);
       }
     }
@@ -72,7 +84,7 @@ function cleanAuthors(values: readonly string[], site: string | null, strict: bo
 }
 
 const BY_LINE =
-  /^(?:(?:written|posted|published|words|story|text) by|by|von|par|por|di|autor(?:in)?|text)(?:\s*:|\s)\s*\p{Lu}/iu;
+  /^(?:(?:written|posted|published|words|story|text) by|by|von|par|por|di|autor(?:in)?|text|автор|текст|autorzy|tekst|szerző|írta|yazar|συντάκτ(?:ης|ρια)|oleh|penulis)(?:\s*:|\s)\s*\p{Lu}|^(?:作者|记者|記者|撰文|著者|筆者|بقلم|נכתב|מאת|نویسنده|โดย|लेखक)\s*[:：]?\s*\p{Lo}|^\p{Script=Hangul}{2,4} 기자$/iu;
 const USER_NAMES =
   / (?:username|user name|bigusername|user link|poster|postauthor|post username|creator|nickname|user details|mention name|author name) /;
 const PUBLISHED_META =
@@ -92,6 +104,36 @@ const UPDATED =
 /** A date before a text in the same line: "(18.01.2023) ", "LINDHOLM, 18 January 2023 – ". */
 const DATELINE = /^(.{6,45}?)(?:\s?[–—]|\s-|\)|:)\s/;
 
+/** The text of an element that is named after authors. */
+interface NamedAuthor {
+  readonly node: number;
+  readonly text: string;
+}
+
+/** Names in elements beside each other are a list; an element around a list is none of its names. */
+function authorList(
+  tree: Tree,
+  named: readonly NamedAuthor[],
+  namesIn: (text: string) => string[],
+): string[] {
+  const isAround = ({ node }: NamedAuthor): boolean =>
+    named.filter((other) => other.node > node && other.node < tree.end[node]!).length > 1;
+  const single = named.filter((each) => !isAround(each));
+  const at = single.findIndex(({ text }) => namesIn(text).length > 0);
+  if (at < 0) return [];
+  const { node, text } = single[at]!;
+  const list = tree.parent[node]!;
+  const beside = single
+    .slice(at + 1)
+    .filter((other) => tree.tag[other.node] === tree.tag[node] && tree.parent[other.node] === list);
+  return [
+    ...new Set([
+      ...namesIn(text).slice(0, beside.length === 0 ? 1 : undefined),
+      ...beside.flatMap((other) => namesIn(other.text)),
+    ]),
+  ];
+}
+
 /** Nodes of the visible page that may name an author or a date: near the text, and not in teasers. */
 interface Visible {
   /** 1 for nodes in navigation, in the footer, and in asides that are named after teasers. */
@@ -99,7 +141,7 @@ interface Visible {
   readonly authors: {
     readonly rel: string[];
     readonly itemprop: string[];
-    readonly named: string[];
+    readonly named: NamedAuthor[];
     readonly users: string[];
   };
   readonly dates: {
@@ -114,7 +156,7 @@ function lookAround(tree: Tree, named: readonly string[], unseen: Uint8Array): V
   const authors = {
     rel: [] as string[],
     itemprop: [] as string[],
-    named: [] as string[],
+    named: [] as NamedAuthor[],
     users: [] as string[],
   };
   const dates = {
@@ -151,7 +193,7 @@ function lookAround(tree: Tree, named: readonly string[], unseen: Uint8Array): V
       if (authors.itemprop.length < 6) authors.itemprop.push(name || nodeText(tree, i, 120, unseen));
     } else if (!away[i] && words !== " " && AUTHOR_NAMES.test(words) && authors.named.length < 12) {
       const text = nodeText(tree, i, 120, unseen);
-      if (text.length >= 3 && text.length < 90) authors.named.push(text);
+      if (text.length >= 2 && text.length < 90) authors.named.push({ node: i, text });
     }
     if (words !== " " && authors.users.length < 3 && USER_NAMES.test(words)) {
       const text = nodeText(tree, i, 60, unseen);
@@ -314,7 +356,7 @@ export function readMeta(
     () => cleanAuthors(named_meta, site, false),
     () => cleanAuthors(visible.authors.itemprop.slice(0, 1), site, false).slice(0, 4),
     () => cleanAuthors(visible.authors.rel.slice(0, 3), site, false),
-    () => cleanAuthors(visible.authors.named.slice(0, 6), site, true).slice(0, 1),
+    () => authorList(tree, visible.authors.named, (name) => cleanAuthors([name], site, true)),
     () =>
       cleanAuthors(opening.filter((line) => line.length < 70 && BY_LINE.test(line)).slice(0, 1), site, true),
     () => cleanAuthors(visible.authors.users.slice(0, 1), site, false),
