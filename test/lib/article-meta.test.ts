@@ -342,3 +342,11 @@ test.each([
 ])("authors on the page: %s", (_, body, author) => {
   expect(page("", body, '<html lang="x-default">').meta.author).toBe(author);
 });
+
+test.each([
+  ["All times are GMT -6. The time now is 11:40 PM.", "2023-01-05T23:30:00Z"],
+  ["Alle Zeiten sind <span>UTC+02:00</span>", "2023-01-05T15:30:00Z"],
+  ["The ferry is on time.", "2023-01-05T17:30:00"],
+])("the time of a post is in the zone that the page states: %s", (stated, date) => {
+  expect(dated(`<p class="date">05.01.2023, 17:30</p>${BODY}<p>${stated}</p>`)).toBe(date);
+});

@@ -263,6 +263,24 @@ const nonEmpty = (value: string | null | undefined): string | null => {
   return text === "" ? null : text;
 };
 
+/** What forums say at their foot: "All times are GMT -6." */
+const STATED_ZONE =
+  /(?:all times are|alle zeiten sind|alle zeitangaben|toutes les heures|todos los horarios|todas las horas|tutti gli orari|alle tijden|часовой пояс|wszystkie czasy)[^\d]{0,30}(?:GMT|UTC)\s*([+-])\s?(\d{1,2})(?::?(\d{2}))?/i;
+const LOCAL_TIME_CHARS = "2023-01-05T10:20:30".length;
+const ZONE_LINES = 400;
+
+/** A time without a zone, in the zone that the page states for all of its times. */
+function inStatedZone(date: string, lines: readonly { readonly text: string }[], now_ms: number): string {
+  if (date.length !== LOCAL_TIME_CHARS) return date;
+  for (const { text } of lines.slice(-ZONE_LINES)) {
+    const found = text.length < 3 * SHORT_LINE_CHARS ? STATED_ZONE.exec(text) : null;
+    if (!found) continue;
+    const [, sign, hours, minutes] = found;
+    return parseDate(`${date}${sign}${hours!.padStart(2, "0")}:${minutes ?? "00"}`, null, now_ms) ?? date;
+  }
+  return date;
+}
+
 export function readMeta(
   tree: Tree,
   linked: LinkedData,
@@ -434,7 +452,7 @@ export function readMeta(
       ...visible.dates.named.slice(0, 4),
     ]) ?? dateInUrl(canonical ?? url, now_ms);
   const isWhole = declared_date !== null && declared_date.length >= DAY_CHARS;
-  const published = isWhole
+  const found_date = isWhole
     ? declared_date
     : (date(visible.dates.time.slice(0, 1)) ??
       dayIn(opening.filter((line) => line.length < SHORT_LINE_CHARS)) ??
@@ -443,6 +461,7 @@ export function readMeta(
       dayIn(stated()) ??
       dayIn(tree.title.split(/\s[|–—-]\s/).slice(1)) ??
       declared_date);
+  const published = found_date && inStatedZone(found_date, lines, now_ms);
   const modified = date([
     about && ldText(about["dateModified"]),
     meta(
