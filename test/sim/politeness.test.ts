@@ -4,6 +4,7 @@
  */
 import { expect, inject, test } from "vitest";
 import { domainActor } from "../../actors/domain/actor.ts";
+import { LEASE_MS } from "../../actors/domain/politeness.ts";
 import { Fault } from "../../cluster/ports/fault.ts";
 import { Domain } from "../../schemas/domain.ts";
 import {
@@ -55,7 +56,7 @@ function crowded({ running }: Origins): string | null {
 
 const subject = (tells: boolean): Subject => ({
   actors: (world) => [
-    domainActor({ min_delay_ms: DELAY_MS, max_concurrency: SLOTS, lease_ms: 60_000 }),
+    domainActor({ min_delay_ms: DELAY_MS, max_concurrency: SLOTS, lease_ms: LEASE_MS }),
     polite(world, tells),
   ],
   shardBy: { domain: "domain" },

@@ -5,6 +5,7 @@
  */
 import { expect, inject, test } from "vitest";
 import { domainActor } from "../../actors/domain/actor.ts";
+import { LEASE_MS } from "../../actors/domain/politeness.ts";
 import { Fault } from "../../cluster/ports/fault.ts";
 import { CHANCES, DELAY_MS, ITEMS, simulate, type Subject, type SimulatedWorld } from "./scenario.ts";
 import { isRepeated, onSeed, seeds } from "./seeds.ts";
@@ -38,7 +39,7 @@ const redirected = (world: SimulatedWorld, tells: boolean) =>
 
 const subject = (tells: boolean): Subject => ({
   actors: (world) => [
-    domainActor({ min_delay_ms: DELAY_MS, max_concurrency: 2, lease_ms: 60_000 }),
+    domainActor({ min_delay_ms: DELAY_MS, max_concurrency: 2, lease_ms: LEASE_MS }),
     openRobots(),
     redirected(world, tells),
   ],

@@ -5,6 +5,7 @@
  */
 import { expect, test } from "vitest";
 import { domainActor } from "../../actors/domain/actor.ts";
+import { LEASE_MS } from "../../actors/domain/politeness.ts";
 import { assertOwned } from "../../actors/fetch/run.ts";
 import type { Transport } from "../../actors/lib/web/transport.ts";
 import { admitted } from "../../actors/tiers/adapters/one-request.ts";
@@ -66,7 +67,7 @@ function subject(): Subject {
   const requests: Requests = new Map();
   return {
     actors: (world) => [
-      domainActor({ min_delay_ms: DELAY_MS, max_concurrency: 2, lease_ms: 60_000 }),
+      domainActor({ min_delay_ms: DELAY_MS, max_concurrency: 2, lease_ms: LEASE_MS }),
       openRobots(),
       throughTier(world, requests),
     ],
