@@ -25,6 +25,8 @@ export interface ChaosJob {
 
 const JOB_ITEMS = 50;
 const RETRY_MS = 500;
+/** A job that is not finished by then is lost. Longer than a client repeats one fetch: an item waits longer after each failure. */
+const JOB_TIMEOUT_MS = 220_000;
 const ITEMS_PAGE = 100;
 
 interface JobsRun extends ChaosClient {
@@ -43,7 +45,7 @@ export async function runJobs(
 }
 
 async function runJob(run: JobsRun, pages: readonly WantedPage[], n: number): Promise<ChaosJob> {
-  const ends_ms = Date.now() + run.timeout_ms;
+  const ends_ms = Date.now() + JOB_TIMEOUT_MS;
   const items = pages.map(({ url }) => ({ url, tiers: ["direct"] }));
   const body = { idempotency_key: `chaos-${run.seed}-${n}`, items };
   const { job_id } = await wanted<{ job_id: string }>(run, { path: "/v1/batch/fetch", body, ends_ms });

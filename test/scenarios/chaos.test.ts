@@ -14,7 +14,7 @@ describe.skipIf(missing)("a cluster of three nodes, a thousand fetches and one f
     await annotate(run.proof);
     const again = `npm run chaos -- --seed ${seed}`;
     expect({ again, ...run }).toMatchObject({ broken: [] });
-  }, 240_000);
+  }, 320_000);
 });
 
 describe("the times at which requests were sent, from the times they arrived", () => {
