@@ -14,6 +14,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { pathToFileURL } from "node:url";
 import { request } from "undici";
 import { natsNodeDirectory } from "../../cluster/adapters/nodes/node-directory.nats.ts";
 import type { NodeReport, NodeDirectory } from "../../cluster/ports/node-directory.ts";
@@ -69,7 +70,8 @@ export interface ClusterOf {
   readonly blobs: Engine | undefined;
   /** In the order they were added, stopped ones included. */
   readonly nodes: readonly NodeOf[];
-  readonly add: (roles: string, environment?: Environment) => Promise<NodeOf>;
+  /** `checkout`: the folder of the program that the node runs. Default: this one. */
+  readonly add: (roles: string, environment?: Environment, checkout?: string) => Promise<NodeOf>;
   readonly nodeDirectory: NodeDirectory;
   /** Resolves when every partition is owned by one of the nodes that run, as many as there should be. */
   readonly settled: (within_ms?: number) => Promise<readonly NodeReport[]>;
@@ -85,13 +87,16 @@ export interface ClusterOptions {
   readonly own?: readonly Exclude<EngineName, "bus">[];
   /** For every node. */
   readonly environment?: Environment;
+  /** The folder of the program that the first nodes run. Default: this one. */
+  readonly checkout?: string;
 }
 
 const ROOT = new URL("../..", import.meta.url).pathname;
-const MAIN = [
+/** The program of a checkout. */
+const mainOf = (checkout: string): readonly string[] => [
   "--disable-warning=ExperimentalWarning",
-  `--import=${new URL("../../ops/code-cache.mjs", import.meta.url).href}`,
-  join(ROOT, "ops/main.ts"),
+  `--import=${pathToFileURL(join(checkout, "ops/code-cache.mjs")).href}`,
+  join(checkout, "ops/main.ts"),
 ];
 const MAX_STARTED_MS = 100_000;
 /** Longer than the service takes to answer anything. */
@@ -102,7 +107,7 @@ let clusters = 0;
 /** Null where an engine is missing; test/harness/engines.setup.ts says which. */
 export async function clusterOf(
   roles: readonly string[],
-  { own = [], environment: extraEnvironment = {} }: ClusterOptions = {},
+  { own = [], environment: extraEnvironment = {}, checkout: first_checkout = ROOT }: ClusterOptions = {},
 ): Promise<ClusterOf | null> {
   const others = (["documents", "blobs"] as const).filter((name) => !own.includes(name));
   // Outside of a test run there are no shared ones: a program that uses this asks for all of its own.
@@ -153,7 +158,7 @@ export async function clusterOf(
     ...direct,
   };
 
-  async function add(nodeRoles: string, more: Environment = {}): Promise<NodeOf> {
+  async function add(nodeRoles: string, more: Environment = {}, checkout = ROOT): Promise<NodeOf> {
     const seat = seats++;
     const status_port = await freePort();
     const status_url = `http://127.0.0.1:${status_port}`;
@@ -164,7 +169,7 @@ export async function clusterOf(
       links[engine] = await linkTo(Number(at));
       through[variable] = direct[variable]!.replace(`:${at}`, `:${links[engine].port}`);
     }
-    const program = spawn(process.execPath, [...MAIN, "start"], {
+    const program = spawn(process.execPath, [...mainOf(checkout), "start"], {
       env: {
         ...environment,
         ...through,
@@ -234,7 +239,7 @@ export async function clusterOf(
 
   const nodeDirectory = await natsNodeDirectory(direct["TRAWL_BUS"]!);
   try {
-    await Promise.all(roles.map((nodeRoles) => add(nodeRoles)));
+    await Promise.all(roles.map((nodeRoles) => add(nodeRoles, {}, first_checkout)));
   } catch (problem) {
     await close();
     throw problem;
