@@ -156,9 +156,9 @@ function* allPages(): Generator<Page> {
 const PAGE_WEIGHT = 30;
 const LINE_SHARE_MAX = 0.3;
 /** Of a line that a segment is in: these pages have labels for a few of their lines. */
-const SEGMENT_WEIGHT = 0.75;
+const SEGMENT_WEIGHT = 0.5;
 /** News articles in four languages would otherwise be nearly half of what is learned. */
-const LANGUAGE_WEIGHT = 0.35;
+const LANGUAGE_WEIGHT = 0.15;
 const GOLD_WORDS_MIN = 40;
 
 function exampleOf(page: Page, fold: number, { lines, rows }: Survey): Example {
