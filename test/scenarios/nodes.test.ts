@@ -78,7 +78,7 @@ describe.skipIf(missing)("nodes", () => {
     const NOWHERE =
       /node_modules\/(?:cheerio|pdfjs-dist|@opentelemetry\/(?:sdk-trace|core|resources|exporter-trace-otlp-proto))\//;
     const NOT_ON_GATEWAYS =
-      /node_modules\/(?:playwright(?:-core)?|htmlparser2|stdnum)\/|actors\/lib\/(?:article|markdown)\/(?!dates)|lib\/content\/(?:extract|pdf|feed|filing-text)\.ts/;
+      /node_modules\/(?:playwright(?:-core)?|htmlparser2|stdnum)\/|actors\/lib\/(?:article|markdown)\/(?!dates|month-names)|lib\/content\/(?:extract|pdf|feed|filing-text)\.ts/;
     const urls = cluster.nodes.map(({ pid }) => readFileSync(join(modules, String(pid)), "utf8").split("\n"));
     const loadedBy = (node: number) =>
       Object.entries(ONLY_ON_WORKERS).flatMap(([what, of]) =>
