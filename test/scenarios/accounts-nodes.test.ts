@@ -145,6 +145,12 @@ describe.skipIf(missing)("a key on four gateways", () => {
     await askFor(500);
     for (const { links } of running()) links.documents.cut();
     await askFor(GONE_MS);
+    // On a busy machine the first refusal comes later.
+    await expect
+      .poll(async () => (await call(key, "/v1/fetch", { url: `${page.origin}/gone` })).status, {
+        timeout: 20_000,
+      })
+      .toBe(503);
     for (const { links } of running()) links.documents.heal({ reset: true });
     await expect
       .poll(async () => (await call(key, "/v1/fetch", { url: `${page.origin}/back` })).status, {
@@ -155,7 +161,6 @@ describe.skipIf(missing)("a key on four gateways", () => {
     expect(ended.map(({ status }) => status).filter((status) => status !== 200 && status !== 503)).toEqual(
       [],
     );
-    expect(ended.filter(({ status }) => status === 503).length).toBeGreaterThan(0);
     const month = monthOf(Date.now());
     const settled = async () => (await accountOf(keyAccount(key)))?.quotas[month]?.settled.fetch;
     // Gateways write rows that waited for the store, and report what they used.
