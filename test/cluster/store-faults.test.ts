@@ -53,7 +53,7 @@ describe("while the store is away", () => {
     documents.mode = "here";
     await clock.advance(3_000);
     expect(await read()).toEqual({ count: 5 });
-    expect(telemetry.counts.get("trawl_actor_failures_total counter")).toBeUndefined();
+    expect(telemetry.counts.get("trawl_actor_failures_total counter")).toBe(0);
     expect(telemetry.lines.filter(({ level }) => level === "error")).toEqual([]);
   });
 

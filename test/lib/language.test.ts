@@ -1,5 +1,5 @@
 /** The language of a page, where its declaration and its text differ. */
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { languageOf, loadDetector } from "../../actors/lib/article/language.ts";
 import { tasks } from "../../actors/lib/content/extract.ts";
 
@@ -10,9 +10,11 @@ const NORWEGIAN = "Fergen forlot kaia for siste gang tirsdag kveld, og flere hun
 const CHINESE =
   "渡轮星期二晚上最后一次离开码头，几百人站在雨中为它送行，船长向岸上的人们挥手告别，许多人都流下了眼泪。";
 
-test("says that the detector is needed as long as it is not loaded", () => {
-  expect(languageOf(null, POLISH)).toEqual({ language: null, needs_detector: true });
-  expect(languageOf("en", ENGLISH)).toEqual({ language: "en", needs_detector: false });
+test("says that the detector is needed as long as it is not loaded", async () => {
+  vi.resetModules();
+  const fresh = await import("../../actors/lib/article/language.ts");
+  expect(fresh.languageOf(null, POLISH)).toEqual({ language: null, needs_detector: true });
+  expect(fresh.languageOf("en", ENGLISH)).toEqual({ language: "en", needs_detector: false });
 });
 
 test("a reader process loads it for the page that needs it", async () => {

@@ -4,7 +4,7 @@
  *
  *   (cd bench/peers/extraction && npm ci)
  *   python3 -m venv /tmp/trafilatura && /tmp/trafilatura/bin/pip install -r bench/peers/extraction/requirements.txt
- *   node bench/peers/extraction/markdown.ts --python /tmp/trafilatura/bin/python [--root folder] [--sample n] [--out bench/results/name.md]
+ *   node bench/peers/extraction/markdown.ts --python /tmp/trafilatura/bin/python [--root folder] [--sample n] [--out file]
  *
  * All Markdown is parsed by mdast with GFM. Turndown and node-html-markdown choose nothing: they convert the whole page, and beside
  * that what readability chose. Our weights have learned from the texts of these pages, not from their Markdown; the peers' rules were
