@@ -26,7 +26,8 @@ const keyOf = (sha256: string, holder: string): string => `${sha256} ${holder}`;
 
 export function bodyRefs(documents: Documents): BodyRefs {
   /** Until when references are stored, as far as this process knows. */
-  const recent = new LRUCache<string, number>({ max: MAX_RECENT });
+  // By size: `max` allocates room for all entries at once, and most nodes have few.
+  const recent = new LRUCache<string, number>({ maxSize: MAX_RECENT, sizeCalculation: () => 1 });
 
   async function write(key: string, until_ms: number): Promise<void> {
     if ((recent.get(key) ?? -Infinity) >= until_ms) return;

@@ -25,7 +25,7 @@ export interface BodyGrants {
 }
 
 export function openBodyGrants({ documents, clock }: { documents: Documents; clock: Clock }): BodyGrants {
-  const recent = new LRUCache<string, BodyGrant>({ max: MAX_RECENT });
+  const recent = new LRUCache<string, BodyGrant>({ maxSize: MAX_RECENT, sizeCalculation: () => 1 });
 
   const keyOf = (project: string, sha256: string): string => `${sha256}:${project}`;
 

@@ -54,6 +54,12 @@ if (module.registerHooks && module.stripTypeScriptTypes) {
   }
   module.enableCompileCache(`${folder}v8`);
   module.registerHooks({
+    // Of a module by its place, which Node would look for on the disk several times. Not of require(), which tries several.
+    resolve(specifier, context, next) {
+      const isPlace = /^\.\.?\/.*\.(?:ts|mjs|js)$/.test(specifier) && context.conditions.includes("import");
+      if (!isPlace || !context.parentURL?.startsWith("file:")) return next(specifier, context);
+      return { url: new URL(specifier, context.parentURL).href, shortCircuit: true };
+    },
     load(url, context, next) {
       if (!url.startsWith(home.href) || !url.endsWith(".ts") || url.includes("/node_modules/"))
         return next(url, context);
