@@ -1,6 +1,7 @@
 /** Load on a service whose store or disk fails, and what its callers see of that. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "vitest";
+import type { HttpResponse } from "./http-response.ts";
 import type { Service } from "./service.ts";
 
 /** How long an outage lasts under load: OUTAGE_S=30 for a soak, which wants a machine that does nothing else. */
@@ -65,6 +66,15 @@ async function isBack(service: Service, origin: string): Promise<boolean> {
   return status === 200 && (await ask(service, origin)).every((answer) => answer.status < 300);
 }
 
+/** The answer of a GET once the rate limit of the project allows it. */
+async function inRate(service: Service, path: string): Promise<HttpResponse> {
+  for (;;) {
+    const answer = await service.call("GET", path);
+    if (answer.status !== 429) return answer;
+    await sleep(1_000);
+  }
+}
+
 /**
  * Fetches new pages of a site that answers every path, and creates jobs, while the store fails; then waits until everything
  * works again.
@@ -85,7 +95,7 @@ export async function duringOutage(
   await expect.poll(() => isBack(service, origin), { timeout: BACK_MS, interval: 100 }).toBe(true);
   const back_ms = Math.round(performance.now() - ended_ms);
   const stored = answers.flatMap(({ stored: at }) => (at === null ? [] : [at]));
-  const found = await Promise.all(stored.map((path) => service.call("GET", path)));
+  const found = await Promise.all(stored.map((path) => inRate(service, path)));
   const seen: OutageSeen = {
     ready: `${ready.status} ${ready.json.checks[outage.check]}`,
     told: [
