@@ -179,6 +179,19 @@ describe.each([
     expect(answers.map(({ status }) => status)).toEqual([adapter === "node:http" ? 200 : 400]);
   });
 
+  test("a request without a Host field reaches no handler", async () => {
+    // uWebSockets.js waits for more of such a head, until the server closes the connection after 10 s.
+    const expected = adapter === "node:http" ? [400] : [];
+    const { heads, listening } = await front(listen);
+    const said = await converse(listening.port, ["GET /echo HTTP/1.1\r\n\r\n"], {
+      answers: expected.length,
+      quiet_ms: 100,
+    });
+    await listening.close(0);
+    expect(said.answers.map(({ status }) => status)).toEqual(expected);
+    expect(heads).toEqual([]);
+  });
+
   describe.each(PROXIES)("behind $name", ({ name, path, configuration, words }) => {
     let server: Front | null = null;
     let proxy: Program | null = null;
