@@ -12,12 +12,14 @@ import {
   updateAlias,
 } from "./refresh-company.ts";
 
+interface RefreshTask {
+  readonly kind: "refresh";
+  readonly request: RefreshRequest;
+  readonly callers: { readonly request: RefreshRequest; readonly reply: ReplyTo<RefreshAnswer> }[];
+}
+
 type Task =
-  | {
-      readonly kind: "refresh";
-      readonly request: RefreshRequest;
-      readonly callers: ReplyTo<RefreshAnswer>[];
-    }
+  | RefreshTask
   | { readonly kind: "merge"; readonly survivor: string; readonly shared: string }
   | { readonly kind: "alias"; readonly alias_id: string }
   | { readonly kind: "split"; readonly caller: ReplyTo<{ survivor: string | null }> }
@@ -80,11 +82,15 @@ export function companyActor(deps: RefreshDeps) {
       refresh(turn, request) {
         const { tasks, isRunning } = turn.state;
         const text = JSON.stringify(wanted(request));
-        const waiting = tasks
-          .slice(isRunning ? 1 : 0)
-          .find((task) => task.kind === "refresh" && JSON.stringify(wanted(task.request)) === text);
-        const caller = turn.deferReply<RefreshAnswer>();
-        if (waiting?.kind === "refresh") waiting.callers.push(caller);
+        const shared = tasks.find(
+          (task, index): task is RefreshTask =>
+            task.kind === "refresh" &&
+            JSON.stringify(wanted(task.request)) === text &&
+            // What a task that runs has read may be older than this request, unless it is the same request.
+            (index > 0 || !isRunning || isRepeated(task.request, request)),
+        );
+        const caller = { request, reply: turn.deferReply<RefreshAnswer>() };
+        if (shared) shared.callers.push(caller);
         else tasks.push({ kind: "refresh", request, callers: [caller] });
         startNext(turn);
         return DEFERRED;
@@ -111,10 +117,12 @@ export function companyActor(deps: RefreshDeps) {
         const { state } = turn;
         const task = state.tasks.shift();
         state.isRunning = false;
-        if (task?.kind === "refresh" && state.answer)
-          // Money that was spent once is told to one caller only.
-          for (const [index, caller] of task.callers.entries())
-            turn.answer(caller, index === 0 ? state.answer : { ...state.answer, cost_micros: 0 });
+        if (task?.kind === "refresh" && state.answer) {
+          const { answer } = state;
+          const payer = payerOf(task);
+          for (const caller of task.callers)
+            turn.answer(caller.reply, caller === payer ? answer : { ...answer, cost_micros: 0 });
+        }
         if (task?.kind === "split" || task?.kind === "merge_by_operator")
           turn.answer(task.caller, { survivor: state.survivor });
         startNext(turn);
@@ -122,6 +130,17 @@ export function companyActor(deps: RefreshDeps) {
     },
   });
 }
+
+/** A caller of a request that costs money asked again, because its actor moved to another node. */
+const isRepeated = (a: RefreshRequest, b: RefreshRequest): boolean =>
+  a.payer !== undefined && a.project === b.project && a.payer.request_id === b.payer?.request_id;
+
+/**
+ * The caller that is told the cost, which was spent once. Of a request that was asked again from another node, the last
+ * address is the one where its caller still waits.
+ */
+const payerOf = ({ callers, request }: RefreshTask) =>
+  callers.findLast((caller) => isRepeated(caller.request, request)) ?? callers[0];
 
 /** Requests for the same data share a task, whichever project they come from; what costs money only with the same payer. */
 const wanted = ({ reference, sources, groups, max_age_s, force, project, payer }: RefreshRequest) => ({

@@ -2,7 +2,7 @@
  * How a source's requests are sent: each with a slot of the source's own limiter, which all nodes share; the exact bytes of
  * the answer are stored before they are parsed. 429 and 503 pause the source for every caller.
  */
-import { createHash } from "node:crypto";
+import { createHash, randomBytes } from "node:crypto";
 import type { ActorClient } from "../../cluster/actor.ts";
 import type { BodyRefs } from "../../cluster/body-refs.ts";
 import type { Blobs } from "../../cluster/ports/blobs.ts";
@@ -43,10 +43,9 @@ const MAX_SLOTS = 3;
 const THROTTLED = new Set([429, 503]);
 
 export function sourceHttp(deps: SourceHttpDeps, options: SourceHttpOptions): SourceHttp {
-  let requests = 0;
   return async (request) => {
     try {
-      return await send(deps, options, request, ++requests);
+      return await send(deps, options, request);
     } catch (problem) {
       if (problem instanceof EgressError) return failed(problem.problem, problem.message);
       if (problem instanceof Fault)
@@ -67,13 +66,11 @@ async function send(
   deps: SourceHttpDeps,
   options: SourceHttpOptions,
   request: SourceRequest,
-  number: number,
 ): Promise<SourceResponse | SourceFailure> {
   const { ask, clock, user_agent } = deps;
   const { source, limiter, project, lane, signal, ownsKey } = options;
-  const digest = createHash("sha256").update(`${request.method} ${request.url}`).digest("hex").slice(0, 16);
   for (let slot_number = 0; slot_number < MAX_SLOTS; slot_number++) {
-    const slot_id = `${digest}.${clock.now()}.${number}.${slot_number}`;
+    const slot_id = randomBytes(12).toString("base64url");
     const wait_max_ms = SLOT_WAIT_MS[lane];
     const asked_ms = clock.mono();
     const answer = await ask(limiter, source, "acquire", { slot_id, project, lane, wait_max_ms });

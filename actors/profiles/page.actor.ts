@@ -98,15 +98,14 @@ export function profilePageActor(siteRequest: SiteRequest) {
       },
 
       fetched(turn, { run, answer }) {
-        const [first] = callersOf(turn.state.coalescer, run);
-        const completed = complete(turn.state.coalescer, RULES, run, (caller) =>
-          isAnswered(caller, answer, first, turn.now_ms),
+        const completed = complete(turn.state.coalescer, RULES, run, (caller, request) =>
+          isAnswered(caller, answer, request, turn.now_ms),
         );
         if (!completed) return;
         turn.state.coalescer = completed.coalescer;
-        // Money that was spent once is told to one caller only.
-        for (const [index, { reply }] of completed.served.entries())
-          turn.answer(reply, index === 0 ? answer : shared(answer));
+        const payer = payerOf(completed.served, completed.request);
+        for (const caller of completed.served)
+          turn.answer(caller.reply, caller === payer ? answer : shared(answer));
         expire(turn);
         for (const started of completed.started) start(turn, started);
       },
@@ -116,17 +115,27 @@ export function profilePageActor(siteRequest: SiteRequest) {
   });
 }
 
+const isSamePayer = (a: ProfilePageRequest, b: ProfilePageRequest): boolean =>
+  a.project === b.project && a.key === b.key;
+
 /** Whether the answer of a run that another caller began is this caller's as well. */
 function isAnswered(
   { request }: Caller,
   { error }: ProfilePageAnswer,
-  first: Caller | undefined,
+  run: ProfilePageRequest,
   now_ms: number,
 ): boolean {
   if (error === "timeout") return request.deadline_ms <= now_ms + MIN_RERUN_MS;
-  const isSamePayer = first?.request.project === request.project && first.request.key === request.key;
-  return error !== "budget_exhausted" || isSamePayer;
+  return error !== "budget_exhausted" || isSamePayer(request, run);
 }
+
+/**
+ * The caller that is told the cost, which was spent once: the one whose request was run, or one of its key. Of a caller that
+ * asked again from another node, the last address is the one where it still waits.
+ */
+const payerOf = (served: readonly Caller[], run: ProfilePageRequest): Caller | undefined =>
+  served.findLast(({ request }) => request.fetch_id === run.fetch_id) ??
+  served.findLast(({ request }) => isSamePayer(request, run));
 
 const shared = (answer: ProfilePageAnswer): ProfilePageAnswer =>
   answer.error === null ? { ...answer, cached: true, cost_micros: 0 } : { ...answer, cost_micros: 0 };

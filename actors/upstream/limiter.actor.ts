@@ -66,9 +66,13 @@ export interface LimiterDeps {
 /** A caller without a slot. Its id is the slot's, its share is its project. */
 interface Waiter extends LaneWaiter {
   readonly queued_ms: number;
-  /** When the ask arrived that is answered. */
-  asked_ms: number;
-  reply: ReplyTo<SlotAnswer>;
+  /** One for each ask of the caller: of a caller that asked again, the last one is where it still waits. */
+  readonly replies: OpenReply[];
+}
+
+interface OpenReply {
+  readonly to: ReplyTo<SlotAnswer>;
+  readonly asked_ms: number;
 }
 
 interface State {
@@ -106,6 +110,8 @@ const OUTCOME_TIMEOUT_MS = 180_000;
 const STORE_RETRY_MS = 200;
 const PROBE_POLL_MS = 500;
 const PASSIVATE_AFTER_MS = 10 * 60_000;
+/** Asks of one caller that wait; a caller asks again when its limiter moves or its store fails. */
+const MAX_REPLIES = 8;
 
 export function limiterActor(contract: LimiterContract, deps: LimiterDeps) {
   const { clock, limits, requests_per_second, max_in_flight, events } = deps;
@@ -182,12 +188,12 @@ export function limiterActor(contract: LimiterContract, deps: LimiterDeps) {
           return refused("rate_limited", wait_ms);
         }
         const deadline_ms = now_ms + wait_max_ms;
-        const reply = turn.deferReply<SlotAnswer>();
-        // A caller that asks again keeps its place; the new address is answered.
+        // A caller that asks again keeps its place. Each of its asks is answered: one that is not waits for its timeout.
         const waiting = state.queue.byId.get(slot_id);
+        if (waiting && waiting.replies.length >= MAX_REPLIES) return refused("rate_limited", wait_ms);
+        const reply = { to: turn.deferReply<SlotAnswer>(), asked_ms: now_ms };
         if (waiting) {
-          waiting.reply = reply;
-          waiting.asked_ms = now_ms;
+          waiting.replies.push(reply);
           extendDeadline(state.queue, waiting, deadline_ms);
         } else
           enqueue(state.queue, {
@@ -195,9 +201,8 @@ export function limiterActor(contract: LimiterContract, deps: LimiterDeps) {
             share: project,
             lane,
             queued_ms: now_ms,
-            asked_ms: now_ms,
             deadline_ms,
-            reply,
+            replies: [reply],
           });
         tick(turn);
         return DEFERRED;
@@ -271,9 +276,9 @@ const leadOf = (latency_ms: number): number => 1.5 * latency_ms;
 function refuseAll(turn: LimiterTurn, events: LimiterEvents): void {
   const { state, now_ms } = turn;
   state.prefetched_slots = [];
-  for (const { reply, lane } of takeIf(state.queue, () => true)) {
+  for (const { replies, lane } of takeIf(state.queue, () => true)) {
     events.onAnswered(lane, "paused");
-    turn.answer(reply, refused("paused", state.pause.until_ms - now_ms));
+    for (const { to } of replies) turn.answer(to, refused("paused", state.pause.until_ms - now_ms));
   }
 }
 
@@ -291,16 +296,17 @@ function grantSlots(
     const [slot, ...later] = state.prefetched_slots;
     const waiter = slot && slot.slot_ms <= now_ms ? takeNext(state.queue) : undefined;
     if (!waiter) return;
-    const { id, lane, queued_ms, asked_ms, reply } = waiter;
+    const { id, lane, queued_ms, replies } = waiter;
     state.in_flight.set(id, now_ms + OUTCOME_TIMEOUT_MS);
     events.onAnswered(lane, "granted");
     events.onWaited(lane, (now_ms - queued_ms) / 1_000);
-    turn.answer(reply, {
-      kind: "granted",
-      slot: slot!,
-      waited_ms: Math.floor(now_ms - asked_ms),
-      left_ms: Math.floor(slot!.not_after_ms - now_ms),
-    });
+    for (const { to, asked_ms } of replies)
+      turn.answer(to, {
+        kind: "granted",
+        slot: slot!,
+        waited_ms: Math.floor(now_ms - asked_ms),
+        left_ms: Math.floor(slot!.not_after_ms - now_ms),
+      });
     state.prefetched_slots = later;
   }
 }
@@ -308,14 +314,12 @@ function grantSlots(
 function refuseExpired(turn: LimiterTurn, { interval_ms }: SlotRules, events: LimiterEvents): void {
   const { state, now_ms } = turn;
   const isProbing = now_ms < state.probing_until_ms;
-  for (const { reply, lane } of takeExpired(state.queue, now_ms)) {
+  for (const { replies, lane } of takeExpired(state.queue, now_ms)) {
     events.onAnswered(lane, "rate_limited");
-    turn.answer(
-      reply,
-      isProbing
-        ? refused("paused", state.probing_until_ms - now_ms)
-        : refused("rate_limited", Math.max(interval_ms, state.next_ms - now_ms)),
-    );
+    const answer = isProbing
+      ? refused("paused", state.probing_until_ms - now_ms)
+      : refused("rate_limited", Math.max(interval_ms, state.next_ms - now_ms));
+    for (const { to } of replies) turn.answer(to, answer);
   }
 }
 

@@ -357,6 +357,17 @@ describe("the payer", () => {
     expect(costs.reduce((sum, cost) => sum + cost)).toBe(2_000 * asked.length);
   });
 
+  test("that moved to another node and asked again is told the cost of its one request", async () => {
+    const { register, asked } = registerWith(() => answerOf(COMPANY));
+    running = register;
+    await register.get(`lei:${LEI}`);
+    const costs = await Promise.all(
+      [1, 2].map(async () => (await register.get(`lei:${LEI}`, { refresh: true }, payer))!.cost_micros),
+    );
+    expect(asked.length).toBe(1);
+    expect(costs).toEqual([0, 2_000]);
+  });
+
   test.each(["budget_exhausted", "paid_tier_required"])(
     "who cannot pay (%s) is told so, and keeps nobody else from asking",
     async (error) => {

@@ -160,6 +160,35 @@ describe("a waiting caller", () => {
     expect(kinds.filter((kind) => kind === "granted")).toHaveLength(81);
   });
 
+  test("that asked again is answered under each address, with one slot", async () => {
+    const limiter = oneLimiter();
+    await granted(limiter);
+    const asked_ms = limiter.clock.now();
+    const first = limiter.acquire({ slot_id: "again" });
+    await limiter.clock.advance(50);
+    const again = limiter.acquire({ slot_id: "again" });
+    const next = limiter.acquire();
+    await limiter.clock.advance(1_000);
+    const slot_ms = NOW + 125;
+    expect(await first).toMatchObject({ kind: "granted", slot: { slot_ms }, waited_ms: slot_ms - asked_ms });
+    expect(await again).toMatchObject({
+      kind: "granted",
+      slot: { slot_ms },
+      waited_ms: slot_ms - asked_ms - 50,
+    });
+    expect(await next).toMatchObject({ kind: "granted", slot: { slot_ms: NOW + 250 } });
+    expect(await limiter.view()).toMatchObject({ waiting: 0, in_flight: 3 });
+  });
+
+  test("that asked again is refused under each address when the upstream pauses", async () => {
+    const limiter = oneLimiter();
+    const slot = await granted(limiter);
+    const asks = [limiter.acquire({ slot_id: "again" }), limiter.acquire({ slot_id: "again" })];
+    void limiter.settle(slot, "throttled");
+    await limiter.clock.advance(1_000);
+    expect(await Promise.all(asks)).toMatchObject(asks.map(() => ({ kind: "refused", error: "paused" })));
+  });
+
   test("is refused at its deadline when slots expired unused", async () => {
     const limiter = oneLimiter();
     // These get no outcome, and at most 32 are in flight.

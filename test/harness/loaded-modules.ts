@@ -2,6 +2,7 @@
 import { appendFileSync } from "node:fs";
 import { registerHooks } from "node:module";
 // Its hooks are registered first, so that this one is asked before them and sees what they resolve.
+// oxlint-disable-next-line import/no-unassigned-import
 import "../../ops/code-cache.mjs";
 
 registerHooks({

@@ -28,7 +28,7 @@ import type { PremiumTier } from "../../schemas/fetch.ts";
 import type { ProfilesAnswer, StoredProfilesAnswer } from "../../schemas/profiles.ts";
 
 export const SITE = "https://www.profiles.test";
-const HOSTS = ["profiles.test", "profiles.example"];
+export const HOSTS = ["profiles.test", "profiles.example"];
 
 /** One request that left for the site. */
 export interface Sent {

@@ -1,8 +1,10 @@
 /** How the profile site is asked: paid routes, their skips, robots.txt, the cache and politeness. */
 import { describe, expect, test } from "vitest";
 import type { Spending } from "../../actors/fetch/run.ts";
+import { pageDigest } from "../../actors/profiles/site-request.ts";
+import { ProfilePage, type ProfilePageRequest } from "../../schemas/profiles.ts";
 import { inventedGraph, profilePage } from "../harness/profile-pages.ts";
-import { broken, page, type Play, profilesWorld, SITE } from "../harness/profiles-harness.ts";
+import { broken, HOSTS, page, type Play, profilesWorld, SITE } from "../harness/profiles-harness.ts";
 import { CHALLENGE } from "../harness/web.ts";
 
 const PATH = "/Kranwerk+Muster+GmbH,+Musterstadt/HRB+12345";
@@ -278,6 +280,34 @@ describe("the cache", () => {
     ]);
     expect(sent.length).toBe(1);
     expect(answers.map(({ cost_usd }) => cost_usd)).toEqual([0.002, 0]);
+  });
+
+  test("a caller that moved to another node and asked again is told what the request cost", async () => {
+    const { ask, clock, sent, finished } = profilesWorld({ proxy: site }, { takes_ms: 500 });
+    const request: ProfilePageRequest = {
+      kind: "page",
+      url: PROFILE_URL,
+      country: null,
+      session_key: null,
+      cache_ttl_s: null,
+      routes: ["proxy"],
+      max_bytes: 1_000_000,
+      lane: "batch",
+      project: "one",
+      key: "sk_abcdefg",
+      fetch_id: "job:7.0",
+      deadline_ms: clock.now() + 60_000,
+    };
+    const another = { ...request, fetch_id: "job:8.0" };
+    const key = `${HOSTS[0]} ${pageDigest(request)}`;
+    const asks = [request, request, another].map((each) => ask(ProfilePage, key, "get", each));
+    const answers = await finished(Promise.all(asks));
+    expect(sent.length).toBe(1);
+    expect(answers.map(({ error, cost_micros }) => [error, cost_micros])).toEqual([
+      [null, 0],
+      [null, 2_000],
+      [null, 0],
+    ]);
   });
 });
 
