@@ -25,6 +25,7 @@ import { openHttp } from "./http.ts";
 import { inNetworks } from "./networks.ts";
 import { nodeReport } from "./node-report.ts";
 import { openFeatures } from "./open-features.ts";
+import { startWhenReachable } from "./start-retry.ts";
 import { type Closers, type Stopping, stopping } from "./stopping.ts";
 import { claimData } from "./stores.ts";
 import { openTracing } from "./tracing.ts";
@@ -46,14 +47,19 @@ const STORE_WAIT_MS = 5_000;
 
 const build = readBuildInfo(fileURLToPath(new URL("..", import.meta.url)));
 
+/** Throws what keeps the node from starting, after TRAWL_START_WAIT_S when that is an engine that does not answer. */
 export async function start(config: Config): Promise<Running> {
-  const closers: Closers = [];
-  try {
-    return await compose(config, closers);
-  } catch (problem) {
-    for (const close of closers.toReversed()) await close().catch(() => {});
-    throw problem;
-  }
+  const log = pinoLog({ level: config.log.level, fields: {} });
+  const within_ms = 1_000 * config.cluster.start_wait_s;
+  return startWhenReachable({ clock: systemClock(), log, within_ms }, async () => {
+    const closers: Closers = [];
+    try {
+      return await compose(config, closers);
+    } catch (problem) {
+      for (const close of closers.toReversed()) await close().catch(() => {});
+      throw problem;
+    }
+  });
 }
 
 async function compose(config: Config, closers: Closers): Promise<Running> {

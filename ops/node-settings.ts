@@ -203,6 +203,14 @@ export const NODE_SECTIONS = {
         description:
           "The port on which a node of a cluster answers /health, /ready and /metrics for itself; 0 takes any free port.",
       }),
+      start_wait_s: Type.Integer({
+        env: "TRAWL_START_WAIT_S",
+        default: 30,
+        minimum: 0,
+        maximum: 3_600,
+        description:
+          "Seconds for which a node that starts tries to reach NATS and its stores; then it ends with an error. An engine that refuses ends it at once.",
+      }),
     },
     closed,
   ),

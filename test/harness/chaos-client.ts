@@ -1,4 +1,4 @@
-/** A client in a run of chaos (chaos.ts): it repeats 503, 504 and broken connections, as a client should, and keeps what it was told. */
+/** A client in a run of chaos (chaos.ts): it repeats 429, 503, 504 and broken connections, as a client should, and keeps what it was told. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Dispatcher, request } from "undici";
 import type { ClusterOf } from "./cluster-of.ts";
@@ -37,7 +37,7 @@ interface Question<T> {
   readonly ends_ms?: number;
 }
 
-/** The answer, after as many tries as it takes; null: it was given up. Throws any other status than 2xx, 503 and 504. */
+/** The answer, after as many tries as it takes; null: it was given up. Throws any other status than 2xx, 429, 503 and 504. */
 export async function insist<T extends object>(
   client: ChaosClient,
   question: Question<T>,
@@ -77,7 +77,8 @@ async function once<T extends object>(
     const answer = (await content.json()) as T;
     const isCached = "cached" in answer && answer.cached === true;
     if (isBilled) told.set(String(headers["x-request-id"]), { status, isCached });
-    if (status === 503 || status === 504) return { kind: "again", problem: `${status}` };
+    // While the rates of a project move to another node, a gateway admits no more than its last share of them.
+    if (status === 429 || status === 503 || status === 504) return { kind: "again", problem: `${status}` };
     if (status >= 300)
       throw new Error(`"${path}" is answered ${status}: ${JSON.stringify(answer).slice(0, 500)}`);
     const problem = problemOf(answer);

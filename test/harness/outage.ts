@@ -61,7 +61,8 @@ async function ask(service: Service, origin: string): Promise<Answer[]> {
   );
 }
 
-async function isBack(service: Service, origin: string): Promise<boolean> {
+/** Whether the service is ready and answers a fetch and a job. */
+export async function isBack(service: Service, origin: string): Promise<boolean> {
   const { status } = await service.call("GET", "/ready", { key: null });
   return status === 200 && (await ask(service, origin)).every((answer) => answer.status < 300);
 }
@@ -76,20 +77,41 @@ async function inRate(service: Service, path: string): Promise<HttpResponse> {
 }
 
 /**
+ * The status of /ready and what it says of the store, as soon as it is what was expected, or else what it is after 25 s: while
+ * connections break and are made again, a store is unreachable before it refuses.
+ */
+async function readiness(
+  service: Service,
+  { check, ready: expected }: { readonly check: string; readonly ready?: string },
+): Promise<string> {
+  for (const ends_ms = performance.now() + DEADLINE_MS; ; await sleep(PAUSE_MS)) {
+    const { status, json } = await service.call("GET", "/ready", { key: null });
+    const ready = `${status} ${json.checks[check]}`;
+    if (expected === undefined || ready === expected || performance.now() > ends_ms) return ready;
+  }
+}
+
+/**
  * Fetches new pages of a site that answers every path, and creates jobs, while the store fails; then waits until everything
  * works again.
  */
 export async function duringOutage(
   service: Service,
   origin: string,
-  outage: { readonly check: string; readonly begin: () => void; readonly end: () => void },
+  outage: {
+    readonly check: string;
+    /** How /ready should tell of the outage before it ends. Absent: as it does after the load. */
+    readonly ready?: string;
+    readonly begin: () => void;
+    readonly end: () => void;
+  },
 ): Promise<OutageSeen> {
   outage.begin();
   const running: Promise<Answer[]>[] = [];
   for (const over_ms = performance.now() + OUTAGE_MS; performance.now() < over_ms; await sleep(PAUSE_MS))
     running.push(ask(service, origin));
   const answers = (await Promise.all(running)).flat();
-  const ready = await service.call("GET", "/ready", { key: null });
+  const ready = await readiness(service, outage);
   outage.end();
   const ended_ms = performance.now();
   await expect.poll(() => isBack(service, origin), { timeout: BACK_MS, interval: 100 }).toBe(true);
@@ -97,7 +119,7 @@ export async function duringOutage(
   const stored = answers.flatMap(({ stored: at }) => (at === null ? [] : [at]));
   const found = await Promise.all(stored.map((path) => inRate(service, path)));
   const seen: OutageSeen = {
-    ready: `${ready.status} ${ready.json.checks[outage.check]}`,
+    ready,
     told: [
       ...new Set(
         answers.filter(({ status }) => status >= 300).map(({ status, detail }) => `${status} ${detail}`),

@@ -20,7 +20,7 @@ describe("an empty environment", () => {
       gateway: { port: 8080, host: "127.0.0.1", metrics_allow: [], trusted_proxies: [] },
       storage: { data_dir: "./data", documents: "sqlite", blobs: "file", durability: "power" },
       memory: { limit_mb: 0 },
-      cluster: { bus: "memory", roles: ["gateway", "worker", "browser"], status_port: 0 },
+      cluster: { bus: "memory", roles: ["gateway", "worker", "browser"], status_port: 0, start_wait_s: 30 },
       egress: { allow: [], dns_servers: [] },
       politeness: { min_delay_ms: 500, max_concurrency: 2 },
       audit: { requests: "off" },

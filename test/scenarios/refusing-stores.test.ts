@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { start as startEngine } from "../../ops/engines/adapters/process.ts";
 import type { Engine, Program } from "../../ops/engines/engine.ts";
 import { engineProgram, ownEngine } from "../harness/engines.ts";
-import { duringOutage, OUTAGE_TEST_MS } from "../harness/outage.ts";
+import { duringOutage, isBack, OUTAGE_TEST_MS } from "../harness/outage.ts";
 import { type Service, SETUPS } from "../harness/service.ts";
 import { hasSmallDisks, onDisk, type SmallDisk, smallDisk } from "../harness/small-disk.ts";
 import { type Link, linkTo } from "../harness/tcp-link.ts";
@@ -116,6 +116,19 @@ describe.skipIf(!isFerret || !isGateway)("a service on FerretDB and S3", () => {
 
   const dataFolder = () => join(dirname(ferret.log), "data");
 
+  test("that starts while its document store does not answer waits for it", async () => {
+    await service.stop();
+    to_documents.cut();
+    const said = service.stderr().length;
+    const starting = service.restart();
+    await expect
+      .poll(() => service.stderr().slice(said), { timeout: 30_000 })
+      .toContain("The node cannot start yet");
+    to_documents.heal({ reset: true });
+    await starting;
+    expect(await isBack(service, origin)).toBe(true);
+  }, 90_000);
+
   test(
     "that is set read-only below the document store answers 503, and works again when it may write",
     async () => {
@@ -129,6 +142,7 @@ describe.skipIf(!isFerret || !isGateway)("a service on FerretDB and S3", () => {
       };
       const { ready, told, lost, late } = await duringOutage(service, origin, {
         check: "documents",
+        ready: "503 read_only",
         begin: set(() => appendFileSync(file, "\ndefault_transaction_read_only = on\n")),
         end: set(() => writeFileSync(file, conf)),
       });
@@ -160,6 +174,7 @@ describe.skipIf(!isFerret || !isGateway)("a service on FerretDB and S3", () => {
       try {
         const { ready, told, lost, late } = await duringOutage(service, origin, {
           check: "documents",
+          ready: "503 access_denied",
           begin: () => to_documents.lead(other.port),
           end: () => to_documents.lead(ferret.port),
         });
