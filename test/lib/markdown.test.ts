@@ -87,6 +87,16 @@ const QUIRKS: readonly (readonly [name: string, html: string, markdown: string])
   ],
   ["an address in the text", `<p>${LONG} https://x.example/a_b_c</p>`, `${LONG} <https://x.example/a_b_c>`],
   [
+    "an address behind a digit",
+    `<p>${LONG} <b>0<b>https://x.example/*&lt;i></b></b></p>`,
+    `${LONG} **0https\\://x.example/\\*\\<i>**`,
+  ],
+  [
+    "an address of which a part is bold",
+    `<p>${LONG} http<b>://x.example/*&lt;i></b> www<b>.x.example/*&lt;i></b></p>`,
+    `${LONG} http\\://x.example/\\*\\<i> www\\.x.example/\\*\\<i>`,
+  ],
+  [
     "an image",
     `<p>${LONG}</p><figure><img alt="The quay" src="quay.jpg"></figure><p>${LONG} again</p>`,
     `${LONG}\n\n![The quay](https://harbour.example/town/quay.jpg)\n\n${LONG} again`,
@@ -106,6 +116,11 @@ const QUIRKS: readonly (readonly [name: string, html: string, markdown: string])
     "nested lists",
     `<ul><li>${LONG}<ol start="3"><li>${LONG} three</li><li>${LONG} four</li></ol></li><li>${LONG} last</li></ul>`,
     `- ${LONG}\n\n  3. ${LONG} three\n  4. ${LONG} four\n- ${LONG} last`,
+  ],
+  [
+    "a numbered list that begins an item",
+    `<ul><li>${LONG}<ul><li><ol start="8"><li>${LONG} eight</li></ol></li></ul></li></ul>`,
+    `- ${LONG}\n\n  - 8. ${LONG} eight`,
   ],
   [
     "an item of two paragraphs",

@@ -184,7 +184,8 @@ function leaf({ text, src, style }: Span, before: string, after: string, place: 
   return escapedText(text, lastChar(before), after, place, style.href === null);
 }
 
-const ADDRESS = /\bhttps?:\/\/[^\s<>|\\^`{}"[\]]+|\bwww\.(?=[\w-])/gi;
+// GFM begins an address after any character outside A to Z, so also within "0https://x.example" and "_www.x.example".
+const ADDRESS = /(?<![a-z])https?:\/\/[^\s<>|\\^`{}"[\]]+|(?<![a-z\d])www\.(?=[\w-])/gi;
 
 /** With `addresses`, an http address becomes an autolink. Others are escaped, because GFM would link them with what follows. */
 function escapedText(text: string, before: string, after: string, place: Place, addresses = false): string {
@@ -193,16 +194,23 @@ function escapedText(text: string, before: string, after: string, place: Place, 
   let from = 0;
   for (const { 0: found, index } of text.matchAll(ADDRESS)) {
     const char = out === "" && index === 0 ? before : (text[index - 1] ?? "");
-    out += escapedWords(text.slice(from, index), from === 0 ? before : text[from - 1]!, found[0]!, place);
+    out += unlinked(text.slice(from, index), from === 0 ? before : text[from - 1]!, found[0]!, place);
     out +=
       found.length === 4
         ? `${found.slice(0, 3)}\\.`
         : isWord(char) || !URL.canParse(found)
-          ? escapedWords(found, char, "", place).replace(":", "\\:")
+          ? unlinked(found, char, "", place)
           : `<${found}>`;
     from = index + found.length;
   }
-  return out + escapedWords(text.slice(from), from === 0 ? before : text[from - 1]!, after, place);
+  return out + unlinked(text.slice(from), from === 0 ? before : text[from - 1]!, after, place);
+}
+
+/** Escaped words that GFM does not read as an address together with their neighbours, as in `http<b>://x.example</b>`. */
+function unlinked(text: string, before: string, after: string, place: Place): string {
+  const scheme = after === "/" ? /:(?=\/\/|\/?$)/g : /:(?=\/\/)/g;
+  const www = text.startsWith(".") && /w/i.test(before) ? "\\" : "";
+  return www + escapedWords(text, before, after, place).replace(scheme, "\\:");
 }
 
 const isWord = (char: string): boolean => /[\p{L}\p{N}]/u.test(char);

@@ -258,14 +258,14 @@ class BlockWriter {
     const item = containers[common];
     if (kind !== "paragraph" || last.kind !== "paragraph" || item === undefined) return false;
     if (this.#tree.tag[item] !== "li") return false;
+    const endsParagraph = (node: number): boolean =>
+      this.#tree.tag[node] !== "li" || /^(?:[-*]|1[.)]) /.test(this.#markers.get(node)!);
+    // micromark also wants a 1 of an ordered list that begins on the first line of another item.
+    if (!containers.slice(common + 1).every(endsParagraph)) return false;
     const previous = last.containers[common];
     if (previous === undefined) {
       // A list inside an item: an ordered one that does not begin with 1 would not end the item's paragraph.
-      return (
-        common > 0 &&
-        this.#tree.tag[containers[common - 1]!] === "li" &&
-        /^(?:[-*]|1[.)]) /.test(this.#markers.get(item)!)
-      );
+      return common > 0 && this.#tree.tag[containers[common - 1]!] === "li" && endsParagraph(item);
     }
     return this.#tree.tag[previous] === "li" && this.#tree.parent[previous] === this.#tree.parent[item];
   }
