@@ -43,7 +43,7 @@ interface LedgerDeps {
 }
 
 /** With the time of a write this stays below 100 ms. */
-const GATHER_MS = 50;
+const GATHER_MS = 80;
 /** An answer waits for its row this long at most before it is written; rows of that time share a document. */
 const GATHER_STORED_MS = 10;
 const RETRY_MS = 500;
