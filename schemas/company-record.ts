@@ -9,6 +9,9 @@ import { IDENTIFIER_SCHEMES } from "./identifier-schemes.ts";
 /** What GET /v1/schemas/company answers. */
 export const COMPANY_JSON_SCHEMA = { ...companyV1, "x-identifier-schemes": IDENTIFIER_SCHEMES };
 
+export const COMPANY_STATUSES: readonly string[] = companyV1.properties.status.enum;
+export const LEGAL_FORM_CATEGORIES: readonly string[] = companyV1.$defs.LegalForm.properties.category.enum;
+
 const nameOf = (definition: string): string =>
   definition.startsWith("Company") ? definition : `Company${definition}`;
 

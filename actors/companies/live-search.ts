@@ -1,13 +1,22 @@
 /**
- * Search at the sources: the sources of the country are asked at the same time, and a slow or failing one is only listed as such. A hit
+ * Search at the sources, by name or by an identifier: those that may know the company are asked at the same time, and a slow or failing one is only listed as such. A hit
  * that the register has already is not repeated; any other is named by `ref`, and is stored only when it is fetched.
  */
 import type { Clock } from "../../cluster/ports/clock.ts";
 import type { Documents } from "../../cluster/ports/documents.ts";
 import { IDENTIFIER_SCHEMES } from "../../schemas/identifier-schemes.ts";
-import type { Json } from "./claim.ts";
+import { type FieldPath, type Json, textOf } from "./claim.ts";
 import type { JsonObject } from "./record.ts";
-import type { CompanyIdentifier, SearchAnswer, SearchHit, Source, SourceHttp } from "./source.ts";
+import { identifierOf, referenceOf } from "./references.ts";
+import type {
+  CompanyIdentifier,
+  KnownCompany,
+  LookupAnswer,
+  SearchAnswer,
+  SearchHit,
+  Source,
+  SourceHttp,
+} from "./source.ts";
 import { COMPANY_IDS, type IdentifierOwners, survivorOf } from "./stored-company.ts";
 
 export interface LiveSource {
@@ -33,18 +42,75 @@ export interface LiveSearchDeps {
 const MAX_SEARCH_MS = 8_000;
 const HITS_OF_A_SOURCE = 20;
 
-export async function searchLive(
+const NOTHING_KNOWN: KnownCompany = { names: [], city: null, country: null, identifiers: [], profiles: [] };
+
+/** The sources of the country by a name. */
+export function searchLive(
   deps: LiveSearchDeps,
   query: { readonly name: string; readonly country: string | null; readonly project: string },
 ): Promise<LiveAnswer> {
-  const { clock, sources } = deps;
   const { name, country, project } = query;
-  const asked = sources.filter(
+  const asked = deps.sources.filter(
     (source) =>
       source.inactive_because === null &&
       "search" in source &&
       (country === null || ["*", country].some((each) => source.description.countries.includes(each))),
   );
+  return askAll(deps, asked, project, (source, http, signal) =>
+    source.search!({ name, country, limit: HITS_OF_A_SOURCE }, http, signal),
+  );
+}
+
+/** The sources that look companies up by such an identifier, but for those that cost money. */
+export function lookUpLive(
+  deps: LiveSearchDeps,
+  identifier: CompanyIdentifier,
+  project: string,
+): Promise<LiveAnswer> {
+  const asked = deps.sources.filter(
+    ({ inactive_because, is_opt_in = false, description: { is_paid = false, schemes } }) =>
+      inactive_because === null && !is_opt_in && !is_paid && schemes.lookup.includes(identifier.scheme),
+  );
+  return askAll(deps, asked, project, async (source, http, signal) => {
+    const answer = await source.lookup(identifier, ["core", "identifiers"], http, signal, NOTHING_KNOWN);
+    if (answer.kind === "failed") return answer;
+    return { kind: "found", hits: answer.kind === "found" ? [hitOf(identifier, answer)] : [] };
+  });
+}
+
+function hitOf(
+  identifier: CompanyIdentifier,
+  { native_id, groups }: Extract<LookupAnswer, { kind: "found" }>,
+): SearchHit {
+  const claims = groups
+    .flatMap((group) => (group.kind === "claims" ? group.claims : []))
+    .filter(({ rejected_because }) => rejected_because === undefined);
+  const all = (field: FieldPath) => claims.filter((claim) => claim.field === field);
+  const one = (field: FieldPath): Json => all(field)[0]?.value ?? null;
+  const text = (field: FieldPath): string | null => textOf(one(field) ?? undefined) || null;
+  const named = (field: FieldPath) => all(field).map(({ value }) => textOf((value as JsonObject)["name"]));
+  const address = all("addresses").find(({ key }) => key === "registered") ?? all("addresses")[0];
+  const references = [referenceOf(identifier), ...all("identifiers").map(({ key }) => key!)];
+  return {
+    identifier,
+    identifiers: [...new Set(references)].map(identifierOf),
+    name: text("names.legal") ?? named("names.trading")[0] ?? native_id,
+    former_names: named("names.former"),
+    status: text("status") ?? "unknown",
+    jurisdiction: text("jurisdiction"),
+    city: textOf((address?.value as JsonObject | undefined)?.["city"]) || null,
+    legal_form_category: textOf((one("legal_form") as JsonObject | null)?.["category"]) || null,
+  };
+}
+
+/** All at once; a source without an answer in time is listed as such. */
+async function askAll(
+  deps: LiveSearchDeps,
+  asked: readonly Source[],
+  project: string,
+  askOne: (source: Source, http: SourceHttp, signal: AbortSignal) => Promise<SearchAnswer>,
+): Promise<LiveAnswer> {
+  const { clock } = deps;
   const stop = new AbortController();
   const late = Promise.withResolvers<"timeout">();
   const timer = clock.at(clock.now() + MAX_SEARCH_MS, () => {
@@ -56,9 +122,12 @@ export async function searchLive(
       asked.map(async (source) => {
         const began_ms = clock.mono();
         const http = deps.openHttp(source, project, stop.signal);
-        const searching = source.search!({ name, country, limit: HITS_OF_A_SOURCE }, http, stop.signal).catch(
-          (): SearchAnswer => ({ kind: "failed", error: "unreadable", message: "", retry_after_s: null }),
-        );
+        const searching = askOne(source, http, stop.signal).catch((): SearchAnswer => ({
+          kind: "failed",
+          error: "unreadable",
+          message: "",
+          retry_after_s: null,
+        }));
         const answer = await Promise.race([searching, late.promise]);
         return { source: source.description.name, answer, ms: Math.round(clock.mono() - began_ms) };
       }),
@@ -78,8 +147,6 @@ export async function searchLive(
     timer[Symbol.dispose]();
   }
 }
-
-export const referenceOf = ({ scheme, value }: CompanyIdentifier): string => `${scheme}:${value}`;
 
 /** The hits of one company are one hit; those of companies in the register are given with its id. Throws Fault. */
 export async function joinHits(

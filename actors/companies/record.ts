@@ -2,7 +2,7 @@
  * The record of a company (company/v1) from its claims: which fields there are, what each is made of, how complete it is
  * and where the sources disagree. Pure. What depends on the reader (freshness, links, people) is added when it is shown.
  */
-import { type FieldPath, type Json, textOf } from "./claim.ts";
+import { type FieldPath, FIELDS, type Json, textOf } from "./claim.ts";
 import { STALE_FACTOR } from "./freshness.ts";
 import { type Candidate, resolve, type SlotConflict } from "./resolution.ts";
 import { openClaims, slotOf, type StoredGroup } from "./stored-claims.ts";
@@ -298,6 +298,13 @@ const withoutClaims = (value: unknown): unknown =>
         typeof item === "object" && item !== null && "claim" in item ? { ...item, claim: undefined } : item,
       )
     : value;
+
+/** A name of what claims are about: a field, a part of the record that has fields, or one item, as `provenance` names it. */
+export function isHistoryField(name: string): boolean {
+  const field = name.replace(/\[.+\]$/s, "");
+  if (field !== name) return FIELDS[field as FieldPath]?.cardinality === "keyed";
+  return Object.keys(FIELDS).some((each) => each === name || each.startsWith(`${name}.`));
+}
 
 /** The slots of claims, for history: `names.legal` names its field, `addresses` all of its items. */
 export const isOfField = (

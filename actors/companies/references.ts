@@ -7,6 +7,7 @@ import type { Documents } from "../../cluster/ports/documents.ts";
 import { COMPANY_ID } from "../../schemas/companies.ts";
 import { MAX_NOT_FOUND_S } from "./freshness.ts";
 import { parseReference } from "./schemes/identifier.ts";
+import type { CompanyIdentifier } from "./source.ts";
 import { COMPANY_IDS, ownerOf, survivorOf } from "./stored-company.ts";
 
 export type CompanyReference =
@@ -34,6 +35,14 @@ export function parseCompanyReference(text: string): CompanyReference {
     case "identifier":
       return { kind: "identifier", reference: `${parsed.identifier.scheme}:${parsed.identifier.value}` };
   }
+}
+
+export const referenceOf = ({ scheme, value }: CompanyIdentifier): string => `${scheme}:${value}`;
+
+/** The scheme ends at the first colon: a ticker has another. */
+export function identifierOf(reference: string): CompanyIdentifier {
+  const colon = reference.indexOf(":");
+  return { scheme: reference.slice(0, colon), value: reference.slice(colon + 1) };
 }
 
 /** 80 random bits; the random beginning spreads companies over shards. */

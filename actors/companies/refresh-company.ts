@@ -33,6 +33,7 @@ import { MAX_NOT_FOUND_S } from "./freshness.ts";
 import { decideMerge, edgeKey, isStrong, type Judgement } from "./merging.ts";
 import type { PeopleStore } from "./people.ts";
 import type { RecordAddress } from "./record.ts";
+import { identifierOf, referenceOf } from "./references.ts";
 import { planRefresh, type RefreshPlan } from "./refresh-plan.ts";
 import { type CompanyIndex, indexedCompany } from "./search-index.ts";
 import type { CompanyIdentifier, KnownCompany, LookupAnswer, Source } from "./source.ts";
@@ -182,14 +183,6 @@ const wantedOf = ({ sources, groups, max_age_s, force, payer }: RefreshRequest) 
   force,
   pays: payer !== undefined,
 });
-
-const referenceOf = ({ scheme, value }: CompanyIdentifier): string => `${scheme}:${value}`;
-
-/** The scheme ends at the first colon: a ticker has another. */
-function identifierOf(reference: string): CompanyIdentifier {
-  const colon = reference.indexOf(":");
-  return { scheme: reference.slice(0, colon), value: reference.slice(colon + 1) };
-}
 
 function identifiersIn(answer: LookupAnswer): readonly CompanyIdentifier[] {
   if (answer.kind !== "found") return [];

@@ -9,7 +9,7 @@ import {
   liveSummary,
   type LiveSearchDeps,
   type LiveSource,
-  referenceOf,
+  lookUpLive,
   searchLive,
 } from "./live-search.ts";
 import {
@@ -21,10 +21,19 @@ import {
   nameQuery,
 } from "./names/resolve.ts";
 import { textOf } from "./claim.ts";
-import type { JsonObject } from "./record.ts";
-import type { CompanyIndex, IndexedCompany, IndexFilter } from "./search-index.ts";
-import type { SearchHit } from "./source.ts";
-import { COMPANIES, countryOf, type StoredCompany } from "./stored-company.ts";
+import { contradiction } from "./merging.ts";
+import type { JsonObject, RecordIdentifier } from "./record.ts";
+import { type CompanyReference, identifierOf, referenceOf } from "./references.ts";
+import {
+  type CompanyIndex,
+  fitsFilter,
+  indexedCompany,
+  type IndexedCompany,
+  type IndexFilter,
+  NO_FILTER,
+} from "./search-index.ts";
+import type { CompanyIdentifier, SearchHit } from "./source.ts";
+import { COMPANIES, countryOf, ownerOf, type StoredCompany, survivorOf } from "./stored-company.ts";
 import { summaryView } from "./view.ts";
 
 export interface SearchDeps extends LiveSearchDeps {
@@ -39,6 +48,8 @@ export interface NameSearch {
 }
 
 const WINDOW = 300;
+/** Candidates that are looked at beside those that are answered, as some may contradict the identifiers of the request. */
+const MAX_CONTRADICTED = 20;
 /** Worse companies are no results. */
 const MIN_SCORE = 0.5;
 
@@ -75,6 +86,50 @@ const rankOf = ({ company: { id, status, completeness }, score }: ScoredCompany)
   completeness,
 });
 
+/** The place of a company in a ranking, as a cursor has it. */
+export type RankPosition = ReturnType<typeof rankOf>;
+
+/** Before every company. */
+const START: RankPosition = { id: "", score: 2, is_active: true, completeness: 1 };
+
+export interface SearchPage {
+  /** Best first. */
+  readonly results: readonly JsonObject[];
+  /** The next page begins after it; null: there is none. */
+  readonly next: RankPosition | null;
+}
+
+/**
+ * One page of a ranking, together with live hits. Live hits belong to the first page only, so one that has no room in it is in none;
+ * a company of the register that has none is on the next page. Throws Fault.
+ */
+export async function searchPage(
+  documents: Documents,
+  ranked: readonly ScoredCompany[],
+  { after, limit }: { readonly after: RankPosition | null; readonly limit: number },
+  live: LiveResults["results"] = [],
+): Promise<SearchPage> {
+  const rest = after === null ? ranked : ranked.filter((company) => byRank(after, rankOf(company)) < 0);
+  const entries = [
+    ...rest.slice(0, limit).map((company) => ({ score: company.score, company, summary: null })),
+    ...live.map(({ score, summary }) => ({ score, company: null, summary })),
+  ]
+    .toSorted((a, b) => b.score - a.score)
+    .slice(0, limit);
+  const own = entries.flatMap(({ company }) => company ?? []);
+  const found = await summariesOf(documents, own);
+  const summaries = new Map(found.map((summary) => [summary["id"], summary]));
+  const last = own.at(-1);
+  const position = last ? rankOf(last) : (after ?? START);
+  return {
+    results: entries.flatMap(({ company, summary }): readonly JsonObject[] => {
+      const shown = summary ?? summaries.get(company!.company.id);
+      return shown ? [shown] : [];
+    }),
+    next: rest.length > own.length ? position : null,
+  };
+}
+
 /** The window's companies, best first. Throws Fault. */
 export async function rank(
   { index }: Pick<SearchDeps, "index">,
@@ -89,7 +144,7 @@ export async function rank(
 }
 
 /** The results as clients see them; a company that was removed since it was indexed is left out. Throws Fault. */
-export async function summariesOf(
+async function summariesOf(
   documents: Documents,
   scored: readonly ScoredCompany[],
 ): Promise<readonly JsonObject[]> {
@@ -134,19 +189,12 @@ export async function liveResults(
   project: string,
 ): Promise<LiveResults> {
   const query = nameQuery(search.name, search.city);
-  const { country, status, legal_form } = search.filter;
-  const answer = await searchLive(deps, { name: search.name, country, project });
+  const answer = await searchLive(deps, { name: search.name, country: search.filter.country, project });
   const joined = await joinHits(deps.documents, answer);
   const results = joined
     .filter(({ company_id }) => company_id === null)
     .map(({ hit, source }) => ({ hit, source, score: matchScore(query, candidateOf(entryOf(hit))).score }))
-    .filter(
-      ({ hit, score }) =>
-        score >= MIN_SCORE &&
-        (country === null || hit.jurisdiction === null || countryOf(hit.jurisdiction) === country) &&
-        (status === null || hit.status === status) &&
-        (legal_form === null || hit.legal_form_category === legal_form),
-    )
+    .filter(({ hit, score }) => score >= MIN_SCORE && hitFits(hit, search.filter))
     .toSorted((a, b) => b.score - a.score)
     .map(({ hit, source, score }) => ({ score, summary: liveSummary(hit, source, rounded(score)) }));
   return {
@@ -154,6 +202,51 @@ export async function liveResults(
     company_ids: joined.flatMap(({ company_id }) => company_id ?? []),
     live_sources: answer.live_sources,
   };
+}
+
+/** A source that does not say where the company is may have found it in the country. */
+const hitFits = ({ jurisdiction, status, legal_form_category }: SearchHit, filter: IndexFilter): boolean =>
+  (filter.country === null || jurisdiction === null || countryOf(jurisdiction) === filter.country) &&
+  (filter.status === null || status === filter.status) &&
+  (filter.legal_form === null || legal_form_category === filter.legal_form);
+
+export interface IdentifierResults {
+  readonly results: readonly JsonObject[];
+  readonly live_sources: readonly LiveSource[];
+}
+
+/**
+ * The company with this id or identifier, if it fits the filter. `live`: sources are asked about an identifier that the register does not
+ * have; what they know is not stored. Throws Fault.
+ */
+export async function findByIdentifier(
+  deps: SearchDeps,
+  reference: Exclude<CompanyReference, { readonly kind: "wrong" }>,
+  filter: IndexFilter,
+  { live, project }: { readonly live: boolean; readonly project: string },
+): Promise<IdentifierResults> {
+  const { documents } = deps;
+  const stored = (company: StoredCompany): readonly JsonObject[] =>
+    fitsFilter(indexedCompany(company), filter)
+      ? [
+          summaryView(company, 1, {
+            field: "identifiers",
+            value: reference.kind === "id" ? reference.id : reference.reference,
+          }),
+        ]
+      : [];
+  const id = reference.kind === "id" ? reference.id : await ownerOf(documents, reference.reference);
+  const company = id === null ? null : await survivorOf(documents, id);
+  if (company) return { results: stored(company), live_sources: [] };
+  if (!live || reference.kind === "id") return { results: [], live_sources: [] };
+  const answer = await lookUpLive(deps, identifierOf(reference.reference), project);
+  const [first] = await joinHits(documents, answer);
+  const { live_sources } = answer;
+  if (!first) return { results: [], live_sources };
+  const owner = first.company_id === null ? null : await survivorOf(documents, first.company_id);
+  if (owner) return { results: stored(owner), live_sources };
+  const results = hitFits(first.hit, filter) ? [liveSummary(first.hit, first.source, 1)] : [];
+  return { results, live_sources };
 }
 
 export type NoMatchReason = Extract<ReturnType<typeof decideMatch>, { readonly kind: "none" }>["reason"];
@@ -165,21 +258,29 @@ export interface Resolved {
   readonly candidates: readonly JsonObject[];
 }
 
-const NO_FILTER: IndexFilter = { country: null, status: null, legal_form: null };
-
 /** A company by its name. Sources are searched when the register has no match. Throws Fault. */
 export async function resolveName(
   deps: SearchDeps,
-  search: Omit<NameSearch, "filter"> & { readonly country: string | null },
+  search: Omit<NameSearch, "filter"> & {
+    readonly country: string | null;
+    /** A company with another number of the same scheme is not the one that is meant. */
+    readonly identifiers: readonly CompanyIdentifier[];
+  },
   limit: number,
   project: string,
 ): Promise<Resolved> {
-  const within = { ...search, filter: { ...NO_FILTER, country: search.country } };
-  const ranked = (await rank(deps, within)).slice(0, Math.max(limit, 2));
-  const own = (await summariesOf(deps.documents, ranked)).map(candidateWith);
+  const { identifiers, country } = search;
+  const isPossible = (summary: JsonObject): boolean =>
+    contradiction(identifiers, summary["identifiers"] as unknown as readonly RecordIdentifier[]) === null;
+  const within = { ...search, filter: { ...NO_FILTER, country } };
+  const ranked = (await rank(deps, within)).slice(0, Math.max(limit, 2) + MAX_CONTRADICTED);
+  const own = (await summariesOf(deps.documents, ranked)).filter(isPossible).map(candidateWith);
   const isFound = decide(own).kind === "match";
   const live = isFound ? [] : (await liveResults(deps, within, project)).results;
-  const all = [...own, ...live.map(({ summary }) => candidateWith(summary))].toSorted((a, b) => byRank(a, b));
+  const others = live.filter(({ summary }) => isPossible(summary));
+  const all = [...own, ...others.map(({ summary }) => candidateWith(summary))].toSorted((a, b) =>
+    byRank(a, b),
+  );
   const decision = decide(all);
   return {
     match: decision.kind === "match" ? all[0]!.summary : null,

@@ -13,7 +13,7 @@ import {
   type RefreshRequest,
 } from "../../schemas/companies.ts";
 import { groupsOf } from "./apply-answers.ts";
-import { type CompanyReference, findCompany } from "./references.ts";
+import { type CompanyReference, findCompany, identifierOf } from "./references.ts";
 import { isWanted, planRefresh, RECORD_GROUPS, type RefreshScope } from "./refresh-plan.ts";
 import type { Source } from "./source.ts";
 import type { StoredGroup } from "./stored-claims.ts";
@@ -87,6 +87,39 @@ const MAX_HOPS = 4;
 /** Longer than three rounds of sources take. */
 const REFRESH_TIMEOUT_MS = 75_000;
 
+/**
+ * Sources that are not asked, and why: those that the caller names, and, of an identifier that no company has, those that would look it
+ * up if the operator had turned them on.
+ */
+function notAsked(
+  sources: readonly Source[],
+  { sources: named, groups, pays }: Pick<RefreshScope, "sources" | "groups" | "pays">,
+  scheme: string | null = null,
+): readonly CompanyRefresh[] {
+  return sources.flatMap(
+    ({ description: { name, groups: own, is_paid = false, schemes }, inactive_because }) => {
+      const isNamed = named?.includes(name) ?? (scheme !== null && schemes.lookup.includes(scheme));
+      const error =
+        inactive_because !== null
+          ? "not_configured"
+          : is_paid && !pays && named
+            ? "paid_tier_required"
+            : null;
+      if (!isNamed || error === null) return [];
+      return groups
+        .filter((group) => own[group])
+        .map((group): CompanyRefresh => ({
+          source: name,
+          group,
+          result: "failed",
+          error,
+          retry_after_s: null,
+          confirmed_at: null,
+        }));
+    },
+  );
+}
+
 export function companyService(deps: ServiceDeps): CompanyService {
   const { documents, clock, ask, sources } = deps;
   async function snapshot(
@@ -134,6 +167,7 @@ export function companyService(deps: ServiceDeps): CompanyService {
         pays,
       };
       const { redirected_from } = found;
+      const skipped = notAsked(sources, wanted);
       if (found.isStored) {
         const loaded = await loadCompany(documents, found.id);
         const { identifiers } = loaded.company.value!.record;
@@ -147,7 +181,12 @@ export function companyService(deps: ServiceDeps): CompanyService {
           confirmed_at: check.confirmed_ms === null ? null : new Date(check.confirmed_ms).toISOString(),
         }));
         if (plan.lookups.length === 0)
-          return snapshot(loaded, lines, { is_cached: true, cost_micros: 0 }, redirected_from);
+          return snapshot(
+            loaded,
+            [...lines, ...skipped],
+            { is_cached: true, cost_micros: 0 },
+            redirected_from,
+          );
       }
       let id = found.id;
       let cost_micros = 0;
@@ -170,12 +209,15 @@ export function companyService(deps: ServiceDeps): CompanyService {
           { timeout_ms: REFRESH_TIMEOUT_MS },
         );
         cost_micros += answer.cost_micros ?? 0;
-        if (answer.kind === "unknown") return { company: null, refresh: answer.refresh };
+        if (answer.kind === "unknown") {
+          const scheme = found.reference === null ? null : identifierOf(found.reference).scheme;
+          return { company: null, refresh: [...answer.refresh, ...notAsked(sources, wanted, scheme)] };
+        }
         id = answer.company_id;
         if (answer.kind === "elsewhere") continue;
         return snapshot(
           await loadCompany(documents, id),
-          answer.refresh,
+          [...answer.refresh, ...skipped],
           { is_cached: false, cost_micros },
           redirected_from,
         );

@@ -7,7 +7,7 @@ import type { ActorClient } from "../../cluster/actor.ts";
 import type { BodyRefs } from "../../cluster/body-refs.ts";
 import type { Blobs } from "../../cluster/ports/blobs.ts";
 import type { Clock } from "../../cluster/ports/clock.ts";
-import { EgressError, type ExchangeResponse } from "../../cluster/ports/egress.ts";
+import { EgressError, type EgressProblem, type ExchangeResponse } from "../../cluster/ports/egress.ts";
 import { Fault } from "../../cluster/ports/fault.ts";
 import type { LimiterContract, SlotOutcome } from "../../schemas/upstream.ts";
 import { retryAfterSeconds } from "../lib/web/http.ts";
@@ -40,6 +40,7 @@ const MAX_SILENCE_MS = 15_000;
 const DEFAULT_MAX_BYTES = 8 * 2 ** 20;
 /** A connection that opens too slowly loses the slot; the next slot finds it open. */
 const MAX_SLOTS = 3;
+const TIMEOUTS: ReadonlySet<string> = new Set<EgressProblem>(["aborted", "timeout"]);
 const THROTTLED = new Set([429, 503]);
 
 export function sourceHttp(deps: SourceHttpDeps, options: SourceHttpOptions): SourceHttp {
@@ -108,7 +109,7 @@ async function send(
     }
     if (exchange.kind === "failed") {
       await record("unreachable");
-      const error = exchange.problem === "aborted" ? "timeout" : "unreachable";
+      const error = TIMEOUTS.has(exchange.problem) ? "timeout" : "unreachable";
       return failed(error, `${source} could not be reached: ${exchange.problem}`);
     }
     if (THROTTLED.has(exchange.status)) {

@@ -11,7 +11,7 @@ import { isOfField, type JsonObject, type ResolvedRecord } from "./record.ts";
 import { maxAgeOf } from "./refresh-plan.ts";
 import type { CompanySnapshot } from "./service.ts";
 import type { RawDocument, Source, SourceDescription } from "./source.ts";
-import { openClaims, type StoredClaim, type StoredGroup } from "./stored-claims.ts";
+import { canonicalJson, digestId, openClaims, type StoredClaim, type StoredGroup } from "./stored-claims.ts";
 import { type Checks, checkKey, type StoredCompany } from "./stored-company.ts";
 
 export const INCLUDES = ["people", "ownership", "filings", "financials", "events", "claims"] as const;
@@ -273,7 +273,7 @@ export function historyPage(
   limit: number,
   sources: readonly Source[],
 ): HistoryPage {
-  const withPeople = field !== null && (field === "people" || field.startsWith("ownership"));
+  const withPeople = field !== null && /^(people|ownership)\b/.test(field);
   const claims = [...claimsOf(snapshot, withPeople)]
     .filter(({ claim }) => field === null || isOfField(claim, field))
     .toSorted((a, b) => compareHistory(positionOf(a.claim), positionOf(b.claim)));
@@ -326,6 +326,9 @@ export function resourceItems(
       return sourceDocuments(snapshot, context);
   }
 }
+
+/** Names an item of a list: the end of a page, also when the list has changed by the next one. */
+export const digestOfItem = (item: JsonObject): string => digestId(canonicalJson(item), 12);
 
 /** The parts of `ownership` one by one, each with the part it is of as its `relation`. */
 function ownershipItems(snapshot: CompanySnapshot): readonly JsonObject[] {

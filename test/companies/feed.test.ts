@@ -194,5 +194,9 @@ describe("the change feed", () => {
     await documents.remove(COMPANY_CHANGES, changeKey(1), 1);
     expect(await readChanges(documents, 0, 10, null)).toBe("expired");
     expect(await readChanges(documents, 1, 10, null)).toMatchObject({ changes: [{ seq: 2 }, { seq: 3 }] });
+    // Nothing has changed for so long that the feed is empty.
+    for (const seq of [2, 3]) await documents.remove(COMPANY_CHANGES, changeKey(seq), 1);
+    expect(await readChanges(documents, 1, 10, null)).toBe("expired");
+    expect(await readChanges(documents, 3, 10, null)).toEqual({ changes: [], through_seq: 3 });
   });
 });

@@ -179,7 +179,8 @@ export function oneRegister(
   let cluster = launch();
   const OPTIONS: GetOptions = { sources: null, groups: [], max_age_s: null, refresh: false };
 
-  async function get(
+  /** As a caller of the service gets it, a company or not. */
+  async function find(
     reference: string,
     options: Partial<GetOptions> = {},
     payer?: NonNullable<CompanyCaller["payer"]>,
@@ -193,11 +194,16 @@ export function oneRegister(
       sources,
       allowsPaid: async (_, key) => key !== UNPAID_KEY,
     });
-    const found = await service.get(
+    return service.get(
       parsed,
       { ...OPTIONS, ...options },
       { project: "default", lane: "sync", ...(payer && { payer }) },
     );
+  }
+
+  /** Null: no company. */
+  async function get(...call: Parameters<typeof find>) {
+    const found = await find(...call);
     return found.company === null ? null : found;
   }
 
@@ -211,6 +217,7 @@ export function oneRegister(
     log,
     lines: telemetry.lines,
     people,
+    find,
     get,
     ask: () => cluster.ask,
     /** Lets the feed number and hand out everything that waits. */

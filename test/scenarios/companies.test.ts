@@ -116,8 +116,32 @@ describe.each(SETUPS)("the company register, $setup", ({ start }) => {
     [`/lei:${ALPINA}/history?cursor=AAAAAAAAAAAAAAAAAAAA`, 422],
     ["/search", 422],
     ["/changes?cursor=x", 422],
+    [`/lei:${ALPINA}/history?field=addresses%5Bregistered%5D`, 200],
+    [`/lei:${ALPINA}/history?field=adresses`, 422],
+    [`/lei:${ALPINA}?sources=zefix`, 200],
+    ["/search?q=alpina&status=alive", 422],
+    ["/search?q=alpina&legal_form=GmbH", 422],
+    [`/search?identifier=lei:${ALPINA}&country=FR`, 200],
+    ["/changes?since=2026-11-01", 200],
+    ["/changes?since=2026-11-01T10:00:00", 200],
+    ["/changes?since=2026-11-01T10:00:00%2B01:00", 200],
+    ["/changes?since=2026-13-01", 422],
+    ["/changes?since=yesterday", 422],
   ])("answers %s with %i", async (path, status) => {
-    expect((await service.call("GET", `/v1/companies${path}`)).status).toBe(status);
+    const { status: answered, json } = await service.call("GET", `/v1/companies${path}`);
+    expect(answered).toBe(status);
+    // A mistake names its field: the last parameter, or the reference.
+    const field = /[?&](\w+)=[^&]*$/.exec(path)?.[1] ?? (path === "/search" ? "q" : "company_ref");
+    expect(status === 422 ? json.detail[0].loc[1] : field).toBe(field);
+  });
+
+  test("says which source is not asked", async () => {
+    expect((await get(`/lei:${ALPINA}?sources=zefix`)).refresh).toContainEqual(
+      expect.objectContaining({ source: "zefix", result: "failed", error: "not_configured" }),
+    );
+    expect(await get("/ch_uid:CHE101602521")).toEqual({
+      detail: "company not found; no answer from zefix (not_configured)",
+    });
   });
 
   test("asks the filing system, where it is on, as a source", async () => {
@@ -232,6 +256,11 @@ describe.each(SETUPS)("the company register, $setup", ({ start }) => {
     const wrong = { idempotency_key: "two", items: [{ ref: `lei:${ALPINA}` }, { name: "Alpina" }] };
     const refused = await service.call("POST", "/v1/companies/batch", { body: wrong });
     expect(refused).toMatchObject({ status: 422, json: { detail: [{ loc: ["body", "items", 1, "ref"] }] } });
+    const elsewhere = { idempotency_key: "three", items: [{ ref: `lei:${ALPINA}`, sources: ["nobody"] }] };
+    expect(await service.call("POST", "/v1/companies/batch", { body: elsewhere })).toMatchObject({
+      status: 422,
+      json: { detail: [{ loc: ["body", "items", 0, "sources"] }] },
+    });
   });
 
   test("runs a batch from a CSV file, and answers in CSV", async () => {

@@ -17,6 +17,12 @@ interface FeedRouteDeps {
   readonly cursors: Cursors;
 }
 
+const ISO_8601 = "^\\d{4}-\\d{2}-\\d{2}(T\\d{2}:\\d{2}(:\\d{2}(\\.\\d{1,9})?)?(Z|[+-]\\d{2}:?\\d{2})?)?$";
+
+/** Unix milliseconds; NaN: there is no such moment. */
+const momentOf = (text: string): number =>
+  Date.parse(/T.*(Z|[+-]\d{2}:?\d{2})$/.test(text) || !text.includes("T") ? text : `${text}Z`);
+
 export function feedRoutes({ documents, cursors }: FeedRouteDeps): readonly Route[] {
   return [
     route({
@@ -32,7 +38,12 @@ export function feedRoutes({ documents, cursors }: FeedRouteDeps): readonly Rout
       category: "fetch",
       query: Type.Object({
         since: Type.Optional(
-          Nullable(Type.String({ format: "date-time", description: "ISO 8601; for the first call" })),
+          Nullable(
+            Type.String({
+              pattern: ISO_8601,
+              description: "ISO 8601, a day or a moment, UTC where it has no offset; for the first call",
+            }),
+          ),
         ),
         cursor: Type.Optional(Nullable(Type.String({ maxLength: 1_000 }))),
         country: Type.Optional(Nullable(Type.String({ pattern: "^[A-Z]{2}$" }))),
@@ -53,7 +64,9 @@ export function feedRoutes({ documents, cursors }: FeedRouteDeps): readonly Rout
         const position =
           cursor === null ? null : ((await cursors.open(list, cursor)) as { seq: number } | null);
         if (cursor !== null && position === null) return invalidCursor();
-        const after = position?.seq ?? (await seqBefore(documents, since === null ? 0 : Date.parse(since)));
+        const since_ms = since === null ? 0 : momentOf(since);
+        if (Number.isNaN(since_ms)) return wrongQuery("since", "There is no such day or time");
+        const after = position?.seq ?? (await seqBefore(documents, since_ms));
         const page = await readChanges(documents, after, limit, country);
         if (page === "expired")
           return wrongQuery("cursor", "The changes after this cursor are stored no more", "cursor_expired");

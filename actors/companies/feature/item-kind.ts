@@ -60,8 +60,15 @@ interface ItemKindDeps extends Omit<SearchRouteDeps, "cursors"> {
 export function checkItem(
   item: CompanyItem,
   action: string,
+  sources: readonly string[],
 ): { readonly field: string; readonly message: string } | null {
   const identifiers = item.identifiers ?? [];
+  const unknown = item.sources?.find((name) => !sources.includes(name));
+  if (unknown !== undefined)
+    return {
+      field: "sources",
+      message: `"${unknown}" is no source: input should be of ${sources.join(", ")}`,
+    };
   if (item.ref === undefined && item.name === undefined && identifiers.length === 0)
     return { field: "ref", message: "Field required: ref, name or identifiers" };
   if (action !== "resolve" && item.ref === undefined && identifiers.length === 0)
@@ -78,6 +85,8 @@ const bare = (item: Readonly<Record<string, unknown>>): CompanyItem =>
   Object.fromEntries(Object.entries(item).filter(([, value]) => value !== null));
 
 const TAG = "companies";
+/** Of sources that would say the same when they are asked again. */
+const FINAL_ERRORS: ReadonlySet<string> = new Set(["not_found", "not_configured", "paid_tier_required"]);
 /** A refresh does not ask a source again sooner that failed without saying when. */
 const BUSY_AGAIN_S = 60;
 
@@ -111,7 +120,7 @@ export const companyItems = (deps: ItemKindDeps): ItemKindParts => ({
         const found = await deps.service.get(reference, options, caller);
         if (found.company === null) {
           const failed = found.refresh.find(
-            ({ result, error }) => result === "failed" && error !== "not_found",
+            ({ result, error }) => result === "failed" && !FINAL_ERRORS.has(error ?? ""),
           );
           if (failed) failing = failed.retry_after_s;
           continue;
@@ -139,7 +148,12 @@ export const companyItems = (deps: ItemKindDeps): ItemKindParts => ({
     item_example: { ref: "lei:529900GRZ2BQY5ZM9N49" },
     shared: SharedFields,
     category: "fetch",
-    check: (item, shared) => checkItem(bare(item), (shared["action"] as string | undefined) ?? "get"),
+    check: (item, shared) =>
+      checkItem(
+        bare(item),
+        (shared["action"] as string | undefined) ?? "get",
+        deps.sources.map(({ description }) => description.name),
+      ),
     csv_table: {
       columns: RESULT_COLUMNS,
       row: (item) => resultRow(item, redistributionOf(deps.sources)),

@@ -12,10 +12,12 @@ import { Nullable } from "../../../schemas/common.ts";
 import { companySchema } from "../../../schemas/company-record.ts";
 import type { Json } from "../claim.ts";
 import type { Cursors } from "../cursor.ts";
+import { isHistoryField, type JsonObject } from "../record.ts";
 import { type CompanyReference, parseCompanyReference } from "../references.ts";
 import type { CompanyService, CompanySnapshot, GetOptions, UnknownCompany } from "../service.ts";
 import type { Source } from "../source.ts";
 import {
+  digestOfItem,
   groupsFor,
   historyPage,
   type HistoryPosition,
@@ -54,14 +56,12 @@ export const NOT_FOUND = {
   schema: Type.Object({ detail: Type.String() }),
 };
 
-/** Sources that failed might know the company. */
-function unknown({ refresh }: UnknownCompany): Answer {
+/** Sources that failed might know the company. `reference`: which one of several the caller named. */
+export function unknownCompany({ refresh }: UnknownCompany, reference?: string): Answer {
   const failing = refresh.filter(({ result, error }) => result === "failed" && error !== "not_found");
   const names = [...new Set(failing.map(({ source, error }) => `${source} (${error})`))];
-  return json(404, {
-    detail:
-      names.length === 0 ? "company not found" : `company not found; no answer from ${names.join(", ")}`,
-  });
+  const detail = reference === undefined ? "company not found" : `company not found: ${reference}`;
+  return json(404, { detail: names.length === 0 ? detail : `${detail}; no answer from ${names.join(", ")}` });
 }
 
 const page = (items: TSchema) =>
@@ -76,6 +76,8 @@ const page = (items: TSchema) =>
 export const wrongQuery = (name: string, msg: string, type = "value_error") =>
   invalid([{ loc: ["query", name], msg, type }]);
 
+const WRONG_FIELD =
+  "Input should be a field with claims, for example names.legal, addresses or addresses[registered]";
 const CURSOR_MISTAKE = "The cursor was altered, or belongs to another list";
 export const invalidCursor = () => wrongQuery("cursor", CURSOR_MISTAKE, "invalid_cursor");
 
@@ -116,6 +118,29 @@ export async function grantDocuments(
   }
 }
 
+/** Where a page begins: behind the item with this digest; at the number where there is no such item any more. */
+interface ResourcePosition {
+  readonly at: number;
+  readonly after?: string;
+}
+const START: ResourcePosition = { at: 0 };
+
+/** An item that was added to the front of the list since the last page is not on this one, and none is listed twice. */
+export function resourcePage(
+  all: readonly JsonObject[],
+  { at, after }: ResourcePosition,
+  limit: number,
+): {
+  readonly items: readonly JsonObject[];
+  readonly next: { readonly at: number; readonly after: string } | null;
+} {
+  const last = after === undefined ? -1 : all.findIndex((item) => digestOfItem(item) === after);
+  const from = last === -1 ? at : last + 1;
+  const items = all.slice(from, from + limit);
+  const to = from + items.length;
+  return { items, next: to < all.length ? { at: to, after: digestOfItem(items.at(-1)!) } : null };
+}
+
 type RefCall = Call<{ company_ref: string }, { max_age?: number | null; refresh?: boolean }>;
 
 /** One algorithm: the table of the routes of one company. */
@@ -141,7 +166,7 @@ export function recordRoutes(deps: RecordRouteDeps): readonly Route[] {
     const { project, key } = caller.grant;
     const payer = { key: key.prefix, request_id };
     const found = await service.get(reference, wanted, { project: project.name, lane: "sync", payer });
-    return found.company === null ? unknown(found) : found;
+    return found.company === null ? unknownCompany(found) : found;
   }
 
   return [
@@ -187,9 +212,9 @@ export function recordRoutes(deps: RecordRouteDeps): readonly Route[] {
       summary: "The claims of a company, newest observation first",
       description:
         "Claims are never overwritten: a value that went away has `current` false and `valid_to`. `field` names a field " +
-        "(`names.legal`) or all below it (`names`). Claims about persons only with `field=people` or `field=ownership`.",
+        "(`names.legal`), all below it (`names`), or one item as in `provenance` (`addresses[registered]`). Claims about persons only with `field=people` or `field=ownership`.",
       query: Type.Object({
-        field: Type.Optional(Nullable(Type.String({ maxLength: 200, pattern: "^[a-z_]+(\\.[a-z0-9_]+)*$" }))),
+        field: Type.Optional(Nullable(Type.String({ minLength: 1, maxLength: 500 }))),
         limit: pageLimit(500),
         cursor: Cursor,
       }),
@@ -199,6 +224,7 @@ export function recordRoutes(deps: RecordRouteDeps): readonly Route[] {
       },
       handle: async (call) => {
         const { field = null, limit, cursor = null } = call.query;
+        if (field !== null && !isHistoryField(field)) return wrongQuery("field", WRONG_FIELD);
         const found = await find(
           { ...call, query: { max_age: null, refresh: false } },
           { sources: null, groups: [] },
@@ -245,15 +271,14 @@ export function recordRoutes(deps: RecordRouteDeps): readonly Route[] {
         const { limit, cursor = null, include_former } = call.query;
         const found = await find(call, { sources: null, groups: groupsFor(new Set([resource])) });
         if (!("company" in found)) return found;
-        const { id, version } = found.company;
+        const { id } = found.company;
         const list = `${resource} ${id} ${include_former}`;
         const position =
-          cursor === null ? { at: 0 } : ((await cursors.open(list, cursor)) as { at: number } | null);
+          cursor === null ? START : ((await cursors.open(list, cursor)) as typeof START | null);
         if (position === null) return invalidCursor();
         const all = resourceItems(found, resource, include_former, { sources, now_ms: clock.now() });
-        const items = all.slice(position.at, position.at + limit);
-        const at = position.at + items.length;
-        const next_cursor = at < all.length ? await cursors.seal(list, { at, version }) : null;
+        const { items, next } = resourcePage(all, position, limit);
+        const next_cursor = next && (await cursors.seal(list, next));
         if (resource === "sources")
           await grantDocuments(bodyGrants, call.caller.grant.project.name, items as unknown as Json);
         const answer = { company_id: id, items, next_cursor, refresh: refreshLines(found) };

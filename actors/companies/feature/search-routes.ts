@@ -4,13 +4,20 @@ import type { Documents } from "../../../cluster/ports/documents.ts";
 import { invalid, json } from "../../../gateway/http-errors.ts";
 import { type Route, route } from "../../../gateway/route.ts";
 import { Nullable } from "../../../schemas/common.ts";
-import { companySchema } from "../../../schemas/company-record.ts";
+import { COMPANY_STATUSES, companySchema, LEGAL_FORM_CATEGORIES } from "../../../schemas/company-record.ts";
 import type { Cursors } from "../cursor.ts";
-import type { JsonObject } from "../record.ts";
-import { parseCompanyReference } from "../references.ts";
-import { liveResults, rank, type Resolved, resolveName, type SearchDeps, summariesOf } from "../search.ts";
+import { identifierOf, parseCompanyReference } from "../references.ts";
+import {
+  findByIdentifier,
+  liveResults,
+  rank,
+  type RankPosition,
+  type Resolved,
+  resolveName,
+  type SearchDeps,
+  searchPage,
+} from "../search.ts";
 import type { CompanyService } from "../service.ts";
-import { ownerOf, survivorOf } from "../stored-company.ts";
 import { summaryView } from "../view.ts";
 import { companyBill, invalidCursor, wrongQuery } from "./record-routes.ts";
 
@@ -88,21 +95,17 @@ export async function resolveCompany(
     return { match, reason: null, candidates: [match] };
   }
   if (name === null) return { match: null, reason: "no_candidates", candidates: [] };
-  return resolveName(deps, { name, city, country }, limit ?? DEFAULT_CANDIDATES, caller.project);
+  const wanted = (identifiers ?? []).flatMap((text) => {
+    const reference = parseCompanyReference(text);
+    return reference.kind === "identifier" ? identifierOf(reference.reference) : [];
+  });
+  const search = { name, city, country, identifiers: wanted };
+  return resolveName(deps, search, limit ?? DEFAULT_CANDIDATES, caller.project);
 }
 
 export function searchRoutes(deps: SearchRouteDeps): readonly Route[] {
   const { documents, cursors } = deps;
   const common = { tags: ["companies"], category: "fetch", always_begins_work: true } as const;
-
-  /** The company that has the identifier, exactly. */
-  async function byIdentifier(text: string): Promise<readonly JsonObject[] | string> {
-    const reference = parseCompanyReference(text);
-    if (reference.kind === "wrong") return reference.message;
-    const id = reference.kind === "id" ? reference.id : await ownerOf(documents, reference.reference);
-    const company = id === null ? null : await survivorOf(documents, id);
-    return company ? [summaryView(company, 1, { field: "identifiers", value: text })] : [];
-  }
 
   return [
     route({
@@ -112,16 +115,19 @@ export function searchRoutes(deps: SearchRouteDeps): readonly Route[] {
       operationId: "searchCompanies",
       summary: "Find companies by name or identifier",
       description:
-        "Needs `q` or `identifier`. With `live` the first page also has what the sources of the country find now: a result " +
-        "that is not in the register has `ref`, which GET /v1/companies/{ref} fetches and adds.",
+        "Needs `q` or `identifier`. With `live` the first page also has what the sources of the country find now, or know by the " +
+        "identifier: a result that is not in the register has `ref`, which GET /v1/companies/{ref} fetches and adds. Results of both kinds " +
+        "share the page's `limit`, the best first.",
       query: Type.Object({
         q: Type.Optional(Nullable(Type.String({ maxLength: MAX_QUERY_CHARS }))),
         country: Type.Optional(Nullable(Country)),
         identifier: Type.Optional(
           Nullable(Type.String({ maxLength: 300, description: "scheme:value, exact" })),
         ),
-        status: Type.Optional(Nullable(Type.String({ maxLength: 50 }))),
-        legal_form: Type.Optional(Nullable(Type.String({ maxLength: 50, description: "A category" }))),
+        status: Type.Optional(Nullable(Type.Enum([...COMPANY_STATUSES]))),
+        legal_form: Type.Optional(
+          Nullable(Type.Enum([...LEGAL_FORM_CATEGORIES], { description: "A category" })),
+        ),
         limit: Type.Integer({ minimum: 1, maximum: 100, default: 20 }),
         cursor: Type.Optional(Nullable(Type.String({ maxLength: 1_000 }))),
         live: Type.Boolean({ default: false }),
@@ -137,37 +143,25 @@ export function searchRoutes(deps: SearchRouteDeps): readonly Route[] {
           legal_form = null,
         } = query;
         const q = (query.q ?? "").trim();
+        const filter = { country, status, legal_form };
+        const project = caller.grant.project.name;
         if (identifier !== null) {
-          const results = await byIdentifier(identifier);
-          if (typeof results === "string") return wrongQuery("identifier", results);
-          return { ...json(200, { results, next_cursor: null, live_sources: [] }), bill: companyBill(true) };
+          const reference = parseCompanyReference(identifier);
+          if (reference.kind === "wrong") return wrongQuery("identifier", reference.message);
+          const found = await findByIdentifier(deps, reference, filter, { live: query.live, project });
+          const isCached = found.live_sources.length === 0;
+          return { ...json(200, { ...found, next_cursor: null }), bill: companyBill(isCached) };
         }
         if (q === "") return wrongQuery("q", "Field required: q or identifier", "missing");
-        const filter = { country, status, legal_form };
-        const list = `search ${JSON.stringify([q, filter])}`;
+        const list = `search by rank ${JSON.stringify([q, filter])}`;
         const after =
-          cursor === null
-            ? null
-            : ((await cursors.open(list, cursor)) as { score: number; id: string } | null);
+          cursor === null ? null : ((await cursors.open(list, cursor)) as unknown as RankPosition | null);
         if (cursor !== null && after === null) return invalidCursor();
         const search = { name: q, city: null, filter };
-        const live =
-          query.live && after === null ? await liveResults(deps, search, caller.grant.project.name) : null;
+        const live = query.live && after === null ? await liveResults(deps, search, project) : null;
         const ranked = await rank(deps, search);
-        const rest = ranked.filter(
-          ({ score, company }) =>
-            after === null || score < after.score || (score === after.score && company.id > after.id),
-        );
-        const page = rest.slice(0, limit);
-        const own = await summariesOf(documents, page);
-        const results = [...own, ...(live?.results ?? []).map(({ summary }) => summary)].toSorted(
-          (a, b) => Number(b["match_score"]) - Number(a["match_score"]),
-        );
-        const last = page.at(-1);
-        const next_cursor =
-          last && rest.length > limit
-            ? await cursors.seal(list, { score: last.score, id: last.company.id })
-            : null;
+        const { results, next } = await searchPage(documents, ranked, { after, limit }, live?.results);
+        const next_cursor = next && (await cursors.seal(list, next));
         const answer = { results, next_cursor, live_sources: live?.live_sources ?? [] };
         return { ...json(200, answer), bill: companyBill(live === null) };
       },
@@ -179,7 +173,7 @@ export function searchRoutes(deps: SearchRouteDeps): readonly Route[] {
       operationId: "resolveCompany",
       summary: "The company that a name and identifiers mean",
       description:
-        "Identifiers are tried first, exact, with score 1. `match` is set when the best score is at least 0.85 and 0.08 ahead " +
+        "Identifiers are tried first, exact, with score 1; a company with another number of the same scheme is no candidate. `match` is set when the best score is at least 0.85 and 0.08 ahead " +
         "of the next; else `reason` has the cause.",
       body: ResolveBody,
       body_example: { name: "Puma SE", city: "Herzogenaurach", country: "DE" },

@@ -18,7 +18,7 @@ import {
   WATCHED_COMPANIES,
   watchedKey,
 } from "../watch.ts";
-import { NOT_FOUND } from "./record-routes.ts";
+import { NOT_FOUND, unknownCompany } from "./record-routes.ts";
 
 interface WatchRouteDeps {
   readonly documents: Documents;
@@ -70,9 +70,9 @@ const view = (watch: StoredWatch, secret: string | null): WatchView => ({
 export function watchRoutes({ documents, clock, service }: WatchRouteDeps): readonly Route[] {
   const common = { tags: ["companies"] } as const;
   const watchesOf = async (project: string): Promise<readonly StoredWatch[]> =>
-    (await documents.list(COMPANY_WATCHES, { tag: project, limit: MAX_WATCHES })).map(
-      ({ value }) => value as StoredWatch,
-    );
+    (await documents.list(COMPANY_WATCHES, { tag: project, limit: MAX_WATCHES }))
+      .map(({ value }) => value as StoredWatch)
+      .toSorted((a, b) => a.created_ms - b.created_ms);
 
   return [
     route({
@@ -80,7 +80,7 @@ export function watchRoutes({ documents, clock, service }: WatchRouteDeps): read
       method: "GET",
       path: "/v1/companies/watches",
       operationId: "listCompanyWatches",
-      summary: "The project's watches",
+      summary: "The project's watches, oldest first",
       replies: {
         200: { description: "Without secrets", schema: Type.Object({ watches: Type.Array(WatchView) }) },
       },
@@ -126,8 +126,7 @@ export function watchRoutes({ documents, clock, service }: WatchRouteDeps): read
           if (reference.kind === "wrong") continue;
           const options = { sources: null, groups: [], max_age_s: null, refresh: false };
           const found = await service.get(reference, options, { project, lane: "sync" });
-          if (found.company === null)
-            return json(404, { detail: `company not found: ${body.companies[index]}` });
+          if (found.company === null) return unknownCompany(found, body.companies[index]!);
           companies.add(found.company.id);
         }
         const watch: StoredWatch = {

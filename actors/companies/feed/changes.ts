@@ -65,7 +65,10 @@ export async function readChanges(
   while (changes.length < limit && through_seq - after_seq < MAX_SCANNED) {
     const from = changeKey(through_seq + 1);
     const page = await documents.list(COMPANY_CHANGES, { from, limit: Math.min(PAGE, limit) });
-    if (page.length === 0) break;
+    if (page.length === 0) {
+      if (through_seq === after_seq && !(await isBeingWritten(documents, after_seq + 1))) return "expired";
+      break;
+    }
     for (const { value } of page) {
       const change = value as StoredChange;
       if (change.seq !== through_seq + 1) {

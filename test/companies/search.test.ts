@@ -1,0 +1,194 @@
+/** Search and resolve over the register: pages of a ranking, live hits, identifiers and filters. */
+import { afterEach, describe, expect, test } from "vitest";
+import type { Source } from "../../actors/companies/source.ts";
+import { NO_FILTER } from "../../actors/companies/search-index.ts";
+import {
+  findByIdentifier,
+  liveResults,
+  rank,
+  type RankPosition,
+  resolveName,
+  searchPage,
+} from "../../actors/companies/search.ts";
+import { parseCompanyReference } from "../../actors/companies/references.ts";
+import { identifier, oneRegister, type ScriptedClaim, scriptedSource } from "../harness/companies-harness.ts";
+import { leiOf } from "../harness/gleif.ts";
+
+const LEI = leiOf("529900T8BM49AURSDO");
+const OTHER_LEI = leiOf("529900W3MOO00A18X9");
+
+type Register = ReturnType<typeof oneRegister>;
+let running: Register;
+afterEach(() => running.stop());
+
+/** A source that looks LEIs up: what it says of each. Its search finds `found`. */
+function searchable(
+  says: (lei: string) => readonly ScriptedClaim[] | null,
+  found: readonly string[] = [],
+): Source {
+  const source = scriptedSource("gleif", "lei", ({ value }) => {
+    const claims = says(value);
+    return claims === null
+      ? { kind: "not_found", documents: [] }
+      : { core: [identifier("lei", value), ...claims] };
+  });
+  return {
+    ...source,
+    search: async () => ({
+      kind: "found",
+      hits: found.map((name, index) => ({
+        identifier: { scheme: "lei", value: leiOf(String(index).padStart(18, "0")) },
+        identifiers: [{ scheme: "lei", value: leiOf(String(index).padStart(18, "0")) }],
+        name,
+        former_names: [],
+        status: "active",
+        jurisdiction: "CH",
+        city: null,
+        legal_form_category: null,
+      })),
+    }),
+  };
+}
+
+function started(source: Source): Register {
+  running = oneRegister(() => [source]);
+  return running;
+}
+
+const depsOf = ({ documents, clock, index, sources }: Register) => ({
+  documents,
+  clock,
+  index,
+  sources,
+  openHttp: () => async () =>
+    ({ kind: "failed", error: "scripted", message: "", retry_after_s: null }) as const,
+});
+
+const reference = (text: string) => {
+  const parsed = parseCompanyReference(text);
+  if (parsed.kind === "wrong") throw new TypeError(parsed.message);
+  return parsed;
+};
+
+describe("a page of results", () => {
+  const SEARCH = { name: "Alpina Technik", city: null, filter: NO_FILTER };
+  /** Companies of one name, of which some are dissolved and some records are fuller. */
+  async function namesakes(): Promise<Register> {
+    const register = started(
+      searchable((lei) => {
+        const number = Number(lei.slice(0, 18));
+        return [
+          ["names.legal", "Alpina Technik AG"],
+          ["status", number % 3 === 0 ? "dissolved" : "active"],
+          ...(number % 2 === 0 ? ([["dates.incorporation", "2004-12-01"]] as const) : []),
+        ];
+      }),
+    );
+    for (let each = 0; each < 12; each++) await register.get(`lei:${leiOf(String(each).padStart(18, "0"))}`);
+    return register;
+  }
+
+  test.each([1, 2, 5])("of %i has each company once, also where scores are equal", async (limit) => {
+    const register = await namesakes();
+    const ranked = await rank(register, SEARCH);
+    expect(new Set(ranked.map(({ score }) => score)).size).toBeLessThan(ranked.length);
+    const listed: unknown[] = [];
+    let after: RankPosition | null = null;
+    do {
+      const page = await searchPage(register.documents, ranked, { after, limit });
+      listed.push(...page.results.map(({ id }) => id));
+      // A cursor travels as JSON.
+      after = JSON.parse(JSON.stringify(page.next));
+    } while (after !== null);
+    expect(listed).toEqual(ranked.map(({ company }) => company.id));
+    expect(listed).toHaveLength(12);
+  });
+
+  test("has no more results than its limit, live hits included, and passes over no company", async () => {
+    const register = await namesakes();
+    const ranked = await rank(register, SEARCH);
+    const hit = (score: number, ref: string) => ({ score, summary: { id: null, ref, match_score: score } });
+    const live = [hit(2, "lei:1"), hit(2, "lei:2"), hit(0.6, "lei:3")];
+    const first = await searchPage(register.documents, ranked, { after: null, limit: 2 }, live);
+    expect(first.results.map(({ ref }) => ref)).toEqual(["lei:1", "lei:2"]);
+    const second = await searchPage(register.documents, ranked, { after: first.next, limit: 20 });
+    expect(second.results.map(({ id }) => id)).toEqual(ranked.map(({ company }) => company.id));
+    expect(second.next).toBeNull();
+    const all = await searchPage(register.documents, ranked, { after: null, limit: 20 }, live);
+    expect(all.results.at(-1)).toMatchObject({ ref: "lei:3" });
+    expect(all.results).toHaveLength(15);
+  });
+});
+
+describe("an identifier", () => {
+  const NAME: ScriptedClaim = ["names.legal", "Alpina Technik AG"];
+  const CALL = { live: false, project: "default" };
+
+  test("is found exactly, and only where the company fits the filter", async () => {
+    const register = started(searchable(() => [NAME, ["status", "active"], ["jurisdiction", "CH"]]));
+    const found = (await register.get(`lei:${LEI}`))!;
+    const search = (filter: Partial<typeof NO_FILTER>) =>
+      findByIdentifier(depsOf(register), reference(`lei:${LEI}`), { ...NO_FILTER, ...filter }, CALL);
+    expect(await search({ country: "CH", status: "active" })).toMatchObject({
+      results: [{ id: found.company.id, match_score: 1, in_register: true }],
+      live_sources: [],
+    });
+    expect((await search({ country: "FR" })).results).toEqual([]);
+    expect((await search({ status: "dissolved" })).results).toEqual([]);
+  });
+
+  test("that the register does not have is asked for at the sources when the search is live, and nothing is stored", async () => {
+    const register = started(
+      searchable((lei) =>
+        lei === LEI
+          ? [NAME, ["status", "active"], ["jurisdiction", "CH"], identifier("ch_uid", "CHE101602521")]
+          : null,
+      ),
+    );
+    const search = (lei: string, live: boolean) =>
+      findByIdentifier(depsOf(register), reference(`lei:${lei}`), NO_FILTER, { ...CALL, live });
+    expect(await search(LEI, false)).toEqual({ results: [], live_sources: [] });
+    expect(await search(LEI, true)).toMatchObject({
+      results: [
+        {
+          id: null,
+          ref: `lei:${LEI}`,
+          in_register: false,
+          match_score: 1,
+          names: { legal: "Alpina Technik AG" },
+          jurisdiction: "CH",
+          identifiers: [{ scheme: "lei" }, { scheme: "ch_uid", value: "CHE101602521" }],
+        },
+      ],
+      live_sources: [{ source: "gleif", result: "ok", hits: 1 }],
+    });
+    expect(await search(OTHER_LEI, true)).toMatchObject({ results: [], live_sources: [{ hits: 0 }] });
+    expect(await register.documents.list("companies", { limit: 1 })).toEqual([]);
+  });
+
+  test("that contradicts a candidate's keeps it from being the match, in the register and at the sources", async () => {
+    const register = started(searchable((lei) => (lei === LEI ? [NAME] : null), ["Alpina Technik AG"]));
+    await register.get(`lei:${LEI}`);
+    const resolve = (...wanted: readonly string[]) =>
+      resolveName(
+        depsOf(register),
+        {
+          name: "Alpina Technik AG",
+          city: null,
+          country: null,
+          identifiers: wanted.map((value) => ({ scheme: "lei", value })),
+        },
+        5,
+        "default",
+      );
+    expect(await resolve()).toMatchObject({ match: { names: { legal: "Alpina Technik AG" } } });
+    expect(await resolve(LEI)).toMatchObject({ match: { identifiers: [{ value: LEI }] } });
+    expect(await resolve(OTHER_LEI)).toEqual({ match: null, reason: "no_candidates", candidates: [] });
+    const live = await liveResults(
+      depsOf(register),
+      { name: "Alpina Technik", city: null, filter: NO_FILTER },
+      "p",
+    );
+    expect(live.results).toHaveLength(1);
+  });
+});
