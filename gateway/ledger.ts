@@ -24,13 +24,23 @@ export interface Ledger {
   /** Stored within 100 ms. Throws Fault when the store has been away for so long that no further row can be kept. */
   readonly record: (customer: string, head: RowHead, answer: RowAnswer) => void;
   /** Resolves when the row is stored. Throws Fault; the row is stored later then. */
-  readonly store: (customer: string, head: RowHead, answer: RowAnswer) => Promise<void>;
+  readonly store: (
+    customer: string,
+    head: RowHead,
+    answer: RowAnswer,
+    options: StoreOptions,
+  ) => Promise<void>;
   /** Stores everything recorded so far. Throws Fault. */
   readonly flush: (customer: string) => Promise<void>;
   /** Stores everything. Rows that cannot be stored are logged. */
   readonly drain: () => Promise<void>;
   /** The rows that are not stored yet, and for how long the oldest of them. */
   readonly lag: () => { readonly rows: number; readonly lag_ms: number };
+}
+
+interface StoreOptions {
+  /** No other request is under way whose row could share its document: it is written at once. */
+  readonly isAlone: boolean;
 }
 
 interface LedgerDeps {
@@ -159,18 +169,27 @@ export function openLedger({ documents, ask, clock, log, writer }: LedgerDeps): 
     }
   }
 
+  /** Writes what gathers now, or after the write under way. */
+  function hurry(customer: Customer): void {
+    customer.isUrgent = true;
+    void write(customer);
+  }
+
   const flush = async (name: string): Promise<void> => {
     const customer = customers.get(name);
     if (!customer) return;
     const stored = customer.batches.map((batch) => batch.stored.promise);
-    customer.isUrgent = true;
-    void write(customer);
+    hurry(customer);
     await Promise.all(stored);
   };
 
   return {
     record: (customer, head, answer) => void append(customer, head, answer, GATHER_MS),
-    store: (customer, head, answer) => append(customer, head, answer, GATHER_STORED_MS).stored.promise,
+    store(name, head, answer, { isAlone }) {
+      const { stored } = append(name, head, answer, GATHER_STORED_MS);
+      if (isAlone) hurry(customers.get(name)!);
+      return stored.promise;
+    },
     flush,
     lag() {
       const oldest_ms = [...customers.values()].map(({ batches }) => batches[0]?.rows.at_ms[0] ?? Infinity);

@@ -147,7 +147,9 @@ export function metering(deps: MeteringDeps): Metering {
     record: (meter, billed) =>
       ledger.record(meter.grant.customer.name, headOf(meter, billed), answerOf(billed)),
     store: (meter, billed) =>
-      ledger.store(meter.grant.customer.name, headOf(meter, billed), answerOf(billed)),
+      ledger.store(meter.grant.customer.name, headOf(meter, billed), answerOf(billed), {
+        isAlone: pending.isAlone(),
+      }),
     begin(meter, begun) {
       const billed = { ...begun, latency_ms: 0 };
       const row = { ...headOf(meter, billed), ...answerOf(billed) };

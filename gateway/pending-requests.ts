@@ -22,6 +22,8 @@ export type SpentBy = (request_id: string) => Promise<number>;
 export interface PendingRequests {
   /** Resolves when the request is stored as pending. Throws Fault; then it is not. */
   readonly begin: (pending: PendingRow) => Promise<void>;
+  /** Whether at most one request has begun and not ended. */
+  readonly isAlone: () => boolean;
   /** Its row is stored, or it needs none. */
   readonly end: (request_id: string) => void;
   /** Resolves when every removal under way is over. */
@@ -104,6 +106,7 @@ export function pendingRequests({ documents, clock, log, gateway }: PendingDeps)
       void write();
       return stored.promise;
     },
+    isAlone: () => batches.size <= 1,
     end(request_id) {
       const batch = batches.get(request_id);
       if (!batch) return;

@@ -55,7 +55,8 @@ function gateway(documents: Documents) {
     clock,
     lines,
     record: (customer: string, row: LedgerRow) => ledger.record(customer, ...partsOf(row)),
-    store: (customer: string, row: LedgerRow) => ledger.store(customer, ...partsOf(row)),
+    store: (customer: string, row: LedgerRow, isAlone = false) =>
+      ledger.store(customer, ...partsOf(row), { isAlone }),
   };
 }
 
@@ -83,6 +84,17 @@ describe("a gateway's rows", () => {
     const stored = storeRow("acme", ledgerRow({ request_id: "r1" })).then(() => rowsIn(documents));
     await clock.advance(20);
     expect(await stored).toEqual(["r1"]);
+  });
+
+  test("of a request that is alone are stored without a wait, also while others are written", async () => {
+    const { documents } = store();
+    const { record, store: storeRow } = gateway(documents);
+    record("acme", ledgerRow({ request_id: "cached" }));
+    await Promise.all([
+      storeRow("acme", ledgerRow({ request_id: "r1" }), true),
+      storeRow("acme", ledgerRow({ request_id: "r2" }), true),
+    ]);
+    expect((await rowsIn(documents)).toSorted()).toEqual(["cached", "r1", "r2"]);
   });
 
   test.each(["before", "after"] as const)(
