@@ -20,7 +20,7 @@ import {
 import { copyFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { pipeline } from "node:stream/promises";
-import { fileBlobs } from "../cluster/adapters/blobs/blobs.file.ts";
+import { sqliteBlobs } from "../cluster/adapters/blobs/blobs.sqlite.ts";
 import { copySqlite, readSqliteDocument } from "../cluster/adapters/documents/backup.sqlite.ts";
 import { type Durability, makeFolder } from "../cluster/adapters/files/durable-files.ts";
 import type { Blobs } from "../cluster/ports/blobs.ts";
@@ -97,7 +97,10 @@ export async function backup(files: EmbeddedFiles, folder: string, deps: BackupD
   const copied: CopiedFile[] = [];
   for (const file of [files.documents, ...files.indexes.filter((index) => existsSync(index))])
     copied.push(await copyDatabase(file, folder));
-  if (bodies) await bodies.copyNew();
+  if (bodies) {
+    await bodies.copyNew();
+    await bodies.close();
+  }
   const manifest: BackupManifest = {
     manifest: 1,
     data_format: formatIn(join(folder, copied[0]!.name)),
@@ -138,6 +141,7 @@ export async function restore(files: EmbeddedFiles, folder: string): Promise<Bac
   if (manifest.bodies) {
     const bodies = openBodies(join(folder, BODIES), files.bodies!, files.durability);
     await bodies.copyNew();
+    await bodies.close();
     const { count } = bodies.copied();
     if (count !== manifest.bodies.count || bodies.damaged().length > 0)
       throw new BackupError(
@@ -168,8 +172,8 @@ function readManifest(folder: string): BackupManifest {
 
 /** Copies bodies that were not copied before; damaged ones are left out and named. */
 function openBodies(from: string, to: string, durability: Durability) {
-  const source: Blobs = fileBlobs(from, { durability });
-  const target: Blobs = fileBlobs(to, { durability });
+  const source: Blobs = sqliteBlobs(from, { durability });
+  const target: Blobs = sqliteBlobs(to, { durability });
   const done = new Set<string>();
   const damaged = new Set<string>();
   let bytes = 0;
@@ -205,6 +209,10 @@ function openBodies(from: string, to: string, durability: Durability) {
     },
     copied: (): BodyCount => ({ count: done.size, bytes }),
     damaged: (): readonly string[] => [...damaged],
+    close: async (): Promise<void> => {
+      await source.close();
+      await target.close();
+    },
   };
 }
 

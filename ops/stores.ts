@@ -5,6 +5,7 @@
 import { chmodSync, statSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { fileBlobs } from "../cluster/adapters/blobs/blobs.file.ts";
+import { sqliteBlobs } from "../cluster/adapters/blobs/blobs.sqlite.ts";
 import { sqliteDocuments } from "../cluster/adapters/documents/documents.sqlite.ts";
 import { lockFile } from "../cluster/adapters/documents/process-lock.sqlite.ts";
 import { type Durability, makeFolder } from "../cluster/adapters/files/durable-files.ts";
@@ -72,11 +73,15 @@ export function embeddedFiles({ storage }: Config): EmbeddedFiles | null {
 /** The files in the data folder in which features index what the documents have. */
 const INDEXES = ["companies.sqlite", "search.sqlite"] as const;
 
-export async function openBlobs({ storage }: Config): Promise<Blobs> {
+export async function openBlobs({ storage, cluster }: Config): Promise<Blobs> {
   const { blobs, data_dir, durability, aws_access_key_id, aws_secret_access_key, aws_session_token } =
     storage;
-  if (blobs === "file") return fileBlobs(dataPath(data_dir, "bodies", durability), { durability });
-  if (blobs.startsWith("file:")) return fileBlobs(blobs.slice("file:".length), { durability });
+  if (!blobs.startsWith("s3:")) {
+    // SQLite's shared log needs one machine; the nodes of a cluster may share a disk over the network.
+    const open = cluster.bus === "memory" ? sqliteBlobs : fileBlobs;
+    const folder = blobs === "file" ? dataPath(data_dir, "bodies", durability) : blobs.slice("file:".length);
+    return open(folder, { durability });
+  }
   const [bucket, ...folders] = blobs.slice("s3://".length).split("/");
   const spool = dataPath(data_dir, "spool");
   makeFolder(spool, "process");

@@ -25,7 +25,8 @@ const ALGORITHMS: Readonly<Record<string, string>> = {
   "cluster/adapters/blobs/blobs.s3.ts s3Blobs": "a content-addressed store in a bucket",
   "cluster/adapters/bus/bus.nats.ts natsBus": "streams, consumers and acknowledgements of one connection",
   "cluster/adapters/documents/documents.mongo.ts mongoDocuments": "group commit with one writer per document",
-  "cluster/adapters/documents/documents.sqlite.ts sqliteDocuments": "group commit of the writes of a tick",
+  "cluster/adapters/blobs/blobs.sqlite.ts sqliteBlobs":
+    "a content-addressed store in rows, before one in files",
   "cluster/adapters/egress/egress.proxy.ts egressProxy": "one proxy server: CONNECT, plain requests, limits",
   "cluster/adapters/egress/egress.undici.ts undiciEgress":
     "one exchange with an origin, from the address to the last byte",

@@ -5,13 +5,13 @@
 import { randomBytes } from "node:crypto";
 import { writeSync } from "node:fs";
 import { join } from "node:path";
-import { fileBlobs } from "../../cluster/adapters/blobs/blobs.file.ts";
+import { sqliteBlobs } from "../../cluster/adapters/blobs/blobs.sqlite.ts";
 import { sqliteDocuments } from "../../cluster/adapters/documents/documents.sqlite.ts";
 import type { Durability } from "../../cluster/adapters/files/durable-files.ts";
 
 const [folder, durability] = process.argv.slice(2) as [string, Durability];
 const documents = sqliteDocuments(join(folder, "new", "documents.sqlite"), { durability });
-const blobs = fileBlobs(join(folder, "new", "bodies"), { durability });
+const blobs = sqliteBlobs(join(folder, "new", "bodies"), { durability });
 
 /** At once: what is printed was acknowledged, also when the program is killed in the next moment. */
 const print = (acknowledged: object): void => void writeSync(1, `${JSON.stringify(acknowledged)}\n`);

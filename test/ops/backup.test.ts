@@ -4,7 +4,6 @@ import {
   appendFileSync,
   existsSync,
   mkdtempSync,
-  readdirSync,
   readFileSync,
   rmSync,
   truncateSync,
@@ -13,12 +12,13 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
-import { fileBlobs } from "../../cluster/adapters/blobs/blobs.file.ts";
+import { sqliteBlobs } from "../../cluster/adapters/blobs/blobs.sqlite.ts";
 import { sqliteDocuments } from "../../cluster/adapters/documents/documents.sqlite.ts";
 import { trawl } from "../../ops/cli.ts";
 import { readConfig } from "../../ops/config.ts";
 import { DATA_FORMAT } from "../../ops/data-format.ts";
 import { claimData, openBlobs, openDocuments } from "../../ops/stores.ts";
+import { bodyFile } from "../harness/damage-body.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "trawl-backup-"));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -53,11 +53,6 @@ async function filled() {
   for (let n = 0; n < 300; n++) await documents.put("pages", `page ${n}`, { n, sha256: digests[n % 3] }, 0);
   return { environment, config, documents, blobs, digests };
 }
-
-const bodyFile = (environment: { TRAWL_DATA_DIR: string }, sha256: string): string => {
-  const plain = join(environment.TRAWL_DATA_DIR, "bodies", sha256.slice(0, 2), sha256);
-  return existsSync(plain) ? plain : `${plain}.zst`;
-};
 
 async function backedUp() {
   const world = await filled();
@@ -111,7 +106,7 @@ describe("a backup", () => {
   test("names a damaged body, has all others, and ends with exit code 3", async () => {
     const { environment, documents, digests } = await filled();
     await documents.close();
-    truncateSync(bodyFile(environment, digests[2]!), 1_000_000);
+    truncateSync(bodyFile(join(environment.TRAWL_DATA_DIR, "bodies"), digests[2]!), 1_000_000);
     const backup = newFolder();
     const { code, err } = await run(environment, "backup", backup);
     expect([code, err]).toEqual([3, expect.stringContaining(`damaged: body ${digests[2]}`)]);
@@ -140,7 +135,7 @@ describe("a backup", () => {
 
 describe("a restore", () => {
   test("gives the stores back as they were, to their owner only", async () => {
-    const { environment, backup } = await backedUp();
+    const { environment, backup, digests } = await backedUp();
     const restored = { ...environment, TRAWL_DATA_DIR: newFolder() };
     expect((await run(restored, "restore", backup, "--json")).code).toBe(0);
     const original = sqliteDocuments(join(environment.TRAWL_DATA_DIR, "documents.sqlite"));
@@ -149,12 +144,12 @@ describe("a restore", () => {
     expect(await copy.list("pages", all)).toEqual(await original.list("pages", all));
     expect(await copy.get("format", "data")).toMatchObject({ value: { format: DATA_FORMAT } });
     await Promise.all([copy.close(), original.close()]);
-    const bodiesIn = (place: string) =>
-      readdirSync(join(place, "bodies"), { recursive: true })
-        .map(String)
-        .filter((name) => !name.startsWith("unfinished"))
-        .toSorted();
-    expect(bodiesIn(restored.TRAWL_DATA_DIR)).toEqual(bodiesIn(environment.TRAWL_DATA_DIR));
+    const bodies = await openBlobs(readConfig(restored));
+    for (const sha256 of digests) {
+      const content = Buffer.concat(await Array.fromAsync((await bodies.get(sha256))!));
+      expect(createHash("sha256").update(content).digest("hex")).toBe(sha256);
+    }
+    await bodies.close();
   });
 
   test("never overwrites data, and waits for no running service", async () => {
@@ -174,8 +169,9 @@ describe("a restore", () => {
     const { environment, backup, digests } = await backedUp();
     const restored = { ...environment, TRAWL_DATA_DIR: newFolder() };
     // As a restore leaves it that ended among the bodies and in the middle of the documents.
-    const bodies = fileBlobs(join(restored.TRAWL_DATA_DIR, "bodies"), { durability: "process" });
+    const bodies = sqliteBlobs(join(restored.TRAWL_DATA_DIR, "bodies"), { durability: "process" });
     await bodies.put(Buffer.from("small"));
+    await bodies.close();
     writeFileSync(join(restored.TRAWL_DATA_DIR, "documents.sqlite.unfinished"), "half");
     expect((await run(restored, "restore", backup)).code).toBe(0);
     const documents = await openDocuments(readConfig(restored));
@@ -198,7 +194,7 @@ describe("a restore", () => {
     writeFileSync(manifest, text.replace(`"data_format": ${DATA_FORMAT}`, '"data_format": 99'));
     expect(await refusal(backup)).toContain("format 99");
     writeFileSync(manifest, text);
-    const stored = bodyFile({ TRAWL_DATA_DIR: backup }, digests[1]!);
+    const stored = bodyFile(join(backup, "bodies"), digests[1]!);
     const whole = readFileSync(stored);
     truncateSync(stored, whole.length - 10);
     expect(await refusal(backup)).toContain("2 of 3 bodies are whole");

@@ -6,7 +6,7 @@ import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
-import { fileBlobs } from "../../cluster/adapters/blobs/blobs.file.ts";
+import { sqliteBlobs } from "../../cluster/adapters/blobs/blobs.sqlite.ts";
 import { sqliteDocuments } from "../../cluster/adapters/documents/documents.sqlite.ts";
 import { readConfig } from "../../ops/config.ts";
 import { openBlobs, openDocuments } from "../../ops/stores.ts";
@@ -120,6 +120,8 @@ describe("stores in files", () => {
     const again = sqliteDocuments(file);
     expect(await again.get("a", "b")).toEqual({ value: 1, version: 1 });
     await again.close();
-    expect(await fileBlobs(bodies_folder).head(sha256)).toEqual({ bytes: 1 });
+    const bodies = sqliteBlobs(bodies_folder);
+    expect(await bodies.head(sha256)).toEqual({ bytes: 1 });
+    await bodies.close();
   });
 });

@@ -1,14 +1,5 @@
 import { randomBytes } from "node:crypto";
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { type AddressInfo, connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -25,10 +16,12 @@ import {
   type S3ClientConfig,
 } from "@aws-sdk/client-s3";
 import { fileBlobs } from "../../cluster/adapters/blobs/blobs.file.ts";
+import { sqliteBlobs } from "../../cluster/adapters/blobs/blobs.sqlite.ts";
 import { memoryBlobs } from "../../cluster/adapters/blobs/blobs.memory.ts";
 import { s3Blobs, type S3Options } from "../../cluster/adapters/blobs/blobs.s3.ts";
 import type { Blobs } from "../../cluster/ports/blobs.ts";
 import type { Settings } from "../../ops/engines/engine.ts";
+import { damageBody, damageFile } from "../harness/damage-body.ts";
 import { engines, ownEngine } from "../harness/engines.ts";
 import { freePort } from "../harness/free-port.ts";
 import { blobsFaultSuite, bodiesSuite, type Damage, whole } from "./blobs.ts";
@@ -38,21 +31,24 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 const { blobs } = await engines("blobs");
 
-const damageFile =
-  (place: string): Damage =>
-  async (sha256, change) => {
-    const plain = join(place, sha256.slice(0, 2), sha256);
-    const path = existsSync(plain) ? plain : `${plain}.zst`;
-    writeFileSync(path, change(readFileSync(path)));
-  };
+const damagedIn =
+  (damage: typeof damageBody, place: string): Damage =>
+  async (sha256, change) =>
+    damage(place, sha256, change);
 
 const STORES: readonly [string, () => Promise<Blobs>, Damage | null][] = [
   ["memory", async () => memoryBlobs(), null],
-  ["file", async () => fileBlobs(join(folder, "suite")), damageFile(join(folder, "suite"))],
+  ["file", async () => fileBlobs(join(folder, "suite")), damagedIn(damageFile, join(folder, "suite"))],
   [
     "file, unsynced",
     async () => fileBlobs(join(folder, "unsynced"), { durability: "process" }),
-    damageFile(join(folder, "unsynced")),
+    damagedIn(damageFile, join(folder, "unsynced")),
+  ],
+  ["SQLite", async () => sqliteBlobs(join(folder, "rows")), damagedIn(damageBody, join(folder, "rows"))],
+  [
+    "SQLite, unsynced",
+    async () => sqliteBlobs(join(folder, "rows-unsynced"), { durability: "process" }),
+    damagedIn(damageBody, join(folder, "rows-unsynced")),
   ],
 ];
 
@@ -60,11 +56,14 @@ describe.each(STORES)("bodies in %s", (_, open, damage) => {
   bodiesSuite(open, damage);
 });
 
-describe("bodies in a path that is not a folder", () => {
+describe.each([
+  ["files", fileBlobs],
+  ["SQLite", sqliteBlobs],
+])("bodies in a path that is not a folder: %s", (name, openStore) => {
   let folders = 0;
   const open = async (): Promise<Blobs> => {
-    const path = join(folder, `taken-${folders++}`);
-    const store = fileBlobs(path);
+    const path = join(folder, `taken-${name}-${folders++}`);
+    const store = openStore(path);
     rmSync(path, { recursive: true });
     writeFileSync(path, "");
     return store;
@@ -131,6 +130,63 @@ describe("bodies in files", () => {
     await expect(store.put(Buffer.from("x"))).rejects.toMatchObject(fault);
     await expect(store.put(randomBytes(100_000))).rejects.toMatchObject(fault);
     await expect(store.ping()).rejects.toMatchObject(fault);
+  });
+});
+
+describe("bodies in SQLite", () => {
+  /** How many bodies are files. */
+  const files = (place: string): number =>
+    readdirSync(place, { recursive: true }).filter((name) => /[0-9a-f]{64}/.test(String(name))).length;
+
+  test("are rows as long as they are small, also when they are compressed first, and else files", async () => {
+    const place = join(folder, "rows-and-files");
+    const store = sqliteBlobs(place);
+    for (const small of [randomBytes(128 * 1024), Buffer.from("<p>again</p>".repeat(40_000))])
+      await store.put(small);
+    expect(files(place)).toBe(0);
+    await store.put(randomBytes(128 * 1024 + 1));
+    await store.put(Buffer.from("<p>again</p>".repeat(50_000)));
+    expect(files(place)).toBe(2);
+    await store.close();
+  });
+
+  test("are found, listed once and removed where an earlier version stored them as files", async () => {
+    const place = join(folder, "rows-after-files");
+    const earlier = fileBlobs(place);
+    const content = Buffer.from("stored by an earlier version");
+    const { sha256 } = await earlier.put(content);
+    const store = sqliteBlobs(place);
+    expect((await whole(await store.get(sha256))).equals(content)).toBe(true);
+    await store.put(content);
+    const listed = (await Array.fromAsync(store.list(sha256.slice(0, 2)))).map((one) => one.sha256);
+    expect(listed).toEqual([sha256]);
+    expect(await store.remove(sha256)).toBe(true);
+    expect(await store.head(sha256)).toBeNull();
+    expect(await earlier.head(sha256)).toBeNull();
+    await store.close();
+  });
+
+  test("are listed whole when there are more than fit into one query", async () => {
+    const store = sqliteBlobs(join(folder, "rows-many"), { durability: "process" });
+    const stored = await Promise.all(
+      Array.from({ length: 2_000 }, (_, n) => store.put(Buffer.from(String(n)))),
+    );
+    // The query of one prefix reads on into the next ones.
+    const listed: string[] = [];
+    for (let part = 0; part < 256; part++)
+      for await (const { sha256 } of store.list(part.toString(16).padStart(2, "0"))) listed.push(sha256);
+    expect(listed.toSorted()).toEqual(stored.map(({ sha256 }) => sha256).toSorted());
+    await store.close();
+  });
+
+  test("are there for the next process", async () => {
+    const place = join(folder, "rows-again");
+    const first = sqliteBlobs(place);
+    const { sha256 } = await first.put(Buffer.from("kept"));
+    await first.close();
+    const second = sqliteBlobs(place);
+    expect((await whole(await second.get(sha256))).toString()).toBe("kept");
+    await second.close();
   });
 });
 

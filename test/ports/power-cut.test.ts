@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
-import { fileBlobs } from "../../cluster/adapters/blobs/blobs.file.ts";
+import { sqliteBlobs } from "../../cluster/adapters/blobs/blobs.sqlite.ts";
 import { sqliteDocuments } from "../../cluster/adapters/documents/documents.sqlite.ts";
 import type { Durability } from "../../cluster/adapters/files/durable-files.ts";
 import { powerCut, powerCutProblem, unavailable } from "../harness/power-cut.ts";
@@ -47,7 +47,7 @@ describe.skipIf(powerCutProblem !== null)(`after a power cut${unavailable}`, () 
       const acknowledged = await writeUntilCut("power", 1_500, cut);
       const folder = join(cut.restore(), "new");
       const documents = sqliteDocuments(join(folder, "documents.sqlite"));
-      const blobs = fileBlobs(join(folder, "bodies"));
+      const blobs = sqliteBlobs(join(folder, "bodies"));
       expect(acknowledged.documents.size).toBe(8);
       for (const [key, version] of acknowledged.documents) {
         const stored = await documents.get("acknowledged", key);
@@ -76,11 +76,13 @@ describe.skipIf(powerCutProblem !== null)(`after a power cut${unavailable}`, () 
         "put before": "done",
         "put to a cache": "done",
         "put while it fails": "documents_unreachable",
-        "body while it fails": "bodies_unreachable",
+        "small body while it fails": "bodies_unreachable",
+        "large body while it fails": "bodies_unreachable",
         "put after": "documents_unreachable",
         "ping after": "documents_unreachable",
-        // A body is a file of its own: written and synced anew.
-        "body after": "done",
+        "small body after": "bodies_unreachable",
+        // A large body is a file of its own: written and synced anew.
+        "large body after": "done",
       });
     } finally {
       cut.remove();
@@ -92,7 +94,7 @@ describe.skipIf(powerCutProblem !== null)(`after a power cut${unavailable}`, () 
     const cut = powerCut();
     try {
       const acknowledged = await writeUntilCut("process", 300, cut);
-      const blobs = fileBlobs(join(cut.restore(), "new", "bodies"));
+      const blobs = sqliteBlobs(join(cut.restore(), "new", "bodies"));
       for (const [sha256] of acknowledged.bodies) expect(await blobs.head(sha256)).toBeNull();
     } finally {
       cut.remove();

@@ -1,8 +1,9 @@
 /** A power cut under the whole program: what it acknowledged is there, and what the disk harmed is found and fetched anew. */
 import { createHash } from "node:crypto";
-import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
+import { damageBody } from "../harness/damage-body.ts";
 import { client } from "../harness/jobs-client.ts";
 import { type PowerCut, powerCut, powerCutProblem, unavailable } from "../harness/power-cut.ts";
 import { scenario } from "../harness/scenario.ts";
@@ -68,8 +69,7 @@ describe.skipIf(powerCutProblem !== null)(`after a power cut${unavailable}`, () 
     expect(await service.fetch(request)).toMatchObject({ cached: true });
     await service.kill();
     for (const sha256 of [digest(Buffer.from(first.text)), first.sha256!]) {
-      const path = fileOf(sha256);
-      writeFileSync(path, readFileSync(path).subarray(0, 100));
+      damageBody(join(cut!.root, "data", "bodies"), sha256, (stored) => stored.subarray(0, 100));
     }
     await service.restart();
 
@@ -79,9 +79,4 @@ describe.skipIf(powerCutProblem !== null)(`after a power cut${unavailable}`, () 
     expect([stored.status, digest(stored.bytes)]).toEqual([200, first.sha256]);
     expect(site.hits("/")).toBe(2);
   });
-
-  /** Of a body that compresses. */
-  function fileOf(sha256: string): string {
-    return join(cut!.root, "data", "bodies", sha256.slice(0, 2), `${sha256}.zst`);
-  }
 });

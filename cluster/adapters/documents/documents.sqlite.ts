@@ -1,30 +1,18 @@
 /**
- * Documents in one SQLite file. Writes that arrive in the same tick share a transaction.
- *
- * WAL with `synchronous = NORMAL`: stored documents survive the end of the process, also kill -9, and a power cut never
- * damages the file. With the durability `power` a write is acknowledged once the log is synced, which is done here and
- * not by SQLite (`synchronous = FULL`): SQLite would stop the event loop for each sync, 2 ms on this project's machines,
- * and sync every transaction. Here the loop goes on, and all transactions that were committed meanwhile share the next
- * sync. Writes to rebuildable collections do not wait for it. Readers see a write before it is synced.
+ * Documents in one SQLite file. Writes that arrive in the same tick share a transaction, and a sync of the log
+ * (cluster/adapters/files/grouped-writes.sqlite.ts). Writes to rebuildable collections do not wait for the sync.
  *
  * Other processes may read and write the file at the same time (`trawl key`).
  */
 import assert from "node:assert/strict";
-import { accessSync, closeSync, constants, openSync } from "node:fs";
-import { dirname, resolve as resolvePath } from "node:path";
-import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
+import type { SQLInputValue, StatementSync } from "node:sqlite";
 import { MAX_DOCUMENT_BYTES, type Documents, type Versioned } from "../../ports/documents.ts";
 import { Fault } from "../../ports/fault.ts";
-import { type Durability, groupCommit, makeFolder, syncContent } from "../files/durable-files.ts";
+import type { Durability } from "../files/durable-files.ts";
+import { sqliteWrites } from "../files/grouped-writes.sqlite.ts";
 
-/** How long to wait for the lock of another process. The event loop is blocked meanwhile. */
-const BUSY_MS = 2_000;
-
+const CACHE_KIB = 65_536;
 const SCHEMA = `
-  PRAGMA busy_timeout = ${BUSY_MS};
-  PRAGMA journal_mode = WAL;
-  PRAGMA synchronous = NORMAL;
-  PRAGMA cache_size = -65536;
   CREATE TABLE IF NOT EXISTS documents (
     collection TEXT NOT NULL,
     key TEXT NOT NULL,
@@ -44,34 +32,20 @@ export interface SqliteOptions {
   readonly rebuildable?: readonly string[];
 }
 
-interface Write {
-  /** How many documents it changed. */
-  readonly run: () => number;
-  /** Whether it is acknowledged only when it is synced. */
-  readonly synced: boolean;
-  readonly resolve: (changed: number) => void;
-  readonly reject: (fault: Fault) => void;
-}
-
 const versioned = (row: Record<string, unknown> | undefined): Versioned | null =>
   row ? { version: Number(row["version"]), value: JSON.parse(String(row["value"])) } : null;
 
-/** One algorithm: transactions of the writes of a tick, acknowledged when they are synced. */
 export function sqliteDocuments(
   path: string,
   { durability = "power", rebuildable = [] }: SqliteOptions = {},
 ): Documents {
-  const folder = dirname(resolvePath(path));
-  makeFolder(folder, durability);
-  const database = new DatabaseSync(path);
-  database.exec(SCHEMA);
-  // Once more, for the names of the files that were just created.
-  makeFolder(folder, durability);
-  /** The log. It stays the same file while the database is open, and SQLite sets no locks on it that a close would end. */
-  const log = durability === "power" ? openSync(`${path}-wal`, "r+") : null;
-  const syncLog = log === null ? null : groupCommit(() => syncContent(log));
-  /** Why the log could not be synced. The kernel forgets what it could not write, so no later sync can be believed. */
-  let sync_failure: { readonly cause: unknown } | null = null;
+  const { database, write, assertSynced, close } = sqliteWrites(path, {
+    durability,
+    schema: SCHEMA,
+    cache_kib: CACHE_KIB,
+    unwritable: (count, cause) =>
+      new Fault("documents_unreachable", `Cannot write ${count} documents to "${path}"`, { cause }),
+  });
   const prepared = new Map<string, StatementSync>();
   const sql = (text: string): StatementSync => {
     const existing = prepared.get(text);
@@ -87,62 +61,8 @@ export function sqliteDocuments(
      WHERE collection = ? AND key = ? AND version = ?`,
   );
 
-  let waiting: Write[] = [];
-  const syncing = new Set<Promise<void>>();
-
-  const unwritable = (count: number, cause: unknown): Fault =>
-    new Fault("documents_unreachable", `Cannot write ${count} documents to "${path}"`, {
-      cause: withReason(cause, folder),
-    });
-
-  function flush(): void {
-    const writes = waiting;
-    waiting = [];
-    let changes: readonly number[];
-    try {
-      changes = commit(writes);
-    } catch (cause) {
-      if (database.isOpen && database.isTransaction) database.exec("ROLLBACK");
-      const fault = unwritable(writes.length, cause);
-      for (const { reject } of writes) reject(fault);
-      return;
-    }
-    const unsynced: { readonly write: Write; readonly changed: number }[] = [];
-    for (const [index, write] of writes.entries()) {
-      const changed = changes[index]!;
-      if (write.synced && changed > 0) unsynced.push({ write, changed });
-      else write.resolve(changed);
-    }
-    if (unsynced.length === 0) return;
-    const acknowledged = syncLog!().then(
-      () => unsynced.forEach(({ write, changed }) => write.resolve(changed)),
-      (cause: unknown) => {
-        sync_failure ??= { cause };
-        const fault = unwritable(unsynced.length, cause);
-        for (const { write } of unsynced) write.reject(fault);
-      },
-    );
-    syncing.add(acknowledged);
-    void acknowledged.finally(() => syncing.delete(acknowledged));
-  }
-
-  /** Throws what SQLite throws. */
-  function commit(writes: readonly Write[]): readonly number[] {
-    if (sync_failure) throw sync_failure.cause;
-    // A single statement is a transaction by itself.
-    if (writes.length === 1) return [writes[0]!.run()];
-    database.exec("BEGIN IMMEDIATE");
-    const changes = writes.map(({ run }) => run());
-    database.exec("COMMIT");
-    return changes;
-  }
-
-  function enqueue(collection: string, run: () => number): Promise<number> {
-    const synced = syncLog !== null && !rebuildable.includes(collection);
-    return new Promise((resolve, reject) => {
-      if (waiting.push({ run, synced, resolve, reject }) === 1) setImmediate(flush);
-    });
-  }
+  const enqueue = (collection: string, run: () => number): Promise<number> =>
+    write(run, !rebuildable.includes(collection));
 
   function orFault<T>(what: string, run: () => T): T {
     try {
@@ -208,28 +128,9 @@ export function sqliteDocuments(
       orFault("look for documents", () => sql("SELECT 1 FROM documents LIMIT 1").get() === undefined),
     ping: async () =>
       orFault("ask", () => {
-        if (sync_failure) throw sync_failure.cause;
+        assertSynced();
         sql("SELECT 1").get();
       }),
-    async close() {
-      if (waiting.length > 0) flush();
-      await Promise.all(syncing);
-      database.close();
-      if (log !== null) closeSync(log);
-    },
+    close,
   };
-}
-
-const SQLITE_IOERR = 10;
-
-/** Of a disk that turned read-only SQLite says no more than "disk I/O error"; the file system says why. */
-function withReason(cause: unknown, folder: string): unknown {
-  const { errcode = 0 } = cause as { readonly errcode?: number };
-  if ((errcode & 0xff) !== SQLITE_IOERR) return cause;
-  try {
-    accessSync(folder, constants.W_OK);
-    return cause;
-  } catch (reason) {
-    return reason;
-  }
 }
