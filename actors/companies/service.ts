@@ -98,7 +98,8 @@ function notAsked(
 ): readonly CompanyRefresh[] {
   return sources.flatMap(
     ({ description: { name, groups: own, is_paid = false, schemes }, inactive_because }) => {
-      const isNamed = named?.includes(name) ?? (scheme !== null && schemes.lookup.includes(scheme));
+      const isNamed =
+        named?.includes(name) ?? (!is_paid && scheme !== null && schemes.lookup.includes(scheme));
       const error =
         inactive_because !== null
           ? "not_configured"
