@@ -25,6 +25,7 @@ import { type ChaosClient, insist, type ToldAnswer } from "./chaos-client.ts";
 import { type ChaosJob, jobRowProblems, runJobs, type WantedPage } from "./chaos-jobs.ts";
 import { type FaultSpan, lookups, type Lookups } from "./chaos-lookups.ts";
 import { type ClusterOf, clusterOf, type NodeOf } from "./cluster-of.ts";
+import { canStepClocks } from "./stepped-clock.ts";
 import { type Play, type ServedSites, type Arrivals, titleOf } from "./origin.child.ts";
 
 /** The configured delay of the nodes, and how much network and rounding to milliseconds may take off it. */
@@ -99,6 +100,18 @@ const cutOff =
     await sleep(8_000);
     node.links[engine].heal();
     scene.note(`healed ${node.name}`);
+  };
+
+/** The wall clock of the owner node of the biggest site steps, and back again. */
+const stepClock =
+  (ahead_s: number) =>
+  async (scene: Scene): Promise<void> => {
+    const node = (await scene.cluster.ownerOf(scene.big_partition)) ?? randomNode(scene);
+    node.setClock(ahead_s);
+    scene.note(`the clock of ${node.name} is ${ahead_s} s ahead`);
+    await sleep(15_000);
+    node.setClock(0);
+    scene.note(`the clock of ${node.name} is right again`);
   };
 
 /** Every partition has an owner node again: what was in flight with the owners before is fetched again. */
@@ -179,6 +192,8 @@ export const FAULTS = {
     for (const { links } of nodes) links.documents.slow(0);
     scene.note("the document store is near again");
   },
+  "step a clock back": stepClock(-60),
+  "step a clock forward": stepClock(30),
   "add and drain": async (scene) => {
     const leaving = randomNode(scene);
     const node = await scene.cluster.add("gateway,worker");
@@ -193,7 +208,10 @@ export type FaultName = keyof typeof FAULTS;
 export const FAULT_NAMES = Object.keys(FAULTS) as FaultName[];
 /** All partitions change hands: such a run takes up to two minutes, and is made when it is asked for. */
 const LONG: readonly FaultName[] = ["NATS loses its data", "NATS goes back by three seconds"];
-const DRAWN = FAULT_NAMES.filter((name) => name !== "none" && !LONG.includes(name));
+const stepsClocks = (name: FaultName): boolean => name.startsWith("step a clock");
+const DRAWN = FAULT_NAMES.filter(
+  (name) => name !== "none" && !LONG.includes(name) && (canStepClocks() || !stepsClocks(name)),
+);
 
 /** Null where an engine is missing. */
 export async function chaos(options: ChaosOptions): Promise<Run | null> {
@@ -227,13 +245,15 @@ export async function chaos(options: ChaosOptions): Promise<Run | null> {
     TRAWL_REQUEST_AUDIT: "on",
   };
   const roles = Array.from({ length: NODES }, () => "gateway,worker");
-  const cluster = await clusterOf(roles, { own: ["documents", "blobs"], environment }).catch(
-    async (problem: unknown) => {
-      origin.kill();
-      await others.close();
-      throw problem;
-    },
-  );
+  const cluster = await clusterOf(roles, {
+    own: ["documents", "blobs"],
+    environment,
+    steps_clocks: stepsClocks(fault),
+  }).catch(async (problem: unknown) => {
+    origin.kill();
+    await others.close();
+    throw problem;
+  });
   if (!cluster) {
     origin.kill();
     await others.close();

@@ -10,7 +10,7 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -23,6 +23,7 @@ import { engines, ownEngine } from "./engines.ts";
 import { type Link, linkTo } from "./tcp-link.ts";
 import { freePort } from "./free-port.ts";
 import { settled } from "./settled.ts";
+import { steppedClock } from "./stepped-clock.ts";
 
 type Environment = Readonly<Record<string, string>>;
 
@@ -43,6 +44,8 @@ export interface NodeOf {
   /** SIGSTOP and SIGCONT. */
   readonly pause: () => void;
   readonly resume: () => void;
+  /** Its wall clock is so far from the system's from now on. Only with `steps_clocks`. */
+  readonly setClock: (ahead_s: number) => void;
   readonly isRunning: () => boolean;
   readonly stderr: () => string;
 }
@@ -89,6 +92,8 @@ export interface ClusterOptions {
   readonly environment?: Environment;
   /** The folder of the program that the first nodes run. Default: this one. */
   readonly checkout?: string;
+  /** Nodes run on wall clocks of their own; needs libfaketime. Default: no. */
+  readonly steps_clocks?: boolean;
 }
 
 const ROOT = new URL("../..", import.meta.url).pathname;
@@ -107,7 +112,12 @@ let clusters = 0;
 /** Null where an engine is missing; test/harness/engines.setup.ts says which. */
 export async function clusterOf(
   roles: readonly string[],
-  { own = [], environment: extraEnvironment = {}, checkout: first_checkout = ROOT }: ClusterOptions = {},
+  {
+    own = [],
+    environment: extraEnvironment = {},
+    checkout: first_checkout = ROOT,
+    steps_clocks = false,
+  }: ClusterOptions = {},
 ): Promise<ClusterOf | null> {
   const others = (["documents", "blobs"] as const).filter((name) => !own.includes(name));
   // Outside of a test run there are no shared ones: a program that uses this asks for all of its own.
@@ -169,11 +179,15 @@ export async function clusterOf(
       links[engine] = await linkTo(Number(at));
       through[variable] = direct[variable]!.replace(`:${at}`, `:${links[engine].port}`);
     }
+    const data = join(folder, String(seat));
+    mkdirSync(data, { recursive: true });
+    const clock = steps_clocks ? steppedClock(data) : null;
     const program = spawn(process.execPath, [...mainOf(checkout), "start"], {
       env: {
         ...environment,
         ...through,
-        TRAWL_DATA_DIR: join(folder, String(seat)),
+        ...clock?.environment,
+        TRAWL_DATA_DIR: data,
         TRAWL_ROLES: nodeRoles,
         TRAWL_STATUS_PORT: String(status_port),
         ...more,
@@ -208,6 +222,10 @@ export async function clusterOf(
       },
       pause: () => void program.kill("SIGSTOP"),
       resume: () => void program.kill("SIGCONT"),
+      setClock(ahead_s) {
+        assert(clock !== null, "The nodes run on the system's clock");
+        clock.set(ahead_s);
+      },
       isRunning: () => program.exitCode === null && program.signalCode === null,
       stderr: () => stderr,
     };
