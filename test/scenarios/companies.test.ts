@@ -1,51 +1,16 @@
 /** The company register over HTTP, against invented records of one source: lookup, history, search, feed, watch, batch. */
 import { createHmac } from "node:crypto";
-import { once } from "node:events";
-import { readFileSync } from "node:fs";
-import { createServer, type Server } from "node:https";
-import type { AddressInfo } from "node:net";
 import { Compile } from "typebox/schema";
 import { afterAll, describe, expect, test } from "vitest";
 import { type Edgar, edgar } from "../harness/edgar.ts";
 import { type Gleif, gleif, leiOf } from "../harness/gleif.ts";
 import { scenario } from "../harness/scenario.ts";
 import { SETUPS } from "../harness/service.ts";
+import { type Delivery, RECEIVER_CERTIFICATE, webhookReceiver } from "../harness/webhook-receiver.ts";
 
-const certificate = (name: string): string => new URL(`../fixtures/egress/${name}`, import.meta.url).pathname;
 const ALPINA = leiOf("529900T8BM49AURSDO");
 const NORDWIND = leiOf("529900W3MOO00A18X9");
 const NEVER = leiOf("529900ZZZZZZZZZZZZ");
-
-interface Received {
-  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  readonly body: string;
-}
-
-/** A client's endpoint behind a certificate of a private authority. It refuses the first delivery. */
-async function receiver(): Promise<{
-  readonly url: string;
-  readonly received: Received[];
-  readonly close: () => void;
-}> {
-  const received: Received[] = [];
-  const server: Server = createServer(
-    { key: readFileSync(certificate("site.key.pem")), cert: readFileSync(certificate("site.cert.pem")) },
-    (request, response) => {
-      const pieces: Buffer[] = [];
-      request.on("data", (piece: Buffer) => pieces.push(piece));
-      request.on("end", () => {
-        received.push({ headers: request.headers, body: Buffer.concat(pieces).toString() });
-        response.writeHead(received.length === 1 ? 503 : 204).end();
-      });
-    },
-  ).listen(0, "127.0.0.1");
-  await once(server, "listening");
-  return {
-    url: `https://site.test:${(server.address() as AddressInfo).port}/hook`,
-    received,
-    close: () => void server.close(),
-  };
-}
 
 describe.each(SETUPS)("the company register, $setup", ({ start }) => {
   let source: Gleif;
@@ -62,7 +27,7 @@ describe.each(SETUPS)("the company register, $setup", ({ start }) => {
     return {
       ...filings.environment,
       TRAWL_GLEIF_URL: source.url,
-      TRAWL_CA_FILE: certificate("site.cert.pem"),
+      TRAWL_CA_FILE: RECEIVER_CERTIFICATE,
     };
   });
   afterAll(async () => {
@@ -189,7 +154,8 @@ describe.each(SETUPS)("the company register, $setup", ({ start }) => {
   });
 
   test("delivers a change to a watch over TLS, signed, again after a refusal, and tells it in the feed", async () => {
-    const { url, received, close } = await receiver();
+    const { port, received, close } = await webhookReceiver((_, number) => (number === 1 ? 503 : 204));
+    const url = `https://site.test:${port}/hook`;
     const body = { companies: [`lei:${ALPINA}`], url };
     const made = await service.call("POST", "/v1/companies/watches", { body });
     expect(made).toMatchObject({
@@ -215,7 +181,7 @@ describe.each(SETUPS)("the company register, $setup", ({ start }) => {
     });
     await get(`/lei:${ALPINA}?refresh=true`);
     await expect.poll(() => received.length, { timeout: 25_000 }).toBeGreaterThanOrEqual(2);
-    const [first, second] = received.slice(-2) as [Received, Received];
+    const [first, second] = received.slice(-2) as [Delivery, Delivery];
     expect(second.body).toBe(first.body);
     const event = JSON.parse(second.body);
     expect(event).toMatchObject({ type: "company.changed", watch_id: made.json.id, fields: ["names"] });
