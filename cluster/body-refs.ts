@@ -1,7 +1,8 @@
 /**
  * References that keep stored bodies alive. A component stores a reference before it stores a record that names the
  * body: a document `body_refs/<sha256> <holder>`, which expires or is released. ops/collect-bodies.ts removes bodies
- * without references. A project's right to download a body is a reference as well (gateway/body-access.ts).
+ * without references. A project's right to download a body is a reference as well (gateway/body-access.ts), and so is the
+ * tag of a cached page: a document that is stored for each page needs no second one to keep its body.
  */
 import { LRUCache } from "lru-cache";
 import type { Documents, KeyRange } from "./ports/documents.ts";
@@ -86,6 +87,23 @@ export async function referencedBetween(
   }
   return referenced;
 }
+
+/** The tag of a document that keeps this body alive. */
+export const bodyTag = (sha256: string): string => `body ${sha256}`;
+
+/** Whether a document keeps this body alive by its tag. Throws Fault "documents_unreachable". */
+export async function isTagged(
+  documents: Pick<Documents, "list">,
+  collections: readonly string[],
+  sha256: string,
+): Promise<boolean> {
+  for (const collection of collections)
+    if ((await documents.list(collection, { tag: bodyTag(sha256), limit: 1 })).length > 0) return true;
+  return false;
+}
+
+/** Collections of documents that keep a body by their tag. */
+export const BODY_TAG_COLLECTIONS = ["pages"] as const;
 
 /** Collections whose keys begin with the digest of a referenced body. */
 export const BODY_REF_COLLECTIONS = [COLLECTION, "body_grants"] as const;

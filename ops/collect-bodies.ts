@@ -9,7 +9,12 @@ import type { Blobs } from "../cluster/ports/blobs.ts";
 import type { Clock } from "../cluster/ports/clock.ts";
 import type { Documents } from "../cluster/ports/documents.ts";
 import type { Random } from "../cluster/ports/random.ts";
-import { BODY_REF_COLLECTIONS, referencedBetween } from "../cluster/body-refs.ts";
+import {
+  BODY_REF_COLLECTIONS,
+  BODY_TAG_COLLECTIONS,
+  isTagged,
+  referencedBetween,
+} from "../cluster/body-refs.ts";
 import { everyMinute } from "./every-minute.ts";
 import type { Metrics } from "../cluster/ports/metrics.ts";
 import type { Log } from "../cluster/ports/log.ts";
@@ -49,7 +54,7 @@ export function collectBodies({
       const referenced = await referencedBetween(documents, BODY_REF_COLLECTIONS, { from: prefix, to });
       for (const sha256 of candidates) {
         if (isStopped()) return;
-        if (referenced.has(sha256)) continue;
+        if (referenced.has(sha256) || (await isTagged(documents, BODY_TAG_COLLECTIONS, sha256))) continue;
         if (await blobs.remove(sha256, stored_before_ms)) metrics.count("trawl_bodies_removed_total", {});
       }
     }

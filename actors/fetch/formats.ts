@@ -3,8 +3,8 @@ import { findBody } from "../../cluster/read-body.ts";
 import { bodyRefs } from "../../cluster/body-refs.ts";
 import type { Versioned } from "../../cluster/ports/documents.ts";
 import type { PageRecord } from "../../schemas/fetch.ts";
-import { type CachedPage, STALE_TTL_MS } from "./freshness.ts";
-import { formatsBody } from "./page-store.ts";
+import type { CachedPage } from "./freshness.ts";
+import { formatsBody, pageOptions } from "./page-store.ts";
 import type { ExtractCaller } from "../lib/content/extraction-result.ts";
 import type { PipelineDeps } from "./run.ts";
 
@@ -43,9 +43,9 @@ export function formatsDeriver({
     const formats_sha256 = body && (await blobs.put(body)).sha256;
     const record = { ...page.record, formats_sha256 };
     if (result.kind === "failed") return record;
-    const expires_at_ms = page.validated_ms + page.ttl_ms + STALE_TTL_MS;
-    if (formats_sha256) await refs.retain([formats_sha256], `page ${digest}`, expires_at_ms);
-    await documents.put("pages", digest, { ...page, record }, stored.version, { expires_at_ms });
+    const options = pageOptions(page);
+    if (formats_sha256) await refs.retain([formats_sha256], `page ${digest}`, options.expires_at_ms);
+    await documents.put("pages", digest, { ...page, record }, stored.version, options);
     return record;
   };
 }

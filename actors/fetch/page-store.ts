@@ -1,10 +1,10 @@
 /**
  * Turns a page into a record and stores it: its bodies first, then the references that keep them, then the page in the
- * cache, if the origin allows caching and no better page is cached.
+ * cache, if the origin allows caching and no better page is cached. The page's own body is kept by the tag of its document.
  */
 import { createHash } from "node:crypto";
-import { bodyRefs } from "../../cluster/body-refs.ts";
-import type { Documents, Versioned } from "../../cluster/ports/documents.ts";
+import { bodyRefs, bodyTag } from "../../cluster/body-refs.ts";
+import type { Documents, PutOptions, Versioned } from "../../cluster/ports/documents.ts";
 import {
   EMPTY_RECORD,
   type FetchAnswer,
@@ -85,6 +85,15 @@ export async function loadPages(
   return { shared, own, key, page: asCachedPage(own?.value) };
 }
 
+/** When the page is removed from the cache. */
+const expiryOf = ({ validated_ms, ttl_ms }: CachedPage): number => validated_ms + ttl_ms + STALE_TTL_MS;
+
+/** What is stored beside a page: its expiry, and the tag that keeps its body. */
+export const pageOptions = (page: CachedPage): PutOptions & { readonly expires_at_ms: number } => ({
+  expires_at_ms: expiryOf(page),
+  ...(page.record.sha256 !== null && { tag: bodyTag(page.record.sha256) }),
+});
+
 /** Writes of one page at the same time: a write that loses reads again and tries twice more; a cache may lose a write. */
 const MAX_CACHE_WRITES = 3;
 
@@ -126,18 +135,30 @@ export function pageStore({
     const ttl_ms = Math.min(origin_ttl_ms, max_fresh_ms);
     const tried = renewed?.tried ?? triedRoutes(run);
     const page: CachedPage = { url: request.url, record, tried, validated_ms: now_ms, ttl_ms, is_private };
-    const expires_at_ms = now_ms + ttl_ms + STALE_TTL_MS;
+    const expires_at_ms = expiryOf(page);
     await Promise.all([
       putBodies(contents),
-      refs.retain([record.sha256, ...partDigests(record)], `page ${key}`, expires_at_ms),
+      refs.retain(partDigests(record), `page ${key}`, expires_at_ms),
       is_private && markPrivate(run, now_ms, expires_at_ms),
     ]);
     for (let write = 1; ; write++) {
-      if (await documents.put("pages", key, page, existing?.version ?? 0, { expires_at_ms })) return true;
+      await retainReplaced(key, existing, record.sha256);
+      if (await documents.put("pages", key, page, existing?.version ?? 0, pageOptions(page))) return true;
       if (write === MAX_CACHE_WRITES) return false;
       existing = await documents.get("pages", key);
       if (!mayCache(existing)) return false;
     }
+  }
+
+  /** The body of a page that is replaced is kept as long as the page would be: its record may still be on its way to a caller. */
+  async function retainReplaced(
+    key: string,
+    existing: Versioned | null,
+    new_sha256: string | null,
+  ): Promise<void> {
+    const replaced = asCachedPage(existing?.value);
+    if (replaced && replaced.record.sha256 !== new_sha256)
+      await refs.retain([replaced.record.sha256], `page ${key}`, expiryOf(replaced));
   }
 
   /** A fresh page for all projects stays; the next request after it may be the first whose answer is private. */
@@ -145,6 +166,7 @@ export function pageStore({
     const shared = await run.stored;
     const page = asCachedPage(shared?.value);
     if (page && now_ms - page.validated_ms <= page.ttl_ms) return;
+    await retainReplaced(run.digest, shared, null);
     await documents.put("pages", run.digest, PRIVATE_MARK, shared?.version ?? 0, { expires_at_ms });
   }
 

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
 import { memoryBlobs } from "../../cluster/adapters/blobs/blobs.memory.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
-import { bodyRefs } from "../../cluster/body-refs.ts";
+import { bodyRefs, bodyTag } from "../../cluster/body-refs.ts";
 import { openBodyGrants } from "../../gateway/body-access.ts";
 import { expireDocuments } from "../../ops/expire-documents.ts";
 import { collectBodies } from "../../ops/collect-bodies.ts";
@@ -60,6 +60,17 @@ test("a reference is never shortened, and one without an expiry lasts until it i
   await refs.release([page], "job");
   await clock.advance(ROUND_MS);
   expect(await isThere(page)).toBe(false);
+});
+
+test("a body stays as long as a document keeps it by its tag", async () => {
+  const { clock, documents, put, isThere } = cellar();
+  const [body, other] = await Promise.all(["page", "other page"].map(put));
+  await documents.put("pages", "a", 1, 0, { tag: bodyTag(body!) });
+  await clock.advance(3 * DAY_MS + ROUND_MS);
+  expect(await Promise.all([body!, other!].map(isThere))).toEqual([true, false]);
+  await documents.put("pages", "a", 2, 1, { tag: bodyTag(other!) });
+  await clock.advance(ROUND_MS);
+  expect(await isThere(body!)).toBe(false);
 });
 
 test("what a project retrieved stays for 30 days after the last time", async () => {
