@@ -1,9 +1,12 @@
 /**
  * node bench/tiers.bench.ts: what a tier costs. The route direct over a fake egress, called as a function and through its
- * tier actor in one process, in turns; CPU of the process for each fetch. The same call to a node over a NATS of its own:
- * what it takes longer. Then a provider that is down: how many of 1,000 calls reach it and what they wait, refused and
+ * tier actor in one process, in turns; CPU of the process for each fetch. The same call to a node over a NATS of its own, until the
+ * page is stored: what it takes longer. Then a provider that is down: how many of 1,000 calls reach it and what they wait, refused and
  * hanging.
  */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { destination } from "../actors/lib/web/destination.ts";
 import type { Transport, TransportRequest, TransportResult } from "../actors/lib/web/transport.ts";
 import { admitted } from "../actors/tiers/adapters/one-request.ts";
@@ -12,15 +15,19 @@ import { tierPolicy } from "../actors/tiers/policy.ts";
 import { tierActor } from "../actors/tiers/tier.actor.ts";
 import { tierRoute } from "../actors/tiers/tier-route.ts";
 import { memoryBlobs } from "../cluster/adapters/blobs/blobs.memory.ts";
+import { s3Blobs, type S3Options } from "../cluster/adapters/blobs/blobs.s3.ts";
 import { natsRoleBus } from "../cluster/adapters/nodes/role-bus.nats.ts";
 import { fakeEgress } from "../cluster/adapters/egress/egress.fake.ts";
 import { prometheusMetrics } from "../cluster/adapters/telemetry/metrics.prometheus.ts";
 import { systemClock } from "../cluster/adapters/time/clock.system.ts";
 import { systemRandom } from "../cluster/adapters/time/random.system.ts";
 import { SILENT_LOG } from "../cluster/ports/log.ts";
-import type { RoleActor, RoleClient } from "../cluster/role-actor.ts";
+import type { Blobs } from "../cluster/ports/blobs.ts";
+import type { RoleActor } from "../cluster/role-actor.ts";
+import { wasReadFromStore } from "../cluster/role-wire.ts";
 import { localRouter, roleRouter } from "../cluster/role-router.ts";
 import type { Tier } from "../schemas/fetch.ts";
+import type { Settings } from "../ops/engines/engine.ts";
 import { ownEngine } from "../test/harness/engines.ts";
 import { machine } from "./harness.ts";
 
@@ -29,19 +36,20 @@ const FETCHES = 2_000;
 const CALLERS = 32;
 const url = "http://one.example/";
 const clock = systemClock();
+const random = systemRandom();
 const metrics = prometheusMetrics();
 
 const actorOver = (tier: Tier, transport: Transport): RoleActor =>
   tierActor(tier, { transport, policy: tierPolicy(tier, {}, 4), clock, metrics, log: SILENT_LOG });
 
 function routeOver(tier: Tier, transport: Transport): Transport {
-  const { call } = localRouter([actorOver(tier, transport)], systemRandom());
+  const { call } = localRouter([actorOver(tier, transport)], random);
   return tierRoute(tier, { call, clock });
 }
 
 const request = (): TransportRequest => ({
   url,
-  max_bytes: 2 ** 20,
+  max_bytes: 4 * 2 ** 20,
   accept_language: null,
   user_agent: null,
   country: null,
@@ -58,59 +66,99 @@ async function cpuOf(route: Transport): Promise<number> {
   return (user + system) / 1_000 / FETCHES;
 }
 
-function directTo(bytes: number): Transport {
+let pages = 0;
+/** Each page has other bytes, which compress as text does. */
+function pageOf(bytes: number): Buffer {
+  const words = Array.from({ length: 400 }, () => Math.floor(random.next() * 1e9).toString(36));
+  const page = Buffer.alloc(bytes, `${words.join(" ")} `);
+  page.write(`page ${pages++} `);
+  return page;
+}
+
+function directTo(page: () => Buffer): Transport {
   const egress = fakeEgress({
-    [url]: {
-      status: 200,
-      headers: { "content-type": "text/html" },
-      body: Buffer.alloc(bytes, "The boats. "),
-    },
+    [url]: () => ({ status: 200, headers: { "content-type": "text/html" }, body: page() }),
   });
   return directTransport({ egress, clock, destination: destination({ allow: [], own: [] }) });
 }
 
-/** What a call takes longer on another node, over NATS on this machine. Bodies above 160 KB go through memory here. */
-async function remote(): Promise<object | string> {
-  const engine = await ownEngine("bus");
-  if (!engine) return "no NATS on this machine";
-  const blobs = memoryBlobs();
-  const random = systemRandom();
-  const node = async (
-    cluster: number,
-    nodeName: string,
-    actors: readonly RoleActor[],
-  ): Promise<RoleClient> => {
-    const bus = await natsRoleBus(`${engine.settings["TRAWL_BUS"]}/tiers-${cluster}`);
-    return (await roleRouter(actors, { clock, random, log: SILENT_LOG }, { bus, blobs, nodeName })).call;
-  };
-  const added: Record<string, number> = {};
-  for (const bytes of [10_000, 150_000, 1_000_000]) {
-    const transport = directTo(bytes);
-    await node(bytes, "there", [actorOver("browser", transport)]);
-    const call = await node(bytes, "here", []);
-    const route = tierRoute("browser", { call, clock });
-    await route(request());
-    const [here, there] = [await wallOf(transport), await wallOf(route)];
-    added[`${bytes} bytes`] = there - here;
-  }
-  await engine.stop();
-  return { added_ms: added };
+interface RemoteWalls {
+  readonly bytes: number;
+  readonly here_ms: number;
+  readonly there_ms: number;
+  /** Median of the differences of a call there and the call here just before it. */
+  readonly added_ms: number;
 }
 
-/** Median milliseconds of one call after another. */
-async function wallOf(route: Transport): Promise<number> {
-  const walls: number[] = [];
-  for (let n = 0; n < 100; n++) {
-    const began = performance.now();
-    const { kind } = await route(request());
-    if (kind !== "page") throw new Error(`A call ended as ${kind}`);
-    walls.push(performance.now() - began);
+/**
+ * What a page takes on another node and here until it is stored, as a fetch stores it: over NATS on this machine, and a body store in memory
+ * or versitygw, of which each node has a client of its own.
+ */
+async function remote(store: "memory" | "s3"): Promise<readonly RemoteWalls[] | string> {
+  const bus_engine = await ownEngine("bus");
+  const s3 = store === "s3" ? await ownEngine("blobs") : null;
+  if (!bus_engine || (store === "s3" && !s3)) return "no engines on this machine";
+  const memory = memoryBlobs();
+  const spool = mkdtempSync(join(tmpdir(), "tiers-bench-"));
+  const open = (): Blobs => (s3 ? s3Blobs(s3OptionsOf(s3.settings, spool)) : memory);
+  const node = async (cluster: number, nodeName: string, actors: readonly RoleActor[], blobs: Blobs) => {
+    const bus = await natsRoleBus(`${bus_engine.settings["TRAWL_BUS"]}/tiers-${store}-${cluster}`);
+    return (await roleRouter(actors, { clock, random, log: SILENT_LOG }, { bus, blobs, nodeName })).call;
+  };
+  const walls: RemoteWalls[] = [];
+  for (const bytes of [10_000, 150_000, 400_000, 1_000_000, 2_700_000]) {
+    const transport = directTo(() => pageOf(bytes));
+    const own = open();
+    await node(bytes, "there", [actorOver("browser", transport)], open());
+    const call = await node(bytes, "here", [], own);
+    const route = tierRoute("browser", { call, clock });
+    const [here, there]: [number[], number[]] = [[], []];
+    for (let round = -5; round < 60; round++)
+      for (const [walk, into] of [
+        [transport, here],
+        [route, there],
+      ] as const) {
+        const wall = await storedIn(walk, own);
+        if (round >= 0) into.push(wall);
+      }
+    walls.push({
+      bytes,
+      here_ms: median(here),
+      there_ms: median(there),
+      added_ms: median(there.map((ms, index) => ms - here[index]!)),
+    });
   }
-  return median(walls);
+  await Promise.all([bus_engine.stop(), s3?.stop()]);
+  rmSync(spool, { recursive: true });
+  return walls;
+}
+
+const s3OptionsOf = (settings: Settings, spool: string): S3Options => {
+  const [bucket = "", prefix = ""] = settings["TRAWL_BLOBS"]!.replace("s3://", "").split("/");
+  return {
+    bucket,
+    prefix,
+    endpoint: settings["S3_ENDPOINT"],
+    credentials: {
+      accessKeyId: settings["AWS_ACCESS_KEY_ID"]!,
+      secretAccessKey: settings["AWS_SECRET_ACCESS_KEY"]!,
+    },
+    spool,
+  };
+};
+
+/** Milliseconds until the page of one call is stored. */
+async function storedIn(route: Transport, blobs: Blobs): Promise<number> {
+  const began = performance.now();
+  const result = await route(request());
+  if (result.kind !== "page") throw new Error(`A call ended as ${JSON.stringify(result)}`);
+  if (!wasReadFromStore(result.body)) await blobs.put(result.body);
+  return performance.now() - began;
 }
 
 async function hop(): Promise<object> {
-  const direct = directTo(10_000);
+  const page = pageOf(10_000);
+  const direct = directTo(() => page);
   const tier = routeOver("direct", direct);
   await cpuOf(direct);
   await cpuOf(tier);
@@ -169,7 +217,8 @@ const median = (values: readonly number[]): number =>
 const results = {
   machine: machine(),
   hop: await hop(),
-  remote: await remote(),
+  remote: await remote("memory"),
+  remote_s3: await remote("s3"),
   refused: await outage(async () => failed("archive_unreachable")),
   hanging: await outage(() => pause(30_000).then(() => failed("timeout"))),
 };

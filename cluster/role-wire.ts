@@ -9,6 +9,12 @@ import { Fault } from "./ports/fault.ts";
 /** In base64 with the other fields of a page, this still fits into a message of 256 KB. */
 export const MAX_INLINE_BYTES = 160 * 1024;
 
+/** Bytes of replies that came through the body store. */
+const storedBytes = new WeakSet<Buffer>();
+
+/** Whether these bytes of a reply were stored by the node that sent it, and read from the body store just now. */
+export const wasReadFromStore = (bytes: Buffer): boolean => storedBytes.has(bytes);
+
 type WireBytes = { readonly $inline: string } | { readonly $stored: string };
 
 export async function encodeReply(reply: unknown, blobs: Blobs): Promise<unknown> {
@@ -43,5 +49,6 @@ async function decodeBytes(bytes: WireBytes, blobs: Blobs): Promise<Buffer> {
   const body = await findBody(blobs, bytes.$stored);
   if (body === null)
     throw new Fault("body_damaged", `Cannot read the body "${bytes.$stored}" of a reply: it is not there`);
+  storedBytes.add(body);
   return body;
 }

@@ -4,6 +4,7 @@
  */
 import { createHash } from "node:crypto";
 import { bodyRefs, bodyTag } from "../../cluster/body-refs.ts";
+import { wasReadFromStore } from "../../cluster/role-wire.ts";
 import type { Documents, PutOptions, Versioned } from "../../cluster/ports/documents.ts";
 import {
   EMPTY_RECORD,
@@ -94,6 +95,7 @@ export const pageOptions = (page: CachedPage): PutOptions & { readonly expires_a
   ...(page.record.sha256 !== null && { tag: bodyTag(page.record.sha256) }),
 });
 
+const STORED = Promise.resolve();
 /** Writes of one page at the same time: a write that loses reads again and tries twice more; a cache may lose a write. */
 const MAX_CACHE_WRITES = 3;
 
@@ -106,7 +108,8 @@ export function pageStore({
   const writes = new WeakMap<Buffer, Promise<unknown>>();
 
   const putBody = (content: Buffer): Promise<unknown> => {
-    const write = writes.get(content) ?? blobs.put(content);
+    // The node of the tier has stored it already.
+    const write = writes.get(content) ?? (wasReadFromStore(content) ? STORED : blobs.put(content));
     writes.set(content, write);
     return write;
   };
