@@ -18,7 +18,7 @@ import {
 } from "./marks.ts";
 import type { Groups } from "./groups.ts";
 import { isCommonEnglish } from "./language.ts";
-import { isProse, peerFeatures, type Peers } from "./peers.ts";
+import { isProse, PEER_FEATURES, peerFeatures, type Peers } from "./peers.ts";
 import type { Tree } from "./tree.ts";
 
 /**
@@ -288,8 +288,8 @@ export function featuresOf(page: Page, context: Context): { rows: Float32Array; 
   const count = lines.length;
   const lengths = lines.map((line) => Math.log1p(line.chars));
   const ended = lines.map((line) => (SENTENCE_END.test(line.text) ? 1 : 0));
-  const repeated = new Map<string, number>();
-  for (const line of lines) repeated.set(line.text, (repeated.get(line.text) ?? 0) + 1);
+  const repeats = repeatsOf(lines);
+  const isProseLine = Uint8Array.from(lines, (_, i) => (prose.has(i) ? 1 : 0));
   const before = new Float64Array(count + 1);
   const linksBefore = new Float64Array(count + 1);
   const proseBefore = new Float64Array(count + 1);
@@ -303,7 +303,7 @@ export function featuresOf(page: Page, context: Context): { rows: Float32Array; 
   let first = -1;
   let last = -1;
   for (let i = 0; i < count; i += 1)
-    if (prose.has(i)) {
+    if (isProseLine[i]) {
       if (first < 0) first = i;
       last = i;
     }
@@ -311,8 +311,8 @@ export function featuresOf(page: Page, context: Context): { rows: Float32Array; 
   const droppedBy = inheritMarks(tree, chosen.dropped);
   const droppedWhole = inheritMarks(tree, whole.dropped);
   const title = context.title.toLowerCase();
-  const peersFeatures = peerFeatures({ lines, groups, prose, title, peers: context.peers });
-  const seen = new Map<string, number>();
+  const writePeerFeatures = peerFeatures({ lines, groups, prose, title, peers: context.peers });
+  const traitValues = Float32Array.from(traits.values);
   let rows = new Float32Array(0);
   let width = 0;
   let headingAt = -1;
@@ -334,8 +334,9 @@ export function featuresOf(page: Page, context: Context): { rows: Float32Array; 
       headingKind = ending ? 1 : junk ? 2 : 0;
       headingLevel = heading;
     }
-    const nth = seen.get(text) ?? 0;
-    seen.set(text, nth + 1);
+    const repeat = repeats[i]!;
+    const nth = repeat.seen;
+    repeat.seen += 1;
     const bits = above.bits[node]!;
     const group = groups.list[groups.of[node]!];
     const member = groups.member[node]!;
@@ -345,19 +346,19 @@ export function featuresOf(page: Page, context: Context): { rows: Float32Array; 
     const near = before[high]! - before[low]! || 1;
     const [wide, far] = [Math.max(0, i - 20), Math.min(count, i + 21)];
     const nearWide = before[far]! - before[wide]! || 1;
-    const lower = text.length < 300 ? text.toLowerCase() : "";
+    const lower = text.length < 300 && text.length <= title.length ? text.toLowerCase() : "";
     const values = [
       lengths[i]!, words, line.link, ended[i]! ? 1 : /[:;,]$/.test(text) ? 0.5 : 0,
       tag === "p" ? 1 : 0, tag === "li" ? 1 : 0, tag === "td" || tag === "th" || tag === "tr" ? 1 : 0, tag === "dt" || tag === "dd" ? 1 : 0,
       tag === "pre" ? 1 : 0, tag === "div" ? 1 : 0, tag === "button" || tag === "label" || tag === "option" ? 1 : 0, heading,
-      commas / size, digits / size, upper / size, text.length < 200 && PRICE.test(text) ? 1 : 0,
-      junk ? 1 : 0, ending ? 1 : 0, line.pointer ? 1 : 0, Math.min(repeated.get(text)!, REPEATS), Math.min(nth, REPEATS), size / (words || 1),
+      commas / size, digits / size, upper / size, digits > 0 && text.length < 200 && PRICE.test(text) ? 1 : 0,
+      junk ? 1 : 0, ending ? 1 : 0, line.pointer ? 1 : 0, Math.min(repeat.count, REPEATS), Math.min(nth, REPEATS), size / (words || 1),
       lower !== "" && title !== "" && title.includes(lower) ? lower.length / title.length : 0,
       bits & 1 ? 1 : 0, bits & 2 ? 1 : 0, bits & 4 ? 1 : 0, bits & 8 ? 1 : 0, bits & 16 ? 1 : 0, bits & 32 ? 1 : 0, bits & 64 ? 1 : 0, bits & 128 ? 1 : 0,
       bits & 256 ? 1 : 0, bits & 512 ? 1 : 0, bits & 2048 ? 1 : 0, bits & (4096 | 8192) ? 1 : 0, bits & 16384 ? 1 : 0,
       above.hidden[node]!, share(above.trimming[node]!), share(above.beside[node]!), share(above.comment[node]!), massShare(above.strong[node]!), massShare(above.weak[node]!),
       page.flags[node]! & NAMED_CAPTION ? 1 : 0,
-      droppedBy[node]! ? 1 : 0, prose.has(i) ? 1 : 0, droppedWhole[node]! ? 1 : 0,
+      droppedBy[node]! ? 1 : 0, isProseLine[i]!, droppedWhole[node]! ? 1 : 0,
       node >= chosen.root && node < tree.end[chosen.root]! ? 1 : 0, node >= whole.root && node < tree.end[whole.root]! ? 1 : 0,
       first < 0 ? -50 : Math.max(-50, Math.min(50, i - first)), first < 0 ? 50 : Math.max(-50, Math.min(50, i - last)),
       first < 0 ? 0 : signedUpTo(before[i]! - before[first]!, NEAR_CHARS), first < 0 ? 0 : signedUpTo(before[i]! - before[last]!, NEAR_CHARS),
@@ -375,17 +376,17 @@ export function featuresOf(page: Page, context: Context): { rows: Float32Array; 
       headingAt < 0 ? HEADING_LINES : Math.min(HEADING_LINES, i - headingAt), headingKind, headingLevel,
       page.ownLink[node]! / (page.own[node]! || 1), Math.log1p(page.own[node]!),
     ]; // prettier-ignore
-    const shared = peersFeatures(i);
     if (rows.length === 0) {
-      width =
-        values.length + SHORT_LINES.length + NEIGHBOURS.length * 5 + traits.values.length + shared.length;
+      width = values.length + SHORT_LINES.length + NEIGHBOURS.length * 5 + traitValues.length + PEER_FEATURES;
       rows = new Float32Array(count * width);
     }
     let at = i * width;
     rows.set(values, at);
     at += values.length;
-    if (text.length <= SHORT_CHARS_MAX)
+    if (nth > 0) rows.copyWithin(at, repeat.short_lines_at, repeat.short_lines_at + SHORT_LINES.length);
+    else if (text.length <= SHORT_CHARS_MAX)
       for (const [k, pattern] of SHORT_LINES.entries()) if (pattern.test(text)) rows[at + k] = 1;
+    repeat.short_lines_at = at;
     at += SHORT_LINES.length;
     for (const k of NEIGHBOURS) {
       const neighbour = lines[i + k];
@@ -393,13 +394,32 @@ export function featuresOf(page: Page, context: Context): { rows: Float32Array; 
       rows[at + 1] = neighbour ? neighbour.link : -1;
       rows[at + 2] = neighbour ? ended[i + k]! : -1;
       rows[at + 3] = neighbour ? (neighbour.tag === tag ? 1 : 0) + (neighbour.node === node ? 1 : 0) : -1;
-      rows[at + 4] = neighbour ? (prose.has(i + k) ? 1 : 0) : -1;
+      rows[at + 4] = neighbour ? isProseLine[i + k]! : -1;
       at += 5;
     }
-    rows.set(traits.values, at);
-    rows.set(shared, at + traits.values.length);
+    rows.set(traitValues, at);
+    writePeerFeatures(i, rows, at + traitValues.length);
   }
   return { rows, width };
+}
+
+/** Lines of the same text. */
+interface Repeat {
+  count: number;
+  /** How many of them have their row. */
+  seen: number;
+  /** Where the features of SHORT_LINES stand in the last of these rows. */
+  short_lines_at: number;
+}
+
+function repeatsOf(lines: readonly Line[]): Repeat[] {
+  const byText = new Map<string, Repeat>();
+  return lines.map(({ text }) => {
+    let repeat = byText.get(text);
+    if (repeat === undefined) byText.set(text, (repeat = { count: 0, seen: 0, short_lines_at: 0 }));
+    repeat.count += 1;
+    return repeat;
+  });
 }
 
 const NEIGHBOURS = [-2, -1, 1, 2] as const;

@@ -1,5 +1,6 @@
 /** Groups of similar siblings on a page: cards, posts, rows, teasers, facets. */
 import { isHeading, type Page } from "./marks.ts";
+import { firstClass } from "./tree.ts";
 
 interface Group {
   count: number;
@@ -93,7 +94,7 @@ export function findGroups(page: Page, url: string): Groups {
     for (let child = i + 1; child < tree.end[i]!; child = tree.end[child]!) {
       const tag = tree.tag[child]!;
       if (tag === "#text" || tag === "p" || tag === "br" || page.text[child]! < 4 || isHeading(tag)) continue;
-      const key = `${tag} ${tree.attributes[child]?.["class"]?.trim().split(/\s/, 1)[0] ?? ""}`;
+      const key = `${tag} ${firstClass(tree, child)}`;
       const same = kinds.get(key);
       if (same) same.push(child);
       else kinds.set(key, [child]);

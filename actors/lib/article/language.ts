@@ -47,10 +47,13 @@ const baseOf = (tag: string): string => tag.split("-", 1)[0]!.toLowerCase();
 /** Whether the text can be in the language: by its script, and for English by its words. */
 function agrees(language: string, text: string): boolean {
   const base = baseOf(language);
-  const letters = text.match(/\p{L}/gu)?.length ?? 0;
-  for (const [script, languages] of SCRIPTS) {
-    const share = (text.match(script)?.length ?? 0) / (letters || 1);
-    if (share > 0.5 && !languages.has(base)) return false;
+  // No script of the list has a character below this.
+  if (/[\u0370-\uffff]/.test(text)) {
+    const letters = text.match(/\p{L}/gu)?.length ?? 0;
+    for (const [script, languages] of SCRIPTS) {
+      const share = (text.match(script)?.length ?? 0) / (letters || 1);
+      if (share > 0.5 && !languages.has(base)) return false;
+    }
   }
   if (base !== "en") return true;
   const words = text.split(" ");

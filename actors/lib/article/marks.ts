@@ -2,8 +2,8 @@
  * Finds the part of a page with its text: measures lengths and prose on the flat tree, marks boilerplate, and chooses a
  * node. Marks do not change the tree, so each reading of a page starts from the same arrays with its own marks.
  */
-import { isBlock, type Tree } from "./tree.ts";
-import { BESIDE_ARTICLE, BODY_STRONG, BODY_WEAK, BUILDER, namePattern, TRIMMINGS } from "./words.ts";
+import { type Attributes, isBlock, type Tree } from "./tree.ts";
+import { BESIDE_ARTICLE, BODY_STRONG, BODY_WEAK, BUILDER, entries, TRIMMINGS } from "./words.ts";
 
 export const NAMED_TRIMMING = 1;
 export const NAMED_BESIDE = 2;
@@ -16,24 +16,23 @@ export const NAMED_UNSEEN = 128;
 
 const NAME_CHARS_MAX = 300;
 
-const PATTERNS = [
-  [NAMED_TRIMMING, namePattern(TRIMMINGS)],
-  [NAMED_BESIDE, namePattern(BESIDE_ARTICLE)],
-  [NAMED_STRONG, namePattern(BODY_STRONG)],
-  [NAMED_WEAK, namePattern(BODY_WEAK)],
-  [
-    NAMED_COMMENT,
-    namePattern("comment|comments|commentlist|reply|replies|respond|disqus|discussion|discussions"),
-  ],
+const NAMES: readonly (readonly [flag: number, names: string])[] = [
+  [NAMED_TRIMMING, TRIMMINGS],
+  [NAMED_BESIDE, BESIDE_ARTICLE],
+  [NAMED_STRONG, BODY_STRONG],
+  [NAMED_WEAK, BODY_WEAK],
+  [NAMED_BUILDER, BUILDER],
+  [NAMED_COMMENT, "comment|comments|commentlist|reply|replies|respond|disqus|discussion|discussions"],
   [
     NAMED_UNSEEN,
-    namePattern(
-      "sr only|screen reader text|visually hidden|visuallyhidden|screen reader|headerlink|header anchor|anchor link|hash link",
-    ),
+    "sr only|screen reader text|visually hidden|visuallyhidden|screen reader|headerlink|header anchor|anchor link|hash link",
   ],
-  [NAMED_CAPTION, namePattern("caption|captions|credit|credits|figcaption|photo credit|image credit")],
-] as const;
-const BUILT = namePattern(BUILDER);
+  [NAMED_CAPTION, "caption|captions|credit|credits|figcaption|photo credit|image credit"],
+];
+const FLAGS_BY_NAME = new Map<string, number>();
+for (const [flag, names] of NAMES)
+  for (const name of entries(names)) FLAGS_BY_NAME.set(name, (FLAGS_BY_NAME.get(name) ?? 0) | flag);
+const NAME_WORDS_MAX = Math.max(...Array.from(FLAGS_BY_NAME.keys(), (name) => name.split(" ").length));
 
 /** "RelatedPosts__list-item" to " related posts list item ". */
 export const nameWords = (name: string): string =>
@@ -43,6 +42,17 @@ export const nameWords = (name: string): string =>
     .replace(/[^a-z0-9\u00c0-\uffff]+/g, " ")
     .trim()} `;
 
+function nameOf(attributes: Attributes): string {
+  const { class: classes = "", id = "", role = "" } = attributes;
+  const component = attributes["data-component"] ?? "";
+  const test = attributes["data-testid"] ?? "";
+  const name =
+    id === "" && component === "" && test === "" && role === ""
+      ? classes
+      : `${classes} ${id} ${component} ${test} ${role}`;
+  return name.trim().slice(0, NAME_CHARS_MAX);
+}
+
 interface Named {
   readonly flags: number;
   readonly words: string;
@@ -50,11 +60,19 @@ interface Named {
 
 function readSingle(single: string): Named {
   const words = nameWords(single);
-  const built = BUILT.exec(words)?.index === 0;
-  let flags = built ? NAMED_BUILDER : 0;
-  for (const [flag, pattern] of PATTERNS)
-    if ((!built || flag === NAMED_TRIMMING) && pattern.test(words)) flags |= flag;
-  return { flags, words };
+  let built = false;
+  let flags = 0;
+  // Every run of words of the name.
+  for (let start = 1; start < words.length; start = words.indexOf(" ", start) + 1) {
+    let end = start - 1;
+    for (let count = 0; count < NAME_WORDS_MAX && end < words.length - 1; count += 1) {
+      end = words.indexOf(" ", end + 1);
+      const flag = FLAGS_BY_NAME.get(words.slice(start, end)) ?? 0;
+      if (start === 1 && flag & NAMED_BUILDER) built = true;
+      flags |= flag;
+    }
+  }
+  return { flags: built ? (flags & NAMED_TRIMMING) | NAMED_BUILDER : flags & ~NAMED_BUILDER, words };
 }
 
 /** By class, once for each page: the same few classes occur in hundreds of names. */
@@ -213,10 +231,7 @@ export function readPage(tree: Tree, closed: boolean): Page {
     const attributes = tree.attributes[i];
     words.push(" ");
     if (!attributes) continue;
-    const name =
-      `${attributes["class"] ?? ""} ${attributes["id"] ?? ""} ${attributes["data-component"] ?? ""} ${attributes["data-testid"] ?? ""} ${attributes["role"] ?? ""}`
-        .trim()
-        .slice(0, NAME_CHARS_MAX);
+    const name = nameOf(attributes);
     if (name !== "") {
       let read = namedByName.get(name);
       if (read === undefined) namedByName.set(name, (read = readName(name, singles)));

@@ -5,6 +5,7 @@
 import type { Groups } from "./groups.ts";
 import type { Line } from "./lines.ts";
 import { isHeading, type Page } from "./marks.ts";
+import { firstClass } from "./tree.ts";
 
 /** Numbers that saturate, for the reason that features.ts gives. */
 const PEERS_MAX = 40;
@@ -54,8 +55,7 @@ function structures(page: Page, lines: readonly Line[]): Int32Array {
   const { tree } = page;
   const ids = new Map<string, number>();
   const byNode = new Map<number, number>();
-  const nameOf = (node: number): string =>
-    node <= 0 ? "" : `${tree.tag[node]!}.${tree.attributes[node]?.["class"]?.trim().split(/\s/, 1)[0] ?? ""}`;
+  const nameOf = (node: number): string => (node <= 0 ? "" : `${tree.tag[node]!}.${firstClass(tree, node)}`);
   return Int32Array.from(lines, ({ node }) => {
     let id = byNode.get(node);
     if (id !== undefined) return id;
@@ -107,8 +107,14 @@ interface PeerContext {
 const upTo = (value: number, most: number): number => Math.log1p(Math.min(value, most));
 const near = (distance: number): number => Math.max(-DISTANCE_MAX, Math.min(DISTANCE_MAX, distance));
 
-/** The same number of features for every line. */
-export function peerFeatures({ lines, groups, prose, title, peers }: PeerContext): (i: number) => number[] {
+const GROUP_FEATURES = 17;
+const NO_GROUP = new Float32Array(GROUP_FEATURES).fill(-1);
+export const PEER_FEATURES = 2 * GROUP_FEATURES + 14;
+
+/** Writes the PEER_FEATURES features of a line into `rows`, from `at` on. */
+type WritePeerFeatures = (i: number, rows: Float32Array, at: number) => void;
+
+export function peerFeatures({ lines, groups, prose, title, peers }: PeerContext): WritePeerFeatures {
   const count = lines.length;
   const byGroup = new Map<number, Sums>();
   const byStructure = new Map<number, Sums>();
@@ -125,14 +131,12 @@ export function peerFeatures({ lines, groups, prose, title, peers }: PeerContext
     if (i > 0) headingAbove[i] = isHeading(lines[i - 1]!.tag) ? i - 1 : headingAbove[i - 1]!;
     total += line.chars;
     const isChosen = prose.has(i);
-    for (const [map, key] of [
-      [byGroup, peers.group[i]!],
-      [byStructure, peers.structure[i]!],
-      [bySection, peers.section[i]!],
-    ] as const)
-      if (key >= 0) add(sumsOf(map, key), line, i, isChosen);
+    const group = peers.group[i]!;
     const outer = peers.outer[i]!;
-    if (outer >= 0 && outer !== peers.group[i]) add(sumsOf(byGroup, outer), line, i, isChosen);
+    if (group >= 0) add(sumsOf(byGroup, group), line, i, isChosen);
+    if (outer >= 0 && outer !== group) add(sumsOf(byGroup, outer), line, i, isChosen);
+    add(sumsOf(byStructure, peers.structure[i]!), line, i, isChosen);
+    add(sumsOf(bySection, peers.section[i]!), line, i, isChosen);
   }
   const h1 = lines.findIndex(({ tag }) => tag === "h1");
   const biggest = groups.list.find(({ rank }) => rank === 0)?.text ?? 1;
@@ -145,40 +149,49 @@ export function peerFeatures({ lines, groups, prose, title, peers }: PeerContext
         .match(/[\p{L}\p{N}]{3,}/gu) ?? [];
     return words.length === 0 ? 0 : words.filter((word) => titleWords.has(word)).length / words.length;
   };
-  const ofGroup = (id: number): number[] => {
+  const ofGroup = (id: number): Float32Array => {
     const group = groups.list[id];
     const sums = byGroup.get(id);
     if (!group || !sums) return NO_GROUP;
     const heading = headingAbove[sums.first]!;
     const above = lines[heading];
     const links = group.links || 1;
-    return [
+    return Float32Array.of(
       group.spread, Math.min(group.rank, 6), group.text / biggest, upTo(group.links / group.count, PEERS_MAX),
       group.below / links, group.shared / links, group.away / links,
       sums.lines / group.count, sums.long / sums.lines, sums.prose_chars / sums.chars, sums.junk / sums.lines, sums.chosen / sums.lines,
       h1 < 0 ? -DISTANCE_MAX - 1 : near(sums.first - h1), above ? near(sums.first - heading) : DISTANCE_MAX,
       above ? Number(above.tag[1]) : 0, above ? (above.ending ? 2 : above.junk ? 1 : 0) : -1, above ? likeTitle(above.text) : -1,
-    ]; // prettier-ignore
+    ); // prettier-ignore
   };
-  const groupFeatures = new Map<number, number[]>();
-  const cached = (id: number): number[] => {
+  const groupFeatures = new Map<number, Float32Array>();
+  const cached = (id: number): Float32Array => {
     let features = groupFeatures.get(id);
     if (!features) groupFeatures.set(id, (features = ofGroup(id)));
     return features;
   };
-  return (i) => {
-    const structure = byStructure.get(peers.structure[i]!)!;
-    const section = bySection.get(peers.section[i]!)!;
-    return [
-      ...cached(peers.group[i]!),
-      ...cached(peers.outer[i]!),
+  const ofStructure = new Map<number, Float32Array>();
+  const structureFeatures = (id: number): Float32Array => {
+    let features = ofStructure.get(id);
+    if (features) return features;
+    const structure = byStructure.get(id)!;
+    features = Float32Array.of(
       upTo(structure.lines, PEERS_MAX), structure.chars / total, upTo(structure.chars / structure.lines, SECTION_CHARS_MAX),
       structure.link_chars / structure.chars, structure.prose_chars / structure.chars, structure.junk / structure.lines, structure.chosen / structure.lines,
       h1 < 0 ? -DISTANCE_MAX - 1 : near(structure.first - h1),
+    ); // prettier-ignore
+    ofStructure.set(id, features);
+    return features;
+  };
+  return (i, rows, at) => {
+    rows.set(cached(peers.group[i]!), at);
+    rows.set(cached(peers.outer[i]!), at + GROUP_FEATURES);
+    rows.set(structureFeatures(peers.structure[i]!), at + 2 * GROUP_FEATURES);
+    const section = bySection.get(peers.section[i]!)!;
+    const values = [
       upTo(section.lines, PEERS_MAX), upTo(section.chars, SECTION_CHARS_MAX), section.link_chars / section.chars, section.prose_chars / section.chars,
       section.chosen / section.lines, near(i - section.first),
     ]; // prettier-ignore
+    rows.set(values, at + PEER_FEATURES - values.length);
   };
 }
-
-const NO_GROUP: number[] = Array.from({ length: 17 }, () => -1);

@@ -5,14 +5,18 @@
  * It repairs what real pages need (paragraphs that end by themselves, list items, cells), and nothing else of the standard:
  * no foster parenting, no adoption agency.
  */
+import { decodeHTML, decodeHTMLAttribute } from "entities";
 import { Tokenizer } from "htmlparser2";
 import { extraChars, FIRST_DENSE } from "../content/comparable-chars.ts";
+import { KnownNames } from "./known-names.ts";
 
 /** Deeper elements open no node: their text goes to the node at the cap. */
 const DEPTH_MAX = 512;
 const NODES_MAX = 300_000;
 const ATTRIBUTES_MAX = 64;
 const ATTRIBUTE_CHARS_MAX = 2_048;
+/** Before its character references are decoded. */
+const ATTRIBUTE_SOURCE_CHARS_MAX = 8 * ATTRIBUTE_CHARS_MAX;
 const TEXT_CHARS_MAX = 5_000_000;
 const FORMATTING_MAX = 50_000;
 const SCRIPTS_MAX = 64;
@@ -98,6 +102,18 @@ const BLOCK = new Set(
   ).split(" "),
 );
 export const isBlock = (tag: string): boolean => BLOCK.has(tag);
+const ELEMENT_NAMES = new KnownNames([
+  ...VOID,
+  ...SKIPPED,
+  ...FORMATTING,
+  ...CLOSES_PARAGRAPH,
+  ...TABLE_PARTS,
+  ...INLINE_ENDS,
+  ...BLOCK,
+  ..."a button head input noscript picture rb rp rt ruby script title".split(" "),
+]);
+const elementName = (html: string, start: number, stop: number): string =>
+  ELEMENT_NAMES.find(html, start, stop) ?? html.slice(start, stop).toLowerCase();
 
 /** An opening element ends an open element of the second list, searched up to an element of the third. */
 const ENDS_SIBLING: Readonly<Record<string, { ends: ReadonlySet<string>; within: ReadonlySet<string> }>> = {
@@ -117,7 +133,7 @@ const ENDS_SIBLING: Readonly<Record<string, { ends: ReadonlySet<string>; within:
 };
 const SIBLING_REACH = 24;
 
-const KEPT_ATTRIBUTES = new Set(
+const ATTRIBUTE_NAMES = new KnownNames(
   (
     "class id href rel role hidden style content property name itemprop itemtype itemscope itemid datetime title " +
     "aria-hidden aria-label aria-expanded data-component data-testid data-test-id lang type src alt http-equiv pubdate " +
@@ -125,7 +141,8 @@ const KEPT_ATTRIBUTES = new Set(
   ).split(" "),
 );
 
-const COLLAPSIBLE = /[\t\n\f\r \u00a0\u200b]+/g;
+/** Single plain spaces are left out: most texts have no other white space and are returned as they are. */
+const COLLAPSIBLE = /[\t\n\f\r\u00a0\u200b][\t\n\f\r \u00a0\u200b]*| [\t\n\f\r \u00a0\u200b]+/g;
 /**
  * Soft hyphens and zero-width characters. The joiners U+200C and U+200D are spelling after a letter of Persian, of the scripts
  * of India and in emoji; after others (Latin, Greek and Cyrillic letters, punctuation, spaces) they are noise.
@@ -160,6 +177,9 @@ export function unmarked(value: string, lines = false): string {
     .join("\n");
 }
 
+const decoded = (raw: string, decode: (raw: string) => string): string =>
+  raw.includes("&") ? decode(raw) : raw;
+
 function collapsedLength(text: string): number {
   let length = 0;
   let space = true;
@@ -176,7 +196,7 @@ function collapsedLength(text: string): number {
 /** With `with_formatting`, formatting elements are listed beside the nodes; the nodes are the same either way. */
 export function buildTree(source: string, with_formatting = false): Tree {
   // In HTML this opens a bogus comment that ends at the next ">"; the tokenizer would read on to "]]>".
-  const html = source.includes("<![CDATA[") ? source.replaceAll("<![CDATA[", "<![cdata[") : source;
+  const html = source.includes("[CDATA[") ? source.replaceAll("<![CDATA[", "<![cdata[") : source;
   const tag: string[] = ["#root"];
   const text: string[] = [""];
   const chars: number[] = [0];
@@ -251,14 +271,14 @@ export function buildTree(source: string, with_formatting = false): Tree {
     while (stack.length > index) pop();
   };
 
-  const append = (run: string): void => {
+  const append = (raw: string): void => {
     if (in_title) {
-      if (title_parts.length < 2_000) title_parts += run;
+      if (title_parts.length < 2_000) title_parts += decoded(raw, decodeHTML);
       return;
     }
     if (script) {
-      if (script.length < script.limit) script.parts.push(run);
-      script.length += run.length;
+      if (script.length < script.limit) script.parts.push(raw);
+      script.length += raw.length;
       return;
     }
     if (skipping !== "") return;
@@ -266,6 +286,7 @@ export function buildTree(source: string, with_formatting = false): Tree {
       capped.add("text");
       return;
     }
+    const run = decoded(raw, decodeHTML);
     const added = run.slice(0, TEXT_CHARS_MAX - text_chars);
     if (added.length < run.length) capped.add("text");
     text_chars += added.length;
@@ -458,13 +479,14 @@ export function buildTree(source: string, with_formatting = false): Tree {
   };
 
   const tokenizer = new Tokenizer(
-    { decodeEntities: true },
+    // With entities the tokenizer looks at each character by itself; without, it goes from tag to tag.
+    { decodeEntities: false },
     {
       isInForeignContext: () => skipping === "svg" || skipping === "math",
       ontext: (start, stop) => append(html.slice(start, stop)),
-      ontextentity: (code) => append(String.fromCodePoint(code)),
+      ontextentity: () => {},
       onopentagname: (start, stop) => {
-        name = stop - start > 64 ? "x-long" : html.slice(start, stop).toLowerCase();
+        name = stop - start > 64 ? "x-long" : elementName(html, start, stop);
         current = null;
         attributes_read = 0;
       },
@@ -476,27 +498,27 @@ export function buildTree(source: string, with_formatting = false): Tree {
           return;
         }
         if (stop - start > 24 || (skipping !== "" && skipping !== "iframe")) return;
-        attribute = html.slice(start, stop).toLowerCase();
-        value_wanted = KEPT_ATTRIBUTES.has(attribute) && !(current && attribute in current);
+        const kept = ATTRIBUTE_NAMES.find(html, start, stop);
+        if (kept === undefined || (current !== null && kept in current)) return;
+        attribute = kept;
+        value_wanted = true;
         value = "";
       },
       onattribdata: (start, stop) => {
-        if (value_wanted && value.length < ATTRIBUTE_CHARS_MAX)
-          value += html.slice(start, Math.min(stop, start + ATTRIBUTE_CHARS_MAX - value.length));
+        if (value_wanted && value.length < ATTRIBUTE_SOURCE_CHARS_MAX)
+          value += html.slice(start, Math.min(stop, start + ATTRIBUTE_SOURCE_CHARS_MAX - value.length));
       },
-      onattribentity: (code) => {
-        if (value_wanted && value.length < ATTRIBUTE_CHARS_MAX) value += String.fromCodePoint(code);
-      },
+      onattribentity: () => {},
       onattribend: () => {
         if (!value_wanted) return;
         current ??= {};
-        current[attribute] = value;
+        current[attribute] = decoded(value, decodeHTMLAttribute).slice(0, ATTRIBUTE_CHARS_MAX);
         value_wanted = false;
       },
       onopentagend: () => opened(false),
       onselfclosingtag: () => opened(true),
       onclosetag: (start, stop) => {
-        if (stop - start <= 64) closed(html.slice(start, stop).toLowerCase());
+        if (stop - start <= 64) closed(elementName(html, start, stop));
       },
       oncdata: () => {},
       oncomment: () => {},
@@ -529,6 +551,13 @@ export function buildTree(source: string, with_formatting = false): Tree {
     formatting,
     capped: [...capped],
   };
+}
+
+/** The first class of an element: of its classes the one that says most often what it is. */
+export function firstClass({ attributes }: Tree, node: number): string {
+  const names = attributes[node]?.["class"]?.trim() ?? "";
+  const end = names.search(/\s/);
+  return end < 0 ? names : names.slice(0, end);
 }
 
 /** A title, a name or a date stands in no more nodes than this. */

@@ -95,7 +95,7 @@ articoli correlati|leggi anche|ti potrebbe interessare|lascia un commento|leia t
 相关新闻|相关阅读|相关报道|相关文章|推荐阅读|热点新闻|责任编辑|编辑|网友评论|发表评论|上一篇|下一篇|相關新聞|延伸閱讀|推薦閱讀|責任編輯|関連記事|関連リンク|あわせて読みたい|관련기사|관련 기사|댓글
 `;
 
-const entries = (words: string): string[] =>
+export const entries = (words: string): string[] =>
   words
     .replaceAll("\n", "")
     .split("|")
@@ -103,10 +103,6 @@ const entries = (words: string): string[] =>
     .filter((word) => word !== "");
 
 const escaped = (word: string): string => word.replace(/[.*+?^${}()[\]\\]/g, "\\$&");
-
-/** Matches one of the names as whole words of a name that was cut and padded with spaces. */
-export const namePattern = (words: string): RegExp =>
-  new RegExp(` (?:${entries(words).map(escaped).join("|")})(?= )`);
 
 export const phraseSet = (words: string): ReadonlySet<string> => new Set(entries(words));
 export const beginPattern = (words: string): RegExp =>

@@ -72,6 +72,9 @@ const VENDORS: readonly (readonly [code: string, pattern: RegExp])[] = [
   ["vendor_ghost", /\/ghost\/portal|\bghost\/portal@|\bportal\.min\.js\?.*ghost/i],
 ];
 
+/** Most scripts are of none: one search instead of one for each vendor. */
+const ANY_VENDOR = new RegExp(VENDORS.map(([, { source }]) => source).join("|"), "i");
+
 const GATE_NAME =
   / (?:paywall|pay wall|paywalled|regwall|reg wall|registration wall|subscription wall|premium wall|subwall|piano (?:container|offer|paywall|template|inline)|tp (?:container|modal)|subscriber only|subscribers only|subscriber wall|subscribe wall|subscription required|members only|member wall|gh post upgrade cta|upgrade cta|article gate|content gate|gated content|gate|locked content|article locked|paid content|paid barrier|leaky paywall|offer page|bezahlschranke|paid only|premium teaser|plus teaser|poool widget|qiota|steady paywall|wallkit) /;
 const FADE_NAME =
@@ -101,6 +104,8 @@ const PHRASES: readonly (readonly [code: string, pattern: RegExp])[] = [
   ],
 ];
 
+/** What METERED counts. */
+const METERED_NOUN = /art(?:ikel|icle|icol|ícul)|stor(?:y|ies)|lecture|noticia/i;
 const METERED: readonly (readonly [code: string, pattern: RegExp])[] = [
   [
     "metered_de",
@@ -249,8 +254,9 @@ export function readPaywall(page: PaywallPage): PaywallReading {
   if (tier === "metered") evidence.add("meta_tier_metered");
   const declared = not_free || parts.length > 0 || tier === "locked" || tier === "metered";
 
+  const vendors = tree.scripts.filter((script) => ANY_VENDOR.test(script));
   for (const [code, pattern] of VENDORS)
-    if (tree.scripts.some((script) => pattern.test(script))) evidence.add(code);
+    if (vendors.some((script) => pattern.test(script))) evidence.add(code);
 
   const gate = gates.length > 0;
   if (gate) evidence.add("paywall_markup");
@@ -284,8 +290,11 @@ export function readPaywall(page: PaywallPage): PaywallReading {
       phrase = true;
     }
   let metered = false;
+  const counting = lines.filter(
+    ({ text, node }) => text.length < 300 && !unseen[node] && METERED_NOUN.test(text),
+  );
   for (const [code, pattern] of METERED)
-    if (lines.some((line) => line.text.length < 300 && !unseen[line.node] && pattern.test(line.text))) {
+    if (counting.some(({ text }) => pattern.test(text))) {
       evidence.add(code);
       metered = true;
     }
