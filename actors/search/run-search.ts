@@ -20,7 +20,7 @@ import {
 import { workFields } from "../lib/work-fields.ts";
 import { asCachedSearch, type CachedSearch, freshAnswer, ttlOf } from "./cache.ts";
 import type { Engine, EngineAnswer, RawResult } from "./engine.ts";
-import { merge, fallbackReason } from "./merge.ts";
+import { merge, fallbackReason, RESULTS_ENOUGH } from "./merge.ts";
 import type { Metrics } from "../../cluster/ports/metrics.ts";
 import type { Log } from "../../cluster/ports/log.ts";
 
@@ -114,6 +114,8 @@ export function runSearch(
     work: WorkContext,
     request: SearchRequest,
   ): Promise<Answered | FallbackReason> {
+    // So many results as tell whether its answer is good enough, also for a caller that wants fewer.
+    const question = { ...request, max_results: Math.max(request.max_results, RESULTS_ENOUGH) };
     const asked_instances: string[] = [];
     let failure: FallbackReason = "no_metasearch_instance";
     while (asked_instances.length < MAX_INSTANCES) {
@@ -121,7 +123,7 @@ export function runSearch(
       const engine = instance === null ? undefined : engines.get(instance);
       if (!engine) break;
       asked_instances.push(engine.name);
-      const answer = await askUpstream(engine, request, work);
+      const answer = await askUpstream(engine, question, work);
       countUpstream(request, "metasearch", engine.name, answer);
       const failed = answer.kind === "failed";
       await ask(Instances, INSTANCES_KEY, "report", {

@@ -319,6 +319,16 @@ describe("the fallback is asked", () => {
     expect(await with_fallback.look()).toMatchObject({ cached: true, provider: "fallback", fallback_reason });
   });
 
+  test.each([1, 2])("not for a caller that wants %d of more", async (max_results) => {
+    const { look, asked } = oneService({
+      // As the built-in index does: it finds no more than it is asked for.
+      engines: { one: (question) => answerOf(Math.min(5, question.max_results)) },
+      fallback: () => fallbackFound(5),
+    });
+    const { results, fallback_reason } = await look({ max_results });
+    expect([results.length, fallback_reason, asked]).toEqual([max_results, null, ["one"]]);
+  });
+
   test("not when three were found", async () => {
     const { look, asked } = oneService({
       engines: { one: () => answerOf(3) },
