@@ -185,6 +185,8 @@ function walk(node: Node, value: unknown, loc: (string | number)[], mistakes: Mi
     case "string":
       return text(node, value, report);
     case "integer": {
+      if (value === Infinity || value === -Infinity)
+        return report("finite_number", "Input should be a finite number");
       if (typeof value === "number")
         return Number.isInteger(value)
           ? bounds(node, value, report)

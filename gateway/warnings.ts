@@ -18,8 +18,6 @@ interface Node {
   readonly properties?: Readonly<Record<string, Node>>;
   readonly patternProperties?: object;
   readonly items?: Node;
-  /** Names that are understood and not described. */
-  readonly "x-aliases"?: readonly string[];
 }
 
 /** Adds a warning for each name in `value` that the schema does not know, once each, up to MAX_WARNINGS. */
@@ -37,6 +35,16 @@ export function warnOfUnknownParameters(
     if (!known.includes(name)) add(warnings, "query parameter", name, known);
 }
 
+/** A word of a list, such as `include`, of which unknown ones are left out. */
+export function warnOfUnknownWord(
+  parameter: string,
+  word: string,
+  known: readonly string[],
+  warnings: Set<string>,
+): void {
+  if (!known.includes(word)) add(warnings, `value of ${parameter}`, word, known);
+}
+
 function walk(node: Node, value: unknown, warnings: Set<string>): void {
   if (warnings.size >= MAX_WARNINGS || typeof value !== "object" || value === null) return;
   if (node.anyOf) {
@@ -49,7 +57,7 @@ function walk(node: Node, value: unknown, warnings: Set<string>): void {
     for (const [name, part] of Object.entries(value)) {
       const child = Object.hasOwn(node.properties, name) ? node.properties[name] : undefined;
       if (child) walk(child, part, warnings);
-      else if (!node["x-aliases"]?.includes(name)) add(warnings, "field", name, known);
+      else add(warnings, "field", name, known);
     }
   }
 }

@@ -69,33 +69,32 @@ export const ScreenshotOptions = Type.Object({
 });
 export type ScreenshotOptions = Static<typeof ScreenshotOptions>;
 
-export const FetchBody = Type.Object(
-  {
-    /** A text that is no http(s) URL is answered with the error invalid_url, not refused. */
-    url: Type.String({ minLength: 1, maxLength: 8192 }),
-    render: Type.Optional(Type.Enum(["auto", "never", "always"], { default: "auto" })),
-    max_bytes: Type.Optional(
-      Type.Integer({ minimum: 1, maximum: MAX_BYTES_CEILING, default: MAX_BYTES_DEFAULT }),
-    ),
-    accept_pdf: Type.Optional(Type.Boolean({ default: true })),
-    cache_ttl_s: Type.Optional(Nullable(Type.Integer({ minimum: 0 }))),
-    min_text_chars: Type.Optional(Type.Integer({ minimum: 0, default: MIN_TEXT_CHARS_DEFAULT })),
-    project_ref: Type.Optional(Nullable(Type.String({ maxLength: 500 }))),
-    allow_archive: Type.Optional(Type.Boolean({ default: true })),
-    allow_alternates: Type.Optional(Type.Boolean({ default: true })),
-    allow_paid: Type.Optional(Type.Boolean({ default: true })),
-    tiers: Type.Optional(Nullable(Type.Array(Type.Enum([...TIERS])))),
-    timeout_s: Type.Optional(Nullable(Type.Number({ minimum: MIN_TIMEOUT_S, maximum: MAX_TIMEOUT_S }))),
-    country: Type.Optional(Nullable(CountryCode)),
-    user_agent: Type.Optional(Nullable(Type.String({ maxLength: 500 }))),
-    accept_language: Type.Optional(Nullable(Type.String({ maxLength: 200 }))),
-    include_html: Type.Optional(Nullable(Type.Boolean())),
-    formats: Type.Optional(Nullable(Type.Array(Type.Enum([...FORMATS]), { maxItems: 10 }))),
-    wait_for: Type.Optional(Nullable(WaitFor)),
-    screenshot_options: Type.Optional(Nullable(ScreenshotOptions)),
-  },
-  { "x-aliases": ["allow_premium"] },
-);
+export const FetchBody = Type.Object({
+  /** A text that is no http(s) URL is answered with the error invalid_url, not refused. */
+  url: Type.String({ minLength: 1, maxLength: 8192 }),
+  render: Type.Optional(Type.Enum(["auto", "never", "always"], { default: "auto" })),
+  max_bytes: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: MAX_BYTES_CEILING, default: MAX_BYTES_DEFAULT }),
+  ),
+  accept_pdf: Type.Optional(Type.Boolean({ default: true })),
+  cache_ttl_s: Type.Optional(Nullable(Type.Integer({ minimum: 0 }))),
+  min_text_chars: Type.Optional(Type.Integer({ minimum: 0, default: MIN_TEXT_CHARS_DEFAULT })),
+  project_ref: Type.Optional(Nullable(Type.String({ maxLength: 500 }))),
+  allow_archive: Type.Optional(Type.Boolean({ default: true })),
+  allow_alternates: Type.Optional(Type.Boolean({ default: true })),
+  allow_paid: Type.Optional(Type.Boolean({ default: true })),
+  /** The same switch under another name: either of them set to false forbids premium routes. */
+  allow_premium: Type.Optional(Type.Boolean({ default: true })),
+  tiers: Type.Optional(Nullable(Type.Array(Type.Enum([...TIERS])))),
+  timeout_s: Type.Optional(Nullable(Type.Number({ minimum: MIN_TIMEOUT_S, maximum: MAX_TIMEOUT_S }))),
+  country: Type.Optional(Nullable(CountryCode)),
+  user_agent: Type.Optional(Nullable(Type.String({ maxLength: 500 }))),
+  accept_language: Type.Optional(Nullable(Type.String({ maxLength: 200 }))),
+  include_html: Type.Optional(Nullable(Type.Boolean())),
+  formats: Type.Optional(Nullable(Type.Array(Type.Enum([...FORMATS]), { maxItems: 10 }))),
+  wait_for: Type.Optional(Nullable(WaitFor)),
+  screenshot_options: Type.Optional(Nullable(ScreenshotOptions)),
+});
 export type FetchBody = Static<typeof FetchBody>;
 
 export const Redirect = Type.Object({ url: Type.String(), status: Type.Integer(), location: Type.String() });

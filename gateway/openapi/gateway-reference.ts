@@ -61,7 +61,7 @@ export const HEADERS = {
     "12.500000",
   ),
   "X-Service-Warning": header(
-    "A field or query parameter that the service does not know; the field is repeated, at most ten times",
+    "A field, a query parameter or a value of `include` that the service does not know; the field is repeated, at most ten times",
     'unknown field "timeout"; did you mean "timeout_s"?',
   ),
 } as const;

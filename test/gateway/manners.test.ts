@@ -29,6 +29,17 @@ describe("an unknown name", () => {
     expect([status, headers[WARNING]]).toEqual([200, 'unknown query parameter "verbose"']);
   });
 
+  test("in `include` of a job", async () => {
+    const { call, fetchAll } = await batches();
+    const { job_id } = (await fetchAll([{ url: URL_ }])).json;
+    const warningOf = async (include: string) =>
+      (await call("GET", `/v1/jobs/${job_id}?include=${include}`)).headers[WARNING];
+    expect(await warningOf("item")).toBe('unknown value of include "item"; did you mean "items"?');
+    expect(await warningOf("items,results")).toBe('unknown value of include "results"');
+    expect(await warningOf("items")).toBeUndefined();
+    expect(await warningOf("")).toBeUndefined();
+  });
+
   test("of a batch's items and of the fields around them, once each", async () => {
     const { fetchAll } = await batches();
     const items = [

@@ -62,6 +62,9 @@ const MALFORMED: readonly [raw: string, ...mistakes: [loc: string, type: string]
   ['{"url":"u","max_bytes":2.5}', ["body.max_bytes", "int_from_float"]],
   ['{"url":"u","max_bytes":"2.0"}', ["body.max_bytes", "int_type"]],
   ['{"url":"u","max_bytes":{}}', ["body.max_bytes", "int_type"]],
+  ['{"url":"u","max_bytes":1e400}', ["body.max_bytes", "finite_number"]],
+  ['{"url":"u","allow_premium":"false"}', ["body.allow_premium", "bool_type"]],
+  ['{"url":"u","allow_premium":0}', ["body.allow_premium", "bool_type"]],
   ['{"url":"u","accept_pdf":"yes"}', ["body.accept_pdf", "bool_type"]],
   ['{"url":"u","accept_pdf":"maybe"}', ["body.accept_pdf", "bool_parsing"]],
   ['{"url":"u","accept_pdf":7}', ["body.accept_pdf", "bool_parsing"]],
@@ -243,7 +246,8 @@ describe.skipIf(!existsSync(SHARED))(`the shared vectors (${SHARED})`, () => {
   });
 
   test("the schemas of the vectors are ours, but for fields that came later", () => {
-    const { formats: _, wait_for: _w, screenshot_options: _s, ...properties } = FetchBody.properties;
+    const { formats: _, wait_for: _w, screenshot_options: _s, ...described } = FetchBody.properties;
+    const { allow_premium: _p, ...properties } = described;
     expect(plain({ ...FetchBody, properties })).toBe(plain(vectors.schemas.FetchBody));
   });
 });

@@ -62,6 +62,7 @@ export const fetchReference: ApiReference = {
       allow_alternates:
         "Whether an open copy of the same text may be served when the page is a teaser or gone",
       allow_paid: "Whether routes that cost money may be used",
+      allow_premium: "Another name of `allow_paid`: false in either of them forbids these routes",
       tiers: ["The routes that may be used; null: all", ["direct", "browser"]],
       country: ["The country of the exit on premium routes, ISO 3166-1 alpha-2", "ch"],
       user_agent: ["The User-Agent to send; the project needs permission", "example-bot/1.0"],

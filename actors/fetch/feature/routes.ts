@@ -216,8 +216,7 @@ export function fetchRoutes(services: FetchServices): readonly Route[] {
       operationId: "fetch",
       summary: "Fetch a page, PDF or document",
       description:
-        "Answers 200 also when the page could not be fetched: read `error`. Waits up to 150 s, or timeout_s + 15 s. " +
-        "`allow_premium: false` means `allow_paid: false`.",
+        "Answers 200 also when the page could not be fetched: read `error`. Waits up to 150 s, or timeout_s + 15 s.",
       tags: ["fetch"],
       body: FetchBody,
       request_headers: {
@@ -382,14 +381,14 @@ export const fetchBatch = (
     },
   },
   normalize(item, { grant: { key } }) {
-    const { include_html, ...rest } = withoutDefaults(FetchBody, item);
+    const { include_html, allow_premium, ...rest } = withoutDefaults(FetchBody, item);
     const { max_bytes } = item as FetchBody;
     return {
       ...rest,
       ...(include_html === true && { include_html }),
       // Without max_bytes a PDF has another limit.
       ...(typeof max_bytes === "number" && { max_bytes }),
-      ...(((item as AliasedBody).allow_premium === false || !allowsPaid(key)) && { allow_paid: false }),
+      ...((allow_premium === false || !allowsPaid(key)) && { allow_paid: false }),
     };
   },
   authorize: (item, caller) => agentRefusal(services, item as FetchBody, caller),
@@ -415,11 +414,6 @@ const partsOfItem = (input: Readonly<Record<string, unknown>>): PageParts => ({
 function isWebAddress(text: string): boolean {
   const url = URL.parse(text);
   return url !== null && (url.protocol === "http:" || url.protocol === "https:");
-}
-
-/** `allow_premium` is an alias of `allow_paid`: either of them set to false forbids premium routes. */
-interface AliasedBody {
-  readonly allow_premium?: unknown;
 }
 
 interface CallerContext {
@@ -449,7 +443,7 @@ export function fetchRequestOf(
     min_text_chars: body.min_text_chars ?? MIN_TEXT_CHARS_DEFAULT,
     allow_archive: body.allow_archive ?? true,
     allow_alternates: body.allow_alternates ?? true,
-    allow_paid: (body.allow_paid ?? true) && (body as AliasedBody).allow_premium !== false,
+    allow_paid: (body.allow_paid ?? true) && (body.allow_premium ?? true),
     tiers: body.tiers ?? null,
     country: body.country ?? null,
     user_agent: body.user_agent ?? null,

@@ -5,9 +5,11 @@
 import { Type } from "typebox";
 import type { ActorClient } from "../../../cluster/actor.ts";
 import { isOperator } from "../../../gateway/authenticate.ts";
+import { wordsOf } from "../../../gateway/batch.ts";
 import { JOB_NOT_FOUND, json, JSON_TYPE, OPERATOR_ONLY } from "../../../gateway/http-errors.ts";
 import { OperatorOnly } from "../../../gateway/openapi/gateway-reference.ts";
 import { type Route, route } from "../../../gateway/route.ts";
+import { warnOfUnknownWord } from "../../../gateway/warnings.ts";
 import { Nullable } from "../../../schemas/common.ts";
 import { decodeStates, type States, statusOf } from "../../../schemas/job-states.ts";
 import {
@@ -28,6 +30,7 @@ export interface JobServices extends JobReaderDeps {
   readonly csv_results?: readonly CsvResults[];
 }
 
+const INCLUDES = ["items"] as const;
 const PAGE_DEFAULT = 100;
 const MAX_PAGE = 1_000;
 const CANCEL_WAIT_MS = 20_000;
@@ -89,11 +92,13 @@ export function jobRoutes(services: JobServices): readonly Route[] {
         status: Type.Optional(Nullable(Type.Enum([...ITEM_STATUSES]))),
       }),
       replies: { 200: { description: "The job", schema: JobStatus }, 404: NOT_FOUND },
-      handle: async ({ params, query, caller, signal }) => {
+      handle: async ({ params, query, caller, signal, warnings }) => {
         const job_id = params.job_id.toLowerCase();
         const job = await find(job_id, caller);
         if (!job) return JOB_NOT_FOUND;
-        if (!query.include?.split(",").includes("items")) return json(200, statusView(job_id, job));
+        const include = wordsOf(query.include ?? "");
+        for (const word of include) warnOfUnknownWord("include", word, INCLUDES, warnings);
+        if (!include.includes("items")) return json(200, statusView(job_id, job));
         const states = decodeStates(job.states, job.spec.total);
         const indexes = pageOf(states, query.status ?? null, query);
         const chunks = pages(job, job_id, caller.grant.customer.external, states, indexes, signal);
