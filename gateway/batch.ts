@@ -190,25 +190,66 @@ async function writeItems(
   await Promise.all(writing);
 }
 
+/** The fields around the items. */
+interface Around {
+  readonly head: Head;
+  /** Those that every item is stored with, without their defaults. */
+  readonly shared: Input;
+}
+
+/** Reads the fields around the items; `around` is null when they do not fit their schema. */
+function aroundReader(shared: TObject) {
+  const schema = Type.Object({ items: Type.Array(Type.Unknown()), ...jobFields, ...shared.properties });
+  const { read } = shape(schema);
+
+  return (
+    { head: { headers }, warnings }: Call,
+    count: number,
+    given: unknown,
+    place: "body" | "query",
+  ): { readonly around: Around | null; readonly mistakes: readonly Mistake[] } => {
+    if (place === "body") warnOfUnknownFields(schema, given, warnings);
+    const header_key = headers.get(IDEMPOTENCY_HEADER);
+    const completed = withKey(given, header_key);
+    const result = read(place, completed);
+    if (result.kind === "wrong") {
+      const isList = !result.detail.some(({ loc }) => loc.length === 1 || loc[1] === "items");
+      const detail = isList && count === 0 ? [...result.detail, EMPTY] : result.detail;
+      return { around: null, mistakes: completed === given ? detail : detail.map(inHeader) };
+    }
+    const head = result.value as Head;
+    const { idempotency_key, callback_url } = head;
+    const mistakes: Mistake[] = [];
+    if (header_key !== undefined && header_key !== idempotency_key) mistakes.push(TWO_KEYS);
+    if (callback_url != null && URL.parse(callback_url) === null)
+      mistakes.push({ loc: [place, "callback_url"], ...NO_URL });
+    if (count === 0) mistakes.push(EMPTY);
+    return { around: { head, shared: withoutDefaults(shared, result.value as Input) }, mistakes };
+  };
+}
+
 function jobCreator(services: BatchRouteDeps, kind: BatchKind): JobCreator {
   const { clock } = services;
   const itemShape = shape(kind.item);
   const shared = kind.shared ?? Type.Object({});
-  const headSchema = Type.Object({ items: Type.Array(Type.Unknown()), ...jobFields, ...shared.properties });
-  const headShape = shape(headSchema);
+  const readAround = aroundReader(shared);
   const normalize = kind.normalize ?? ((item) => withoutDefaults(kind.item, item));
   const yieldToEventLoop = (): Promise<void> =>
     new Promise((resolve) => {
       clock.at(clock.now(), resolve);
     });
 
-  /** The 422 with all mistakes of the items, or another refusal, or null. */
+  /**
+   * The 422 with the mistakes around the items and those of the items, or another refusal, or null. `sharedFields`: null when
+   * they have mistakes, so that no item is checked against them.
+   */
   async function validateItems(
     scanned: SubmittedItems,
-    sharedFields: Input,
+    sharedFields: Input | null,
     { caller, warnings }: Call,
+    mistakesAround: readonly Mistake[],
   ): Promise<Reply | null> {
-    const mistakes: Mistake[] = [];
+    const mistakes = [...mistakesAround];
     let refusal: Reply | null = null;
     for (let index = 0; index < scanned.count && mistakes.length < MAX_MISTAKES; index++) {
       if (index % CHUNK_ITEMS === 0 && index > 0) await yieldToEventLoop();
@@ -227,7 +268,7 @@ function jobCreator(services: BatchRouteDeps, kind: BatchKind): JobCreator {
         continue;
       }
       warnOfUnknownFields(kind.item, item, warnings);
-      const mistake = kind.check?.(read.value as Input, sharedFields);
+      const mistake = sharedFields && kind.check?.(read.value as Input, sharedFields);
       if (mistake)
         mistakes.push({
           loc: [...loc, mistake.field],
@@ -309,19 +350,10 @@ function jobCreator(services: BatchRouteDeps, kind: BatchKind): JobCreator {
     yieldToEventLoop,
     async accept(call, items, given, place) {
       if (items.count > MAX_JOB_ITEMS) return tooLarge(TOO_MANY);
-      const given_key = call.head.headers.get(IDEMPOTENCY_HEADER);
-      const read = headShape.read(place, withKey(given, given_key));
-      if (read.kind === "wrong") return invalid(read.detail);
-      if (items.count === 0) return invalid([EMPTY]);
-      const head = read.value as Head;
-      if (given_key !== undefined && given_key !== head.idempotency_key) return invalid([TWO_KEYS]);
-      if (place === "body") warnOfUnknownFields(headSchema, given, call.warnings);
-      if (head.callback_url != null && URL.parse(head.callback_url) === null)
-        return invalid([{ ...NO_URL, loc: [place, "callback_url"] }]);
-      const sharedFields = withoutDefaults(shared, read.value as Input);
-      return (
-        (await validateItems(items, sharedFields, call)) ?? (await create(call, items, head, sharedFields))
-      );
+      const { around, mistakes } = readAround(call, items.count, given, place);
+      const refusal = await validateItems(items, around?.shared ?? null, call, mistakes);
+      if (refusal !== null || around === null) return refusal ?? invalid(mistakes);
+      return create(call, items, around.head, around.shared);
     },
   };
 }
@@ -446,7 +478,7 @@ export function csvBatchRoute(services: BatchRouteDeps, kind: BatchKind, upload:
 }
 
 /** A list in a query is words with commas between. */
-const wordsOf = (text: string): readonly string[] =>
+export const wordsOf = (text: string): readonly string[] =>
   text
     .split(",")
     .map((word) => word.trim())
@@ -454,6 +486,10 @@ const wordsOf = (text: string): readonly string[] =>
 
 /** Whether a field, which may be null, takes a list. */
 const isList = (schema: TSchema): boolean => JSON.stringify(schema).includes('"type":"array"');
+
+/** A mistake of the idempotency key that came in the header. */
+const inHeader = (mistake: Mistake): Mistake =>
+  mistake.loc[1] === "idempotency_key" ? { ...mistake, loc: ["header", "Idempotency-Key"] } : mistake;
 
 /** The fields around the items, with the header's key where they have none of their own. */
 function withKey(head: unknown, key: string | undefined): unknown {

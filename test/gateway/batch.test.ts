@@ -101,6 +101,27 @@ describe("a batch", () => {
     expect([status, json.detail[0].loc, json.detail[0].type]).toEqual([422, loc, type]);
   });
 
+  test("lists the mistakes around the items and those of the items together", async () => {
+    const { call } = await batches();
+    const placesOf = async (body: object, headers: Record<string, string> = {}) => {
+      const { status, json } = await call("POST", "/v1/batch/fetch", { body, headers });
+      return [status, ...json.detail.map(({ loc }: { loc: unknown[] }) => loc.join("."))];
+    };
+    const items = [{}, { url: "https://a.example/", tiers: 5 }];
+    const around = ["body.idempotency_key", "body.callback_url"];
+    const inside = ["body.items.0.url", "body.items.1.tiers"];
+    expect(await placesOf({ items, callback_url: "x" })).toEqual([422, ...around, ...inside]);
+    expect(await placesOf({ items, idempotency_key: "k", callback_url: "http://:80/" })).toEqual([
+      422,
+      "body.callback_url",
+      ...inside,
+    ]);
+    expect(await placesOf({ items: [] })).toEqual([422, "body.idempotency_key", "body.items"]);
+    expect(await placesOf({ items: "all" })).toEqual([422, "body.items", "body.idempotency_key"]);
+    const header = { "idempotency-key": "a".repeat(501) };
+    expect(await placesOf({ items }, header)).toEqual([422, "header.Idempotency-Key", ...inside]);
+  });
+
   test("lists many mistakes and not all of them", async () => {
     const { fetchAll } = await batches();
     const { json } = await fetchAll(Array.from({ length: 500 }, () => ({})));
@@ -156,6 +177,7 @@ describe("a batch", () => {
       url: "u",
       allow_paid: false,
     });
+    expect(normalize!({ url: "u", allow_premium: true }, caller)).toEqual({ url: "u" });
   });
 });
 
