@@ -23,6 +23,9 @@ type BodyCall = Call<{ sha256: string }, null, null>;
 /** The bytes of a digest never change. Private, because access depends on the project. */
 const CACHE_CONTROL = "private, max-age=31536000, immutable";
 
+/** Header fields of every answer for a body, for the document. */
+const FIELDS = { ETag: "The SHA-256 in quotes", "Cache-Control": CACHE_CONTROL };
+
 export function bodyRoutes({ blobs, bodyGrants }: BodyRouteDeps): readonly Route[] {
   async function handle({ params: { sha256 }, caller, head }: BodyCall): Promise<Reply> {
     const grant = await bodyGrants.find(caller.grant.project.name, sha256);
@@ -56,10 +59,10 @@ export function bodyRoutes({ blobs, bodyGrants }: BodyRouteDeps): readonly Route
       also: ["*/*"],
       schema: Type.String({ format: "binary" }),
       headers: {
-        ETag: "The SHA-256 in quotes",
+        ...FIELDS,
         "X-Body-Kind": "origin, rendered_dom or screenshot",
         "X-Content-SHA256": "The SHA-256",
-        "Cache-Control": CACHE_CONTROL,
+        "Accept-Ranges": "bytes: a request may ask for one range",
       },
     },
     206: {
@@ -67,13 +70,20 @@ export function bodyRoutes({ blobs, bodyGrants }: BodyRouteDeps): readonly Route
       content_type: "application/octet-stream",
       also: ["*/*"],
       schema: Type.String({ format: "binary" }),
+      headers: { ...FIELDS, "Content-Range": "The range, and the length of the whole: bytes 0-1023/1742" },
     },
-    304: { description: "The client has the bytes already: If-None-Match names their digest" },
+    304: {
+      description: "The client has the bytes already: If-None-Match names their digest",
+      headers: FIELDS,
+    },
     404: {
       description: "The project did not retrieve these bytes within the last 30 days",
       schema: Type.Object({ detail: Type.String() }),
     },
-    416: { description: "The range is outside the body" },
+    416: {
+      description: "The range is outside the body",
+      headers: { ...FIELDS, "Content-Range": "The length of the whole: bytes */1742" },
+    },
   };
   const shared = {
     path: "/v1/bodies/{sha256}",

@@ -1,5 +1,6 @@
 /** GET /debug/{name}: the story of a debugged request, as a page or as JSON. Its link is its permission. */
 import { Type } from "typebox";
+import { preferredType } from "../accept.ts";
 import type { DebugRecord, DebugRecords } from "../debug-records.ts";
 import { htmlHeading, htmlPage, htmlTable, htmlTerms, PAGE_HEADERS } from "../html-page.ts";
 import { json, NOT_FOUND } from "../http-errors.ts";
@@ -21,8 +22,8 @@ export const debugRoutes = ({ find }: Pick<DebugRecords, "find">): readonly Rout
     handle: async ({ params, head }) => {
       const record = await find(params.name);
       if (record === null) return NOT_FOUND;
-      const accept = head.headers.get("accept");
-      if (accept?.includes("application/json"))
+      const type = preferredType(head.headers.get("accept"), ["text/html", "application/json"]);
+      if (type === "application/json")
         return json(200, record, { "Cache-Control": PAGE_HEADERS["Cache-Control"] });
       return { status: 200, headers: PAGE_HEADERS, body: Buffer.from(debugPage(record)) };
     },

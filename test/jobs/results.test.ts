@@ -31,6 +31,9 @@ describe("the jobs of a project", () => {
       cursor = json.next_cursor;
     }
     expect(seen).toEqual(ids);
+    expect((await call("GET", "/v1/jobs?limit=5")).json.next_cursor).toBeNull();
+    expect((await call("GET", "/v1/jobs?limit=4")).json.next_cursor).toBe(ids[3]);
+    expect((await call("GET", "/v1/jobs?kind=search&limit=1")).json.next_cursor).toBeNull();
     expect((await call("GET", "/v1/jobs?kind=search")).json.items).toMatchObject([{ job_id: ids[2] }]);
     expect((await call("GET", "/v1/jobs?status=cancelled")).json.items).toEqual([]);
   });
@@ -94,6 +97,15 @@ describe("the results of a job", () => {
       "index,status,error,url,final_url,http_status,tier,content_type,title,published_at,bytes,sha256,text",
     );
     expect(first).toMatch(/^0,done,,https:\/\/example\.org\/0,https:\/\/example\.org\/x,200,/);
+  });
+
+  test("are lines of JSON for a client that refuses CSV, or accepts it less", async () => {
+    const { call, fetchAll } = await batches();
+    const { job_id } = (await fetchAll(urls(1))).json;
+    for (const accept of ["text/csv;q=0", "application/x-ndjson, text/csv;q=0.5", "text/csv-schema"]) {
+      const { headers } = await call("GET", `/v1/jobs/${job_id}/results`, { headers: { accept } });
+      expect(headers["content-type"]).toBe("application/x-ndjson");
+    }
   });
 
   test("of another project's job are not found", async () => {

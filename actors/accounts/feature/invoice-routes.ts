@@ -2,6 +2,7 @@
 import { Type } from "typebox";
 import type { Documents } from "../../../cluster/ports/documents.ts";
 import type { Caller } from "../../../gateway/authenticate.ts";
+import { preferredType } from "../../../gateway/accept.ts";
 import { PAGE_HEADERS } from "../../../gateway/html-page.ts";
 import { ADMIN_ONLY, json } from "../../../gateway/http-errors.ts";
 import { type Route, route } from "../../../gateway/route.ts";
@@ -14,7 +15,8 @@ const SUMMARY_FIELDS = Object.keys(InvoiceSummary.properties) as (keyof typeof I
 const adminOnly = ({ caller }: { readonly caller: Caller }) =>
   caller.grant.key.role === "account_admin" ? null : ADMIN_ONLY;
 
-const wantsHtml = (accept: string | undefined): boolean => accept?.includes("text/html") ?? false;
+const wantsHtml = (accept: string | undefined): boolean =>
+  preferredType(accept, ["application/json", "text/html"]) === "text/html";
 
 export const invoiceRoutes = ({ documents }: { readonly documents: Documents }): readonly Route[] => [
   route({

@@ -44,7 +44,8 @@ export function listRoute({ documents }: JobReaderDeps, { isVisible }: JobReader
       let to = cursor == null ? `${project};` : projectJobKey(project, cursor.toLowerCase());
       const items: JobStatus[] = [];
       let next_cursor: string | null = null;
-      for (let looked_at = 0; items.length < limit; looked_at += READ_AT_ONCE) {
+      // One more than the page has: whether there is a next one.
+      for (let looked_at = 0; items.length <= limit; looked_at += READ_AT_ONCE) {
         if (looked_at >= MAX_LOOKED_AT) {
           next_cursor = to.slice(from.length);
           break;
@@ -64,10 +65,13 @@ export function listRoute({ documents }: JobReaderDeps, { isVisible }: JobReader
           const view = statusView(job_id, job);
           if (status != null && view.status !== status) continue;
           items.push(view);
-          if (items.length === limit) next_cursor = job_id;
-          if (items.length === limit) break;
+          if (items.length > limit) break;
         }
         if (entries.length < READ_AT_ONCE) break;
+      }
+      if (items.length > limit) {
+        items.length = limit;
+        next_cursor = items.at(-1)!.job_id;
       }
       return json(200, { items, next_cursor });
     },

@@ -5,6 +5,7 @@
  */
 import { Type } from "typebox";
 import type { Clock } from "../../../cluster/ports/clock.ts";
+import { preferredType } from "../../../gateway/accept.ts";
 import type { BatchKind, RouteNames } from "../../../gateway/batch.ts";
 import { JOB_NOT_FOUND, unavailable } from "../../../gateway/http-errors.ts";
 import { type Route, route } from "../../../gateway/route.ts";
@@ -41,6 +42,7 @@ const NOT_FOUND = {
   description: "The project has no such job, or its retention is over",
   schema: Type.Object({ detail: Type.String() }),
 };
+const LINES_TYPE = "application/x-ndjson";
 const CSV_TYPE = "text/csv; charset=utf-8";
 
 export function resultsRoutes(
@@ -156,7 +158,7 @@ export function resultsRoutes(
     replies: {
       200: {
         description: "Lines of items",
-        content_type: "application/x-ndjson",
+        content_type: LINES_TYPE,
         schema: Type.String(),
         also: ["text/csv"],
       },
@@ -167,12 +169,12 @@ export function resultsRoutes(
       const job = await reader.find(job_id, caller);
       if (!job) return JOB_NOT_FOUND;
       if (follow && followers >= MAX_FOLLOWERS) return TOO_MANY_FOLLOWERS;
-      const asCsv = /\btext\/csv\b/i.test(head.headers.get("accept") ?? "");
+      const asCsv = preferredType(head.headers.get("accept"), [LINES_TYPE, "text/csv"]) === "text/csv";
       const following = { job_id, external: caller.grant.customer.external, from, follow, signal };
       return {
         status: 200,
         headers: {
-          "Content-Type": asCsv ? CSV_TYPE : "application/x-ndjson",
+          "Content-Type": asCsv ? CSV_TYPE : LINES_TYPE,
           "Cache-Control": "no-store",
         },
         body: { length: null, chunks: lines(job, following, asCsv) },
