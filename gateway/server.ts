@@ -190,9 +190,16 @@ export function server({
     context: RequestContext,
     callers: keyof typeof large,
     limit_bytes: number,
+    refuse: () => Reply | Promise<Reply>,
     answer: (body: Body) => Reply | Promise<Reply>,
   ): Admission {
     const { head, abort } = context;
+    const refused = (): Admission => {
+      const refusal = refuse();
+      return refusal instanceof Promise
+        ? { limit_bytes, hasRoom: () => false, answer: () => refusal }
+        : refusal;
+    };
     const length = head.headers.get("content-length");
     const isUnknown = length === undefined && head.headers.has("transfer-encoding");
     const bytes = isUnknown ? limit_bytes : Number(length ?? 0);
@@ -200,9 +207,9 @@ export function server({
       return { limit_bytes, answer };
     const isLarge = bytes > LARGE_BODY_BYTES;
     const most = callers === "authenticated" ? MAX_LARGE_BODIES : MAX_LARGE_BODIES_UNAUTHENTICATED;
-    if (isLarge && large[callers] >= most) return finish(context, TOO_MANY_LARGE);
+    if (isLarge && large[callers] >= most) return refused();
     const room = bodyRoom(memory?.requests, limit_bytes);
-    if (!isUnknown && !room.hasRoom(bytes)) return finish(context, TOO_MANY_LARGE);
+    if (!isUnknown && !room.hasRoom(bytes)) return refused();
     if (isLarge) large[callers]++;
     const free = once(() => {
       if (isLarge) large[callers]--;
@@ -214,7 +221,7 @@ export function server({
       hasRoom: room.hasRoom,
       answer: async (body) => {
         try {
-          return body.kind === "no_room" ? finish(context, TOO_MANY_LARGE) : await answer(body);
+          return await (body.kind === "no_room" ? refuse() : answer(body));
         } finally {
           free();
         }
@@ -516,7 +523,8 @@ export function server({
     const identified = identify(head.headers.get("authorization"), context.now_ms);
     if (identified instanceof Promise) {
       identified.catch(() => {}); // Awaited when the body has arrived; the client may disconnect before.
-      return limitLargeBodies(context, "unauthenticated", limit_bytes, (body) =>
+      const refuse = (): Reply => finish(context, TOO_MANY_LARGE);
+      return limitLargeBodies(context, "unauthenticated", limit_bytes, refuse, (body) =>
         serveAfterLookup(context, identified, body),
       );
     }
@@ -524,13 +532,19 @@ export function server({
     const checking = checkLimits(context, identified);
     if (checking instanceof Promise) {
       checking.catch(() => {});
-      return limitLargeBodies(context, "authenticated", limit_bytes, (body) =>
+      const refuse = async (): Promise<Reply> => {
+        const check = await checking;
+        return "refusal" in check ? check.refusal : finish(context, TOO_MANY_LARGE, identified, check.limit);
+      };
+      return limitLargeBodies(context, "authenticated", limit_bytes, refuse, (body) =>
         served(context, identified, checking, body),
       );
     }
     if ("refusal" in checking) return checking.refusal;
-    return limitLargeBodies(context, "authenticated", limit_bytes, (body) =>
-      serve(context, identified, checking.limit, body),
+    const { limit } = checking;
+    const refuse = (): Reply => finish(context, TOO_MANY_LARGE, identified, limit);
+    return limitLargeBodies(context, "authenticated", limit_bytes, refuse, (body) =>
+      serve(context, identified, limit, body),
     );
   }
 

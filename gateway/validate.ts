@@ -94,6 +94,7 @@ interface Node {
   readonly items?: Node;
   readonly minItems?: number;
   readonly maxItems?: number;
+  readonly uniqueItems?: boolean;
   readonly minLength?: number;
   readonly maxLength?: number;
   readonly pattern?: string;
@@ -178,6 +179,8 @@ function walk(node: Node, value: unknown, loc: (string | number)[], mistakes: Mi
           "too_long",
           `List should have at most ${many(maxItems, "item")} after validation, not ${value.length}`,
         );
+      if (node.uniqueItems && new Set(value.map((part) => JSON.stringify(part))).size < value.length)
+        return report("value_error", "Value error, list should have no item twice");
       if (items)
         for (let i = 0; i < value.length && mistakes.length < MAX_MISTAKES; i++) inner(items, i, value[i]);
       return;

@@ -10,6 +10,8 @@ export const ROLES = ["standard", "account_admin"] as const;
 /** The fixed part of each role's keys; with the 7 characters after it, it is the prefix that is shown. */
 export const KEY_MARKS = { standard: "sk_", account_admin: "ak_" } as const;
 export const PREFIX_CHARS = 10;
+export const MAX_LABEL_CHARS = 200;
+export const KEY_PREFIX = "^[sa]k_[0-9A-Za-z_-]{7}$";
 /** The shape of any key: other strings are refused before they are hashed or looked up. */
 export const KEY_SHAPE = /^[sa]k_[0-9A-Za-z_-]{17,200}$/;
 
@@ -70,7 +72,7 @@ export type Quotas = Static<typeof Quotas>;
 export const Key = Type.Object({
   prefix: Type.String({ minLength: PREFIX_CHARS, maxLength: PREFIX_CHARS }),
   project: Name,
-  label: Nullable(Type.String({ maxLength: 200 })),
+  label: Nullable(Type.String({ maxLength: MAX_LABEL_CHARS })),
   role: Type.Enum([...ROLES]),
   /** null: all. */
   categories: Nullable(Type.Array(Type.Enum([...QUOTA_CATEGORIES]))),

@@ -11,7 +11,6 @@ import {
   type Customer,
   fromMicros,
   fromUsd,
-  type Key,
   monthEnds,
   type Project,
 } from "../../schemas/accounts.ts";
@@ -23,6 +22,7 @@ import {
 } from "../../schemas/alerts.ts";
 import type { ScheduledDelivery } from "../callbacks/delivery-schedule.ts";
 import { perUsdMicros } from "./exchange.ts";
+import { findKey } from "./keys.ts";
 
 /** By `<customer> <number>`, tagged with the customer. */
 export const ALERT_HOOKS = "alert_hooks";
@@ -209,13 +209,7 @@ async function capOf(
   customer: Customer | undefined,
 ): Promise<number | null> {
   const [, project, prefix] = account.split(" ");
-  if (prefix !== undefined) {
-    const named = (await documents.get("names", `prefix ${prefix}`))?.value as
-      | { readonly key_sha256: string }
-      | undefined;
-    const key = named && ((await documents.get("keys", named.key_sha256))?.value as Key | undefined);
-    return key?.spend_cap_micros ?? null;
-  }
+  if (prefix !== undefined) return (await findKey(documents, prefix))?.spend_cap_micros ?? null;
   if (project !== undefined)
     return ((await documents.get("projects", project))?.value as Project | undefined)?.budget_micros ?? null;
   return customer?.budget_micros ?? null;

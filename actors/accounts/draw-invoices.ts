@@ -4,7 +4,7 @@ import type { Documents } from "../../cluster/ports/documents.ts";
 import type { Log } from "../../cluster/ports/log.ts";
 import { monthOf } from "../../schemas/accounts.ts";
 import { drawInvoice, monthBefore } from "./invoices.ts";
-import { listCustomers } from "./keys.ts";
+import { eachCustomer } from "./keys.ts";
 
 interface DrawInvoicesDeps {
   readonly documents: Documents;
@@ -23,7 +23,7 @@ export function invoiceDrawing({ documents, clock, log, refresh }: DrawInvoicesD
   return async (isStopped: () => boolean): Promise<void> => {
     const month = monthBefore(monthOf(clock.now() - AFTER_MS));
     if (month === done_month) return;
-    for (const customer of await listCustomers(documents)) {
+    for await (const customer of eachCustomer(documents)) {
       if (isStopped()) return;
       await refresh(customer.name);
       const drawn = await drawInvoice(documents, customer, month, clock.now());

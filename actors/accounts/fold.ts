@@ -13,7 +13,8 @@ import { type BatchTotal, type LedgerBatch, totalsOf } from "../../schemas/ledge
 /** Batches in one round, and so the most that a sum remembers. */
 const ROUND = 100;
 const WRITES_AT_ONCE = 64;
-const SUMS_RETENTION_MS = 760 * 24 * 3_600_000;
+export const SUMS_RETENTION_DAYS = 760;
+const SUMS_RETENTION_MS = SUMS_RETENTION_DAYS * 24 * 3_600_000;
 
 /** The documents that include a total, as collection and key. */
 export function sumsOf(

@@ -11,6 +11,7 @@ import {
   type Key,
   KEY_MARKS,
   KEY_SHAPE,
+  MAX_LABEL_CHARS,
   NAME_SHAPE,
   PREFIX_CHARS,
   type Project,
@@ -64,6 +65,40 @@ export async function findGrant(documents: Documents, key_sha256: string): Promi
     project && ((await documents.get("customers", project.customer))?.value as Customer | undefined);
   if (!project || !customer) return null;
   return { key, project, customer, per_usd_micros: await perUsdMicros(documents, customer.currency) };
+}
+
+interface PrefixClaim {
+  readonly key_sha256: string;
+}
+
+const claimOf = async (documents: Documents, prefix: string): Promise<PrefixClaim | undefined> =>
+  (await documents.get("names", `prefix ${prefix}`))?.value as PrefixClaim | undefined;
+
+/** By its prefix, revoked ones too. Null: there is none. Throws Fault. */
+export async function findKey(documents: Documents, prefix: string): Promise<Key | null> {
+  const claimed = await claimOf(documents, prefix);
+  return ((claimed && (await documents.get("keys", claimed.key_sha256)))?.value ?? null) as Key | null;
+}
+
+/** The same of a customer's keys. Throws Fault. */
+export async function findKeyOf(documents: Documents, customer: string, prefix: string): Promise<Key | null> {
+  const key = await findKey(documents, prefix);
+  const project = key && ((await documents.get("projects", key.project))?.value as Project | undefined);
+  return project?.customer === customer ? key : null;
+}
+
+/** Throws AccountError when there is no such customer, and Fault. */
+export async function customerNamed(documents: Documents, name: string): Promise<Customer> {
+  const stored = await documents.get("customers", name);
+  if (!stored) throw new AccountError(`There is no customer "${name}"`);
+  return stored.value as Customer;
+}
+
+/** Throws AccountError when there is no such project, and Fault. */
+export async function projectNamed(documents: Documents, name: string): Promise<Project> {
+  const stored = await documents.get("projects", name);
+  if (!stored) throw new AccountError(`There is no project "${name}"`);
+  return stored.value as Project;
 }
 
 export async function createCustomer(
@@ -141,6 +176,7 @@ export async function createKey(
 ): Promise<CreatedKey> {
   if ((await documents.get("projects", options.project)) === null)
     throw new AccountError(`Cannot create a key: there is no project "${options.project}"`);
+  assertLabel(options.label ?? null);
   for (let attempts = 0; attempts < MAX_ATTEMPTS; attempts++) {
     const key = draw(options.role);
     const record = await claim(documents, key, options, now_ms);
@@ -185,8 +221,11 @@ const recordOf = (key: string, options: KeyOptions, now_ms: number): Key => ({
 export async function listKeys(documents: Documents, project?: string): Promise<readonly Key[]> {
   const range = { limit: MAX_LIST, ...(project !== undefined && { tag: project }) };
   const keys = (await documents.list("keys", range)).map(({ value }) => value as Key);
-  return keys.toSorted((a, b) => (a.created_at < b.created_at ? -1 : 1));
+  return oldestFirst(keys);
 }
+
+export const oldestFirst = (keys: readonly Key[]): readonly Key[] =>
+  keys.toSorted((a, b) => Date.parse(a.created_at) - Date.parse(b.created_at));
 
 /** Idempotent. */
 export const revokeKey = (documents: Documents, prefix: string, now_ms: number): Promise<Key> =>
@@ -201,13 +240,23 @@ export type KeyLimits = Partial<
   readonly quotas?: Partial<Key["quotas"]>;
 };
 
-/** A quota counts the requests that begin after it was set. */
-export const limitKey = (documents: Documents, prefix: string, limits: KeyLimits): Promise<Key> =>
-  changeKey(documents, "limit", prefix, (key) => ({
+/** A quota counts the requests that begin after it was set. Throws AccountError and Fault. */
+export async function limitKey(documents: Documents, prefix: string, limits: KeyLimits): Promise<Key> {
+  assertLabel(limits.label ?? null);
+  return changeKey(documents, "limit", prefix, (key) => ({
     ...key,
     ...limits,
     quotas: { ...key.quotas, ...limits.quotas },
   }));
+}
+
+/** A label is shown in one line of a list. */
+function assertLabel(label: string | null): void {
+  if (label === null || (label.length <= MAX_LABEL_CHARS && !/\p{Cc}/u.test(label))) return;
+  throw new AccountError(
+    `A label has at most ${MAX_LABEL_CHARS} characters, and no line breaks or other control characters`,
+  );
+}
 
 async function changeKey(
   documents: Documents,
@@ -215,22 +264,34 @@ async function changeKey(
   prefix: string,
   rule: (key: Key) => Key,
 ): Promise<Key> {
-  const name = (await documents.get("names", `prefix ${prefix}`))?.value as
-    | { key_sha256: string }
-    | undefined;
+  const name = await claimOf(documents, prefix);
   if (!name)
     throw new AccountError(
-      `Cannot ${verb} "${prefix}": no key has this prefix; a prefix has ${PREFIX_CHARS} characters, see trawl key list`,
+      // An operator may have given a whole key, which no log and no terminal should show.
+      `Cannot ${verb} "${prefixOf(prefix)}${prefix.length > PREFIX_CHARS ? "…" : ""}": no key has this prefix; a prefix has ${PREFIX_CHARS} characters, see trawl key list`,
     );
   return change<Key>(documents, "keys", name.key_sha256, `key "${prefix}"`, rule);
 }
 
-export const allowAgent = (documents: Documents, project: string, user_agent: string): Promise<Project> =>
-  change<Project>(documents, "projects", project, `project "${project}"`, (record) =>
+/** What a request can carry as its User-Agent, up to the longest that a fetch may name. */
+const USER_AGENT = /^[\x21-\x7e](?:[\x20-\x7e]{0,498}[\x21-\x7e])?$/;
+
+/** Idempotent. Throws AccountError and Fault. */
+export async function allowAgent(
+  documents: Documents,
+  project: string,
+  user_agent: string,
+): Promise<Project> {
+  if (!USER_AGENT.test(user_agent))
+    throw new AccountError(
+      "Cannot allow this User-Agent: it should have 1 to 500 printable ASCII characters and no space at its ends",
+    );
+  return change<Project>(documents, "projects", project, `project "${project}"`, (record) =>
     record.user_agents.includes(user_agent)
       ? record
       : { ...record, user_agents: [...record.user_agents, user_agent] },
   );
+}
 
 /** Idempotent, as `allowAgent` is. */
 export const forbidAgent = (documents: Documents, project: string, user_agent: string): Promise<Project> =>
@@ -290,6 +351,16 @@ export const setCustomerStatus = (
     ...record,
     status,
   }));
+
+/** All of them, page by page. Throws Fault. */
+export async function* eachCustomer(documents: Documents): AsyncGenerator<Customer> {
+  for (let from = ""; ;) {
+    const page = await documents.list("customers", { from, limit: MAX_LIST });
+    for (const { value } of page) yield value as Customer;
+    if (page.length < MAX_LIST) return;
+    from = `${page.at(-1)!.key}\0`;
+  }
+}
 
 /** At most 1,000. */
 export const listCustomers = async (documents: Documents): Promise<readonly Customer[]> =>
@@ -409,8 +480,8 @@ async function ensureKey(
     return "exists";
   }
   // A prefix without its key: a start died in between, or another node is creating the key at this moment.
-  const name = (await documents.get("names", `prefix ${prefixOf(key)}`))?.value as { key_sha256: string };
-  if (name.key_sha256 !== digestOf(key))
+  const name = await claimOf(documents, prefixOf(key));
+  if (name?.key_sha256 !== digestOf(key))
     throw new AccountError(
       `Cannot use TRAWL_ADMIN_KEY: another key begins with "${prefixOf(key)}"; choose one that differs within its first ${PREFIX_CHARS} characters`,
     );

@@ -6,6 +6,7 @@
 import type { Documents } from "../../cluster/ports/documents.ts";
 import { accountKey, type Customer, type Key, limitInUsd, type Project } from "../../schemas/accounts.ts";
 import { perUsdMicros } from "./exchange.ts";
+import { findKey } from "./keys.ts";
 
 /** One account that money is reserved from, with what it may spend in a month in US dollars; null: no limit. */
 export interface SpendLimit {
@@ -32,9 +33,8 @@ export async function findPayer(
 ): Promise<Payer | null> {
   const read = async <T>(collection: string, id: string): Promise<T | null> =>
     ((await documents.get(collection, id))?.value ?? null) as T | null;
-  const named = prefix === null ? null : await read<{ key_sha256: string }>("names", `prefix ${prefix}`);
   const [key, project] = await Promise.all([
-    named && read<Key>("keys", named.key_sha256),
+    prefix === null ? null : findKey(documents, prefix),
     read<Project>("projects", project_name),
   ]);
   const customer = project && (await read<Customer>("customers", project.customer));

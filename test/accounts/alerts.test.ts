@@ -157,6 +157,10 @@ describe("webhooks", () => {
       { scope: "project", key: a.slice(0, 10) },
     ])
       expect((await create({ scope: "key", ...wrong })).status).toBe(422);
+    expect((await create({ scope: "key", thresholds: [50, 50] })).json.detail[0].loc).toEqual([
+      "body",
+      "thresholds",
+    ]);
     expect((await list(a)).map(({ id }: any) => id)).toEqual([1]);
     expect((await list(b)).map(({ id }: any) => id)).toEqual([2]);
     expect((await list()).map(({ id }: any) => id)).toEqual([1, 2]);

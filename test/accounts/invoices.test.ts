@@ -113,6 +113,20 @@ describe("an invoice", () => {
     }
   });
 
+  test("is issued to each of more customers than one page of their list has", async () => {
+    const { documents, clock, everyMinute } = await gatewayHarness();
+    const names = Array.from({ length: 1_001 }, (_, n) => `c${String(n).padStart(4, "0")}`);
+    for (const name of names)
+      await createCustomer(documents, { name, external: false, currency: "USD" }, clock.now());
+    const last = names.at(-1)!;
+    const row = ledgerRow({ request_id: "r1", at_ms: clock.now(), cost_micros: 5 });
+    const batch = batchKey(last, clock.now(), "g1");
+    await documents.put("ledger", batch, packRows([row]), 0, { tag: newBatchTag(last) });
+    await clock.advance(DECEMBER_MS + 11 * 60_000 - clock.now());
+    await everyMinute();
+    expect(await listInvoices(documents, last)).toMatchObject([{ period: "2026-11", total: "0.000005" }]);
+  });
+
   test("is paid or void, never both; a void month can be drawn up anew", async () => {
     const { documents, use, turnMonth, invoices, customer, clock } = await billing("USD", false);
     await use(1);

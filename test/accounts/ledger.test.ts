@@ -3,6 +3,7 @@ import { zstdCompressSync } from "node:zlib";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { foldLedger } from "../../actors/accounts/fold.ts";
+import { createCustomer, createProject } from "../../actors/accounts/keys.ts";
 import { readMonth, readUsage } from "../../actors/accounts/read-usage.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
 import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.silent.ts";
@@ -260,10 +261,49 @@ describe("GET /v1/usage and /v1/requests", () => {
     ["since=yesterday", "since"],
     ["since=2026-11-05&until=2026-11-05", "until"],
     ["since=2020-01-01", "since"],
+    ["since=2026-02-30", "since"],
+    ["until=2026-11-22T24:00Z", "until"],
+    ["since=2026-11-01T25:00Z", "since"],
+    ["since=2024-10-21&until=2024-11-21", "since"],
   ])("refuse %s and name the field", async (query, field) => {
     const { call } = await gatewayHarness();
     const { status, json } = await call("GET", `/v1/usage?${query}`);
     expect([status, json.detail[0].loc]).toEqual([422, ["query", field]]);
+  });
+
+  const cursorAt = (batch: string) => Buffer.from(JSON.stringify({ batch, skip: 0 })).toString("base64url");
+
+  test.each([
+    ["since=2026-02-30", "since"],
+    ["until=2026-02-30", "until"],
+    ["since=2026-11-22&until=2026-11-21", "until"],
+    ["key=sk_", "key"],
+    ["key=sk_0000000", "key"],
+    [`cursor=${cursorAt("other:1795262400000:g1")}`, "cursor"],
+    [`cursor=${cursorAt("z")}`, "cursor"],
+    [`cursor=${cursorAt("default:")}`, "cursor"],
+  ])("of requests refuse %s instead of listing nothing", async (query, field) => {
+    const { call } = await gatewayHarness();
+    const { status, json } = await call("GET", `/v1/requests?${query}`);
+    expect([status, json.detail[0].loc]).toEqual([422, ["query", field]]);
+  });
+
+  test("of requests refuse a key of another customer like one that does not exist", async () => {
+    const { call, key, documents, a, b } = await used();
+    await createCustomer(documents, { name: "acme", external: false, currency: "USD" }, NOW_MS);
+    await createProject(documents, { name: "research", customer: "acme" }, NOW_MS);
+    const theirs = await key({ project: "research" });
+    const list = (prefix: string, caller: string) =>
+      call("GET", `/v1/requests?key=${prefix.slice(0, 10)}`, { key: caller });
+    const admin = await key({ role: "account_admin" });
+    expect((await list(a, admin)).json.items).toHaveLength(2);
+    expect((await list(b, b)).json.items).toHaveLength(2);
+    for (const [named, caller] of [
+      [theirs, admin],
+      ["sk_unknown", admin],
+      [a, b],
+    ] as const)
+      expect((await list(named, caller)).status).toBe(422);
   });
 
   test("list every row, newest first, page by page, by filters", async () => {
@@ -298,7 +338,9 @@ describe("GET /v1/usage and /v1/requests", () => {
       await count(`key=${a.slice(0, 10)}`),
       await count("since=2026-11-22"),
       await count("until=2026-11-22"),
-    ]).toEqual([4, 0, 0, 2, 1, 3]);
+      await count("until=2300-01-01"),
+      await count("since=2300-01-01"),
+    ]).toEqual([4, 0, 0, 2, 1, 3, 4, 0]);
     expect((await call("GET", "/v1/requests?cursor=nonsense")).status).toBe(422);
   });
 });
@@ -311,6 +353,18 @@ describe("GET /v1/account and /v1/keys", () => {
       const { status, json } = await call("GET", path, { key: standard });
       expect([status, json.detail.error]).toEqual([403, "admin_key_required"]);
     }
+  });
+
+  test("list the keys of all projects oldest first", async () => {
+    const { call, key, documents, clock, first } = await gatewayHarness();
+    const keys = [first];
+    for (const project of ["x", "default", "a"]) {
+      await createProject(documents, { name: project, customer: "default" }, clock.now()).catch(() => {});
+      await clock.advance(1_000);
+      keys.push(await key({ project }));
+    }
+    const listed = (await call("GET", "/v1/keys")).json.keys;
+    expect(listed.map(({ prefix }: any) => prefix)).toEqual(keys.map((one) => one.slice(0, 10)));
   });
 
   test("show the plan, this month's use, and every key without its secret", async () => {

@@ -462,7 +462,10 @@ describe("the order of checks", () => {
     expect(known).toHaveLength(16);
     known[0]!.abort();
     expect("answer" in admitted(first)).toBe(true);
-    expect(admitted(first)).toMatchObject({ status: 503 });
+    expect(admitted(first)).toMatchObject({
+      status: 503,
+      headers: { "X-Service-Key-Role": "account_admin", RateLimit: expect.stringContaining('"project";r=') },
+    });
   });
 });
 

@@ -19,7 +19,7 @@ import {
 import { pricesOf } from "../../../schemas/invoices.ts";
 import { type AccountSummary, AccountView } from "../../../schemas/ledger.ts";
 import type { ActorClient } from "../../../cluster/actor.ts";
-import { listKeys, projectsOf } from "../keys.ts";
+import { listKeys, oldestFirst, projectsOf } from "../keys.ts";
 import { addUsage, readMonth } from "../read-usage.ts";
 import { usageView } from "./usage-routes.ts";
 
@@ -129,7 +129,7 @@ export function accountRoutes({ documents, ask, clock, refresh }: AccountRoutesD
       handle: async ({ caller }) => {
         const projects = await projectsOf(documents, caller.grant.customer.name);
         const keys = (await Promise.all(projects.map(({ name }) => listKeys(documents, name)))).flat();
-        return json(200, { keys: keys.map(keyView) });
+        return json(200, { keys: oldestFirst(keys).map(keyView) });
       },
     }),
   ];

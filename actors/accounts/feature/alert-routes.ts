@@ -6,11 +6,11 @@ import { ADMIN_ONLY, invalid, json } from "../../../gateway/http-errors.ts";
 import type { Reply } from "../../../gateway/http.ts";
 import { SIGNATURE_FIELDS } from "../../../gateway/openapi/gateway-reference.ts";
 import { type Route, route } from "../../../gateway/route.ts";
-import { type Grant, type Key, THRESHOLDS } from "../../../schemas/accounts.ts";
+import { type Grant, THRESHOLDS } from "../../../schemas/accounts.ts";
 import { AlertBody, AlertHook, AlertHookCreated, UsageThresholdEvent } from "../../../schemas/alerts.ts";
 import { newWebhookSecret } from "../../callbacks/webhook-signature.ts";
 import { accountOf, addHook, changeHook, hookView, listHooks, MAX_ALERT_HOOKS } from "../alerts.ts";
-import { projectsOf } from "../keys.ts";
+import { findKeyOf, projectsOf } from "../keys.ts";
 
 interface AlertRoutesDeps {
   readonly documents: Documents;
@@ -48,16 +48,11 @@ export function alertRoutes({ documents, clock }: AlertRoutesDeps): readonly Rou
     if (scope === "key" && (prefix == null || prefix === own.prefix))
       return { project: own.project, prefix: own.prefix };
     if (!isAdmin(grant)) return ADMIN_ONLY;
-    const projects = (await projectsOf(documents, customer.name)).map(({ name }) => name);
     if (scope === "key") {
-      const named = (await documents.get("names", `prefix ${prefix}`))?.value as
-        | { readonly key_sha256: string }
-        | undefined;
-      const key = named && ((await documents.get("keys", named.key_sha256))?.value as Key | undefined);
-      return key && projects.includes(key.project)
-        ? { project: key.project, prefix: key.prefix }
-        : notFound("key");
+      const key = await findKeyOf(documents, customer.name, prefix!);
+      return key ? { project: key.project, prefix: key.prefix } : notFound("key");
     }
+    const projects = (await projectsOf(documents, customer.name)).map(({ name: one }) => one);
     const name = project ?? own.project;
     return projects.includes(name) ? { project: name, prefix: own.prefix } : notFound("project");
   }

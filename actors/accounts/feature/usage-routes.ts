@@ -12,12 +12,13 @@ import type { Mistake } from "../../../gateway/validate.ts";
 import {
   type Customer,
   fromMicros,
+  KEY_PREFIX,
   monthOf,
   NO_USAGE,
   QUOTA_CATEGORIES,
   type Usage,
 } from "../../../schemas/accounts.ts";
-import { BILLING_CATEGORIES } from "../../../schemas/common.ts";
+import { BILLING_CATEGORIES, Patterned } from "../../../schemas/common.ts";
 import {
   type CategoryUsage,
   dayOf,
@@ -27,6 +28,8 @@ import {
   UsageReport,
 } from "../../../schemas/ledger.ts";
 import { type LedgerBatch, rowsOf } from "../../../schemas/ledger-batch.ts";
+import { SUMS_RETENTION_DAYS } from "../fold.ts";
+import { findKeyOf } from "../keys.ts";
 import { addUsage, readUsage, TooMuchUsage, type UsageCell } from "../read-usage.ts";
 
 export interface UsageRoutesDeps {
@@ -46,10 +49,9 @@ const MAX_BATCHES = 100;
 const LIMIT_DEFAULT = 100;
 const MAX_LIMIT = 1_000;
 
-const Moment = (description: string) =>
-  Type.Optional(
-    Type.String({ pattern: "^\\d{4}-\\d{2}-\\d{2}(T\\d{2}:\\d{2}(:\\d{2}(\\.\\d{1,3})?)?Z)?$", description }),
-  );
+const NO_TIME = "Input should be a date as 2026-11-22, or a time as 2026-11-22T12:00:00Z";
+const MOMENT = "^\\d{4}-\\d{2}-\\d{2}(T\\d{2}:\\d{2}(:\\d{2}(\\.\\d{1,3})?)?Z)?$";
+const Moment = (description: string) => Type.Optional(Patterned(MOMENT, NO_TIME, { description }));
 
 export function usageRoutes({ documents, refresh }: UsageRoutesDeps): readonly Route[] {
   return [
@@ -61,7 +63,8 @@ export function usageRoutes({ documents, refresh }: UsageRoutesDeps): readonly R
       description:
         "Requests and items of batches that were billed. `since` defaults to the first of this month and `until`, which is not " +
         "included, to tomorrow; a time of day is dropped. `group_by` takes several groups, separated by commas. A standard key " +
-        "sees its own usage, an account admin key its whole account.",
+        `sees its own usage, an account admin key its whole account. At most ${MAX_DAYS} days in one answer, and none before the ` +
+        `last ${SUMS_RETENTION_DAYS}.`,
       tags: ["account"],
       query: Type.Object({
         since: Moment("First day, for example 2026-11-01"),
@@ -79,7 +82,8 @@ export function usageRoutes({ documents, refresh }: UsageRoutesDeps): readonly R
         const until = query.until?.slice(0, 10) ?? dayOf(now_ms + DAY_MS);
         const groups = (query.group_by ?? "category").split(",").map((name) => name.trim());
         const mistakes = [
-          ...periodMistakes(since, until),
+          ...momentMistakes(query),
+          ...periodMistakes(since, until, now_ms),
           ...groups.filter((name) => !(GROUPS as readonly string[]).includes(name)).map(unknownGroup),
         ];
         if (mistakes.length > 0) return invalid(mistakes);
@@ -106,14 +110,19 @@ export function usageRoutes({ documents, refresh }: UsageRoutesDeps): readonly R
       operationId: "requests",
       summary: "The ledger of billed requests and batch items, newest first",
       description:
-        "`category` is a billing category, or search or fetch for all of theirs. A page may have fewer items than `limit`, also " +
-        "none, and a `next_cursor`. Rows are kept for 400 days.",
+        "`category` is a billing category; search, fetch, company, filings and profiles also find their cached and other forms. " +
+        "The newest are those that were stored last: rows of jobs and of other gateways may be stored some seconds after their " +
+        "answers. A page may have fewer items than `limit`, also none, and a `next_cursor`. Rows are kept for 400 days.",
       tags: ["account"],
       query: Type.Object({
         since: Moment("The earliest, included"),
         until: Moment("The latest, not included"),
         category: Type.Optional(Type.Enum([...new Set([...BILLING_CATEGORIES, ...QUOTA_CATEGORIES])])),
-        key: Type.Optional(Type.String({ maxLength: 10, description: "The prefix of a key" })),
+        key: Type.Optional(
+          Patterned(KEY_PREFIX, "Input should be the prefix of a key, its first 10 characters", {
+            description: "The prefix of a key; a standard key can name only itself",
+          }),
+        ),
         ok: Type.Optional(Type.Boolean()),
         limit: Type.Integer({ minimum: 1, maximum: MAX_LIMIT, default: LIMIT_DEFAULT }),
         cursor: Type.Optional(Type.String({ maxLength: 300 })),
@@ -123,10 +132,14 @@ export function usageRoutes({ documents, refresh }: UsageRoutesDeps): readonly R
         const { customer } = caller.grant;
         const since_ms = query.since === undefined ? 0 : Date.parse(query.since);
         const until_ms = query.until === undefined ? Infinity : Date.parse(query.until);
-        if (Number.isNaN(since_ms)) return invalid([mistake("since", NO_TIME)]);
-        if (Number.isNaN(until_ms)) return invalid([mistake("until", NO_TIME)]);
-        const cursor = query.cursor === undefined ? null : readCursor(query.cursor);
-        if (cursor === "wrong") return invalid([mistake("cursor", "This is not a cursor of this endpoint")]);
+        const cursor = query.cursor === undefined ? null : readCursor(query.cursor, customer.name);
+        const mistakes = [
+          ...momentMistakes(query),
+          ...(until_ms <= since_ms ? [NOT_AFTER] : []),
+          ...(cursor === "wrong" ? [mistake("cursor", "This is not a cursor of this endpoint")] : []),
+          ...(await keyMistakes(documents, query.key, caller)),
+        ];
+        if (mistakes.length > 0 || cursor === "wrong") return invalid(mistakes);
         await refresh(customer.name);
         const own = ownKey(caller);
         const isWanted = (row: LedgerRow): boolean =>
@@ -160,20 +173,25 @@ interface Cursor {
   readonly skip: number;
 }
 
-function readCursor(text: string): Cursor | "wrong" {
+function readCursor(text: string, customer: string): Cursor | "wrong" {
   try {
     const cursor = JSON.parse(Buffer.from(text, "base64url").toString()) as Partial<Cursor>;
     const { batch, skip } = cursor;
-    return typeof batch === "string" && Number.isInteger(skip) && skip! >= 0
-      ? { batch, skip: skip! }
-      : "wrong";
+    const isBatch = typeof batch === "string" && batch.startsWith(`${customer}:`) && IN_BATCH.test(batch);
+    return isBatch && Number.isInteger(skip) && skip! >= 0 ? { batch, skip: skip! } : "wrong";
   } catch {
     return "wrong";
   }
 }
 
+/** Customer, time and writer of a batch's key. */
+const IN_BATCH = /^[^:]+:\d{13}:/;
+
 /** A batch is written at most this long after its oldest row was answered: also after an outage of the store. */
 const MAX_LATE_MS = DAY_MS;
+
+/** The latest time with 13 digits, in the year 2286: later ones would be sorted before it. */
+const MAX_TIME_MS = 9_999_999_999_999;
 
 async function readRows(
   documents: Documents,
@@ -182,7 +200,8 @@ async function readRows(
   limit: number,
 ): Promise<{ rows: LedgerRow[]; next: Cursor | null }> {
   const { customer, since_ms, until_ms, cursor } = window;
-  const at = (ms: number): string => `${customer}:${String(Math.max(0, ms)).padStart(13, "0")}`;
+  const at = (ms: number): string =>
+    `${customer}:${String(Math.min(Math.max(0, ms), MAX_TIME_MS)).padStart(13, "0")}`;
   const from = at(since_ms);
   // The range ends with the cursor's batch, included.
   let to = until_ms === Infinity ? `${customer};` : at(until_ms + MAX_LATE_MS);
@@ -249,7 +268,6 @@ const recordView = (row: LedgerRow, customer: Customer): RequestRecord => {
   };
 };
 
-const NO_TIME = "Input should be a date as 2026-11-22, or a time as 2026-11-22T12:00:00Z";
 const mistake = (field: string, msg: string): Mistake => ({
   loc: ["query", field],
   msg,
@@ -257,13 +275,39 @@ const mistake = (field: string, msg: string): Mistake => ({
 });
 const unknownGroup = (name: string): Mistake =>
   mistake("group_by", `"${name}" is no group: use ${GROUPS.join(", ")}`);
+const NOT_AFTER = mistake("until", "until should be after since");
 
-function periodMistakes(since: string, until: string): Mistake[] {
+/** Whether the calendar has the day, and the day the time. */
+function isMoment(text: string): boolean {
+  const at_ms = Date.parse(text);
+  // 2026-02-30 is read as the second of March.
+  return !Number.isNaN(at_ms) && new Date(at_ms).toISOString().startsWith(text.replace("Z", ""));
+}
+
+const momentMistakes = (query: { readonly since?: string; readonly until?: string }): Mistake[] =>
+  (["since", "until"] as const)
+    .filter((field) => query[field] !== undefined && !isMoment(query[field]))
+    .map((field) => mistake(field, NO_TIME));
+
+function periodMistakes(since: string, until: string, now_ms: number): Mistake[] {
   const [from_ms, to_ms] = [Date.parse(since), Date.parse(until)];
-  if (Number.isNaN(from_ms)) return [mistake("since", NO_TIME)];
-  if (Number.isNaN(to_ms)) return [mistake("until", NO_TIME)];
-  if (to_ms <= from_ms) return [mistake("until", "until should be after since")];
+  if (to_ms <= from_ms) return [NOT_AFTER];
+  if (since < dayOf(now_ms - SUMS_RETENTION_DAYS * DAY_MS))
+    return [mistake("since", `Usage is stored for ${SUMS_RETENTION_DAYS} days`)];
   return (to_ms - from_ms) / DAY_MS > MAX_DAYS
     ? [mistake("since", `At most ${MAX_DAYS} days in one answer`)]
+    : [];
+}
+
+/** An unknown key is a mistake and not a key without requests. Throws Fault. */
+async function keyMistakes(
+  documents: Documents,
+  prefix: string | undefined,
+  { grant: { key: own, customer } }: Caller,
+): Promise<Mistake[]> {
+  if (prefix === undefined || prefix === own.prefix) return [];
+  if (own.role !== "account_admin") return [mistake("key", "A standard key sees only its own requests")];
+  return (await findKeyOf(documents, customer.name, prefix)) === null
+    ? [mistake("key", `The account has no key "${prefix}"`)]
     : [];
 }
