@@ -97,6 +97,44 @@ export async function drawInvoice(
   const last = earlier.at(-1);
   if (last && !(replaces_void && last.invoice.status === "void"))
     return { kind: "exists", invoice: last.invoice };
+  const charged = await chargesOf(documents, customer, month);
+  if (charged.kind === "none") return charged;
+  const { counted, total, exchange_rate, lines } = charged;
+  const since_ms = Date.parse(`${month}-01T00:00:00Z`);
+  const number = earlier.length + 1;
+  const invoice: Invoice = {
+    id: `inv-${month}-${number}-${name}`,
+    customer: name,
+    period: month,
+    status: "issued",
+    currency: customer.currency,
+    total,
+    issued_at: new Date(now_ms).toISOString(),
+    paid_at: null,
+    voided_at: null,
+    since: new Date(since_ms).toISOString(),
+    until: new Date(monthEnds(since_ms)).toISOString(),
+    exchange_rate,
+    lines,
+  };
+  const value: StoredInvoice = { invoice, counted };
+  const isNew = await documents.put(INVOICES, invoiceKey(name, month, number), value, 0, { tag: name });
+  if (isNew) return { kind: "drawn", invoice };
+  // Another node was first.
+  const [winner] = (await monthInvoices(documents, name, month)).slice(-1);
+  return { kind: "exists", invoice: winner!.invoice };
+}
+
+export type Charges =
+  | ({ readonly kind: "charged"; readonly counted: Sums } & Pick<
+      Invoice,
+      "currency" | "total" | "exchange_rate" | "lines"
+    >)
+  | (Drawn & { readonly kind: "none" });
+
+/** What a month comes to by the sums as they are, with late rows of the month before. Throws Fault. */
+export async function chargesOf(documents: Documents, customer: Customer, month: string): Promise<Charges> {
+  const { name, currency } = customer;
   const counted = await sumsOf(documents, name, month);
   const late = await lateRows(documents, name, monthBefore(month));
   if (Object.keys(counted).length + Object.keys(late).length === 0)
@@ -134,29 +172,8 @@ export async function drawInvoice(
       });
     }
   }
-  const since_ms = Date.parse(`${month}-01T00:00:00Z`);
-  const number = earlier.length + 1;
-  const invoice: Invoice = {
-    id: `inv-${month}-${number}-${name}`,
-    customer: name,
-    period: month,
-    status: "issued",
-    currency: customer.currency,
-    total: fromMicros(total),
-    issued_at: new Date(now_ms).toISOString(),
-    paid_at: null,
-    voided_at: null,
-    since: new Date(since_ms).toISOString(),
-    until: new Date(monthEnds(since_ms)).toISOString(),
-    exchange_rate: isConverted && customer.currency !== "USD" ? fromMicros(rate!.per_usd_micros) : null,
-    lines,
-  };
-  const value: StoredInvoice = { invoice, counted };
-  const isNew = await documents.put(INVOICES, invoiceKey(name, month, number), value, 0, { tag: name });
-  if (isNew) return { kind: "drawn", invoice };
-  // Another node was first.
-  const [winner] = (await monthInvoices(documents, name, month)).slice(-1);
-  return { kind: "exists", invoice: winner!.invoice };
+  const exchange_rate = isConverted && currency !== "USD" ? fromMicros(rate!.per_usd_micros) : null;
+  return { kind: "charged", counted, currency, total: fromMicros(total), exchange_rate, lines };
 }
 
 async function monthInvoices(

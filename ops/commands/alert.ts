@@ -1,6 +1,7 @@
 /** trawl alert list: the webhooks of a customer that are told of its usage, and how their last delivery ended. */
 import { Command } from "commander";
 import { hookView, listHooks } from "../../actors/accounts/alerts.ts";
+import { customerNamed } from "../../actors/accounts/keys.ts";
 import { type Context, type Json, table, withDocuments, withJson } from "./context.ts";
 
 export function alertCommand(context: Context): Command {
@@ -9,7 +10,10 @@ export function alertCommand(context: Context): Command {
     .description("list the webhooks of a customer, without their secrets")
     .argument("<customer>")
     .action(async (customer: string, { json }: Json) => {
-      const hooks = await withDocuments(context, (documents) => listHooks(documents, customer));
+      const hooks = await withDocuments(context, async (documents) => {
+        await customerNamed(documents, customer);
+        return listHooks(documents, customer);
+      });
       const views = hooks.map(hookView);
       if (json) return context.out(JSON.stringify(views, null, 2));
       const rows = views.map(

@@ -3,6 +3,7 @@ import { Command, Option } from "commander";
 import { readRate } from "../../actors/accounts/exchange.ts";
 import {
   createCustomer,
+  customerNamed,
   listCustomers,
   setCustomerBudget,
   setCustomerStatus,
@@ -118,9 +119,7 @@ export function customerCommand(context: Context): Command {
       const [today, until] = [dayOf(now_ms), dayOf(now_ms + DAY_MS)];
       const question = { customer: name, since: `${monthOf(now_ms)}-01`, until, key: null, by_key: false };
       const cells = await withDocuments(context, async (documents) => {
-        const customers = await listCustomers(documents);
-        if (!customers.some((known) => known.name === name))
-          throw new CommandError(`There is no customer "${name}"`);
+        await customerNamed(documents, name);
         return readUsage(documents, question);
       });
       const rows = spendOf(cells, today);
@@ -180,15 +179,16 @@ export function spendOf(
 /** "fetch_own=0.001" and so on, or none. */
 function pricesIn(words: readonly string[]): Record<string, number> {
   if (words.length === 1 && words[0] === "none") return {};
-  return Object.fromEntries(
-    words.map((word) => {
-      const [category, decimal = ""] = word.split("=") as [string, string?];
-      const micros = toMicros(decimal);
-      if (micros === null || !(BILLING_CATEGORIES as readonly string[]).includes(category))
-        throw new CommandError(
-          `"${word}" is no price as fetch_own=0.001; categories are ${BILLING_CATEGORIES.join(", ")}`,
-        );
-      return [category, micros];
-    }),
-  );
+  const prices: Record<string, number> = {};
+  for (const word of words) {
+    const [category, decimal = ""] = word.split("=") as [string, string?];
+    const micros = toMicros(decimal);
+    if (micros === null || !(BILLING_CATEGORIES as readonly string[]).includes(category))
+      throw new CommandError(
+        `"${word}" is no price as fetch_own=0.001; categories are ${BILLING_CATEGORIES.join(", ")}`,
+      );
+    if (category in prices) throw new CommandError(`"${word}" is a second price of ${category}`);
+    prices[category] = micros;
+  }
+  return prices;
 }

@@ -1,17 +1,19 @@
-/** trawl invoice list, show, draw, paid, void: invoices of customers. A running service draws the month before by itself. */
+/** trawl invoice list, show, preview, draw, paid, void: invoices of customers. A running service draws the month before by itself. */
 import { Command } from "commander";
 import { foldLedger } from "../../actors/accounts/fold.ts";
 import { invoicePage } from "../../actors/accounts/feature/invoice-page.ts";
+import { customerNamed } from "../../actors/accounts/keys.ts";
 import {
   changeInvoice,
+  chargesOf,
   drawInvoice,
   findInvoice,
   listInvoices,
   monthBefore,
 } from "../../actors/accounts/invoices.ts";
 import type { Documents } from "../../cluster/ports/documents.ts";
-import { type Customer, monthOf } from "../../schemas/accounts.ts";
-import type { Invoice, InvoiceStatus } from "../../schemas/invoices.ts";
+import { monthOf } from "../../schemas/accounts.ts";
+import type { Invoice, InvoiceLine, InvoiceStatus } from "../../schemas/invoices.ts";
 import { CommandError, type Context, type Json, table, withDocuments, withJson } from "./context.ts";
 
 const BECAUSE = {
@@ -19,6 +21,8 @@ const BECAUSE = {
   no_prices: "it is external and has no prices: trawl customer price",
   no_rate: "there is no rate of its currency: trawl rate set",
 } as const;
+
+const MONTH = /^\d{4}-(0[1-9]|1[0-2])$/;
 
 export function invoiceCommand(context: Context): Command {
   const invoice = new Command("invoice").description("manage invoices");
@@ -39,7 +43,10 @@ export function invoiceCommand(context: Context): Command {
     .description("list invoices, of one customer or of all")
     .argument("[customer]")
     .action(async (customer: string | undefined, { json }: Json) => {
-      const invoices = await withDocuments(context, (documents) => listInvoices(documents, customer));
+      const invoices = await withDocuments(context, async (documents) => {
+        if (customer !== undefined) await customerNamed(documents, customer);
+        return listInvoices(documents, customer);
+      });
       if (json) return context.out(JSON.stringify(invoices, null, 2));
       const row = ({ id, period, status, total, currency, issued_at }: Invoice): string[] => [
         id,
@@ -65,11 +72,10 @@ export function invoiceCommand(context: Context): Command {
     .action(async (name: string, { month: given, json }: Json & { readonly month?: string }) => {
       const now_ms = context.now();
       const month = given ?? monthBefore(monthOf(now_ms));
-      if (!/^\d{4}-(0[1-9]|1[0-2])$/.test(month) || month >= monthOf(now_ms))
+      if (!MONTH.test(month) || month >= monthOf(now_ms))
         throw new CommandError(`Cannot draw up "${month}": name a month that is over, for example 2026-10`);
       const drawn = await withDocuments(context, async (documents) => {
-        const customer = (await documents.get("customers", name))?.value as Customer | undefined;
-        if (!customer) throw new CommandError(`Cannot draw up an invoice: there is no customer "${name}"`);
+        const customer = await customerNamed(documents, name);
         await addUp(documents, name);
         return drawInvoice(documents, customer, month, now_ms, true);
       });
@@ -80,6 +86,38 @@ export function invoiceCommand(context: Context): Command {
       return context.err(
         `Invoice ${id} ${drawn.kind === "drawn" ? "is issued" : "exists"}: ${total} ${currency}.`,
       );
+    });
+  withJson(invoice.command("preview"))
+    .description("print what a month comes to so far; nothing is issued")
+    .argument("<customer>")
+    .option("--month <YYYY-MM>", "default: this month")
+    .action(async (name: string, { month: given, json }: Json & { readonly month?: string }) => {
+      const now_ms = context.now();
+      const month = given ?? monthOf(now_ms);
+      if (!MONTH.test(month) || month > monthOf(now_ms))
+        throw new CommandError(`Cannot add "${month}" up: name this month or one before, as 2026-10`);
+      const charged = await withDocuments(context, async (documents) => {
+        const customer = await customerNamed(documents, name);
+        await addUp(documents, name);
+        return chargesOf(documents, customer, month);
+      });
+      if (charged.kind === "none")
+        throw new CommandError(`Cannot add ${month} of "${name}" up: ${BECAUSE[charged.because]}`);
+      const { currency, total, lines, exchange_rate } = charged;
+      if (json)
+        return context.out(
+          JSON.stringify({ customer: name, period: month, currency, total, exchange_rate, lines }, null, 2),
+        );
+      const row = (line: InvoiceLine): string[] => [
+        line.period,
+        line.category,
+        String(line.requests),
+        String(line.succeeded),
+        line.unit_price ?? "cost",
+        line.amount,
+      ];
+      const head = ["PERIOD", "CATEGORY", "REQUESTS", "SUCCEEDED", "PRICE", currency];
+      return context.out(table(head, [...lines.map(row), ["", "(all)", "", "", "", total]]));
     });
   becomes("paid", "paid", "record that an invoice was paid");
   becomes("void", "void", "declare an invoice void");

@@ -1,8 +1,22 @@
 /** trawl key create, list, limit, revoke: changes the document store; a running service follows within 5 seconds. */
 import { Command, InvalidArgumentError, Option } from "commander";
-import { createKey, type KeyLimits, limitKey, listKeys, revokeKey } from "../../actors/accounts/keys.ts";
-import { type Key, QUOTA_CATEGORIES, type QuotaCategory, toMicros } from "../../schemas/accounts.ts";
-import { type Context, type Json, table, withDocuments, withJson } from "./context.ts";
+import {
+  createKey,
+  type KeyLimits,
+  limitKey,
+  listKeys,
+  projectNamed,
+  revokeKey,
+} from "../../actors/accounts/keys.ts";
+import {
+  allowsPaid,
+  fromMicros,
+  type Key,
+  QUOTA_CATEGORIES,
+  type QuotaCategory,
+  toMicros,
+} from "../../schemas/accounts.ts";
+import { CommandError, type Context, EXIT, type Json, table, withDocuments, withJson } from "./context.ts";
 
 interface KeyOptions extends Json {
   readonly project: string;
@@ -16,8 +30,12 @@ interface KeyOptions extends Json {
   readonly debug?: boolean;
 }
 
+type Categories = readonly QuotaCategory[];
+
 interface LimitOptions extends Json {
   readonly label?: string;
+  /** Empty: all. */
+  readonly category?: Categories;
   readonly rps?: OrNone;
   readonly quota?: { search?: number | null; fetch?: number | null };
   readonly spendCap?: OrNone;
@@ -36,11 +54,7 @@ export function keyCommand(context: Context): Command {
     .addOption(
       new Option("--category <name>", "restrict the key to a category; may be repeated")
         .choices([...QUOTA_CATEGORIES])
-        .argParser((name: string, previous: readonly string[] | undefined) => {
-          if (!(QUOTA_CATEGORIES as readonly string[]).includes(name))
-            throw new InvalidArgumentError(`Allowed choices are ${QUOTA_CATEGORIES.join(", ")}.`);
-          return [...(previous ?? []), name];
-        }),
+        .argParser(category),
     )
     .option("--rps <number>", "a rate limit of its own, in requests per second", wholeNumber)
     .option("--quota <category=requests>", "monthly requests of a category; may be repeated", quota)
@@ -52,7 +66,7 @@ export function keyCommand(context: Context): Command {
         project,
         label,
         admin,
-        category,
+        category: categories,
         rps,
         quota: quotas,
         spendCap,
@@ -67,7 +81,7 @@ export function keyCommand(context: Context): Command {
               project,
               role: admin ? "account_admin" : "standard",
               label: label ?? null,
-              categories: category ?? null,
+              categories: categories ?? null,
               rate_limit_rps: rps ?? null,
               quotas: quotas ?? {},
               spend_cap_micros: spendCap ?? null,
@@ -80,7 +94,9 @@ export function keyCommand(context: Context): Command {
         const { prefix, role } = record;
         if (json) return context.out(JSON.stringify({ key: secret, prefix, project, role }));
         context.out(secret);
-        return context.err(`A ${role} key of project "${project}". It is not shown again: save it now.`);
+        return context.err(
+          `${admin ? "An account admin" : "A standard"} key of project "${project}". It is not shown again: save it now.`,
+        );
       },
     );
 
@@ -88,9 +104,12 @@ export function keyCommand(context: Context): Command {
     .description("list keys by prefix")
     .option("--project <name>", "only the keys of this project")
     .action(async ({ project, json }: Json & { project?: string }) => {
-      const keys = await withDocuments(context, (documents) => listKeys(documents, project));
+      const keys = await withDocuments(context, async (documents) => {
+        if (project !== undefined) await projectNamed(documents, project);
+        return listKeys(documents, project);
+      });
       if (json) return context.out(JSON.stringify(keys, null, 2));
-      const head = ["PREFIX", "PROJECT", "ROLE", "STATUS", "CREATED", "LABEL"];
+      const head = ["PREFIX", "PROJECT", "ROLE", "STATUS", "CREATED", "LIMITS", "LABEL"];
       return context.out(table(head, keys.map(row)));
     });
 
@@ -98,6 +117,13 @@ export function keyCommand(context: Context): Command {
     .description("change what a key may use; what is not named stays")
     .argument("<prefix>", "the first 10 characters of the key")
     .option("--label <text>", "a label, shown beside the prefix")
+    .addOption(
+      new Option("--category <name>", "restrict the key to a category, or none; may be repeated")
+        .choices([...QUOTA_CATEGORIES, "none"])
+        .argParser((name: string, previous?: Categories) =>
+          name === "none" ? [] : category(name, previous),
+        ),
+    )
     .option("--rps <number>", "a rate limit of its own, in requests per second, or none", orNone(wholeNumber))
     .option(
       "--quota <category=requests>",
@@ -112,15 +138,24 @@ export function keyCommand(context: Context): Command {
       new Option("--debug <on|off>", "whether X-Service-Debug: 1 gets a debug_url").choices(["on", "off"]),
     )
     .action(
-      async (prefix: string, { label, rps, quota: quotas, spendCap, paid, debug, json }: LimitOptions) => {
+      async (
+        prefix: string,
+        { label, category: categories, rps, quota: quotas, spendCap, paid, debug, json }: LimitOptions,
+      ) => {
         const limits: KeyLimits = {
           ...(label !== undefined && { label }),
+          ...(categories !== undefined && { categories: categories.length > 0 ? [...categories] : null }),
           ...(rps !== undefined && { rate_limit_rps: limitOf(rps) }),
           ...(quotas !== undefined && { quotas }),
           ...(spendCap !== undefined && { spend_cap_micros: limitOf(spendCap) }),
           ...(paid !== undefined && { paid_fetches: paid === "on" }),
           ...(debug !== undefined && { debug: debug === "on" }),
         };
+        if (Object.keys(limits).length === 0)
+          throw new CommandError(
+            "Name what to change, for example --rps 5; see trawl key limit --help",
+            EXIT.usage,
+          );
         const changed = await withDocuments(context, (documents) => limitKey(documents, prefix, limits));
         if (json) return context.out(JSON.stringify(changed));
         return context.err(`Key ${changed.prefix} of project "${changed.project}" is changed.`);
@@ -141,14 +176,35 @@ export function keyCommand(context: Context): Command {
   return key;
 }
 
-const row = ({ prefix, project, role, status, created_at, label }: Key): string[] => [
-  prefix,
-  project,
-  role,
-  status,
-  created_at,
-  label ?? "",
+const row = (key: Key): string[] => [
+  key.prefix,
+  key.project,
+  key.role,
+  key.status,
+  key.created_at,
+  limitsOf(key),
+  key.label ?? "",
 ];
+
+/** As the options of `key limit` name them. */
+const limitsOf = ({ categories, rate_limit_rps, quotas, spend_cap_micros, ...key }: Key): string =>
+  [
+    ...(categories ?? []).map((name) => `only ${name}`),
+    rate_limit_rps !== null && `rps ${rate_limit_rps}`,
+    ...QUOTA_CATEGORIES.map((name) => quotas[name] !== null && `${name}=${quotas[name]}`),
+    spend_cap_micros !== null && `spend-cap ${fromMicros(spend_cap_micros)}`,
+    !allowsPaid(key) && "paid off",
+    key.debug === true && "debug on",
+  ]
+    .filter((limit) => limit !== false)
+    .join(", ");
+
+function category(name: string, previous: Categories = []): Categories {
+  const known = QUOTA_CATEGORIES.find((one) => one === name);
+  if (known === undefined)
+    throw new InvalidArgumentError(`Allowed choices are ${QUOTA_CATEGORIES.join(", ")}.`);
+  return previous.includes(known) ? previous : [...previous, known];
+}
 
 export function wholeNumber(text: string): number {
   if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError("Not a whole number above 0.");
@@ -171,14 +227,14 @@ const orNone =
 const limitOf = (given: OrNone): number | null => (given === "none" ? null : given);
 
 function quotaOrNone(text: string, previous: LimitOptions["quota"] = {}): NonNullable<LimitOptions["quota"]> {
-  const [, category] = /^(search|fetch)=none$/.exec(text) ?? [];
-  return category === undefined
+  const [, unlimited] = /^(search|fetch)=none$/.exec(text) ?? [];
+  return unlimited === undefined
     ? { ...previous, ...quota(text) }
-    : { ...previous, [category as QuotaCategory]: null };
+    : { ...previous, [unlimited as QuotaCategory]: null };
 }
 
 function quota(text: string, previous: KeyOptions["quota"] = {}): NonNullable<KeyOptions["quota"]> {
-  const [, category, requests] = /^(search|fetch)=(\d{1,12})$/.exec(text) ?? [];
-  if (category === undefined) throw new InvalidArgumentError("Not a quota as fetch=1000 or search=1000.");
-  return { ...previous, [category]: Number(requests) };
+  const [, limited, requests] = /^(search|fetch)=(\d{1,12})$/.exec(text) ?? [];
+  if (limited === undefined) throw new InvalidArgumentError("Not a quota as fetch=1000 or search=1000.");
+  return { ...previous, [limited]: Number(requests) };
 }

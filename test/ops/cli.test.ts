@@ -11,7 +11,10 @@ import { spendOf } from "../../ops/commands/customer.ts";
 import { type Environment, readConfig } from "../../ops/config.ts";
 import { NO_USAGE } from "../../schemas/accounts.ts";
 import type { FetchAnswer } from "../../schemas/fetch.ts";
+import { packRows } from "../../schemas/ledger-batch.ts";
+import { batchKey, newBatchTag } from "../../schemas/ledger.ts";
 import { fetchAnswer, gatewayHarness } from "../harness/gateway-harness.ts";
+import { ledgerRow } from "../harness/ledger-row.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "trawl-cli-"));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -240,6 +243,74 @@ describe("accounts", () => {
     });
     expect((await run("key", "limit", made.prefix, "--quota", "fetch=many")).err).toContain("Not a quota");
     expect((await run("key", "limit", "sk_nothing", "--rps", "1")).err).toContain("no key has this prefix");
+  });
+
+  test("what cannot be meant is refused with a sentence, and a whole key is never printed", async () => {
+    const { run, path } = shell();
+    await run("project", "create", "p", "--customer", "acme", "--new-customer");
+    const made = JSON.parse((await run("key", "create", "--project", "p", "--json")).out);
+    for (const [words, expected] of [
+      [["key", "create", "--project", "p", "--label", "l".repeat(201)], "200 characters"],
+      [["key", "limit", made.prefix, "--label", "two\nlines"], "line breaks"],
+      [["key", "list", "--project", "nowhere"], 'no project "nowhere"'],
+      [["invoice", "list", "nobody"], 'no customer "nobody"'],
+      [["alert", "list", "nobody"], 'no customer "nobody"'],
+      [["project", "allow-agent", "p", ""], "User-Agent"],
+      [["project", "allow-agent", "p", "a\nb"], "User-Agent"],
+      [["project", "allow-agent", "p", "ünï"], "User-Agent"],
+      [["customer", "price", "acme", "search=1", "search=2"], "second price of search"],
+    ] as const) {
+      const { code, err } = await run(...words);
+      expect([code, err]).toEqual([1, expect.stringContaining(expected)]);
+    }
+    expect((await run("key", "limit", made.prefix)).code).toBe(2);
+    for (const command of [
+      ["revoke", made.key],
+      ["limit", made.key, "--rps", "1"],
+    ])
+      expect((await run("key", ...command)).err).not.toContain(made.key.slice(0, 11));
+    const documents = sqliteDocuments(path);
+    expect((await documents.get("projects", "p"))?.value).toMatchObject({ user_agents: [] });
+    await documents.close();
+  });
+
+  test("categories of a key are changed, each counts once, and the list shows limits", async () => {
+    const { run } = shell();
+    await run("project", "create", "p", "--customer", "acme", "--new-customer");
+    const only = ["--category", "fetch", "--category", "fetch"];
+    const made = JSON.parse((await run("key", "create", "--project", "p", ...only, "--json")).out);
+    const limited = async (...words: string[]) =>
+      JSON.parse((await run("key", "limit", made.prefix, ...words, "--json")).out).categories;
+    expect(JSON.parse((await run("key", "list", "--json")).out)[0].categories).toEqual(["fetch"]);
+    expect(await limited("--category", "search")).toEqual(["search"]);
+    expect(await limited("--quota", "search=7", "--spend-cap", "2.5", "--rps", "4")).toEqual(["search"]);
+    expect((await run("key", "list")).out).toContain("only search, rps 4, search=7, spend-cap 2.500000");
+    expect(await limited("--category", "none")).toBeNull();
+    expect((await run("key", "limit", made.prefix, "--category", "company")).err).toContain("search, fetch");
+  });
+
+  test("a preview of an invoice adds the month up and stores none", async () => {
+    const { run, path } = shell();
+    await run("project", "create", "p", "--customer", "acme", "--new-customer");
+    await run("customer", "price", "acme", "fetch_own=0.001");
+    expect((await run("invoice", "preview", "acme")).err).toContain("used nothing");
+    expect((await run("invoice", "preview", "nobody")).err).toContain('no customer "nobody"');
+    expect((await run("invoice", "preview", "acme", "--month", "2026-12")).err).toContain("this month");
+    const at_ms = Date.UTC(2026, 10, 20);
+    const documents = sqliteDocuments(path);
+    const rows = [1, 2, 3].map((n) => ledgerRow({ request_id: `r${n}`, at_ms, project: "p", ok: n < 3 }));
+    await documents.put("ledger", batchKey("acme", at_ms, "g1"), packRows(rows), 0, {
+      tag: newBatchTag("acme"),
+    });
+    await documents.close();
+    expect(JSON.parse((await run("invoice", "preview", "acme", "--json")).out)).toMatchObject({
+      customer: "acme",
+      period: "2026-11",
+      total: "0.002000",
+      lines: [{ category: "fetch_own", requests: 3, succeeded: 2, amount: "0.002000" }],
+    });
+    expect((await run("invoice", "preview", "acme")).out).toMatch(/\(all\) +0\.002000$/);
+    expect((await run("invoice", "list", "acme", "--json")).out).toBe("[]");
   });
 
   test("a running service honours them: two openings of one file", async () => {
