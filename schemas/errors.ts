@@ -133,7 +133,10 @@ export const PROFILE_ERRORS = {
     means: "every route was blocked, or the site is left alone for retry_after_s after three failures",
   },
   rate_limited: { retry: "later", means: "the site answered 429" },
-  all_tiers_failed: { retry: "later", means: "every route failed for another reason" },
+  all_tiers_failed: {
+    retry: "later",
+    means: "every route failed for another reason, or the search for the profile",
+  },
   parse_failed: { retry: "no", means: "the page is no company profile; it is not cached" },
   invalid_identifier: {
     retry: "changed",

@@ -14,6 +14,7 @@ import {
   type DiscoverBody,
   type Discovery,
   type GraphBody,
+  MAX_CANDIDATES,
   MIN_SIMILARITY_DEFAULT,
   type ProfileBody,
   type ProfileCandidate,
@@ -58,7 +59,7 @@ export interface ProfilesCaller {
   readonly id: string;
 }
 
-/** One search of the service's own; a search that fails found nothing. */
+/** One search of the service's own. */
 export type SearchPages = (
   ask: ActorClient,
   query: string,
@@ -72,6 +73,8 @@ export type SearchPages = (
   readonly results: readonly { readonly url: string; readonly title: string | null }[];
   readonly cached: boolean;
   readonly cost_micros: number;
+  /** The error of the search; null also where there is no search engine, so that nothing is found. */
+  readonly error: string | null;
 }>;
 
 export interface ProfilesDeps {
@@ -316,17 +319,22 @@ async function findProfile(
   const name = company_name.trim();
   const wanted: WantedCompany = { name, city: cityOf(headquarters), country: countryCode(country) };
   const { items, fetch, failed } = await suggestions(deps, work, name);
-  const suggested = suggestCandidates(deps.names, wanted, items, name);
+  const profiles = items.filter(({ url }) => profileUrl(deps, url) !== null);
+  const suggested = suggestCandidates(deps.names, wanted, profiles, name);
   const found = bySuggestion(suggested, min_similarity);
   if (found) return { discovery: found, suggest_fetch: fetch, failed: null };
   // What the caller or the operator forbade is not searched around.
   const isFinal = failed !== null && NOT_SEARCHED.has(failed.error);
-  const searched = search_fallback && !isFinal ? await searchProfiles(deps, work, wanted) : [];
-  const discovery = bySearch(searched);
+  const searched = search_fallback && !isFinal ? await searchProfiles(deps, work, wanted) : NOTHING_FOUND;
+  const discovery = bySearch(searched.candidates);
   if (discovery) return { discovery, suggest_fetch: fetch, failed: null };
-  const candidates = [...bestCandidates(searched), ...suggested].slice(0, 10);
+  const candidates = [...bestCandidates(searched.candidates), ...suggested].slice(0, MAX_CANDIDATES);
   const nothing = failure("not_found", `Nothing on the site is similar enough to "${name}"`);
-  return { discovery: { ...EMPTY_DISCOVERY, candidates }, suggest_fetch: fetch, failed: failed ?? nothing };
+  return {
+    discovery: { ...EMPTY_DISCOVERY, candidates },
+    suggest_fetch: fetch,
+    failed: failed ?? searched.failed ?? nothing,
+  };
 }
 
 const NOT_SEARCHED: ReadonlySet<string> = new Set([
@@ -336,27 +344,40 @@ const NOT_SEARCHED: ReadonlySet<string> = new Set([
   "timeout",
 ] satisfies ProfileError[]);
 
+interface Searched {
+  readonly candidates: readonly ProfileCandidate[];
+  /** Why what was not found may exist all the same; null: every query was answered. */
+  readonly failed: Failure | null;
+}
+
+const NOTHING_FOUND: Searched = { candidates: [], failed: null };
+
 async function searchProfiles(
   { provider, site, names, search, clock }: ProfilesDeps,
   work: Work,
   wanted: WantedCompany,
-): Promise<readonly ProfileCandidate[]> {
-  if (search === null) return [];
+): Promise<Searched> {
+  if (search === null) return NOTHING_FOUND;
   const candidates: ProfileCandidate[] = [];
+  let failed: Failure | null = null;
   const { ask, caller } = work;
   const queries = searchQueries(wanted, { site_name: provider.site_name, hosts: site.hosts });
   for (const [number, query] of queries.entries()) {
-    if (clock.now() >= caller.deadline_ms) break;
+    if (clock.now() >= caller.deadline_ms) {
+      failed ??= failure("timeout", "The time was over before the search had ended");
+      break;
+    }
     const options = {
       country: wanted.country,
       max_results: RESULTS_PER_QUERY,
       caller,
       id: `${caller.id}.q${number}`,
     };
-    const { results, cached, cost_micros } = await search(ask, query, options);
+    const { results, cached, cost_micros, error } = await search(ask, query, options);
     work.requests++;
     if (!cached) work.uncached++;
     work.cost_micros += cost_micros;
+    if (error !== null) failed ??= searchFailure(error);
     for (const { url: written, title } of results.slice(0, RESULTS_PER_QUERY)) {
       const url = parseUrl(written);
       const path = url && site.owns(url.href) ? provider.pathOf(url) : null;
@@ -367,8 +388,14 @@ async function searchProfiles(
     }
     if (candidates.some(({ score }) => score >= GOOD_SCORE)) break;
   }
-  return candidates;
+  return { candidates, failed };
 }
+
+const searchFailure = (error: string): Failure =>
+  failure(
+    error === "budget_exhausted" ? "budget_exhausted" : "all_tiers_failed",
+    `The search for the profile failed: ${error}`,
+  );
 
 const isOf = ({ hostname }: URL, host: string | undefined): boolean =>
   host !== undefined && (hostname === host || hostname.endsWith(`.${host}`));

@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { countryCode } from "../../actors/profiles/countries.ts";
 import { searchQueries, urlScore } from "../../actors/profiles/discovery.ts";
 import { nameRules } from "../../actors/profiles/feature/name-rules.ts";
+import { CALL_MS } from "../../actors/profiles/limits.ts";
 import { northdata } from "../../actors/profiles/providers/northdata.ts";
 import type { SearchPages } from "../../actors/profiles/service.ts";
 import { inventedGraph, profilePage } from "../harness/profile-pages.ts";
@@ -28,7 +29,7 @@ function searching(...rounds: readonly (readonly (readonly [url: string, title: 
   const queries: string[] = [];
   const search: SearchPages = async (_ask, query) => {
     const results = (rounds[queries.push(query) - 1] ?? []).map(([url, title]) => ({ url, title }));
-    return { results, cached: false, cost_micros: 5_000 };
+    return { results, cached: false, cost_micros: 5_000, error: null };
   };
   return { queries, search };
 }
@@ -89,6 +90,19 @@ describe("by suggestion", () => {
   });
 });
 
+test("a suggestion that is no profile page is suggested, and is not discovered", async () => {
+  const { run } = profilesWorld({
+    proxy: siteWith([
+      [NAME, "/?id=9000000001"],
+      ["Kranwerk Muster AG", PATH],
+    ]),
+  });
+  expect((await run("suggest", { query: NAME })).items.length).toBe(2);
+  const answer = await run("profile", { company_name: NAME });
+  expect(answer).toMatchObject({ error: null, discovery: { url: `${SITE}${PATH}` } });
+  expect(answer.discovery!.candidates.map(({ name }) => name)).toEqual(["Kranwerk Muster AG"]);
+});
+
 describe("by search", () => {
   const FOUND = [`${SITE}${PATH}`, "Kranwerk Muster GmbH, Musterstadt"] as const;
 
@@ -128,6 +142,43 @@ describe("by search", () => {
       candidates: [{ name: null, title: "Zander" }],
     });
     expect(queries.length).toBe(4);
+  });
+
+  test.each([
+    ["metasearch_timeout", "all_tiers_failed"],
+    ["budget_exhausted", "budget_exhausted"],
+  ])("a search that ended with %s does not say that there is no profile", async (error, expected) => {
+    const search: SearchPages = async () => ({ results: [], cached: false, cost_micros: 0, error });
+    const { run } = profilesWorld({ proxy: siteWith([]) }, { search });
+    expect(await run("discover", { company_name: NAME })).toMatchObject({
+      error: expected,
+      error_detail: `The search for the profile failed: ${error}`,
+      url: null,
+    });
+  });
+
+  test("a profile that one query finds is found, whatever became of the others", async () => {
+    let queries = 0;
+    const search: SearchPages = async () =>
+      queries++ === 0
+        ? { results: [], cached: false, cost_micros: 0, error: "metasearch_timeout" }
+        : { results: [{ url: FOUND[0], title: FOUND[1] }], cached: false, cost_micros: 0, error: null };
+    const { run } = profilesWorld({ proxy: siteWith([]) }, { search });
+    expect(await run("discover", { company_name: NAME })).toMatchObject({
+      error: null,
+      url: `${SITE}${PATH}`,
+    });
+  });
+
+  test("queries that the time did not allow are a timeout", async () => {
+    let wait = async (): Promise<void> => {};
+    const search: SearchPages = async () => {
+      await wait();
+      return { results: [], cached: false, cost_micros: 0, error: null };
+    };
+    const { run, clock } = profilesWorld({ proxy: siteWith([]) }, { search });
+    wait = () => new Promise((resolve) => void clock.at(clock.now() + CALL_MS, resolve));
+    expect(await run("discover", { company_name: NAME })).toMatchObject({ error: "timeout", url: null });
   });
 
   test("it goes on where suggestions failed, and their error is told where it finds nothing", async () => {
@@ -235,6 +286,16 @@ test.each([
   ["Österreich", "AT"],
   ["United Kingdom", "GB"],
   ["UK", "GB"],
+  ["England", "GB"],
+  ["Turkey", "TR"],
+  ["Elfenbeinküste", "CI"],
+  ["Côte d'Ivoire", "CI"],
+  ["The Netherlands", "NL"],
+  ["Hongkong", "HK"],
+  ["Kosovo", "XK"],
+  ["EU", null],
+  ["European Union", null],
+  ["Vereinte Nationen", null],
   ["Atlantis", null],
   ["", null],
   [null, null],

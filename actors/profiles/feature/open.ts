@@ -4,6 +4,7 @@
  */
 import type { FeatureContext, OpenFeature } from "../../../ops/feature.ts";
 import { toMicros } from "../../../schemas/accounts.ts";
+import type { SearchError } from "../../../schemas/errors.ts";
 import { PREMIUM_TIERS, type PremiumTier } from "../../../schemas/fetch.ts";
 import { siteOf } from "../../lib/web/url.ts";
 import type { Transport } from "../../lib/web/transport.ts";
@@ -100,12 +101,14 @@ function premiumRoutes({ roles, clock }: FeatureContext): Readonly<Partial<Recor
   return routes;
 }
 
+const NO_SEARCH_ENGINE = "no_metasearch_instance" satisfies SearchError;
+
 /** The service's own search; the feature that has it is opened after this one. */
 const searchOf =
   (context: FeatureContext): SearchPages =>
   async (ask, query, { country, max_results, caller, id }) => {
     const search = context.opened.find((feature) => feature.search)?.search;
-    if (!search) return { results: [], cached: true, cost_micros: 0 };
+    if (!search) return { results: [], cached: true, cost_micros: 0, error: null };
     const { project, key } = caller;
     const answer = await search(
       {
@@ -121,6 +124,11 @@ const searchOf =
       },
       ask,
     );
-    const { results, cached, cost_usd } = answer;
-    return { results, cached, cost_micros: toMicros(cost_usd) ?? 0 };
+    const { results, cached, cost_usd, error } = answer;
+    return {
+      results,
+      cached,
+      cost_micros: toMicros(cost_usd) ?? 0,
+      error: error === NO_SEARCH_ENGINE ? null : error,
+    };
   };
