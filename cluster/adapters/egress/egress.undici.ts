@@ -344,8 +344,10 @@ export function undiciEgress(options: UndiciEgressOptions): UndiciEgress {
       const isEmpty = request.method === "HEAD" || head.status === 204 || head.status === 304;
       const codings = isEmpty ? [] : codingsOf(head.headers.get("content-encoding") ?? []);
       const stop = () => {
+        // Each body ends here, nearly all of them after their last byte: an error costs as much as the rest of the call.
+        const isBroken = !isDone;
         done(false);
-        inlet.fail(new EgressError("aborted", "Cannot read on: the body was cancelled"));
+        if (isBroken) inlet.fail(new EgressError("aborted", "Cannot read on: the body was cancelled"));
         end();
       };
       inlet.onEnd = (isWhole) => {
