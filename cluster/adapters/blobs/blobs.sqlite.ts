@@ -22,11 +22,17 @@ import {
 import { Fault } from "../../ports/fault.ts";
 import { sqliteWrites } from "../files/grouped-writes.sqlite.ts";
 import { fileBlobs, type FileBlobsOptions } from "./blobs.file.ts";
-import { compressWhole, type ContentSource, contentSource, decompressWhole } from "./compression.ts";
+import {
+  compressWhole,
+  type ContentSource,
+  contentSource,
+  decompressWhole,
+  MAX_SYNC_BYTES,
+} from "./compression.ts";
 import { isContentProblem, verified, WrongContent } from "./verify.ts";
 
 /** A stream of less is read into memory before it is stored. */
-const MAX_WHOLE_BYTES = 512 * 1024;
+const MAX_WHOLE_BYTES = MAX_SYNC_BYTES;
 /** A row that a read has in memory. Larger rows would fill the log, which is written to the disk twice. */
 const MAX_ROW_BYTES = 128 * 1024;
 /** A row that this or an earlier process stored longer ago than this is on the disk. */
