@@ -7,7 +7,6 @@ import { LRUCache } from "lru-cache";
 import type { ActorClient } from "../../cluster/actor.ts";
 import type { Clock } from "../../cluster/ports/clock.ts";
 import type { Documents } from "../../cluster/ports/documents.ts";
-import { fromMicros, toMicros } from "../../schemas/accounts.ts";
 import type { FetchError } from "../../schemas/errors.ts";
 import {
   EMPTY_ANSWER,
@@ -17,6 +16,7 @@ import {
   type PageRecord,
 } from "../../schemas/fetch.ts";
 import { type JoinedSites, normaliseUrl, parseUrl, siteOf } from "../lib/web/url.ts";
+import { withWholeCost } from "../lib/whole-cost.ts";
 import { workFields } from "../lib/work-fields.ts";
 import { type ReservedHosts, withoutCallerChoices } from "./reserved-hosts.ts";
 import {
@@ -42,10 +42,10 @@ interface FetchServiceDeps {
   readonly reservedHosts?: Pick<ReservedHosts, "isReserved">;
   /** Called with each page that is answered. Must not wait or throw. */
   readonly onRetrieved?: (page: RetrievedPage) => void;
-  /**
-   * What the attempts of a fetch have cost, whichever run they were of. Default: what the answer says. Throws Fault.
-   */
+  /** What the attempts of a fetch have cost, whichever run they were of. Default: what the answer says. Throws Fault. */
   readonly spentBy?: (fetch_id: string) => Promise<number>;
+  /** Whether the cluster has a route that costs money now: without one nothing is read. Default: it has. */
+  readonly hasPaidRoute?: () => boolean;
   /** Called with how each fetch ended that the cache did not answer. Must not throw. Default: nothing hears of it. */
   readonly onFetched?: (fetched: FetchedOutcome) => void;
 }
@@ -114,6 +114,7 @@ export function fetchService({
   reservedHosts,
   onRetrieved,
   spentBy,
+  hasPaidRoute = () => true,
   onFetched,
 }: FetchServiceDeps): FetchService {
   const cached = new LRUCache<string, CachedLookup>({
@@ -194,27 +195,31 @@ export function fetchService({
       });
     };
     signal?.addEventListener("abort", cancel);
+    // The node of the route may die with the run that used it.
+    const mayCost = request.allow_paid && hasPaidRoute();
     const began_ms = clock.mono();
     const ended = (error: FetchedOutcome["error"]): void => {
       // A caller that left says nothing of the service.
       if (!signal?.aborted) onFetched?.({ error, ms: clock.mono() - began_ms, isBatch: signal !== null });
     };
+    let answer: FetchAnswer;
     try {
-      const answer = await client(
+      answer = await client(
         Fetch,
         key,
         "get",
         { ...request, url: url.href },
         { timeout_ms: wait_ms, idempotency_id: fetch_id },
       );
-      ended(answer.error as FetchError | null);
-      return await withWholeCost(spentBy, fetch_id, answer);
     } catch (problem) {
       ended("fault");
       throw problem;
     } finally {
       signal?.removeEventListener("abort", cancel);
     }
+    ended(answer.error as FetchError | null);
+    const isWhole = !spentBy || !(mayCost || answer.cached || Number(answer.cost_usd) > 0);
+    return isWhole ? answer : withWholeCost(spentBy, fetch_id, answer);
   }
 
   function retrieved(request: FetchRequest, answer: FetchAnswer): FetchAnswer {
@@ -244,21 +249,6 @@ export function fetchService({
       return fresh;
     },
   };
-}
-
-/**
- * A run whose node died after it had paid is repeated on another node, which may find the page stored: what the first run cost is
- * this fetch's all the same. Throws Fault.
- */
-async function withWholeCost(
-  spentBy: FetchServiceDeps["spentBy"],
-  fetch_id: string,
-  answer: FetchAnswer,
-): Promise<FetchAnswer> {
-  const told_micros = toMicros(answer.cost_usd) ?? 0;
-  if (!spentBy || (!answer.cached && told_micros === 0)) return answer;
-  const spent_micros = await spentBy(fetch_id);
-  return spent_micros > told_micros ? { ...answer, cost_usd: fromMicros(spent_micros) } : answer;
 }
 
 const failedAnswer = (error: FetchError, error_detail: string): FetchAnswer => ({

@@ -87,6 +87,8 @@ export interface ProfilesDeps {
   readonly search: SearchPages | null;
   /** Whether the operator turned profiles on and some node has a route. */
   readonly isConfigured: () => boolean;
+  /** What the attempts of a request have cost, whichever run they were of. Throws Fault. */
+  readonly spentBy: (request_id: string) => Promise<number>;
 }
 
 export interface ProfileSite {
@@ -178,7 +180,7 @@ interface PageResult {
 }
 
 async function getPage(
-  { clock, blobs, site, isConfigured }: ProfilesDeps,
+  { clock, blobs, site, isConfigured, spentBy }: ProfilesDeps,
   work: Work,
   kind: ProfilePageKind,
   url: string,
@@ -213,7 +215,8 @@ async function getPage(
   const { sha256, content_type, body_kind, cost_micros, cached } = answer;
   if (sha256 !== null && body_kind !== null) work.bodies.push({ sha256, content_type, body_kind });
   if (!cached) work.uncached++;
-  work.cost_micros += cost_micros;
+  // A run whose node died after it had paid may have been repeated for nothing.
+  work.cost_micros = Math.max(work.cost_micros + cost_micros, isConfigured() ? await spentBy(id) : 0);
   const reading =
     answer.reading_sha256 === null
       ? null

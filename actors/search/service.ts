@@ -4,6 +4,7 @@ import type { Clock } from "../../cluster/ports/clock.ts";
 import type { Documents } from "../../cluster/ports/documents.ts";
 import { Fault } from "../../cluster/ports/fault.ts";
 import { Search, type SearchAnswer, type SearchRequest } from "../../schemas/search.ts";
+import { withWholeCost } from "../lib/whole-cost.ts";
 import { asCachedSearch, freshAnswer, searchKey } from "./cache.ts";
 import type { SearchDeps } from "./run-search.ts";
 import type { Metrics } from "../../cluster/ports/metrics.ts";
@@ -16,6 +17,8 @@ interface SearchServiceDeps {
   readonly revision: SearchDeps["revision"];
   /** The only project that the answer is for; null: all. */
   readonly audienceOf: (request: SearchRequest) => string | null;
+  /** What the attempts of a search have cost, whichever run they were of. Default: what the answer says. Throws Fault. */
+  readonly spentBy?: (search_id: string) => Promise<number>;
   /** Called with how each search ended that the cache did not answer; null: an engine or a node of ours failed. Default: nothing hears of it. */
   readonly onSearched?: (answer: SearchAnswer | null, ms: number) => void;
 }
@@ -27,7 +30,7 @@ const TIMEOUT_MS = 160_000;
 export function searchService(
   deps: SearchServiceDeps,
 ): (request: SearchRequest, client?: ActorClient, beginWork?: () => Promise<void>) => Promise<SearchAnswer> {
-  const { documents, ask, clock, metrics, revision, audienceOf, onSearched } = deps;
+  const { documents, ask, clock, metrics, revision, audienceOf, spentBy, onSearched } = deps;
 
   /** A cache fault does not prevent the search. */
   const readCache = async (digest: string) => {
@@ -48,16 +51,14 @@ export function searchService(
     }
     await beginWork();
     const began_ms = clock.mono();
-    try {
-      const answer = await client(Search, digest, "get", request, {
-        timeout_ms: TIMEOUT_MS,
-        idempotency_id: request.search_id,
-      });
-      if (!answer.cached) onSearched?.(answer, clock.mono() - began_ms);
-      return answer;
-    } catch (problem) {
+    const answer = await client(Search, digest, "get", request, {
+      timeout_ms: TIMEOUT_MS,
+      idempotency_id: request.search_id,
+    }).catch((problem: unknown) => {
       onSearched?.(null, clock.mono() - began_ms);
       throw problem;
-    }
+    });
+    if (!answer.cached) onSearched?.(answer, clock.mono() - began_ms);
+    return spentBy ? withWholeCost(spentBy, request.search_id, answer) : answer;
   };
 }

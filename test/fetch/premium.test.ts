@@ -48,6 +48,7 @@ function archived(archived_at: string): TransportResult {
 test.each([
   ["found the page stored", { cached: true, cost_usd: "0" }, 2_000, "0.002000"],
   ["paid again", { cached: false, cost_usd: "0.002000" }, 4_000, "0.004000"],
+  ["came without cost by another route", { cached: false, cost_usd: "0" }, 2_000, "0.002000"],
   ["had nothing to repeat", { cached: false, cost_usd: "0.002000" }, 2_000, "0.002000"],
 ] as const)(
   "a run that was repeated after its node died tells what all of it cost: it %s",
@@ -63,6 +64,30 @@ test.each([
     expect((await pages.fetch(request)).cost_usd).toBe(cost_usd);
   },
 );
+
+test.each([
+  ["the cluster has no route that costs money", true, false],
+  ["the request allows none", false, true],
+])("what a fetch cost before is not read where %s", async (_, allow_paid, hasPaidRoute) => {
+  let reads = 0;
+  const pages = fetchService({
+    ...silentTelemetry(),
+    documents: memoryDocuments(),
+    clock: virtualClock(),
+    ask: (async () => EMPTY_ANSWER) as never,
+    spentBy: async () => reads++,
+    hasPaidRoute: () => hasPaidRoute,
+  });
+  const request = {
+    ...DEFAULT_REQUEST,
+    url: "http://example.org/",
+    fetch_id: "f",
+    allow_paid,
+    deadline_ms: 1_000,
+  };
+  expect((await pages.fetch(request)).cost_usd).toBe("0");
+  expect(reads).toBe(0);
+});
 
 describe("a host of which one project fetched three blocked paths", () => {
   const service = async () => {

@@ -73,6 +73,8 @@ interface Options {
   readonly robots?: string | number;
   readonly search?: SearchPages;
   readonly spending?: Spending;
+  /** What earlier runs of a call have spent, in micros: its id is `call-0`, `call-1` and so on. */
+  readonly spentBy?: (id: string) => Promise<number>;
   readonly provider?: Provider;
   /** How long each exchange takes. */
   readonly takes_ms?: number;
@@ -80,7 +82,14 @@ interface Options {
 
 export function profilesWorld(
   plays: Partial<Record<PremiumTier, Play>>,
-  { robots = 404, search, spending, provider = northdata, takes_ms = 0 }: Options = {},
+  {
+    robots = 404,
+    search,
+    spending,
+    spentBy = async () => 0,
+    provider = northdata,
+    takes_ms = 0,
+  }: Options = {},
 ) {
   const clock = virtualClock(Date.UTC(2026, 10, 23));
   const documents = memoryDocuments();
@@ -179,6 +188,7 @@ export function profilesWorld(
     names: nameRules,
     search: search ?? null,
     isConfigured: () => Object.keys(plays).length > 0,
+    spentBy,
   });
 
   /** Lets the virtual clock run until the work has ended, for half an hour at most. */

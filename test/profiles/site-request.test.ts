@@ -282,6 +282,15 @@ describe("the cache", () => {
     expect(answers.map(({ cost_usd }) => cost_usd)).toEqual([0.002, 0]);
   });
 
+  test("a call that was repeated after its node had paid, and finds the page stored, tells what all of it cost", async () => {
+    const spentBy = async (id: string) => (id === "call-1" ? 2_000 : 0);
+    const { run } = profilesWorld({ proxy: site }, { spentBy });
+    await run("profile", profile);
+    const repeated = await run("profile", profile);
+    expect([repeated.fetch?.cached, repeated.cost_usd]).toEqual([true, 0.002]);
+    expect(await run("profile", profile)).toMatchObject({ cost_usd: 0 });
+  });
+
   test("a caller that moved to another node and asked again is told what the request cost", async () => {
     const { ask, clock, sent, finished } = profilesWorld({ proxy: site }, { takes_ms: 500 });
     const request: ProfilePageRequest = {

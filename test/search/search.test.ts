@@ -53,6 +53,8 @@ interface ServiceOptions {
   readonly fallback?: Scripted;
   /** Micros left by project; absent: as much as it wants. */
   readonly purses?: Record<string, number>;
+  /** Micros that earlier runs of a search have spent, by its id: s0 is the first. */
+  readonly spent?: Readonly<Record<string, number>>;
   readonly revision?: () => string | null;
   readonly documents?: Documents;
   readonly clock?: ReturnType<typeof virtualClock>;
@@ -114,7 +116,8 @@ function oneService({
       documents,
     },
   );
-  const find = searchService({ documents, ask, clock, metrics, revision, audienceOf: () => null });
+  const spentBy = async (search_id: string): Promise<number> => overrides.spent?.[search_id] ?? 0;
+  const find = searchService({ documents, ask, clock, metrics, revision, audienceOf: () => null, spentBy });
   let number = 0;
   const request = (wished: Partial<SearchRequest> = {}): SearchRequest => ({
     search_id: `s${number++}`,
@@ -359,6 +362,12 @@ describe("the fallback is asked", () => {
     await look({ max_results: 41 });
     expect(money).toEqual(["default reserved 15000", "default settled 5000"]);
   });
+});
+
+test("a search that was repeated after its node had paid tells what all of it cost", async () => {
+  const { look } = oneService({ engines: { one: () => answerOf(5) }, spent: { s0: 5_000 } });
+  expect(await look()).toMatchObject({ provider: "metasearch", cached: false, cost_usd: "0.005000" });
+  expect(await look()).toMatchObject({ cached: true, cost_usd: "0" });
 });
 
 describe("an honest end", () => {

@@ -3,7 +3,7 @@
  * actors, on nodes with tiers the tiers.
  */
 import type { FeatureContext, OpenFeature } from "../../../ops/feature.ts";
-import { TIERS } from "../../../schemas/fetch.ts";
+import { PREMIUM_TIERS, TIERS } from "../../../schemas/fetch.ts";
 import { decodeText } from "../../lib/content/decode-text.ts";
 import { siteNamed } from "../../lib/web/url.ts";
 import { domainRecorder } from "../../domain/figures.ts";
@@ -41,6 +41,7 @@ export async function openFetch(context: FeatureContext, settings: FetchSettings
     reservedHosts,
     onRetrieved,
     spentBy: context.spending.spentBy,
+    hasPaidRoute: () => PREMIUM_TIERS.some((tier) => context.roles.hasRole(tier)),
     onFetched: status.onFetched,
   });
   const premium = { prices: readPrices(settings.tiers.prices), spending: context.spending };

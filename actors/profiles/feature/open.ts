@@ -41,6 +41,7 @@ export async function openProfiles(
     names: nameRules,
     search: searchOf(context),
     isConfigured,
+    spentBy: context.spending.spentBy,
   });
   const rendering = { provider, site };
 

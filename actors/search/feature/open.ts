@@ -75,6 +75,7 @@ export function openSearch(context: FeatureContext, settings: SearchSettings): O
     metrics,
     revision,
     audienceOf,
+    ...(fallback && { spentBy: context.spending.spentBy }),
     onSearched: status.onSearched,
   });
 
