@@ -1,4 +1,5 @@
 /** GET /v1/jobs and GET /v1/jobs/{job_id}/results, on real actors without a socket. */
+import { parse } from "csv-parse/sync";
 import { describe, expect, test } from "vitest";
 import { csvLines } from "../../actors/jobs/feature/csv.ts";
 import { batches } from "../harness/batch-harness.ts";
@@ -97,6 +98,18 @@ describe("the results of a job", () => {
       "index,status,error,url,final_url,http_status,tier,content_type,title,published_at,bytes,sha256,text",
     );
     expect(first).toMatch(/^0,done,,https:\/\/example\.org\/0,https:\/\/example\.org\/x,200,/);
+  });
+
+  test("have as many cells in each row of CSV as in its head, also for a search that found nothing", async () => {
+    const { call, finished } = await batches();
+    const body = { items: [{ query: "a, b" }], idempotency_key: "k" };
+    const { job_id } = (await call("POST", "/v1/batch/search", { body })).json;
+    await finished(job_id);
+    const headers = { accept: "text/csv" };
+    const { bytes } = await call("GET", `/v1/jobs/${job_id}/results`, { headers });
+    const [head, row] = parse(bytes);
+    expect(row).toEqual(["0", "done", "", "a, b", "", "", "", "", ""]);
+    expect(row).toHaveLength(head!.length);
   });
 
   test("are lines of JSON for a client that refuses CSV, or accepts it less", async () => {

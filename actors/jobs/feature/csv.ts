@@ -22,9 +22,11 @@ export function csvOf({ csv, csv_table }: BatchKind): CsvTable {
         [...common(item), JSON.stringify(item.input), item.result && JSON.stringify(item.result)],
       ],
     };
+  // RFC 4180: each line has as many fields as the header.
+  const filled = (row: readonly CsvCell[]): readonly CsvCell[] => csv.columns.map((_, at) => row[at]);
   return {
     columns: [...COMMON, ...csv.columns],
-    rows: (item) => csv.rows(item.input, item.result).map((row) => [...common(item), ...row]),
+    rows: (item) => csv.rows(item.input, item.result).map((row) => [...common(item), ...filled(row)]),
   };
 }
 
