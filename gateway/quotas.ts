@@ -94,6 +94,8 @@ class Lease {
   #used = NO_COUNTS();
   /** Used since the last regular report, to guess what the next second needs. */
   #recent = NO_COUNTS();
+  /** What the account counts as held here: a report may have left before units were given back. */
+  #reserved = NO_COUNTS();
   /** A report that the account has not acknowledged. */
   #unsent: LeaseRequest | null = null;
   #waiting: Waiting[] = [];
@@ -161,7 +163,9 @@ class Lease {
   #hasAnything(): boolean {
     return (
       this.#unsent !== null ||
-      QUOTA_CATEGORIES.some((name) => this.#free[name] + this.#in_flight[name] + this.#used[name] > 0)
+      QUOTA_CATEGORIES.some(
+        (name) => this.#free[name] + this.#in_flight[name] + this.#used[name] + this.#reserved[name] > 0,
+      )
     );
   }
 
@@ -238,13 +242,17 @@ class Lease {
     this.#unsent = null;
     this.#elsewhere = reply.free;
     if (reply.is_known) {
-      for (const name of QUOTA_CATEGORIES) this.#free[name] += reply.granted[name];
+      for (const name of QUOTA_CATEGORIES) {
+        this.#free[name] += reply.granted[name];
+        this.#reserved[name] = report.held[name] + reply.granted[name];
+      }
       return;
     }
     // All units of the forgotten holder count as used, those of running requests included.
     this.#holder = this.#newHolder();
     this.#sequence = 0;
     this.#used = NO_COUNTS();
+    this.#reserved = NO_COUNTS();
     for (const name of QUOTA_CATEGORIES) {
       this.#free[name] = 0;
       this.#in_flight[name] = 0;
