@@ -370,11 +370,28 @@ describe("the fallback API", () => {
     expect(asked[0]!.headers["x-subscription-token"]).toBeUndefined();
   });
 
+  test("gives each of its results once: pages have the same length, by which the offset counts", async () => {
+    const every = Array.from({ length: 60 }, (_, n) => `http://a.example/${n}`);
+    const paged: Handler = (request, response) => {
+      const { searchParams } = new URL(request.url!, "http://x");
+      const count = Number(searchParams.get("count"));
+      const first = Number(searchParams.get("offset") ?? 0) * count;
+      const results = every.slice(first, first + count).map((url) => ({ url, title: url }));
+      const more_results_available = first + count < every.length;
+      sending({ type: "search", query: { more_results_available }, web: { results } })(request, response);
+    };
+    for (const max_results of [5, 20, 30, 45]) {
+      const { answer } = await ask("fallback", paged, { max_results });
+      const urls = answer.kind === "answered" ? answer.results.map(({ url }) => url) : [];
+      expect(urls.slice(0, max_results)).toEqual(every.slice(0, max_results));
+    }
+  });
+
   test("is asked for further pages while the question wants more, and each request is billed", async () => {
     const { answer, urls } = await ask("fallback", sending(PAGE), { max_results: 45 });
     expect(
       urls.map(({ searchParams }) => `${searchParams.get("count")} ${searchParams.get("offset")}`),
-    ).toEqual(["20 null", "20 1", "5 2"]);
+    ).toEqual(["20 null", "20 1", "20 2"]);
     expect(answer).toMatchObject({ billed: 3 });
     const last = { ...PAGE, query: { more_results_available: false } };
     expect((await ask("fallback", sending(last), { max_results: 45 })).answer).toMatchObject({ billed: 1 });

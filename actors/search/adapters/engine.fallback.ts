@@ -30,14 +30,15 @@ export function fallbackEngine({ egress, clock, url: configured, key }: Fallback
     async ask(question, signal) {
       const results: RawResult[] = [];
       const requests = requestsFor(question);
+      // The same for all pages: `offset` counts pages of this length.
+      const count = Math.min(FALLBACK_PAGE, question.max_results);
       let billed = 0;
       for (let page = 0; page < requests; page++) {
         const url = new URL(configured);
         const [language, region] = (question.language ?? "").split("-") as [string, string?];
         const country = question.country ?? region;
-        const remaining = question.max_results - page * FALLBACK_PAGE;
         url.searchParams.set("q", cutQuery(question.query));
-        url.searchParams.set("count", String(Math.min(FALLBACK_PAGE, remaining)));
+        url.searchParams.set("count", String(count));
         if (page > 0) url.searchParams.set("offset", String(page));
         if (question.freshness !== null) url.searchParams.set("freshness", PERIODS[question.freshness]);
         if (language !== "") url.searchParams.set("search_lang", language.toLowerCase());
