@@ -33,6 +33,13 @@ describe.skipIf(missing)("a node with the role browser or proxy", () => {
     await sites?.close();
   });
 
+  /** Resolves when the other nodes know that this one drains. */
+  async function draining(name: string): Promise<void> {
+    const report = async () =>
+      (await cluster.nodeDirectory.nodes(300)).find(({ node }) => node === name)?.draining;
+    await expect.poll(report).toBe(true);
+  }
+
   const fetch = async (body: FetchBody): Promise<FetchResponse> =>
     (await cluster.call("POST", "/v1/fetch", body)).json;
 
@@ -105,8 +112,29 @@ describe.skipIf(missing)("a node with the role browser or proxy", () => {
     await expect.poll(inUse).toSatisfy((calls: number[]) => calls.every((count) => count === 0));
   }, 60_000);
 
+  test("that is the only proxy and drains ends its request, and then the route is not there, without a wait", async () => {
+    const answered = Promise.withResolvers<{ body: string }>();
+    const site = sites.site({ "*": () => answered.promise, "/robots.txt": { status: 404 } });
+    const body: FetchBody = { url: `${site.origin}/`, tiers: ["proxy"] };
+    const answer = fetch(body);
+    await site.reached("/");
+    const stopped = cluster.nodes[3]!.stop();
+    await draining(cluster.nodes[3]!.name);
+    answered.resolve({ body: `<p>${prose(30)}</p>` });
+    expect(await answer).toMatchObject({ error: null, tier: "proxy" });
+    expect(await stopped).toBe(0);
+    const other = sites.site({ "*": { body: `<p>${prose(30)}</p>` } });
+    const began = performance.now();
+    expect(await fetch({ url: `${other.origin}/`, tiers: ["proxy"] })).toMatchObject({
+      error: "all_tiers_failed",
+      cost_usd: 0,
+      attempts: [{ tier: "proxy", reason: "not_configured" }],
+    });
+    expect(performance.now() - began).toBeLessThan(10_000);
+  }, 60_000);
+
   test("that is killed in the middle of a request fails it at once, for nothing, and the ladder goes on", async () => {
-    const proxy = cluster.nodes[3]!;
+    const proxy = await cluster.add("proxy");
     const site = sites.site({ "*": () => new Promise(() => {}), "/robots.txt": { status: 404 } });
     const began = performance.now();
     const answer = fetch({ url: `${site.origin}/`, tiers: ["proxy"], timeout_s: 60 });
@@ -127,12 +155,7 @@ describe.skipIf(missing)("a node with the role browser or proxy", () => {
     const rendered = fetch({ url: `${slow.origin}/`, tiers: ["browser"] });
     await slow.reached("/");
     const stopped = browser!.stop();
-    await expect
-      .poll(
-        async () =>
-          (await cluster.nodeDirectory.nodes(300)).find(({ node }) => node === browser!.name)?.draining,
-      )
-      .toBe(true);
+    await draining(browser!.name);
     answered.resolve({ body: scripted(20) });
     expect(await rendered).toMatchObject({ error: null, tier: "browser" });
     expect(await stopped).toBe(0);
@@ -161,5 +184,18 @@ describe.skipIf(missing)("a node with the role browser or proxy", () => {
       ["direct", "thin_content"],
       ["browser", "browser_lost"],
     ]);
+  }, 60_000);
+
+  test("is done with when the gateway that asked drains: it answers, and then it stops", async () => {
+    const gateway = cluster.nodes.find((node) => node.roles === "gateway" && node.isRunning())!;
+    const answered = Promise.withResolvers<{ body: string }>();
+    const site = sites.site({ "*": () => answered.promise, "/robots.txt": { status: 404 } });
+    const answer = fetch({ url: `${site.origin}/`, tiers: ["direct"] });
+    await site.reached("/");
+    const stopped = gateway.stop();
+    await draining(gateway.name);
+    answered.resolve({ body: `<p>${prose(30)}</p>` });
+    expect(await answer).toMatchObject({ error: null, tier: "direct" });
+    expect(await stopped).toBe(0);
   }, 60_000);
 });
