@@ -17,6 +17,7 @@ import {
   wcxbPages,
   wordScore,
 } from "./extraction.score.ts";
+import { languagePages } from "./extraction.languages.ts";
 
 const { values } = parseArgs({
   options: {
@@ -159,6 +160,18 @@ for (const [name, of] of [
     `${name.padEnd(5)} title ${rate(of.map((row) => row.title))}  author ${rate(of.map((row) => row.author))}  date ${rate(of.map((row) => row.date))}`,
   );
 console.log(`spurious authors ${spurious.author}, dates ${spurious.date}`);
+
+/** On the pages of htmldate's tests, none of which is English. */
+const dates = { right: 0, none: 0, wrong: 0 };
+if (!values.only)
+  for (const page of languagePages(values.root)) {
+    if (page.set !== "htmldate" || page.date === null) continue;
+    const { published_at } = readHtml(page.html, page.url, NOW_MS).meta;
+    if (published_at === null) dates.none += 1;
+    else dates[sameDay(page.date, published_at) ? "right" : "wrong"] += 1;
+  }
+console.log(`dates in other languages: right ${dates.right}, none ${dates.none}, wrong ${dates.wrong}`);
+
 const times = rows.map((row) => row.cpu_ms).toSorted((a, b) => a - b);
 console.log(
   `CPU ms a page: mean ${mean(times).toFixed(1)}  median ${(times[Math.floor(times.length / 2)] ?? 0).toFixed(1)}  p95 ${(times[Math.floor(times.length * 0.95)] ?? 0).toFixed(1)}  most ${(times.at(-1) ?? 0).toFixed(1)}`,

@@ -90,6 +90,47 @@ test.each([
   expect(page(head, body).meta.published_at).toBe(date);
 });
 
+const SHOWN = `<h1>A ferry</h1><time datetime="2025-03-04">4 March 2025</time>`;
+
+test.each([
+  ["a declaration that may be of a change", `<meta name="date" content="2025-03-09">`, SHOWN, "2025-03-04"],
+  ["an earlier one", `<meta name="dc.date" content="2024-01-02">`, SHOWN, "2025-03-04"],
+  ["one that agrees", `<meta name="date" content="2025-03-04T10:00:00">`, SHOWN, "2025-03-04T10:00:00"],
+  [
+    "an instant whose local day is shown",
+    `<meta property="article:published_time" content="2025-03-03T22:04:00Z">`,
+    SHOWN,
+    "2025-03-03T22:04:00Z",
+  ],
+  [
+    "of two declared publications the one that is shown",
+    `<script type="application/ld+json">{"@type":"NewsArticle","datePublished":"2025-03-01"}</script><meta property="article:published_time" content="2025-03-04T08:00:00">`,
+    SHOWN,
+    "2025-03-04T08:00:00",
+  ],
+  [
+    "a declared publication when something else is shown",
+    `<meta property="article:published_time" content="2025-02-01">`,
+    SHOWN,
+    "2025-02-01",
+  ],
+  [
+    "a declaration when nothing is shown",
+    `<meta name="date" content="2025-03-09">`,
+    "<h1>A ferry</h1>",
+    "2025-03-09",
+  ],
+  [
+    "publication and change in one line",
+    "",
+    `<h1>A ferry</h1><p class="date">March 4, 2025. Updated: March 7, 2025</p>`,
+    "2025-03-04",
+  ],
+  ["a change alone", "", `<h1>A ferry</h1><p class="date">Updated: March 7, 2025</p>`, null],
+])("the date that a page declares and shows: %s", (_, head, body, date) => {
+  expect(page(head, body).meta.published_at).toBe(date);
+});
+
 test("modified_at comes from declared modification dates only", () => {
   const { meta } = page(
     ld({ "@type": "Article", datePublished: "2025-03-04", dateModified: "2025-03-05T10:00:00Z" }),

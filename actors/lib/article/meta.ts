@@ -13,6 +13,7 @@ import { nodeText, type Tree, unmarked } from "./tree.ts";
 
 /** "2023-01-05" */
 const DAY_CHARS = 10;
+const DAY_MS = 86_400_000;
 /** A byline or the line of a date. */
 const SHORT_LINE_CHARS = 80;
 const STATED_MAX = 3;
@@ -215,14 +216,11 @@ function lookAround(tree: Tree, named: readonly string[], unseen: Uint8Array): V
       else if (dates.time.length < 8 && !changed) dates.time.push(value);
       else if (changed && dates.modified.length < 4) dates.modified.push(value);
     } else if (!away[i] && words !== " " && DATE_NAMES.test(words) && dates.named.length < 12) {
-      const text = attributes["datetime"] ?? attributes["content"] ?? nodeText(tree, i, 100, unseen);
-      if (
-        text.length >= 6 &&
-        text.length < 100 &&
-        /\d/.test(text) &&
-        !UPDATED.test(` ${text.toLowerCase()} `)
-      )
-        dates.named.push(text);
+      const whole = attributes["datetime"] ?? attributes["content"] ?? nodeText(tree, i, 100, unseen);
+      // "December 3, 2025. Updated: December 7, 2025"
+      const changed = UPDATED.exec(` ${whole.toLowerCase()} `)?.index;
+      const text = changed === undefined ? whole : whole.slice(0, Math.max(0, changed - 1));
+      if (text.length >= 6 && whole.length < 100 && /\d/.test(text)) dates.named.push(text);
     }
   }
   return { authors, dates, framed };
@@ -279,6 +277,37 @@ function inStatedZone(date: string, lines: readonly { readonly text: string }[],
     return parseDate(`${date}${sign}${hours!.padStart(2, "0")}:${minutes ?? "00"}`, null, now_ms) ?? date;
   }
   return date;
+}
+
+/** Declarations that mean the publication of the text; the others ("date", "dc.date") often hold the page's last change. */
+const PUBLICATION_METAS = [
+  "article:published_time",
+  "og:published_time",
+  "citation_publication_date",
+  "citation_date",
+  "citation_online_date",
+] as const;
+
+/**
+ * Of the dates that a page declares, the one that it also shows: a declared date that the reader does not see may be of an import or
+ * of a change. Where it declares no publication, what it shows counts.
+ */
+function agreedDate(
+  declared: string,
+  publications: readonly (string | null)[],
+  seen: readonly (string | null)[],
+): string {
+  const isDay = (value: string | null): value is string => value !== null && value.length >= DAY_CHARS;
+  const dayOf = (value: string): string => value.slice(0, DAY_CHARS);
+  const shown = seen.filter(isDay);
+  const first = shown[0];
+  if (first === undefined) return declared;
+  // An instant in UTC may be of another day than the local date that is shown.
+  const isShown = (value: string): boolean =>
+    shown.some((each) => Math.abs(Date.parse(dayOf(each)) - Date.parse(dayOf(value))) <= DAY_MS);
+  const stated = publications.filter(isDay);
+  if (stated.length > 0) return isShown(declared) ? declared : (stated.find(isShown) ?? declared);
+  return isShown(declared) && dayOf(first) >= dayOf(declared) ? declared : first;
 }
 
 export function readMeta(
@@ -449,13 +478,27 @@ export function readMeta(
       ),
       ...tree.metas.map(([name, content]) => (PUBLISHED_META.test(name) ? content : null)),
       ...visible.dates.itemprop,
+      ...visible.dates.time.slice(0, 1),
       ...visible.dates.named.slice(0, 4),
     ]) ?? dateInUrl(canonical ?? url, now_ms);
   const isWhole = declared_date !== null && declared_date.length >= DAY_CHARS;
+  const short_lines = opening.filter((line) => line.length < SHORT_LINE_CHARS);
   const found_date = isWhole
-    ? declared_date
+    ? agreedDate(
+        declared_date,
+        [
+          date([about && ldText(about["datePublished"] ?? about["dateCreated"] ?? about["uploadDate"])]),
+          ...PUBLICATION_METAS.map((name) => date([meta(name)])),
+        ],
+        [
+          ...[visible.dates.itemprop, visible.dates.time, visible.dates.named].map((values) =>
+            date(values.slice(0, 1)),
+          ),
+          dayIn(short_lines),
+        ],
+      )
     : (date(visible.dates.time.slice(0, 1)) ??
-      dayIn(opening.filter((line) => line.length < SHORT_LINE_CHARS)) ??
+      dayIn(short_lines) ??
       dayIn(beside_title.filter((line) => line.length < SHORT_LINE_CHARS)) ??
       dayIn(opening.flatMap((line) => DATELINE.exec(line)?.[1] ?? [])) ??
       dayIn(stated()) ??
