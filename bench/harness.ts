@@ -71,11 +71,12 @@ export interface StartedService {
   readonly stop: () => Promise<void>;
 }
 
-/** A program on one core, its log thrown away. */
+/** A program on one core, its log thrown away. `folder`: where it runs. */
 export function pinned(
   core: number,
   args: readonly string[],
   env: Record<string, string> = {},
+  folder = ".",
 ): StartedService {
   const child = spawn(
     "taskset",
@@ -84,6 +85,7 @@ export function pinned(
       // What it prints is for people.
       stdio: ["ignore", "ignore", "ignore"],
       env: { ...process.env, ...env },
+      cwd: folder,
     },
   );
   return {
@@ -166,16 +168,19 @@ export async function service(
   env: Record<string, string> = {},
   /** Of Node. */
   flags: readonly string[] = [],
+  /** Of this or another checkout. */
+  checkout = ".",
 ): Promise<Service> {
   const folder = mkdtempSync(join(tmpdir(), "trawl-bench-"));
-  const started = pinned(core, [...flags, "ops/main.ts", "start"], {
+  const settings = {
     PORT: String(port),
     TRAWL_DATA_DIR: folder,
     TRAWL_EGRESS_ALLOW: "127.0.0.0/8",
     TRAWL_POLITE_DELAY_MS: "0",
     TRAWL_POLITE_CONCURRENCY: "64",
     ...env,
-  });
+  };
+  const started = pinned(core, [...flags, "ops/main.ts", "start"], settings, checkout);
   const url = `http://127.0.0.1:${port}`;
   await answering(`${url}/health`);
   const documents = sqliteDocuments(join(folder, "documents.sqlite"));

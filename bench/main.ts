@@ -1,12 +1,13 @@
 /**
- * npm run bench [-- --quick] [--runs N] [--pages N] [--write] [--profile FOLDER]: what an uncached page costs with everything
+ * npm run bench [-- --quick] [--runs N] [--pages N] [--write] [--profile FOLDER] [--beside CHECKOUT]: what an uncached page costs with everything
  * on (grant, robots.txt, fetch, digest, extraction, body and page stored, search index, metering), beside programs that keep
  * nothing, on the same addresses, interleaved; and the latency that the service adds to undici, one request at a time.
  *
  * Every page is distinct; five pages a host. The candidate runs on core 1, the web and the driver on core 0. CPU seconds are
  * those of the candidate's whole process tree. `--quick` takes under a minute and prints what got slower than the committed
  * ratios; its exit code is 1 then. `--write` commits to the file of the mode in bench/results/. `--profile` writes a CPU
- * profile of the service's main process and prints where its time went.
+ * profile of the service's main process and prints where its time went. `--beside` measures another checkout of this project
+ * in turn with this one instead of the peers, so that the load of the machine is in both; it needs its own node_modules.
  */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
@@ -32,9 +33,12 @@ const { values } = parseArgs({
     pages: { type: "string", default: "1000" },
     write: { type: "boolean", default: false },
     profile: { type: "string" },
+    beside: { type: "string" },
   },
 });
 
+/** The name of another checkout in the report. */
+const BESIDE = "beside";
 const WEB_PORT = 18_300;
 const AT_ONCE = 64;
 const PAGES_A_HOST = 5;
@@ -162,8 +166,9 @@ async function latency(served: Service, path: string): Promise<{ undici_p50: num
 const web = pinned(0, ["bench/web.ts", String(WEB_PORT)]);
 await answering(`http://127.0.0.1:${WEB_PORT}/count`);
 const peers = new Map<string, Peer>();
-for (const name of new Set(Object.values(KINDS).flatMap((kind) => kind.peers)))
-  peers.set(name, PEERS[name]!());
+if (!values.beside)
+  for (const name of new Set(Object.values(KINDS).flatMap((kind) => kind.peers)))
+    peers.set(name, PEERS[name]!());
 
 const results = new Map<string, Measured[]>();
 const record = (name: string, measured: Measured | null): void => {
@@ -171,22 +176,31 @@ const record = (name: string, measured: Measured | null): void => {
 };
 const added: Record<string, object> = {};
 let block = 1;
-for (let run = 0; run < RUNS; run++) {
+
+async function measureCheckout(name: string, folder: string, isLast: boolean): Promise<void> {
   const flags = values.profile ? ["--cpu-prof", `--cpu-prof-dir=${values.profile}`] : [];
-  const served = await service(1, 18_301, {}, flags);
+  const served = await service(1, 18_301, {}, flags, folder);
   // Code that runs for the first time costs several times as much.
   await fetchAll(served, addresses("l", 400, 90));
-  for (const [name, kind] of Object.entries(KINDS)) {
-    record(`trawl ${name}`, await measureService(served, kind, block));
-    for (const peer of kind.peers) record(`${peer} ${name}`, measurePeer(peers.get(peer)!, kind, block));
+  for (const [title, kind] of Object.entries(KINDS)) {
+    record(`${name} ${title}`, await measureService(served, kind, block));
+    for (const peer of kind.peers)
+      if (peers.has(peer)) record(`${peer} ${title}`, measurePeer(peers.get(peer)!, kind, block));
     block++;
   }
-  if (run === RUNS - 1) {
-    added["bytes"] = await latency(served, "b");
-    added["light"] = await latency(served, "l");
-  }
+  if (isLast)
+    for (const [title, path] of [
+      ["bytes", "b"],
+      ["light", "l"],
+    ] as const)
+      added[name === "trawl" ? title : `${title} ${name}`] = await latency(served, path);
   await served.stop();
 }
+
+const checkouts = [["trawl", "."], ...(values.beside ? [[BESIDE, values.beside]] : [])] as [string, string][];
+for (let run = 0; run < RUNS; run++)
+  for (const [name, folder] of run % 2 === 0 ? checkouts : checkouts.toReversed())
+    await measureCheckout(name, folder, run === RUNS - 1);
 await web.stop();
 await agent.close();
 
@@ -209,7 +223,7 @@ const summary = Object.fromEntries(
 /** Ours beside each peer of the same kind: noise of the machine is in both. */
 const ratios = Object.fromEntries(
   Object.entries(KINDS).flatMap(([kind, { peers: names }]) =>
-    names.flatMap((peer) => {
+    [...names, BESIDE].flatMap((peer) => {
       const [ours, theirs] = [summary[`trawl ${kind}`], summary[`${peer} ${kind}`]];
       const ratio = ours && theirs && ours.pages_per_cpu_s / theirs.pages_per_cpu_s;
       return ratio ? [[`${kind} / ${peer}`, Number(ratio.toFixed(3))]] : [];
@@ -231,4 +245,4 @@ for (const [name, ratio] of Object.entries(ratios)) {
   console.log(`Slower: ${name} is ${ratio}, ${former} in ${file}`);
   process.exitCode = 1;
 }
-if (values.write) writeFileSync(file, `${JSON.stringify(report, null, 1)}\n`);
+if (values.write && !values.beside) writeFileSync(file, `${JSON.stringify(report, null, 1)}\n`);
