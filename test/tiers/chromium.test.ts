@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { chromium as playwright } from "playwright";
-import { defaultPages, playwrightChromium } from "../../actors/tiers/adapters/browser-pool.ts";
+import { defaultPages, limitsFor, playwrightChromium } from "../../actors/tiers/adapters/browser-pool.ts";
 import { findChromium } from "../../actors/tiers/adapters/chromium.ts";
 import { article } from "../harness/web.ts";
 import { browsers, browserSetup } from "../harness/browser-harness.ts";
@@ -102,6 +102,17 @@ test.each([
 ])("%f GB of memory and %i cores are %i pages at once", (gigabytes, cores, pages) => {
   expect(defaultPages(gigabytes * 2 ** 30, cores)).toBe(pages);
 });
+
+test.each([
+  [2, 1_024, 2_048],
+  [4, 1_024, 2_048],
+  [16, 3_328, 4_352],
+])(
+  "%i pages at once share a browser of %i MB, and %i MB with one of the largest",
+  (pages, browser_mb, total_mb) => {
+    expect(limitsFor(pages)).toMatchObject({ pages, browser_mb, total_mb });
+  },
+);
 
 describe.each(browsers)("%s", (_, chromium) => {
   test("renders a page behind the egress proxy", async () => {

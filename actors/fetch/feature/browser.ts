@@ -6,6 +6,7 @@ import { browserPool, MAX_PAGES, playwrightChromium } from "../../tiers/adapters
 import { type Chromium, findChromium } from "../../tiers/adapters/chromium.ts";
 import { sandboxed } from "../../tiers/adapters/sandbox.ts";
 import { browserTransport } from "../../tiers/adapters/transport.browser.ts";
+import { readCapacities } from "../../tiers/policy.ts";
 import type { FetchSettings } from "./settings.ts";
 
 export interface OpenBrowser {
@@ -50,10 +51,11 @@ export async function openBrowser(
   // What a page loads by itself must not reach reserved hosts either.
   const { dns_servers } = config.egress;
   const proxy = await egressProxy({ judge: unreserved_destination, dns_servers });
-  const pool = browserPool({ chromium, proxy, metrics, log });
+  const { browser: max_pages = MAX_PAGES } = readCapacities(tiers.capacities);
+  const pool = browserPool({ chromium, proxy, metrics, log, limits: { pages: max_pages } });
   return {
     transport: isOff ? null : browserTransport({ pool, clock, destination }),
-    max_pages: MAX_PAGES,
+    max_pages,
     warnings: () => (warning === null ? [] : [warning]),
     async close() {
       await pool.close();

@@ -120,13 +120,13 @@ export function defaultPages(memory_bytes: number, cores: number): number {
   return Math.max(1, Math.min(16, PAGES_PER_CORE * cores, Math.floor(memory_bytes / (512 * MB))));
 }
 
-const pages = defaultPages(
+export const MAX_PAGES = defaultPages(
   Math.min(totalmem(), process.constrainedMemory() || Infinity),
   availableParallelism(),
 );
-export const MAX_PAGES = pages;
 
-const LIMITS: PoolLimits = {
+/** The limits of a pool of so many pages. */
+export const limitsFor = (pages: number): PoolLimits => ({
   pages,
   waiting: 64,
   wait_ms: 15_000,
@@ -141,7 +141,7 @@ const LIMITS: PoolLimits = {
   launch_ms: 30_000,
   idle_ms: 30_000,
   received_bytes: 128 * MB,
-};
+});
 
 /** Interval of the memory check while pages are open. */
 const MEMORY_CHECK_MS = 500;
@@ -199,7 +199,7 @@ export function browserPool({
   log,
   limits: overrides,
 }: PoolOptions): BrowserPool {
-  const limits: PoolLimits = { ...LIMITS, ...overrides };
+  const limits: PoolLimits = { ...limitsFor(overrides?.pages ?? MAX_PAGES), ...overrides };
   const browsers = new Set<PooledBrowser>();
   const waiting: Waiter[] = [];
   const ending = new Set<Promise<void>>();
