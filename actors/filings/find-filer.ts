@@ -86,7 +86,8 @@ export function filerFinder({ listed, submissions, register }: FilerFinderDeps):
       ),
       hint: {
         company: answer.company,
-        listing: query.by === "listing" ? query.listing : answer.listing,
+        // A plain ticker is no listing: it does not say where.
+        listing: query.by === "listing" && /[:.]/.test(query.listing) ? query.listing : answer.listing,
         filer_candidates: [...candidates],
       },
     };

@@ -156,18 +156,23 @@ export function refusalOf(
   return answerReply(result, { answer: { ...result.answer } });
 }
 
-/** An error in the form of a fetch; an empty `url` means that the request was refused before any attempt. */
+/**
+ * An error in the form of a fetch; an empty `url` means that the request was refused before any attempt. `cached`: the cache
+ * knew of it, and nothing was requested.
+ */
 export function documentError(
   url: string,
   { error, message, retry_after_s, is_busy }: Failure,
   record: PageRecord = EMPTY_RECORD,
-  ms = 0,
+  { ms, cached }: { readonly ms: number; readonly cached: boolean } = { ms: 0, cached: false },
 ): DocumentResult {
   const attempts =
-    url === "" ? [] : [{ tier: "direct", status: record.status, reason: error, ms, detail: message }];
+    url === "" || cached
+      ? []
+      : [{ tier: "direct", status: record.status, reason: error, ms, detail: message }];
   return {
     url,
-    answer: { ...EMPTY_ANSWER, record, attempts, error, error_detail: message, retry_after_s },
+    answer: { ...EMPTY_ANSWER, record, attempts, cached, error, error_detail: message, retry_after_s },
     bodies: [],
     ...(is_busy && { is_busy }),
   };

@@ -45,8 +45,41 @@ test("the filing slice finds a company by ISIN, by listing and by name, and no o
     us_cik: 1_114_448,
   };
   expect(await find({ by: "isin", isin: "CH0012005267" })).toEqual(known);
-  expect(await find({ by: "listing", listing: "XSWX:ALPN" })).toEqual(known);
+  for (const listing of ["XSWX:ALPN", "SWX:ALPN", "ALPN.SW", "ALPN"])
+    expect([listing, await find({ by: "listing", listing })]).toEqual([listing, known]);
+  for (const listing of ["XLON:ALPN", "ALPN.L", "ALP.SW", "ALPN.N"])
+    expect([listing, await find({ by: "listing", listing })]).toEqual([listing, { kind: "unknown" }]);
   expect(await find({ by: "name", name: "Alpina Maschinenbau" })).toEqual(known);
   expect(await find({ by: "isin", isin: "CH0038863350" })).toEqual({ kind: "unknown" });
   expect(await find({ by: "name", name: "Nordwind Reederei" })).toEqual({ kind: "unknown" });
+});
+
+test("a plain ticker that companies on several markets have finds none of them; with its market it finds one", async () => {
+  const companies: Record<string, readonly [name: string, mic: string]> = {
+    [LEI]: ["Alpina Maschinenbau AG", "XSWX"],
+    "529900T8BM49AURSDO55": ["Alpenland Plc", "XLON"],
+  };
+  register = oneRegister((now) => [
+    scriptedSource(
+      "gleif",
+      "lei",
+      ({ value }) => {
+        const [name, mic] = companies[value]!;
+        return {
+          core: [
+            ["names.legal", name],
+            identifier("lei", value),
+            ["securities", { ticker: "ALPN", mic, status: "listed" }, `ticker:${mic}:ALPN`],
+          ],
+        };
+      },
+      {},
+      now,
+    ),
+  ]);
+  for (const lei of Object.keys(companies)) await register.get(`lei:${lei}`);
+  const find = filingRegister(register);
+  expect(await find({ by: "listing", listing: "ALPN" })).toEqual({ kind: "unknown" });
+  expect(await find({ by: "listing", listing: "ALPN.L" })).toMatchObject({ names: ["Alpenland Plc"] });
+  expect(await find({ by: "listing", listing: "SWX:ALPN" })).toMatchObject({ listing: "XSWX:ALPN" });
 });

@@ -163,6 +163,12 @@ describe("a filer on no list is looked up in the company register", () => {
     expect(answer.message).toContain("Siemens Lamps AG");
   });
 
+  test("by a plain ticker: the hint has the listing at the home market", async () => {
+    const { asked, answer } = await resolve(known(["Siemens Lamps AG"]), { ticker: "smlp" });
+    expect(asked).toEqual([{ by: "listing", listing: "SMLP" }]);
+    expect(answer).toMatchObject({ error: "not_registered_filer", hint: { listing: "SMLP.DE" } });
+  });
+
   test.each([
     [["Siemens Lamps AG"], { cik: 2, error: null }],
     [["Lampen der Nordsee AG", "Siemens Lamps"], { cik: 2, error: null }],
@@ -312,6 +318,24 @@ describe("an answer of several documents", () => {
       [],
       false,
     ]);
+  });
+});
+
+describe("a document that is refused", () => {
+  const named = { cik: 1, accession: "0000000001-24-000001", document: "a.htm", max_bytes: 2 };
+  const path = "/Archives/edgar/data/1/000000000124000001/a.htm";
+
+  test.each([
+    ["which came just now", { content: "long", cached: false }, false],
+    ["which the cache had", { content: "long", cached: true }, true],
+    ["whose size the cache knew", failing({ error: "too_large", retry_after_s: null }), true],
+    ["whose size the upstream told", failing({ error: "too_large", requests: 1 }), false],
+  ])("%s", async (_, answered, cached) => {
+    const { service, caller, served } = serviceHarness();
+    served.set(path, answered);
+    const { answer } = await service.document(named, caller);
+    expect(answer).toMatchObject({ error: "too_large", cached });
+    expect(answer.attempts.length).toBe(cached ? 0 : 1);
   });
 });
 

@@ -545,6 +545,9 @@ describe.each(SETUPS)("filings, $setup", ({ start }) => {
         error: "pdf_not_accepted",
         text: "",
         body_url: null,
+        cached: true,
+        attempts: [],
+        billing_category: "filings_cached",
       });
     });
 

@@ -6,9 +6,17 @@ import type { Documents } from "../../../cluster/ports/documents.ts";
 import type { Register, RegisterAnswer, RegisterQuery } from "../../filings/register.ts";
 import { textOf } from "../claim.ts";
 import { decideMatch } from "../names/resolve.ts";
+import { listingReferences } from "../schemes/listings.ts";
 import { rank } from "../search.ts";
 import { type CompanyIndex, NO_FILTER } from "../search-index.ts";
-import { countryOf, ownerOf, type StoredCompany, survivorOf } from "../stored-company.ts";
+import {
+  COMPANY_IDS,
+  countryOf,
+  type IdentifierOwners,
+  ownerOf,
+  type StoredCompany,
+  survivorOf,
+} from "../stored-company.ts";
 
 interface FilingRegisterDeps {
   readonly documents: Documents;
@@ -24,7 +32,7 @@ export function filingRegister({ documents, index }: FilingRegisterDeps): Regist
       case "isin":
         return byReference(`isin:${question.isin}`);
       case "listing":
-        return byReference(`ticker:${question.listing}`);
+        return byListing(question.listing);
       case "name": {
         const ranked = await rank({ index }, { name: question.name, city: null, filter: NO_FILTER });
         const decision = decideMatch(
@@ -39,6 +47,17 @@ export function filingRegister({ documents, index }: FilingRegisterDeps): Regist
         return decision.kind === "match" ? survivorOf(documents, decision.id) : null;
       }
     }
+  }
+
+  /** Null also where companies on several markets have the ticker. */
+  async function byListing(listing: string): Promise<StoredCompany | null> {
+    const owned = await documents.getMany(COMPANY_IDS, listingReferences(listing));
+    const ids = owned.flatMap(
+      (owners) => (owners?.value as IdentifierOwners | undefined)?.companies[0] ?? [],
+    );
+    const companies = await Promise.all([...new Set(ids)].map((id) => survivorOf(documents, id)));
+    const found = new Map(companies.flatMap((company) => (company ? [[company.id, company]] : [])));
+    return found.size === 1 ? [...found.values()][0]! : null;
   }
 
   async function byReference(reference: string): Promise<StoredCompany | null> {

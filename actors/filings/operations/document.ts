@@ -49,33 +49,36 @@ export const document =
     const ms = Math.round(clock.mono() - started_ms);
     switch (answer.kind) {
       case "failed": {
-        const { error, message, retry_after_s, status, redirects } = answer;
-        const problem = error === "too_large" ? failure(error, message, retry_after_s) : failureOf(answer);
-        return documentError(url, problem, { ...EMPTY_RECORD, status, redirects }, ms);
+        const { error, message, retry_after_s, status, redirects, requests } = answer;
+        const isTooLarge = error === "too_large";
+        const problem = isTooLarge ? failure(error, message, retry_after_s) : failureOf(answer);
+        const cached = isTooLarge && requests === 0;
+        return documentError(url, problem, { ...EMPTY_RECORD, status, redirects }, { ms, cached });
       }
       case "missing": {
         const problem = failure("not_found", `There is no "${name}" in the folder of ${accession}`);
-        return documentError(url, problem, { ...EMPTY_RECORD, status: answer.status }, ms);
+        const { status, requests } = answer;
+        return documentError(url, problem, { ...EMPTY_RECORD, status }, { ms, cached: requests === 0 });
       }
       case "got": {
         const record = recordOf(answer);
         const withoutBody = { ...record, sha256: null, body_kind: null };
+        const { cached, revalidated, status, sha256, content_type } = answer;
         if (answer.bytes > max_bytes) {
           const message = `"${name}" has ${answer.bytes} bytes, max_bytes is ${max_bytes}`;
-          return documentError(url, failure("too_large", message), withoutBody, ms);
+          return documentError(url, failure("too_large", message), withoutBody, { ms, cached });
         }
         const text = await textOf(deps, answer, caller);
         if (text === null) {
           const message = `The text of "${name}" could not be read in time`;
-          return documentError(url, failure("timeout", message), withoutBody, ms);
+          return documentError(url, failure("timeout", message), withoutBody, { ms, cached });
         }
         const { note, ...content } = text;
         if (text.content_kind === "pdf" && !accept_pdf) {
           const message = `"${name}" is a PDF, and accept_pdf is false`;
           const pdf = { ...withoutBody, content_kind: text.content_kind };
-          return documentError(url, failure("pdf_not_accepted", message), pdf, ms);
+          return documentError(url, failure("pdf_not_accepted", message), pdf, { ms, cached });
         }
-        const { cached, revalidated, status, sha256, content_type } = answer;
         const attempts = cached ? [] : [{ tier: "direct", status, reason: "ok", ms, detail: note }];
         return {
           url,
