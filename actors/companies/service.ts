@@ -34,6 +34,8 @@ export interface ServiceDeps {
   readonly sources: readonly Source[];
   /** Whether the key may be used for what costs money. Throws Fault. */
   readonly allowsPaid: (project: string, key: string) => Promise<boolean>;
+  /** What the attempts of a request have cost, whichever run they were of. Throws Fault. */
+  readonly spentBy: (request_id: string) => Promise<number>;
 }
 
 export interface GetOptions {
@@ -209,7 +211,9 @@ export function companyService(deps: ServiceDeps): CompanyService {
           },
           { timeout_ms: REFRESH_TIMEOUT_MS },
         );
-        cost_micros += answer.cost_micros ?? 0;
+        // A run whose node died after it had paid may have been repeated for nothing.
+        const spent_micros = pays ? await deps.spentBy(payer.request_id) : 0;
+        cost_micros = Math.max(cost_micros + (answer.cost_micros ?? 0), spent_micros);
         if (answer.kind === "unknown") {
           const scheme = found.reference === null ? null : identifierOf(found.reference).scheme;
           return { company: null, refresh: [...answer.refresh, ...notAsked(sources, wanted, scheme)] };

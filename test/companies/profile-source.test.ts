@@ -357,6 +357,16 @@ describe("the payer", () => {
     expect(costs.reduce((sum, cost) => sum + cost)).toBe(2_000 * asked.length);
   });
 
+  test("whose node died after it had paid is told what the repeated request cost before", async () => {
+    const { register } = registerWith(() => answerOf(COMPANY, 0));
+    running = register;
+    register.spent_micros.set(payer.request_id, 2_000);
+    expect((await register.get(`lei:${LEI}`, {}, payer))!.cost_micros).toBe(2_000);
+    expect(
+      (await register.get(`lei:${LEI}`, { refresh: true }, { ...payer, request_id: "other" }))!.cost_micros,
+    ).toBe(0);
+  });
+
   test("that moved to another node and asked again is told the cost of its one request", async () => {
     const { register, asked } = registerWith(() => answerOf(COMPANY));
     running = register;

@@ -77,6 +77,18 @@ describe("GET /v1/quota", () => {
     expect(await used()).toBe(2);
   });
 
+  test("shows an admin key of an account with more than 100 projects its own project and keys", async () => {
+    const { call, key, documents, clock } = await gatewayHarness();
+    for (let n = 0; n < 101; n++)
+      await createProject(documents, { name: `a${n}`, customer: "default" }, clock.now());
+    await createProject(documents, { name: "zone", customer: "default" }, clock.now());
+    const admin = await key({ project: "zone", role: "account_admin" });
+    const { json } = await call("GET", "/v1/quota", { key: admin });
+    expect(json.keys.map(({ prefix }: any) => prefix)).toContain(admin.slice(0, 10));
+    expect(json.customer.projects).toHaveLength(100);
+    expect(json.customer.projects.at(-1).name).toBe("zone");
+  });
+
   test("shows an admin key its whole customer, a standard key only itself (Authentication 4)", async () => {
     const { fetch, call, key, documents, clock, first } = await gatewayHarness();
     await createProject(documents, { name: "second", customer: "default" }, clock.now());

@@ -177,6 +177,8 @@ export function oneRegister(
   }
 
   let cluster = launch();
+  /** What the attempts of a request have cost in all runs, by its id. */
+  const spent_micros = new Map<string, number>();
   const OPTIONS: GetOptions = { sources: null, groups: [], max_age_s: null, refresh: false };
 
   /** As a caller of the service gets it, a company or not. */
@@ -193,6 +195,7 @@ export function oneRegister(
       ask: cluster.ask,
       sources,
       allowsPaid: async (_, key) => key !== UNPAID_KEY,
+      spentBy: async (request_id) => spent_micros.get(request_id) ?? 0,
     });
     return service.get(
       parsed,
@@ -219,6 +222,7 @@ export function oneRegister(
     people,
     find,
     get,
+    spent_micros,
     ask: () => cluster.ask,
     /** Lets the feed number and hand out everything that waits. */
     async feed() {

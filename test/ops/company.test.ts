@@ -53,7 +53,14 @@ const routes = [
   ...operatorRoutes({ sources, people, ask }),
   ...registerRoutes({ sources, health: openHealth({ documents, clock, log }) }),
   ...recordRoutes({
-    service: companyService({ documents, clock, ask, sources, allowsPaid: async () => false }),
+    service: companyService({
+      documents,
+      clock,
+      ask,
+      sources,
+      allowsPaid: async () => false,
+      spentBy: async () => 0,
+    }),
     sources,
     cursors: openCursors(documents),
     bodyGrants: openBodyGrants({ documents, clock }),

@@ -48,14 +48,18 @@ export function quotaRoute({ documents, ask, clock, refresh }: QuotaRouteDeps): 
   const allowancesOf = (account: string, month: string): Promise<AllowanceUse> =>
     ask(Account, account, "allowances", { month }, { timeout_ms: WAIT_MS });
 
+  /** The calling key's project is always among them. */
+  async function shownProjects(customer: string, own: Project): Promise<readonly Project[]> {
+    const others = (await projectsOf(documents, customer)).filter(({ name }) => name !== own.name);
+    return [own, ...others.slice(0, MAX_PROJECTS - 1)].toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  }
+
   async function quotaOf({ key, project, customer, per_usd_micros }: Grant): Promise<Quota> {
     const now_ms = clock.now();
     const month = monthOf(now_ms);
     const isAdmin = key.role === "account_admin";
     await refresh(customer.name);
-    const projects = isAdmin
-      ? (await projectsOf(documents, customer.name)).slice(0, MAX_PROJECTS)
-      : [project];
+    const projects = isAdmin ? await shownProjects(customer.name, project) : [project];
     const keys = isAdmin
       ? (await Promise.all(projects.map(({ name }) => listKeys(documents, name)))).flat()
       : [key];
@@ -127,6 +131,7 @@ export function quotaRoute({ documents, ask, clock, refresh }: QuotaRouteDeps): 
     path: "/v1/quota",
     operationId: "getQuota",
     summary: "What the calling key has used this month, and when it resets",
+    description: `An account admin key sees every active key of its own and at most ${MAX_PROJECTS - 1} further projects.`,
     tags: ["account"],
     replies: { 200: { description: "The month's allowances and what is left of them", schema: Quota } },
     handle: async ({ caller }) => json(200, await quotaOf(caller.grant)),

@@ -123,7 +123,7 @@ export async function openCompanies(
     health,
     openHttp: (source, caller, work, signal) => openHttp(source, caller, work.ownsKey, signal),
   };
-  const service = companyService({ documents, clock, ask, sources, allowsPaid: allowsPaidOf(context) });
+  const service = companyService({ documents, clock, ask, sources, ...paymentsOf(context) });
   const search = {
     documents,
     clock,
@@ -195,12 +195,13 @@ export async function openCompanies(
   };
 }
 
-const allowsPaidOf =
-  ({ findPayer }: Pick<FeatureContext, "findPayer">) =>
-  async (project: string, prefix: string): Promise<boolean> => {
+const paymentsOf = ({ findPayer, spending }: Pick<FeatureContext, "findPayer" | "spending">) => ({
+  allowsPaid: async (project: string, prefix: string): Promise<boolean> => {
     const payer = await findPayer(project, prefix);
     return payer?.key != null && allowsPaid(payer.key);
-  };
+  },
+  spentBy: spending.spentBy,
+});
 
 const sourceChecks = (sources: readonly Source[], health: HealthBook) =>
   Object.fromEntries(
