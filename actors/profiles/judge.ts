@@ -138,14 +138,24 @@ export function failureOf(tried: readonly Outcome[]): Failure {
       retry_after_s: null,
     };
   const reasons = asked.map(({ reason }) => reason).join(", ");
-  const error_detail = `Every route to the site failed: ${reasons}`;
+  const error_detail = `Every route to the site that was tried failed: ${reasons}`;
   if (asked.every(({ kind }) => kind === "blocked" || kind === "limited")) {
     if (last.kind === "limited")
       return { error: "rate_limited", error_detail, retry_after_s: last.retry_after_s };
+    if (lacksBudget(tried))
+      return {
+        error: "budget_exhausted",
+        error_detail: `${error_detail}; the budget leaves nothing for the others`,
+        retry_after_s: null,
+      };
     return { error: "blocked", error_detail, retry_after_s: null };
   }
   return { error: "all_tiers_failed", error_detail, retry_after_s: null };
 }
+
+/** Whether a route was left out because the payer had no room for it. */
+export const lacksBudget = (tried: readonly Outcome[]): boolean =>
+  tried.some(({ kind }) => kind === "no_budget");
 
 /** What the Domain actor hears of the whole request. */
 export function siteOutcome(tried: readonly Outcome[]): "answered" | "every_route_failed" | "abandoned" {

@@ -26,6 +26,7 @@ import {
   judgeReading,
   judgeRefusal,
   judgeResponse,
+  lacksBudget,
   type Outcome,
   siteOutcome,
 } from "./judge.ts";
@@ -163,7 +164,7 @@ async function runRequest(
   }
   assertOwned(run);
   const last = tried.at(-1);
-  await recordOutcome(run, request, siteOutcome(tried));
+  await recordOutcome(run, request, siteOutcome(tried), lacksBudget(tried));
   if (last?.kind === "page") return storePage(deps, run, request, { digest, read: best! });
   return {
     ...emptyAnswer(request.url),
@@ -346,10 +347,13 @@ async function recordOutcome(
   run: SiteRun,
   { url }: ProfilePageRequest,
   result: ReturnType<typeof siteOutcome>,
+  lacks_budget = false,
 ): Promise<void> {
   if (result === "abandoned") return;
   const own_origin = ownOriginOf(url);
-  const message = { caller: run.caller, ...(own_origin && { own_origin }), result };
+  // Another payer has a route that this one could not pay for.
+  const caller = { ...run.caller, is_open: run.caller.is_open && !lacks_budget };
+  const message = { caller, ...(own_origin && { own_origin }), result };
   await run.ask(Domain, run.site, "recordOutcome", message);
 }
 

@@ -165,6 +165,34 @@ describe("routes", () => {
     });
   });
 
+  describe("a payer who has no room for the rendering service", () => {
+    const spending: Spending = {
+      reserve: async (_ask, { project }, _id, micros) => project !== "poor" || micros < 5_000,
+      settle: async () => {},
+    };
+
+    test("is told so where the proxy was refused", async () => {
+      const { run } = profilesWorld({ proxy: refused, proxy_render: site }, { spending });
+      const answer = await run("profile", profile, { project: "poor" });
+      expect(answer).toMatchObject({ error: "budget_exhausted", retry_after_s: null, cost_usd: 0.002 });
+      expect(reasons(answer.fetch)).toEqual(["proxy challenge_cloudflare", "proxy_render budget_exhausted"]);
+    });
+
+    test("closes the site for its own project only", async () => {
+      const { run, sent } = profilesWorld(
+        { proxy: () => page("Later", { status: 503 }), proxy_render: site },
+        { spending },
+      );
+      for (let time = 0; time < 3; time++)
+        expect(await run("profile", profile, { project: "poor" })).toMatchObject({
+          error: "all_tiers_failed",
+        });
+      expect(await run("profile", profile, { project: "poor" })).toMatchObject({ error: "blocked" });
+      expect(await run("profile", profile, { project: "rich" })).toMatchObject({ error: null });
+      expect(sent.map(({ tier }) => tier)).toEqual(["proxy", "proxy", "proxy", "proxy", "proxy_render"]);
+    });
+  });
+
   test.each(["https://other.example/Kranwerk/HRB+1", `${SITE}/?id=9000000001`, `${SITE}/_login`, "no url"])(
     "%s is no profile",
     async (url) => {
