@@ -239,6 +239,13 @@ test("publisher, site, section and description, each from its own place", () => 
   });
 });
 
+test("references that a page encodes twice are decoded, whatever their name", () => {
+  const { meta } = page(
+    `<meta name="description" content="H&amp;auml;fen &amp;amp; F&amp;#228;hren&amp;trade; &amp;nothing;">`,
+  );
+  expect(meta.description).toBe("Häfen & Fähren™ &nothing;");
+});
+
 test("a description is cut at a word, at 2,000 characters", () => {
   const { meta } = page(`<meta name="description" content="${"ferry ".repeat(1_000)}">`);
   expect(meta.description!.length).toBeLessThanOrEqual(2_000);

@@ -385,7 +385,7 @@ export function featuresOf(page: Page, context: Context): { rows: Float32Array; 
     at += values.length;
     if (nth > 0) rows.copyWithin(at, repeat.short_lines_at, repeat.short_lines_at + SHORT_LINES.length);
     else if (text.length <= SHORT_CHARS_MAX)
-      for (const [k, pattern] of SHORT_LINES.entries()) if (pattern.test(text)) rows[at + k] = 1;
+      for (let k = 0; k < SHORT_LINES.length; k += 1) if (SHORT_LINES[k]!.test(text)) rows[at + k] = 1;
     repeat.short_lines_at = at;
     at += SHORT_LINES.length;
     for (const k of NEIGHBOURS) {

@@ -5,7 +5,7 @@
  * It repairs what real pages need (paragraphs that end by themselves, list items, cells), and nothing else of the standard:
  * no foster parenting, no adoption agency.
  */
-import { decodeHTML, decodeHTMLAttribute } from "entities";
+import { decodeHTML, decodeHTMLAttribute, decodeHTMLStrict } from "entities";
 import { Tokenizer } from "htmlparser2";
 import { extraChars, FIRST_DENSE } from "../content/comparable-chars.ts";
 import { KnownNames } from "./known-names.ts";
@@ -155,20 +155,13 @@ export const squeezed = (text: string): string => text.replace(INVISIBLE, "").re
 /** The same without white space at the ends. */
 export const collapse = (text: string): string => squeezed(text).trim();
 
-const ENTITIES: Readonly<Record<string, string>> = {
-  amp: "&", quot: '"', apos: "'", lt: "<", gt: ">", nbsp: " ", rsquo: "’", lsquo: "‘", ldquo: "“", rdquo: "”", ndash: "–", mdash: "—", hellip: "…",
-}; // prettier-ignore
-
 /** Removes tags and doubly escaped entities from a value that should be text. On request, blocks remain lines. */
 export function unmarked(value: string, lines = false): string {
   const bare = (lines ? value.replace(/<(?:br|\/(?:p|li|div|h[1-6]|tr))\b[^<>]{0,300}>/gi, "\n") : value)
     .replace(/<\/?[a-z!][^<>]{0,2000}>/gi, " ")
-    .replace(/&#(x[0-9a-f]{1,6}|\d{1,7});/gi, (whole, code: string) => {
-      const hex = code[0] === "x" || code[0] === "X";
-      const point = hex ? Number.parseInt(code.slice(1), 16) : Number(code);
-      return point > 0 && point <= 0x10ffff ? String.fromCodePoint(point) : whole;
-    })
-    .replace(/&([a-z]{2,6});/g, (whole, name: string) => ENTITIES[name] ?? whole);
+    .replace(/&(?:#x[0-9a-f]{1,6}|#\d{1,7}|[a-z][a-z\d]{1,30});/gi, (reference) =>
+      decodeHTMLStrict(reference),
+    );
   if (!lines) return collapse(bare);
   return bare
     .split("\n")
