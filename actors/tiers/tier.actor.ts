@@ -2,8 +2,9 @@
  * The tier actor: one for each route on each node that has it. It runs the route's transport for its callers, and knows how
  * many calls it takes at once, which wait, what the last 600 s were like, and whether what it needs is down.
  *
- * A call takes its place once its first request is admitted, so that one that waits for a busy domain occupies none. What
- * comes of a call for the page is the caller's to judge; the tier judges only itself.
+ * A call takes its place once its first request is admitted, so that one that waits for a busy domain occupies none. While a call
+ * with a place waits for its next request to be admitted, calls that wait for a place hold no admission: each of the two
+ * could wait for what the other holds. What comes of a call for the page is the caller's to judge; the tier judges only itself.
  */
 import type { Clock } from "../../cluster/ports/clock.ts";
 import type { Log } from "../../cluster/ports/log.ts";
@@ -56,6 +57,10 @@ interface State extends TierDeps {
   readonly slow: Set<TierCall>;
   /** Calls that wait to be admitted: they end when the tier becomes unavailable. */
   readonly unadmitted: Set<() => void>;
+  /** Calls with a place whose next request waits to be admitted. */
+  placed_asking: number;
+  /** Of calls that are admitted and wait for a place: releases their admission. */
+  readonly admitted_waiting: Set<() => void>;
 }
 
 /** One call in progress. */
@@ -79,6 +84,8 @@ export function tierActor(tier: Tier, deps: TierDeps): RoleActor {
     breaker: CLOSED,
     slow: new Set(),
     unadmitted: new Set(),
+    placed_asking: 0,
+    admitted_waiting: new Set(),
   };
   metrics.gauge("trawl_tier_capacity", { tier }, policy.capacity);
   reportPlaces(state);
@@ -192,7 +199,9 @@ const TIER_REFUSAL: Admission = {
 
 async function admit(state: State, call: TierCall, caller: TierCaller, url: string): Promise<Admission> {
   const asked = caller.ask({ do: "admit", url }, ADMIT_TIMEOUT_MS) as Promise<AdmissionAnswer | null>;
-  const answer = call.has_place ? await asked : await unlessUnavailable(state, asked);
+  const answer = call.has_place
+    ? await admittedWithPlace(state, asked)
+    : await unlessUnavailable(state, asked);
   if (answer === null) {
     call.refusal = unavailable(state);
     // A permit that comes later is released unused.
@@ -204,17 +213,54 @@ async function admit(state: State, call: TierCall, caller: TierCaller, url: stri
   }
   if (answer.kind === "refused") return answer;
   if (!call.has_place) {
-    const isTaken = state.places.take(caller.signal);
-    call.has_place = isTaken === true || (isTaken !== false && (await isTaken));
-    call.placed_ms = state.clock.mono();
+    const admission = await takePlace(state, call, caller, answer.admission);
     const isDown = !call.is_probe && (state.breaker.open !== null || isSuspect(state));
     if (!call.has_place || isDown) {
       call.refusal = isDown ? unavailable(state) : busy(state);
-      release(caller, answer.admission);
+      if (admission !== null) release(caller, admission);
       return TIER_REFUSAL;
     }
+    if (admission === null) return admit(state, call, caller, url);
   }
   return watchAnswers(state, call, await admissionHooks(caller, answer.admission, state.clock));
+}
+
+/** The answer to a call with a place. Admissions that calls without one hold are given back, as this call may wait for them. */
+async function admittedWithPlace(
+  state: State,
+  asked: Promise<AdmissionAnswer | null>,
+): Promise<AdmissionAnswer | null> {
+  for (const giveBack of state.admitted_waiting) giveBack();
+  state.placed_asking++;
+  try {
+    return await asked;
+  } finally {
+    state.placed_asking--;
+  }
+}
+
+/** The admission that the call still holds when it has its place, or is refused one; null: it was given back meanwhile. */
+async function takePlace(
+  state: State,
+  call: TierCall,
+  caller: TierCaller,
+  admission: number,
+): Promise<number | null> {
+  const isTaken = state.places.take(caller.signal);
+  let held: number | null = admission;
+  const giveBack = (): void => {
+    state.admitted_waiting.delete(giveBack);
+    held = null;
+    release(caller, admission);
+  };
+  if (typeof isTaken !== "boolean") {
+    if (state.placed_asking > 0) giveBack();
+    else state.admitted_waiting.add(giveBack);
+  }
+  call.has_place = await isTaken;
+  state.admitted_waiting.delete(giveBack);
+  call.placed_ms = state.clock.mono();
+  return held;
 }
 
 function release(caller: TierCaller, admission: number): void {
