@@ -1,7 +1,8 @@
 /**
- * node --disable-warning=ExperimentalWarning bench/soak.ts [--minutes 30] [--fault-every 3]: mixed load on one process with embedded engines, a fault
- * every few minutes, and a line for each interval. Ends with 1 when a law is broken: memory is flat, p99 is steady, and no error is unexplained. 30
- * minutes are for CI's time, `--minutes 120` for a run by hand.
+ * node --disable-warning=ExperimentalWarning bench/soak.ts [--minutes 30] [--fault-every 3] [--rate 10]: mixed load on one process with embedded engines
+ * and a fault every few minutes, with a line for each interval. Fetches, searches, stored bodies, batch jobs, filings and company records; origins, a
+ * metasearch instance, a filing system and a company source on loopback. It ends with exit code 1 when a law is broken: memory is flat, p99 is steady, no
+ * error is unexplained, no item of a job is lost. No browser. 30 minutes are for CI's time, `--minutes 120` for a run by hand.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -10,32 +11,66 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
+import { edgar } from "../test/harness/edgar.ts";
 import { freePort } from "../test/harness/free-port.ts";
+import { gleif, leiOf } from "../test/harness/gleif.ts";
 import { article, type Page, web } from "../test/harness/web.ts";
-import { answering, machine, residentMb } from "./harness.ts";
+import { answering, cpuSeconds, machine, residentMb } from "./harness.ts";
 
 const { values } = parseArgs({
   options: {
     minutes: { type: "string", default: "30" },
     "fault-every": { type: "string", default: "3" },
-    callers: { type: "string", default: "8" },
+    rate: { type: "string", default: "10" },
   },
 });
 const MINUTE_MS = 60_000;
-const ends_ms = performance.now() + Number(values.minutes) * MINUTE_MS;
+const duration_ms = Number(values.minutes) * MINUTE_MS;
 const fault_every_ms = Number(values["fault-every"]) * MINUTE_MS;
 const INTERVAL_MS = Math.min(30_000, fault_every_ms / 2);
-/** An error so long after a fault is the fault's. */
+/** An error so long after the end of a fault is the fault's. */
 const EXPLAINED_MS = 45_000;
+/** How long something on loopback stays away. */
+const AWAY_MS = 20_000;
+/** A domain that failed is skipped for ten minutes (actors/domain/README.md). */
+const SKIPPED_MS = 10 * MINUTE_MS + EXPLAINED_MS;
+const MAX_JOB_MS = 15 * MINUTE_MS;
 const SITES = 40;
+const COMPANIES = 20;
+const JOB_ITEMS = 50;
 
-let isOriginDown = false;
+// What the service asks, all on loopback.
+const away = { origins: false, engine: false };
 const sites = await web();
-const page =
-  (n: number): (() => Page) =>
-  () =>
-    isOriginDown ? { status: 503, body: "down" } : { body: article(`Page of site ${n}`) };
-const origins = Array.from({ length: SITES }, (_, n) => sites.site({ "*": page(n) }).origin);
+const origins = Array.from({ length: SITES }, (_, n) => {
+  // A quarter of the sites fails in an outage.
+  const page = (): Page =>
+    away.origins && n % 4 === 0 ? { status: 503, body: "down" } : { body: article(`Page of site ${n}`) };
+  return sites.site({ "*": page }).origin;
+});
+const engine = sites.site({
+  "*": ({ path }) =>
+    away.engine
+      ? { status: 500, body: "down" }
+      : {
+          type: "application/json",
+          body: JSON.stringify({
+            results: Array.from({ length: 5 }, (_, n) => ({
+              url: `https://results.example/${n}${path}`,
+              title: `Result ${n}`,
+              content: "About it",
+              engines: ["one"],
+            })),
+            unresponsive_engines: [],
+          }),
+        },
+});
+const filings = await edgar();
+const source = await gleif();
+const leis = Array.from({ length: COMPANIES }, (_, n) => leiOf(`529900${String(n).padStart(12, "0")}`));
+for (const [n, lei] of leis.entries()) source.companies.set(lei, { lei, name: `Company ${n} AG` });
+
+// The service.
 const KEY = "ak_soak_0123456789abcdef";
 const port = await freePort();
 const base = `http://127.0.0.1:${port}`;
@@ -51,16 +86,23 @@ const environment = {
   TRAWL_CHROMIUM_PATH: "none",
   TRAWL_POLITE_DELAY_MS: "20",
   TRAWL_LOG_LEVEL: "error",
+  TRAWL_SEARXNG_URLS: `${engine.origin}/`,
+  TRAWL_GLEIF_URL: source.url,
+  ...filings.environment,
 };
 let program: ChildProcess;
+let starts = 0;
+let cpu_s = 0;
 
-async function start(): Promise<void> {
+async function startService(): Promise<void> {
   const words = ["--disable-warning=ExperimentalWarning", "ops/main.ts", "start"];
   program = spawn(process.execPath, words, { env: environment, stdio: ["ignore", "ignore", "inherit"] });
+  starts++;
   await answering(`${base}/ready`);
 }
 
 async function end(signal: "SIGTERM" | "SIGKILL"): Promise<void> {
+  cpu_s += cpuSeconds(program.pid!);
   const ended = once(program, "exit");
   program.kill(signal);
   await ended;
@@ -72,139 +114,237 @@ async function call(method: string, path: string, body?: object) {
   const reply = await fetch(base + path, { method, headers, ...(body && { body: JSON.stringify(body) }) });
   const text = await reply.text();
   const isJson = reply.headers.get("content-type")?.startsWith("application/json") ?? false;
-  return { status: reply.status, json: (isJson ? JSON.parse(text) : {}) as Record<string, unknown> };
+  return { status: reply.status, json: (isJson ? JSON.parse(text) : {}) as Record<string, any> };
 }
-await start();
 
+// The load.
+const began_ms = performance.now();
+const ends_ms = began_ms + duration_ms;
+let fault = { name: "none", ended_ms: -Infinity };
+let origins_ended_ms = -Infinity;
 /** Of the current interval. */
 let latencies: number[] = [];
-const unexplained: string[] = [];
-let fault_ms = -Infinity;
 let requests = 0;
-let failed = 0;
-const isExplained = (): boolean => performance.now() - fault_ms < EXPLAINED_MS;
+const unexplained: string[] = [];
+/** How often each error was seen after each fault. */
+const explained = new Map<string, number>();
+const jobs: string[] = [];
 
-function note(what: string): void {
-  failed++;
-  if (!isExplained()) unexplained.push(what);
+function note(problem: string): void {
+  const now_ms = performance.now();
+  const isSkip = problem.includes("domain_unavailable") && now_ms - origins_ended_ms < SKIPPED_MS;
+  if (!isSkip && now_ms - fault.ended_ms >= EXPLAINED_MS) return void unexplained.push(problem);
+  const name = `${isSkip ? "origins answer 503" : fault.name}: ${problem}`;
+  explained.set(name, (explained.get(name) ?? 0) + 1);
 }
 
-/** One request of the mix: six fetches, half of them of known pages, to one search, one job and one body. */
+type Ask = (n: number) => Promise<void>;
+
+const fetchPage =
+  (isNew: boolean): Ask =>
+  async (n) => {
+    const url = `${origins[n % SITES]}/${isNew ? n : n % 50}`;
+    const { status, json } = await call("POST", "/v1/fetch", { url });
+    if (status !== 200 || json["error"] !== null) note(`fetch ${status} ${json["error"] ?? json["detail"]}`);
+    if (isNew || typeof json["body_url"] !== "string") return;
+    const body = await call("GET", json["body_url"]);
+    if (body.status !== 200) note(`body ${body.status}`);
+  };
+
+const search: Ask = async (n) => {
+  const { status, json } = await call("POST", "/v1/search", { query: `page of site ${n % 500}` });
+  if (status !== 200 || json["error"] !== null) note(`search ${status} ${json["error"] ?? json["detail"]}`);
+};
+
+const filing: Ask = async (n) => {
+  const paths = [
+    "companies/resolve?ticker=HLI",
+    "companies/9000001/submissions?limit=5",
+    "companies/9000001/facts",
+  ];
+  const { status, json } = await call("GET", `/v1/filings/${paths[n % paths.length]}`);
+  if (status !== 200 || json["error"]) note(`filings ${status} ${json["error"] ?? json["detail"]}`);
+};
+
+const company: Ask = async (n) => {
+  const { status } = await call(
+    "GET",
+    `/v1/companies/lei:${leis[n % COMPANIES]}${n % 5 === 0 ? "?refresh=true" : ""}`,
+  );
+  if (status !== 200) note(`company ${status}`);
+};
+
+const job: Ask = async (n) => {
+  const items = Array.from({ length: JOB_ITEMS }, (_, item) => ({
+    url: `${origins[item % SITES]}/job/${n}/${item}`,
+  }));
+  const { status, json } = await call("POST", "/v1/batch/fetch", { idempotency_key: `k${n}`, items });
+  if (status === 202) jobs.push(json["job_id"]);
+  else note(`batch ${status}`);
+};
+
+/** A hundred requests of the mix: 60 fetches, half of them of known pages whose body is downloaded, 20 searches, 10 filings, 9 companies and one job. */
+const pickAsk = (n: number): Ask => {
+  const kind = n % 10;
+  if (kind < 6) return fetchPage(kind < 3);
+  if (kind < 8) return search;
+  return kind === 8 ? filing : n % 100 === 99 ? job : company;
+};
+
 async function oneRequest(n: number): Promise<void> {
-  const began = performance.now();
-  const origin = origins[n % SITES]!;
-  try {
-    const kind = n % 9;
-    if (kind < 6) {
-      const { status, json } = await call("POST", "/v1/fetch", { url: `${origin}/${kind < 3 ? n % 50 : n}` });
-      const { error, body_url } = json;
-      if (status >= 500 || (error != null && error !== "domain_busy"))
-        note(`fetch: ${status} ${String(error)}`);
-      if (typeof body_url === "string" && kind === 0) await call("GET", body_url);
-    } else if (kind < 8) {
-      const { status } = await call("POST", "/v1/search", { query: `page of site ${n % SITES}` });
-      if (status >= 500) note(`search: ${status}`);
-    } else if (n % 90 === 8) {
-      const items = Array.from({ length: 50 }, (_, item) => ({
-        url: `${origins[item % SITES]}/job/${n}/${item}`,
-      }));
-      const { status } = await call("POST", "/v1/batch/fetch", { idempotency_key: `k${n}`, items });
-      if (status >= 500) note(`batch: ${status}`);
-    }
-  } catch (problem) {
-    note(String(problem).slice(0, 120));
-    await sleep(200);
-  }
+  const from_ms = performance.now();
+  await pickAsk(n)(n).catch((problem: unknown) => note(String(problem).slice(0, 120)));
   requests++;
-  latencies.push(performance.now() - began);
+  latencies.push(performance.now() - from_ms);
 }
 
+/** Requests begin at the rate, whether or not those before them have ended. */
+async function load(): Promise<void> {
+  const open = new Set<Promise<void>>();
+  for (let n = 0; performance.now() < ends_ms; n++) {
+    const asked = oneRequest(n).finally(() => open.delete(asked));
+    open.add(asked);
+    await sleep(Math.max(0, began_ms + ((n + 1) * 1_000) / Number(values.rate) - performance.now()));
+  }
+  await Promise.all(open);
+}
+
+// The faults.
+const forAWhile = async (begin: () => void, recover: () => void): Promise<void> => {
+  begin();
+  await sleep(AWAY_MS);
+  recover();
+};
 const FAULTS: readonly (readonly [name: string, inject: () => Promise<void>])[] = [
-  ["kill -9 and restart", async () => (await end("SIGKILL"), start())],
+  ["kill -9", async () => (await end("SIGKILL"), startService())],
   [
-    "origins answer 503 for 20 s",
+    "origins answer 503",
     async () => {
-      isOriginDown = true;
-      await sleep(20_000);
-      isOriginDown = false;
+      await forAWhile(
+        () => void (away.origins = true),
+        () => void (away.origins = false),
+      );
+      origins_ended_ms = performance.now();
     },
   ],
-  ["drain and restart", async () => (await end("SIGTERM"), start())],
+  [
+    "the metasearch instance answers 500",
+    () =>
+      forAWhile(
+        () => void (away.engine = true),
+        () => void (away.engine = false),
+      ),
+  ],
+  ["the filing system answers 503", () => forAWhile(() => filings.fail("bare_503"), filings.well)],
+  [
+    "the company source answers 500",
+    () =>
+      forAWhile(
+        () => void (source.fault = "500"),
+        () => void (source.fault = "none"),
+      ),
+  ],
+  ["drain", async () => (await end("SIGTERM"), startService())],
 ];
 
-let isOver = false;
-let next = 0;
-const callers = Array.from({ length: Number(values.callers) }, async () => {
-  while (!isOver) await oneRequest(next++);
-});
-
+// The laws.
 interface Interval {
   readonly rss_mb: number;
+  readonly p50_ms: number;
   readonly p99_ms: number;
+  readonly start: number;
   readonly hadFault: boolean;
 }
-const intervals: Interval[] = [];
 const quantile = (numbers: readonly number[], q: number): number =>
   numbers.toSorted((a, b) => a - b)[Math.min(numbers.length - 1, Math.floor(q * numbers.length))] ?? 0;
+const median = (numbers: readonly number[]): number => quantile(numbers, 0.5);
 
+/** The middle and the last third of the longest time that one process ran, and of the intervals without a fault. */
+function summary(intervals: readonly Interval[]) {
+  const lives = Map.groupBy(intervals, ({ start }) => start);
+  const longest = [...lives.values()].toSorted((a, b) => b.length - a.length)[0] ?? [];
+  const calm = intervals.filter(({ hadFault }) => !hadFault);
+  const thirds = (all: readonly Interval[], value: (interval: Interval) => number) => {
+    const third = Math.floor(all.length / 3);
+    return [median(all.slice(third, 2 * third).map(value)), median(all.slice(2 * third).map(value))] as const;
+  };
+  return {
+    rss_mb: thirds(longest, ({ rss_mb }) => rss_mb),
+    p99_ms: thirds(calm, ({ p99_ms }) => p99_ms),
+    p50_ms: median(calm.map(({ p50_ms }) => p50_ms)),
+  };
+}
+
+/** Jobs that did not end, and items whose failure no fault explains. */
+async function lostItems(): Promise<readonly string[]> {
+  const lost: string[] = [];
+  const waits_until_ms = performance.now() + MAX_JOB_MS;
+  for (const job_id of jobs) {
+    let state = (await call("GET", `/v1/jobs/${job_id}?include=items`)).json;
+    for (; state["status"] !== "completed" && performance.now() < waits_until_ms; await sleep(1_000))
+      state = (await call("GET", `/v1/jobs/${job_id}?include=items`)).json;
+    const { status, counts, items } = state;
+    if (status !== "completed" || counts.done + counts.failed !== JOB_ITEMS)
+      lost.push(`job ${job_id}: ${JSON.stringify(counts)}`);
+    for (const { error } of items ?? [])
+      if (error !== null) {
+        const name = `item of a job: ${error}`;
+        explained.set(name, (explained.get(name) ?? 0) + 1);
+        if (error !== "http_503" && error !== "domain_unavailable" && error !== "all_tiers_failed")
+          lost.push(name);
+      }
+  }
+  return lost;
+}
+
+await startService();
+console.log(
+  `${values.minutes} min, ${values.rate} requests/s, a fault every ${values["fault-every"]} min, ${JSON.stringify(machine())}`,
+);
+const loading = load();
+const intervals: Interval[] = [];
 let faults = 0;
 let next_fault_ms = performance.now() + fault_every_ms;
-console.log(
-  `${values.minutes} min, a fault every ${values["fault-every"]} min, ${JSON.stringify(machine())}`,
-);
 while (performance.now() < ends_ms) {
   await sleep(Math.min(INTERVAL_MS, Math.max(0, ends_ms - performance.now())));
-  const rss_mb = residentMb(program!.pid!);
   const measured = latencies;
   latencies = [];
   const interval = {
-    rss_mb: Math.round(rss_mb),
+    rss_mb: Math.round(residentMb(program!.pid!)),
+    p50_ms: Math.round(median(measured)),
     p99_ms: Math.round(quantile(measured, 0.99)),
-    hadFault: isExplained(),
+    start: starts,
+    hadFault: performance.now() - fault.ended_ms < EXPLAINED_MS,
   };
   intervals.push(interval);
-  console.log(JSON.stringify({ ...interval, requests, failed, unexplained: unexplained.length }));
-  if (performance.now() >= next_fault_ms && ends_ms - performance.now() > EXPLAINED_MS) {
-    const [name, inject] = FAULTS[faults++ % FAULTS.length]!;
-    console.log(`fault: ${name}`);
-    fault_ms = performance.now();
-    await inject();
-    fault_ms = performance.now();
-    next_fault_ms = fault_ms + fault_every_ms;
-  }
+  console.log(JSON.stringify({ ...interval, requests, unexplained: unexplained.length }));
+  if (performance.now() < next_fault_ms || ends_ms - performance.now() < AWAY_MS + EXPLAINED_MS) continue;
+  const [name, inject] = FAULTS[faults++ % FAULTS.length]!;
+  console.log(`fault: ${name}`);
+  fault = { name, ended_ms: Infinity };
+  await inject();
+  fault = { name, ended_ms: performance.now() };
+  next_fault_ms = fault.ended_ms + fault_every_ms;
 }
-isOver = true;
-await Promise.all(callers);
+await loading;
+const lost = await lostItems();
 await end("SIGTERM");
-await sites.close();
+await Promise.all([sites.close(), filings.close(), source.close()]);
 rmSync(folder, { recursive: true });
 
-/** The first half is warm-up: caches fill. Intervals with a fault say nothing. */
-const calm = intervals.filter(({ hadFault }) => !hadFault);
-const quarter = (from: number, to: number): readonly Interval[] =>
-  calm.slice(Math.floor(calm.length * from), Math.ceil(calm.length * to));
-const rssOf = (part: readonly Interval[]): number =>
-  quantile(
-    part.map((interval) => interval.rss_mb),
-    0.5,
-  );
-const p99Of = (part: readonly Interval[]): number =>
-  quantile(
-    part.map(({ p99_ms }) => p99_ms),
-    0.5,
-  );
-const [middle, last] = [quarter(0.4, 0.7), quarter(0.7, 1)];
+const { rss_mb, p99_ms, p50_ms } = summary(intervals);
 const broken = [
-  ...(rssOf(last) > rssOf(middle) * 1.15 + 30
-    ? [`memory grows: ${rssOf(middle)} MB, then ${rssOf(last)} MB`]
-    : []),
-  ...(p99Of(last) > p99Of(middle) * 2 + 50 ? [`p99 grows: ${p99Of(middle)} ms, then ${p99Of(last)} ms`] : []),
+  ...(rss_mb[1] > rss_mb[0] * 1.15 + 30 ? [`memory grows: ${rss_mb[0]} MB, then ${rss_mb[1]} MB`] : []),
+  ...(p99_ms[1] > p99_ms[0] * 2 + 50 ? [`p99 grows: ${p99_ms[0]} ms, then ${p99_ms[1]} ms`] : []),
   ...(unexplained.length > 0
     ? [`${unexplained.length} unexplained errors: ${[...new Set(unexplained)].slice(0, 5).join("; ")}`]
     : []),
+  ...lost.slice(0, 5),
 ];
+for (const [name, count] of [...explained].toSorted(([a], [b]) => a.localeCompare(b)))
+  console.log(`${count} × ${name}`);
 console.log(
-  `${requests} requests, ${faults} faults, memory ${rssOf(middle)} then ${rssOf(last)} MB, p99 ${p99Of(middle)} then ${p99Of(last)} ms: ` +
-    (broken.length === 0 ? "held" : `BROKEN ${broken.join("; ")}`),
+  `${requests} requests, ${jobs.length} jobs of ${JOB_ITEMS}, ${faults} faults, ${Math.round(cpu_s)} s of CPU, memory ${rss_mb.join(" then ")} MB, ` +
+    `p50 ${p50_ms} ms, p99 ${p99_ms.join(" then ")} ms: ${broken.length === 0 ? "held" : `BROKEN ${broken.join("; ")}`}`,
 );
 process.exit(broken.length === 0 ? 0 : 1);
