@@ -65,10 +65,13 @@ export function node(actors: readonly Actor[], deps: NodeDeps, outbound: Outboun
     takeTurn,
     activationFor,
   };
-  // The first failure of an actor is seen as an increase.
+  // Every series is there from the start, so that the first failure of an actor is seen as an increase.
   for (const { name: kind } of catalogue) {
-    deps.metrics.count("trawl_actor_failures_total", { kind }, 0);
-    deps.metrics.count("trawl_dead_letters_total", { kind }, 0);
+    deps.metrics.begin("trawl_actor_failures_total", { kind });
+    deps.metrics.begin("trawl_dead_letters_total", { kind });
+    deps.metrics.begin("trawl_actor_activations", { kind });
+    deps.metrics.begin("trawl_actor_mailbox_depth", { kind });
+    deps.metrics.begin("trawl_actor_oldest_message_seconds", { kind });
   }
   return {
     openShard: (context) => openShard(state, context),

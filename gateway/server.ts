@@ -131,9 +131,18 @@ export function server({
   const compiledRoutes = new Map(routes.map((route) => [route, compileRoute(route)]));
   const unrouted = compileRoute(null);
   // Every series is there from the start, so that the first error of a route is seen as an increase.
-  for (const { counted } of compiledRoutes.values())
-    for (const status of ["2xx", "4xx", "5xx"])
-      metrics.count("trawl_http_requests_total", counted.get(status)!, 0);
+  for (const { route, counted, duration } of [...compiledRoutes.values(), unrouted]) {
+    metrics.begin("trawl_http_request_duration_seconds", duration);
+    const answers = new Set([
+      "2xx",
+      "4xx",
+      "5xx",
+      ...Object.keys(route?.replies ?? {})
+        .map(Number)
+        .map(statusClass),
+    ]);
+    for (const status of answers) metrics.begin("trawl_http_requests_total", counted.get(status)!);
+  }
   const requestId = requestIds({ random });
   let in_flight = 0;
   const addInFlight = (by: 1 | -1): void =>

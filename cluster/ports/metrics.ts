@@ -4,9 +4,11 @@
  * and call `metrics.count`, `gauge` or `observe` with its name.
  */
 import { ATTEMPT_REASON_CLASSES } from "../../schemas/attempt-reasons.ts";
-import { FETCH_ERRORS } from "../../schemas/errors.ts";
-import { TIERS } from "../../schemas/fetch.ts";
+import { FETCH_ERRORS, FILINGS_ERRORS, PROFILE_ERRORS, SEARCH_ERRORS } from "../../schemas/errors.ts";
+import { CONTENT_KINDS, PREMIUM_TIERS, TIERS } from "../../schemas/fetch.ts";
+import { SOURCE_KINDS } from "../../schemas/filing-source.ts";
 import { JOB_KINDS } from "../../schemas/jobs.ts";
+import { PROFILE_OPS, PROFILE_PAGES } from "../../schemas/profiles.ts";
 import { FAULT_CODES } from "./fault.ts";
 
 export interface MetricSpec {
@@ -33,6 +35,25 @@ const STORE_SERIES = Object.entries(STORE_OPERATIONS).flatMap(([store, operation
   operations.map((operation) => ({ store, operation })),
 );
 const FETCH_OUTCOMES = ["ok", "http_3xx", "http_4xx", "http_5xx", ...Object.keys(FETCH_ERRORS)];
+const SEARCH_PROVIDERS = ["metasearch", "fallback"];
+const BOOLEANS = ["false", "true"];
+/** What a request to the filing system came to: its own outcomes, its throttling, and problems of the connection. */
+const FILING_OUTCOMES = (
+  "ok unchanged not_modified missing redirect refused broken too_large incomplete slot_expired " +
+  "throttled_threshold throttled_identity_refused throttled_http_403 throttled_http_429 throttled_http_503 " +
+  "dns_nxdomain dns_error tls_error network_refused network_reset network_unreachable network_protocol network_encoding " +
+  "blocked_destination timeout aborted"
+).split(" ");
+const FILING_OPERATIONS = ["resolve", "submissions", "latest", "index", "facts", "search", "document"];
+const TASK_FAILURES = "timeout out_of_memory crashed threw full killed starved unavailable aborted".split(
+  " ",
+);
+/** An answer by its operation, fresh or from a cache, and each of its errors. */
+const answerSeries = (operations: readonly string[], errors: readonly string[]) =>
+  operations.flatMap((operation) => [
+    ...BOOLEANS.map((cached) => ({ operation, outcome: "ok", cached })),
+    ...errors.map((outcome) => ({ operation, outcome, cached: "false" })),
+  ]);
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 150] as const;
 
 export const METRICS = {
@@ -228,28 +249,51 @@ export const METRICS = {
     kind: "counter",
     help: "Searches answered, by provider; none: no provider could answer",
     labels: ["provider", "outcome", "cached"],
-    values: {
-      provider: ["metasearch", "fallback"],
-      outcome: ["found", "nothing_found"],
-      cached: ["false", "true"],
-    },
+    series: [
+      ...SEARCH_PROVIDERS.flatMap((provider) =>
+        ["found", "nothing_found"].flatMap((outcome) =>
+          BOOLEANS.map((cached) => ({ provider, outcome, cached })),
+        ),
+      ),
+      ...[...Object.keys(SEARCH_ERRORS), "fallback_http_3xx", "fallback_http_4xx", "fallback_http_5xx"].map(
+        (outcome) => ({ provider: "none", outcome, cached: "false" }),
+      ),
+    ],
   },
   trawl_search_upstream_total: {
     kind: "counter",
     help: "Requests to metasearch instances and to the fallback API",
     labels: ["provider", "reason"],
-    values: { provider: ["metasearch", "fallback"], reason: ["ok", "timeout", "http_5xx"] },
+    values: {
+      provider: SEARCH_PROVIDERS,
+      reason: [
+        "ok",
+        "timeout",
+        "unreachable",
+        "invalid_answer",
+        "captcha",
+        "http_3xx",
+        "http_4xx",
+        "http_5xx",
+      ],
+    },
   },
   trawl_search_index_pages: { kind: "gauge", help: "Pages in the built-in search index", labels: [] },
   trawl_profiles_requests_total: {
     kind: "counter",
     help: "Requests to the profile site, by kind, route and outcome",
     labels: ["kind", "tier", "outcome"],
+    values: {
+      kind: PROFILE_PAGES,
+      tier: PREMIUM_TIERS,
+      outcome: ["page", "final", "blocked", "limited", "failed"],
+    },
   },
   trawl_profiles_answers_total: {
     kind: "counter",
     help: "Profile operations answered",
     labels: ["operation", "outcome", "cached"],
+    series: answerSeries(PROFILE_OPS, Object.keys(PROFILE_ERRORS)),
   },
   trawl_filings_slots_total: {
     kind: "counter",
@@ -268,6 +312,7 @@ export const METRICS = {
     kind: "counter",
     help: "Requests to the filing system, by kind and outcome",
     labels: ["kind", "outcome"],
+    values: { kind: SOURCE_KINDS, outcome: FILING_OUTCOMES },
   },
   trawl_filings_pause_level: {
     kind: "gauge",
@@ -278,6 +323,7 @@ export const METRICS = {
     kind: "counter",
     help: "Filing operations answered",
     labels: ["operation", "outcome", "cached"],
+    series: answerSeries(FILING_OPERATIONS, Object.keys(FILINGS_ERRORS)),
   },
   trawl_company_slots_total: {
     kind: "counter",
@@ -333,6 +379,7 @@ export const METRICS = {
     kind: "counter",
     help: "Tasks in child processes that failed, by task and reason",
     labels: ["task", "reason"],
+    values: { task: CONTENT_KINDS, reason: TASK_FAILURES },
   },
   trawl_memory_limit_bytes: {
     kind: "gauge",
@@ -459,6 +506,8 @@ export type MetricLabels<M extends MetricName> = Readonly<
 >;
 
 export interface Metrics {
+  /** The series is there from now on, as 0: of labels whose values are known only when the service starts. */
+  begin<M extends MetricName>(metric: M, labels: MetricLabels<M>): void;
   count<M extends MetricName>(metric: M, labels: MetricLabels<M>, by?: number): void;
   gauge<M extends MetricName>(metric: M, labels: MetricLabels<M>, value: number): void;
   observe<M extends MetricName>(metric: M, labels: MetricLabels<M>, value: number): void;
@@ -467,4 +516,4 @@ export interface Metrics {
 const ignore = (): void => {};
 
 /** Counts nothing: the default where a caller gives no metrics. */
-export const SILENT_METRICS: Metrics = { count: ignore, gauge: ignore, observe: ignore };
+export const SILENT_METRICS: Metrics = { begin: ignore, count: ignore, gauge: ignore, observe: ignore };

@@ -225,9 +225,10 @@ function sourceLimiter(
   { description: { name, limits } }: Source,
   status: CompaniesStatus,
 ): Actor {
-  metrics.gauge("trawl_company_source_pause_level", { source: name }, 0);
+  metrics.begin("trawl_company_source_pause_level", { source: name });
+  metrics.begin("trawl_company_slot_wait_seconds", { source: name });
   for (const outcome of ["granted", "paused", "rate_limited"])
-    metrics.count("trawl_company_slots_total", { source: name, outcome }, 0);
+    metrics.begin("trawl_company_slots_total", { source: name, outcome });
   return limiterActor(contract, {
     documents,
     clock,

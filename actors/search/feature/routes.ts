@@ -74,7 +74,7 @@ export const searchRoutes = (services: SearchRoutesDeps): readonly Route[] => [
       if (answer === null) return { ...timedOut(request_id), late_bill: late.promise };
       services.metrics.count("trawl_search_requests_total", {
         provider: answer.provider ?? "none",
-        outcome: answer.error ?? (answer.results.length === 0 ? "nothing_found" : "found"),
+        outcome: outcomeOf(answer),
         cached: String(answer.cached),
       });
       const bill = billOf(answer);
@@ -176,3 +176,7 @@ export function responseOf(
     request_id,
   };
 }
+
+/** For metrics: a status of the fallback API as its class. */
+const outcomeOf = ({ error, results }: SearchAnswer): string =>
+  error?.replace(/(\d)\d\d$/, "$1xx") ?? (results.length === 0 ? "nothing_found" : "found");

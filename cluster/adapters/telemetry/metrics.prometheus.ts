@@ -1,6 +1,12 @@
 /** Metrics in a registry of prom-client, together with its figures of the process (memory, event loop, CPU). */
 import { collectDefaultMetrics, Gauge, type Metric, Registry } from "prom-client";
-import { type MetricName, METRICS, type Metrics, type MetricSpec } from "../../ports/metrics.ts";
+import {
+  type MetricLabels,
+  type MetricName,
+  METRICS,
+  type Metrics,
+  type MetricSpec,
+} from "../../ports/metrics.ts";
 import { counter, histogram } from "./metric-series.ts";
 
 export interface PrometheusMetrics extends Metrics {
@@ -35,6 +41,11 @@ export function prometheusMetrics(): PrometheusMetrics {
     }
   }
   const record: Metrics = {
+    begin(metric, labels) {
+      counters.get(metric)?.add(labels, 0);
+      gauges.get(metric)?.set(labels, 0);
+      histograms.get(metric)?.begin(labels);
+    },
     count: (metric, labels, by = 1) => counters.get(metric)!.add(labels, by),
     gauge: (metric, labels, value) => gauges.get(metric)!.set(labels, value),
     observe: (metric, labels, value) => histograms.get(metric)!.observe(labels, value),
@@ -42,11 +53,7 @@ export function prometheusMetrics(): PrometheusMetrics {
   for (const [key, metric] of Object.entries<MetricSpec>(METRICS)) {
     const name = key as MetricName;
     const known = metric.series ?? (metric.values ? combinations(metric.labels, metric.values) : []);
-    for (const labels of known) {
-      if (metric.kind === "counter") counters.get(name)!.add(labels, 0);
-      else if (metric.kind === "gauge") gauges.get(name)!.set(labels, 0);
-      else histograms.get(name)!.begin(labels);
-    }
+    for (const labels of known) record.begin(name, labels as MetricLabels<typeof name>);
   }
   return {
     ...record,

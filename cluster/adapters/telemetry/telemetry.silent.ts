@@ -34,6 +34,10 @@ export function silentTelemetry(): SilentTelemetry {
     counts,
     lines,
     metrics: {
+      begin(metric, labels) {
+        const name = nameOf(metric, labels);
+        counts.set(name, counts.get(name) ?? 0);
+      },
       count(metric, labels, by = 1) {
         const name = nameOf(metric, labels);
         counts.set(name, (counts.get(name) ?? 0) + by);
