@@ -71,6 +71,8 @@ export const RefreshRequest = Type.Object({
   lane: Type.Enum(["sync", "batch"]),
   /** The key that pays for sources that cost money; absent: these sources are not asked. */
   payer: Type.Optional(Payer),
+  /** The request or item that this is for, for lines of the log. */
+  work_id: Type.Optional(Type.String()),
 });
 export type RefreshRequest = Static<typeof RefreshRequest>;
 

@@ -395,6 +395,8 @@ export const FilingTextRequest = Type.Object({
   content_type: Text,
   /** The caller's. Readers are shared fairly between projects. */
   project: Type.String(),
+  /** The request or item that this is for, for lines of the log. */
+  work_id: Type.Optional(Type.String()),
 });
 export type FilingTextRequest = Static<typeof FilingTextRequest>;
 

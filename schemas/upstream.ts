@@ -21,6 +21,8 @@ export const SourceRequestFields = {
   /** Unix milliseconds: when the caller stops waiting. */
   deadline_ms: Deadline(),
   max_bytes: Type.Integer({ minimum: 1 }),
+  /** The request or item that this is for, for lines of the log. */
+  work_id: Type.Optional(Type.String()),
   /** The folder that redirects must not leave, for example "/Archives/edgar/data/320193/000032019324000123/". */
   within: Type.Optional(Type.String({ pattern: "^/" })),
 };

@@ -3,12 +3,13 @@ import type { WorkContext } from "../../cluster/actor.ts";
 import type { Clock } from "../../cluster/ports/clock.ts";
 import type { Log } from "../../cluster/ports/log.ts";
 import type { RefreshRequest } from "../../schemas/companies.ts";
+import { workFields } from "../lib/work-fields.ts";
 import type { PlannedLookup } from "./refresh-plan.ts";
 import type { HealthBook } from "./source-health.ts";
 import type { KnownCompany, LookupAnswer, Source, SourceHttp } from "./source.ts";
 
 /** Whom a source is asked for. */
-export interface LookupCaller extends Pick<RefreshRequest, "project" | "lane"> {
+export interface LookupCaller extends Pick<RefreshRequest, "project" | "lane" | "work_id"> {
   /** The key that pays for requests; absent: sources that cost money answer `paid_tier_required`. */
   readonly payer?: RefreshRequest["payer"];
   /** The oldest data that is accepted; null: as the freshness class says. */
@@ -85,7 +86,8 @@ async function lookUp(
     const looked = source.lookup(identifier, groups, http, stop.signal, company);
     return await Promise.race([looked, giveUp.promise]);
   } catch (problem) {
-    log.warn("A company source's document could not be parsed", { source: name, problem: String(problem) });
+    const fields = { ...workFields(caller.work_id), source: name, problem: String(problem) };
+    log.warn("A company source's document could not be parsed", fields);
     return fail("unreadable", `The answer of ${name} could not be parsed`);
   } finally {
     timer[Symbol.dispose]();

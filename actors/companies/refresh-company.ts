@@ -27,6 +27,7 @@ import {
   type SourceAnswer,
   withChange,
 } from "./apply-answers.ts";
+import { workFields } from "../lib/work-fields.ts";
 import { type AskSourceDeps, askSource, type LookupCaller } from "./ask-source.ts";
 import type { FieldPath, SourceClaim } from "./claim.ts";
 import { MAX_NOT_FOUND_S } from "./freshness.ts";
@@ -96,6 +97,7 @@ interface Refreshed {
 /** Throws Fault. */
 export async function refreshCompany(run: Run): Promise<RefreshAnswer> {
   const { deps, company_id } = run;
+  const began_ms = deps.clock.now();
   const loaded = await loadCompany(deps.documents, company_id);
   const survivor = loaded.company.value?.merged_into ?? null;
   if (survivor !== null) return { kind: "elsewhere", company_id: survivor, refresh: [] };
@@ -103,7 +105,15 @@ export async function refreshCompany(run: Run): Promise<RefreshAnswer> {
   const { cost_micros } = refreshed;
   for (let attempt = 0; attempt < MAX_WRITE_ATTEMPTS; attempt++) {
     const written = await writeAnswers(run, refreshed);
-    if (written) return cost_micros === 0 ? written : { ...written, cost_micros };
+    if (!written) continue;
+    deps.log.debug("A refresh of a company has ended", {
+      ...workFields(run.request.work_id),
+      company: written.company_id,
+      outcome: written.kind,
+      asked: refreshed.answers.map(({ source }) => source.description.name),
+      ms: Math.round(deps.clock.now() - began_ms),
+    });
+    return cost_micros === 0 ? written : { ...written, cost_micros };
   }
   throw new Fault("documents_unreachable", `Cannot store "${company_id}": other writers were always first`);
 }
@@ -376,9 +386,13 @@ async function giveWay({ deps, company_id, request }: Run, owner: string): Promi
 }
 
 /** Puts the change into the index and wakes the feed; the feed repeats what is lost here. */
-async function announce({ deps, ask }: CompanyTask, company: StoredCompany): Promise<void> {
+async function announce(
+  { deps, ask, request }: CompanyTask & Partial<Pick<Run, "request">>,
+  company: StoredCompany,
+): Promise<void> {
   await deps.index.put(indexedCompany(company)).catch((problem: unknown) => {
     deps.log.warn("Cannot index a company; the change feed will", {
+      ...workFields(request?.work_id),
       company: company.id,
       problem: String(problem),
     });

@@ -208,6 +208,7 @@ export function companyService(deps: ServiceDeps): CompanyService {
             project,
             lane,
             ...(pays && { payer }),
+            ...(payer !== undefined && { work_id: payer.request_id }),
           },
           { timeout_ms: REFRESH_TIMEOUT_MS },
         );

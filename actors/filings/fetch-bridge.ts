@@ -24,6 +24,7 @@ interface PageRequest {
   readonly project: string;
   readonly lane: "sync" | "batch";
   readonly deadline_ms: number;
+  readonly fetch_id: string;
 }
 
 export function filingPages({ source, hosts, blobs, clock }: FetchBridgeDeps) {
@@ -39,7 +40,7 @@ export function filingPages({ source, hosts, blobs, clock }: FetchBridgeDeps) {
     return { kind: "failed", error, status, detail, retry_after_s, redirects, ms } as const;
   };
 
-  async function read({ url, ...request }: PageRequest) {
+  async function read({ url, fetch_id, ...request }: PageRequest) {
     const began_ms = clock.mono();
     const address = hosts.addressOf(url);
     if (!address)
@@ -49,7 +50,7 @@ export function filingPages({ source, hosts, blobs, clock }: FetchBridgeDeps) {
         began_ms,
       );
     const kind = kindOf(address);
-    const answer = await source.get({ ...address, kind, ...request });
+    const answer = await source.get({ ...address, kind, ...request, work_id: fetch_id });
     switch (answer.kind) {
       case "missing":
         return failed(

@@ -9,7 +9,9 @@ import type { Blobs } from "../../cluster/ports/blobs.ts";
 import type { Clock } from "../../cluster/ports/clock.ts";
 import type { Documents } from "../../cluster/ports/documents.ts";
 import { Fault } from "../../cluster/ports/fault.ts";
+import type { Log } from "../../cluster/ports/log.ts";
 import { Filings, type FilingsCall, type FilingsReply } from "../../schemas/filings.ts";
+import { workFields } from "../lib/work-fields.ts";
 import type {
   DocumentFields,
   FilerFields,
@@ -32,6 +34,7 @@ export interface FilingsActorDeps {
   readonly documents: Documents;
   readonly blobs: Blobs;
   readonly clock: Clock;
+  readonly log: Log;
 }
 
 interface State {
@@ -79,10 +82,23 @@ async function run(
 ): Promise<FilingsReply> {
   const { project, lane, deadline_ms, call_id } = request;
   const caller: CallerContext = { project, lane, deadline_ms, id: call_id, signal };
+  const began_ms = deps.clock.now();
+  const onEnded = (error: string | null): void =>
+    deps.log.debug("A filing operation has ended", {
+      ...workFields(call_id),
+      op: request.op,
+      error,
+      ms: Math.round(deps.clock.now() - began_ms),
+    });
   try {
-    if (request.op === "document")
-      return documentReply(await deps.service.document(request.fields as unknown as DocumentFields, caller));
-    return await replyWith(deps, await operate(deps.service, request.op, request.fields, caller), call_id);
+    if (request.op === "document") {
+      const result = await deps.service.document(request.fields as unknown as DocumentFields, caller);
+      onEnded(result.answer.error);
+      return documentReply(result);
+    }
+    const result = await operate(deps.service, request.op, request.fields, caller);
+    onEnded(result.answer.error);
+    return await replyWith(deps, result, call_id);
   } catch (problem) {
     if (!(problem instanceof Fault)) throw problem;
     return { kind: "fault", code: problem.code, message: problem.message };

@@ -10,6 +10,7 @@ import { NO_ROOM, type Workers } from "../../cluster/ports/workers.ts";
 import type { FilerCompany } from "../../schemas/filings.ts";
 import type { SourceRequest } from "../../schemas/filing-source.ts";
 import type { SourceAnswer } from "../../schemas/upstream.ts";
+import { workFields } from "../lib/work-fields.ts";
 import type { FilersOrder, FilersReading, DocumentReading, ReadingOrder, Readings } from "./readings.ts";
 import { type CallerContext, type Failure, invalidAnswer, type SourceDocument } from "./results.ts";
 import type { FilingSource } from "./source.ts";
@@ -71,13 +72,14 @@ const COPIES = 2;
 export function sourceReader(deps: SourceReaderDeps): SourceReader {
   const { source } = deps;
   return {
-    get: (request, { project, lane, deadline_ms }) =>
+    get: (request, { project, lane, deadline_ms, id }) =>
       source!.get({
         cache_ttl_s: null,
         project,
         lane,
         deadline_ms,
         max_bytes: MAX_BYTES[request.kind],
+        work_id: id,
         ...request,
       }),
 
@@ -137,7 +139,7 @@ async function run<T>(
   { readers, log }: SourceReaderDeps,
   task: string,
   message: FilersOrder | ReadingOrder,
-  { project, signal }: CallerContext,
+  { project, signal, id }: CallerContext,
 ): Promise<T | { readonly kind: "invalid"; readonly at: number }> {
   const result = await readers.run<T>(task, message, { tenant: project, ...(signal && { signal }) });
   if (result.kind === "done") return result.value;
@@ -147,6 +149,6 @@ async function run<T>(
       "overloaded",
       `Cannot read documents of the filing system: this node has no room (${reason})`,
     );
-  log.warn("Cannot read a document of the filing system", { task, reason, detail });
+  log.warn("Cannot read a document of the filing system", { ...workFields(id), task, reason, detail });
   return { kind: "invalid", at: 0 };
 }

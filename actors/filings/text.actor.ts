@@ -19,6 +19,7 @@ import { NO_ROOM, type TaskResult } from "../../cluster/ports/workers.ts";
 import { TEXT_INLINE_BYTES } from "../../schemas/fetch.ts";
 import { FilingTextExtractor, FilingText, type FilingTextRequest } from "../../schemas/filings.ts";
 import { type Coalescer, type CoalescerRules, complete, emptyCoalescer, join } from "../lib/coalescer.ts";
+import { workFields } from "../lib/work-fields.ts";
 import { cutOff } from "../lib/content/extract.ts";
 import type { ExtractCaller, Extracted, ExtractTask } from "../lib/content/extraction-result.ts";
 import { contentKindOf } from "../lib/web/http.ts";
@@ -122,7 +123,7 @@ async function extractText(
   request: FilingTextRequest,
   signal: AbortSignal,
 ): Promise<FilingText> {
-  const { sha256, url, content_type, project } = request;
+  const { sha256, url, content_type, project, work_id } = request;
   const bytes = await readBody(blobs, sha256);
   const kind = contentKindOf(content_type, bytes, url);
   const task: ExtractTask = { bytes, url, content_type, kind, now_ms: clock.now(), filed: true };
@@ -130,7 +131,8 @@ async function extractText(
   const extracted = result.kind === "done" ? result.value : cutOff(task, result.reason);
   if (result.kind === "failed") {
     metrics.count("trawl_work_failures_total", { task: kind, reason: result.reason });
-    log.warn("Cannot read a filed document", { kind, reason: result.reason, bytes: bytes.length });
+    const fields = { ...workFields(work_id), kind, reason: result.reason, bytes: bytes.length };
+    log.warn("Cannot read a filed document", fields);
     if (result.reason === "aborted" || NO_ROOM.has(result.reason))
       throw new Fault("overloaded", `Cannot read a filed document: this node has no room (${result.reason})`);
   }

@@ -16,6 +16,7 @@ import {
   ProfileRoutes,
   type StoredProfilePage,
 } from "../../schemas/profiles.ts";
+import { workFields } from "../lib/work-fields.ts";
 import { exposedHeaders } from "../lib/web/http.ts";
 import type { Admission, TransportResult } from "../lib/web/transport.ts";
 import { ownOriginOf } from "../lib/web/url.ts";
@@ -70,7 +71,7 @@ export type SiteRequest = (
 
 /** Throws Fault. */
 export function siteRequests(deps: SiteRequestDeps): SiteRequest {
-  const { clock, documents } = deps;
+  const { clock, documents, log } = deps;
   const refs = bodyRefs(documents);
   return async (ask, work, request, { site, digest, run: run_number }) => {
     const began_ms = clock.now();
@@ -103,7 +104,15 @@ export function siteRequests(deps: SiteRequestDeps): SiteRequest {
       spent_micros: 0,
     };
     try {
-      return await runRequest({ ...deps, refs }, run, request, { digest, found });
+      const answer = await runRequest({ ...deps, refs }, run, request, { digest, found });
+      log.debug("A request to the profile site has ended", {
+        ...workFields(fetch_id),
+        kind: request.kind,
+        tier: answer.tier,
+        error: answer.error,
+        ms: Math.round(clock.now() - began_ms),
+      });
+      return answer;
     } finally {
       timer[Symbol.dispose]();
     }
@@ -280,11 +289,12 @@ async function judge(
 }
 
 /** A success ends the skip of the proxy, and a refusal begins one; another failure says nothing of it. */
-function recordProxy({ log }: RequestDeps, { ask, site }: SiteRun, { kind }: Outcome): void {
+function recordProxy({ log }: RequestDeps, { ask, site, request }: SiteRun, { kind }: Outcome): void {
   if (kind === "failed" || kind === "no_budget") return;
   const outcome = kind === "blocked" || kind === "limited" ? "refused" : "ok";
   ask(ProfileRoutes, site, "recordProxy", { outcome }).catch((problem: unknown) => {
-    log.warn("Cannot record what the proxy came to", { site, problem: String(problem) });
+    const fields = { ...workFields(request.fetch_id), site, problem: String(problem) };
+    log.warn("Cannot record what the proxy came to", fields);
   });
 }
 
@@ -377,6 +387,7 @@ async function storePage(
   if (stored_ms === 0 || reading === null) return answer;
   if (reading.kind === "profile" && reading.reading.unknown_sections.length > 0)
     log.debug("A profile has sections that its provider does not know", {
+      ...workFields(run.request.fetch_id),
       sections: reading.reading.unknown_sections.slice(0, 10),
     });
   const { sha256: reading_sha256 } = await blobs.put(Buffer.from(JSON.stringify(reading)));

@@ -11,6 +11,7 @@ import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
 import { seededRandom } from "../../cluster/adapters/time/random.seeded.ts";
 import { embedded } from "../../cluster/embedded.ts";
 import { Fault } from "../../cluster/ports/fault.ts";
+import { SILENT_LOG } from "../../cluster/ports/log.ts";
 
 const failed = errorResult(NO_FACTS, failure("not_found", "None"));
 const empty = errorResult(NO_SUBMISSIONS, failure("not_found", "None"));
@@ -21,7 +22,7 @@ function harness(operations: Partial<FilingsService>, isConfigured = true) {
   const documents = memoryDocuments();
   const blobs = memoryBlobs();
   const service = operations as FilingsService;
-  const { ask } = embedded([filingsActor({ service, documents, blobs, clock })], {
+  const { ask } = embedded([filingsActor({ service, documents, blobs, clock, log: SILENT_LOG })], {
     clock,
     documents,
     random: seededRandom(1),

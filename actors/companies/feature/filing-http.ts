@@ -7,6 +7,7 @@ import type { Blobs } from "../../../cluster/ports/blobs.ts";
 import type { Clock } from "../../../cluster/ports/clock.ts";
 import type { SourceRequest as FilingRequest } from "../../../schemas/filing-source.ts";
 import type { SourceAnswer } from "../../../schemas/upstream.ts";
+import type { LookupCaller } from "../ask-source.ts";
 import type { SourceHttp } from "../source.ts";
 import { BRIDGE_TIMEOUT_MS, failed, missing } from "./bridged.ts";
 
@@ -22,7 +23,7 @@ const CACHE_TTL_S = 60;
 
 export function filingHttp(
   { read, blobs, clock }: FilingHttpDeps,
-  { project, lane }: { readonly project: string; readonly lane: "sync" | "batch" },
+  { project, lane, work_id }: Pick<LookupCaller, "project" | "lane" | "work_id">,
 ): SourceHttp {
   return async ({ url, max_bytes = DEFAULT_MAX_BYTES }) => {
     const { pathname, search } = new URL(url);
@@ -36,6 +37,7 @@ export function filingHttp(
       lane,
       deadline_ms: Math.round(clock.now() + BRIDGE_TIMEOUT_MS),
       max_bytes,
+      ...(work_id !== undefined && { work_id }),
     });
     switch (answer.kind) {
       case "failed":

@@ -53,7 +53,7 @@ export function openFilingsWorker(
     actors: [
       ...requesting.actors,
       filingTextActor({ clock, documents, blobs, memory, metrics, log, extract }),
-      filingsActor({ service, documents, blobs, clock }),
+      filingsActor({ service, documents, blobs, clock, log }),
     ],
     async close() {
       await readers.close();

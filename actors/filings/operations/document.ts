@@ -99,7 +99,7 @@ async function textOf(
   const stored = asFilingText((await documents.get("filing_texts", key))?.value);
   if (stored) return stored;
   const timeout_ms = Math.max(MIN_READ_MS, Math.min(MAX_READ_MS, deadline_ms - clock.now()));
-  const request = { sha256, bytes, url: final_url, content_type, project };
+  const request = { sha256, bytes, url: final_url, content_type, project, work_id: id };
   const options = { timeout_ms, idempotency_id: `${id} ${sha256}` };
   return ask(FilingTextExtractor, key, "extract", request, options).catch((problem: unknown) => {
     if (problem instanceof Fault && problem.code === "no_answer" && clock.now() >= deadline_ms) return null;

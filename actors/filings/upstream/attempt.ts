@@ -6,6 +6,7 @@ import type { BodyRefs } from "../../../cluster/body-refs.ts";
 import { EgressError, type EgressProblem } from "../../../cluster/ports/egress.ts";
 import type { SourceAnswer } from "../../../schemas/upstream.ts";
 import { retryAfterSeconds } from "../../lib/web/http.ts";
+import { workFields } from "../../lib/work-fields.ts";
 import { tooLarge } from "../../upstream/document-cache.ts";
 import { classify, MAX_INSPECTED_BYTES } from "./classify-response.ts";
 import {
@@ -223,6 +224,7 @@ async function throttled(
   const isIdentity = reason === "identity_refused";
   countOutcome(run, `throttled_${reason}`);
   log[isIdentity ? "error" : "warn"]("The filing system turned us away", {
+    ...workFields(run.request.work_id),
     reason,
     status,
     egress,

@@ -4,6 +4,7 @@
  */
 import { bodyRefs } from "../../../cluster/body-refs.ts";
 import type { SourceRequest } from "../../../schemas/filing-source.ts";
+import { workFields } from "../../lib/work-fields.ts";
 import type { FetchDocument } from "../../upstream/address.actor.ts";
 import { asCachedDocument, lookup } from "../../upstream/document-cache.ts";
 import { attemptOnce } from "./attempt.ts";
@@ -45,7 +46,8 @@ export function documentFetcher(deps: FetchDocumentDeps): FetchDocument<SourceRe
         if (retry_in_ms === null || attempts === MAX_ATTEMPTS || run.signal.aborted) return answer;
         if (clock.now() + retry_in_ms >= request.deadline_ms) return answer;
         const [url] = run.url.split("?");
-        log.info("The filing system is asked once more", { url, why: problem });
+        const fields = { ...workFields(request.work_id), url, why: problem };
+        log.info("The filing system is asked once more", fields);
         await pause(run, retry_in_ms);
       }
     } finally {

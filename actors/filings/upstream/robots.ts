@@ -51,7 +51,7 @@ export function filingRobots(deps: FetchDocumentDeps): CheckRobots {
     ask: ActorClient,
     address: SourceAddress,
     url: string,
-    { project, lane, deadline_ms }: SourceRequest,
+    { project, lane, deadline_ms, work_id }: SourceRequest,
   ): Promise<SourceAnswer> {
     const rules = KIND_RULES.robots;
     const request: SourceRequest = {
@@ -63,6 +63,7 @@ export function filingRobots(deps: FetchDocumentDeps): CheckRobots {
       lane,
       deadline_ms,
       max_bytes: rules.max_bytes,
+      ...(work_id !== undefined && { work_id }),
     };
     const digest = digestOf(url);
     const stored = asCachedDocument((await documents.get(FILING_DOCUMENTS, digest))?.value);

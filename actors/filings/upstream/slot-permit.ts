@@ -2,6 +2,7 @@
 import { Fault } from "../../../cluster/ports/fault.ts";
 import { FilingLimiter } from "../../../schemas/filing-source.ts";
 import type { SlotOutcome } from "../../../schemas/upstream.ts";
+import { workFields } from "../../lib/work-fields.ts";
 import { type UsableSlot, usableSlot } from "../../upstream/slot-egress.ts";
 import { type FailedAnswer, failed, type FetchRun, pause } from "./fetch-run.ts";
 
@@ -73,11 +74,12 @@ function refusedSlot(run: FetchRun, error: "rate_limited" | "paused", retry_afte
 
 /** Records the outcome without waiting for the limiter: a slot whose report is lost expires. */
 export function recordOutcomeLater(
-  { deps: { log } }: FetchRun,
+  { deps: { log }, request }: FetchRun,
   permit: SlotPermit,
   result: SlotOutcome["result"],
 ): void {
   permit.recordOutcome(result).catch((problem: unknown) => {
-    log.warn("Cannot hand a slot of the filing system back", { problem: String(problem) });
+    const fields = { ...workFields(request.work_id), problem: String(problem) };
+    log.warn("Cannot hand a slot of the filing system back", fields);
   });
 }
