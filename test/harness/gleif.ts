@@ -18,7 +18,7 @@ export interface Gleif {
   /** Lookups of records, by LEI. */
   readonly lookups: string[];
   /** What is answered instead: HTML, nothing at all, or an error. */
-  fault: "none" | "html" | "hang" | "500";
+  fault: "none" | "html" | "hang" | "500" | "503";
   readonly close: () => Promise<void>;
 }
 
@@ -84,7 +84,8 @@ export async function gleif(): Promise<Gleif> {
   const server = createServer((request, response) => {
     const url = new URL(request.url!, "http://gleif.test");
     if (state.fault === "hang") return;
-    if (state.fault === "500") return void response.writeHead(500).end();
+    if (state.fault === "500" || state.fault === "503")
+      return void response.writeHead(Number(state.fault)).end();
     if (state.fault === "html")
       return void response.writeHead(200, { "content-type": "text/html" }).end("<html>Wartung");
     const lei = /\/lei-records\/([0-9A-Z]{20})$/.exec(url.pathname)?.[1];

@@ -1,12 +1,14 @@
 /**
- * What can be seen of a running service from outside. The public status: an archive that fails, an incident, and nothing of what
- * the service knows of its operator and customers. For the operator: traces in a collector, and lines of the log.
+ * What can be seen of a running service from outside. The public status: faults of what the service needs, an incident, maintenance, their
+ * end, and nothing of what the service knows of its operator and customers. For the operator: traces in a collector, lines of the
+ * log, and metrics.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { hostname } from "node:os";
-import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, describe, expect, test } from "vitest";
+import type { FetchBody } from "../../schemas/fetch.ts";
 import { type CollectedSpan, type OtlpCollector, otlpCollector } from "../harness/otlp-collector.ts";
+import { type FaultyUpstreams, faultyUpstreams } from "../harness/faulty-upstreams.ts";
 import { scenario } from "../harness/scenario.ts";
 import { SETUPS } from "../harness/service.ts";
 import { article } from "../harness/web.ts";
@@ -30,92 +32,183 @@ const STEPS = [
 /** Seeded in names of hosts, projects and keys, in addresses of providers and in errors. */
 const SECRET = "hidden";
 
+const isLike = (value: object, like: object): boolean => {
+  try {
+    expect(value).toMatchObject(like);
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+/** What each fault makes of its component. */
+const FAULTS = {
+  archive: { status: "major_outage", reasons: ["tier_errors"], metrics: { success_rate: 0 } },
+  paid_tiers: { status: "major_outage", reasons: ["tier_errors"], metrics: { success_rate: 0 } },
+  fetch: { status: "partial_outage", reasons: ["low_success_rate"], metrics: { requests: 20 } },
+  // A fallback is configured.
+  search: {
+    status: "partial_outage",
+    reasons: ["engines_unavailable"],
+    metrics: { engines_healthy_share: 0, fallback_available: 1 },
+  },
+  filings: { status: "degraded", reasons: ["filings_backoff"], metrics: { backoff_active: 1 } },
+  company_gleif: { status: "degraded", reasons: ["source_backoff"], metrics: { backoff_active: 1 } },
+  batch_jobs: { status: "degraded", reasons: ["incident"] },
+  storage: { status: "maintenance", reasons: ["maintenance"], metrics: { database_ok: 1 } },
+} as const;
+
 describe.each(SETUPS)("seen from outside, $setup", ({ start }) => {
   let collector: OtlpCollector;
-  afterAll(() => collector?.close());
+  let upstreams: FaultyUpstreams;
+  afterAll(async () => {
+    await collector?.close();
+    await upstreams?.close();
+  });
   const { sites, service } = scenario(start, async (web) => {
     collector = await otlpCollector();
-    const failing = web.site({ "*": { status: 500, body: `${SECRET} at 10.0.0.7` } }, `${SECRET}-archive`);
+    upstreams = await faultyUpstreams(web, SECRET);
     return {
+      ...upstreams.environment,
       OTEL_EXPORTER_OTLP_ENDPOINT: collector.endpoint,
       TRAWL_LOG_LEVEL: "debug",
-      TRAWL_ARCHIVE_URL: failing.origin,
-      TRAWL_SEARXNG_URLS: `${failing.origin}/`,
-      TRAWL_FALLBACK_SEARCH_URL: `${failing.origin}/search`,
-      TRAWL_FALLBACK_SEARCH_KEY: `${SECRET}-fallback-key`,
     };
   });
   const read = async (path: string) => (await service.call("GET", path, { key: null })).json;
+  const fetchAll = (origins: readonly string[], path: string, more: Partial<FetchBody> = {}) =>
+    Promise.all(origins.map((origin) => service.fetch({ url: origin + path, ...more })));
 
-  /** The component once its status is this. */
-  async function component(id: string, status: string): Promise<any> {
-    for (const began_ms = performance.now(); ; await sleep(1_000)) {
-      const now = await read(`/v1/status/components/${id}`);
-      if (now.status === status || performance.now() - began_ms > MAX_NOTICED_MS) return now;
-    }
+  /** Waits until each component has been like this. An address may ask 120 times a minute. */
+  async function become(expected: Readonly<Record<string, object>>): Promise<void> {
+    const missing = new Map(Object.entries(expected));
+    const look = async () => {
+      const { components } = await read("/v1/status");
+      for (const [id, like] of missing)
+        if (components.some((each: { id: string }) => each.id === id && isLike(each, like)))
+          missing.delete(id);
+      return { missing: [...missing.keys()], components };
+    };
+    await expect.poll(look, { timeout: MAX_NOTICED_MS, interval: 2_000 }).toMatchObject({ missing: [] });
+  }
+  /** Series of /metrics by name and labels. */
+  async function seriesNames(): Promise<readonly string[]> {
+    const text = (await service.call("GET", "/metrics", { key: null })).bytes.toString();
+    const lines = text.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
+    return lines.map((line) => line.slice(0, line.lastIndexOf(" ")));
   }
 
-  test(
-    "the public status shows a failing archive and an incident, and no secret",
-    { timeout: 120_000 },
-    async () => {
-      await service.trawl("project", "create", `${SECRET}-project`);
-      const named = ["--project", `${SECRET}-project`, "--label", `${SECRET}-label`];
-      const { key, prefix } = await service.trawl("key", "create", ...named);
-      // After three failures a site is not asked any more, so there are several.
-      const blocked = Array.from({ length: 7 }, (_, n) =>
-        sites.site({ "*": { status: 403 } }, `${SECRET}-site-${n}`),
-      );
-      const fetches = blocked.flatMap(({ origin }) =>
-        ["/a", "/b"].map((path) => service.fetch({ url: `${origin}/${SECRET}${path}` }, { key })),
-      );
-      for (const { error } of await Promise.all(fetches)) expect(error).toBe("all_tiers_failed");
-      for (let n = 0; n < 3; n++)
-        await service.call("POST", "/v1/search", { key, body: { query: `${SECRET} query ${n}` } });
-      const said = ["--message", "We look at it", "--components", "batch_jobs"];
-      const { id } = await service.trawl("incident", "open", "Searches fail", ...said);
+  let first: readonly string[];
+  let notices: { readonly incident: string; readonly maintenance: string };
 
-      expect(await component("archive", "major_outage")).toMatchObject({
-        reasons: ["tier_errors"],
-        metrics: { success_rate: 0 },
-      });
-      expect(await component("batch_jobs", "degraded")).toMatchObject({
-        reasons: ["incident"],
-        incidents: [{ id, updates: [{ message: "We look at it" }] }],
-      });
-      const status = await read("/v1/status");
-      // The archive is not essential.
-      expect(status.status).not.toBe("operational");
-      expect(status.components.map((each: { id: string }) => each.id)).toContain("storage");
-      const { components } = await read("/v1/status/history?hours=1");
-      expect(components["archive"].statuses).toContain("major_outage");
+  test("faults bring each component to its state, and no secret is seen", { timeout: 120_000 }, async () => {
+    first = await seriesNames();
+    await service.trawl("project", "create", `${SECRET}-project`);
+    const named = ["--project", `${SECRET}-project`, "--label", `${SECRET}-label`];
+    const { key, prefix } = await service.trawl("key", "create", ...named);
+    // After three failures a site is not asked any more, so there are several.
+    const blocked = Array.from(
+      { length: 5 },
+      (_, n) => sites.site({ "*": { status: 403 } }, `${SECRET}-site-${n}`).origin,
+    );
+    const well = sites.site({ "*": { body: article("A page") } }, `${SECRET}-well`).origin;
+    const failed = [
+      ...(await fetchAll(blocked, `/${SECRET}/a`)),
+      ...(await fetchAll(blocked, `/${SECRET}/b`)),
+    ];
+    for (const { error } of failed) expect(error).toBe("all_tiers_failed");
+    for (let n = 0; n < 10; n++) expect((await service.fetch({ url: `${well}/${n}` })).error).toBeNull();
+    await service.call("POST", "/v1/search", { key, body: { query: `${SECRET} query` } });
+    await service.call("GET", "/v1/filings/companies/9000001/facts", { key });
+    await service.call("GET", `/v1/companies/lei:${upstreams.lei}`, { key });
+    const said = ["--message", "We look at it"];
+    const incident = await service.trawl(
+      "incident",
+      "open",
+      "Jobs wait",
+      ...said,
+      "--components",
+      "batch_jobs",
+    );
+    const ends = new Date(Date.now() + 3_600_000).toISOString();
+    const window = ["--from", new Date().toISOString(), "--to", ends, "--components", "storage"];
+    const maintenance = await service.trawl("maintenance", "schedule", "New disks", ...said, ...window);
+    notices = { incident: incident.id, maintenance: maintenance.id };
 
-      const paths = [
-        "/v1/status",
-        "/v1/status/summary",
-        "/v1/status/history",
-        "/v1/status/history?hours=168",
-        "/status",
-        ...status.components.map((each: { id: string }) => `/v1/status/components/${each.id}`),
-      ];
-      const secrets = [
-        SECRET,
-        key,
-        prefix,
-        service.key,
-        hostname(),
-        "127.0.0.1",
-        "10.0.0.7",
-        ".test",
-        "/tmp/",
-        "://",
-      ];
-      for (const path of paths) {
-        const text = (await service.call("GET", path, { key: null })).bytes.toString();
-        expect([path, secrets.filter((secret) => text.includes(secret))]).toEqual([path, []]);
-      }
-    },
-  );
+    await become(FAULTS);
+    expect(await read("/v1/status/components/batch_jobs")).toMatchObject({
+      incidents: [{ id: incident.id, updates: [{ message: "We look at it" }] }],
+    });
+    const status = await read("/v1/status");
+    // A major outage of a component that is not essential.
+    expect(status.status).toBe("partial_outage");
+    expect(status.components).toContainEqual(expect.objectContaining({ id: "api", status: "operational" }));
+    const { components } = await read("/v1/status/history?hours=1");
+    for (const [id, expected] of Object.entries(FAULTS))
+      expect([id, components[id].statuses.includes(expected.status)]).toEqual([id, true]);
+
+    const paths = [
+      "/v1/status",
+      "/v1/status/summary",
+      "/v1/status/history",
+      "/v1/status/history?hours=168",
+      "/status",
+      ...status.components.map((each: { id: string }) => `/v1/status/components/${each.id}`),
+    ];
+    const secrets = [
+      SECRET,
+      key,
+      prefix,
+      service.key,
+      hostname(),
+      "127.0.0.1",
+      "10.0.0.7",
+      ".test",
+      "/tmp/",
+      "://",
+    ];
+    for (const path of paths) {
+      const text = (await service.call("GET", path, { key: null })).bytes.toString();
+      expect([path, secrets.filter((secret) => text.includes(secret))]).toEqual([path, []]);
+    }
+  });
+
+  test("what works again is operational again", { timeout: 120_000 }, async () => {
+    upstreams.mend();
+    await service.trawl("incident", "resolve", notices.incident, "--message", "Found");
+    await service.trawl("maintenance", "complete", notices.maintenance, "--message", "Done");
+    const origins = Array.from({ length: 8 }, (_, n) => `http://kept-${n}.test:${sites.port}`);
+    for (const tier of ["archive", "proxy_render"] as const) {
+      const options = { tiers: [tier], include_html: false };
+      // The first call of each node tries whether its tier works again.
+      for (let n = 0; n < 4; n++) await fetchAll([origins[0]!], `/try/${tier}/${n}`, options);
+      // Then 10 failures, and some of the tries, are less than a fifth.
+      for (let n = 0; n < 8; n++)
+        for (const { error, attempts } of await fetchAll(origins, `/${tier}/${n}`, options))
+          expect([error, attempts]).toMatchObject([null, [{ reason: "ok" }]]);
+    }
+    // The pauses of ten seconds are over by then, or the next request finds out later.
+    const works = async (path: string): Promise<unknown> =>
+      (await service.call("GET", path)).json.error ?? null;
+    const soon = { timeout: MAX_NOTICED_MS, interval: 1_000 };
+    await expect.poll(() => works("/v1/filings/companies/9000001/facts"), soon).toBeNull();
+    const company = async () => (await service.call("GET", `/v1/companies/lei:${upstreams.lei}`)).json;
+    await expect.poll(async () => (await company()).names?.legal, soon).toBe("Alpina Maschinenbau AG");
+    for (const [msg, path] of [
+      ["A filing operation has ended", "/v1/filings/companies/9000001/facts"],
+      ["A refresh of a company has ended", `/v1/companies/lei:${upstreams.lei}?refresh=true`],
+    ] as const) {
+      const { headers } = await service.call("GET", path);
+      const fields = { msg, request_id: headers["x-request-id"], trace_id: expect.any(String) };
+      await expect
+        .poll(logged, soon)
+        .toContainEqual(expect.objectContaining({ ...fields, node: expect.any(String) }));
+    }
+    const well = { status: "operational", reasons: [] };
+    await become(Object.fromEntries([...Object.keys(FAULTS), "api"].map((id) => [id, well])));
+    await expect
+      .poll(() => read("/v1/status/summary"), soon)
+      .toMatchObject({ status: "operational", description: "All systems are operational" });
+  });
 
   /** The lines of the log, as objects. */
   const logged = (): Record<string, any>[] =>
@@ -209,12 +302,12 @@ describe.each(SETUPS)("seen from outside, $setup", ({ start }) => {
       const series = new Set(text.split("\n").map((line) => /^[a-z_0-9]+/.exec(line)?.[0]));
       return [...new Set(named)].filter((name) => !series.has(name)).toSorted();
     };
-    // Their first request makes them; the filing system is off, and no company was asked for.
-    const later = [
-      "trawl_company_slot_wait_seconds_bucket",
-      "trawl_filings_answers_total",
-      "trawl_filings_requests_total",
-    ];
-    await expect.poll(missing, { timeout: MAX_NOTICED_MS, interval: 500 }).toEqual(later);
+    await expect.poll(missing, { timeout: MAX_NOTICED_MS, interval: 500 }).toEqual([]);
+  });
+
+  test("every series was there from the start", async () => {
+    const before = new Set(first);
+    const later = (await seriesNames()).filter((name) => name.startsWith("trawl_") && !before.has(name));
+    expect(later).toEqual([]);
   });
 });
