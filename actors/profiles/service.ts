@@ -5,7 +5,7 @@
 import type { ActorClient } from "../../cluster/actor.ts";
 import type { Blobs } from "../../cluster/ports/blobs.ts";
 import type { Clock } from "../../cluster/ports/clock.ts";
-import { readBody } from "../../cluster/read-body.ts";
+import { findBody, readBody } from "../../cluster/read-body.ts";
 import { fromMicros } from "../../schemas/accounts.ts";
 import type { ProfileError } from "../../schemas/errors.ts";
 import { PREMIUM_TIERS } from "../../schemas/fetch.ts";
@@ -22,6 +22,7 @@ import {
   ProfilePage,
   type ProfilePageAnswer,
   type ProfilePageKind,
+  type ProfilePageRequest,
   type StoredProfilesAnswer,
   type SuggestBody,
   type SuggestItem,
@@ -205,22 +206,33 @@ async function getPage(
   };
   work.requests++;
   const timeout_ms = Math.max(0, deadline_ms - clock.now()) + GRACE_MS;
-  const answer = isConfigured()
-    ? await ask(ProfilePage, `${site.name} ${pageDigest(request)}`, "get", request, { timeout_ms })
-    : failedAnswer(
-        url,
-        "profiles_not_configured",
-        "Profiles are off, or have neither a proxy nor a rendering service",
-      );
+  const get = async (changed: Partial<ProfilePageRequest> = {}): Promise<ProfilePageAnswer> =>
+    isConfigured()
+      ? ask(
+          ProfilePage,
+          `${site.name} ${pageDigest(request)}`,
+          "get",
+          { ...request, ...changed },
+          { timeout_ms },
+        )
+      : failedAnswer(
+          url,
+          "profiles_not_configured",
+          "Profiles are off, or have neither a proxy nor a rendering service",
+        );
+  let answer = await get();
+  let body = answer.reading_sha256 === null ? null : await findBody(blobs, answer.reading_sha256);
+  if (answer.cached && answer.reading_sha256 !== null && body === null) {
+    // The blob store has lost what the cache names: it is requested anew.
+    answer = await get({ cache_ttl_s: 0, fetch_id: `${request.fetch_id}.anew` });
+    body = answer.reading_sha256 === null ? null : await readBody(blobs, answer.reading_sha256);
+  }
   const { sha256, content_type, body_kind, cost_micros, cached } = answer;
   if (sha256 !== null && body_kind !== null) work.bodies.push({ sha256, content_type, body_kind });
   if (!cached) work.uncached++;
   // A run whose node died after it had paid may have been repeated for nothing.
   work.cost_micros = Math.max(work.cost_micros + cost_micros, isConfigured() ? await spentBy(id) : 0);
-  const reading =
-    answer.reading_sha256 === null
-      ? null
-      : (JSON.parse((await readBody(blobs, answer.reading_sha256)).toString()) as PageReading);
+  const reading = body === null ? null : (JSON.parse(body.toString()) as PageReading);
   return { answer, fetch: fetchOf(answer), reading };
 }
 

@@ -216,5 +216,5 @@ export function profilesWorld(
     const result = service(ask, { op, fields } as ProfilesCall, caller).then(({ answer }) => answer);
     return (await finished(result)) as Extract<StoredProfilesAnswer, { op: Op }> as never;
   }
-  return { run, finished, clock, sent, in_flight, documents, ask, stop };
+  return { run, finished, clock, sent, in_flight, documents, blobs, ask, stop };
 }

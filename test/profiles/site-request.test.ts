@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import type { Spending } from "../../actors/fetch/run.ts";
 import { pageDigest } from "../../actors/profiles/site-request.ts";
-import { ProfilePage, type ProfilePageRequest } from "../../schemas/profiles.ts";
+import { ProfilePage, type ProfilePageRequest, type StoredProfilePage } from "../../schemas/profiles.ts";
 import { inventedGraph, profilePage } from "../harness/profile-pages.ts";
 import { broken, HOSTS, page, type Play, profilesWorld, SITE } from "../harness/profiles-harness.ts";
 import { CHALLENGE } from "../harness/web.ts";
@@ -289,6 +289,20 @@ describe("the cache", () => {
     await clock.advance(DAY_MS);
     await run("graph", graph);
     expect(sent.length).toBe(4);
+  });
+
+  test("a page whose reading the blob store has lost is requested anew", async () => {
+    const { run, sent, documents, blobs } = profilesWorld({ proxy: site });
+    await run("profile", profile);
+    const [stored] = await documents.list("profile_pages", { limit: 9 });
+    await blobs.remove((stored!.value as StoredProfilePage).reading_sha256);
+    expect(await run("profile", profile)).toMatchObject({
+      error: null,
+      fetch: { cached: false },
+      billing_category: "profiles",
+    });
+    expect(await run("profile", profile)).toMatchObject({ error: null, fetch: { cached: true } });
+    expect(sent.length).toBe(2);
   });
 
   test("a graph is the same one with and without the page's token", async () => {
