@@ -75,6 +75,8 @@ export const SIGNATURE_FIELDS = {
   "webhook-signature": "The signature as Standard Webhooks has it",
 } as const;
 
+const DIGEST_TAG = '"27a0a7b1d66b1a8f4ba7b8f54f9a9a5e1b5e6ff4d0a2c3c4d5e6f708192a3b4c"';
+
 export const GATEWAY_REFERENCE: ApiReference = {
   tags: {
     search: "Web search",
@@ -143,6 +145,9 @@ export const GATEWAY_REFERENCE: ApiReference = {
         "http://127.0.0.1:8080/debug/0123456789abcdefghijklmnopqrstuv",
       ],
       "X-Service-Debug": [null, "1"],
+      "If-None-Match": [null, DIGEST_TAG],
+      "If-Range": [null, DIGEST_TAG],
+      Range: [null, "bytes=0-1023"],
       cost_usd: ["What providers cost, in US dollars; null for external customers", 0],
       billing_category: ["How the answer is billed", "fetch_own"],
       cache_ttl_s: ["The oldest acceptable answer from the cache, in seconds; 0 asks anew", 3600],

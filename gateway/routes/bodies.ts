@@ -23,8 +23,20 @@ type BodyCall = Call<{ sha256: string }, null, null>;
 /** The bytes of a digest never change. Private, because access depends on the project. */
 const CACHE_CONTROL = "private, max-age=31536000, immutable";
 
-/** Header fields of every answer for a body, for the document. */
+/** Header fields of the answers, for the document: of all, of those that are not 304, and of those with bytes. */
 const FIELDS = { ETag: "The SHA-256 in quotes", "Cache-Control": CACHE_CONTROL };
+const BODY_FIELDS = {
+  ...FIELDS,
+  "X-Body-Kind": "origin, rendered_dom or screenshot",
+  "X-Content-SHA256": "The SHA-256",
+  "Accept-Ranges": "bytes: a request may ask for one range",
+};
+const CONTENT_FIELDS = {
+  ...BODY_FIELDS,
+  "X-Content-Type-Options": "nosniff",
+  "Content-Security-Policy": "sandbox",
+  "Content-Disposition": "attachment, for types that a browser would show as a page of this server",
+};
 
 export function bodyRoutes({ blobs, bodyGrants }: BodyRouteDeps): readonly Route[] {
   async function handle({ params: { sha256 }, caller, head }: BodyCall): Promise<Reply> {
@@ -58,19 +70,17 @@ export function bodyRoutes({ blobs, bodyGrants }: BodyRouteDeps): readonly Route
       content_type: "application/octet-stream",
       also: ["*/*"],
       schema: Type.String({ format: "binary" }),
-      headers: {
-        ...FIELDS,
-        "X-Body-Kind": "origin, rendered_dom or screenshot",
-        "X-Content-SHA256": "The SHA-256",
-        "Accept-Ranges": "bytes: a request may ask for one range",
-      },
+      headers: CONTENT_FIELDS,
     },
     206: {
       description: "One range of the bytes",
       content_type: "application/octet-stream",
       also: ["*/*"],
       schema: Type.String({ format: "binary" }),
-      headers: { ...FIELDS, "Content-Range": "The range, and the length of the whole: bytes 0-1023/1742" },
+      headers: {
+        ...CONTENT_FIELDS,
+        "Content-Range": "The range, and the length of the whole: bytes 0-1023/1742",
+      },
     },
     304: {
       description: "The client has the bytes already: If-None-Match names their digest",
@@ -82,13 +92,19 @@ export function bodyRoutes({ blobs, bodyGrants }: BodyRouteDeps): readonly Route
     },
     416: {
       description: "The range is outside the body",
-      headers: { ...FIELDS, "Content-Range": "The length of the whole: bytes */1742" },
+      headers: { ...BODY_FIELDS, "Content-Range": "The length of the whole: bytes */1742" },
     },
   };
   const shared = {
     path: "/v1/bodies/{sha256}",
     tags: ["fetch"],
     params: Params,
+    request_headers: {
+      "If-None-Match":
+        "Digests in quotes, which the client has: answered with 304 when this one is among them",
+      Range: "One range of bytes, as bytes=0-1023; several are answered with the whole",
+      "If-Range": "The digest in quotes: with another one Range is ignored",
+    },
     replies,
     handle,
     verbatim: true,

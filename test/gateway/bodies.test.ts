@@ -38,6 +38,20 @@ describe("a body", () => {
     expect(headers["content-disposition"]).toBeUndefined();
   });
 
+  test.each([
+    [200, {}],
+    [206, { range: "bytes=0-9" }],
+    [304, { "if-none-match": "*" }],
+    [416, { range: "bytes=9999999-" }],
+  ])("of status %d has the header fields that the document names", async (expected, asked) => {
+    const { call, path } = await stored({ origin_content_type: "text/html" });
+    const { paths } = (await call("GET", "/openapi.json", { key: null })).json;
+    const { status, headers } = await call("GET", path, { headers: asked });
+    const documented = Object.keys(paths["/v1/bodies/{sha256}"].get.responses[expected].headers);
+    const known = ["Content-Type", ...documented].map((name) => name.toLowerCase());
+    expect([status, Object.keys(headers).filter((name) => !known.includes(name))]).toEqual([expected, []]);
+  });
+
   test("HEAD has the same header fields and reads no bytes", async () => {
     const blobs = memoryBlobs();
     const { call, path, admit, first } = await stored(
