@@ -314,6 +314,7 @@ export const billOf = (cached: boolean, error: string | null, bytes: number): Bi
   bytes,
   paid: false,
   cost_micros: 0,
+  detail: { status: null, error, reason: null, attempts: [] },
 });
 
 const isCached = ({ category }: Bill): boolean => category === "filings_cached";

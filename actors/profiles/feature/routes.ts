@@ -219,4 +219,29 @@ export const billOf = ({ answer, cost_micros }: ProfilesResult): Bill => ({
   bytes: 0,
   paid: cost_micros > 0,
   cost_micros,
+  detail: detailOf(answer),
 });
+
+/** The fetches that the answer names, in their order. */
+function fetchesOf(answer: StoredProfilesAnswer): readonly (ProfileFetch | null)[] {
+  switch (answer.op) {
+    case "suggest":
+    case "graph":
+      return [answer.fetch];
+    case "discover":
+      return [answer.suggest_fetch];
+    case "profile":
+      return [answer.fetch, answer.graph_fetch];
+  }
+}
+
+function detailOf(answer: StoredProfilesAnswer): NonNullable<Bill["detail"]> {
+  const fetches = fetchesOf(answer);
+  const attempts = fetches.flatMap((fetch) => (fetch && !fetch.cached ? fetch.attempts : []));
+  return {
+    status: fetches[0]?.status ?? null,
+    error: answer.error,
+    reason: attempts.at(-1)?.reason ?? null,
+    attempts: attempts.map(({ tier, status, reason, ms }) => ({ tier, status, reason, ms })),
+  };
+}
