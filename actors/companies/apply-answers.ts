@@ -29,6 +29,8 @@ import {
 export interface SourceAnswer {
   readonly source: Source;
   readonly groups: readonly FieldGroup[];
+  /** The identifier of a merged company by which the source was asked, `scheme:value`; absent: the company's own. */
+  readonly asked_by?: string;
   readonly answer: LookupAnswer;
 }
 
@@ -77,15 +79,23 @@ export function applyAnswers(
 
 function applyAnswer(
   before: Applied,
-  { source, groups, answer }: SourceAnswer,
+  { source, groups, answer, asked_by }: SourceAnswer,
   context: ApplyContext,
 ): Applied {
   const { description } = source;
   switch (answer.kind) {
     case "found": {
+      const { native_id } = answer;
+      const known = [...before.groups, ...before.people].find(
+        (each) => each.source === description.name && each.asked_by === undefined,
+      );
+      // An answer about a merged company replaces nothing that the source has told about this one.
+      if (asked_by !== undefined && known !== undefined && known.native_id !== native_id)
+        return allNotFound(before, description, groups, context);
+      const isOwn = asked_by === undefined || known !== undefined;
+      const subject = { native_id, ...(!isOwn && { asked_by }) };
       let after = before;
-      for (const group of answer.groups)
-        after = applyGroup(after, description, answer.native_id, group, context);
+      for (const group of answer.groups) after = applyGroup(after, description, subject, group, context);
       const answered = new Set(answer.groups.map(({ group }) => group));
       // The source has no such group of this company: that is an answer, too.
       for (const group of groups.filter((each) => !answered.has(each)))
@@ -97,7 +107,8 @@ function applyAnswer(
       return after;
     }
     case "withdrawn": {
-      const others = ({ source: name }: StoredGroup): boolean => name !== description.name;
+      const others = (each: StoredGroup): boolean =>
+        each.source !== description.name || (asked_by !== undefined && each.asked_by === undefined);
       const after = { ...before, groups: before.groups.filter(others), people: before.people.filter(others) };
       return groups.reduce(
         (all, group) =>
@@ -110,15 +121,7 @@ function applyAnswer(
       );
     }
     case "not_found":
-      return groups.reduce(
-        (all, group) =>
-          checked(all, description, group, context, {
-            result: "not_found",
-            error: "not_found",
-            retry_after_s: null,
-          }),
-        before,
-      );
+      return allNotFound(before, description, groups, context);
     case "failed": {
       const { error, retry_after_s } = answer;
       // A check would keep the next caller, with another payer, from asking the source.
@@ -130,6 +133,22 @@ function applyAnswer(
     }
   }
 }
+
+const allNotFound = (
+  before: Applied,
+  description: SourceDescription,
+  groups: readonly FieldGroup[],
+  context: ApplyContext,
+): Applied =>
+  groups.reduce(
+    (all, group) =>
+      checked(all, description, group, context, {
+        result: "not_found",
+        error: "not_found",
+        retry_after_s: null,
+      }),
+    before,
+  );
 
 /** Told to the caller, and not remembered. */
 const unanswered = (
@@ -145,7 +164,7 @@ const unanswered = (
 function applyGroup(
   before: Applied,
   description: SourceDescription,
-  native_id: string,
+  subject: Pick<Observation, "native_id" | "asked_by">,
   answer: GroupAnswer,
   context: ApplyContext,
 ): Applied {
@@ -160,7 +179,7 @@ function applyGroup(
     company_id: context.company_id,
     source,
     group,
-    native_id,
+    ...subject,
     precedence: answer.precedence ?? description.groups[group]?.precedence ?? 0,
     documents,
     claims: answer.claims.filter((claim) => !context.isRemoved(claim)),
@@ -217,19 +236,6 @@ function checked(
   };
 }
 
-/** Own claims, and those of merged companies for slots without an own claim. */
-export function groupsOf(
-  own: readonly StoredGroup[],
-  aliases: readonly Pick<StoredCompany, "groups">[],
-): readonly StoredGroup[] {
-  const groups = [...own];
-  for (const alias of aliases)
-    for (const group of alias.groups)
-      if (!groups.some((each) => each.source === group.source && each.group === group.group))
-        groups.push(group);
-  return groups;
-}
-
 /** How claims are ranked: by when they were confirmed, and by whose home register their source is. */
 export function groupContext(sources: readonly Source[], checks: Checks, now_ms: number): GroupContext {
   const byName = new Map(sources.map(({ description }) => [description.name, description]));
@@ -280,7 +286,7 @@ export function materialise(
   const { groups, people, checks } = knowledge;
   const context = groupContext(sources, checks, now_ms);
   const people_digest = peopleDigest(people);
-  const record = recordOf(groupsOf(groups, aliases), context, people_digest !== null);
+  const record = recordOf(groups, aliases, context, people_digest !== null);
   if (record === null) return before;
   const fields = changedFields(before?.record ?? null, record);
   const changed = [...fields, ...(people_digest === (before?.people_digest ?? null) ? [] : ["people"])];

@@ -4,7 +4,7 @@ import type { Clock } from "../../cluster/ports/clock.ts";
 import type { Log } from "../../cluster/ports/log.ts";
 import type { RefreshRequest } from "../../schemas/companies.ts";
 import { workFields } from "../lib/work-fields.ts";
-import type { PlannedLookup } from "./refresh-plan.ts";
+import type { Lookup } from "./refresh-plan.ts";
 import type { HealthBook } from "./source-health.ts";
 import type { KnownCompany, LookupAnswer, Source, SourceHttp } from "./source.ts";
 
@@ -41,7 +41,7 @@ const SOURCE_TIMEOUT_MS = 20_000;
 /** Never throws, and records the outcome in the source's health. */
 export async function askSource(
   deps: AskSourceDeps,
-  lookup: PlannedLookup,
+  lookup: Lookup,
   { caller, company }: { readonly caller: LookupCaller; readonly company: KnownCompany },
   context: WorkContext,
 ): Promise<LookupAnswer> {
@@ -62,7 +62,7 @@ export const failureIn = (answer: LookupAnswer) =>
 
 async function lookUp(
   { clock, log, openHttp }: AskSourceDeps,
-  { source, identifier, groups }: PlannedLookup,
+  { source, identifier, groups }: Lookup,
   { caller, company }: { readonly caller: LookupCaller; readonly company: KnownCompany },
   context: WorkContext,
 ): Promise<LookupAnswer> {

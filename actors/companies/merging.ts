@@ -2,7 +2,9 @@
  * Whether two companies that share a strong identifier are one, and which of them remains. Never by a name. Pure.
  */
 import { IDENTIFIER_SCHEMES, type IdentifierScheme } from "../../schemas/identifier-schemes.ts";
-import type { RecordIdentifier } from "./record.ts";
+import { ownIdentifiersOf, type RecordIdentifier } from "./record.ts";
+import { referenceOf } from "./references.ts";
+import type { StoredCompany } from "./stored-company.ts";
 
 /** Without a status it is active. */
 type StatedIdentifier = Pick<RecordIdentifier, "scheme" | "value"> & { readonly status?: string };
@@ -36,6 +38,23 @@ const WEAK_REGISTRATIONS: ReadonlySet<string> = new Set(["fr_siret"]);
 /** A scheme whose numbers prove that two companies are one. */
 export const isStrong = (scheme: string): boolean =>
   STRONG_KINDS.has(SCHEMES.get(scheme)?.kind ?? "") && !WEAK_REGISTRATIONS.has(scheme);
+
+/**
+ * A company with the identifiers that others are compared with: those of companies merged into it only in schemes in which
+ * it has none itself, because the operator may merge companies that contradict each other.
+ */
+export function mergeSideOf({
+  id,
+  created_ms,
+  groups,
+  record,
+}: Pick<StoredCompany, "id" | "created_ms" | "groups" | "record">): MergeSide {
+  const own = ownIdentifiersOf(groups);
+  const isOwn = (identifier: RecordIdentifier): boolean => own.has(referenceOf(identifier));
+  const schemes = new Set(record.identifiers.filter(isOwn).map(({ scheme }) => scheme));
+  const identifiers = record.identifiers.filter((each) => isOwn(each) || !schemes.has(each.scheme));
+  return { id, created_ms, identifiers };
+}
 
 /** The older company remains; of two of one age the one with the smaller id. */
 export function decideMerge(a: MergeSide, b: MergeSide, judgement: Judgement | null): MergeDecision {

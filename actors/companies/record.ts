@@ -4,8 +4,9 @@
  */
 import { type FieldPath, FIELDS, type Json, textOf } from "./claim.ts";
 import { STALE_FACTOR } from "./freshness.ts";
+import { foldName } from "./names/fold.ts";
 import { type Candidate, resolve, type SlotConflict } from "./resolution.ts";
-import { openClaims, slotOf, type StoredGroup } from "./stored-claims.ts";
+import { openClaims, slotOf, type StoredClaim, type StoredGroup } from "./stored-claims.ts";
 
 export type JsonObject = Readonly<Record<string, Json>>;
 
@@ -100,14 +101,25 @@ const HOME_PRECEDENCE = 100;
 const MAX_SECURITIES = 500;
 const MAX_EVENTS = 1_000;
 
-/** The open claims of all groups, each with its rank. */
-export function candidatesOf(
-  groups: readonly StoredGroup[],
+/** A company that was merged into the one whose record is made. */
+export interface MergedCompany {
+  readonly groups: readonly StoredGroup[];
+  readonly record: Pick<ResolvedRecord, "provenance">;
+}
+
+/** The open claims of a company and of those merged into it, each with its rank. */
+function candidatesOf(
+  own: readonly StoredGroup[],
+  merged: readonly MergedCompany[],
   { confirmed_ms, max_age_s, isHomeRegister, now_ms }: GroupContext,
 ): readonly Candidate[] {
-  const ranked = (jurisdiction: string | null): Candidate[] =>
+  const rankedOf = (
+    groups: readonly StoredGroup[],
+    confirmedOf: (group: StoredGroup) => number,
+    jurisdiction: string | null,
+  ): Candidate[] =>
     groups.flatMap((group) => {
-      const confirmed = confirmed_ms(group);
+      const confirmed = confirmedOf(group);
       const is_stale = now_ms - confirmed > STALE_FACTOR * max_age_s(group) * 1_000;
       const precedence = isHomeRegister(group.source, jurisdiction)
         ? Math.max(HOME_PRECEDENCE, group.precedence)
@@ -121,21 +133,110 @@ export function candidatesOf(
         is_stale,
       }));
     });
+  const ranked = (jurisdiction: string | null): Candidate[] =>
+    merged.reduce(
+      (all, { groups }) => [...all, ...addedBy(rankedOf(groups, lastObserved, jurisdiction), all)],
+      rankedOf(own, confirmed_ms, jurisdiction),
+    );
   const jurisdiction = resolve(
     ranked(null).filter(({ claim }) => claim.field === "jurisdiction"),
   ).winners.get("jurisdiction");
   return ranked((jurisdiction?.claim.value as string | undefined) ?? null);
 }
 
-/** Null: no source has a value. */
+/** A source that is asked about the survivor confirms nothing of a merged company. */
+const lastObserved = ({ claims }: StoredGroup): number => claims.at(-1)?.observed_ms ?? 0;
+
+/**
+ * Which claims of a merged company count beside those of the survivor and of the merged companies before it. For a field
+ * with one value the source's answer about these is the only one. Items of lists are added, unless the same source
+ * states the item already.
+ */
+function addedBy(candidates: readonly Candidate[], before: readonly Candidate[]): readonly Candidate[] {
+  const accepted = before.filter(({ claim }) => claim.rejected_because === undefined);
+  const answered = new Set(accepted.map(({ source, group }) => `${source} ${group}`));
+  const taken = new Set(accepted.map(({ source, claim }) => `${source} ${slotOf(claim)}`));
+  return candidates.filter(({ source, group, claim }) =>
+    FIELDS[claim.field].cardinality === "single"
+      ? !answered.has(`${source} ${group}`)
+      : !taken.has(`${source} ${slotOf(claim)}`),
+  );
+}
+
+/** The legal names of merged companies that are no other name of the record, so that the record is found by them. */
+function formerlyLegal(
+  merged: readonly MergedCompany[],
+  winners: ReadonlyMap<string, Candidate>,
+): readonly Candidate[] {
+  const known = new Set(
+    [...winners.values()].flatMap(({ claim: { field, key, value } }) =>
+      field === "names.legal" ? foldName(textOf(value)) : field.startsWith("names.") ? (key ?? []) : [],
+    ),
+  );
+  return merged.flatMap(({ groups, record }) => {
+    const legal = record.provenance["names.legal"]?.claim;
+    return groups.flatMap((group) =>
+      openClaims(group)
+        .filter(({ id, value }) => `clm_${id}` === legal && !known.has(foldName(textOf(value))))
+        .map((claim) => ({
+          claim: asOtherName(claim),
+          source: group.source,
+          group: group.group,
+          precedence: group.precedence,
+          confirmed_ms: lastObserved(group),
+          is_stale: false,
+        })),
+    );
+  });
+}
+
+function asOtherName(claim: StoredClaim): StoredClaim {
+  const name = textOf(claim.value);
+  const value = {
+    name,
+    type: "alternative",
+    ...(claim.language !== undefined && { language: claim.language }),
+  };
+  return { ...claim, field: "names.other", key: foldName(name), value };
+}
+
+/** In the order of their schemes; of one scheme, first those that the company itself has. */
+function ownFirst(
+  identifiers: readonly RecordIdentifier[],
+  own: readonly StoredGroup[],
+): readonly RecordIdentifier[] {
+  const keys = ownIdentifiersOf(own);
+  const schemes = [...new Set(identifiers.map(({ scheme }) => scheme))];
+  const rank = ({ scheme, value }: RecordIdentifier): number => (keys.has(`${scheme}:${value}`) ? 0 : 1);
+  return schemes.flatMap((scheme) =>
+    identifiers.filter((each) => each.scheme === scheme).toSorted((a, b) => rank(a) - rank(b)),
+  );
+}
+
+/** Identifiers that the company itself has, `scheme:value`; a record also lists those of merged companies. */
+export const ownIdentifiersOf = (groups: readonly StoredGroup[]): ReadonlySet<string> =>
+  new Set(
+    groups
+      .filter(({ asked_by }) => asked_by === undefined)
+      .flatMap(openClaims)
+      .flatMap(({ field, key, rejected_because }) =>
+        field === "identifiers" && key !== null && rejected_because === undefined ? key : [],
+      ),
+  );
+
+/** `groups` are the company's own. Null: no source has a value. */
 export function recordOf(
   groups: readonly StoredGroup[],
+  merged: readonly MergedCompany[],
   context: GroupContext,
   hasPeople: boolean,
 ): ResolvedRecord | null {
-  const candidates = candidatesOf(groups, context);
+  const candidates = candidatesOf(groups, merged, context);
   if (candidates.length === 0) return null;
-  const { winners, conflicts } = resolve(candidates);
+  const resolved = resolve(candidates);
+  const names_of_merged = formerlyLegal(merged, resolved.winners);
+  const { winners, conflicts } =
+    names_of_merged.length === 0 ? resolved : resolve([...candidates, ...names_of_merged]);
   const one = (field: FieldPath): Json => winners.get(field)?.claim.value ?? null;
   const all = <T extends Json = JsonObject>(field: FieldPath, hasClaim = false): T[] =>
     [...winners.values()]
@@ -151,13 +252,13 @@ export function recordOf(
   const securities = all("securities");
   const web = webOf(one, all);
   const parts = {
-    identifiers: all<Json>("identifiers") as unknown as RecordIdentifier[],
+    identifiers: ownFirst(all<Json>("identifiers") as unknown as RecordIdentifier[], groups),
     names: {
       legal:
         (legal?.value as string | undefined) ??
         trading[0]?.name ??
         translations[0]?.name ??
-        groups[0]!.native_id,
+        [...groups, ...merged.flatMap((company) => company.groups)][0]!.native_id,
       language: legal?.language ?? null,
       transliterated: one("names.transliterated") as string | null,
       trading,

@@ -31,13 +31,14 @@ import { workFields } from "../lib/work-fields.ts";
 import { type AskSourceDeps, askSource, type LookupCaller } from "./ask-source.ts";
 import type { FieldPath, SourceClaim } from "./claim.ts";
 import { MAX_NOT_FOUND_S } from "./freshness.ts";
-import { decideMerge, edgeKey, isStrong, type Judgement } from "./merging.ts";
+import { decideMerge, edgeKey, isStrong, type Judgement, mergeSideOf } from "./merging.ts";
 import type { PeopleStore } from "./people.ts";
-import type { RecordAddress } from "./record.ts";
+import { ownIdentifiersOf, type RecordAddress } from "./record.ts";
 import { identifierOf, referenceOf } from "./references.ts";
-import { planRefresh, type RefreshPlan } from "./refresh-plan.ts";
+import { type KnownIdentifier, knownIdentifiers, planRefresh, type RefreshPlan } from "./refresh-plan.ts";
 import { type CompanyIndex, indexedCompany } from "./search-index.ts";
 import type { CompanyIdentifier, KnownCompany, LookupAnswer, Source } from "./source.ts";
+import type { StoredGroup } from "./stored-claims.ts";
 import {
   type Checks,
   checkKey,
@@ -122,13 +123,15 @@ async function askSources(run: Run, loaded: LoadedCompany): Promise<Refreshed> {
   const { deps, request } = run;
   const { company, checks } = loaded;
   const now_ms = deps.clock.now();
-  const known = new Map<string, CompanyIdentifier>();
-  const learn = (identifier: CompanyIdentifier): void => {
+  const known = new Map<string, KnownIdentifier>();
+  const learn = (identifier: KnownIdentifier): void => {
     const key = referenceOf(identifier);
     if (!known.has(key)) known.set(key, identifier);
   };
-  if (request.reference !== null) learn(identifierOf(request.reference));
-  for (const identifier of company.value?.record.identifiers ?? []) learn(identifier);
+  for (const identifier of company.value ? knownIdentifiers(company.value) : []) learn(identifier);
+  // Last: the caller may name a merged company.
+  const isAlone = (company.value?.aliases ?? []).length === 0;
+  if (request.reference !== null) learn({ ...identifierOf(request.reference), is_own: isAlone });
 
   const answers: SourceAnswer[] = [];
   const fresh = new Map<string, RefreshPlan["fresh"][number]>();
@@ -152,9 +155,10 @@ async function askSources(run: Run, loaded: LoadedCompany): Promise<Refreshed> {
       plan.lookups.map((lookup) => askSource(deps, lookup, { caller, company: known_company }, run.context)),
     );
     for (const [index, answer] of found.entries()) {
-      const { source, groups } = plan.lookups[index]!;
-      answers.push({ source, groups, answer });
-      for (const identifier of identifiersIn(answer)) learn(identifier);
+      const { source, groups, identifier } = plan.lookups[index]!;
+      const { is_own } = identifier;
+      answers.push({ source, groups, ...(!is_own && { asked_by: referenceOf(identifier) }), answer });
+      for (const each of identifiersIn(answer)) learn({ ...each, is_own });
     }
   }
   return { answers, fresh: [...fresh.values()], cost_micros };
@@ -437,13 +441,8 @@ async function decide(documents: Documents, a: StoredCompany, b: StoredCompany) 
   const edge = (await documents.get(COMPANY_EDGES, edgeKey(a.id, b.id)))?.value as
     | { readonly judgement: Judgement | "pending" }
     | undefined;
-  const side = ({ id, created_ms, record }: StoredCompany) => ({
-    id,
-    created_ms,
-    identifiers: record.identifiers,
-  });
   const judgement = edge?.judgement === "pending" ? null : (edge?.judgement ?? null);
-  return decideMerge(side(a), side(b), judgement);
+  return decideMerge(mergeSideOf(a), mergeSideOf(b), judgement);
 }
 
 /** The operator's judgement is left as it is. */
@@ -570,13 +569,15 @@ export async function updateAlias(
     const others = company.value.aliases.filter((id) => id !== alias_id && !alias?.aliases.includes(id));
     const aliases = isAlias ? [...others, alias_id, ...alias.aliases] : others;
     if (JSON.stringify(aliases) === JSON.stringify(company.value.aliases)) return;
-    const stored = { ...company.value, aliases };
+    const merged = await loadAliases(documents, { aliases });
+    const own = isAlias ? company.value.groups : withoutMerged(company.value.groups, merged);
+    const stored = { ...company.value, aliases, groups: own };
+    const persons = people.value?.groups ?? [];
     const knowledge = {
       groups: stored.groups,
-      people: people.value?.groups ?? [],
+      people: isAlias ? persons : withoutMerged(persons, merged),
       checks: checks.value ?? {},
     };
-    const merged = await loadAliases(documents, stored);
     const now_ms = clock.now();
     const resolved = materialise(stored, company_id, knowledge, merged, {
       sources,
@@ -584,8 +585,36 @@ export async function updateAlias(
       now_ms,
     });
     const next = resolved ?? stored;
-    if (!context.ownsKey() || !(await putCompany(documents, next, company.version))) continue;
+    if (!context.ownsKey()) continue;
+    if (knowledge.people.length < persons.length)
+      await deps.people.store(company_id, knowledge.people, people.version);
+    await forgetChecks(documents, company_id, [
+      ...company.value.groups.filter((group) => !own.includes(group)),
+      ...persons.filter((group) => !knowledge.people.includes(group)),
+    ]);
+    if (!(await putCompany(documents, next, company.version))) continue;
     await announce({ deps, ask, company_id, context }, next);
     return;
   }
+}
+
+/** Without what sources answered about a company that is not merged into this one any more. */
+const withoutMerged = (
+  groups: readonly StoredGroup[],
+  merged: readonly StoredCompany[],
+): readonly StoredGroup[] => {
+  const known = new Set(merged.flatMap((company) => [...ownIdentifiersOf(company.groups)]));
+  return groups.filter(({ asked_by }) => asked_by === undefined || known.has(asked_by));
+};
+
+async function forgetChecks(
+  documents: Documents,
+  company_id: string,
+  groups: readonly StoredGroup[],
+): Promise<void> {
+  const keys = new Set(groups.map(({ source, group }) => checkKey(source, group)));
+  if (keys.size === 0) return;
+  await overwrite<Checks>(documents, COMPANY_CHECKS, company_id, (stored) => ({
+    value: Object.fromEntries(Object.entries(stored ?? {}).filter(([key]) => !keys.has(key))),
+  }));
 }

@@ -1,8 +1,10 @@
 /** Which sources a refresh asks for which groups: a rule of identifiers, ages and what the caller wants. Pure. */
 import type { FieldGroup } from "../../schemas/companies.ts";
 import { MAX_AGE_S, MAX_NOT_FOUND_S } from "./freshness.ts";
+import { ownIdentifiersOf } from "./record.ts";
+import { referenceOf } from "./references.ts";
 import type { CompanyIdentifier, Source, SourceDescription } from "./source.ts";
-import { checkKey, type Checks, type GroupCheck } from "./stored-company.ts";
+import { checkKey, type Checks, type GroupCheck, type StoredCompany } from "./stored-company.ts";
 
 /** What a caller of a record wants. */
 export interface RefreshScope {
@@ -16,10 +18,31 @@ export interface RefreshScope {
   readonly pays: boolean;
 }
 
-export interface PlannedLookup {
+export interface KnownIdentifier extends CompanyIdentifier {
+  /** False: only a company that was merged into this one has it. */
+  readonly is_own: boolean;
+}
+
+/** Of the record. */
+export function knownIdentifiers({
+  groups,
+  record,
+}: Pick<StoredCompany, "groups" | "record">): readonly KnownIdentifier[] {
+  const own = ownIdentifiersOf(groups);
+  return record.identifiers.map((identifier) => ({
+    ...identifier,
+    is_own: own.has(referenceOf(identifier)),
+  }));
+}
+
+export interface Lookup {
   readonly source: Source;
   readonly identifier: CompanyIdentifier;
   readonly groups: readonly FieldGroup[];
+}
+
+export interface PlannedLookup extends Lookup {
+  readonly identifier: KnownIdentifier;
 }
 
 export interface RefreshPlan {
@@ -46,7 +69,7 @@ const RETRY_FAILED_MS = 60_000;
 
 export function planRefresh(
   sources: readonly Source[],
-  identifiers: readonly CompanyIdentifier[],
+  identifiers: readonly KnownIdentifier[],
   checks: Checks,
   wanted: RefreshScope,
   now_ms: number,
@@ -80,15 +103,19 @@ export function isWanted(
   return sources === null ? !is_opt_in : sources.includes(name);
 }
 
-/** The first scheme the source looks up comes first: it is the source's own. */
+/**
+ * The company's own identifiers come first: what a source knows of a merged company must not replace what it knows of this
+ * one. Of these, the first scheme the source looks up: it is the source's own.
+ */
 function identifierFor(
   { schemes }: SourceDescription,
-  identifiers: readonly CompanyIdentifier[],
-): CompanyIdentifier | undefined {
-  for (const scheme of schemes.lookup) {
-    const identifier = identifiers.find((each) => each.scheme === scheme);
-    if (identifier) return identifier;
-  }
+  identifiers: readonly KnownIdentifier[],
+): KnownIdentifier | undefined {
+  for (const is_own of [true, false])
+    for (const scheme of schemes.lookup) {
+      const identifier = identifiers.find((each) => each.scheme === scheme && each.is_own === is_own);
+      if (identifier) return identifier;
+    }
   return undefined;
 }
 

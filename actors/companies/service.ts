@@ -12,19 +12,21 @@ import {
   type FieldGroup,
   type RefreshRequest,
 } from "../../schemas/companies.ts";
-import { groupsOf } from "./apply-answers.ts";
 import { type CompanyReference, findCompany, identifierOf } from "./references.ts";
-import { isWanted, planRefresh, RECORD_GROUPS, type RefreshScope } from "./refresh-plan.ts";
+import { isWanted, knownIdentifiers, planRefresh, RECORD_GROUPS, type RefreshScope } from "./refresh-plan.ts";
 import type { Source } from "./source.ts";
 import type { StoredGroup } from "./stored-claims.ts";
 import {
   type Checks,
   COMPANY_CHECKS,
   COMPANY_PEOPLE,
+  checkKey,
+  type GroupCheck,
   loadAliases,
   loadCompany,
   type LoadedCompany,
   type StoredCompany,
+  type StoredPeople,
 } from "./stored-company.ts";
 
 export interface ServiceDeps {
@@ -53,13 +55,19 @@ export interface CompanyCaller {
   readonly payer?: RefreshRequest["payer"];
 }
 
+/** With the last request for it, which was about the company whose group it is. */
+export interface CheckedGroup extends StoredGroup {
+  readonly check: GroupCheck | null;
+}
+
 /** A company as it is stored, with everything a view of it is made from. */
 export interface CompanySnapshot {
   readonly company: StoredCompany;
-  /** Own groups and those of merged companies. */
-  readonly groups: readonly StoredGroup[];
-  /** Groups with claims about natural persons. */
-  readonly people: readonly StoredGroup[];
+  /** Its own groups, then those of each merged company. */
+  readonly groups: readonly CheckedGroup[];
+  /** Groups with claims about natural persons, in the same order. */
+  readonly people: readonly CheckedGroup[];
+  /** Of the company itself, and of merged ones for sources that were not asked about it. */
   readonly checks: Checks;
   readonly redirected_from: string | null;
   readonly refresh: readonly CompanyRefresh[];
@@ -123,6 +131,9 @@ function notAsked(
   );
 }
 
+const withChecks = (groups: readonly StoredGroup[], checks: Checks): readonly CheckedGroup[] =>
+  groups.map((group) => ({ ...group, check: checks[checkKey(group.source, group.group)] ?? null }));
+
 export function companyService(deps: ServiceDeps): CompanyService {
   const { documents, clock, ask, sources } = deps;
   async function snapshot(
@@ -136,16 +147,21 @@ export function companyService(deps: ServiceDeps): CompanyService {
     const [aliasPeople, aliasChecks] = await Promise.all(
       [COMPANY_PEOPLE, COMPANY_CHECKS].map((name) => documents.getMany(name, company.value!.aliases)),
     );
-    const isSource = new Set((people.value?.groups ?? []).map(({ source, group }) => `${source} ${group}`));
-    const others = aliasPeople!
-      .flatMap(
-        (each) => (each?.value as { readonly groups: readonly StoredGroup[] } | undefined)?.groups ?? [],
-      )
-      .filter(({ source, group }) => !isSource.has(`${source} ${group}`));
+    const { aliases: alias_ids } = company.value;
+    const checksOf = (id: string): Checks =>
+      (aliasChecks![alias_ids.indexOf(id)]?.value as Checks | undefined) ?? {};
+    const peopleOf = (at: number): readonly StoredGroup[] =>
+      (aliasPeople![at]?.value as StoredPeople | undefined)?.groups ?? [];
     return {
       company: company.value,
-      groups: groupsOf(company.value.groups, aliases),
-      people: [...(people.value?.groups ?? []), ...others],
+      groups: [
+        ...withChecks(company.value.groups, checks.value ?? {}),
+        ...aliases.flatMap(({ id, groups }) => withChecks(groups, checksOf(id))),
+      ],
+      people: [
+        ...withChecks(people.value?.groups ?? [], checks.value ?? {}),
+        ...alias_ids.flatMap((id, at) => withChecks(peopleOf(at), checksOf(id))),
+      ],
       checks: Object.assign({}, ...aliasChecks!.map((each) => each?.value), checks.value) as Checks,
       redirected_from,
       refresh,
@@ -173,7 +189,7 @@ export function companyService(deps: ServiceDeps): CompanyService {
       const skipped = notAsked(sources, wanted);
       if (found.isStored) {
         const loaded = await loadCompany(documents, found.id);
-        const { identifiers } = loaded.company.value!.record;
+        const identifiers = knownIdentifiers(loaded.company.value!);
         const plan = planRefresh(sources, identifiers, loaded.checks.value ?? {}, wanted, clock.now());
         const lines = plan.fresh.map(({ source, group, check }) => ({
           source,

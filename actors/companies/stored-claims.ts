@@ -30,6 +30,8 @@ export interface StoredGroup {
   readonly source: string;
   readonly group: string;
   readonly native_id: string;
+  /** The identifier of a merged company by which the source was asked, `scheme:value`; absent: the company's own. */
+  readonly asked_by?: string;
   readonly precedence: number;
   /** The documents that claims were first read from, oldest first. */
   readonly documents: readonly RawDocument[];
@@ -43,6 +45,8 @@ export interface Observation {
   readonly source: string;
   readonly group: string;
   readonly native_id: string;
+  /** Of a merged company; absent: the company's own. */
+  readonly asked_by?: string;
   readonly precedence: number;
   readonly documents: readonly RawDocument[];
   readonly claims: readonly SourceClaim[];
@@ -90,7 +94,7 @@ export function afterObservation(
   observation: Observation,
   confirmed_ms: number,
 ): StoredGroup {
-  const { company_id, source, group, native_id, precedence, at_ms, is_complete } = observation;
+  const { company_id, source, group, native_id, asked_by, precedence, at_ms, is_complete } = observation;
   const stated = new Map(observation.claims.map((claim) => [statementOf(claim), claim]));
   const slots = new Set(observation.claims.map(slotOf));
   const open = new Set<string>();
@@ -135,9 +139,18 @@ export function afterObservation(
       ...(rejected_because !== undefined && { rejected_because }),
     });
   }
-  if (!is_changed && previous!.native_id === native_id && previous!.precedence === precedence)
-    return previous!;
-  return { source, group, native_id, precedence, documents, claims: [...kept, ...appended] };
+  const isSame =
+    previous?.native_id === native_id && previous.asked_by === asked_by && previous.precedence === precedence;
+  if (!is_changed && isSame) return previous;
+  return {
+    source,
+    group,
+    native_id,
+    ...(asked_by !== undefined && { asked_by }),
+    precedence,
+    documents,
+    claims: [...kept, ...appended],
+  };
 }
 
 /** The claims a source stands by now. */

@@ -9,10 +9,10 @@ import type { StoredChange } from "./feed/changes.ts";
 import { changeId } from "./feed/changes.ts";
 import { isOfField, type JsonObject, type ResolvedRecord } from "./record.ts";
 import { maxAgeOf } from "./refresh-plan.ts";
-import type { CompanySnapshot } from "./service.ts";
+import type { CheckedGroup, CompanySnapshot } from "./service.ts";
 import type { RawDocument, Source, SourceDescription } from "./source.ts";
-import { canonicalJson, digestId, openClaims, type StoredClaim, type StoredGroup } from "./stored-claims.ts";
-import { type Checks, checkKey, type StoredCompany } from "./stored-company.ts";
+import { canonicalJson, digestId, openClaims, slotOf, type StoredClaim } from "./stored-claims.ts";
+import { checkKey, type StoredCompany } from "./stored-company.ts";
 
 export const INCLUDES = ["people", "ownership", "filings", "financials", "events", "claims"] as const;
 export type Include = (typeof INCLUDES)[number];
@@ -35,26 +35,30 @@ const isPersonalDocument = (
   group: string,
 ): boolean => PERSONAL_GROUPS.has(group) || (sources.get(source)?.has_personal_documents ?? false);
 
-const confirmedOf = (checks: Checks, source: string, group: string, observed_ms: number): number =>
-  checks[checkKey(source, group)]?.confirmed_ms ?? observed_ms;
+/** When its source last confirmed the group that each claim is in; null: not known. By the claim's id. */
+type Confirmations = ReadonlyMap<string, number | null>;
+
+const confirmationsOf = ({ groups }: CompanySnapshot): Confirmations =>
+  new Map(
+    groups.flatMap(({ claims, check }) => claims.map(({ id }) => [`clm_${id}`, check?.confirmed_ms ?? null])),
+  );
 
 /** The claims of a company, those about persons included only when they were asked for. */
 function* claimsOf(
   { groups, people }: Pick<CompanySnapshot, "groups" | "people">,
   withPeople: boolean,
-): Generator<{ readonly group: StoredGroup; readonly claim: StoredClaim }> {
+): Generator<{ readonly group: CheckedGroup; readonly claim: StoredClaim }> {
   for (const group of withPeople ? [...groups, ...people] : groups)
     for (const claim of group.claims) yield { group, claim };
 }
 
 function claimView(
-  { company, checks }: Pick<CompanySnapshot, "company" | "checks">,
+  { company }: Pick<CompanySnapshot, "company">,
   sources: ReadonlyMap<string, SourceDescription>,
-  { group, claim }: { readonly group: StoredGroup; readonly claim: StoredClaim },
+  { group, claim }: { readonly group: CheckedGroup; readonly claim: StoredClaim },
 ): JsonObject {
   const document = group.documents[claim.document]!;
-  const confirmed_ms =
-    claim.closed?.confirmed_ms ?? confirmedOf(checks, group.source, group.group, claim.observed_ms);
+  const confirmed_ms = claim.closed?.confirmed_ms ?? group.check?.confirmed_ms ?? claim.observed_ms;
   return {
     id: `clm_${claim.id}`,
     company_id: company.id,
@@ -106,9 +110,10 @@ export function sourceDocuments(
     });
   };
   const native = new Map<string, string>();
-  for (const { source, group, native_id, documents: read } of [...groups, ...people]) {
-    native.set(checkKey(source, group), native_id);
-    for (const document of read) add(source, group, native_id, document);
+  for (const { source, group, native_id, documents: read, check } of [...groups, ...people]) {
+    const key = checkKey(source, group);
+    if (!native.has(key)) native.set(key, native_id);
+    for (const document of [...read, ...(check?.documents ?? [])]) add(source, group, native_id, document);
   }
   for (const [key, check] of Object.entries(checks)) {
     const [source, group] = key.split(" ") as [string, string];
@@ -148,40 +153,49 @@ function freshnessOf(
   });
 }
 
-function conflictsOf({ conflicts }: ResolvedRecord, checks: Checks): JsonObject[] {
+function conflictsOf({ conflicts }: ResolvedRecord, confirmations: Confirmations): JsonObject[] {
   return conflicts.map(({ field, values, resolved_by }) => ({
     field,
-    values: values.map(({ value, source, group, claim, chosen }) => ({
+    values: values.map(({ value, source, claim, chosen }) => ({
       value,
       source,
       claim,
-      ...(checks[checkKey(source, group)]?.confirmed_ms != null && {
-        confirmed: iso(checks[checkKey(source, group)]!.confirmed_ms!),
-      }),
+      ...(confirmations.get(claim) != null && { confirmed: iso(confirmations.get(claim)!) }),
       chosen,
     })),
     resolved_by,
   }));
 }
 
-function provenanceOf({ provenance }: ResolvedRecord, checks: Checks): JsonObject {
+function provenanceOf({ provenance }: ResolvedRecord, confirmations: Confirmations): JsonObject {
   return Object.fromEntries(
-    Object.entries(provenance).map(([slot, { claim, source, group, observed_ms }]) => [
+    Object.entries(provenance).map(([slot, { claim, source, observed_ms }]) => [
       slot,
       {
         claim,
         source,
         observed_at: iso(observed_ms),
-        confirmed: iso(Math.max(observed_ms, confirmedOf(checks, source, group, observed_ms))),
+        confirmed: iso(Math.max(observed_ms, confirmations.get(claim) ?? observed_ms)),
       },
     ]),
   );
 }
 
+/** The open claims about persons; a person whom one source names of the company and of a merged one is told once. */
+function personalClaims(people: CompanySnapshot["people"]): readonly StoredClaim[] {
+  const first = new Map<string, CheckedGroup>();
+  return people.flatMap((group) =>
+    openClaims(group).filter((claim) => {
+      const key = `${group.source} ${slotOf(claim)}`;
+      if (!first.has(key)) first.set(key, group);
+      return first.get(key) === group;
+    }),
+  );
+}
+
 /** The people of a company; former ones only with the flag. */
 export function peopleOf({ people }: CompanySnapshot, withFormer: boolean): JsonObject[] {
-  return people
-    .flatMap(openClaims)
+  return personalClaims(people)
     .filter(({ field }) => field === "people")
     .map((claim) => ({ ...(claim.value as JsonObject), claim: `clm_${claim.id}` }) as JsonObject)
     .filter(({ current }) => withFormer || current === true);
@@ -189,8 +203,7 @@ export function peopleOf({ people }: CompanySnapshot, withFormer: boolean): Json
 
 export function ownershipOf({ company, people }: CompanySnapshot): JsonObject {
   const { interested_parties, direct_parent, ultimate_parent, exceptions } = company.record.ownership;
-  const persons = people
-    .flatMap(openClaims)
+  const persons = personalClaims(people)
     .filter(({ field }) => field === "ownership.interested_parties")
     .map((claim) => ({ ...(claim.value as JsonObject), claim: `clm_${claim.id}` }));
   return {
@@ -206,8 +219,9 @@ export function recordView(
   include: ReadonlySet<Include>,
   context: ViewContext,
 ): JsonObject {
-  const { company, checks, redirected_from, refresh } = snapshot;
+  const { company, redirected_from, refresh } = snapshot;
   const { record } = company;
+  const confirmations = confirmationsOf(snapshot);
   return {
     schema_version: "company/v1",
     id: company.id,
@@ -234,10 +248,10 @@ export function recordView(
     freshness: freshnessOf(snapshot, context),
     quality: {
       completeness: record.completeness,
-      conflicts: conflictsOf(record, checks),
+      conflicts: conflictsOf(record, confirmations),
       warnings: record.warnings,
     },
-    provenance: provenanceOf(record, checks),
+    provenance: provenanceOf(record, confirmations),
     ...(include.has("claims") && {
       claims: [...claimsOf(snapshot, include.has("people"))]
         .filter(({ claim }) => claim.closed === undefined)

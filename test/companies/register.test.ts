@@ -1,7 +1,8 @@
 import { afterEach, describe, expect, test } from "vitest";
+import { decideMerge, mergeSideOf } from "../../actors/companies/merging.ts";
 import { changedFields } from "../../actors/companies/record.ts";
 import { readChanges } from "../../actors/companies/feed/changes.ts";
-import type { CompanyIdentifier } from "../../actors/companies/source.ts";
+import type { CompanyIdentifier, Source } from "../../actors/companies/source.ts";
 import {
   COMPANIES,
   COMPANY_CHECKS,
@@ -9,7 +10,9 @@ import {
   COMPANY_PEOPLE,
   type StoredCompany,
 } from "../../actors/companies/stored-company.ts";
-import { historyPage, recordView } from "../../actors/companies/view.ts";
+import { rank } from "../../actors/companies/search.ts";
+import { NO_FILTER } from "../../actors/companies/search-index.ts";
+import { historyPage, recordView, sourceDocuments } from "../../actors/companies/view.ts";
 import { Company } from "../../schemas/companies.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
 import type { Documents } from "../../cluster/ports/documents.ts";
@@ -361,6 +364,236 @@ describe("two companies with one strong identifier", () => {
     await register.feed();
     expect((await register.get(newer))!.company.id).toBe(newer);
     expect((await register.get(older))!.company.aliases).toEqual([]);
+  });
+});
+
+describe("two companies of one source, merged by the operator", () => {
+  /** Before the survivor's in the alphabet. */
+  const OTHER_LEI = "529900GRZ2BQY5ZM9N49";
+  const address = (type: string, city: string): ScriptedClaim => [
+    "addresses",
+    { type, formatted: `Street 1, ${city}`, city, country: "CH", current: true },
+    type,
+  ];
+  const named = (field: "names.trading" | "names.former", name: string): ScriptedClaim => [
+    field,
+    { name, type: field === "names.former" ? "former" : "trading" },
+    name.toLowerCase(),
+  ];
+  const director = (name: string): ScriptedClaim => [
+    "people",
+    { party: { kind: "person", name }, role: { group: "board", label: "Director" }, current: true },
+    `${name.toLowerCase()}|board|`,
+  ];
+  const ANSWERS: Readonly<Record<string, readonly ScriptedClaim[]>> = {
+    [LEI]: [
+      ["names.legal", "Alpina Holding AG"],
+      ["status", "active"],
+      ["jurisdiction", "CH"],
+      identifier("lei", LEI),
+      named("names.trading", "Alpina"),
+      address("registered", "Basel"),
+    ],
+    [OTHER_LEI]: [
+      ["names.legal", "Gotthard Beteiligungen AG"],
+      ["status", "dissolved"],
+      ["jurisdiction", "LI"],
+      ["dates.deregistration", "2020-01-01"],
+      identifier("lei", OTHER_LEI),
+      identifier("ch_uid", UID),
+      named("names.trading", "Alpina"),
+      named("names.trading", "Gotthard"),
+      named("names.former", "Furka Finanz AG"),
+      address("registered", "Vaduz"),
+      address("mailing", "Chur"),
+    ],
+  };
+
+  /** The survivor has `LEI`; `merge` makes the other one its alias. */
+  async function twoOfOneSource(others: (now: () => number) => readonly Source[] = () => []) {
+    register = oneRegister((now) => [
+      scriptedSource(
+        "gleif",
+        "lei",
+        ({ value }) => ({
+          core: ANSWERS[value]!,
+          people: [director("Ada Beispiel"), director(value === LEI ? "Max Muster" : "Eva Exempel")],
+        }),
+        {},
+        now,
+      ),
+      ...others(now),
+    ]);
+    const [{ lookups }] = register.sources as [ReturnType<typeof scriptedSource>];
+    const groups = ["core", "people"] as const;
+    const survivor = (await register.get(`lei:${LEI}`, { groups }))!.company.id;
+    await register.clock.advance(1_000);
+    const alias = (await register.get(`lei:${OTHER_LEI}`, { groups }))!.company.id;
+    await register.feed();
+    return {
+      survivor,
+      alias,
+      lookups,
+      merge: async () => {
+        const { ask } = register;
+        expect(await ask()(Company, alias, "mergeByOperator", { survivor })).toEqual({ survivor });
+        await register.feed();
+      },
+    };
+  }
+
+  const found = async (name: string): Promise<readonly string[]> =>
+    (await rank(register, { name, city: null, filter: NO_FILTER })).map(({ company }) => company.id);
+  const history = async (id: string, field: string | null) =>
+    historyPage((await register.get(id))!, field, null, 100, register.sources).items;
+
+  test("list the items of both; a field with one value stays the survivor's and is no conflict", async () => {
+    const { survivor, merge } = await twoOfOneSource();
+    await merge();
+    const { record } = (await register.get(survivor))!.company;
+    expect(record.identifiers.map(({ scheme, value }) => `${scheme}:${value}`)).toEqual([
+      `ch_uid:${UID}`,
+      `lei:${LEI}`,
+      `lei:${OTHER_LEI}`,
+    ]);
+    expect(record).toMatchObject({
+      names: {
+        legal: "Alpina Holding AG",
+        trading: [{ name: "Alpina" }, { name: "Gotthard" }],
+        former: [{ name: "Furka Finanz AG" }],
+        other: [{ name: "Gotthard Beteiligungen AG", type: "alternative" }],
+      },
+      status: "active",
+      jurisdiction: "CH",
+      dates: { deregistration: null },
+      conflicts: [],
+    });
+    expect(record.addresses.map(({ type, city }) => [type, city])).toEqual([
+      ["mailing", "Chur"],
+      ["registered", "Basel"],
+    ]);
+  });
+
+  test("have one history, and each claim the time and document of its own company's request", async () => {
+    const { survivor, merge, alias } = await twoOfOneSource();
+    await merge();
+    const merged_ms = register.clock.now();
+    await register.clock.advance(DAY_MS);
+    await register.get(survivor, { refresh: true });
+    const snapshot = (await register.get(survivor))!;
+    const names = await history(survivor, "names.legal");
+    expect(names.map(({ value, native_id }) => [value, native_id])).toEqual([
+      ["Gotthard Beteiligungen AG", OTHER_LEI],
+      ["Alpina Holding AG", LEI],
+    ]);
+    expect(await history(alias, null)).toEqual(await history(survivor, null));
+    const [other, own] = names.map(({ confirmed }) => Date.parse(confirmed as string));
+    expect(own).toBe(register.clock.now());
+    expect(other).toBeLessThan(merged_ms);
+    const claims = new Set((await history(survivor, null)).map(({ id }) => id));
+    const view = recordView(snapshot, new Set(), { sources: register.sources, now_ms: register.clock.now() });
+    for (const { claim } of Object.values(view["provenance"] as Record<string, { claim: string }>))
+      expect(claims).toContain(claim);
+    const documents = sourceDocuments(snapshot, { sources: register.sources, now_ms: 0 });
+    expect(documents.find(({ group }) => group === "core")).toMatchObject({ native_id: LEI });
+    const people = recordView(snapshot, new Set(["people"]), { sources: register.sources, now_ms: 0 });
+    expect(
+      (people["people"] as unknown as { party: { name: string } }[]).map(({ party }) => party.name),
+    ).toEqual(["Ada Beispiel", "Max Muster", "Eva Exempel"]);
+  });
+
+  test("are found by the names of both, until the merge is undone", async () => {
+    const { survivor, alias, merge } = await twoOfOneSource();
+    const names = ["Gotthard Beteiligungen AG", "Gotthard", "Furka Finanz AG"];
+    for (const name of names) expect(await found(name)).toEqual([alias]);
+    await merge();
+    for (const name of [...names, "Alpina Holding AG"]) expect(await found(name)).toEqual([survivor]);
+    await register.ask()(Company, alias, "split", null);
+    await register.feed();
+    for (const name of names) expect(await found(name)).toEqual([alias]);
+  });
+
+  test("are asked about by the survivor's own identifier, however the caller names them", async () => {
+    const { survivor, alias, lookups, merge } = await twoOfOneSource();
+    await merge();
+    const before = await stored(register.documents, survivor);
+    lookups.length = 0;
+    for (const reference of [survivor, alias, `lei:${LEI}`, `lei:${OTHER_LEI}`, `ch_uid:${UID}`]) {
+      await register.clock.advance(1_000);
+      await register.get(reference, { refresh: true, groups: ["people"] });
+    }
+    expect(lookups.map(({ value }) => value)).toEqual(Array.from({ length: 5 }, () => LEI));
+    const after = await stored(register.documents, survivor);
+    expect({ ...after, epoch: 0, written_ms: 0 }).toEqual({ ...before, epoch: 0, written_ms: 0 });
+  });
+
+  test("are as they were before when the operator undoes the merge; each step is one change of each", async () => {
+    const { survivor, alias, merge } = await twoOfOneSource();
+    const before = await Promise.all([survivor, alias].map((id) => stored(register.documents, id)));
+    await merge();
+    await register.get(`lei:${OTHER_LEI}`, { refresh: true });
+    await register.ask()(Company, alias, "split", null);
+    await register.feed();
+    for (const { id, groups, record } of before)
+      expect(await stored(register.documents, id)).toMatchObject({ groups, record, aliases: [] });
+    const page = await readChanges(register.documents, 0, 100, null);
+    if (page === "expired") throw new Error("expired");
+    const changesOf = (id: string) =>
+      page.changes.filter(({ company_id }) => company_id === id).map(({ type }) => type);
+    expect(changesOf(survivor)).toEqual(["created", "updated", "updated"]);
+    expect(changesOf(alias)).toEqual(["created", "merged", "split"]);
+  });
+
+  test("are two again without what another source, asked by the merged one's identifier, told of it", async () => {
+    const { survivor, alias, lookups, merge } = await twoOfOneSource((now) => [
+      scriptedSource(
+        "zefix",
+        "ch_uid",
+        () => ({
+          // The number of the merged company, in an answer that is stored with the survivor.
+          core: [["purpose", "Tunnels", "en"], identifier("ch_uid", UID), identifier("lei", OTHER_LEI)],
+          people: [director("Uli Urner")],
+        }),
+        {},
+        now,
+      ),
+    ]);
+    const before = await stored(register.documents, survivor);
+    const checks = Object.keys((await register.get(survivor))!.checks);
+    await merge();
+    lookups.length = 0;
+    for (let time = 0; time < 2; time++) {
+      await register.clock.advance(1_000);
+      const { company } = (await register.get(survivor, { refresh: true, groups: ["people"] }))!;
+      expect(company.groups.map(({ source }) => source)).toEqual(["gleif", "zefix"]);
+      expect(company.record.purpose).toEqual({ en: "Tunnels" });
+    }
+    expect(lookups.map(({ value }) => value)).toEqual([LEI, LEI]);
+    await register.ask()(Company, alias, "split", null);
+    await register.feed();
+    const { groups, record } = await stored(register.documents, survivor);
+    expect({ groups, record }).toEqual({ groups: before.groups, record: before.record });
+    const snapshot = (await register.get(survivor))!;
+    expect(Object.keys(snapshot.checks)).toEqual(checks);
+    expect(snapshot.people.map(({ source }) => source)).toEqual(["gleif"]);
+  });
+
+  test("are compared with a third company by the survivor's own identifiers", async () => {
+    const { survivor, alias, merge } = await twoOfOneSource();
+    await merge();
+    const { record, groups, created_ms } = await stored(register.documents, survivor);
+    const other = await stored(register.documents, alias);
+    const side = mergeSideOf({ id: survivor, created_ms, record, groups });
+    const third = { id: "cmp_0000000000000003", created_ms: created_ms + 1 };
+    const decideWith = (lei: string) =>
+      decideMerge(
+        side,
+        { ...third, identifiers: [{ scheme: "lei", value: lei, kind: "lei", status: "active" }] },
+        null,
+      );
+    expect(decideWith(LEI)).toEqual({ kind: "merge", survivor, loser: third.id });
+    expect(decideWith(OTHER_LEI)).toMatchObject({ kind: "refused", scheme: "lei" });
+    expect(mergeSideOf(other).identifiers).toEqual(other.record.identifiers);
   });
 });
 
