@@ -21,6 +21,8 @@ function newActivation(kind: ActorKind, key: string): Activation {
     state: undefined,
     snapshot: undefined,
     version: 0,
+    unstored: null,
+    storeTimer: null,
     last_ms: now_ms,
     runningWork: 0,
     queue: EMPTY_QUEUE,
@@ -117,6 +119,7 @@ export function deadLetter({ kind, key }: Activation, entry: MailboxEntry, probl
 export function deactivate(activation: Activation): void {
   activation.phase = "ended";
   endStoreWait(activation);
+  activation.storeTimer?.[Symbol.dispose]();
   for (const timer of activation.timers?.values() ?? []) timer[Symbol.dispose]();
   activation.workAbort?.abort();
 }

@@ -22,7 +22,7 @@ export interface Turn<State, Own> {
   readonly last_flush_ms: number;
   /** Uniform in [0, 1), from the node's seed. */
   readonly random: () => number;
-  /** The actor's memory; assign to it. Its snapshot is stored before any effect of this turn leaves. */
+  /** The actor's memory; assign to it. Its snapshot is stored before any effect of this turn leaves, unless `mayStoreLater`. */
   state: State;
   /** Keeps the ask open: store the address, return DEFERRED, answer before the caller's deadline. */
   readonly deferReply: <Reply>() => ReplyTo<Reply>;
@@ -109,6 +109,12 @@ export type Reminder<Own> = {
 export interface Definition<State, Snapshot, Operations, Own> {
   /** The part of the state that is stored. Without it nothing outlives the activation. */
   readonly persist?: (state: State) => Snapshot;
+  /**
+   * Whether the effects of a turn may leave before its snapshot, `next`, is stored: it is stored with the next turn of which
+   * this is not true, at the latest a second later, and before the key changes hands in order. When the process dies
+   * before, `stored` is what the next owner finds. Only snapshots with the reminder of `stored`. Default: never.
+   */
+  readonly mayStoreLater?: (stored: Snapshot, next: Snapshot) => boolean;
   /** The state of a new activation, from the stored snapshot of its key; null when there is none. */
   readonly activate: (snapshot: Snapshot | null, context: ActivationContext) => State;
   /** An activation without a message for this long is put away; the next message for its key makes a new one. */
@@ -125,6 +131,7 @@ export interface Definition<State, Snapshot, Operations, Own> {
 export interface Actor {
   readonly contract: Contract<Readonly<Record<string, Operation>>, Readonly<Record<string, Operation>>>;
   readonly persist?: (state: any) => unknown;
+  readonly mayStoreLater?: (stored: any, next: any) => boolean;
   readonly activate: (snapshot: any, context: ActivationContext) => unknown;
   readonly passivate_after_ms: number;
   readonly reminder?: (snapshot: any) => { at_ms: number; operation: string; message: unknown } | null;

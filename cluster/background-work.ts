@@ -1,9 +1,9 @@
 /** Background work (turn.pipeToSelf): it outlasts the turn, may ask and wait, and its result comes back as a message. */
 import type { ActorClient, WorkContext } from "./actor.ts";
-import { failActivation } from "./activation.ts";
 import { asFault, isLeaseLost, reportFailure } from "./failures.ts";
 import { enqueue, finishOne } from "./mailbox.ts";
 import { type Activation, localEntry } from "./node-state.ts";
+import { failOnceStored } from "./store-later.ts";
 import { copyOverWire } from "./wire.ts";
 
 export type BackgroundWork = (ask: ActorClient, context: WorkContext) => Promise<unknown>;
@@ -37,8 +37,7 @@ export function startWork(activation: Activation, operation: string, work: Backg
       reportFailure(shard.node, kind.name, key, operation, problem);
     const fault = asFault(problem, `Cannot answer for "${kind.name}/${key}": its background work failed`);
     // The message whose turn is being stored is not given up for it.
-    if (activation.phase === "storing") activation.failure ??= fault;
-    else failActivation(activation, fault);
+    failOnceStored(activation, fault);
   }
 
   const { tracing } = shard.node;

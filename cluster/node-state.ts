@@ -1,6 +1,6 @@
 /**
  * The records of a running node, from the node down to one message in a mailbox. The files beside this one change them:
- * mailbox.ts, turn.ts, background-work.ts, reminders.ts, activation.ts, passivation.ts and shard.ts. Every change is
+ * mailbox.ts, turn.ts, store-later.ts, background-work.ts, reminders.ts, activation.ts, passivation.ts and shard.ts. Every change is
  * made synchronously; what has to wait (a load, a store, background work) comes back and looks at `phase` and `mode`.
  */
 import type { LRUCache } from "lru-cache";
@@ -154,6 +154,9 @@ export interface Activation {
   /** What is stored of the state, at `version`. */
   snapshot: unknown;
   version: number;
+  /** What is stored later than its turn's effects have left, and since when (store-later.ts); null: nothing. */
+  unstored: { readonly snapshot: unknown; readonly since_ms: number } | null;
+  storeTimer: Disposable | null;
   /** When it last handled a message or finished background work. */
   last_ms: number;
   runningWork: number;

@@ -61,6 +61,7 @@ const canPassivate = (activation: Activation, now_ms: number): boolean =>
   now_ms - activation.last_ms >= activation.kind.actor.passivate_after_ms &&
   activation.queue.length === 0 &&
   activation.runningWork === 0 &&
+  activation.unstored === null &&
   (activation.openAsks?.size ?? 0) === 0 &&
   (activation.timers?.size ?? 0) === 0;
 

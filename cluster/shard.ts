@@ -16,6 +16,7 @@ import type {
 import { MAX_MAILBOX_LENGTH } from "./ports/bus.ts";
 import type { Fault } from "./ports/fault.ts";
 import { recoverReminders } from "./reminders.ts";
+import { storeNow } from "./store-later.ts";
 
 /** Asks that one actor may have unanswered, and tells it may have unprocessed; the bus has the same limits. */
 export const MAX_ASKS = MAX_MAILBOX_LENGTH.sync;
@@ -61,7 +62,10 @@ export function openShard(node: NodeState, context: ShardContext): Shard {
     hasOpenAsk: (name, key, reply_to) =>
       shard.kinds.get(name)?.activations.get(key)?.openAsks?.has(reply_to) ?? false,
     recover: (partitions) => recoverReminders(shard, partitions),
-    quiesce: () => void (shard.mode = "quiescing"),
+    quiesce() {
+      shard.mode = "quiescing";
+      storeUnstored(shard);
+    },
     close: () => close(shard),
     drained: () =>
       new Promise((resolve) => {
@@ -104,6 +108,11 @@ function deliver(shard: ShardState, name: string, key: string, entry: MailboxEnt
   enqueue(activation, entry);
 }
 
+/** From now on turns store at once, and those before are stored until the shard has drained. */
+function storeUnstored({ kinds }: ShardState): void {
+  for (const { activations } of kinds.values()) for (const each of activations.values()) storeNow(each);
+}
+
 function close(shard: ShardState): void {
   shard.mode = "closed";
   for (const kind of shard.kinds.values())
@@ -118,6 +127,7 @@ function close(shard: ShardState): void {
       }
       for (let n = 0; n < dropped; n++) finishOne(shard);
     }
+  storeUnstored(shard);
 }
 
 /** Tells of turns whose only copy is here go to the next owner. Asks and tells with an address are their sender's to repeat. */

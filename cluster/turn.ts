@@ -1,6 +1,6 @@
 /**
  * One turn: the handler computes, the snapshot is stored, the outbox leaves. In this order, so that an effect is never
- * seen outside before the state it came from is safe.
+ * seen outside before the state it came from is safe; only a snapshot that may be lost is stored later (store-later.ts).
  */
 import { type Turn, DEFERRED } from "./actor.ts";
 import { deadLetter, failActivation, MAX_ATTEMPTS, RETRY_DELAY_MS } from "./activation.ts";
@@ -11,6 +11,7 @@ import { type Activation, localEntry, type MailboxEntry } from "./node-state.ts"
 import type { Versioned } from "./ports/documents.ts";
 import { Fault, isInfrastructureFault } from "./ports/fault.ts";
 import { reminderTag, scheduleReminder } from "./reminders.ts";
+import { STORE, storeLater } from "./store-later.ts";
 import { endStoreWait, waitForStore, whileOwned } from "./store-wait.ts";
 import { copyOverWire, validatorsOf } from "./wire.ts";
 
@@ -45,24 +46,42 @@ function runTurn(activation: Activation, entry: MailboxEntry): void {
   const turn = newTurn(activation, entry, now_ms, outbox);
   let snapshot: unknown;
   try {
-    const { operation } = entry;
-    const validators = kind.validators.get(operation);
-    if (!validators) throw new TypeError(`Actor "${kind.name}" has no operation "${operation}"`);
-    const reply = kind.actor.on[operation]!(turn, entry.message);
-    if (reply !== DEFERRED) {
-      if (validators.kind === "ask") turn.answer(entry.reply_to, reply as never);
-      else outbox.effects.push(() => completeTell(activation, entry));
-    }
+    if (entry.operation !== STORE) handle(activation, entry, turn, outbox);
     snapshot = kind.actor.persist?.(turn.state);
   } catch (problem) {
     return failTurn(activation, entry, problem);
   }
   outbox.isClosed = true;
-  if (snapshot !== activation.snapshot) return storeTurn(activation, entry, turn, snapshot, outbox);
-  activation.state = turn.state;
-  flush(activation, outbox);
-  finishOne(kind.shard);
+  if (snapshot === activation.snapshot) activation.unstored = null;
+  else if (isStoredLater(activation, entry, snapshot)) storeLater(activation, snapshot);
+  else return storeTurn(activation, entry, now_ms, snapshot, () => conclude(activation, turn.state, outbox));
+  conclude(activation, turn.state, outbox);
 }
+
+function conclude(activation: Activation, state: unknown, outbox: Outbox): void {
+  activation.state = state;
+  flush(activation, outbox);
+  if (activation.failure && !activation.unstored) failActivation(activation, activation.failure);
+  else schedule(activation);
+  finishOne(activation.kind.shard);
+}
+
+function handle(activation: Activation, entry: MailboxEntry, turn: Turn<any, any>, outbox: Outbox): void {
+  const { kind } = activation;
+  const { operation } = entry;
+  const validators = kind.validators.get(operation);
+  if (!validators) throw new TypeError(`Actor "${kind.name}" has no operation "${operation}"`);
+  const reply = kind.actor.on[operation]!(turn, entry.message);
+  if (reply === DEFERRED) return;
+  if (validators.kind === "ask") turn.answer(entry.reply_to, reply as never);
+  else outbox.effects.push(() => completeTell(activation, entry));
+}
+
+/** A shard that ends stores every turn. */
+const isStoredLater = ({ kind, snapshot: stored }: Activation, entry: MailboxEntry, next: unknown): boolean =>
+  entry.operation !== STORE &&
+  kind.shard.mode === "open" &&
+  (kind.actor.mayStoreLater?.(stored, next) ?? false);
 
 function newTurn(
   activation: Activation,
@@ -105,13 +124,13 @@ function add({ kind, key }: Activation, outbox: Outbox, effect: () => void): voi
   outbox.effects.push(effect);
 }
 
-/** Stores what changed; the mailbox waits meanwhile, for as long as the store does not answer. */
+/** Stores what changed, then calls `afterwards`; the mailbox waits meanwhile, for as long as the store does not answer. */
 function storeTurn(
   activation: Activation,
   entry: MailboxEntry,
-  turn: Turn<any, any>,
+  now_ms: number,
   snapshot: unknown,
-  outbox: Outbox,
+  afterwards: () => void,
 ): void {
   activation.phase = "storing";
   activation.current = entry;
@@ -122,12 +141,8 @@ function storeTurn(
     if (activation.phase === "ended") return finishOne(shard);
     endStoreWait(activation);
     activation.current = null;
-    activation.state = turn.state;
     activation.phase = "idle";
-    flush(activation, outbox);
-    if (activation.failure) failActivation(activation, activation.failure);
-    else schedule(activation);
-    finishOne(shard);
+    afterwards();
   }
 
   function onFailed(problem: unknown, failures: number): void {
@@ -136,13 +151,14 @@ function storeTurn(
       return waitForStore(activation, problem, failures, () => attempt(failures + 1));
     endStoreWait(activation);
     activation.current = null;
+    activation.unstored = null;
     if (isLeaseLost(problem) && entry.failedAttempts + 1 < MAX_ATTEMPTS) reload(activation, entry);
     else failTurn(activation, entry, problem);
   }
 
   function attempt(failures: number): void {
     whileOwned(activation, () => {
-      store(activation, snapshot, turn.now_ms, failures > 0).then(onStored, (problem: unknown) =>
+      store(activation, snapshot, now_ms, failures > 0).then(onStored, (problem: unknown) =>
         onFailed(problem, failures),
       );
     });
@@ -168,6 +184,7 @@ async function store(
   if (!isStored) throw new Fault("lease_lost", `Cannot store "${kind.name}/${key}": another node wrote it`);
   activation.snapshot = snapshot;
   activation.version = version + 1;
+  activation.unstored = null;
   if (kind.actor.reminder && activation.phase !== "ended")
     scheduleReminder(kind, key, reminder, now_ms, activation.fired_reminder_ms);
 }
@@ -242,7 +259,12 @@ function setTimer(activation: Activation, at_ms: number, operation: string, mess
 
 /** A turn that broke ends its activation: callers get a fault, and the next message begins from the stored snapshot. */
 function failTurn(activation: Activation, entry: MailboxEntry, problem: unknown): void {
-  const { kind, key } = activation;
+  const { kind, key, unstored, last_ms } = activation;
+  // The turns before were acted on.
+  if (unstored)
+    return storeTurn(activation, entry, last_ms, unstored.snapshot, () =>
+      failTurn(activation, entry, problem),
+    );
   const { node } = kind.shard;
   reportFailure(node, kind.name, key, entry.operation, problem);
   entry.failedAttempts++;

@@ -24,6 +24,7 @@ import {
   delayOf,
   hasSlot,
   isHeldBy,
+  mayStoreLater,
   afterNxdomain,
   type PolitenessLimits,
   type Politeness,
@@ -133,6 +134,7 @@ export function domainActor(
 
   return actor(Domain)<State, Politeness>({
     persist: (state) => state.politeness,
+    mayStoreLater,
     activate(snapshot, { key, now_ms }) {
       const politeness = snapshot
         ? restore(snapshot, limitsWith(configuredLimits(key), snapshot.operator), now_ms, process)

@@ -308,14 +308,43 @@ export function releaseSlot(
     ...politeness,
     leases: keepsSlot ? politeness.leases : politeness.leases.filter((active) => active !== lease),
     slot_ms: slot_ms === 0 ? took_ms : Math.round(slot_ms + SLOT_TIME_WEIGHT * (took_ms - slot_ms)),
-    // A host that answers exists.
-    nxdomains:
-      status === null ? politeness.nxdomains : politeness.nxdomains.filter(({ host }) => host !== lease.host),
+    nxdomains: status === null ? politeness.nxdomains : withoutName(politeness.nxdomains, lease.host),
   };
   const paused = pause_ms > 0 ? pauseFor(released, now_ms, pause_ms) : released;
   if (status === 429) return backOff(paused, limits, now_ms, lease);
   return status !== null && status < 500 ? recover(paused, limits, now_ms) : paused;
 }
+
+/** A host that answers exists. */
+const withoutName = (nxdomains: Politeness["nxdomains"], answering: string): Politeness["nxdomains"] =>
+  nxdomains.some(({ host }) => host === answering)
+    ? nxdomains.filter(({ host }) => host !== answering)
+    : nxdomains;
+
+/** Without these the next owner node would be less polite, or would skip a site that answers. */
+const MUST_BE_STORED = Object.keys({
+  last_start_ms: true,
+  crawl_delays: true,
+  backed_off_at_ms: true,
+  paused_until_ms: true,
+  failure_rows: true,
+  nxdomains: true,
+  operator: true,
+} satisfies Record<
+  Exclude<keyof Politeness, "leases" | "slot_ms" | "backoff_ms">,
+  true
+>) as (keyof Politeness)[];
+
+/**
+ * Whether the domain may act on `next` before that is stored: it has fewer slots in use and a shorter back-off than `stored`, and is
+ * otherwise the same. When the process dies before, the next owner node takes these slots for unreleased ones of another
+ * process, which count for ten seconds; those of redirects would count for longer.
+ */
+export const mayStoreLater = (stored: Politeness, next: Politeness): boolean =>
+  MUST_BE_STORED.every((name) => next[name] === stored[name]) &&
+  next.backoff_ms <= stored.backoff_ms &&
+  next.leases.every((lease) => stored.leases.includes(lease)) &&
+  stored.leases.every((lease) => lease.redirected === undefined || next.leases.includes(lease));
 
 function pauseFor(politeness: Politeness, now_ms: number, pause_ms: number): Politeness {
   const until_ms = now_ms + Math.min(pause_ms, MAX_PAUSE_MS) + CLOCK_STEP_MS;

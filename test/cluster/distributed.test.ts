@@ -325,6 +325,22 @@ describe("a node that stops", () => {
     expect(contexts).toHaveLength(1);
   });
 
+  test("stores what it was to store later, and what its callers leave while it stops", async () => {
+    const { clock, join } = world();
+    const [first] = [await join(), await join()];
+    const gateway = await join({ owns: false });
+    await clock.advance(10_000);
+    const here = keyOn(first);
+    await gateway.ask(Counter, here, "add", { by: 5 });
+    await gateway.ask(Counter, here, "add", { by: -2 });
+    const stopped = first.stop();
+    const late = gateway.ask(Counter, here, "add", { by: -1 });
+    await clock.advance(1_000);
+    await stopped;
+    expect(await late).toEqual({ count: 2 });
+    expect(await gateway.ask(Counter, here, "read", null)).toEqual({ count: 2 });
+  });
+
   test("lets work in flight send its result to its own partition", async () => {
     const { clock, join } = world();
     const gate = Promise.withResolvers<void>();

@@ -98,6 +98,101 @@ describe("a turn", () => {
   });
 });
 
+describe("a snapshot that may be stored later", () => {
+  const stored = async ({ documents }: ReturnType<typeof startNode>) => {
+    const { version, value } = (await documents.get("counter", "a"))!;
+    return { version, count: (value as { count: number }).count };
+  };
+
+  test("is answered at once, and stored a second after the first turn that left it", async () => {
+    const node = startNode();
+    await node.add(5);
+    expect(await node.add(-1)).toEqual({ count: 4 });
+    await node.clock.advance(600);
+    expect(await node.add(-1)).toEqual({ count: 3 });
+    await node.clock.advance(399);
+    expect(await stored(node)).toEqual({ version: 1, count: 5 });
+    await node.clock.advance(1);
+    expect(await stored(node)).toEqual({ version: 2, count: 3 });
+    await node.clock.advance(5_000);
+    expect(await stored(node)).toEqual({ version: 2, count: 3 });
+  });
+
+  test("is stored with the next one that may not", async () => {
+    const node = startNode();
+    await node.add(5);
+    for (let n = 0; n < 10; n++) {
+      await node.add(-1);
+      await node.clock.advance(500);
+      await node.add(2);
+    }
+    expect(await stored(node)).toEqual({ version: 11, count: 15 });
+    await node.clock.advance(5_000);
+    expect(await stored(node)).toEqual({ version: 11, count: 15 });
+  });
+
+  test("is lost with a process that dies before, and only then", async () => {
+    const node = startNode();
+    await node.add(5);
+    await node.add(-2);
+    const next = startNode({ documents: node.documents, clock: node.clock });
+    expect(await next.read()).toEqual({ count: 5 });
+  });
+
+  test("is stored when the node stops, also what work in flight leaves then", async () => {
+    const done = Promise.withResolvers<{ count: number }>();
+    const node = startNode({
+      async work(ask) {
+        await done.promise;
+        return ask(Counter, "a", "add", { by: -1 });
+      },
+    });
+    await node.add(5);
+    await node.ask(Counter, "b", "read", null);
+    node.ask(Counter, "b", "work", null, { timeout_ms: 1 }).catch(() => {});
+    await node.add(-2);
+    const stopped = node.stop();
+    await node.clock.advance(1);
+    expect(await stored(node)).toEqual({ version: 2, count: 3 });
+    done.resolve({ count: 1 });
+    await stopped;
+    expect(await stored(node)).toEqual({ version: 3, count: 2 });
+  });
+
+  test("is stored before its activation ends by a turn that breaks", async () => {
+    const node = startNode();
+    await node.add(5);
+    await node.add(-2);
+    await expect(node.ask(Counter, "a", "break", { how: "" })).rejects.toMatchObject({ code: "no_answer" });
+    expect(await node.read()).toEqual({ count: 3 });
+    expect(node.trace.activations).toBe(2);
+    expect(await stored(node)).toEqual({ version: 2, count: 3 });
+  });
+
+  test("is stored before its activation ends by background work that fails", async () => {
+    const work = Promise.withResolvers<{ count: number }>();
+    const node = startNode({ work: () => work.promise });
+    await node.add(5);
+    const working = node.ask(Counter, "a", "work", null);
+    await node.add(-2);
+    work.reject(new Error("Broken on purpose"));
+    await expect(working).rejects.toMatchObject({ code: "no_answer" });
+    expect(await node.read()).toEqual({ count: 3 });
+    expect(node.trace.activations).toBe(2);
+  });
+
+  test("gives way to what another writer has stored meanwhile", async () => {
+    const node = startNode();
+    await node.add(5);
+    await node.add(-2);
+    const other = startNode({ documents: node.documents, clock: node.clock });
+    await other.add(10);
+    await node.clock.advance(2_000);
+    expect(await node.read()).toEqual({ count: 15 });
+    expect(await stored(node)).toEqual({ version: 2, count: 15 });
+  });
+});
+
 describe("an actor whose key another writer stores", () => {
   test("answers no caller when that happens five times", async () => {
     const documents = { ...memoryDocuments(), put: async () => false };

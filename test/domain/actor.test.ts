@@ -459,7 +459,56 @@ test("a domain that was another node's meanwhile does not wait for the runs that
   expect(await next).toEqual({ kind: "granted", waited_ms: DELAY });
 });
 
+describe("what a domain stores", () => {
+  const versions = async ({ documents }: ReturnType<typeof oneDomain>) =>
+    (await documents.get("domain", SITE))?.version;
+
+  test("of a request is one document: its grant, with the release of the one before", async () => {
+    const domain = oneDomain();
+    for (let n = 0; n < 5; n++) {
+      const granted = domain.acquire(`f${n}`);
+      await domain.clock.advance(100);
+      expect(await granted).toMatchObject({ kind: "granted" });
+      await domain.release(`f${n}`);
+      await domain.clock.advance(DELAY - 100);
+    }
+    expect(await versions(domain)).toBe(5);
+    await domain.clock.advance(1_000);
+    expect(await versions(domain)).toBe(6);
+    const other_node = oneDomain({ clock: domain.clock, documents: domain.documents });
+    expect((await other_node.view()).in_flight).toBe(0);
+  });
+
+  test.each([
+    ["429", 429, null],
+    ["503 with Retry-After", 503, 3],
+  ])("of a %s is stored before its release is acknowledged", async (_, status, retry_after_s) => {
+    const domain = oneDomain();
+    await domain.acquire("a");
+    await domain.release("a", status, retry_after_s);
+    expect(await versions(domain)).toBe(2);
+  });
+
+  test("is stored when its node stops, so that the next owner waits for no slot", async () => {
+    const { acquire, release, clock, documents, stop } = oneDomain();
+    await acquire("a");
+    await release("a");
+    await stop();
+    expect((await oneDomain({ clock, documents }).view()).in_flight).toBe(0);
+  });
+});
+
 describe("a domain whose node dies", () => {
+  test("has a slot that was released within the last second for ten seconds more", async () => {
+    const { acquire, release, clock, documents } = oneDomain();
+    await acquire("a");
+    await release("a");
+    const other_node = oneDomain({ clock, documents });
+    expect((await other_node.view()).in_flight).toBe(1);
+    await clock.advance(10_000);
+    expect((await other_node.view()).in_flight).toBe(0);
+  });
+
   test("keeps its delay on another node", async () => {
     const { acquire, clock, documents } = oneDomain();
     await acquire("a");

@@ -10,6 +10,7 @@ import {
   withSendDelay,
   delayOf,
   LEASE_MS,
+  mayStoreLater,
   afterNxdomain,
   type Politeness,
   refused,
@@ -349,6 +350,59 @@ describe("the expected wait (domain_busy)", () => {
   test("the estimate follows what slots are held for", () => {
     expect(after(1_000, UNTOUCHED).slot_ms).toBe(1_000);
     expect(after(2_000, after(1_000, UNTOUCHED)).slot_ms).toBe(1_200);
+  });
+});
+
+describe("what may be stored after it was acted on", () => {
+  const stored = { ...granted(), backoff_ms: 2_000, backed_off_at_ms: T0, nxdomains: [] };
+  const answeredBy = (status: number | null, retry_after_s: number | null = null) =>
+    releaseSlot(stored, limits, T0 + SECOND, { fetch_id: "a", run_id, status, retry_after_s });
+  const redirected = grantSlot(UNTOUCHED, limits, T0, {
+    fetch_id: "a",
+    host,
+    run_id,
+    process,
+    redirected: "sent",
+  });
+  const unsent = grantSlot(UNTOUCHED, limits, T0, {
+    fetch_id: "a",
+    host,
+    run_id,
+    process,
+    redirected: "unsent",
+  });
+  const missing = afterNxdomain(granted(), T0, { fetch_id: "b", host });
+
+  test.each<[string, Politeness, Politeness, boolean]>([
+    ["the same", stored, stored, true],
+    ["a release after a good answer, with a shorter back-off", stored, answeredBy(200), true],
+    ["a release without an answer", stored, answeredBy(null), true],
+    ["a grant", stored, grantSlot(stored, limits, T0, { fetch_id: "b", host, run_id, process }), false],
+    [
+      "a grant in the place of a release",
+      stored,
+      grantSlot(answeredBy(200), limits, T0, { fetch_id: "a", host, run_id: "2", process }),
+      false,
+    ],
+    ["a longer back-off", { ...stored, backoff_ms: 1_000, backed_off_at_ms: T0 - 1 }, answeredBy(429), false],
+    ["a Retry-After", stored, answeredBy(503, 3), false],
+    ["a Crawl-delay", stored, setDelay(stored, T0, { origin: "https://a", crawl_delay_ms: 5_000 }), false],
+    ["a missing name", granted(), missing, false],
+    [
+      "a name that exists after all",
+      missing,
+      releaseSlot(missing, limits, T0, { fetch_id: "a", run_id, status: 200, retry_after_s: null }),
+      false,
+    ],
+    ["a redirect that was sent", unsent, recordSent(unsent, "a"), false],
+    [
+      "the release of a redirect",
+      redirected,
+      releaseSlot(redirected, limits, T0, { fetch_id: "a", run_id, status: 200, retry_after_s: null }),
+      false,
+    ],
+  ])("%s", (_, before, next, expected) => {
+    expect(mayStoreLater(before, next)).toBe(expected);
   });
 });
 

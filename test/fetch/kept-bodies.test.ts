@@ -22,6 +22,17 @@ test("a page keeps its body with the document that it is, and no other one is st
   expect(await isReferenced(service, record.sha256!)).toBe(false);
 });
 
+test("a page of a known host is one document, and its slot another", async () => {
+  const service = await oneService({ direct: () => answer(HTML) });
+  const { clock, documents } = service;
+  await running(clock, service.get());
+  documents.puts = 0;
+  for (let n = 0; n < 10; n++) await running(clock, service.get({ url: `http://example.org/${n}` }));
+  expect(documents.puts).toBe(20);
+  await clock.advance(1_000);
+  expect(documents.puts).toBe(21);
+});
+
 test("a page that gets its formats later keeps its body and them", async () => {
   const service = await oneService({ direct: () => answer(HTML) });
   await running(service.clock, service.get());

@@ -53,6 +53,8 @@ export function counterActor(
 ) {
   return actor(Counter)<State, Snapshot>({
     persist: (state) => state.snapshot,
+    // What makes the count smaller.
+    mayStoreLater: (stored, next) => next.count < stored.count && next.reminder_ms === stored.reminder_ms,
     activate(snapshot) {
       trace.activations++;
       return { snapshot: snapshot ?? { count: 0, reminder_ms: null }, waiting: [] };

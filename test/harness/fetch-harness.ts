@@ -13,7 +13,6 @@ import { tasks } from "../../actors/lib/content/extract.ts";
 import type { Transport, TransportRequest, TransportResult } from "../../actors/lib/web/transport.ts";
 import { memoryBlobs } from "../../cluster/adapters/blobs/blobs.memory.ts";
 import { virtualClock, type VirtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
-import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
 import { fakeEgress } from "../../cluster/adapters/egress/egress.fake.ts";
 import { seededRandom } from "../../cluster/adapters/time/random.seeded.ts";
 import { embedded } from "../../cluster/embedded.ts";
@@ -21,6 +20,7 @@ import type { Egress } from "../../cluster/ports/egress.ts";
 import type { FetchRequest, Tier } from "../../schemas/fetch.ts";
 import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.silent.ts";
 import { DEFAULT_REQUEST } from "./fetch-request.ts";
+import { flakyDocuments } from "./flaky-documents.ts";
 
 export const LONG =
   "The boats come in at dawn, and everybody in the harbour knows what each of them has brought. ".repeat(9);
@@ -73,7 +73,7 @@ export async function oneService(
   const clock = virtualClock(Date.UTC(2026, 10, 21));
   const deps = typeof given === "function" ? given(clock) : given;
   const real = openReal?.(clock);
-  const documents = memoryDocuments();
+  const documents = flakyDocuments();
   const blobs = memoryBlobs();
   const telemetry = silentTelemetry();
   const { metrics, log } = telemetry;
