@@ -2,6 +2,7 @@
  * Looks at this machine, the engines and the network as `trawl doctor` reports them. It creates no store, takes no lock, and
  * sends one HEAD request to the web. findings.ts has the rules.
  */
+import { X509Certificate } from "node:crypto";
 import { access, constants, readFile, statfs } from "node:fs/promises";
 import { existsSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -18,6 +19,7 @@ import type { BuildInfo } from "./build-info.ts";
 import { topologyProblem } from "./cluster.ts";
 import type { Config } from "./config.ts";
 import {
+  certificateFinding,
   clockFinding,
   diskFinding,
   type Finding,
@@ -27,8 +29,9 @@ import {
   openFilesFinding,
   warning,
 } from "./findings.ts";
-import { ownEndpoints } from "./own-endpoints.ts";
+import { ownEndpoints, ownUrl } from "./own-endpoints.ts";
 import { dataPath, embeddedFiles, openBlobs } from "./stores.ts";
+import { readTlsPair, tlsPaths } from "./tls-files.ts";
 
 export interface DoctorDeps {
   readonly config: Config;
@@ -50,7 +53,8 @@ export async function examine(deps: DoctorDeps): Promise<readonly Finding[]> {
   return [
     ok("Trawl", `${build.version}${build.commit === null ? "" : `, commit ${build.commit}`}`),
     nodeFinding(process.version, deps.tested_node),
-    await httpFinding(),
+    await httpFinding(config),
+    tlsFinding(deps),
     problem === null
       ? ok("roles", config.cluster.roles.join(", "))
       : warning("roles", problem, "Change the setting that it names"),
@@ -62,10 +66,30 @@ export async function examine(deps: DoctorDeps): Promise<readonly Finding[]> {
   ];
 }
 
-async function httpFinding(): Promise<Finding> {
-  const { sentence } = await chooseHttp();
+async function httpFinding({ gateway }: Config): Promise<Finding> {
+  const { sentence } = await chooseHttp(undefined, gateway.tls_cert !== undefined);
   // The other server is slower and has everything.
   return ok("HTTP", sentence);
+}
+
+function tlsFinding({ config, now_ms }: DoctorDeps): Finding {
+  try {
+    const paths = tlsPaths(config.gateway);
+    if (paths === null)
+      return off(
+        "TLS",
+        "The API is served by HTTP",
+        "TRAWL_TLS_CERT and TRAWL_TLS_KEY turn TLS on; a proxy in front may end it instead",
+      );
+    const { subjectAltName, subject, validTo } = new X509Certificate(readTlsPair(paths).cert);
+    return certificateFinding(subjectAltName ?? subject, Date.parse(validTo), now_ms());
+  } catch (problem) {
+    return warning(
+      "TLS",
+      messageOf(problem),
+      "Check that the two files are a pair that the user of the service can read",
+    );
+  }
 }
 
 const messageOf = (problem: unknown): string =>
@@ -249,6 +273,7 @@ async function browserFindings({ tiers, storage, cluster }: Config): Promise<rea
 }
 
 function identityFindings({ gateway, filings, crawler, cluster }: Config): readonly Finding[] {
+  const url = ownUrl(gateway);
   const isOpen = !["127.0.0.1", "::1", "localhost"].includes(gateway.host);
   return [
     filings.identity === undefined
@@ -261,10 +286,10 @@ function identityFindings({ gateway, filings, crawler, cluster }: Config): reado
     isOpen && gateway.public_url === undefined && cluster.roles.includes("gateway")
       ? warning(
           "address",
-          `Clients are told http://${gateway.host}:${gateway.port} in answers and callbacks`,
+          `Clients are told ${url} in answers and callbacks`,
           "Set TRAWL_PUBLIC_URL to the address that they use",
         )
-      : ok("address", `Clients are told ${gateway.public_url ?? `http://${gateway.host}:${gateway.port}`}`),
+      : ok("address", `Clients are told ${gateway.public_url ?? url}`),
   ];
 }
 

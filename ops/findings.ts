@@ -74,6 +74,20 @@ export function clockFinding(reference: string, skew_ms: number, error_ms: numbe
     : ok("clock", detail);
 }
 
+/** Renewals come weeks before the end of a certificate: one that ends sooner was not renewed. */
+const MIN_CERTIFICATE_DAYS = 14;
+const DAY_MS = 86_400_000;
+
+/** `names`: what the certificate is for. */
+export function certificateFinding(names: string, ends_ms: number, now_ms: number): Finding {
+  const days = Math.floor((ends_ms - now_ms) / DAY_MS);
+  const end = new Date(ends_ms).toISOString();
+  const advice = "Renew it: the service reads the new files within ten seconds";
+  if (days < 0) return warning("TLS", `The certificate for ${names} ended at ${end}`, advice);
+  const detail = `The certificate for ${names} ends in ${days} days, at ${end}`;
+  return days < MIN_CERTIFICATE_DAYS ? warning("TLS", detail, advice) : ok("TLS", detail);
+}
+
 /** `wanted` as in package.json's pinned package, for example 22.23.3. */
 export function nodeFinding(running: string, wanted: string): Finding {
   const major = (version: string): string => version.replace(/^v/, "").split(".", 1)[0]!;

@@ -26,8 +26,9 @@ import { behindProxies } from "../gateway/trusted-proxies.ts";
 import type { Membership } from "./cluster.ts";
 import type { FeatureContext, OpenFeature } from "./feature.ts";
 import { inNetworks } from "./networks.ts";
+import { ownUrl } from "./own-endpoints.ts";
 import { pageFiles } from "./page-files.ts";
-import { openTlsFiles } from "./tls-files.ts";
+import { openTlsFiles, tlsPaths } from "./tls-files.ts";
 import type { StoreWatch } from "./store-watch.ts";
 
 interface HttpDeps {
@@ -62,13 +63,11 @@ export async function openHttp(deps: HttpDeps): Promise<HttpServers> {
   const { config, documents, clock, random, metrics, log, tracing, ask, requestWindow } = context;
   const { isShared } = membership;
   const { metrics: metricsPage } = deps;
-  const { host, port, tls_cert, tls_key, trusted_proxies } = config.gateway;
-  if ((tls_cert === undefined) !== (tls_key === undefined))
-    throw new Error("TRAWL_TLS_CERT and TRAWL_TLS_KEY are given together: one of them is missing");
-  const tls =
-    tls_cert === undefined ? null : openTlsFiles({ cert_file: tls_cert, key_file: tls_key! }, { clock, log });
-  const statusAddressOf = (at_port: number): string => `http://${bracketed(host)}:${at_port}`;
-  const addressOf = (at_port: number): string => `http${tls ? "s" : ""}://${bracketed(host)}:${at_port}`;
+  const { host, port, tls_cert, trusted_proxies } = config.gateway;
+  const tls_paths = tlsPaths(config.gateway);
+  const tls = tls_paths && openTlsFiles(tls_paths, { clock, log });
+  const statusAddressOf = (at_port: number): string => ownUrl({ host, port: at_port });
+  const addressOf = (at_port: number): string => ownUrl({ host, port: at_port, tls_cert });
   let address = addressOf(port);
   const publicUrl = (): string => config.gateway.public_url ?? address;
   const announceAddress = async (): Promise<void> => {
@@ -204,5 +203,3 @@ function countingRequests(metrics: Metrics, window: FeatureContext["requestWindo
     },
   };
 }
-
-const bracketed = (host: string): string => (host.includes(":") ? `[${host}]` : host);

@@ -14,8 +14,16 @@ process.umask(0o077);
 const environment = { ...process.env };
 const clock = systemClock();
 let config: Config | null = null;
+let isService = false;
+
+// A command ends when its reader has enough (trawl top | head); a service goes on without one.
+process.stdout.on("error", (problem: NodeJS.ErrnoException) => {
+  if (problem.code !== "EPIPE") throw problem;
+  if (!isService) process.exit();
+});
 
 const starting = async (): Promise<Starting> => {
+  isService = true;
   const { start } = await import("./compose.ts");
   return {
     start,

@@ -1,4 +1,4 @@
-/** Where the service and its engines listen. These are never a destination of a fetch. */
+/** Where the service and its engines listen, by the settings. These endpoints are never a destination of a fetch. */
 import type { Endpoint } from "../actors/lib/web/destination.ts";
 import type { NodeConfig } from "./node-settings.ts";
 
@@ -15,6 +15,14 @@ export function ownEndpoints({ gateway, cluster, storage }: NodeConfig): readonl
   );
   const own = { host, port };
   return [own, { host, port: cluster.status_port }, ...engines.filter((endpoint) => endpoint !== null)];
+}
+
+type Listening = Pick<NodeConfig["gateway"], "host" | "port"> & { readonly tls_cert?: string | undefined };
+
+/** The address of the API as its settings have it, without a slash at its end. */
+export function ownUrl({ host, port, tls_cert }: Listening): string {
+  const name = host.includes(":") ? `[${host}]` : host;
+  return `http${tls_cert === undefined ? "" : "s"}://${name}:${port}`;
 }
 
 function endpointOf(place: string): Endpoint | null {

@@ -7,6 +7,7 @@ import { createSecureContext } from "node:tls";
 import type { Clock } from "../cluster/ports/clock.ts";
 import type { Log } from "../cluster/ports/log.ts";
 import type { TlsPair, TlsSource } from "../gateway/http.ts";
+import type { NodeConfig } from "./node-settings.ts";
 
 /** Renewals come weeks before the end of a certificate. */
 const LOOK_EVERY_MS = 10_000;
@@ -15,32 +16,51 @@ export interface TlsFiles extends TlsSource {
   readonly close: () => void;
 }
 
+interface TlsPaths {
+  readonly cert_file: string;
+  readonly key_file: string;
+}
+
+/** Null: the service serves HTTP. Throws a sentence when one of the two is missing. */
+export function tlsPaths({ tls_cert, tls_key }: NodeConfig["gateway"]): TlsPaths | null {
+  if (tls_cert === undefined && tls_key === undefined) return null;
+  if (tls_cert === undefined || tls_key === undefined)
+    throw new Error("TRAWL_TLS_CERT and TRAWL_TLS_KEY are given together: one of them is missing");
+  return { cert_file: tls_cert, key_file: tls_key };
+}
+
 /** Throws a sentence when the files cannot be read or do not fit together. */
-export function openTlsFiles(
-  { cert_file, key_file }: { readonly cert_file: string; readonly key_file: string },
-  { clock, log }: { readonly clock: Clock; readonly log: Log },
-): TlsFiles {
-  const read = (): TlsPair => {
-    const pair = { cert: readFileSync(cert_file, "utf8"), key: readFileSync(key_file, "utf8") };
-    createSecureContext(pair);
-    return pair;
-  };
-  let current: TlsPair;
+export function readTlsPair({ cert_file, key_file }: TlsPaths): TlsPair {
   try {
-    current = read();
+    return readPair({ cert_file, key_file });
   } catch (cause) {
     throw new Error(
       `Cannot use the certificate "${cert_file}" with the key "${key_file}": ${(cause as Error).message}`,
       { cause },
     );
   }
+}
+
+function readPair({ cert_file, key_file }: TlsPaths): TlsPair {
+  const pair = { cert: readFileSync(cert_file, "utf8"), key: readFileSync(key_file, "utf8") };
+  createSecureContext(pair);
+  return pair;
+}
+
+/** Throws as `readTlsPair`. */
+export function openTlsFiles(
+  paths: TlsPaths,
+  { clock, log }: { readonly clock: Clock; readonly log: Log },
+): TlsFiles {
+  const { cert_file } = paths;
+  let current = readTlsPair(paths);
   const listeners = new Set<(pair: TlsPair) => void>();
   let problem_told: string | null = null;
 
   function look(): void {
     timer = clock.at(clock.now() + LOOK_EVERY_MS, look);
     try {
-      const next = read();
+      const next = readPair(paths);
       if (next.cert === current.cert && next.key === current.key) return;
       current = next;
       problem_told = null;

@@ -15,8 +15,11 @@ export interface OperatorSettings {
 
 const AS_CONFIGURED: OperatorSettings = { min_delay_ms: null, max_concurrency: null, paused_until_ms: null };
 
-/** Callers of a paused domain are told to come back within this time: the pause may end sooner. */
-const MAX_RETRY_MS = 5 * 60_000;
+/**
+ * Callers of a paused domain are told to come back within this time, since the operator may end the pause. Of a job that waits for it four items
+ * at most do. When too large, jobs go on as much later after a resume.
+ */
+const MAX_RETRY_MS = 10_000;
 
 interface Limits {
   readonly min_delay_ms: number;

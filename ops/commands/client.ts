@@ -3,6 +3,7 @@
  * error message and an exit code.
  */
 import { Command, InvalidArgumentError } from "commander";
+import { ownUrl } from "../own-endpoints.ts";
 import { CommandError, type Context, EXIT, type Json, withJson } from "./context.ts";
 
 /** The options for the service's address and the key. */
@@ -22,7 +23,7 @@ export const clientCommand = (name: string): Command =>
 /** The service's base address without a slash at its end, and the key. */
 export function service({ config }: Context, { url, key }: ClientOptions): { base: string; key: string } {
   const { client, gateway } = config();
-  const base = url ?? client.url ?? gateway.public_url ?? `http://${gateway.host}:${gateway.port}`;
+  const base = url ?? client.url ?? gateway.public_url ?? ownUrl(gateway);
   const chosen = key ?? client.key ?? gateway.admin_key;
   if (chosen === undefined)
     throw new CommandError(

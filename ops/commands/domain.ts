@@ -12,14 +12,19 @@ interface DomainOptions extends ClientOptions {
   readonly clear?: boolean;
   readonly pause?: number | true;
   readonly resume?: boolean;
-  readonly delay?: number | null;
-  readonly concurrency?: number | null;
+  readonly delay?: NumberOrDefault;
+  readonly concurrency?: NumberOrDefault;
 }
+
+/** Not null, which commander takes for an option without a value. */
+type NumberOrDefault = number | "default";
 
 /** Ten years: until it is resumed. */
 const FOREVER_MS = 315_360_000_000;
 
-const numberOrDefault = (text: string): number | null => (text === "default" ? null : wholeNumber(text));
+const numberOrDefault = (text: string): NumberOrDefault => (text === "default" ? text : wholeNumber(text));
+const valueOf = (given: NumberOrDefault | undefined): number | null | undefined =>
+  given === "default" ? null : given;
 
 export const domainCommand = (context: Context): Command =>
   clientCommand("domain")
@@ -55,7 +60,7 @@ function changeOf({ pause, resume, delay, concurrency }: DomainOptions): DomainC
     : pause === undefined
       ? undefined
       : (pause === true ? FOREVER_MS : pause) / 1_000;
-  const change = { min_delay_ms: delay, max_concurrency: concurrency, pause_s };
+  const change = { min_delay_ms: valueOf(delay), max_concurrency: valueOf(concurrency), pause_s };
   const given = Object.entries(change).filter(([, value]) => value !== undefined);
   return given.length === 0 ? null : Object.fromEntries(given);
 }

@@ -2,8 +2,10 @@
 import { Command } from "commander";
 import { PARTITIONS } from "../../cluster/placement.ts";
 import type { NodeReport, QueueReport, TierReport } from "../../cluster/ports/node-directory.ts";
+import { service } from "./client.ts";
 import { shortDuration } from "./duration.ts";
 import { type Context, type Json, table, withJson, withNodeDirectory } from "./context.ts";
+import { readReports } from "./reports.ts";
 
 /** A node, and the waiting messages of all its partitions. */
 interface Row extends NodeReport {
@@ -17,13 +19,17 @@ export const nodesCommand = (context: Context): Command =>
       "list the nodes, their tiers and partitions, and the messages that wait there",
     ),
   ).action(async ({ json }: Json) => {
-    const { nodes, queues } = await withNodeDirectory(context, async (nodeDirectory) => ({
-      nodes: await nodeDirectory.nodes(),
-      queues: await nodeDirectory.queues(),
-    }));
+    const isAlone = context.config().cluster.bus === "memory";
+    const { nodes, queues } = isAlone
+      ? { nodes: await readReports(service(context, {})), queues: [] }
+      : await withNodeDirectory(context, async (nodeDirectory) => ({
+          nodes: await nodeDirectory.nodes(),
+          queues: await nodeDirectory.queues(),
+        }));
     const rows = nodes.map((node) => joined(node, queues));
     const owned = new Set(nodes.flatMap(({ partitions }) => partitions.map(({ partition }) => partition)));
-    const unowned = Array.from({ length: PARTITIONS }, (_, partition) => partition).filter(
+    // A single process has no partitions: it owns every key.
+    const unowned = Array.from({ length: isAlone ? 0 : PARTITIONS }, (_, partition) => partition).filter(
       (partition) => !owned.has(partition),
     );
     if (json) return context.out(JSON.stringify({ nodes: rows, queues, unowned }, null, 2));

@@ -583,7 +583,7 @@ describe("a domain that the operator changes while it is asked", () => {
     expect(await configure({ paused_until_ms: until_ms })).toMatchObject({
       operator: { paused_until: new Date(until_ms).toISOString() },
     });
-    const refusal = { kind: "refused", error: "domain_busy", retry_after_s: 60 };
+    const refusal = { kind: "refused", error: "domain_busy", retry_after_s: 10 };
     expect(await waiting).toEqual(refusal);
     expect(await acquire("c")).toEqual(refusal);
     await release("a");
@@ -597,7 +597,7 @@ describe("a domain that the operator changes while it is asked", () => {
     await configure({ paused_until_ms: clock.now() + 3_600_000 });
     await clear();
     // Told to come back sooner than the pause ends: it may be taken back.
-    expect(await acquire("a")).toEqual({ kind: "refused", error: "domain_busy", retry_after_s: 300 });
+    expect(await acquire("a")).toEqual({ kind: "refused", error: "domain_busy", retry_after_s: 10 });
     expect(await configure({ paused_until_ms: null })).toMatchObject({ operator: null });
     expect(await acquire("a")).toEqual(GRANTED);
   });

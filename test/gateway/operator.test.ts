@@ -128,6 +128,16 @@ describe("the operator", () => {
     expect((await world.run(["log-level", "loud"])).code).toBe(2);
   });
 
+  test("sees the version and commit of a single process, which no NATS knows", async () => {
+    const { code, out, err } = await world.run(["nodes"]);
+    expect([code, err, column(out)]).toEqual([0, "", ["a", "b"]]);
+    expect(JSON.parse((await world.run(["nodes", "--json"])).out)).toMatchObject({
+      nodes: [{ node: "a", version: "0.1.0", waiting: 0 }, { node: "b" }],
+      queues: [],
+      unowned: [],
+    });
+  });
+
   test("sees the busiest, slowest and most waited for domains of all nodes, each once", async () => {
     const { run } = world;
     const listed = async (...words: string[]) => column((await run(["domains", ...words])).out);

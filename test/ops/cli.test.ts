@@ -1,12 +1,17 @@
 /** The trawl command, run as main.ts runs it, on stores in a folder of its own and against a real socket. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { afterAll, describe, expect, test } from "vitest";
 import { sqliteDocuments } from "../../cluster/adapters/documents/documents.sqlite.ts";
 import { listenNode } from "../../gateway/adapters/http.node.ts";
 import type { Listening } from "../../gateway/http.ts";
 import { trawl, type World } from "../../ops/cli.ts";
+import { service as serviceOf } from "../../ops/commands/client.ts";
+import type { Context } from "../../ops/commands/context.ts";
 import { spendOf } from "../../ops/commands/customer.ts";
 import { type Environment, readConfig } from "../../ops/config.ts";
 import { NO_USAGE } from "../../schemas/accounts.ts";
@@ -530,4 +535,22 @@ describe("fetch", () => {
       err: expect.stringContaining("Cannot reach http"),
     });
   });
+});
+
+test("a command ends quietly when the reader of its output has enough", async () => {
+  const main = new URL("../../ops/main.ts", import.meta.url).pathname;
+  const words = ["--disable-warning=ExperimentalWarning", main, "config"];
+  const command = spawn(process.execPath, words, { env: {}, stdio: ["ignore", "pipe", "pipe"] });
+  command.stdout.destroy();
+  const [stderr, [code]] = await Promise.all([text(command.stderr), once(command, "close")]);
+  expect([code, stderr]).toEqual([0, ""]);
+});
+
+test("the service's address is its own by HOST, PORT and TLS, unless it is given", () => {
+  const context = (environment: Environment): Context =>
+    ({ config: () => readConfig({ TRAWL_KEY: "ak_any", ...environment }) }) as Context;
+  const base = (environment: Environment) => serviceOf(context(environment), {}).base;
+  expect(base({ HOST: "::1", PORT: "81" })).toBe("http://[::1]:81");
+  expect(base({ TRAWL_TLS_CERT: "/c", TRAWL_TLS_KEY: "/k", PORT: "443" })).toBe("https://127.0.0.1:443");
+  expect(base({ TRAWL_TLS_CERT: "/c", TRAWL_URL: "https://trawl.example/" })).toBe("https://trawl.example");
 });

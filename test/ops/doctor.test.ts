@@ -8,6 +8,7 @@ import type { NodeReport } from "../../cluster/ports/node-directory.ts";
 import { trawl } from "../../ops/cli.ts";
 import { readConfig } from "../../ops/config.ts";
 import {
+  certificateFinding,
   clockFinding,
   diskFinding,
   type Finding,
@@ -18,6 +19,9 @@ import { openDocuments } from "../../ops/stores.ts";
 import { type Web, web } from "../harness/web.ts";
 
 const GIB = 2 ** 30;
+const DAY_MS = 86_400_000;
+const CERTIFICATE = new URL("../fixtures/egress/site.cert.pem", import.meta.url).pathname;
+const ITS_KEY = new URL("../fixtures/egress/site.key.pem", import.meta.url).pathname;
 const limits = (soft: string) =>
   `Limit  Soft Limit  Hard Limit  Units\nMax open files            ${soft}    20000  files\n`;
 
@@ -38,6 +42,24 @@ describe("a finding", () => {
     ["a clock that agrees", clockFinding("ntp", -300, 510), "ok", "agrees with ntp within 510 ms"],
     ["a clock a little away", clockFinding("ntp", 700, 510), "ok", "700 ms ahead of ntp"],
     ["a clock that is late", clockFinding("ntp", -3_000, 510), "warning", "3000 ms behind ntp"],
+    [
+      "a new certificate",
+      certificateFinding("DNS:a.test", 90 * DAY_MS, 0),
+      "ok",
+      "DNS:a.test ends in 90 days",
+    ],
+    [
+      "a certificate of last month",
+      certificateFinding("DNS:a.test", 13 * DAY_MS, 0),
+      "warning",
+      "in 13 days",
+    ],
+    [
+      "a certificate that is over",
+      certificateFinding("DNS:a.test", 0, DAY_MS),
+      "warning",
+      "ended at 1970-01-01",
+    ],
     ["the pinned Node", nodeFinding("v22.23.1", "22.23.3"), "ok", "v22.23.1"],
     ["another Node", nodeFinding("v24.1.0", "22.23.3"), "warning", "tested with 22.23.3"],
   ])("%s", (_, { state, detail, advice }, expected, words) => {
@@ -119,6 +141,24 @@ describe("trawl doctor", () => {
       state: "warning",
       advice: expect.stringContaining("TRAWL_PUBLIC_URL"),
     });
+  });
+
+  test("looks at the certificate of the API, and knows by which server and address it is served", async () => {
+    const served = await doctor({ TRAWL_TLS_CERT: CERTIFICATE, TRAWL_TLS_KEY: ITS_KEY });
+    expect(served.of("TLS")).toMatchObject({ state: "ok", detail: expect.stringContaining("DNS:site.test") });
+    expect(served.of("HTTP")!.detail).toBe("HTTPS by node:http");
+    expect(served.of("address")!.detail).toContain("https://127.0.0.1:");
+    const other = await doctor({ TRAWL_TLS_CERT: CERTIFICATE, TRAWL_TLS_KEY: CERTIFICATE });
+    expect([other.code, other.of("TLS")]).toMatchObject([
+      1,
+      { state: "warning", detail: expect.stringMatching(/^Cannot use the certificate ".*" with the key /) },
+    ]);
+    const half = await doctor({ TRAWL_TLS_CERT: CERTIFICATE });
+    expect(half.of("TLS")).toMatchObject({
+      state: "warning",
+      detail: expect.stringContaining("TRAWL_TLS_KEY"),
+    });
+    expect((await doctor()).of("TLS")).toMatchObject({ state: "off" });
   });
 
   test("tells a name server that does not answer from a site that does not", async () => {

@@ -31,10 +31,12 @@ const TAUGHT: HostProfileView = {
 };
 const FORGOTTEN: HostProfileView = { premium: "unknown", until: null, premium_only: 0, premium_blocked: 0 };
 
-test("shows a domain as text, clears it with --clear, and reports that", async () => {
+test("shows a domain as text, clears and changes it, and reports that", async () => {
   let cleared = false;
+  const configured: unknown[] = [];
   // Of the two contracts only the view of a domain has a pace.
-  const ask = async (of: { name: string }, _: string, operation: string) => {
+  const ask = async (of: { name: string }, _: string, operation: string, message: unknown) => {
+    if (operation === "configure") configured.push(message);
     cleared ||= operation === "clear";
     if (of.name === "host_profile") return cleared ? FORGOTTEN : TAUGHT;
     return cleared
@@ -94,6 +96,18 @@ test("shows a domain as text, clears it with --clear, and reports that", async (
     out: "example.org: 500 ms between requests, 0 of 2 slots in use, 0 callers waiting",
     err: "Cleared failures, skips, dead hosts and host profiles of example.org.",
   });
+  for (const words of [
+    ["--delay", "2000", "--concurrency", "1"],
+    ["--delay", "default", "--concurrency", "default"],
+    ["--resume"],
+  ])
+    expect(await run("domain", "example.org", ...words)).toMatchObject({ code: 0 });
+  expect(configured).toEqual([
+    { min_delay_ms: 2_000, max_concurrency: 1 },
+    { min_delay_ms: null, max_concurrency: null },
+    { paused_until_ms: null },
+  ]);
+  expect(await run("domain", "example.org", "--delay", "soon")).toMatchObject({ code: 2 });
   expect(await run("domain")).toMatchObject({ code: 2 });
   expect(await run("domain", "example.org", "--key", "ak_wrong_0123456789abcdef")).toMatchObject({ code: 4 });
   await listening.close(0);

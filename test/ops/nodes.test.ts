@@ -141,17 +141,17 @@ describe("trawl nodes", () => {
       /^Owned by no node: 1, 3, 5,.*; 4 messages wait for an owner\n$/,
     );
   });
+});
 
+describe("trawl drain", () => {
   test("needs a cluster", async () => {
     const { run } = shell({}, {});
-    expect(await run("nodes")).toMatchObject({
+    expect(await run("drain", "a")).toMatchObject({
       code: 1,
       err: expect.stringContaining("TRAWL_BUS is memory"),
     });
   });
-});
 
-describe("trawl drain", () => {
   test("waits until the node is gone", async () => {
     let left = 3;
     const { run } = shell({
