@@ -181,7 +181,12 @@ export async function sealAttempts(
     return stored ? outcomeOf(index, stored) : { kind: "stopped", index };
   };
   const outcomes: AttemptOutcome[] = [];
-  for (const batch of inBatches(indexes)) outcomes.push(...(await Promise.all(batch.map(sealed))));
+  for (const batch of inBatches(indexes)) {
+    // What an earlier call had sealed before it failed is not written again: where a store refuses some writes, a few calls are enough.
+    const stored = await storedOutcomes({ documents }, job_id, batch);
+    const found = new Set(stored.map(({ index }) => index));
+    outcomes.push(...stored, ...(await Promise.all(batch.filter((index) => !found.has(index)).map(sealed))));
+  }
   return outcomes;
 }
 

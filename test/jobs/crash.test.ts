@@ -4,6 +4,7 @@
  */
 import { describe, expect, test } from "vitest";
 import { CREATION_TIMEOUT_MS } from "../../actors/jobs/state.ts";
+import { Fault } from "../../cluster/ports/fault.ts";
 import { Job } from "../../schemas/jobs.ts";
 import { oneCluster, pages } from "../harness/jobs-harness.ts";
 
@@ -114,6 +115,24 @@ describe.each(["before", "after"] as const)("a node killed %s a write", (when) =
     }
     expect(points).toBeGreaterThan(15);
   });
+});
+
+test("a cancel ends within seconds although every tenth write of a result fails", async () => {
+  const jobs = oneCluster({ run: () => ({ ms: 600_000 }) });
+  await jobs.create("j", pages(60, 30));
+  await jobs.clock.advance(3_000);
+  expect(jobs.attempts.length).toBe(60);
+  let writes = 0;
+  const put = jobs.stored.put.bind(jobs.stored);
+  jobs.stored.put = async (...args) => {
+    if (args[0] === "job_results" && ++writes % 10 === 0)
+      throw new Fault("documents_unreachable", "The test refuses this write");
+    return put(...args);
+  };
+  const cancelled = jobs.ask(Job, "j", "cancel", null, { timeout_ms: 60_000 });
+  const { phase, counts } = await jobs.finished("j", 15_000);
+  expect([phase, counts.cancelled]).toEqual(["cancelled", 60]);
+  expect(await cancelled).toEqual({ exists: true });
 });
 
 test("a document store that fails now and then only delays a job", { timeout: 60_000 }, async () => {
