@@ -2,7 +2,7 @@
  * node bench/accounts.bench.ts [--runs 5] [--seconds 3]: what accounts cost a gateway. Two gateways answer the same fetches by the same
  * routes and HTTP server: `metered` looks keys up, counts rates, takes a unit of the key's quota for each request and writes the ledger,
  * on SQLite; `open` takes each request for one caller and counts nothing. Requests per second of the server's CPU, run by run in
- * turns; needs wrk. Cached pages, and pages that take 50 ms to fetch, for which the writes of the ledger are counted.
+ * turns; needs wrk. Cached pages, and pages that take 500 ms to fetch, 640 at once, for which the writes of the ledger are counted.
  */
 import { hash } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -47,7 +47,9 @@ const { values } = parseArgs({
   },
 });
 
-const FETCH_MS = 50;
+const FETCH_MS = 500;
+/** Pages that are fetched take long: so many are asked for at once. */
+const FETCHES_AT_ONCE = 640;
 const PROJECT = "bench";
 const KEY = { project: PROJECT, role: "standard", quotas: { fetch: 100_000_000 } } as const;
 const SENTENCE = "A sentence of a page that is answered from the cache. ";
@@ -188,7 +190,7 @@ async function compare(): Promise<void> {
   for (const kind of KINDS) await answering(urlOf(kind, "/writes"));
   const stateOf = async (kind: Kind) =>
     (await (await fetch(urlOf(kind, "/writes"))).json()) as { key: string; writes: Record<string, number> };
-  const run = async (pages: string, options: object) => {
+  const run = async (pages: string, options: object, connections = 64) => {
     const body = JSON.stringify({ url: `https://example.org/${pages}`, include_html: false, ...options });
     const loads: Record<Kind, Load[]> = { metered: [], open: [] };
     const before = (await stateOf("metered")).writes;
@@ -196,7 +198,8 @@ async function compare(): Promise<void> {
       for (const [kind, { pid }] of servers) {
         const headers = { Authorization: `Bearer ${(await stateOf(kind)).key}` };
         const seconds = Number(values.seconds);
-        loads[kind].push(loadByWrk(pid, { url: urlOf(kind, "/v1/fetch"), headers, body, seconds }));
+        const load = { url: urlOf(kind, "/v1/fetch"), headers, body, seconds, connections };
+        loads[kind].push(loadByWrk(pid, load));
       }
     const { writes } = await stateOf("metered");
     const requests = loads.metered.reduce((sum, load) => sum + load.requests, 0);
@@ -225,7 +228,11 @@ async function compare(): Promise<void> {
       },
     };
   };
-  const rows = [await run("short", {}), await run("long", {}), await run("uncached", { cache_ttl_s: 0 })];
+  const rows = [
+    await run("short", {}),
+    await run("long", {}),
+    await run("uncached", { cache_ttl_s: 0 }, FETCHES_AT_ONCE),
+  ];
   await Promise.all(servers.map(([, { stop }]) => stop()));
   const command = process.argv.slice(1).join(" ");
   process.stdout.write(`${JSON.stringify({ command, machine: machine(), rows }, null, 1)}\n`);

@@ -123,7 +123,7 @@ export interface Load {
   readonly per_s: number;
 }
 
-/** POST requests from core 0, 64 at once, to the server that is this process. Throws when an answer is no 2xx. Needs wrk. */
+/** POST requests from core 0, by default 64 at once, to the server that is this process. Throws when an answer is no 2xx. Needs wrk. */
 export function loadByWrk(
   pid: number,
   ask: {
@@ -131,6 +131,7 @@ export function loadByWrk(
     readonly headers: Readonly<Record<string, string>>;
     readonly body: string;
     readonly seconds: number;
+    readonly connections?: number;
   },
 ): Load {
   const folder = mkdtempSync(join(tmpdir(), "trawl-wrk-"));
@@ -141,7 +142,17 @@ export function loadByWrk(
   const read = `wrk.body = io.open("${file}"):read("*all")`;
   writeFileSync(script, [`wrk.method = "POST"`, read, ...lines].join("\n"));
   const before = cpuSeconds(pid);
-  const words = ["-c", "0", "wrk", "-t1", "-c64", `-d${ask.seconds}s`, "-s", script, ask.url];
+  const words = [
+    "-c",
+    "0",
+    "wrk",
+    "-t1",
+    `-c${ask.connections ?? 64}`,
+    `-d${ask.seconds}s`,
+    "-s",
+    script,
+    ask.url,
+  ];
   const text = execFileSync("taskset", words).toString();
   const used_s = cpuSeconds(pid) - before;
   rmSync(folder, { recursive: true });

@@ -16,6 +16,7 @@ import {
   UsageTotals,
 } from "../schemas/ledger.ts";
 import { addRow, noRows, packColumns, type RowColumns, type RowHead } from "../schemas/ledger-batch.ts";
+import { FULL_GROUP_ROWS } from "./pending-requests.ts";
 
 /** What of a row is of one answer only. */
 export type RowAnswer = Pick<LedgerRow, "request_id" | "at_ms" | "latency_ms">;
@@ -39,8 +40,8 @@ export interface Ledger {
 }
 
 interface StoreOptions {
-  /** No other request is under way whose row could share its document: it is written at once. */
-  readonly isAlone: boolean;
+  /** How long the row waits for others that share its document at most; 0: it is written at once. */
+  readonly within_ms: number;
 }
 
 interface LedgerDeps {
@@ -54,8 +55,6 @@ interface LedgerDeps {
 
 /** With the time of a write this stays below 100 ms. */
 const GATHER_MS = 80;
-/** An answer waits for its row this long at most before it is written; rows of that time share a document. */
-const GATHER_STORED_MS = 10;
 const RETRY_MS = 500;
 /** Rows in one document: a few hundred kilobytes. */
 const MAX_BATCH_ROWS = 1_000;
@@ -66,6 +65,8 @@ const TELL_EVERY_MS = 2_000;
 
 interface Batch {
   readonly rows: RowColumns;
+  /** Rows whose answers wait for them. */
+  awaited: number;
   /** Set when it is first written, so that it is repeated under the same key. */
   key: string | null;
   readonly stored: PromiseWithResolvers<void>;
@@ -91,7 +92,7 @@ export function openLedger({ documents, ask, clock, log, writer }: LedgerDeps): 
     const stored = Promise.withResolvers<void>();
     // Most rows have no caller that waits for them; all are repeated until they are stored.
     stored.promise.catch(() => {});
-    return { rows: noRows(), key: null, stored };
+    return { rows: noRows(), awaited: 0, key: null, stored };
   }
 
   function append(name: string, head: RowHead, answer: RowAnswer, within_ms: number): Batch {
@@ -185,10 +186,10 @@ export function openLedger({ documents, ask, clock, log, writer }: LedgerDeps): 
 
   return {
     record: (customer, head, answer) => void append(customer, head, answer, GATHER_MS),
-    store(name, head, answer, { isAlone }) {
-      const { stored } = append(name, head, answer, GATHER_STORED_MS);
-      if (isAlone) hurry(customers.get(name)!);
-      return stored.promise;
+    store(name, head, answer, { within_ms }) {
+      const batch = append(name, head, answer, within_ms);
+      if (++batch.awaited >= FULL_GROUP_ROWS || within_ms === 0) hurry(customers.get(name)!);
+      return batch.stored.promise;
     },
     flush,
     lag() {

@@ -148,7 +148,7 @@ export function metering(deps: MeteringDeps): Metering {
       ledger.record(meter.grant.customer.name, headOf(meter, billed), answerOf(billed)),
     store: (meter, billed) =>
       ledger.store(meter.grant.customer.name, headOf(meter, billed), answerOf(billed), {
-        isAlone: pending.isAlone(),
+        within_ms: pending.gatherMs(),
       }),
     begin(meter, begun) {
       const billed = { ...begun, latency_ms: 0 };

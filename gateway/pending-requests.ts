@@ -3,6 +3,7 @@
  * begins, many in one document, so that a gateway that is killed leaves no request without a row: another node, or the next
  * start of a single process, writes the rows that are missing.
  */
+import assert from "node:assert/strict";
 import type { Clock } from "../cluster/ports/clock.ts";
 import type { Documents } from "../cluster/ports/documents.ts";
 import { Fault } from "../cluster/ports/fault.ts";
@@ -22,11 +23,11 @@ export type SpentBy = (request_id: string) => Promise<number>;
 export interface PendingRequests {
   /** Resolves when the request is stored as pending. Throws Fault; then it is not. */
   readonly begin: (pending: PendingRow) => Promise<void>;
-  /** Whether at most one request has begun and not ended. */
-  readonly isAlone: () => boolean;
+  /** How long a write for one of these requests waits for others that share its document; 0 for a lone request. */
+  readonly gatherMs: () => number;
   /** Its row is stored, or it needs none. */
   readonly end: (request_id: string) => void;
-  /** Resolves when every removal under way is over. */
+  /** Removes the documents without open requests; resolves when every removal is over. */
   readonly drain: () => Promise<void>;
 }
 
@@ -36,60 +37,173 @@ interface PendingDeps {
   readonly log: Log;
   /** Unlike every other and every earlier gateway. */
   readonly gateway: () => string;
+  /** The longest wait for a shared document. A larger one delays answers under load. Default: 120. */
+  readonly max_gather_ms?: number;
 }
 
-interface Batch {
+/** A document with the requests that were stored together. When all have ended it is written again with the next ones. */
+interface Group {
   readonly key: string;
-  readonly rows: PendingRow[];
+  readonly created_ms: number;
+  /** As stored; 0: not yet. */
+  version: number;
   /** Requests without an end. */
   open: number;
+  /** Since when none is open, on the monotonic clock. */
+  free_since_ms: number;
+}
+
+interface Waiting {
+  readonly pending: PendingRow;
+  readonly since_ms: number;
+  readonly stored: PromiseWithResolvers<void>;
 }
 
 export const PENDING_REQUESTS = "pending_requests";
-const MAX_BATCH_ROWS = 1_000;
+const MAX_GATHER_MS = 120;
+/** The wait grows with the requests that begin in a second, up to 720: a wait that few would share is not worth its delay. */
+const GATHER_MS_PER_RPS = 1 / 6;
+const RATE_WINDOW_MS = 1_000;
+/** So many requests do not wait for more. */
+export const FULL_GROUP_ROWS = 200;
+const MAX_GROUP_ROWS = 1_000;
+/** A document without open requests is removed when no request has used it again for so long. */
+const UNUSED_MS = 1_000;
+/** `recoverPending` reads the age of requests from the key: a document is written again for a small part of PENDING_TTL_MS only. */
+const REUSED_MS = 60_000;
 const REMOVE_AGAIN_MS = 1_000;
 const MAX_REMOVALS = 10;
 
 /** One document is written at a time; requests that begin meanwhile share the next one. */
-export function pendingRequests({ documents, clock, log, gateway }: PendingDeps): PendingRequests {
-  const batches = new Map<string, Batch>();
-  const removals = new Set<Promise<void>>();
-  let waiting: { readonly pending: PendingRow; readonly stored: PromiseWithResolvers<void> }[] = [];
+export function pendingRequests(deps: PendingDeps): PendingRequests {
+  const { documents, clock, gateway, max_gather_ms = MAX_GATHER_MS } = deps;
+  const groups = new Map<string, Group>();
+  /** Without open requests, the last one used last. */
+  const free: Group[] = [];
+  const removals = groupRemovals(deps);
+  let waiting: Waiting[] = [];
+  /** Requests that have begun and not ended. */
+  let open = 0;
+  const rate = rateMeter(clock);
+  let created = 0;
   let isWriting = false;
-  let written = 0;
+  let writeTimer: Disposable | null = null;
+  let sweepTimer: Disposable | null = null;
+
+  const gatherMs = (): number =>
+    open <= 1 ? 0 : Math.min(max_gather_ms, Math.floor(GATHER_MS_PER_RPS * rate.perSecond()));
+
+  /** Writes what waits, now or when it has gathered. */
+  function schedule(): void {
+    const [first] = waiting;
+    if (isWriting || !first) return;
+    const isFull = waiting.length >= FULL_GROUP_ROWS;
+    const wait_ms = isFull ? 0 : gatherMs() - (clock.mono() - first.since_ms);
+    if (wait_ms > 0) writeTimer ??= clock.at(clock.now() + wait_ms, () => void write());
+    else void write();
+  }
 
   async function write(): Promise<void> {
-    if (isWriting) return;
+    writeTimer?.[Symbol.dispose]();
+    writeTimer = null;
     isWriting = true;
-    while (waiting.length > 0) {
-      const group = waiting.slice(0, MAX_BATCH_ROWS);
-      waiting = waiting.slice(MAX_BATCH_ROWS);
-      const rows = group.map(({ pending }) => pending);
-      const at = String(Math.floor(clock.now())).padStart(13, "0");
-      const batch: Batch = { key: `${at}:${gateway()}:${++written}`, rows, open: rows.length };
-      try {
-        await documents.put(PENDING_REQUESTS, batch.key, { rows }, 0);
-        for (const { row } of rows) batches.set(row.request_id, batch);
-        for (const { stored } of group) stored.resolve();
-      } catch (problem) {
-        // The write may have reached the store.
-        remove(batch.key);
-        for (const { stored } of group) stored.reject(problem);
-      }
+    const rows = waiting.slice(0, MAX_GROUP_ROWS);
+    waiting = waiting.slice(MAX_GROUP_ROWS);
+    try {
+      const group = await store(rows.map(({ pending }) => pending));
+      for (const { pending } of rows) groups.set(pending.row.request_id, group);
+      for (const { stored } of rows) stored.resolve();
+    } catch (problem) {
+      open -= rows.length;
+      for (const { stored } of rows) stored.reject(problem);
     }
     isWriting = false;
+    schedule();
   }
 
-  /** What cannot be removed is removed by `recoverPending`. */
-  function remove(key: string): void {
-    const removal = removeAgain(key).finally(() => removals.delete(removal));
-    removals.add(removal);
+  /** In a document whose requests have all ended, or else in a new one. Throws Fault. */
+  async function store(rows: readonly PendingRow[]): Promise<Group> {
+    for (;;) {
+      const group = unusedGroup() ?? newGroup();
+      try {
+        if (await documents.put(PENDING_REQUESTS, group.key, { rows }, group.version)) {
+          group.version++;
+          group.open = rows.length;
+          return group;
+        }
+      } catch (problem) {
+        // The write may have reached the store.
+        removals.remove(group);
+        throw problem;
+      }
+      // Another node took this gateway for dead and removed it.
+      assert(group.version > 0, `Two gateways have the name of "${group.key}"`);
+    }
   }
 
-  async function removeAgain(key: string): Promise<void> {
+  function unusedGroup(): Group | undefined {
+    for (let group = free.pop(); group; group = free.pop()) {
+      if (clock.now() - group.created_ms < REUSED_MS) return group;
+      removals.remove(group);
+    }
+    return undefined;
+  }
+
+  function newGroup(): Group {
+    const created_ms = Math.floor(clock.now());
+    const key = `${String(created_ms).padStart(13, "0")}:${gateway()}:${++created}`;
+    return { key, created_ms, version: 0, open: 0, free_since_ms: 0 };
+  }
+
+  function onFree(group: Group): void {
+    group.free_since_ms = clock.mono();
+    free.push(group);
+    scheduleSweep();
+  }
+
+  /** Removes the groups that the load of this moment does not need. */
+  function scheduleSweep(): void {
+    sweepTimer ??= clock.at(clock.now() + UNUSED_MS, () => {
+      sweepTimer = null;
+      while (free[0] && clock.mono() - free[0].free_since_ms >= UNUSED_MS) removals.remove(free.shift()!);
+      if (free.length > 0) scheduleSweep();
+    });
+  }
+
+  return {
+    begin(pending) {
+      const stored = Promise.withResolvers<void>();
+      open++;
+      rate.count();
+      waiting.push({ pending, since_ms: clock.mono(), stored });
+      schedule();
+      return stored.promise;
+    },
+    gatherMs,
+    end(request_id) {
+      const group = groups.get(request_id);
+      if (!group) return;
+      groups.delete(request_id);
+      open--;
+      if (--group.open === 0) onFree(group);
+    },
+    async drain() {
+      for (const group of free.splice(0)) removals.remove(group);
+      await removals.drain();
+    },
+  };
+}
+
+/** Removes documents that are not used again. What cannot be removed is removed by `recoverPending`. */
+function groupRemovals({ documents, clock, log }: Omit<PendingDeps, "gateway">) {
+  const removals = new Set<Promise<void>>();
+
+  async function removeAgain({ key, version }: Group): Promise<void> {
     for (let attempt = 1; attempt <= MAX_REMOVALS; attempt++) {
       try {
-        await documents.remove(PENDING_REQUESTS, key, 1);
+        // The next version is that of a write without an answer.
+        if (!(await documents.remove(PENDING_REQUESTS, key, version)))
+          await documents.remove(PENDING_REQUESTS, key, version + 1);
         return;
       } catch (problem) {
         if (!(problem instanceof Fault)) throw problem;
@@ -100,26 +214,36 @@ export function pendingRequests({ documents, clock, log, gateway }: PendingDeps)
   }
 
   return {
-    begin(pending) {
-      const stored = Promise.withResolvers<void>();
-      waiting.push({ pending, stored });
-      void write();
-      return stored.promise;
+    remove(group: Group): void {
+      const removal = removeAgain(group).finally(() => removals.delete(removal));
+      removals.add(removal);
     },
-    isAlone: () => batches.size <= 1,
-    end(request_id) {
-      const batch = batches.get(request_id);
-      if (!batch) return;
-      batches.delete(request_id);
-      if (--batch.open === 0) remove(batch.key);
+    drain: async (): Promise<void> => void (await Promise.all(removals)),
+  };
+}
+
+/** How many requests began in a second: the one before, or this one where they are more already. */
+function rateMeter(clock: Clock) {
+  let since_ms = -Infinity;
+  let begun = 0;
+  let before = 0;
+  return {
+    count(): void {
+      const age_ms = clock.mono() - since_ms;
+      if (age_ms >= RATE_WINDOW_MS) {
+        before = age_ms < 2 * RATE_WINDOW_MS ? begun : 0;
+        since_ms = clock.mono();
+        begun = 0;
+      }
+      begun++;
     },
-    drain: async () => void (await Promise.all(removals)),
+    perSecond: (): number => Math.max(begun, before),
   };
 }
 
 type RecoveryDeps = Omit<PendingDeps, "gateway"> & { readonly spentBy: SpentBy };
 
-/** Longer than a gateway waits for an answer and for the store of its row. */
+/** Longer than a document is written again, a gateway waits for an answer, and its row for the store. */
 export const PENDING_TTL_MS = 10 * 60_000;
 /** A gateway that could not reach the store writes its rows within this time after it can. */
 const SETTLE_MS = 5_000;

@@ -23,7 +23,7 @@ import {
 } from "../../schemas/ledger-batch.ts";
 import { type LedgerRow, RequestList, UsageReport } from "../../schemas/ledger.ts";
 import { fetchAnswer, gatewayHarness } from "../harness/gateway-harness.ts";
-import { ledgerRow } from "../harness/ledger-row.ts";
+import { ledgerRow, partsOf } from "../harness/ledger-row.ts";
 
 const NOW_MS = Date.UTC(2026, 10, 21, 12);
 
@@ -50,14 +50,12 @@ function gateway(documents: Documents) {
   const ask = (async () => undefined) as never;
   const { log, lines } = silentTelemetry();
   const ledger = openLedger({ documents, ask, clock, log, writer: () => "g1" });
-  const partsOf = ({ request_id, at_ms, latency_ms, ...head }: LedgerRow) =>
-    [head, { request_id, at_ms, latency_ms }] as const;
   return {
     clock,
     lines,
     record: (customer: string, row: LedgerRow) => ledger.record(customer, ...partsOf(row)),
-    store: (customer: string, row: LedgerRow, isAlone = false) =>
-      ledger.store(customer, ...partsOf(row), { isAlone }),
+    store: (customer: string, row: LedgerRow, within_ms = 10) =>
+      ledger.store(customer, ...partsOf(row), { within_ms }),
   };
 }
 
@@ -92,8 +90,8 @@ describe("a gateway's rows", () => {
     const { record, store: storeRow } = gateway(documents);
     record("acme", ledgerRow({ request_id: "cached" }));
     await Promise.all([
-      storeRow("acme", ledgerRow({ request_id: "r1" }), true),
-      storeRow("acme", ledgerRow({ request_id: "r2" }), true),
+      storeRow("acme", ledgerRow({ request_id: "r1" }), 0),
+      storeRow("acme", ledgerRow({ request_id: "r2" }), 0),
     ]);
     expect((await rowsIn(documents)).toSorted()).toEqual(["cached", "r1", "r2"]);
   });

@@ -6,12 +6,22 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { profilesRoutes } from "../../actors/profiles/feature/routes.ts";
 import { openBodyGrants } from "../../gateway/body-access.ts";
-import { PENDING_REQUESTS, PENDING_TTL_MS, recoverPending } from "../../gateway/pending-requests.ts";
+import { openLedger } from "../../gateway/ledger.ts";
+import {
+  PENDING_REQUESTS,
+  PENDING_TTL_MS,
+  pendingRequests,
+  recoverPending,
+} from "../../gateway/pending-requests.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
+import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.silent.ts";
+import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
+import type { Documents } from "../../cluster/ports/documents.ts";
 import { Fault, type FaultCode } from "../../cluster/ports/fault.ts";
 import { Account, accountKey, fromMicros, monthOf } from "../../schemas/accounts.ts";
 import { type LedgerBatch, rowsOf } from "../../schemas/ledger-batch.ts";
 import { fetchAnswer, gatewayHarness } from "../harness/gateway-harness.ts";
+import { ledgerRow, partsOf } from "../harness/ledger-row.ts";
 
 const PAGE = { url: "https://example.org/" };
 const SECOND_MS = 1_000;
@@ -143,6 +153,91 @@ describe("a request that went upstream", () => {
     expect(await listedRows(gateway, mine)).toEqual([]);
     expect((await gateway.fetch(PAGE, { key: mine })).status).toBe(200);
     expect(await listedRows(gateway, mine)).toHaveLength(1);
+  });
+});
+
+describe("documents of pending requests and their rows", () => {
+  /** A gateway with so many pages a second, each of which takes half a second. Writes are counted after the first two seconds. */
+  async function loaded(rps: number, seconds: number) {
+    const clock = virtualClock();
+    const stored = memoryDocuments();
+    let writes = 0;
+    const documents: Documents = {
+      ...stored,
+      put: (...named) => (writes++, stored.put(...named)),
+      remove: (...named) => (writes++, stored.remove(...named)),
+    };
+    const deps = { documents, clock, log: silentTelemetry().log };
+    const pending = pendingRequests({ ...deps, gateway: () => "g1" });
+    const ledger = openLedger({ ...deps, ask: () => new Promise<never>(() => {}), writer: () => "g1" });
+    let slowest_ms = 0;
+    let answered = 0;
+    const wait = (ms: number) => new Promise<void>((resolve) => void clock.at(clock.now() + ms, resolve));
+    const fetchPage = async (n: number): Promise<void> => {
+      await wait((n * SECOND_MS) / rps);
+      const row = ledgerRow({ request_id: `r${n}`, at_ms: Math.floor(clock.now()) });
+      const began_ms = clock.now();
+      await pending.begin({ customer: "acme", row });
+      await wait(SECOND_MS / 2);
+      await ledger.store("acme", ...partsOf(row), { within_ms: pending.gatherMs() });
+      pending.end(row.request_id);
+      slowest_ms = Math.max(slowest_ms, clock.now() - began_ms - SECOND_MS / 2);
+      answered++;
+    };
+    for (let n = 0; n < rps * seconds; n++) void fetchPage(n);
+    await clock.advance(2 * SECOND_MS);
+    const before = { answered, writes };
+    await clock.advance((seconds - 2) * SECOND_MS);
+    const requests_for_each_write = (answered - before.answered) / (writes - before.writes);
+    await clock.advance(4 * SECOND_MS);
+    expect(answered).toBe(rps * seconds);
+    expect(await stored.list(PENDING_REQUESTS, { limit: 10 })).toEqual([]);
+    return { requests_for_each_write, slowest_ms };
+  }
+
+  test("carry 50 requests and more each under load, and delay each for at most 240 ms", async () => {
+    const { requests_for_each_write, slowest_ms } = await loaded(1_000, 6);
+    expect(requests_for_each_write).toBeGreaterThanOrEqual(50);
+    expect(slowest_ms).toBeLessThanOrEqual(240);
+  });
+
+  test("delay no request that is alone", async () => {
+    const { slowest_ms } = await loaded(1, 5);
+    expect(slowest_ms).toBe(0);
+  });
+
+  test("are written again when all of their requests have ended, and removed when none follows within seconds", async () => {
+    const clock = virtualClock();
+    const documents = memoryDocuments();
+    const { log } = silentTelemetry();
+    const pending = pendingRequests({ documents, clock, log, gateway: () => "g1" });
+    const keys = new Set<string>();
+    for (let n = 0; n < 5; n++) {
+      await pending.begin({ customer: "acme", row: ledgerRow({ request_id: `r${n}` }) });
+      const [only, ...others] = await documents.list(PENDING_REQUESTS, { limit: 10 });
+      expect(only!.value).toMatchObject({ rows: [{ row: { request_id: `r${n}` } }] });
+      expect(others).toEqual([]);
+      keys.add(only!.key);
+      pending.end(`r${n}`);
+    }
+    expect(keys.size).toBe(1);
+    await clock.advance(2 * SECOND_MS);
+    expect(await documents.list(PENDING_REQUESTS, { limit: 10 })).toEqual([]);
+  });
+
+  test("that another node has removed are replaced by new ones", async () => {
+    const clock = virtualClock();
+    const documents = memoryDocuments();
+    const { log } = silentTelemetry();
+    const pending = pendingRequests({ documents, clock, log, gateway: () => "g1" });
+    const begin = (request_id: string) => pending.begin({ customer: "acme", row: ledgerRow({ request_id }) });
+    await begin("r1");
+    pending.end("r1");
+    await documents.removeRange(PENDING_REQUESTS, "", ";");
+    await begin("r2");
+    expect(await documents.list(PENDING_REQUESTS, { limit: 10 })).toMatchObject([
+      { value: { rows: [{ row: { request_id: "r2" } }] } },
+    ]);
   });
 });
 

@@ -18,7 +18,7 @@ import { authenticator } from "../../gateway/authenticate.ts";
 import type { Body, ClientAbort, Head, Reply } from "../../gateway/http.ts";
 import { type DebugRecords, openDebugRecords } from "../../gateway/debug-records.ts";
 import { pendingRequests } from "../../gateway/pending-requests.ts";
-import { type Ledger, openLedger } from "../../gateway/ledger.ts";
+import { openLedger } from "../../gateway/ledger.ts";
 import { metering } from "../../gateway/metering.ts";
 import { keyQuotas } from "../../gateway/quotas.ts";
 import { openapi } from "../../gateway/openapi/document.ts";
@@ -98,12 +98,7 @@ export async function gatewayHarness(options: HarnessOptions = {}) {
   const context = { documents, blobs, clock, random, metrics, log };
   const ask: ActorClient = (...named) => cluster.ask(...named);
   const quotas = keyQuotas({ ask, clock, log, gateway: "g1" });
-  const gathering = openLedger({ documents, ask, clock, log, writer: () => "g1" });
-  // The clock stands still: rows do not gather.
-  const ledger: Ledger = {
-    ...gathering,
-    store: (customer, head, answer) => gathering.store(customer, head, answer, { isAlone: true }),
-  };
+  const ledger = openLedger({ documents, ask, clock, log, writer: () => "g1" });
   const money = spending({
     findPayer: (project, prefix) => findPayer(documents, project, prefix),
     documents,
@@ -116,7 +111,8 @@ export async function gatewayHarness(options: HarnessOptions = {}) {
     clock,
     quotas,
     ledger,
-    pending: pendingRequests({ documents, clock, log, gateway: () => "g1" }),
+    // The clock stands still: nothing gathers.
+    pending: pendingRequests({ documents, clock, log, gateway: () => "g1", max_gather_ms: 0 }),
   });
   const debugRecords = openDebugRecords({ documents, clock });
   debugRecords.onAddress("https://trawl.example");

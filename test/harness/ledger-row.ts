@@ -1,4 +1,6 @@
 import { type LedgerRow, NO_DETAIL } from "../../schemas/ledger.ts";
+import type { RowHead } from "../../schemas/ledger-batch.ts";
+import type { RowAnswer } from "../../gateway/ledger.ts";
 
 /** A row of the ledger, a page fetched by the service's own routes unless it says otherwise. */
 export const ledgerRow = (more: Partial<LedgerRow> = {}): LedgerRow => ({
@@ -16,3 +18,11 @@ export const ledgerRow = (more: Partial<LedgerRow> = {}): LedgerRow => ({
   ...NO_DETAIL,
   ...more,
 });
+
+/** A row as a gateway writes it down. */
+export const partsOf = ({
+  request_id,
+  at_ms,
+  latency_ms,
+  ...head
+}: LedgerRow): readonly [RowHead, RowAnswer] => [head, { request_id, at_ms, latency_ms }];

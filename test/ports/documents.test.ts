@@ -15,6 +15,7 @@ import type { Fault } from "../../cluster/ports/fault.ts";
 import { engines, ownEngine } from "../harness/engines.ts";
 import { freePort } from "../harness/free-port.ts";
 import { documentsFaultSuite, documentsSuite } from "./documents.ts";
+import { pendingRequestsSuite } from "./pending-requests.ts";
 
 const { documents: mongo } = await engines("documents");
 const times = <T>(count: number, make: (index: number) => T): T[] =>
@@ -31,6 +32,7 @@ const STORES: Record<string, () => Promise<Documents>> = {
 
 describe.each(Object.entries(STORES))("documents in %s", (_, open) => {
   documentsSuite(open);
+  pendingRequestsSuite(open);
 });
 
 describe("documents in a SQLite file that is closed", () => {
@@ -64,6 +66,7 @@ describe.skipIf(mongo === null)("documents in MongoDB", () => {
   });
 
   documentsSuite(async () => open());
+  pendingRequestsSuite(async () => open());
 
   test("delays only writes of the same document when a write hangs", async () => {
     const { hostname, port } = new URL(address.replace(/^mongodb/, "http"));
