@@ -101,7 +101,7 @@ export function pinned(
 }
 
 export async function answering(url: string): Promise<void> {
-  for (let tries = 0; tries < 200; tries++) {
+  for (let tries = 0; tries < 1_200; tries++) {
     if (
       await fetch(url).then(
         (reply) => reply.ok,

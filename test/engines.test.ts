@@ -119,7 +119,7 @@ describe.skipIf(documents === null)("documents", () => {
     const all = await docs.find().sort({ _id: 1 }).toArray();
     expect(all).toEqual(times(8, (i) => ({ _id: id(i), v: 200, n: 200 })));
     expect(refused).toBeGreaterThan(0); // or nothing was contended and this proves little
-  });
+  }, 60_000);
 
   test("1,600 increments at once all count", async () => {
     const docs = collection();

@@ -198,6 +198,29 @@ describe.each(SETUPS)("the company register, $setup", ({ start }) => {
     close();
   });
 
+  test("looks up the companies of a watch that are not in the register, and asks nobody about those that are", async () => {
+    const leis = Array.from({ length: 4 }, (_, n) => leiOf(`5299000WATCHED${String(n).padStart(4, "0")}`));
+    for (const lei of leis) source.companies.set(lei, { lei, name: `Watched ${lei}` });
+    const companies = leis.map((lei) => `lei:${lei}`);
+    const watch = (references: readonly string[]) =>
+      service.call("POST", "/v1/companies/watches", {
+        body: { companies: references, url: "https://site.test/hook" },
+      });
+    source.lookups.length = 0;
+    const unknown = await watch([...companies, `lei:${NEVER}`]);
+    expect(unknown).toMatchObject({ status: 404, json: { detail: `company not found: lei:${NEVER}` } });
+    const made = await watch([...companies, companies[0]!]);
+    expect(made.status).toBe(201);
+    expect(new Set(made.json.companies).size).toBe(4);
+    expect(made.json.companies).toHaveLength(4);
+    expect(source.lookups.filter((lei) => lei !== NEVER).toSorted()).toEqual(leis);
+    source.fault = "500";
+    const again = await watch([...made.json.companies, companies[3]!]);
+    source.fault = "none";
+    expect(again).toMatchObject({ status: 201, json: { companies: made.json.companies } });
+    for (const { json } of [made, again]) await service.call("DELETE", `/v1/companies/watches/${json.id}`);
+  });
+
   test("runs a batch, and names the item that is wrong", async () => {
     const items = [{ ref: `lei:${ALPINA}` }, { identifiers: [`lei:${NORDWIND}`] }, { ref: `lei:${NEVER}` }];
     const body = { idempotency_key: "one", action: "get", include: ["events"], items };

@@ -171,7 +171,7 @@ export async function openCompanies(
     ],
     routes: [
       ...searchRoutes({ ...search, cursors }),
-      ...watchRoutes({ documents, clock, service }),
+      ...watchRoutes({ documents, clock, log, service }),
       ...feedRoutes({ documents, clock, cursors }),
       ...registerRoutes({ sources, health }),
       ...operatorRoutes({ sources, people, ask }),

@@ -2,9 +2,11 @@
 import { type Static, Type } from "typebox";
 import type { Clock } from "../../../cluster/ports/clock.ts";
 import type { Documents } from "../../../cluster/ports/documents.ts";
-import { invalid, json } from "../../../gateway/http-errors.ts";
+import type { Log } from "../../../cluster/ports/log.ts";
+import { invalid, json, timedOut } from "../../../gateway/http-errors.ts";
 import { SIGNATURE_FIELDS } from "../../../gateway/openapi/gateway-reference.ts";
 import { type Route, route } from "../../../gateway/route.ts";
+import { WAIT_MS, withDeadline } from "../../../gateway/with-deadline.ts";
 import { Nullable, Timestamp } from "../../../schemas/common.ts";
 import { CompanyChangedEvent } from "../../../schemas/companies.ts";
 import { newWebhookSecret } from "../../callbacks/webhook-signature.ts";
@@ -18,11 +20,13 @@ import {
   WATCHED_COMPANIES,
   watchedKey,
 } from "../watch.ts";
-import { NOT_FOUND, unknownCompany } from "./record-routes.ts";
+import { idsOf, type RightReference } from "./named-companies.ts";
+import { NOT_FOUND } from "./record-routes.ts";
 
 interface WatchRouteDeps {
   readonly documents: Documents;
   readonly clock: Clock;
+  readonly log: Log;
   readonly service: CompanyService;
 }
 
@@ -67,7 +71,7 @@ const view = (watch: StoredWatch, secret: string | null): WatchView => ({
   secret,
 });
 
-export function watchRoutes({ documents, clock, service }: WatchRouteDeps): readonly Route[] {
+export function watchRoutes({ documents, clock, log, service }: WatchRouteDeps): readonly Route[] {
   const common = { tags: ["companies"] } as const;
   const watchesOf = async (project: string): Promise<readonly StoredWatch[]> =>
     (await documents.list(COMPANY_WATCHES, { tag: project, limit: MAX_WATCHES }))
@@ -97,13 +101,14 @@ export function watchRoutes({ documents, clock, service }: WatchRouteDeps): read
       summary: "Get the changes of companies at an endpoint",
       description:
         "Each change is delivered as `company.changed`, signed with the secret (`X-Service-Signature: t=…,v1=…`), eight times " +
-        "within 24 hours until the receiver answers 2xx. Companies that are not in the register are looked up first.",
+        "within 24 hours until the receiver answers 2xx. Companies that are not in the register are looked up first, at the " +
+        "pace of their sources; after 150 s the answer is 504, and the same call again goes on with those that are missing.",
       category: "fetch",
       body: WatchBody,
       body_example: { companies: ["lei:529900GRZ2BQY5ZM9N49"], url: "https://client.example/hook" },
       callbacks: { companyChanged: COMPANY_CHANGED },
       replies: { 201: { description: "The watch, with its secret", schema: WatchView }, 404: NOT_FOUND },
-      handle: async ({ body, caller }) => {
+      handle: async ({ body, caller, request_id, signal: gone }) => {
         const url = URL.parse(body.url);
         if (url?.protocol !== "https:")
           return invalid([
@@ -121,14 +126,16 @@ export function watchRoutes({ documents, clock, service }: WatchRouteDeps): read
           return invalid([
             { loc: ["body"], msg: `At most ${MAX_WATCHES} watches a project`, type: "too_long" },
           ]);
-        const companies = new Set<string>();
-        for (const [index, reference] of references.entries()) {
-          if (reference.kind === "wrong") continue;
-          const options = { sources: null, groups: [], max_age_s: null, refresh: false };
-          const found = await service.get(reference, options, { project, lane: "sync" });
-          if (found.company === null) return unknownCompany(found, body.companies[index]!);
-          companies.add(found.company.id);
-        }
+        const known = references.filter(
+          (reference): reference is RightReference => reference.kind !== "wrong",
+        );
+        const companies = await withDeadline(
+          { clock, log },
+          { id: request_id, timeout_ms: WAIT_MS, signal: gone },
+          (signal) => idsOf({ documents, clock, service }, known, { project, signal }),
+        );
+        if (companies === null) return timedOut(request_id);
+        if ("status" in companies) return companies;
         const watch: StoredWatch = {
           id: newCompanyId().replace("cmp_", "wch_"),
           project,
@@ -140,9 +147,10 @@ export function watchRoutes({ documents, clock, service }: WatchRouteDeps): read
           last_status: null,
           is_off: false,
         };
-        await documents.put(COMPANY_WATCHES, watch.id, watch, 0, { tag: project });
+        // First: an entry without its watch notifies nobody.
         for (const company_id of companies)
           await documents.put(WATCHED_COMPANIES, watchedKey(company_id, watch.id), null, 0);
+        await documents.put(COMPANY_WATCHES, watch.id, watch, 0, { tag: project });
         return json(201, view(watch, watch.secret));
       },
     }),
