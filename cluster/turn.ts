@@ -13,7 +13,7 @@ import { Fault, isInfrastructureFault } from "./ports/fault.ts";
 import { reminderTag, scheduleReminder } from "./reminders.ts";
 import { STORE, storeLater } from "./store-later.ts";
 import { endStoreWait, waitForStore, whileOwned } from "./store-wait.ts";
-import { copyOverWire, validatorsOf } from "./wire.ts";
+import { copyOverWire, measuredCopy, validatorsOf } from "./wire.ts";
 
 /** What the handler asked for and what leaves once its turn is stored. */
 interface Outbox {
@@ -101,8 +101,10 @@ function newTurn(
     answer(to: string, reply: unknown) {
       const operation = to.slice(0, to.indexOf("#"));
       const validator = node.replyValidators.get(operation);
-      const copy = validator ? copyOverWire(`the answer to "${operation}"`, validator, reply) : reply;
-      add(activation, outbox, () => answer(activation, to, copy));
+      const { copy, chars } = validator
+        ? measuredCopy(`the answer to "${operation}"`, validator, reply)
+        : { copy: reply, chars: 0 };
+      add(activation, outbox, () => answer(activation, to, copy, chars));
     },
     tell(of, to, operation, message) {
       const copy = copyOverWire(`"${of.name}.${operation}"`, validatorsOf(of, operation).message, message);
@@ -229,15 +231,12 @@ function flush(activation: Activation, { effects }: Outbox): void {
   }
 }
 
-function answer(activation: Activation, to: string, reply: unknown): void {
+function answer(activation: Activation, to: string, reply: unknown, chars: number): void {
   const { node } = activation.kind.shard;
   node.outbound.reply(to, { reply });
   const entry = activation.openAsks?.get(to);
   if (!entry) return;
-  if (entry.isRepeatable) {
-    const chars = JSON.stringify(reply)?.length ?? 0;
-    node.rememberedAnswers.set(to, { reply, chars: chars + 1 });
-  }
+  if (entry.isRepeatable) node.rememberedAnswers.set(to, { reply, chars: chars + 1 });
   acknowledge(activation, entry, "processed");
 }
 

@@ -119,12 +119,20 @@ export function assertFits<T>(what: string, { check, describeErrors }: Validator
 }
 
 /** What comes out at the other end of a wire: a copy, with its size and shape checked. */
-export function copyOverWire(what: string, expected: Validator, value: unknown): unknown {
-  if (value === null || typeof value === "boolean") return assertFits(what, expected, value);
-  const text = JSON.stringify(value) as string | undefined;
-  if (text === undefined) return assertFits(what, expected, value);
+export const copyOverWire = (what: string, expected: Validator, value: unknown): unknown =>
+  measuredCopy(what, expected, value).copy;
+
+/** The same with the characters of its JSON. */
+export function measuredCopy(
+  what: string,
+  expected: Validator,
+  value: unknown,
+): { readonly copy: unknown; readonly chars: number } {
+  const isPlain = value === null || value === undefined || typeof value === "boolean";
+  const text = isPlain ? undefined : (JSON.stringify(value) as string | undefined);
+  if (text === undefined) return { copy: assertFits(what, expected, value), chars: 0 };
   assertSize(what, text);
-  return assertFits(what, expected, JSON.parse(text) as unknown);
+  return { copy: assertFits(what, expected, JSON.parse(text) as unknown), chars: text.length };
 }
 
 interface Body {

@@ -183,6 +183,18 @@ describe("what changes", () => {
     expect(index.revision()).not.toBe(before);
   });
 
+  test("is written after 100 ms at most, together with those that came meanwhile", async () => {
+    const { add, clock, index } = oneIndex();
+    const revision = Number(index.revision());
+    for (let page = 0; page < 5; page++) {
+      add(`p${page}`, "words");
+      await clock.advance(20);
+    }
+    add("later", "words");
+    expect(Number(index.revision())).toBe(revision + 2);
+    expect(index.pages()).toBe(6);
+  });
+
   test("is there after a restart", async () => {
     const { add, names, index, open } = oneIndex();
     add("page", "words");
@@ -287,8 +299,10 @@ describe("pages of two projects", () => {
     index.share({ url: "http://a.example/other", project: "fourth", sha256 });
     expect(await found("second")).toEqual(["page"]);
     expect([await found("third"), await found("fourth")]).toEqual([[], []]);
+    const revision = index.revision();
     index.share({ url, project: "second", sha256 });
     expect(index.pages()).toBe(2);
+    expect(index.revision()).toBe(revision);
   });
 
   test("make room from the project that has the most", async () => {

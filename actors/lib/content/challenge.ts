@@ -208,15 +208,16 @@ const WIDGET =
 const OTHER_CONTROLS = /<select\b|<input\b(?![^>]{0,999}\btype=["']?(?:hidden|submit|button)\b)/i;
 
 export function challengeOf(served: Served): Challenge | null {
-  const page: Page = { ...served, ...partsOf(served.body_start) };
+  const page = readParts(served);
   const rows = Object.entries(ROWS) as [Vendor, Row][];
   for (const [vendor, { header }] of rows) {
     const kind = header?.(page);
     if (kind) return { vendor, kind };
   }
   const refused = REFUSALS.has(page.status);
-  const small = page.bytes < SMALL_BYTES && Math.max(page.text.length, page.text_chars) < TALK_CHARS;
-  if (!refused && !small) return null;
+  const isSmall = (): boolean =>
+    page.bytes < SMALL_BYTES && page.text_chars < TALK_CHARS && page.text.length < TALK_CHARS;
+  if (page.body_start === "" || !(refused || isSmall())) return null;
   for (const [vendor, { marks }] of rows) {
     for (const mark of marks) {
       if (mark.in === "text" && page.text.length > PHRASE_CHARS) continue;
@@ -224,6 +225,24 @@ export function challengeOf(served: Served): Challenge | null {
     }
   }
   return isCaptcha(page) ? { vendor: "captcha", kind: "challenge" } : null;
+}
+
+/** With its parts, which are read when the first of them is looked at: most pages are too large for any mark. */
+function readParts(served: Served): Page {
+  let parts: ReturnType<typeof partsOf> | null = null;
+  const read = () => (parts ??= partsOf(served.body_start));
+  return {
+    ...served,
+    get title() {
+      return read().title;
+    },
+    get structure() {
+      return read().structure;
+    },
+    get text() {
+      return read().text;
+    },
+  };
 }
 
 /** A page with a captcha widget, little text, and no other input fields (a protected form has such fields). */
