@@ -56,7 +56,7 @@ export interface WorkContext {
   readonly signal: AbortSignal;
   /** Asked immediately before each request to an origin: false once another node may own the key. */
   readonly ownsKey: () => boolean;
-  /** The fencing token of this ownership: grows each time the key changes hands; 0 where there is only one process. */
+  /** The fencing token of this ownership: grows each time the key changes hands, and where there is only one process with each start. */
   readonly epoch: number;
 }
 

@@ -55,7 +55,8 @@ const STOP_MS = 10_000;
 
 const nothing = (): void => {};
 
-export function embedded(actors: readonly Actor[], deps: ClusterDeps): Cluster {
+/** `epoch`: larger than that of every earlier process on these documents (process-epoch.ts). Default 0, for one process only. */
+export function embedded(actors: readonly Actor[], deps: ClusterDeps, epoch = 0): Cluster {
   const { clock, metrics = SILENT_METRICS, log = SILENT_LOG, tracing } = deps;
   const pending = pendingAsks(clock, metrics);
   let nextToken = 0;
@@ -112,7 +113,7 @@ export function embedded(actors: readonly Actor[], deps: ClusterDeps): Cluster {
   const shard = localNode.openShard({
     ownsKeys: () => true,
     mayStore: () => true,
-    epoch: 0,
+    epoch,
     ask: tracedAsks(tracing, clientFor(false)),
   });
   const recovered = shard.recover(Array.from({ length: PARTITIONS }, (_, partition) => partition));

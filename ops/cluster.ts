@@ -10,6 +10,7 @@ import type { ByteBudget } from "../cluster/byte-budget.ts";
 import { distributed, type DistributedCluster } from "../cluster/distributed.ts";
 import { type Cluster, embedded, type ClusterDeps } from "../cluster/embedded.ts";
 import { isUsedElsewhere } from "../cluster/generation.ts";
+import { nextEpoch } from "../cluster/process-epoch.ts";
 import type { Blobs } from "../cluster/ports/blobs.ts";
 import { Fault } from "../cluster/ports/fault.ts";
 import type { LogLevel } from "../cluster/ports/log.ts";
@@ -106,7 +107,7 @@ export async function join(
   const chance = Math.floor(random.next() * 2 ** 32).toString(36);
   const node = `${hostname().replaceAll(/[^A-Za-z0-9-]/g, "-")}-${process.pid}-${chance}`;
   if (address === "memory") {
-    const cluster = embedded(actors, deps);
+    const cluster = embedded(actors, deps, await nextEpoch(documents));
     let own: NodeAdmin | null = null;
     return {
       cluster,

@@ -5,6 +5,7 @@ import { settled, virtualClock } from "../../cluster/adapters/time/clock.virtual
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
 import { seededRandom } from "../../cluster/adapters/time/random.seeded.ts";
 import { embedded } from "../../cluster/embedded.ts";
+import { nextEpoch } from "../../cluster/process-epoch.ts";
 import { MAX_ASKS, MAX_TELLS } from "../../cluster/shard.ts";
 import { Counter, counterActor, type Trace } from "../harness/counter.actor.ts";
 import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.silent.ts";
@@ -375,6 +376,19 @@ describe("a turn that breaks", () => {
 });
 
 describe("background work", () => {
+  test("has a larger epoch in each process on the same documents", async () => {
+    const documents = memoryDocuments();
+    const epochs: number[] = [];
+    for (let starts = 0; starts < 3; starts++) {
+      const work = async (_: ActorClient, { epoch }: WorkContext) => ({ count: epochs.push(epoch) });
+      const deps = { clock: virtualClock(START_MS), random: seededRandom(1), documents };
+      const trace: Trace = { activations: 0, reminders: [], stumbles: 0 };
+      const { ask } = embedded([counterActor(work, trace)], deps, await nextEpoch(documents));
+      await ask(Counter, "a", "work", null);
+    }
+    expect(epochs).toEqual([1, 2, 3]);
+  });
+
   test("comes back as a message of the actor's own", async () => {
     const done = Promise.withResolvers<{ count: number }>();
     const { ask, read } = startNode({ work: () => done.promise });
