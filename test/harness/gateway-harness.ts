@@ -10,6 +10,7 @@ import { type VirtualClock, virtualClock } from "../../cluster/adapters/time/clo
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
 import { seededRandom } from "../../cluster/adapters/time/random.seeded.ts";
 import { embedded } from "../../cluster/embedded.ts";
+import { nextEpoch } from "../../cluster/process-epoch.ts";
 import type { Actor, ActorClient } from "../../cluster/actor.ts";
 import type { Blobs } from "../../cluster/ports/blobs.ts";
 import type { Documents } from "../../cluster/ports/documents.ts";
@@ -72,6 +73,8 @@ interface HarnessContext {
 
 interface HarnessOptions {
   readonly at_ms?: number;
+  /** Of a process among others: its clock, its chance and its name. Rows gather as the clock moves. */
+  readonly process?: { readonly clock: VirtualClock; readonly random: Random; readonly name: string };
   readonly fetch?: FetchServices["fetch"];
   readonly current?: FetchServices["isCurrent"];
   readonly checks?: Record<string, Check>;
@@ -89,16 +92,18 @@ interface HarnessOptions {
 }
 
 export async function gatewayHarness(options: HarnessOptions = {}) {
-  const clock = virtualClock(options.at_ms ?? NOON_MS);
+  const { process } = options;
+  const clock = process?.clock ?? virtualClock(options.at_ms ?? NOON_MS);
   const documents = options.documents ?? memoryDocuments();
   const blobs = options.blobs ?? memoryBlobs();
-  const random = seededRandom(1);
+  const random = process?.random ?? seededRandom(1);
+  const name = process?.name ?? "g1";
   const telemetry = silentTelemetry();
   const { metrics, log } = telemetry;
   const context = { documents, blobs, clock, random, metrics, log };
   const ask: ActorClient = (...named) => cluster.ask(...named);
-  const quotas = keyQuotas({ ask, clock, log, gateway: "g1" });
-  const ledger = openLedger({ documents, ask, clock, log, writer: () => "g1" });
+  const quotas = keyQuotas({ ask, clock, log, gateway: name });
+  const ledger = openLedger({ documents, ask, clock, log, writer: () => name });
   const money = spending({
     findPayer: (project, prefix) => findPayer(documents, project, prefix),
     documents,
@@ -111,14 +116,25 @@ export async function gatewayHarness(options: HarnessOptions = {}) {
     clock,
     quotas,
     ledger,
-    // The clock stands still: nothing gathers.
-    pending: pendingRequests({ documents, clock, log, gateway: () => "g1", max_gather_ms: 0 }),
+    pending: pendingRequests({
+      documents,
+      clock,
+      log,
+      gateway: () => name,
+      // Where the clock stands still nothing gathers.
+      ...(process === undefined && { max_gather_ms: 0 }),
+    }),
   });
   const debugRecords = openDebugRecords({ documents, clock });
   debugRecords.onAddress("https://trawl.example");
   const egress = fakeEgress(options.web ?? {}, clock);
   const accounts = openAccounts({ ...context, ask, ledger, egress, debugRecords });
-  const cluster = embedded([...(accounts.actors ?? []), ...(options.actors?.(context) ?? [])], context);
+  const epoch = process ? await nextEpoch(documents) : 0;
+  const cluster = embedded(
+    [...(accounts.actors ?? []), ...(options.actors?.(context) ?? [])],
+    context,
+    epoch,
+  );
   const { key: first } = await prepareAccounts(documents, null, clock.now());
   const identify = authenticator({
     find: (sha256) => findGrant(documents, sha256),

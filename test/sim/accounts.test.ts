@@ -13,7 +13,7 @@ import { distributed } from "../../cluster/distributed.ts";
 import { type KeyQuota, keyQuotas } from "../../gateway/quotas.ts";
 import { Account, accountKey, monthOf } from "../../schemas/accounts.ts";
 import { faulty, heal, newLink } from "./faults.ts";
-import { checker, followed } from "./invariants.ts";
+import { checker } from "./invariants.ts";
 import { endFaults, leftOnBus, type Member, strike } from "./nemeses.ts";
 import { CHANCES } from "./scenario.ts";
 import { onSeed, seeds } from "./seeds.ts";
@@ -50,7 +50,7 @@ async function simulate(seed: number) {
 
 /** One algorithm: gateways use the limits while things break, and everything that was taken must be settled or lapse. */
 async function takeCourse(world: World) {
-  const { clock, random, chance, note, bus, leases, documents, store, sleep } = world;
+  const { clock, random, chance, note, bus, leases, documents, store, sleep, coming } = world;
   const used = new Map<string, number>();
   /** What each attempt cost, before it is settled, and what is recorded of it. */
   const costs = new Map<string, number>();
@@ -61,10 +61,12 @@ async function takeCourse(world: World) {
   const { watch, check: checkOwners } = checker(0, { account: Account.shard_by });
   const accounts = new Map<string, AccountSnapshot>();
   let isChanged = false;
-  const stored = followed(documents, (collection, key, value) => {
-    if (collection === "account") accounts.set(key, value as AccountSnapshot);
+  world.onStored((collection, key, value) => {
+    // Null: a power cut took the first version.
+    if (collection === "account" && value === null) accounts.delete(key);
+    else if (collection === "account") accounts.set(key, value as AccountSnapshot);
     else if (collection === "request_spend")
-      recorded.set(key.slice(0, key.indexOf(".")), (value as { micros: number }).micros);
+      recorded.set(key.slice(0, key.indexOf(".")), (value as { micros: number } | null)?.micros ?? 0);
     else return;
     isChanged = true;
   });
@@ -73,7 +75,7 @@ async function takeCourse(world: World) {
     const name = `node-${all.size}`;
     const [link, nodeClock] = [newLink(), world.nodeClock()];
     const ports = faulty(link, clock, random, owns ? CHANCES : { ...CHANCES, call_failed: 0 }, store);
-    const watched = watch(name, { bus, documents: stored });
+    const watched = watch(name, { bus, documents });
     const node = await distributed(
       owns ? [accountActor()] : [],
       {
@@ -98,7 +100,7 @@ async function takeCourse(world: World) {
     const { ask } = member.node;
     const quotas = keyQuotas({ ask, clock: nodeClock, log, gateway: member.name });
     const quota = quotas.of(KEY, { search: null, fetch: QUOTA });
-    const own = faulty(link, clock, random, { ...CHANCES, call_failed: 0 }, store).documents(stored);
+    const own = faulty(link, clock, random, { ...CHANCES, call_failed: 0 }, store).documents(documents);
     const money = spending({ findPayer: async () => PAYER, documents: own, clock: nodeClock, log });
     return { ...member, quota, spending: money };
   }
@@ -169,13 +171,15 @@ async function takeCourse(world: World) {
   for (let n = 0; n < WORKERS; n++) workers.push(await join(true));
   const gateways: Gateway[] = [];
   for (let n = 0; n < GATEWAYS; n++) gateways.push(await openGateway());
-  await clock.advance(6_000, check);
+  const pass = (ms: number) => clock.advance(ms, check);
+  await pass(6_000);
   const stage = world.stageOf({
     workers,
     senders: [],
     onLost() {},
-    replace: async (member) => void workers.splice(workers.indexOf(member), 1, await join(true)),
-    pass: (ms) => clock.advance(ms, check),
+    replace: async (member) =>
+      void workers.splice(workers.indexOf(member), 1, await coming(join(true), pass)),
+    pass,
   });
   const requests: Promise<void>[] = [];
   for (let step = 0; step < STEPS; step++) {
@@ -189,7 +193,7 @@ async function takeCourse(world: World) {
       case 0:
         note(`${gateways[victim]!.name} dies`);
         gateways[victim]!.link.dead = true;
-        gateways[victim] = await openGateway();
+        gateways[victim] = await coming(openGateway(), pass);
         break;
       case 1:
         note(`${gateways[victim]!.name} is cut off`);

@@ -24,24 +24,6 @@ export interface Pause {
   readonly until_ms: number;
 }
 
-/** The same store; `onStored` hears of each document as soon as it is stored, with null when it is removed. */
-export const followed = (
-  documents: Documents,
-  onStored: (collection: string, key: string, value: unknown) => void,
-): Documents => ({
-  ...documents,
-  async put(collection, key, value, ...rest) {
-    const isStored = await documents.put(collection, key, value, ...rest);
-    if (isStored) onStored(collection, key, value);
-    return isStored;
-  },
-  async remove(collection, key, version) {
-    const isRemoved = await documents.remove(collection, key, version);
-    if (isRemoved) onStored(collection, key, null);
-    return isRemoved;
-  },
-});
-
 /** Two readings of clocks of whole milliseconds. */
 const ROUNDING_MS = 2;
 

@@ -25,7 +25,7 @@ import { type LedgerBatch, rowsOf } from "../../schemas/ledger-batch.ts";
 import { CHANCES } from "./scenario.ts";
 import { onSeed, seeds } from "./seeds.ts";
 import { faulty, type Link, newLink } from "./faults.ts";
-import { checker, followed } from "./invariants.ts";
+import { checker } from "./invariants.ts";
 import { endFaults, leftOnBus, type Member, strike } from "./nemeses.ts";
 import { newWorld, traced, type World } from "./world.ts";
 import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.silent.ts";
@@ -90,7 +90,7 @@ async function takeCourse(world: World) {
     const name = `node-${all.size}`;
     const [link, nodeClock] = [newLink(), world.nodeClock()];
     const faultyPorts = faulty(link, clock, random, owns ? CHANCES : { ...CHANCES, call_failed: 0 }, store);
-    const watched = watch(name, { bus, documents: stored });
+    const watched = watch(name, { bus, documents });
     const ownDocuments = faultyPorts.documents(watched.documents);
     const telemetry = silentTelemetry(),
       { metrics, log } = telemetry;
@@ -129,12 +129,16 @@ async function takeCourse(world: World) {
   const records = new Map<string, JobRecord>();
   const changed = new Set<string>();
   const wrong: string[] = [];
-  const stored = followed(documents, (collection, key, value) => {
-    if (collection === "job") records.set(key, value as JobRecord);
-    else if (collection === "account") return void wrong.push(...quotaProblems(value as AccountSnapshot));
-    else if (collection !== "job_results") return;
+  world.onStored((collection, key, value) => {
     const [job_id, index] = key.split(":") as [string, string?];
-    if (index !== undefined) {
+    // Null: a power cut took the first version.
+    if (collection === "job" && value === null) records.delete(key);
+    else if (collection === "job") records.set(key, value as JobRecord);
+    else if (collection === "account")
+      return void wrong.push(...(value === null ? [] : quotaProblems(value as AccountSnapshot)));
+    else if (collection !== "job_results") return;
+    else if (value === null) results.get(job_id)!.delete(Number(index));
+    else if (index !== undefined) {
       if (results.get(job_id)!.has(Number(index))) wrong.push(`The result ${key} was written twice`);
       results.get(job_id)!.set(Number(index), value as StoredResult);
     }
@@ -154,7 +158,8 @@ async function takeCourse(world: World) {
   const workers: Member[] = [];
   for (let n = 0; n < 3; n++) workers.push(await join(true));
   const gateway = await join(false);
-  await clock.advance(6_000, check);
+  const pass = (ms: number) => clock.advance(ms, check);
+  await pass(6_000);
   const insist = async <T>(ask: () => Promise<T>): Promise<T> => {
     for (;;) {
       const answer = await ask().catch(() => null);
@@ -199,8 +204,9 @@ async function takeCourse(world: World) {
     workers,
     senders: [],
     onLost() {},
-    replace: async (member) => void workers.splice(workers.indexOf(member), 1, await join(true)),
-    pass: (ms) => clock.advance(ms, check),
+    replace: async (member) =>
+      void workers.splice(workers.indexOf(member), 1, await world.coming(join(true), pass)),
+    pass,
   });
   for (let step = 0; step < 40; step++) {
     await strike(stage);

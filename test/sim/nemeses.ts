@@ -7,6 +7,7 @@ import type { MemoryLeases } from "../../cluster/adapters/leases/leases.memory.t
 import type { NodeClock, VirtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
 import type { DistributedCluster } from "../../cluster/distributed.ts";
 import type { Envelope } from "../../cluster/ports/bus.ts";
+import type { Disk } from "./disk.ts";
 import { heal, type Link, type StoreState } from "./faults.ts";
 
 export interface Member {
@@ -26,6 +27,9 @@ export interface Stage {
   /** Makes the bus lose everything, and answers what that was. */
   readonly emptyBus: () => readonly Envelope[];
   readonly store: StoreState;
+  /** Of the document store. */
+  readonly disk: Disk;
+  readonly upcoming: { powerCut: PowerCut | null };
   readonly workers: Member[];
   readonly senders: Member[];
   readonly note: (text: string) => void;
@@ -42,11 +46,22 @@ export interface Stage {
   readonly repeatEnvelope: () => void;
 }
 
+/** Of the document store alone, or of the nodes and NATS as well. */
+interface PowerCut {
+  readonly due_ms: number;
+  readonly isEverywhere: boolean;
+  /** What NATS had not synced is lost. */
+  readonly rollBackNats: () => Promise<void>;
+}
+
 /** Nodes' clocks differ by so much without being refused. */
 export const MAX_AHEAD_MS = 1_500;
 /** The document store is away, full or slow for at least so long, and at most 25 s more. */
 const MIN_STORE_FAULT_MS = 5_000;
 const MAX_SLOW_MS = 2_000;
+/** Before a power cut syncs take up to so long, for at most so long, so that there is something to lose. */
+const MAX_SYNC_MS = 1_000;
+const MAX_UNTIL_CUT_MS = 4_000;
 /** NATS, with the bus and the leases, is rolled back by at least so much: by less than its nodes' renewals need to show it, and it may not be noticed. */
 const MIN_ROLLBACK_MS = 2_000;
 /** Revisions of two seconds. */
@@ -90,12 +105,60 @@ function storeFault(
   };
 }
 
-async function allWorkersGo({ workers, note, replace, pass, chance }: Stage): Promise<void> {
-  note("all workers die");
-  const gone = [...workers];
+const goAway = storeFault(
+  "is away",
+  (store) => void (store.isAway = true),
+  (store) => void (store.isAway = false),
+);
+
+async function allGo({ replace, pass, chance }: Stage, gone: readonly Member[]): Promise<void> {
   for (const { link } of gone) link.dead = true;
   await pass(500 + chance(8_000));
   for (const member of gone) await replace(member);
+}
+
+/** Remembers what NATS has; what is returned has it lose what came later, where its nodes can know. */
+async function rememberNats(stage: Stage): Promise<() => Promise<void>> {
+  const { leases, bus, note, notedRevision, onLost } = stage;
+  const [restoreLeases, restoreBus] = [leases.copy(), bus.copy()];
+  const { revision, store_id } = await leases.survey();
+  return async () => {
+    const [noted, current] = [await notedRevision(), await leases.survey()];
+    // Without a recent note in the documents that it was further, a node that starts cannot know.
+    if (noted - revision < NOTED_APART || current.revision - noted > NOTED_APART / 2) return;
+    // The copy is of a store that was lost meanwhile.
+    if (current.store_id !== store_id) return;
+    note("NATS loses what it had not synced");
+    restoreLeases();
+    onLost(restoreBus());
+  };
+}
+
+/** The disk of the documents has much to sync, until its power is cut. */
+async function powerFails(stage: Stage): Promise<void> {
+  const { clock, disk, upcoming, note, chance } = stage;
+  if (upcoming.powerCut !== null) return;
+  note("the disk of the documents takes its time to sync");
+  disk.slow_ms = 1 + chance(MAX_SYNC_MS);
+  upcoming.powerCut = {
+    due_ms: clock.now() + chance(MAX_UNTIL_CUT_MS),
+    isEverywhere: chance(2) === 0,
+    rollBackNats: await rememberNats(stage),
+  };
+}
+
+async function cutPower(stage: Stage, { isEverywhere, rollBackNats }: PowerCut): Promise<void> {
+  const { disk, upcoming, note } = stage;
+  upcoming.powerCut = null;
+  disk.slow_ms = 0;
+  const gone = isEverywhere ? [...everyone(stage)] : [];
+  for (const { link } of gone) link.dead = true;
+  const { unsynced, lost } = disk.cutPower();
+  const of = isEverywhere ? "all nodes, NATS and the documents" : "the documents";
+  note(`the power of ${of} is cut: ${lost} of ${unsynced} unsynced writes are lost`);
+  if (!isEverywhere) return goAway(stage, everyone(stage)[0]!);
+  await rollBackNats();
+  await allGo(stage, gone);
 }
 
 /** How often each nemesis comes, of their sum. */
@@ -126,14 +189,8 @@ const NEMESES: readonly (readonly [weight: number, nemesis: Nemesis])[] = [
   [2, (stage, member) => step(stage, member, 30_000)],
   [2, (stage, member) => step(stage, member, stage.chance(2 * MAX_AHEAD_MS) - MAX_AHEAD_MS)],
   [2, (stage, member) => step(stage, member, -member.clock.ahead_ms())],
-  [
-    1,
-    storeFault(
-      "is away",
-      (store) => void (store.isAway = true),
-      (store) => void (store.isAway = false),
-    ),
-  ],
+  [1, goAway],
+  [2, powerFails],
   [
     1,
     storeFault(
@@ -153,19 +210,9 @@ const NEMESES: readonly (readonly [weight: number, nemesis: Nemesis])[] = [
   [4, ({ repeatEnvelope }) => repeatEnvelope()],
   [
     1,
-    async ({ clock, leases, bus, note, chance, notedRevision, onLost }) => {
-      const [restoreLeases, restoreBus] = [leases.copy(), bus.copy()];
-      const { revision, store_id } = await leases.survey();
-      async function rollBack(): Promise<void> {
-        const [noted, current] = [await notedRevision(), await leases.survey()];
-        // Without a recent note in the documents that it was further, a node that starts cannot know.
-        if (noted - revision < NOTED_APART || current.revision - noted > NOTED_APART / 2) return;
-        // The copy is of a store that was lost meanwhile.
-        if (current.store_id !== store_id) return;
-        note("NATS loses what it had not synced");
-        restoreLeases();
-        onLost(restoreBus());
-      }
+    async (stage) => {
+      const { clock, chance } = stage;
+      const rollBack = await rememberNats(stage);
       clock.at(clock.now() + MIN_ROLLBACK_MS + chance(13_000), () => void rollBack());
     },
   ],
@@ -177,13 +224,21 @@ const NEMESES: readonly (readonly [weight: number, nemesis: Nemesis])[] = [
       onLost(emptyBus());
     },
   ],
-  [1, allWorkersGo],
+  [
+    1,
+    (stage) => {
+      stage.note("all workers die");
+      return allGo(stage, [...stage.workers]);
+    },
+  ],
 ];
 
 const SUM = NEMESES.reduce((sum, [weight]) => sum + weight, 0);
 
 /** Lets one thing go wrong, or nothing. */
 export async function strike(stage: Stage): Promise<void> {
+  const { powerCut } = stage.upcoming;
+  if (powerCut && stage.clock.now() >= powerCut.due_ms) return cutPower(stage, powerCut);
   const members = everyone(stage);
   const victim = members[stage.chance(members.length)]!;
   let left = stage.chance(SUM);
@@ -195,6 +250,8 @@ export async function strike(stage: Stage): Promise<void> {
 
 /** Everything works again, but for a fault of the store, which ends by itself. */
 export function endFaults(stage: Stage): void {
+  stage.upcoming.powerCut = null;
+  stage.disk.slow_ms = 0;
   for (const member of everyone(stage)) {
     heal(member.link);
     step(stage, member, -member.clock.ahead_ms());

@@ -93,7 +93,7 @@ export async function simulate(seed: number, subject: Subject, chances = CHANCES
 
 /** One algorithm: the world is made, broken for half a minute, and must then come to rest with everything done. */
 async function takeCourse(world: World, subject: Subject, chances: Chances): Promise<void> {
-  const { clock, random, chance, note, bus, leases, documents, store, sleep } = world;
+  const { clock, random, chance, note, bus, leases, documents, store, sleep, coming } = world;
   /** Notes in envelopes that the bus had taken and lost. */
   const lostNotes = new Set<number>();
   const origins: Origins = { starts: [], running: new Set() };
@@ -193,7 +193,8 @@ async function takeCourse(world: World, subject: Subject, chances: Chances): Pro
     const wrong = subject.wrong(origins);
     if (wrong !== null) throw new Error(wrong);
   }
-  await clock.advance(6_000, check);
+  const pass = (ms: number) => clock.advance(ms, check);
+  await pass(6_000);
 
   const answers = new Map<string, string>();
   const wanted = Array.from({ length: ITEMS }, (_, n) => ({
@@ -243,9 +244,9 @@ async function takeCourse(world: World, subject: Subject, chances: Chances): Pro
     async replace(member) {
       const sends = senders.includes(member);
       const members = sends ? senders : workers;
-      members.splice(members.indexOf(member), 1, await join(!sends, sends));
+      members.splice(members.indexOf(member), 1, await coming(join(!sends, sends), pass));
     },
-    pass: (ms) => clock.advance(ms, check),
+    pass,
   });
   // Half a minute of faults, then peace until every caller has an answer.
   for (let round = 0; round < 60; round++) {

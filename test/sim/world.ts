@@ -1,9 +1,9 @@
 /** What the nodes of a simulation share: one clock, one bus, one lease store, one document store, and chance from the seed. */
 import { memoryBus } from "../../cluster/adapters/bus/bus.memory.ts";
-import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
 import { type MemoryLeases, memoryLeases } from "../../cluster/adapters/leases/leases.memory.ts";
 import {
   type NodeClock,
+  settled,
   type VirtualClock,
   virtualClock,
 } from "../../cluster/adapters/time/clock.virtual.ts";
@@ -12,12 +12,14 @@ import type { ClusterRecord } from "../../cluster/generation.ts";
 import type { Bus, Envelope } from "../../cluster/ports/bus.ts";
 import type { Documents } from "../../cluster/ports/documents.ts";
 import type { Random } from "../../cluster/ports/random.ts";
+import { diskDocuments, newDisk, type OnStored } from "./disk.ts";
 import { newStore, type StoreState } from "./faults.ts";
 import { MAX_AHEAD_MS, type Stage } from "./nemeses.ts";
 import { isRepeated } from "./seeds.ts";
 
 /** Envelopes that may come again. */
 const MAX_REMEMBERED = 300;
+const JOIN_STEP_MS = 50;
 
 type StageOf = Pick<Stage, "workers" | "senders" | "replace" | "pass" | "onLost">;
 
@@ -33,10 +35,14 @@ export interface World {
   readonly bus: Bus;
   readonly leases: MemoryLeases;
   readonly documents: Documents;
+  /** Hears of the documents from now on. */
+  readonly onStored: (listener: OnStored) => void;
   readonly store: StoreState;
   /** A node's own clock, up to MAX_AHEAD_MS off. */
   readonly nodeClock: () => NodeClock;
   readonly sleep: (ms: number) => Promise<void>;
+  /** Time goes on until it is there, but for what needs none. */
+  readonly coming: <T>(work: Promise<T>, pass: (ms: number) => Promise<void>) => Promise<T>;
   readonly stageOf: (members: StageOf) => Stage;
 }
 
@@ -46,7 +52,11 @@ export function newWorld(seed: number, start_ms: number): World {
   const chance = (below: number) => Math.floor(random.next() * below);
   const trace: string[] = [];
   const note = (text: string) => void trace.push(`${clock.mono()} ${text}`);
-  const [memory, leases, documents] = [memoryBus(clock), memoryLeases(clock), memoryDocuments()];
+  const [memory, leases, disk] = [memoryBus(clock), memoryLeases(clock), newDisk(clock, chance)];
+  const listeners: OnStored[] = [];
+  const documents = diskDocuments(disk, (...stored) => listeners.forEach((listen) => listen(...stored)), {
+    refuses_synced: true,
+  });
   const emptyBus = memory.copy();
   const store = newStore();
   const sent: Envelope[] = [];
@@ -58,6 +68,7 @@ export function newWorld(seed: number, start_ms: number): World {
     note,
     leases,
     documents,
+    onStored: (listener) => void listeners.push(listener),
     store,
     bus: {
       ...memory,
@@ -68,8 +79,16 @@ export function newWorld(seed: number, start_ms: number): World {
     },
     nodeClock: () => clock.node(chance(2 * MAX_AHEAD_MS) - MAX_AHEAD_MS),
     sleep: (ms) => new Promise<void>((resolve) => void clock.at(clock.now() + ms, resolve)),
+    async coming(work, pass) {
+      let isOver = false;
+      void work.catch(() => {}).finally(() => (isOver = true));
+      for (await settled(); !isOver;) await pass(JOIN_STEP_MS);
+      return work;
+    },
     stageOf: (members) => ({
       clock,
+      disk,
+      upcoming: { powerCut: null },
       leases,
       bus: memory,
       emptyBus,

@@ -1,6 +1,6 @@
 /** Blobs in a map: for tests and the simulator. */
 import { createHash } from "node:crypto";
-import type { Blobs } from "../../ports/blobs.ts";
+import type { Blobs, StoredBlob } from "../../ports/blobs.ts";
 
 const PIECE_BYTES = 2 ** 20;
 
@@ -8,14 +8,18 @@ async function* pieces(whole: Buffer): AsyncGenerator<Buffer> {
   for (let at = 0; at < whole.length; at += PIECE_BYTES) yield whole.subarray(at, at + PIECE_BYTES);
 }
 
-export function memoryBlobs(): Blobs {
+/** `onStored` is called with each blob that was not there, before its `put` resolves; `undo` takes it away. Default: nothing. */
+export function memoryBlobs(onStored: (blob: StoredBlob, undo: () => void) => void = () => {}): Blobs {
   const stored = new Map<string, { readonly whole: Buffer; readonly stored_ms: number }>();
   return {
     async put(content) {
       const whole = Buffer.concat(Buffer.isBuffer(content) ? [content] : await Array.fromAsync(content));
       const sha256 = createHash("sha256").update(whole).digest("hex");
+      const isNew = !stored.has(sha256);
       stored.set(sha256, { whole, stored_ms: Date.now() });
-      return { sha256, bytes: whole.length };
+      const blob = { sha256, bytes: whole.length };
+      if (isNew) onStored(blob, () => void stored.delete(sha256));
+      return blob;
     },
     async head(sha256) {
       const body = stored.get(sha256);

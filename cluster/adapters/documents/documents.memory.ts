@@ -18,9 +18,20 @@ interface Stored {
 }
 
 interface Collection {
+  readonly name: string;
   readonly documents: Map<string, Stored>;
   /** Sorted keys; null: a key was added or removed since they were sorted. */
   keys: string[] | null;
+}
+
+/** A document that was stored, or removed. */
+export interface DocumentChange {
+  readonly collection: string;
+  readonly key: string;
+  /** Null: it was removed. */
+  readonly value: unknown;
+  /** Takes the change back, when every later change of the document was taken back. Returns the value that is there again, or null. */
+  readonly undo: () => unknown;
 }
 
 /**
@@ -55,13 +66,14 @@ function indexOfKey(keys: readonly string[], key: string): number {
 const read = (stored: Stored | undefined): Versioned | null =>
   stored ? { value: JSON.parse(stored.text) as unknown, version: stored.version } : null;
 
-export function memoryDocuments(): Documents {
+/** `onChange` is called with each change, before its write resolves. Default: nothing. */
+export function memoryDocuments(onChange: (change: DocumentChange) => void = () => {}): Documents {
   const collections = new Map<string, Collection>();
 
   function collectionOf(name: string): Collection {
     const existing = collections.get(name);
     if (existing) return existing;
-    const created: Collection = { documents: new Map(), keys: null };
+    const created: Collection = { name, documents: new Map(), keys: null };
     collections.set(name, created);
     return created;
   }
@@ -74,10 +86,24 @@ export function memoryDocuments(): Documents {
     );
   }
 
-  function drop(collection: Collection, key: string): void {
-    collection.documents.delete(key);
-    collection.keys = null;
+  function assign(collection: Collection, key: string, stored: Stored | undefined): void {
+    const isKnown = collection.documents.has(key);
+    if (stored) collection.documents.set(key, stored);
+    else collection.documents.delete(key);
+    if (isKnown !== (stored !== undefined)) collection.keys = null;
   }
+
+  function change(collection: Collection, key: string, stored: Stored | undefined, value: unknown): void {
+    const before = collection.documents.get(key);
+    assign(collection, key, stored);
+    const undo = (): unknown => {
+      assign(collection, key, before);
+      return read(before)?.value ?? null;
+    };
+    onChange({ collection: collection.name, key, value, undo });
+  }
+
+  const drop = (collection: Collection, key: string): void => change(collection, key, undefined, null);
 
   return {
     get: async (collection, key) => read(collections.get(collection)?.documents.get(key)),
@@ -90,8 +116,7 @@ export function memoryDocuments(): Documents {
       assert(Buffer.byteLength(text) <= MAX_DOCUMENT_BYTES, `Document "${collection}/${key}" is too large`);
       const into = collectionOf(collection);
       if ((into.documents.get(key)?.version ?? 0) !== version) return false;
-      if (version === 0) into.keys = null;
-      into.documents.set(key, { text, version: version + 1, options });
+      change(into, key, { text, version: version + 1, options }, value);
       return true;
     },
     async remove(collection, key, version) {
