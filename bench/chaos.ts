@@ -64,6 +64,9 @@ if (values.write) {
       ...(laws.length > 0 && { timeline }),
     })),
   };
-  writeFileSync("bench/results/2026-11-21-chaos.json", `${JSON.stringify(report, null, 1)}\n`);
+  writeFileSync(
+    `bench/results/${new Date().toISOString().slice(0, 10)}-chaos.json`,
+    `${JSON.stringify(report, null, 1)}\n`,
+  );
 }
 process.exit(broken > 0 ? 1 : 0);
