@@ -244,11 +244,32 @@ export function server({
     return finish(context, refusal);
   }
 
+  /** The answer to a request without a route: it needs no key, and a caller with one is told its limits, for which it counts. */
+  function refuseRoute(context: RequestContext, refusal: Reply): Admission {
+    const authorization = context.head.headers.get("authorization");
+    if (authorization === undefined) return finish(context, refusal);
+    const told =
+      (caller: Caller) =>
+      ({ limit }: Counted): Reply =>
+        finish(context, refusal, caller, limit);
+    const refuse = (caller: Caller | Reply): Reply | Promise<Reply> => {
+      if (!isCaller(caller)) return finish(context, refusal);
+      const counted = countRequest(context, caller);
+      return counted instanceof Promise ? counted.then(told(caller)) : told(caller)(counted);
+    };
+    const identified = identify(authorization, context.now_ms);
+    const reply = identified instanceof Promise ? identified.then(refuse) : refuse(identified);
+    if (!(reply instanceof Promise)) return reply;
+    const answer = reply.catch((problem: unknown) => finish(context, errorReply(context, problem)));
+    return { limit_bytes: 0, hasRoom: () => false, answer: () => answer };
+  }
+
+  const countRequest = ({ now_ms }: RequestContext, caller: Caller): Counted | Promise<Counted> =>
+    rates ? rates.count(limitedBy(caller), now_ms) : countRate(caller, now_ms);
+
   /** Suspension, then rates. The later checks need the body. */
   function checkLimits(context: RequestContext, caller: Caller): LimitCheck | Promise<LimitCheck> {
-    const counted = rates
-      ? rates.count(limitedBy(caller), context.now_ms)
-      : countRate(caller, context.now_ms);
+    const counted = countRequest(context, caller);
     return counted instanceof Promise
       ? counted.then((answer) => afterRateCount(context, caller, answer))
       : afterRateCount(context, caller, counted);
@@ -516,13 +537,15 @@ export function server({
 
   function admitAsIs(head: Head, abort: ClientAbort): Admission {
     const match = find(head.path);
-    if (match === null) return finish(contextOf(head, abort, unrouted, NO_PARAMS), NOT_FOUND);
+    if (match === null) return refuseRoute(contextOf(head, abort, unrouted, NO_PARAMS), NOT_FOUND);
     const { routes: routesByMethod, allow } = match.path;
     const route =
       routesByMethod.get(head.method) ?? (head.method === "HEAD" ? routesByMethod.get("GET") : undefined);
     if (!route) {
       const context = contextOf(head, abort, unrouted, NO_PARAMS);
-      return finish(context, head.method === "OPTIONS" ? options(match.path, head) : methodNotAllowed(allow));
+      return head.method === "OPTIONS"
+        ? finish(context, options(match.path, head))
+        : refuseRoute(context, methodNotAllowed(allow));
     }
     const compiled = compiledRoutes.get(route)!;
     const context = contextOf(head, abort, compiled, match.params);
@@ -562,7 +585,8 @@ export function server({
     if ("status" in admission) return admission;
     const coding = acceptedCoding(head.headers.get("accept-encoding"));
     if (coding === null && !tracing) return admission;
-    const { path } = find(head.path)!;
+    const path = find(head.path)?.path;
+    if (!path) return admission;
     const answer = tracing
       ? tracedAnswer(tracing, head, path.routes.get(head.method), admission.answer)
       : admission.answer;

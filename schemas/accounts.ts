@@ -377,7 +377,7 @@ export const Quota = Type.Object({
   period: Month,
   resets_at: Timestamp,
   as_of: Timestamp,
-  /** When usage was last counted; null: not yet this month. */
+  /** What was written before this moment is in `used`; null: unknown, because the ledger cannot be added up at present. */
   usage_refreshed_at: Nullable(Timestamp),
   keys: Type.Array(QuotaKey),
   project: QuotaProject,

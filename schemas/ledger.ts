@@ -79,8 +79,11 @@ export function dayOf(at_ms: number): string {
 export const UsageTotals = contract(
   "usage_totals",
   {
-    /** Answers when everything that was written before is added up. */
-    refresh: ask(Type.Null(), Type.Object({ at_ms: Type.Integer() })),
+    /**
+     * Answers when everything that was written before is added up, or could not be. `at_ms`: what was written before this moment is
+     * added up; null: the actor has not added anything up since it was activated.
+     */
+    refresh: ask(Type.Null(), Type.Object({ at_ms: Nullable(Type.Integer()) })),
     /** New batches are there: they are added up within seconds. */
     written: tell(Type.Null()),
   },

@@ -10,6 +10,7 @@ import {
   fromUsd,
   monthEnds,
   NO_USAGE,
+  toMicros,
   type Usage,
 } from "../../schemas/accounts.ts";
 import { type Invoice, type InvoiceLine, type InvoiceStatus, pricesOf } from "../../schemas/invoices.ts";
@@ -132,11 +133,16 @@ export type Charges =
     >)
   | (Drawn & { readonly kind: "none" });
 
-/** What a month comes to by the sums as they are, with late rows of the month before. Throws Fault. */
+/**
+ * What a month comes to by the sums as they are, with late rows of the month before, and without those that the next month's invoice
+ * charged. Throws Fault.
+ */
 export async function chargesOf(documents: Documents, customer: Customer, month: string): Promise<Charges> {
   const { name, currency } = customer;
-  const counted = await sumsOf(documents, name, month);
-  const late = await lateRows(documents, name, monthBefore(month));
+  const counted = difference(await sumsOf(documents, name, month), await chargedLate(documents, name, month));
+  // What an external customer used without prices cannot be charged, and does not keep the next month from it.
+  const isFree = customer.external && pricesOf(customer, monthBefore(month)) === null;
+  const late = isFree ? {} : await lateRows(documents, name, monthBefore(month));
   if (Object.keys(counted).length + Object.keys(late).length === 0)
     return { kind: "none", because: "no_usage" };
 
@@ -200,21 +206,39 @@ async function sumsOf(documents: Documents, customer: string, month: string): Pr
   );
 }
 
-/** Rows of a month that came after its invoice; nothing where it has none or a void one. */
+/** Rows of a month that its own invoice does not charge: all of them where it has none; nothing where the operator made it void. */
 async function lateRows(documents: Documents, customer: string, month: string): Promise<Sums> {
   const last = (await monthInvoices(documents, customer, month)).at(-1);
+  if (last?.invoice.status === "void") return {};
+  return difference(await sumsOf(documents, customer, month), last?.counted ?? {});
+}
+
+/** Rows of a month that the invoice of the next month charged as late. */
+async function chargedLate(documents: Documents, customer: string, month: string): Promise<Sums> {
+  const last = (await monthInvoices(documents, customer, monthAfter(month))).at(-1);
   if (!last || last.invoice.status === "void") return {};
-  const late: Record<string, Sums[string]> = {};
-  for (const [category, now] of Object.entries(await sumsOf(documents, customer, month))) {
-    const before = last.counted[category] ?? NO_USAGE;
-    if (now.requests === before.requests) continue;
-    late[category] = {
-      requests: now.requests - before.requests,
-      succeeded: now.succeeded - before.succeeded,
-      cost_micros: now.cost_micros - before.cost_micros,
+  const lines = last.invoice.lines.filter(({ period }) => period === month);
+  return Object.fromEntries(
+    lines.map(({ category, requests, succeeded, cost_usd }) => [
+      category,
+      { requests, succeeded, cost_micros: toMicros(cost_usd ?? "0") ?? 0 },
+    ]),
+  );
+}
+
+/** By category, those that differ. */
+function difference(now: Sums, before: Sums): Sums {
+  const rest: Record<string, Sums[string]> = {};
+  for (const [category, sum] of Object.entries(now)) {
+    const counted = before[category] ?? NO_USAGE;
+    if (sum.requests === counted.requests) continue;
+    rest[category] = {
+      requests: sum.requests - counted.requests,
+      succeeded: sum.succeeded - counted.succeeded,
+      cost_micros: sum.cost_micros - counted.cost_micros,
     };
   }
-  return late;
+  return rest;
 }
 
 const isEmpty = (sums: Sums): boolean => Object.keys(sums).length === 0;
@@ -222,3 +246,6 @@ const isEmpty = (sums: Sums): boolean => Object.keys(sums).length === 0;
 /** "2026-01" to "2025-12". */
 export const monthBefore = (month: string): string =>
   new Date(Date.parse(`${month}-01T00:00:00Z`) - 1).toISOString().slice(0, 7);
+/** "2025-12" to "2026-01". */
+const monthAfter = (month: string): string =>
+  new Date(monthEnds(Date.parse(`${month}-01T00:00:00Z`))).toISOString().slice(0, 7);

@@ -3,6 +3,12 @@ import type { DocumentEntry, Documents } from "../../cluster/ports/documents.ts"
 import { NO_USAGE, type Usage } from "../../schemas/accounts.ts";
 import type { UsageSums } from "../../schemas/ledger.ts";
 
+/**
+ * Adds up what was written. What was written before the time that it answers, in Unix milliseconds, is in the sums; null: unknown,
+ * because nothing could be added up. Throws Fault.
+ */
+export type Refresh = (customer: string) => Promise<number | null>;
+
 /** Usage of one day, project, key and category; day and key as far as the question needs them. */
 export interface UsageCell {
   readonly project: string;

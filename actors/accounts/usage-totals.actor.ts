@@ -5,15 +5,21 @@
 import { actor, DEFERRED, type ReplyTo, type Turn } from "../../cluster/actor.ts";
 import type { Documents } from "../../cluster/ports/documents.ts";
 import type { Log } from "../../cluster/ports/log.ts";
+import type { ReplyOf } from "../../schemas/contract.ts";
 import { UsageTotals } from "../../schemas/ledger.ts";
 import { foldLedger } from "./fold.ts";
 
+type Refreshed = ReplyOf<typeof UsageTotals.operations.refresh>;
+
 interface State {
-  isFolding: boolean;
+  /** When the run under way began; null: none is. */
+  began_ms: number | null;
+  /** When the last run began that added everything up; null: none has yet. */
+  folded_ms: number | null;
   /** Readers that the run under way does not serve: it may have listed the batches before they asked. */
-  waiting: ReplyTo<{ at_ms: number }>[];
+  waiting: ReplyTo<Refreshed>[];
   /** Readers that the run under way serves. */
-  served: ReplyTo<{ at_ms: number }>[];
+  served: ReplyTo<Refreshed>[];
 }
 
 interface UsageTotalsDeps {
@@ -28,9 +34,9 @@ const MAX_WAITING = 1_000;
 
 export const usageTotalsActor = ({ documents, log }: UsageTotalsDeps) => {
   function fold(turn: Turn<State, typeof UsageTotals.own>): void {
-    const { state, key } = turn;
-    if (state.isFolding) return;
-    turn.state = { isFolding: true, served: state.waiting, waiting: [] };
+    const { state, key, now_ms } = turn;
+    if (state.began_ms !== null) return;
+    turn.state = { ...state, began_ms: now_ms, served: state.waiting, waiting: [] };
     turn.pipeToSelf("folded", async () => {
       try {
         await foldLedger(documents, key);
@@ -43,12 +49,13 @@ export const usageTotalsActor = ({ documents, log }: UsageTotalsDeps) => {
   }
 
   return actor(UsageTotals)<State>({
-    activate: () => ({ isFolding: false, waiting: [], served: [] }),
+    activate: () => ({ began_ms: null, folded_ms: null, waiting: [], served: [] }),
     passivate_after_ms: 60_000,
     on: {
       refresh(turn) {
-        if (turn.state.waiting.length >= MAX_WAITING) return { at_ms: turn.now_ms };
-        turn.state.waiting.push(turn.deferReply());
+        const { waiting, folded_ms } = turn.state;
+        if (waiting.length >= MAX_WAITING) return { at_ms: folded_ms };
+        waiting.push(turn.deferReply());
         fold(turn);
         return DEFERRED;
       },
@@ -58,9 +65,10 @@ export const usageTotalsActor = ({ documents, log }: UsageTotalsDeps) => {
       tick: fold,
       folded(turn, { is_done }) {
         const { state, now_ms } = turn;
+        const folded_ms = is_done ? state.began_ms : state.folded_ms;
         // After a failure readers get the sums as they are; the next run adds the rest.
-        for (const reply of state.served) turn.answer(reply, { at_ms: now_ms });
-        turn.state = { isFolding: false, waiting: state.waiting, served: [] };
+        for (const reply of state.served) turn.answer(reply, { at_ms: folded_ms });
+        turn.state = { began_ms: null, folded_ms, waiting: state.waiting, served: [] };
         if (state.waiting.length > 0) fold(turn);
         else if (!is_done) turn.setTimer(now_ms + FOLD_AFTER_MS, "tick", null);
       },

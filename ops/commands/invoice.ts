@@ -17,7 +17,7 @@ import type { Invoice, InvoiceLine, InvoiceStatus } from "../../schemas/invoices
 import { CommandError, type Context, type Json, table, withDocuments, withJson } from "./context.ts";
 
 const BECAUSE = {
-  no_usage: "it has used nothing that month",
+  no_usage: "it has used nothing that month that is not charged already",
   no_prices: "it is external and has no prices: trawl customer price",
   no_rate: "there is no rate of its currency: trawl rate set",
 } as const;

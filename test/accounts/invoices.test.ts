@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 import { setRate } from "../../actors/accounts/exchange.ts";
 import { changeInvoice, drawInvoice, listInvoices } from "../../actors/accounts/invoices.ts";
 import { createCustomer, createProject, setPrices } from "../../actors/accounts/keys.ts";
+import { Fault } from "../../cluster/ports/fault.ts";
 import { type Customer, fromMicros, fromUsd, fromUsdUp, limitInUsd } from "../../schemas/accounts.ts";
 import { batchKey, newBatchTag } from "../../schemas/ledger.ts";
 import { fetchAnswer, gatewayHarness } from "../harness/gateway-harness.ts";
@@ -149,15 +150,20 @@ describe("an invoice", () => {
     expect((await listInvoices(documents, "acme")).map(({ status }) => status)).toEqual(["paid", "void"]);
   });
 
+  /** A row of November that is stored in December. */
+  const storeLate = async ({ documents }: Pick<Awaited<ReturnType<typeof billing>>, "documents">) => {
+    const at_ms = DECEMBER_MS - 1_000;
+    const row = ledgerRow({ request_id: "req_late", at_ms, project: "p", cost_micros: 40 });
+    const options = { tag: newBatchTag("acme") };
+    await documents.put("ledger", batchKey("acme", at_ms, "g9"), packRows([row]), 0, options);
+  };
+
   test("charges rows that were stored after the month's invoice with the next one", async () => {
-    const { documents, use, turnMonth, invoices, get, clock, everyMinute } = await billing("USD", false);
+    const account = await billing("USD", false);
+    const { use, turnMonth, invoices, get, clock, everyMinute } = account;
     await use(2);
     await turnMonth();
-    const at_ms = DECEMBER_MS - 1_000;
-    const rows = [ledgerRow({ request_id: "req_late", at_ms, project: "p", cost_micros: 40 })];
-    await documents.put("ledger", batchKey("acme", at_ms, "g9"), packRows(rows), 0, {
-      tag: newBatchTag("acme"),
-    });
+    await storeLate(account);
     await use(1);
     await clock.advance(Date.UTC(2027, 0, 1) + 11 * 60_000 - clock.now());
     await everyMinute();
@@ -167,6 +173,71 @@ describe("an invoice", () => {
       { period: "2026-12", requests: 1, amount: "0.001237" },
     ]);
     expect(total).toBe("0.001277");
+  });
+
+  test("charges late rows of a month that has no invoice with the next one, and none of them twice", async () => {
+    const account = await billing("USD", false);
+    const { documents, use, turnMonth, invoices, get, clock, everyMinute, customer } = account;
+    await turnMonth();
+    expect(await invoices()).toEqual([]);
+    await storeLate(account);
+    await use(1);
+    await clock.advance(Date.UTC(2027, 0, 1) + 11 * 60_000 - clock.now());
+    await everyMinute();
+    const [{ id, total }, ...others] = await invoices();
+    expect(others).toEqual([]);
+    expect((await get(`/v1/invoices/${id}`)).json.lines).toMatchObject([
+      { period: "2026-11", requests: 1, amount: "0.000040" },
+      { period: "2026-12", requests: 1, amount: "0.001237" },
+    ]);
+    expect(total).toBe("0.001277");
+    // The operator draws November up after all.
+    const november = async () => drawInvoice(documents, await customer(), "2026-11", clock.now(), true);
+    expect(await november()).toEqual({ kind: "none", because: "no_usage" });
+    await changeInvoice(documents, id, "void", clock.now());
+    expect(await november()).toMatchObject({ kind: "drawn", invoice: { total: "0.000040" } });
+    expect(await drawInvoice(documents, await customer(), "2026-12", clock.now(), true)).toMatchObject({
+      kind: "drawn",
+      invoice: { total: "0.001237" },
+    });
+  });
+
+  test("charges a month that had no exchange rate with the next one", async () => {
+    const { documents, use, turnMonth, invoices, clock, everyMinute } = await billing("CHF", false);
+    await use(2);
+    await turnMonth();
+    expect(await invoices()).toEqual([]);
+    await setRate(documents, "CHF", 500_000, clock.now());
+    await clock.advance(Date.UTC(2027, 0, 1) + 11 * 60_000 - clock.now());
+    await everyMinute();
+    expect(await invoices()).toMatchObject([{ period: "2026-12", total: "0.001237" }]);
+  });
+
+  test("waits until the usage of its customer can be added up", async () => {
+    const { documents, use, invoices, everyMinute, clock } = await billing("USD", false);
+    await use(1);
+    await clock.advance(DECEMBER_MS + 11 * 60_000 - clock.now());
+    const stored = { ...documents };
+    const away = async () => {
+      throw new Fault("documents_unreachable", "away");
+    };
+    documents.list = (...named) => (named[0] === "ledger" ? away() : stored.list(...named));
+    await everyMinute();
+    Object.assign(documents, stored);
+    expect(await invoices()).toEqual([]);
+    await everyMinute();
+    expect(await invoices()).toMatchObject([{ period: "2026-11", total: "0.001237" }]);
+  });
+
+  test("of an external customer leaves out the month before it had prices", async () => {
+    const { documents, use, turnMonth, invoices, clock, everyMinute } = await billing("EUR", true);
+    await setPrices(documents, "acme", "2026-12", { fetch_paid: 2_500 });
+    await use(2);
+    await turnMonth();
+    await use(1);
+    await clock.advance(Date.UTC(2027, 0, 1) + 11 * 60_000 - clock.now());
+    await everyMinute();
+    expect(await invoices()).toMatchObject([{ period: "2026-12", total: "0.002500" }]);
   });
 
   test("is seen by admin keys of its own account only", async () => {

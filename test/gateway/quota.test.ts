@@ -1,6 +1,9 @@
 /** GET /v1/quota. */
 import { describe, expect, test } from "vitest";
 import { createCustomer, createProject } from "../../actors/accounts/keys.ts";
+import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
+import type { Documents } from "../../cluster/ports/documents.ts";
+import { Fault } from "../../cluster/ports/fault.ts";
 import { shape } from "../../gateway/validate.ts";
 import { Quota } from "../../schemas/accounts.ts";
 import { fetchAnswer, gatewayHarness } from "../harness/gateway-harness.ts";
@@ -8,7 +11,44 @@ import { fetchAnswer, gatewayHarness } from "../harness/gateway-harness.ts";
 const quota = shape(Quota);
 const PAGE = { url: "https://example.org/" };
 
+/** A store in which usage cannot be added up while `isAway` is set. */
+function withoutSums() {
+  const documents = memoryDocuments();
+  const store = {
+    isAway: false,
+    documents: {
+      ...documents,
+      put: async (...named) => {
+        if (store.isAway && named[0].startsWith("usage_")) throw new Fault("documents_unreachable", "away");
+        return documents.put(...named);
+      },
+    } satisfies Documents as Documents,
+  };
+  return store;
+}
+
 describe("GET /v1/quota", () => {
+  test("tells since when usage is not added up, and that it never was", async () => {
+    const store = withoutSums();
+    const { fetch, call, key, clock } = await gatewayHarness({ documents: store.documents });
+    const mine = await key();
+    const told = async () => {
+      const { json } = await call("GET", "/v1/quota", { key: mine });
+      return [json.keys[0].requests.fetch.used, json.usage_refreshed_at];
+    };
+    store.isAway = true;
+    await fetch(PAGE, { key: mine });
+    expect(await told()).toEqual([0, null]);
+    store.isAway = false;
+    expect(await told()).toEqual([1, "2026-11-21T12:00:00.000Z"]);
+    await clock.advance(10_000);
+    expect(await told()).toEqual([1, "2026-11-21T12:00:10.000Z"]);
+    store.isAway = true;
+    await clock.advance(1_000);
+    await fetch(PAGE, { key: mine });
+    expect(await told()).toEqual([1, "2026-11-21T12:00:10.000Z"]);
+  });
+
   test("counts what was used a moment ago", async () => {
     const { fetch, call, key, spend } = await gatewayHarness({
       fetch: async (request) => {

@@ -67,6 +67,39 @@ describe("routing", () => {
     expect((await call("PUT", "/health")).headers["allow"]).toBe("GET, HEAD, OPTIONS");
   });
 
+  test("a 404 or 405 tells a caller with a key its limits and counts for them; any other key changes nothing", async () => {
+    const { call, key } = await gatewayHarness();
+    const mine = await key({ rate_limit_rps: 3, quotas: { fetch: 7 } });
+    const policy = `"project";q=200;w=1, "key";q=3;w=1`;
+    // The first waits for the lookup of its key. None is refused by a rate: it asks for nothing.
+    for (const [method, path, status, left] of [
+      ["GET", "/v1/fetsch", 404, 2],
+      ["DELETE", "/v1/fetch", 405, 1],
+      ["POST", "/v1/fetsch", 404, 0],
+      ["GET", "/v1/fetsch", 404, 0],
+    ] as const) {
+      const answer = await call(method, path, { key: mine });
+      expect(answer).toMatchObject({
+        status,
+        headers: {
+          "ratelimit-policy": policy,
+          "x-service-key-role": "standard",
+          "x-service-quota-remaining": "fetch=7",
+        },
+      });
+      expect(answer.headers["ratelimit"]).toContain(`"key";r=${left};`);
+    }
+    expect((await call("GET", "/v1/quota", { key: mine })).status).toBe(429);
+    for (const authorization of ["Bearer nonsense", `Bearer ${mine}x`, "Basic eDp5"]) {
+      const { status, headers } = await call("GET", "/v1/fetsch", { authorization });
+      expect([status, headers["ratelimit"], headers["www-authenticate"]]).toEqual([
+        404,
+        undefined,
+        undefined,
+      ]);
+    }
+  });
+
   test("OPTIONS needs no key, and CORS fields are only on routes that allow it", async () => {
     const { call } = await gatewayHarness();
     const asks = {

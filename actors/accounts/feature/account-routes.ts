@@ -20,15 +20,14 @@ import { pricesOf } from "../../../schemas/invoices.ts";
 import { type AccountSummary, AccountView } from "../../../schemas/ledger.ts";
 import type { ActorClient } from "../../../cluster/actor.ts";
 import { listKeys, oldestFirst, projectsOf } from "../keys.ts";
-import { addUsage, readMonth } from "../read-usage.ts";
+import { addUsage, readMonth, type Refresh } from "../read-usage.ts";
 import { usageView } from "./usage-routes.ts";
 
 interface AccountRoutesDeps {
   readonly documents: Documents;
   readonly ask: ActorClient;
   readonly clock: Clock;
-  /** Waits until everything that was answered before is in the sums. Throws Fault. */
-  readonly refresh: (customer: string) => Promise<void>;
+  readonly refresh: Refresh;
 }
 
 const MAX_PROJECTS = 100;

@@ -8,6 +8,7 @@ import { announceCrossings } from "../alerts.ts";
 import { usageTotalsActor } from "../usage-totals.actor.ts";
 import { accountRoutes } from "./account-routes.ts";
 import { invoiceDrawing } from "../draw-invoices.ts";
+import type { Refresh } from "../read-usage.ts";
 import { alertRoutes } from "./alert-routes.ts";
 import { invoiceRoutes } from "./invoice-routes.ts";
 import { quotaRoute } from "./quota-route.ts";
@@ -23,9 +24,9 @@ type AccountsContext = Pick<
 
 export function openAccounts(context: AccountsContext): OpenFeature {
   const { documents, ask, ledger, log, random } = context;
-  const refresh = async (customer: string): Promise<void> => {
+  const refresh: Refresh = async (customer) => {
     await ledger.flush(customer);
-    await ask(UsageTotals, customer, "refresh", null, { timeout_ms: REFRESH_WAIT_MS });
+    return (await ask(UsageTotals, customer, "refresh", null, { timeout_ms: REFRESH_WAIT_MS })).at_ms;
   };
   const deps = { ...context, refresh };
   return {

@@ -22,14 +22,13 @@ import {
   Quota,
 } from "../../../schemas/accounts.ts";
 import { listKeys, projectsOf } from "../keys.ts";
-import { readMonth, type UsageCell } from "../read-usage.ts";
+import { readMonth, type Refresh, type UsageCell } from "../read-usage.ts";
 
 interface QuotaRouteDeps {
   readonly documents: Documents;
   readonly ask: ActorClient;
   readonly clock: Clock;
-  /** Waits until everything that was answered before is in the sums. Throws Fault. */
-  readonly refresh: (customer: string) => Promise<void>;
+  readonly refresh: Refresh;
 }
 
 const WAIT_MS = 10_000;
@@ -58,7 +57,7 @@ export function quotaRoute({ documents, ask, clock, refresh }: QuotaRouteDeps): 
     const now_ms = clock.now();
     const month = monthOf(now_ms);
     const isAdmin = key.role === "account_admin";
-    await refresh(customer.name);
+    const refreshed_ms = await refresh(customer.name);
     const projects = isAdmin ? await shownProjects(customer.name, project) : [project];
     const keys = isAdmin
       ? (await Promise.all(projects.map(({ name }) => listKeys(documents, name)))).flat()
@@ -104,7 +103,7 @@ export function quotaRoute({ documents, ask, clock, refresh }: QuotaRouteDeps): 
       period: month,
       resets_at: iso(monthEnds(now_ms)),
       as_of: iso(now_ms),
-      usage_refreshed_at: iso(now_ms),
+      usage_refreshed_at: refreshed_ms === null ? null : iso(refreshed_ms),
       keys: active.map((one) =>
         keyView(
           one,

@@ -124,7 +124,8 @@ export const accountsReference: ApiReference = {
       period: ["The month, UTC", "2026-11"],
       resets_at: "When the month ends",
       as_of: "When this was answered",
-      usage_refreshed_at: "When usage was last counted; null: not yet this month",
+      usage_refreshed_at:
+        "Requests whose rows were stored before this moment are in `used`; null: unknown, usage cannot be added up at present",
       keys: "The calling key; for an admin key every active key of the customer",
       project: "The project of the calling key",
       customer: "For admin keys: the customer; null for others",

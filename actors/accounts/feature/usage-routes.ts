@@ -30,12 +30,11 @@ import {
 import { type LedgerBatch, rowsOf } from "../../../schemas/ledger-batch.ts";
 import { SUMS_RETENTION_DAYS } from "../fold.ts";
 import { findKeyOf } from "../keys.ts";
-import { addUsage, readUsage, TooMuchUsage, type UsageCell } from "../read-usage.ts";
+import { addUsage, readUsage, type Refresh, TooMuchUsage, type UsageCell } from "../read-usage.ts";
 
 export interface UsageRoutesDeps {
   readonly documents: Documents;
-  /** Waits until everything that was answered before is in the sums. Throws Fault. */
-  readonly refresh: (customer: string) => Promise<void>;
+  readonly refresh: Refresh;
 }
 
 const GROUPS = ["category", "project", "day", "key"] as const;
