@@ -127,6 +127,30 @@ test.each([
     "2025-03-04",
   ],
   ["a change alone", "", `<h1>A ferry</h1><p class="date">Updated: March 7, 2025</p>`, null],
+  [
+    "a line with both, in elements without names",
+    "",
+    `<h1>A ferry</h1><p>Published on March 4, 2025 <span>Updated on March 7, 2025</span></p>`,
+    "2025-03-04",
+  ],
+  [
+    "today's date above a declaration that a longer line shows",
+    `<meta name="date" content="2025-03-04">`,
+    `<p class="date">Tuesday, March 11, 2025</p><h1>A ferry</h1><p>Start › Harbour news of the town › The last ferry to Lindholm leaves at noon › March 4, 2025</p>`,
+    "2025-03-04",
+  ],
+  [
+    "a declaration above a list of events",
+    `<meta name="date" content="2025-03-04">`,
+    `<h1>A ferry</h1>${BODY}${"<p>Harbour walk</p>".repeat(8)}${["1", "8", "15"].map((day) => `<div class="date">May ${day}, 2025</div>`).join("")}`,
+    "2025-03-04",
+  ],
+  [
+    "a teaser's microdata before what is shown twice",
+    "",
+    `<span itemprop="datePublished" content="2025-03-20"></span>${SHOWN}`,
+    "2025-03-04",
+  ],
 ])("the date that a page declares and shows: %s", (_, head, body, date) => {
   expect(page(head, body).meta.published_at).toBe(date);
 });
@@ -316,6 +340,26 @@ test.each([
   ],
   ["two names of the month", `<div class="published">الخميس 5 نيسان / أبريل 2023</div>${BODY}`, "2023-04-05"],
   [
+    "a footer above the text",
+    `<footer class="meta"><span class="post-created">05.01.23</span></footer>${BODY}`,
+    "2023-01-05",
+  ],
+  [
+    "the line of the author below the text",
+    `${BODY}${"<p>Fähre</p>".repeat(9)}<p>Author: Jonna Wikander am 05.01.2023, 13:36 Uhr</p>`,
+    "2023-01-05T13:36:00",
+  ],
+  [
+    "a thread without prose",
+    `${"<p>Fähre</p>".repeat(20)}${'<div class="comment"><span>05.01.23</span><span>12:30</span><div class="comment-text">Wann fährt die Fähre nach Lindholm, wenn am Sonntag das Fest im Hafen ist?</div></div>'.repeat(3)}`,
+    "2023-01-05T12:30:00",
+  ],
+  [
+    "a post's card",
+    `<div class="MessageCard"><time datetime="2023-01-05T10:00:00">5. Januar</time></div>${BODY}`,
+    "2023-01-05T10:00:00",
+  ],
+  [
     "a whole date before a month alone",
     `<p class="date">Januar 2023</p><time datetime="2023-01-05">5.</time>${BODY}`,
     "2023-01-05",
@@ -326,6 +370,7 @@ test.each([
 
 test.each([
   ["a change", `${BODY}<p>Letzte Änderung: 5. Januar 2023</p>`],
+  ["a period", `<p>Wochenbericht 14. - 20. Januar 2023</p><p>31. Dezember 2022-06. Januar 2023</p>${BODY}`],
   ["a telephone number", `<p>0123 456 78 90</p>${BODY}`],
   [
     "an event",

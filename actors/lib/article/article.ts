@@ -160,7 +160,10 @@ export function readHtml(
     (i) => !gates.some((gate) => lines[i]!.node >= gate && lines[i]!.node < tree.end[gate]!),
   );
   const shown = linesText(reliable.map((i) => lines[i]!));
-  const first_prose = lines.findIndex((line, i) => prose.has(i) && line.text.length > 60);
+  const isLong = (i: number): boolean => lines[i]!.text.length > 60;
+  const long_prose = lines.findIndex((_, i) => prose.has(i) && isLong(i));
+  // A thread of short posts has no prose by the rules for articles, but lines that were chosen.
+  const first_prose = long_prose >= 0 ? long_prose : (reliable.find(isLong) ?? -1);
   const { title, meta, about, needs_detector } = readMeta(
     tree,
     linked,

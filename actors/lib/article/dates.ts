@@ -30,6 +30,8 @@ const MONTHS_OF: ReadonlyMap<string, number> = new Map(
 );
 /** Of the Solar Hijri calendar, in its order. */
 const PERSIAN_MONTHS = "فروردین اردیبهشت خرداد تیر مرداد شهریور مهر آبان آذر دی بهمن اسفند".split(" ");
+/** Many Persian pages have the Arabic yeh for their own. */
+const withPersianYeh = (text: string): string => text.replaceAll("ي", "ی");
 
 /** The month that a word names, in the page's language first. */
 function monthOf(word: string, language: string | null): number | undefined {
@@ -151,7 +153,7 @@ function dayMonth(
   if (a > 12) return [a, b];
   if (b > 12) return [b, a];
   if (a === b) return [a, b];
-  if (separator === ".") return [a, b];
+  if (separator === "." || separator === " | ") return [a, b];
   if (language === null || AMBIGUOUS.test(language)) return null;
   return firstOf(language) === "month" ? [b, a] : [a, b];
 }
@@ -159,7 +161,7 @@ function dayMonth(
 const ISO = /^(\d{4})[-/.](\d{1,2})(?:[-/.](\d{1,2}))?(?!\d)/;
 const COMPACT = /^((?:19|20)\d{2})(\d{2})(\d{2})(?:T?(\d{2})(\d{2})(\d{2})?)?(Z)?$/;
 const YEAR_FIRST = /(?<![\d./-])((?:19|20)\d{2})([-/.])\s?(\d{1,2})\2\s?(\d{1,2})(?!\d)/;
-const NUMBERS = /(?<![\d./-])(\d{1,2})([./-])\s?(\d{1,2})\2\s?((?:19|20|25)\d{2})(?!\d)/;
+const NUMBERS = /(?<![\d./-])(\d{1,2})([./-]| \| )\s?(\d{1,2})\2\s?((?:19|20|25)\d{2})(?!\d)/;
 const SHORT_YEAR =
   /^[^\d]*(?<![./-])(\d{1,2})([./-])\s?(\d{1,2})\2\s?'?(\d{1,2})(?![\d./-])([^\d]*(?:\d{1,2}[:.]\d{2}[^\d]*)?)$/;
 const SHORT_YEAR_CHARS = 60;
@@ -294,7 +296,7 @@ function partsOf(raw: string, language: string | null, now_ms: number): Parts | 
   if (found)
     return { year: Number(found[3]), month: Number(found[2]), day: Number(found[1]), ...rest(found) };
   found = PERSIAN.exec(text);
-  const persian = found ? PERSIAN_MONTHS.indexOf(found[2]!) + 1 : 0;
+  const persian = found ? PERSIAN_MONTHS.indexOf(withPersianYeh(found[2]!)) + 1 : 0;
   if (found && persian > 0)
     return { ...fromPersian(Number(found[3]), persian, Number(found[1])), ...rest(found) };
   found = YEAR_FIRST.exec(text);

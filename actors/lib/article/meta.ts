@@ -17,6 +17,8 @@ const DAY_MS = 86_400_000;
 /** A byline or the line of a date. */
 const SHORT_LINE_CHARS = 80;
 const STATED_MAX = 3;
+/** Elements with as many different dates under names of dates are events or teasers. */
+const LISTED_DAYS = 3;
 const DESCRIPTION_CHARS_MAX = 2_000;
 const AUTHORS_MAX = 12;
 
@@ -85,7 +87,7 @@ function cleanAuthors(values: readonly string[], site: string | null, strict: bo
 }
 
 const BY_LINE =
-  /^(?:(?:written|posted|published|words|story|text) by|by|von|par|por|di|autor(?:in)?|text|автор|текст|autorzy|tekst|szerző|írta|yazar|συντάκτ(?:ης|ρια)|oleh|penulis)(?:\s*:|\s)\s*\p{Lu}|^(?:作者|记者|記者|撰文|著者|筆者|بقلم|נכתב|מאת|نویسنده|โดย|लेखक)\s*[:：]?\s*\p{Lo}|^\p{Script=Hangul}{2,4} 기자$/iu;
+  /^(?:(?:written|posted|published|words|story|text) by|by|von|par|por|di|author|autor(?:in)?|text|автор|текст|autorzy|tekst|szerző|írta|yazar|συντάκτ(?:ης|ρια)|oleh|penulis)(?:\s*:|\s)\s*\p{Lu}|^(?:作者|记者|記者|撰文|著者|筆者|بقلم|נכתב|מאת|نویسنده|โดย|लेखक)\s*[:：]?\s*\p{Lo}|^\p{Script=Hangul}{2,4} 기자$/iu;
 const USER_NAMES =
   / (?:username|user name|bigusername|user link|poster|postauthor|post username|creator|nickname|user details|mention name|author name) /;
 const PUBLISHED_META =
@@ -99,9 +101,11 @@ const DATE_NAMES =
 const PUBLISHED_WORDS =
   /\b(?:published|posted|submitted|created)\b|veröffentlicht|publiziert|geschrieben|gepostet|gespeichert|verfasst|erstellt|eingestellt|erschienen|publié|mis en ligne|publicado|publicada|pubblicato|gepubliceerd|geplaatst|publicerad|publisert|publiceret|julkaistu|opublikowan|data publikacji|zveřejněno|publikováno|közzétéve|megjelent|yayın|опубликован|дата публикации|публикувано|опубліковано|δημοσιεύ|ημερομηνία|发布|发表|發布|發表|公開日|掲載|입력|등록|نُ?شر|đăng ngày/iu;
 const NOT_HERE =
-  / (?:comment|comments|reply|replies|related|sidebar|recommended|footer|nav|menu|widget|most read|popular|trending|latest|recent|teaser|card|cards|search|carousel|more) /;
+  / (?:comment|comments|reply|replies|related|sidebar|recommended|footer|nav|menu|widget|most read|popular|trending|latest|recent|teaser|(?<!message )card|cards|search|carousel|more) /;
 const UPDATED =
   / (?:modified|updated|update|last modified|last updated|date modified) |updated|modified|aktualisier|letzte änderung|mis à jour|actualizado|aggiornato|atualizado|bijgewerkt|uppdaterad|oppdatert|opdateret|päivitetty|zaktualizowan|aktualizacj|aktualizováno|güncelle|обновлен|оновлено|изменен|ενημερ|수정/;
+/** "14. - 20. Januar 2022", "31. Dezember 2021-06. Januar 2022". */
+const PERIOD = /(?<![-\d])\d{1,2}\.?\s?[-–—]\s?\d{1,2}\.?\s+\p{L}{3}|\d{4}\s?[-–—]\s?\d{1,2}\.\s+\p{L}{3}/u;
 /** A date before a text in the same line: "(18.01.2023) ", "LINDHOLM, 18 January 2023 – ". */
 const DATELINE = /^(.{6,45}?)(?:\s?[–—]|\s-|\)|:)\s/;
 
@@ -153,7 +157,12 @@ interface Visible {
   };
 }
 
-function lookAround(tree: Tree, named: readonly string[], unseen: Uint8Array): Visible {
+function lookAround(
+  tree: Tree,
+  named: readonly string[],
+  unseen: Uint8Array,
+  firstProse: number | undefined,
+): Visible {
   const authors = {
     rel: [] as string[],
     itemprop: [] as string[],
@@ -174,7 +183,9 @@ function lookAround(tree: Tree, named: readonly string[], unseen: Uint8Array): V
     const tag = tree.tag[i]!;
     away[i] = away[up]!;
     const aside = tag === "aside";
-    framed[i] = tag === "nav" || tag === "footer" || (aside && NOT_HERE.test(named[i]!)) ? 1 : framed[up]!;
+    // Some templates have author and date in a footer above the text.
+    const footer = tag === "footer" && (away[i] || firstProse === undefined || tree.end[i]! > firstProse);
+    framed[i] = tag === "nav" || footer || (aside && NOT_HERE.test(named[i]!)) ? 1 : framed[up]!;
     if (tag === "#text") continue;
     if (framed[i] || aside) away[i] = 1;
     const attributes = tree.attributes[i];
@@ -296,18 +307,23 @@ function agreedDate(
   declared: string,
   publications: readonly (string | null)[],
   seen: readonly (string | null)[],
+  isInLine: (day: string) => boolean,
 ): string {
   const isDay = (value: string | null): value is string => value !== null && value.length >= DAY_CHARS;
   const dayOf = (value: string): string => value.slice(0, DAY_CHARS);
   const shown = seen.filter(isDay);
-  const first = shown[0];
+  // What is shown twice counts more.
+  const first =
+    shown.find((value, i) => shown.some((other, k) => k !== i && dayOf(other) === dayOf(value))) ?? shown[0];
   if (first === undefined) return declared;
   // An instant in UTC may be of another day than the local date that is shown.
   const isShown = (value: string): boolean =>
     shown.some((each) => Math.abs(Date.parse(dayOf(each)) - Date.parse(dayOf(value))) <= DAY_MS);
   const stated = publications.filter(isDay);
   if (stated.length > 0) return isShown(declared) ? declared : (stated.find(isShown) ?? declared);
-  return isShown(declared) && dayOf(first) >= dayOf(declared) ? declared : first;
+  return dayOf(first) >= dayOf(declared) && (isShown(declared) || isInLine(dayOf(declared)))
+    ? declared
+    : first;
 }
 
 export function readMeta(
@@ -361,7 +377,7 @@ export function readMeta(
   const publisher =
     nonEmpty(publisherLd && !/^https?:/.test(publisherLd) ? publisherLd : null) ??
     nonEmpty(meta("dc.publisher", "citation_publisher", "publisher"));
-  const visible = lookAround(tree, words, unseen);
+  const visible = lookAround(tree, words, unseen, lines[first_prose]?.node);
 
   const named = (names: readonly string[]): string[] => names.flatMap((name) => every.get(name) ?? []);
   const declared = about ? ldNames(about["author"] ?? about["creator"], linked) : [];
@@ -389,7 +405,9 @@ export function readMeta(
     lines
       .filter(
         ({ text: line, node }) =>
-          line.length < 2 * SHORT_LINE_CHARS && !visible.framed[node] && PUBLISHED_WORDS.test(line),
+          line.length < 2 * SHORT_LINE_CHARS &&
+          !visible.framed[node] &&
+          (PUBLISHED_WORDS.test(line) || BY_LINE.test(line)),
       )
       .slice(0, STATED_MAX)
       .map((line) => line.text);
@@ -428,11 +446,15 @@ export function readMeta(
   };
   /** A year or a month alone is no date of a line, and a number alone may be anything. */
   const dayIn = (texts: readonly string[]): string | null => {
-    for (const line of texts) {
+    for (const whole of texts) {
+      // "Published on Oct 21, 2025. Updated on Mar 9, 2026"
+      const changed = UPDATED.exec(` ${whole.toLowerCase()} `)?.index;
+      const line = changed === undefined ? whole : whole.slice(0, Math.max(0, changed - 1));
       if (
         !/\p{Nd}[^\p{Nd}]/u.test(line) ||
         /^[\d\s+()-]+$/.test(line) ||
-        UPDATED.test(` ${line.toLowerCase()} `)
+        PERIOD.test(line) ||
+        (changed !== undefined && !PUBLISHED_WORDS.test(line))
       )
         continue;
       const found = parseDate(line, language, now_ms);
@@ -483,6 +505,19 @@ export function readMeta(
     ]) ?? dateInUrl(canonical ?? url, now_ms);
   const isWhole = declared_date !== null && declared_date.length >= DAY_CHARS;
   const short_lines = opening.filter((line) => line.length < SHORT_LINE_CHARS);
+  const isList =
+    isWhole &&
+    new Set(visible.dates.named.map((value) => date([value])?.slice(0, DAY_CHARS))).size >= LISTED_DAYS;
+  const isInLine = (day: string): boolean => {
+    const [year, number] = [day.slice(2, 4), String(Number(day.slice(8)))];
+    return lines.some(
+      ({ text: line }) =>
+        line.length < 2 * SHORT_LINE_CHARS &&
+        line.includes(year) &&
+        line.includes(number) &&
+        dayIn([line])?.startsWith(day),
+    );
+  };
   const found_date = isWhole
     ? agreedDate(
         declared_date,
@@ -491,18 +526,19 @@ export function readMeta(
           ...PUBLICATION_METAS.map((name) => date([meta(name)])),
         ],
         [
-          ...[visible.dates.itemprop, visible.dates.time, visible.dates.named].map((values) =>
+          ...[visible.dates.itemprop, visible.dates.time, isList ? [] : visible.dates.named].map((values) =>
             date(values.slice(0, 1)),
           ),
           dayIn(short_lines),
         ],
+        isInLine,
       )
     : (date(visible.dates.time.slice(0, 1)) ??
       dayIn(short_lines) ??
       dayIn(beside_title.filter((line) => line.length < SHORT_LINE_CHARS)) ??
       dayIn(opening.flatMap((line) => DATELINE.exec(line)?.[1] ?? [])) ??
       dayIn(stated()) ??
-      dayIn(tree.title.split(/\s[|–—-]\s/).slice(1)) ??
+      dayIn(PERIOD.test(tree.title) ? [] : tree.title.split(/\s[|–—-]\s/).slice(1)) ??
       declared_date);
   const published = found_date && inStatedZone(found_date, lines, now_ms);
   const modified = date([
