@@ -61,8 +61,10 @@ const MAX_UNKNOWN = 1_000;
 const MAX_LOOKUPS = 1_000;
 
 interface Remembered {
-  readonly caller: Caller;
-  readonly at_ms: number;
+  readonly key_sha256: string;
+  caller: Caller;
+  /** When it was looked up; -Infinity: the key was revoked since. */
+  at_ms: number;
 }
 
 interface AuthenticatorDeps {
@@ -79,8 +81,8 @@ export type Identify = (
 
 export function authenticator({ find, metering, clock }: AuthenticatorDeps): Identify {
   const callersByHash = new LRUCache<string, Remembered>({ max: MAX_KEYS });
-  /** Hash by Authorization field, for known keys only: the lookup is cheaper than the hash. */
-  const hashes = new LRUCache<string, string>({ max: MAX_KEYS });
+  /** By Authorization field, for known keys only: the lookup is cheaper than the hash. */
+  const callersByField = new LRUCache<string, Remembered>({ max: MAX_KEYS });
   const unknown = new LRUCache<string, number>({ max: MAX_UNKNOWN });
   const windows = new LRUCache<string, RateWindow>({ max: MAX_KEYS });
   const lookups = new Map<string, Promise<Caller | Reply>>();
@@ -95,7 +97,9 @@ export function authenticator({ find, metering, clock }: AuthenticatorDeps): Ide
     // The age counts from before the read, so that a key revoked during the read is noticed within the promised time.
     const at_ms = clock.now();
     const grant = await find(key_sha256);
+    const known = callersByHash.get(key_sha256);
     if (grant === null) {
+      if (known) known.at_ms = -Infinity;
       callersByHash.delete(key_sha256);
       unknown.set(key_sha256, at_ms);
       return INVALID_KEY;
@@ -110,7 +114,8 @@ export function authenticator({ find, metering, clock }: AuthenticatorDeps): Ide
       policy: policyField(project.rate_limit_rps, key.rate_limit_rps),
       limited: Object.values(meter.allowances).some((limit) => limit !== null),
     };
-    callersByHash.set(key_sha256, { caller, at_ms });
+    if (known) Object.assign(known, { caller, at_ms });
+    else callersByHash.set(key_sha256, { key_sha256, caller, at_ms });
     return caller;
   }
 
@@ -128,27 +133,31 @@ export function authenticator({ find, metering, clock }: AuthenticatorDeps): Ide
     return started;
   }
 
+  /** Waits for the lookup of a key that is not remembered. */
+  const identifyAnew = (key_sha256: string, now_ms: number): Reply | Promise<Caller | Reply> =>
+    now_ms - (unknown.get(key_sha256) ?? -Infinity) < REMEMBER_UNKNOWN_MS ? INVALID_KEY : lookup(key_sha256);
+
   return (authorization, now_ms) => {
     if (authorization === undefined) return MISSING_TOKEN;
-    let key_sha256 = hashes.get(authorization);
-    if (key_sha256 === undefined) {
+    let remembered = callersByField.get(authorization);
+    if (!remembered) {
       const presented = BEARER.exec(authorization);
       if (presented === null) return MISSING_TOKEN;
       const key = presented[1]!;
       if (!KEY_SHAPE.test(key)) return INVALID_KEY;
-      key_sha256 = hash("sha256", key);
-      if (callersByHash.has(key_sha256)) hashes.set(authorization, key_sha256);
+      const key_sha256 = hash("sha256", key);
+      remembered = callersByHash.get(key_sha256);
+      if (!remembered) return identifyAnew(key_sha256, now_ms);
+      callersByField.set(authorization, remembered);
     }
-    const remembered = callersByHash.get(key_sha256);
-    if (remembered) {
-      const age_ms = now_ms - remembered.at_ms;
-      if (age_ms < REMEMBER_MS) {
-        // The next request repeats a failed refresh; once the entry expires, requests wait for the lookup.
-        if (age_ms >= REFRESH_MS) void lookup(key_sha256).catch(() => {});
-        return remembered.caller;
-      }
-    } else if (now_ms - (unknown.get(key_sha256) ?? -Infinity) < REMEMBER_UNKNOWN_MS) return INVALID_KEY;
-    return lookup(key_sha256);
+    const age_ms = now_ms - remembered.at_ms;
+    if (age_ms >= REMEMBER_MS) {
+      callersByField.delete(authorization);
+      return identifyAnew(remembered.key_sha256, now_ms);
+    }
+    // The next request repeats a failed refresh; once the entry expires, requests wait for the lookup.
+    if (age_ms >= REFRESH_MS) void lookup(remembered.key_sha256).catch(() => {});
+    return remembered.caller;
   };
 }
 

@@ -56,8 +56,8 @@ interface LedgerDeps {
 /** With the time of a write this stays below 100 ms. */
 const GATHER_MS = 80;
 const RETRY_MS = 500;
-/** Rows in one document: a few hundred kilobytes. */
-const MAX_BATCH_ROWS = 1_000;
+/** Rows in one document: some 100 kB. */
+const MAX_BATCH_ROWS = 2_000;
 /** Rows in memory while the store is away. After that requests are refused with 503. */
 const MAX_ROWS = 50_000;
 /** The Usage actor hears of new batches this often. */

@@ -36,12 +36,10 @@ export interface KeyMeter {
   month: string;
 }
 
-/** A billed answer. */
-export interface Billed {
-  readonly request_id: string;
+/** A billed answer: what its row has of its own, as whole milliseconds, and the bill. */
+export interface Billed extends RowAnswer {
   readonly bill: Bill;
   readonly project_ref: string | null;
-  readonly latency_ms: number;
 }
 
 export interface Metering {
@@ -56,7 +54,7 @@ export interface Metering {
   /** Resolves when the answer's row is stored. Throws Fault; the row is stored later then. */
   store(meter: KeyMeter, billed: Billed): Promise<void>;
   /** Resolves when the request is stored as one that has a row, whatever happens to this gateway. Throws Fault. */
-  begin(meter: KeyMeter, pending: Omit<Billed, "latency_ms">): Promise<void>;
+  begin(meter: KeyMeter, pending: Billed): Promise<void>;
   /** What the attempts of a request have cost so far, or may have. Throws Fault. */
   spentBy: SpentBy;
   /** After `begin`: its row is stored, or it needs none. */
@@ -117,12 +115,6 @@ export function metering(deps: MeteringDeps): Metering {
     return head;
   }
 
-  const answerOf = ({ request_id, latency_ms }: Billed): RowAnswer => ({
-    request_id,
-    at_ms: Math.floor(clock.now()),
-    latency_ms: Math.round(latency_ms),
-  });
-
   return {
     readSpend,
 
@@ -144,15 +136,14 @@ export function metering(deps: MeteringDeps): Metering {
       meter.spend_micros = 0;
     },
 
-    record: (meter, billed) =>
-      ledger.record(meter.grant.customer.name, headOf(meter, billed), answerOf(billed)),
+    record: (meter, billed) => ledger.record(meter.grant.customer.name, headOf(meter, billed), billed),
     store: (meter, billed) =>
-      ledger.store(meter.grant.customer.name, headOf(meter, billed), answerOf(billed), {
+      ledger.store(meter.grant.customer.name, headOf(meter, billed), billed, {
         within_ms: pending.gatherMs(),
       }),
-    begin(meter, begun) {
-      const billed = { ...begun, latency_ms: 0 };
-      const row = { ...headOf(meter, billed), ...answerOf(billed) };
+    begin(meter, billed) {
+      const { request_id, at_ms, latency_ms } = billed;
+      const row = { ...headOf(meter, billed), request_id, at_ms, latency_ms };
       return pending.begin({ customer: meter.grant.customer.name, row });
     },
     spentBy,

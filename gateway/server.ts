@@ -327,11 +327,15 @@ export function server({
     );
   }
 
+  /** Answered now. */
   const billed = (
-    { request_id, began_ms }: RequestContext,
+    { request_id, now_ms, began_ms }: RequestContext,
     bill: Bill,
     project_ref: string | null,
-  ): Billed => ({ request_id, bill, project_ref, latency_ms: clock.mono() - began_ms });
+  ): Billed => {
+    const ms = clock.mono() - began_ms;
+    return { request_id, at_ms: Math.floor(now_ms + ms), latency_ms: Math.round(ms), bill, project_ref };
+  };
 
   const claimFor = (
     { compiled, now_ms }: RequestContext,

@@ -233,17 +233,40 @@ describe("keys", () => {
     expect((await call("GET", "/v1/quota", { key: early })).status).toBe(200);
   });
 
-  test("looks a busy key up about every two seconds in the background", async () => {
+  /** How often keys are read from the store. */
+  function countedReads() {
     const documents = memoryDocuments();
-    let reads = 0;
-    const counting = {
-      ...documents,
-      get: (collection: string, id: string) => {
-        if (collection === "keys") reads++;
-        return documents.get(collection, id);
+    const counted = {
+      reads: 0,
+      documents: {
+        ...documents,
+        get: (collection: string, id: string) => {
+          if (collection === "keys") counted.reads++;
+          return documents.get(collection, id);
+        },
       },
     };
-    const { admit, call, clock, first } = await gatewayHarness({ documents: counting });
+    return counted;
+  }
+
+  test("a revoked key that goes on calling is looked up once a second", async () => {
+    const counted = countedReads();
+    const { call, key, documents, clock } = await gatewayHarness({ documents: counted.documents });
+    const doomed = await key();
+    expect((await call("GET", "/v1/quota", { key: doomed })).status).toBe(200);
+    await revokeKey(documents, doomed.slice(0, 10), clock.now());
+    await clock.advance(5_000);
+    counted.reads = 0;
+    for (let round = 0; round < 50; round++) {
+      expect((await call("GET", "/v1/quota", { key: doomed })).status).toBe(401);
+      await clock.advance(100);
+    }
+    expect(counted.reads).toBeLessThanOrEqual(6);
+  });
+
+  test("looks a busy key up about every two seconds in the background", async () => {
+    const counted = countedReads();
+    const { admit, call, clock, first } = await gatewayHarness({ documents: counted.documents });
     await call("GET", "/v1/quota");
     const head = {
       method: "GET",
@@ -256,8 +279,8 @@ describe("keys", () => {
       await clock.advance(100);
       expect("answer" in admit(head, clientAbort())).toBe(true);
     }
-    expect(reads).toBeGreaterThan(3);
-    expect(reads).toBeLessThan(8);
+    expect(counted.reads).toBeGreaterThan(3);
+    expect(counted.reads).toBeLessThan(8);
   });
 
   test("a store that cannot be read is 503 with Retry-After, not 401", async () => {
