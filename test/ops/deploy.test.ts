@@ -3,7 +3,7 @@
  * runs a container.
  */
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -17,11 +17,16 @@ const FILES = [`${DEPLOY}/Containerfile`, `${DEPLOY}/compose.yaml`, ...KUBERNETE
 const textOf = (file: string): string => readFileSync(file, "utf8");
 
 const tool = (name: string): string | null => findProgram(`/opt/deploy-tools/bin/${name}`, name);
-const [hadolint, jsonschema, kubernetes, systemd] = [
+const [hadolint, jsonschema, kubernetes] = [
   tool("hadolint"),
   tool("check-jsonschema"),
   tool("kubernetes-validate"),
+];
+const [systemd, haproxy, promtool, kubectl] = [
   findProgram("systemd-analyze"),
+  findProgram("haproxy"),
+  findProgram("promtool"),
+  findProgram("kubectl"),
 ];
 
 /** What a program that ran wrote, with its exit code. */
@@ -88,19 +93,69 @@ describe("deployment files", () => {
     expect(run(jsonschema!, ...words)).toMatchObject(ACCEPTED);
   });
 
+  /** A file that the Compose file holds itself, in a folder of its own. */
+  function withConfig(name: string, use: (path: string, folder: string) => void): void {
+    const [, indented] = new RegExp(`^  ${name}:\\n    content: \\|\\n((?: {6}.*\\n)+)`, "m").exec(
+      textOf(`${DEPLOY}/compose.yaml`),
+    )!;
+    const folder = mkdtempSync(join(tmpdir(), "trawl-config-"));
+    try {
+      const path = join(folder, name);
+      writeFileSync(path, indented!.replaceAll(/^ {6}/gm, ""));
+      use(path, folder);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  }
+
+  test.skipIf(haproxy === null)("the balancer's file: accepted by HAProxy (needs haproxy)", () => {
+    withConfig("haproxy", (path) => {
+      // The names of the containers are known in their network only.
+      writeFileSync(path, textOf(path).replaceAll(/ gateway-\d:/g, " 127.0.0.1:"));
+      expect(run(haproxy!, "-c", "-f", path)).toMatchObject(ACCEPTED);
+      writeFileSync(path, `${textOf(path)}  server gateway-3\n`);
+      expect(run(haproxy!, "-c", "-f", path).status).not.toBe(0);
+    });
+  });
+
+  test.skipIf(promtool === null)("Prometheus' file: accepted by promtool (needs prometheus)", () => {
+    withConfig("prometheus", (path, folder) => {
+      cpSync("ops/monitoring/alerts.yml", join(folder, "alerts.yml"));
+      expect(run(promtool!, "check", "config", path)).toMatchObject(ACCEPTED);
+      rmSync(join(folder, "alerts.yml"));
+      expect(run(promtool!, "check", "config", path).status).not.toBe(0);
+    });
+  });
+
+  /** What kubectl apply -k sends, where there is a kubectl. */
+  function sentTo(folder: string, manifests: readonly string[]): readonly string[] {
+    if (kubectl === null) return manifests;
+    const { status, output } = run(kubectl, "kustomize", `${DEPLOY}/kubernetes`);
+    if (status !== 0) throw new Error(output);
+    const built = join(folder, "built.yaml");
+    writeFileSync(built, output);
+    return [built];
+  }
+
   test.skipIf(kubernetes === null)(
     "Kubernetes manifests: accepted by its schemas (needs kubernetes-validate)",
     () => {
       const manifests = KUBERNETES.filter((file) => !file.endsWith("kustomization.yaml"));
-      const { status, output } = run(kubernetes!, "--strict", ...manifests);
-      expect([status, output]).toEqual([0, expect.stringContaining("deployment/trawl-browser")]);
       const resources = /resources: \[(.+)\]/
         .exec(textOf(`${DEPLOY}/kubernetes/kustomization.yaml`))![1]!
         .split(", ");
       expect(resources.map((name) => `${DEPLOY}/kubernetes/${name}`).toSorted()).toEqual(
         manifests.toSorted(),
       );
+      const folder = mkdtempSync(join(tmpdir(), "trawl-kubernetes-"));
+      try {
+        const { status, output } = run(kubernetes!, "--strict", ...sentTo(folder, manifests));
+        expect([status, output]).toEqual([0, expect.stringContaining("deployment/trawl-browser")]);
+      } finally {
+        rmSync(folder, { recursive: true });
+      }
     },
+    60_000,
   );
 
   test.skipIf(systemd === null)("units: accepted by systemd-analyze verify (needs systemd)", () => {

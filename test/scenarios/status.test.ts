@@ -5,13 +5,15 @@
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { hostname } from "node:os";
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, describe, expect, test } from "vitest";
 import type { FetchBody } from "../../schemas/fetch.ts";
 import { type CollectedSpan, type OtlpCollector, otlpCollector } from "../harness/otlp-collector.ts";
-import { type FaultyUpstreams, faultyUpstreams } from "../harness/faulty-upstreams.ts";
+import { type FaultyUpstreams, faultyUpstreams, sirenOf } from "../harness/faulty-upstreams.ts";
 import { scenario } from "../harness/scenario.ts";
-import { SETUPS } from "../harness/service.ts";
-import { article } from "../harness/web.ts";
+import { type FetchResult, SETUPS } from "../harness/service.ts";
+import { type ExpectedState, type ExpectedStates, statusLog, type StatusLog } from "../harness/status-log.ts";
+import { article, type Page } from "../harness/web.ts";
 
 /** Two rounds of reports, on a busy machine. */
 const MAX_NOTICED_MS = 50_000;
@@ -32,36 +34,59 @@ const STEPS = [
 /** Seeded in names of hosts, projects and keys, in addresses of providers and in errors. */
 const SECRET = "hidden";
 
-const isLike = (value: object, like: object): boolean => {
-  try {
-    expect(value).toMatchObject(like);
-    return true;
-  } catch {
-    return false;
-  }
-};
+/** Such reasons are among those of the component. */
+const amongThem = (status: string, ...reasons: readonly string[]): ExpectedState => ({
+  status,
+  reasons: expect.arrayContaining([...reasons]),
+});
 
-/** What each fault makes of its component. */
-const FAULTS = {
-  archive: { status: "major_outage", reasons: ["tier_errors"], metrics: { success_rate: 0 } },
-  paid_tiers: { status: "major_outage", reasons: ["tier_errors"], metrics: { success_rate: 0 } },
-  fetch: { status: "partial_outage", reasons: ["low_success_rate"], metrics: { requests: 20 } },
-  // A fallback is configured.
-  search: {
-    status: "partial_outage",
-    reasons: ["engines_unavailable"],
-    metrics: { engines_healthy_share: 0, fallback_available: 1 },
-  },
-  filings: { status: "degraded", reasons: ["filings_backoff"], metrics: { backoff_active: 1 } },
-  company_gleif: { status: "degraded", reasons: ["source_backoff"], metrics: { backoff_active: 1 } },
-  batch_jobs: { status: "degraded", reasons: ["incident"] },
-  storage: { status: "maintenance", reasons: ["maintenance"], metrics: { database_ok: 1 } },
-} as const;
+/** On a busy machine more requests fail than the fault makes fail. */
+const DEGRADED_OR_WORSE = expect.stringMatching(/^(?:degraded|partial_outage|major_outage)$/) as string;
+
+/** What the faults make of each component, one after the other or at once. */
+const FAULTS: ExpectedStates = {
+  archive: [{ status: "major_outage", reasons: ["tier_errors"], metrics: { success_rate: 0 } }],
+  paid_tiers: [{ status: "major_outage", reasons: ["tier_errors"], metrics: { success_rate: 0 } }],
+  fetch: [{ status: "partial_outage", reasons: ["low_success_rate"] }],
+  search: [
+    // A fallback is configured.
+    {
+      ...amongThem("partial_outage", "engines_unavailable"),
+      metrics: { engines_healthy_share: 0, fallback_available: 1 },
+    },
+    amongThem(expect.any(String), "low_success_rate"),
+    { ...amongThem("degraded", "engines_reduced"), metrics: { engines_healthy_share: 0.333 } },
+  ],
+  filings: [amongThem(DEGRADED_OR_WORSE, "filings_backoff", "low_success_rate", "throttled")],
+  company_gleif: [amongThem("partial_outage", "canary_failed", "source_backoff")],
+  company_recherche_entreprises: [amongThem(DEGRADED_OR_WORSE, "low_success_rate", "parse_failures")],
+  batch_jobs: [{ status: "degraded", reasons: ["incident"] }],
+  storage: [{ status: "maintenance", reasons: ["maintenance"], metrics: { database_ok: 1 } }],
+};
+/** A minute is the limit, and two redirected answers of this length are more than one. */
+const SLOW_MS = 31_000;
+/** Of the fetches that are counted by then, more than a twentieth. */
+const SLOW_FETCHES = 10;
+
+/** One after the other in each of two rows: in a longer queue each would wait for its slot. */
+async function inTwoRows<T>(
+  items: readonly T[],
+  ask: (item: T) => Promise<unknown>,
+): Promise<readonly unknown[]> {
+  const row = async (first: number): Promise<unknown[]> => {
+    const answers: unknown[] = [];
+    for (let n = first; n < items.length; n += 2) answers.push(await ask(items[n]!));
+    return answers;
+  };
+  return (await Promise.all([row(0), row(1)])).flat();
+}
 
 describe.each(SETUPS)("seen from outside, $setup", ({ start }) => {
   let collector: OtlpCollector;
   let upstreams: FaultyUpstreams;
+  let shown: StatusLog;
   afterAll(async () => {
+    shown?.close();
     await collector?.close();
     await upstreams?.close();
   });
@@ -70,6 +95,7 @@ describe.each(SETUPS)("seen from outside, $setup", ({ start }) => {
     upstreams = await faultyUpstreams(web, SECRET);
     return {
       ...upstreams.environment,
+      TRAWL_FILINGS_RPS: "4",
       OTEL_EXPORTER_OTLP_ENDPOINT: collector.endpoint,
       TRAWL_LOG_LEVEL: "debug",
     };
@@ -78,17 +104,10 @@ describe.each(SETUPS)("seen from outside, $setup", ({ start }) => {
   const fetchAll = (origins: readonly string[], path: string, more: Partial<FetchBody> = {}) =>
     Promise.all(origins.map((origin) => service.fetch({ url: origin + path, ...more })));
 
-  /** Waits until each component has been like this. An address may ask 120 times a minute. */
-  async function become(expected: Readonly<Record<string, object>>): Promise<void> {
-    const missing = new Map(Object.entries(expected));
-    const look = async () => {
-      const { components } = await read("/v1/status");
-      for (const [id, like] of missing)
-        if (components.some((each: { id: string }) => each.id === id && isLike(each, like)))
-          missing.delete(id);
-      return { missing: [...missing.keys()], components };
-    };
-    await expect.poll(look, { timeout: MAX_NOTICED_MS, interval: 2_000 }).toMatchObject({ missing: [] });
+  /** Waits until each component has shown these states since a look at the status; default from now on. */
+  async function become(expected: ExpectedStates, from = shown.length()): Promise<void> {
+    const wait = { timeout: MAX_NOTICED_MS, interval: 500 };
+    await expect.poll(() => shown.missing(expected, from), wait).toEqual([]);
   }
   /** Series of /metrics by name and labels. */
   async function seriesNames(): Promise<readonly string[]> {
@@ -99,15 +118,13 @@ describe.each(SETUPS)("seen from outside, $setup", ({ start }) => {
 
   let first: readonly string[];
   let notices: { readonly incident: string; readonly maintenance: string };
+  let slow: Promise<readonly FetchResult[]>;
 
-  test("faults bring each component to its state, and no secret is seen", { timeout: 120_000 }, async () => {
-    first = await seriesNames();
-    await service.trawl("project", "create", `${SECRET}-project`);
-    const named = ["--project", `${SECRET}-project`, "--label", `${SECRET}-label`];
-    const { key, prefix } = await service.trawl("key", "create", ...named);
+  /** Twelve fetches that fail and ten that do not. */
+  async function failFetches(): Promise<void> {
     // After three failures a site is not asked any more, so there are several.
     const blocked = Array.from(
-      { length: 5 },
+      { length: 6 },
       (_, n) => sites.site({ "*": { status: 403 } }, `${SECRET}-site-${n}`).origin,
     );
     const well = sites.site({ "*": { body: article("A page") } }, `${SECRET}-well`).origin;
@@ -117,9 +134,90 @@ describe.each(SETUPS)("seen from outside, $setup", ({ start }) => {
     ];
     for (const { error } of failed) expect(error).toBe("all_tiers_failed");
     for (let n = 0; n < 10; n++) expect((await service.fetch({ url: `${well}/${n}` })).error).toBeNull();
-    await service.call("POST", "/v1/search", { key, body: { query: `${SECRET} query` } });
-    await service.call("GET", "/v1/filings/companies/9000001/facts", { key });
-    await service.call("GET", `/v1/companies/lei:${upstreams.lei}`, { key });
+  }
+
+  const searchAll = (key: string, name: string, count: number): Promise<readonly unknown[]> =>
+    Promise.all(
+      Array.from({ length: count }, async (_, n) => {
+        const body = { query: `${SECRET} ${name} ${n}` };
+        return (await service.call("POST", "/v1/search", { key, body })).json.error;
+      }),
+    );
+
+  const factsOf = (key: string, ciks: readonly string[]): Promise<readonly unknown[]> =>
+    Promise.all(
+      ciks.map(
+        async (cik) => (await service.call("GET", `/v1/filings/companies/${cik}/facts`, { key })).json.error,
+      ),
+    );
+
+  /** Of the slots of the filing system, those that came after more than five seconds. */
+  async function shareOfLongWaits(): Promise<number> {
+    const waits = "trawl_filings_slot_wait_seconds";
+    const all = await service.meter(`${waits}_count`);
+    return (all - (await service.meter(`${waits}_bucket`, 'le="5"'))) / all;
+  }
+
+  /** Companies that the French source does not know. */
+  const askFrench = (from: number, count: number): Promise<readonly unknown[]> =>
+    inTwoRows(
+      Array.from({ length: count }, (_, n) => sirenOf(from + n)),
+      (siren) => service.call("GET", `/v1/companies/fr_siren:${siren}`),
+    );
+  async function frenchHealth(): Promise<{ readonly requests: number; readonly success_rate: number }> {
+    const { sources } = (await service.call("GET", "/v1/companies/sources")).json;
+    return sources.find(({ name }: { name: string }) => name === "recherche_entreprises").health;
+  }
+  const checkGleif = async (): Promise<string | null> => {
+    const body = { sources: ["gleif"] };
+    return (await service.call("POST", "/v1/ops/companies/sources/check", { body })).json.checks[0].problem;
+  };
+
+  test("faults bring each component to its state, and no secret is seen", { timeout: 120_000 }, async () => {
+    first = await seriesNames();
+    shown = statusLog(() => read("/v1/status"));
+    // They are answered in the background of what follows.
+    const after = async (page: Page): Promise<Page> => (
+      await sleep(SLOW_MS, undefined, { ref: false }),
+      page
+    );
+    const pages = {
+      "/": () => after({ status: 302, headers: { location: "/further" } }),
+      "/further": () => after({ body: article("Slow") }),
+    };
+    slow = fetchAll(
+      Array.from({ length: SLOW_FETCHES }, () => sites.site(pages).origin),
+      "/",
+    );
+    slow.catch(() => {});
+    await service.trawl("project", "create", `${SECRET}-project`);
+    const named = ["--project", `${SECRET}-project`, "--label", `${SECRET}-label`];
+    const { key, prefix } = await service.trawl("key", "create", ...named);
+
+    upstreams.fail("archive", "rendering", "gleif");
+    await Promise.all([
+      failFetches(),
+      (async () => {
+        expect(new Set(await searchAll(key, "well", 18))).toEqual(new Set([null]));
+        upstreams.fail("search");
+        expect(await searchAll(key, "broken", 2)).not.toContain(null);
+      })(),
+      (async () => {
+        // More than five seconds at four a second; those that would wait for more than ten are refused.
+        await factsOf(key, upstreams.ciks.slice(0, 22));
+        upstreams.fail("filings");
+        expect(await factsOf(key, upstreams.ciks.slice(22, 28))).not.toContain(null);
+      })(),
+      (async () => {
+        await service.call("GET", `/v1/companies/lei:${upstreams.lei}`, { key });
+        expect([await checkGleif(), await checkGleif()]).not.toContain(null);
+      })(),
+      (async () => {
+        await askFrench(0, 17);
+        upstreams.fail("french_companies");
+        await askFrench(17, 4);
+      })(),
+    ]);
     const said = ["--message", "We look at it"];
     const incident = await service.trawl(
       "incident",
@@ -134,7 +232,7 @@ describe.each(SETUPS)("seen from outside, $setup", ({ start }) => {
     const maintenance = await service.trawl("maintenance", "schedule", "New disks", ...said, ...window);
     notices = { incident: incident.id, maintenance: maintenance.id };
 
-    await become(FAULTS);
+    await become(FAULTS, 0);
     expect(await read("/v1/status/components/batch_jobs")).toMatchObject({
       incidents: [{ id: incident.id, updates: [{ message: "We look at it" }] }],
     });
@@ -143,8 +241,8 @@ describe.each(SETUPS)("seen from outside, $setup", ({ start }) => {
     expect(status.status).toBe("partial_outage");
     expect(status.components).toContainEqual(expect.objectContaining({ id: "api", status: "operational" }));
     const { components } = await read("/v1/status/history?hours=1");
-    for (const [id, expected] of Object.entries(FAULTS))
-      expect([id, components[id].statuses.includes(expected.status)]).toEqual([id, true]);
+    for (const [id, [worst]] of Object.entries(FAULTS))
+      expect([id, components[id].statuses]).toEqual([id, expect.arrayContaining([worst!.status])]);
 
     const paths = [
       "/v1/status",
@@ -170,44 +268,6 @@ describe.each(SETUPS)("seen from outside, $setup", ({ start }) => {
       const text = (await service.call("GET", path, { key: null })).bytes.toString();
       expect([path, secrets.filter((secret) => text.includes(secret))]).toEqual([path, []]);
     }
-  });
-
-  test("what works again is operational again", { timeout: 120_000 }, async () => {
-    upstreams.mend();
-    await service.trawl("incident", "resolve", notices.incident, "--message", "Found");
-    await service.trawl("maintenance", "complete", notices.maintenance, "--message", "Done");
-    const origins = Array.from({ length: 8 }, (_, n) => `http://kept-${n}.test:${sites.port}`);
-    for (const tier of ["archive", "proxy_render"] as const) {
-      const options = { tiers: [tier], include_html: false };
-      // The first call of each node tries whether its tier works again.
-      for (let n = 0; n < 4; n++) await fetchAll([origins[0]!], `/try/${tier}/${n}`, options);
-      // Then 10 failures, and some of the tries, are less than a fifth.
-      for (let n = 0; n < 8; n++)
-        for (const { error, attempts } of await fetchAll(origins, `/${tier}/${n}`, options))
-          expect([error, attempts]).toMatchObject([null, [{ reason: "ok" }]]);
-    }
-    // The pauses of ten seconds are over by then, or the next request finds out later.
-    const works = async (path: string): Promise<unknown> =>
-      (await service.call("GET", path)).json.error ?? null;
-    const soon = { timeout: MAX_NOTICED_MS, interval: 1_000 };
-    await expect.poll(() => works("/v1/filings/companies/9000001/facts"), soon).toBeNull();
-    const company = async () => (await service.call("GET", `/v1/companies/lei:${upstreams.lei}`)).json;
-    await expect.poll(async () => (await company()).names?.legal, soon).toBe("Alpina Maschinenbau AG");
-    for (const [msg, path] of [
-      ["A filing operation has ended", "/v1/filings/companies/9000001/facts"],
-      ["A refresh of a company has ended", `/v1/companies/lei:${upstreams.lei}?refresh=true`],
-    ] as const) {
-      const { headers } = await service.call("GET", path);
-      const fields = { msg, request_id: headers["x-request-id"], trace_id: expect.any(String) };
-      await expect
-        .poll(logged, soon)
-        .toContainEqual(expect.objectContaining({ ...fields, node: expect.any(String) }));
-    }
-    const well = { status: "operational", reasons: [] };
-    await become(Object.fromEntries([...Object.keys(FAULTS), "api"].map((id) => [id, well])));
-    await expect
-      .poll(() => read("/v1/status/summary"), soon)
-      .toMatchObject({ status: "operational", description: "All systems are operational" });
   });
 
   /** The lines of the log, as objects. */
@@ -303,6 +363,75 @@ describe.each(SETUPS)("seen from outside, $setup", ({ start }) => {
       return [...new Set(named)].filter((name) => !series.has(name)).toSorted();
     };
     await expect.poll(missing, { timeout: MAX_NOTICED_MS, interval: 500 }).toEqual([]);
+  });
+
+  test("what works again is operational again", { timeout: 240_000 }, async () => {
+    upstreams.mend();
+    await service.trawl("incident", "resolve", notices.incident, "--message", "Found");
+    await service.trawl("maintenance", "complete", notices.maintenance, "--message", "Done");
+    const origins = Array.from({ length: 8 }, (_, n) => `http://kept-${n}.test:${sites.port}`);
+    // On a busy machine a fetch may run out of time.
+    const fetchCopies = async (tier: "archive" | "proxy_render", name: string, wanted: number) => {
+      const options: Partial<FetchBody> = { tiers: [tier], include_html: false };
+      let copies = 0;
+      for (let n = 0; copies < wanted; n++) {
+        const fetched = await fetchAll(origins, `/${tier}/${name}/${n}`, options);
+        copies += fetched.filter(({ error }) => error === null).length;
+        expect(n).toBeLessThan(wanted / 4);
+      }
+    };
+    // The pauses of ten seconds are over by then, or the next request finds out later.
+    const works = async (path: string): Promise<unknown> =>
+      (await service.call("GET", path)).json.error ?? null;
+    const soon = { timeout: MAX_NOTICED_MS, interval: 1_000 };
+    const company = async () => (await service.call("GET", `/v1/companies/lei:${upstreams.lei}`)).json;
+    // In each component the failures become few beside what succeeds.
+    await Promise.all([
+      (async () => {
+        for (const tier of ["archive", "proxy_render"] as const) {
+          // The first call of each node tries whether its tier works again.
+          for (let n = 0; n < 4; n++)
+            await fetchAll([origins[0]!], `/try/${tier}/${n}`, { tiers: [tier], include_html: false });
+          await fetchCopies(tier, "kept", 72);
+        }
+      })(),
+      (async () => {
+        expect(new Set(await searchAll(service.key, "mended", 24))).toEqual(new Set([null]));
+      })(),
+      (async () => {
+        await expect.poll(() => works("/v1/filings/companies/9000001/facts"), soon).toBeNull();
+        // How many waited for more than five seconds is the machine's to say.
+        for (let n = 28; n < 68 || (await shareOfLongWaits()) > 0.05; n += 10)
+          await inTwoRows(upstreams.ciks.slice(n, n + 10), (cik) => factsOf(service.key, [cik]));
+      })(),
+      (async () => {
+        await expect.poll(checkGleif, soon).toBeNull();
+        await expect.poll(async () => (await company()).names?.legal, soon).toBe("Alpina Maschinenbau AG");
+      })(),
+      (async () => {
+        const isWell = ({ requests, success_rate }: Awaited<ReturnType<typeof frenchHealth>>): boolean =>
+          requests > 40 && success_rate > 0.86;
+        for (let n = 21; !isWell(await frenchHealth()); n += 10) await askFrench(n, 10);
+      })(),
+    ]);
+    for (const [msg, path] of [
+      ["A filing operation has ended", "/v1/filings/companies/9000001/facts"],
+      ["A refresh of a company has ended", `/v1/companies/lei:${upstreams.lei}?refresh=true`],
+    ] as const) {
+      const { headers } = await service.call("GET", path);
+      const fields = { msg, request_id: headers["x-request-id"], trace_id: expect.any(String) };
+      await expect
+        .poll(logged, soon)
+        .toContainEqual(expect.objectContaining({ ...fields, node: expect.any(String) }));
+    }
+    for (const { error } of await slow) expect(error).toBeNull();
+    await become({ fetch: [amongThem("degraded", "high_latency")] }, 0);
+    await fetchCopies("archive", "more", 48);
+    const well = [{ status: "operational", reasons: [] }];
+    await become(Object.fromEntries([...Object.keys(FAULTS), "api"].map((id) => [id, well])));
+    await expect
+      .poll(() => read("/v1/status/summary"), soon)
+      .toMatchObject({ status: "operational", description: "All systems are operational" });
   });
 
   test("every series was there from the start", async () => {
