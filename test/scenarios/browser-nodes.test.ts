@@ -43,6 +43,15 @@ describe.skipIf(missing)("a node with the role browser or proxy", () => {
   const fetch = async (body: FetchBody): Promise<FetchResponse> =>
     (await cluster.call("POST", "/v1/fetch", body)).json;
 
+  /** What the public status says of browsers. */
+  const shown = async (): Promise<string> => {
+    const { components } = (await cluster.call("GET", "/v1/status")).json;
+    const browsers = components.find(({ id }: { id: string }) => id === "browser_rendering");
+    return browsers ? [browsers.status, ...browsers.reasons].join(" ") : "absent";
+  };
+  // A report counts for a minute, and the status is drawn every 15 s.
+  const drawn = { timeout: 110_000, interval: 2_000 };
+
   test.each([
     ["a page", 20],
     ["a page of more than a message", 4_000],
@@ -112,6 +121,24 @@ describe.skipIf(missing)("a node with the role browser or proxy", () => {
     await expect.poll(inUse).toSatisfy((calls: number[]) => calls.every((count) => count === 0));
   }, 60_000);
 
+  test("that is killed in the middle of a render leaves the page to the other routes", async () => {
+    const [, , browser] = cluster.nodes;
+    await expect.poll(shown, drawn).toBe("operational");
+    let visits = 0;
+    const site = sites.site({
+      "*": () => (visits++ === 0 ? { body: scripted(20) } : new Promise(() => {})),
+      "/robots.txt": { status: 404 },
+    });
+    const answer = fetch({ url: `${site.origin}/` });
+    await site.reached("/", 2);
+    await browser!.kill();
+    expect(await answer).toMatchObject({ error: null, tier: "direct" });
+    expect((await answer).attempts.map(({ tier, reason }) => [tier, reason])).toEqual([
+      ["direct", "thin_content"],
+      ["browser", "browser_lost"],
+    ]);
+  }, 120_000);
+
   test("that is the only proxy and drains ends its request, and then the route is not there, without a wait", async () => {
     const answered = Promise.withResolvers<{ body: string }>();
     const site = sites.site({ "*": () => answered.promise, "/robots.txt": { status: 404 } });
@@ -148,14 +175,20 @@ describe.skipIf(missing)("a node with the role browser or proxy", () => {
     expect(site.hits("/")).toBe(1);
   }, 60_000);
 
+  test("that was killed is an outage of the public status until the next one joins, where it was the only one", async () => {
+    await expect.poll(shown, drawn).toBe("major_outage no_workers");
+    await cluster.add("browser");
+    await expect.poll(shown, drawn).toBe("operational");
+  }, 240_000);
+
   test("that drains ends the page it renders, and then the route is browser_unavailable without a wait", async () => {
-    const [, , browser] = cluster.nodes;
+    const browser = cluster.nodes.find((node) => node.roles === "browser" && node.isRunning())!;
     const answered = Promise.withResolvers<{ body: string }>();
     const slow = sites.site({ "*": () => answered.promise, "/robots.txt": { status: 404 } });
     const rendered = fetch({ url: `${slow.origin}/`, tiers: ["browser"] });
     await slow.reached("/");
-    const stopped = browser!.stop();
-    await draining(browser!.name);
+    const stopped = browser.stop();
+    await draining(browser.name);
     answered.resolve({ body: scripted(20) });
     expect(await rendered).toMatchObject({ error: null, tier: "browser" });
     expect(await stopped).toBe(0);
@@ -167,23 +200,6 @@ describe.skipIf(missing)("a node with the role browser or proxy", () => {
       "browser_unavailable",
     ]);
     expect(performance.now() - began).toBeLessThan(10_000);
-  }, 60_000);
-
-  test("that is killed in the middle of a render leaves the page to the other routes", async () => {
-    const browser = await cluster.add("browser");
-    let visits = 0;
-    const site = sites.site({
-      "*": () => (visits++ === 0 ? { body: scripted(20) } : new Promise(() => {})),
-      "/robots.txt": { status: 404 },
-    });
-    const answer = fetch({ url: `${site.origin}/` });
-    await site.reached("/", 2);
-    await browser.kill();
-    expect(await answer).toMatchObject({ error: null, tier: "direct" });
-    expect((await answer).attempts.map(({ tier, reason }) => [tier, reason])).toEqual([
-      ["direct", "thin_content"],
-      ["browser", "browser_lost"],
-    ]);
   }, 60_000);
 
   test("is done with when the gateway that asked drains: it answers, and then it stops", async () => {
