@@ -1,15 +1,17 @@
 /**
- * npm run bench [-- --quick] [--runs N] [--pages N] [--write] [--profile FOLDER] [--beside CHECKOUT]: what an uncached page costs with everything
+ * npm run bench [-- --quick] [--only KINDS] [--runs N] [--pages N] [--write] [--profile FOLDER] [--beside CHECKOUT]: what an uncached page costs with everything
  * on (grant, robots.txt, fetch, digest, extraction, body and page stored, search index, metering), beside programs that keep
  * nothing, on the same addresses, interleaved; and the latency that the service adds to undici, one request at a time.
  *
  * Every page is distinct; five pages a host. The candidate runs on core 1, the web and the driver on core 0. CPU seconds are
  * those of the candidate's whole process tree. `--quick` takes under a minute and prints what got slower than the committed
- * ratios; its exit code is 1 then. `--write` commits to the file of the mode in bench/results/. `--profile` writes a CPU
+ * ratios; its exit code is 1 then. `stored` are real pages beside peers that store body, main text and metadata, too. `--only light,stored`
+ * measures these kinds. `--write` commits to the file of the mode in bench/results/. `--profile` writes a CPU
  * profile of the service's main process and prints where its time went. `--beside` measures another checkout of this project
  * in turn with this one instead of the peers, so that the load of the machine is in both; it needs its own node_modules.
  */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { Agent, request } from "undici";
 import {
@@ -24,10 +26,11 @@ import {
   service,
 } from "./harness.ts";
 import { npmPeer, pythonPeer, type Peer } from "./peers.ts";
-import { profileTable } from "./profile.ts";
+import { type ProfiledWork, profileTable } from "./profile.ts";
 
 const { values } = parseArgs({
   options: {
+    only: { type: "string" },
     quick: { type: "boolean", default: false },
     runs: { type: "string" },
     pages: { type: "string", default: "1000" },
@@ -42,6 +45,8 @@ const BESIDE = "beside";
 const WEB_PORT = 18_300;
 const AT_ONCE = 64;
 const PAGES_A_HOST = 5;
+const MAX_TRIES = 60;
+const AGAIN_MS = 500;
 /** Slower than this share of the committed ratio is told; interleaved runs on a busy machine differ by less. */
 const TOLERANCE = 0.85;
 
@@ -57,13 +62,21 @@ const REAL: Kind = { path: "p", pages: 694, peers: ["undici", "crawlee cheerio",
 const KINDS: Readonly<Record<string, Kind>> = {
   light: { path: "l", pages, peers: values.quick ? ["undici", "crawlee cheerio"] : REAL.peers },
   bytes: { path: "b", pages, peers: ["undici"] },
-  ...(!values.quick && { real: REAL }),
+  ...(!values.quick && {
+    real: REAL,
+    stored: { path: "p", pages: 100, peers: ["crawlee defuddle", "scrapy trafilatura"] },
+  }),
 };
+const chosen = Object.entries(KINDS).filter(
+  ([title]) => values.only === undefined || values.only.split(",").includes(title),
+);
 const RUNS = Number(values.runs ?? (values.quick ? 2 : 5));
 const PEERS: Readonly<Record<string, () => Peer>> = {
   undici: () => npmPeer("undici"),
   "crawlee cheerio": () => npmPeer("crawlee"),
   scrapy: () => pythonPeer("scrapy"),
+  "crawlee defuddle": () => npmPeer("crawlee", "--store"),
+  "scrapy trafilatura": () => pythonPeer("scrapy", "--store"),
 };
 
 /** Addresses of `count` pages; `block` keeps those of one measurement apart from another's. */
@@ -75,15 +88,21 @@ const addresses = (path: string, count: number, block: number): readonly string[
 
 const agent = new Agent({ connections: AT_ONCE });
 
+/** As a client should: 503 is tried again. On a machine with much else to do the service may have more pages to read than it reads soon. */
 async function fetchPage({ url, key }: Service, page: string): Promise<void> {
-  const reply = await request(`${url}/v1/fetch`, {
-    method: "POST",
-    dispatcher: agent,
-    headers: { authorization: `Bearer ${key}` },
-    body: JSON.stringify({ url: page, cache_ttl_s: 0, include_html: false, tiers: ["direct"] }),
-  });
-  const { error } = (await reply.body.json()) as { error: string | null };
-  if (error !== null) throw new Error(`Cannot fetch "${page}": ${error}`);
+  for (let tries = 1; ; tries++) {
+    const reply = await request(`${url}/v1/fetch`, {
+      method: "POST",
+      dispatcher: agent,
+      headers: { authorization: `Bearer ${key}` },
+      body: JSON.stringify({ url: page, cache_ttl_s: 0, include_html: false, tiers: ["direct"] }),
+    });
+    const answer = (await reply.body.json()) as { error?: string | null };
+    if (answer.error === null) return;
+    if (reply.statusCode !== 503 || tries === MAX_TRIES)
+      throw new Error(`Cannot fetch "${page}": ${reply.statusCode} ${JSON.stringify(answer)}`);
+    await sleep(AGAIN_MS);
+  }
 }
 
 async function fetchAll(served: Service, pages_of: readonly string[]): Promise<void> {
@@ -117,6 +136,10 @@ interface Measured {
   readonly operations_a_page?: Readonly<Record<string, number>>;
 }
 
+const monotonicUs = (): number => Number(process.hrtime.bigint() / 1_000n);
+/** The pages of the service that were measured last. */
+let profiled: ProfiledWork = { from_us: 0, to_us: Infinity, pages: 1 };
+
 async function measureService(
   served: Service,
   { path, pages: count }: Kind,
@@ -124,7 +147,9 @@ async function measureService(
 ): Promise<Measured> {
   const before = { all: cpuSeconds(served.pid), main: ownCpuSeconds(served.pid) };
   const operations = await storeOperations(served);
+  const from_us = monotonicUs();
   await fetchAll(served, addresses(path, count, block));
+  profiled = { from_us, to_us: monotonicUs(), pages: count };
   const main_s = ownCpuSeconds(served.pid) - before.main;
   const all_s = cpuSeconds(served.pid) - before.all;
   const after = await storeOperations(served);
@@ -167,8 +192,7 @@ const web = pinned(0, ["bench/web.ts", String(WEB_PORT)]);
 await answering(`http://127.0.0.1:${WEB_PORT}/count`);
 const peers = new Map<string, Peer>();
 if (!values.beside)
-  for (const name of new Set(Object.values(KINDS).flatMap((kind) => kind.peers)))
-    peers.set(name, PEERS[name]!());
+  for (const name of new Set(chosen.flatMap(([, kind]) => kind.peers))) peers.set(name, PEERS[name]!());
 
 const results = new Map<string, Measured[]>();
 const record = (name: string, measured: Measured | null): void => {
@@ -182,7 +206,7 @@ async function measureCheckout(name: string, folder: string, isLast: boolean): P
   const served = await service(1, 18_301, {}, flags, folder);
   // Code that runs for the first time costs several times as much.
   await fetchAll(served, addresses("l", 400, 90));
-  for (const [title, kind] of Object.entries(KINDS)) {
+  for (const [title, kind] of chosen) {
     record(`${name} ${title}`, await measureService(served, kind, block));
     for (const peer of kind.peers)
       if (peers.has(peer)) record(`${peer} ${title}`, measurePeer(peers.get(peer)!, kind, block));
@@ -222,7 +246,7 @@ const summary = Object.fromEntries(
 );
 /** Ours beside each peer of the same kind: noise of the machine is in both. */
 const ratios = Object.fromEntries(
-  Object.entries(KINDS).flatMap(([kind, { peers: names }]) =>
+  chosen.flatMap(([kind, { peers: names }]) =>
     [...names, BESIDE].flatMap((peer) => {
       const [ours, theirs] = [summary[`trawl ${kind}`], summary[`${peer} ${kind}`]];
       const ratio = ours && theirs && ours.pages_per_cpu_s / theirs.pages_per_cpu_s;
@@ -233,7 +257,7 @@ const ratios = Object.fromEntries(
 const command = `npm run bench -- ${process.argv.slice(2).join(" ")}`.trim();
 const report = { command, machine: machine(), summary, ratios, latency_ms: added };
 console.log(JSON.stringify(report, null, 1));
-if (values.profile) console.log(profileTable(values.profile));
+if (values.profile) console.log(profileTable(values.profile, profiled));
 
 const file = `bench/results/${values.quick ? "quick" : "suite"}.json`;
 const committed = existsSync(file)

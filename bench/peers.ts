@@ -33,22 +33,23 @@ function run(command: readonly string[], addresses: readonly string[]): Result {
   return JSON.parse(out.toString().trim().split("\n").at(-1)!) as Result;
 }
 
-/** A peer from npm. */
-export function npmPeer(name: string): Peer {
+/** A peer from npm. `flags` of its program. */
+export function npmPeer(name: string, ...flags: readonly string[]): Peer {
   const folder = `bench/peers/${name}`;
   const ready = installed(folder, "node_modules", () =>
     execFileSync("npm", ["ci", "--ignore-scripts", "--no-audit", "--no-fund"], { cwd: folder, ...quietly }),
   );
-  return (addresses) => (ready ? run([process.execPath, `${folder}/main.mjs`], addresses) : null);
+  return (addresses) => (ready ? run([process.execPath, `${folder}/main.mjs`, ...flags], addresses) : null);
 }
 
 /** A peer from PyPI. */
-export function pythonPeer(name: string): Peer {
+export function pythonPeer(name: string, ...flags: readonly string[]): Peer {
   const folder = `bench/peers/${name}`;
   const ready = installed(folder, "venv/ready", () => {
     execFileSync("python3", ["-m", "venv", `${folder}/venv`], quietly);
     execFileSync(`${folder}/venv/bin/pip`, ["install", "-q", "-r", `${folder}/requirements.txt`], quietly);
     execFileSync("touch", [`${folder}/venv/ready`]);
   });
-  return (addresses) => (ready ? run([`${folder}/venv/bin/python`, `${folder}/main.py`], addresses) : null);
+  return (addresses) =>
+    ready ? run([`${folder}/venv/bin/python`, `${folder}/main.py`, ...flags], addresses) : null;
 }

@@ -1,13 +1,22 @@
-"""Scrapy with the settings of notes/peers.md 7.4: title and links of every address on standard input. One JSON line."""
+"""
+Scrapy, 64 requests at once: title and links of every address on standard input. One JSON line.
+
+--store: the body as a file, and main text and metadata by trafilatura as a line of JSON.
+"""
 import json
+import pathlib
 import resource
 import sys
+import tempfile
 import time
 
 from scrapy.crawler import CrawlerProcess
 from scrapy.http import HtmlResponse
 from scrapy.spiders import Spider
 
+STORE = "--store" in sys.argv
+if STORE:
+    from trafilatura import bare_extraction
 addresses = [line.strip() for line in sys.stdin if line.strip()]
 done = 0
 
@@ -18,9 +27,19 @@ class Titles(Spider):
 
     def parse(self, response: HtmlResponse):
         global done
+        done += 1
+        if STORE:
+            return self.store(response)
         response.css("title::text").get()
         response.css("a::attr(href)").getall()
-        done += 1
+
+    def store(self, response):
+        (folder / f"{done}.html").write_bytes(response.body)
+        page = bare_extraction(response.text, url=response.url, with_metadata=True, include_comments=True)
+        found = page.as_dict() if page else {}
+        row = {name: found.get(name) for name in ("title", "author", "date", "sitename", "language", "text", "comments")}
+        with open(folder / "pages.jsonl", "a") as rows:
+            rows.write(json.dumps({"url": response.url, **row}) + "\n")
 
 
 process = CrawlerProcess(
@@ -35,8 +54,10 @@ process = CrawlerProcess(
     }
 )
 began = time.monotonic()
-process.crawl(Titles)
-process.start()
+with tempfile.TemporaryDirectory() as made:
+    folder = pathlib.Path(made)
+    process.crawl(Titles)
+    process.start()
 used = resource.getrusage(resource.RUSAGE_SELF)
 print(
     json.dumps(
