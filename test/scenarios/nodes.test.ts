@@ -198,7 +198,7 @@ describe.skipIf(missing)("nodes", () => {
       );
     };
     const drawn = { timeout: 80_000, interval: 2_000 };
-    const { documents, blobs } = gateway.links;
+    const { documents, blobs, bus } = gateway.links;
     for (const link of [documents, blobs]) link.cut();
     await expect.poll(shown, drawn).toMatchObject({
       api: "major_outage database_unreachable",
@@ -206,10 +206,15 @@ describe.skipIf(missing)("nodes", () => {
       batch_jobs: expect.stringMatching(/^major_outage no_workers/),
       storage: "major_outage database_unreachable object_storage_unreachable",
     });
-    for (const link of [documents, blobs]) link.heal();
+    bus.cut();
+    await expect.poll(shown, drawn).toMatchObject({
+      api: "major_outage database_unreachable cache_unreachable",
+      storage: "major_outage database_unreachable cache_unreachable object_storage_unreachable",
+    });
+    for (const link of [documents, blobs, bus]) link.heal();
     await cluster.add("worker");
     expect(await insist(`${site!.origin}/none`)).toMatchObject(whole);
-    await expect.poll(ready, { timeout: 10_000 }).toMatchObject({ status: 200 });
+    await expect.poll(ready, { timeout: 20_000 }).toMatchObject({ status: 200 });
     await expect
       .poll(shown, drawn)
       .toMatchObject({ api: "operational", batch_jobs: "operational", storage: "operational" });
