@@ -432,6 +432,33 @@ test.each([
   ["Japanese", '<p class="author">著者：山田太郎</p>', "山田太郎"],
   ["Korean", '<p class="byline">홍길동 기자</p>', "홍길동"],
   ["Hungarian", "<p>Szerző: Kovács János</p>", "Kovács János"],
+  [
+    "beside the heading, far above the text",
+    `<h1>A ferry</h1><p>By Jonna Wikander</p>${"<p>Lindholm</p>".repeat(20)}`,
+    "Jonna Wikander",
+  ],
+  [
+    "below the text",
+    `${BODY}${"<p>Lindholm</p>".repeat(9)}<p>Written by Jonna Wikander</p>`,
+    "Jonna Wikander",
+  ],
+  [
+    "the line below its label",
+    `${BODY}${"<p>Lindholm</p>".repeat(9)}<h3>Author</h3><p>Jonna Wikander</p>`,
+    "Jonna Wikander",
+  ],
+  ["before a date", "<p>By Jonna Wikander April 12, 2024</p>", "Jonna Wikander"],
+  [
+    "the margin of an article",
+    `<div class="sidebar"><a rel="author" href="/people/jonna">Jonna Wikander</a></div>${BODY.repeat(3)}`,
+    "Jonna Wikander",
+  ],
+  [
+    "two names in the margin",
+    `<div class="sidebar"><a rel="author" href="/a">Jonna Wikander</a><a rel="author" href="/b">Olof Berg</a></div>${BODY.repeat(3)}`,
+    null,
+  ],
+  ["a sentence", `${BODY}${"<p>Lindholm</p>".repeat(9)}<p>Written by hand and on paper</p>`, null],
 ])("authors on the page: %s", (_, body, author) => {
   expect(page("", body, '<html lang="x-default">').meta.author).toBe(author);
 });

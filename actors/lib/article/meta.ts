@@ -43,7 +43,7 @@ const SHORT_NAME = /^[\p{Script=Han}\p{Script=Hangul}\p{Script=Katakana}]{2,6}$/
 const NOBODY =
   /^(?:admin(?:istrator)?|editors?|editorial(?: (?:team|staff|board))?|staff|staff (?:writer|reporter)|(?:the )?(?:editorial )?(?:team|staff)|redaktion|redaction|la rédaction|rédaction|redacción|redazione|redação|guest(?: (?:author|post|contributor))?|contributor|webmaster|web ?team|marketing|news ?desk|unknown|anonymous|none|null|n\/?a|user|author|press release|super ?user|root|owner|website|content team|wpadmin)$/i;
 const AFTER_NAME =
-  /\s*(?:[|•·–—/(]|\s-\s|\b(?:updated|published|posted|last|modified|reviewed|edited|on|in|for|min|minutes?|at|am|um)\b|,\s*(?:reuters|ap|afp|dpa|associated press|staff writer|staff reporter|contributor|contributing|senior|special|correspondent|editor|reporter|columnist|writer|cnn|bbc|the|md|phd|ph\.d|m\.d|rd|dds|dvm|cpa|mba|rn|msc|jd|esq)\b).*$/i;
+  /\s*(?:[|•·–—/(]|\s-\s|\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)\w*\.? \d{1,2}\b|\b(?:updated|published|posted|last|modified|reviewed|edited|on|in|for|min|minutes?|at|am|um)\b|,\s*(?:reuters|ap|afp|dpa|associated press|staff writer|staff reporter|contributor|contributing|senior|special|correspondent|editor|reporter|columnist|writer|cnn|bbc|the|md|phd|ph\.d|m\.d|rd|dds|dvm|cpa|mba|rn|msc|jd|esq)\b).*$/i;
 
 /** Names in the text of an author field, without addresses, roles and the name of the site. */
 function cleanAuthors(values: readonly string[], site: string | null, strict: boolean): string[] {
@@ -88,6 +88,9 @@ function cleanAuthors(values: readonly string[], site: string | null, strict: bo
 
 const BY_LINE =
   /^(?:(?:written|posted|published|words|story|text) by|by|von|par|por|di|author|autor(?:in)?|text|автор|текст|autorzy|tekst|szerző|írta|yazar|συντάκτ(?:ης|ρια)|oleh|penulis)(?:\s*:|\s)\s*\p{Lu}|^(?:作者|记者|記者|撰文|著者|筆者|بقلم|נכתב|מאת|نویسنده|โดย|लेखक)\s*[:：]?\s*\p{Lo}|^\p{Script=Hangul}{2,4} 기자$/iu;
+const BY_LINE_CHARS = 70;
+const SIGNED = /^(?:(?:written|article|posted|story) by|author|by(?=:))(?:\s*:|\s)\s*\S/i;
+const SIGNED_LABEL = /^(?:(?:written|article|posted|story) by|author):?$/i;
 const USER_NAMES =
   / (?:username|user name|bigusername|user link|poster|postauthor|post username|creator|nickname|user details|mention name|author name) /;
 const PUBLISHED_META =
@@ -145,6 +148,8 @@ interface Visible {
   readonly framed: Uint8Array;
   readonly authors: {
     readonly rel: string[];
+    /** In margins and teasers. */
+    readonly relBeside: string[];
     readonly itemprop: string[];
     readonly named: NamedAuthor[];
     readonly users: string[];
@@ -165,6 +170,7 @@ function lookAround(
 ): Visible {
   const authors = {
     rel: [] as string[],
+    relBeside: [] as string[],
     itemprop: [] as string[],
     named: [] as NamedAuthor[],
     users: [] as string[],
@@ -194,8 +200,10 @@ function lookAround(
     if (words !== " " && NOT_HERE.test(words) && tree.end[i]! - i < 0.5 * count) away[i] = 1;
     if (unseen[i] && attributes["itemprop"] === undefined && attributes["property"] === undefined) continue;
     const itemprop = attributes["itemprop"];
-    if (!away[i] && attributes["rel"]?.includes("author") && tag === "a" && authors.rel.length < 6)
-      authors.rel.push(nodeText(tree, i, 120, unseen));
+    if (attributes["rel"]?.includes("author") && tag === "a") {
+      const links = away[i] ? authors.relBeside : authors.rel;
+      if (links.length < 6) links.push(nodeText(tree, i, 120, unseen));
+    }
     if (itemprop === "author" || itemprop === "creator") {
       if (away[i]) continue;
       let name = attributes["content"] ?? "";
@@ -326,6 +334,23 @@ function agreedDate(
     : first;
 }
 
+const isByLine = (line: string): boolean => line.length < BY_LINE_CHARS && BY_LINE.test(line);
+
+const onlyName = (names: readonly string[]): string[] => (names.length === 1 ? [...names] : []);
+
+/** Anywhere on the page: "Written by Jonna Wikander", or "Author" with the name on the next line. */
+function signedLines(
+  lines: readonly { readonly text: string; readonly node: number }[],
+  framed: Uint8Array,
+): string[] {
+  return lines.flatMap(({ text: line, node }, i) => {
+    if (line.length >= BY_LINE_CHARS || framed[node]) return [];
+    if (SIGNED.test(line)) return [line];
+    const next = lines[i + 1]?.text ?? "";
+    return SIGNED_LABEL.test(line) && next.length < BY_LINE_CHARS ? [next] : [];
+  });
+}
+
 export function readMeta(
   tree: Tree,
   linked: LinkedData,
@@ -422,9 +447,11 @@ export function readMeta(
     () => cleanAuthors(visible.authors.itemprop.slice(0, 1), site, false).slice(0, 4),
     () => cleanAuthors(visible.authors.rel.slice(0, 3), site, false),
     () => authorList(tree, visible.authors.named, (name) => cleanAuthors([name], site, true)),
-    () =>
-      cleanAuthors(opening.filter((line) => line.length < 70 && BY_LINE.test(line)).slice(0, 1), site, true),
+    () => cleanAuthors(opening.filter(isByLine).slice(0, 1), site, true),
     () => cleanAuthors(visible.authors.users.slice(0, 1), site, false),
+    () => cleanAuthors(beside_title.filter(isByLine).slice(0, 1), site, true),
+    () => cleanAuthors(signedLines(lines, visible.framed).slice(0, 1), site, true),
+    () => (kind === "article" ? onlyName(cleanAuthors(visible.authors.relBeside, site, true)) : []),
     // The site itself, when it is declared as the author without a person's name.
     () => cleanAuthors([...declared, ...named_meta], null, false).slice(0, 1),
   ];
