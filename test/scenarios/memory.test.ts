@@ -9,7 +9,7 @@ import { article, type Page } from "../harness/web.ts";
 const BODIES = 200;
 /** A site is asked for two pages at a time. */
 const SITES = BODIES / 2;
-const TIMEOUT_S = 8;
+const TIMEOUT_S = 14;
 const HEAP_MB = 512;
 /** Heap, the memory for bodies, and what a process has beside them; all bodies together are six times as much. */
 const MAX_RESIDENT_BYTES = 1.5 * 2 ** 30;

@@ -187,14 +187,10 @@ async function takeCourse(world: World) {
         url: `http://s${(from + n) % SITES}.example/${from + n}`,
       }));
       const chunk: Chunk = { items: inputs, chars: 1 };
-      await documents.put("job_items", chunkKey(job_id, from), chunk, 0);
+      await insist(() => documents.put("job_items", chunkKey(job_id, from), chunk, 0));
     }
-    await documents.put(
-      "job_idempotency_keys",
-      spec.idempotency_doc,
-      { job_id, kind: "fetch", total: ITEMS },
-      0,
-    );
+    const named = { job_id, kind: "fetch", total: ITEMS };
+    await insist(() => documents.put("job_idempotency_keys", spec.idempotency_doc, named, 0));
     await insist(() => ask(Job, job_id, "begin", null, { timeout_ms: 5_000 }));
   }
 
