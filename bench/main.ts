@@ -204,29 +204,35 @@ let block = 1;
 async function measureCheckout(name: string, folder: string, isLast: boolean): Promise<void> {
   const flags = values.profile ? ["--cpu-prof", `--cpu-prof-dir=${values.profile}`] : [];
   const served = await service(1, 18_301, {}, flags, folder);
-  // Code that runs for the first time costs several times as much.
-  await fetchAll(served, addresses("l", 400, 90));
-  for (const [title, kind] of chosen) {
-    record(`${name} ${title}`, await measureService(served, kind, block));
-    for (const peer of kind.peers)
-      if (peers.has(peer)) record(`${peer} ${title}`, measurePeer(peers.get(peer)!, kind, block));
-    block++;
+  try {
+    // Code that runs for the first time costs several times as much.
+    await fetchAll(served, addresses("l", 400, 90));
+    for (const [title, kind] of chosen) {
+      record(`${name} ${title}`, await measureService(served, kind, block));
+      for (const peer of kind.peers)
+        if (peers.has(peer)) record(`${peer} ${title}`, measurePeer(peers.get(peer)!, kind, block));
+      block++;
+    }
+    if (isLast)
+      for (const [title, path] of [
+        ["bytes", "b"],
+        ["light", "l"],
+      ] as const)
+        added[name === "trawl" ? title : `${title} ${name}`] = await latency(served, path);
+  } finally {
+    await served.stop();
   }
-  if (isLast)
-    for (const [title, path] of [
-      ["bytes", "b"],
-      ["light", "l"],
-    ] as const)
-      added[name === "trawl" ? title : `${title} ${name}`] = await latency(served, path);
-  await served.stop();
 }
 
 const checkouts = [["trawl", "."], ...(values.beside ? [[BESIDE, values.beside]] : [])] as [string, string][];
-for (let run = 0; run < RUNS; run++)
-  for (const [name, folder] of run % 2 === 0 ? checkouts : checkouts.toReversed())
-    await measureCheckout(name, folder, run === RUNS - 1);
-await web.stop();
-await agent.close();
+try {
+  for (let run = 0; run < RUNS; run++)
+    for (const [name, folder] of run % 2 === 0 ? checkouts : checkouts.toReversed())
+      await measureCheckout(name, folder, run === RUNS - 1);
+} finally {
+  await web.stop();
+  await agent.close();
+}
 
 const summary = Object.fromEntries(
   [...results].map(([name, runs]) => {
