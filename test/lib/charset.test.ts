@@ -116,6 +116,10 @@ const TABLE: Row[] = [
     bytes('<?xml version="1.0" encoding="koi8-r"?>\xd0'),
     "KOI8-R",
   ],
+  // A page that was converted to UTF-8 and still declares what it was.
+  ["a meta of a page that was converted", "html", null, utf8("<meta charset=gb2312>中文网页"), "UTF-8"],
+  ["a meta with too few bytes to tell", "html", null, utf8("<meta charset=gb2312>联通"), "GBK"],
+  ["a header with bytes of UTF-8", "html", "text/html; charset=gb2312", utf8("中文网页"), "GBK"],
   // 4. No declaration: UTF-8 if the bytes are valid UTF-8.
   ["nothing, only ASCII", "html", null, bytes("<p>plain"), "UTF-8", "<p>plain"],
   ["nothing, valid UTF-8", "text", "text/plain", utf8("ä€\u{1F600}"), "UTF-8", "ä€\u{1F600}"],

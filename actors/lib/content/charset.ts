@@ -65,12 +65,27 @@ export function charsetOf({ bytes, content_type, kind }: Document): string | nul
       return (
         bom ??
         declared ??
-        readable(sniff(bytes, { maxPrescanBytes: PRESCAN_BYTES, defaultEncoding: "" })) ??
+        inElement(bytes, readable(sniff(bytes, { maxPrescanBytes: PRESCAN_BYTES, defaultEncoding: "" }))) ??
         guess(bytes, withoutTags)
       );
     case "text":
       return bom ?? declared ?? guess(bytes, (all) => all.subarray(0, GUESS_BYTES));
   }
+}
+
+/** Bytes above 0x7F of a legacy encoding are valid UTF-8 by chance less and less often the more of them there are. */
+const UTF8_BYTES_MIN = 12;
+
+/**
+ * The encoding that a page's own element declares, unless the page is valid UTF-8 with enough bytes above 0x7F to tell: such
+ * pages were converted on their way, and their element was not.
+ */
+function inElement(bytes: Uint8Array, declared: string | null): string | null {
+  if (declared === null || declared === "UTF-8" || declared.startsWith("UTF-16") || !isUtf8(bytes))
+    return declared;
+  let high = 0;
+  for (let i = 0; i < bytes.length && high < UTF8_BYTES_MIN; i += 1) if (bytes[i]! > 0x7f) high += 1;
+  return high >= UTF8_BYTES_MIN ? "UTF-8" : declared;
 }
 
 function guess(bytes: Uint8Array, sampleOf: (bytes: Uint8Array) => Uint8Array): string {
