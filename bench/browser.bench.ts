@@ -19,6 +19,7 @@ import { findChromium } from "../actors/tiers/adapters/chromium.ts";
 import { browserTransport } from "../actors/tiers/adapters/transport.browser.ts";
 import { systemClock } from "../cluster/adapters/time/clock.system.ts";
 import { egressProxy } from "../cluster/adapters/egress/egress.proxy.ts";
+import { transportRequest } from "../test/harness/transport-request.ts";
 import { cpuSeconds, machine, median, proportionalMb, residentMb } from "./harness.ts";
 import { silentTelemetry } from "../cluster/adapters/telemetry/telemetry.silent.ts";
 
@@ -87,20 +88,10 @@ async function route(address: (n: number) => string) {
   const proxy = await egressProxy({ judge: rule });
   const pool = browserPool({ chromium, proxy, ...silentTelemetry(), limits: { pages: AT_ONCE } });
   const fetch = browserTransport({ pool, clock: systemClock(), destination: rule });
-  const signal = new AbortController().signal;
-  const admit = async () =>
-    ({ kind: "admitted", beforeSend: () => true, onSent: () => {}, release: () => {} }) as const;
-  const request = {
-    max_bytes: 15 * 2 ** 20,
-    accept_language: null,
-    user_agent: null,
-    country: null,
-    validators: null,
-  };
   return {
     pool,
     one: async (n: number) => {
-      const answer = await fetch({ ...request, url: address(n), signal, admit: admit });
+      const answer = await fetch(transportRequest(address(n)));
       if (answer.kind !== "page" || answer.body.length < 20_000)
         throw new Error(JSON.stringify(answer).slice(0, 500));
     },

@@ -8,7 +8,7 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import { parseArgs } from "node:util";
 import { destination } from "../actors/lib/web/destination.ts";
-import type { Transport, TransportRequest } from "../actors/lib/web/transport.ts";
+import type { Transport } from "../actors/lib/web/transport.ts";
 import { browserPool } from "../actors/tiers/adapters/browser-pool.ts";
 import { findChromium } from "../actors/tiers/adapters/chromium.ts";
 import { browserTransport } from "../actors/tiers/adapters/transport.browser.ts";
@@ -17,6 +17,7 @@ import { egressProxy } from "../cluster/adapters/egress/egress.proxy.ts";
 import { undiciEgress } from "../cluster/adapters/egress/egress.undici.ts";
 import { silentTelemetry } from "../cluster/adapters/telemetry/telemetry.silent.ts";
 import { systemClock } from "../cluster/adapters/time/clock.system.ts";
+import { transportRequest } from "../test/harness/transport-request.ts";
 import { cpuSeconds, machine } from "./harness.ts";
 
 const SELF = new URL(import.meta.url).pathname;
@@ -47,16 +48,6 @@ async function serve(): Promise<void> {
 
 const rule = destination({ allow: ["127.0.0.0/8"] });
 const clock = systemClock();
-const request = (url: string): TransportRequest => ({
-  url,
-  max_bytes: 15 * 2 ** 20,
-  accept_language: null,
-  user_agent: null,
-  country: null,
-  validators: null,
-  signal: new AbortController().signal,
-  admit: async () => ({ kind: "admitted", beforeSend: () => true, onSent: () => {}, release: () => {} }),
-});
 
 interface Step {
   readonly at_once: number;
@@ -83,7 +74,9 @@ async function step(
       const n = next++;
       const started = performance.now();
       // Each page is of a site of its own.
-      const result = await route(request(`http://127.0.${1 + (n >> 7)}.${1 + (n & 127)}:${port}/${n}`));
+      const result = await route(
+        transportRequest(`http://127.0.${1 + (n >> 7)}.${1 + (n & 127)}:${port}/${n}`),
+      );
       if (result.kind !== "page") throw new Error(`A call ended as ${JSON.stringify(result)}`);
       walls.push(performance.now() - started);
     }

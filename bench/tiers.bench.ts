@@ -8,7 +8,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { destination } from "../actors/lib/web/destination.ts";
-import type { Transport, TransportRequest, TransportResult } from "../actors/lib/web/transport.ts";
+import type { Transport, TransportResult } from "../actors/lib/web/transport.ts";
 import { admitted } from "../actors/tiers/adapters/one-request.ts";
 import { directTransport } from "../actors/tiers/adapters/transport.direct.ts";
 import { tierPolicy } from "../actors/tiers/policy.ts";
@@ -29,6 +29,7 @@ import { localRouter, roleRouter } from "../cluster/role-router.ts";
 import type { Tier } from "../schemas/fetch.ts";
 import type { Settings } from "../ops/engines/engine.ts";
 import { ownEngine } from "../test/harness/engines.ts";
+import { transportRequest } from "../test/harness/transport-request.ts";
 import { machine } from "./harness.ts";
 
 const ROUNDS = 12;
@@ -47,17 +48,8 @@ function routeOver(tier: Tier, transport: Transport): Transport {
   return tierRoute(tier, { call, clock });
 }
 
-const request = (): TransportRequest => ({
-  url,
-  max_bytes: 4 * 2 ** 20,
-  accept_language: null,
-  user_agent: null,
-  country: null,
-  validators: null,
-  signal: new AbortController().signal,
-  room: { reserve: async () => true, settle: () => {} },
-  admit: async () => ({ kind: "admitted", beforeSend: () => true, onSent: () => {}, release: () => {} }),
-});
+const request = () =>
+  transportRequest(url, { max_bytes: 4 * 2 ** 20, room: { reserve: async () => true, settle: () => {} } });
 
 async function cpuOf(route: Transport): Promise<number> {
   const began = process.cpuUsage();

@@ -7,7 +7,7 @@
  */
 import { type Static, Type } from "typebox";
 import type { Actor, ActorClient } from "./actor.ts";
-import type { Clock } from "./ports/clock.ts";
+import { type Clock, sleep } from "./ports/clock.ts";
 import type { Documents } from "./ports/documents.ts";
 import { isInfrastructureFault } from "./ports/fault.ts";
 import type { Log } from "./ports/log.ts";
@@ -113,7 +113,7 @@ export function deadLetterKeeper({ documents, clock, metrics, log }: KeeperDeps)
           return true;
         }
         const pause_ms = Math.min(FIRST_PAUSE_MS * 2 ** failures, MAX_PAUSE_MS);
-        await new Promise<void>((resolve) => clock.at(clock.now() + pause_ms, resolve));
+        await sleep(clock, pause_ms);
       }
     }
     return false;

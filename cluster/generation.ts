@@ -6,7 +6,7 @@
  * Documents belong to the nodes of one lease store. While these run, they show it by a beat in the record; a node on another
  * lease store (a second NATS) owns nothing until the beat has stopped.
  */
-import type { Clock } from "./ports/clock.ts";
+import { type Clock, sleep } from "./ports/clock.ts";
 import type { Documents } from "./ports/documents.ts";
 import { Fault } from "./ports/fault.ts";
 import type { ClaimTerms, Leases, LeaseSurvey } from "./ports/leases.ts";
@@ -217,7 +217,7 @@ export async function isUsedElsewhere(
   const first = await beatOf();
   if (first?.store_id === undefined || first.beat === undefined || first.store_id === store_id) return false;
   for (let waited_ms = 0; waited_ms < BEAT_LAPSES_MS; waited_ms += BEAT_MS / 2) {
-    await new Promise<void>((resolve) => void clock.at(clock.now() + BEAT_MS / 2, resolve));
+    await sleep(clock, BEAT_MS / 2);
     const record = await beatOf();
     if (record?.store_id === store_id) return false;
     if (record?.store_id === first.store_id && record.beat !== first.beat) return true;

@@ -16,8 +16,9 @@ import {
   resendAsks,
 } from "./outstanding-asks.ts";
 import type { PartitionHandle, PartitionLease } from "./partition-lease.ts";
-import type { Delivery, Envelope, Subscription } from "./ports/bus.ts";
 import { messageRoom, type MessageRoom } from "./message-room.ts";
+import type { Delivery, Envelope, Subscription } from "./ports/bus.ts";
+import { sleep } from "./ports/clock.ts";
 import { Fault } from "./ports/fault.ts";
 import type { Shard } from "./shard.ts";
 import { type UnreadableEnvelopes, unreadableEnvelopes } from "./unreadable-envelopes.ts";
@@ -272,23 +273,18 @@ function decode(actors: readonly Actor[], { name, body }: Envelope, sent_ms: num
 const textOrNull = (value: unknown): string | null => (typeof value === "string" ? value : null);
 
 async function acknowledge(open: OpenPartition, delivery: Delivery): Promise<void> {
-  const { lease, unacknowledged } = open;
+  const { cluster, lease, unacknowledged } = open;
   open.acknowledging++;
   // "Not yours" may also come from a server that has just started, so the lease decides.
   while (lease.isHeld()) {
     if (await delivery.acknowledge().catch(() => false)) break;
-    await pause(open, ACK_RETRY_MS);
+    await sleep(cluster.clock, ACK_RETRY_MS);
   }
   unacknowledged.delete(delivery);
   open.room.release(delivery);
   open.acknowledging--;
   if (open.acknowledging === 0) open.onAcknowledged?.();
 }
-
-const pause = ({ cluster: { clock } }: OpenPartition, ms: number): Promise<void> =>
-  new Promise((resolve) => {
-    clock.at(clock.now() + ms, resolve);
-  });
 
 async function recover(open: OpenPartition): Promise<void> {
   const { cluster, lease, local } = open;
@@ -298,7 +294,7 @@ async function recover(open: OpenPartition): Promise<void> {
       return await local.shard.recover([partition]);
     } catch (problem) {
       if (isFirst) cluster.log.warn("Actors with reminders could not be listed", { partition, problem });
-      await pause(open, RECOVERY_RETRY_MS);
+      await sleep(cluster.clock, RECOVERY_RETRY_MS);
     }
   }
 }

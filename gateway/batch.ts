@@ -6,7 +6,7 @@
 import { createHash } from "node:crypto";
 import { type Static, type TObject, type TSchema, Type } from "typebox";
 import type { ActorClient } from "../cluster/actor.ts";
-import type { Clock } from "../cluster/ports/clock.ts";
+import { type Clock, yieldToEventLoop } from "../cluster/ports/clock.ts";
 import type { Documents } from "../cluster/ports/documents.ts";
 import { Fault } from "../cluster/ports/fault.ts";
 import type { Random } from "../cluster/ports/random.ts";
@@ -45,6 +45,7 @@ import { Detail } from "./openapi/gateway-reference.ts";
 import { type Call, type Route, route } from "./route.ts";
 import { type Mistake, MAX_MISTAKES, shape } from "./validate.ts";
 import { warnOfUnknownFields } from "./warnings.ts";
+import { wordsOf } from "./words.ts";
 
 export type CsvCell = string | number | boolean | null | undefined;
 export type Input = Readonly<Record<string, unknown>>;
@@ -139,7 +140,6 @@ interface SubmittedItems {
 }
 
 interface JobCreator {
-  readonly yieldToEventLoop: () => Promise<void>;
   /** Validates everything, then stores it. `head`: the fields around the items, which came in the body or the query. */
   readonly accept: (
     call: Call,
@@ -234,10 +234,6 @@ function jobCreator(services: BatchRouteDeps, kind: BatchKind): JobCreator {
   const shared = kind.shared ?? Type.Object({});
   const readAround = aroundReader(shared);
   const normalize = kind.normalize ?? ((item) => withoutDefaults(kind.item, item));
-  const yieldToEventLoop = (): Promise<void> =>
-    new Promise((resolve) => {
-      clock.at(clock.now(), resolve);
-    });
 
   /**
    * The 422 with the mistakes around the items and those of the items, or another refusal, or null. `sharedFields`: null when
@@ -252,7 +248,7 @@ function jobCreator(services: BatchRouteDeps, kind: BatchKind): JobCreator {
     const mistakes = [...mistakesAround];
     let refusal: Reply | null = null;
     for (let index = 0; index < scanned.count && mistakes.length < MAX_MISTAKES; index++) {
-      if (index % CHUNK_ITEMS === 0 && index > 0) await yieldToEventLoop();
+      if (index % CHUNK_ITEMS === 0 && index > 0) await yieldToEventLoop(clock);
       const loc = scanned.locOf(index);
       let item: unknown;
       try {
@@ -347,7 +343,6 @@ function jobCreator(services: BatchRouteDeps, kind: BatchKind): JobCreator {
   }
 
   return {
-    yieldToEventLoop,
     async accept(call, items, given, place) {
       if (items.count > MAX_JOB_ITEMS) return tooLarge(TOO_MANY);
       const { around, mistakes } = readAround(call, items.count, given, place);
@@ -369,7 +364,7 @@ const CREATED_REPLIES = {
 
 /** The route that takes the items as JSON. */
 export function batchRoute(services: BatchRouteDeps, kind: BatchKind, names: RouteNames): Route {
-  const { accept, yieldToEventLoop } = jobCreator(services, kind);
+  const { accept } = jobCreator(services, kind);
   return route({
     method: "POST",
     path: names.path,
@@ -395,7 +390,7 @@ export function batchRoute(services: BatchRouteDeps, kind: BatchKind, names: Rou
       409: { description: "The idempotency key belongs to a job of another kind or length", schema: Detail },
     },
     handle: async (call) => {
-      const scan = await scanItems(call.bytes, MAX_JOB_ITEMS, yieldToEventLoop);
+      const scan = await scanItems(call.bytes, MAX_JOB_ITEMS, () => yieldToEventLoop(services.clock));
       if (scan.kind === "wrong") return invalid(scan.detail);
       return accept(call, jsonItems(scan.value), scan.value.head, "body");
     },
@@ -418,7 +413,7 @@ export interface CsvUpload extends RouteNames {
 
 /** The route that takes the items as a CSV file, and the fields around them in the query. */
 export function csvBatchRoute(services: BatchRouteDeps, kind: BatchKind, upload: CsvUpload): Route {
-  const { accept, yieldToEventLoop } = jobCreator(services, kind);
+  const { accept } = jobCreator(services, kind);
   const { idempotency_key, callback_url } = jobFields;
   const shared = kind.shared?.properties ?? {};
   const lists = Object.keys(shared).filter((name) => isList(shared[name]!));
@@ -459,7 +454,7 @@ export function csvBatchRoute(services: BatchRouteDeps, kind: BatchKind, upload:
       409: { description: "The idempotency key belongs to a job of another kind or length", schema: Detail },
     },
     handle: async (call) => {
-      const read = await csvItems(call, upload.readCsv, yieldToEventLoop);
+      const read = await csvItems(call, upload.readCsv, () => yieldToEventLoop(services.clock));
       if ("status" in read) return read;
       const given = Object.entries(call.query as Input).filter(([, value]) => value != null);
       const head = given.map(([name, value]) => [
@@ -476,13 +471,6 @@ export function csvBatchRoute(services: BatchRouteDeps, kind: BatchKind, upload:
     },
   });
 }
-
-/** A list in a query is words with commas between. */
-export const wordsOf = (text: string): readonly string[] =>
-  text
-    .split(",")
-    .map((word) => word.trim())
-    .filter((word) => word !== "");
 
 /** Whether a field, which may be null, takes a list. */
 const isList = (schema: TSchema): boolean => JSON.stringify(schema).includes('"type":"array"');

@@ -4,7 +4,7 @@
  * start of a single process, writes the rows that are missing.
  */
 import assert from "node:assert/strict";
-import type { Clock } from "../cluster/ports/clock.ts";
+import { type Clock, sleep } from "../cluster/ports/clock.ts";
 import type { Documents } from "../cluster/ports/documents.ts";
 import { Fault } from "../cluster/ports/fault.ts";
 import type { Log } from "../cluster/ports/log.ts";
@@ -207,7 +207,7 @@ function groupRemovals({ documents, clock, log }: Omit<PendingDeps, "gateway">) 
         return;
       } catch (problem) {
         if (!(problem instanceof Fault)) throw problem;
-        await new Promise<void>((resolve) => void clock.at(clock.now() + REMOVE_AGAIN_MS, resolve));
+        await sleep(clock, REMOVE_AGAIN_MS);
       }
     }
     log.warn("Cannot remove pending requests", { key });
@@ -260,8 +260,7 @@ export async function recoverPending(
   const to = String(Math.max(0, Math.floor(clock.now() - older_than_ms))).padStart(13, "0");
   const range = { to: `${to};`, limit: DOCUMENTS_AT_ONCE };
   if ((await documents.list(PENDING_REQUESTS, range)).length === 0) return;
-  if (older_than_ms > 0)
-    await new Promise<void>((resolve) => void clock.at(clock.now() + SETTLE_MS, resolve));
+  if (older_than_ms > 0) await sleep(clock, SETTLE_MS);
   for (;;) {
     const found = await documents.list(PENDING_REQUESTS, range);
     for (const { key, value, version } of found) {

@@ -4,7 +4,7 @@
  * id and is counted and logged. It opens no socket: an adapter of the HTTP port calls `admit`, and so do tests.
  */
 import type { ByteBudget } from "../cluster/byte-budget.ts";
-import type { Clock } from "../cluster/ports/clock.ts";
+import { type Clock, sleep } from "../cluster/ports/clock.ts";
 import { Fault } from "../cluster/ports/fault.ts";
 import type { Random } from "../cluster/ports/random.ts";
 import type { Bill } from "../schemas/accounts.ts";
@@ -454,7 +454,7 @@ export function server({
           const { request_id } = row;
           return log.warn("A row of the ledger is written later", { request_id, problem: String(problem) });
         }
-        await new Promise<void>((resolve) => void clock.at(clock.now() + READ_SPEND_AGAIN_MS, resolve));
+        await sleep(clock, READ_SPEND_AGAIN_MS);
       }
     }
   }

@@ -2,6 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { text } from "node:stream/consumers";
 import { systemClock } from "../cluster/adapters/time/clock.system.ts";
+import { sleep } from "../cluster/ports/clock.ts";
 
 export interface Screen {
   readonly rows: () => number;
@@ -41,10 +42,7 @@ export function systemTerminal(): Terminal {
       return { [Symbol.dispose]: () => void process.off("SIGINT", call) };
     },
     read: (path) => (path === "-" ? text(process.stdin) : readFile(path, "utf8")),
-    sleep: (ms) =>
-      new Promise((resolve) => {
-        clock.at(clock.now() + ms, resolve);
-      }),
+    sleep: (ms) => sleep(clock, ms),
     now: () => clock.now(),
   };
 }

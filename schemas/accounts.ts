@@ -437,6 +437,9 @@ export function monthOf(now_ms: number): string {
   return latest.month;
 }
 
+/** Whether the text is a month as `monthOf` writes it. */
+export const isMonth = (text: string): boolean => /^\d{4}-(0[1-9]|1[0-2])$/.test(text);
+
 /** The first moment of the next UTC month. */
 export function monthEnds(now_ms: number): number {
   const now = new Date(now_ms);

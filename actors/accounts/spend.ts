@@ -4,7 +4,7 @@
  * reservations lapse after six minutes and count as spent.
  */
 import type { ActorClient } from "../../cluster/actor.ts";
-import type { Clock } from "../../cluster/ports/clock.ts";
+import { type Clock, sleep } from "../../cluster/ports/clock.ts";
 import type { Documents } from "../../cluster/ports/documents.ts";
 import { Fault } from "../../cluster/ports/fault.ts";
 import type { Log } from "../../cluster/ports/log.ts";
@@ -54,7 +54,7 @@ export function spending({ findPayer, documents, clock, log }: SpendingDeps): Sp
           log.error("Cannot settle what was spent", { ...what, problem: String(problem) });
           return;
         }
-        await new Promise<void>((resolve) => void clock.at(clock.now() + pause_ms, resolve));
+        await sleep(clock, pause_ms);
       }
     }
   }

@@ -17,7 +17,7 @@ import type {
   Source,
   SourceHttp,
 } from "./source.ts";
-import { COMPANY_IDS, type IdentifierOwners, survivorOf } from "./stored-company.ts";
+import { ownersOf, survivorOf } from "./stored-company.ts";
 
 export interface LiveSource {
   readonly source: string;
@@ -164,11 +164,8 @@ export async function joinHits(
   });
   return Promise.all(
     distinct.map(async ({ source, hit }) => {
-      const references = hit.identifiers.map(referenceOf);
-      const owners = await documents.getMany(COMPANY_IDS, references);
-      for (const owner of owners) {
-        const id = (owner?.value as IdentifierOwners | undefined)?.companies[0];
-        const company = id === undefined ? null : await survivorOf(documents, id);
+      for (const id of await ownersOf(documents, hit.identifiers.map(referenceOf))) {
+        const company = id === null ? null : await survivorOf(documents, id);
         if (company) return { source, hit, company_id: company.id };
       }
       return { source, hit, company_id: null };

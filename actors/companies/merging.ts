@@ -2,8 +2,7 @@
  * Whether two companies that share a strong identifier are one, and which of them remains. Never by a name. Pure.
  */
 import { IDENTIFIER_SCHEMES, type IdentifierScheme } from "../../schemas/identifier-schemes.ts";
-import { ownIdentifiersOf, type RecordIdentifier } from "./record.ts";
-import { referenceOf } from "./references.ts";
+import { isOwnOf, type RecordIdentifier } from "./record.ts";
 import type { StoredCompany } from "./stored-company.ts";
 
 /** Without a status it is active. */
@@ -49,8 +48,7 @@ export function mergeSideOf({
   groups,
   record,
 }: Pick<StoredCompany, "id" | "created_ms" | "groups" | "record">): MergeSide {
-  const own = ownIdentifiersOf(groups);
-  const isOwn = (identifier: RecordIdentifier): boolean => own.has(referenceOf(identifier));
+  const isOwn = isOwnOf(groups);
   const schemes = new Set(record.identifiers.filter(isOwn).map(({ scheme }) => scheme));
   const identifiers = record.identifiers.filter((each) => isOwn(each) || !schemes.has(each.scheme));
   return { id, created_ms, identifiers };

@@ -6,6 +6,7 @@ import { type FieldPath, FIELDS, type Json, textOf } from "./claim.ts";
 import { STALE_FACTOR } from "./freshness.ts";
 import { foldName } from "./names/fold.ts";
 import { type Candidate, resolve, type SlotConflict } from "./resolution.ts";
+import type { CompanyIdentifier } from "./source.ts";
 import { openClaims, slotOf, type StoredClaim, type StoredGroup } from "./stored-claims.ts";
 
 export type JsonObject = Readonly<Record<string, Json>>;
@@ -205,9 +206,9 @@ function ownFirst(
   identifiers: readonly RecordIdentifier[],
   own: readonly StoredGroup[],
 ): readonly RecordIdentifier[] {
-  const keys = ownIdentifiersOf(own);
+  const isOwn = isOwnOf(own);
   const schemes = [...new Set(identifiers.map(({ scheme }) => scheme))];
-  const rank = ({ scheme, value }: RecordIdentifier): number => (keys.has(`${scheme}:${value}`) ? 0 : 1);
+  const rank = (identifier: RecordIdentifier): number => (isOwn(identifier) ? 0 : 1);
   return schemes.flatMap((scheme) =>
     identifiers.filter((each) => each.scheme === scheme).toSorted((a, b) => rank(a) - rank(b)),
   );
@@ -223,6 +224,12 @@ export const ownIdentifiersOf = (groups: readonly StoredGroup[]): ReadonlySet<st
         field === "identifiers" && key !== null && rejected_because === undefined ? key : [],
       ),
   );
+
+/** Tells the company's own identifiers from those of companies merged into it. */
+export function isOwnOf(groups: readonly StoredGroup[]): (identifier: CompanyIdentifier) => boolean {
+  const own = ownIdentifiersOf(groups);
+  return ({ scheme, value }) => own.has(`${scheme}:${value}`);
+}
 
 /** `groups` are the company's own. Null: no source has a value. */
 export function recordOf(

@@ -1,8 +1,7 @@
 /** Which sources a refresh asks for which groups: a rule of identifiers, ages and what the caller wants. Pure. */
 import type { FieldGroup } from "../../schemas/companies.ts";
 import { MAX_AGE_S, MAX_NOT_FOUND_S } from "./freshness.ts";
-import { ownIdentifiersOf } from "./record.ts";
-import { referenceOf } from "./references.ts";
+import { isOwnOf } from "./record.ts";
 import type { CompanyIdentifier, Source, SourceDescription } from "./source.ts";
 import { checkKey, type Checks, type GroupCheck, type StoredCompany } from "./stored-company.ts";
 
@@ -28,11 +27,8 @@ export function knownIdentifiers({
   groups,
   record,
 }: Pick<StoredCompany, "groups" | "record">): readonly KnownIdentifier[] {
-  const own = ownIdentifiersOf(groups);
-  return record.identifiers.map((identifier) => ({
-    ...identifier,
-    is_own: own.has(referenceOf(identifier)),
-  }));
+  const isOwn = isOwnOf(groups);
+  return record.identifiers.map((identifier) => ({ ...identifier, is_own: isOwn(identifier) }));
 }
 
 export interface Lookup {

@@ -4,7 +4,7 @@
  * document of their own, which expires. What an unchanged refresh writes is a third, small one.
  */
 import { Fault } from "../../cluster/ports/fault.ts";
-import type { Documents, PutOptions } from "../../cluster/ports/documents.ts";
+import type { Documents, PutOptions, Versioned } from "../../cluster/ports/documents.ts";
 import type { CompanyChangeType, FieldGroup } from "../../schemas/companies.ts";
 import type { ResolvedRecord } from "./record.ts";
 import type { RawDocument } from "./source.ts";
@@ -151,9 +151,19 @@ export async function survivorOf(documents: Documents, id: string): Promise<Stor
 
 /** Null: no company has the identifier. Throws Fault. */
 export async function ownerOf(documents: Documents, reference: string): Promise<string | null> {
-  const owners = (await documents.get(COMPANY_IDS, reference))?.value as IdentifierOwners | undefined;
-  return owners?.companies[0] ?? null;
+  return firstOwner(await documents.get(COMPANY_IDS, reference));
 }
+
+/** One for each reference, in their order; null: no company has the identifier. Throws Fault. */
+export async function ownersOf(
+  documents: Documents,
+  references: readonly string[],
+): Promise<readonly (string | null)[]> {
+  return (await documents.getMany(COMPANY_IDS, references)).map(firstOwner);
+}
+
+const firstOwner = (stored: Versioned | null): string | null =>
+  (stored?.value as IdentifierOwners | undefined)?.companies[0] ?? null;
 
 /** False: another writer was first. Throws Fault. */
 export const putCompany = (documents: Documents, company: StoredCompany, version: number): Promise<boolean> =>

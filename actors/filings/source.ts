@@ -13,7 +13,7 @@
  */
 import type { ActorClient } from "../../cluster/actor.ts";
 import type { Blobs } from "../../cluster/ports/blobs.ts";
-import type { Clock } from "../../cluster/ports/clock.ts";
+import { type Clock, sleep } from "../../cluster/ports/clock.ts";
 import type { Documents } from "../../cluster/ports/documents.ts";
 import { Fault } from "../../cluster/ports/fault.ts";
 import type { Metrics } from "../../cluster/ports/metrics.ts";
@@ -80,9 +80,7 @@ export function filingSource(deps: FilingSourceDeps): FilingSource {
       } catch (problem) {
         // The address actor has moved, or its mailbox is full: the cache is read again, then the actor asked again.
         if (!(problem instanceof Fault) || clock.now() + RETRY_MS >= request.deadline_ms) throw problem;
-        const { promise, resolve } = Promise.withResolvers<void>();
-        clock.at(clock.now() + RETRY_MS, resolve);
-        await promise;
+        await sleep(clock, RETRY_MS);
       }
     }
   }

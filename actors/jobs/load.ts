@@ -3,7 +3,7 @@
  * were in flight have finished since, and the inputs say which lane an item is in. Reads documents, changes no job: what it
  * read is too large for a message, so it waits in a slot until the turn of `itemsLoaded` takes it.
  */
-import type { Clock } from "../../cluster/ports/clock.ts";
+import { type Clock, yieldToEventLoop } from "../../cluster/ports/clock.ts";
 import type { Documents } from "../../cluster/ports/documents.ts";
 import { CANCELLED, decodeStates, DONE, FAILED, isQueued, type States } from "../../schemas/job-states.ts";
 import type { LedgerRow } from "../../schemas/ledger.ts";
@@ -94,9 +94,3 @@ async function addToLanes(
     }
   }
 }
-
-/** Lets the node's other actors run between two batches of documents. */
-export const yieldToEventLoop = (clock: Clock): Promise<void> =>
-  new Promise((resolve) => {
-    clock.at(clock.now(), resolve);
-  });

@@ -3,6 +3,7 @@
  * delivered, and 30 days later the job is purged: results, inputs, the claim of its idempotency key and its record, in
  * this order, so that a crash in between only repeats the rest.
  */
+import { yieldToEventLoop } from "../../cluster/ports/clock.ts";
 import {
   type IdempotencyRecord,
   JOB_RETENTION_MS,
@@ -17,7 +18,6 @@ import { bodyHolder } from "./attempt.ts";
 import { beginAttempt, closeInterrupted, deliverCallback } from "./callback.ts";
 import { finalCheckpoint, sealRows, writeRows } from "./checkpoint.ts";
 import type { Frontier } from "./frontier.ts";
-import { yieldToEventLoop } from "./load.ts";
 import { type JobServices, type JobTurn, startTask } from "./state.ts";
 
 /** Results removed at once. Each is read first, for the bodies it keeps alive, and may be a few megabytes. */

@@ -23,3 +23,12 @@ export interface Clock {
    */
   resync(): void;
 }
+
+/** Resolves when `now()` has gone on by `ms`. */
+export const sleep = (clock: Pick<Clock, "now" | "at">, ms: number): Promise<void> =>
+  new Promise((resolve) => {
+    clock.at(clock.now() + ms, resolve);
+  });
+
+/** Lets other actors of the node and requests of the gateway run between two parts of a long piece of work. */
+export const yieldToEventLoop = (clock: Pick<Clock, "now" | "at">): Promise<void> => sleep(clock, 0);

@@ -11,7 +11,7 @@ import {
 } from "../../actors/accounts/keys.ts";
 import { readUsage, type UsageCell } from "../../actors/accounts/read-usage.ts";
 import { dayOf } from "../../schemas/ledger.ts";
-import { type Customer, fromMicros, monthOf, toMicros } from "../../schemas/accounts.ts";
+import { type Customer, fromMicros, isMonth, monthOf, toMicros } from "../../schemas/accounts.ts";
 import { BILLING_CATEGORIES } from "../../schemas/common.ts";
 import { CommandError, type Context, type Json, table, withDocuments, withJson } from "./context.ts";
 import { amount } from "./key.ts";
@@ -95,7 +95,7 @@ export function customerCommand(context: Context): Command {
     .action(async (name: string, words: readonly string[], { from, json }: Json & { from?: string }) => {
       const this_month = monthOf(context.now());
       const month = from ?? this_month;
-      if (!/^\d{4}-(0[1-9]|1[0-2])$/.test(month) || month < this_month)
+      if (!isMonth(month) || month < this_month)
         throw new CommandError(`Cannot set prices from "${month}": name this month or a later one`);
       const per_request = pricesIn(words);
       const changed = await withDocuments(context, (documents) =>

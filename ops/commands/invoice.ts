@@ -12,7 +12,7 @@ import {
   monthBefore,
 } from "../../actors/accounts/invoices.ts";
 import type { Documents } from "../../cluster/ports/documents.ts";
-import { monthOf } from "../../schemas/accounts.ts";
+import { type Customer, isMonth, monthOf } from "../../schemas/accounts.ts";
 import type { Invoice, InvoiceLine, InvoiceStatus } from "../../schemas/invoices.ts";
 import { CommandError, type Context, type Json, table, withDocuments, withJson } from "./context.ts";
 
@@ -21,8 +21,6 @@ const BECAUSE = {
   no_prices: "it is external and has no prices: trawl customer price",
   no_rate: "there is no rate of its currency: trawl rate set",
 } as const;
-
-const MONTH = /^\d{4}-(0[1-9]|1[0-2])$/;
 
 export function invoiceCommand(context: Context): Command {
   const invoice = new Command("invoice").description("manage invoices");
@@ -72,13 +70,11 @@ export function invoiceCommand(context: Context): Command {
     .action(async (name: string, { month: given, json }: Json & { readonly month?: string }) => {
       const now_ms = context.now();
       const month = given ?? monthBefore(monthOf(now_ms));
-      if (!MONTH.test(month) || month >= monthOf(now_ms))
+      if (!isMonth(month) || month >= monthOf(now_ms))
         throw new CommandError(`Cannot draw up "${month}": name a month that is over, for example 2026-10`);
-      const drawn = await withDocuments(context, async (documents) => {
-        const customer = await customerNamed(documents, name);
-        await addUp(documents, name);
-        return drawInvoice(documents, customer, month, now_ms, true);
-      });
+      const drawn = await withCharges(context, name, (documents, customer) =>
+        drawInvoice(documents, customer, month, now_ms, true),
+      );
       if (drawn.kind === "none")
         throw new CommandError(`Cannot draw up ${month} of "${name}": ${BECAUSE[drawn.because]}`);
       if (json) return context.out(JSON.stringify(drawn.invoice));
@@ -94,13 +90,11 @@ export function invoiceCommand(context: Context): Command {
     .action(async (name: string, { month: given, json }: Json & { readonly month?: string }) => {
       const now_ms = context.now();
       const month = given ?? monthOf(now_ms);
-      if (!MONTH.test(month) || month > monthOf(now_ms))
+      if (!isMonth(month) || month > monthOf(now_ms))
         throw new CommandError(`Cannot add "${month}" up: name this month or one before, as 2026-10`);
-      const charged = await withDocuments(context, async (documents) => {
-        const customer = await customerNamed(documents, name);
-        await addUp(documents, name);
-        return chargesOf(documents, customer, month);
-      });
+      const charged = await withCharges(context, name, (documents, customer) =>
+        chargesOf(documents, customer, month),
+      );
       if (charged.kind === "none")
         throw new CommandError(`Cannot add ${month} of "${name}" up: ${BECAUSE[charged.because]}`);
       const { currency, total, lines, exchange_rate } = charged;
@@ -123,6 +117,18 @@ export function invoiceCommand(context: Context): Command {
   becomes("void", "void", "declare an invoice void");
   return invoice;
 }
+
+/** Runs the work once everything that the customer has used until now is added up. */
+const withCharges = <T>(
+  context: Context,
+  name: string,
+  work: (documents: Documents, customer: Customer) => Promise<T>,
+): Promise<T> =>
+  withDocuments(context, async (documents) => {
+    const customer = await customerNamed(documents, name);
+    await addUp(documents, name);
+    return work(documents, customer);
+  });
 
 /** A running service adds the same batches up at times: then one of both begins again. */
 async function addUp(documents: Documents, customer: string): Promise<void> {

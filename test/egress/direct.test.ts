@@ -11,6 +11,7 @@ import { directTransport } from "../../actors/tiers/adapters/transport.direct.ts
 import { systemClock } from "../../cluster/adapters/time/clock.system.ts";
 import { type UndiciEgress, undiciEgress } from "../../cluster/adapters/egress/egress.undici.ts";
 import { answer, type HostileRequest, type HostileSite, hostileSite, pem } from "../harness/hostile-site.ts";
+import { admission, transportRequest } from "../harness/transport-request.ts";
 
 const rule = destination({ allow: ["127.0.0.0/8"] });
 const long = Buffer.alloc(300_000, "0123456789");
@@ -82,26 +83,18 @@ const REFUSAL: HopRefusal = {
 };
 
 const go = (url: string, more: Partial<TransportRequest> = {}, refuseAt = Infinity) =>
-  directTransport({ egress, clock: systemClock(), destination: rule })({
-    url: url.startsWith("/") ? `${site.origin}${url}` : url,
-    max_bytes: 2 ** 20,
-    accept_language: null,
-    user_agent: null,
-    country: null,
-    validators: null,
-    signal: AbortSignal.timeout(10_000),
-    admit: async (hop): Promise<Admission> => {
-      admitted.push(hop);
-      if (admitted.length > refuseAt) return { kind: "refused", refusal: REFUSAL };
-      return {
-        kind: "admitted",
-        beforeSend: () => true,
-        onSent: () => {},
-        release: (originAnswer) => void released.push(originAnswer),
-      };
-    },
-    ...more,
-  });
+  directTransport({ egress, clock: systemClock(), destination: rule })(
+    transportRequest(url.startsWith("/") ? `${site.origin}${url}` : url, {
+      max_bytes: 2 ** 20,
+      signal: AbortSignal.timeout(10_000),
+      admit: async (hop) => {
+        admitted.push(hop);
+        if (admitted.length > refuseAt) return { kind: "refused", refusal: REFUSAL };
+        return admission((originAnswer) => void released.push(originAnswer));
+      },
+      ...more,
+    }),
+  );
 
 describe("redirects", () => {
   test("are followed one by one, each with its own permit, and recorded as they were sent", async () => {

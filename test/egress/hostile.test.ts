@@ -7,6 +7,7 @@ import { systemClock } from "../../cluster/adapters/time/clock.system.ts";
 import { seededRandom } from "../../cluster/adapters/time/random.seeded.ts";
 import { type UndiciEgress, undiciEgress } from "../../cluster/adapters/egress/egress.undici.ts";
 import { HOSTILE, type HostileSite, hostileSite, pem } from "../harness/hostile-site.ts";
+import { admission, transportRequest } from "../harness/transport-request.ts";
 
 const MAX_BYTES = 2 ** 20;
 const DEADLINE_MS = 500;
@@ -45,24 +46,16 @@ describe.each([
       egress,
       clock: systemClock(),
       destination: destination({ allow: ["127.0.0.0/8"] }),
-    })({
-      url: `${site.origin}${path}`,
-      max_bytes: MAX_BYTES,
-      accept_language: null,
-      user_agent: null,
-      country: null,
-      validators: null,
-      signal: AbortSignal.timeout(deadline_ms),
-      admit: async () => {
-        admitted += 1;
-        return {
-          kind: "admitted",
-          beforeSend: () => true,
-          onSent: () => {},
-          release: () => void (released += 1),
-        };
-      },
-    });
+    })(
+      transportRequest(`${site.origin}${path}`, {
+        max_bytes: MAX_BYTES,
+        signal: AbortSignal.timeout(deadline_ms),
+        admit: async () => {
+          admitted += 1;
+          return admission(() => void (released += 1));
+        },
+      }),
+    );
 
   test.each(Object.entries(HOSTILE).map(([path, { does, ends }]) => ({ path, does, ends })))(
     "that $does ends as $ends",

@@ -3,22 +3,15 @@ import { destination } from "../../actors/lib/web/destination.ts";
 import { directTransport } from "../../actors/tiers/adapters/transport.direct.ts";
 import { systemClock } from "../../cluster/adapters/time/clock.system.ts";
 import { undiciEgress } from "../../cluster/adapters/egress/egress.undici.ts";
+import { transportRequest } from "../harness/transport-request.ts";
 
 const [origin, max_bytes, path] = process.argv.slice(2) as [string, string, string];
 const rule = destination({ allow: ["127.0.0.0/8"] });
 const egress = undiciEgress({ judge: rule });
 const transport = directTransport({ egress, clock: systemClock(), destination: rule });
 const get = async (at: string) => {
-  const outcome = await transport({
-    url: `${origin}${at}`,
-    max_bytes: Number(max_bytes),
-    accept_language: null,
-    user_agent: null,
-    country: null,
-    validators: null,
-    signal: AbortSignal.timeout(20_000),
-    admit: async () => ({ kind: "admitted", beforeSend: () => true, onSent: () => {}, release: () => {} }),
-  });
+  const limits = { max_bytes: Number(max_bytes), signal: AbortSignal.timeout(20_000) };
+  const outcome = await transport(transportRequest(`${origin}${at}`, limits));
   return outcome.kind === "failed" ? outcome.reason : outcome.kind;
 };
 const peak = () => process.resourceUsage().maxRSS * 1_024;

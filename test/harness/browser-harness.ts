@@ -19,6 +19,7 @@ import { browserTransport, type PageLimits } from "../../actors/tiers/adapters/t
 import { systemClock } from "../../cluster/adapters/time/clock.system.ts";
 import type { Judge } from "../../cluster/adapters/egress/pinned-connect.ts";
 import { type EgressProxyServer, egressProxy } from "../../cluster/adapters/egress/egress.proxy.ts";
+import { admission, transportRequest } from "./transport-request.ts";
 import { type Web, web } from "./web.ts";
 import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.silent.ts";
 
@@ -125,12 +126,7 @@ export async function browserSetup(options: BrowserSetupOptions): Promise<Browse
   const admit = (url: string): Promise<Admission> => {
     const visit: Visit = { url, released: [] };
     visits.push(visit);
-    return Promise.resolve({
-      kind: "admitted",
-      beforeSend: () => true,
-      onSent: () => {},
-      release: (answer) => void visit.released.push(answer),
-    });
+    return Promise.resolve(admission((answer) => void visit.released.push(answer)));
   };
   const setup = (page: Partial<PageLimits> = {}): BrowserSetup => {
     const limits = { settle_ms: 2_000, ...page };
@@ -140,17 +136,7 @@ export async function browserSetup(options: BrowserSetupOptions): Promise<Browse
   const fetchBy =
     (transport: Transport): BrowserSetup["fetch"] =>
     (url, over = {}) =>
-      transport({
-        url,
-        max_bytes: 15 * 2 ** 20,
-        accept_language: null,
-        user_agent: null,
-        country: null,
-        validators: null,
-        signal: new AbortController().signal,
-        admit: admit,
-        ...over,
-      });
+      transport(transportRequest(url, { admit, ...over }));
   const shared = {
     web: local,
     proxy,

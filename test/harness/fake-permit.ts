@@ -5,6 +5,7 @@ import type {
   Transport,
   TransportRequest,
 } from "../../actors/lib/web/transport.ts";
+import { admission, transportRequest } from "./transport-request.ts";
 
 export interface PermitLog {
   /** Addresses a permit was asked for, in order. */
@@ -21,26 +22,17 @@ export function permitLog(refuse: (url: string) => HopRefusal | null = () => nul
     admitted,
     released,
     go: (transport, url, more = {}) =>
-      transport({
-        url,
-        max_bytes: 2 ** 20,
-        accept_language: null,
-        user_agent: null,
-        country: null,
-        validators: null,
-        signal: AbortSignal.timeout(10_000),
-        admit: async (hop) => {
-          admitted.push(hop);
-          const refusal = refuse(hop);
-          if (refusal) return { kind: "refused", refusal };
-          return {
-            kind: "admitted",
-            beforeSend: () => true,
-            onSent: () => {},
-            release: (answer) => void released.push(answer),
-          };
-        },
-        ...more,
-      }),
+      transport(
+        transportRequest(url, {
+          max_bytes: 2 ** 20,
+          signal: AbortSignal.timeout(10_000),
+          admit: async (hop) => {
+            admitted.push(hop);
+            const refusal = refuse(hop);
+            return refusal ? { kind: "refused", refusal } : admission((answer) => void released.push(answer));
+          },
+          ...more,
+        }),
+      ),
   };
 }

@@ -11,6 +11,7 @@ import { seededRandom } from "../../cluster/adapters/time/random.seeded.ts";
 import type { RoleActor } from "../../cluster/role-actor.ts";
 import { localRouter, type RoleRouter, roleRouter } from "../../cluster/role-router.ts";
 import type { Tier } from "../../schemas/fetch.ts";
+import { admission, transportRequest } from "./transport-request.ts";
 
 export const rest = { redirects: [], final_url: null, ms: 0 } as const;
 
@@ -145,23 +146,13 @@ export function tierWorld(): TierWorld {
       return { ...router, bus };
     },
     take: (router, tier, { signal = new AbortController().signal, admit, beforeSend = () => true } = {}) =>
-      tierRoute(tier, { call: router.call, clock })({
-        url: "http://one.test/",
-        max_bytes: 2 ** 20,
-        accept_language: null,
-        user_agent: null,
-        country: null,
-        validators: null,
-        signal,
-        admit:
-          admit ??
-          (async () => ({
-            kind: "admitted",
-            beforeSend,
-            onSent: () => {},
-            release: (answer) => void released.push(answer),
-          })),
-      }),
+      tierRoute(tier, { call: router.call, clock })(
+        transportRequest("http://one.test/", {
+          max_bytes: 2 ** 20,
+          signal,
+          admit: admit ?? (async () => admission((answer) => void released.push(answer), beforeSend)),
+        }),
+      ),
     async until(work) {
       let isOver = false;
       void work.catch(() => {}).finally(() => (isOver = true));

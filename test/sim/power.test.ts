@@ -107,7 +107,7 @@ interface Process {
   readonly recover: () => Promise<void>;
 }
 
-interface Told {
+interface FetchedPage {
   readonly page: number;
   readonly request_id: string;
   readonly sha256: string;
@@ -324,7 +324,7 @@ async function takeCourse(world: World, durability: Durability) {
   }
 
   // --- the clients ------------------------------------------------------------------------------------------------
-  const told: Told[] = [];
+  const told: FetchedPage[] = [];
   const jobs = new Map<string, string>();
 
   /** Asks until the service answers. */

@@ -9,14 +9,7 @@ import { decideMatch } from "../names/resolve.ts";
 import { listingReferences } from "../schemes/listings.ts";
 import { rank } from "../search.ts";
 import { type CompanyIndex, NO_FILTER } from "../search-index.ts";
-import {
-  COMPANY_IDS,
-  countryOf,
-  type IdentifierOwners,
-  ownerOf,
-  type StoredCompany,
-  survivorOf,
-} from "../stored-company.ts";
+import { countryOf, ownerOf, ownersOf, type StoredCompany, survivorOf } from "../stored-company.ts";
 
 interface FilingRegisterDeps {
   readonly documents: Documents;
@@ -51,10 +44,8 @@ export function filingRegister({ documents, index }: FilingRegisterDeps): Regist
 
   /** Null also where companies on several markets have the ticker. */
   async function byListing(listing: string): Promise<StoredCompany | null> {
-    const owned = await documents.getMany(COMPANY_IDS, listingReferences(listing));
-    const ids = owned.flatMap(
-      (owners) => (owners?.value as IdentifierOwners | undefined)?.companies[0] ?? [],
-    );
+    const owners = await ownersOf(documents, listingReferences(listing));
+    const ids = owners.flatMap((id) => id ?? []);
     const companies = await Promise.all([...new Set(ids)].map((id) => survivorOf(documents, id)));
     const found = new Map(companies.flatMap((company) => (company ? [[company.id, company]] : [])));
     return found.size === 1 ? [...found.values()][0]! : null;

@@ -1,5 +1,5 @@
 /** The ids of companies that a call names; those that are not in the register are looked up at the pace of their sources. */
-import type { Clock } from "../../../cluster/ports/clock.ts";
+import { type Clock, sleep } from "../../../cluster/ports/clock.ts";
 import type { Documents } from "../../../cluster/ports/documents.ts";
 import type { Answer } from "../../../gateway/route.ts";
 import { type CompanyReference, findCompany } from "../references.ts";
@@ -62,7 +62,7 @@ async function lookUp(
     const busy = found.company === null && found.refresh.find(({ error }) => error === "rate_limited");
     if (!busy || signal.aborted) return found;
     const pause_ms = Math.max(1, busy.retry_after_s ?? 1) * 1_000;
-    await new Promise<void>((resolve) => void clock.at(clock.now() + pause_ms, resolve));
+    await sleep(clock, pause_ms);
   }
 }
 

@@ -7,6 +7,7 @@ import type { Clock } from "../../../cluster/ports/clock.ts";
 import type { BodyGrants } from "../../../gateway/body-access.ts";
 import { invalid, json } from "../../../gateway/http-errors.ts";
 import { type Answer, type Call, type Route, route } from "../../../gateway/route.ts";
+import { wordsOf } from "../../../gateway/words.ts";
 import type { Bill } from "../../../schemas/accounts.ts";
 import { Nullable } from "../../../schemas/common.ts";
 import { companySchema } from "../../../schemas/company-record.ts";
@@ -81,15 +82,12 @@ const WRONG_FIELD =
 const CURSOR_MISTAKE = "The cursor was altered, or belongs to another list";
 export const invalidCursor = () => wrongQuery("cursor", CURSOR_MISTAKE, "invalid_cursor");
 
-/** Words with commas between. Null: one of them is not allowed. */
+/** Null: a word is not allowed. */
 function listOf<T extends string>(
   text: string | null | undefined,
   allowed: readonly T[],
 ): readonly T[] | null {
-  const words = (text ?? "")
-    .split(",")
-    .map((word) => word.trim())
-    .filter((word) => word !== "");
+  const words = wordsOf(text ?? "");
   return words.every((word): word is T => (allowed as readonly string[]).includes(word)) ? words : null;
 }
 

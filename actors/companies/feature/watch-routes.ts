@@ -147,7 +147,7 @@ export function watchRoutes({ documents, clock, log, service }: WatchRouteDeps):
           last_status: null,
           is_off: false,
         };
-        // First: an entry without its watch notifies nobody.
+        // The watch is stored last: an entry without its watch notifies nobody.
         for (const company_id of companies)
           await documents.put(WATCHED_COMPANIES, watchedKey(company_id, watch.id), null, 0);
         await documents.put(COMPANY_WATCHES, watch.id, watch, 0, { tag: project });

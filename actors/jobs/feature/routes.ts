@@ -5,7 +5,7 @@
 import { Type } from "typebox";
 import type { ActorClient } from "../../../cluster/actor.ts";
 import { isOperator } from "../../../gateway/authenticate.ts";
-import { wordsOf } from "../../../gateway/batch.ts";
+import { wordsOf } from "../../../gateway/words.ts";
 import { JOB_NOT_FOUND, json, JSON_TYPE, OPERATOR_ONLY } from "../../../gateway/http-errors.ts";
 import { OperatorOnly } from "../../../gateway/openapi/gateway-reference.ts";
 import { type Route, route } from "../../../gateway/route.ts";
