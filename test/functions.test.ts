@@ -36,7 +36,6 @@ const ALGORITHMS: Readonly<Record<string, string>> = {
     "child processes: tasks assigned, limits enforced, children replaced",
   "gateway/rates.ts sharedRates": "one node's share of each key's rate",
   "actors/filings/feature/routes.ts filingsRoutes": "a table of routes",
-  "gateway/server.ts server": "one request, from its head to the end of its answer",
 };
 
 interface LongFunction {

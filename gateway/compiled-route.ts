@@ -1,0 +1,99 @@
+/** What the gateway compiles once for a route, and how a request is read with it. */
+import type { Body, ClientAbort, Head, Reply } from "./http.ts";
+import { invalid, tooLarge } from "./http-errors.ts";
+import type { Route } from "./route.ts";
+import { pathReader, queryReader, type ReadResult, readJson, shape } from "./validate.ts";
+import { warnOfUnknownFields, warnOfUnknownParameters } from "./warnings.ts";
+
+const CLASSES = ["1xx", "2xx", "3xx", "4xx", "5xx"] as const;
+const READ_NOTHING: ReadResult<unknown> = { kind: "read", value: null };
+const NO_BYTES = Buffer.alloc(0);
+
+export const statusClass = (status: number): string => CLASSES[Math.floor(status / 100) - 1] ?? "5xx";
+
+/** What is compiled once for a route. */
+export interface CompiledRoute {
+  readonly route: Route;
+  readonly params: ((given: Readonly<Record<string, string>>) => ReadResult<unknown>) | null;
+  readonly query: ((query: string) => ReadResult<unknown>) | null;
+  readonly body: ((value: unknown) => ReadResult<unknown>) | null;
+  /** Names of the query parameters. */
+  readonly parameters: readonly string[];
+  readonly duration: { readonly route: string };
+  readonly counted: ReadonlyMap<string, { route: string; method: string; status: string }>;
+}
+
+/** One request during the checks. */
+export interface RequestContext {
+  readonly request_id: string;
+  readonly head: Head;
+  readonly abort: ClientAbort;
+  readonly now_ms: number;
+  readonly began_ms: number;
+  readonly compiled: CompiledRoute;
+  readonly params: Readonly<Record<string, string>>;
+}
+
+/** What a route is called with, before the caller is known. */
+export interface Checked {
+  readonly signal: AbortSignal;
+  readonly params: unknown;
+  readonly query: unknown;
+  readonly body: unknown;
+  readonly bytes: Buffer;
+  readonly warnings: Set<string>;
+}
+
+/** Null stands for all requests without a route: they share one label. */
+export function compileRoute(route: Route | null): CompiledRoute {
+  const body = route?.body && !route.raw ? shape(route.body) : null;
+  const label = route?.path ?? "none";
+  const method = route?.method ?? "other";
+  return {
+    route: route!,
+    params: route?.params ? pathReader(route.params) : null,
+    query: route?.query ? queryReader(route.query) : null,
+    body: body && ((value) => body.read("body", value)),
+    parameters: Object.keys(route?.query?.properties ?? {}),
+    duration: { route: label },
+    counted: new Map(CLASSES.map((status) => [status, { route: label, method, status }])),
+  };
+}
+
+/** Body and parameters as the route's schemas read them, or the refusal. Mistakes in path, query and body come in one list. */
+export function readCall(
+  context: RequestContext,
+  body: Body,
+): (Omit<RequestContext, "params" | "abort"> & Checked) | Reply {
+  const { route, params, query, body: check } = context.compiled as CompiledRoute & { route: Route };
+  if (route.body && body.kind === "too_large") return tooLarge(route.too_large);
+  const parts = [
+    params ? params(context.params) : READ_NOTHING,
+    query ? query(context.head.query) : READ_NOTHING,
+    check ? readBody(body, check) : READ_NOTHING,
+  ];
+  const detail = parts.flatMap((part) => (part.kind === "wrong" ? part.detail : []));
+  if (detail.length > 0) return invalid(detail);
+  const [path, search, content] = parts.map((part) => (part as { value: unknown }).value);
+  const bytes = body.kind === "whole" ? body.bytes : NO_BYTES;
+  const warnings = new Set<string>();
+  if (route.auth === "key") {
+    warnOfUnknownParameters(context.compiled.parameters, context.head.query, warnings);
+    if (check && route.body) warnOfUnknownFields(route.body, content, warnings);
+  }
+  return {
+    ...context,
+    signal: context.abort.signal,
+    params: path,
+    query: search,
+    body: content,
+    bytes,
+    warnings,
+  };
+}
+
+function readBody(body: Body, check: (value: unknown) => ReadResult<unknown>): ReadResult<unknown> {
+  if (body.kind !== "whole") return READ_NOTHING;
+  const parsed = readJson(body.bytes);
+  return parsed.kind === "wrong" ? parsed : check(parsed.value);
+}

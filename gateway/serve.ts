@@ -1,0 +1,202 @@
+/**
+ * From an admitted request with its body to the answer: shape 422, category 403, the route's own 403, failing stores 503,
+ * allowances 429, then the route and its row in the ledger.
+ */
+import type { Clock } from "../cluster/ports/clock.ts";
+import { Fault } from "../cluster/ports/fault.ts";
+import type { Metrics } from "../cluster/ports/metrics.ts";
+import { type Caller, categoryRefused, quotaRefused, spendRefused } from "./authenticate.ts";
+import { type RequestContext, readCall } from "./compiled-route.ts";
+import type { Body, Reply } from "./http.ts";
+import { storeUnavailable } from "./http-errors.ts";
+import type { Metering } from "./metering.ts";
+import { type QuotaClaim, UNLIMITED } from "./quotas.ts";
+import { projectRefOf, type RequestBills } from "./request-bill.ts";
+import type { RequestEnd } from "./request-end.ts";
+import type { Answer, Route } from "./route.ts";
+import type { StoreHealth } from "./store-health.ts";
+import { WARNING_HEADER } from "./warnings.ts";
+
+const NO_LABELS = {};
+const RECEIVED = { direction: "received" };
+
+interface Work {
+  /** Actors may have been asked. */
+  isBegun: boolean;
+  /** The ledger has its row, or stores it as soon as it can. */
+  hasRow: boolean;
+}
+
+/** Faults that say that no actor took the request. */
+const NOT_STARTED: ReadonlySet<string> = new Set([
+  "mailbox_full",
+  "no_workers",
+  "overloaded",
+  "message_too_large",
+]);
+
+const mayHaveStarted = (problem: unknown): boolean =>
+  !(problem instanceof Fault && NOT_STARTED.has(problem.code));
+
+/** Whether an answer depends on something that has to be stored first. */
+const isWriting = ({ method, category }: Route): boolean =>
+  category !== null || method === "POST" || method === "DELETE";
+
+/** The answer with one header field for each unknown name. */
+const withWarnings = (answer: Answer, warnings: ReadonlySet<string>): Answer =>
+  warnings.size === 0
+    ? answer
+    : { ...answer, repeated_headers: [...warnings].map((warning) => [WARNING_HEADER, warning] as const) };
+
+interface ServeDeps {
+  readonly end: RequestEnd;
+  readonly bills: RequestBills;
+  readonly metering: Metering;
+  readonly stores: StoreHealth | undefined;
+  readonly metrics: Metrics;
+}
+
+export interface Serve {
+  /** A request without a key. */
+  readonly open: (context: RequestContext, body: Body) => Promise<Reply>;
+  /** Everything after the key, with the body. Throws what a shortcut throws. `limit`: the caller's rate as its header says it. */
+  readonly serve: (
+    context: RequestContext,
+    caller: Caller,
+    limit: string,
+    body: Body,
+  ) => Reply | Promise<Reply>;
+}
+
+export function serving({ end, bills, metering, stores, metrics }: ServeDeps): Serve {
+  const { finish, errorReply } = end;
+  const { billed, unanswered, billUnanswered, billLate } = bills;
+  let in_flight = 0;
+  const addInFlight = (by: 1 | -1): void =>
+    metrics.gauge("trawl_http_requests_in_flight", NO_LABELS, (in_flight += by));
+
+  function serve(context: RequestContext, caller: Caller, limit: string, body: Body): Reply | Promise<Reply> {
+    const { compiled, request_id, now_ms } = context;
+    const { shortcut, category } = compiled.route!;
+    metering.turn(caller.meter, now_ms);
+
+    if (body.kind === "whole") metrics.count("trawl_http_body_bytes_total", RECEIVED, body.bytes.length);
+    const quick = shortcut && body.kind === "whole" ? shortcut(body.bytes, caller, now_ms) : null;
+    const refusal =
+      quick && ((category && categoryRefused(caller, category)) ?? spendRefused(caller, now_ms));
+    if (quick === null || refusal !== null) return handle(context, caller, limit, body);
+    const answer = (claim: QuotaClaim): Reply => {
+      try {
+        metering.record(caller.meter, billed(context, quick.bill, quick.project_ref));
+      } catch (problem) {
+        claim.settle(false);
+        return finish(context, errorReply(context, problem), caller, limit);
+      }
+      claim.settle(true);
+      // Logged at level debug: cache hits would fill the log.
+      return finish(context, quick.reply(request_id), caller, limit, "debug");
+    };
+    const claim = claimFor(context, caller);
+    if (!(claim instanceof Promise)) return answer(claim);
+    return claim.then(
+      (granted) => (granted ? answer(granted) : exhausted(context, caller, limit)),
+      (problem: unknown) => finish(context, errorReply(context, problem), caller, limit),
+    );
+  }
+
+  const claimFor = (
+    { compiled, now_ms }: RequestContext,
+    { meter }: Caller,
+  ): QuotaClaim | Promise<QuotaClaim | null> => {
+    const { category } = compiled.route!;
+    return category === null ? UNLIMITED : meter.quota.claim(category, now_ms);
+  };
+
+  const exhausted = (context: RequestContext, caller: Caller, limit: string): Reply => {
+    const refusal = quotaRefused(caller, context.compiled.route!.category!, context.now_ms);
+    return overspent(context, refusal, caller, limit);
+  };
+
+  function overspent(context: RequestContext, refusal: Reply, caller: Caller, limit: string): Reply {
+    metrics.count("trawl_rate_limited_total", { policy: "allowance" });
+    return finish(context, refusal, caller, limit);
+  }
+
+  async function handle(context: RequestContext, caller: Caller, limit: string, body: Body): Promise<Reply> {
+    const { now_ms } = context;
+    const route = context.compiled.route!;
+    const { category } = route;
+    const call = readCall(context, body);
+    if ("status" in call) return finish(context, call, caller, limit);
+    const work: Work = { isBegun: false, hasRow: false };
+    const beginWork = async (): Promise<void> => {
+      if (work.isBegun) return;
+      await metering.begin(caller.meter, unanswered(context, call, "interrupted"));
+      work.isBegun = true;
+    };
+    const authenticatedCall = { ...call, caller, beginWork };
+    const refusal =
+      (category && categoryRefused(caller, category)) ?? route.authorize?.(authenticatedCall) ?? null;
+    if (refusal) return finish(context, refusal, caller, limit);
+    const failing = isWriting(route) ? stores?.failing() : null;
+    if (failing) return finish(context, storeUnavailable(failing), caller, limit);
+    let claim: QuotaClaim | null = null;
+    addInFlight(1);
+    try {
+      // Each item of a batch is limited when it runs; the route itself refuses what could not run at all.
+      if (!route.items) {
+        claim = await claimFor(context, caller);
+        if (claim === null) return exhausted(context, caller, limit);
+        if (category && caller.meter.allowances.spend !== null) await metering.readSpend(caller.meter);
+        const spent = category && spendRefused(caller, now_ms);
+        if (spent) return overspent(context, spent, caller, limit);
+      }
+      if (route.always_begins_work) await beginWork();
+      const handling = route.handle(authenticatedCall);
+      const answer: Answer = await (stores && isWriting(route)
+        ? stores.orFailing(Promise.resolve(handling))
+        : handling);
+      const isTimeout = work.isBegun && answer.status === 504;
+      claim?.settle(answer.bill !== undefined || isTimeout);
+      if (answer.bill) {
+        const row = billed(context, answer.bill, projectRefOf(call));
+        const isCached = answer.bill.category.endsWith("_cached");
+        if (isCached && !work.isBegun) metering.record(caller.meter, row);
+        else {
+          const storing = metering.store(caller.meter, row);
+          work.hasRow = true;
+          await storing;
+        }
+      } else if (isTimeout) void billLate(context, caller, call, answer.late_bill);
+      if (work.isBegun && !isTimeout) metering.end(context.request_id);
+      // The answer's own header tells what it left.
+      if (answer.bill && answer.bill.cost_micros > 0 && caller.meter.allowances.spend !== null)
+        await metering.readSpend(caller.meter);
+      return finish(context, withWarnings(answer, call.warnings), caller, limit);
+    } catch (problem) {
+      // With a row the request stays pending until `recoverPending` has found it.
+      if (work.hasRow) claim?.settle(true);
+      else if (work.isBegun && mayHaveStarted(problem)) {
+        claim?.settle(true);
+        void billUnanswered(caller, unanswered(context, call, "interrupted"));
+      } else if (work.isBegun) metering.end(context.request_id);
+      return finish(context, errorReply(context, problem), caller, limit);
+    } finally {
+      addInFlight(-1);
+      // Without an effect where the request was counted.
+      claim?.settle(false);
+    }
+  }
+
+  async function open(context: RequestContext, body: Body): Promise<Reply> {
+    const call = readCall(context, body);
+    if ("status" in call) return finish(context, call);
+    try {
+      return finish(context, await context.compiled.route!.handle(call));
+    } catch (problem) {
+      return finish(context, errorReply(context, problem));
+    }
+  }
+
+  return { open, serve };
+}
