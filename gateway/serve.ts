@@ -2,7 +2,6 @@
  * From an admitted request with its body to the answer: shape 422, category 403, the route's own 403, failing stores 503,
  * allowances 429, then the route and its row in the ledger.
  */
-import type { Clock } from "../cluster/ports/clock.ts";
 import { Fault } from "../cluster/ports/fault.ts";
 import type { Metrics } from "../cluster/ports/metrics.ts";
 import { type Caller, categoryRefused, quotaRefused, spendRefused } from "./authenticate.ts";
