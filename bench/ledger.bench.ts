@@ -1,7 +1,8 @@
 /**
  * node bench/ledger.bench.ts [--rows 1000000] [--mongo address]: a month of ledger rows, written in batches as gateways write them and
- * added up by the Usage actor's code, then GET /v1/usage's question of the whole month by day and project, and the newest page
- * of requests. Twenty projects with five keys each. SQLite in a folder of its own, or MongoDB at the address.
+ * added up by the Usage actor's code, then GET /v1/usage's question of the whole month by day and project, the newest page of
+ * requests, and a page for a filter that no row fits. Twenty projects with five keys each. SQLite in a folder of its own, or
+ * MongoDB at the address.
  */
 import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -9,6 +10,7 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { MongoClient } from "mongodb";
 import { foldLedger } from "../actors/accounts/fold.ts";
+import { readRows } from "../actors/accounts/read-requests.ts";
 import { readUsage } from "../actors/accounts/read-usage.ts";
 import { mongoDocuments } from "../cluster/adapters/documents/documents.mongo.ts";
 import { sqliteDocuments } from "../cluster/adapters/documents/documents.sqlite.ts";
@@ -89,6 +91,9 @@ const by_day_and_project = await times(() => readUsage(documents, question));
 const newest_batches = await times(() =>
   documents.list("ledger", { from: "bench:", to: "bench;", limit: 10, reverse: true }),
 );
+/** A key without requests: each batch that a page may read is passed over. */
+const RARE = { since_ms: 0, until_ms: Infinity, own: null, key: "sk_unused0", ok: null, category: null };
+const rare_filter = await times(() => readRows(documents, "bench", RARE, { cursor: null, limit: 100 }));
 await documents.close();
 const bytes = values.mongo ? await mongoBytes(values.mongo) : folderBytes();
 rmSync(folder, { recursive: true });
@@ -99,6 +104,7 @@ process.stdout.write(
     rows: COUNT,
     by_day_and_project: { rows: cells.length, ...by_day_and_project },
     newest_batches,
+    rare_filter,
     written_s: Math.round(written_ms / 1_000),
     folded_s: Math.round(folded_ms / 1_000),
     bytes_per_row: Math.round(bytes / COUNT),

@@ -111,7 +111,7 @@ export function openLedger({ documents, ask, clock, log, writer }: LedgerDeps): 
       customers.set(name, customer);
     }
     let batch = customer.batches.at(-1);
-    if (!batch || batch.key !== null || batch.rows.head.length >= MAX_BATCH_ROWS)
+    if (!batch || batch.key !== null || batch.rows.request_id.length >= MAX_BATCH_ROWS)
       customer.batches.push((batch = newBatch()));
     addRow(batch.rows, head, answer);
     kept_rows++;
@@ -130,26 +130,31 @@ export function openLedger({ documents, ask, clock, log, writer }: LedgerDeps): 
     });
   }
 
-  /** Writes what there is, oldest first. Never throws. */
+  /** Throws Fault; the batch is written again under the same key then. */
+  async function store(customer: Customer, batch: Batch): Promise<void> {
+    last_ms = Math.max(clock.now(), last_ms + 1);
+    batch.key ??= batchKey(customer.name, Math.floor(last_ms), writer());
+    const options = {
+      tag: newBatchTag(customer.name),
+      expires_at_ms: Math.floor(last_ms) + LEDGER_RETENTION_MS,
+    };
+    // False: an earlier attempt was stored after all.
+    await documents.put("ledger", batch.key, packColumns(batch.rows), 0, options);
+    customer.batches.splice(customer.batches.indexOf(batch), 1);
+    kept_rows -= batch.rows.request_id.length;
+    batch.stored.resolve();
+  }
+
+  /** Writes what there is. Never throws. */
   async function write(customer: Customer): Promise<void> {
     if (customer.isWriting) return;
     customer.isWriting = true;
     customer.isUrgent = false;
     try {
-      // Rows that arrive meanwhile gather for their own time.
-      for (const batch of customer.batches.slice()) {
-        last_ms = Math.max(clock.now(), last_ms + 1);
-        batch.key ??= batchKey(customer.name, Math.floor(last_ms), writer());
-        const options = {
-          tag: newBatchTag(customer.name),
-          expires_at_ms: Math.floor(last_ms) + LEDGER_RETENTION_MS,
-        };
-        // False: an earlier attempt was stored after all.
-        await documents.put("ledger", batch.key, packColumns(batch.rows), 0, options);
-        customer.batches.shift();
-        kept_rows -= batch.rows.head.length;
-        batch.stored.resolve();
-      }
+      // Rows that arrive meanwhile gather for their own time. A store that groups writes commits and syncs these once.
+      const writes = customer.batches.slice().map((batch) => store(customer, batch));
+      const failed = (await Promise.allSettled(writes)).find(({ status }) => status === "rejected");
+      if (failed) throw (failed as PromiseRejectedResult).reason;
       if (clock.mono() - customer.told_ms >= TELL_EVERY_MS) {
         customer.told_ms = clock.mono();
         // When the message is lost, the next reader adds up what is new.

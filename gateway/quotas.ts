@@ -72,6 +72,8 @@ interface LeaseOptions {
   readonly newHolder: () => string;
   /** False once the month is over. */
   readonly isCurrent: (lease: Lease) => boolean;
+  /** Requests run, or units are held. */
+  readonly onActive: (lease: Lease) => void;
   readonly onIdle: (lease: Lease) => void;
 }
 
@@ -84,6 +86,7 @@ class Lease {
   readonly #deps: QuotasDeps;
   readonly #isCurrent: (lease: Lease) => boolean;
   readonly #newHolder: () => string;
+  readonly #onActive: (lease: Lease) => void;
   readonly #onIdle: (lease: Lease) => void;
   /** Changes when the account has forgotten it. */
   #holder: string;
@@ -92,8 +95,9 @@ class Lease {
   readonly #in_flight = NO_COUNTS();
   /** Used and not reported. */
   #used = NO_COUNTS();
-  /** Used since the last regular report, to guess what the next second needs. */
+  /** Used since the last regular report, and in the second before it, to guess what the next second needs. */
   #recent = NO_COUNTS();
+  #before = NO_COUNTS();
   /** What the account counts as held here: a report may have left before units were given back. */
   #reserved = NO_COUNTS();
   /** A report that the account has not acknowledged. */
@@ -104,12 +108,13 @@ class Lease {
   /** What no holder had, as of the last answer. */
   #elsewhere: Quotas | null = null;
 
-  constructor({ deps, account, limits, now_ms, newHolder, isCurrent, onIdle }: LeaseOptions) {
+  constructor({ deps, account, limits, now_ms, newHolder, isCurrent, onActive, onIdle }: LeaseOptions) {
     this.#deps = deps;
     this.#account = account;
     this.#limits = limits;
     this.#isCurrent = isCurrent;
     this.#newHolder = newHolder;
+    this.#onActive = onActive;
     this.#onIdle = onIdle;
     this.#holder = newHolder();
     this.month = monthOf(now_ms);
@@ -120,6 +125,7 @@ class Lease {
     if (this.#waiting.length === 0 && this.#free[category] > 0) return this.#take(category);
     const { promise, resolve, reject } = Promise.withResolvers<QuotaClaim | null>();
     this.#waiting.push({ category, resolve, reject });
+    this.#onActive(this);
     void this.#send();
     return promise;
   }
@@ -172,6 +178,7 @@ class Lease {
   #arm(): void {
     if (this.#isArmed) return;
     this.#isArmed = true;
+    this.#onActive(this);
     const { clock } = this.#deps;
     clock.at(clock.now() + REPORT_EVERY_MS, () => {
       this.#isArmed = false;
@@ -179,6 +186,7 @@ class Lease {
       for (const name of QUOTA_CATEGORIES)
         // After the end of the month nothing more is claimed of it.
         this.#free[name] = this.#isCurrent(this) ? Math.min(this.#free[name], this.#recent[name]) : 0;
+      this.#before = this.#recent;
       this.#recent = NO_COUNTS();
       void this.#send().then(() => this.#arm());
     });
@@ -225,12 +233,19 @@ class Lease {
         fetch: this.#in_flight.fetch + this.#free.fetch,
       },
       requested,
-      prefetch: claims.length > 0 ? { ...this.#recent } : NO_COUNTS(),
+      prefetch: claims.length > 0 ? this.#expected() : NO_COUNTS(),
       is_final: false,
     };
     this.#used = NO_COUNTS();
     this.#unsent = report;
     return report;
+  }
+
+  #expected(): Counts {
+    return {
+      search: Math.max(this.#recent.search, this.#before.search),
+      fetch: Math.max(this.#recent.fetch, this.#before.fetch),
+    };
   }
 
   async #report(report: LeaseRequest): Promise<void> {
@@ -317,6 +332,7 @@ export function keyQuotas(deps: QuotasDeps): KeyQuotas {
         newHolder,
         limits: () => quota.limits,
         isCurrent: (one) => one === lease,
+        onActive: (one) => active.add(one),
         onIdle: (one) => active.delete(one),
       });
     const current = (now_ms: number): Lease => {
@@ -327,8 +343,7 @@ export function keyQuotas(deps: QuotasDeps): KeyQuotas {
       limits,
       claim(category, now_ms) {
         if (quota.limits[category] === null) return UNLIMITED;
-        active.add(current(now_ms));
-        return lease.claim(category);
+        return current(now_ms).claim(category);
       },
       remaining: (now_ms) => current(now_ms).remaining(),
       learn(month, free) {

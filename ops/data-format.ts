@@ -12,7 +12,8 @@ import { canMigrate, type MigrationCursor, migrateStep } from "./migrations.ts";
 /** 3: the failures of a domain by scope. */
 /** 4: rows of the ledger compressed. */
 /** 5: rows of the ledger by columns. */
-export const DATA_FORMAT = 5;
+/** 6: columns of the ledger by runs. */
+export const DATA_FORMAT = 6;
 
 const COLLECTION = "format";
 const KEY = "data";

@@ -54,6 +54,7 @@ export const MIGRATIONS: readonly Migration[] = [
   // added up yet.
   { from: 3, collections: {} },
   { from: 4, collections: {} },
+  { from: 5, collections: {} },
 ];
 
 const PAGE = 200;

@@ -11,51 +11,66 @@ import { dayOf, type LedgerRow } from "./ledger.ts";
 export interface LedgerBatch {
   /** Absent: it was written before format 4 of the stored data. */
   readonly totals?: readonly BatchTotal[];
-  /** The rows, or JSON of them or of their columns, compressed with zstd, in base64. Columns since format 5 of the stored data. */
+  /** The rows, or JSON of them or of their columns, compressed with zstd, in base64. Columns since format 5 of the stored data, by runs since format 6. */
   readonly rows: readonly LedgerRow[] | string;
 }
 
 /** What rows have in common that tell of the same answer for the same key. */
 export type RowHead = Omit<LedgerRow, "request_id" | "at_ms" | "latency_ms">;
 
-/** Rows as columns: a row takes no object of its own while it waits to be written. */
+/** A column of numbers as runs of equal ones: a value, how many rows have it, the next value, … */
+type Runs = number[];
+
+/** Rows as columns: a row takes no object of its own while it waits to be written, and mostly no number either. */
 export interface RowColumns {
   readonly heads: RowHead[];
-  /** By row its head, as the index in `heads`. */
-  readonly head: number[];
   readonly request_id: string[];
-  readonly at_ms: number[];
-  readonly latency_ms: number[];
+  /** The head of a row, as the index in `heads`. */
+  readonly head: Runs;
+  readonly at_ms: Runs;
+  readonly latency_ms: Runs;
 }
 
-export const noRows = (): RowColumns => ({ heads: [], head: [], request_id: [], at_ms: [], latency_ms: [] });
+export const noRows = (): RowColumns => ({ heads: [], request_id: [], head: [], at_ms: [], latency_ms: [] });
 
 /** Adds a row. Rows of one head object that follow each other share it. */
 export function addRow(
-  { heads, head: head_of, request_id, at_ms, latency_ms }: RowColumns,
+  columns: RowColumns,
   head: RowHead,
-  {
-    request_id: id,
-    at_ms: answered_ms,
-    latency_ms: took_ms,
-  }: Pick<LedgerRow, "request_id" | "at_ms" | "latency_ms">,
+  { request_id, at_ms, latency_ms }: Pick<LedgerRow, "request_id" | "at_ms" | "latency_ms">,
 ): void {
+  const { heads } = columns;
   // A few keys and pages make most of the rows of a moment.
   let index = heads.lastIndexOf(head);
   if (index < 0) index = heads.push(head) - 1;
-  head_of.push(index);
-  request_id.push(id);
-  at_ms.push(answered_ms);
-  latency_ms.push(took_ms);
+  columns.request_id.push(request_id);
+  addToRuns(columns.head, index);
+  addToRuns(columns.at_ms, at_ms);
+  addToRuns(columns.latency_ms, latency_ms);
 }
 
-const rowsOfColumns = ({ heads, head, request_id, at_ms, latency_ms }: RowColumns): readonly LedgerRow[] =>
-  head.map((index, row) => ({
-    ...heads[index]!,
-    request_id: request_id[row]!,
+function addToRuns(runs: Runs, value: number): void {
+  const last = runs.length - 2;
+  if (last >= 0 && runs[last] === value) runs[last + 1]!++;
+  else runs.push(value, 1);
+}
+
+function valuesOf(runs: Runs): readonly number[] {
+  const values: number[] = [];
+  for (let run = 0; run < runs.length; run += 2)
+    for (let row = 0; row < runs[run + 1]!; row++) values.push(runs[run]!);
+  return values;
+}
+
+function rowsOfColumns({ heads, request_id, ...runs }: RowColumns): readonly LedgerRow[] {
+  const [head, at_ms, latency_ms] = [valuesOf(runs.head), valuesOf(runs.at_ms), valuesOf(runs.latency_ms)];
+  return request_id.map((id, row) => ({
+    ...heads[head[row]!]!,
+    request_id: id,
     at_ms: at_ms[row]!,
     latency_ms: latency_ms[row]!,
   }));
+}
 
 /** What the rows of one day, project, key and category add up to. */
 export interface BatchTotal extends Pick<LedgerRow, "project" | "key" | "category"> {
@@ -77,20 +92,78 @@ export function packRows(rows: readonly LedgerRow[]): LedgerBatch {
 
 export function packColumns(columns: RowColumns): LedgerBatch {
   const totals = addUp(columns);
-  if (columns.head.length < PACKED_FROM_ROWS) return { totals, rows: rowsOfColumns(columns) };
-  const { at_ms } = columns;
-  // As differences they are short.
-  const stored = { ...columns, at_ms: at_ms.map((at, row) => (row === 0 ? at : at - at_ms[row - 1]!)) };
-  return { totals, rows: zstdCompressSync(JSON.stringify(stored), LEVEL).toString("base64") };
+  if (columns.request_id.length < PACKED_FROM_ROWS) return { totals, rows: rowsOfColumns(columns) };
+  const { heads, request_id, head, at_ms, latency_ms } = columns;
+  const stored: StoredColumns = {
+    heads,
+    runs: { head, at_ms: differences(at_ms), latency_ms },
+    request_id: joined(request_id),
+  };
+  const bytes = Buffer.from(JSON.stringify(stored));
+  // With the length zstd allocates what it needs instead of a window of half a megabyte.
+  const packed = zstdCompressSync(bytes, { ...LEVEL, pledgedSrcSize: bytes.length });
+  return { totals, rows: packed.toString("base64") };
 }
 
 export function rowsOf({ rows }: LedgerBatch): readonly LedgerRow[] {
   if (typeof rows !== "string") return rows;
   const text = zstdDecompressSync(Buffer.from(rows, "base64")).toString();
-  const stored = JSON.parse(text) as LedgerRow[] | RowColumns;
+  const stored = JSON.parse(text) as LedgerRow[] | ColumnsOfFormat5 | StoredColumns;
   if (Array.isArray(stored)) return stored;
-  let at = 0;
-  return rowsOfColumns({ ...stored, at_ms: stored.at_ms.map((difference) => (at += difference)) });
+  if (!("runs" in stored)) return rowsOfFormat5(stored);
+  const { heads, runs, request_id } = stored;
+  return rowsOfColumns({ heads, ...runs, at_ms: sums(runs.at_ms), request_id: separate(request_id) });
+}
+
+/** Columns as they are stored since format 6 of the stored data. */
+interface StoredColumns {
+  readonly heads: RowHead[];
+  /** The times as differences to the run before: so they are short. */
+  readonly runs: Pick<RowColumns, "head" | "at_ms" | "latency_ms">;
+  /** One text of all where they have the same length: it is written and read in one piece. */
+  readonly request_id: string[] | { readonly chars: number; readonly text: string };
+}
+
+const differences = (runs: Runs): Runs =>
+  runs.map((number, at) => (at < 2 || at % 2 === 1 ? number : number - runs[at - 2]!));
+
+function sums(runs: Runs): Runs {
+  let value = 0;
+  return runs.map((number, at) => (at % 2 === 1 ? number : (value += number)));
+}
+
+function joined(ids: string[]): StoredColumns["request_id"] {
+  const chars = ids[0]!.length;
+  return chars > 0 && ids.every(({ length }) => length === chars) ? { chars, text: ids.join("") } : ids;
+}
+
+function separate(stored: StoredColumns["request_id"]): string[] {
+  if (Array.isArray(stored)) return stored;
+  const { chars, text } = stored;
+  return Array.from({ length: text.length / chars }, (_, n) => text.slice(n * chars, (n + 1) * chars));
+}
+
+/** Columns as format 5 of the stored data has them: a number for each row, times as differences to the row before. */
+interface ColumnsOfFormat5 {
+  readonly heads: RowHead[];
+  readonly head: number[];
+  readonly request_id: string[];
+  readonly at_ms: number[];
+  readonly latency_ms: number[];
+}
+
+function rowsOfFormat5({ heads, head, request_id, ...stored }: ColumnsOfFormat5): readonly LedgerRow[] {
+  const columns = noRows();
+  let at_ms = 0;
+  for (const [row, index] of head.entries()) {
+    at_ms += stored.at_ms[row]!;
+    addRow(columns, heads[index]!, {
+      request_id: request_id[row]!,
+      at_ms,
+      latency_ms: stored.latency_ms[row]!,
+    });
+  }
+  return rowsOfColumns(columns);
 }
 
 export const totalsOf = (batch: LedgerBatch): readonly BatchTotal[] =>
@@ -106,14 +179,12 @@ function addUp({ heads, head, at_ms }: RowColumns): readonly BatchTotal[] {
     if (!total) totals.push((total = { day, project, key, category, usage: { ...NO_USAGE } }));
     countBills(total.usage, heads[index]!, rows);
   };
-  /** Rows of a head on the day of the first row. */
-  const counts = heads.map(() => 0);
   const first_day = dayOf(at_ms[0] ?? 0);
-  for (const [row, index] of head.entries()) {
-    const day = dayOf(at_ms[row]!);
-    if (day === first_day) counts[index]!++;
-    else add(index, day, 1);
+  const isOneDay = at_ms.every((number, at) => at % 2 === 1 || dayOf(number) === first_day);
+  if (isOneDay) for (let run = 0; run < head.length; run += 2) add(head[run]!, first_day, head[run + 1]!);
+  else {
+    const times = valuesOf(at_ms);
+    for (const [row, index] of valuesOf(head).entries()) add(index, dayOf(times[row]!), 1);
   }
-  for (const [index, rows] of counts.entries()) if (rows > 0) add(index, first_day, rows);
   return totals;
 }

@@ -4,6 +4,12 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { foldLedger } from "../../actors/accounts/fold.ts";
 import { createCustomer, createProject } from "../../actors/accounts/keys.ts";
+import {
+  readRows,
+  type RowCursor,
+  type RowFilter,
+  type RowPage,
+} from "../../actors/accounts/read-requests.ts";
 import { readMonth, readUsage } from "../../actors/accounts/read-usage.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
 import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.silent.ts";
@@ -21,7 +27,7 @@ import {
   rowsOf,
   totalsOf,
 } from "../../schemas/ledger-batch.ts";
-import { type LedgerRow, RequestList, UsageReport } from "../../schemas/ledger.ts";
+import { batchKey, type LedgerRow, RequestList, UsageReport } from "../../schemas/ledger.ts";
 import { fetchAnswer, gatewayHarness } from "../harness/gateway-harness.ts";
 import { ledgerRow, partsOf } from "../harness/ledger-row.ts";
 
@@ -115,6 +121,38 @@ describe("a gateway's rows", () => {
     },
   );
 
+  test("that fill several documents are written together, so that a store commits and syncs them once", async () => {
+    const { real } = store();
+    let under_way = 0;
+    const at_once: number[] = [];
+    const { clock, record } = gateway({
+      ...real,
+      async put(...given) {
+        at_once.push(++under_way);
+        await Promise.resolve();
+        under_way--;
+        return real.put(...given);
+      },
+    });
+    for (let n = 0; n < 5_000; n++) record("acme", ledgerRow({ request_id: `r${n}` }));
+    await clock.advance(100);
+    expect(at_once).toEqual([1, 2, 3]);
+    expect(new Set(await rowsIn(real)).size).toBe(5_000);
+  });
+
+  test("are stored once each where one of several documents could not be written", async () => {
+    const { documents, state } = store();
+    const { clock, record } = gateway(documents);
+    for (let n = 0; n < 5_000; n++) record("acme", ledgerRow({ request_id: `r${n}` }));
+    state.left = 1;
+    await clock.advance(100);
+    expect(await rowsIn(documents)).toHaveLength(2_000);
+    state.left = Infinity;
+    await clock.advance(2_000);
+    const stored = await rowsIn(documents);
+    expect([stored.length, new Set(stored).size]).toEqual([5_000, 5_000]);
+  });
+
   test("are refused beyond 50,000 while the store is away, so that memory has a limit", async () => {
     const { documents, state } = store();
     const { record } = gateway(documents);
@@ -136,15 +174,16 @@ test("rows are read from a document as they were written into it, however many t
     fc.record({ page: fc.nat(2), at_ms: fc.nat(3 * 86_400_000), latency_ms: fc.nat(9) }),
   );
   fc.assert(
-    fc.property(one_page, (answers) => {
+    fc.property(one_page, fc.boolean(), (answers, long_ids) => {
       const heads = [0, 1, 2].map((cost_micros) => {
         const { request_id: _1, at_ms: _2, latency_ms: _3, ...head } = ledgerRow({ cost_micros });
         return head;
       });
       const columns = noRows();
       const rows = answers.map(({ page, ...answer }, n) => {
-        addRow(columns, heads[page]!, { request_id: `r${n}`, ...answer });
-        return ledgerRow({ request_id: `r${n}`, cost_micros: page, ...answer });
+        const request_id = `r${long_ids ? n + 1_000 : n}`;
+        addRow(columns, heads[page]!, { request_id, ...answer });
+        return ledgerRow({ request_id, cost_micros: page, ...answer });
       });
       const stored = JSON.parse(JSON.stringify(packColumns(columns))) as LedgerBatch;
       expect(rowsOf(stored)).toEqual(rows);
@@ -156,6 +195,17 @@ test("rows are read from a document as they were written into it, however many t
   );
   const packed = zstdCompressSync(JSON.stringify([ledgerRow()])).toString("base64");
   expect(rowsOf({ rows: packed }), "format 4").toEqual([ledgerRow()]);
+  const { request_id: id, at_ms, latency_ms, ...head } = ledgerRow();
+  const columns = {
+    heads: [head],
+    head: [0, 0],
+    request_id: [id, "b"],
+    at_ms: [at_ms, 7],
+    latency_ms: [latency_ms, 1],
+  };
+  const by_columns = zstdCompressSync(JSON.stringify(columns)).toString("base64");
+  const later = ledgerRow({ request_id: "b", at_ms: at_ms + 7, latency_ms: 1 });
+  expect(rowsOf({ rows: by_columns }), "format 5").toEqual([ledgerRow(), later]);
   const older: LedgerBatch = { rows: [ledgerRow({ cost_micros: 3 }), ledgerRow({ cost_micros: 4 })] };
   expect(totalsOf(older)).toEqual(totalsOf(packRows(rowsOf(older))));
   const many = Array.from({ length: 300 }, (_, n) => ledgerRow({ request_id: `req_${n}` }));
@@ -340,6 +390,90 @@ describe("GET /v1/usage and /v1/requests", () => {
       await count("since=2300-01-01"),
     ]).toEqual([4, 0, 0, 2, 1, 3, 4, 0]);
     expect((await call("GET", "/v1/requests?cursor=nonsense")).status).toBe(422);
+  });
+});
+
+describe("a page of rows", () => {
+  const ANY: RowFilter = { since_ms: 0, until_ms: Infinity, own: null, key: null, ok: null, category: null };
+  const given = <T>(values: fc.Arbitrary<T>) => fc.option(values, { nil: null });
+  const keys = fc.constantFrom("sk_aaaaaaa", "sk_bbbbbbb");
+  const projects = fc.constantFrom("p", "q");
+
+  /** Every page after the other. */
+  async function readAll(documents: Documents, filter: RowFilter, limit: number) {
+    const rows: LedgerRow[] = [];
+    let pages = 0;
+    for (let cursor: RowCursor | null = null; ;) {
+      const page: RowPage = await readRows(documents, "acme", filter, { cursor, limit });
+      rows.push(...page.rows);
+      pages++;
+      if (page.next === null) return { rows, pages };
+      cursor = page.next;
+    }
+  }
+
+  test("has the rows that its filters name, whatever batches are passed over", async () => {
+    const row = fc.record({
+      key: keys,
+      project: projects,
+      ok: fc.boolean(),
+      category: fc.constantFrom("fetch_own", "fetch_paid", "search"),
+      // A batch is written at most a day after its oldest row.
+      at_ms: fc.integer({ min: NOW_MS - 86_300_000, max: NOW_MS }),
+    });
+    const filters = fc.record({
+      since_ms: fc.constantFrom(0, NOW_MS - 43_200_000),
+      until_ms: fc.constantFrom(Infinity, NOW_MS - 43_200_000, NOW_MS),
+      own: given(fc.record({ project: projects, prefix: keys })),
+      key: given(keys),
+      ok: given(fc.boolean()),
+      category: given(fc.constantFrom("fetch", "fetch_own", "search")),
+    });
+    const batches = fc.array(fc.array(row, { minLength: 1, maxLength: 30 }), { maxLength: 25 });
+    await fc.assert(
+      fc.asyncProperty(batches, filters, fc.integer({ min: 1, max: 40 }), async (written, filter, limit) => {
+        const documents = memoryDocuments();
+        const all: LedgerRow[] = [];
+        for (const [n, batch] of written.entries()) {
+          const rows = batch.map((more, at) => ledgerRow({ request_id: `${n}:${at}`, ...more }));
+          all.push(...rows);
+          await documents.put("ledger", batchKey("acme", NOW_MS + n, "g1"), packRows(rows), 0);
+        }
+        const { since_ms, until_ms, own, key, ok, category } = filter;
+        const wanted = all.filter(
+          (one) =>
+            one.at_ms >= since_ms &&
+            one.at_ms < until_ms &&
+            (own === null || (one.project === own.project && one.key === own.prefix)) &&
+            (key === null || one.key === key) &&
+            (ok === null || one.ok === ok) &&
+            (category === null || one.category.startsWith(category)),
+        );
+        const { rows } = await readAll(documents, filter, limit);
+        const names = (some: readonly LedgerRow[]) => some.map(({ request_id }) => request_id).toSorted();
+        expect(names(rows)).toEqual(names(wanted));
+      }),
+    );
+  });
+
+  test("passes over 500 batches for a rare filter, and does not unpack what their totals exclude", async () => {
+    const documents = memoryDocuments();
+    const put = (n: number, rows: readonly LedgerRow[]) => {
+      // What is not unpacked may be unreadable.
+      const batch = { ...packRows(rows), ...(n > 0 && { rows: "unreadable" }) };
+      return documents.put("ledger", batchKey("acme", NOW_MS + n, "g1"), batch, 0);
+    };
+    await put(0, [ledgerRow({ request_id: "rare", ok: false })]);
+    for (let n = 1; n < 1_200; n++) await put(n, [ledgerRow()]);
+    const { rows, pages } = await readAll(documents, { ...ANY, ok: false }, 10);
+    expect([rows.map(({ request_id }) => request_id), pages]).toEqual([["rare"], 3]);
+  });
+
+  test("is found in batches of before format 4 of the stored data, which have no totals", async () => {
+    const documents = memoryDocuments();
+    const batch: LedgerBatch = { rows: [ledgerRow({ request_id: "old", ok: false })] };
+    await documents.put("ledger", batchKey("acme", NOW_MS, "g1"), batch, 0);
+    expect((await readAll(documents, { ...ANY, ok: false }, 10)).rows).toEqual(batch.rows);
   });
 });
 

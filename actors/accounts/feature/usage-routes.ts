@@ -27,9 +27,9 @@ import {
   type RequestRecord,
   UsageReport,
 } from "../../../schemas/ledger.ts";
-import { type LedgerBatch, rowsOf } from "../../../schemas/ledger-batch.ts";
 import { SUMS_RETENTION_DAYS } from "../fold.ts";
 import { findKeyOf } from "../keys.ts";
+import { readRows, type RowCursor } from "../read-requests.ts";
 import { addUsage, readUsage, type Refresh, TooMuchUsage, type UsageCell } from "../read-usage.ts";
 
 export interface UsageRoutesDeps {
@@ -43,8 +43,6 @@ type Group = (typeof GROUPS)[number];
 const DAY_MS = 24 * 3_600_000;
 /** The longest period of one answer. */
 const MAX_DAYS = 400;
-/** Batches of the ledger read for one page of requests; after that a page ends early. */
-const MAX_BATCHES = 100;
 const LIMIT_DEFAULT = 100;
 const MAX_LIMIT = 1_000;
 
@@ -140,18 +138,16 @@ export function usageRoutes({ documents, refresh }: UsageRoutesDeps): readonly R
         ];
         if (mistakes.length > 0 || cursor === "wrong") return invalid(mistakes);
         await refresh(customer.name);
-        const own = ownKey(caller);
-        const isWanted = (row: LedgerRow): boolean =>
-          row.at_ms >= since_ms &&
-          row.at_ms < until_ms &&
-          (own === null || (row.key === own.prefix && row.project === own.project)) &&
-          (query.key === undefined || row.key === query.key) &&
-          (query.ok === undefined || row.ok === query.ok) &&
-          (query.category === undefined ||
-            row.category === query.category ||
-            row.category.startsWith(`${query.category}_`));
-        const window = { customer: customer.name, since_ms, until_ms, cursor };
-        const { rows, next } = await readRows(documents, window, isWanted, query.limit);
+        const filter = {
+          since_ms,
+          until_ms,
+          own: ownKey(caller),
+          key: query.key ?? null,
+          ok: query.ok ?? null,
+          category: query.category ?? null,
+        };
+        const page = { cursor, limit: query.limit };
+        const { rows, next } = await readRows(documents, customer.name, filter, page);
         const list: RequestList = {
           items: rows.map((row) => recordView(row, customer)),
           next_cursor: next && Buffer.from(JSON.stringify(next)).toString("base64url"),
@@ -166,15 +162,9 @@ export function usageRoutes({ documents, refresh }: UsageRoutesDeps): readonly R
 export const ownKey = ({ grant: { key, project } }: Caller): { project: string; prefix: string } | null =>
   key.role === "account_admin" ? null : { project: project.name, prefix: key.prefix };
 
-/** Where a page ended: after so many rows of a batch. */
-interface Cursor {
-  readonly batch: string;
-  readonly skip: number;
-}
-
-function readCursor(text: string, customer: string): Cursor | "wrong" {
+function readCursor(text: string, customer: string): RowCursor | "wrong" {
   try {
-    const cursor = JSON.parse(Buffer.from(text, "base64url").toString()) as Partial<Cursor>;
+    const cursor = JSON.parse(Buffer.from(text, "base64url").toString()) as Partial<RowCursor>;
     const { batch, skip } = cursor;
     const isBatch = typeof batch === "string" && batch.startsWith(`${customer}:`) && IN_BATCH.test(batch);
     return isBatch && Number.isInteger(skip) && skip! >= 0 ? { batch, skip: skip! } : "wrong";
@@ -185,46 +175,6 @@ function readCursor(text: string, customer: string): Cursor | "wrong" {
 
 /** Customer, time and writer of a batch's key. */
 const IN_BATCH = /^[^:]+:\d{13}:/;
-
-/** A batch is written at most this long after its oldest row was answered: also after an outage of the store. */
-const MAX_LATE_MS = DAY_MS;
-
-/** The latest time with 13 digits, in the year 2286: later ones would be sorted before it. */
-const MAX_TIME_MS = 9_999_999_999_999;
-
-async function readRows(
-  documents: Documents,
-  window: { customer: string; since_ms: number; until_ms: number; cursor: Cursor | null },
-  isWanted: (row: LedgerRow) => boolean,
-  limit: number,
-): Promise<{ rows: LedgerRow[]; next: Cursor | null }> {
-  const { customer, since_ms, until_ms, cursor } = window;
-  const at = (ms: number): string =>
-    `${customer}:${String(Math.min(Math.max(0, ms), MAX_TIME_MS)).padStart(13, "0")}`;
-  const from = at(since_ms);
-  // The range ends with the cursor's batch, included.
-  let to = until_ms === Infinity ? `${customer};` : at(until_ms + MAX_LATE_MS);
-  if (cursor !== null && `${cursor.batch}!` < to) to = `${cursor.batch}!`;
-  const rows: LedgerRow[] = [];
-  let last: Cursor | null = null;
-  for (let read = 0; read < MAX_BATCHES;) {
-    const page = await documents.list("ledger", { from, to, limit: 10, reverse: true });
-    for (const { key: batch, value } of page) {
-      const newestFirst = [...rowsOf(value as LedgerBatch)].toSorted((a, b) => b.at_ms - a.at_ms);
-      for (const [n, row] of newestFirst.entries()) {
-        if (batch === cursor?.batch && n < cursor.skip) continue;
-        if (!isWanted(row)) continue;
-        if (rows.length === limit) return { rows, next: { batch, skip: n } };
-        rows.push(row);
-      }
-      to = batch;
-      last = { batch, skip: newestFirst.length };
-      read++;
-    }
-    if (page.length < 10) return { rows, next: null };
-  }
-  return { rows, next: last };
-}
 
 function grouped(
   cells: readonly UsageCell[],
