@@ -122,7 +122,7 @@ describe("nothing grows with traffic", () => {
       expect(Object.keys(stored[of]).length).toBeLessThanOrEqual(most);
   });
 
-  test("200,000 jobs of one key, eight at a time, leave only its live holders", () => {
+  test("20,000 jobs of one key, eight at a time, leave only its live holders", () => {
     let quota: Quota = NOTHING_USED;
     let now_ms = NOW_MS;
     const ask = (request: LeaseRequest) => {
@@ -131,15 +131,15 @@ describe("nothing grows with traffic", () => {
       return answered.reply;
     };
     let most = 0;
-    for (let job = 0; job < 200_000; job++) {
+    for (let job = 0; job < 20_000; job++) {
       now_ms += 1;
       ask(report(`job:${job}`, 1, { requested: fetches(3) }));
       if (job >= 8) ask(report(`job:${job - 8}`, 2, { used: fetches(3), is_final: true }));
       most = Math.max(most, Object.keys(quota.holders).length);
     }
     expect(most).toBe(8);
-    expect(quota.settled.fetch).toBe(3 * (200_000 - 8));
-  }, 120_000);
+    expect(quota.settled.fetch).toBe(3 * (20_000 - 8));
+  });
 
   test("more holders at once than the bound are granted nothing", () => {
     let quota: Quota = NOTHING_USED;

@@ -1,6 +1,15 @@
 /** The cache of compiled code, in a program of one module that is started as ours is. */
 import { spawnSync } from "node:child_process";
-import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -55,4 +64,21 @@ test("a process that may not write starts without a cache, and with one that ano
   expect(start(...readOnly)).toBe("read\n");
   chmodSync(join(home, "node_modules/.cache/trawl"), 0o500);
   expect(start()).toBe("read\n");
+});
+
+test("typebox is read from a bundle of few modules once the first start has made it, and from its package before", () => {
+  for (const name of ["typebox", "rolldown", "@rolldown", "@oxc-project"])
+    symlinkSync(new URL(`../../node_modules/${name}`, import.meta.url), join(home, "node_modules", name));
+  writeFileSync(
+    join(home, "ops/main.ts"),
+    `import { Type } from "typebox";
+import { Compile } from "typebox/compile";
+import { Value } from "typebox/value";
+const Port = Type.Object({ port: Type.Integer({ minimum: 1 }) });
+const isRight = [{ port: 80 }, { port: 0 }].map((value) => [Compile(Port).Check(value), Value.Check(Port, value)]);
+console.log(JSON.stringify(isRight), import.meta.resolve("typebox").includes("/.cache/trawl/typebox-"));
+`,
+  );
+  const answer = "[[true,true],[false,false]]";
+  expect([start(), start()]).toEqual([`${answer} false\n`, `${answer} true\n`]);
 });

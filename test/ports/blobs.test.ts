@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } 
 import { type AddressInfo, connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
 import { pipeline, Transform } from "node:stream";
 import { inspect } from "node:util";
 import { afterAll, describe, expect, test } from "vitest";
@@ -389,11 +390,14 @@ describe.skipIf(blobs === null)("bodies in S3", () => {
         const problems: unknown[] = [];
         let going = true;
         const writer = async () => {
-          while (going)
+          while (going) {
             await own.put(randomBytes(20_000)).then(
               ({ sha256 }) => acknowledged.push(sha256),
               (problem) => problems.push(problem),
             );
+            // Each of what is stored here is looked at afterwards: the pace bounds how much that is.
+            await setTimeout(50);
+          }
         };
         const writers = Array.from({ length: 8 }, writer);
         const large = randomBytes(48 * 2 ** 20);
