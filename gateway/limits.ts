@@ -83,12 +83,9 @@ export const isSpent = ({ spend }: Allowances, spend_micros: number): boolean =>
   spend !== null && spend_micros >= spend;
 
 /** `search=950, fetch=4000`, of the categories that have a quota; null when none has. */
-export function quotaField(remaining: Quotas): string | null {
-  let field: string | null = null;
-  for (const category of QUOTA_CATEGORIES)
-    if (remaining[category] !== null)
-      field = `${field === null ? "" : `${field}, `}${category}=${remaining[category]}`;
-  return field;
+export function quotaField({ search, fetch }: Quotas): string | null {
+  if (search === null) return fetch === null ? null : `fetch=${fetch}`;
+  return fetch === null ? `search=${search}` : `search=${search}, fetch=${fetch}`;
 }
 
 /** `12.340000`; null when the key has no cap. */

@@ -1,6 +1,6 @@
 /**
  * Rows of the ledger as one stored document, with their totals. Rows that were written together are much alike and are read as a
- * whole: what several rows have in common is stored once, the rest by columns, compressed. The totals are all that the sums of usage
+ * whole: what several rows have in common is stored once, the rest by columns. The totals are all that the sums of usage
  * need, so adding a batch up does not read its rows.
  */
 import { constants, zstdCompressSync, zstdDecompressSync } from "node:zlib";
@@ -11,8 +11,8 @@ import { dayOf, type LedgerRow } from "./ledger.ts";
 export interface LedgerBatch {
   /** Absent: it was written before format 4 of the stored data. */
   readonly totals?: readonly BatchTotal[];
-  /** The rows, or JSON of them or of their columns, compressed with zstd, in base64. Columns since format 5 of the stored data, by runs since format 6. */
-  readonly rows: readonly LedgerRow[] | string;
+  /** A text is JSON of rows or of their columns, compressed with zstd, in base64, as formats 4 and 5 of the stored data have it. */
+  readonly rows: readonly LedgerRow[] | StoredColumns | string;
 }
 
 /** What rows have in common that tell of the same answer for the same key. */
@@ -78,8 +78,10 @@ export interface BatchTotal extends Pick<LedgerRow, "project" | "key" | "categor
   readonly usage: Usage;
 }
 
-/** Compression costs about 50 µs a document, and fewer rows are small anyway. */
+/** Fewer rows are small anyway. */
 const PACKED_FROM_ROWS = 24;
+/** Compression costs about 50 µs a document. */
+const MAX_PLAIN_CHARS = 4_096;
 /** The fastest: a higher level costs ten times as much and saves nothing here. */
 const LEVEL = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
 
@@ -94,34 +96,51 @@ export function packColumns(columns: RowColumns): LedgerBatch {
   const totals = addUp(columns);
   if (columns.request_id.length < PACKED_FROM_ROWS) return { totals, rows: rowsOfColumns(columns) };
   const { heads, request_id, head, at_ms, latency_ms } = columns;
-  const stored: StoredColumns = {
-    heads,
-    runs: { head, at_ms: differences(at_ms), latency_ms },
-    request_id: joined(request_id),
+  const text = JSON.stringify({ heads, runs: { head, at_ms: differences(at_ms), latency_ms } });
+  return {
+    totals,
+    rows: { columns: text.length <= MAX_PLAIN_CHARS ? text : packed(text), request_id: joined(request_id) },
   };
-  const bytes = Buffer.from(JSON.stringify(stored));
-  // With the length zstd allocates what it needs instead of a window of half a megabyte.
-  const packed = zstdCompressSync(bytes, { ...LEVEL, pledgedSrcSize: bytes.length });
-  return { totals, rows: packed.toString("base64") };
 }
 
+function packed(text: string): string {
+  const bytes = Buffer.from(text);
+  // With the length zstd allocates what it needs instead of a window of half a megabyte.
+  return zstdCompressSync(bytes, { ...LEVEL, pledgedSrcSize: bytes.length }).toString("base64");
+}
+
+const unpacked = (base64: string): string => zstdDecompressSync(Buffer.from(base64, "base64")).toString();
+
 export function rowsOf({ rows }: LedgerBatch): readonly LedgerRow[] {
-  if (typeof rows !== "string") return rows;
-  const text = zstdDecompressSync(Buffer.from(rows, "base64")).toString();
-  const stored = JSON.parse(text) as LedgerRow[] | ColumnsOfFormat5 | StoredColumns;
-  if (Array.isArray(stored)) return stored;
-  if (!("runs" in stored)) return rowsOfFormat5(stored);
-  const { heads, runs, request_id } = stored;
+  if (typeof rows === "string") {
+    const stored = JSON.parse(unpacked(rows)) as LedgerRow[] | ColumnsOfFormat5;
+    return Array.isArray(stored) ? stored : rowsOfFormat5(stored);
+  }
+  if (!("columns" in rows)) return rows;
+  const { columns, request_id } = rows;
+  const { heads, runs } = JSON.parse(columns.startsWith("{") ? columns : unpacked(columns)) as HeadsAndRuns;
   return rowsOfColumns({ heads, ...runs, at_ms: sums(runs.at_ms), request_id: separate(request_id) });
 }
 
 /** Columns as they are stored since format 6 of the stored data. */
 interface StoredColumns {
+  /** JSON of HeadsAndRuns, where it is long compressed with zstd, in base64. */
+  readonly columns: string;
+  readonly request_id: JoinedIds | string[];
+}
+
+/** Ids of one length as one text, without what all of them begin with. Most of an id is chance, which nothing makes shorter. */
+interface JoinedIds {
+  readonly prefix: string;
+  /** Of each id in the text. */
+  readonly chars: number;
+  readonly text: string;
+}
+
+interface HeadsAndRuns {
   readonly heads: RowHead[];
   /** The times as differences to the run before: so they are short. */
   readonly runs: Pick<RowColumns, "head" | "at_ms" | "latency_ms">;
-  /** One text of all where they have the same length: it is written and read in one piece. */
-  readonly request_id: string[] | { readonly chars: number; readonly text: string };
 }
 
 const differences = (runs: Runs): Runs =>
@@ -133,14 +152,24 @@ function sums(runs: Runs): Runs {
 }
 
 function joined(ids: string[]): StoredColumns["request_id"] {
-  const chars = ids[0]!.length;
-  return chars > 0 && ids.every(({ length }) => length === chars) ? { chars, text: ids.join("") } : ids;
+  const { length } = ids[0]!;
+  let prefix = ids[0]!;
+  for (const id of ids) {
+    if (id.length !== length) return ids;
+    while (!id.startsWith(prefix)) prefix = prefix.slice(0, -1);
+  }
+  const chars = length - prefix.length;
+  if (chars === 0) return ids;
+  return { prefix, chars, text: ids.map((id) => id.slice(prefix.length)).join("") };
 }
 
 function separate(stored: StoredColumns["request_id"]): string[] {
   if (Array.isArray(stored)) return stored;
-  const { chars, text } = stored;
-  return Array.from({ length: text.length / chars }, (_, n) => text.slice(n * chars, (n + 1) * chars));
+  const { prefix, chars, text } = stored;
+  return Array.from(
+    { length: text.length / chars },
+    (_, n) => prefix + text.slice(n * chars, (n + 1) * chars),
+  );
 }
 
 /** Columns as format 5 of the stored data has them: a number for each row, times as differences to the row before. */
