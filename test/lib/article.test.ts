@@ -70,6 +70,11 @@ const RULES: readonly (readonly [name: string, has: readonly string[], lacks: re
     ["¶", "Built with Sphinx"],
   ],
   ["product-specs", ["waxed canvas", "set without tools", "1,280 grams"], ["Wren pouch"]],
+  [
+    "news-chinese",
+    ["东港渡轮公司昨天宣布", "公司负责人说"],
+    ["凡注明", "传真", "热点排行", "跨海大桥", "版权所有"],
+  ],
   ["product-data-only", ["forty metres ahead", "changed with a coin", "Weight: 96 g"], ["<p>"]],
   [
     "collection-cards",

@@ -20,6 +20,7 @@ import {
 import { countWords, readMeta, wordsIn } from "./meta.ts";
 import { type ChooseTitle, likeliestTitle } from "./title.ts";
 import { chancesOf, selectLines } from "./score.ts";
+import { findNotices } from "./notices.ts";
 import { type Peers, peersOf } from "./peers.ts";
 import { buildTree, type Tree } from "./tree.ts";
 import { soundText } from "../content/text-document.ts";
@@ -130,7 +131,8 @@ export function readHtml(
   const linked = readLinkedData(tree.jsonLd);
   const survey = surveyOf(tree, linked, url);
   const { page, lines, prose, traits } = survey;
-  const chances = weigh(survey);
+  const notices = findNotices(lines, tree.title);
+  const chances = weigh(survey).map((chance, i) => (notices[i] ? 0 : chance));
   const kind = kindOf(traits);
   const { picked } = selectLines(
     chances,
