@@ -50,6 +50,7 @@ export function ownership(
     open,
     partitions: new Map(),
     isDraining: false,
+    losses: null,
     claims_from_ms: null,
   };
   const { partitions } = state;

@@ -64,12 +64,17 @@ export interface OwnershipState extends OwnershipDeps {
   readonly open: (lease: PartitionLease) => Promise<PartitionHandle>;
   readonly partitions: Map<number, OwnedPartition>;
   isDraining: boolean;
+  /** Partitions that were lost and are not logged yet, with the reason of the first. */
+  losses: { readonly why: string; readonly partitions: number[] } | null;
   /** The monotonic time of the first claim; null until this node knows whether others own something. */
   claims_from_ms: number | null;
 }
 
 /** Drift of two clocks, and the time from the check to the socket. */
 const MARGIN_MS = 600;
+/** Losses within this time after the first one are one line of the log: leases are renewed every 0.8 s. */
+const LOSSES_LOGGED_MS = 2_000;
+const MAX_NAMED_PARTITIONS = 5;
 /**
  * How long what is in flight in a partition may take to end while it moves: callers of the partition wait so long. What
  * is not done by then is aborted, and the next owner begins it again. With the claim that follows, partitions are
@@ -138,10 +143,21 @@ export function drop(state: OwnershipState, owned: OwnedPartition): void {
 
 function lose(state: OwnershipState, owned: OwnedPartition, why: string): void {
   if (!isHeld(state, owned)) return;
-  const { partition, epoch } = owned;
   state.metrics.count("trawl_faults_total", { code: "lease_lost" });
-  state.log.warn("A partition was lost", { partition, epoch, why });
+  noteLoss(state, owned.partition, why);
   drop(state, owned);
+}
+
+/** A node that is cut off loses all its partitions within a second: the log gets one line for all of them. */
+function noteLoss(state: OwnershipState, partition: number, why: string): void {
+  const { clock, log, losses } = state;
+  if (losses) return void losses.partitions.push(partition);
+  const { partitions } = (state.losses = { why, partitions: [partition] });
+  clock.at(clock.now() + LOSSES_LOGGED_MS, () => {
+    state.losses = null;
+    const named = partitions.slice(0, MAX_NAMED_PARTITIONS);
+    log.warn("Partitions were lost", { lost: partitions.length, partitions: named, why });
+  });
 }
 
 /** Renews the lease; a partition whose lease has run out or is another node's is dropped. */

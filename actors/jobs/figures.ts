@@ -5,6 +5,8 @@ import { monthOf } from "../../schemas/accounts.ts";
 import type { JobState } from "./state.ts";
 
 const MAX_JOBS = 200;
+/** Of the sites that one job waits for. */
+const MAX_SITES = 5;
 /** Longer than any pause between two turns of an unfinished job: what was not seen for so long is on another node. */
 const FORGOTTEN_MS = 120_000;
 
@@ -48,6 +50,7 @@ function figuresOf(job_id: string, state: JobState, now_ms: number): JobFigures 
     finished,
     in_flight,
     waits_for: waitsFor(state, now_ms),
+    waits_for_sites: frontier?.pausedSites(MAX_SITES) ?? [],
   };
 }
 

@@ -49,6 +49,8 @@ export interface Frontier {
   readonly requeue: (index: number, at_ms: number, progress?: Progress) => void;
   /** The lane of this item starts nothing before this time. */
   readonly pauseLane: (index: number, until_ms: number) => void;
+  /** The sites whose lanes have items and start none now, at most `limit`. */
+  readonly pausedSites: (limit: number) => readonly string[];
   /** Returns the items and lanes that are due by now to their lanes. */
   readonly admitDue: (now_ms: number) => void;
   /** When `admitDue` has something to do next; Infinity: never. */
@@ -199,6 +201,12 @@ export function frontier(states: States): Frontier {
       if (until_ms <= paused_until_ms[lane]!) return;
       paused_until_ms[lane] = until_ms;
       timers.push(until_ms, -1 - lane);
+    },
+    pausedSites(limit) {
+      const sites: string[] = [];
+      for (const [site, lane] of lanes)
+        if (site !== "" && paused_until_ms[lane] !== 0 && sites.push(site) >= limit) break;
+      return sites;
     },
     admitDue(now_ms) {
       for (let due = timers.popDue(now_ms); due !== null; due = timers.popDue(now_ms)) {

@@ -35,8 +35,20 @@ export function domainsOf(nodes: readonly NodeReport[], order: Order): readonly 
   return [...domains.values()].toSorted((a, b) => ORDERS[order](b) - ORDERS[order](a));
 }
 
-export const jobsOf = (nodes: readonly NodeReport[]): readonly JobFigures[] =>
-  nodes.flatMap((node) => node.jobs ?? []).toSorted((a, b) => a.created_ms - b.created_ms);
+/** The oldest first. A job that waits for a domain which the operator paused names it; the job's node knows only that the site is busy. */
+export function jobsOf(nodes: readonly NodeReport[]): readonly JobFigures[] {
+  const domains = nodes.flatMap((node) => node.domains ?? []);
+  const paused = new Set(domains.filter(({ is_paused }) => is_paused).map(({ domain }) => domain));
+  return nodes
+    .flatMap((node) => node.jobs ?? [])
+    .map((job) => {
+      const sites = (job.waits_for_sites ?? []).filter((site) => paused.has(site));
+      return job.waits_for === null || sites.length === 0
+        ? job
+        : { ...job, waits_for: `${sites.join(", ")}, paused by the operator` };
+    })
+    .toSorted((a, b) => a.created_ms - b.created_ms);
+}
 
 export const domainTable = (domains: readonly DomainFigures[]): string =>
   table(

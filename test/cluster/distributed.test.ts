@@ -203,6 +203,17 @@ describe("a node that is cut off", () => {
     expect(contexts[1]!.ownsKey()).toBe(true);
   });
 
+  test("says so in one line of the log, with the first of its partitions", async () => {
+    const { clock, first, telemetry } = await cutOff();
+    const owned = first.partitions().length;
+    expect(owned).toBeGreaterThan(8);
+    first.link.cut = true;
+    await clock.advance(10_000);
+    const lines = telemetry.lines.filter(({ message }) => message === "Partitions were lost");
+    expect(lines).toMatchObject([{ level: "warn", fields: { lost: owned, why: expect.any(String) } }]);
+    expect((lines[0]!.fields as { partitions: readonly number[] }).partitions).toHaveLength(5);
+  });
+
   test("never overlaps with its successor, whatever moment it is cut", async () => {
     for (let cut_ms = 0; cut_ms < 1_600; cut_ms += 200) {
       const contexts: WorkContext[] = [];

@@ -50,6 +50,17 @@ const NODES = [
         in_flight: 0,
         waits_for: "the operator, who paused it",
       },
+      {
+        job_id: "01a2",
+        project: "default",
+        kind: "fetch",
+        created_ms: NOON_MS - 60_000,
+        total: 9,
+        finished: 0,
+        in_flight: 0,
+        waits_for: "busy sites and retries, until 2026-11-23T12:00:10.000Z",
+        waits_for_sites: ["busy.test", "shut.test"],
+      },
     ],
   }),
   // A domain that has moved, on the node where it was asked less.
@@ -147,11 +158,11 @@ describe("the operator", () => {
     expect((await run(["domains"])).out).toContain("900");
   });
 
-  test("sees which jobs wait, and for what", async () => {
+  test("sees which jobs wait, and for what: also for which paused domain, which another node may own", async () => {
     const { out } = await world.run(["jobs"]);
-    expect(out.split("\n")[1]).toMatch(
-      /^01a1 +default +fetch +5 min +20\/50 +0 +the operator, who paused it$/,
-    );
+    const [, first, second] = out.split("\n");
+    expect(first).toMatch(/^01a1 +default +fetch +5 min +20\/50 +0 +the operator, who paused it$/);
+    expect(second).toMatch(/^01a2 +default +fetch +60 s +0\/9 +0 +shut\.test, paused by the operator$/);
   });
 
   test("gets all of it once where the output is no terminal", async () => {

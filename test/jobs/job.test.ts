@@ -537,6 +537,7 @@ describe("a job that the operator pauses", () => {
     await jobs.create("j", pages(3, 1));
     await jobs.clock.advance(5 * SECOND_MS);
     expect(jobs.unfinished()[0]!.waits_for).toMatch(/^busy sites and retries, until 2026-/);
+    expect(jobs.unfinished()[0]!.waits_for_sites).toEqual(["site-0.example"]);
     const suspended = oneCluster();
     suspended.payer.now = {
       key: { status: "active", quotas: { search: null, fetch: null } },
