@@ -5,7 +5,7 @@
 import { type TSchema, Type } from "typebox";
 import type { Clock } from "../../../cluster/ports/clock.ts";
 import type { BodyGrants } from "../../../gateway/body-access.ts";
-import { invalid, json } from "../../../gateway/http-errors.ts";
+import { invalid, json, unavailable } from "../../../gateway/http-errors.ts";
 import { type Answer, type Call, type Route, route } from "../../../gateway/route.ts";
 import { wordsOf } from "../../../gateway/words.ts";
 import type { Bill } from "../../../schemas/accounts.ts";
@@ -57,12 +57,19 @@ export const NOT_FOUND = {
   schema: Type.Object({ detail: Type.String() }),
 };
 
-/** Sources that failed might know the company. `reference`: which one of several the caller named. */
+/**
+ * Sources that failed might know the company. One that had no slot was not asked at all: then the answer is 503, since the same request
+ * succeeds a little later. `reference`: which one of several the caller named.
+ */
 export function unknownCompany({ refresh }: UnknownCompany, reference?: string): Answer {
   const failing = refresh.filter(({ result, error }) => result === "failed" && error !== "not_found");
   const names = [...new Set(failing.map(({ source, error }) => `${source} (${error})`))];
-  const detail = reference === undefined ? "company not found" : `company not found: ${reference}`;
-  return json(404, { detail: names.length === 0 ? detail : `${detail}; no answer from ${names.join(", ")}` });
+  const unanswered = names.length === 0 ? "" : `; no answer from ${names.join(", ")}`;
+  const named = reference === undefined ? "" : `: ${reference}`;
+  const busy = failing.filter(({ error }) => error === "rate_limited");
+  if (busy.length === 0) return json(404, { detail: `company not found${named}${unanswered}` });
+  const retry_after_s = Math.max(...busy.map((source) => source.retry_after_s ?? 1));
+  return unavailable(`company not known yet${named}${unanswered}`, Math.max(1, Math.ceil(retry_after_s)));
 }
 
 const page = (items: TSchema) =>
