@@ -1,27 +1,24 @@
 /**
- * node --disable-warning=ExperimentalWarning bench/soak.ts [--minutes 30] [--fault-every 3] [--rate 10]: mixed load on one process with embedded engines
- * and a fault every few minutes, with a line for each interval. Fetches, searches, stored bodies, batch jobs, filings and company records; origins, a
- * metasearch instance, a filing system and a company source on loopback. It ends with exit code 1 when a law is broken: memory is flat, p99 is steady, no
- * error is unexplained, no item of a job is lost. No browser. 30 minutes are for CI's time, `--minutes 120` for a run by hand.
+ * node --disable-warning=ExperimentalWarning bench/soak.ts [--minutes 30] [--fault-every 3] [--rate 10] [--cluster]: mixed load and a fault every few
+ * minutes, with a line for each interval; on one process with embedded engines, or on a cluster of its own engines with a gateway, two workers and a
+ * browser node (soak-service.ts). Fetches, searches, stored bodies, batch jobs, filings and company records, on the cluster pages that need a browser as
+ * well; origins, a metasearch instance, a filing system and a company source on loopback. It ends with exit code 1 when a law is broken: memory is flat, p99
+ * is steady, few requests are put off, no error is unexplained, no item of a job is lost. 30 minutes are for CI's time, `--minutes 120` for a run by hand.
  */
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { edgar } from "../test/harness/edgar.ts";
-import { freePort } from "../test/harness/free-port.ts";
 import { gleif, leiOf } from "../test/harness/gleif.ts";
-import { article, type Page, web } from "../test/harness/web.ts";
-import { answering, cpuSeconds, machine, residentMb } from "./harness.ts";
+import { article, type Page, prose, web } from "../test/harness/web.ts";
+import { machine } from "./harness.ts";
+import { clusterService, singleService } from "./soak-service.ts";
 
 const { values } = parseArgs({
   options: {
     minutes: { type: "string", default: "30" },
     "fault-every": { type: "string", default: "3" },
     rate: { type: "string", default: "10" },
+    cluster: { type: "boolean", default: false },
   },
 });
 const MINUTE_MS = 60_000;
@@ -34,8 +31,12 @@ const EXPLAINED_MS = 45_000;
 const AWAY_MS = 20_000;
 /** A domain that failed is skipped for ten minutes (actors/domain/README.md). */
 const SKIPPED_MS = 10 * MINUTE_MS + EXPLAINED_MS;
+/** Of all requests, those that are told to come back later and say when. */
+const MAX_PUT_OFF_SHARE = 0.01;
 const MAX_JOB_MS = 15 * MINUTE_MS;
 const SITES = 40;
+/** Of a cluster, pages that are empty until their script has run. */
+const SCRIPTED_SITES = 4;
 const COMPANIES = 20;
 const JOB_ITEMS = 50;
 
@@ -48,6 +49,13 @@ const origins = Array.from({ length: SITES }, (_, n) => {
     away.origins && n % 4 === 0 ? { status: 503, body: "down" } : { body: article(`Page of site ${n}`) };
   return sites.site({ "*": page }).origin;
 });
+const scripted = `<!doctype html><html><head><title>Scripted</title></head><body><div id="app"></div><script>
+  document.getElementById("app").innerHTML = ${JSON.stringify(`<article><h1>Scripted</h1><p>${prose(30)}</p></article>`)};
+</script></body></html>`;
+const scriptedOrigins = Array.from(
+  { length: SCRIPTED_SITES },
+  () => sites.site({ "*": { body: scripted } }).origin,
+);
 const engine = sites.site({
   "*": ({ path }) =>
     away.engine
@@ -71,50 +79,31 @@ const leis = Array.from({ length: COMPANIES }, (_, n) => leiOf(`529900${String(n
 for (const [n, lei] of leis.entries()) source.companies.set(lei, { lei, name: `Company ${n} AG` });
 
 // The service.
-const KEY = "ak_soak_0123456789abcdef";
-const port = await freePort();
-const base = `http://127.0.0.1:${port}`;
-const folder = mkdtempSync(join(tmpdir(), "trawl-soak-"));
-const environment = {
-  PATH: process.env["PATH"],
-  PORT: String(port),
-  TRAWL_DATA_DIR: folder,
-  TRAWL_ADMIN_KEY: KEY,
-  TRAWL_EGRESS_ALLOW: "127.0.0.0/8",
+const service = await (values.cluster ? clusterService : singleService)({
   TRAWL_DNS_SERVERS: sites.dns,
-  TRAWL_ARCHIVE_URL: "none",
-  TRAWL_CHROMIUM_PATH: "none",
   TRAWL_POLITE_DELAY_MS: "20",
   TRAWL_LOG_LEVEL: "error",
   TRAWL_SEARXNG_URLS: `${engine.origin}/`,
   TRAWL_GLEIF_URL: source.url,
   ...filings.environment,
-};
-let program: ChildProcess;
-let starts = 0;
-let cpu_s = 0;
-
-async function startService(): Promise<void> {
-  const words = ["--disable-warning=ExperimentalWarning", "ops/main.ts", "start"];
-  program = spawn(process.execPath, words, { env: environment, stdio: ["ignore", "ignore", "inherit"] });
-  starts++;
-  await answering(`${base}/ready`);
-}
-
-async function end(signal: "SIGTERM" | "SIGKILL"): Promise<void> {
-  cpu_s += cpuSeconds(program.pid!);
-  const ended = once(program, "exit");
-  program.kill(signal);
-  await ended;
-}
+});
 
 /** The status of an answer, and its JSON. */
 async function call(method: string, path: string, body?: object) {
-  const headers = { authorization: `Bearer ${KEY}`, "content-type": "application/json" };
-  const reply = await fetch(base + path, { method, headers, ...(body && { body: JSON.stringify(body) }) });
+  const headers = { authorization: `Bearer ${service.key}`, "content-type": "application/json" };
+  const reply = await fetch(service.url + path, {
+    method,
+    headers,
+    ...(body && { body: JSON.stringify(body) }),
+  });
   const text = await reply.text();
   const isJson = reply.headers.get("content-type")?.startsWith("application/json") ?? false;
-  return { status: reply.status, json: (isJson ? JSON.parse(text) : {}) as Record<string, any> };
+  const json = (isJson ? JSON.parse(text) : {}) as Record<string, any>;
+  return {
+    status: reply.status,
+    again_s: reply.headers.get("retry-after") ?? json["retry_after_s"] ?? null,
+    json,
+  };
 }
 
 // The load.
@@ -128,10 +117,23 @@ let requests = 0;
 const unexplained: string[] = [];
 /** How often each error was seen after each fault. */
 const explained = new Map<string, number>();
+/** Answers that say when to come back, without a fault: a busy machine gives no slot or no room in time. */
+const putOff = new Map<string, number>();
+const PUT_OFF: ReadonlySet<string> = new Set([
+  "fetch 200 domain_busy",
+  "fetch 503 domain_busy",
+  "fetch 200 politeness_timeout",
+  "filings 200 rate_limited",
+  "company 503",
+  "batch 429",
+]);
 const jobs: string[] = [];
 
-function note(problem: string): void {
+/** `again_s`: when the answer tells the client to ask again. */
+function note(problem: string, again_s: unknown = null): void {
   const now_ms = performance.now();
+  if (now_ms - fault.ended_ms >= EXPLAINED_MS && again_s !== null && PUT_OFF.has(problem))
+    return void putOff.set(problem, (putOff.get(problem) ?? 0) + 1);
   const isSkip = problem.includes("domain_unavailable") && now_ms - origins_ended_ms < SKIPPED_MS;
   if (!isSkip && now_ms - fault.ended_ms >= EXPLAINED_MS) return void unexplained.push(problem);
   const name = `${isSkip ? "origins answer 503" : fault.name}: ${problem}`;
@@ -144,12 +146,22 @@ const fetchPage =
   (isNew: boolean): Ask =>
   async (n) => {
     const url = `${origins[n % SITES]}/${isNew ? n : n % 50}`;
-    const { status, json } = await call("POST", "/v1/fetch", { url });
-    if (status !== 200 || json["error"] !== null) note(`fetch ${status} ${json["error"] ?? json["detail"]}`);
+    const { status, json, again_s } = await call("POST", "/v1/fetch", { url });
+    if (status !== 200 || json["error"] !== null)
+      note(`fetch ${status} ${json["error"] ?? json["detail"]}`, again_s);
     if (isNew || typeof json["body_url"] !== "string") return;
     const body = await call("GET", json["body_url"]);
     if (body.status !== 200) note(`body ${body.status}`);
   };
+
+let rendered = 0;
+const fetchScripted: Ask = async (n) => {
+  const url = `${scriptedOrigins[n % SCRIPTED_SITES]}/${n}`;
+  const { status, json, again_s } = await call("POST", "/v1/fetch", { url });
+  if (json["tier"] === "browser") rendered++;
+  if (status !== 200 || json["error"] !== null)
+    note(`fetch ${status} ${json["error"] ?? json["detail"]}`, again_s);
+};
 
 const search: Ask = async (n) => {
   const { status, json } = await call("POST", "/v1/search", { query: `page of site ${n % 500}` });
@@ -162,30 +174,37 @@ const filing: Ask = async (n) => {
     "companies/9000001/submissions?limit=5",
     "companies/9000001/facts",
   ];
-  const { status, json } = await call("GET", `/v1/filings/${paths[n % paths.length]}`);
-  if (status !== 200 || json["error"]) note(`filings ${status} ${json["error"] ?? json["detail"]}`);
+  const { status, json, again_s } = await call("GET", `/v1/filings/${paths[n % paths.length]}`);
+  if (status !== 200 || json["error"]) note(`filings ${status} ${json["error"] ?? json["detail"]}`, again_s);
 };
 
 const company: Ask = async (n) => {
-  const { status } = await call(
+  const { status, again_s } = await call(
     "GET",
     `/v1/companies/lei:${leis[n % COMPANIES]}${n % 5 === 0 ? "?refresh=true" : ""}`,
   );
-  if (status !== 200) note(`company ${status}`);
+  if (status !== 200) note(`company ${status}`, again_s);
 };
 
 const job: Ask = async (n) => {
   const items = Array.from({ length: JOB_ITEMS }, (_, item) => ({
     url: `${origins[item % SITES]}/job/${n}/${item}`,
   }));
-  const { status, json } = await call("POST", "/v1/batch/fetch", { idempotency_key: `k${n}`, items });
+  const { status, json, again_s } = await call("POST", "/v1/batch/fetch", {
+    idempotency_key: `k${n}`,
+    items,
+  });
   if (status === 202) jobs.push(json["job_id"]);
-  else note(`batch ${status}`);
+  else note(`batch ${status}`, again_s);
 };
 
-/** A hundred requests of the mix: 60 fetches, half of them of known pages whose body is downloaded, 20 searches, 10 filings, 9 companies and one job. */
+/**
+ * A hundred requests of the mix: 60 fetches, half of them of known pages whose body is downloaded, 20 searches, 10 filings, 9 companies and one job. On a
+ * cluster two of the fetches need a browser.
+ */
 const pickAsk = (n: number): Ask => {
   const kind = n % 10;
+  if (values.cluster && n % 50 === 0) return fetchScripted;
   if (kind < 6) return fetchPage(kind < 3);
   if (kind < 8) return search;
   return kind === 8 ? filing : n % 100 === 99 ? job : company;
@@ -216,7 +235,7 @@ const forAWhile = async (begin: () => void, recover: () => void): Promise<void> 
   recover();
 };
 const FAULTS: readonly (readonly [name: string, inject: () => Promise<void>])[] = [
-  ["kill -9", async () => (await end("SIGKILL"), startService())],
+  ["kill -9", service.kill],
   [
     "origins answer 503",
     async () => {
@@ -244,7 +263,8 @@ const FAULTS: readonly (readonly [name: string, inject: () => Promise<void>])[] 
         () => void (source.fault = "none"),
       ),
   ],
-  ["drain", async () => (await end("SIGTERM"), startService())],
+  ["drain", service.drain],
+  ...service.faults(AWAY_MS),
 ];
 
 // The laws.
@@ -297,7 +317,6 @@ async function lostItems(): Promise<readonly string[]> {
   return lost;
 }
 
-await startService();
 console.log(
   `${values.minutes} min, ${values.rate} requests/s, a fault every ${values["fault-every"]} min, ${JSON.stringify(machine())}`,
 );
@@ -310,10 +329,10 @@ while (performance.now() < ends_ms) {
   const measured = latencies;
   latencies = [];
   const interval = {
-    rss_mb: Math.round(residentMb(program!.pid!)),
+    rss_mb: Math.round(service.residentMb()),
     p50_ms: Math.round(median(measured)),
     p99_ms: Math.round(quantile(measured, 0.99)),
-    start: starts,
+    start: service.starts(),
     hadFault: performance.now() - fault.ended_ms < EXPLAINED_MS,
   };
   intervals.push(interval);
@@ -328,10 +347,11 @@ while (performance.now() < ends_ms) {
 }
 await loading;
 const lost = await lostItems();
-await end("SIGTERM");
+const cpu_s = await service.close();
 await Promise.all([sites.close(), filings.close(), source.close()]);
-rmSync(folder, { recursive: true });
 
+const sum = (counts: ReadonlyMap<string, number>): number =>
+  [...counts.values()].reduce((total, count) => total + count, 0);
 const { rss_mb, p99_ms, p50_ms } = summary(intervals);
 const broken = [
   ...(rss_mb[1] > rss_mb[0] * 1.15 + 30 ? [`memory grows: ${rss_mb[0]} MB, then ${rss_mb[1]} MB`] : []),
@@ -339,12 +359,15 @@ const broken = [
   ...(unexplained.length > 0
     ? [`${unexplained.length} unexplained errors: ${[...new Set(unexplained)].slice(0, 5).join("; ")}`]
     : []),
+  ...(sum(putOff) > MAX_PUT_OFF_SHARE * requests ? [`${sum(putOff)} requests were put off`] : []),
+  ...(values.cluster && rendered === 0 ? ["No page was rendered"] : []),
   ...lost.slice(0, 5),
 ];
+for (const [name, count] of putOff) console.log(`${count} × put off: ${name}`);
 for (const [name, count] of [...explained].toSorted(([a], [b]) => a.localeCompare(b)))
   console.log(`${count} × ${name}`);
 console.log(
-  `${requests} requests, ${jobs.length} jobs of ${JOB_ITEMS}, ${faults} faults, ${Math.round(cpu_s)} s of CPU, memory ${rss_mb.join(" then ")} MB, ` +
+  `${requests} requests, ${sum(putOff)} put off, ${rendered} pages rendered, ${jobs.length} jobs of ${JOB_ITEMS}, ${faults} faults, ${Math.round(cpu_s)} s of CPU, memory ${rss_mb.join(" then ")} MB, ` +
     `p50 ${p50_ms} ms, p99 ${p99_ms.join(" then ")} ms: ${broken.length === 0 ? "held" : `BROKEN ${broken.join("; ")}`}`,
 );
 process.exit(broken.length === 0 ? 0 : 1);
