@@ -97,7 +97,7 @@ export async function clusterService(settings: Environment): Promise<SoakService
   let turn = 0;
   const running = (): readonly NodeOf[] => cluster.nodes.filter((node) => node.isRunning());
 
-  /** Another one of the workers and browser nodes each time: without its only gateway nobody answers. */
+  /** Another one of the workers and browser nodes each time: without its only gateway the cluster answers nothing. */
   async function replace(end: (node: NodeOf) => Promise<unknown>): Promise<void> {
     const nodes = running().filter(({ roles }) => roles !== "gateway");
     const node = nodes[turn++ % nodes.length]!;

@@ -195,6 +195,7 @@ export async function distributed(
     localNode.close();
   }
 
+  const ownsPartition = (partition: number): boolean => state.partitions.get(partition)?.isValid() ?? false;
   return {
     ask: clientFor(state, null),
     roles,
@@ -203,7 +204,8 @@ export async function distributed(
     partitions: () => (partitionOwner?.partitions() ?? []).map(({ partition }) => partition),
     ownedPartitions: () => partitionOwner?.partitions() ?? [],
     desertedPartitions: () => watch.deserted(),
-    ownsPartition: (partition) => state.partitions.get(partition)?.isValid() ?? false,
+    ownsPartition,
+    ownsKey: ({ shard_by }, key) => ownsPartition(partitionOf(shard_by, key)),
     clockSkew: skew,
     isForeign,
     stats: () => ({ ...localNode.stats(), pending_asks: state.pending.size() }),

@@ -49,6 +49,8 @@ export interface Cluster {
    */
   readonly stop: (limit_ms?: number) => Promise<void>;
   readonly stats: () => NodeStats & { readonly pending_asks: number };
+  /** Whether the actor with this key lives on this node now. */
+  readonly ownsKey: (of: Pick<Actor["contract"], "shard_by">, key: string) => boolean;
 }
 
 const STOP_MS = 10_000;
@@ -138,5 +140,6 @@ export function embedded(actors: readonly Actor[], deps: ClusterDeps, epoch = 0)
     recovered,
     stop,
     stats: () => ({ ...localNode.stats(), pending_asks: pending.size() }),
+    ownsKey: () => true,
   };
 }

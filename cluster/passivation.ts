@@ -11,7 +11,7 @@ const SWEEP_PAUSE_MS = 10;
 export interface NodeStats {
   readonly activations: Readonly<Record<string, number>>;
   readonly waiting: Readonly<Record<string, number>>;
-  /** How long the oldest of them has waited; 0: none waits. */
+  /** How long the oldest of them has waited, or has not been stored since it came; 0: none waits. */
   readonly oldest_ms: Readonly<Record<string, number>>;
   readonly running_work: number;
 }
@@ -74,10 +74,10 @@ export function statsOf(node: NodeState): NodeStats {
   for (const { name } of node.catalogue) activations[name] = waiting[name] = oldest_ms[name] = 0;
   for (const activation of allActivations(node)) {
     activations[activation.kind.name]!++;
-    const { kind, queue } = activation;
+    const { kind, queue, current } = activation;
     waiting[kind.name]! += queue.length;
-    if (queue.length > 0)
-      oldest_ms[kind.name] = Math.max(oldest_ms[kind.name]!, now_ms - (queue[0]!.queued_ms ?? now_ms));
+    const oldest = current ?? queue[0];
+    if (oldest) oldest_ms[kind.name] = Math.max(oldest_ms[kind.name]!, now_ms - (oldest.queued_ms ?? now_ms));
     running_work += activation.runningWork;
   }
   return { activations, waiting, oldest_ms, running_work };

@@ -86,6 +86,7 @@ async function compose(config: Config, closers: Closers): Promise<Running> {
   // Features may keep `ask` and `node`; both work once the node has joined the cluster.
   const ask: ActorClient = (of, key, operation, message, options) =>
     cluster.ask(of, key, operation, message, options);
+  const ownsKey: FeatureContext["ownsKey"] = (of, key) => cluster.ownsKey(of, key);
   const roles: FeatureContext["roles"] = {
     call: (of, operation, message, options) => cluster.roles.call(of, operation, message, options),
     hasRole: (role) => cluster.roles.hasRole(role),
@@ -100,6 +101,7 @@ async function compose(config: Config, closers: Closers): Promise<Running> {
     roles,
     node: () => node,
     actorStats: () => cluster.stats(),
+    ownsKey,
     checkStores: () => answersOf(stores, clock),
   };
   const context = await openContext(config, given, closers);

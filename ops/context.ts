@@ -23,7 +23,7 @@ import type { Closers } from "./stopping.ts";
 import { type StoreWatch, watchStores } from "./store-watch.ts";
 import { dataPath, openBlobs, openDocuments } from "./stores.ts";
 
-/** What the node gives; `ask`, `roles`, `node`, `actorStats` and `checkStores` work once it has joined the cluster. */
+/** What the node gives; `ask`, `roles`, `node`, `actorStats`, `ownsKey` and `checkStores` work once it has joined the cluster. */
 type Given = Pick<
   FeatureContext,
   | "version"
@@ -35,6 +35,7 @@ type Given = Pick<
   | "roles"
   | "node"
   | "actorStats"
+  | "ownsKey"
   | "checkStores"
 >;
 

@@ -19,6 +19,7 @@ import type { JoinedSites } from "../actors/lib/web/url.ts";
 import type { ComponentSpec } from "../actors/status/component.ts";
 import type { LocalIndex } from "../actors/search/adapters/engine.local.sqlite.ts";
 import type { Actor, ActorClient } from "../cluster/actor.ts";
+import type { Cluster } from "../cluster/embedded.ts";
 import type { NodeStats } from "../cluster/passivation.ts";
 import type { ByteBudget } from "../cluster/byte-budget.ts";
 import type { Blobs } from "../cluster/ports/blobs.ts";
@@ -125,6 +126,8 @@ export interface FeatureContext {
   readonly node: () => string;
   /** The actors of this node: how many are awake, and what waits in their mailboxes. It works as soon as the node has joined. */
   readonly actorStats: () => NodeStats;
+  /** Whether the actor with this key lives on this node now. It works as soon as the node has joined. */
+  readonly ownsKey: Cluster["ownsKey"];
   /** Whether each dependency of this node answers within 5 s, by the names of /ready. It works as soon as the node has joined. */
   readonly checkStores: () => Promise<Readonly<Record<string, boolean>>>;
   /** Requests to the API in the last 600 s, those to the status left out. */

@@ -162,7 +162,8 @@ export interface HealthBook {
 const STORE_AFTER_MS = 5_000;
 /** What a node collects while the store does not answer. */
 const MAX_WAITING = 1_000;
-const STORE_SHAPES_AFTER_MS = 60_000;
+/** Longer than for outcomes: the record of an endpoint is some 25 KB. When too long, a changed document is noticed late. */
+const STORE_SHAPES_AFTER_MS = 10_000;
 const MAX_SHAPES_WAITING = 200;
 /** Reading a larger document again costs too much. */
 const MAX_OBSERVED_BYTES = 256 * 1_024;
@@ -173,12 +174,15 @@ export function openHealth({
   clock,
   log,
   onUsed = () => {},
+  onCompared = () => {},
 }: {
   readonly documents: Documents;
   readonly clock: Clock;
   readonly log: Log;
   /** The source was asked; called every few seconds while it is. */
   readonly onUsed?: (source: string) => void;
+  /** The shapes of so many documents were compared with those before. */
+  readonly onCompared?: (source: string, documents: number) => void;
 }): HealthBook {
   const waiting = new Map<string, SourceOutcome[]>();
   const used = new Set<string>();
@@ -208,6 +212,7 @@ export function openHealth({
             ),
           },
         }));
+        for (const observed of endpoints.values()) onCompared(source, observed.length);
       } catch (problem) {
         log.warn("Cannot store the shapes of a company source", { source, problem: String(problem) });
       }

@@ -64,7 +64,7 @@ export const CANCEL_GRACE_MS = 1_500;
 export function jobActor(deps: JobDeps) {
   const services: JobServices = {
     ...deps,
-    board: deps.board ?? jobBoard(deps.clock),
+    board: deps.board ?? jobBoard(deps.clock, () => true),
     bodyRefs: bodyRefs(deps.documents),
     kinds: new Map(deps.kinds.map((kind) => [kind.name, kind])),
     inputs: inputCache(),
@@ -217,7 +217,7 @@ function proceed(services: JobServices, turn: JobTurn): void {
   const { state, now_ms } = turn;
   const { record, frontier } = state;
   if (!record) return services.board.ended(turn.key);
-  tellBoard(services, turn.key, record);
+  tellBoard(services, turn.key, record, state.payer?.status === "paused");
   switch (record.phase) {
     case "creating":
       if (now_ms >= reminderAt(record)) checkClaim(services, turn);
@@ -244,11 +244,12 @@ function tellBoard(
   { board }: JobServices,
   job_id: string,
   { phase, spec, counts, paused_ms }: JobRecord,
+  isSuspended: boolean,
 ): void {
   if (phase === "completed" || phase === "cancelled" || phase === "creating") return board.ended(job_id);
   const isRunning = phase !== "queued";
   const { kind, created_ms } = spec;
-  const isPaused = paused_ms != null;
+  const isPaused = paused_ms != null || isSuspended;
   board.seen(job_id, { kind, created_ms, isRunning, isPaused, waiting: counts.pending });
 }
 

@@ -6,21 +6,23 @@ import { actor } from "../../cluster/actor.ts";
 import { type Figures, StatusBoard } from "../../schemas/status.ts";
 import { mergeFigures } from "./figures.ts";
 
-/** A report that is older is left out: its figures are unknown, not zero. */
-export const FRESH_MS = 60_000;
+/** A report older than so many periods, 60 s by default, is left out: its figures are unknown, not zero. */
+export const FRESH_PERIODS = 4;
 
 interface State {
   readonly since_ms: number;
   readonly reports: Map<string, { readonly at_ms: number; readonly figures: Figures }>;
 }
 
-export const statusBoardActor = () =>
+/** `period_ms`: between two reports of a node. */
+export const statusBoardActor = (period_ms: number) =>
   actor(StatusBoard)<State>({
     activate: (_, { now_ms }) => ({ since_ms: now_ms, reports: new Map() }),
     passivate_after_ms: 10 * 60_000,
     on: {
       report({ state: { reports, since_ms }, now_ms }, { node, figures }) {
-        for (const [name, { at_ms }] of reports) if (now_ms - at_ms >= FRESH_MS) reports.delete(name);
+        for (const [name, { at_ms }] of reports)
+          if (now_ms - at_ms >= FRESH_PERIODS * period_ms) reports.delete(name);
         reports.set(node, { at_ms: now_ms, figures });
         const all = [...reports.values()].map((report) => report.figures);
         return { figures: mergeFigures(all), collected_ms: now_ms - since_ms };

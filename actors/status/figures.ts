@@ -1,4 +1,5 @@
 /** Figures of nodes become the figures of the cluster, and those become plain numbers. Pure. */
+import type { NodeStats } from "../../cluster/passivation.ts";
 import type { Figure, Figures } from "../../schemas/status.ts";
 import { percentile95, type RollingWindow } from "../lib/rolling-window.ts";
 
@@ -39,6 +40,17 @@ function valueOf(figure: Figure): number | null {
   if ("max" in figure) return figure.max;
   if ("min" in figure) return figure.min;
   return percentile95(figure.buckets);
+}
+
+/** What waits in the mailboxes of these kinds of actors on this node, and how long the oldest message has. */
+export function mailboxesOf(
+  { waiting, oldest_ms }: Pick<NodeStats, "waiting" | "oldest_ms">,
+  kinds: readonly { readonly name: string }[],
+): { readonly waiting: number; readonly oldest_ms: number } {
+  return {
+    waiting: kinds.reduce((sum, { name }) => sum + (waiting[name] ?? 0), 0),
+    oldest_ms: Math.max(0, ...kinds.map(({ name }) => oldest_ms[name] ?? 0)),
+  };
 }
 
 /** A window as figures: `<prefix>.<name>` for each count, `<prefix>.latency_p95_ms`. */

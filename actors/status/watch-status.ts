@@ -1,5 +1,5 @@
 /**
- * Each node reports its figures to the status board every 15 s. Gateways judge the answer as well: they look at the stores
+ * Each node reports its figures to the status board every 15 s by default. Gateways judge the answer as well: they look at the stores
  * themselves, so the status is known also while the database, the bus or every worker is away, and they record what they
  * saw in the history, later if it must be.
  */
@@ -16,17 +16,16 @@ import {
   STATUSES,
   type StatusHistory,
 } from "../../schemas/status.ts";
-import { FRESH_MS } from "./board.actor.ts";
+import { FRESH_PERIODS } from "./board.actor.ts";
 import type { ComponentSpec } from "./component.ts";
 import { CACHE_OK, DATABASE_OK, OBJECT_STORAGE_OK, WORKERS } from "./components.ts";
 import { evaluate, NO_NOTICES, type Notices } from "./evaluate.ts";
 import { factsOf, mergeFigures } from "./figures.ts";
 import { statusRecorder } from "./status-recorder.ts";
 
-export const PERIOD_MS = 15_000;
 const TIMEOUT_MS = 5_000;
-/** Until then the board does not know of every node. */
-const COLLECTED_MS = 2 * PERIOD_MS;
+/** So many periods after its start the board knows of every node. */
+const COLLECTED_PERIODS = 2;
 /** A component whose last node went away is listed for so long: then it is no part of the deployment any more. */
 const REMEMBERED_MS = 24 * 3_600_000;
 /** A node that starts may find no worker yet: that is no outage. */
@@ -37,6 +36,8 @@ export interface StatusWatchDeps {
   readonly log: Log;
   readonly metrics: Metrics;
   readonly ask: ActorClient;
+  /** Between two reports of this node. */
+  readonly period_ms: number;
   /** The name of this node; it is shown nowhere. */
   readonly node: () => string;
   /** In the order in which they are listed. */
@@ -63,7 +64,7 @@ export interface StatusWatch {
 }
 
 export function watchStatus(deps: StatusWatchDeps): StatusWatch {
-  const { clock, log, metrics, ask, node, specs, isWorker, isGateway } = deps;
+  const { clock, log, metrics, ask, period_ms, node, specs, isWorker, isGateway } = deps;
   /** When each component was last seen in the deployment. */
   const seen = new Map<string, number>();
   const recorder = statusRecorder({ clock, log, ask });
@@ -89,15 +90,16 @@ export function watchStatus(deps: StatusWatchDeps): StatusWatch {
   async function report(): Promise<Figures> {
     const own: Figures = { ...deps.figures(), [WORKERS]: { sum: isWorker ? 1 : 0 } };
     const now_ms = clock.mono();
-    const isKnown = cluster !== null && now_ms - cluster.at_ms < FRESH_MS;
+    const isKnown = cluster !== null && now_ms - cluster.at_ms < FRESH_PERIODS * period_ms;
     try {
       const message = { node: node(), figures: own };
       const { figures, collected_ms } = await ask(StatusBoard, BOARD_KEY, "report", message, {
         timeout_ms: TIMEOUT_MS,
       });
       hasReported = true;
-      if (collected_ms < COLLECTED_MS && isKnown) return cluster!.figures;
-      if (collected_ms < COLLECTED_MS) return withoutWorkers(figures);
+      const isCollected = collected_ms >= COLLECTED_PERIODS * period_ms;
+      if (!isCollected && isKnown) return cluster!.figures;
+      if (!isCollected) return withoutWorkers(figures);
       cluster = { figures, at_ms: now_ms };
       return figures;
     } catch (problem) {
@@ -141,7 +143,7 @@ export function watchStatus(deps: StatusWatchDeps): StatusWatch {
 
   function next(): void {
     if (isClosed) return;
-    timer = clock.at(clock.now() + PERIOD_MS, run);
+    timer = clock.at(clock.now() + period_ms, run);
   }
 
   function run(): void {

@@ -201,7 +201,7 @@ export const METRICS = {
   },
   trawl_job_scheduler_wait_seconds: {
     kind: "gauge",
-    help: "How long the scheduler has not answered a job of this node; 0: none waits for it",
+    help: "How long a job of this node has had no turn, or no answer of the scheduler; an unfinished job has a turn each second",
     labels: [],
   },
   trawl_store_failing: {
@@ -341,6 +341,11 @@ export const METRICS = {
     help: "Consecutive pauses that a company source asked for; 0: none",
     labels: ["source"],
   },
+  trawl_company_documents_compared_total: {
+    kind: "counter",
+    help: "JSON documents of company sources whose fields were compared with those of earlier ones",
+    labels: ["source"],
+  },
   trawl_alert_deliveries_total: {
     kind: "counter",
     help: "Attempts to deliver usage alerts, by outcome: delivered, http, error, blocked",
@@ -456,7 +461,7 @@ export const METRICS = {
   trawl_actor_mailbox_depth: { kind: "gauge", help: "Messages waiting in mailboxes", labels: ["kind"] },
   trawl_actor_oldest_message_seconds: {
     kind: "gauge",
-    help: "How long the oldest message has waited in a mailbox; 0: none waits",
+    help: "How long the oldest message has waited in a mailbox, or for its turn to be stored; 0: none waits",
     labels: ["kind"],
   },
   trawl_clock_skew_seconds: {

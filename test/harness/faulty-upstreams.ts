@@ -11,7 +11,16 @@ import { type Edgar, edgar } from "./edgar.ts";
 import { type Gleif, gleif, leiOf } from "./gleif.ts";
 import { type Arrival, article, type Page, type Web } from "./web.ts";
 
-const UPSTREAMS = ["archive", "rendering", "search", "filings", "gleif", "french_companies"] as const;
+const UPSTREAMS = [
+  "archive",
+  "rendering",
+  "search",
+  "filings",
+  "gleif",
+  "french_companies",
+  /** The French source answers, and leaves out fields that it had before. */
+  "french_fields",
+] as const;
 type Upstream = (typeof UPSTREAMS)[number];
 
 export interface FaultyUpstreams {
@@ -30,7 +39,7 @@ export interface FaultyUpstreams {
  * How long a metasearch instance that failed is left alone, by its name: for longer than a round of reports of the status, and the others for
  * a round longer than the first.
  */
-const SUSPENDED_S = { one: 24, two: 48, three: 48 } as const;
+const SUSPENDED_S = { one: 8, two: 16, three: 16 } as const;
 const HEADER = ["urlkey", "timestamp", "original", "mimetype", "statuscode", "digest", "length"];
 const DAY_MS = 24 * 3_600_000;
 const CAPTURE = new Date(Date.now() - 40 * DAY_MS).toISOString().replaceAll(/\D/g, "").slice(0, 14);
@@ -85,10 +94,11 @@ export async function faultyUpstreams(sites: Web, secret: string): Promise<Fault
   }
 
   /** It knows no company. */
-  const french = (): Page =>
-    failing.has("french_companies")
-      ? { body: `<title>${secret}</title>` }
-      : json({ results: [], total_results: 0, page: 1, per_page: 25, total_pages: 0 });
+  function french(): Page {
+    if (failing.has("french_companies")) return { body: `<title>${secret}</title>` };
+    if (failing.has("french_fields")) return json({ results: [] });
+    return json({ results: [], total_results: 0, page: 1, per_page: 25, total_pages: 0 });
+  }
 
   function answer({ path }: Arrival): Page {
     const url = new URL(path, "http://any.example");

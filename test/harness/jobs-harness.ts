@@ -5,17 +5,20 @@
 import { createHash } from "node:crypto";
 import { accountActor } from "../../actors/accounts/actor.ts";
 import { jobActor } from "../../actors/jobs/actor.ts";
+import type { JobBoard } from "../../actors/jobs/job-board.ts";
 import type { ItemKind } from "../../actors/jobs/kind.ts";
 import type { JobServices } from "../../actors/jobs/state.ts";
 import { checkInvariants } from "../../actors/jobs/invariants.ts";
 import { jobRecorder } from "../../actors/jobs/figures.ts";
 import { schedulerActor } from "../../actors/jobs/scheduler.actor.ts";
 import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
+import type { Clock } from "../../cluster/ports/clock.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
 import { fakeEgress, type FakeWeb } from "../../cluster/adapters/egress/egress.fake.ts";
 import { seededRandom } from "../../cluster/adapters/time/random.seeded.ts";
 import type { Actor } from "../../cluster/actor.ts";
 import { type Cluster, embedded } from "../../cluster/embedded.ts";
+import { Fault } from "../../cluster/ports/fault.ts";
 import { Account, monthOf } from "../../schemas/accounts.ts";
 import {
   type RetryAdvice,
@@ -63,6 +66,8 @@ interface JobsOptions {
   readonly run?: Script;
   readonly web?: FakeWeb;
   readonly capacity?: number;
+  /** What jobs wait for. Default: it is not recorded. */
+  readonly board?: (clock: Clock) => JobBoard;
   /** Beside those of jobs. */
   readonly actors?: readonly Actor[];
   readonly chances?: Partial<typeof CALM>;
@@ -75,6 +80,7 @@ export function oneCluster({
   capacity,
   chances,
   seed = 1,
+  board,
   actors = [],
 }: JobsOptions = {}) {
   const clock = virtualClock(BEGAN_MS);
@@ -82,8 +88,9 @@ export function oneCluster({
   const egress = fakeEgress(web, clock);
   const attempts: AttemptRecord[] = [];
   const script = { run, costs_when_aborted: false, spent_micros: new Map<string, number>() };
-  const payer: { now: Payer | null } = { now: null };
+  const payer: { now: Payer | null; isReadable: boolean } = { now: null, isReadable: true };
   const random = seededRandom(seed);
+  const jobs_board = board?.(clock);
   const recorder = jobRecorder();
   let link: Link = newLink();
   let cluster: Cluster;
@@ -143,9 +150,13 @@ export function oneCluster({
           metrics,
           log,
           egress,
-          findPayer: async () => payer.now,
+          async findPayer() {
+            if (!payer.isReadable) throw new Fault("documents_unreachable", "The key cannot be read");
+            return payer.now;
+          },
           spentBy: async (request_id) => script.spent_micros.get(request_id) ?? 0,
           kinds,
+          ...(jobs_board && { board: jobs_board }),
           onTurn: recorder.onTurn,
         }),
         ...actors,
@@ -194,6 +205,8 @@ export function oneCluster({
     /** The unfinished jobs, as the operator sees them. */
     unfinished: () => recorder.list(clock.now()),
     ask: ((...words) => cluster.ask(...words)) as Cluster["ask"],
+    /** Whether the node reaches the document store. */
+    cutStore: (isCut: boolean) => void (link.cutStore = isCut),
     /** Like kill -9: nothing the node still does has an effect. */
     kill() {
       link.dead = true;

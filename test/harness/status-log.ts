@@ -1,12 +1,12 @@
 /**
- * Every public status that a service showed, looked at every two seconds: a state that lasts for one round of reports is not missed while a
+ * Every public status that a service showed, looked at every second: a state that lasts for one round of reports is not missed while a
  * test does something else.
  */
 import { expect } from "vitest";
 import type { ServiceStatus } from "../../schemas/status.ts";
 
 /** An address may ask 120 times a minute. */
-const LOOK_EVERY_MS = 2_000;
+const LOOK_EVERY_MS = 1_000;
 
 /** What a component must have been like; asymmetric matchers are allowed. */
 export interface ExpectedState extends Partial<Record<"reasons" | "metrics", unknown>> {

@@ -4,7 +4,7 @@ import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
 
 test("the oldest waiting job and the backlog leave out what an operator paused", () => {
   const clock = virtualClock();
-  const board = jobBoard(clock);
+  const board = jobBoard(clock, () => true);
   const job = { kind: "fetch", isRunning: false, isPaused: false, waiting: 10 } as const;
   const created_ms = clock.now();
   board.seen("paused", { ...job, created_ms: created_ms - 600_000, isPaused: true });

@@ -59,6 +59,7 @@ describe("an empty environment", () => {
         people_retention_days: 30,
       },
       demo: { pages: "on" },
+      status: { period_s: 15 },
       log: { level: "info" },
       tracing: { service_name: "trawl", sampled_share: "1" },
       client: {},

@@ -24,7 +24,12 @@ describe.skipIf(missing)("a node with the role browser or proxy", () => {
   beforeAll(async () => {
     sites = await web();
     cluster = (await clusterOf(["gateway", "worker", "browser", "proxy"], {
-      environment: { TRAWL_DNS_SERVERS: sites.dns, TRAWL_POLITE_DELAY_MS: "20", TRAWL_CHROMIUM_PATH: "" },
+      environment: {
+        TRAWL_DNS_SERVERS: sites.dns,
+        TRAWL_POLITE_DELAY_MS: "20",
+        TRAWL_STATUS_PERIOD_S: "2",
+        TRAWL_CHROMIUM_PATH: "",
+      },
     }))!;
     await cluster.settled();
   }, 120_000);
@@ -49,8 +54,8 @@ describe.skipIf(missing)("a node with the role browser or proxy", () => {
     const browsers = components.find(({ id }: { id: string }) => id === "browser_rendering");
     return browsers ? [browsers.status, ...browsers.reasons].join(" ") : "absent";
   };
-  // A report counts for a minute, and the status is drawn every 15 s.
-  const drawn = { timeout: 110_000, interval: 2_000 };
+  // A report counts for four rounds.
+  const drawn = { timeout: 110_000, interval: 500 };
 
   test.each([
     ["a page", 20],

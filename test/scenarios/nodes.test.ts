@@ -22,6 +22,7 @@ describe.skipIf(missing)("nodes", () => {
       environment: {
         TRAWL_DNS_SERVERS: sites.dns,
         TRAWL_POLITE_DELAY_MS: "20",
+        TRAWL_STATUS_PERIOD_S: "2",
         TRAWL_FILINGS_IDENTITY: "Tests of Trawl tests@trawl.test",
         TRAWL_FILINGS_WWW_URL: filings,
         TRAWL_FILINGS_DATA_URL: filings,
@@ -43,6 +44,15 @@ describe.skipIf(missing)("nodes", () => {
   const many = (count: number): Site[] =>
     Array.from({ length: count }, (_, n) => sites.site({ "*": { body: article(`Page ${n}`) } }));
   const whole = { status: 200, json: { error: null } };
+
+  /** The components of the public status by their ids. */
+  const shown = async (): Promise<Readonly<Record<string, string>>> => {
+    const { components } = (await cluster.call("GET", "/v1/status")).json;
+    return Object.fromEntries(
+      components.map(({ id, status, reasons }: any) => [id, [status, ...reasons].join(" ")]),
+    );
+  };
+  const drawn = { timeout: 80_000, interval: 600 };
 
   test("share the work and report their state", async () => {
     const pages = many(12);
@@ -173,6 +183,31 @@ describe.skipIf(missing)("nodes", () => {
     for (const answer of await Promise.all(asked)) expect(answer).toMatchObject(whole);
   }, 60_000);
 
+  test("cut off from the document store, a worker is lag and a stalled scheduler in the public status, until it is back", async () => {
+    const answered = Promise.withResolvers<void>();
+    const page = async () => (await answered.promise, { body: article("Held") });
+    const pages = Array.from({ length: 12 }, () => sites.site({ "*": page, "/robots.txt": { status: 404 } }));
+    for (const [n, { origin }] of pages.entries()) {
+      const items = [1, 2, 3, 4, 5, 6].map((item) => ({ url: `${origin}/${item}` }));
+      await cluster.insist("POST", "/v1/batch/fetch", { idempotency_key: `held-${n}`, items });
+    }
+    await Promise.all(pages.map((site) => site.reached("/1")));
+    const worker = cluster.nodes.find((node) => node.roles === "worker" && node.isRunning())!;
+    worker.links.documents.cut();
+    // Domains and jobs on that worker cannot store what comes now.
+    answered.resolve();
+    await expect.poll(shown, drawn).toMatchObject({
+      fetch: expect.stringContaining("queue_lag"),
+      batch_jobs: "degraded scheduler_stalled",
+    });
+    worker.links.documents.heal();
+    await expect.poll(shown, drawn).toMatchObject({
+      fetch: expect.not.stringContaining("queue_lag"),
+      batch_jobs: "operational",
+      storage: "operational",
+    });
+  }, 240_000);
+
   test("without a worker, a gateway says so within five seconds and goes on with the next one", async () => {
     const gateway = cluster.nodes[0]!;
     const ready = async () => {
@@ -190,14 +225,7 @@ describe.skipIf(missing)("nodes", () => {
     await expect
       .poll(ready, { timeout: 5_000 })
       .toMatchObject({ status: 503, json: { checks: { partitions: "unavailable", bus: "ok" } } });
-    // The public status is drawn every 15 s, and a store is away when it did not answer twice.
-    const shown = async () => {
-      const { components } = (await cluster.call("GET", "/v1/status")).json;
-      return Object.fromEntries(
-        components.map(({ id, status, reasons }: any) => [id, [status, ...reasons].join(" ")]),
-      );
-    };
-    const drawn = { timeout: 80_000, interval: 2_000 };
+    // A store is away when it did not answer twice.
     const { documents, blobs, bus } = gateway.links;
     for (const link of [documents, blobs]) link.cut();
     await expect.poll(shown, drawn).toMatchObject({

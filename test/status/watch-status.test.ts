@@ -6,7 +6,7 @@ import { API, ARCHIVE, BROWSER, FETCH, STORAGE } from "../../actors/status/compo
 import { NO_NOTICES } from "../../actors/status/evaluate.ts";
 import { windowFigures } from "../../actors/status/figures.ts";
 import { statusHistorianActor } from "../../actors/status/historian.actor.ts";
-import { PERIOD_MS, type StatusWatchDeps, watchStatus } from "../../actors/status/watch-status.ts";
+import { type StatusWatchDeps, watchStatus } from "../../actors/status/watch-status.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
 import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.silent.ts";
 import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
@@ -16,6 +16,7 @@ import { Fault } from "../../cluster/ports/fault.ts";
 import type { ActorClient } from "../../cluster/actor.ts";
 import type { Figures } from "../../schemas/status.ts";
 
+const PERIOD_MS = 15_000;
 const NOON_MS = Date.parse("2026-11-23T12:00:00Z");
 const SPECS = [API, FETCH, BROWSER, ARCHIVE, STORAGE];
 
@@ -24,7 +25,7 @@ function world() {
   const clock = virtualClock(NOON_MS);
   const documents = memoryDocuments();
   const { log, metrics } = silentTelemetry();
-  const cluster = embedded([statusBoardActor(), statusHistorianActor()], {
+  const cluster = embedded([statusBoardActor(PERIOD_MS), statusHistorianActor()], {
     clock,
     documents,
     random: seededRandom(1),
@@ -38,6 +39,7 @@ function world() {
       log,
       metrics,
       ask,
+      period_ms: PERIOD_MS,
       node: () => name,
       specs: SPECS,
       isWorker: true,

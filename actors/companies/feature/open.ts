@@ -83,7 +83,10 @@ export async function openCompanies(
     clock,
     log,
     onUsed: (source) => void ask(CompanySource, source, "wake", null).catch(() => {}),
+    onCompared: (source, count) => metrics.count("trawl_company_documents_compared_total", { source }, count),
   });
+  for (const { description } of sources)
+    metrics.begin("trawl_company_documents_compared_total", { source: description.name });
 
   const status = companiesStatus({ clock, sources, health });
 

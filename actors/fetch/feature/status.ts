@@ -3,11 +3,12 @@ import type { Clock } from "../../../cluster/ports/clock.ts";
 import type { NodeStats } from "../../../cluster/passivation.ts";
 import type { RoleActor } from "../../../cluster/role-actor.ts";
 import type { StatusPart } from "../../../ops/feature.ts";
-import { isPremium, type Tier } from "../../../schemas/fetch.ts";
+import { Domain, Robots } from "../../../schemas/domain.ts";
+import { Fetch, HostProfile, isPremium, type Tier } from "../../../schemas/fetch.ts";
 import type { Figure, Figures } from "../../../schemas/status.ts";
 import { RollingWindow } from "../../lib/rolling-window.ts";
 import { ARCHIVE, BROWSER, FETCH, PAID_TIERS } from "../../status/components.ts";
-import { windowFigures } from "../../status/figures.ts";
+import { mailboxesOf, windowFigures } from "../../status/figures.ts";
 import type { FetchedOutcome } from "../service.ts";
 
 /**
@@ -23,6 +24,9 @@ const FAILURES: ReadonlySet<string> = new Set([
 
 const isFailure = (error: FetchedOutcome["error"]): boolean =>
   error !== null && (FAILURES.has(error) || /^http_5\d\d$/.test(error));
+
+/** The actors that a fetch asks before its first request. */
+const ON_THE_WAY = [Fetch, HostProfile, Robots, Domain];
 
 /** The component that shows a route; `direct` needs nothing but the network. */
 const componentOf = (tier: Tier): "browser" | "archive" | "paid" | null =>
@@ -44,13 +48,13 @@ export function fetchStatus(
 
   function figures(): Figures {
     const now_ms = clock.now();
-    const { waiting, oldest_ms } = actorStats();
+    const mailboxes = mailboxesOf(actorStats(), ON_THE_WAY);
     const waiting_calls = tiers.reduce((sum, { load }) => sum + load().waiting, 0);
     const oldest_call_ms = Math.max(0, ...tiers.map(({ oldest_wait_ms }) => oldest_wait_ms?.() ?? 0));
-    const lag_s = Math.max(oldest_ms["fetch"] ?? 0, oldest_call_ms) / 1_000;
+    const lag_s = Math.max(mailboxes.oldest_ms, oldest_call_ms) / 1_000;
     return {
       ...windowFigures("fetch", fetches, now_ms),
-      "fetch.sync_queue_backlog": { sum: (waiting["fetch"] ?? 0) + waiting_calls },
+      "fetch.sync_queue_backlog": { sum: mailboxes.waiting + waiting_calls },
       "fetch.sync_queue_lag_s": { max: Math.round(lag_s * 10) / 10 },
       ...tierFigures(tiers, unavailable.sums(now_ms)),
     };

@@ -1,6 +1,7 @@
 /** Assembles batch jobs: their actors, and a route for every item kind of the features that are open. */
 import { batchRoute, csvBatchRoute } from "../../../gateway/batch.ts";
 import type { FeatureContext, OpenFeature } from "../../../ops/feature.ts";
+import { Job } from "../../../schemas/jobs.ts";
 import { jobActor } from "../actor.ts";
 import { jobRecorder } from "../figures.ts";
 import { schedulerActor } from "../scheduler.actor.ts";
@@ -10,11 +11,12 @@ import { jobsStatus } from "./status.ts";
 import { jobsReference } from "./reference.ts";
 
 export function openJobs(context: FeatureContext): OpenFeature {
-  const { documents, clock, random, metrics, log, tracing, egress, ask, opened, findPayer } = context;
+  const { documents, clock, random, metrics, log, tracing, egress, ask, ownsKey, opened, findPayer } =
+    context;
   const kinds = opened.flatMap(({ item_kinds = [] }) => item_kinds);
   const recorder = jobRecorder();
   const deps = { documents, ask, clock, random, log };
-  const board = jobBoard(clock);
+  const board = jobBoard(clock, (job_id) => ownsKey(Job, job_id));
   return {
     actors: [
       jobActor({

@@ -3,11 +3,11 @@ import type { ActorClient } from "../../../cluster/actor.ts";
 import type { NodeStats } from "../../../cluster/passivation.ts";
 import type { Clock } from "../../../cluster/ports/clock.ts";
 import type { StatusPart } from "../../../ops/feature.ts";
-import { Instances, INSTANCES_KEY, type SearchAnswer } from "../../../schemas/search.ts";
+import { Instances, INSTANCES_KEY, Search, type SearchAnswer } from "../../../schemas/search.ts";
 import type { Figures } from "../../../schemas/status.ts";
 import { RollingWindow } from "../../lib/rolling-window.ts";
 import { SEARCH } from "../../status/components.ts";
-import { windowFigures } from "../../status/figures.ts";
+import { mailboxesOf, windowFigures } from "../../status/figures.ts";
 
 const VIEW_TIMEOUT_MS = 3_000;
 const COUNTS = ["requests", "successes", "fallback_requests", "fallback_successes"] as const;
@@ -51,11 +51,11 @@ export function searchStatus(deps: SearchStatusDeps): SearchStatus {
       components: [SEARCH],
       clusterFigures,
       figures() {
-        const { waiting, oldest_ms } = actorStats();
+        const mailboxes = mailboxesOf(actorStats(), [Search, Instances]);
         return {
           ...windowFigures("search", searches, clock.now()),
-          "search.sync_queue_backlog": { sum: waiting["search"] ?? 0 },
-          "search.sync_queue_lag_s": { max: Math.round((oldest_ms["search"] ?? 0) / 100) / 10 },
+          "search.sync_queue_backlog": { sum: mailboxes.waiting },
+          "search.sync_queue_lag_s": { max: Math.round(mailboxes.oldest_ms / 100) / 10 },
         };
       },
     },

@@ -1,13 +1,30 @@
 /** The status feature: what the whole service is like, for everyone. It stands after the features whose components it shows. */
+import { Type } from "typebox";
 import { feature } from "../../../ops/feature.ts";
+import { closed } from "../../../ops/settings.ts";
 import { INCIDENTS, MAINTENANCE } from "../notices.ts";
 
 export const statusFeature = feature({
   name: "status",
-  settings: {},
+  settings: {
+    status: Type.Object(
+      {
+        period_s: Type.Integer({
+          env: "TRAWL_STATUS_PERIOD_S",
+          default: 15,
+          minimum: 1,
+          maximum: 15,
+          shared: true,
+          description:
+            "Seconds between two rounds of the public status: each node reports its figures, each gateway looks at the stores. Figures of a node that is silent for four rounds are left out.",
+        }),
+      },
+      closed,
+    ),
+  },
   collections: { expiring: [INCIDENTS, MAINTENANCE], rebuildable: [] },
-  async open(context) {
+  async open(context, settings) {
     const { openStatus } = await import("./open.ts");
-    return openStatus(context);
+    return openStatus(context, 1_000 * settings.status.period_s);
   },
 });

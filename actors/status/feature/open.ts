@@ -11,7 +11,7 @@ import { watchStatus } from "../watch-status.ts";
 import { statusReference } from "./reference.ts";
 import { statusRoutes } from "./routes.ts";
 
-export function openStatus(context: FeatureContext): OpenFeature {
+export function openStatus(context: FeatureContext, period_ms: number): OpenFeature {
   const { config, clock, log, metrics, ask, node, documents, requestWindow, checkStores, opened } = context;
   const own: StatusPart = {
     components: [API, STORAGE],
@@ -23,6 +23,7 @@ export function openStatus(context: FeatureContext): OpenFeature {
     log,
     metrics,
     ask,
+    period_ms,
     node,
     specs: inOrder(parts.flatMap(({ components }) => components)),
     isWorker: config.cluster.roles.includes("worker"),
@@ -36,7 +37,7 @@ export function openStatus(context: FeatureContext): OpenFeature {
     readNotices: () => readNotices(documents),
   });
   return {
-    actors: [statusBoardActor(), statusHistorianActor()],
+    actors: [statusBoardActor(period_ms), statusHistorianActor()],
     routes: statusRoutes({ watch, clock }),
     reference: statusReference,
     onJoined: async () => watch.start(),
