@@ -6,10 +6,22 @@
 /** The same for the life of a cluster; a node with another number may not join. */
 export const PARTITIONS = 64;
 
+const OFFSET_BASIS = 0x811c9dc5;
+const PRIME = 0x01000193;
+
 /** FNV-1a over the UTF-8 bytes, finished by Murmur3's 32-bit finaliser. */
 export function hash(text: string): number {
-  let h = 0x811c9dc5;
-  for (const byte of Buffer.from(text)) h = Math.imul(h ^ byte, 0x01000193);
+  let h = OFFSET_BASIS;
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code > 0x7f) {
+      // Nearly all keys are ASCII, whose characters are their bytes; this one is not.
+      h = OFFSET_BASIS;
+      for (const byte of Buffer.from(text)) h = Math.imul(h ^ byte, PRIME);
+      break;
+    }
+    h = Math.imul(h ^ code, PRIME);
+  }
   h = Math.imul(h ^ (h >>> 16), 0x85ebca6b);
   h = Math.imul(h ^ (h >>> 13), 0xc2b2ae35);
   return (h ^ (h >>> 16)) >>> 0;

@@ -102,10 +102,9 @@ export function checker(delay_ms: number, shardBy: Readonly<Record<string, strin
       },
     }),
     check(nodes) {
-      // After every event: this runs thousands of times in each simulation.
       owners.fill(undefined);
       for (const [name, node] of nodes)
-        for (let partition = 0; partition < PARTITIONS; partition++) {
+        for (let partition = 0; partition < owners.length; partition++) {
           if (!node.ownsPartition(partition)) continue;
           const other = owners[partition];
           if (other !== undefined)
