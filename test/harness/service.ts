@@ -74,6 +74,9 @@ const MAIN = [
 const MAX_HEALTHY_MS = 55_000;
 const MAX_ENDED_MS = 30_000;
 
+/** Answers are held to the document of the first service that the process starts; all have the same routes. */
+let check: Check | null = null;
+
 export const ADMIN_KEY = "ak_scenarios_0123456789abcdef";
 
 /** What every node of a scenario is given, whatever shape the service has. */
@@ -154,7 +157,6 @@ async function service(
   let stderr = "";
   let started_ms = 0;
   let agent = new Agent({ connections: 256, pipelining: 1 });
-  let check: Check | null = null;
   const { environment } = processes[0]!;
   const key = environment["TRAWL_ADMIN_KEY"] ?? "";
 
@@ -191,18 +193,21 @@ async function service(
     });
     programs.push(program);
     let greeting = "";
+    const isGreeting = Promise.withResolvers<void>();
     program.stdout.on("data", (text: Buffer) => {
       greeting += text.toString();
       stdout += text.toString();
+      if (greeting.includes("Trawl answers at")) isGreeting.resolve();
     });
     program.stderr.on("data", (text: Buffer) => (stderr += text.toString()));
+    program.once("close", () => isGreeting.resolve());
+    await Promise.race([isGreeting.promise, sleep(MAX_HEALTHY_MS, null, { ref: false })]);
     while (performance.now() - began < MAX_HEALTHY_MS) {
       assert(program.exitCode === null, `The service ended while it started:\n${stderr}`);
       const healthy = await request(`${status_url}/health`, { dispatcher: agent }).then(
         async ({ statusCode, body }) => {
           await body.dump();
-          // The node announces itself before it listens.
-          return statusCode === 200 && greeting.includes("Trawl answers at");
+          return statusCode === 200;
         },
         () => false,
       );
