@@ -157,7 +157,7 @@ export function readHtml(
     return [i];
   });
   // The text of a paywall notice is not article text; readPaywall reads it.
-  const gates = findGates({ tree, words: page.words, unseen, lines, article_lines: read });
+  const gates = findGates({ tree, names: page.names, unseen, lines, article_lines: read });
   const reliable = read.filter(
     (i) => !gates.some((gate) => lines[i]!.node >= gate && lines[i]!.node < tree.end[gate]!),
   );
@@ -169,7 +169,7 @@ export function readHtml(
   const { title, meta, about, needs_detector } = readMeta(
     tree,
     linked,
-    page.words,
+    page.names,
     unseen,
     lines,
     first_prose,
@@ -187,7 +187,7 @@ export function readHtml(
     tree,
     linked,
     about,
-    words: page.words,
+    names: page.names,
     unseen,
     gates,
     lines,

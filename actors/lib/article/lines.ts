@@ -148,11 +148,13 @@ const POINTER = beginPattern(POINTERS);
 const ENDING = beginPattern(ENDINGS);
 const JUDGED_CHARS = 400;
 
-const bare = (line: string): string =>
-  line
-    .slice(0, JUDGED_CHARS)
-    .toLowerCase()
-    .replace(/^[\s|•·»›>:–—-]+|[\s|•·»›>:.…!–—-]+$/g, "");
+const isAsciiLetter = (code: number): boolean => code >= 97 && code <= 122;
+
+function bare(line: string): string {
+  const lower = line.slice(0, JUDGED_CHARS).toLowerCase();
+  if (isAsciiLetter(lower.charCodeAt(0)) && isAsciiLetter(lower.charCodeAt(lower.length - 1))) return lower;
+  return lower.replace(/^[\s|•·»›>:–—-]+|[\s|•·»›>:.…!–—-]+$/g, "");
+}
 
 /** What a template engine or a page builder should have replaced: "{{ title }}", "[vc_row]". */
 const PLACEHOLDER = /\{\{[^{}]{0,200}\}\}|\[\/?[a-z]{2,12}_[a-z_]{2,40}(?:\s[^[\]]{0,300})?\]/g;

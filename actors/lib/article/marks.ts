@@ -30,17 +30,42 @@ const NAMES: readonly (readonly [flag: number, names: string])[] = [
   [NAMED_CAPTION, "caption|captions|credit|credits|figcaption|photo credit|image credit"],
 ];
 const FLAGS_BY_NAME = new Map<string, number>();
+/** How many words the longest name has that begins with a word. */
+const WORDS_BY_FIRST = new Map<string, number>();
 for (const [flag, names] of NAMES)
-  for (const name of entries(names)) FLAGS_BY_NAME.set(name, (FLAGS_BY_NAME.get(name) ?? 0) | flag);
-const NAME_WORDS_MAX = Math.max(...Array.from(FLAGS_BY_NAME.keys(), (name) => name.split(" ").length));
+  for (const name of entries(names)) {
+    FLAGS_BY_NAME.set(name, (FLAGS_BY_NAME.get(name) ?? 0) | flag);
+    const [first, ...others] = name.split(" ") as [string, ...string[]];
+    WORDS_BY_FIRST.set(first, Math.max(WORDS_BY_FIRST.get(first) ?? 0, 1 + others.length));
+  }
 
-/** "RelatedPosts__list-item" to " related posts list item ". */
-export const nameWords = (name: string): string =>
+const foreignNameWords = (name: string): string =>
   ` ${name
     .replace(/([a-z0-9])([A-Z])/g, "$1 $2")
     .toLowerCase()
     .replace(/[^a-z0-9\u00c0-\uffff]+/g, " ")
     .trim()} `;
+
+/** "RelatedPosts__list-item" to " related posts list item ". Names in ASCII are read without patterns: a page has thousands. */
+export function nameWords(name: string): string {
+  let words = " ";
+  /** Where the word begins that is being read, or -1. */
+  let start = -1;
+  let isAfterSmall = false;
+  for (let i = 0; i <= name.length; i += 1) {
+    const code = i < name.length ? name.charCodeAt(i) : 32;
+    if (code >= 0x80) return foreignNameWords(name);
+    const isLarge = code >= 65 && code <= 90;
+    const isSmall = (code >= 97 && code <= 122) || (code >= 48 && code <= 57);
+    if (start >= 0 && ((!isLarge && !isSmall) || (isLarge && isAfterSmall))) {
+      words += `${name.slice(start, i).toLowerCase()} `;
+      start = -1;
+    }
+    if (start < 0 && (isLarge || isSmall)) start = i;
+    isAfterSmall = isSmall;
+  }
+  return words === " " ? "  " : words;
+}
 
 function nameOf(attributes: Attributes): string {
   const { class: classes = "", id = "", role = "" } = attributes;
@@ -63,13 +88,15 @@ function readSingle(single: string): Named {
   let built = false;
   let flags = 0;
   // Every run of words of the name.
-  for (let start = 1; start < words.length; start = words.indexOf(" ", start) + 1) {
-    let end = start - 1;
-    for (let count = 0; count < NAME_WORDS_MAX && end < words.length - 1; count += 1) {
-      end = words.indexOf(" ", end + 1);
+  let next = 0;
+  for (let start = 1; start < words.length; start = next + 1) {
+    next = words.indexOf(" ", start);
+    const longest = WORDS_BY_FIRST.get(words.slice(start, next)) ?? 0;
+    for (let count = 0, end = next; count < longest && end > 0; count += 1) {
       const flag = FLAGS_BY_NAME.get(words.slice(start, end)) ?? 0;
       if (start === 1 && flag & NAMED_BUILDER) built = true;
       flags |= flag;
+      end = words.indexOf(" ", end + 1);
     }
   }
   return { flags: built ? (flags & NAMED_TRIMMING) | NAMED_BUILDER : flags & ~NAMED_BUILDER, words };
@@ -88,6 +115,24 @@ function readName(name: string, singles: Map<string, Named>): Named {
   return { flags, words: all };
 }
 
+/** What the elements of a page are called. */
+export interface Names {
+  /** The index of each node's name; 0 for none. */
+  readonly of: Uint32Array;
+  /** Class, id and role of each name, cut into words and padded with spaces; " " for none. */
+  readonly words: readonly string[];
+}
+
+/** Whether a pattern finds a node's name. It is asked once for each name: a page has several times as many named nodes. */
+export function namedLike({ of, words }: Names, pattern: RegExp): (node: number) => boolean {
+  const known: (boolean | undefined)[] = Array.from(words, () => undefined);
+  known[0] = false;
+  return (node) => {
+    const name = of[node]!;
+    return (known[name] ??= pattern.test(words[name]!));
+  };
+}
+
 export interface Measures {
   /** Text, white space collapsed. */
   readonly text: Uint32Array;
@@ -104,8 +149,7 @@ export interface Page extends Measures {
   readonly tree: Tree;
   readonly flags: Uint8Array;
   readonly hidden: Uint8Array;
-  /** Class, id and role of a node cut into words and padded with spaces. */
-  readonly words: readonly string[];
+  readonly names: Names;
   /** Marks the content of noscript, unless the page has no other text. */
   readonly noscript: Uint8Array;
   /** The nearest block that contains an inline node or a text. */
@@ -221,23 +265,26 @@ export function readPage(tree: Tree, closed: boolean): Page {
   const flags = new Uint8Array(count);
   const hidden = new Uint8Array(count);
   const block = new Uint32Array(count);
-  const namedByName = new Map<string, Named>();
+  const indexByName = new Map<string, number>();
   const singles = new Map<string, Named>();
-  const words: string[] = [" "];
+  const named: Named[] = [{ flags: 0, words: " " }];
+  const of = new Uint32Array(count);
   for (let i = 1; i < count; i += 1) {
     const up = tree.parent[i]!;
     if (tree.tag[i] === "noscript") hidden[i] = 1;
     block[i] = isBlock(tree.tag[i]!) || tree.tag[i] === "button" ? i : (block[up] as number);
     const attributes = tree.attributes[i];
-    words.push(" ");
     if (!attributes) continue;
     const name = nameOf(attributes);
     if (name !== "") {
-      let read = namedByName.get(name);
-      if (read === undefined) namedByName.set(name, (read = readName(name, singles)));
-      const flag = read.flags;
+      let index = indexByName.get(name);
+      if (index === undefined) {
+        indexByName.set(name, (index = named.length));
+        named.push(readName(name, singles));
+      }
+      of[i] = index;
+      const flag = named[index]!.flags;
       flags[i] = flag;
-      words[i] = read.words;
       // A byline or a badge in a span beside other spans is a line of its own; a named word inside a sentence is not.
       const aside = NAMED_TRIMMING | NAMED_BESIDE | NAMED_CAPTION;
       if (flag & aside && block[i] !== i && tree.tag[i] !== "#text" && !SENTENCES.has(tree.tag[block[i]!]!))
@@ -263,7 +310,8 @@ export function readPage(tree: Tree, closed: boolean): Page {
   const shown = without_script > 500 && without_script > 0.5 * measured.text[0]!;
   if (shown) for (let i = 1; i < count; i += 1) if (tree.tag[i] === "noscript") hidden[i] = 0;
   if (without_script > 0 && !shown) measured = measure(tree, block, aside);
-  return { tree, flags, hidden, block, words, noscript: shown ? new Uint8Array(count) : aside, ...measured };
+  const names = { of, words: named.map(({ words }) => words) };
+  return { tree, flags, hidden, block, names, noscript: shown ? new Uint8Array(count) : aside, ...measured };
 }
 
 const has = (page: Page, node: number, flag: number): boolean => (page.flags[node]! & flag) !== 0;

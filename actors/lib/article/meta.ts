@@ -7,6 +7,7 @@ import type { ArticleMeta } from "../../../schemas/fetch.ts";
 import { dateInUrl, parseDate } from "./dates.ts";
 import { isLdType, ldAbout, ldNames, type LdNode, ldText, type LinkedData } from "./jsonld.ts";
 import { languageOf } from "./language.ts";
+import { namedLike, type Names } from "./marks.ts";
 import { type ChooseTitle, letters, type Meta, siteOf, titleCandidates } from "./title.ts";
 import type { PageKind } from "./kind.ts";
 import { nodeText, type Tree, unmarked } from "./tree.ts";
@@ -107,6 +108,12 @@ const NOT_HERE =
   / (?:comment|comments|reply|replies|related|sidebar|recommended|footer|nav|menu|widget|most read|popular|trending|latest|recent|teaser|(?<!message )card|cards|search|carousel|more) /;
 const UPDATED =
   / (?:modified|updated|update|last modified|last updated|date modified) |updated|modified|aktualisier|letzte änderung|mis à jour|actualizado|aggiornato|atualizado|bijgewerkt|uppdaterad|oppdatert|opdateret|päivitetty|zaktualizowan|aktualizacj|aktualizováno|güncelle|обновлен|оновлено|изменен|ενημερ|수정/;
+/** The part of a line before the words that announce a change: "Published on Oct 21, 2025. Updated on Mar 9, 2026". */
+function beforeChange(line: string): string {
+  const changed = UPDATED.exec(` ${line.toLowerCase()} `)?.index;
+  return changed === undefined ? line : line.slice(0, Math.max(0, changed - 1));
+}
+
 /** "14. - 20. Januar 2022", "31. Dezember 2021-06. Januar 2022". */
 const PERIOD = /(?<![-\d])\d{1,2}\.?\s?[-–—]\s?\d{1,2}\.?\s+\p{L}{3}|\d{4}\s?[-–—]\s?\d{1,2}\.\s+\p{L}{3}/u;
 /** A date before a text in the same line: "(18.01.2023) ", "LINDHOLM, 18 January 2023 – ". */
@@ -162,12 +169,7 @@ interface Visible {
   };
 }
 
-function lookAround(
-  tree: Tree,
-  named: readonly string[],
-  unseen: Uint8Array,
-  firstProse: number | undefined,
-): Visible {
+function lookAround(tree: Tree, names: Names, unseen: Uint8Array, firstProse: number | undefined): Visible {
   const authors = {
     rel: [] as string[],
     relBeside: [] as string[],
@@ -184,6 +186,10 @@ function lookAround(
   const count = tree.tag.length;
   const away = new Uint8Array(count);
   const framed = new Uint8Array(count);
+  const isNotHere = namedLike(names, NOT_HERE);
+  const isAuthor = namedLike(names, AUTHOR_NAMES);
+  const isUser = namedLike(names, USER_NAMES);
+  const isDate = namedLike(names, DATE_NAMES);
   for (let i = 1; i < count; i += 1) {
     const up = tree.parent[i]!;
     const tag = tree.tag[i]!;
@@ -191,13 +197,12 @@ function lookAround(
     const aside = tag === "aside";
     // Some templates have author and date in a footer above the text.
     const footer = tag === "footer" && (away[i] || firstProse === undefined || tree.end[i]! > firstProse);
-    framed[i] = tag === "nav" || footer || (aside && NOT_HERE.test(named[i]!)) ? 1 : framed[up]!;
+    framed[i] = tag === "nav" || footer || (aside && isNotHere(i)) ? 1 : framed[up]!;
     if (tag === "#text") continue;
     if (framed[i] || aside) away[i] = 1;
     const attributes = tree.attributes[i];
     if (!attributes) continue;
-    const words = named[i]!;
-    if (words !== " " && NOT_HERE.test(words) && tree.end[i]! - i < 0.5 * count) away[i] = 1;
+    if (isNotHere(i) && tree.end[i]! - i < 0.5 * count) away[i] = 1;
     if (unseen[i] && attributes["itemprop"] === undefined && attributes["property"] === undefined) continue;
     const itemprop = attributes["itemprop"];
     if (attributes["rel"]?.includes("author") && tag === "a") {
@@ -211,11 +216,11 @@ function lookAround(
         if (tree.attributes[j]?.["itemprop"] === "name")
           name = tree.attributes[j]?.["content"] ?? nodeText(tree, j, 120, unseen);
       if (authors.itemprop.length < 6) authors.itemprop.push(name || nodeText(tree, i, 120, unseen));
-    } else if (!away[i] && words !== " " && AUTHOR_NAMES.test(words) && authors.named.length < 12) {
+    } else if (!away[i] && isAuthor(i) && authors.named.length < 12) {
       const text = nodeText(tree, i, 120, unseen);
       if (text.length >= 2 && text.length < 90) authors.named.push({ node: i, text });
     }
-    if (words !== " " && authors.users.length < 3 && USER_NAMES.test(words)) {
+    if (authors.users.length < 3 && isUser(i)) {
       const text = nodeText(tree, i, 60, unseen);
       if (text.length >= 2 && text.length < 40 && !/\s\S+\s\S+\s/.test(text)) authors.users.push(text);
     }
@@ -229,16 +234,14 @@ function lookAround(
     else if (!away[i] && tag === "time") {
       const value = attributes["datetime"] || nodeText(tree, i, 80, unseen);
       const changed =
-        UPDATED.test(`${words} ${nodeText(tree, up, 60, unseen).toLowerCase()}`) &&
+        UPDATED.test(`${names.words[names.of[i]!]} ${nodeText(tree, up, 60, unseen).toLowerCase()}`) &&
         !/publish|posted/i.test(nodeText(tree, up, 60, unseen));
       if (attributes["pubdate"] !== undefined) dates.itemprop.push(value);
       else if (dates.time.length < 8 && !changed) dates.time.push(value);
       else if (changed && dates.modified.length < 4) dates.modified.push(value);
-    } else if (!away[i] && words !== " " && DATE_NAMES.test(words) && dates.named.length < 12) {
+    } else if (!away[i] && isDate(i) && dates.named.length < 12) {
       const whole = attributes["datetime"] ?? attributes["content"] ?? nodeText(tree, i, 100, unseen);
-      // "December 3, 2025. Updated: December 7, 2025"
-      const changed = UPDATED.exec(` ${whole.toLowerCase()} `)?.index;
-      const text = changed === undefined ? whole : whole.slice(0, Math.max(0, changed - 1));
+      const text = beforeChange(whole);
       if (text.length >= 6 && whole.length < 100 && /\d/.test(text)) dates.named.push(text);
     }
   }
@@ -354,7 +357,7 @@ function signedLines(
 export function readMeta(
   tree: Tree,
   linked: LinkedData,
-  words: readonly string[],
+  names: Names,
   unseen: Uint8Array,
   lines: readonly { readonly text: string; readonly node: number }[],
   first_prose: number,
@@ -373,8 +376,8 @@ export function readMeta(
     if (same) same.push(content);
     else every.set(name, [content]);
   }
-  const meta: Meta = (...names) => {
-    for (const name of names) {
+  const meta: Meta = (...keys) => {
+    for (const name of keys) {
       const value = first.get(name);
       if (value !== undefined) return value;
     }
@@ -402,9 +405,9 @@ export function readMeta(
   const publisher =
     nonEmpty(publisherLd && !/^https?:/.test(publisherLd) ? publisherLd : null) ??
     nonEmpty(meta("dc.publisher", "citation_publisher", "publisher"));
-  const visible = lookAround(tree, words, unseen, lines[first_prose]?.node);
+  const visible = lookAround(tree, names, unseen, lines[first_prose]?.node);
 
-  const named = (names: readonly string[]): string[] => names.flatMap((name) => every.get(name) ?? []);
+  const named = (keys: readonly string[]): string[] => keys.flatMap((name) => every.get(name) ?? []);
   const declared = about ? ldNames(about["author"] ?? about["creator"], linked) : [];
   const labelled = /written|by|author/i.test(meta("twitter:label1") ?? "")
     ? [meta("twitter:data1") ?? ""]
@@ -474,14 +477,12 @@ export function readMeta(
   /** A year or a month alone is no date of a line, and a number alone may be anything. */
   const dayIn = (texts: readonly string[]): string | null => {
     for (const whole of texts) {
-      // "Published on Oct 21, 2025. Updated on Mar 9, 2026"
-      const changed = UPDATED.exec(` ${whole.toLowerCase()} `)?.index;
-      const line = changed === undefined ? whole : whole.slice(0, Math.max(0, changed - 1));
+      const line = beforeChange(whole);
       if (
         !/\p{Nd}[^\p{Nd}]/u.test(line) ||
         /^[\d\s+()-]+$/.test(line) ||
         PERIOD.test(line) ||
-        (changed !== undefined && !PUBLISHED_WORDS.test(line))
+        (line !== whole && !PUBLISHED_WORDS.test(line))
       )
         continue;
       const found = parseDate(line, language, now_ms);

@@ -4,6 +4,7 @@
  * `hard` needs evidence that the text was cut.
  */
 import { isLdType, type LdNode, ldText, type LinkedData } from "../article/jsonld.ts";
+import { namedLike, type Names } from "../article/marks.ts";
 import type { Tree } from "../article/tree.ts";
 
 export type PaywallVerdict = "none" | "metered" | "hard" | "unknown";
@@ -25,8 +26,7 @@ export interface PaywallPage {
   readonly linked: LinkedData;
   /** The node about this page, or null. */
   readonly about: LdNode | null;
-  /** Class and id of each node, cut into words and padded with spaces. */
-  readonly words: readonly string[];
+  readonly names: Names;
   /** 1 for hidden nodes. */
   readonly unseen: Uint8Array;
   /** From findGates. */
@@ -207,16 +207,16 @@ function selected(tree: Tree, selector: string): number[] {
 
 /** Gates: elements named as one, seen, with words in them, not before the text and not around it. */
 export function findGates(
-  page: Pick<PaywallPage, "tree" | "words" | "unseen" | "lines" | "article_lines">,
+  page: Pick<PaywallPage, "tree" | "names" | "unseen" | "lines" | "article_lines">,
 ): number[] {
-  const { tree, words, unseen, lines, article_lines } = page;
+  const { tree, names, unseen, lines, article_lines } = page;
   const first = article_lines.length > 0 ? lines[article_lines[0]!]!.node : 0;
   let text_chars = 0;
   for (const i of article_lines) text_chars += lines[i]!.text.length;
   const gates: number[] = [];
+  const isGate = namedLike(names, GATE_NAME);
   for (let i = Math.max(1, first); i < tree.tag.length; i += 1) {
-    if (words[i]!.length < 6 || unseen[i] || tree.tag[i] === "body" || tree.tag[i] === "html") continue;
-    if (!GATE_NAME.test(words[i]!)) continue;
+    if (!isGate(i) || unseen[i] || tree.tag[i] === "body" || tree.tag[i] === "html") continue;
     const chars = visibleChars(tree, unseen, i);
     if (chars < MIN_GATE_CHARS || chars > GATE_CHARS_MAX || chars > 0.5 * text_chars + GATE_CHARS_SPARE)
       continue;
@@ -263,11 +263,11 @@ export function readPaywall(page: PaywallPage): PaywallReading {
   const first_kept = article_lines.length > 0 ? lines[article_lines[0]!]!.node : 0;
   const last_kept = article_lines.length > 0 ? lines[article_lines.at(-1)!]!.node : 0;
   let faded = false;
+  const isFade = namedLike(page.names, FADE_NAME);
   for (let i = 1; i < tree.tag.length && article_lines.length > 0 && !faded; i += 1) {
-    const words = page.words[i]!;
-    if (words.length < 6 || unseen[i] || tree.tag[i] === "body" || tree.tag[i] === "html") continue;
+    if (!isFade(i) || unseen[i] || tree.tag[i] === "body" || tree.tag[i] === "html") continue;
     // Over the end of the text, or laid behind it.
-    faded = tree.end[i]! > last_kept && (i <= last_kept || i > first_kept) && FADE_NAME.test(words);
+    faded = tree.end[i]! > last_kept && (i <= last_kept || i > first_kept);
   }
 
   const last = article_lines.length > 0 ? article_lines.at(-1)! : -1;
