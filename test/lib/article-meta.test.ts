@@ -225,6 +225,19 @@ test.each([
   ["UTF-8 taken for Windows-1252", "", "<h1>The keeperâ€™s last day</h1>", "The keeper’s last day"],
   ["UTF-8 taken for Latin-1", "", "<h1>The keeper\u00e2\u0080\u0099s last day</h1>", "The keeper’s last day"],
   ["letters that only look like it", "", "<h1>Les âmes du château</h1>", "Les âmes du château"],
+  [
+    "without the label of a thread",
+    `<title>Which lamp for a small boat | Harbour Forums</title>`,
+    "<h1>Thread: Which lamp for a small boat</h1>",
+    "Which lamp for a small boat",
+  ],
+  [
+    "with a word that only looks like the label of a thread",
+    "<title>Topic: sentences and their order</title>",
+    "<h1>Topic: sentences and their order</h1>",
+    "Topic: sentences and their order",
+  ],
+  ["without written emphasis", "<title>*The last crossing* (1792)</title>", "", "The last crossing (1792)"],
   ["nothing", "", "", null],
 ])("title: %s", (_, head, body, title) => {
   expect(page(head, body).title).toBe(title);
@@ -461,6 +474,71 @@ test.each([
   ["a sentence", `${BODY}${"<p>Lindholm</p>".repeat(9)}<p>Written by hand and on paper</p>`, null],
 ])("authors on the page: %s", (_, body, author) => {
   expect(page("", body, '<html lang="x-default">').meta.author).toBe(author);
+});
+
+const named = (name: string, content: string): string => `<meta name="${name}" content="${content}">`;
+const HARBOUR_POST = '<meta property="og:site_name" content="Harbour Post">';
+test.each([
+  ["a person before a desk", named("author", "Harbour Staff"), "<p>By Jonna Wikander</p>", "Jonna Wikander"],
+  ["a desk alone", named("author", "Harbour Staff"), "", "Harbour Staff"],
+  ["not a phrase", "", '<p class="author">Learn about our editorial policies</p>', null],
+  [
+    "a desk above a link to its page",
+    named("author", "Harbour Staff"),
+    '<p class="author"><a rel="author" href="/staff">Full Bio</a></p>',
+    "Harbour Staff",
+  ],
+  [
+    "a person beside a desk",
+    `${named("author", "Jonna Wikander")}${named("twitter:label1", "Written by")}${named("twitter:data1", "Harbour Staff")}`,
+    "",
+    "Jonna Wikander",
+  ],
+  [
+    "the site with a label behind it",
+    HARBOUR_POST + named("author", "Harbour Post"),
+    '<p class="author">Harbour Post Sponsored</p>',
+    "Harbour Post",
+  ],
+  [
+    "the site, where a name is part of a control",
+    HARBOUR_POST + named("author", "Harbour Post"),
+    '<a rel="author" href="#reply">Reply to Olof Berg</a>',
+    "Harbour Post",
+  ],
+  [
+    "a site whose name ends like a byline",
+    '<meta property="og:site_name" content="Harbour On">' + named("author", "Harbour On"),
+    "",
+    "Harbour On",
+  ],
+  [
+    "the user's link in microdata",
+    "",
+    '<div itemprop="author"><a href="/users/12/jw81" itemprop="url">jw81</a> <b>193</b> <b>3 silver badges</b></div>',
+    "jw81",
+  ],
+  [
+    "the user's link in a byline",
+    "",
+    '<p>by <span class="PostsAuthors-authorName"><a href="/users/jw81?from=post">jw81</a></span></p>',
+    "jw81",
+  ],
+  ["the address of a user's page", '<link rel="author" href="/user/jw81">', "", "jw81"],
+  [
+    "the address of a home page",
+    '<meta property="article:author" content="https://www.harbour.example/~jw81">',
+    "",
+    "jw81",
+  ],
+  [
+    "not the address of a page elsewhere",
+    '<meta property="article:author" content="https://www.sound.example/@jw81">',
+    "",
+    null,
+  ],
+])("authors by name and by address: %s", (_, head, body, author) => {
+  expect(page(head, body).meta.author).toBe(author);
 });
 
 test.each([

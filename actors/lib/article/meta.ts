@@ -43,11 +43,34 @@ const FOREIGN_ROLE = /\s*(?:기자|特派員|记者|記者)$/u;
 const SHORT_NAME = /^[\p{Script=Han}\p{Script=Hangul}\p{Script=Katakana}]{2,6}$/u;
 const NOBODY =
   /^(?:admin(?:istrator)?|editors?|editorial(?: (?:team|staff|board))?|staff|staff (?:writer|reporter)|(?:the )?(?:editorial )?(?:team|staff)|redaktion|redaction|la rédaction|rédaction|redacción|redazione|redação|guest(?: (?:author|post|contributor))?|contributor|webmaster|web ?team|marketing|news ?desk|unknown|anonymous|none|null|n\/?a|user|author|press release|super ?user|root|owner|website|content team|wpadmin)$/i;
+/** The editors as a whole: less than a name, more than nothing. */
+const DESK =
+  /^(?:\S+ ){0,4}(?:team|staff|admin|editors|contributors|editorial|newsroom|news ?desk|redaktion|rédaction|redacción|redazione|redação)$|^(?:team|redaktion|rédaction|redacción|redazione|redação) /iu;
+/** A control or a heading in the place of a name: "Reply to Jonna Wikander". */
+const NO_NAME =
+  /^(?:reply to|fact[- ]checked|leave a|(?:view|see) (?:all|full|more)|(?:read )?full bio|all posts|more (?:by|from)|follow|about the)\b/i;
+/** "Learn about our policies": a name has no two ordinary words behind its first. */
+const PHRASE = /^\p{Lu}.*\s\p{Ll}{4,}(?:\s.*)?\s\p{Ll}{4,}/u;
 const AFTER_NAME =
   /\s*(?:[|•·–—/(]|\s-\s|\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)\w*\.? \d{1,2}\b|\b(?:updated|published|posted|last|modified|reviewed|edited|on|in|for|min|minutes?|at|am|um)\b|,\s*(?:reuters|ap|afp|dpa|associated press|staff writer|staff reporter|contributor|contributing|senior|special|correspondent|editor|reporter|columnist|writer|cnn|bbc|the|md|phd|ph\.d|m\.d|rd|dds|dvm|cpa|mba|rn|msc|jd|esq)\b).*$/i;
 
-/** Names in the text of an author field, without addresses, roles and the name of the site. */
-function cleanAuthors(values: readonly string[], site: string | null, strict: boolean): string[] {
+/** Whom the names of an author field may name: people; or also desks; or also the site itself. */
+type Authorship = "people" | "desks" | "site";
+
+/** Whether a name is that of the site, alone or with words behind it ("Harbour Post Sponsored", but not "Harbour Berg"). */
+function isOfSite(name: string, site: string | null): boolean {
+  if (site === null) return false;
+  if (letters(name) === letters(site)) return true;
+  return site.includes(" ") && name.toLowerCase().startsWith(`${site.toLowerCase()} `);
+}
+
+/** Names in the text of an author field, without addresses and roles. */
+function cleanAuthors(
+  values: readonly string[],
+  site: string | null,
+  strict: boolean,
+  authorship: Authorship,
+): string[] {
   const names: string[] = [];
   for (const value of values.slice(0, 50)) {
     const text = unmarked(value.slice(0, 1_000)).slice(0, 300);
@@ -68,16 +91,19 @@ function cleanAuthors(values: readonly string[], site: string | null, strict: bo
           ? commas
           : [each];
       for (const person of people) {
-        let name = person
-          .replace(LEAD_IN, "")
-          .replace(AFTER_NAME, "")
+        const whole = person.replace(LEAD_IN, "");
+        // A site's name may have words that end a person's: "Harbour On Water".
+        const isSite = site !== null && letters(whole) === letters(site);
+        let name = (isSite ? whole : whole.replace(AFTER_NAME, ""))
           .replace(FOREIGN_ROLE, "")
           .replace(/^[\s@"'“.,:-]+|[\s"'”,:;-]+$/g, "")
           .trim();
         if (!strict && name === "") name = person.trim();
         const words = name.split(/\s+/).length;
         if (name.length < 2 || name.length > 60 || words > 5 || !/\p{L}/u.test(name)) continue;
-        if (NOBODY.test(name) || (site && letters(site) === letters(name))) continue;
+        if (NOBODY.test(name) || NO_NAME.test(name) || PHRASE.test(name)) continue;
+        if (authorship !== "site" && isOfSite(name, site)) continue;
+        if (authorship === "people" && DESK.test(name)) continue;
         const isWhole = words > 1 || SHORT_NAME.test(name);
         if (strict && (/\d/.test(name) || !/^\p{Lu}|^\p{Lo}/u.test(name) || !isWhole)) continue;
         if (!names.some((known) => letters(known) === letters(name))) names.push(name);
@@ -94,6 +120,9 @@ const SIGNED = /^(?:(?:written|article|posted|story) by|author|by(?=:))(?:\s*:|\
 const SIGNED_LABEL = /^(?:(?:written|article|posted|story) by|author):?$/i;
 const USER_NAMES =
   / (?:username|user name|bigusername|user link|poster|postauthor|post username|creator|nickname|user details|mention name|author name) /;
+/** The address of a user's page, with the user's name in it. */
+const PROFILE = /^(?:https?:\/\/[^/]+)?\/(?:(?:users?|u)\/(?:\d+\/)?|[~@])([^/?#%]+)\/?(?:[?#].*)?$/i;
+const PROFILE_REACH = 60;
 const PUBLISHED_META =
   /(?:publish|pub)\w*[-_:. ]?(?:date|time|on)|date[-_:. ]?(?:of[-_ ])?(?:publi|creat|issued)|^(?:article|post)[-_:.]?date$/;
 
@@ -169,6 +198,25 @@ interface Visible {
   };
 }
 
+/** The text of the first link to a user's page in a subtree. */
+function userIn(tree: Tree, node: number, unseen: Uint8Array): string | null {
+  const stop = Math.min(tree.end[node]!, node + PROFILE_REACH);
+  for (let i = node; i < stop; i += 1) {
+    const href = tree.tag[i] === "a" ? tree.attributes[i]?.["href"] : undefined;
+    const text = href !== undefined && PROFILE.test(href) ? nodeText(tree, i, 60, unseen) : "";
+    if (text !== "") return text;
+  }
+  return null;
+}
+
+/** The user whose page on this site is declared as the author. */
+function userAt(address: string | null | undefined, page: string): string[] {
+  const profile = absolute(address, page);
+  if (profile === null || !URL.canParse(page) || new URL(profile).host !== new URL(page).host) return [];
+  const name = PROFILE.exec(profile)?.[1];
+  return name === undefined ? [] : [name];
+}
+
 function lookAround(tree: Tree, names: Names, unseen: Uint8Array, firstProse: number | undefined): Visible {
   const authors = {
     rel: [] as string[],
@@ -215,13 +263,16 @@ function lookAround(tree: Tree, names: Names, unseen: Uint8Array, firstProse: nu
       for (let j = i + 1; name === "" && j < tree.end[i]! && j < i + 60; j += 1)
         if (tree.attributes[j]?.["itemprop"] === "name")
           name = tree.attributes[j]?.["content"] ?? nodeText(tree, j, 120, unseen);
-      if (authors.itemprop.length < 6) authors.itemprop.push(name || nodeText(tree, i, 120, unseen));
+      if (authors.itemprop.length < 6)
+        authors.itemprop.push(name || (userIn(tree, i, unseen) ?? nodeText(tree, i, 120, unseen)));
     } else if (!away[i] && isAuthor(i) && authors.named.length < 12) {
       const text = nodeText(tree, i, 120, unseen);
       if (text.length >= 2 && text.length < 90) authors.named.push({ node: i, text });
+      const user = authors.users.length < 3 ? userIn(tree, i, unseen) : null;
+      if (user !== null) authors.users.push(user);
     }
     if (authors.users.length < 3 && isUser(i)) {
-      const text = nodeText(tree, i, 60, unseen);
+      const text = userIn(tree, i, unseen) ?? nodeText(tree, i, 60, unseen);
       if (text.length >= 2 && text.length < 40 && !/\s\S+\s\S+\s/.test(text)) authors.users.push(text);
     }
     // RDFa says the same with a prefix.
@@ -443,26 +494,42 @@ export function readMeta(
     .slice(Math.max(0, first_prose - 15), first_prose + 6)
     .filter((line) => !visible.framed[line.node])
     .map((line) => line.text);
-  const sources: (() => string[])[] = [
-    () => cleanAuthors(declared, site, false),
-    () => cleanAuthors(named(["citation_author"]), site, false),
-    () => cleanAuthors(named_meta, site, false),
-    () => cleanAuthors(visible.authors.itemprop.slice(0, 1), site, false).slice(0, 4),
-    () => cleanAuthors(visible.authors.rel.slice(0, 3), site, false),
-    () => authorList(tree, visible.authors.named, (name) => cleanAuthors([name], site, true)),
-    () => cleanAuthors(opening.filter(isByLine).slice(0, 1), site, true),
-    () => cleanAuthors(visible.authors.users.slice(0, 1), site, false),
-    () => cleanAuthors(beside_title.filter(isByLine).slice(0, 1), site, true),
-    () => cleanAuthors(signedLines(lines, visible.framed).slice(0, 1), site, true),
-    () => (kind === "article" ? onlyName(cleanAuthors(visible.authors.relBeside, site, true)) : []),
-    // The site itself, when it is declared as the author without a person's name.
-    () => cleanAuthors([...declared, ...named_meta], null, false).slice(0, 1),
+  const profiles = [
+    ...tree.links.filter(({ rel }) => rel === "author").map(({ href }) => href),
+    ...(every.get("article:author") ?? []),
   ];
-  let authors: string[] = [];
-  for (const source of sources) {
-    authors = source();
-    if (authors.length > 0) break;
-  }
+  const sources: ((authorship: Authorship) => string[])[] = [
+    (of) => cleanAuthors(declared, site, false, of),
+    (of) => cleanAuthors(named(["citation_author"]), site, false, of),
+    (of) => cleanAuthors(named_meta, site, false, of),
+    (of) => cleanAuthors(visible.authors.itemprop.slice(0, 1), site, false, of).slice(0, 4),
+    (of) => cleanAuthors(visible.authors.rel.slice(0, 3), site, false, of),
+    (of) => authorList(tree, visible.authors.named, (name) => cleanAuthors([name], site, true, of)),
+    (of) => cleanAuthors(opening.filter(isByLine).slice(0, 1), site, true, of),
+    (of) => cleanAuthors(visible.authors.users.slice(0, 1), site, false, of),
+    (of) => cleanAuthors(beside_title.filter(isByLine).slice(0, 1), site, true, of),
+    (of) => cleanAuthors(signedLines(lines, visible.framed).slice(0, 1), site, true, of),
+    (of) => (kind === "article" ? onlyName(cleanAuthors(visible.authors.relBeside, site, true, of)) : []),
+    (of) =>
+      cleanAuthors(
+        profiles.flatMap((each) => userAt(each, url)),
+        site,
+        false,
+        of,
+      ).slice(0, 1),
+  ];
+  const firstOf = (authorship: Authorship): string[] => {
+    for (const source of sources) {
+      const found = source(authorship);
+      if (found.length > 0) return found;
+    }
+    return [];
+  };
+  let authors = firstOf("people");
+  if (authors.length === 0) authors = firstOf("desks");
+  // The site itself, when it is declared as the author without a person's name.
+  if (authors.length === 0)
+    authors = cleanAuthors([...declared, ...named_meta], site, false, "site").slice(0, 1);
 
   /** The first with a day; else the first that is a date at all. */
   const date = (values: readonly (string | null | undefined)[]): string | null => {

@@ -35,9 +35,15 @@ function reread(text: string): string {
   return read.includes("\ufffd") ? text : read;
 }
 
+/** Emphasis that a template wrote out: "*Treatise* (1792)". */
+const EMPHASIS = /(?<![\p{L}\p{N}*])\*(\S[^*]*\S)\*(?![\p{L}\p{N}*])/gu;
+/** What forum software writes before the title of a thread. */
+const THREAD_LABEL = /^(?:thread|topic):\s+(?=\S)/i;
+
 /** "¶" and "#" that headings have for links, and the count of a list's items; "(2026 guide)" is no count. */
 const headed = (text: string): string =>
   reread(text)
+    .replace(EMPHASIS, "$1")
     .replace(/\s*[¶#]+$/, "")
     .replace(/\s*\((?!(?:19|20)\d\d )\d[\d,.]* \p{L}{3,10}\)$/u, "")
     .trim();
@@ -200,13 +206,17 @@ export function titleCandidates(
   const headline = about ? ldText(about["headline"] ?? about["name"]) : null;
   const isArticle =
     meta("og:type")?.toLowerCase() === "article" || (about !== null && isLdType(about, ARTICLE_TYPES));
+  // A label that the title element has, too, belongs to the title.
+  const isLabelled = THREAD_LABEL.test(tree.title);
+  const cleaned = (text: string): string =>
+    isLabelled ? headed(text) : headed(text).replace(THREAD_LABEL, "");
   const h1s: string[] = [];
   let h2: string | null = null;
   const places = new Map<string, TitlePlace>();
   for (let i = 0; i < tree.tag.length && h1s.length < MAX_HEADINGS; i += 1) {
     const tag = tree.tag[i];
     if ((tag !== "h1" && (tag !== "h2" || h2 !== null)) || unseen[i]) continue;
-    const text = headed(nodeText(tree, i, TITLE_CHARS_MAX, unseen, "button"));
+    const text = cleaned(nodeText(tree, i, TITLE_CHARS_MAX, unseen, "button"));
     if (text.length < 3) continue;
     if (tag === "h2") h2 = text;
     else {
@@ -218,7 +228,7 @@ export function titleCandidates(
 
   const candidatesByText = new Map<string, { text: string; from: Set<string> }>();
   const add = (text: string | null | undefined, from: string): void => {
-    const clean = text ? headed(text).slice(0, TITLE_CHARS_MAX) : "";
+    const clean = text ? cleaned(text).slice(0, TITLE_CHARS_MAX) : "";
     if (clean.length < 3) return;
     const key = folded(clean);
     const candidate = candidatesByText.get(key);
