@@ -205,5 +205,4 @@ const report = {
   takeover_ms,
 };
 console.log(JSON.stringify(report, null, 1));
-if (values.write)
-  writeFileSync("bench/results/2026-11-21-cluster.json", `${JSON.stringify(report, null, 1)}\n`);
+if (values.write) writeFileSync("bench/results/cluster.json", `${JSON.stringify(report, null, 1)}\n`);

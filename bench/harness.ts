@@ -27,15 +27,12 @@ export function cpuSeconds(pid: number): number {
   return childrenOf(pid).reduce((sum, child) => sum + cpuSeconds(child), own);
 }
 
+/** Resident megabytes of a process alone. */
+export const ownResidentMb = (pid: number): number => (Number(statOf(pid)?.[21] ?? 0) * 4_096) / 2 ** 20;
+
 /** Resident megabytes of a process and everything below it. */
-export function residentMb(pid: number): number {
-  const fields = statOf(pid);
-  if (!fields) return 0;
-  return childrenOf(pid).reduce(
-    (sum, child) => sum + residentMb(child),
-    (Number(fields[21]) * 4_096) / 2 ** 20,
-  );
-}
+export const residentMb = (pid: number): number =>
+  childrenOf(pid).reduce((sum, child) => sum + residentMb(child), ownResidentMb(pid));
 
 /** The same with what several processes share counted once (Linux from 4.14). */
 export function proportionalMb(pid: number): number {

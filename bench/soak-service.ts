@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { clusterOf, type NodeOf } from "../test/harness/cluster-of.ts";
 import { freePort } from "../test/harness/free-port.ts";
-import { answering, cpuSeconds, residentMb } from "./harness.ts";
+import { answering, cpuSeconds, ownResidentMb, residentMb } from "./harness.ts";
 
 type Environment = Readonly<Record<string, string>>;
 type Fault = readonly [name: string, inject: () => Promise<void>];
@@ -21,6 +21,8 @@ export interface SoakService {
   readonly key: string;
   /** Of all its processes, without its engines. */
   readonly residentMb: () => number;
+  /** Of its main processes: without readers and browsers. */
+  readonly mainMb: () => number;
   /** How often a process has been started: memory is compared between two starts. */
   readonly starts: () => number;
   /** kill -9 of a process, and its successor; resolves when the service is whole again. */
@@ -71,6 +73,7 @@ export async function singleService(settings: Environment): Promise<SoakService>
     url,
     key: KEY,
     residentMb: () => residentMb(program.pid!),
+    mainMb: () => ownResidentMb(program.pid!),
     starts: () => starts,
     kill: async () => (await end("SIGKILL"), start()),
     drain: async () => (await end("SIGTERM"), start()),
@@ -114,6 +117,7 @@ export async function clusterService(settings: Environment): Promise<SoakService
     url: cluster.url,
     key: cluster.key,
     residentMb: () => running().reduce((sum, { pid }) => sum + residentMb(pid), 0),
+    mainMb: () => running().reduce((sum, { pid }) => sum + ownResidentMb(pid), 0),
     starts: () => starts,
     kill: () => replace((node) => node.kill()),
     drain: () => replace((node) => node.stop()),

@@ -3,7 +3,8 @@
  * minutes, with a line for each interval; on one process with embedded engines, or on a cluster of its own engines with a gateway, two workers and a
  * browser node (soak-service.ts). Fetches, searches, stored bodies, batch jobs, filings and company records, on the cluster pages that need a browser as
  * well; origins, a metasearch instance, a filing system and a company source on loopback. It ends with exit code 1 when a law is broken: memory is flat, p99
- * is steady, few requests are put off, no error is unexplained, no item of a job is lost. 30 minutes are for CI's time, `--minutes 120` for a run by hand.
+ * is steady, few requests are put off, no error is unexplained, no item of a job is lost. 30 minutes are for CI's time, `--minutes 120` for a run by hand. The main
+ * process under load and without faults: `--minutes 10 --rate 180 --fault-every 60`.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
@@ -270,6 +271,8 @@ const FAULTS: readonly (readonly [name: string, inject: () => Promise<void>])[] 
 // The laws.
 interface Interval {
   readonly rss_mb: number;
+  /** Of the main processes alone. */
+  readonly main_mb: number;
   readonly p50_ms: number;
   readonly p99_ms: number;
   readonly start: number;
@@ -290,6 +293,7 @@ function summary(intervals: readonly Interval[]) {
   };
   return {
     rss_mb: thirds(longest, ({ rss_mb }) => rss_mb),
+    main_mb: thirds(longest, ({ main_mb }) => main_mb),
     p99_ms: thirds(calm, ({ p99_ms }) => p99_ms),
     p50_ms: median(calm.map(({ p50_ms }) => p50_ms)),
   };
@@ -330,6 +334,7 @@ while (performance.now() < ends_ms) {
   latencies = [];
   const interval = {
     rss_mb: Math.round(service.residentMb()),
+    main_mb: Math.round(service.mainMb()),
     p50_ms: Math.round(median(measured)),
     p99_ms: Math.round(quantile(measured, 0.99)),
     start: service.starts(),
@@ -352,7 +357,7 @@ await Promise.all([sites.close(), filings.close(), source.close()]);
 
 const sum = (counts: ReadonlyMap<string, number>): number =>
   [...counts.values()].reduce((total, count) => total + count, 0);
-const { rss_mb, p99_ms, p50_ms } = summary(intervals);
+const { rss_mb, main_mb, p99_ms, p50_ms } = summary(intervals);
 const broken = [
   ...(rss_mb[1] > rss_mb[0] * 1.15 + 30 ? [`memory grows: ${rss_mb[0]} MB, then ${rss_mb[1]} MB`] : []),
   ...(p99_ms[1] > p99_ms[0] * 2 + 50 ? [`p99 grows: ${p99_ms[0]} ms, then ${p99_ms[1]} ms`] : []),
@@ -367,7 +372,7 @@ for (const [name, count] of putOff) console.log(`${count} × put off: ${name}`);
 for (const [name, count] of [...explained].toSorted(([a], [b]) => a.localeCompare(b)))
   console.log(`${count} × ${name}`);
 console.log(
-  `${requests} requests, ${sum(putOff)} put off, ${rendered} pages rendered, ${jobs.length} jobs of ${JOB_ITEMS}, ${faults} faults, ${Math.round(cpu_s)} s of CPU, memory ${rss_mb.join(" then ")} MB, ` +
+  `${requests} requests, ${sum(putOff)} put off, ${rendered} pages rendered, ${jobs.length} jobs of ${JOB_ITEMS}, ${faults} faults, ${Math.round(cpu_s)} s of CPU, memory ${rss_mb.join(" then ")} MB (main process ${main_mb.join(" then ")}), ` +
     `p50 ${p50_ms} ms, p99 ${p99_ms.join(" then ")} ms: ${broken.length === 0 ? "held" : `BROKEN ${broken.join("; ")}`}`,
 );
 process.exit(broken.length === 0 ? 0 : 1);

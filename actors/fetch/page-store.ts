@@ -2,9 +2,9 @@
  * Turns a page into a record and stores it: its bodies first, then the references that keep them, then the page in the
  * cache, if the origin allows caching and no better page is cached. The page's own body is kept by the tag of its document.
  */
-import { createHash } from "node:crypto";
 import { bodyRefs, bodyTag } from "../../cluster/body-refs.ts";
 import { wasReadFromStore } from "../../cluster/role-wire.ts";
+import { sha256Of } from "../../cluster/ports/blobs.ts";
 import type { Documents, PutOptions, Versioned } from "../../cluster/ports/documents.ts";
 import {
   EMPTY_RECORD,
@@ -233,7 +233,7 @@ function draftOf(
   const contents: Buffer[] = [];
   const add = (content: Buffer): string => {
     contents.push(content);
-    return createHash("sha256").update(content).digest("hex");
+    return sha256Of(content);
   };
   const text = extracted?.text ?? "";
   const formats = extracted?.formats;

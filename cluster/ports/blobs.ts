@@ -1,4 +1,6 @@
 /** Content-addressed storage: bytes under their SHA-256, written once. Bodies of pages and documents are kept here. */
+import { hash } from "node:crypto";
+
 export interface StoredBlob {
   readonly sha256: string;
   readonly bytes: number;
@@ -12,6 +14,20 @@ export interface ListedBlob {
 
 /** Storing a blob again updates its time only when the recorded time is older than this. */
 export const TOUCH_AFTER_MS = 12 * 60 * 60_000;
+
+const digests = new WeakMap<Buffer, string>();
+
+/**
+ * The SHA-256 of content, in hexadecimal digits. It is computed once for each buffer, because a record names the content
+ * that the store digests as well (260 KB take 0.25 ms): the buffer must not change afterwards.
+ */
+export function sha256Of(content: Buffer): string {
+  const known = digests.get(content);
+  if (known !== undefined) return known;
+  const digest = hash("sha256", content, "hex");
+  digests.set(content, digest);
+  return digest;
+}
 
 /** First and last byte, both included, as in RFC 9110 §14.1.2; within the blob's size. */
 export interface ByteRange {

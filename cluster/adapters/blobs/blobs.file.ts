@@ -26,7 +26,7 @@ import {
 } from "node:fs";
 import { access, type FileHandle, open, readdir, readFile, rename, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { TOUCH_AFTER_MS, type Blobs, type ByteRange, type StoredBlob } from "../../ports/blobs.ts";
+import { sha256Of, TOUCH_AFTER_MS, type Blobs, type ByteRange, type StoredBlob } from "../../ports/blobs.ts";
 import { Fault } from "../../ports/fault.ts";
 import { type Durability, folderSync, makeFolder, syncContent } from "../files/durable-files.ts";
 import {
@@ -215,7 +215,7 @@ export function fileBlobs(folder: string, { durability = "power" }: FileBlobsOpt
 
   /** For at most SAMPLE_BYTES. */
   async function putSmall(content: Buffer): Promise<StoredBlob> {
-    const sha256 = createHash("sha256").update(content).digest("hex");
+    const sha256 = sha256Of(content);
     const small = compressSmall(content, FRAME_BYTES);
     const stored = small ? Buffer.concat([frame(content.length), small]) : content;
     const to = small ? packed(sha256) : plain(sha256);

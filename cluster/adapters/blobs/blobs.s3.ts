@@ -40,6 +40,7 @@ import {
   type Blobs,
   type ByteRange,
   type ListedBlob,
+  sha256Of,
   type StoredBlob,
   TOUCH_AFTER_MS,
 } from "../../ports/blobs.ts";
@@ -128,8 +129,6 @@ const isMissing = (problem: unknown): boolean =>
 /** Retrying would not change this response. */
 const isFinal = (problem: unknown): boolean =>
   problem instanceof S3ServiceException && (problem.$metadata.httpStatusCode ?? 500) < 500;
-
-const digestOf = (content: Buffer) => createHash("sha256").update(content).digest();
 
 /** A response body, piece by piece. Only the server's silence is a fault; the reader may take any time. */
 async function* readWithTimeout(answer: Readable): AsyncGenerator<Buffer> {
@@ -301,8 +300,7 @@ export function s3Blobs({ bucket, prefix, endpoint, region, credentials, spool }
   }
 
   async function putWhole(content: Buffer): Promise<StoredBlob> {
-    const digest = digestOf(content);
-    const body = { sha256: digest.toString("hex"), bytes: content.length };
+    const body = { sha256: sha256Of(content), bytes: content.length };
     const packed = await compressWhole(content);
     const stored = packed ?? content;
     return upload({
@@ -310,7 +308,7 @@ export function s3Blobs({ bucket, prefix, endpoint, region, credentials, spool }
       coding: packed ? "zstd" : "none",
       content: stored,
       bytes: stored.length,
-      sha256_base64: (packed ? digestOf(packed) : digest).toString("base64"),
+      sha256_base64: Buffer.from(sha256Of(stored), "hex").toString("base64"),
     });
   }
 

@@ -9,10 +9,10 @@
  * A power cut that tears the log takes the last rows away, whole. A row whose bytes are not those of its digest is removed
  * when it is read as a whole, and replaced when its content is stored again.
  */
-import { createHash } from "node:crypto";
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import {
+  sha256Of,
   TOUCH_AFTER_MS,
   type Blobs,
   type ByteRange,
@@ -143,9 +143,10 @@ export function sqliteBlobs(folder: string, options: FileBlobsOptions = {}): Blo
     const packed = await compressWhole(content);
     const stored = packed ?? content;
     if (stored.length > MAX_ROW_BYTES) return null;
-    const digest = createHash("sha256").update(content).digest();
+    const sha256 = sha256Of(content);
+    const digest = Buffer.from(sha256, "hex");
     await write(() => store(digest, content.length, stored, packed !== null), true);
-    return { sha256: digest.toString("hex"), bytes: content.length };
+    return { sha256, bytes: content.length };
   }
 
   async function putStream(source: ContentSource): Promise<StoredBlob> {
