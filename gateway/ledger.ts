@@ -76,7 +76,10 @@ interface Customer {
   readonly name: string;
   /** Oldest first. The last one still gathers. */
   readonly batches: Batch[];
+  /** When what gathers is written. */
   due_ms: number;
+  /** How long that was ahead when it was set: a row that may wait as long has no say in it, and need not read the clock. */
+  within_ms: number;
   isWriting: boolean;
   /** What gathers is written after the write under way: its time has come, or a reader waits for it. */
   isUrgent: boolean;
@@ -104,6 +107,7 @@ export function openLedger({ documents, ask, clock, log, writer }: LedgerDeps): 
         name,
         batches: [],
         due_ms: Infinity,
+        within_ms: Infinity,
         isWriting: false,
         isUrgent: false,
         told_ms: -Infinity,
@@ -115,16 +119,19 @@ export function openLedger({ documents, ask, clock, log, writer }: LedgerDeps): 
       customer.batches.push((batch = newBatch()));
     addRow(batch.rows, head, answer);
     kept_rows++;
-    arm(customer, clock.mono() + within_ms);
+    if (within_ms < customer.within_ms) arm(customer, within_ms);
     return batch;
   }
 
-  function arm(customer: Customer, due_ms: number): void {
+  function arm(customer: Customer, within_ms: number): void {
+    const due_ms = clock.mono() + within_ms;
     if (customer.due_ms <= due_ms) return;
     customer.due_ms = due_ms;
+    customer.within_ms = within_ms;
     clock.at(clock.now() + Math.max(0, due_ms - clock.mono()), () => {
       if (customer.due_ms > due_ms) return;
       customer.due_ms = Infinity;
+      customer.within_ms = Infinity;
       if (customer.isWriting) customer.isUrgent = true;
       void write(customer);
     });
@@ -168,7 +175,7 @@ export function openLedger({ documents, ask, clock, log, writer }: LedgerDeps): 
         stored.reject(problem);
         Object.assign(batch, { stored: newBatch().stored });
       }
-      arm(customer, clock.mono() + RETRY_MS);
+      arm(customer, RETRY_MS);
     } finally {
       customer.isWriting = false;
       if (customer.batches.length > 0 && customer.isUrgent) void write(customer);

@@ -37,6 +37,8 @@ export interface RowPage {
 const MAX_UNPACKED = 100;
 /** Batches read for one page, unpacked or not. */
 const MAX_READ = 500;
+/** Totals looked at for one page: batches of many keys have about as many totals as rows. */
+const MAX_TOTALS = 50_000;
 const BATCHES_AT_ONCE = 10;
 
 const DAY_MS = 24 * 3_600_000;
@@ -63,12 +65,14 @@ export async function readRows(
   const rows: LedgerRow[] = [];
   let last: RowCursor | null = null;
   let unpacked = 0;
-  for (let read = 0; read < MAX_READ && unpacked < MAX_UNPACKED;) {
+  let compared = 0;
+  for (let read = 0; read < MAX_READ && unpacked < MAX_UNPACKED && compared < MAX_TOTALS;) {
     const page = await documents.list("ledger", { from, to, limit: BATCHES_AT_ONCE, reverse: true });
     for (const { key: batch, value } of page) {
       to = batch;
       read++;
       const { totals } = value as LedgerBatch;
+      compared += totals?.length ?? 0;
       if (totals && !totals.some((total) => mayHaveWanted(total, filter, days))) {
         last = { batch, skip: totals.reduce((sum, { usage }) => sum + usage.requests, 0) };
         continue;
