@@ -125,11 +125,14 @@ export interface Names {
 
 /** Whether a pattern finds a node's name. It is asked once for each name: a page has several times as many named nodes. */
 export function namedLike({ of, words }: Names, pattern: RegExp): (node: number) => boolean {
-  const known: (boolean | undefined)[] = Array.from(words, () => undefined);
-  known[0] = false;
+  /** 0 for names that the pattern was not asked about. */
+  const known = new Uint8Array(words.length);
+  const [NO, YES] = [1, 2];
+  known[0] = NO;
   return (node) => {
     const name = of[node]!;
-    return (known[name] ??= pattern.test(words[name]!));
+    if (known[name] === 0) known[name] = pattern.test(words[name]!) ? YES : NO;
+    return known[name] === YES;
   };
 }
 

@@ -56,11 +56,15 @@ function structures(page: Page, lines: readonly Line[]): Int32Array {
   const ids = new Map<string, number>();
   const byNode = new Map<number, number>();
   const nameOf = (node: number): string => (node <= 0 ? "" : `${tree.tag[node]!}.${firstClass(tree, node)}`);
+  /** The end of the keys of all blocks in one parent. */
+  const around = new Map<number, string>();
   return Int32Array.from(lines, ({ node }) => {
     let id = byNode.get(node);
     if (id !== undefined) return id;
     const up = Math.max(0, tree.parent[node]!);
-    const key = `${nameOf(node)}>${nameOf(up)}>${nameOf(Math.max(0, tree.parent[up]!))}`;
+    let rest = around.get(up);
+    if (rest === undefined) around.set(up, (rest = `${nameOf(up)}>${nameOf(Math.max(0, tree.parent[up]!))}`));
+    const key = `${nameOf(node)}>${rest}`;
     id = ids.get(key);
     if (id === undefined) ids.set(key, (id = ids.size));
     byNode.set(node, id);
