@@ -83,6 +83,7 @@ describe.skipIf(powerCutProblem !== null)(`a disk${unavailable}`, () => {
       ...disk.environment,
       TRAWL_DATA_DIR: join(disk.root, "data"),
       TRAWL_DNS_SERVERS: sites.dns,
+      TRAWL_STATUS_PERIOD_S: "2",
     });
   });
   afterAll(async () => {
@@ -115,4 +116,40 @@ describe.skipIf(powerCutProblem !== null)(`a disk${unavailable}`, () => {
     },
     OUTAGE_TEST_MS,
   );
+
+  test("that takes no writes is lag and a stalled scheduler in the public status, until it takes them again", async () => {
+    const answered = Promise.withResolvers<void>();
+    const page = async () => (await answered.promise, { body: article("Held") });
+    const items = [1, 2, 3, 4, 5, 6];
+    const held = items.map(() => sites.site({ "*": page, "/robots.txt": { status: 404 } }));
+    for (const [n, site] of held.entries()) {
+      const body = {
+        idempotency_key: `held-${n}`,
+        items: items.map((item) => ({ url: `${site.origin}/${item}` })),
+      };
+      expect((await service.call("POST", "/v1/batch/fetch", { body })).status).toBe(202);
+    }
+    await Promise.all(held.map((site) => site.reached("/1")));
+    disk.turnReadOnly();
+    // Domains and jobs cannot store what comes now.
+    answered.resolve();
+    const shown = async () => {
+      const { components } = (await service.call("GET", "/v1/status", { key: null })).json;
+      return Object.fromEntries(
+        components.map(({ id, status, reasons }: any) => [id, [status, ...reasons].join(" ")]),
+      );
+    };
+    const drawn = { timeout: 90_000, interval: 700 };
+    await expect.poll(shown, drawn).toMatchObject({
+      fetch: expect.stringContaining("queue_lag"),
+      batch_jobs: expect.stringContaining("scheduler_stalled"),
+      storage: expect.stringContaining("database_unreachable"),
+    });
+    disk.heal();
+    await expect.poll(shown, drawn).toMatchObject({
+      fetch: expect.not.stringContaining("queue_lag"),
+      batch_jobs: "operational",
+      storage: "operational",
+    });
+  }, 240_000);
 });
