@@ -25,7 +25,7 @@ import {
   type Service,
   service,
 } from "./harness.ts";
-import { npmPeer, pythonPeer, type Peer } from "./peers.ts";
+import { goPeer, npmPeer, pythonPeer, type Peer } from "./peers.ts";
 import { type ProfiledWork, profileTable } from "./profile.ts";
 
 const { values } = parseArgs({
@@ -58,10 +58,14 @@ interface Kind {
 }
 
 const pages = Number(values.pages);
-const REAL: Kind = { path: "p", pages: 694, peers: ["undici", "crawlee cheerio", "scrapy"] };
+const REAL: Kind = {
+  path: "p",
+  pages: 694,
+  peers: ["undici", "crawlee cheerio", "scrapy", "colly"],
+};
 const KINDS: Readonly<Record<string, Kind>> = {
   light: { path: "l", pages, peers: values.quick ? ["undici", "crawlee cheerio"] : REAL.peers },
-  bytes: { path: "b", pages, peers: ["undici"] },
+  bytes: { path: "b", pages, peers: values.quick ? ["undici"] : ["undici", "colly"] },
   ...(!values.quick && {
     real: REAL,
     stored: { path: "p", pages: 100, peers: ["crawlee defuddle", "scrapy trafilatura"] },
@@ -75,6 +79,7 @@ const PEERS: Readonly<Record<string, () => Peer>> = {
   undici: () => npmPeer("undici"),
   "crawlee cheerio": () => npmPeer("crawlee"),
   scrapy: () => pythonPeer("scrapy"),
+  colly: () => goPeer("colly"),
   "crawlee defuddle": () => npmPeer("crawlee", "--store"),
   "scrapy trafilatura": () => pythonPeer("scrapy", "--store"),
 };
@@ -165,8 +170,13 @@ async function measureService(
   };
 }
 
-function measurePeer(peer: Peer, { path, pages: count }: Kind, block: number): Measured | null {
+/** Null, and one line, when the peer did not answer every page: its rate would say nothing. */
+function measurePeer(name: string, peer: Peer, { path, pages: count }: Kind, block: number): Measured | null {
   const result = peer(addresses(path, count, block));
+  if (result && result.pages !== count) {
+    console.error(`Not measured: ${name}. It answered ${result.pages} of ${count} pages of /${path}/`);
+    return null;
+  }
   return result && { pages_per_cpu_s: result.pages / result.cpu_s, rss_mb: result.rss_mb };
 }
 
@@ -210,7 +220,7 @@ async function measureCheckout(name: string, folder: string, isLast: boolean): P
     for (const [title, kind] of chosen) {
       record(`${name} ${title}`, await measureService(served, kind, block));
       for (const peer of kind.peers)
-        if (peers.has(peer)) record(`${peer} ${title}`, measurePeer(peers.get(peer)!, kind, block));
+        if (peers.has(peer)) record(`${peer} ${title}`, measurePeer(peer, peers.get(peer)!, kind, block));
       block++;
     }
     if (isLast)

@@ -1,6 +1,8 @@
 /** Other crawlers beside ours: each in bench/peers with a manifest of its own, installed when a bench first asks for it. */
-import { execFileSync } from "node:child_process";
-import { existsSync } from "node:fs";
+import { execFileSync, type ExecFileSyncOptions } from "node:child_process";
+import { existsSync, mkdirSync } from "node:fs";
+import { homedir } from "node:os";
+import { join } from "node:path";
 
 export interface Result {
   readonly pages: number;
@@ -12,16 +14,31 @@ export interface Result {
 /** Fetches the addresses on core 1, 64 at once, and prints one JSON line at its end. Null: it could not be installed here. */
 export type Peer = (addresses: readonly string[]) => Result | null;
 
-const quietly = { stdio: "ignore" } as const;
+/** Standard error is kept for the message of a failure. */
+const quietly: ExecFileSyncOptions = { stdio: ["ignore", "ignore", "pipe"], maxBuffer: 2 ** 26 };
 
-function installed(folder: string, sign: string, install: () => void): boolean {
-  if (existsSync(`${folder}/${sign}`)) return true;
+/** Programs that are compiled: outside the repository, so that every checkout uses one build of their libraries. */
+const BUILT = join(process.env["XDG_CACHE_HOME"] || join(homedir(), ".cache"), "trawl-peers");
+
+/** Runs `install`; if it fails, prints one line with the reason, and the peer is left out. */
+function installed(name: string, install: () => void): boolean {
   try {
     install();
     return true;
-  } catch {
+  } catch (error) {
+    const [reason, ...more] = error instanceof Error ? error.message.trim().split("\n") : [String(error)];
+    console.error(`Not measured: ${name}. ${[reason, more.at(-1)].filter(Boolean).join(" ")}`);
     return false;
   }
+}
+
+/** The path of a tool chain's program, on PATH or in the folder of its installer. */
+function toolChain(program: string, folder: string, advice: string): string {
+  const found = [...(process.env["PATH"] ?? "").split(":"), folder].find((place) =>
+    existsSync(join(place, program)),
+  );
+  if (found === undefined) throw new Error(`"${program}" was not found: install ${advice}`);
+  return join(found, program);
 }
 
 function run(command: readonly string[], addresses: readonly string[]): Result {
@@ -36,20 +53,36 @@ function run(command: readonly string[], addresses: readonly string[]): Result {
 /** A peer from npm. `flags` of its program. */
 export function npmPeer(name: string, ...flags: readonly string[]): Peer {
   const folder = `bench/peers/${name}`;
-  const ready = installed(folder, "node_modules", () =>
-    execFileSync("npm", ["ci", "--ignore-scripts", "--no-audit", "--no-fund"], { cwd: folder, ...quietly }),
-  );
+  const ready = installed(name, () => {
+    if (existsSync(`${folder}/node_modules`)) return;
+    execFileSync("npm", ["ci", "--ignore-scripts", "--no-audit", "--no-fund"], { cwd: folder, ...quietly });
+  });
   return (addresses) => (ready ? run([process.execPath, `${folder}/main.mjs`, ...flags], addresses) : null);
 }
 
 /** A peer from PyPI. */
 export function pythonPeer(name: string, ...flags: readonly string[]): Peer {
   const folder = `bench/peers/${name}`;
-  const ready = installed(folder, "venv/ready", () => {
+  const ready = installed(name, () => {
+    if (existsSync(`${folder}/venv/ready`)) return;
     execFileSync("python3", ["-m", "venv", `${folder}/venv`], quietly);
     execFileSync(`${folder}/venv/bin/pip`, ["install", "-q", "-r", `${folder}/requirements.txt`], quietly);
     execFileSync("touch", [`${folder}/venv/ready`]);
   });
   return (addresses) =>
     ready ? run([`${folder}/venv/bin/python`, `${folder}/main.py`, ...flags], addresses) : null;
+}
+
+/** A peer from the Go module proxy. `go build` itself does nothing when nothing has changed. */
+export function goPeer(name: string): Peer {
+  const program = join(BUILT, name);
+  const ready = installed(name, () => {
+    const go = toolChain("go", "/usr/local/go/bin", "Go 1.24 or newer");
+    mkdirSync(BUILT, { recursive: true });
+    execFileSync(go, ["build", "-buildvcs=false", "-o", program, "."], {
+      cwd: `bench/peers/${name}`,
+      ...quietly,
+    });
+  });
+  return (addresses) => (ready ? run([program], addresses) : null);
 }
