@@ -25,7 +25,7 @@ import {
   type Service,
   service,
 } from "./harness.ts";
-import { goPeer, npmPeer, pythonPeer, type Peer } from "./peers.ts";
+import { cargoPeer, goPeer, npmPeer, pythonPeer, type Peer } from "./peers.ts";
 import { type ProfiledWork, profileTable } from "./profile.ts";
 
 const { values } = parseArgs({
@@ -61,11 +61,11 @@ const pages = Number(values.pages);
 const REAL: Kind = {
   path: "p",
   pages: 694,
-  peers: ["undici", "crawlee cheerio", "scrapy", "colly"],
+  peers: ["undici", "crawlee cheerio", "scrapy", "colly", "spider"],
 };
 const KINDS: Readonly<Record<string, Kind>> = {
   light: { path: "l", pages, peers: values.quick ? ["undici", "crawlee cheerio"] : REAL.peers },
-  bytes: { path: "b", pages, peers: values.quick ? ["undici"] : ["undici", "colly"] },
+  bytes: { path: "b", pages, peers: values.quick ? ["undici"] : ["undici", "colly", "spider"] },
   ...(!values.quick && {
     real: REAL,
     stored: { path: "p", pages: 100, peers: ["crawlee defuddle", "scrapy trafilatura"] },
@@ -80,6 +80,7 @@ const PEERS: Readonly<Record<string, () => Peer>> = {
   "crawlee cheerio": () => npmPeer("crawlee"),
   scrapy: () => pythonPeer("scrapy"),
   colly: () => goPeer("colly"),
+  spider: () => cargoPeer("spider"),
   "crawlee defuddle": () => npmPeer("crawlee", "--store"),
   "scrapy trafilatura": () => pythonPeer("scrapy", "--store"),
 };

@@ -86,3 +86,17 @@ export function goPeer(name: string): Peer {
   });
   return (addresses) => (ready ? run([program], addresses) : null);
 }
+
+/** A peer from crates.io. `cargo build` itself does nothing when nothing has changed; its first build takes minutes. */
+export function cargoPeer(name: string): Peer {
+  const target = join(BUILT, name);
+  const ready = installed(name, () => {
+    const folder = join(process.env["CARGO_HOME"] || join(homedir(), ".cargo"), "bin");
+    const cargo = toolChain("cargo", folder, "Rust 1.88 or newer with cargo, and a C compiler");
+    execFileSync(cargo, ["build", "--release", "--locked", "--target-dir", target], {
+      cwd: `bench/peers/${name}`,
+      ...quietly,
+    });
+  });
+  return (addresses) => (ready ? run([join(target, "release", `trawl-bench-${name}`)], addresses) : null);
+}
