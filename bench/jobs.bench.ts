@@ -2,7 +2,7 @@
  * node bench/jobs.bench.ts [--items 50000] [--write]: batch jobs of the whole service as `npm start` runs it, on one core.
  * Measured: what it costs to accept and to hold a batch (time from the last byte to the answer, memory above that before),
  * pages drained per CPU second with politeness off, how close the rate comes to the ideal with politeness on, and how much
- * a large job delays small ones. crawlee and scrapy drain the same URLs; they read no robots.txt and store nothing.
+ * a large job delays small ones. crawlee and scrapy drain the same URLs; they read no robots.txt and store nothing. `--only pace`: a batch beside single calls.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { loadavg } from "node:os";
@@ -17,7 +17,7 @@ const { values } = parseArgs({
   options: {
     items: { type: "string", default: "50000" },
     drain: { type: "string", default: "20000" },
-    only: { type: "string", default: "holding,draining,politely,fairly" },
+    only: { type: "string", default: "holding,draining,pace,politely,fairly" },
     write: { type: "boolean", default: false },
   },
 });
@@ -26,6 +26,13 @@ const DRAIN = Number(values.drain);
 const WEB_PORT = 18_310;
 const SMALL_JOBS = 100;
 const SMALL_ITEMS = 10;
+const PACED = 3_000;
+const PACE_RUNS = 3;
+
+interface Paced {
+  readonly pages_per_s: number;
+  readonly pages_per_cpu_s: number;
+}
 
 /** On hosts 127.b.x.y: each address is a domain of its own. */
 const address = (n: number, hosts: number, block = 2, kind = "k"): string => {
@@ -141,6 +148,65 @@ async function draining() {
   };
 }
 
+/** The same number of new pages in turn as a batch and as single calls, 64 at once as a client makes them; CPU of the service alone. */
+async function pace() {
+  const served = await service(1, 18_315);
+  const addresses = (round: number) =>
+    Array.from({ length: PACED }, (_, n) => ({
+      url: address(n + round * PACED, 500, 2, "l"),
+      tiers: ["direct"],
+    }));
+  const batch = async (round: number): Promise<void> => {
+    const { counts } = await finished(served, (await create(served, addresses(round))).job_id);
+    if (counts["done"] !== PACED) throw new Error(`A batch did not finish: ${JSON.stringify(counts)}`);
+  };
+  const single = async (round: number): Promise<void> => {
+    const left = addresses(round);
+    await Promise.all(
+      Array.from({ length: 64 }, async () => {
+        for (let next = left.pop(); next; next = left.pop()) {
+          const reply = await fetch(`${served.url}/v1/fetch`, {
+            method: "POST",
+            headers: { authorization: `Bearer ${served.key}` },
+            body: JSON.stringify({ ...next, include_html: false }),
+          });
+          const { error } = (await reply.json()) as { error: string | null };
+          if (error !== null) throw new Error(`Cannot fetch "${next.url}": ${error}`);
+        }
+      }),
+    );
+  };
+  const timed = async (run: (round: number) => Promise<void>, round: number) => {
+    const [cpu, began] = [cpuSeconds(served.pid), performance.now()];
+    await run(round);
+    const wall_s = (performance.now() - began) / 1_000;
+    return { pages_per_s: PACED / wall_s, pages_per_cpu_s: PACED / (cpuSeconds(served.pid) - cpu) };
+  };
+  await batch(0); // robots.txt read, readers started
+  const rounds = { batch: [] as Paced[], single: [] as Paced[] };
+  for (let round = 1; round <= 2 * PACE_RUNS; round += 2) {
+    rounds.batch.push(await timed(batch, round));
+    rounds.single.push(await timed(single, round + 1));
+  }
+  await served.stop();
+  const of = (what: keyof Paced) => {
+    const [batched, singly] = [rounds.batch, rounds.single].map((all) =>
+      median(all.map((each) => each[what])),
+    );
+    return {
+      batch: Math.round(batched!),
+      single: Math.round(singly!),
+      ratio: Number((batched! / singly!).toFixed(2)),
+    };
+  };
+  return {
+    pages: PACED,
+    runs: PACE_RUNS,
+    pages_per_s: of("pages_per_s"),
+    pages_per_cpu_s: of("pages_per_cpu_s"),
+  };
+}
+
 /** 50 hosts with 20 pages each, a request every 0.5 s on each host: 9.5 s, and the time of the last page. */
 async function politely() {
   const served = await service(1, 18_313, {
@@ -214,7 +280,7 @@ async function fairly() {
 
 const web = pinned(0, ["bench/web.ts", String(WEB_PORT)]);
 await answering(`http://127.0.0.1:${WEB_PORT}/count`);
-const BENCHES = { holding, draining, politely, fairly };
+const BENCHES = { holding, draining, pace, politely, fairly };
 const report: Record<string, unknown> = {
   command: process.argv.slice(1).join(" "),
   machine: machine(),
