@@ -61,7 +61,7 @@ export interface ClusterOf {
   readonly url: string;
   readonly key: string;
   readonly call: (method: "GET" | "POST", path: string, body?: object) => Promise<Called>;
-  /** The same as a client should: 503 and 504 are tried again; `tries` counts. */
+  /** The same as a client should: 429, 503 and 504 are tried again; `tries` counts. */
   readonly insist: (
     method: "GET" | "POST",
     path: string,
@@ -269,7 +269,7 @@ export async function clusterOf(
     async insist(...asked) {
       for (let tries = 1; ; tries++) {
         const answer = await call(...asked);
-        if (answer.status !== 503 && answer.status !== 504) return { ...answer, tries };
+        if (![429, 503, 504].includes(answer.status)) return { ...answer, tries };
         await sleep(AGAIN_MS);
       }
     },
