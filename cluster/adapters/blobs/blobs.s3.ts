@@ -57,6 +57,7 @@ import {
   decompressWhole,
   decompressRange,
 } from "./compression.ts";
+import { quickUploads } from "./quick-uploads.s3.ts";
 import { isContentProblem, verified } from "./verify.ts";
 
 /** Time-out until the response head, including the SDK's retries. Uploads get more, by size. */
@@ -177,6 +178,7 @@ export function s3Blobs({ bucket, prefix, endpoint, region, credentials, spool }
   });
   // The logger middleware costs a tenth of an upload even when nothing is logged.
   client.middlewareStack.remove("loggerMiddleware");
+  const quick = quickUploads(client, { connections: MAX_CONNECTIONS, connect_ms: CONNECT_MS });
   /** Digests whose objects were wrong when they were read; stored again, they are uploaded whatever the server says. */
   const damaged = new LRUCache<string, true>({ max: MAX_DAMAGED });
   const location = `s3://${bucket}${prefix === "" ? "" : `/${prefix}`}`;
@@ -250,6 +252,7 @@ export function s3Blobs({ bucket, prefix, endpoint, region, credentials, spool }
     await reach(
       "store a body",
       async (signal) => {
+        if (await sendQuickly(upload_request, signal)) return;
         try {
           await send(upload_request, signal);
         } catch (problem) {
@@ -262,6 +265,22 @@ export function s3Blobs({ bucket, prefix, endpoint, region, credentials, spool }
     );
     damaged.delete(upload_request.body.sha256);
     return upload_request.body;
+  }
+
+  /** Whether it was stored. */
+  async function sendQuickly(
+    { body, coding, content, sha256_base64 }: Upload,
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    if (!Buffer.isBuffer(content)) return false;
+    const headers = {
+      "content-type": "application/octet-stream",
+      "x-amz-checksum-sha256": sha256_base64,
+      "x-amz-meta-coding": coding,
+      "x-amz-meta-bytes": String(body.bytes),
+    };
+    const { Key } = at(body.sha256);
+    return quick.send({ key: Key, content, sha256: sha256Of(content), headers }, signal);
   }
 
   async function send(
@@ -473,6 +492,9 @@ export function s3Blobs({ bucket, prefix, endpoint, region, credentials, spool }
       void (await reach("find anything", (abortSignal) =>
         client.send(new HeadBucketCommand({ Bucket: bucket }), { abortSignal }),
       )),
-    close: async () => client.destroy(),
+    async close() {
+      client.destroy();
+      await quick.close();
+    },
   };
 }
