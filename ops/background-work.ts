@@ -1,4 +1,4 @@
-/** What a node does every minute beside its requests: gauges, expiry, removal of bodies, repair of what a crash left. */
+/** What a node does beside its requests: gauges, expiry, removal of bodies, repair of what a crash left, memory given back. */
 import { recoverPending, PENDING_TTL_MS } from "../gateway/pending-requests.ts";
 import type { Actor } from "../cluster/actor.ts";
 import { DEAD_LETTERS, retryMarked } from "../cluster/dead-letters.ts";
@@ -9,6 +9,7 @@ import { everyMinute } from "./every-minute.ts";
 import { expireDocuments } from "./expire-documents.ts";
 import type { FeatureContext, OpenFeature } from "./feature.ts";
 import { FEATURES } from "./features.ts";
+import { memoryAtRest, thisProcess } from "./memory-at-rest.ts";
 import { nodeGauges } from "./node-gauges.ts";
 import { PROBES } from "./store-watch.ts";
 
@@ -45,6 +46,7 @@ export function startBackgroundWork(
       ownedPartitions: () => ownedPartitions().length,
       ledger,
     }),
+    memoryAtRest({ clock, ...thisProcess }),
     expireDocuments({ documents, clock, log, collections }),
     collectBodies({ documents, blobs, clock, metrics, log, random }),
     everyMinute({ clock, log, what: "Cannot write the rows of requests whose gateway died" }, () =>

@@ -2,19 +2,14 @@
  * The HTTP port on node:http, for machines on which uWebSockets.js does not load and for the open internet. The
  * life of a request is in exchange.ts; this file has what is particular to this server, and two time limits it lacks.
  */
-import {
-  createServer,
-  type IncomingMessage,
-  type RequestListener,
-  type Server,
-  type ServerResponse,
-} from "node:http";
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 import { type Exchange, exchange, type Wire } from "../exchange.ts";
 import { addField, readFraming, FIELDS_MAX, HEADERS_MAX_BYTES } from "../framing.ts";
 import type { Head, Listen, Listening, Reply, TlsSource } from "../http.ts";
 import { normalizeIp } from "../client-ip.ts";
+import { createServer } from "./node-http.ts";
 
 const NAME = "node:http";
 /** The time for a complete request head. */

@@ -3,12 +3,12 @@
  * Its native objects are short-lived: a request is invalid after its callback, a response after its end or its abort,
  * and a callback that throws ends the process. Comments mark each of these traps.
  */
-import { STATUS_CODES } from "node:http";
 import type { HttpRequest, HttpResponse, TemplatedApp, us_listen_socket } from "uWebSockets.js";
 import { type Exchange, exchange, type Wire } from "../exchange.ts";
 import { addField, readFraming, HEADERS_MAX_BYTES } from "../framing.ts";
 import type { Admit, Head, Listen, Listening, ListenOptions, Reply } from "../http.ts";
 import { normalizeIp } from "../client-ip.ts";
+import { STATUS_CODES } from "./node-http.ts";
 
 const NAME = "uWebSockets.js";
 /** Larger bodies are offered to the socket instead of copied into its buffer. */

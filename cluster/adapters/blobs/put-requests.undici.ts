@@ -1,5 +1,5 @@
 /** PUT requests with a body in memory, over kept connections. The caller chooses address and header fields, and signs. */
-import { Agent, request } from "undici";
+import { Agent, requestOver } from "../parts.undici.ts";
 
 export interface PutRequests {
   /** The status of the response, whose body is dropped. Throws what undici throws, and the signal's reason. */
@@ -22,9 +22,11 @@ export function putRequests(limits: {
   });
   return {
     async put(url, headers, content, signal) {
-      const { statusCode, body } = await request(url, {
+      const { origin, pathname, search } = new URL(url);
+      const { statusCode, body } = await requestOver(dispatcher, {
+        origin,
+        path: pathname + search,
         method: "PUT",
-        dispatcher,
         headers,
         body: content,
         signal,

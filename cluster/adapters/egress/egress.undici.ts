@@ -6,7 +6,7 @@
  */
 import { isUtf8 } from "node:buffer";
 import type { Socket } from "node:net";
-import { Client, type Dispatcher } from "undici";
+import type { Dispatcher } from "undici";
 import {
   type Egress,
   EgressError,
@@ -18,6 +18,7 @@ import {
 import { codeOf, connector, hostOf, type Judge, secure } from "./pinned-connect.ts";
 import { codingsOf, decodeBody } from "./decode.ts";
 import { throughProxy } from "./upstream-proxy.ts";
+import { Client } from "../parts.undici.ts";
 
 export interface UndiciEgressOptions {
   readonly judge: Judge;
