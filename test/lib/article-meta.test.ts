@@ -419,6 +419,18 @@ test.each([
     "The last ferry",
   ],
   [
+    "a page whose title element begins with words around the site's name",
+    "<title>News of Harbour :: The last ferry to Lindholm leaves its berth on Tuesday night</title>",
+    "<h1>The last ferry to Lindholm leaves its berth on Tuesday night</h1><main>",
+    "The last ferry to Lindholm leaves its berth on Tuesday night",
+  ],
+  [
+    "a page whose heading is declared as its title",
+    '<title>Sound Weekly - The last ferry</title><meta property="og:title" content="The last ferry">',
+    "<h1>The last ferry</h1><main>",
+    "The last ferry",
+  ],
+  [
     "a title behind a colon",
     "<title>Ferries: The last of them</title>",
     "<h1>The last of them</h1><main>",
@@ -444,6 +456,12 @@ test.each([
   ["Chinese", "<p>作者：张三</p>", "张三"],
   ["Japanese", '<p class="author">著者：山田太郎</p>', "山田太郎"],
   ["Korean", '<p class="byline">홍길동 기자</p>', "홍길동"],
+  ["a subject", '<p class="byline"><a href="/blog/tag/harbour-life">Harbour life</a></p>', null],
+  [
+    "a name beside a subject",
+    '<p class="byline">By Jonna Wikander <a href="/category/harbour-life/">Harbour Life</a></p>',
+    "Jonna Wikander",
+  ],
   ["Hungarian", "<p>Szerző: Kovács János</p>", "Kovács János"],
   [
     "beside the heading, far above the text",

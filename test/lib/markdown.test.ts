@@ -74,6 +74,12 @@ const QUIRKS: readonly (readonly [name: string, html: string, markdown: string])
     `${LONG} [the *map*](https://harbour.example/map%20%281%29.html)`,
   ],
   ["a link to run a script", `<p>${LONG} <a href="javascript:alert(1)">press</a></p>`, `${LONG} press`],
+  [
+    "an address for mail",
+    `<p>${LONG} <a href="mailto:quay@harbour.example">the quay</a></p>`,
+    `${LONG} [the quay](mailto:quay@harbour.example)`,
+  ],
+  ["a button for mail to nobody", `<p>${LONG} <a href="mailto:?subject=Ferry">send</a></p>`, `${LONG} send`],
   ["a link within the page", `<p>${LONG} <a href="#note">note</a></p>`, `${LONG} note`],
   [
     "a link with a password",

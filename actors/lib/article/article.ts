@@ -6,6 +6,7 @@ import type { ArticleMeta, PageFormats } from "../../../schemas/fetch.ts";
 import { featuresOf, readTraits, type Traits } from "./features.ts";
 import { findGroups } from "./groups.ts";
 import { kindOf, type PageKind } from "./kind.ts";
+import { outsideDialogs } from "./dialogs.ts";
 import { ldBody, type LinkedData, readLinkedData } from "./jsonld.ts";
 import { articleLines, isTemplate, type Line, linesIn, linesText, toLines } from "./lines.ts";
 import {
@@ -20,6 +21,7 @@ import {
 import { countWords, readMeta, wordsIn } from "./meta.ts";
 import { type ChooseTitle, likeliestTitle } from "./title.ts";
 import { chancesOf, selectLines } from "./score.ts";
+import { completed } from "./structures.ts";
 import { findNotices } from "./notices.ts";
 import { type Peers, peersOf } from "./peers.ts";
 import { buildTree, type Tree } from "./tree.ts";
@@ -134,11 +136,9 @@ export function readHtml(
   const notices = findNotices(lines, tree.title);
   const chances = weigh(survey).map((chance, i) => (notices[i] ? 0 : chance));
   const kind = kindOf(traits);
-  const { picked } = selectLines(
-    chances,
-    lines.map((line) => wordsIn(line.text)),
-    kind === "article" ? STRICT : EVEN,
-  );
+  const sizes = lines.map((line) => wordsIn(line.text));
+  const { picked: likeliest } = selectLines(chances, sizes, kind === "article" ? STRICT : EVEN);
+  const picked = completed(tree, lines, chances, outsideDialogs(tree, lines, sizes, likeliest));
   // If no line is likely to be text, the page has none: it is empty until its scripts run, or it is a list of links.
   const hasLikelyLine = chances.some((chance, i) => chance >= MIN_LIKELY && !lines[i]!.junk);
   const closed = isDeclaredClosed(tree, linked);

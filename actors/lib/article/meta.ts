@@ -209,6 +209,18 @@ function userIn(tree: Tree, node: number, unseen: Uint8Array): string | null {
   return null;
 }
 
+/** The address of a page about a subject. */
+const SUBJECT = /\/(?:tags?|categor(?:y|ies)|topics?|subjects?|rubri(?:k|que|ka))\//i;
+
+/** The text of an element that is named after authors, without the subjects that some templates put beside the names. */
+function bylineText(tree: Tree, node: number, unseen: Uint8Array): string {
+  let text = nodeText(tree, node, 120, unseen);
+  for (let i = node; i < tree.end[node]! && i < node + PROFILE_REACH; i += 1)
+    if (tree.tag[i] === "a" && SUBJECT.test(tree.attributes[i]?.["href"] ?? ""))
+      text = text.replace(nodeText(tree, i, 60, unseen), "").trim();
+  return text;
+}
+
 /** The user whose page on this site is declared as the author. */
 function userAt(address: string | null | undefined, page: string): string[] {
   const profile = absolute(address, page);
@@ -266,7 +278,7 @@ function lookAround(tree: Tree, names: Names, unseen: Uint8Array, firstProse: nu
       if (authors.itemprop.length < 6)
         authors.itemprop.push(name || (userIn(tree, i, unseen) ?? nodeText(tree, i, 120, unseen)));
     } else if (!away[i] && isAuthor(i) && authors.named.length < 12) {
-      const text = nodeText(tree, i, 120, unseen);
+      const text = bylineText(tree, i, unseen);
       if (text.length >= 2 && text.length < 90) authors.named.push({ node: i, text });
       const user = authors.users.length < 3 ? userIn(tree, i, unseen) : null;
       if (user !== null) authors.users.push(user);

@@ -107,12 +107,20 @@ function withoutSite(title: string, site: Site): string {
  * The letters of a first heading that names the book or the site: the title element ends with it, and begins with a text
  * of its own. "Ownership - The Rust Programming Language", under the heading "The Rust Programming Language".
  */
-function frameName(title: string, headings: readonly string[], site: Site): string | null {
+function frameName(
+  title: string,
+  headings: readonly string[],
+  declared: string | null,
+  site: Site,
+): string | null {
   const parts = title.split(SEPARATORS);
   const [separator, last] = [parts.at(-2), parts.at(-1)];
   if (parts.length < 3 || separator!.trim() === ":" || isSitePart(parts[0]!, site)) return null;
+  // "News by Example :: Harbour reopens": the site comes first, and the heading is the page's own.
+  if (site.labels.some((label) => letters(parts[0]!).includes(label))) return null;
   const name = letters(last!);
-  return name !== "" && headings.some((heading) => letters(heading) === name) ? name : null;
+  if (name === "" || letters(declared ?? "") === name) return null;
+  return headings.some((heading) => letters(heading) === name) ? name : null;
 }
 
 export interface TitleCandidate {
@@ -277,7 +285,7 @@ export function titleCandidates(
     unseen,
     Array.from(candidatesByText.values(), ({ text }) => text),
   );
-  const frame = frameName(tree.title, h1s, site);
+  const frame = frameName(tree.title, h1s, og, site);
   const inside = [...candidatesByText.values()].filter(
     ({ text }) => frame === null || !letters(text).endsWith(frame),
   );

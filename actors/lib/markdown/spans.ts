@@ -34,6 +34,8 @@ export function absolute(
   if (href === undefined || href.length > HREF_CHARS_MAX) return null;
   const url = URL.parse(href.trim(), base);
   if (!url || !schemes.test(url.protocol)) return null;
+  // Buttons that share a page by mail name no recipient: "mailto:", "mailto:?subject=…".
+  if (url.protocol === "mailto:" && url.pathname === "") return null;
   url.username = "";
   url.password = "";
   return url.href;

@@ -1,0 +1,94 @@
+/**
+ * Completes the choice of lines where a reader would see a hole: a heading between two lines of the text, the items of a
+ * list in the middle of the text, and the cells of a table's row. It only adds lines.
+ */
+import type { Line } from "./lines.ts";
+import { SPACE } from "./lines.ts";
+import { isHeading } from "./marks.ts";
+import type { Tree } from "./tree.ts";
+
+/** Ancestors in which an item, a cell or a heading is looked for. */
+const LEVELS_MAX = 20;
+/** A less likely heading is a teaser's or a control's. */
+const HEADING_CHANCE_MIN = 0.2;
+/** A longer heading is text in large print. */
+const HEADING_CHARS_MAX = 150;
+/** Of a shorter list any item may be taken alone, and of a longer one this share of its lines must have been taken. */
+const LIST_LINES_MIN = 3;
+const LIST_SHARE = 0.2;
+/** A longer row lays a page out. */
+const ROW_CHARS_MAX = 400;
+const ROW_CELLS_MAX = 12;
+
+/** The lines picked, and those that complete them. `chances` are those of score.ts. */
+export function completed(
+  tree: Tree,
+  lines: readonly Line[],
+  chances: readonly number[],
+  picked: readonly boolean[],
+): boolean[] {
+  const out = [...picked];
+  const parts = lines.map((line) => partsOf(tree, line));
+  const linesIn = (name: "row" | "list"): Map<number, number[]> => {
+    const found = new Map<number, number[]>();
+    for (const [i, part] of parts.entries()) {
+      const node = part[name];
+      if (node < 0) continue;
+      const known = found.get(node);
+      if (known) known.push(i);
+      else found.set(node, [i]);
+    }
+    return found;
+  };
+  const add = (among: readonly number[]): void => {
+    for (const i of among) if (!lines[i]!.junk) out[i] = true;
+  };
+  for (const [row, among] of linesIn("row"))
+    if (isPart(among, out) && isDataRow(tree, row, lines, among)) add(among);
+  for (const among of linesIn("list").values()) {
+    const taken = among.filter((i) => out[i]).length;
+    const isInside = out[among[0]! - 1] === true && out[among.at(-1)! + 1] === true;
+    if (among.length >= LIST_LINES_MIN && taken >= LIST_SHARE * among.length && taken > 0 && isInside)
+      add(among);
+  }
+  for (const [i, { isHeadingLine }] of parts.entries()) {
+    if (!isHeadingLine || !out[i - 1] || !out[i + 1] || parts[i + 1]!.isHeadingLine) continue;
+    if (chances[i]! >= HEADING_CHANCE_MIN && lines[i]!.text.length < HEADING_CHARS_MAX) add([i]);
+  }
+  return out;
+}
+
+const isPart = (among: readonly number[], picked: readonly boolean[]): boolean =>
+  among.some((i) => picked[i]) && among.some((i) => !picked[i]);
+
+interface Parts {
+  readonly isHeadingLine: boolean;
+  /** The row of the table, or -1. */
+  readonly row: number;
+  /** The list of the nearest item, or -1. */
+  readonly list: number;
+}
+
+function partsOf(tree: Tree, line: Line): Parts {
+  let [heading, row, list] = [false, -1, -1];
+  const first = line.pieces.find((piece) => piece !== SPACE) ?? line.node;
+  for (let up = first, level = 0; up > 0 && level < LEVELS_MAX; up = tree.parent[up]!, level += 1) {
+    const tag = tree.tag[up]!;
+    if (isHeading(tag)) heading = true;
+    else if (row < 0 && (tag === "td" || tag === "th")) row = tree.parent[up]!;
+    else if (list < 0 && tag === "li") list = tree.parent[up]!;
+  }
+  return { isHeadingLine: heading, row, list };
+}
+
+/** A row with a header: what stands in its other cells says something of it. */
+function isDataRow(tree: Tree, row: number, lines: readonly Line[], among: readonly number[]): boolean {
+  let cells = 0;
+  let headers = 0;
+  for (let cell = row + 1; cell < tree.end[row]!; cell = tree.end[cell]!) {
+    cells += 1;
+    if (tree.tag[cell] === "th") headers += 1;
+  }
+  if (headers === 0 || cells < 2 || cells > ROW_CELLS_MAX) return false;
+  return among.reduce((sum, i) => sum + lines[i]!.text.length, 0) < ROW_CHARS_MAX;
+}
