@@ -13,9 +13,10 @@ const MIN_YEAR = 1995;
 const AHEAD_MAX_MS = 2 * DAY_MS;
 const DATE_CHARS_MAX = 200;
 
-/** Names that CLDR does not have: without umlauts, Austrian, and abbreviations of the press. */
+/** Names that CLDR does not have: without umlauts, Austrian, abbreviations of the press, and the Greek of every day. */
 const MORE_NAMES: readonly string[] = [
-  "janner jaen janv ene", "fevr febr", "maerz mrz mrt", "avr abr apr", "mai", "juin giu", "juil lug", "aout ago", "sept set", "okt oct", "nov", "dez dic",
+  "janner jaen janv ene γεναρη", "fevr febr φλεβαρη", "maerz mrz mrt μαρτη", "avr abr apr απριλη", "mai μαη", "juin giu ιουνη",
+  "juil lug ιουλη", "aout ago", "sept set σεπτεμβρη", "okt oct οκτωβρη", "nov νοεμβρη", "dez dic δεκεμβρη",
 ]; // prettier-ignore
 const MONTHS: ReadonlyMap<string, number> = new Map(
   [MORE_NAMES, MONTH_NAMES].flatMap((table) =>
