@@ -430,6 +430,7 @@ test.each([
     "<h1>The last ferry</h1><main>",
     "The last ferry",
   ],
+  ["a page of one Han character", "<title>港</title>", "", "港"],
   [
     "a title behind a colon",
     "<title>Ferries: The last of them</title>",

@@ -4,13 +4,14 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, expect, test } from "vitest";
-import { MAX_BYTES_CEILING } from "../../schemas/fetch.ts";
+import { type FetchBody, MAX_BYTES_CEILING } from "../../schemas/fetch.ts";
 import { hostileSite } from "../harness/hostile-site.ts";
 import { writePdf } from "../lib/pdf-writer.ts";
 import { scenario } from "../harness/scenario.ts";
 import { SETUPS } from "../harness/service.ts";
 import { article, CHALLENGE, coded, gate, type Page, type Pages, prose, redirect } from "../harness/web.ts";
-import { docx, heading, paragraph } from "../harness/office-files.ts";
+import { client } from "../harness/jobs-client.ts";
+import { docx, epub, heading, odf, paragraph, pptx, xlsx } from "../harness/office-files.ts";
 
 const sha256 = (bytes: Buffer | string): string => createHash("sha256").update(bytes).digest("hex");
 const WORDS = prose(10);
@@ -332,6 +333,54 @@ describe.each(SETUPS)("a fetch, $setup", ({ start }) => {
       expect([links.links, links.markdown]).toEqual([answer.links, undefined]);
       expect(site.hits("/")).toBe(1);
     });
+
+    test("a batch and the cache answer every format of every kind as the single fetch does", async () => {
+      const fares =
+        "<h2>Fares</h2><ul><li>Adults <b>four</b></li></ul><table><tr><th>To<th>Fare<tr><td>Oskerry<td>4</table>";
+      const feed = `<rss version="2.0"><channel><title>Tides</title><item><title>High water</title>
+        <link>https://tides.example/high</link><description>${WORDS}</description></item></channel></rss>`;
+      const book = epub({ "one.xhtml": `<h1>The ferry</h1><p>${WORDS}</p>` });
+      const site = sites.site({
+        "/page": {
+          body: article("Ferry").replace("</article>", `${fares}<img src="q.png" alt="Quay"></article>`),
+        },
+        "/feed": { type: "application/rss+xml", body: feed },
+        "/pdf": { type: "application/pdf", body: PDF },
+        "/docx": { body: docx(heading("Ferry") + paragraph(WORDS)), type: "application/octet-stream" },
+        "/xlsx": { body: xlsx("Fares", { A1: "Oskerry", B1: 4 }), type: "application/octet-stream" },
+        "/pptx": { body: pptx("Ferry", [WORDS]), type: "application/octet-stream" },
+        "/odt": { body: odf("odt", `<text:p>${WORDS}</text:p>`), type: "application/octet-stream" },
+        "/epub": { body: book, type: "application/epub+zip" },
+        "/rtf": { body: `{\\rtf1\\ansi ${WORDS}}`, type: "application/rtf" },
+        "/zip": { body: Buffer.from("504b0506".padEnd(44, "0"), "hex"), type: "application/zip" },
+      });
+      const KINDS = ["html", "xml", "pdf", "docx", "xlsx", "pptx", "odt", "epub", "rtf", "binary"];
+      const PATHS = ["page", "feed", "pdf", "docx", "xlsx", "pptx", "odt", "epub", "rtf", "zip"];
+      const FIELDS = ["title", "text", "text_truncated", "meta", "content_kind", "sha256", "bytes", "error"];
+      const FORMS = ["markdown", "links", "images", "entries"];
+      const content = (result: object) =>
+        Object.fromEntries(Object.entries(result).filter(([name]) => [...FIELDS, ...FORMS].includes(name)));
+      const request = (path: string): FetchBody => ({
+        url: `${site.origin}/${path}`,
+        formats: ["markdown", "links", "images", "entries"],
+        min_text_chars: 0,
+      });
+      // A batch first for one half, single fetches first for the other.
+      const singles = PATHS.filter((_, n) => n % 2 === 0);
+      for (const path of singles) expect((await service.fetch(request(path))).cached).toBe(false);
+      const jobs = client(service);
+      const { job_id } = (await jobs.create(PATHS.map(request))).json;
+      await jobs.finished(job_id);
+      const items = await jobs.items(job_id);
+      for (const [n, path] of PATHS.entries()) {
+        const again = await service.fetch(request(path));
+        expect([path, again.cached, again.content_kind]).toEqual([path, true, KINDS[n]]);
+        expect(content(again)).toEqual(content(items[n]!.result!));
+        expect(Object.keys(content(again))).toHaveLength(FIELDS.length + FORMS.length);
+        expect(items[n]!.result).toMatchObject({ cached: singles.includes(path) });
+        expect(site.hits(`/${path}`)).toBe(1);
+      }
+    }, 120_000);
 
     test("formats adds the entries of a sitemap, and none of a page", async () => {
       const map = "<urlset><url><loc>https://tides.example/high</loc></url></urlset>";

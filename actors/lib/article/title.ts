@@ -9,6 +9,8 @@ import { nodeText, type Tree, unmarked } from "./tree.ts";
 import { TITLE_WEIGHTS } from "./title-model.ts";
 
 const TITLE_CHARS_MAX = 500;
+/** A Han character counts as about three. */
+const TITLE_CHARS_MIN = 3;
 /** Limit before markup is removed. */
 const DECLARED_CHARS_MAX = 2_000;
 const MAX_HEADINGS = 8;
@@ -225,7 +227,7 @@ export function titleCandidates(
     const tag = tree.tag[i];
     if ((tag !== "h1" && (tag !== "h2" || h2 !== null)) || unseen[i]) continue;
     const text = cleaned(nodeText(tree, i, TITLE_CHARS_MAX, unseen, "button"));
-    if (text.length < 3) continue;
+    if (comparableChars(text) < TITLE_CHARS_MIN) continue;
     if (tag === "h2") h2 = text;
     else {
       h1s.push(text);
@@ -237,7 +239,7 @@ export function titleCandidates(
   const candidatesByText = new Map<string, { text: string; from: Set<string> }>();
   const add = (text: string | null | undefined, from: string): void => {
     const clean = text ? cleaned(text).slice(0, TITLE_CHARS_MAX) : "";
-    if (clean.length < 3) return;
+    if (comparableChars(clean) < TITLE_CHARS_MIN) return;
     const key = folded(clean);
     const candidate = candidatesByText.get(key);
     if (candidate) candidate.from.add(from);
