@@ -274,7 +274,7 @@ async function stopSource(source: AsyncIterator<Buffer> | null): Promise<void> {
 }
 
 /** Stops a stream that will not be sent: its source may hold resources. */
-function releaseStream({ body }: Reply): void {
+export function releaseStream({ body }: Reply): void {
   if (!body || Buffer.isBuffer(body) || "take" in body) return;
   try {
     void stopSource(body.chunks[Symbol.asyncIterator]());

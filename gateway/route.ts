@@ -48,6 +48,11 @@ export interface Answer extends Reply {
   readonly bill?: Bill;
   /** Of a 504: how the work that goes on ends, for the ledger; null: it failed, or nothing can be said. */
   readonly late_bill?: Promise<Bill | null>;
+  /**
+   * Stores what must be there when the client has the answer. Called once: beside the write of the answer's row where the
+   * answer waits for its row, otherwise before the row is recorded. Throws Fault; the answer is not sent then.
+   */
+  readonly beforeSending?: () => Promise<void>;
 }
 
 /** How one status looks in the OpenAPI document. Without a schema and a content type there is no body. */

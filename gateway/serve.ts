@@ -6,6 +6,7 @@ import { Fault } from "../cluster/ports/fault.ts";
 import type { Metrics } from "../cluster/ports/metrics.ts";
 import { type Caller, categoryRefused, quotaRefused, spendRefused } from "./authenticate.ts";
 import { type RequestContext, readCall } from "./compiled-route.ts";
+import { releaseStream } from "./exchange.ts";
 import type { Body, Reply } from "./http.ts";
 import { storeUnavailable } from "./http-errors.ts";
 import type { Metering } from "./metering.ts";
@@ -103,6 +104,10 @@ export function serving({ end, bills, metering, stores, metrics }: ServeDeps): S
     );
   }
 
+  /** The work of a route; where it depends on a store that takes no writes, no longer than until that is known. */
+  const orFailing = async <T>(route: Route, work: T | Promise<T>): Promise<T> =>
+    stores && isWriting(route) ? stores.orFailing(Promise.resolve(work)) : work;
+
   const claimFor = (
     { compiled, now_ms }: RequestContext,
     { meter }: Caller,
@@ -140,6 +145,7 @@ export function serving({ end, bills, metering, stores, metrics }: ServeDeps): S
     const failing = isWriting(route) ? stores?.failing() : null;
     if (failing) return finish(context, storeUnavailable(failing), caller, limit);
     let claim: QuotaClaim | null = null;
+    let unsent: Answer | null = null;
     addInFlight(1);
     try {
       // Each item of a batch is limited when it runs; the route itself refuses what could not run at all.
@@ -152,27 +158,27 @@ export function serving({ end, bills, metering, stores, metrics }: ServeDeps): S
       }
       if (route.always_begins_work) await beginWork();
       const handling = route.handle(authenticatedCall);
-      const answer: Answer = await (stores && isWriting(route)
-        ? stores.orFailing(Promise.resolve(handling))
-        : handling);
+      const answer = (unsent = await orFailing(route, handling));
       const isTimeout = work.isBegun && answer.status === 504;
-      claim?.settle(answer.bill !== undefined || isTimeout);
-      if (answer.bill) {
-        const row = billed(context, answer.bill, projectRefOf(call));
-        const isCached = answer.bill.category.endsWith("_cached");
-        if (isCached && !work.isBegun) metering.record(caller.meter, row);
-        else {
+      const { bill, beforeSending } = answer;
+      const isRowAwaited = bill !== undefined && (work.isBegun || !bill.category.endsWith("_cached"));
+      if (beforeSending && !isRowAwaited) await orFailing(route, beforeSending());
+      claim?.settle(bill !== undefined || isTimeout);
+      if (bill) {
+        const row = billed(context, bill, projectRefOf(call));
+        if (isRowAwaited) {
           const storing = metering.store(caller.meter, row);
           work.hasRow = true;
-          await storing;
-        }
+          await Promise.all([storing, beforeSending?.()]);
+        } else metering.record(caller.meter, row);
       } else if (isTimeout) void billLate(context, caller, call, answer.late_bill);
       if (work.isBegun && !isTimeout) metering.end(context.request_id);
       // The answer's own header tells what it left.
-      if (answer.bill && answer.bill.cost_micros > 0 && caller.meter.allowances.spend !== null)
+      if (bill && bill.cost_micros > 0 && caller.meter.allowances.spend !== null)
         await metering.readSpend(caller.meter);
       return finish(context, withWarnings(answer, call.warnings), caller, limit);
     } catch (problem) {
+      if (unsent) releaseStream(unsent);
       // With a row the request stays pending until `recoverPending` has found it.
       if (work.hasRow) claim?.settle(true);
       else if (work.isBegun && mayHaveStarted(problem)) {

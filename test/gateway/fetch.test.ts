@@ -372,3 +372,69 @@ test("the project's grant is stored before the body's address is answered", asyn
   slow.resolve();
   expect((await reply).status).toBe(200);
 });
+
+describe("when a store is slow or away at the end of a fetch", () => {
+  /** A page whose body is stored, over documents whose writes to a collection first do what `before` says. */
+  async function fetched(before: (collection: string) => Promise<void>, answer: Partial<FetchAnswer> = {}) {
+    const blobs = memoryBlobs();
+    const { sha256, bytes } = await blobs.put(Buffer.from("x"));
+    const store = memoryDocuments();
+    return gatewayHarness({
+      blobs,
+      documents: {
+        ...store,
+        put: async (...given) => {
+          await before(given[0]);
+          return store.put(...given);
+        },
+      },
+      fetch: async (_request, _signal, beginWork) => {
+        if (!answer.cached) await beginWork();
+        return fetchAnswer({ sha256, bytes, body_kind: "origin" }, answer);
+      },
+    });
+  }
+  const PAGE = { url: "https://example.org/" };
+
+  test("the grant and the row are written beside each other, and the answer waits for both", async () => {
+    const writes = new Map(
+      ["body_grants", "ledger"].map((name) => [name, Promise.withResolvers<void>()] as const),
+    );
+    const begun: string[] = [];
+    const { fetch, clock } = await fetched(async (collection) => {
+      if (!writes.has(collection)) return;
+      begun.push(collection);
+      await writes.get(collection)!.promise;
+    });
+    let status: number | null = null;
+    const reply = fetch(PAGE).then((answered) => (status = answered.status));
+    await clock.advance(1_000);
+    expect(begun.toSorted()).toEqual(["body_grants", "ledger"]);
+    writes.get("ledger")!.resolve();
+    await clock.advance(1_000);
+    expect(status).toBeNull();
+    writes.get("body_grants")!.resolve();
+    expect(await reply).toBe(200);
+  });
+
+  test.each([
+    ["a fetched page is 503 and has its row", false, 1],
+    ["a cached page is 503 and has none", true, 0],
+  ])("without its grant %s", async (_name, cached, rows) => {
+    let isAway = true;
+    const gateway = await fetched(
+      async (collection) => {
+        if (isAway && collection === "body_grants") throw new Fault("documents_unreachable", "away");
+      },
+      { cached },
+    );
+    const mine = await gateway.key();
+    expect((await gateway.fetch(PAGE, { key: mine })).status).toBe(503);
+    isAway = false;
+    await gateway.clock.advance(1_000);
+    const { items } = (await gateway.call("GET", "/v1/requests", { key: mine })).json;
+    expect(items).toHaveLength(rows);
+    expect(items.every(({ ok }: { ok: boolean }) => ok)).toBe(true);
+    expect((await gateway.fetch(PAGE, { key: mine })).status).toBe(200);
+  });
+});

@@ -150,15 +150,17 @@ export function fetchRoutes(services: FetchServices): readonly Route[] {
         texts,
         isDebugged ? await services.debugRecords!.store(call, storyOf(answer)) : null,
       );
+      const beforeSending = (): Promise<void> =>
+        grantBodies(services.bodyGrants, caller.grant.project.name, answer.record);
       // A user agent is allowed by project, so a response for one project may not be sent to another.
       // A response that is sent again from memory carries no warnings.
       const isPlain = body.user_agent == null && call.warnings.size === 0 && !isDebugged;
       if (isCurrent && answer.cached && answer.error === null && !answer.only_project && isPlain)
         remember(call, external, request, answer, reply);
-      if (reservation === null || !Buffer.isBuffer(reply.body)) return reply;
+      if (reservation === null || !Buffer.isBuffer(reply.body)) return { ...reply, beforeSending };
       // Written: only its bytes are left.
       reservation.shrink(reply.body.length);
-      return { ...reply, body: heldUntilSent(reply.body, reservation, call.signal) };
+      return { ...reply, beforeSending, body: heldUntilSent(reply.body, reservation, call.signal) };
     } catch (problem) {
       reservation?.release();
       throw problem;
@@ -265,7 +267,7 @@ async function fetchWithTexts(
   request: FetchRequest,
   onLate: (answer: FetchAnswer | null) => void,
 ): Promise<FetchedPage | null> {
-  const { body, caller, request_id, signal: client, now_ms } = call;
+  const { body, request_id, signal: client, now_ms } = call;
   const allowed_ms = body.timeout_s == null ? WAIT_MS : body.timeout_s * 1000 + WAIT_BEYOND_TIMEOUT_MS;
   const timeout_ms = Math.max(1, now_ms + allowed_ms - services.clock.now());
   const options = { id: request_id, timeout_ms, signal: client, onLate };
@@ -273,7 +275,6 @@ async function fetchWithTexts(
     services.fetch(request, signal, call.beginWork).catch(asBusy),
   );
   if (answer === null) return null;
-  await grantBodies(services.bodyGrants, caller.grant.project.name, answer.record);
   const wanted = { with_html: body.include_html !== false, with_formats: wantsFormats(body) };
   const weight = weightOf(answer.record, wanted);
   const isHeavy = services.memory !== undefined && weight > MAX_UNRESERVED_BYTES;
