@@ -18,7 +18,7 @@ import { NO_DETAIL } from "../schemas/ledger.ts";
 import type { RowHead } from "../schemas/ledger-batch.ts";
 import type { Ledger, RowAnswer } from "./ledger.ts";
 import type { Allowances } from "./limits.ts";
-import type { PendingRequests, SpentBy } from "./pending-requests.ts";
+import type { BeginOptions, PendingRequests, SpentBy } from "./pending-requests.ts";
 import type { KeyQuota, KeyQuotas } from "./quotas.ts";
 
 /** One key at this gateway. */
@@ -54,7 +54,7 @@ export interface Metering {
   /** Resolves when the answer's row is stored. Throws Fault; the row is stored later then. */
   store(meter: KeyMeter, billed: Billed): Promise<void>;
   /** Resolves when the request is stored as one that has a row, whatever happens to this gateway. Throws Fault. */
-  begin(meter: KeyMeter, pending: Billed): Promise<void>;
+  begin(meter: KeyMeter, pending: Billed, options?: BeginOptions): Promise<void>;
   /** What the attempts of a request have cost so far, or may have. Throws Fault. */
   spentBy: SpentBy;
   /** After `begin`: its row is stored, or it needs none. */
@@ -141,10 +141,10 @@ export function metering(deps: MeteringDeps): Metering {
       ledger.store(meter.grant.customer.name, headOf(meter, billed), billed, {
         within_ms: pending.gatherMs(),
       }),
-    begin(meter, billed) {
+    begin(meter, billed, options) {
       const { request_id, at_ms, latency_ms } = billed;
       const row = { ...headOf(meter, billed), request_id, at_ms, latency_ms };
-      return pending.begin({ customer: meter.grant.customer.name, row });
+      return pending.begin({ customer: meter.grant.customer.name, row }, options);
     },
     spentBy,
     end: pending.end,

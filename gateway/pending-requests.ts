@@ -20,9 +20,14 @@ export interface PendingRow {
 /** What the attempts of a request have cost, or have reserved where they are not settled. Throws Fault. */
 export type SpentBy = (request_id: string) => Promise<number>;
 
+export interface BeginOptions {
+  /** The caller awaits another durable write, or `synced` of the documents, before anything is seen outside. Default: no. */
+  readonly ordered?: boolean;
+}
+
 export interface PendingRequests {
   /** Resolves when the request is stored as pending. Throws Fault; then it is not. */
-  readonly begin: (pending: PendingRow) => Promise<void>;
+  readonly begin: (pending: PendingRow, options?: BeginOptions) => Promise<void>;
   /** How long a write for one of these requests waits for others that share its document; 0 for a lone request. */
   readonly gatherMs: () => number;
   /** Its row is stored, or it needs none. */
@@ -55,6 +60,7 @@ interface Group {
 
 interface Waiting {
   readonly pending: PendingRow;
+  readonly isOrdered: boolean;
   readonly since_ms: number;
   readonly stored: PromiseWithResolvers<void>;
 }
@@ -110,7 +116,10 @@ export function pendingRequests(deps: PendingDeps): PendingRequests {
     const rows = waiting.slice(0, MAX_GROUP_ROWS);
     waiting = waiting.slice(MAX_GROUP_ROWS);
     try {
-      const group = await store(rows.map(({ pending }) => pending));
+      const group = await store(
+        rows.map(({ pending }) => pending),
+        rows.every(({ isOrdered }) => isOrdered),
+      );
       for (const { pending } of rows) groups.set(pending.row.request_id, group);
       for (const { stored } of rows) stored.resolve();
     } catch (problem) {
@@ -122,11 +131,11 @@ export function pendingRequests(deps: PendingDeps): PendingRequests {
   }
 
   /** In a document whose requests have all ended, or else in a new one. Throws Fault. */
-  async function store(rows: readonly PendingRow[]): Promise<Group> {
+  async function store(rows: readonly PendingRow[], ordered: boolean): Promise<Group> {
     for (;;) {
       const group = unusedGroup() ?? newGroup();
       try {
-        if (await documents.put(PENDING_REQUESTS, group.key, { rows }, group.version)) {
+        if (await documents.put(PENDING_REQUESTS, group.key, { rows }, group.version, { ordered })) {
           group.version++;
           group.open = rows.length;
           return group;
@@ -171,11 +180,11 @@ export function pendingRequests(deps: PendingDeps): PendingRequests {
   }
 
   return {
-    begin(pending) {
+    begin(pending, { ordered = false } = {}) {
       const stored = Promise.withResolvers<void>();
       open++;
       rate.count();
-      waiting.push({ pending, since_ms: clock.mono(), stored });
+      waiting.push({ pending, isOrdered: ordered, since_ms: clock.mono(), stored });
       schedule();
       return stored.promise;
     },

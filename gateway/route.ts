@@ -6,6 +6,7 @@ import type { Static, TObject, TSchema } from "typebox";
 import type { QuotaCategory } from "../schemas/accounts.ts";
 import type { Caller } from "./authenticate.ts";
 import type { Head, Reply } from "./http.ts";
+import type { BeginOptions } from "./pending-requests.ts";
 import type { Bill } from "../schemas/accounts.ts";
 
 export type Method = "GET" | "HEAD" | "POST" | "DELETE";
@@ -38,9 +39,10 @@ export interface Call<Params = unknown, Query = unknown, Body = unknown> extends
   readonly caller: Caller;
   /**
    * To be awaited before work that may ask an upstream: from then on the call has a row of the ledger, also when this
-   * process is killed or the caller gets 503 or 504. Throws Fault.
+   * process is killed or the caller gets 503 or 504. With `ordered`, a power cut takes that row as long as nothing was stored
+   * after it: then the work awaits a durable write of the same documents before it asks anything outside. Throws Fault.
    */
-  readonly beginWork: () => Promise<void>;
+  readonly beginWork: (options?: BeginOptions) => Promise<void>;
 }
 
 /** Without a `bill` the call is not counted, for example because the service could not answer it. */

@@ -10,6 +10,7 @@ import { releaseStream } from "./exchange.ts";
 import type { Body, Reply } from "./http.ts";
 import { storeUnavailable } from "./http-errors.ts";
 import type { Metering } from "./metering.ts";
+import type { BeginOptions } from "./pending-requests.ts";
 import { type QuotaClaim, UNLIMITED } from "./quotas.ts";
 import { projectRefOf, type RequestBills } from "./request-bill.ts";
 import type { RequestEnd } from "./request-end.ts";
@@ -133,9 +134,9 @@ export function serving({ end, bills, metering, stores, metrics }: ServeDeps): S
     const call = readCall(context, body);
     if ("status" in call) return finish(context, call, caller, limit);
     const work: Work = { isBegun: false, hasRow: false };
-    const beginWork = async (): Promise<void> => {
+    const beginWork = async (options?: BeginOptions): Promise<void> => {
       if (work.isBegun) return;
-      await metering.begin(caller.meter, unanswered(context, call, "interrupted"));
+      await metering.begin(caller.meter, unanswered(context, call, "interrupted"), options);
       work.isBegun = true;
     };
     const authenticatedCall = { ...call, caller, beginWork };

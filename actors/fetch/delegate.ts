@@ -10,7 +10,7 @@ import { answerOf, type PipelineDeps, recordAttempt, type RunState } from "./run
 
 /** `previous_redirects`: those that led to `url`. */
 export async function delegate(
-  deps: Pick<PipelineDeps, "clock" | "metrics" | "log" | "extract" | "reservedHosts">,
+  deps: Pick<PipelineDeps, "clock" | "documents" | "metrics" | "log" | "extract" | "reservedHosts">,
   store: PageStore,
   run: RunState,
   url: string,
@@ -24,6 +24,8 @@ export async function delegate(
   const { cache_ttl_s, project, key, lane, fetch_id } = request;
   const { max_bytes } = run.limits;
   const deadline_ms = Math.round(Math.min(run.endsAt(), request.deadline_ms));
+  // The other system need not store anything before it asks.
+  await deps.documents.synced();
   const result = await deps.reservedHosts!.fetch({
     url,
     max_bytes,

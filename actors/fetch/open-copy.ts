@@ -33,6 +33,8 @@ export async function findOpenCopy(
     ? { ...seen, final_url: teaser?.page?.final_url ?? null, ...declaredOf(seen.meta) }
     : storedVersion((await documents.get("pages", run.digest))?.value);
   const leads = seen?.leads ?? best?.extracted?.leads;
+  // Perhaps nothing was stored since the request began, and a search need not store anything.
+  await documents.synced();
   const { match, cost_micros } = await findAlternate({
     ask,
     wanted: wantedOf(request.url, cause, known, leads, request.min_text_chars),

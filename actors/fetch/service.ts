@@ -66,6 +66,9 @@ export interface RetrievedPage {
   readonly record: PageRecord;
 }
 
+/** Stores that a request has begun; `ordered` as in the documents' port. */
+export type BeginWork = (options?: { readonly ordered: true }) => Promise<void>;
+
 export interface FetchService {
   /**
    * The same as `fetch`, for background work of an actor, which has a client of its own. After `signal` the request is
@@ -81,7 +84,7 @@ export interface FetchService {
   readonly fetch: (
     request: FetchRequest,
     signal?: AbortSignal,
-    beginWork?: () => Promise<void>,
+    beginWork?: BeginWork,
   ) => Promise<FetchAnswer>;
   /** Whether the cache would give the same answer now as `fetch` gave to this very request. Does not wait. */
   readonly isCurrent: (request: FetchRequest, answer: FetchAnswer, now_ms: number) => boolean;
@@ -164,7 +167,7 @@ export function fetchService({
     original: FetchRequest,
     signal: AbortSignal | null,
     grace_ms = GRACE_MS,
-    beginWork: () => Promise<void> = async () => {},
+    beginWork: BeginWork = async () => {},
   ): Promise<FetchAnswer> {
     const url = parseUrl(original.url);
     if (url === null) return INVALID_URL;
@@ -185,7 +188,8 @@ export function fetchService({
       }
       metrics.count("trawl_cache_misses_total", { cache: "pages" });
     }
-    await beginWork();
+    // Each request of the run needs a grant, which is stored after it; where there is none the run awaits `synced`.
+    await beginWork({ ordered: true });
     const wait_ms = Math.max(1, request.deadline_ms - clock.now()) + grace_ms;
     const { fetch_id } = request;
     const key = `${siteOf(url.hostname, joined)} ${digest}`;

@@ -14,6 +14,11 @@ export interface PutOptions {
   readonly tag?: string;
   /** When `removeExpired` may remove the document, in Unix milliseconds; absent: never. */
   readonly expires_at_ms?: number;
+  /**
+   * The write is acknowledged when no later one can outlive it, which may be before it is durable: for a write that must be
+   * there when a later write is. Before anything else may rest on it, await `synced`. Default: acknowledged when durable.
+   */
+  readonly ordered?: boolean;
 }
 
 /** Which documents of a collection to list, in the order of their keys (bytes of UTF-8). */
@@ -63,6 +68,8 @@ export interface Documents {
   removeExpired(collection: string, before_ms: number, limit: number): Promise<number>;
   /** Whether no collection holds a document. */
   isEmpty(): Promise<boolean>;
+  /** Resolves when every write that was acknowledged before the call is durable, an `ordered` one, too. */
+  synced(): Promise<void>;
   /** Resolves when the store answers a request. */
   ping(): Promise<void>;
   close(): Promise<void>;

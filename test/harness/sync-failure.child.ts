@@ -25,11 +25,13 @@ async function tell(what: string, call: Promise<unknown>): Promise<void> {
 await tell("put before", documents.put("jobs", "a", 1, 0));
 writeFileSync(fail_file, "");
 await tell("put to a cache", documents.put("pages", "a", 1, 0));
+await tell("ordered put while it fails", documents.put("jobs", "o", 1, 0, { ordered: true }));
 await tell("put while it fails", documents.put("jobs", "b", 1, 0));
 await tell("small body while it fails", blobs.put(Buffer.from("a body")));
 await tell("large body while it fails", blobs.put(large));
 rmSync(fail_file);
 await tell("put after", documents.put("jobs", "c", 1, 0));
+await tell("synced after", documents.synced());
 await tell("ping after", documents.ping());
 await tell("small body after", blobs.put(Buffer.from("another body")));
 await tell("large body after", blobs.put(large));

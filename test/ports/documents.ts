@@ -205,6 +205,19 @@ export function documentsSuite(open: () => Promise<Documents>): void {
     expect(await documents.get("ticks", "k49")).toEqual({ value: 299, version: 6 });
   });
 
+  test("takes an ordered write as any other, and says when it is durable", async () => {
+    const documents = await store;
+    await documents.synced();
+    const options = { ordered: true, tag: "t", expires_at_ms: 5 };
+    expect(await documents.put("ordered", "a", 1, 0, options)).toBe(true);
+    expect(await documents.put("ordered", "a", 2, 0, options)).toBe(false);
+    expect(await documents.put("ordered", "a", 2, 1, options)).toBe(true);
+    await documents.synced();
+    expect(await documents.list("ordered", { tag: "t", limit: 2 })).toEqual([
+      { key: "a", value: 2, version: 2 },
+    ]);
+  });
+
   test("answers a ping", async () => {
     await expect((await store).ping()).resolves.toBeUndefined();
   });

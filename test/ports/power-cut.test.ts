@@ -48,11 +48,14 @@ describe.skipIf(powerCutProblem !== null)(`after a power cut${unavailable}`, () 
       const folder = join(cut.restore(), "new");
       const documents = sqliteDocuments(join(folder, "documents.sqlite"));
       const blobs = sqliteBlobs(join(folder, "bodies"));
-      expect(acknowledged.documents.size).toBe(8);
+      expect(acknowledged.documents.size).toBe(9);
       for (const [key, version] of acknowledged.documents) {
         const stored = await documents.get("acknowledged", key);
         expect(stored?.version).toBeGreaterThanOrEqual(version);
         expect(stored?.value).toMatchObject({ version: stored?.version });
+        if (key === "k8") continue;
+        // Acknowledged before it was synced, and before the one that was.
+        expect((await documents.get("ordered", key))?.version).toBeGreaterThanOrEqual(stored!.version);
       }
       expect(acknowledged.bodies.size).toBeGreaterThan(50);
       for (const [sha256, bytes] of acknowledged.bodies)
@@ -75,10 +78,12 @@ describe.skipIf(powerCutProblem !== null)(`after a power cut${unavailable}`, () 
       expect(JSON.parse(stdout)).toEqual({
         "put before": "done",
         "put to a cache": "done",
+        "ordered put while it fails": "done",
         "put while it fails": "documents_unreachable",
         "small body while it fails": "bodies_unreachable",
         "large body while it fails": "bodies_unreachable",
         "put after": "documents_unreachable",
+        "synced after": "documents_unreachable",
         "ping after": "documents_unreachable",
         "small body after": "bodies_unreachable",
         // A large body is a file of its own: written and synced anew.

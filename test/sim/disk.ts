@@ -94,7 +94,10 @@ export type OnStored = (collection: string, key: string, value: unknown) => void
 export interface DiskDocumentsOptions {
   /** Collections that are only caches: their writes are acknowledged at once. */
   readonly rebuildable?: readonly string[];
-  /** A refused write is answered when the one that was first is synced, as MongoDB does. SQLite answers at once. */
+  /**
+   * A refused write is answered when the one that was first is synced, and an `ordered` one when it is synced, as MongoDB does.
+   * SQLite answers at once.
+   */
   readonly refuses_synced?: boolean;
 }
 
@@ -111,14 +114,22 @@ export function diskDocuments(
   async function acknowledged<T extends boolean | number>(
     collection: string,
     changes: Promise<T>,
+    isOrdered = false,
   ): Promise<T> {
     const changed = await changes;
+    if (isOrdered && !refuses_synced) return changed;
     if (!rebuildable.includes(collection) && (refuses_synced || Number(changed) > 0)) await log.sync();
     return changed;
   }
   return {
     ...memory,
-    put: (collection, ...rest) => acknowledged(collection, memory.put(collection, ...rest)),
+    put: (collection, key, value, version, options) =>
+      acknowledged(
+        collection,
+        memory.put(collection, key, value, version, options),
+        options?.ordered === true,
+      ),
+    synced: () => log.sync(),
     remove: (collection, ...rest) => acknowledged(collection, memory.remove(collection, ...rest)),
     removeRange: (collection, ...rest) => acknowledged(collection, memory.removeRange(collection, ...rest)),
     removeExpired: (collection, ...rest) =>

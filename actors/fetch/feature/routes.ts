@@ -35,6 +35,7 @@ import { withDeadline, WAIT_MS } from "../../../gateway/with-deadline.ts";
 import { JSON_TYPE, timedOut, userAgentNotAllowed } from "../../../gateway/http-errors.ts";
 import { REQUEST_ID_CHARS } from "../../../gateway/request-id.ts";
 import type { DebugRecords } from "../../../gateway/debug-records.ts";
+import type { BeginWork } from "../service.ts";
 import type { BodyGrants } from "../../../gateway/body-access.ts";
 import { type Answer, type Call, type Route, route, type Shortcut } from "../../../gateway/route.ts";
 import type { Metrics } from "../../../cluster/ports/metrics.ts";
@@ -46,11 +47,7 @@ export interface FetchServices {
    * work may go on into the cache. `beginWork` is awaited before an actor is asked. Throws Fault; `mailbox_full` is
    * answered as domain_busy.
    */
-  readonly fetch: (
-    request: FetchRequest,
-    signal: AbortSignal,
-    beginWork: () => Promise<void>,
-  ) => Promise<FetchAnswer>;
+  readonly fetch: (request: FetchRequest, signal: AbortSignal, beginWork: BeginWork) => Promise<FetchAnswer>;
   /**
    * Whether the cache would answer the same request now with this very record. It is given the same objects as `fetch`
    * was given and returned, so it may compare them by identity; it is called for every cached request and must not wait.

@@ -155,6 +155,7 @@ export function memoryDocuments(onChange: (change: DocumentChange) => void = () 
       }
       return removed;
     },
+    synced: async () => {},
     isEmpty: async () => [...collections.values()].every(({ documents }) => documents.size === 0),
     ping: async () => {},
     close: async () => {},

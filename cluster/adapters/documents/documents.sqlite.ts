@@ -39,7 +39,7 @@ export function sqliteDocuments(
   path: string,
   { durability = "power", rebuildable = [] }: SqliteOptions = {},
 ): Documents {
-  const { database, write, assertSynced, close } = sqliteWrites(path, {
+  const { database, write, assertSynced, synced, close } = sqliteWrites(path, {
     durability,
     schema: SCHEMA,
     cache_kib: CACHE_KIB,
@@ -61,8 +61,9 @@ export function sqliteDocuments(
      WHERE collection = ? AND key = ? AND version = ?`,
   );
 
-  const enqueue = (collection: string, run: () => number): Promise<number> =>
-    write(run, !rebuildable.includes(collection));
+  /** `isOrdered`: the log keeps the order of writes, so the sync of a later one is its own. */
+  const enqueue = (collection: string, run: () => number, isOrdered = false): Promise<number> =>
+    write(run, !isOrdered && !rebuildable.includes(collection));
 
   function orFault<T>(what: string, run: () => T): T {
     try {
@@ -85,14 +86,14 @@ export function sqliteDocuments(
       const text = JSON.stringify(value);
       assert(Buffer.byteLength(text) <= MAX_DOCUMENT_BYTES, `Document "${collection}/${key}" is too large`);
       const [tag, expires] = [options?.tag ?? null, options?.expires_at_ms ?? null];
-      const changed = await enqueue(collection, () =>
+      const run = (): number =>
         Number(
           (version === 0
             ? create.run(collection, key, text, tag, expires)
             : replace.run(text, tag, expires, collection, key, version)
           ).changes,
-        ),
-      );
+        );
+      const changed = await enqueue(collection, run, options?.ordered === true);
       return changed === 1;
     },
     async remove(collection, key, version) {
@@ -124,6 +125,7 @@ export function sqliteDocuments(
          (SELECT rowid FROM documents WHERE collection = ? AND expires_at_ms < ? LIMIT ?)`;
       return enqueue(collection, () => Number(sql(text).run(collection, before_ms, limit).changes));
     },
+    synced,
     isEmpty: async () =>
       orFault("look for documents", () => sql("SELECT 1 FROM documents LIMIT 1").get() === undefined),
     ping: async () =>

@@ -6,7 +6,8 @@
  * WAL with `synchronous = NORMAL`: what was written survives the end of the process, also kill -9, and a power cut never
  * damages the file. The log is synced here and not by SQLite (`synchronous = FULL`): SQLite would stop the event loop for
  * each sync, 2 ms on this project's machines, and sync every transaction. Here the loop goes on, and all transactions that
- * were committed meanwhile share the next sync. Readers see a write before it is synced.
+ * were committed meanwhile share the next sync. Readers see a write before it is synced. The log is one for all processes, and a
+ * power cut takes its end: what was committed later never survives without what was committed before.
  *
  * Other processes may read and write the file at the same time.
  */
@@ -25,6 +26,8 @@ export interface SqliteWrites {
    * where `isSynced` and that is not 0, after they are synced. Rejects with `unwritable` of the reason.
    */
   readonly write: (run: () => number, isSynced: boolean) => Promise<number>;
+  /** Resolves when everything that was committed before the call is synced. Rejects with `unwritable` of the reason. */
+  readonly synced: () => Promise<void>;
   /** Throws why the log could not be synced, if that ever happened: what it holds since is not believed. */
   readonly assertSynced: () => void;
   readonly close: () => Promise<void>;
@@ -97,16 +100,26 @@ export function sqliteWrites(
       else write.resolve(changed);
     }
     if (unsynced.length === 0) return;
-    const acknowledged = syncLog!().then(
+    const acknowledged = sync().then(
       () => unsynced.forEach(({ write, changed }) => write.resolve(changed)),
       (cause: unknown) => {
-        sync_failure ??= { cause };
         const fault = failed(unsynced.length, cause);
         for (const { write } of unsynced) write.reject(fault);
       },
     );
     syncing.add(acknowledged);
     void acknowledged.finally(() => syncing.delete(acknowledged));
+  }
+
+  async function sync(): Promise<void> {
+    try {
+      await syncLog?.();
+      // This sync succeeded, but perhaps not the one before, which was to write the same pages.
+      assertSynced();
+    } catch (cause) {
+      sync_failure ??= { cause };
+      throw cause;
+    }
   }
 
   /** Throws what SQLite throws. */
@@ -126,6 +139,10 @@ export function sqliteWrites(
   return {
     database,
     assertSynced,
+    synced: () =>
+      sync().catch((cause: unknown) => {
+        throw failed(1, cause);
+      }),
     write: (run, isSynced) =>
       new Promise((resolve, reject) => {
         if (waiting.push({ run, isSynced, resolve, reject }) === 1) setImmediate(flush);
