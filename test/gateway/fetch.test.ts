@@ -420,13 +420,13 @@ describe("when a store is slow or away at the end of a fetch", () => {
   test.each([
     ["a fetched page is 503 and has its row", false, 1],
     ["a cached page is 503 and has none", true, 0],
-  ])("without its grant %s", async (_name, cached, rows) => {
+  ])("without its grant %s", async (_name, isCached, rows) => {
     let isAway = true;
     const gateway = await fetched(
       async (collection) => {
         if (isAway && collection === "body_grants") throw new Fault("documents_unreachable", "away");
       },
-      { cached },
+      { cached: isCached },
     );
     const mine = await gateway.key();
     expect((await gateway.fetch(PAGE, { key: mine })).status).toBe(503);

@@ -59,7 +59,7 @@ export interface RealRoutes {
 }
 
 type ScriptedDeps = Pick<PipelineDeps, "prices" | "spending"> &
-  Partial<Pick<PipelineDeps, "extract" | "backlog">>;
+  Partial<Pick<PipelineDeps, "extract" | "backlog" | "reservedHosts" | "sources">>;
 
 /**
  * `given`: prices and budgets of premium routes; the extraction, when it is not done in this process. `openReal`: routes
