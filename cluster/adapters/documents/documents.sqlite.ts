@@ -11,7 +11,8 @@ import { Fault } from "../../ports/fault.ts";
 import type { Durability } from "../files/durable-files.ts";
 import { sqliteWrites } from "../files/grouped-writes.sqlite.ts";
 
-const CACHE_KIB = 65_536;
+/** More saves reads of the system's cache, at most 2 µs each (ops/decisions/0126-sqlite-page-cache.md). */
+const CACHE_KIB = 16_384;
 const SCHEMA = `
   CREATE TABLE IF NOT EXISTS documents (
     collection TEXT NOT NULL,
