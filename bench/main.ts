@@ -61,11 +61,15 @@ const pages = Number(values.pages);
 const REAL: Kind = {
   path: "p",
   pages: 694,
-  peers: ["undici", "crawlee cheerio", "scrapy", "colly", "spider"],
+  peers: ["undici", "crawlee http", "crawlee cheerio", "scrapy", "colly", "spider"],
 };
 const KINDS: Readonly<Record<string, Kind>> = {
   light: { path: "l", pages, peers: values.quick ? ["undici", "crawlee cheerio"] : REAL.peers },
-  bytes: { path: "b", pages, peers: values.quick ? ["undici"] : ["undici", "colly", "spider"] },
+  bytes: {
+    path: "b",
+    pages,
+    peers: values.quick ? ["undici"] : ["undici", "crawlee http", "colly", "spider"],
+  },
   ...(!values.quick && {
     real: REAL,
     stored: { path: "p", pages: 100, peers: ["crawlee defuddle", "scrapy trafilatura"] },
@@ -77,6 +81,7 @@ const chosen = Object.entries(KINDS).filter(
 const RUNS = Number(values.runs ?? (values.quick ? 2 : 5));
 const PEERS: Readonly<Record<string, () => Peer>> = {
   undici: () => npmPeer("undici"),
+  "crawlee http": () => npmPeer("crawlee", "--http"),
   "crawlee cheerio": () => npmPeer("crawlee"),
   scrapy: () => pythonPeer("scrapy"),
   colly: () => goPeer("colly"),

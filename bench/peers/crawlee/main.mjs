@@ -1,5 +1,5 @@
 // crawlee with 64 requests at once and no retries. Cheerio's crawler: title and links of every address on standard input.
-// --store: the plain crawler; the body as a file, and main text and metadata by defuddle as a line of JSON.
+// --http: the plain crawler, which reads the body and nothing more. --store: the same; the body as a file, and main text and metadata by defuddle as a line of JSON.
 import { readFileSync } from "node:fs";
 import { appendFile, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -9,7 +9,7 @@ import { Defuddle } from "defuddle/node";
 import { parseHTML } from "linkedom";
 log.setLevel(LogLevel.ERROR);
 const addresses = readFileSync(0, "utf8").trim().split("\n");
-const isStored = process.argv.includes("--store");
+const [isStored, isHttp] = ["--store", "--http"].map((flag) => process.argv.includes(flag));
 const folder = await mkdtemp(join(tmpdir(), "crawlee-"));
 let done = 0;
 
@@ -18,6 +18,9 @@ function look({ $ }) {
   $("a[href]").map((_, a) => $(a).attr("href")).get();
   done++;
 }
+
+/** The crawler has read the body when this is called. */
+const count = () => void done++;
 
 async function store({ body, request }) {
   await writeFile(join(folder, `${done++}.html`), body);
@@ -37,8 +40,8 @@ const options = {
   autoscaledPoolOptions: { maybeRunIntervalSecs: 0.01 },
 };
 const configuration = new Configuration({ persistStorage: false });
-const crawler = isStored
-  ? new HttpCrawler({ ...options, requestHandler: store }, configuration)
+const crawler = isStored || isHttp
+  ? new HttpCrawler({ ...options, additionalMimeTypes: ["application/octet-stream"], requestHandler: isStored ? store : count }, configuration)
   : new CheerioCrawler({ ...options, requestHandler: look }, configuration);
 const began = performance.now();
 const cpu = process.cpuUsage();
