@@ -113,6 +113,14 @@ export type Attempt = Static<typeof Attempt>;
 export const PdfPage = Type.Object({ page: Type.Integer({ minimum: 1 }), text: Type.String() });
 export type PdfPage = Static<typeof PdfPage>;
 
+/** The same content at another address (`link rel="alternate"`), absolute; what the element says of it, or null. */
+export const PageAlternate = Type.Object({
+  url: Type.String(),
+  language: Nullable(Type.String()),
+  type: Nullable(Type.String()),
+});
+export type PageAlternate = Static<typeof PageAlternate>;
+
 /**
  * What a page says of itself; a field is null when it does not. Several authors are separated by "; ". Times are ISO 8601:
  * UTC with a Z, without a zone when the page gives none, or only a date, a month or a year. Languages are BCP 47.
@@ -128,6 +136,9 @@ export const ArticleMeta = Type.Object({
   description: Nullable(Type.String()),
   section: Nullable(Type.String()),
   word_count: Nullable(Type.Integer()),
+  /** These two only if `links` were requested in `formats`. */
+  next_url: Type.Optional(Nullable(Type.String())),
+  alternates: Type.Optional(Type.Array(PageAlternate)),
 });
 export type ArticleMeta = Static<typeof ArticleMeta>;
 
@@ -176,6 +187,8 @@ export interface PageFormats {
   readonly markdown: string | null;
   readonly links: PageLink[];
   readonly images: PageImage[];
+  /** Pages only; absent where an older version stored them. */
+  readonly relations?: Required<Pick<ArticleMeta, "next_url" | "alternates">>;
   /** Feeds and sitemaps only. */
   readonly entries?: FeedEntry[];
 }

@@ -299,6 +299,29 @@ describe("links and images", () => {
       { url: "https://harbour.example/docs/x.png", alt: null, width: null, height: null },
     ]);
   });
+  const relationsOf = (html: string) =>
+    readHtml(html, URL_HERE, NOW_MS, { formats: true }).formats!.relations!;
+  test("relations: the alternates and the next page that elements of the head name", () => {
+    const head = `<base href="/docs/"><link rel="alternate" hreflang="de" href="de.html">
+      <link rel="Alternate" type="application/rss+xml" title="News" href="https://feeds.example/news">
+      <link rel="alternate stylesheet" href="dark.css"><link rel="alternate" href="android-app://harbour">
+      <link rel="prev" href="1.html"><link rel="next" href="3.html">`;
+    expect(relationsOf(`${head}<a rel="next" href="other.html">Next</a>`)).toEqual({
+      next_url: "https://harbour.example/docs/3.html",
+      alternates: [
+        { url: "https://harbour.example/docs/de.html", language: "de", type: null },
+        { url: "https://feeds.example/news", language: null, type: "application/rss+xml" },
+      ],
+    });
+  });
+  test("relations: without such an element a link says what is next, and nothing is null and empty", () => {
+    expect(formats!.relations).toEqual({ next_url: "https://harbour.example/docs/a.html", alternates: [] });
+    expect(relationsOf("<p>Alone</p>")).toEqual({ next_url: null, alternates: [] });
+  });
+  test("relations: at most 200 alternates", () => {
+    const many = '<link rel="alternate" hreflang="de" href="/de">'.repeat(300);
+    expect(relationsOf(many).alternates).toHaveLength(200);
+  });
   test("at most 5,000 and 1,000", () => {
     const many = readHtml(
       `${'<a href="/x">x</a>'.repeat(6_000)}${'<img src="/y">'.repeat(2_000)}`,

@@ -315,17 +315,27 @@ describe.each(SETUPS)("a fetch, $setup", ({ start }) => {
     test("formats adds Markdown, links and images, also to a stored page, and asks the site once", async () => {
       const list =
         '<h2>Fares</h2><ul><li>Adults pay <b>four</b> crowns a day</li></ul><a href="/map">Map</a>';
-      const body = article("Ferry").replace("</article>", `${list}<img src="quay.png" alt="Quay"></article>`);
+      const body = article("Ferry")
+        .replace("</article>", `${list}<img src="quay.png" alt="Quay"></article>`)
+        .replace(
+          "</head>",
+          '<link rel="next" href="/2"><link rel="alternate" hreflang="de" href="/de"></head>',
+        );
       const site = sites.site({ "/": { body } });
       const url = `${site.origin}/`;
       const plain = await service.fetch({ url });
       for (const field of ["markdown", "links", "images"]) expect(plain).not.toHaveProperty(field);
+      for (const field of ["next_url", "alternates"]) expect(plain.meta).not.toHaveProperty(field);
       const { text, ...answer } = await service.fetch({ url, formats: ["markdown", "links", "images"] });
       expect(answer).toMatchObject({
         cached: true,
         error: null,
         links: ["/", "/about", "/map"].map((path) => ({ url: `${site.origin}${path}`, rel: null })),
         images: [{ url: `${site.origin}/quay.png`, alt: "Quay", width: null, height: null }],
+        meta: {
+          next_url: `${site.origin}/2`,
+          alternates: [{ url: `${site.origin}/de`, language: "de", type: null }],
+        },
       });
       expect(answer.markdown).toContain("## Fares\n\n- Adults pay **four** crowns a day");
       expect(text).toBe(plain.text);

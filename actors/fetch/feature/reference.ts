@@ -3,6 +3,7 @@ import type { ApiReference } from "../../../gateway/openapi/reference.ts";
 import { DeadHost, OperatorView, SkipView } from "../../../schemas/domain.ts";
 import {
   ArticleMeta,
+  PageAlternate,
   Attempt,
   DomainChange,
   DomainMemory,
@@ -33,6 +34,7 @@ export const fetchReference: ApiReference = {
     ScreenshotOptions,
     WaitFor,
     ArticleMeta,
+    PageAlternate,
     PrimarySource,
     DomainMemory,
     DeadHost,
@@ -196,6 +198,16 @@ export const fetchReference: ApiReference = {
       description: ["The page's description of itself", "A page for examples"],
       section: ["The section of the site", "Coast"],
       word_count: ["Words of the text", 840],
+      next_url: [
+        "The page that follows in a series, by `rel=next`; only if `links` were requested",
+        "https://example.org/?page=2",
+      ],
+      alternates: "The same content in other languages or forms, 200 at most; only if `links` were requested",
+    },
+    PageAlternate: {
+      url: ["Its address", "https://example.org/de/"],
+      language: ["The language, as the page says", "de"],
+      type: ["The media type, as the page says", "application/rss+xml"],
     },
     PrimarySource: {
       url: ["Its address", "https://court.example/ruling.pdf"],

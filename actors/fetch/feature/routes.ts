@@ -514,6 +514,7 @@ const weightOf = (
   ((with_html && content_kind === "html" ? (bytes ?? 0) : 0) +
     (text_chars ?? 0) * (with_formats ? FORMATS_FACTOR : 1));
 
+const NO_RELATIONS = { next_url: null, alternates: [] };
 const EMPTY_TEXTS: Texts = { html: null, text: "", pdf_pages: null, formats: null };
 
 export async function textsOf(
@@ -594,7 +595,10 @@ export function responseOf(
     }),
     text_truncated: record.text_truncated,
     title: record.title,
-    meta: record.meta,
+    meta:
+      record.meta && wanted?.includes("links")
+        ? { ...record.meta, ...(formats?.relations ?? NO_RELATIONS) }
+        : record.meta,
     sha256: record.sha256,
     bytes: record.bytes,
     cached: answer.cached,

@@ -26,7 +26,7 @@ import { findNotices } from "./notices.ts";
 import { type Peers, peersOf } from "./peers.ts";
 import { buildTree, type Tree } from "./tree.ts";
 import { soundText } from "../content/text-document.ts";
-import { imagesOf, linksOf } from "../markdown/links.ts";
+import { imagesOf, linksOf, relationsOf } from "../markdown/links.ts";
 import { markdownOf, plainMarkdown } from "../markdown/markdown.ts";
 import { findGates, isDeclaredClosed, readPaywall } from "../content/paywall.ts";
 
@@ -208,6 +208,7 @@ export function readHtml(
         markdown: marked.markdown === "" ? null : soundText(marked.markdown),
         links: linksOf(tree, url),
         images: imagesOf(tree, url),
+        relations: relationsOf(tree, url),
       },
     }),
     meta: { ...meta, word_count },

@@ -135,7 +135,7 @@ const SIBLING_REACH = 24;
 
 const ATTRIBUTE_NAMES = new KnownNames(
   (
-    "class id href rel role hidden style content property name itemprop itemtype itemscope itemid datetime title " +
+    "class id href hreflang rel role hidden style content property name itemprop itemtype itemscope itemid datetime title " +
     "aria-hidden aria-label aria-expanded data-component data-testid data-test-id lang type src alt http-equiv pubdate " +
     "charset colspan rowspan start width height data-src data-type data-block-name"
   ).split(" "),

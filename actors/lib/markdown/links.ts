@@ -1,11 +1,13 @@
-/** What a page links to and shows: its links and images, with absolute addresses, in document order. */
-import type { PageImage, PageLink } from "../../../schemas/fetch.ts";
+/** What a page links to and shows: links, images and related pages, with absolute addresses, in document order. */
+import type { PageFormats, PageImage, PageLink } from "../../../schemas/fetch.ts";
 import { nodeText, type Tree } from "../article/tree.ts";
 import { absolute, baseOf } from "./spans.ts";
 
 export const LINKS_MAX = 5_000;
 export const IMAGES_MAX = 1_000;
+export const ALTERNATES_MAX = 200;
 const TEXT_CHARS_MAX = 500;
+const SAID_CHARS_MAX = 100;
 const HTTP = /^https?:/;
 
 export function linksOf(tree: Tree, url: string): PageLink[] {
@@ -23,6 +25,27 @@ export function linksOf(tree: Tree, url: string): PageLink[] {
   }
   return links;
 }
+
+/** The next page of a series, by a `link` element or else by a link; and what `link` elements call alternates. */
+export function relationsOf(tree: Tree, url: string): NonNullable<PageFormats["relations"]> {
+  const base = baseOf(tree, url);
+  const has = (attributes: Tree["links"][number] | null | undefined, word: string): boolean =>
+    attributes?.["rel"]?.toLowerCase().split(/\s+/).includes(word) ?? false;
+  const address = (attributes: Tree["links"][number] | null | undefined): string | null =>
+    absolute(attributes?.["href"], base, HTTP);
+  const next = [...tree.links, ...tree.attributes.filter((_, node) => tree.tag[node] === "a")]
+    .filter((attributes) => has(attributes, "next"))
+    .map(address)
+    .find((found) => found !== null);
+  const alternates = tree.links.flatMap((link) => {
+    const found = has(link, "alternate") && !has(link, "stylesheet") ? address(link) : null;
+    return found === null ? [] : [{ url: found, language: said(link["hreflang"]), type: said(link["type"]) }];
+  });
+  return { next_url: next ?? null, alternates: alternates.slice(0, ALTERNATES_MAX) };
+}
+
+const said = (value: string | undefined): string | null =>
+  value?.trim().slice(0, SAID_CHARS_MAX).toWellFormed() || null;
 
 export function imagesOf(tree: Tree, url: string): PageImage[] {
   const base = baseOf(tree, url);
