@@ -4,6 +4,8 @@ import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { afterAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { natsBus, readConsumerName, tokenOf } from "../../cluster/adapters/bus/bus.nats.ts";
+import { linkNats } from "../../cluster/adapters/bus/connection.nats.ts";
+import { guardStreams } from "../../cluster/adapters/bus/stream-guard.nats.ts";
 import { natsLeases } from "../../cluster/adapters/leases/leases.nats.ts";
 import { natsNodeDirectory } from "../../cluster/adapters/nodes/node-directory.nats.ts";
 import type { NodeReport } from "../../cluster/ports/node-directory.ts";
@@ -70,6 +72,23 @@ describe.skipIf(shared === null)("one NATS", () => {
     await vi.waitFor(() => expect([first.got.length, second.got.length]).toEqual([1, 1]));
     expect(second.got[0]!.envelope.body).toBe('"for two"');
     await Promise.all([one.close(), two.close()]);
+  });
+
+  test("a lost stream that comes back with the state of the lost one is created once more", async () => {
+    const link = await linkNats(`${shared!["TRAWL_BUS"]}/again-${Date.now()}`, { purpose: "test" });
+    const [name, subjects] = [`${link.name}-LOST`, [`${link.name}.lost.>`]];
+    let creations = 0;
+    // So it looks when the server removes the files of the lost stream after the new one was created.
+    const create = async () =>
+      void (await link.jsm.streams.add({ name, subjects, ...(++creations === 1 && { first_seq: 469 }) }));
+    const guard = guardStreams(link, [name], create, undefined);
+    const { seq } = await guard.run(() => link.js.publish(`${link.name}.lost.one`, "first"));
+    expect([creations, seq]).toEqual([2, 1]);
+    // A stream that has been there for a while keeps what it holds.
+    expect(await guard.restore()).toBe(false);
+    expect((await link.jsm.streams.info(name)).state.messages).toBe(1);
+    await link.jsm.streams.delete(name);
+    await link.close();
   });
 
   test("lists the nodes, drains one by name, and is wiped when no node runs", async () => {

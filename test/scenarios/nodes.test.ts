@@ -191,8 +191,8 @@ describe.skipIf(missing)("nodes", () => {
     await cluster.nodeDirectory.wipe();
     const began = performance.now();
     await expect.poll(async () => Math.min(...(await epochs())), { timeout: 15_000 }).toBeGreaterThan(before);
-    // A lease of 3 s, one round, and asking around on a busy machine.
-    expect(performance.now() - began).toBeLessThan(10_000);
+    // Half a second for the server's files, a lease of 3 s, one round, and asking around on a busy machine.
+    expect(performance.now() - began).toBeLessThan(12_000);
     for (const answer of await Promise.all(asked)) expect(answer).toMatchObject(whole);
   }, 60_000);
 

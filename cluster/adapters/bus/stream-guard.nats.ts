@@ -2,11 +2,19 @@
  * Streams that a server may lose while nodes run (its disk was replaced, `trawl cluster rebuild`): the first node that
  * finds one missing creates it again.
  */
-import { JetStreamApiError } from "@nats-io/jetstream";
+import { setTimeout as sleep } from "node:timers/promises";
+import { JetStreamApiError, type StreamInfo } from "@nats-io/jetstream";
 import type { Log } from "../../ports/log.ts";
 import type { NatsLink } from "./connection.nats.ts";
 
 const STREAM_NOT_FOUND = 10_059;
+/**
+ * nats-server (2.15) says that a stream is missing while it still removes the stream's files, and removes those of a stream
+ * that is created meanwhile under the same name, too: such a stream acknowledges nothing.
+ */
+const FILES_REMOVED_MS = 500;
+/** Each of them waits for the removal of the one before. */
+const MAX_CREATIONS = 5;
 
 export const isStreamNotFound = (problem: unknown): boolean =>
   problem instanceof JetStreamApiError && problem.code === STREAM_NOT_FOUND;
@@ -14,6 +22,10 @@ export const isStreamNotFound = (problem: unknown): boolean =>
 /** Whether a call may have failed because a stream is missing: a publish to no stream looks like no JetStream at all. */
 const mayBeMissing = (problem: unknown): boolean =>
   isStreamNotFound(problem) || (problem instanceof Error && problem.name === "JetStreamNotEnabled");
+
+/** Whether a stream has counted messages from before it was created. */
+const hasOldState = ({ created, state }: StreamInfo): boolean =>
+  state.last_seq > 0 && Date.parse(state.last_ts) < Date.parse(created);
 
 export interface StreamGuard {
   /** Creates what is missing and resolves to true; false: everything is there. Throws what NATS answers. */
@@ -41,15 +53,34 @@ export function guardStreams(
     }
   }
 
-  async function createMissing(): Promise<boolean> {
+  async function findMissing(): Promise<readonly string[]> {
     const found = await Promise.all(names.map(isMissing));
-    const missing = names.filter((_, i) => found[i]);
+    return names.filter((_, i) => found[i]);
+  }
+
+  async function createMissing(): Promise<boolean> {
+    let missing = await findMissing();
     if (missing.length === 0) return false;
-    await create();
-    log?.warn("NATS had lost streams, and they were created again without their messages", {
-      streams: missing,
-    });
+    for (let creations = 0; missing.length > 0 && creations < MAX_CREATIONS; creations++) {
+      await sleep(FILES_REMOVED_MS);
+      missing = await findMissing();
+      // Another node has created them.
+      if (missing.length === 0) return true;
+      await create();
+      log?.warn("NATS had lost streams, and they were created again without their messages", {
+        streams: missing,
+      });
+      missing = await removeDamaged(missing);
+    }
     return true;
+  }
+
+  /** Streams that were created while the files of their predecessors were being removed. Resolves to their names. */
+  async function removeDamaged(created: readonly string[]): Promise<readonly string[]> {
+    const infos = await Promise.all(created.map((name) => jsm.streams.info(name)));
+    const damaged = infos.filter(hasOldState).map(({ config }) => config.name);
+    for (const name of damaged) await jsm.streams.delete(name);
+    return damaged;
   }
 
   const restore = (): Promise<boolean> =>
