@@ -111,6 +111,29 @@ export async function answering(url: string): Promise<void> {
   throw new Error(`Cannot reach "${url}"`);
 }
 
+/** How requests to hosts kept a delay, from the request audit; the same number of requests for each host. */
+export function politenessOf(
+  sent: readonly { readonly domain: string; readonly at_ms: number }[],
+  delay_ms: number,
+) {
+  const by_host = [...Map.groupBy(sent, ({ domain }) => domain).values()].map((all) =>
+    all.map(({ at_ms }) => at_ms).toSorted((a, b) => a - b),
+  );
+  const gaps_ms = by_host.flatMap((times) => times.slice(1).map((at_ms, n) => at_ms - times[n]!));
+  const spans_ms = by_host.map((times) => times.at(-1)! - times[0]!);
+  const ideal_ms = (sent.length / by_host.length - 1) * delay_ms;
+  return {
+    pages: sent.length,
+    hosts: by_host.length,
+    ideal_ms,
+    smallest_gap_ms: Math.min(...gaps_ms),
+    median_gap_ms: median(gaps_ms),
+    span_of_a_host_ms: { median: median(spans_ms), most: Math.max(...spans_ms) },
+    rate_of_ideal: Number((ideal_ms / median(spans_ms)).toFixed(3)),
+    slowest_host_of_ideal: Number((ideal_ms / Math.max(...spans_ms)).toFixed(3)),
+  };
+}
+
 /** What a server did for wrk. */
 export interface Load {
   readonly requests: number;

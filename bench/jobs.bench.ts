@@ -10,7 +10,16 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { sqliteDocuments } from "../cluster/adapters/documents/documents.sqlite.ts";
 import { readRequests } from "../ops/request-audit.ts";
-import { answering, cpuSeconds, machine, median, pinned, type Service, service } from "./harness.ts";
+import {
+  answering,
+  cpuSeconds,
+  machine,
+  median,
+  pinned,
+  politenessOf,
+  type Service,
+  service,
+} from "./harness.ts";
 import { npmPeer, type Peer, pythonPeer } from "./peers.ts";
 
 const { values } = parseArgs({
@@ -228,19 +237,10 @@ async function politely() {
   const starts = await readRequests(documents, began_ms, Date.now());
   await documents.close();
   await served.stop();
-  const by_host = [...Map.groupBy(starts, ({ domain }) => domain).values()].map((all) =>
-    all.map(({ at_ms }) => at_ms).toSorted((a, b) => a - b),
-  );
-  const delays = by_host.flatMap((times) => times.slice(1).map((at_ms, n) => at_ms - times[n]!));
-  const spans_ms = by_host.map((times) => times.at(-1)! - times[0]!);
-  const ideal_ms = 19 * 500;
+  const { ideal_ms, ...kept } = politenessOf(starts, 500);
   return {
-    pages: starts.length,
-    hosts: by_host.length,
+    ...kept,
     min_delay_ms: 500,
-    smallest_delay_ms: Math.min(...delays),
-    span_of_a_host_ms: { median: median(spans_ms), most: Math.max(...spans_ms) },
-    rate_of_ideal: Number((ideal_ms / median(spans_ms)).toFixed(3)),
     wall_s,
     of_ideal_from_order_to_answer: Number((ideal_ms / 1_000 / wall_s).toFixed(3)),
   };

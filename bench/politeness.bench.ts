@@ -10,7 +10,7 @@ import { readConfig } from "../ops/config.ts";
 import { readRequests } from "../ops/request-audit.ts";
 import { openDocuments } from "../ops/stores.ts";
 import { type ClusterOf, clusterOf } from "../test/harness/cluster-of.ts";
-import { answering, machine, median, pinned } from "./harness.ts";
+import { answering, machine, pinned, politenessOf } from "./harness.ts";
 
 const { values } = parseArgs({
   options: { delay: { type: "string", default: "500" }, pages: { type: "string", default: "20" } },
@@ -62,22 +62,7 @@ async function measured(workers: number) {
     const documents = await openDocuments(readConfig(cluster.environment));
     const sent = await readRequests(documents, began_ms, Date.now());
     await documents.close();
-    const by_host = [...Map.groupBy(sent, ({ domain }) => domain).values()].map((all) =>
-      all.map(({ at_ms }) => at_ms).toSorted((a, b) => a - b),
-    );
-    const gaps_ms = by_host.flatMap((times) => times.slice(1).map((at_ms, n) => at_ms - times[n]!));
-    const spans_ms = by_host.map((times) => times.at(-1)! - times[0]!);
-    const ideal_ms = (PAGES - 1) * DELAY_MS;
-    return {
-      workers,
-      load,
-      requests: sent.length,
-      hosts: by_host.length,
-      smallest_gap_ms: Math.min(...gaps_ms),
-      median_gap_ms: median(gaps_ms),
-      rate_of_ideal: Number((ideal_ms / median(spans_ms)).toFixed(3)),
-      slowest_host_of_ideal: Number((ideal_ms / Math.max(...spans_ms)).toFixed(3)),
-    };
+    return { workers, load, ...politenessOf(sent, DELAY_MS) };
   } finally {
     await cluster.close();
   }

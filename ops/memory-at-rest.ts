@@ -5,6 +5,7 @@
 import { Session } from "node:inspector/promises";
 import { getHeapStatistics } from "node:v8";
 import type { Clock } from "../cluster/ports/clock.ts";
+import { repeatedly } from "./every-minute.ts";
 
 /** Between two looks. */
 export const LOOK_EVERY_MS = 5_000;
@@ -30,8 +31,6 @@ interface MemoryAtRestDeps extends Process {
 
 /** The first rest after the start is collected at once. Disposing ends it. */
 export function memoryAtRest({ clock, cpu_ms, heap_bytes, collect }: MemoryAtRestDeps): Disposable {
-  let alarm: Disposable;
-  let isStopped = false;
   let seen = { at_ms: clock.mono(), cpu_ms: cpu_ms() };
   let left = { at_ms: -Infinity, bytes: 0 };
 
@@ -46,24 +45,8 @@ export function memoryAtRest({ clock, cpu_ms, heap_bytes, collect }: MemoryAtRes
     seen = { at_ms: clock.mono(), cpu_ms: cpu_ms() };
   }
 
-  function arm(): void {
-    alarm = clock.at(clock.now() + LOOK_EVERY_MS, () => {
-      // A Node without an inspector collects when it allocates.
-      void look()
-        .catch(() => {})
-        .finally(() => {
-          if (!isStopped) arm();
-        });
-    });
-  }
-
-  arm();
-  return {
-    [Symbol.dispose]() {
-      isStopped = true;
-      alarm[Symbol.dispose]();
-    },
-  };
+  // A Node without an inspector collects when it allocates.
+  return repeatedly({ clock, every_ms: LOOK_EVERY_MS, onFailure: () => {} }, look);
 }
 
 export const thisProcess: Process = {

@@ -29,9 +29,9 @@ export function linksOf(tree: Tree, url: string): PageLink[] {
 /** The next page of a series, by a `link` element or else by a link; and what `link` elements call alternates. */
 export function relationsOf(tree: Tree, url: string): NonNullable<PageFormats["relations"]> {
   const base = baseOf(tree, url);
-  const has = (attributes: Tree["links"][number] | null | undefined, word: string): boolean =>
+  const has = (attributes: Tree["attributes"][number], word: string): boolean =>
     attributes?.["rel"]?.toLowerCase().split(/\s+/).includes(word) ?? false;
-  const address = (attributes: Tree["links"][number] | null | undefined): string | null =>
+  const address = (attributes: Tree["attributes"][number]): string | null =>
     absolute(attributes?.["href"], base, HTTP);
   const next = [...tree.links, ...tree.attributes.filter((_, node) => tree.tag[node] === "a")]
     .filter((attributes) => has(attributes, "next"))
