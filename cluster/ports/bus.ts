@@ -100,6 +100,7 @@ export interface Bus {
   inbox(receive: (token: string, body: string) => void): Promise<Inbox>;
   /** Calls back after a reconnect: replies may have been lost meanwhile. */
   onReconnect(call: () => void): void;
+  /** Resolves when the bus answers and has acknowledged envelopes of both streams lately. */
   ping(): Promise<void>;
   close(): Promise<void>;
 }

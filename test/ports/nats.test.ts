@@ -91,6 +91,58 @@ describe.skipIf(shared === null)("one NATS", () => {
     await link.close();
   });
 
+  const answersOf = (works: readonly Promise<unknown>[]): Promise<unknown[]> =>
+    Promise.all(
+      works.map((work) =>
+        work.then(
+          () => "done",
+          ({ code }: { readonly code: unknown }) => code,
+        ),
+      ),
+    );
+
+  test.each([
+    ["after a message that was not acknowledged", [envelope("lost", { stream: "sync" })]],
+    ["when nothing was sent before", []],
+  ])("a stream that acknowledges nothing fails the ping, %s", async (what, messages) => {
+    const address = `${shared!["TRAWL_BUS"]}/unacknowledged-${what.length}-${Date.now()}`;
+    const [bus, link] = [await natsBus(address), await linkNats(address, { purpose: "test" })];
+    const setAcknowledged = (isAcknowledged: boolean) =>
+      link.jsm.streams.update(`${link.name}-SYNC`, { no_ack: !isAcknowledged });
+    // Acknowledgements that came before count no more after one that did not.
+    for (const _ of messages) await bus.ping();
+    await setAcknowledged(false);
+    expect(await answersOf(messages.map((message) => bus.send(message)))).toEqual(
+      messages.map(() => "bus_unreachable"),
+    );
+    expect(await answersOf([bus.ping()])).toEqual(["bus_unreachable"]);
+    await setAcknowledged(true);
+    expect(await answersOf([bus.ping()])).toEqual(["done"]);
+    await Promise.all([bus.close(), link.close()]);
+  });
+
+  test("pings leave no message, and send none where messages are acknowledged", async () => {
+    const address = `${shared!["TRAWL_BUS"]}/pings-${Date.now()}`;
+    const [bus, link] = [await natsBus(address), await linkNats(address, { purpose: "test" })];
+    const states = () =>
+      Promise.all(
+        ["SYNC", "WORK"].map(async (stream) => {
+          const { messages, last_seq } = (await link.jsm.streams.info(`${link.name}-${stream}`)).state;
+          return { messages, last_seq };
+        }),
+      );
+    await bus.send(envelope("first", { stream: "sync" }));
+    await Promise.all([bus.ping(), bus.ping()]);
+    await bus.ping();
+    // One message of WORK, which nothing was sent to, and none of SYNC.
+    expect(await states()).toEqual([
+      { messages: 1, last_seq: 1 },
+      { messages: 0, last_seq: 1 },
+    ]);
+    await bus.close();
+    await link.close();
+  });
+
   test("lists the nodes, drains one by name, and is wiped when no node runs", async () => {
     const address = `${shared!["TRAWL_BUS"]}/nodes-${Date.now()}`;
     const [bus, leases] = [await natsBus(address), await natsLeases(address)];

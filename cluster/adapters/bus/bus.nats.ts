@@ -34,10 +34,13 @@ import {
 } from "../../ports/bus.ts";
 import { Fault } from "../../ports/fault.ts";
 import { linkNats, type NatsLink, unreachable } from "./connection.nats.ts";
+import { watchAcknowledgements } from "./acknowledgements.nats.ts";
 import { guardStreams } from "./stream-guard.nats.ts";
 import type { Log } from "../../ports/log.ts";
 
 export const STREAMS: readonly Stream[] = ["sync", "work"];
+/** The third token of messages that no partition reads. */
+const PROBE = "probe";
 /** The second token of a stream's subjects. */
 const SUBJECT_TOKEN = { sync: "s", work: "w" } as const;
 
@@ -89,7 +92,11 @@ export function tokenOf(key: string): string {
 
 const subjectOf = (cluster: string, { stream, partition, name, key }: Envelope): string =>
   `${cluster}.${SUBJECT_TOKEN[stream]}.${partition}.${name}.${tokenOf(key)}`;
-export const partitionOfSubject = (subject: string): number => Number(subject.split(".")[2]);
+/** Null: a message that asks for its acknowledgement alone. */
+export function partitionOfSubject(subject: string): number | null {
+  const token = subject.split(".")[2];
+  return token === PROBE ? null : Number(token);
+}
 
 function configOf({ name, replicas }: NatsLink, stream: Stream): Partial<StreamConfig> & { name: string } {
   return {
@@ -172,6 +179,11 @@ export async function natsBus(address: string, log?: Log): Promise<Bus> {
   });
   const streams = STREAMS.map((stream) => streamName(cluster, stream));
   const guard = guardStreams(link, streams, () => prepareStreams(link), log);
+  const watched = STREAMS.map((stream) => ({
+    name: streamName(cluster, stream),
+    probe_subject: `${cluster}.${SUBJECT_TOKEN[stream]}.${PROBE}`,
+  }));
+  const acknowledgements = watchAcknowledgements(link, watched, guard.run, log);
   // A cluster of servers may have lost its memory streams, a server all of them.
   link.onReconnect(async () => {
     await guard
@@ -364,6 +376,7 @@ export async function natsBus(address: string, log?: Log): Promise<Bus> {
     try {
       const subject = subjectOf(cluster, envelope);
       const { duplicate } = await guard.run(() => js.publish(subject, body, { headers: headOf(envelope) }));
+      acknowledgements.record(streamName(cluster, stream), true);
       return !duplicate;
     } catch (problem) {
       if (codeOf(problem) === STORE_FAILED && (problem as Error).message.includes(SUBJECT_FULL))
@@ -371,6 +384,7 @@ export async function natsBus(address: string, log?: Log): Promise<Bus> {
           "mailbox_full",
           `Cannot reach "${name}/${key}": ${MAX_MAILBOX_LENGTH[stream]} messages wait there`,
         );
+      acknowledgements.record(streamName(cluster, stream), false);
       throw unreachable(`send a message to "${name}/${key}"`, problem);
     }
   }
@@ -414,6 +428,7 @@ export async function natsBus(address: string, log?: Log): Promise<Bus> {
     async ping() {
       await link.connected(0);
       await orUnreachable("reach NATS", jsm.getAccountInfo());
+      await orUnreachable("publish to NATS", acknowledgements.confirm());
     },
     close: () => link.close(),
   };

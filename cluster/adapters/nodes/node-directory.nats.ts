@@ -50,7 +50,7 @@ export async function natsNodeDirectory(address: string, log?: Log): Promise<Nod
       const { state } = await jsm.streams.info(name, { subjects_filter: ">" });
       for (const [subject, count] of Object.entries(state.subjects ?? {})) {
         const partition = partitionOfSubject(subject);
-        if (!queues.some((queue) => queue.partition === partition))
+        if (partition !== null && !queues.some((queue) => queue.partition === partition))
           unread.set(partition, (unread.get(partition) ?? 0) + count);
       }
       for (const [partition, waiting] of unread)
