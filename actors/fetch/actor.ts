@@ -28,7 +28,7 @@ import {
   complete,
   emptyCoalescer,
   join,
-  MIN_RERUN_MS,
+  mayRerun,
   remove,
   type Run,
 } from "../lib/coalescer.ts";
@@ -229,9 +229,7 @@ function needsOwnRun(
   if (only_project && caller.project !== shared.project) return true;
   // The caller joined after the body had been refused.
   if ((error === "too_large" || error === "pdf_not_accepted") && exceedsApplied(limits, caller)) return true;
-  // With a page, its wait_for took the time of the run: only a caller who joined with more time gets another.
-  const ended_ms = record.sha256 === null ? now_ms + MIN_RERUN_MS : shared.deadline_ms;
-  if (error === "timeout" && caller.deadline_ms > ended_ms) return true;
+  if (error === "timeout" && mayRerun(caller, shared, now_ms)) return true;
   // The skip may be that of the project alone whose request was run.
   if (error === "domain_unavailable" && caller.project !== shared.project) return true;
   // There is no page because of a budget: another key or project may have budget left.

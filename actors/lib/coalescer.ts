@@ -50,8 +50,18 @@ export const emptyCoalescer = <Caller, Request>(): Coalescer<Caller, Request> =>
   next_run: 0,
 });
 
-/** A caller whose deadline is further away than this, when a shared run timed out, is worth a run of its own. */
-export const MIN_RERUN_MS = 1_000;
+/** A run for a caller that has no more time than this would time out as well. */
+const MIN_RERUN_MS = 1_000;
+
+/**
+ * Whether a caller has a run of its own after a shared one timed out: it has more time than the run was begun with. A run that
+ * timed out although its time was not over is not repeated for the callers that it was begun for.
+ */
+export const mayRerun = (
+  caller: { readonly deadline_ms: number },
+  run: { readonly deadline_ms: number },
+  now_ms: number,
+): boolean => caller.deadline_ms > Math.max(run.deadline_ms, now_ms + MIN_RERUN_MS);
 
 /** The callers of one run, or of all runs and those that wait. In the order in which they joined. */
 export const callersOf = <Caller>({ entries }: Coalescer<Caller, unknown>, run?: number): readonly Caller[] =>

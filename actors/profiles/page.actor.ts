@@ -12,7 +12,7 @@ import {
   complete,
   emptyCoalescer,
   join,
-  MIN_RERUN_MS,
+  mayRerun,
   remove,
   type Run,
 } from "../lib/coalescer.ts";
@@ -125,7 +125,7 @@ function isAnswered(
   run: ProfilePageRequest,
   now_ms: number,
 ): boolean {
-  if (error === "timeout") return request.deadline_ms <= now_ms + MIN_RERUN_MS;
+  if (error === "timeout") return !mayRerun(request, run, now_ms);
   return error !== "budget_exhausted" || isSamePayer(request, run);
 }
 

@@ -19,7 +19,7 @@ import {
   complete,
   emptyCoalescer,
   join,
-  MIN_RERUN_MS,
+  mayRerun,
   remove,
   type Run,
 } from "../lib/coalescer.ts";
@@ -116,7 +116,7 @@ export function addressActor<Request extends AddressRequest>(
           turn.state.coalescer,
           rules,
           fetch_number,
-          ({ request }) => !didTimeOut || request.deadline_ms <= turn.now_ms + MIN_RERUN_MS,
+          ({ request }, run) => !didTimeOut || !mayRerun(request, run, turn.now_ms),
         );
         if (!completed) return;
         turn.state.coalescer = completed.coalescer;

@@ -113,6 +113,29 @@ test("a caller that joins after a body was refused as too large has a request of
   expect(visits()).toBe(2);
 });
 
+test("a reserved host whose system times out at once is asked once for its callers, and again for one with more time", async () => {
+  const deadlines_ms: number[] = [];
+  const { get, clock } = await oneService(
+    {},
+    {
+      reservedHosts: {
+        isReserved: () => true,
+        async fetch({ deadline_ms }) {
+          // A loop of runs would never let the test go on.
+          if (deadlines_ms.push(deadline_ms) > 10) await new Promise(() => {});
+          const nothing = { status: null, detail: "", retry_after_s: null, redirects: [], ms: 0 };
+          return { kind: "failed", error: "timeout", ...nothing };
+        },
+      },
+    },
+  );
+  const began_ms = clock.now();
+  const ask = (more_ms: number) => get({ tiers: ["direct"], deadline_ms: began_ms + more_ms });
+  const answers = await running(clock, Promise.all([ask(60_000), ask(60_000), ask(90_000)]));
+  expect(answers.map(({ error }) => error)).toEqual(["timeout", "timeout", "timeout"]);
+  expect(deadlines_ms).toEqual([began_ms + 60_000, began_ms + 90_000]);
+});
+
 describe("what the origin forbids sharing", () => {
   const projects = ["first", "second", "second", "third"];
 

@@ -99,4 +99,12 @@ describe("an address", () => {
     expect(await long).toEqual(MISSING);
     expect(fetches).toHaveLength(2);
   });
+
+  test("that runs out of time before its caller is not fetched again for that caller", async () => {
+    const { get, fetches, clock } = address(Array.from({ length: 20 }, () => TIMED_OUT));
+    const answer = get("a");
+    await clock.advance(9_000);
+    expect(await answer).toEqual(TIMED_OUT);
+    expect(fetches).toHaveLength(1);
+  });
 });
