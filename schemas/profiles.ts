@@ -157,8 +157,8 @@ const CALL = {
   session_key: Type.Optional(
     Nullable(
       Patterned(
-        "^[A-Za-z0-9_.]{1,64}$",
-        'Input should have 1 to 64 letters, digits, "_" and "."; the exit\'s name is made of it',
+        "^[A-Za-z0-9_.-]{1,64}$",
+        'Input should have 1 to 64 letters, digits, "_", "." and "-"; the exit\'s name is made of it',
       ),
     ),
   ),

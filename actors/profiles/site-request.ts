@@ -183,6 +183,12 @@ async function runRequest(
   };
 }
 
+/**
+ * The session of a caller's key. Dashes separate the parts of a proxy's user name ("name-session-1a2b-country-fr"): a
+ * caller's own would end the session's name early or add parts.
+ */
+const sessionNameOf = (session_key: string): string => session_key.replaceAll("-", "_");
+
 function failed(run: SiteRun, last: Outcome | undefined, tried: readonly Outcome[]): Failure {
   if (last?.kind === "final") {
     const { error, detail, retry_after_s = null } = last;
@@ -232,7 +238,7 @@ async function takeRoute(
     accept_language: null,
     user_agent: null,
     country: request.country,
-    ...(request.session_key !== null && { session: request.session_key }),
+    ...(request.session_key !== null && { session: sessionNameOf(request.session_key) }),
     validators,
     signal: run.signal,
     deadline_ms: run.endsAt(),

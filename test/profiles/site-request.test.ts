@@ -41,6 +41,13 @@ describe("routes", () => {
     });
   });
 
+  test("a session key with dashes names an exit, and adds nothing to the proxy's user name", async () => {
+    const { run, sent } = profilesWorld({ proxy: site, proxy_render: site });
+    const session_key = "3f2a9c04-7d51-4e0b-8a66-0c5d1e2f3a4b";
+    await run("profile", { ...profile, session_key });
+    expect(sent.map(({ request }) => request.session)).toEqual(["3f2a9c04_7d51_4e0b_8a66_0c5d1e2f3a4b"]);
+  });
+
   test.each([
     ["a challenge", refused, "challenge_cloudflare"],
     ["403", () => page("No", { status: 403 }), "http_403"],

@@ -42,7 +42,7 @@ describe.skipIf(findProgram("tinyproxy") === null).each(SETUPS)("profiles, $setu
     const answer = await post("/v1/profiles/profile", {
       company_name: NAME,
       country: "Germany",
-      session_key: "s1",
+      session_key: "3f2a9c04-7d51-4e0b-8a66-0c5d1e2f3a4b",
     });
     expect(answer).toMatchObject({
       op: "profile",
