@@ -37,7 +37,8 @@ export type CachedPage = Static<typeof CachedPage>;
 const cachedPage = compiled(CachedPage);
 
 export type Freshness =
-  | { readonly kind: "hit"; readonly answer: FetchAnswer }
+  /** `fresh_until_ms`: to its end this page answers this very request, Unix milliseconds. */
+  | { readonly kind: "hit"; readonly answer: FetchAnswer; readonly fresh_until_ms: number }
   /** Too old, but the origin can be asked whether it changed (a conditional request). */
   | { readonly kind: "stale"; readonly page: CachedPage }
   | { readonly kind: "miss" };
@@ -103,9 +104,8 @@ export function freshness(stored: CachedPage | null, request: FetchRequest, now_
   if (stored === null || request.cache_ttl_s === 0 || !couldAnswer(stored, request)) return { kind: "miss" };
   const wanted_ms = request.cache_ttl_s === null ? stored.ttl_ms : request.cache_ttl_s * 1_000;
   const most_ms = Math.min(wanted_ms, isThinRecord(stored.record, request) ? THIN_TTL_MS : Infinity);
-  if (now_ms - stored.validated_ms <= most_ms) {
-    return { kind: "hit", answer: fromCache(stored, request) };
-  }
+  const fresh_until_ms = stored.validated_ms + most_ms;
+  if (now_ms <= fresh_until_ms) return { kind: "hit", answer: fromCache(stored, request), fresh_until_ms };
   const { etag, last_modified, tier } = stored.record;
   const isRevalidatable = tier === "direct" && (etag !== null || last_modified !== null);
   return isRevalidatable ? { kind: "stale", page: stored } : { kind: "miss" };
@@ -128,15 +128,12 @@ function couldAnswer({ record, tried }: CachedPage, request: FetchRequest): bool
 }
 
 /** The text of a thin page is short, so its record contains it. */
-const isThinRecord = ({ text, text_chars, content_kind }: PageRecord, request: FetchRequest): boolean =>
-  isThin(
-    {
-      kind: "page",
-      text_chars: text === null ? text_chars : text_chars + comparableChars(text) - text.length,
-      html: content_kind === "html",
-    },
-    request,
-  );
+function isThinRecord({ text, text_chars, content_kind }: PageRecord, request: FetchRequest): boolean {
+  const page = { kind: "page", text_chars, html: content_kind === "html" } as const;
+  // Only what looks thin by its length is read: a text never counts for less.
+  if (text === null || !isThin(page, request)) return isThin(page, request);
+  return isThin({ ...page, text_chars: text_chars + comparableChars(text) - text.length }, request);
+}
 
 /** A stored page as an answer, without attempts and without cost. */
 export function fromCache(

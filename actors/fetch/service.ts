@@ -86,8 +86,15 @@ export interface FetchService {
     signal?: AbortSignal,
     beginWork?: BeginWork,
   ) => Promise<FetchAnswer>;
-  /** Whether the cache would give the same answer now as `fetch` gave to this very request. Does not wait. */
-  readonly isCurrent: (request: FetchRequest, answer: FetchAnswer, now_ms: number) => boolean;
+  /** Whether the cache would give the same answer now to the request that `fetch` gave it to. Does not wait. */
+  readonly isCurrent: (answer: FetchAnswer, now_ms: number) => boolean;
+}
+
+/** Where an answer from the cache came from. */
+interface AnswerSource {
+  readonly digest: string;
+  readonly page: CachedPage;
+  readonly fresh_until_ms: number;
 }
 
 interface CachedLookup {
@@ -125,7 +132,7 @@ export function fetchService({
     sizeCalculation: ({ page }) => RECORD_CHARS + (page?.record.text?.length ?? 0),
   });
   const lookups = new Map<string, Promise<CachedLookup>>();
-  const sources = new WeakMap<FetchAnswer, { readonly digest: string; readonly page: CachedPage }>();
+  const sources = new WeakMap<FetchAnswer, AnswerSource>();
 
   function lookUp(digest: string): Promise<CachedLookup> {
     const under_way = lookups.get(digest);
@@ -183,7 +190,7 @@ export function fetchService({
       // Formats are derived where documents are read, beside the Fetch actor.
       if (fresh.kind === "hit" && !lacksFormats(fresh.answer.record, request)) {
         metrics.count("trawl_cache_hits_total", { cache: "pages" });
-        sources.set(fresh.answer, { digest: key, page: page! });
+        sources.set(fresh.answer, { digest: key, page: page!, fresh_until_ms: fresh.fresh_until_ms });
         return fresh.answer;
       }
       metrics.count("trawl_cache_misses_total", { cache: "pages" });
@@ -238,7 +245,7 @@ export function fetchService({
     fetchWith: async (client, request, signal) =>
       retrieved(request, await resolveFetch(client, request, signal)),
 
-    isCurrent(request, answer, now_ms) {
+    isCurrent(answer, now_ms) {
       const source = sources.get(answer);
       if (!source) return false;
       const entry = cached.get(source.digest);
@@ -248,7 +255,8 @@ export function fetchService({
           log.warn("Cannot look a cached page up", { problem: String(problem) });
         });
       }
-      const fresh = freshness(entry.page, request, now_ms).kind === "hit";
+      // Whether the page may answer the request does not change as long as both are the same; only their time passes.
+      const fresh = now_ms <= source.fresh_until_ms;
       if (fresh) metrics.count("trawl_cache_hits_total", { cache: "pages" });
       return fresh;
     },

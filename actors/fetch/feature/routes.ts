@@ -49,11 +49,11 @@ export interface FetchServices {
    */
   readonly fetch: (request: FetchRequest, signal: AbortSignal, beginWork: BeginWork) => Promise<FetchAnswer>;
   /**
-   * Whether the cache would answer the same request now with this very record. It is given the same objects as `fetch`
-   * was given and returned, so it may compare them by identity; it is called for every cached request and must not wait.
+   * Whether the cache would give the same request this answer now. It is given the object that `fetch` returned, so it may
+   * remember what it was answered from; it is called for every cached request and must not wait.
    * Default: every response is written anew.
    */
-  readonly isCurrent?: (request: FetchRequest, answer: FetchAnswer, now_ms: number) => boolean;
+  readonly isCurrent?: (answer: FetchAnswer, now_ms: number) => boolean;
   /** Whether an address is requested with the operator's User-Agent only, so that `user_agent` is ignored. Default: none. */
   readonly isOperatorUrl?: (url: string) => boolean;
   /** Decodes bytes by the WHATWG name of their encoding, as the extraction does. */
@@ -82,7 +82,6 @@ type FetchCall = Call<null, null, FetchBody>;
 
 /** A response from the cache as it was sent; only its request id differs between responses. */
 interface Written {
-  readonly request: FetchRequest;
   readonly answer: FetchAnswer;
   readonly bytes: Buffer;
   readonly id_at: number;
@@ -107,7 +106,7 @@ export function fetchRoutes(services: FetchServices): readonly Route[] {
     const cached = written.get(key);
     if (!cached) return null;
     const retrieved = retrievedBodies(cached.answer.record);
-    if (!isCurrent(cached.request, cached.answer, now_ms)) {
+    if (!isCurrent(cached.answer, now_ms)) {
       written.delete(key);
       return null;
     }
@@ -153,7 +152,7 @@ export function fetchRoutes(services: FetchServices): readonly Route[] {
       // A response that is sent again from memory carries no warnings.
       const isPlain = body.user_agent == null && call.warnings.size === 0 && !isDebugged;
       if (isCurrent && answer.cached && answer.error === null && !answer.only_project && isPlain)
-        remember(call, external, request, answer, reply);
+        remember(call, external, answer, reply);
       if (reservation === null || !Buffer.isBuffer(reply.body)) return { ...reply, beforeSending };
       // Written: only its bytes are left.
       reservation.shrink(reply.body.length);
@@ -167,7 +166,6 @@ export function fetchRoutes(services: FetchServices): readonly Route[] {
   function remember(
     { bytes: asked, request_id, body: wishes }: FetchCall,
     external: boolean,
-    request: FetchRequest,
     answer: FetchAnswer,
     { body, bill }: Answer,
   ): void {
@@ -178,7 +176,7 @@ export function fetchRoutes(services: FetchServices): readonly Route[] {
     // A copy, because these bytes may still be on their way to the client.
     const project_ref = wishes.project_ref ?? null;
     const bytes = Buffer.from(body);
-    written.set(keyOf(asked, external), { request, answer, bytes, id_at, bill, project_ref });
+    written.set(keyOf(asked, external), { answer, bytes, id_at, bill, project_ref });
   }
 
   function write(

@@ -1,0 +1,110 @@
+/** For how long a response that was written from a cached page may be sent again. */
+import { describe, expect, test } from "vitest";
+import { cacheKey, type CachedPage } from "../../actors/fetch/freshness.ts";
+import { fetchService } from "../../actors/fetch/service.ts";
+import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
+import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.silent.ts";
+import { settled, virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
+import type { Documents } from "../../cluster/ports/documents.ts";
+import { EMPTY_ANSWER, EMPTY_RECORD, type FetchRequest, type PageRecord } from "../../schemas/fetch.ts";
+import { DEFAULT_REQUEST } from "../harness/fetch-request.ts";
+
+const NOON_MS = Date.UTC(2026, 10, 23, 12);
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const URL = "https://example.org/";
+
+const pageOf = (record: Partial<PageRecord> = {}, validated_ms = NOON_MS): CachedPage => ({
+  url: URL,
+  record: {
+    ...EMPTY_RECORD,
+    tier: "direct",
+    status: 200,
+    content_kind: "html",
+    text_chars: 4_000,
+    ...record,
+  },
+  tried: ["direct"],
+  validated_ms,
+  ttl_ms: 24 * HOUR_MS,
+  is_private: false,
+});
+
+function serviceOf(over: Partial<Documents> = {}) {
+  const [clock, documents] = [virtualClock(NOON_MS), memoryDocuments()];
+  const pages = fetchService({
+    ...silentTelemetry(),
+    documents: { ...documents, ...over },
+    clock,
+    ask: (async () => EMPTY_ANSWER) as never,
+  });
+  const request = (options: Partial<FetchRequest>): FetchRequest => ({
+    ...DEFAULT_REQUEST,
+    fetch_id: "f",
+    url: URL,
+    deadline_ms: NOON_MS + HOUR_MS,
+    ...options,
+  });
+  const get = (options: Partial<FetchRequest> = {}) => pages.fetch(request(options));
+  return { clock, documents, pages, get };
+}
+
+const digest = cacheKey(URL, { ...DEFAULT_REQUEST, fetch_id: "f", deadline_ms: 0 });
+
+describe("an answer from the cache is current", () => {
+  test.each<[string, Partial<PageRecord>, Partial<FetchRequest>, number]>([
+    ["as long as the page is fresh", {}, {}, 24 * HOUR_MS],
+    ["for the caller's cache_ttl_s", {}, { cache_ttl_s: 60 }, MINUTE_MS],
+    ["for five minutes where the page is thin", { text_chars: 9, tier: "browser" }, {}, 5 * MINUTE_MS],
+    [
+      "for a day where a short text is Chinese",
+      { text: "渡".repeat(200), text_chars: 200 },
+      {},
+      24 * HOUR_MS,
+    ],
+  ])("%s", async (_, record, options, fresh_ms) => {
+    const { documents, pages, get } = serviceOf();
+    await documents.put("pages", digest, pageOf(record), 0);
+    const answer = await get(options);
+    expect(answer.cached).toBe(true);
+    expect(pages.isCurrent(answer, NOON_MS + fresh_ms)).toBe(true);
+    expect(pages.isCurrent(answer, NOON_MS + fresh_ms + 1)).toBe(false);
+  });
+
+  test("no longer than a second after another node stored a newer page", async () => {
+    const { clock, documents, pages, get } = serviceOf();
+    await documents.put("pages", digest, pageOf(), 0);
+    const answer = await get();
+    await documents.put("pages", digest, pageOf({ text: "newer" }, NOON_MS + 1), 1);
+    await clock.advance(999);
+    pages.isCurrent(answer, clock.now());
+    await settled();
+    expect(pages.isCurrent(answer, clock.now())).toBe(true);
+    await clock.advance(1);
+    // The page is looked up beside this request.
+    pages.isCurrent(answer, clock.now());
+    await settled();
+    expect(pages.isCurrent(answer, clock.now())).toBe(false);
+    expect((await get()).record.text).toBe("newer");
+  });
+
+  test("without reading the page's text again, whose length would be paid for by each request", async () => {
+    let reads = 0;
+    const page = pageOf();
+    Object.defineProperty(page.record, "text", {
+      enumerable: true,
+      get: () => (reads++, "渡".repeat(8_000)),
+    });
+    const { pages, get } = serviceOf({ get: async () => ({ value: page, version: 1, tag: null }) });
+    const answer = await get({ min_text_chars: 10_000 });
+    expect(reads).toBeGreaterThan(0);
+    reads = 0;
+    for (let n = 0; n < 10; n++) expect(pages.isCurrent(answer, NOON_MS + n)).toBe(true);
+    expect(reads).toBe(0);
+  });
+});
+
+test("an answer that did not come from the cache is never current", async () => {
+  const { pages, get } = serviceOf();
+  expect(pages.isCurrent(await get(), NOON_MS)).toBe(false);
+});
