@@ -166,8 +166,11 @@ const NUMBERS = /(?<![\d./-])(\d{1,2})([./-]| \| )\s?(\d{1,2})\2\s?((?:19|20|25)
 const SHORT_YEAR =
   /^[^\d]*(?<![./-])(\d{1,2})([./-])\s?(\d{1,2})\2\s?'?(\d{1,2})(?![\d./-])([^\d]*(?:\d{1,2}[:.]\d{2}[^\d]*)?)$/;
 const SHORT_YEAR_CHARS = 60;
-/** A month's name, with the vowel signs and joined marks of its script. */
-const NAME = "[\\p{L}\\p{M}'’]{3,20}";
+/**
+ * A month's name, with the vowel signs and joined marks of its script. The look-ahead says nothing new: without it V8 writes the
+ * class out again for each way to get there, and compiles one of the patterns below for 70 ms instead of 3.
+ */
+const NAME = "(?=\\S)[\\p{L}\\p{M}'’]{3,20}";
 const YEAR = "((?:19|20|25)\\d{2})(?!\\d)";
 const DAY_NAME_YEAR = new RegExp(
   `(?<!\\d)(\\d{1,2})(?:st|nd|rd|th|er|º|°|\\.)?\\s*(?:de |of |di |d'|-)?\\s*(?:${NAME}\\s*/\\s*)?(${NAME})\\.?[,،]?(?: de| del|-)?\\s*${YEAR}`,
@@ -203,7 +206,7 @@ const ZEROS = [
 ]; // prettier-ignore
 
 const withAsciiDigits = (text: string): string =>
-  text.replace(/\p{Nd}/gu, (digit) => {
+  text.replace(/(?![0-9])\p{Nd}/gu, (digit) => {
     const point = digit.codePointAt(0)!;
     const zero = ZEROS.find((each) => point >= each && point <= each + 9);
     return zero === undefined ? digit : String(point - zero);
