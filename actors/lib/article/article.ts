@@ -18,9 +18,10 @@ import {
   unseenAnywhere,
   unseenInline,
 } from "./marks.ts";
-import { countWords, readMeta, wordsIn } from "./meta.ts";
+import { readMeta } from "./meta.ts";
 import { type ChooseTitle, likeliestTitle } from "./title.ts";
 import { chancesOf, selectLines } from "./score.ts";
+import { countWords, wordsIn } from "./word-count.ts";
 import { completed } from "./structures.ts";
 import { findNotices } from "./notices.ts";
 import { type Peers, peersOf } from "./peers.ts";

@@ -220,27 +220,45 @@ function inherit(page: Page): Inherited {
   return { bits, trimming, beside, comment, strong, weak, hidden, small, large, quarter };
 }
 
-const letters = (text: string): { upper: number; digits: number; commas: number; words: number } => {
+/** Bits of ASCII characters. A table, because a branch that turns at each end of a word is mostly mispredicted. */
+const [UPPER, DIGIT, COMMA, INK] = [1, 2, 4, 8] as const;
+const CHAR_BITS = Uint8Array.from({ length: 128 }, (_, code) => {
+  const char = String.fromCharCode(code);
+  return (
+    (/[A-Z]/.test(char) ? UPPER : 0) |
+    (/[0-9]/.test(char) ? DIGIT : 0) |
+    (char === "," ? COMMA : 0) |
+    (code > 32 ? INK : 0)
+  );
+});
+const foreignBits = (code: number): number =>
+  code === 0xa0 ? 0 : code === 0xff0c || code === 0x3001 ? COMMA | INK : INK;
+
+function letters(text: string): { upper: number; digits: number; commas: number; words: number } {
   let upper = 0;
   let digits = 0;
   let commas = 0;
   let words = 0;
   let dense = 0;
-  let inside = false;
+  let inside = 0;
   for (let i = 0; i < text.length && i < 400; i += 1) {
     const code = text.charCodeAt(i);
-    if (code >= 65 && code <= 90) upper += 1;
-    else if (code >= 48 && code <= 57) digits += 1;
-    else if (code === 44) commas += 1;
-    else if (code === 0xff0c || code === 0x3001) commas += 1;
-    const word = code > 32 && code !== 0xa0;
-    if (word && !inside) words += 1;
-    inside = word;
+    const bits = code < 128 ? CHAR_BITS[code]! : foreignBits(code);
+    upper += bits & UPPER;
+    digits += bits & DIGIT;
+    commas += bits & COMMA;
+    words += bits & ~inside & INK;
+    inside = bits;
     if (code >= FIRST_DENSE) dense += extraChars(code);
   }
   // A word of Chinese is about two characters, which count four beyond theirs.
-  return { upper, digits, commas, words: words + Math.floor(dense / 4) };
-};
+  return {
+    upper: upper / UPPER,
+    digits: digits / DIGIT,
+    commas: commas / COMMA,
+    words: words / INK + Math.floor(dense / 4),
+  };
+}
 
 /** Short lines by their purpose; each pattern is one feature. Mostly English, as most controls are. */
 const SHORT_LINES = [

@@ -10,8 +10,8 @@ const DETECTED_CHARS_MIN = 40;
 const DETECTED_CHARS_MAX = 1_000;
 /** Below this share of its commonest words a text is hardly English: they are about a fifth of its prose. */
 const ENGLISH_SHARE = 0.08;
-const ENGLISH = /^(?:the|and|of|to|in|is|for|a|on|with)$/i;
-export const isCommonEnglish = (word: string): boolean => word.length < 5 && ENGLISH.test(word);
+const ENGLISH = new Set("the and of to in is for a on with".split(" "));
+export const isCommonEnglish = (word: string): boolean => word.length < 5 && ENGLISH.has(word.toLowerCase());
 
 /** Languages that are written in these scripts alone. */
 const SCRIPTS: readonly (readonly [script: RegExp, languages: ReadonlySet<string>])[] = [

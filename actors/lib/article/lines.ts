@@ -246,7 +246,10 @@ export function articleLines(all: readonly Line[], title: string | null): Line[]
     if (!isHeading(last.tag) && !short) break;
     end -= 1;
   }
-  return lines.slice(start, end).filter((line) => line.text.toLowerCase() !== own);
+  // No text has fewer characters in lower case.
+  const isTitle = ({ text }: Line): boolean =>
+    own !== undefined && text.length <= own.length && text.toLowerCase() === own;
+  return lines.slice(start, end).filter((line) => !isTitle(line));
 }
 
 export const linesText = (lines: readonly Line[]): string => {

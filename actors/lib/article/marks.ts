@@ -320,8 +320,8 @@ export function readPage(tree: Tree, closed: boolean): Page {
 const has = (page: Page, node: number, flag: number): boolean => (page.flags[node]! & flag) !== 0;
 
 const CARD_TAGS = new Set(["li", "div", "article", "section", "tr", "a"]);
-const HEADING = /^h[1-6]$/;
-export const isHeading = (tag: string): boolean => tag.length === 2 && HEADING.test(tag);
+export const isHeading = (tag: string): boolean =>
+  tag.length === 2 && tag[0] === "h" && tag[1]! >= "1" && tag[1]! <= "6";
 
 /** A child with its heading inside a link, or mostly link: a pointer to another page. */
 function isCard(page: Page, node: number): boolean {

@@ -2,7 +2,6 @@
  * The metadata of a page: title, author, dates, language and the rest of ArticleMeta, from JSON-LD, meta elements,
  * microdata and the visible page, in that order unless a field has another one. A field without a value in the page is null.
  */
-import { FIRST_DENSE } from "../content/comparable-chars.ts";
 import type { ArticleMeta } from "../../../schemas/fetch.ts";
 import { dateInUrl, parseDate } from "./dates.ts";
 import { isLdType, ldAbout, ldNames, type LdNode, ldText, type LinkedData } from "./jsonld.ts";
@@ -311,20 +310,33 @@ function lookAround(tree: Tree, names: Names, unseen: Uint8Array, firstProse: nu
   return { authors, dates, framed };
 }
 
+const TAGS_MAX = 500;
+const canonicalTags = new Map<string, string | null>();
+
+/** A tag of BCP 47 in its canonical form, or null. Few tags are declared by all pages, and ICU takes long for each. */
+function canonicalTag(tag: string): string | null {
+  const known = canonicalTags.get(tag);
+  if (known !== undefined) return known;
+  let locale: string | null = null;
+  try {
+    locale = Intl.getCanonicalLocales(tag)[0] ?? null;
+  } catch {
+    // No tag of a language.
+  }
+  if (canonicalTags.size < TAGS_MAX) canonicalTags.set(tag, locale);
+  return locale;
+}
+
 function languageTag(value: string | null | undefined): string | null {
   if (!value) return null;
   const tag = value
     .trim()
     .split(/[,;\s]/, 1)[0]!
     .replaceAll("_", "-");
-  try {
-    const locale = Intl.getCanonicalLocales(tag)[0] ?? null;
-    return locale === null || locale === "und" || locale === "mul" || !/^[a-z]{2,3}(?:-|$)/.test(locale)
-      ? null
-      : locale;
-  } catch {
-    return null;
-  }
+  const locale = canonicalTag(tag);
+  return locale === null || locale === "und" || locale === "mul" || !/^[a-z]{2,3}(?:-|$)/.test(locale)
+    ? null
+    : locale;
 }
 
 function absolute(value: string | null | undefined, base: string): string | null {
@@ -687,59 +699,4 @@ export function readMeta(
         nonEmpty(meta("article:section", "parsely-section", "section", "cxenseparse:category")),
     },
   };
-}
-
-const SEGMENTED = /[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\u0e00-\u0e7f]/;
-
-/** Letters, digits and the underscore; beyond ASCII everything except punctuation and spaces, which is exact enough for counting. */
-const inWord = (code: number): boolean =>
-  (code >= 97 && code <= 122) ||
-  (code >= 65 && code <= 90) ||
-  (code >= 48 && code <= 57) ||
-  code === 95 ||
-  (code >= 0xaa &&
-    code !== 0xab &&
-    code !== 0xbb &&
-    code !== 0xd7 &&
-    (code < 0x2000 || code > 0x206f || code === 0x200c || code === 0x200d) &&
-    (code < 0x3000 || code > 0x303f) &&
-    code !== 0xfeff);
-
-/** Runs of letters and digits; in scripts without spaces, each character of Han and kana and every fourth of Thai. */
-export function wordsIn(text: string): number {
-  let count = 0;
-  let inside = false;
-  let unspaced = 0;
-  for (let i = 0; i < text.length; i += 1) {
-    const code = text.charCodeAt(i);
-    const word = inWord(code);
-    if (word && !inside) count += 1;
-    inside = word;
-    if (code < 0x0e00) continue;
-    if (code <= 0x0eff || (code >= 0x1000 && code <= 0x109f)) unspaced += 0.25;
-    else if (code >= FIRST_DENSE && code <= 0x9fff) unspaced += 1;
-  }
-  return count + Math.floor(unspaced);
-}
-
-/** Words as people count them: "don't" and "state-of-the-art" are one word; scripts without spaces are segmented by their rules. */
-export function countWords(text: string, language: string | null): number {
-  let count = 0;
-  if (SEGMENTED.test(text)) {
-    const segmenter = new Intl.Segmenter(language ?? undefined, { granularity: "word" });
-    for (const { isWordLike } of segmenter.segment(text)) if (isWordLike) count += 1;
-    return count;
-  }
-  let inside = false;
-  for (let i = 0; i < text.length; i += 1) {
-    const code = text.charCodeAt(i);
-    const word = inWord(code);
-    if (word && !inside) count += 1;
-    const joins: boolean =
-      inside &&
-      (code === 39 || code === 45 || code === 46 || code === 0x2019) &&
-      inWord(text.charCodeAt(i + 1));
-    inside = word || joins;
-  }
-  return count;
 }

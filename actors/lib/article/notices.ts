@@ -19,7 +19,8 @@ const CONTACT_CHARS_MAX = 250;
 const CONTACT_LINES = 4;
 const ABOUT_TERMS = /声明|聲明|条款|條款|协议|協議|隐私|隱私|版权|版權/;
 
-const isDense = ({ text }: Line): boolean => {
+const isDense = ({ text, chars }: Line): boolean => {
+  if (chars === text.length) return false;
   for (let i = 0; i < text.length && i < JUDGED_CHARS; i += 1)
     if (extraChars(text.charCodeAt(i)) > 0) return true;
   return false;

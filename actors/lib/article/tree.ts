@@ -196,6 +196,11 @@ function collapsedLength(text: string): number {
   let space = true;
   for (let i = 0; i < text.length; i += 1) {
     const code = text.charCodeAt(i);
+    if (code > 32 && code < 0xa0) {
+      length += 1;
+      space = false;
+      continue;
+    }
     const blank = code === 32 || (code >= 9 && code <= 13) || code === 0xa0 || code === 0x200b;
     if (!blank || !space) length += 1;
     if (code >= FIRST_DENSE) length += extraChars(code);
