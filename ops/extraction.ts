@@ -28,8 +28,8 @@ export const MAX_ROOM_WAIT_MS = 20_000;
 export const ROOM_RETRY_MS = 500;
 
 /**
- * Runs a task until it is read or the document is at fault: at most MAX_ROOM_WAIT_MS for want of room, and once more after
- * its process died, which an earlier task or another program may have caused. A second death is the document's.
+ * Runs a task until it is read or the document is at fault: at most MAX_ROOM_WAIT_MS for want of room, not at all where
+ * processes failed to start several times in a row, and once more after its process died, which an earlier task or another program may have caused. A second death is the document's.
  */
 export async function runUntilRead<T>(
   clock: Clock,
@@ -46,7 +46,7 @@ export async function runUntilRead<T>(
       if (++deaths === 1) continue;
       return reason === "killed" ? { ...result, reason: "out_of_memory" } : result;
     }
-    if (!NO_ROOM.has(reason) || clock.mono() >= give_up_ms) return result;
+    if (!NO_ROOM.has(reason) || reason === "cannot_start" || clock.mono() >= give_up_ms) return result;
     await pause(clock, signal);
     if (signal?.aborted) return { kind: "failed", reason: "aborted", detail: "The caller cancelled" };
   }

@@ -45,9 +45,8 @@ const FILING_OUTCOMES = (
   "blocked_destination timeout aborted"
 ).split(" ");
 const FILING_OPERATIONS = ["resolve", "submissions", "latest", "index", "facts", "search", "document"];
-const TASK_FAILURES = "timeout out_of_memory crashed threw full killed starved unavailable aborted".split(
-  " ",
-);
+const TASK_FAILURES =
+  "timeout out_of_memory crashed threw full killed starved unavailable cannot_start aborted".split(" ");
 /** An answer by its operation, fresh or from a cache, and each of its errors. */
 const answerSeries = (operations: readonly string[], errors: readonly string[]) =>
   operations.flatMap((operation) => [

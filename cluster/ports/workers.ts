@@ -1,8 +1,8 @@
 /**
  * Why a task in a child process failed. `timeout`, `out_of_memory`, `crashed` and `threw` are about its message, as far as
  * can be known. `full` (too many tasks wait), `killed` (the system killed the child, as it does when the machine is out of
- * memory), `starved` (the machine gave the task hardly any CPU time) and `unavailable` (no child could be started) are about
- * this machine: the same task may succeed later.
+ * memory), `starved` (the machine gave the task hardly any CPU time), `unavailable` (no child could be started) and `cannot_start` (nor
+ * could one several times before) are about this machine: the same task may succeed later.
  */
 export type TaskFailure =
   | "timeout"
@@ -13,10 +13,17 @@ export type TaskFailure =
   | "killed"
   | "starved"
   | "unavailable"
+  | "cannot_start"
   | "aborted";
 
 /** Failures for want of room on this machine. */
-export const NO_ROOM: ReadonlySet<TaskFailure> = new Set(["full", "killed", "starved", "unavailable"]);
+export const NO_ROOM: ReadonlySet<TaskFailure> = new Set([
+  "full",
+  "killed",
+  "starved",
+  "unavailable",
+  "cannot_start",
+]);
 
 export type TaskResult<T> =
   | { readonly kind: "done"; readonly value: T }

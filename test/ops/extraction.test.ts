@@ -35,6 +35,13 @@ describe("a document", () => {
     expect(runs()).toBe(MAX_ROOM_WAIT_MS / ROOM_RETRY_MS + 1);
   });
 
+  test("is given up at once where no reader could start several times", async () => {
+    const { clock, result, runs } = harness("unavailable", "unavailable", "cannot_start");
+    await clock.advance(2 * ROOM_RETRY_MS);
+    expect(await result).toMatchObject({ kind: "failed", reason: "cannot_start" });
+    expect(runs()).toBe(3);
+  });
+
   test("without room waits no longer than its caller", async () => {
     const { clock, cancel, result, runs } = harness("full");
     await clock.advance(ROOM_RETRY_MS / 2);

@@ -1,6 +1,19 @@
 import { execFile, fork } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -323,6 +336,33 @@ describe("workers in processes", () => {
       { kind: "failed", reason: "unavailable" },
     ]);
     expect(works[0].kind === "failed" && works[0].detail).toContain("Cannot load the library");
+    expect(telemetry.lines).toMatchObject([
+      {
+        message: "A worker process cannot start",
+        fields: {
+          task: "broken",
+          cause: "ended with code 1",
+          stderr: expect.stringMatching(/Error: Cannot load the library\n +at .*workers\.tasks\.ts/),
+        },
+      },
+    ]);
+  });
+
+  test("answer at once after three starts in a row without a child, and log the first", async () => {
+    const url = new URL("./workers.tasks.ts", import.meta.url);
+    const telemetry = silentTelemetry();
+    const workers = processWorkers({ tasks: url, pools: { broken: POOL }, queue_limit: 9, ...telemetry });
+    onTestFinished(() => workers.close());
+    const reasons: unknown[] = [];
+    for (let n = 0; n < 3; n++) {
+      const work = await workers.run("broken", {});
+      reasons.push(work.kind === "failed" && work.reason);
+    }
+    expect(reasons).toEqual(["unavailable", "unavailable", "cannot_start"]);
+    let isAnswered = false;
+    void workers.run("broken", {}).then(() => (isAnswered = true));
+    await promisify(setImmediate)();
+    expect(isAnswered).toBe(true);
     expect(telemetry.lines).toHaveLength(1);
   });
 
@@ -350,12 +390,62 @@ describe("workers in processes", () => {
   });
 });
 
+function temporary(): string {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), "trawl-workers-")));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  return folder;
+}
+
+const HOST_OF_LINKS = `
+  import { processWorkers } from "./cluster/adapters/workers/workers.processes.ts";
+  import { silentTelemetry } from "./cluster/adapters/telemetry/telemetry.silent.ts";
+  const pools = { plain: ${JSON.stringify(POOL)} };
+  const tasks = new URL("./tasks.js", import.meta.url);
+  const workers = processWorkers({ tasks, pools, queue_limit: 10, ...silentTelemetry() });
+  process.stdout.write(JSON.stringify(await workers.run("plain", {})));
+  await workers.close();
+`;
+
 const HOST = fileURLToPath(new URL("./workers.host.ts", import.meta.url));
 
 describe("a service with workers in processes", () => {
   test("ends by itself when nothing runs: idle children do not keep the process alive", async () => {
     const { stdout } = await promisify(execFile)(process.execPath, [HOST, "idle"]);
     expect(stdout).toBe('{"kind":"done","value":1}\n');
+  });
+
+  test("starts children without a module that it was started with and that they may not read", async () => {
+    const folder = temporary();
+    const module = join(folder, "monitoring.mjs");
+    writeFileSync(module, "");
+    const { stdout } = await promisify(execFile)(process.execPath, [`--import=${module}`, HOST, "idle"]);
+    expect(stdout).toBe('{"kind":"done","value":1}\n');
+  });
+
+  test("starts children that read packages where links in node_modules lead, and those beside them", async () => {
+    const [project, elsewhere] = [temporary(), temporary()];
+    const files = {
+      [join(elsewhere, "node_modules/linked/index.js")]: 'module.exports = require("beside");',
+      [join(elsewhere, "node_modules/beside/index.js")]: 'module.exports = "beside";',
+      [join(elsewhere, "own/index.js")]: 'module.exports = "own";',
+      [join(project, "package.json")]: '{ "type": "module" }',
+      [join(project, "tasks.js")]:
+        'import linked from "linked"; import own from "@scope/own"; export const tasks = { plain: async () => () => [linked, own] };',
+      [join(project, "host.ts")]: HOST_OF_LINKS,
+      [join(project, "node_modules/@scope/README.md")]: "",
+    };
+    for (const [path, text] of Object.entries(files)) {
+      mkdirSync(dirname(path), { recursive: true });
+      writeFileSync(path, text);
+    }
+    symlinkSync(join(elsewhere, "node_modules/linked"), join(project, "node_modules/linked"));
+    symlinkSync(join(elsewhere, "own"), join(project, "node_modules/@scope/own"));
+    symlinkSync(join(elsewhere, "nothing"), join(project, "node_modules/nothing"));
+    cpSync(fileURLToPath(new URL("../../cluster", import.meta.url)), join(project, "cluster"), {
+      recursive: true,
+    });
+    const { stdout } = await promisify(execFile)(process.execPath, [join(project, "host.ts")]);
+    expect(stdout).toBe('{"kind":"done","value":["beside","own"]}');
   });
 
   // Elsewhere a hanging child is left to the supervisor (cluster/adapters/workers/workers.processes.ts, starter).

@@ -18,8 +18,9 @@
  * memory, so a kill leaves nothing behind.
  */
 import { type ChildProcess, fork, spawnSync } from "node:child_process";
-import { realpathSync } from "node:fs";
+import { existsSync, readdirSync, realpathSync } from "node:fs";
 import type { Socket } from "node:net";
+import { join, relative, resolve, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Log } from "../../ports/log.ts";
 import type { PoolSettings, TaskCaller, TaskFailure, TaskResult, Workers } from "../../ports/workers.ts";
@@ -60,7 +61,11 @@ const USAGE_EVERY_MS = 100;
 const STUCK_BELOW_MS = 50;
 /** Children that cannot start are retried after 1, 2, 4 … 32 s. */
 const MIN_RESTART_DELAY_MS = 1_000;
+/** After so many starts in a row without a child, which takes three seconds, tasks fail at once until one is ready. */
+const MAX_FAILED_STARTS = 3;
 const DETAIL_CHARS = 500;
+/** Of what a child wrote before it ended, for the log. */
+const ERROR_LINES = 12;
 /** A task that comes meanwhile waits about as long: less than a large page takes. */
 const BATCH_MS = 20;
 const MAX_BATCH = 32;
@@ -125,7 +130,7 @@ export function processWorkers({ tasks, pools, queue_limit, log }: Options): Pro
   const open = new Map(
     Object.entries(pools).map(([name, limits]) => [
       name,
-      pool(limits, queue_limit, () => start(name, limits), log),
+      pool(name, limits, queue_limit, () => start(name, limits), log),
     ]),
   );
   return {
@@ -139,11 +144,13 @@ export function processWorkers({ tasks, pools, queue_limit, log }: Options): Pro
 }
 
 /** One algorithm: the children of one task and the tasks that wait for them. */
-function pool(limits: PoolSettings, queue_limit: number, start: () => ChildProcess, log: Log) {
+function pool(task: string, limits: PoolSettings, queue_limit: number, start: () => ChildProcess, log: Log) {
   const children = new Set<Child>();
   const alive = new Set<Promise<void>>();
   const queue = emptyFairQueue<PendingTask>();
-  let deaths_in_a_row = 0;
+  /** In a row. */
+  let failed_starts = 0;
+  let start_problem = "";
   let restart_timer: NodeJS.Timeout | undefined;
   let assigning: NodeJS.Immediate | undefined;
   let has_had_task = false;
@@ -199,7 +206,8 @@ function pool(limits: PoolSettings, queue_limit: number, start: () => ChildProce
   function onReport(child: Child, report: Report): void {
     if (!children.has(child)) return;
     if (report.kind === "ready") {
-      deaths_in_a_row = 0;
+      if (failed_starts > 0) log.info("Worker processes start again", { task });
+      failed_starts = 0;
       markIdle(child);
       return assignWaiting();
     }
@@ -252,11 +260,33 @@ function pool(limits: PoolSettings, queue_limit: number, start: () => ChildProce
     // SIGKILL from elsewhere comes from the kernel, when the machine or the container is out of memory.
     const reason = is_out_of_memory ? "out_of_memory" : signal === "SIGKILL" ? "killed" : "crashed";
     endTasks(child, failed(reason, detail));
-    removeChild(child, state === "starting");
+    removeChild(child);
     if (state === "busy") return assignWaiting();
+    if (state === "starting") return onFailedStart(cause, detail, errors);
     log.warn("A worker process died", { state, detail });
-    if (children.size > 0 || state !== "starting") return;
-    failWaiting("unavailable", `Cannot start a child: ${detail}`);
+  }
+
+  /** Children that start together fail together: they count as one start. */
+  function onFailedStart(cause: string, detail: string, errors: string): void {
+    if (failed_starts === 0) {
+      const stderr = errors.trim().split("\n").slice(-ERROR_LINES).join("\n");
+      log.error("A worker process cannot start", { task, cause, stderr });
+    }
+    start_problem = `Cannot start a child: ${detail}`;
+    startLater();
+    if (children.size > 0) return;
+    failWaiting(hasGivenUp() ? "cannot_start" : "unavailable", start_problem);
+  }
+
+  const hasGivenUp = (): boolean => failed_starts >= MAX_FAILED_STARTS;
+
+  function startLater(): void {
+    if (closed || restart_timer) return;
+    const delay_ms = MIN_RESTART_DELAY_MS * 2 ** Math.min(failed_starts++, 5);
+    restart_timer = setTimeout(() => {
+      restart_timer = undefined;
+      startMissing();
+    }, delay_ms).unref();
   }
 
   function failWaiting(reason: TaskFailure, detail: string): void {
@@ -280,21 +310,11 @@ function pool(limits: PoolSettings, queue_limit: number, start: () => ChildProce
     for (const timer of child.timers.splice(0)) clearTimeout(timer);
   }
 
-  function removeChild(child: Child, delayed = false): void {
+  function removeChild(child: Child): void {
     stopTimers(child);
     children.delete(child);
     child.process.kill("SIGKILL");
-    if (delayed && !closed && !restart_timer) {
-      restart_timer = setTimeout(
-        () => {
-          restart_timer = undefined;
-          startMissing();
-        },
-        MIN_RESTART_DELAY_MS * 2 ** Math.min(deaths_in_a_row++, 5),
-      );
-      restart_timer.unref();
-    }
-    startMissing();
+    if (child.state !== "starting") startMissing();
   }
 
   function idleChildren(): readonly Child[] {
@@ -323,7 +343,7 @@ function pool(limits: PoolSettings, queue_limit: number, start: () => ChildProce
       isSuspect ? Infinity : (expectedMs(queue, tenant) ?? Infinity);
     let batch_ms = expected(batch[0]!);
     while (batch.length < most && batch_ms < BATCH_MS) {
-      const next = takeNext(queue, (task) => batch_ms + expected(task) <= BATCH_MS);
+      const next = takeNext(queue, (waiting) => batch_ms + expected(waiting) <= BATCH_MS);
       if (!next) break;
       batch.push(next);
       batch_ms += expected(next);
@@ -397,6 +417,8 @@ function pool(limits: PoolSettings, queue_limit: number, start: () => ChildProce
     run<T>(message: unknown, { signal, tenant = "" }: TaskCaller): Promise<TaskResult<T>> {
       if (closed) return Promise.resolve(failed("aborted", "The workers are closed"));
       if (signal?.aborted) return Promise.resolve(failed("aborted", "The caller cancelled"));
+      if (hasGivenUp() && restart_timer && children.size === 0)
+        return Promise.resolve(failed("cannot_start", start_problem));
       if (queue.waiting >= queue_limit + idleChildren().length) {
         const displaced = displace(queue, tenant);
         const detail = `${queue_limit} tasks are waiting`;
@@ -462,6 +484,36 @@ function orderOf(message: unknown): { order: Order; bytes: readonly Buffer[] } {
 }
 
 /**
+ * The folders where packages are: node_modules itself, and those that links in it lead to, with the packages beside them, which
+ * they may import.
+ */
+function linkedPackages(node_modules: string): readonly string[] {
+  const folders = new Set([realpathSync(node_modules)]);
+  const addLinks = (folder: string): void => {
+    for (const entry of readdirSync(folder, { withFileTypes: true })) {
+      const path = join(folder, entry.name);
+      if (entry.isDirectory() && entry.name.startsWith("@")) addLinks(path);
+      // A link may lead to nothing.
+      if (!entry.isSymbolicLink() || !existsSync(path)) continue;
+      const target = realpathSync(path);
+      const [beside, ...inside] = target.split(`${sep}node_modules${sep}`);
+      folders.add(inside.length > 0 ? join(beside!, "node_modules") : target);
+    }
+  };
+  addLinks(node_modules);
+  return [...folders];
+}
+
+/** Whether a flag of Node loads a module first which children may read, too. A package's name is read in node_modules. */
+function isReadableImport(flag: string, readable: ReadonlySet<string>): boolean {
+  if (!flag.startsWith("--import=")) return false;
+  const specifier = flag.slice("--import=".length);
+  if (!/^(?:file:|[./])/.test(specifier)) return true;
+  const path = specifier.startsWith("file:") ? fileURLToPath(specifier) : resolve(specifier);
+  return [...readable].some((folder) => !relative(folder, path).startsWith(".."));
+}
+
+/**
  * Starts children with an empty environment and permission to read the project and nothing else (no writing, no
  * processes, no native code). Where setpriv exists, the kernel kills a child together with its parent, so that even a
  * hanging task does not outlive a parent killed by SIGKILL; elsewhere a child ends after its task.
@@ -469,7 +521,7 @@ function orderOf(message: unknown): { order: Order; bytes: readonly Buffer[] } {
 function starter(tasks: URL): (name: string, limits: PoolSettings) => ChildProcess {
   const program = fileURLToPath(new URL("./workers.child.ts", import.meta.url));
   const root = fileURLToPath(new URL("../../..", import.meta.url));
-  const readable = new Set([root, realpathSync(root), realpathSync(`${root}node_modules`)]);
+  const readable = new Set([root, realpathSync(root), ...linkedPackages(`${root}node_modules`)]);
   const tie = ["/usr/bin/setpriv", "--pdeathsig", "KILL"] as const;
   const tied = spawnSync(tie[0], [...tie.slice(1), "/bin/true"]).status === 0;
   const permissions = ["--permission", ...[...readable].map((path) => `--allow-fs-read=${path}`)];
@@ -481,8 +533,8 @@ function starter(tasks: URL): (name: string, limits: PoolSettings) => ChildProce
       `--max-semi-space-size=${Math.min(YOUNG_MB, heap_mb / 8)}`,
       `--min-semi-space-size=${Math.min(YOUNG_MB, heap_mb / 8) / 2}`,
       "--disable-warning=ExperimentalWarning",
-      // What this process was started with, such as the cache of the program's code.
-      ...process.execArgv.filter((flag) => flag.startsWith("--import=")),
+      // What this process was started with and a child may read, such as the cache of the program's code.
+      ...process.execArgv.filter((flag) => isReadableImport(flag, readable)),
       ...permissions,
     ];
     return fork(program, [tasks.href, name], {
