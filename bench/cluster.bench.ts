@@ -1,7 +1,8 @@
 /**
  * node bench/cluster.bench.ts [--write] [--pages 600]: what many processes cost beside one, in one run: cached and
  * uncached synchronous fetches of small pages on the embedded service and on two nodes that do everything, over real
- * engines; the same by 1, 2 and 4 workers behind one gateway; and how long a killed node's sites are without an owner.
+ * engines; the same by 1, 2 and 4 workers behind one gateway, with the same number of requests at once and with as many for
+ * each worker; and how long a killed node's sites are without an owner.
  *
  * Figures are CPU seconds of the service's process trees (engines apart), and latencies one at a time. All service
  * processes share one core, so that one of them is no better off than four; the web, the engines and the driver have
@@ -25,7 +26,10 @@ const { values } = parseArgs({
 const PAGES = Number(values.pages);
 const CACHED = 6_000;
 const ONE_BY_ONE = 200;
+/** Requests at once for each worker. */
 const AT_ONCE = 32;
+/** For each node, before it is measured: a new process compiles its code and takes up to three times as long for a page. */
+const WARMING = 1_500;
 const HOSTS = 50;
 const WEB_PORT = 18_400;
 const CORE = 1;
@@ -57,12 +61,17 @@ async function ask({ url, key }: Subject, dispatcher: Agent, n: number, cache_tt
 
 const cpuOf = ({ pids }: Subject): number => pids.reduce((sum, pid) => sum + cpuSeconds(pid), 0);
 
-async function many(subject: Subject, count: number, one: (agent: Agent, n: number) => Promise<void>) {
-  const agent = new Agent({ connections: AT_ONCE });
+async function many(
+  subject: Subject,
+  count: number,
+  one: (agent: Agent, n: number) => Promise<void>,
+  at_once = AT_ONCE,
+) {
+  const agent = new Agent({ connections: at_once });
   const [before_s, engines_s, began] = [cpuOf(subject), otherCpu(subject), performance.now()];
   let next = 0;
   await Promise.all(
-    Array.from({ length: AT_ONCE }, async () => {
+    Array.from({ length: at_once }, async () => {
       while (next < count) await one(agent, next++);
     }),
   );
@@ -77,6 +86,8 @@ async function many(subject: Subject, count: number, one: (agent: Agent, n: numb
   await agent.destroy();
   return result;
 }
+
+type Load = Awaited<ReturnType<typeof many>>;
 
 /** Of this process and everything it started, less the subject: engines, web and driver. */
 const otherCpu = (subject: Subject): number => cpuSeconds(process.pid) - cpuOf(subject);
@@ -98,7 +109,7 @@ const rounded = (number: number): number => Math.round(number * 100) / 100;
 async function measured(subject: Subject) {
   const cached = (agent: Agent, n: number) => ask(subject, agent, n % HOSTS);
   const uncached = (agent: Agent, n: number) => ask(subject, agent, n, 0);
-  await many(subject, 3 * HOSTS, uncached); // robots.txt read, children started
+  await many(subject, WARMING * subject.pids.length, uncached);
   return {
     uncached: await many(subject, PAGES, uncached),
     cached: await many(subject, CACHED, cached),
@@ -173,14 +184,16 @@ await one.stop();
 console.log(JSON.stringify({ embedded }));
 const two = await withCluster(["gateway,worker", "gateway,worker"], measured);
 console.log(JSON.stringify({ two }));
-const workers: Record<string, Awaited<ReturnType<typeof many>>> = {};
+const workers: Record<string, { readonly same_load: Load; readonly load_by_workers: Load }> = {};
 for (const count of [1, 2, 4]) {
   const roles = ["gateway", ...Array.from({ length: count }, () => "worker")];
   workers[count] = await withCluster(roles, async (subject) => {
     const uncached = (agent: Agent, n: number) => ask(subject, agent, n, 0);
-    // Each worker has read robots.txt of its sites and started its children.
-    await many(subject, 6 * HOSTS, uncached);
-    return many(subject, PAGES, uncached);
+    await many(subject, WARMING * count, uncached);
+    return {
+      same_load: await many(subject, PAGES, uncached),
+      load_by_workers: await many(subject, PAGES, uncached, AT_ONCE * count),
+    };
   });
   console.log(JSON.stringify({ workers: count, ...workers[count] }));
 }
@@ -199,7 +212,12 @@ const report = {
     cached_pages_per_cpu_s: rounded(two.cached.pages_per_cpu_s / embedded.cached.pages_per_cpu_s),
     uncached_p50_added_ms: rounded(two.uncached_p50_ms - embedded.uncached_p50_ms),
     cached_p50_added_ms: rounded(two.cached_p50_ms - embedded.cached_p50_ms),
-    four_workers_to_one_cpu_per_page: rounded(workers[4]!.cpu_ms_per_page / workers[1]!.cpu_ms_per_page),
+    four_workers_to_one_cpu_per_page: rounded(
+      workers[4]!.same_load.cpu_ms_per_page / workers[1]!.same_load.cpu_ms_per_page,
+    ),
+    four_workers_to_one_cpu_per_page_by_load: rounded(
+      workers[4]!.load_by_workers.cpu_ms_per_page / workers[1]!.same_load.cpu_ms_per_page,
+    ),
   },
   workers,
   takeover_ms,
