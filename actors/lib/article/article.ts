@@ -85,11 +85,12 @@ export function surveyOf(tree: Tree, linked: LinkedData, url: string): Survey {
   const lines = toLines(page, unseenInline(page));
   const chosen = chooseArticle(page);
   const inside = linesIn(page, lines, chosen);
-  const trimmed = new Set(articleLines(inside, tree.title));
+  // Some of the lines, in their order.
+  const trimmed = articleLines(inside, tree.title);
   const prose = new Set<number>();
   let prose_chars = 0;
   for (const [i, line] of lines.entries())
-    if (trimmed.has(line)) {
+    if (line === trimmed[prose.size]) {
       prose.add(i);
       prose_chars += line.chars;
     }

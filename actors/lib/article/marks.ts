@@ -67,6 +67,13 @@ export function nameWords(name: string): string {
   return words === " " ? "  " : words;
 }
 
+/** Most names are: to ask is faster than to trim and cut thousands of them. */
+function isTrimmed(name: string): boolean {
+  if (name.length === 0 || name.length > NAME_CHARS_MAX) return name.length === 0;
+  const [first, last] = [name.charCodeAt(0), name.charCodeAt(name.length - 1)];
+  return first > 32 && first < 128 && last > 32 && last < 128;
+}
+
 function nameOf(attributes: Attributes): string {
   const { class: classes = "", id = "", role = "" } = attributes;
   const component = attributes["data-component"] ?? "";
@@ -75,7 +82,7 @@ function nameOf(attributes: Attributes): string {
     id === "" && component === "" && test === "" && role === ""
       ? classes
       : `${classes} ${id} ${component} ${test} ${role}`;
-  return name.trim().slice(0, NAME_CHARS_MAX);
+  return isTrimmed(name) ? name : name.trim().slice(0, NAME_CHARS_MAX);
 }
 
 interface Named {

@@ -20,7 +20,19 @@ const LINK_REACH = 20;
 const SEPARATORS = /(\s+[|/·•»«›‹–—~:]+\s+|\s+-+\s+|\s*[|｜]\s*|(?<=\p{L}{3}):\s+)/u;
 const folded = (text: string): string =>
   text.toLowerCase().replace(/[’‘]/g, "'").replace(/[“”]/g, '"').replace(/\s+/g, " ").trim();
-export const letters = (text: string): string => folded(text).replace(/[^\p{L}\p{N}]+/gu, "");
+
+const LETTERS_KNOWN_MAX = 200;
+const lettersKnown = new Map<string, string>();
+
+/** Titles and names are compared by their letters and digits. Each of a page's few is compared with all others. */
+export function letters(text: string): string {
+  const known = lettersKnown.get(text);
+  if (known !== undefined) return known;
+  const found = folded(text).replace(/[^\p{L}\p{N}]+/gu, "");
+  if (lettersKnown.size >= LETTERS_KNOWN_MAX) lettersKnown.clear();
+  lettersKnown.set(text, found);
+  return found;
+}
 
 const windows = new TextDecoder("windows-1252");
 /** Bytes whose Windows-1252 characters have other code points than the byte. */
