@@ -5,7 +5,7 @@
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { cpus, loadavg, release, tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve as absolute } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createKey } from "../actors/accounts/keys.ts";
 import { sqliteDocuments } from "../cluster/adapters/documents/documents.sqlite.ts";
@@ -211,7 +211,8 @@ export async function service(
     TRAWL_POLITE_CONCURRENCY: "64",
     ...env,
   };
-  const started = pinned(core, [...flags, "ops/main.ts", "start"], settings, checkout);
+  const cache = `--import=${absolute(checkout, "ops/code-cache.mjs")}`;
+  const started = pinned(core, [...flags, cache, "ops/main.ts", "start"], settings, checkout);
   const url = `http://127.0.0.1:${port}`;
   await answering(`${url}/health`);
   const documents = sqliteDocuments(join(folder, "documents.sqlite"));

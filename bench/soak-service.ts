@@ -8,6 +8,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { sqliteDocuments } from "../cluster/adapters/documents/documents.sqlite.ts";
+import { setRate } from "../actors/accounts/keys.ts";
 import { clusterOf, type NodeOf } from "../test/harness/cluster-of.ts";
 import { freePort } from "../test/harness/free-port.ts";
 import { answering, cpuSeconds, ownResidentMb, residentMb } from "./harness.ts";
@@ -35,6 +37,13 @@ export interface SoakService {
   readonly close: () => Promise<number>;
 }
 
+/** The default of a project would refuse a part of `--rate 180`. */
+const MAX_RATE_RPS = 10_000;
+/** With `npm start`. */
+const AS_STARTED = [
+  "--disable-warning=ExperimentalWarning",
+  `--import=${new URL("../ops/code-cache.mjs", import.meta.url).href}`,
+];
 const KEY = "ak_soak_0123456789abcdef";
 
 export async function singleService(settings: Environment): Promise<SoakService> {
@@ -43,6 +52,7 @@ export async function singleService(settings: Environment): Promise<SoakService>
   const folder = mkdtempSync(join(tmpdir(), "trawl-soak-"));
   const environment = {
     PATH: process.env["PATH"],
+    MALLOC_ARENA_MAX: "2",
     PORT: String(port),
     TRAWL_DATA_DIR: folder,
     TRAWL_ADMIN_KEY: KEY,
@@ -56,7 +66,7 @@ export async function singleService(settings: Environment): Promise<SoakService>
   let cpu_s = 0;
 
   async function start(): Promise<void> {
-    const words = ["--disable-warning=ExperimentalWarning", "ops/main.ts", "start"];
+    const words = [...AS_STARTED, "ops/main.ts", "start"];
     program = spawn(process.execPath, words, { env: environment, stdio: ["ignore", "ignore", "inherit"] });
     starts++;
     await answering(`${url}/ready`);
@@ -69,6 +79,9 @@ export async function singleService(settings: Environment): Promise<SoakService>
   }
 
   await start();
+  const documents = sqliteDocuments(join(folder, "documents.sqlite"));
+  await setRate(documents, "default", MAX_RATE_RPS);
+  await documents.close();
   return {
     url,
     key: KEY,

@@ -6,6 +6,7 @@
  */
 import type { Contract, MessageOf, ReplyOf } from "../schemas/contract.ts";
 import type { Actor, AskOptions, ActorClient } from "./actor.ts";
+import type { CacheLimits } from "./cache-limits.ts";
 import { node } from "./node.ts";
 import { localEntry } from "./node-state.ts";
 import type { NodeStats } from "./passivation.ts";
@@ -34,6 +35,7 @@ export interface ClusterDeps {
   readonly metrics?: Metrics;
   readonly log?: Log;
   readonly tracing?: Tracing | undefined;
+  readonly caches?: Pick<CacheLimits, "answers">;
 }
 
 export interface Cluster {

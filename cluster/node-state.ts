@@ -5,6 +5,7 @@
  */
 import type { LRUCache } from "lru-cache";
 import type { Actor, ActorClient } from "./actor.ts";
+import type { CacheLimits } from "./cache-limits.ts";
 import type { DeadLetterKeeper } from "./dead-letters.ts";
 import type { Clock } from "./ports/clock.ts";
 import type { Documents } from "./ports/documents.ts";
@@ -23,6 +24,7 @@ export interface NodeDeps {
   readonly log: Log;
   /** Default: nothing is traced. */
   readonly tracing?: Tracing | undefined;
+  readonly caches?: Pick<CacheLimits, "answers">;
 }
 
 /** What a caller is answered: a reply that has been copied and checked, or what went wrong. */

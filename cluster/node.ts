@@ -7,6 +7,7 @@
 import { LRUCache } from "lru-cache";
 import type { Actor } from "./actor.ts";
 import { activationFor } from "./activation.ts";
+import { DEFAULT_CACHES } from "./cache-limits.ts";
 import { type DeadLetterKeeper, deadLetterKeeper } from "./dead-letters.ts";
 import type { NodeDeps, NodeState, Outbound, ShardContext } from "./node-state.ts";
 import { type NodeStats, statsOf, stopSweeps } from "./passivation.ts";
@@ -14,9 +15,8 @@ import { openShard, type Shard } from "./shard.ts";
 import { takeTurn } from "./turn.ts";
 import { allValidatorsOf } from "./wire.ts";
 
-/** Answers to repeatable asks that are remembered, and their characters of JSON. */
+/** Answers to repeatable asks that are remembered. */
 const MAX_REMEMBERED_ANSWERS = 10_000;
-const MAX_REMEMBERED_CHARS = 32 * 2 ** 20;
 /** Longer than any caller repeats an ask, so that an answer that was lost is found, and an old answer is not taken for a new one. */
 const REMEMBER_MS = 10 * 60_000;
 
@@ -48,7 +48,8 @@ export function node(actors: readonly Actor[], deps: NodeDeps, outbound: Outboun
     shards: new Set(),
     rememberedAnswers: new LRUCache({
       max: MAX_REMEMBERED_ANSWERS,
-      maxSize: MAX_REMEMBERED_CHARS,
+      // By the characters of their JSON.
+      maxSize: (deps.caches ?? DEFAULT_CACHES).answers,
       sizeCalculation: ({ chars }) => chars,
       ttl: REMEMBER_MS,
       // Asked at each look: a clock that a test moves has no idle time.

@@ -2,7 +2,7 @@
  * Keeps this program's TypeScript without its types, V8's compiled code, and typebox in a few modules, in
  * node_modules/.cache/trawl: a start takes less than half the CPU time. Loaded with --import, so that the first module of the
  * program comes from it. An entry is used only if it was made from the same source by the same Node. Where the folder cannot
- * be written nothing is kept.
+ * be written nothing is kept. Compiled code is kept for each set of V8's flags, so this file sets those of the service, too.
  */
 import { createHash } from "node:crypto";
 import {
@@ -17,10 +17,17 @@ import {
 } from "node:fs";
 import * as module from "node:module";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { getHeapStatistics, setFlagsFromString } from "node:v8";
 import { isMainThread } from "node:worker_threads";
 
 const home = new URL("..", import.meta.url);
 const folder = fileURLToPath(new URL("node_modules/.cache/trawl/", home));
+/**
+ * A heap that may become so large grows up to fourfold by V8's own rule between two collections of old objects, a smaller one (of a process that
+ * reads documents) by 30 to 100 %. Under load most of the main process was garbage (ops/decisions/0134-memory-under-load.md).
+ */
+const FOURFOLD_FROM_BYTES = 2 * 2 ** 30;
+const GROWING_PERCENT = 100;
 const hashOf = (text) => createHash("sha256").update(text).digest("base64url");
 let isFilled = false;
 
@@ -97,6 +104,10 @@ async function bundleTypes(made) {
     rmSync(making, { recursive: true, force: true });
   }
 }
+
+const isGiven = process.execArgv.some((flag) => flag.startsWith("--heap-growing-percent"));
+if (isMainThread && !isGiven && getHeapStatistics().heap_size_limit >= FOURFOLD_FROM_BYTES)
+  setFlagsFromString(`--heap-growing-percent=${GROWING_PERCENT}`);
 
 if (module.registerHooks && module.stripTypeScriptTypes) {
   try {

@@ -109,8 +109,8 @@ async function compose(config: Config, closers: Closers): Promise<Running> {
 
   const actors = opened.flatMap((feature) => feature.actors ?? []);
   const roleActors = opened.flatMap((feature) => feature.role_actors ?? []);
-  const { random, documents, blobs, memory } = context;
-  const shared = { clock, random, documents, blobs, memory, metrics, log, tracing, roleActors };
+  const { random, documents, blobs, memory, caches } = context;
+  const shared = { clock, random, documents, blobs, memory, caches, metrics, log, tracing, roleActors };
   const membership = await joinCluster(config, actors, shared);
   const { cluster, node } = membership;
   line.node = node;

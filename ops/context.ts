@@ -7,6 +7,7 @@ import { RollingWindow } from "../actors/lib/rolling-window.ts";
 import { destination } from "../actors/lib/web/destination.ts";
 import { undiciEgress } from "../cluster/adapters/egress/egress.undici.ts";
 import { systemRandom } from "../cluster/adapters/time/random.system.ts";
+import { cacheLimits } from "../cluster/cache-limits.ts";
 import { openBodyGrants } from "../gateway/body-access.ts";
 import { openDebugRecords } from "../gateway/debug-records.ts";
 import { openLedger } from "../gateway/ledger.ts";
@@ -88,6 +89,7 @@ export async function openContext(
     blobs,
     storeWatch,
     memory: openMemory(config, { clock, metrics }),
+    caches: cacheLimits(config.memory.cache_mb),
     destination: rule,
     unreserved_destination: rule,
     egress,

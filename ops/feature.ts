@@ -22,6 +22,7 @@ import type { Actor, ActorClient } from "../cluster/actor.ts";
 import type { Cluster } from "../cluster/embedded.ts";
 import type { NodeStats } from "../cluster/passivation.ts";
 import type { ByteBudget } from "../cluster/byte-budget.ts";
+import type { CacheLimits } from "../cluster/cache-limits.ts";
 import type { Blobs } from "../cluster/ports/blobs.ts";
 import type { Clock } from "../cluster/ports/clock.ts";
 import type { Documents } from "../cluster/ports/documents.ts";
@@ -96,6 +97,8 @@ export interface FeatureContext {
   readonly blobs: Blobs;
   /** The memory for bodies on this node. */
   readonly memory: ByteBudget;
+  /** What each cache of this node may hold. */
+  readonly caches: CacheLimits;
   /** SSRF protection. */
   readonly destination: Destination;
   /** The same, and it refuses the hosts that the features opened before have reserved. */

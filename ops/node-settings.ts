@@ -176,6 +176,14 @@ export const NODE_SECTIONS = {
         description:
           "Megabytes of bodies that this node holds in memory at once; at the limit work waits, then is refused with domain_busy. At least 64; 0: a quarter of the heap limit, at most an eighth of the memory.",
       }),
+      cache_mb: Type.Integer({
+        env: "TRAWL_CACHE_MB",
+        default: 64,
+        minimum: 16,
+        maximum: 65_536,
+        description:
+          "Megabytes of the caches in this node's memory together: responses, records of pages, answers of actors, feeds and lists of filings.",
+      }),
     },
     closed,
   ),

@@ -6,7 +6,7 @@ import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
 import { installMissing } from "./install.mjs";
 
-const { platform, arch } = process;
+const { platform, arch, env } = process;
 const windows = platform === "win32";
 const apple = platform === "darwin" && arch === "arm64";
 const home = fileURLToPath(new URL("..", import.meta.url));
@@ -22,6 +22,8 @@ function binary() {
   }
 }
 
-const child = spawn(binary(), process.argv.slice(2), { stdio: "inherit" });
+// Of glibc: by default each thread that allocates may have memory of its own (ops/decisions/0134-memory-under-load.md).
+const limited = { MALLOC_ARENA_MAX: "2", ...env };
+const child = spawn(binary(), process.argv.slice(2), { stdio: "inherit", env: limited });
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
 child.on("exit", (code, signal) => (signal ? process.kill(process.pid, signal) : process.exit(code ?? 1)));

@@ -116,7 +116,8 @@ type FetchTurn = Turn<State, typeof Fetch.own>;
 export const fetchActor = (deps: FetchDeps) =>
   actor(Fetch)<State>({
     activate: () => ({ callers: emptyCoalescer(), aborts: new Map() }),
-    passivate_after_ms: 60_000,
+    // Nothing is stored or known between two runs.
+    passivate_after_ms: 5_000,
     on: {
       get(turn, request) {
         const reply = turn.deferReply<FetchAnswer>();

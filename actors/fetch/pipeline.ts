@@ -82,14 +82,21 @@ interface Pipeline {
 export function fetchPipeline(
   deps: PipelineDeps,
 ): (ask: ActorClient, work: WorkContext, run: FetchRun) => Promise<FetchAnswer> {
-  const { clock, routes, sources, extract, joined } = deps;
+  const { clock, routes, sources, extract, joined, caches } = deps;
   const { direct } = routes;
   const pipeline: Pipeline = {
     deps,
     store: pageStore(deps),
     findAlternate:
       direct && sources
-        ? alternateFinder({ ...sources, read: direct, extract, clock, ...(joined && { joined }) })
+        ? alternateFinder({
+            ...sources,
+            read: direct,
+            extract,
+            clock,
+            ...(joined && { joined }),
+            ...(caches && { caches }),
+          })
         : null,
     hasPremium: () => routes.proxy !== undefined || routes.proxy_render !== undefined,
   };

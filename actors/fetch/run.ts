@@ -4,6 +4,7 @@
  */
 import type { ActorClient, WorkContext } from "../../cluster/actor.ts";
 import type { ByteBudget, Reservation } from "../../cluster/byte-budget.ts";
+import type { CacheLimits } from "../../cluster/cache-limits.ts";
 import type { Blobs } from "../../cluster/ports/blobs.ts";
 import type { Clock } from "../../cluster/ports/clock.ts";
 import type { Documents, Versioned } from "../../cluster/ports/documents.ts";
@@ -70,6 +71,7 @@ export interface PipelineDeps {
   readonly extract: (task: ExtractTask, caller: ExtractCaller) => Promise<TaskResult<Extracted>>;
   /** The memory for bodies on this node. Default: no limit. */
   readonly memory?: ByteBudget;
+  readonly caches?: Pick<CacheLimits, "feeds">;
   /** What this node has to do for the requests it sends. Default: no limit. */
   readonly backlog?: PageBacklog;
   /** Called with each page that was stored. Must not wait or throw. */

@@ -5,6 +5,7 @@
  */
 import { LRUCache } from "lru-cache";
 import type { ActorClient } from "../../cluster/actor.ts";
+import { type CacheLimits, DEFAULT_CACHES, heapBytes } from "../../cluster/cache-limits.ts";
 import type { Clock } from "../../cluster/ports/clock.ts";
 import type { Documents } from "../../cluster/ports/documents.ts";
 import type { FetchError } from "../../schemas/errors.ts";
@@ -48,6 +49,7 @@ interface FetchServiceDeps {
   readonly hasPaidRoute?: () => boolean;
   /** Called with how each fetch ended that the cache did not answer. Must not throw. Default: nothing hears of it. */
   readonly onFetched?: (fetched: FetchedOutcome) => void;
+  readonly caches?: Pick<CacheLimits, "pages">;
 }
 
 export interface FetchedOutcome {
@@ -106,9 +108,8 @@ interface CachedLookup {
 }
 
 const LOOK_EVERY_MS = 1_000;
-/** Pages kept in memory, by the length of their inline texts and a kilobyte or two for the rest. */
-const MAX_SEEN_CHARS = 32 * 2 ** 20;
-const RECORD_CHARS = 2_048;
+/** Of a page kept in memory, without its inline text. */
+const RECORD_BYTES = 2_048;
 /** How much longer an ask waits than its caller, so that the actor's answer about the deadline arrives first. */
 const GRACE_MS = 20_000;
 /** The same where the caller is a client, which does not wait: the ledger hears of a run's outcome up to the longest run. */
@@ -126,10 +127,11 @@ export function fetchService({
   spentBy,
   hasPaidRoute = () => true,
   onFetched,
+  caches = DEFAULT_CACHES,
 }: FetchServiceDeps): FetchService {
   const cached = new LRUCache<string, CachedLookup>({
-    maxSize: MAX_SEEN_CHARS,
-    sizeCalculation: ({ page }) => RECORD_CHARS + (page?.record.text?.length ?? 0),
+    maxSize: caches.pages,
+    sizeCalculation: ({ page }) => RECORD_BYTES + heapBytes(page?.record.text ?? ""),
   });
   const lookups = new Map<string, Promise<CachedLookup>>();
   const sources = new WeakMap<FetchAnswer, AnswerSource>();

@@ -4,6 +4,7 @@
  * the rows say is submissions.ts.
  */
 import { LRUCache } from "lru-cache";
+import { type CacheLimits, DEFAULT_CACHES } from "../../cluster/cache-limits.ts";
 import type { Clock } from "../../cluster/ports/clock.ts";
 import type { Documents } from "../../cluster/ports/documents.ts";
 import type { FilerDetails } from "../../schemas/filings.ts";
@@ -59,12 +60,12 @@ export interface FilerSubmissionsDeps {
   readonly documents: Documents;
   readonly clock: Clock;
   readonly www_url: string;
+  readonly caches?: Pick<CacheLimits, "filings">;
 }
 
 /** A query without filings: the filer alone. */
 export const NO_ROWS: RowsQuery = { filter: { forms: [], since: null, until: null }, limit: 0 };
 
-const MAX_READ_BYTES = 16 * 2 ** 20;
 const YEAR_S = 365 * 24 * 60 * 60;
 /** The entry each page of older filings had when the page was read, by the page's name. */
 const COLLECTION = "submissions_files";
@@ -74,10 +75,11 @@ export function filerSubmissions({
   documents,
   clock,
   www_url,
+  caches = DEFAULT_CACHES,
 }: FilerSubmissionsDeps): FilerSubmissions {
   /** By the digests of the documents, the CIK and the query. */
   const readings = new LRUCache<string, FilingRows>({
-    maxSize: MAX_READ_BYTES,
+    maxSize: caches.filings,
     sizeCalculation: ({ filings_json }) => filings_json.length + 4_096,
   });
 

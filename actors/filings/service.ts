@@ -9,6 +9,7 @@ import type { Blobs } from "../../cluster/ports/blobs.ts";
 import type { Clock } from "../../cluster/ports/clock.ts";
 import type { Documents } from "../../cluster/ports/documents.ts";
 import type { ByteBudget } from "../../cluster/byte-budget.ts";
+import type { CacheLimits } from "../../cluster/cache-limits.ts";
 import type { Log } from "../../cluster/ports/log.ts";
 import type { Workers } from "../../cluster/ports/workers.ts";
 import type {
@@ -55,6 +56,7 @@ export interface FilingsServiceDeps {
   readonly log: Log;
   /** The memory for bodies on this node. Default: no limit. */
   readonly memory?: ByteBudget;
+  readonly caches?: Pick<CacheLimits, "filings">;
   /** Addresses in answers begin with this; no slash at its end. */
   readonly www_url: string;
 }

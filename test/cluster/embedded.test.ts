@@ -4,6 +4,7 @@ import type { WorkContext, ActorClient } from "../../cluster/actor.ts";
 import { settled, virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
 import { seededRandom } from "../../cluster/adapters/time/random.seeded.ts";
+import { type CacheLimits, DEFAULT_CACHES } from "../../cluster/cache-limits.ts";
 import { embedded } from "../../cluster/embedded.ts";
 import { nextEpoch } from "../../cluster/process-epoch.ts";
 import { MAX_ASKS, MAX_TELLS } from "../../cluster/shard.ts";
@@ -17,12 +18,14 @@ function startNode({
   documents = memoryDocuments(),
   telemetry = silentTelemetry(),
   work = undefined as ((ask: ActorClient, context: WorkContext) => Promise<{ count: number }>) | undefined,
+  caches = DEFAULT_CACHES as Pick<CacheLimits, "answers">,
 } = {}) {
   const trace: Trace = { activations: 0, reminders: [], stumbles: 0 };
   const cluster = embedded([counterActor(work, trace)], {
     clock,
     random: seededRandom(1),
     documents,
+    caches,
     ...telemetry,
   });
   const add = (by: number, key = "a") => cluster.ask(Counter, key, "add", { by });
@@ -261,6 +264,18 @@ describe("an ask", () => {
     expect(await ask(Counter, "a", "add", { by: 1 }, { idempotency_id: "x" })).toEqual({ count: 1 });
     await clock.advance(60_001);
     expect(await ask(Counter, "a", "add", { by: 1 }, { idempotency_id: "x" })).toEqual({ count: 2 });
+  });
+
+  test("sent again under the same id gets the same answer only as long as there is room to remember it", async () => {
+    // `{"count":1}` has eleven characters.
+    const { ask } = startNode({ caches: { answers: 30 } });
+    const add = (key: string) => ask(Counter, key, "add", { by: 1 }, { idempotency_id: "x" });
+    await add("a");
+    await add("b");
+    expect(await add("a")).toEqual({ count: 1 });
+    await add("c");
+    expect(await add("a")).toEqual({ count: 1 });
+    expect(await add("b")).toEqual({ count: 2 });
   });
 
   test("for a message that the actor sends itself is refused", async () => {

@@ -7,6 +7,7 @@ import type { FetchAnswer, FetchRequest } from "../../schemas/fetch.ts";
 import { FetchResponse } from "../../schemas/fetch.ts";
 import { memoryBlobs } from "../../cluster/adapters/blobs/blobs.memory.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
+import type { FetchServices } from "../../actors/fetch/feature/routes.ts";
 import { DEFAULT_REQUEST } from "../harness/fetch-request.ts";
 import { fetchAnswer, gatewayHarness, NOON_MS } from "../harness/gateway-harness.ts";
 
@@ -25,7 +26,7 @@ async function requestFor(body: object): Promise<FetchRequest> {
   return requests[0]!;
 }
 
-async function cached() {
+async function cached(caches?: FetchServices["caches"]) {
   const blobs = memoryBlobs();
   const { sha256, bytes } = await blobs.put(Buffer.from("<p>page</p>"));
   const world = { asked: 0, current: true, text: "first" };
@@ -36,6 +37,7 @@ async function cached() {
       return fetchAnswer({ sha256, bytes, body_kind: "origin", text: world.text }, { cached: true });
     },
     current: () => world.current,
+    ...(caches && { caches }),
   });
   return { ...it, world, sha256 };
 }
@@ -291,6 +293,20 @@ describe("the short way", () => {
       expect(new Set(others.map(({ json }) => json.request_id)).size).toBe(10);
     },
   );
+
+  test("is for as many pages as there is room for, the last ones", async () => {
+    const { fetch, world } = await cached({ responses: 3_000 });
+    const page = (n: number) => ({ url: `https://example.org/${n}` });
+    const { bytes } = await fetch(page(0));
+    const room = Math.floor(3_000 / (bytes.length + JSON.stringify(page(0)).length + 1));
+    expect(room).toBeGreaterThan(1);
+    for (let n = 1; n <= room; n++) await fetch(page(n));
+    expect(world.asked).toBe(room + 1);
+    for (let n = 1; n <= room; n++) await fetch(page(n));
+    expect(world.asked).toBe(room + 1);
+    await fetch(page(0));
+    expect(world.asked).toBe(room + 2);
+  });
 
   test("ends when the cache has another page", async () => {
     const { fetch, world } = await cached();

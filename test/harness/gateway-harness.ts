@@ -87,6 +87,7 @@ interface HarnessOptions {
   readonly blobs?: Blobs;
   /** Default: only the number of large bodies is limited. */
   readonly memory?: ByteBudget;
+  readonly caches?: FetchServices["caches"];
   /** What webhooks are delivered to. */
   readonly web?: FakeWeb;
 }
@@ -145,6 +146,7 @@ export async function gatewayHarness(options: HarnessOptions = {}) {
   const services: FetchServices = {
     fetch: options.fetch ?? (async () => fetchAnswer({})),
     ...(options.current && { isCurrent: options.current }),
+    ...(options.caches && { caches: options.caches }),
     decode: (bytes, charset) => new TextDecoder(charset).decode(bytes),
     blobs,
     bodyGrants: bodyGrants,

@@ -66,6 +66,20 @@ test("a process that may not write starts without a cache, and with one that ano
   expect(start()).toBe("read\n");
 });
 
+test("the heap doubles between collections, unless it is small or flags say how much it may", () => {
+  write("grown");
+  const [LARGE, SMALL] = ["--max-old-space-size=4096", "--max-old-space-size=256"];
+  // Compiled code is kept in a folder for each set of V8's flags.
+  const sets = (...starts: readonly (readonly string[])[]): number => {
+    rmSync(join(home, "node_modules/.cache/trawl/v8"), { recursive: true, force: true });
+    for (const flags of starts) expect(start(...flags)).toBe("grown\n");
+    return readdirSync(join(home, "node_modules/.cache/trawl/v8")).length;
+  };
+  expect(sets([LARGE], [LARGE, "--heap-growing-percent=100"])).toBe(1);
+  expect(sets([LARGE], [LARGE, "--heap-growing-percent=49"])).toBe(2);
+  expect(sets([SMALL], [SMALL, "--heap-growing-percent=100"])).toBe(2);
+});
+
 test("typebox is read from a bundle of few modules once the first start has made it, and from its package before", () => {
   for (const name of ["typebox", "rolldown", "@rolldown", "@oxc-project"])
     symlinkSync(new URL(`../../node_modules/${name}`, import.meta.url), join(home, "node_modules", name));

@@ -19,7 +19,7 @@ describe("an empty environment", () => {
     expect(readConfig({})).toEqual({
       gateway: { port: 8080, host: "127.0.0.1", metrics_allow: [], trusted_proxies: [] },
       storage: { data_dir: "./data", documents: "sqlite", blobs: "file", durability: "power" },
-      memory: { limit_mb: 0 },
+      memory: { limit_mb: 0, cache_mb: 64 },
       cluster: { bus: "memory", roles: ["gateway", "worker", "browser"], status_port: 0, start_wait_s: 30 },
       egress: { allow: [], dns_servers: [] },
       politeness: { min_delay_ms: 500, max_concurrency: 2 },

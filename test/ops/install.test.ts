@@ -45,11 +45,15 @@ function checkout(locked: Packages, installed: Packages | null): string {
   return home;
 }
 
-function run(home: string): { stdout: string; stderr: string } {
-  const env = { PATH: process.env["PATH"] ?? "", npm_execpath: join(home, "npm.js") };
+function run(
+  home: string,
+  program = `console.log("started")`,
+  more = {},
+): { stdout: string; stderr: string } {
+  const env = { PATH: process.env["PATH"] ?? "", npm_execpath: join(home, "npm.js"), ...more };
   const { stdout, stderr, status } = spawnSync(
     process.execPath,
-    [join(home, "ops/node.mjs"), "-e", `console.log("started")`],
+    [join(home, "ops/node.mjs"), "-e", program],
     { env, encoding: "utf8" },
   );
   expect(status).toBe(0);
@@ -79,6 +83,13 @@ test.each([
   expect(stdout).toBe("started\n");
   expect(stderr.includes("npm ci --no-audit")).toBe(installs);
   expect(stderr === "").toBe(!installs);
+});
+
+test("the program has two arenas of glibc, or as many as the environment says", () => {
+  const program = "console.log(process.env.MALLOC_ARENA_MAX)";
+  const home = checkout(LOCKED, INSTALLED);
+  expect(run(home, program).stdout).toBe("2\n");
+  expect(run(home, program, { MALLOC_ARENA_MAX: "4" }).stdout).toBe("4\n");
 });
 
 test("a linked node_modules belongs to another checkout: it is named and not touched", () => {

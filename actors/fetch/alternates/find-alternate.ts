@@ -32,7 +32,7 @@ const MAX_LOOKUP_MS = 60_000;
 
 export function alternateFinder(deps: AlternateDeps): (lookup: AlternateLookup) => Promise<AlternateResult> {
   const { clock } = deps;
-  const recent_pages = newRecentPages();
+  const recent_pages = newRecentPages(deps.caches);
 
   return async (started) => {
     const deadline = new AbortController();

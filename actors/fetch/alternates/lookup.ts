@@ -4,6 +4,7 @@
  */
 import { LRUCache } from "lru-cache";
 import type { ActorClient } from "../../../cluster/actor.ts";
+import { type CacheLimits, DEFAULT_CACHES } from "../../../cluster/cache-limits.ts";
 import type { Clock } from "../../../cluster/ports/clock.ts";
 import type { TaskResult } from "../../../cluster/ports/workers.ts";
 import type { ContentKind, FetchRequest } from "../../../schemas/fetch.ts";
@@ -47,6 +48,7 @@ export interface AlternateDeps extends Sources {
   readonly extract: (task: ExtractTask, caller: ExtractCaller) => Promise<TaskResult<Extracted>>;
   readonly clock: Clock;
   readonly joined?: JoinedSites;
+  readonly caches?: Pick<CacheLimits, "feeds">;
 }
 
 export type Page = Extract<TransportResult, { kind: "page" }>;
@@ -83,7 +85,6 @@ const MAX_READ_MS = 20_000;
 
 /** Feeds and the list of crawls are remembered: a batch over one publisher reads its feed once, not for every page. */
 const REMEMBERED_MS = 10 * 60_000;
-const MAX_REMEMBERED_BYTES = 32 * 2 ** 20;
 
 const HTML = "text/html; charset=utf-8";
 
@@ -98,9 +99,9 @@ export interface Lookup extends AlternateLookup {
 
 export type RecentPages = LRUCache<string, { readonly page: Page; readonly until_ms: number }>;
 
-export const newRecentPages = (): RecentPages =>
+export const newRecentPages = ({ feeds }: Pick<CacheLimits, "feeds"> = DEFAULT_CACHES): RecentPages =>
   new LRUCache({
-    maxSize: MAX_REMEMBERED_BYTES,
+    maxSize: feeds,
     sizeCalculation: ({ page }) => page.body.length + 1_024,
   });
 

@@ -40,7 +40,7 @@ export function fetchActors(
   settings: FetchSettings,
   { premium, reservedHosts, indexes, onUnavailable, domains }: FetchWorkerDeps,
 ): readonly Actor[] {
-  const { config, clock, documents, blobs, metrics, log, egress, joined, extract, memory } = context;
+  const { config, clock, documents, blobs, metrics, log, egress, joined, extract, memory, caches } = context;
   const { onRequestSent, user_agent } = context;
   const [canonical] = config.profiles.hosts;
   const routes = routesTo(context, onUnavailable);
@@ -70,6 +70,7 @@ export function fetchActors(
         metrics,
         log,
         memory,
+        caches,
         backlog: pageBacklog(clock),
         routes,
         ...(onRequestSent && { onRequestSent }),

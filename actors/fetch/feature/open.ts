@@ -22,7 +22,8 @@ import { fetchReference } from "./reference.ts";
 const MAX_DOMAINS_REPORTED = 20;
 
 export async function openFetch(context: FeatureContext, settings: FetchSettings): Promise<OpenFeature> {
-  const { config, clock, documents, blobs, metrics, log, ask, joined, bodyGrants, opened, memory } = context;
+  const { config, clock, documents, blobs, metrics, log, ask, joined, bodyGrants, opened, memory, caches } =
+    context;
   const roles: readonly string[] = config.cluster.roles;
   const isWorker = roles.includes("worker");
   const hasTiers = isWorker || TIERS.some((tier) => roles.includes(tier));
@@ -43,6 +44,7 @@ export async function openFetch(context: FeatureContext, settings: FetchSettings
     spentBy: context.spending.spentBy,
     hasPaidRoute: () => PREMIUM_TIERS.some((tier) => context.roles.hasRole(tier)),
     onFetched: status.onFetched,
+    caches,
   });
   const premium = { prices: readPrices(settings.tiers.prices), spending: context.spending };
   const domains = domainRecorder();
@@ -65,6 +67,7 @@ export async function openFetch(context: FeatureContext, settings: FetchSettings
         ...rendering,
         bodyGrants,
         memory,
+        caches,
         debugRecords: context.debugRecords,
         clock,
         metrics,

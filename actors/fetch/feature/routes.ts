@@ -7,6 +7,7 @@ import { readBody } from "../../../cluster/read-body.ts";
 import assert from "node:assert/strict";
 import { LRUCache } from "lru-cache";
 import type { ByteBudget, Reservation } from "../../../cluster/byte-budget.ts";
+import { type CacheLimits, DEFAULT_CACHES } from "../../../cluster/cache-limits.ts";
 import type { Blobs } from "../../../cluster/ports/blobs.ts";
 import type { Clock } from "../../../cluster/ports/clock.ts";
 import { Fault } from "../../../cluster/ports/fault.ts";
@@ -62,6 +63,7 @@ export interface FetchServices {
   readonly bodyGrants: BodyGrants;
   /** The memory for bodies on this node. Default: no limit. */
   readonly memory?: ByteBudget;
+  readonly caches?: Pick<CacheLimits, "responses">;
   /** Default: no request is debugged. */
   readonly debugRecords?: DebugRecords;
   readonly clock: Clock;
@@ -74,8 +76,7 @@ export const WAIT_BEYOND_TIMEOUT_MS = 15_000;
 
 /** Longer request bodies are seldom sent twice without a change. */
 const REMEMBERED_BODY_BYTES = 4_096;
-/** Written responses in memory: all of them together, and one at most. */
-const MAX_WRITTEN_BYTES = 64 * 2 ** 20;
+/** One written response in memory at most. */
 const WRITTEN_BYTES_EACH = 2 * 2 ** 20;
 
 type FetchCall = Call<null, null, FetchBody>;
@@ -93,10 +94,10 @@ interface Written {
 const keyOf = (bytes: Buffer, external: boolean): string => (external ? "x" : "i") + bytes.toString("latin1");
 
 export function fetchRoutes(services: FetchServices): readonly Route[] {
-  const { metrics, bodyGrants, isCurrent } = services;
+  const { metrics, bodyGrants, isCurrent, caches = DEFAULT_CACHES } = services;
   const written = new LRUCache<string, Written>({
-    maxSize: MAX_WRITTEN_BYTES,
-    maxEntrySize: WRITTEN_BYTES_EACH,
+    maxSize: caches.responses,
+    maxEntrySize: Math.min(WRITTEN_BYTES_EACH, caches.responses),
     sizeCalculation: ({ bytes }, key) => bytes.length + key.length,
   });
 

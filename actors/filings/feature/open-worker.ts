@@ -29,7 +29,7 @@ export function openFilingsWorker(
   { hosts, source }: FilingsUpstream,
   { onSlotWait, onPauseLevel }: Pick<FilingsStatus, "onSlotWait" | "onPauseLevel">,
 ): FilingsWorker {
-  const { clock, documents, blobs, metrics, log, ask, extract, memory } = context;
+  const { clock, documents, blobs, metrics, log, ask, extract, memory, caches } = context;
   const requesting = upstreamActors({ ...context, hosts, onSlotWait, onPauseLevel }, settings);
   const readers = context.openReaders({
     tasks: new URL("../adapters/reader-tasks.ts", import.meta.url),
@@ -46,6 +46,7 @@ export function openFilingsWorker(
     clock,
     log,
     memory,
+    caches,
     readers,
     www_url: settings.www_url.replace(/\/+$/, ""),
   });
