@@ -11,7 +11,11 @@ import type { Leases, LeaseSurvey } from "./ports/leases.ts";
 import type { Log } from "./ports/log.ts";
 import type { Metrics } from "./ports/metrics.ts";
 
-const CHECK_MS = 1_000;
+/**
+ * The time from any look to the next one. `generation.ts` looks once a second, so this timer fires where it could not; a
+ * shorter time would make two looks a second.
+ */
+const CHECK_MS = 1_200;
 /** While a partition has no owner. */
 const CHECK_SOON_MS = 400;
 /**
@@ -57,6 +61,14 @@ export function watchPartitions(
   const deserted = (): number => [...unownedSince.keys()].filter(isDeserted).length;
 
   async function refresh(): Promise<LeaseSurvey> {
+    try {
+      return await look();
+    } finally {
+      checkLater();
+    }
+  }
+
+  async function look(): Promise<LeaseSurvey> {
     const survey = await leases.survey();
     for (let partition = 0; partition < PARTITIONS; partition++) {
       if (survey.held.has(partition)) unownedSince.delete(partition);
@@ -79,15 +91,15 @@ export function watchPartitions(
     if (reported) onDeserted();
   }
 
-  async function check(): Promise<void> {
-    // Not reached: what was seen last stands, and calls over the bus fail by themselves.
-    await refresh().catch(() => {});
+  function checkLater(): void {
+    timer?.[Symbol.dispose]();
     if (isStopped) return;
     const after_ms = unownedSince.size > 0 ? CHECK_SOON_MS : CHECK_MS;
-    timer = clock.at(clock.now() + after_ms, () => void check());
+    // Not reached: what was seen last stands, and calls over the bus fail by themselves.
+    timer = clock.at(clock.now() + after_ms, () => void refresh().catch(() => {}));
   }
 
-  void check();
+  void refresh().catch(() => {});
   return {
     refresh,
     isDeserted,

@@ -648,6 +648,25 @@ describe("partitions that no node owns", () => {
     expect(telemetry.counts.get("trawl_partitions owned")).toBe(PARTITIONS);
   });
 
+  test("are looked for once a second by each node, however many of its parts want to know", async () => {
+    const { clock, leases, join } = world();
+    let looks = 0;
+    const mine: Leases = {
+      ...leases,
+      survey() {
+        looks++;
+        return leases.survey();
+      },
+    };
+    await join({ mine });
+    await join({ owns: false });
+    await clock.advance(20_000);
+    looks = 0;
+    await clock.advance(10_000);
+    expect(looks).toBeGreaterThanOrEqual(9);
+    expect(looks).toBeLessThanOrEqual(10);
+  });
+
   test("are refused although a node is present, when it does not claim them", async () => {
     const { clock, leases, join } = world();
     const gateway = await join({ owns: false });
