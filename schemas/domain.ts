@@ -42,6 +42,11 @@ export const SlotRequest = Type.Object({
    * Default: false.
    */
   redirected: Type.Optional(Type.Boolean()),
+  /**
+   * While its request goes on the caller reports that (`continues`) every REPORT_EVERY_MS; the slot of one that does not is free
+   * again. Default: false.
+   */
+  reports: Type.Optional(Type.Boolean()),
   /** How long the caller can wait. When the expected wait is longer, the answer is domain_busy at once. */
   wait_max_ms: Type.Integer({ minimum: 0 }),
 });
@@ -79,6 +84,9 @@ export const voidAt = (asked_ms: number, waited_ms: number): number => asked_ms 
  * fetch with a timeout has left then, so that its client learns the reason.
  */
 export const SLOT_ANSWER_GRACE_MS = 900;
+
+/** When too small, redirects to slow sites send many messages; when too large, the slot of a node that died is missing for longer. */
+export const REPORT_EVERY_MS = 15_000;
 
 /** A request that is sent, for the request audit. */
 export interface RequestSent {
@@ -171,6 +179,8 @@ export const Domain = contract(
      * and request (a store, a name server, a handshake, a busy machine) makes two requests closer than the delay.
      */
     recordSent: tell(Type.Object({ fetch_id: Type.String(), run_id: RunId })),
+    /** The request of a slot goes on, on another node than the domain's. */
+    continues: tell(Type.Object({ fetch_id: Type.String(), run_id: RunId })),
     release: tell(SlotRelease),
     recordOutcome: tell(FetchOutcome),
     /** The name does not exist. An ask, because the second report within 6 h makes the host dead for this very fetch. */

@@ -43,6 +43,7 @@ import {
   withoutSlot,
 } from "./politeness.ts";
 import type { DomainRecorder } from "./figures.ts";
+import { lookForLost, nextLookAt, type Reports, reportsOf, withReport } from "./lost-slots.ts";
 import { limitsWith, pauseOf, withSettings } from "./operator-settings.ts";
 import { afterOutcome, viewOf, withProbe } from "./skips.ts";
 import {
@@ -72,6 +73,7 @@ type Reply = ReplyTo<SlotAnswer>;
 /** A caller in the queue; its id is the fetch's. All callers of a lane have one share: they are served as they come. */
 interface Waiter extends LaneWaiter, RefusalRequest {
   readonly redirected: boolean;
+  readonly reports: boolean;
   /** Of the run that asked last. */
   run_id: string;
   readonly asked_ms: number;
@@ -92,6 +94,8 @@ interface State {
   readonly unsent: Map<string, number>;
   /** Not stored: grants among them that leave once their turn is stored. */
   leaving: readonly string[];
+  /** Not stored: of slots whose callers report. */
+  reports: Reports;
   /** When the last request was sent. Stored with the next grant; a new owner node counts a recent start as made now. */
   sent_ms: number;
 }
@@ -145,7 +149,7 @@ export function domainActor(
           lease.process === process ? !sent?.has(lease.fetch_id) : lease.redirected === "unsent",
         )
         .map(({ fetch_id }) => [fetch_id, now_ms] as const);
-      return { politeness, queue: emptyLaneQueue(), unsent: new Map(unsent), leaving: [], sent_ms: 0 };
+      return activated(politeness, new Map(unsent));
     },
     passivate_after_ms: 10 * 60_000,
     on: {
@@ -169,6 +173,13 @@ export function domainActor(
         turn.state.unsent.delete(fetch_id);
         if (isOurs) rememberSent(record, turn, fetch_id);
         turn.state.politeness = recordSent(turn.state.politeness, fetch_id);
+        grantDueSlots(turn, limitsOf(turn), record);
+      },
+
+      continues(turn, slot) {
+        const { now_ms, state } = turn;
+        if (!isHeldBy(state.politeness, slot)) return;
+        state.reports = withReport(state.reports, slot.fetch_id, now_ms);
         grantDueSlots(turn, limitsOf(turn), record);
       },
 
@@ -247,10 +258,22 @@ export function domainActor(
         return view(turn, limitsOf(turn));
       },
 
-      tick: (turn) => grantDueSlots(turn, limitsOf(turn), record),
+      tick(turn) {
+        freeLostSlots(turn);
+        grantDueSlots(turn, limitsOf(turn), record);
+      },
     },
   });
 }
+
+const activated = (politeness: Politeness, unsent: Map<string, number>): State => ({
+  politeness,
+  queue: emptyLaneQueue(),
+  unsent,
+  leaving: [],
+  reports: new Map(),
+  sent_ms: 0,
+});
 
 /** Answers at once with a slot or a refusal, or lets the caller wait in the queue. */
 function acquire(
@@ -259,7 +282,8 @@ function acquire(
   record: ProcessRecord,
   request: SlotRequest,
 ): SlotAnswer | typeof DEFERRED {
-  const { fetch_id, run_id, host, own_origin, caller, lane, redirected = false, wait_max_ms } = request;
+  const { fetch_id, run_id, host, own_origin, caller, lane, wait_max_ms } = request;
+  const { redirected = false, reports = false } = request;
   const { now_ms } = turn;
   const { queue, unsent } = turn.state;
   forgetEndedRuns(turn, record, request);
@@ -276,6 +300,7 @@ function acquire(
     // The caller counts the validity of its grant from this ask, and so does the domain: from when the answer leaves.
     unsent.set(fetch_id, now_ms);
     turn.state.leaving = [...turn.state.leaving, fetch_id];
+    if (reports) turn.state.reports = withReport(turn.state.reports, fetch_id, now_ms);
     return { kind: "granted", waited_ms: 0 };
   }
   // The fetch began again. It keeps its slot, but waits for the delay after what its earlier run may have sent.
@@ -305,7 +330,13 @@ function acquire(
   } else {
     const id = fetch_id;
     const times = { asked_ms: now_ms, deadline_ms };
-    const target = { host, ...(own_origin && { own_origin }), ...(caller && { caller }), redirected };
+    const target = {
+      host,
+      ...(own_origin && { own_origin }),
+      ...(caller && { caller }),
+      redirected,
+      reports,
+    };
     enqueue(queue, { id, run_id, ...target, lane, share: SHARE, ...times, replies: [reply] }, { urgent });
   }
   turn.state.politeness = counted;
@@ -377,10 +408,20 @@ function refuseSkipped(turn: DomainTurn): void {
     refuse(turn, [waiter], refusalFor(politeness, waiter, turn.now_ms)!);
 }
 
+/** Only after a tick: what waited in the mailbox before it, such as reports while the store was away, has been read. */
+function freeLostSlots({ state, now_ms }: DomainTurn): void {
+  const { reports, lost } = lookForLost(state.reports, now_ms);
+  state.reports = reports;
+  for (const fetch_id of lost) state.politeness = withoutSlot(state.politeness, fetch_id);
+}
+
 /** Answers every caller that can be answered now, and sets the timer for the next. */
 function grantDueSlots(turn: DomainTurn, limits: PolitenessLimits, record: ProcessRecord): void {
-  grantDue(turn, limits, record);
+  const next_ms = grantDue(turn, limits, record);
   const { leases, operator } = turn.state.politeness;
+  turn.state.reports = reportsOf(turn.state.reports, leases);
+  const tick_ms = Math.min(next_ms, nextLookAt(turn.state.reports));
+  if (tick_ms < Infinity) turn.setTimer(tick_ms, "tick", null);
   record.recorder?.onQueue(turn.key, turn.now_ms, {
     waiting: sizeOf(turn.state.queue),
     in_flight: leases.length,
@@ -388,18 +429,19 @@ function grantDueSlots(turn: DomainTurn, limits: PolitenessLimits, record: Proce
   });
 }
 
-function grantDue(turn: DomainTurn, limits: PolitenessLimits, record: ProcessRecord): void {
+/** Returns when the next caller can be answered; Infinity: none waits. */
+function grantDue(turn: DomainTurn, limits: PolitenessLimits, record: ProcessRecord): number {
   const { state, now_ms } = turn;
   const { queue } = state;
   countFromDeparture(turn);
-  if (sizeOf(queue) === 0) return;
+  if (sizeOf(queue) === 0) return Infinity;
   // A caller whose deadline has passed would not use its slot; a caller whose deadline is now still may.
   refuseExpired(turn, limits, record, now_ms - 1);
   let due_ms = nextGrantAt(state, limits, now_ms);
   for (; due_ms <= now_ms; due_ms = nextGrantAt(state, limits, now_ms)) {
     const waiter = takeNext(queue);
-    if (!waiter) return;
-    const { id: fetch_id, run_id, host, redirected } = waiter;
+    if (!waiter) return Infinity;
+    const { id: fetch_id, run_id, host, redirected, reports } = waiter;
     state.politeness = grantSlot(state.politeness, limits, now_ms, {
       fetch_id,
       host,
@@ -409,12 +451,13 @@ function grantDue(turn: DomainTurn, limits: PolitenessLimits, record: ProcessRec
     });
     state.unsent.set(fetch_id, now_ms);
     state.leaving = [...state.leaving, fetch_id];
+    if (reports) state.reports = withReport(state.reports, fetch_id, now_ms);
     for (const reply of waiter.replies) {
       turn.answer(reply, { kind: "granted", waited_ms: Math.floor(now_ms - waiter.asked_ms) });
     }
   }
   refuseExpired(turn, limits, record, now_ms);
-  if (sizeOf(queue) > 0) turn.setTimer(Math.min(due_ms, nextDeadline(queue)), "tick", null);
+  return sizeOf(queue) > 0 ? Math.min(due_ms, nextDeadline(queue)) : Infinity;
 }
 
 /** Forgets slots of the domain that are released or have lapsed. */

@@ -248,7 +248,17 @@ async function readRobots(
       Domain,
       target_site,
       "acquire",
-      { fetch_id, run_id, host, ...skips, lane: "sync", redirected, wait_max_ms },
+      // A read is over before its first report would be missed.
+      {
+        fetch_id,
+        run_id,
+        host,
+        ...skips,
+        lane: "sync",
+        redirected,
+        ...(redirected && { reports: true }),
+        wait_max_ms,
+      },
       { timeout_ms: wait_max_ms + SLOT_ANSWER_GRACE_MS },
     ).catch((problem: unknown) => {
       // The slot may be granted all the same, when the domain's store is back.

@@ -4,7 +4,7 @@
  * comes of the request.
  */
 import { Fault } from "../../cluster/ports/fault.ts";
-import { Domain, Robots, SLOT_ANSWER_GRACE_MS, voidAt } from "../../schemas/domain.ts";
+import { Domain, REPORT_EVERY_MS, Robots, SLOT_ANSWER_GRACE_MS, voidAt } from "../../schemas/domain.ts";
 import type { Admission, HopRefusal } from "../lib/web/transport.ts";
 import { originOf, ownOriginOf, siteOf } from "../lib/web/url.ts";
 import { workFields } from "../lib/work-fields.ts";
@@ -108,7 +108,17 @@ async function admitBySlot(
     Domain,
     site,
     "acquire",
-    { fetch_id, run_id, host, ...(own_origin && { own_origin }), caller, lane, redirected, wait_max_ms },
+    {
+      fetch_id,
+      run_id,
+      host,
+      ...(own_origin && { own_origin }),
+      caller,
+      lane,
+      redirected,
+      ...(redirected && { reports: true }),
+      wait_max_ms,
+    },
     { timeout_ms: wait_max_ms + SLOT_ANSWER_GRACE_MS },
   ).catch((problem: unknown) => {
     // The slot may be granted all the same, when the domain's store is back.
@@ -119,7 +129,8 @@ async function admitBySlot(
     deps.metrics.observe("trawl_domain_slot_wait_seconds", {}, slot.waited_ms / 1_000);
   if (slot.kind === "refused") return refuse(slot.error, "politeness", { retry_after_s: slot.retry_after_s });
 
-  const admission = admitted(deps, run, { site, fetch_id, void_ms: voidAt(asked_ms, slot.waited_ms) });
+  const void_ms = voidAt(asked_ms, slot.waited_ms);
+  const admission = admitted(deps, run, { site, fetch_id, void_ms, redirected });
   const ownsKey = work.ownsKey();
   if (ownsKey && !signal.aborted) return admission;
   admission.release({ status: null, retry_after_s: null });
@@ -132,6 +143,8 @@ interface Grant {
   readonly fetch_id: string;
   /** On the monotonic clock: the grant is void from here on. */
   readonly void_ms: number;
+  /** The domain's node may be another, which cannot know that this one has died. */
+  readonly redirected: boolean;
 }
 
 /** The hooks of an admitted request. */
@@ -141,8 +154,9 @@ function admitted(
   grant: Grant,
 ): Extract<Admission, { kind: "admitted" }> {
   const { clock, onRequestSent } = deps;
-  const { site, fetch_id, void_ms } = grant;
+  const { site, fetch_id, void_ms, redirected } = grant;
   const { ask, work, signal } = run;
+  const reporting = redirected ? reportRegularly(deps, run, grant) : null;
   let isSending = false;
   const onSent = (): void => {
     isSending = false;
@@ -160,11 +174,30 @@ function admitted(
     },
     onSent,
     release(answer) {
+      reporting?.[Symbol.dispose]();
       // The request may have been sent, and broken off before the transport could say so.
       if (isSending) onSent();
       releaseSlot(deps, run, grant, answer);
     },
   };
+}
+
+/** Tells the domain that the request goes on, until it is released or its run ends. */
+function reportRegularly(
+  { clock }: AdmissionDeps,
+  run: AdmissionRun,
+  { site, fetch_id }: Pick<Grant, "site" | "fetch_id">,
+): Disposable {
+  const message = { fetch_id, run_id: runIdOf(run) };
+  const arm = (): Disposable => clock.at(clock.now() + REPORT_EVERY_MS, report);
+  let timer = arm();
+  function report(): void {
+    if (run.signal.aborted) return;
+    // The next one is as good.
+    run.ask(Domain, site, "continues", message).catch(() => {});
+    timer = arm();
+  }
+  return { [Symbol.dispose]: () => timer[Symbol.dispose]() };
 }
 
 type ReleaseAnswer = Parameters<Extract<Admission, { kind: "admitted" }>["release"]>[0];

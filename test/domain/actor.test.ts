@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { domainActor } from "../../actors/domain/actor.ts";
 import { domainRecorder } from "../../actors/domain/figures.ts";
+import { LEASE_MS } from "../../actors/domain/politeness.ts";
 import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
 import { seededRandom } from "../../cluster/adapters/time/random.seeded.ts";
@@ -18,10 +19,15 @@ const LIMITS = { min_delay_ms: 1_000, max_concurrency: 2, lease_ms: 60_000 };
 const DELAY = 1_001;
 const SITE = "example.org";
 
-function oneDomain({ clock = virtualClock(Date.UTC(2026, 0, 1)), documents = memoryDocuments() } = {}) {
+function oneDomain({
+  clock = virtualClock(Date.UTC(2026, 0, 1)),
+  documents = memoryDocuments(),
+  lease_ms = LIMITS.lease_ms,
+} = {}) {
   const recorder = domainRecorder();
+  const limits = { ...LIMITS, lease_ms };
   const { ask, stop } = embedded(
-    [domainActor(LIMITS, { "profiles.example": { min_delay_ms: 5_000, max_concurrency: 1 } }, recorder)],
+    [domainActor(limits, { "profiles.example": { min_delay_ms: 5_000, max_concurrency: 1 } }, recorder)],
     {
       clock,
       random: seededRandom(1),
@@ -46,6 +52,7 @@ function oneDomain({ clock = virtualClock(Date.UTC(2026, 0, 1)), documents = mem
     /** Asks for a slot and does nothing with it. */
     slot,
     sent,
+    report: (fetch_id: string) => ask(Domain, SITE, "continues", { fetch_id, run_id: "1" }),
     /** A caller whose request is sent as soon as it is granted. */
     acquire: async (...asked: Parameters<typeof slot>) => {
       const answer = await slot(...asked);
@@ -162,6 +169,61 @@ describe("a domain", () => {
     const third = acquire("c", { wait_max_ms: 5_000 });
     await clock.advance(5_000);
     expect(await third).toMatchObject({ kind: "refused", error: "politeness_timeout" });
+  });
+
+  describe("frees the slot of a redirect whose node is heard of no more", () => {
+    /** Two redirects have the slots; one of them is reported every 15 s for as long as the test wants. */
+    async function redirects() {
+      const one = oneDomain({ lease_ms: LEASE_MS });
+      for (const fetch_id of ["dead", "alive"]) {
+        void one.slot(fetch_id, { redirected: true, reports: true }).then(() => one.sent(fetch_id));
+        await one.clock.advance(DELAY);
+      }
+      async function pass(for_s: number): Promise<number> {
+        for (let s = 0; s < for_s; s += 15) {
+          await one.report("alive");
+          await one.clock.advance(15_000);
+        }
+        return (await one.view()).in_flight;
+      }
+      return { ...one, pass };
+    }
+
+    test("within 75 seconds, and no slot of one that is", async () => {
+      const { pass } = await redirects();
+      expect(await pass(45)).toBe(2);
+      expect(await pass(30)).toBe(1);
+      expect(await pass(300)).toBe(1);
+    });
+
+    test("and gives it to a caller that waits", async () => {
+      const { acquire, pass } = await redirects();
+      const waiting = acquire("next", { wait_max_ms: 300_000 });
+      await pass(75);
+      expect(await waiting).toMatchObject({ kind: "granted" });
+    });
+
+    test("but not when it is heard of again before the slot is free", async () => {
+      const { clock, report, view } = await redirects();
+      await clock.advance(55_000);
+      await report("dead");
+      await clock.advance(30_000);
+      expect((await view()).in_flight).toBe(1);
+    });
+
+    test("also where it dies before its grant arrives", async () => {
+      const { slot, clock, view } = oneDomain({ lease_ms: LEASE_MS });
+      void slot("dead", { redirected: true, reports: true });
+      await clock.advance(75_000);
+      expect((await view()).in_flight).toBe(0);
+    });
+
+    test("but not that of a version that does not report", async () => {
+      const { slot, clock, view } = oneDomain({ lease_ms: LEASE_MS });
+      void slot("older", { redirected: true });
+      await clock.advance(LEASE_MS - 1_000);
+      expect((await view()).in_flight).toBe(1);
+    });
   });
 
   test("takes a slot back when its lease lapses", async () => {

@@ -77,6 +77,26 @@ describe("a request", () => {
     ]);
   });
 
+  test("that a redirect led to another site is reported every 15 s until it is released, or its run ends", async () => {
+    for (const end of ["release", "abort"] as const) {
+      const { ask, clock, stop, sent } = oneRun();
+      const [own, other] = [await ask("http://other.example.org/"), await ask("http://other.example/")];
+      await clock.advance(44_000);
+      const reports = () => sent.filter(({ operation }) => operation === "continues");
+      const report = {
+        key: "other.example",
+        operation: "continues",
+        message: { fetch_id: "f.2", run_id: "3.0" },
+      };
+      expect(reports()).toEqual([report, report]);
+      if (end === "abort") stop.abort();
+      else (other as Granted).release({ status: 200, retry_after_s: null });
+      await clock.advance(300_000);
+      expect(reports()).toHaveLength(2);
+      expect(own.kind).toBe("admitted");
+    }
+  });
+
   test("is admitted in a slot of its site, under its own id", async () => {
     const { ask, sent } = oneRun();
     expect((await ask()).kind).toBe("admitted");

@@ -6,9 +6,14 @@
 import { expect, inject, test } from "vitest";
 import { domainActor } from "../../actors/domain/actor.ts";
 import { LEASE_MS } from "../../actors/domain/politeness.ts";
+import { distributed } from "../../cluster/distributed.ts";
+import { partitionOf } from "../../cluster/placement.ts";
 import { Fault } from "../../cluster/ports/fault.ts";
+import { Domain } from "../../schemas/domain.ts";
+import { type Chances, faulty, newLink, newStore } from "./faults.ts";
 import { CHANCES, DELAY_MS, ITEMS, simulate, type Subject, type SimulatedWorld } from "./scenario.ts";
 import { isRepeated, onSeed, seeds } from "./seeds.ts";
+import { newWorld } from "./world.ts";
 import { openRobots, visitor, visitRun, VISIT_MS, Visits } from "./visitor.ts";
 
 const SITES = 12;
@@ -56,6 +61,65 @@ test.each(seeds(8))("gaps are kept at the site a redirect leads to, whatever mov
     if (isRepeated) process.stderr.write(`${trace.join("\n")}\n`);
   }),
 );
+
+test("slots of redirects whose node died with its callers are free again within 75 seconds", async () => {
+  const { clock, bus, leases, documents, random } = newWorld(inject("seed"), Date.UTC(2026, 0, 1));
+  const nothing: Chances = {
+    answer_lost: 0,
+    envelope_repeated: 0,
+    call_late: 0,
+    call_failed: 0,
+    late_ms: 0,
+    trusts_too_long_ms: 0,
+  };
+  async function join(name: string) {
+    const link = newLink();
+    const ports = faulty(link, clock, random, nothing, newStore());
+    const redirects = visitor(async (site, item, client, work) => {
+      const admission = await visitRun(site, item, clock, client, work).admit(`http://${target}/`);
+      if (admission.kind === "refused") return null;
+      admission.onSent();
+      // The origin does not answer.
+      return new Promise(() => {});
+    });
+    const limits = { min_delay_ms: DELAY_MS, max_concurrency: 2, lease_ms: LEASE_MS };
+    const node = await distributed(
+      [domainActor(limits), openRobots(), redirects],
+      {
+        clock,
+        random,
+        documents: ports.documents(documents),
+        bus: ports.bus(bus),
+        leases: ports.leases(leases),
+      },
+      { name, owns: true },
+    );
+    return { link, node };
+  }
+  const [first, second] = [await join("first"), await join("second")];
+  await clock.advance(10_000);
+  const siteOn = ({ node }: typeof first): string =>
+    Array.from({ length: 100 }, (_, n) => `s${n}.example`).find((site) =>
+      node.ownsPartition(partitionOf("domain", site)),
+    )!;
+  const [site, target] = [siteOn(first), siteOn(second)];
+  async function inFlight(): Promise<number> {
+    const view = second.node.ask(Domain, target, "view", null);
+    await clock.advance(0);
+    return (await view).in_flight;
+  }
+
+  // The callers are on the node that dies, so no caller asks again.
+  for (const item of ["a", "b"])
+    first.node.ask(Visits, `${site} ${item}`, "make", { item }, { timeout_ms: VISIT_MS }).catch(() => {});
+  await clock.advance(60_000);
+  expect(await inFlight()).toBe(2);
+  await clock.advance(20_000);
+  expect(await inFlight()).toBe(2);
+  first.link.dead = true;
+  await clock.advance(75_000);
+  expect(await inFlight()).toBe(0);
+});
 
 test("a visitor that counts from its grant is caught", async () => {
   const calm = { ...CHANCES, call_late: 0, call_failed: 0, answer_lost: 0, envelope_repeated: 0 };
