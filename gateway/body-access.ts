@@ -25,12 +25,16 @@ export interface BodyGrants {
 }
 
 export function openBodyGrants({ documents, clock }: { documents: Documents; clock: Clock }): BodyGrants {
-  const recent = new LRUCache<string, BodyGrant>({ maxSize: MAX_RECENT, sizeCalculation: () => 1 });
+  /** By digest, then by project: neither lookup makes a text of its own, which each cached fetch would pay for. */
+  const recent = new LRUCache<string, ReadonlyMap<string, BodyGrant>>({
+    maxSize: MAX_RECENT,
+    sizeCalculation: ({ size }) => size,
+  });
 
   const keyOf = (project: string, sha256: string): string => `${sha256}:${project}`;
 
   const isFresh: BodyGrants["isFresh"] = (project, { sha256, content_type, body_kind }, now_ms) => {
-    const grant = recent.get(keyOf(project, sha256));
+    const grant = recent.get(sha256)?.get(project);
     return (
       grant !== undefined &&
       grant.content_type === content_type &&
@@ -53,7 +57,7 @@ export function openBodyGrants({ documents, clock }: { documents: Documents; clo
         // If this loses against another gateway, that one stored the same grant.
         await documents.put("body_grants", key, value, existing?.version ?? 0, extra);
       }
-      recent.set(key, value);
+      recent.set(seen.sha256, new Map(recent.get(seen.sha256)).set(project, value));
     },
 
     async find(project, sha256) {

@@ -66,12 +66,15 @@ const OWNED = new Set([
 export function replyDefect({ status, headers, repeated_headers = [] }: Reply): string | null {
   if (!Number.isInteger(status) || status < 200 || status > 599) return `the status ${status}`;
   for (const name in headers) {
-    if (!goodNames.has(name)) {
+    const value = headers[name]!;
+    const passed = passedValues.get(name);
+    if (passed === value) continue;
+    if (passed === undefined) {
       if (!TOKEN.test(name)) return `a header named ${JSON.stringify(name)}`;
       if (OWNED.has(name.toLowerCase())) return `the header ${name}, which the adapter writes`;
-      if (goodNames.size < MAX_GOOD_NAMES) goodNames.add(name);
     }
-    if (UNSENDABLE.test(headers[name]!)) return `a control character in the header ${name}`;
+    if (UNSENDABLE.test(value)) return `a control character in the header ${name}`;
+    if (passed !== undefined || passedValues.size < MAX_PASSED_NAMES) passedValues.set(name, value);
   }
   for (const [name, value] of repeated_headers) {
     const defect = replyDefect({ status, headers: { [name]: value } });
@@ -80,9 +83,12 @@ export function replyDefect({ status, headers, repeated_headers = [] }: Reply): 
   return null;
 }
 
-/** Header names that passed the check: a program has a few dozen and sends them with every answer. */
-const goodNames = new Set<string>();
-const MAX_GOOD_NAMES = 1_000;
+/**
+ * The value of each name that passed the check last: a program has a few dozen names, sends them with every answer, and most
+ * of them with the same value.
+ */
+const passedValues = new Map<string, string>();
+const MAX_PASSED_NAMES = 1_000;
 
 // oxlint-disable-next-line no-control-regex -- control characters are what it looks for
 const UNSENDABLE = /[\x00-\x08\x0a-\x1f\x7f]/;

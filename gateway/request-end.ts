@@ -16,6 +16,16 @@ export const OPEN_TO_BROWSERS = {
   "Access-Control-Expose-Headers": "ETag, Retry-After",
 };
 
+/** A request that was answered, or whose client left before its answer. */
+export interface EndedRequest {
+  /** The path of its route; `none`: it has no route. */
+  readonly route: string;
+  readonly status: number;
+  readonly ms: number;
+  /** Unix milliseconds. */
+  readonly ended_ms: number;
+}
+
 export interface RequestEnd {
   /** `limit`: the caller's rate as its header says it; null: the request was not counted. */
   readonly finish: (
@@ -33,10 +43,13 @@ export function requestEnd({
   clock,
   metrics,
   log,
+  onEnd,
 }: {
   readonly clock: Clock;
   readonly metrics: Metrics;
   readonly log: Log;
+  /** Called with each request. Must not wait or throw. */
+  readonly onEnd?: ((ended: EndedRequest) => void) | undefined;
 }): RequestEnd {
   function finish(
     context: RequestContext,
@@ -62,6 +75,12 @@ export function requestEnd({
     );
     metrics.observe("trawl_http_request_duration_seconds", compiled.duration, ms / 1000);
     metrics.count("trawl_http_body_bytes_total", SENT, reply.body?.length ?? 0);
+    onEnd?.({
+      route: compiled.duration.route,
+      status: reply.status,
+      ms,
+      ended_ms: Math.floor(context.now_ms + ms),
+    });
     // Monitors ask every few seconds.
     const isPoll = compiled.route?.tags[0] === "status" && reply.status < 400;
     log[isPoll ? "debug" : level]("request", {

@@ -19,7 +19,7 @@ import { largeBodies, TOO_MANY_LARGE } from "./large-bodies.ts";
 import type { Metering } from "./metering.ts";
 import type { Rates } from "./rates.ts";
 import { requestBills } from "./request-bill.ts";
-import { beginSeries, OPEN_TO_BROWSERS, requestEnd } from "./request-end.ts";
+import { beginSeries, type EndedRequest, OPEN_TO_BROWSERS, requestEnd } from "./request-end.ts";
 import { requestIds } from "./request-id.ts";
 import { tracedAnswer } from "./request-span.ts";
 import { type PathRoutes, type Route, type RouteMatch, router } from "./route.ts";
@@ -40,6 +40,8 @@ interface ServerDeps {
   readonly random: Random;
   readonly metrics: Metrics;
   readonly log: Log;
+  /** Called with each request when it ends. Must not wait or throw. Default: nothing hears of it. */
+  readonly onEnd?: (ended: EndedRequest) => void;
   /** Default: requests have no spans. */
   readonly tracing?: Tracing | undefined;
 }
@@ -64,6 +66,7 @@ export function server({
   random,
   metrics,
   log,
+  onEnd,
   tracing,
 }: ServerDeps): Server {
   const find = router(routes);
@@ -71,7 +74,7 @@ export function server({
   const unrouted = compileRoute(null);
   beginSeries(metrics, [...compiledRoutes.values(), unrouted]);
   const requestId = requestIds({ random });
-  const end = requestEnd({ clock, metrics, log });
+  const end = requestEnd({ clock, metrics, log, onEnd });
   const { finish, errorReply } = end;
   const bills = requestBills({ metering, clock, log });
   const { open, serve } = serving({ end, bills, metering, stores, metrics });

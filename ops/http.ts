@@ -19,9 +19,8 @@ import {
   type StatusRoutesDeps,
   statusRoutes,
 } from "../gateway/routes/status.ts";
+import type { EndedRequest } from "../gateway/request-end.ts";
 import { server } from "../gateway/server.ts";
-import type { Clock } from "../cluster/ports/clock.ts";
-import type { Metrics } from "../cluster/ports/metrics.ts";
 import { behindProxies } from "../gateway/trusted-proxies.ts";
 import type { Membership } from "./cluster.ts";
 import type { FeatureContext, OpenFeature } from "./feature.ts";
@@ -79,7 +78,7 @@ export async function openHttp(deps: HttpDeps): Promise<HttpServers> {
   const identify = authenticator({ find, metering: usage, clock });
   const rates = isShared ? { rates: sharedRates({ ask, clock, metrics }) } : {};
   const { memory } = context;
-  const world = { clock, random, metrics: countingRequests(metrics, requestWindow, clock), log, tracing };
+  const world = { clock, random, metrics, log, onEnd: countingRequests(requestWindow), tracing };
   const serverDeps = { identify, metering: usage, ...rates, stores: storeWatch, memory, ...world };
   const open = (
     routes: readonly Route[],
@@ -181,25 +180,12 @@ function apiOf(
   return routes;
 }
 
-/** The same metrics, and requests to the API are counted for the public status. */
-function countingRequests(metrics: Metrics, window: FeatureContext["requestWindow"], clock: Clock): Metrics {
-  const isCounted = (labels: object): boolean => {
-    const { route } = labels as { readonly route: string };
-    return route.startsWith("/v1/") && !route.startsWith("/v1/status");
+/** Counts requests to the API for the public status. */
+export const countingRequests =
+  (window: FeatureContext["requestWindow"]) =>
+  ({ route, status, ms, ended_ms }: EndedRequest): void => {
+    if (!route.startsWith("/v1/") || route.startsWith("/v1/status")) return;
+    window.add("requests", ended_ms);
+    if (status < 500) window.add("successes", ended_ms);
+    window.observe(ms, ended_ms);
   };
-  return {
-    ...metrics,
-    count(metric, labels, by = 1) {
-      metrics.count(metric, labels, by);
-      if (metric !== "trawl_http_requests_total" || !isCounted(labels)) return;
-      const { status } = labels as { readonly status: string };
-      window.add("requests", clock.now(), by);
-      if (status !== "5xx") window.add("successes", clock.now(), by);
-    },
-    observe(metric, labels, value) {
-      metrics.observe(metric, labels, value);
-      if (metric === "trawl_http_request_duration_seconds" && isCounted(labels))
-        window.observe(value * 1_000, clock.now());
-    },
-  };
-}

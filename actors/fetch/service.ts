@@ -107,6 +107,7 @@ interface CachedLookup {
   readonly looked_up_ms: number;
 }
 
+const OF_PAGES = { cache: "pages" } as const;
 const LOOK_EVERY_MS = 1_000;
 /** Of a page kept in memory, without its inline text. */
 const RECORD_BYTES = 2_048;
@@ -191,11 +192,11 @@ export function fetchService({
       const fresh = freshness(page, request, clock.now());
       // Formats are derived where documents are read, beside the Fetch actor.
       if (fresh.kind === "hit" && !lacksFormats(fresh.answer.record, request)) {
-        metrics.count("trawl_cache_hits_total", { cache: "pages" });
+        metrics.count("trawl_cache_hits_total", OF_PAGES);
         sources.set(fresh.answer, { digest: key, page: page!, fresh_until_ms: fresh.fresh_until_ms });
         return fresh.answer;
       }
-      metrics.count("trawl_cache_misses_total", { cache: "pages" });
+      metrics.count("trawl_cache_misses_total", OF_PAGES);
     }
     // Each request of the run needs a grant, which is stored after it; where there is none the run awaits `synced`.
     await beginWork({ ordered: true });
@@ -259,7 +260,7 @@ export function fetchService({
       }
       // Whether the page may answer the request does not change as long as both are the same; only their time passes.
       const fresh = now_ms <= source.fresh_until_ms;
-      if (fresh) metrics.count("trawl_cache_hits_total", { cache: "pages" });
+      if (fresh) metrics.count("trawl_cache_hits_total", OF_PAGES);
       return fresh;
     },
   };

@@ -60,6 +60,21 @@ describe("metrics as Prometheus reads them", () => {
     );
   });
 
+  test("labels given as one object again and again are counted as equal ones are", async () => {
+    const metrics = prometheusMetrics();
+    const sent = { direction: "sent" } as const;
+    for (const by of [1, 10]) {
+      metrics.count("trawl_http_body_bytes_total", sent, by);
+      metrics.count("trawl_http_body_bytes_total", { direction: "received" }, 100 * by);
+      metrics.count("trawl_http_body_bytes_total", sent, by);
+      metrics.count("trawl_http_body_bytes_total", { direction: "sent" }, by);
+    }
+    expect(linesOf(await metrics.render(), "trawl_http_body_bytes_total{")).toEqual([
+      'trawl_http_body_bytes_total{direction="received"} 1100',
+      'trawl_http_body_bytes_total{direction="sent"} 33',
+    ]);
+  });
+
   test("a counter without labels is there before it first counts, and adds what it counts", async () => {
     const ours = prometheusMetrics();
     expect(await ours.render()).toContain("\ntrawl_http_aborted_total 0\n");

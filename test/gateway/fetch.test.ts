@@ -1,6 +1,6 @@
 /** POST /v1/fetch: its body, its response and its errors. */
 import { describe, expect, test } from "vitest";
-import { allowAgent, createCustomer, createProject } from "../../actors/accounts/keys.ts";
+import { allowAgent, createCustomer, createProject, revokeKey } from "../../actors/accounts/keys.ts";
 import { Fault } from "../../cluster/ports/fault.ts";
 import { shape } from "../../gateway/validate.ts";
 import type { FetchAnswer, FetchRequest } from "../../schemas/fetch.ts";
@@ -340,6 +340,53 @@ describe("the short way", () => {
     expect((await call("GET", `/v1/bodies/${sha256}`, { key: theirs })).status).toBe(200);
     await fetch(PAGE, { key: theirs });
     expect(world.asked).toBe(2);
+  });
+
+  test("an external customer gets a response of its own, without what it cost", async () => {
+    const { fetch, key, documents, clock, world } = await cached();
+    await createCustomer(documents, { name: "acme", external: true, currency: "EUR" }, clock.now());
+    await createProject(documents, { name: "acme-research", customer: "acme" }, clock.now());
+    const theirs = await key({ project: "acme-research" });
+    for (let round = 0; round < 2; round++) {
+      expect((await fetch(PAGE)).json.cost_usd).toBe(0);
+      expect((await fetch(PAGE, { key: theirs })).json.cost_usd).toBeNull();
+      expect(world.asked).toBe(2);
+    }
+  });
+
+  test.each([["Āx"], ["x"], ["i"]])(
+    "bytes that only look like a remembered key are refused: %s",
+    async (front) => {
+      const { fetch, call } = await cached();
+      await fetch(PAGE);
+      await fetch(PAGE);
+      const bytes = Buffer.from(front + JSON.stringify(PAGE));
+      expect((await call("POST", "/v1/fetch", { body: bytes })).status).toBe(422);
+    },
+  );
+
+  test("ends with the key: five seconds after it was revoked at most", async () => {
+    const { fetch, key, documents, clock, world } = await cached();
+    const theirs = await key();
+    await fetch(PAGE, { key: theirs });
+    await revokeKey(documents, theirs.slice(0, 10), clock.now());
+    await clock.advance(5_000);
+    expect((await fetch(PAGE, { key: theirs })).status).toBe(401);
+    expect(world.asked).toBe(1);
+  });
+
+  test("the body's grant is renewed after a day", async () => {
+    const { fetch, documents, clock, world, sha256 } = await cached();
+    const granted = async () => (await documents.get("body_grants", `${sha256}:default`))!.value;
+    await fetch(PAGE);
+    const first = await granted();
+    await clock.advance(86_399_000);
+    await fetch(PAGE);
+    expect([world.asked, await granted()]).toEqual([1, first]);
+    await clock.advance(1_000);
+    await fetch(PAGE);
+    expect(world.asked).toBe(2);
+    expect(await granted()).toEqual({ ...(first as object), retrieved_at_ms: clock.now() });
   });
 
   test("is not for fresh pages, failures or user agents", async () => {

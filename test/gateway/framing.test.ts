@@ -72,3 +72,9 @@ test.each([
 ])("a reply %j has %s", (reply, fault) => {
   expect(replyDefect(reply)?.slice(0, fault?.length) ?? null).toBe(fault);
 });
+
+test("a value is checked each time, whatever passed under its name before", () => {
+  const defectOf = (value: string) => replyDefect({ status: 200, headers: { "x-often": value } });
+  for (const value of ["good", "good", "bad\r\n", "good", "bad\r\n", "go\u0000d"])
+    expect(defectOf(value)).toBe(value === "good" ? null : "a control character in the header x-often");
+});

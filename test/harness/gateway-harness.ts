@@ -32,6 +32,7 @@ import { pageRoutes } from "../../gateway/routes/pages.ts";
 import type { Check } from "../../gateway/checks.ts";
 import { statusRoutes } from "../../gateway/routes/status.ts";
 import type { Route } from "../../gateway/route.ts";
+import type { EndedRequest } from "../../gateway/request-end.ts";
 import { server } from "../../gateway/server.ts";
 import { pageFiles } from "../../ops/page-files.ts";
 import { EMPTY_RECORD, type FetchAnswer, type PageRecord } from "../../schemas/fetch.ts";
@@ -88,6 +89,7 @@ interface HarnessOptions {
   /** Default: only the number of large bodies is limited. */
   readonly memory?: ByteBudget;
   readonly caches?: FetchServices["caches"];
+  readonly onEnd?: (ended: EndedRequest) => void;
   /** What webhooks are delivered to. */
   readonly web?: FakeWeb;
 }
@@ -185,6 +187,7 @@ export async function gatewayHarness(options: HarnessOptions = {}) {
     identify,
     metering: usageMetering,
     ...(options.memory && { memory: options.memory }),
+    ...(options.onEnd && { onEnd: options.onEnd }),
     clock,
     random,
     metrics,

@@ -88,10 +88,17 @@ interface Written {
   readonly id_at: number;
   readonly bill: Bill;
   readonly project_ref: string | null;
+  /** What it names. */
+  readonly bodies: readonly RetrievedBody[];
 }
 
+/** What no byte is as a character. */
+const EXTERNAL = "\u0100";
 /** External customers have written responses of their own: they do not see what a fetch cost. */
-const keyOf = (bytes: Buffer, external: boolean): string => (external ? "x" : "i") + bytes.toString("latin1");
+const keyOf = (bytes: Buffer, external: boolean): string => {
+  const text = bytes.toString("latin1");
+  return external ? EXTERNAL + text : text;
+};
 
 export function fetchRoutes(services: FetchServices): readonly Route[] {
   const { metrics, bodyGrants, isCurrent, caches = DEFAULT_CACHES } = services;
@@ -106,12 +113,11 @@ export function fetchRoutes(services: FetchServices): readonly Route[] {
     const key = keyOf(bytes, grant.customer.external);
     const cached = written.get(key);
     if (!cached) return null;
-    const retrieved = retrievedBodies(cached.answer.record);
     if (!isCurrent(cached.answer, now_ms)) {
       written.delete(key);
       return null;
     }
-    if (!retrieved.every((body) => bodyGrants.isFresh(grant.project.name, body, now_ms))) return null;
+    for (const body of cached.bodies) if (!bodyGrants.isFresh(grant.project.name, body, now_ms)) return null;
     metrics.count("trawl_fetch_requests_total", HIT);
     const { bill, project_ref } = cached;
     return { bill, project_ref, reply: (request_id) => resend(cached, request_id) } satisfies Shortcut;
@@ -177,7 +183,8 @@ export function fetchRoutes(services: FetchServices): readonly Route[] {
     // A copy, because these bytes may still be on their way to the client.
     const project_ref = wishes.project_ref ?? null;
     const bytes = Buffer.from(body);
-    written.set(keyOf(asked, external), { answer, bytes, id_at, bill, project_ref });
+    const bodies = retrievedBodies(answer.record);
+    written.set(keyOf(asked, external), { answer, bytes, id_at, bill, project_ref, bodies });
   }
 
   function write(
@@ -320,6 +327,8 @@ export async function grantBodies(
   await Promise.all(retrievedBodies(record).map((body) => bodyGrants.record(project, body)));
 }
 
+type RetrievedBody = Omit<BodyGrant, "retrieved_at_ms">;
+
 /** The bodies that an answer names, as they are downloaded: the page and its screenshot. */
 function retrievedBodies({
   sha256,
@@ -327,7 +336,7 @@ function retrievedBodies({
   origin_content_type,
   content_type: shown,
   screenshot,
-}: PageRecord): readonly Omit<BodyGrant, "retrieved_at_ms">[] {
+}: PageRecord): readonly RetrievedBody[] {
   if (sha256 === null || body_kind === null) return [];
   const content_type =
     body_kind === "rendered_dom" ? "text/html; charset=utf-8" : (origin_content_type ?? shown);

@@ -39,7 +39,15 @@ function cells<Cell>(names: readonly string[], create: () => Cell) {
   const root: Branch<Cell> = { next: new Map(), cell: names.length === 0 ? create() : null };
   const all: { readonly labels: Labels; readonly cell: Cell }[] = [];
   if (root.cell) all.push({ labels: {}, cell: root.cell });
+  let latest: { readonly labels: Labels; readonly cell: Cell } | null = null;
+  /** Labels that are one object in each call cost no lookup: nothing changes them. */
   const of = (labels: Labels): Cell => {
+    if (latest?.labels === labels) return latest.cell;
+    const cell = find(labels);
+    latest = { labels, cell };
+    return cell;
+  };
+  const find = (labels: Labels): Cell => {
     let at = root;
     for (const name of names) {
       const value = labels[name]!;
