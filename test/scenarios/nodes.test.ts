@@ -211,7 +211,8 @@ describe.skipIf(missing)("nodes", () => {
     // Whichever of its items comes first.
     const begun = () =>
       pages.filter(({ arrivals }) => arrivals.some(({ path }) => path !== "/robots.txt")).length;
-    await expect.poll(begun, { timeout: 60_000 }).toBe(pages.length);
+    // A busy node that owns most of the sites sends eight requests and waits for their pages (actors/fetch/page-backlog.ts).
+    await expect.poll(begun, { timeout: 60_000 }).toBeGreaterThanOrEqual(8);
     const worker = cluster.nodes.find((node) => node.roles === "worker" && node.isRunning())!;
     worker.links.documents.cut();
     // Domains and jobs on that worker cannot store what comes now.
