@@ -18,7 +18,7 @@ import { readConfig } from "../ops/config.ts";
 import { openDocuments } from "../ops/stores.ts";
 import type { Project } from "../schemas/accounts.ts";
 import { type ClusterOf, clusterOf, type NodeOf } from "../test/harness/cluster-of.ts";
-import { answering, cpuSeconds, machine, median, pinned, service } from "./harness.ts";
+import { answering, cpuSeconds, machine, median, pinned, service, unlinked } from "./harness.ts";
 
 const { values } = parseArgs({
   options: { pages: { type: "string", default: "600" }, write: { type: "boolean", default: false } },
@@ -118,14 +118,8 @@ async function measured(subject: Subject) {
   };
 }
 
-/** Straight to the engines: what is measured is not the links. */
 async function joined(cluster: ClusterOf, roles: string): Promise<NodeOf> {
-  const { TRAWL_BUS, TRAWL_DOCUMENTS, S3_ENDPOINT } = cluster.environment as Record<string, string>;
-  const node = await cluster.add(roles, {
-    TRAWL_BUS: TRAWL_BUS!,
-    TRAWL_DOCUMENTS: TRAWL_DOCUMENTS!,
-    ...(S3_ENDPOINT && { S3_ENDPOINT }),
-  });
+  const node = await cluster.add(roles, unlinked(cluster));
   execFileSync("taskset", ["-acp", String(CORE), String(node.pid)], { stdio: "ignore" });
   return node;
 }

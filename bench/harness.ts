@@ -9,6 +9,7 @@ import { join, resolve as absolute } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createKey } from "../actors/accounts/keys.ts";
 import { sqliteDocuments } from "../cluster/adapters/documents/documents.sqlite.ts";
+import type { ClusterOf } from "../test/harness/cluster-of.ts";
 import type { Project } from "../schemas/accounts.ts";
 
 const TICKS_PER_S = Number(execFileSync("getconf", ["CLK_TCK"]).toString());
@@ -111,7 +112,16 @@ export async function answering(url: string): Promise<void> {
   throw new Error(`Cannot reach "${url}"`);
 }
 
-/** How requests to hosts kept a delay, from the request audit; the same number of requests for each host. */
+/** Of all cores: seconds in which they were busy, and all seconds, since the machine was started. */
+export function machineCpu(): { readonly busy_s: number; readonly all_s: number } {
+  const line = readFileSync("/proc/stat", "latin1").split("\n")[0]!;
+  // user, nice, system, idle, iowait, irq, softirq, steal; guests are in user.
+  const ticks = line.split(/\s+/).slice(1, 9).map(Number);
+  const all = ticks.reduce((sum, each) => sum + each, 0);
+  return { busy_s: (all - ticks[3]! - ticks[4]!) / TICKS_PER_S, all_s: all / TICKS_PER_S };
+}
+
+/** How requests to hosts kept a delay; about the same number of requests for each host. */
 export function politenessOf(
   sent: readonly { readonly domain: string; readonly at_ms: number }[],
   delay_ms: number,
@@ -121,6 +131,7 @@ export function politenessOf(
   );
   const gaps_ms = by_host.flatMap((times) => times.slice(1).map((at_ms, n) => at_ms - times[n]!));
   const spans_ms = by_host.map((times) => times.at(-1)! - times[0]!);
+  const rates = by_host.map((times, n) => ((times.length - 1) * delay_ms) / spans_ms[n]!);
   const ideal_ms = (sent.length / by_host.length - 1) * delay_ms;
   return {
     pages: sent.length,
@@ -128,9 +139,10 @@ export function politenessOf(
     ideal_ms,
     smallest_gap_ms: Math.min(...gaps_ms),
     median_gap_ms: median(gaps_ms),
+    largest_gap_ms: Math.max(...gaps_ms),
     span_of_a_host_ms: { median: median(spans_ms), most: Math.max(...spans_ms) },
-    rate_of_ideal: Number((ideal_ms / median(spans_ms)).toFixed(3)),
-    slowest_host_of_ideal: Number((ideal_ms / Math.max(...spans_ms)).toFixed(3)),
+    rate_of_ideal: Number(median(rates).toFixed(3)),
+    slowest_host_of_ideal: Number(Math.min(...rates).toFixed(3)),
   };
 }
 
@@ -230,6 +242,16 @@ export async function service(
       await started.stop();
       rmSync(folder, { recursive: true });
     },
+  };
+}
+
+/** Settings of one node of a cluster: straight to the engines, when links are not what is measured. */
+export function unlinked({ environment }: Pick<ClusterOf, "environment">): Record<string, string> {
+  const { TRAWL_BUS, TRAWL_DOCUMENTS, S3_ENDPOINT } = environment as Record<string, string>;
+  return {
+    TRAWL_BUS: TRAWL_BUS!,
+    TRAWL_DOCUMENTS: TRAWL_DOCUMENTS!,
+    ...(S3_ENDPOINT && { S3_ENDPOINT }),
   };
 }
 

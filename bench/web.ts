@@ -2,7 +2,7 @@
  * node bench/web.ts PORT: a synthetic web for benches, rendered beforehand. Every address of 127/8 is a host of its
  * own; /robots.txt is 404. /p/N are the shared real pages where they are, else made ones; /k/N 100 pages of 8 KiB, /l/N
  * the same made different by their number, /s/N pages of one paragraph, /b/N 8 KiB of bytes without text; /never/N is not
- * answered.
+ * answered. /seen are the pages /k of the last minutes, oldest first: [address of the host, Unix milliseconds of its arrival].
  */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
@@ -30,17 +30,22 @@ const real = FOLDERS.filter((folder) => existsSync(folder)).flatMap((folder) =>
 const pages = real.length > 0 ? real : Array.from({ length: 100 }, (_, seed) => made(seed, 40_000));
 const small = Array.from({ length: 100 }, (_, seed) => made(seed, 8_192));
 const tiny = Array.from({ length: 100 }, (_, seed) => made(seed, 601));
+const MAX_SEEN = 100_000;
+const seen: [string, number][] = [];
 /** Nothing to read: 8 KiB that differ in their number. */
 const bytes = Buffer.alloc(8_192, 0xfe);
 
 App()
   .get("/robots.txt", (answer) => void answer.writeStatus("404 Not Found").end())
   .get("/count", (answer) => void answer.end(JSON.stringify({ pages: pages.length, real: real.length })))
+  .get("/seen", (answer) => void answer.end(JSON.stringify(seen)))
   .get("/p/:n", (answer, request) => {
     const page = pages[Number(request.getParameter(0)) % pages.length]!;
     answer.writeHeader("Content-Type", "text/html; charset=utf-8").end(page);
   })
   .get("/k/:n", (answer, request) => {
+    if (seen.length === MAX_SEEN) seen.shift();
+    seen.push([request.getHeader("host").split(":")[0]!, Date.now()]);
     const page = small[Number(request.getParameter(0)) % small.length]!;
     answer.writeHeader("Content-Type", "text/html; charset=utf-8").end(page);
   })

@@ -37,6 +37,11 @@ import {
   recordSent,
   takeOver,
   grantSlot,
+  type Lease,
+  leaseOf,
+  type SlotGrant,
+  withLease,
+  storableAt,
   UNTOUCHED,
   medianSendDelay,
   withSendDelay,
@@ -54,6 +59,7 @@ import {
   type LaneQueue,
   type LaneWaiter,
   nextDeadline,
+  peekNext,
   sizeOf,
   takeExpired,
   takeIf,
@@ -88,6 +94,8 @@ const MAX_DOMAINS_WITH_SENT = 10_000;
 interface State {
   /** Stored: a domain that moves to another node is as polite there. */
   politeness: Politeness;
+  /** Stored: the next grant, before its time. Null: it is stored when it is due. */
+  ahead: GrantAhead | null;
   /** Not stored: callers whose domain moved to another node ask again. */
   readonly queue: LaneQueue<Waiter>;
   /** Not stored: grants whose request has not been sent, with their time. One at most, where there is a delay. */
@@ -98,6 +106,17 @@ interface State {
   reports: Reports;
   /** When the last request was sent. Stored with the next grant; a new owner node counts a recent start as made now. */
   sent_ms: number;
+}
+
+/**
+ * A slot that is stored for the caller whose turn it is, and of which that caller is not told yet: it waits in the queue, and
+ * rules and figures do not count the slot.
+ */
+interface GrantAhead {
+  readonly lease: Lease;
+  readonly without: Politeness;
+  /** The same object as is stored, so that a grant that changes nothing else is not stored again. */
+  readonly with: Politeness;
 }
 
 type DomainTurn = Turn<State, typeof Domain.own>;
@@ -137,19 +156,19 @@ export function domainActor(
   const { process } = record;
 
   return actor(Domain)<State, Politeness>({
-    persist: (state) => state.politeness,
+    persist: ({ politeness, ahead }) => (ahead ? withAhead(politeness, ahead) : politeness),
     mayStoreLater,
     activate(snapshot, { key, now_ms }) {
       const politeness = snapshot
         ? restore(snapshot, limitsWith(configuredLimits(key), snapshot.operator), now_ms, process)
         : UNTOUCHED;
       const sent = record.sent.get(key);
-      const unsent = politeness.leases
-        .filter((lease) =>
-          lease.process === process ? !sent?.has(lease.fetch_id) : lease.redirected === "unsent",
-        )
-        .map(({ fetch_id }) => [fetch_id, now_ms] as const);
-      return activated(politeness, new Map(unsent));
+      const unsent = politeness.leases.filter((lease) =>
+        lease.process === process ? !sent?.has(lease.fetch_id) : lease.redirected === "unsent",
+      );
+      // A grant that was stored ahead of its time is not told again: the delay may not have passed, so it counts from now.
+      const sent_ms = unsent.some(({ ahead }) => ahead) ? now_ms : 0;
+      return activated(politeness, new Map(unsent.map(({ fetch_id }) => [fetch_id, now_ms])), sent_ms);
     },
     passivate_after_ms: 10 * 60_000,
     on: {
@@ -266,13 +285,14 @@ export function domainActor(
   });
 }
 
-const activated = (politeness: Politeness, unsent: Map<string, number>): State => ({
+const activated = (politeness: Politeness, unsent: Map<string, number>, sent_ms: number): State => ({
   politeness,
+  ahead: null,
   queue: emptyLaneQueue(),
   unsent,
   leaving: [],
   reports: new Map(),
-  sent_ms: 0,
+  sent_ms,
 });
 
 /** Answers at once with a slot or a refusal, or lets the caller wait in the queue. */
@@ -294,7 +314,7 @@ function acquire(
   // Its place belongs to a later run of the fetch: a grant to both would be two requests.
   if (latest !== undefined && isEarlierRun(run_id, latest)) return refused("domain_busy", RETRY_MS);
   // An earlier run may have sent its request although the slot was a later run's already: the delay counts from there.
-  const isUnsent = (unsent.get(fetch_id) ?? -Infinity) >= turn.state.sent_ms;
+  const isUnsent = (unsent.get(fetch_id) ?? -Infinity) > turn.state.sent_ms;
   if (isUnsent && holder === run_id && hasSlot(politeness, fetch_id, now_ms)) {
     turn.state.politeness = takeOver(politeness, limits, now_ms, request);
     // The caller counts the validity of its grant from this ask, and so does the domain: from when the answer leaves.
@@ -434,31 +454,68 @@ function grantDue(turn: DomainTurn, limits: PolitenessLimits, record: ProcessRec
   const { state, now_ms } = turn;
   const { queue } = state;
   countFromDeparture(turn);
-  if (sizeOf(queue) === 0) return Infinity;
   // A caller whose deadline has passed would not use its slot; a caller whose deadline is now still may.
   refuseExpired(turn, limits, record, now_ms - 1);
   let due_ms = nextGrantAt(state, limits, now_ms);
   for (; due_ms <= now_ms; due_ms = nextGrantAt(state, limits, now_ms)) {
     const waiter = takeNext(queue);
-    if (!waiter) return Infinity;
-    const { id: fetch_id, run_id, host, redirected, reports } = waiter;
-    state.politeness = grantSlot(state.politeness, limits, now_ms, {
-      fetch_id,
-      host,
-      process: record.process,
-      run_id,
-      ...(redirected && { redirected: "unsent" }),
-    });
-    state.unsent.set(fetch_id, now_ms);
-    state.leaving = [...state.leaving, fetch_id];
-    if (reports) state.reports = withReport(state.reports, fetch_id, now_ms);
-    for (const reply of waiter.replies) {
-      turn.answer(reply, { kind: "granted", waited_ms: Math.floor(now_ms - waiter.asked_ms) });
-    }
+    if (!waiter) break;
+    grant(turn, limits, record, waiter);
   }
   refuseExpired(turn, limits, record, now_ms);
-  return sizeOf(queue) > 0 ? Math.min(due_ms, nextDeadline(queue)) : Infinity;
+  const stores_ms = storableAt(state.politeness, limits, now_ms, due_ms);
+  state.ahead = stores_ms <= now_ms ? grantAhead(state, limits, record, due_ms) : null;
+  if (sizeOf(queue) === 0) return Infinity;
+  const wakes_ms = now_ms < stores_ms ? Math.min(stores_ms, due_ms) : due_ms;
+  return Math.min(wakes_ms, nextDeadline(queue));
 }
+
+/** Tells a caller that its request may be sent. Its slot is stored already, or with this turn. */
+function grant(turn: DomainTurn, limits: PolitenessLimits, record: ProcessRecord, waiter: Waiter): void {
+  const { state, now_ms } = turn;
+  const { ahead, politeness } = state;
+  const isStored = ahead !== null && isLeaseOf(ahead.lease, waiter) && ahead.lease.started_ms <= now_ms;
+  state.politeness = isStored
+    ? withAhead(politeness, ahead)
+    : grantSlot(politeness, limits, now_ms, grantOf(waiter, record));
+  state.ahead = null;
+  state.unsent.set(waiter.id, now_ms);
+  state.leaving = [...state.leaving, waiter.id];
+  if (waiter.reports) state.reports = withReport(state.reports, waiter.id, now_ms);
+  for (const reply of waiter.replies)
+    turn.answer(reply, { kind: "granted", waited_ms: Math.floor(now_ms - waiter.asked_ms) });
+}
+
+const withAhead = (politeness: Politeness, ahead: GrantAhead): Politeness =>
+  politeness === ahead.without ? ahead.with : withLease(politeness, ahead.lease);
+
+/**
+ * The grant that is due at `due_ms`, to be stored now; null: it is stored when it is due. A redirect's is: its node asks again when
+ * this one dies, and is told at once of the slot that is stored for it.
+ */
+function grantAhead(
+  { queue, politeness, ahead }: State,
+  limits: PolitenessLimits,
+  record: ProcessRecord,
+  due_ms: number,
+): GrantAhead | null {
+  const waiter = peekNext(queue);
+  if (!waiter || waiter.redirected || waiter.deadline_ms < due_ms) return null;
+  if (ahead?.lease.started_ms === due_ms && isLeaseOf(ahead.lease, waiter)) return ahead;
+  const lease = leaseOf(limits, due_ms, { ...grantOf(waiter, record), ahead: true });
+  return { lease, without: politeness, with: withLease(politeness, lease) };
+}
+
+const grantOf = ({ id, run_id, host, redirected }: Waiter, { process }: ProcessRecord): SlotGrant => ({
+  fetch_id: id,
+  run_id,
+  host,
+  process,
+  ...(redirected && { redirected: "unsent" }),
+});
+
+const isLeaseOf = ({ fetch_id, run_id }: Lease, waiter: Waiter): boolean =>
+  fetch_id === waiter.id && run_id === waiter.run_id;
 
 /** Forgets slots of the domain that are released or have lapsed. */
 function rememberSent({ sent }: ProcessRecord, { key, state }: DomainTurn, fetch_id: string): void {

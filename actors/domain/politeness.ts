@@ -23,7 +23,8 @@ export interface PolitenessLimits {
 /** Twice the longest exchange. */
 export const LEASE_MS = 10 * 60_000;
 
-interface Lease {
+/** A slot in use, or one that is stored ahead of its time. */
+export interface Lease {
   readonly fetch_id: string;
   readonly host: string;
   readonly started_ms: number;
@@ -34,11 +35,13 @@ interface Lease {
   readonly process: string;
   /** Only for a redirect from another site, whose request outlives the ownership of this domain: whether it was sent. */
   readonly redirected?: "unsent" | "sent";
+  /** It was stored before `started_ms`, and its fetch was told then or not at all. Absent: it was told when it was stored. */
+  readonly ahead?: true;
 }
 
 /** What a slot is granted for. */
 export type SlotGrant = Pick<SlotRequest, "fetch_id" | "host" | "run_id"> &
-  Pick<Lease, "process" | "redirected">;
+  Pick<Lease, "process" | "redirected" | "ahead">;
 type Slot = Pick<SlotRelease, "fetch_id" | "run_id">;
 
 /** A host name that does not exist (NXDOMAIN). */
@@ -180,6 +183,9 @@ function openAt(politeness: Politeness, limits: PolitenessLimits, now_ms: number
 const inFlight = ({ leases }: Politeness, now_ms: number): readonly Lease[] =>
   leases.filter((lease) => lease.lapses_ms > now_ms);
 
+const hasFreeSlot = (politeness: Politeness, limits: PolitenessLimits, now_ms: number): boolean =>
+  inFlight(politeness, now_ms).length < limits.max_concurrency;
+
 /** The earliest time of the next grant: the delay has passed and a slot is free, or its lease lapses. */
 export function dueAt(politeness: Politeness, limits: PolitenessLimits, now_ms: number): number {
   const open_ms = openAt(politeness, limits, now_ms);
@@ -228,16 +234,47 @@ export function hasSlot({ leases }: Politeness, fetch_id: string, now_ms: number
   return leases.some((lease) => lease.fetch_id === fetch_id && lease.lapses_ms > now_ms);
 }
 
+/** A slot whose request may be sent from `started_ms` on. */
+export const leaseOf = ({ lease_ms }: PolitenessLimits, started_ms: number, grant: SlotGrant): Lease => ({
+  ...grant,
+  started_ms,
+  lapses_ms: started_ms + lease_ms,
+});
+
 export function grantSlot(
   politeness: Politeness,
   limits: PolitenessLimits,
   now_ms: number,
   grant: SlotGrant,
 ): Politeness {
-  const leases = inFlight(politeness, now_ms);
-  assert(leases.length < limits.max_concurrency, "A domain has no more requests in flight than slots");
-  const lease = { ...grant, started_ms: now_ms, lapses_ms: now_ms + limits.lease_ms };
-  return { ...politeness, leases: [...leases, lease], last_start_ms: now_ms };
+  const { length } = inFlight(politeness, now_ms);
+  assert(length < limits.max_concurrency, "A domain has no more requests in flight than slots");
+  return withLease(politeness, leaseOf(limits, now_ms, grant));
+}
+
+/** With one slot more, the last one granted, and without those that have lapsed by then. */
+export const withLease = (politeness: Politeness, lease: Lease): Politeness => ({
+  ...politeness,
+  leases: [...inFlight(politeness, lease.started_ms), lease],
+  last_start_ms: lease.started_ms,
+});
+
+/**
+ * How long before its time a grant is stored, so that the request does not wait for the store: longer than a busy store
+ * takes, and at most half of the delay, because until then the slot before it is mostly released. When too large, a domain
+ * whose node dies has one slot more that counts for ten seconds.
+ */
+const MAX_AHEAD_MS = 100;
+
+/** From when on a grant that is due then may be stored. Infinity: not before its time. */
+export function storableAt(
+  politeness: Politeness,
+  limits: PolitenessLimits,
+  now_ms: number,
+  due_ms: number,
+): number {
+  if (!hasFreeSlot(politeness, limits, now_ms)) return Infinity;
+  return due_ms - Math.min(MAX_AHEAD_MS, Math.floor(delayOf(politeness, limits, now_ms) / 2));
 }
 
 /** Whether a later run of the fetch has its slot by now. */

@@ -83,26 +83,35 @@ export function extendDeadline<Waiter extends LaneWaiter>(
   push(queue, waiter);
 }
 
-/** Takes out the waiter whose turn it is; undefined when the queue is empty. */
-export function takeNext<Waiter extends LaneWaiter>(queue: LaneQueue<Waiter>): Waiter | undefined {
+/** The waiter whose turn it is; it stays in the queue. Undefined when the queue is empty. */
+export function peekNext<Waiter extends LaneWaiter>(queue: LaneQueue<Waiter>): Waiter | undefined {
   const [urgent] = queue.urgent;
-  if (urgent) {
-    drop(queue, urgent);
-    return urgent;
-  }
-  const { sync, batch } = queue.sizes;
-  const isBatch = batch > 0 && (sync === 0 || queue.sync_in_row >= SYNC_PER_BATCH);
-  const lane = queue.lanes[isBatch ? "batch" : "sync"];
-  const [first] = lane;
-  if (!first) return undefined;
-  queue.sync_in_row = !isBatch && batch > 0 ? queue.sync_in_row + 1 : 0;
-  const [share, waiters] = first;
-  const [waiter] = waiters;
-  drop(queue, waiter!);
-  // The share goes to the end of its lane.
-  if (lane.delete(share)) lane.set(share, waiters);
+  if (urgent) return urgent;
+  const [first] = queue.lanes[nextLane(queue)];
+  const [waiter] = first?.[1] ?? [];
   return waiter;
 }
+
+/** Takes out the waiter whose turn it is; undefined when the queue is empty. */
+export function takeNext<Waiter extends LaneWaiter>(queue: LaneQueue<Waiter>): Waiter | undefined {
+  const waiter = peekNext(queue);
+  if (!waiter) return undefined;
+  if (queue.urgent.has(waiter)) {
+    drop(queue, waiter);
+    return waiter;
+  }
+  const isBatch = nextLane(queue) === "batch";
+  queue.sync_in_row = !isBatch && queue.sizes.batch > 0 ? queue.sync_in_row + 1 : 0;
+  const lane = queue.lanes[waiter.lane];
+  const waiters = lane.get(waiter.share)!;
+  drop(queue, waiter);
+  // The share goes to the end of its lane.
+  if (lane.delete(waiter.share)) lane.set(waiter.share, waiters);
+  return waiter;
+}
+
+const nextLane = ({ sizes, sync_in_row }: LaneQueue<LaneWaiter>): Lane =>
+  sizes.batch > 0 && (sizes.sync === 0 || sync_in_row >= SYNC_PER_BATCH) ? "batch" : "sync";
 
 /** Takes out every waiter for which this holds; looks at all of them. */
 export function takeIf<Waiter extends LaneWaiter>(

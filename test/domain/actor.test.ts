@@ -560,6 +560,175 @@ describe("what a domain stores", () => {
   });
 });
 
+/** Documents on which each put takes so long, and the last value that was put. */
+function slowDocuments(clock: ReturnType<typeof virtualClock>, takes_ms: number) {
+  const quick = memoryDocuments();
+  const put: typeof quick.put = async (...args) => {
+    const written = Promise.withResolvers<void>();
+    clock.at(clock.now() + takes_ms, () => written.resolve());
+    await written.promise;
+    return quick.put(...args);
+  };
+  return { ...quick, put };
+}
+
+describe("a grant that is stored ahead of its time", () => {
+  const STORE_MS = 80;
+  /** Long enough that the next grant is being stored, and not due yet. */
+  const SOON = DELAY - 50;
+
+  function slowDomain() {
+    const clock = virtualClock(Date.UTC(2026, 0, 1));
+    const domain = oneDomain({ clock, documents: slowDocuments(clock, STORE_MS) });
+    const stored = async () => {
+      const value = (await domain.documents.get("domain", SITE))?.value as
+        | { leases: readonly { fetch_id: string }[]; last_start_ms: number }
+        | undefined;
+      return value?.leases.map(({ fetch_id }) => fetch_id);
+    };
+    const first = async () => {
+      const granted = domain.acquire("a");
+      await clock.advance(STORE_MS);
+      await granted;
+      void domain.release("a");
+    };
+    return { ...domain, stored, first };
+  }
+
+  test("is told when it is due, however long it took to store", async () => {
+    const { first, acquire, release, clock, stored } = slowDomain();
+    await first();
+    const told: number[] = [];
+    const began_ms = clock.now();
+    for (const id of ["b", "c", "d"])
+      void acquire(id).then(async () => {
+        told.push(clock.now() - began_ms);
+        expect(await stored()).toContain(id);
+        await release(id);
+      });
+    await clock.advance(5 * DELAY);
+    expect(told).toEqual([DELAY, 2 * DELAY, 3 * DELAY]);
+  });
+
+  test("is not told before the delay has passed, although it is stored", async () => {
+    const { first, acquire, clock, stored, view } = slowDomain();
+    await first();
+    let told = false;
+    void acquire("b").then(() => (told = true));
+    await clock.advance(DELAY - 5);
+    expect({ told, stored: await stored() }).toEqual({ told: false, stored: ["b"] });
+    expect(await view()).toMatchObject({ in_flight: 0, waiting: 1 });
+  });
+
+  test("is given up for a caller that goes first, whose grant is stored before it is told", async () => {
+    const { first, acquire, clock, stored } = slowDomain();
+    await first();
+    void acquire("batch", { lane: "batch" });
+    await clock.advance(DELAY - 5);
+    expect(await stored()).toEqual(["batch"]);
+    const sync = acquire("sync").then(stored);
+    await clock.advance(STORE_MS + 5);
+    expect(await sync).toEqual(["sync"]);
+  });
+
+  test.each([
+    ["a Retry-After", DELAY - 10 + 3_001],
+    ["a longer Crawl-delay", 5_001],
+    ["an operator's longer delay", 6_001],
+  ])("is given up for %s, and told when that is over", async (what, told_after_ms) => {
+    const { first, acquire, release, pace, configure, clock, stored } = slowDomain();
+    await first();
+    const second = acquire("a2");
+    await clock.advance(DELAY);
+    await second;
+    const began_ms = clock.now();
+    let told_ms = 0;
+    void acquire("b", { wait_max_ms: 60_000 }).then(() => (told_ms = clock.now() - began_ms));
+    await clock.advance(DELAY - 10);
+    expect(await stored()).toContain("b");
+    if (what === "a Retry-After") void release("a2", 503, 3);
+    if (what === "a longer Crawl-delay") void pace(5_000);
+    if (what === "an operator's longer delay") void configure({ min_delay_ms: 6_000 });
+    await clock.advance(STORE_MS);
+    expect(await stored()).not.toContain("b");
+    await clock.advance(20_000);
+    expect(told_ms).toBe(told_after_ms);
+  });
+
+  test("costs no slot when its caller leaves", async () => {
+    const { first, acquire, release, clock, view, stored } = slowDomain();
+    await first();
+    const left = acquire("b");
+    await clock.advance(DELAY - 5);
+    await Promise.all([release("b", null), clock.advance(2 * STORE_MS)]);
+    expect(await left).toMatchObject({ kind: "refused" });
+    expect(await stored()).toEqual([]);
+    expect((await view()).in_flight).toBe(0);
+    const next = acquire("c");
+    await clock.advance(STORE_MS);
+    expect(await next).toEqual(GRANTED);
+  });
+
+  test("is one document for each request, with the release of the one before", async () => {
+    const { acquire, release, clock, documents } = oneDomain();
+    const REQUESTS = 5;
+    for (let n = 0; n < REQUESTS; n++)
+      void acquire(`f${n}`).then(async () => {
+        clock.at(clock.now() + 200, () => void release(`f${n}`));
+      });
+    await clock.advance((REQUESTS - 1) * DELAY + 100);
+    expect((await documents.get("domain", SITE))?.version).toBe(REQUESTS);
+  });
+
+  test("is not told to a fetch that asks again when the domain is activated anew: the delay counts from then", async () => {
+    const own = domainActor(LIMITS);
+    const clock = virtualClock(Date.UTC(2026, 0, 1));
+    const documents = memoryDocuments();
+    const activated = () => {
+      const { ask } = embedded([own], { clock, random: seededRandom(1), documents });
+      const run = { run_id: "1.1" };
+      return {
+        acquire: (fetch_id: string) =>
+          ask(Domain, SITE, "acquire", { fetch_id, ...run, host: SITE, lane: "sync", wait_max_ms: 15_000 }),
+        sent: (fetch_id: string) => ask(Domain, SITE, "recordSent", { fetch_id, ...run }),
+      };
+    };
+    const before = activated();
+    await before.acquire("a");
+    await before.sent("a");
+    void before.acquire("b");
+    await clock.advance(SOON);
+    const asked_ms = clock.now();
+    let told_ms = 0;
+    void activated()
+      .acquire("b")
+      .then(() => (told_ms = clock.now()));
+    await clock.advance(2 * DELAY);
+    expect(told_ms - asked_ms).toBe(DELAY);
+  });
+
+  test("does not let the next owner node begin earlier", async () => {
+    const { acquire, clock, documents } = oneDomain();
+    await acquire("a");
+    void acquire("b");
+    await clock.advance(SOON);
+    const other_node = oneDomain({ clock, documents });
+    const next = other_node.acquire("c");
+    await clock.advance(DELAY);
+    // Both slots of the node that died count for ten seconds.
+    await clock.advance(10_000);
+    expect(await next).toEqual({ kind: "granted", waited_ms: 10_000 });
+  });
+
+  test("is not that of a redirect, which is told as soon as its node asks again", async () => {
+    const { first, acquire, clock, stored } = slowDomain();
+    await first();
+    void acquire("b", { redirected: true });
+    await clock.advance(DELAY - 5);
+    expect(await stored()).not.toContain("b");
+  });
+});
+
 describe("a domain whose node dies", () => {
   test("has a slot that was released within the last second for ten seconds more", async () => {
     const { acquire, release, clock, documents } = oneDomain();

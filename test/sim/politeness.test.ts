@@ -20,6 +20,8 @@ import { isRepeated, onSeed, seeds } from "./seeds.ts";
 import { visitor, Visits } from "./visitor.ts";
 
 const SLOTS = 2;
+/** Of 60 items each, in twenty seconds: grants are stored ahead of their time. */
+const CROWDED_SITES = 2;
 
 /**
  * One visit to a site, as a fetch makes it: a slot, a connection, the last question, the request, the slot back. `tells`
@@ -54,7 +56,8 @@ function crowded({ running }: Origins): string | null {
   return most ? `${most[0]} has ${most[1].length} in flight` : null;
 }
 
-const subject = (tells: boolean): Subject => ({
+const subject = (tells: boolean, sites?: number): Subject => ({
+  ...(sites !== undefined && { sites }),
   actors: (world) => [
     domainActor({ min_delay_ms: DELAY_MS, max_concurrency: SLOTS, lease_ms: LEASE_MS }),
     polite(world, tells),
@@ -73,6 +76,14 @@ test.each(seeds(8))(
       expect(trace.join("\n")).toContain(`${ITEMS} answered`);
       if (isRepeated) process.stderr.write(`${trace.join("\n")}\n`);
     }),
+);
+
+test.each(seeds(8))("and at sites for which callers wait all the time (seed %i)", (seed) =>
+  onSeed(seed, async () => {
+    const trace = await simulate(seed, subject(true, CROWDED_SITES));
+    expect(trace.join("\n")).toContain(`${ITEMS} answered`);
+    if (isRepeated) process.stderr.write(`${trace.join("\n")}\n`);
+  }),
 );
 
 test("a visitor that counts from its grant is caught", async () => {

@@ -82,6 +82,8 @@ export interface Subject {
   readonly shardBy: Readonly<Record<string, string>>;
   /** What an item comes to; null: not now. Throws Fault. */
   readonly want: (ask: ActorClient, site: string, item: string) => Promise<string | null>;
+  /** The sites of the items; the fewer, the more callers wait for one. Default: 12. */
+  readonly sites?: number;
   /** What must not be so at this moment, as a sentence; null: all is well. */
   readonly wrong: (origins: Origins) => string | null;
 }
@@ -200,7 +202,7 @@ async function takeCourse(world: World, subject: Subject, chances: Chances): Pro
 
   const answers = new Map<string, string>();
   const wanted = Array.from({ length: ITEMS }, (_, n) => ({
-    key: `s${chance(SITES)}.example`,
+    key: `s${chance(subject.sites ?? SITES)}.example`,
     item: `i${n}`,
   }));
   // A caller that gets a fault asks again, as the gateway's client would.
