@@ -26,7 +26,7 @@ const SENDERS = 2;
 const SITES = 12;
 const NOTES = 60;
 const NOTEBOOKS = 6;
-/** In peace all callers are answered within this time: a slot whose release was lost, with NATS' data or its node, lapses after ten minutes. */
+/** In peace all callers are answered within this time: a slot whose release was lost with NATS' data lapses after ten minutes. */
 const MAX_PEACE_MS = 11 * 60_000;
 /** Of this, a thirty-second is for tells: four notes at a time. */
 const MEMORY_BYTES = 2 * 2 ** 20;
@@ -262,7 +262,7 @@ async function takeCourse(world: World, subject: Subject, chances: Chances): Pro
   for (const member of workers.filter(({ isOlder }) => isOlder)) {
     note(`${member.name} is drained`);
     void member.node.stop(5_000);
-    workers.splice(workers.indexOf(member), 1, await join(true, false, false));
+    workers.splice(workers.indexOf(member), 1, await coming(join(true, false, false), pass));
   }
 
   const value = async (key: string): Promise<Notes> =>
