@@ -34,18 +34,10 @@ import {
   type StoredResult,
 } from "../../schemas/jobs.ts";
 import { type LedgerBatch, rowsOf } from "../../schemas/ledger-batch.ts";
-import { faulty, type Link, newLink } from "../sim/faults.ts";
+import { type Chances, faulty, type Link, newLink, NO_FAULTS } from "../sim/faults.ts";
 import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.silent.ts";
 
 export const BEGAN_MS = Date.UTC(2026, 10, 21, 12);
-const CALM = {
-  answer_lost: 0,
-  envelope_repeated: 0,
-  call_late: 0,
-  call_failed: 0,
-  late_ms: 0,
-  trusts_too_long_ms: 0,
-};
 
 /** How an attempt of an item ends, and how long it takes. */
 export interface ScriptedOutcome {
@@ -70,7 +62,7 @@ interface JobsOptions {
   readonly board?: (clock: Clock) => JobBoard;
   /** Beside those of jobs. */
   readonly actors?: readonly Actor[];
-  readonly chances?: Partial<typeof CALM>;
+  readonly chances?: Partial<Chances>;
   readonly seed?: number;
 }
 
@@ -134,7 +126,7 @@ export function oneCluster({
 
   function start(): void {
     link = { ...newLink(), calm: chances === undefined };
-    const { documents } = faulty(link, clock, random, { ...CALM, ...chances });
+    const { documents } = faulty(link, clock, random, { ...NO_FAULTS, ...chances });
     const nodeDocuments = documents(stored);
     const telemetry = silentTelemetry();
     const { metrics, log } = telemetry;

@@ -66,6 +66,16 @@ export interface Chances {
   readonly trusts_too_long_ms: number;
 }
 
+/** Nothing goes wrong by chance. */
+export const NO_FAULTS: Chances = {
+  answer_lost: 0,
+  envelope_repeated: 0,
+  call_late: 0,
+  call_failed: 0,
+  late_ms: 0,
+  trusts_too_long_ms: 0,
+};
+
 type CallCode = "bus_unreachable" | "documents_unreachable" | "bodies_unreachable";
 
 /** One node's way to the ports, through which everything goes wrong. */

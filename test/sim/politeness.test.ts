@@ -7,15 +7,8 @@ import { domainActor } from "../../actors/domain/actor.ts";
 import { LEASE_MS } from "../../actors/domain/politeness.ts";
 import { Fault } from "../../cluster/ports/fault.ts";
 import { Domain } from "../../schemas/domain.ts";
-import {
-  CHANCES,
-  DELAY_MS,
-  ITEMS,
-  type Origins,
-  simulate,
-  type Subject,
-  type SimulatedWorld,
-} from "./scenario.ts";
+import { NO_FAULTS } from "./faults.ts";
+import { DELAY_MS, ITEMS, type Origins, simulate, type Subject, type SimulatedWorld } from "./scenario.ts";
 import { isRepeated, onSeed, seeds } from "./seeds.ts";
 import { visitor, Visits } from "./visitor.ts";
 
@@ -87,6 +80,5 @@ test.each(seeds(8))("and at sites for which callers wait all the time (seed %i)"
 );
 
 test("a visitor that counts from its grant is caught", async () => {
-  const calm = { ...CHANCES, call_late: 0, call_failed: 0, answer_lost: 0, envelope_repeated: 0 };
-  await expect(simulate(inject("seed"), subject(false), calm)).rejects.toThrow(/was hit after \d+ ms/);
+  await expect(simulate(inject("seed"), subject(false), NO_FAULTS)).rejects.toThrow(/was hit after \d+ ms/);
 });

@@ -10,8 +10,8 @@ import { distributed } from "../../cluster/distributed.ts";
 import { partitionOf } from "../../cluster/placement.ts";
 import { Fault } from "../../cluster/ports/fault.ts";
 import { Domain } from "../../schemas/domain.ts";
-import { type Chances, faulty, newLink, newStore } from "./faults.ts";
-import { CHANCES, DELAY_MS, ITEMS, simulate, type Subject, type SimulatedWorld } from "./scenario.ts";
+import { faulty, newLink, newStore, NO_FAULTS } from "./faults.ts";
+import { DELAY_MS, ITEMS, simulate, type Subject, type SimulatedWorld } from "./scenario.ts";
 import { isRepeated, onSeed, seeds } from "./seeds.ts";
 import { newWorld } from "./world.ts";
 import { openRobots, visitor, visitRun, VISIT_MS, Visits } from "./visitor.ts";
@@ -64,17 +64,9 @@ test.each(seeds(8))("gaps are kept at the site a redirect leads to, whatever mov
 
 test("slots of redirects whose node died with its callers are free again within 75 seconds", async () => {
   const { clock, bus, leases, documents, random } = newWorld(inject("seed"), Date.UTC(2026, 0, 1));
-  const nothing: Chances = {
-    answer_lost: 0,
-    envelope_repeated: 0,
-    call_late: 0,
-    call_failed: 0,
-    late_ms: 0,
-    trusts_too_long_ms: 0,
-  };
   async function join(name: string) {
     const link = newLink();
-    const ports = faulty(link, clock, random, nothing, newStore());
+    const ports = faulty(link, clock, random, NO_FAULTS, newStore());
     const redirects = visitor(async (site, item, client, work) => {
       const admission = await visitRun(site, item, clock, client, work).admit(`http://${target}/`);
       if (admission.kind === "refused") return null;
@@ -122,6 +114,5 @@ test("slots of redirects whose node died with its callers are free again within 
 });
 
 test("a visitor that counts from its grant is caught", async () => {
-  const calm = { ...CHANCES, call_late: 0, call_failed: 0, answer_lost: 0, envelope_repeated: 0 };
-  await expect(simulate(inject("seed"), subject(false), calm)).rejects.toThrow(/was hit after \d+ ms/);
+  await expect(simulate(inject("seed"), subject(false), NO_FAULTS)).rejects.toThrow(/was hit after \d+ ms/);
 });
