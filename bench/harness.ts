@@ -3,13 +3,15 @@
  * ended included), a running service with a key without limits, and a machine described in one line.
  */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { cpus, loadavg, release, tmpdir } from "node:os";
-import { join, resolve as absolute } from "node:path";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createKey } from "../actors/accounts/keys.ts";
 import { sqliteDocuments } from "../cluster/adapters/documents/documents.sqlite.ts";
 import type { ClusterOf } from "../test/harness/cluster-of.ts";
+import { programWords } from "../test/harness/program-words.ts";
 import type { Project } from "../schemas/accounts.ts";
 
 const TICKS_PER_S = Number(execFileSync("getconf", ["CLK_TCK"]).toString());
@@ -69,23 +71,27 @@ export interface StartedService {
   readonly stop: () => Promise<void>;
 }
 
-/** A program on one core, its log thrown away. `folder`: where it runs. */
+const running = new Set<ChildProcess>();
+// Where a bench fails, a program that it leaves behind would share its port with that of the next run.
+process.once("exit", () => {
+  for (const child of running) child.kill();
+});
+
+/** A program on one core, its log thrown away; it does not outlive this process. `folder`: where it runs. */
 export function pinned(
   core: number,
   args: readonly string[],
   env: Record<string, string> = {},
   folder = ".",
 ): StartedService {
-  const child = spawn(
-    "taskset",
-    ["-c", String(core), process.execPath, "--disable-warning=ExperimentalWarning", ...args],
-    {
-      // What it prints is for people.
-      stdio: ["ignore", "ignore", "ignore"],
-      env: { ...process.env, ...env },
-      cwd: folder,
-    },
-  );
+  const child = spawn("taskset", ["-c", String(core), process.execPath, ...args], {
+    // What it prints is for people.
+    stdio: ["ignore", "ignore", "ignore"],
+    env: { ...process.env, ...env },
+    cwd: folder,
+  });
+  running.add(child);
+  child.once("exit", () => running.delete(child));
   return {
     pid: child.pid!,
     child,
@@ -98,15 +104,15 @@ export function pinned(
   };
 }
 
+const answers = (url: string): Promise<boolean> =>
+  fetch(url).then(
+    (reply) => reply.ok,
+    () => false,
+  );
+
 export async function answering(url: string): Promise<void> {
   for (let tries = 0; tries < 1_200; tries++) {
-    if (
-      await fetch(url).then(
-        (reply) => reply.ok,
-        () => false,
-      )
-    )
-      return;
+    if (await answers(url)) return;
     await sleep(50);
   }
   throw new Error(`Cannot reach "${url}"`);
@@ -204,7 +210,7 @@ export interface Service extends StartedService {
   readonly key: string;
 }
 
-/** The whole service as `npm start` runs it, on one core, with a project that no rate limits. */
+/** The whole service as `npm start` runs it, on one core, with a project that no rate limits. Throws when it does not start. */
 export async function service(
   core: number,
   port: number,
@@ -223,10 +229,16 @@ export async function service(
     TRAWL_POLITE_CONCURRENCY: "64",
     ...env,
   };
-  const cache = `--import=${absolute(checkout, "ops/code-cache.mjs")}`;
-  const started = pinned(core, [...flags, cache, "ops/main.ts", "start"], settings, checkout);
   const url = `http://127.0.0.1:${port}`;
-  await answering(`${url}/health`);
+  if (await answers(`${url}/health`))
+    throw new Error(`Cannot start at "${url}": another service answers there`);
+  const started = pinned(core, [...flags, ...programWords(checkout), "start"], settings, checkout);
+  const ended = once(started.child, "exit").then(([code]) => {
+    throw new Error(`Cannot start at "${url}": the service ended with ${code}`);
+  });
+  // When it is stopped later, that is no error.
+  ended.catch(() => {});
+  await Promise.race([answering(`${url}/health`), ended]);
   const documents = sqliteDocuments(join(folder, "documents.sqlite"));
   const project = (await documents.get("projects", "default"))!;
   const unlimited: Project = { ...(project.value as Project), name: "bench", rate_limit_rps: 10_000_000 };

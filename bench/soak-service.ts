@@ -12,6 +12,7 @@ import { sqliteDocuments } from "../cluster/adapters/documents/documents.sqlite.
 import { setRate } from "../actors/accounts/keys.ts";
 import { clusterOf, type NodeOf } from "../test/harness/cluster-of.ts";
 import { freePort } from "../test/harness/free-port.ts";
+import { programWords } from "../test/harness/program-words.ts";
 import { answering, cpuSeconds, ownResidentMb, residentMb } from "./harness.ts";
 
 type Environment = Readonly<Record<string, string>>;
@@ -39,11 +40,6 @@ export interface SoakService {
 
 /** The default of a project would refuse a part of `--rate 180`. */
 const MAX_RATE_RPS = 10_000;
-/** With `npm start`. */
-const AS_STARTED = [
-  "--disable-warning=ExperimentalWarning",
-  `--import=${new URL("../ops/code-cache.mjs", import.meta.url).href}`,
-];
 const KEY = "ak_soak_0123456789abcdef";
 
 export async function singleService(settings: Environment): Promise<SoakService> {
@@ -66,7 +62,7 @@ export async function singleService(settings: Environment): Promise<SoakService>
   let cpu_s = 0;
 
   async function start(): Promise<void> {
-    const words = [...AS_STARTED, "ops/main.ts", "start"];
+    const words = [...programWords(), "start"];
     program = spawn(process.execPath, words, { env: environment, stdio: ["ignore", "ignore", "inherit"] });
     starts++;
     await answering(`${url}/ready`);

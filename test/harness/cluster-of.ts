@@ -14,7 +14,6 @@ import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { pathToFileURL } from "node:url";
 import { request } from "undici";
 import { natsNodeDirectory } from "../../cluster/adapters/nodes/node-directory.nats.ts";
 import type { NodeReport, NodeDirectory } from "../../cluster/ports/node-directory.ts";
@@ -22,6 +21,7 @@ import type { Engine, EngineName, Settings } from "../../ops/engines/engine.ts";
 import { engines, ownEngine } from "./engines.ts";
 import { type Link, linkTo } from "./tcp-link.ts";
 import { freePort } from "./free-port.ts";
+import { programWords } from "./program-words.ts";
 import { settled } from "./settled.ts";
 import { steppedClock } from "./stepped-clock.ts";
 
@@ -96,13 +96,6 @@ export interface ClusterOptions {
   readonly steps_clocks?: boolean;
 }
 
-const ROOT = new URL("../..", import.meta.url).pathname;
-/** The program of a checkout. */
-const mainOf = (checkout: string): readonly string[] => [
-  "--disable-warning=ExperimentalWarning",
-  `--import=${pathToFileURL(join(checkout, "ops/code-cache.mjs")).href}`,
-  join(checkout, "ops/main.ts"),
-];
 const MAX_STARTED_MS = 100_000;
 /** Longer than the service takes to answer anything. */
 const MAX_ANSWERED_MS = 180_000;
@@ -115,7 +108,7 @@ export async function clusterOf(
   {
     own = [],
     environment: extraEnvironment = {},
-    checkout: first_checkout = ROOT,
+    checkout: first_checkout,
     steps_clocks = false,
   }: ClusterOptions = {},
 ): Promise<ClusterOf | null> {
@@ -168,7 +161,7 @@ export async function clusterOf(
     ...direct,
   };
 
-  async function add(nodeRoles: string, more: Environment = {}, checkout = ROOT): Promise<NodeOf> {
+  async function add(nodeRoles: string, more: Environment = {}, checkout?: string): Promise<NodeOf> {
     const seat = seats++;
     const status_port = await freePort();
     const status_url = `http://127.0.0.1:${status_port}`;
@@ -182,7 +175,7 @@ export async function clusterOf(
     const data = join(folder, String(seat));
     mkdirSync(data, { recursive: true });
     const clock = steps_clocks ? steppedClock(data) : null;
-    const program = spawn(process.execPath, [...mainOf(checkout), "start"], {
+    const program = spawn(process.execPath, [...programWords(checkout), "start"], {
       env: {
         ...environment,
         ...through,

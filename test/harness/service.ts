@@ -18,6 +18,7 @@ import { freePort } from "./free-port.ts";
 import type { HttpResponse, RequestOptions } from "./http-response.ts";
 import { natsNodeDirectory } from "../../cluster/adapters/nodes/node-directory.nats.ts";
 import { type Check, openapiCheck } from "./openapi-check.ts";
+import { programWords } from "./program-words.ts";
 import { settled } from "./settled.ts";
 
 export type Environment = Readonly<Record<string, string>>;
@@ -64,12 +65,6 @@ export interface Ended {
 /** Everything a scenario may set; the shape's own settings (stores, bus, roles) are the shape's. */
 export type Start = (environment?: Environment) => Promise<Service>;
 
-const ROOT = new URL("../..", import.meta.url).pathname;
-const MAIN = [
-  "--disable-warning=ExperimentalWarning",
-  `--import=${new URL("../../ops/code-cache.mjs", import.meta.url).href}`,
-  join(ROOT, "ops/main.ts"),
-];
 /** Minutes of a busy machine: two nodes take 4 s of CPU together. */
 const MAX_HEALTHY_MS = 55_000;
 const MAX_ENDED_MS = 30_000;
@@ -187,7 +182,7 @@ async function service(
 
   async function launchOne({ environment: env, status_url }: NodeProcess): Promise<void> {
     const began = performance.now();
-    const program = spawn(process.execPath, [...MAIN, "start"], {
+    const program = spawn(process.execPath, [...programWords(), "start"], {
       env: env,
       stdio: ["ignore", "pipe", "pipe"],
     });
@@ -270,7 +265,7 @@ async function service(
       return { ...(answer.json as FetchResponse), http: answer.status, answer };
     },
     async trawl(...words) {
-      const program = spawn(process.execPath, [...MAIN, ...words, "--json"], { env: environment });
+      const program = spawn(process.execPath, [...programWords(), ...words, "--json"], { env: environment });
       let out = "";
       let err = "";
       program.stdout.on("data", (text: Buffer) => (out += text.toString()));

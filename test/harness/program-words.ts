@@ -1,0 +1,12 @@
+/** The command line of the program itself, for tests and benches that start it. */
+import { resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+
+const ROOT = new URL("../..", import.meta.url).pathname;
+
+/** What follows `node` and stands before the name of the command, as `npm start` has it. `checkout`: a folder; default: this one. */
+export const programWords = (checkout = ROOT): readonly string[] => [
+  "--disable-warning=ExperimentalWarning",
+  `--import=${pathToFileURL(resolve(checkout, "ops/code-cache.mjs")).href}`,
+  resolve(checkout, "ops/main.ts"),
+];
