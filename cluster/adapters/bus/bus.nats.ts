@@ -177,13 +177,13 @@ export async function natsBus(address: string, log?: Log): Promise<Bus> {
     await link.close();
     throw problem;
   });
-  const streams = STREAMS.map((stream) => streamName(cluster, stream));
-  const guard = guardStreams(link, streams, () => prepareStreams(link), log);
-  const watched = STREAMS.map((stream) => ({
+  const streams = STREAMS.map((stream) => ({
     name: streamName(cluster, stream),
     probe_subject: `${cluster}.${SUBJECT_TOKEN[stream]}.${PROBE}`,
   }));
-  const acknowledgements = watchAcknowledgements(link, watched, guard.run, log);
+  const streamNames = streams.map(({ name }) => name);
+  const guard = guardStreams(link, streamNames, () => prepareStreams(link), log);
+  const acknowledgements = watchAcknowledgements(link, streams, guard.run, log);
   // A cluster of servers may have lost its memory streams, a server all of them.
   link.onReconnect(async () => {
     await guard
