@@ -513,6 +513,17 @@ function isReadableImport(flag: string, readable: ReadonlySet<string>): boolean 
   return [...readable].some((folder) => !relative(folder, path).startsWith(".."));
 }
 
+const ROOT = fileURLToPath(new URL("../../..", import.meta.url));
+let readable: ReadonlySet<string> | undefined;
+/** The folders that children may read, looked at when this process starts its first child. */
+const readableFolders = (): ReadonlySet<string> =>
+  (readable ??= new Set([ROOT, realpathSync(ROOT), ...linkedPackages(`${ROOT}node_modules`)]));
+
+const TIE = ["/usr/bin/setpriv", "--pdeathsig", "KILL"] as const;
+let tied: boolean | undefined;
+/** Whether the kernel can end a child with this process, tried when it starts its first child. */
+const canTie = (): boolean => (tied ??= spawnSync(TIE[0], [...TIE.slice(1), "/bin/true"]).status === 0);
+
 /**
  * Starts children with an empty environment and permission to read the project and nothing else (no writing, no
  * processes, no native code). Where setpriv exists, the kernel kills a child together with its parent, so that even a
@@ -520,12 +531,9 @@ function isReadableImport(flag: string, readable: ReadonlySet<string>): boolean 
  */
 function starter(tasks: URL): (name: string, limits: PoolSettings) => ChildProcess {
   const program = fileURLToPath(new URL("./workers.child.ts", import.meta.url));
-  const root = fileURLToPath(new URL("../../..", import.meta.url));
-  const readable = new Set([root, realpathSync(root), ...linkedPackages(`${root}node_modules`)]);
-  const tie = ["/usr/bin/setpriv", "--pdeathsig", "KILL"] as const;
-  const tied = spawnSync(tie[0], [...tie.slice(1), "/bin/true"]).status === 0;
-  const permissions = ["--permission", ...[...readable].map((path) => `--allow-fs-read=${path}`)];
   return (name, { heap_mb }) => {
+    const folders = readableFolders();
+    const isTied = canTie();
     const flags = [
       `--max-old-space-size=${heap_mb}`,
       // A document is garbage as soon as it is read: with V8's own 16 MB of young objects, 11 % more CPU time goes to
@@ -534,12 +542,13 @@ function starter(tasks: URL): (name: string, limits: PoolSettings) => ChildProce
       `--min-semi-space-size=${Math.min(YOUNG_MB, heap_mb / 8) / 2}`,
       "--disable-warning=ExperimentalWarning",
       // What this process was started with and a child may read, such as the cache of the program's code.
-      ...process.execArgv.filter((flag) => isReadableImport(flag, readable)),
-      ...permissions,
+      ...process.execArgv.filter((flag) => isReadableImport(flag, folders)),
+      "--permission",
+      ...[...folders].map((path) => `--allow-fs-read=${path}`),
     ];
     return fork(program, [tasks.href, name], {
-      execPath: tied ? tie[0] : process.execPath,
-      execArgv: tied ? [...tie.slice(1), process.execPath, ...flags] : flags,
+      execPath: isTied ? TIE[0] : process.execPath,
+      execArgv: isTied ? [...TIE.slice(1), process.execPath, ...flags] : flags,
       env: {},
       serialization: "advanced",
       stdio: ["ignore", "ignore", "pipe", "pipe", "ipc"],
