@@ -256,7 +256,7 @@ async function readRobots(
         ...skips,
         lane: "sync",
         redirected,
-        ...(redirected && { reports: true }),
+        reports: redirected,
         wait_max_ms,
       },
       { timeout_ms: wait_max_ms + SLOT_ANSWER_GRACE_MS },

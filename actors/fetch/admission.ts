@@ -116,7 +116,7 @@ async function admitBySlot(
       caller,
       lane,
       redirected,
-      ...(redirected && { reports: true }),
+      reports: redirected,
       wait_max_ms,
     },
     { timeout_ms: wait_max_ms + SLOT_ANSWER_GRACE_MS },
