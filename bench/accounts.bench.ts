@@ -55,6 +55,7 @@ const KEY = { project: PROJECT, role: "standard", quotas: { fetch: 100_000_000 }
 const SENTENCE = "A sentence of a page that is answered from the cache. ";
 /** By the path: pages of a paragraph and of 8 KiB of text. */
 const TEXTS: Readonly<Record<string, string>> = { short: SENTENCE.repeat(10), long: SENTENCE.repeat(150) };
+const SOURCE = { digest: "", validated_ms: 0, fresh_until_ms: Infinity };
 const answerOf = (url: string): FetchAnswer => ({
   ...EMPTY_ANSWER,
   record: {
@@ -138,7 +139,7 @@ async function serve(kind: string, port: number): Promise<void> {
           await sleep(FETCH_MS);
           return { ...answerOf(url), cached: false };
         },
-        isCurrent: () => true,
+        cache: { sourceOf: ({ cached }) => (cached ? SOURCE : null), isCurrent: () => true },
         decode: (bytes) => bytes.toString(),
         blobs,
         bodyGrants: openBodyGrants({ documents, clock }),

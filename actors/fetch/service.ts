@@ -88,14 +88,17 @@ export interface FetchService {
     signal?: AbortSignal,
     beginWork?: BeginWork,
   ) => Promise<FetchAnswer>;
+  /** Of an answer that `fetch` gave; null: it did not come from the cache. */
+  readonly sourceOf: (answer: FetchAnswer) => AnswerSource | null;
   /** Whether the cache would give the same answer now to the request that `fetch` gave it to. Does not wait. */
-  readonly isCurrent: (answer: FetchAnswer, now_ms: number) => boolean;
+  readonly isCurrent: (source: AnswerSource, now_ms: number) => boolean;
 }
 
-/** Where an answer from the cache came from. */
-interface AnswerSource {
+/** The page that an answer from the cache came from. Without its record: the limit of pages in memory does not count what refers to one. */
+export interface AnswerSource {
   readonly digest: string;
-  readonly page: CachedPage;
+  /** Another one when the page was stored anew. */
+  readonly validated_ms: number;
   readonly fresh_until_ms: number;
 }
 
@@ -143,11 +146,7 @@ export function fetchService({
     const lookup = documents
       .get("pages", digest)
       .then((stored) => {
-        const previous = cached.peek(digest)?.page ?? null;
-        const current = asCachedPage(stored?.value);
-        // The same page stays the same object, so that responses written from it stay valid.
-        const isSame = previous !== null && current?.validated_ms === previous.validated_ms;
-        const page = isSame ? previous : current;
+        const page = asCachedPage(stored?.value);
         const entry = { page, is_marked: isPrivateMark(stored?.value), looked_up_ms: clock.mono() };
         cached.set(digest, entry);
         return entry;
@@ -193,7 +192,8 @@ export function fetchService({
       // Formats are derived where documents are read, beside the Fetch actor.
       if (fresh.kind === "hit" && !lacksFormats(fresh.answer.record, request)) {
         metrics.count("trawl_cache_hits_total", OF_PAGES);
-        sources.set(fresh.answer, { digest: key, page: page!, fresh_until_ms: fresh.fresh_until_ms });
+        const { fresh_until_ms } = fresh;
+        sources.set(fresh.answer, { digest: key, validated_ms: page!.validated_ms, fresh_until_ms });
         return fresh.answer;
       }
       metrics.count("trawl_cache_misses_total", OF_PAGES);
@@ -248,18 +248,17 @@ export function fetchService({
     fetchWith: async (client, request, signal) =>
       retrieved(request, await resolveFetch(client, request, signal)),
 
-    isCurrent(answer, now_ms) {
-      const source = sources.get(answer);
-      if (!source) return false;
-      const entry = cached.get(source.digest);
-      if (!entry?.page || entry.page !== source.page) return false;
+    sourceOf: (answer) => sources.get(answer) ?? null,
+    isCurrent({ digest, validated_ms, fresh_until_ms }, now_ms) {
+      const entry = cached.get(digest);
+      if (entry?.page?.validated_ms !== validated_ms) return false;
       if (clock.mono() - entry.looked_up_ms >= LOOK_EVERY_MS) {
-        lookUp(source.digest).catch((problem: unknown) => {
+        lookUp(digest).catch((problem: unknown) => {
           log.warn("Cannot look a cached page up", { problem: String(problem) });
         });
       }
       // Whether the page may answer the request does not change as long as both are the same; only their time passes.
-      const fresh = now_ms <= source.fresh_until_ms;
+      const fresh = now_ms <= fresh_until_ms;
       if (fresh) metrics.count("trawl_cache_hits_total", OF_PAGES);
       return fresh;
     },

@@ -6,7 +6,13 @@ import { memoryDocuments } from "../../cluster/adapters/documents/documents.memo
 import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.silent.ts";
 import { settled, virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
 import type { Documents } from "../../cluster/ports/documents.ts";
-import { EMPTY_ANSWER, EMPTY_RECORD, type FetchRequest, type PageRecord } from "../../schemas/fetch.ts";
+import {
+  EMPTY_ANSWER,
+  EMPTY_RECORD,
+  type FetchAnswer,
+  type FetchRequest,
+  type PageRecord,
+} from "../../schemas/fetch.ts";
 import { DEFAULT_REQUEST } from "../harness/fetch-request.ts";
 
 const NOON_MS = Date.UTC(2026, 10, 23, 12);
@@ -46,7 +52,8 @@ function serviceOf(over: Partial<Documents> = {}) {
     ...options,
   });
   const get = (options: Partial<FetchRequest> = {}) => pages.fetch(request(options));
-  return { clock, documents, pages, get };
+  const isCurrent = (answer: FetchAnswer, now_ms: number) => pages.isCurrent(pages.sourceOf(answer)!, now_ms);
+  return { clock, documents, pages, get, isCurrent };
 }
 
 const digest = cacheKey(URL, { ...DEFAULT_REQUEST, fetch_id: "f", deadline_ms: 0 });
@@ -63,28 +70,28 @@ describe("an answer from the cache is current", () => {
       24 * HOUR_MS,
     ],
   ])("%s", async (_, record, options, fresh_ms) => {
-    const { documents, pages, get } = serviceOf();
+    const { documents, get, isCurrent } = serviceOf();
     await documents.put("pages", digest, pageOf(record), 0);
     const answer = await get(options);
     expect(answer.cached).toBe(true);
-    expect(pages.isCurrent(answer, NOON_MS + fresh_ms)).toBe(true);
-    expect(pages.isCurrent(answer, NOON_MS + fresh_ms + 1)).toBe(false);
+    expect(isCurrent(answer, NOON_MS + fresh_ms)).toBe(true);
+    expect(isCurrent(answer, NOON_MS + fresh_ms + 1)).toBe(false);
   });
 
   test("no longer than a second after another node stored a newer page", async () => {
-    const { clock, documents, pages, get } = serviceOf();
+    const { clock, documents, get, isCurrent } = serviceOf();
     await documents.put("pages", digest, pageOf(), 0);
     const answer = await get();
     await documents.put("pages", digest, pageOf({ text: "newer" }, NOON_MS + 1), 1);
     await clock.advance(999);
-    pages.isCurrent(answer, clock.now());
+    isCurrent(answer, clock.now());
     await settled();
-    expect(pages.isCurrent(answer, clock.now())).toBe(true);
+    expect(isCurrent(answer, clock.now())).toBe(true);
     await clock.advance(1);
     // The page is looked up beside this request.
-    pages.isCurrent(answer, clock.now());
+    isCurrent(answer, clock.now());
     await settled();
-    expect(pages.isCurrent(answer, clock.now())).toBe(false);
+    expect(isCurrent(answer, clock.now())).toBe(false);
     expect((await get()).record.text).toBe("newer");
   });
 
@@ -95,16 +102,16 @@ describe("an answer from the cache is current", () => {
       enumerable: true,
       get: () => (reads++, "渡".repeat(8_000)),
     });
-    const { pages, get } = serviceOf({ get: async () => ({ value: page, version: 1, tag: null }) });
+    const { get, isCurrent } = serviceOf({ get: async () => ({ value: page, version: 1, tag: null }) });
     const answer = await get({ min_text_chars: 10_000 });
     expect(reads).toBeGreaterThan(0);
     reads = 0;
-    for (let n = 0; n < 10; n++) expect(pages.isCurrent(answer, NOON_MS + n)).toBe(true);
+    for (let n = 0; n < 10; n++) expect(isCurrent(answer, NOON_MS + n)).toBe(true);
     expect(reads).toBe(0);
   });
 });
 
-test("an answer that did not come from the cache is never current", async () => {
+test("an answer that did not come from the cache has no source", async () => {
   const { pages, get } = serviceOf();
-  expect(pages.isCurrent(await get(), NOON_MS)).toBe(false);
+  expect(pages.sourceOf(await get())).toBeNull();
 });

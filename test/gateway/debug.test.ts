@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { createCustomer, createProject, limitKey } from "../../actors/accounts/keys.ts";
 import { searchRoutes } from "../../actors/search/feature/routes.ts";
-import { fetchAnswer, gatewayHarness } from "../harness/gateway-harness.ts";
+import { cacheThat, fetchAnswer, gatewayHarness } from "../harness/gateway-harness.ts";
 
 const PAGE = { url: "https://example.org/<b>" };
 const DEBUG = { headers: { "x-service-debug": "1" } };
@@ -10,7 +10,7 @@ const STEP = { actor: "domain", key: "example.org", operation: "acquire", at_ms:
 
 const traced = (cached = false) =>
   gatewayHarness({
-    current: () => true,
+    cache: cacheThat(() => true),
     fetch: async ({ is_traced }) => ({
       ...fetchAnswer({ tier: "proxy" }, { cost_usd: "0.25", cached }),
       ...(is_traced && !cached && { trace: [STEP] }),

@@ -8,8 +8,9 @@ import { FetchResponse } from "../../schemas/fetch.ts";
 import { memoryBlobs } from "../../cluster/adapters/blobs/blobs.memory.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
 import type { FetchServices } from "../../actors/fetch/feature/routes.ts";
+import { thisProcess } from "../../ops/memory-at-rest.ts";
 import { DEFAULT_REQUEST } from "../harness/fetch-request.ts";
-import { fetchAnswer, gatewayHarness, NOON_MS } from "../harness/gateway-harness.ts";
+import { cacheThat, fetchAnswer, gatewayHarness, NOON_MS } from "../harness/gateway-harness.ts";
 
 const response = shape(FetchResponse);
 const never = () => new Promise<FetchAnswer>(() => {});
@@ -29,14 +30,18 @@ async function requestFor(body: object): Promise<FetchRequest> {
 async function cached(caches?: FetchServices["caches"]) {
   const blobs = memoryBlobs();
   const { sha256, bytes } = await blobs.put(Buffer.from("<p>page</p>"));
-  const world = { asked: 0, current: true, text: "first" };
+  const records: WeakRef<object>[] = [];
+  const world = { asked: 0, current: true, text: "first", records };
   const it = await gatewayHarness({
     blobs,
     fetch: async () => {
       world.asked++;
-      return fetchAnswer({ sha256, bytes, body_kind: "origin", text: world.text }, { cached: true });
+      const page = { sha256, bytes, body_kind: "origin", text: world.text } as const;
+      const answer = fetchAnswer(page, { cached: true });
+      records.push(new WeakRef(answer.record));
+      return answer;
     },
-    current: () => world.current,
+    cache: cacheThat(() => world.current),
     ...(caches && { caches }),
   });
   return { ...it, world, sha256 };
@@ -308,6 +313,17 @@ describe("the short way", () => {
     expect(world.asked).toBe(room + 2);
   });
 
+  test("leaves the page to the cache, whose limit does not count what a response would keep", async () => {
+    const { fetch, world, clock } = await cached();
+    await fetch(PAGE);
+    // The timers of the request have gone, which refer to its answer.
+    await clock.advance(200_000);
+    await thisProcess.collect();
+    expect(world.records.map((record) => record.deref())).toEqual([undefined]);
+    await fetch(PAGE);
+    expect(world.asked).toBe(1);
+  });
+
   test("ends when the cache has another page", async () => {
     const { fetch, world } = await cached();
     await fetch(PAGE);
@@ -393,7 +409,7 @@ describe("the short way", () => {
     const world = { asked: 0, answer: fetchAnswer({}) };
     const { fetch, documents, clock } = await gatewayHarness({
       fetch: async () => (world.asked++, world.answer),
-      current: () => true,
+      cache: cacheThat(() => true),
     });
     await allowAgent(documents, "default", "Research/1.0");
     await clock.advance(5_000);

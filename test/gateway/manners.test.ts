@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { acceptedCoding } from "../../gateway/compress.ts";
 import { MAX_WARNINGS } from "../../gateway/warnings.ts";
 import { batches } from "../harness/batch-harness.ts";
-import { fetchAnswer, gatewayHarness } from "../harness/gateway-harness.ts";
+import { cacheThat, fetchAnswer, gatewayHarness } from "../harness/gateway-harness.ts";
 
 const URL_ = "https://example.org/";
 const WARNING = "x-service-warning";
@@ -74,7 +74,7 @@ describe("an unknown name", () => {
 
   test("is told again when the answer comes from memory", async () => {
     const answer = fetchAnswer({}, { cached: true });
-    const { fetch } = await gatewayHarness({ fetch: async () => answer, current: () => true });
+    const { fetch } = await gatewayHarness({ fetch: async () => answer, cache: cacheThat(() => true) });
     for (let n = 0; n < 3; n++)
       expect((await fetch({ url: URL_, timeout: 1 })).headers[WARNING]).toContain("timeout_s");
   });

@@ -77,7 +77,7 @@ interface HarnessOptions {
   /** Of a process among others: its clock, its chance and its name. Rows gather as the clock moves. */
   readonly process?: { readonly clock: VirtualClock; readonly random: Random; readonly name: string };
   readonly fetch?: FetchServices["fetch"];
-  readonly current?: FetchServices["isCurrent"];
+  readonly cache?: FetchServices["cache"];
   readonly checks?: Record<string, Check>;
   readonly draining?: () => boolean;
   readonly warnings?: () => readonly string[];
@@ -147,7 +147,7 @@ export async function gatewayHarness(options: HarnessOptions = {}) {
   const bodyGrants = openBodyGrants({ documents, clock });
   const services: FetchServices = {
     fetch: options.fetch ?? (async () => fetchAnswer({})),
-    ...(options.current && { isCurrent: options.current }),
+    ...(options.cache && { cache: options.cache }),
     ...(options.caches && { caches: options.caches }),
     decode: (bytes, charset) => new TextDecoder(charset).decode(bytes),
     blobs,
@@ -283,6 +283,12 @@ export const PAGE: PageRecord = {
   paywall: "none",
   text_complete: true,
 };
+
+/** A cache whose answers are current as long as this says so. */
+export const cacheThat = (isCurrent: () => boolean): NonNullable<FetchServices["cache"]> => ({
+  sourceOf: ({ cached }) => (cached ? { digest: "", validated_ms: 0, fresh_until_ms: 0 } : null),
+  isCurrent,
+});
 
 export const fetchAnswer = (
   record: Partial<PageRecord>,

@@ -234,7 +234,10 @@ async function takeCourse(world: World, durability: Durability) {
       documents: ownDocuments,
       blobs: ownBlobs,
       fetch: (...given) => pages.fetch(...given),
-      current: (...given) => pages.isCurrent(...given),
+      cache: {
+        sourceOf: (...given) => pages.sourceOf(...given),
+        isCurrent: (...given) => pages.isCurrent(...given),
+      },
       actors(context) {
         const { metrics, log } = context;
         const own = { documents: ownDocuments, blobs: ownBlobs, clock: nodeClock, metrics, log };

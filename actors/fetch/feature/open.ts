@@ -63,7 +63,8 @@ export async function openFetch(context: FeatureContext, settings: FetchSettings
       : [],
     routes: [
       ...fetchRoutes({
-        ...service,
+        fetch: service.fetch,
+        cache: service,
         ...rendering,
         bodyGrants,
         memory,

@@ -36,7 +36,7 @@ import { withDeadline, WAIT_MS } from "../../../gateway/with-deadline.ts";
 import { JSON_TYPE, timedOut, userAgentNotAllowed } from "../../../gateway/http-errors.ts";
 import { REQUEST_ID_CHARS } from "../../../gateway/request-id.ts";
 import type { DebugRecords } from "../../../gateway/debug-records.ts";
-import type { BeginWork } from "../service.ts";
+import type { AnswerSource, BeginWork, FetchService } from "../service.ts";
 import type { BodyGrants } from "../../../gateway/body-access.ts";
 import { type Answer, type Call, type Route, route, type Shortcut } from "../../../gateway/route.ts";
 import type { Metrics } from "../../../cluster/ports/metrics.ts";
@@ -49,12 +49,8 @@ export interface FetchServices {
    * answered as domain_busy.
    */
   readonly fetch: (request: FetchRequest, signal: AbortSignal, beginWork: BeginWork) => Promise<FetchAnswer>;
-  /**
-   * Whether the cache would give the same request this answer now. It is given the object that `fetch` returned, so it may
-   * remember what it was answered from; it is called for every cached request and must not wait.
-   * Default: every response is written anew.
-   */
-  readonly isCurrent?: (answer: FetchAnswer, now_ms: number) => boolean;
+  /** Whether a response may be sent again to the same request; asked for each. Default: every response is written anew. */
+  readonly cache?: Pick<FetchService, "sourceOf" | "isCurrent">;
   /** Whether an address is requested with the operator's User-Agent only, so that `user_agent` is ignored. Default: none. */
   readonly isOperatorUrl?: (url: string) => boolean;
   /** Decodes bytes by the WHATWG name of their encoding, as the extraction does. */
@@ -83,7 +79,7 @@ type FetchCall = Call<null, null, FetchBody>;
 
 /** A response from the cache as it was sent; only its request id differs between responses. */
 interface Written {
-  readonly answer: FetchAnswer;
+  readonly source: AnswerSource;
   readonly bytes: Buffer;
   readonly id_at: number;
   readonly bill: Bill;
@@ -101,7 +97,7 @@ const keyOf = (bytes: Buffer, external: boolean): string => {
 };
 
 export function fetchRoutes(services: FetchServices): readonly Route[] {
-  const { metrics, bodyGrants, isCurrent, caches = DEFAULT_CACHES } = services;
+  const { metrics, bodyGrants, cache, caches = DEFAULT_CACHES } = services;
   const written = new LRUCache<string, Written>({
     maxSize: caches.responses,
     maxEntrySize: Math.min(WRITTEN_BYTES_EACH, caches.responses),
@@ -109,11 +105,11 @@ export function fetchRoutes(services: FetchServices): readonly Route[] {
   });
 
   const shortcut: Route["shortcut"] = (bytes, { grant }, now_ms) => {
-    if (!isCurrent || bytes.length > REMEMBERED_BODY_BYTES || grant.key.debug) return null;
+    if (!cache || bytes.length > REMEMBERED_BODY_BYTES || grant.key.debug) return null;
     const key = keyOf(bytes, grant.customer.external);
     const cached = written.get(key);
     if (!cached) return null;
-    if (!isCurrent(cached.answer, now_ms)) {
+    if (!cache.isCurrent(cached.source, now_ms)) {
       written.delete(key);
       return null;
     }
@@ -125,7 +121,6 @@ export function fetchRoutes(services: FetchServices): readonly Route[] {
 
   async function handle(call: FetchCall): Promise<Answer> {
     const { body, caller, request_id } = call;
-    const { external } = caller.grant.customer;
     if (!isWebAddress(body.url)) return write(call, INVALID_URL, EMPTY_TEXTS);
 
     const request = fetchRequestOf(allowedBody(body, caller.grant.key), {
@@ -158,8 +153,8 @@ export function fetchRoutes(services: FetchServices): readonly Route[] {
       // A user agent is allowed by project, so a response for one project may not be sent to another.
       // A response that is sent again from memory carries no warnings.
       const isPlain = body.user_agent == null && call.warnings.size === 0 && !isDebugged;
-      if (isCurrent && answer.cached && answer.error === null && !answer.only_project && isPlain)
-        remember(call, external, answer, reply);
+      const source = isPlain && answer.error === null && !answer.only_project && cache?.sourceOf(answer);
+      if (source) remember(call, source, answer.record, reply);
       if (reservation === null || !Buffer.isBuffer(reply.body)) return { ...reply, beforeSending };
       // Written: only its bytes are left.
       reservation.shrink(reply.body.length);
@@ -171,9 +166,9 @@ export function fetchRoutes(services: FetchServices): readonly Route[] {
   }
 
   function remember(
-    { bytes: asked, request_id, body: wishes }: FetchCall,
-    external: boolean,
-    answer: FetchAnswer,
+    { bytes: asked, request_id, body: wishes, caller }: FetchCall,
+    source: AnswerSource,
+    record: PageRecord,
     { body, bill }: Answer,
   ): void {
     if (asked.length > REMEMBERED_BODY_BYTES || !Buffer.isBuffer(body) || !bill) return;
@@ -183,8 +178,9 @@ export function fetchRoutes(services: FetchServices): readonly Route[] {
     // A copy, because these bytes may still be on their way to the client.
     const project_ref = wishes.project_ref ?? null;
     const bytes = Buffer.from(body);
-    const bodies = retrievedBodies(answer.record);
-    written.set(keyOf(asked, external), { answer, bytes, id_at, bill, project_ref, bodies });
+    const bodies = retrievedBodies(record);
+    const key = keyOf(asked, caller.grant.customer.external);
+    written.set(key, { source, bytes, id_at, bill, project_ref, bodies });
   }
 
   function write(
