@@ -5,13 +5,15 @@ import type { Random } from "../cluster/ports/random.ts";
 const DIGITS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 /** Ten bits as two digits. */
 const PAIRS = Array.from({ length: 1024 }, (_, bits) => DIGITS[bits >> 5]! + DIGITS[bits & 31]!);
+/** Random promises 32 good bits at most: 30, 30 and 20 of them. */
+const VALUES_30 = 2 ** 30;
+const VALUES_20 = 2 ** 20;
 export const REQUEST_ID_CHARS = 30;
 
 export function requestIds({ random }: { random: Random }): (now_ms: number) => string {
   let at_ms = -1;
   let front = "";
-  // Random promises 32 good bits at most: 30, 30 and 20 of them.
-  const draw = (bits: number): number => Math.floor(random.next() * 2 ** bits);
+  const draw = (values: number): number => Math.floor(random.next() * values);
   const six = (bits: number): string =>
     PAIRS[bits >> 20]! + PAIRS[(bits >> 10) & 1023]! + PAIRS[bits & 1023]!;
   const four = (bits: number): string => PAIRS[bits >> 10]! + PAIRS[bits & 1023]!;
@@ -20,7 +22,7 @@ export function requestIds({ random }: { random: Random }): (now_ms: number) => 
       at_ms = now_ms;
       front = `req_${timeDigits(now_ms)}`;
     }
-    return front + six(draw(30)) + six(draw(30)) + four(draw(20));
+    return front + six(draw(VALUES_30)) + six(draw(VALUES_30)) + four(draw(VALUES_20));
   };
 }
 
