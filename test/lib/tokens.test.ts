@@ -72,7 +72,10 @@ const PIECES = (
   "<|>|</|/|=|'|\"| |\n|\f|a|B|7|é|-|!|?|--|[|]]>|&amp;|<div|<p>|</p>|<P |</P\t|<br/>|<svg>| x=1| b='| c=\"| d| / |=>|" +
   "<script>|<SCRIPT|</script>|</SCRIPT |</scrip|<style|</style/|<title>|</title|<textarea>|</textarea>|<iframe>|</iframe>|" +
   "<noembed>|</noembed>|<noframes>|<xmp>|</xmp>|<plaintext>|<!--|-->|--!>|<!-|<!doctype html>|<!d|<!>|<?xml |<![cdata["
-).split("|");
+).split("|").concat(
+  // Within a value they make it a long one.
+  "y".repeat(30), `"${"z".repeat(40)}`, `'${"=>".repeat(20)}`,
+); // prettier-ignore
 /** Ends whatever is open: of a tag that the document's end cuts off, htmlparser2 tells the last character as text. */
 const END =
   "'\">--></script></style></title></textarea></iframe></noembed></noframes></xmp><i a=b>the end</i>";

@@ -44,3 +44,21 @@ test("a reference in a script is no reference", () => {
 test("an attribute is cut off after its references were decoded", () => {
   expect(titleOf("&hellip;".repeat(3_000))).toBe("…".repeat(2_048));
 });
+
+test("of an attribute that is repeated the first value counts, whatever stands between", () => {
+  const { attributes } = buildTree(
+    `<body><a class="c" CLASS="d" title="" rel="next" id=i title="t" rel href="/" class="e" hidden>x</a><i data-other="x"></i>`,
+  );
+  const found = attributes.findLast((each) => each?.["class"] === "c");
+  const present = Object.entries(found!).filter(([, value]) => value !== undefined);
+  expect(Object.fromEntries(present)).toEqual({
+    class: "c", id: "i", href: "/", title: "", rel: "next", hidden: "",
+  }); // prettier-ignore
+});
+
+test("values for Markdown and images are read on request", () => {
+  const html = `<body><img src="a.png" alt="A" width="3">`;
+  const image = (tree: ReturnType<typeof buildTree>) => tree.attributes[tree.tag.indexOf("img")];
+  expect(image(buildTree(html))).toMatchObject({ src: "a.png", alt: undefined, width: undefined });
+  expect(image(buildTree(html, true))).toMatchObject({ src: "a.png", alt: "A", width: "3" });
+});

@@ -2,6 +2,7 @@
  * The features of a line: its words, its place in the page, its neighbours, and the kind of page. No feature names a
  * site, and the only vocabulary is that of the word lists; score.ts weighs the features.
  */
+import { codeAt } from "../content/code-at.ts";
 import { extraChars, FIRST_DENSE } from "../content/comparable-chars.ts";
 import { isLdType, type LinkedData } from "./jsonld.ts";
 import type { Line } from "./lines.ts";
@@ -241,8 +242,9 @@ function letters(text: string): { upper: number; digits: number; commas: number;
   let words = 0;
   let dense = 0;
   let inside = 0;
-  for (let i = 0; i < text.length && i < 400; i += 1) {
-    const code = text.charCodeAt(i);
+  const length = Math.min(text.length, 400);
+  for (let i = 0; i < length; i += 1) {
+    const code = codeAt(text, i);
     const bits = code < 128 ? CHAR_BITS[code]! : foreignBits(code);
     upper += bits & UPPER;
     digits += bits & DIGIT;

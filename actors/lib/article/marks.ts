@@ -2,6 +2,7 @@
  * Finds the part of a page with its text: measures lengths and prose on the flat tree, marks boilerplate, and chooses a
  * node. Marks do not change the tree, so each reading of a page starts from the same arrays with its own marks.
  */
+import { codeAt } from "../content/code-at.ts";
 import { type Attributes, isBlock, type Tree } from "./tree.ts";
 import { BESIDE_ARTICLE, BODY_STRONG, BODY_WEAK, BUILDER, entries, TRIMMINGS } from "./words.ts";
 
@@ -48,12 +49,13 @@ const foreignNameWords = (name: string): string =>
 
 /** "RelatedPosts__list-item" to " related posts list item ". Names in ASCII are read without patterns: a page has thousands. */
 export function nameWords(name: string): string {
+  const { length } = name;
   let words = " ";
   /** Where the word begins that is being read, or -1. */
   let start = -1;
   let isAfterSmall = false;
-  for (let i = 0; i <= name.length; i += 1) {
-    const code = i < name.length ? name.charCodeAt(i) : 32;
+  for (let i = 0; i <= length; i += 1) {
+    const code = i < length ? codeAt(name, i) : 32;
     if (code >= 0x80) return foreignNameWords(name);
     const isLarge = code >= 65 && code <= 90;
     const isSmall = (code >= 97 && code <= 122) || (code >= 48 && code <= 57);
@@ -69,8 +71,9 @@ export function nameWords(name: string): string {
 
 /** Most names are: to ask is faster than to trim and cut thousands of them. */
 function isTrimmed(name: string): boolean {
-  if (name.length === 0 || name.length > NAME_CHARS_MAX) return name.length === 0;
-  const [first, last] = [name.charCodeAt(0), name.charCodeAt(name.length - 1)];
+  const { length } = name;
+  if (length === 0 || length > NAME_CHARS_MAX) return length === 0;
+  const [first, last] = [codeAt(name, 0), codeAt(name, length - 1)];
   return first > 32 && first < 128 && last > 32 && last < 128;
 }
 

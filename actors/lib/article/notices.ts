@@ -2,6 +2,7 @@
  * What news sites in Chinese print below every article: disclaimers, terms of reprinting, and how to reach the editors. They are
  * prose between the article and its comments, often longer than the article, and are never its text. Not on a page about such terms.
  */
+import { codeAt } from "../content/code-at.ts";
 import { extraChars } from "../content/comparable-chars.ts";
 import type { Line } from "./lines.ts";
 
@@ -21,8 +22,8 @@ const ABOUT_TERMS = /声明|聲明|条款|條款|协议|協議|隐私|隱私|版
 
 const isDense = ({ text, chars }: Line): boolean => {
   if (chars === text.length) return false;
-  for (let i = 0; i < text.length && i < JUDGED_CHARS; i += 1)
-    if (extraChars(text.charCodeAt(i)) > 0) return true;
+  const length = Math.min(text.length, JUDGED_CHARS);
+  for (let i = 0; i < length; i += 1) if (extraChars(codeAt(text, i)) > 0) return true;
   return false;
 };
 

@@ -120,6 +120,19 @@ function behindDeclaration(html: string, start: number): number {
   return html.length;
 }
 
+/** A longer value is searched by `indexOf`, which takes a tenth of the time for each character and that of twenty to begin. */
+const SHORT_VALUE_CHARS = 32;
+
+/** Where the quote stands that ends a value, or the end of the document. */
+function endOfQuoted(html: string, quote: number, from: number): number {
+  const near = Math.min(html.length, from + SHORT_VALUE_CHARS);
+  let at = from;
+  while (at < near && html.charCodeAt(at) !== quote) at += 1;
+  if (at < near) return at;
+  const found = html.indexOf(quote === DOUBLE ? '"' : "'", at);
+  return found < 0 ? html.length : found;
+}
+
 /** From behind the name of a start tag to behind its end. */
 function readAttributes(html: string, from: number, reader: TokenReader): number {
   let at = from;
@@ -154,7 +167,7 @@ function readAttributes(html: string, from: number, reader: TokenReader): number
     const isQuoted = quote === DOUBLE || quote === SINGLE;
     const value = isQuoted ? at + 1 : at;
     at = value;
-    if (isQuoted) while (at < html.length && html.charCodeAt(at) !== quote) at += 1;
+    if (isQuoted) at = endOfQuoted(html, quote, at);
     else while (at < html.length && !isBlank((code = html.charCodeAt(at))) && code !== MORE) at += 1;
     if (at >= html.length) return at;
     reader.onAttribute(start, stop, value, at);

@@ -6,6 +6,7 @@
  * no foster parenting, no adoption agency.
  */
 import { decodeHTML, decodeHTMLAttribute, decodeHTMLStrict } from "entities";
+import { codeAt } from "../content/code-at.ts";
 import { extraChars, FIRST_DENSE } from "../content/comparable-chars.ts";
 import { KnownNames } from "./known-names.ts";
 import { readTokens } from "./tokens.ts";
@@ -24,7 +25,8 @@ const SCRIPT_CHARS_MAX = 1_048_576;
 /** Names of scripts and frames, for the detection of vendors. */
 const HOSTS_MAX = 256;
 
-export type Attributes = Readonly<Record<string, string>>;
+/** By their names in lower case. */
+export type Attributes = Readonly<Record<string, string | undefined>>;
 
 /** A formatting element, which opens no node: where it stands between and within the text nodes. */
 export interface FormattingMark {
@@ -133,20 +135,32 @@ const ENDS_SIBLING: Readonly<Record<string, { ends: ReadonlySet<string>; within:
 };
 const SIBLING_REACH = 24;
 
-const ATTRIBUTES_READ = (
-  "class id href hreflang rel role hidden style content property name itemprop datetime title aria-hidden data-component " +
-  "data-testid lang type src http-equiv pubdate"
-).split(" ");
-/** Read for Markdown and the list of images only. */
-const ATTRIBUTES_OF_FORMATS = "alt colspan rowspan start width height data-src".split(" ");
+/**
+ * The values of attributes, in objects of two shapes. V8 finds a field of a few shapes at once; attributes set as they come make
+ * hundreds of shapes, and each reading of one is a search. Five in six elements have no other values than these.
+ */
+const fewAttributes = (): Attributes => ({
+  class: undefined, id: undefined, href: undefined, role: undefined, style: undefined,
+}); // prettier-ignore
+const allAttributes = ({ class: classes, id, href, role, style }: Attributes): Attributes => ({
+  class: classes, id, href, role, style,
+  hreflang: undefined, rel: undefined, hidden: undefined, content: undefined, property: undefined, name: undefined,
+  itemprop: undefined, datetime: undefined, title: undefined, "aria-hidden": undefined, "data-component": undefined,
+  "data-testid": undefined, lang: undefined, type: undefined, src: undefined, "http-equiv": undefined, pubdate: undefined,
+  alt: undefined, colspan: undefined, rowspan: undefined, start: undefined, width: undefined, height: undefined,
+  "data-src": undefined,
+}); // prettier-ignore
+const VALUES_WITH_FORMATS = new Set(Object.keys(allAttributes(fewAttributes())));
+/** Some are read for Markdown and the list of images only. */
+const VALUES = VALUES_WITH_FORMATS.difference(
+  new Set("alt colspan rowspan start width height data-src".split(" ")),
+);
 /** Nothing reads their values, but an element that has one of them has attributes. */
 const ATTRIBUTES_SEEN =
   "itemtype itemscope itemid aria-label aria-expanded data-test-id charset data-type data-block-name".split(
     " ",
   );
-const ATTRIBUTE_NAMES = new KnownNames([...ATTRIBUTES_READ, ...ATTRIBUTES_OF_FORMATS, ...ATTRIBUTES_SEEN]);
-const VALUES = new Set(ATTRIBUTES_READ);
-const VALUES_WITH_FORMATS = new Set([...ATTRIBUTES_READ, ...ATTRIBUTES_OF_FORMATS]);
+const ATTRIBUTE_NAMES = new KnownNames([...VALUES_WITH_FORMATS, ...ATTRIBUTES_SEEN]);
 
 /** Single plain spaces are left out: most texts have no other white space and are returned as they are. */
 const COLLAPSIBLE = /[\t\n\f\r\u00a0\u200b][\t\n\f\r \u00a0\u200b]*| [\t\n\f\r \u00a0\u200b]+/g;
@@ -158,9 +172,10 @@ const INVISIBLE = /[\u00ad\u200b\u2060\ufeff]|(?<![\u0590-\u1fff\u2190-\u2bff\u3
 
 /** Whether a text has a character of INVISIBLE or COLLAPSIBLE. Most have none, and no pattern tells it as fast. */
 function isSqueezable(text: string): boolean {
+  const { length } = text;
   let isAfterSpace = false;
-  for (let i = 0; i < text.length; i += 1) {
-    const code = text.charCodeAt(i);
+  for (let i = 0; i < length; i += 1) {
+    const code = codeAt(text, i);
     if (code === 32) {
       if (isAfterSpace) return true;
       isAfterSpace = true;
@@ -199,10 +214,11 @@ const decoded = (raw: string, decode: (raw: string) => string): string =>
   raw.includes("&") ? decode(raw) : raw;
 
 function collapsedLength(text: string): number {
+  const stop = text.length;
   let length = 0;
   let space = true;
-  for (let i = 0; i < text.length; i += 1) {
-    const code = text.charCodeAt(i);
+  for (let i = 0; i < stop; i += 1) {
+    const code = codeAt(text, i);
     if (code > 32 && code < 0xa0) {
       length += 1;
       space = false;
@@ -245,7 +261,7 @@ export function buildTree(html: string, with_formatting = false): Tree {
 
   // The element whose start tag is being read.
   let name = "";
-  let current: Record<string, string> | null = null;
+  let current: Record<string, string | undefined> | null = null;
   let attributes_read = 0;
   const values = with_formatting ? VALUES_WITH_FORMATS : VALUES;
 
@@ -513,9 +529,10 @@ export function buildTree(html: string, with_formatting = false): Tree {
       }
       if (stop - start > 24 || (skipping !== "" && skipping !== "iframe")) return;
       const attribute = ATTRIBUTE_NAMES.find(html, start, stop);
-      if (attribute === undefined || (current !== null && attribute in current)) return;
-      current ??= {};
-      if (!values.has(attribute)) return;
+      if (attribute === undefined) return;
+      current ??= fewAttributes();
+      if (!values.has(attribute) || current[attribute] !== undefined) return;
+      if (!(attribute in current)) current = allAttributes(current);
       const value = html.slice(value_start, Math.min(value_stop, value_start + ATTRIBUTE_SOURCE_CHARS_MAX));
       current[attribute] = decoded(value, decodeHTMLAttribute).slice(0, ATTRIBUTE_CHARS_MAX);
     },
@@ -552,8 +569,9 @@ export function buildTree(html: string, with_formatting = false): Tree {
 /** The first class of an element: of its classes the one that says most often what it is. */
 export function firstClass({ attributes }: Tree, node: number): string {
   const names = attributes[node]?.["class"] ?? "";
-  for (let i = 0; i < names.length; i += 1) {
-    const code = names.charCodeAt(i);
+  const { length } = names;
+  for (let i = 0; i < length; i += 1) {
+    const code = codeAt(names, i);
     if (code === 32 && i > 0) return names.slice(0, i);
     // Other white space may stand here, or before the first class.
     if (code <= 32 || code >= 0x80) return names.trim().split(/\s/, 1)[0]!;

@@ -1,4 +1,5 @@
 /** Counts words: of lines, to compare their sizes, and of the text, as people count them. One loop over the characters each. */
+import { codeAt } from "../content/code-at.ts";
 import { FIRST_DENSE } from "../content/comparable-chars.ts";
 
 const OTHER = 0;
@@ -37,8 +38,9 @@ export function wordsIn(text: string): number {
   let count = 0;
   let inside = 0;
   let unspaced = 0;
-  for (let i = 0; i < text.length; i += 1) {
-    const code = text.charCodeAt(i);
+  const { length } = text;
+  for (let i = 0; i < length; i += 1) {
+    const code = codeAt(text, i);
     const word = kindOf(code) & WORD;
     count += word & ~inside;
     inside = word;
@@ -59,14 +61,15 @@ const isSegmented = (code: number): boolean =>
 export function countWords(text: string, language: string | null): number {
   let count = 0;
   let inside = 0;
-  for (let i = 0; i < text.length; i += 1) {
-    const code = text.charCodeAt(i);
+  const { length } = text;
+  for (let i = 0; i < length; i += 1) {
+    const code = codeAt(text, i);
     if (code >= FIRST_UNSPACED && isSegmented(code)) return countSegments(text, language);
     const kind = kindOf(code);
     const word = kind & WORD;
     count += word & ~inside;
-    const isJoined = kind === JOINER && inside === 1 && i + 1 < text.length;
-    inside = isJoined ? kindOf(text.charCodeAt(i + 1)) & WORD : word;
+    const isJoined = kind === JOINER && inside === 1 && i + 1 < length;
+    inside = isJoined ? kindOf(codeAt(text, i + 1)) & WORD : word;
   }
   return count;
 }

@@ -1,4 +1,5 @@
 /** Lengths of texts that can be compared across scripts: `min_text_chars` means characters of an alphabet. */
+import { codeAt } from "./code-at.ts";
 
 /** A translation has about three times as many letters as the Chinese text has characters, and twice as many as a Korean one. */
 const IDEOGRAPH_EXTRA = 2;
@@ -19,9 +20,10 @@ export function extraChars(unit: number): number {
 
 /** How many characters of an alphabet say as much as this text. */
 export function comparableChars(text: string): number {
-  let chars = text.length;
-  for (let i = 0; i < text.length; i += 1) {
-    const unit = text.charCodeAt(i);
+  const { length } = text;
+  let chars = length;
+  for (let i = 0; i < length; i += 1) {
+    const unit = codeAt(text, i);
     if (unit >= FIRST_DENSE) chars += extraChars(unit);
   }
   return chars;
