@@ -132,6 +132,14 @@ describe.skipIf(missing)("a key on four gateways", () => {
     (await documents.get("account", name))?.value as AccountSnapshot | undefined;
   const keyAccount = (key: string): string => accountKey("default", PROJECT, key.slice(0, 10));
   const running = () => cluster.nodes.filter((node) => node.isRunning());
+  const readiness = (): Promise<number[]> =>
+    Promise.all(
+      running().map(async ({ status_url }) => {
+        const { statusCode, body } = await request(`${status_url}/ready`);
+        await body.dump();
+        return statusCode;
+      }),
+    );
 
   test("without the document store answers 503, and counts nothing twice when it is back", async () => {
     const page = sites.site({ "*": { body: article("Gone") } });
@@ -157,6 +165,8 @@ describe.skipIf(missing)("a key on four gateways", () => {
         timeout: 20_000,
       })
       .toBe(200);
+    // One node may find the store again seconds before another.
+    await expect.poll(readiness, { timeout: 20_000 }).toEqual(running().map(() => 200));
     const ended = await Promise.all(answers);
     expect(ended.map(({ status }) => status).filter((status) => status !== 200 && status !== 503)).toEqual(
       [],
@@ -178,13 +188,17 @@ describe.skipIf(missing)("a key on four gateways", () => {
     const visited = () =>
       new Set(slow.arrivals.map(({ path }) => path).filter((path) => path !== "/robots.txt"));
     const key = await newKey(null);
-    const calls = Array.from({ length: 40 }, (_, n) =>
-      call(key, "/v1/fetch", { url: `${slow.origin}/${n}` }).then(
-        ({ status }) => status,
-        () => "broken" as const,
-      ),
-    );
-    await expect.poll(() => visited().size, { timeout: 20_000 }).toBeGreaterThan(0);
+    const answered: (number | "broken")[] = [];
+    const calls = Array.from({ length: 40 }, async (_, n) => {
+      const { status } = await call(key, "/v1/fetch", { url: `${slow.origin}/${n}` }).catch(() => ({
+        status: "broken" as const,
+      }));
+      answered.push(status);
+      return status;
+    });
+    await expect
+      .poll(() => ({ isVisited: visited().size > 0, answered }), { timeout: 20_000 })
+      .toEqual({ isVisited: true, answered: [] });
     await cluster.nodes[3]!.kill();
     hold.open();
     const answers = await Promise.all(calls);
