@@ -3,7 +3,7 @@
  * on (grant, robots.txt, fetch, digest, extraction, body and page stored, search index, metering), beside programs that keep
  * nothing, on the same addresses, interleaved; and the latency that the service adds to undici, one request at a time.
  *
- * Every page is distinct; five pages a host. The candidate runs on core 1, the web and the driver on core 0. CPU seconds are
+ * Every page is distinct; five pages a host, of the mixed pages one. The candidate runs on core 1, the web and the driver on core 0. CPU seconds are
  * those of the candidate's whole process tree. `--quick` takes under a minute and prints what got slower than the committed
  * ratios; its exit code is 1 then. `stored` are real pages beside peers that store body, main text and metadata, too. `--only light,stored`
  * measures these kinds. `--write` commits to the file of the mode in bench/results/. `--profile` writes a CPU
@@ -25,8 +25,10 @@ import {
   type Service,
   service,
 } from "./harness.ts";
+import { mixedKind } from "./mixed-web.ts";
 import { cargoPeer, goPeer, npmPeer, pythonPeer, type Peer } from "./peers.ts";
 import { type ProfiledWork, profileTable } from "./profile.ts";
+import { suiteVersions, writeSuite } from "./suite-report.ts";
 
 const { values } = parseArgs({
   options: {
@@ -54,6 +56,8 @@ interface Kind {
   /** As in bench/web.ts. */
   readonly path: string;
   readonly pages: number;
+  /** Default: PAGES_A_HOST. */
+  readonly pages_a_host?: number;
   readonly peers: readonly string[];
 }
 
@@ -72,6 +76,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
   },
   ...(!values.quick && {
     real: REAL,
+    mixed: { path: "m", pages, pages_a_host: 1, peers: REAL.peers },
     stored: { path: "p", pages: 100, peers: ["crawlee defuddle", "scrapy trafilatura"] },
   }),
 };
@@ -91,9 +96,12 @@ const PEERS: Readonly<Record<string, () => Peer>> = {
 };
 
 /** Addresses of `count` pages; `block` keeps those of one measurement apart from another's. */
-const addresses = (path: string, count: number, block: number): readonly string[] =>
+const addresses = (
+  { path, pages: count, pages_a_host = PAGES_A_HOST }: Omit<Kind, "peers">,
+  block: number,
+): readonly string[] =>
   Array.from({ length: count }, (_, n) => {
-    const host = Math.floor(n / PAGES_A_HOST);
+    const host = Math.floor(n / pages_a_host);
     return `http://127.${block}.${1 + Math.floor(host / 250)}.${1 + (host % 250)}:${WEB_PORT}/${path}/${block * 100_000 + n}`;
   });
 
@@ -109,12 +117,14 @@ async function fetchPage({ url, key }: Service, page: string): Promise<void> {
       body: JSON.stringify({ url: page, cache_ttl_s: 0, include_html: false, tiers: ["direct"] }),
     });
     const answer = (await reply.body.json()) as { error?: string | null };
-    if (answer.error === null) return;
+    if (answer.error === null || (answer.error === "all_tiers_failed" && isWall(page))) return;
     if (reply.statusCode !== 503 || tries === MAX_TRIES)
       throw new Error(`Cannot fetch "${page}": ${reply.statusCode} ${JSON.stringify(answer)}`);
     await sleep(AGAIN_MS);
   }
 }
+
+const isWall = (page: string): boolean => mixedKind(Number(/\/m\/(\d+)$/.exec(page)?.[1])) === "wall";
 
 async function fetchAll(served: Service, pages_of: readonly string[]): Promise<void> {
   let next = 0;
@@ -151,15 +161,12 @@ const monotonicUs = (): number => Number(process.hrtime.bigint() / 1_000n);
 /** The pages of the service that were measured last. */
 let profiled: ProfiledWork = { from_us: 0, to_us: Infinity, pages: 1 };
 
-async function measureService(
-  served: Service,
-  { path, pages: count }: Kind,
-  block: number,
-): Promise<Measured> {
+async function measureService(served: Service, kind: Kind, block: number): Promise<Measured> {
+  const count = kind.pages;
   const before = { all: cpuSeconds(served.pid), main: ownCpuSeconds(served.pid) };
   const operations = await storeOperations(served);
   const from_us = monotonicUs();
-  await fetchAll(served, addresses(path, count, block));
+  await fetchAll(served, addresses(kind, block));
   profiled = { from_us, to_us: monotonicUs(), pages: count };
   const main_s = ownCpuSeconds(served.pid) - before.main;
   const all_s = cpuSeconds(served.pid) - before.all;
@@ -177,8 +184,9 @@ async function measureService(
 }
 
 /** Null, and one line, when the peer did not answer every page: its rate would say nothing. */
-function measurePeer(name: string, peer: Peer, { path, pages: count }: Kind, block: number): Measured | null {
-  const result = peer(addresses(path, count, block));
+function measurePeer(name: string, peer: Peer, kind: Kind, block: number): Measured | null {
+  const { path, pages: count } = kind;
+  const result = peer(addresses(kind, block));
   if (result && result.pages !== count) {
     console.error(`Not measured: ${name}. It answered ${result.pages} of ${count} pages of /${path}/`);
     return null;
@@ -222,7 +230,7 @@ async function measureCheckout(name: string, folder: string, isLast: boolean): P
   const served = await service(1, 18_301, {}, flags, folder);
   try {
     // Code that runs for the first time costs several times as much.
-    await fetchAll(served, addresses("l", 400, 90));
+    await fetchAll(served, addresses({ path: "l", pages: 400 }, 90));
     for (const [title, kind] of chosen) {
       record(`${name} ${title}`, await measureService(served, kind, block));
       for (const peer of kind.peers)
@@ -277,7 +285,14 @@ const ratios = Object.fromEntries(
   ),
 );
 const command = `npm run bench -- ${process.argv.slice(2).join(" ")}`.trim();
-const report = { command, machine: machine(), summary, ratios, latency_ms: added };
+const report = {
+  command,
+  machine: machine(),
+  versions: suiteVersions(),
+  summary,
+  ratios,
+  latency_ms: added,
+};
 console.log(JSON.stringify(report, null, 1));
 if (values.profile) console.log(profileTable(values.profile, profiled));
 
@@ -291,4 +306,7 @@ for (const [name, ratio] of Object.entries(ratios)) {
   console.log(`Slower: ${name} is ${ratio}, ${former} in ${file}`);
   process.exitCode = 1;
 }
-if (values.write && !values.beside) writeFileSync(file, `${JSON.stringify(report, null, 1)}\n`);
+if (values.write && !values.beside) {
+  writeFileSync(file, `${JSON.stringify(report, null, 1)}\n`);
+  if (!values.quick) writeSuite(report);
+}

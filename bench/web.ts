@@ -1,12 +1,14 @@
 /**
  * node bench/web.ts PORT: a synthetic web for benches, rendered beforehand. Every address of 127/8 is a host of its
  * own; /robots.txt is 404. /p/N are the shared real pages where they are, else made ones; /k/N 100 pages of 8 KiB, /l/N
- * the same made different by their number, /s/N pages of one paragraph, /b/N 8 KiB of bytes without text; /never/N is not
+ * the same made different by their number, /m/N the two mixed with slow answers, walls and large pages by their number (`mixed-web.ts`),
+ * /s/N pages of one paragraph, /b/N 8 KiB of bytes without text; /never/N is not
  * answered. /seen are the pages /k of the last minutes, oldest first: [address of the host, Unix milliseconds of its arrival].
  */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
 import { App } from "uWebSockets.js";
+import { mixedKind, SLOW_MS } from "./mixed-web.ts";
 
 const FOLDERS = ["../shared/fixtures/pages/wcxb/html", "../shared/fixtures/pages/articles/html"];
 
@@ -32,6 +34,13 @@ const small = Array.from({ length: 100 }, (_, seed) => made(seed, 8_192));
 const tiny = Array.from({ length: 100 }, (_, seed) => made(seed, 601));
 const MAX_SEEN = 100_000;
 const seen: [string, number][] = [];
+const large = made(0, 1_000_000);
+const wall = Buffer.from(
+  `<!doctype html><html><head><title>Just a moment...</title></head><body><div id="challenge-form">Checking your browser before accessing the site.</div></body></html>`,
+);
+const numbered = (page: Buffer, n: number): Buffer =>
+  Buffer.concat([page, Buffer.from(`<p>Page ${String(n).padStart(9, "0")}.</p>`)]);
+const light = (n: number): Buffer => numbered(small[n % small.length]!, n);
 /** Nothing to read: 8 KiB that differ in their number. */
 const bytes = Buffer.alloc(8_192, 0xfe);
 
@@ -50,11 +59,29 @@ App()
     answer.writeHeader("Content-Type", "text/html; charset=utf-8").end(page);
   })
   .get("/l/:n", (answer, request) => {
-    const n = request.getParameter(0)!;
-    const page = small[Number(n) % small.length]!;
-    answer
-      .writeHeader("Content-Type", "text/html; charset=utf-8")
-      .end(`${page.toString()}<p>Page ${n.padStart(9, "0")}.</p>`);
+    const page = light(Number(request.getParameter(0)));
+    answer.writeHeader("Content-Type", "text/html; charset=utf-8").end(page);
+  })
+  .get("/m/:n", (answer, request) => {
+    const n = Number(request.getParameter(0));
+    const kind = mixedKind(n);
+    if (kind === "wall") answer.writeStatus("403 Forbidden");
+    if (kind === "slow") {
+      let isOpen = true;
+      answer.onAborted(() => (isOpen = false));
+      setTimeout(() => {
+        if (!isOpen) return;
+        answer.cork(() => answer.writeHeader("Content-Type", "text/html; charset=utf-8").end(light(n)));
+      }, SLOW_MS);
+      return;
+    }
+    const page = {
+      wall: () => wall,
+      large: () => numbered(large, n),
+      real: () => pages[n % pages.length]!,
+      light: () => light(n),
+    }[kind]();
+    answer.writeHeader("Content-Type", "text/html; charset=utf-8").end(page);
   })
   .get("/b/:n", (answer, request) => {
     const n = Number(request.getParameter(0));

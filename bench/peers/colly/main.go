@@ -32,6 +32,7 @@ func main() {
 	var done atomic.Int64
 	// A collector reads no robots.txt unless IgnoreRobotsTxt is set to false.
 	crawler := colly.NewCollector(colly.Async(true))
+	crawler.ParseHTTPErrorResponse = true
 	if err := crawler.Limit(&colly.LimitRule{DomainGlob: "*", Parallelism: 64}); err != nil {
 		log.Fatal(err)
 	}

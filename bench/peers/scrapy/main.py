@@ -48,6 +48,7 @@ process = CrawlerProcess(
         "CONCURRENT_REQUESTS_PER_DOMAIN": 64,
         "DOWNLOAD_DELAY": 0,
         "RETRY_ENABLED": False,
+        "HTTPERROR_ALLOW_ALL": True,
         "ROBOTSTXT_OBEY": False,
         "TELNETCONSOLE_ENABLED": False,
         "LOG_LEVEL": "ERROR",

@@ -46,7 +46,8 @@ async fn main() {
             tokio::spawn(async move {
                 while let Some(address) = addresses.get(next.fetch_add(1, Ordering::Relaxed)) {
                     let mut page = Page::new_page(address, &client).await;
-                    if !page.status_code.is_success() {
+                    // Where no answer came, its status is one of a server's errors.
+                    if page.status_code.is_server_error() {
                         continue;
                     }
                     // One pass over the page finds links and title.
