@@ -210,7 +210,7 @@ const report = {
       workers[4]!.same_load.cpu_ms_per_page / workers[1]!.same_load.cpu_ms_per_page,
     ),
     four_workers_to_one_cpu_per_page_by_load: rounded(
-      workers[4]!.load_by_workers.cpu_ms_per_page / workers[1]!.same_load.cpu_ms_per_page,
+      workers[4]!.load_by_workers.cpu_ms_per_page / workers[1]!.load_by_workers.cpu_ms_per_page,
     ),
   },
   workers,
