@@ -13,6 +13,7 @@ import { byteBudget } from "../cluster/byte-budget.ts";
 import { distributed, type DistributedCluster } from "../cluster/distributed.ts";
 import { SILENT_METRICS } from "../cluster/ports/metrics.ts";
 import { Domain } from "../schemas/domain.ts";
+import { DELAY_MS } from "../test/sim/scenario.ts";
 import { visitor, Visits } from "../test/sim/visitor.ts";
 import { newWorld, type World } from "../test/sim/world.ts";
 
@@ -27,7 +28,6 @@ const PAGES = Number(values.pages);
 const DURATION_MS = Number(values.minutes) * 60_000;
 const PAGES_A_DOMAIN = 10;
 const GATEWAYS = 2;
-const DELAY_MS = 500;
 /** Leases are taken and clocks compared. */
 const SETTLED_MS = 20_000;
 

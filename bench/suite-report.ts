@@ -4,18 +4,19 @@
  */
 import { readFileSync, writeFileSync } from "node:fs";
 
+interface Figures {
+  readonly pages_per_cpu_s: number;
+  readonly runs: readonly number[];
+  readonly rss_mb: number;
+}
+
 export interface SuiteReport {
   readonly command: string;
   readonly machine: string;
   /** By program, as its manifest in bench/peers pins it. */
   readonly versions: Readonly<Record<string, string>>;
   /** By program and kind of pages, `trawl light`. */
-  readonly summary: Readonly<
-    Record<
-      string,
-      { readonly pages_per_cpu_s: number; readonly runs: readonly number[]; readonly rss_mb: number }
-    >
-  >;
+  readonly summary: Readonly<Record<string, Figures>>;
   /** Ours to another program, `light / scrapy`. */
   readonly ratios: Readonly<Record<string, number>>;
   /** Milliseconds of one page at a time. */
@@ -49,24 +50,16 @@ export const suiteVersions = (): Record<string, string> =>
     }),
   );
 
-interface Row {
+interface Row extends Figures {
   readonly program: string;
-  readonly rate: number;
-  readonly runs: readonly number[];
-  readonly rss_mb: number;
 }
 
 /** The programs that were measured on this kind of pages, the fastest first. */
 const rowsOf = ({ summary }: SuiteReport, kind: string): readonly Row[] =>
   Object.entries(summary)
     .filter(([name]) => name.endsWith(` ${kind}`))
-    .map(([name, { pages_per_cpu_s: rate, runs, rss_mb }]) => ({
-      program: name.slice(0, -kind.length - 1),
-      rate,
-      runs,
-      rss_mb,
-    }))
-    .toSorted((a, b) => b.rate - a.rate);
+    .map(([name, figures]) => ({ ...figures, program: name.slice(0, -kind.length - 1) }))
+    .toSorted((a, b) => b.pages_per_cpu_s - a.pages_per_cpu_s);
 
 const kindsOf = (report: SuiteReport): readonly [kind: string, title: string, rows: readonly Row[]][] =>
   Object.entries(KINDS)
@@ -82,7 +75,7 @@ export function suiteTable(report: SuiteReport): string {
     "",
     "| program | pages a CPU-second | least to most | resident MB | Trawl to it |",
     "| --- | ---: | ---: | ---: | ---: |",
-    ...rows.map(({ program, rate, runs, rss_mb }) => {
+    ...rows.map(({ program, pages_per_cpu_s: rate, runs, rss_mb }) => {
       const range = `${grouped(Math.min(...runs))} to ${grouped(Math.max(...runs))}`;
       const ratio = report.ratios[`${kind} / ${program}`] ?? "";
       return `| ${program} | ${grouped(rate)} | ${range} | ${grouped(rss_mb)} | ${ratio} |`;
@@ -134,7 +127,7 @@ export function suitePlot(report: SuiteReport): string {
       parts.push(`<line x1="${x}" x2="${x}" y1="${top + HEAD - 8}" y2="${bottom}" class="grid"/>`);
       parts.push(`<text x="${x}" y="${top + HEAD - 12}" class="tick">${grouped(tick)}</text>`);
     }
-    for (const [n, { program, rate, runs }] of rows.entries()) {
+    for (const [n, { program, pages_per_cpu_s: rate, runs }] of rows.entries()) {
       const y = top + HEAD + n * ROW + ROW / 2;
       const who = program === "trawl" ? "ours" : "theirs";
       const x = along(rate);

@@ -189,9 +189,8 @@ const hasFreeSlot = (politeness: Politeness, limits: PolitenessLimits, now_ms: n
 /** The earliest time of the next grant: the delay has passed and a slot is free, or its lease lapses. */
 export function dueAt(politeness: Politeness, limits: PolitenessLimits, now_ms: number): number {
   const open_ms = openAt(politeness, limits, now_ms);
-  const leases = inFlight(politeness, now_ms);
-  if (leases.length < limits.max_concurrency) return open_ms;
-  return Math.max(open_ms, Math.min(...leases.map((lease) => lease.lapses_ms)));
+  if (hasFreeSlot(politeness, limits, now_ms)) return open_ms;
+  return Math.max(open_ms, Math.min(...inFlight(politeness, now_ms).map((lease) => lease.lapses_ms)));
 }
 
 /**
@@ -247,8 +246,7 @@ export function grantSlot(
   now_ms: number,
   grant: SlotGrant,
 ): Politeness {
-  const { length } = inFlight(politeness, now_ms);
-  assert(length < limits.max_concurrency, "A domain has no more requests in flight than slots");
+  assert(hasFreeSlot(politeness, limits, now_ms), "A domain has no more requests in flight than slots");
   return withLease(politeness, leaseOf(limits, now_ms, grant));
 }
 
