@@ -98,8 +98,11 @@ const storeSentence = (store: string, problem: unknown): string =>
 export const storeUnavailable = ({ store, problem }: FailingStore): Reply =>
   unavailable(storeSentence(store === "documents" ? "document storage" : "object storage", problem), 5);
 
-/** The reply for a Fault. It never shows the message, which may name hosts. */
-export function ofFault(fault: Fault, request_id: string): Reply {
+/**
+ * The reply for a Fault. It never shows the message, which may name hosts. 504 says that the caller's time is over, and
+ * nothing else: work that ended without an answer before that may be asked for again.
+ */
+export function ofFault(fault: Fault, request_id: string, isTimeOver: boolean): Reply {
   const { code } = fault;
   switch (code) {
     case "documents_unreachable":
@@ -117,7 +120,7 @@ export function ofFault(fault: Fault, request_id: string): Reply {
     case "overloaded":
       return unavailable("too much work is waiting, try again", 5);
     case "no_answer":
-      return timedOut(request_id);
+      return isTimeOver ? timedOut(request_id) : unavailable("there was no answer, try again", 5);
     case "message_too_large":
       return internalError(request_id);
   }

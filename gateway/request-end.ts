@@ -8,6 +8,7 @@ import { type CompiledRoute, type RequestContext, statusClass } from "./compiled
 import type { Reply } from "./http.ts";
 import { internalError, ofFault, storeUnavailable } from "./http-errors.ts";
 import { StoreFailing } from "./store-health.ts";
+import { WAIT_MS } from "./with-deadline.ts";
 
 const NO_LABELS = {};
 const SENT = { direction: "sent" };
@@ -100,11 +101,11 @@ export function requestEnd({
       : { status: reply.status, headers, body: reply.body };
   }
 
-  function errorReply({ request_id, compiled }: RequestContext, problem: unknown): Reply {
+  function errorReply({ request_id, compiled, began_ms }: RequestContext, problem: unknown): Reply {
     if (problem instanceof Fault) {
       metrics.count("trawl_faults_total", { code: problem.code });
       log.warn(problem.message, { request_id, route: compiled.duration.route, code: problem.code });
-      return ofFault(problem, request_id);
+      return ofFault(problem, request_id, clock.mono() - began_ms >= WAIT_MS);
     }
     if (problem instanceof StoreFailing) return storeUnavailable(problem.failing);
     log.error("A route broke", { request_id, route: compiled.duration.route, problem });

@@ -77,7 +77,7 @@ describe("a request that went upstream", () => {
   });
 
   test.each([
-    ["no_answer", 504, 1],
+    ["no_answer", 503, 1],
     ["lease_lost", 503, 1],
     ["documents_unreachable", 503, 1],
     ["no_workers", 503, 0],

@@ -11,6 +11,7 @@ import {
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
 import { Fault } from "../../cluster/ports/fault.ts";
 import { openRoute, route, router } from "../../gateway/route.ts";
+import { WAIT_MS } from "../../gateway/with-deadline.ts";
 import { fetchAnswer, gatewayHarness, clientAbort, NOON_MS } from "../harness/gateway-harness.ts";
 
 const URL_BODY = { url: "https://example.org/" };
@@ -588,7 +589,7 @@ describe("every answer", () => {
     ["overloaded", 503],
     ["no_workers", 503],
     ["lease_lost", 503],
-    ["no_answer", 504],
+    ["no_answer", 503],
     ["message_too_large", 500],
   ] as const)("to the fault %s is %i", async (code, expected) => {
     const { call, telemetry } = await gatewayHarness({
@@ -601,11 +602,33 @@ describe("every answer", () => {
       {
         500: ["internal error", false],
         503: [expect.any(String), true],
-        504: [{ error: "timeout", request_id: headers["x-request-id"] }, false],
       }[expected],
     );
     expect(telemetry.counts.get(`trawl_faults_total ${code}`)).toBe(1);
   });
+
+  test.each([
+    [WAIT_MS - 1, 503, "5"],
+    [WAIT_MS, 504, undefined],
+  ])(
+    "that stayed away for %i ms is %i: 504 only when the caller's time is over",
+    async (wait_ms, expected, retry) => {
+      const failing = Promise.withResolvers<void>();
+      const { call, clock } = await gatewayHarness({
+        more: [
+          {
+            ...thrower(() => new Error("unused")),
+            handle: () => failing.promise.then(() => Promise.reject(new Fault("no_answer", "Nobody"))),
+          },
+        ],
+      });
+      const answered = call("GET", "/v1/broken");
+      await clock.advance(wait_ms);
+      failing.resolve();
+      const { status, headers } = await answered;
+      expect([status, headers["retry-after"]]).toEqual([expected, retry]);
+    },
+  );
 
   test("that broke in the adapter is a 500 as well", async () => {
     const { failed } = await gatewayHarness();
