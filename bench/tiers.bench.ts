@@ -26,7 +26,7 @@ import type { Blobs } from "../cluster/ports/blobs.ts";
 import type { RoleActor } from "../cluster/role-actor.ts";
 import { wasReadFromStore } from "../cluster/role-wire.ts";
 import { localRouter, roleRouter } from "../cluster/role-router.ts";
-import type { Tier } from "../schemas/fetch.ts";
+import { type Tier } from "../schemas/tier-table.ts";
 import type { Settings } from "../ops/engines/engine.ts";
 import { ownEngine } from "../test/harness/engines.ts";
 import { transportRequest } from "../test/harness/transport-request.ts";

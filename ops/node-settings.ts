@@ -1,7 +1,7 @@
 /** The settings of a node and of what all slices share. A slice's own settings are in its feature.ts. */
 import ipaddr from "ipaddr.js";
 import { type Static, Type } from "typebox";
-import { TIERS } from "../schemas/fetch.ts";
+import { TIERS } from "../schemas/tier-table.ts";
 import { KEY_MARKS, KEY_SHAPE } from "../schemas/accounts.ts";
 import { closed, isUrl, listSetting, optionalSetting, type Rule, textSetting, WEB } from "./settings.ts";
 

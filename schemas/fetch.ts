@@ -6,17 +6,9 @@ import { type Static, Type } from "typebox";
 import { CssSelector } from "./css-selector.ts";
 import { BillingCategory, CountryCode, Nullable, Sha256, Timestamp } from "./common.ts";
 import { ask, contract, Deadline, tell } from "./contract.ts";
+import { RENDER_MODES, TIERS } from "./tier-table.ts";
 import { Trace } from "./trace.ts";
 import { DomainView } from "./domain.ts";
-
-/** The routes in ladder order; the first three are standard, the last two premium. */
-export const TIERS = ["direct", "browser", "archive", "proxy", "proxy_render"] as const;
-export type Tier = (typeof TIERS)[number];
-/** Routes that cost money with every attempt. */
-export const PREMIUM_TIERS = ["proxy", "proxy_render"] as const satisfies readonly Tier[];
-export type PremiumTier = (typeof PREMIUM_TIERS)[number];
-export const isPremium = (tier: string): tier is PremiumTier =>
-  PREMIUM_TIERS.some((premium) => premium === tier);
 
 export const MAX_BYTES_DEFAULT = 15_728_640;
 /** The limit for a PDF, in a batch item without max_bytes. */
@@ -72,7 +64,7 @@ export type ScreenshotOptions = Static<typeof ScreenshotOptions>;
 export const FetchBody = Type.Object({
   /** A text that is no http(s) URL is answered with the error invalid_url, not refused. */
   url: Type.String({ minLength: 1, maxLength: 8192 }),
-  render: Type.Optional(Type.Enum(["auto", "never", "always"], { default: "auto" })),
+  render: Type.Optional(Type.Enum([...RENDER_MODES], { default: "auto" })),
   max_bytes: Type.Optional(
     Type.Integer({ minimum: 1, maximum: MAX_BYTES_CEILING, default: MAX_BYTES_DEFAULT }),
   ),
@@ -315,7 +307,7 @@ export const TEXT_INLINE_BYTES = 65_536;
 export const FetchRequest = Type.Object({
   fetch_id: Type.String(),
   url: Type.String(),
-  render: Type.Enum(["auto", "never", "always"]),
+  render: Type.Enum([...RENDER_MODES]),
   max_bytes: Type.Integer(),
   /** The same limit for a PDF. */
   max_pdf_bytes: Type.Integer(),

@@ -5,7 +5,8 @@
 import { type Static, type TSchema, Type } from "typebox";
 import { BillingCategory, Nullable, Patterned, Timestamp } from "./common.ts";
 import { ask, contract, Deadline, tell } from "./contract.ts";
-import { Attempt, PREMIUM_TIERS, Redirect } from "./fetch.ts";
+import { Attempt, Redirect } from "./fetch.ts";
+import { PREMIUM_TIERS } from "./tier-table.ts";
 
 /** The score of a suggested name, 0 to 100, from which it is the company that was asked for. */
 export const MIN_SIMILARITY_DEFAULT = 70;

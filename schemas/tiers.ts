@@ -5,7 +5,8 @@
  */
 import { type Static, type TSchema, Type } from "typebox";
 import { Bytes, call, contract } from "./contract.ts";
-import { AwaitedState, Redirect, ScreenshotOptions, StoredScreenshot, type Tier, TIERS } from "./fetch.ts";
+import { AwaitedState, Redirect, ScreenshotOptions, StoredScreenshot } from "./fetch.ts";
+import { type Tier, TIERS } from "./tier-table.ts";
 
 const Nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
 

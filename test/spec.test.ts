@@ -30,7 +30,6 @@ import {
   MAX_BYTES_DEFAULT,
   MAX_BYTES_CEILING,
   MIN_TEXT_CHARS_DEFAULT,
-  TIERS,
   MIN_TIMEOUT_S,
   MAX_TIMEOUT_S,
 } from "../schemas/fetch.ts";
@@ -44,6 +43,7 @@ import {
   SearchResponse,
   SearchResult,
 } from "../schemas/search.ts";
+import { TIERS } from "../schemas/tier-table.ts";
 
 /** Fetch errors: the code, and whether its Retry column gives hope without changing the request. */
 const RETRY = {

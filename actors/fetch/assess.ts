@@ -3,7 +3,7 @@
  * challenge, a block, a final status, or a document that the request does not accept.
  */
 import { NO_ROOM } from "../../cluster/ports/workers.ts";
-import type { Tier } from "../../schemas/fetch.ts";
+import { type Tier } from "../../schemas/tier-table.ts";
 import { challengeOf } from "../lib/content/challenge.ts";
 import { cutOff } from "../lib/content/extract.ts";
 import type { Extracted } from "../lib/content/extraction-result.ts";

@@ -1,12 +1,13 @@
 /** A fetch of an address on a reserved host: the system that reads the host is asked, and its page is judged and cached. */
 import { meaningOf } from "../../schemas/errors.ts";
-import { EMPTY_RECORD, type FetchAnswer, isPremium } from "../../schemas/fetch.ts";
+import { EMPTY_RECORD, type FetchAnswer } from "../../schemas/fetch.ts";
 import type { TransportResult } from "../lib/web/transport.ts";
 import { assess } from "./assess.ts";
 import type { PageStore } from "./page-store.ts";
 import { routesOf } from "./ladder.ts";
 import { needsDirect } from "./reserved-hosts.ts";
 import { answerOf, type PipelineDeps, recordAttempt, type RunState } from "./run.ts";
+import { isPremium } from "../../schemas/tier-table.ts";
 
 /** `previous_redirects`: those that led to `url`. */
 export async function delegate(

@@ -11,11 +11,10 @@ import {
   type FetchAnswer,
   type FetchRequest,
   PageRecord,
-  type Tier,
-  TIERS,
 } from "../../schemas/fetch.ts";
 import { comparableChars } from "../lib/content/comparable-chars.ts";
 import { isThin, needsBrowser, routesOf } from "./ladder.ts";
+import { type Tier, TIERS } from "../../schemas/tier-table.ts";
 
 /** A cached page, in the collection "pages" under the digest of its cache key. */
 export const CachedPage = Type.Object({

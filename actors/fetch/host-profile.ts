@@ -3,13 +3,9 @@
  * establish it for a time; the first fetch after that time tests it again. Until then every tenth fetch tests it, and the first
  * one of a path whose first segment was not tried yet: a few blocked paths say little of the others. Pure functions.
  */
-import {
-  type PremiumAdvice,
-  type HostProfileView,
-  type Observation,
-  PREMIUM_TIERS,
-} from "../../schemas/fetch.ts";
+import { type PremiumAdvice, type HostProfileView, type Observation } from "../../schemas/fetch.ts";
 import type { Outcome, Tried } from "./ladder.ts";
+import { PREMIUM_TIERS } from "../../schemas/tier-table.ts";
 
 export interface HostProfile {
   /** Fetches in a row that only a premium route served. */

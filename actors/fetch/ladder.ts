@@ -2,12 +2,13 @@
  * The ladder: which route comes next, or what the answer is. One pure decision over the request, what is known of the
  * host, and the outcomes of the routes that were taken; it sees no page.
  */
-import { isPremium, type PremiumAdvice as Lesson, type Tier, TIERS } from "../../schemas/fetch.ts";
+import { type PremiumAdvice as Lesson } from "../../schemas/fetch.ts";
 import type { FetchError } from "../../schemas/errors.ts";
+import { isPremium, type Tier, TIERS, TIER_TABLE, type RenderMode } from "../../schemas/tier-table.ts";
 
 /** The part of a request that decides about routes. */
 export interface RouteOptions {
-  readonly render: "auto" | "never" | "always";
+  readonly render: RenderMode;
   readonly tiers: readonly Tier[] | null;
   readonly allow_archive: boolean;
   readonly allow_paid: boolean;
@@ -65,14 +66,6 @@ export type Step =
   /** `best` is the index in `tried` of what is returned, null when there is no page. */
   | { readonly kind: "answer"; readonly error: FetchError | null; readonly best: number | null };
 
-const RENDER: Readonly<Record<RouteOptions["render"], readonly Tier[]>> = {
-  auto: TIERS,
-  never: ["direct", "archive", "proxy"],
-  always: ["browser", "proxy_render"],
-};
-/** Routes from this crawler's own addresses, which a host blocks that only premium routes serve. */
-const OWN: readonly Tier[] = ["direct", "browser"];
-
 export const needsBrowser = ({
   wait_for,
   screenshot,
@@ -83,11 +76,11 @@ export const needsBrowser = ({
 export function routesOf(options: RouteOptions): readonly Tier[] {
   return TIERS.filter(
     (tier) =>
-      RENDER[options.render].includes(tier) &&
+      TIER_TABLE[tier].render.includes(options.render) &&
       (options.tiers === null || options.tiers.includes(tier)) &&
       (options.allow_archive || tier !== "archive") &&
       (options.allow_paid || !isPremium(tier)) &&
-      (tier === "browser" || !needsBrowser(options)),
+      (TIER_TABLE[tier].is_browser || !needsBrowser(options)),
   );
 }
 
@@ -102,7 +95,7 @@ export function nextStep(options: RouteOptions, hints: RouteHints, tried: readon
   const allowed = routesOf(options);
   if (allowed.length === 0) return answerStep("no_tier_allowed", null);
   const isRequired = hints.premium === "required" && !needsBrowser(options);
-  const routes = isRequired ? allowed.filter((tier) => !OWN.includes(tier)) : allowed;
+  const routes = isRequired ? allowed.filter((tier) => !TIER_TABLE[tier].has_own_address) : allowed;
   if (routes.length === 0) return answerStep("premium_route_required", null);
   const last = tried.at(-1);
   if (!last) return { kind: "route", tier: startOf(routes, hints) };

@@ -14,7 +14,6 @@ import {
   type StoredScreenshot,
   TEXT_INLINE_BYTES,
   partDigests,
-  TIERS,
 } from "../../schemas/fetch.ts";
 import { bodyTypeOf, exposedHeaders, freshnessOf } from "../lib/web/http.ts";
 import type { TakenScreenshot } from "../lib/web/transport.ts";
@@ -30,6 +29,7 @@ import {
   ttlOf,
 } from "./freshness.ts";
 import type { Candidate, PipelineDeps, RunState, TransportPage } from "./run.ts";
+import { TIERS } from "../../schemas/tier-table.ts";
 
 /** A page's record, and the contents it names by digest, which may not be stored yet. */
 export interface PageDraft {

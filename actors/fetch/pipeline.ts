@@ -14,9 +14,7 @@ import {
   EMPTY_RECORD,
   type FetchAnswer,
   HostProfile,
-  isPremium,
   type PageRecord,
-  type Tier,
 } from "../../schemas/fetch.ts";
 import { exposedHeaders, freshnessOf } from "../lib/web/http.ts";
 import type { HopRefusal, TransportRequest } from "../lib/web/transport.ts";
@@ -49,13 +47,10 @@ import {
   type RunState,
 } from "./run.ts";
 import { siteOutcome } from "./site-outcome.ts";
+import { isPremium, type Tier, PREMIUM_TIERS, tierFailureOf } from "../../schemas/tier-table.ts";
 
 /** Failures between this crawler and the host: of a proxy, a rendering service or a browser. */
 const THIRD_PARTY_FAILURE = /^(?:proxy|provider|browser)_/;
-/** The tier had no place, is down, or is on no node; nothing was sent. */
-const TIER_FAILURE = /^(?:direct|browser|archive|proxy|proxy_render)_(?:busy|unavailable)$/;
-/** The node that ran the call is gone. */
-const LOST = /^(?:direct|browser|archive|proxy|proxy_render)_lost$/;
 
 /** A route's failure that no other route can change. */
 const FINAL_REASONS: Readonly<Record<string, FetchError>> = {
@@ -98,7 +93,7 @@ export function fetchPipeline(
             ...(caches && { caches }),
           })
         : null,
-    hasPremium: () => routes.proxy !== undefined || routes.proxy_render !== undefined,
+    hasPremium: () => PREMIUM_TIERS.some((tier) => routes[tier] !== undefined),
   };
 
   return async (ask, work, { cancelled, ...started }) => {
@@ -298,8 +293,9 @@ async function afterFailure(
     run.refusal = noRoom("The page is there, but this node had no room for its body");
     return { kind: "final", error: "domain_busy" };
   }
-  if (TIER_FAILURE.test(reason)) return { kind: "unavailable", reason: "down" };
-  if (LOST.test(reason)) return { kind: "unavailable", reason: "failed" };
+  const failure = tierFailureOf(reason);
+  // Where the node of the call is gone, something may have been sent.
+  if (failure !== null) return { kind: "unavailable", reason: failure === "lost" ? "failed" : "down" };
   const final = FINAL_REASONS[reason];
   if (final) return { kind: "final", error: final };
   // The failure of a third party is not a failure of the host.

@@ -1,5 +1,5 @@
 /** The cost of a premium attempt: reserved before it, settled with what it cost after it. */
-import type { PremiumTier } from "../../schemas/fetch.ts";
+import { type PremiumTier } from "../../schemas/tier-table.ts";
 import type { TransportResult } from "../lib/web/transport.ts";
 import { priceMost, priceOf } from "./prices.ts";
 import type { PipelineDeps, RunState } from "./run.ts";

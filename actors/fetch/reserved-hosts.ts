@@ -3,8 +3,9 @@
  * request. A fetch of such an address, or one that is redirected to it, is delegated to that system.
  */
 import type { FetchError } from "../../schemas/errors.ts";
-import type { Attempt, FetchRequest, Tier } from "../../schemas/fetch.ts";
+import type { Attempt, FetchRequest } from "../../schemas/fetch.ts";
 import type { TransportResult } from "../lib/web/transport.ts";
+import { type Tier } from "../../schemas/tier-table.ts";
 
 export interface ReservedRequest {
   readonly url: string;

@@ -12,15 +12,8 @@ import { Fault } from "../../cluster/ports/fault.ts";
 import type { TaskResult } from "../../cluster/ports/workers.ts";
 import { fromMicros } from "../../schemas/accounts.ts";
 import type { RequestSent, SlotCaller } from "../../schemas/domain.ts";
-import type {
-  Attempt,
-  ContentKind,
-  FetchAnswer,
-  FetchRequest,
-  PageRecord,
-  Tier,
-} from "../../schemas/fetch.ts";
-import { isPremium, TIERS } from "../../schemas/fetch.ts";
+import type { Attempt, ContentKind, FetchAnswer, FetchRequest, PageRecord } from "../../schemas/fetch.ts";
+import { type Tier, isPremium, TIERS } from "../../schemas/tier-table.ts";
 import type { ExtractCaller, Extracted, ExtractTask } from "../lib/content/extraction-result.ts";
 import type { BodyRoom, HopRefusal, Transport, TransportResult } from "../lib/web/transport.ts";
 import { type JoinedSites, parseUrl, siteOf } from "../lib/web/url.ts";

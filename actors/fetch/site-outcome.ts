@@ -4,7 +4,7 @@
  */
 import type { FetchOutcome } from "../../schemas/domain.ts";
 import type { FetchError } from "../../schemas/errors.ts";
-import type { Tier } from "../../schemas/fetch.ts";
+import { type Tier } from "../../schemas/tier-table.ts";
 import type { Candidate } from "./run.ts";
 
 /** Failures of a connection to the site: it was made, refused, or timed out. */

@@ -6,10 +6,11 @@ import type { ActorClient } from "../../cluster/actor.ts";
 import type { Blobs } from "../../cluster/ports/blobs.ts";
 import type { Clock } from "../../cluster/ports/clock.ts";
 import { readBody } from "../../cluster/read-body.ts";
-import { PREMIUM_TIERS, type PremiumTier, type Redirect, type Tier } from "../../schemas/fetch.ts";
+import { type Redirect } from "../../schemas/fetch.ts";
 import { ProfilePage, type ProfilePageAnswer } from "../../schemas/profiles.ts";
 import type { ProfileSite } from "./service.ts";
 import { pageDigest } from "./site-request.ts";
+import { PREMIUM_TIERS, type PremiumTier, type Tier } from "../../schemas/tier-table.ts";
 
 interface FetchBridgeDeps {
   readonly ask: ActorClient;

@@ -8,7 +8,7 @@ import type { Clock } from "../../cluster/ports/clock.ts";
 import { findBody, readBody } from "../../cluster/read-body.ts";
 import { fromMicros } from "../../schemas/accounts.ts";
 import type { ProfileError } from "../../schemas/errors.ts";
-import { PREMIUM_TIERS } from "../../schemas/fetch.ts";
+import { PREMIUM_TIERS } from "../../schemas/tier-table.ts";
 import {
   type Connections,
   type DiscoverBody,

@@ -9,7 +9,7 @@ import { Fault } from "../../cluster/ports/fault.ts";
 import { NO_ROOM } from "../../cluster/ports/workers.ts";
 import { Domain } from "../../schemas/domain.ts";
 import type { ProfileError } from "../../schemas/errors.ts";
-import { PREMIUM_TIERS, type PremiumTier } from "../../schemas/fetch.ts";
+import { PREMIUM_TIERS, type PremiumTier } from "../../schemas/tier-table.ts";
 import {
   type ProfilePageAnswer,
   type ProfilePageRequest,

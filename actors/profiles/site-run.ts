@@ -10,10 +10,11 @@ import type { Log } from "../../cluster/ports/log.ts";
 import type { Metrics } from "../../cluster/ports/metrics.ts";
 import type { TaskResult } from "../../cluster/ports/workers.ts";
 import type { SlotCaller } from "../../schemas/domain.ts";
-import type { Attempt, PremiumTier } from "../../schemas/fetch.ts";
+import type { Attempt } from "../../schemas/fetch.ts";
 import type { ProfilePageKind } from "../../schemas/profiles.ts";
 import type { Admission, Transport, TransportResult } from "../lib/web/transport.ts";
 import type { PageReading } from "./read-page.ts";
+import { type PremiumTier } from "../../schemas/tier-table.ts";
 
 export interface SiteRun {
   readonly ask: ActorClient;

@@ -5,7 +5,7 @@
  */
 import type { Clock } from "../../cluster/ports/clock.ts";
 import type { CallerSession, RoleClient, RoleResult } from "../../cluster/role-actor.ts";
-import { isPremium, type Tier } from "../../schemas/fetch.ts";
+import { isPremium, type Tier, tierFailureReason } from "../../schemas/tier-table.ts";
 import { TIER_CONTRACTS, type TierAnswer, type TierQuestion, type TierReply } from "../../schemas/tiers.ts";
 import type { Admission, Transport, TransportRequest, TransportResult } from "../lib/web/transport.ts";
 import { RENEWAL_VALID_MS } from "./remote-permit.ts";
@@ -81,20 +81,20 @@ function failureOf(
   switch (result.kind) {
     case "busy":
       return {
-        reason: `${tier}_busy`,
+        reason: tierFailureReason(tier, "busy"),
         detail: `All ${result.capacity} places are taken, and enough calls wait`,
       };
     case "unavailable": {
       const wait_s = Math.ceil(result.retry_after_ms / 1_000);
       return {
-        reason: `${tier}_unavailable`,
+        reason: tierFailureReason(tier, "unavailable"),
         detail: `It failed before (${result.reason}); next try in ${wait_s} s`,
       };
     }
     case "no_node":
-      return { reason: `${tier}_unavailable`, detail: `No node has the role ${tier}` };
+      return { reason: tierFailureReason(tier, "unavailable"), detail: `No node has the role ${tier}` };
     case "lost":
-      return { reason: `${tier}_lost`, detail: result.detail };
+      return { reason: tierFailureReason(tier, "lost"), detail: result.detail };
   }
 }
 

@@ -5,11 +5,12 @@
  */
 import { ATTEMPT_REASON_CLASSES } from "../../schemas/attempt-reasons.ts";
 import { FETCH_ERRORS, FILINGS_ERRORS, PROFILE_ERRORS, SEARCH_ERRORS } from "../../schemas/errors.ts";
-import { CONTENT_KINDS, PREMIUM_TIERS, TIERS } from "../../schemas/fetch.ts";
+import { CONTENT_KINDS } from "../../schemas/fetch.ts";
 import { SOURCE_KINDS } from "../../schemas/filing-source.ts";
 import { JOB_KINDS } from "../../schemas/jobs.ts";
 import { PROFILE_OPS, PROFILE_PAGES } from "../../schemas/profiles.ts";
 import { FAULT_CODES } from "./fault.ts";
+import { PREMIUM_TIERS, TIERS } from "../../schemas/tier-table.ts";
 
 export interface MetricSpec {
   readonly kind: "counter" | "gauge" | "histogram";

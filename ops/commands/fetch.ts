@@ -9,8 +9,6 @@ import {
   type FetchResponse,
   MAX_WAIT_FOR_MS,
   type ScreenshotType,
-  TIERS,
-  type Tier,
   type WaitFor,
 } from "../../schemas/fetch.ts";
 import {
@@ -24,6 +22,7 @@ import {
   wholeNumber,
 } from "./client.ts";
 import { type Context, EXIT } from "./context.ts";
+import { TIERS, type Tier } from "../../schemas/tier-table.ts";
 
 interface FetchOptions extends ClientOptions {
   readonly render?: FetchBody["render"];

@@ -22,11 +22,12 @@ import { memoryDocuments } from "../../cluster/adapters/documents/documents.memo
 import { fakeEgress, type FakeWeb } from "../../cluster/adapters/egress/egress.fake.ts";
 import { seededRandom } from "../../cluster/adapters/time/random.seeded.ts";
 import { embedded } from "../../cluster/embedded.ts";
-import type { FetchRequest, Tier } from "../../schemas/fetch.ts";
+import type { FetchRequest } from "../../schemas/fetch.ts";
 import { writePdf } from "../lib/pdf-writer.ts";
 import { CHALLENGE, prose } from "../harness/web.ts";
 import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.silent.ts";
 import { DEFAULT_REQUEST } from "../harness/fetch-request.ts";
+import { type Tier } from "../../schemas/tier-table.ts";
 
 const PAGE = "https://www.news.example/a/ferry";
 const NOW_MS = Date.UTC(2026, 10, 21);

@@ -10,7 +10,8 @@ import {
   recordObservation,
   segmentOf,
 } from "../../actors/fetch/host-profile.ts";
-import type { Observation, Tier } from "../../schemas/fetch.ts";
+import type { Observation } from "../../schemas/fetch.ts";
+import { type Tier } from "../../schemas/tier-table.ts";
 
 const HOUR_MS = 3_600_000;
 const page: Outcome = { kind: "page", text_chars: 900, html: true };

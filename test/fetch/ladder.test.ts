@@ -11,7 +11,7 @@ import {
   NO_HINTS,
   type RouteOptions,
 } from "../../actors/fetch/ladder.ts";
-import { type Tier, TIERS } from "../../schemas/fetch.ts";
+import { type Tier, TIERS } from "../../schemas/tier-table.ts";
 
 const AUTO: RouteOptions = {
   render: "auto",

@@ -17,7 +17,7 @@ import { seededRandom } from "../../cluster/adapters/time/random.seeded.ts";
 import type { VirtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
 import type { Egress } from "../../cluster/ports/egress.ts";
 import { localRouter } from "../../cluster/role-router.ts";
-import type { Tier } from "../../schemas/fetch.ts";
+import { type Tier } from "../../schemas/tier-table.ts";
 import { answer, HTML, oneService, type RealRoutes } from "../harness/fetch-harness.ts";
 
 const HOUR_MS = 3_600_000;

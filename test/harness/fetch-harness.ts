@@ -17,10 +17,11 @@ import { fakeEgress } from "../../cluster/adapters/egress/egress.fake.ts";
 import { seededRandom } from "../../cluster/adapters/time/random.seeded.ts";
 import { embedded } from "../../cluster/embedded.ts";
 import type { Egress } from "../../cluster/ports/egress.ts";
-import type { FetchRequest, Tier } from "../../schemas/fetch.ts";
+import type { FetchRequest } from "../../schemas/fetch.ts";
 import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.silent.ts";
 import { DEFAULT_REQUEST } from "./fetch-request.ts";
 import { flakyDocuments } from "./flaky-documents.ts";
+import { type Tier } from "../../schemas/tier-table.ts";
 
 export const LONG =
   "The boats come in at dawn, and everybody in the harbour knows what each of them has brought. ".repeat(9);

@@ -24,7 +24,7 @@ import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.sile
 import { seededRandom } from "../../cluster/adapters/time/random.seeded.ts";
 import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
 import { embedded } from "../../cluster/embedded.ts";
-import type { PremiumTier } from "../../schemas/fetch.ts";
+import { type PremiumTier } from "../../schemas/tier-table.ts";
 import type { ProfilesAnswer, StoredProfilesAnswer } from "../../schemas/profiles.ts";
 
 export const SITE = "https://www.profiles.test";

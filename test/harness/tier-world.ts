@@ -10,7 +10,7 @@ import { virtualClock, type VirtualClock } from "../../cluster/adapters/time/clo
 import { seededRandom } from "../../cluster/adapters/time/random.seeded.ts";
 import type { RoleActor } from "../../cluster/role-actor.ts";
 import { localRouter, type RoleRouter, roleRouter } from "../../cluster/role-router.ts";
-import type { Tier } from "../../schemas/fetch.ts";
+import { type Tier } from "../../schemas/tier-table.ts";
 import { admission, transportRequest } from "./transport-request.ts";
 
 export const rest = { redirects: [], final_url: null, ms: 0 } as const;

@@ -3,12 +3,13 @@ import type { Clock } from "../../../cluster/ports/clock.ts";
 import type { BatchKind } from "../../../gateway/batch.ts";
 import type { BodyGrants } from "../../../gateway/body-access.ts";
 import type { ItemKindParts } from "../../../ops/feature.ts";
-import { type FetchBody, isPremium, partDigests } from "../../../schemas/fetch.ts";
+import { type FetchBody, partDigests } from "../../../schemas/fetch.ts";
 import { type JoinedSites, parseUrl, siteOf } from "../../lib/web/url.ts";
 import { retryForFetch } from "../retry-policy.ts";
 import { MAX_RUN_MS } from "../run.ts";
 import type { FetchService } from "../service.ts";
 import { billOf, fetchRequestOf, grantBodies } from "./routes.ts";
+import { isPremium } from "../../../schemas/tier-table.ts";
 
 interface FetchItemDeps {
   readonly fetchWith: FetchService["fetchWith"];

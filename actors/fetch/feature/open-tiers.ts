@@ -2,7 +2,7 @@
 import { onlyTo } from "../../../cluster/adapters/egress/upstream-proxy.ts";
 import type { RoleActor } from "../../../cluster/role-actor.ts";
 import type { FeatureContext } from "../../../ops/feature.ts";
-import { type Tier, TIERS } from "../../../schemas/fetch.ts";
+import { type Tier, TIERS } from "../../../schemas/tier-table.ts";
 import type { Transport } from "../../lib/web/transport.ts";
 import { archiveTransport } from "../../tiers/adapters/transport.archive.ts";
 import { directTransport } from "../../tiers/adapters/transport.direct.ts";

@@ -4,7 +4,7 @@
  */
 import type { Actor } from "../../../cluster/actor.ts";
 import type { FeatureContext, OpenFeature } from "../../../ops/feature.ts";
-import { PREMIUM_TIERS, type Tier, TIERS } from "../../../schemas/fetch.ts";
+import { PREMIUM_TIERS, type Tier, TIERS } from "../../../schemas/tier-table.ts";
 import { domainActor } from "../../domain/actor.ts";
 import type { DomainRecorder } from "../../domain/figures.ts";
 import { LEASE_MS } from "../../domain/politeness.ts";

@@ -3,7 +3,7 @@
  * actors, on nodes with tiers the tiers.
  */
 import type { FeatureContext, OpenFeature } from "../../../ops/feature.ts";
-import { PREMIUM_TIERS, TIERS } from "../../../schemas/fetch.ts";
+import { PREMIUM_TIERS, TIERS } from "../../../schemas/tier-table.ts";
 import { decodeText } from "../../lib/content/decode-text.ts";
 import { siteNamed } from "../../lib/web/url.ts";
 import { domainRecorder } from "../../domain/figures.ts";

@@ -9,8 +9,15 @@ import {
   WEB,
   WEB_OR_NONE,
 } from "../../../ops/settings.ts";
+import { TIER_TABLE, TIERS } from "../../../schemas/tier-table.ts";
 import { readCapacity } from "../../tiers/policy.ts";
 import { readPrice } from "../prices.ts";
+
+/** The browser's follows from the node. */
+const DEFAULT_CAPACITIES = TIERS.flatMap((tier) => {
+  const { capacity } = TIER_TABLE[tier];
+  return capacity === null ? [] : [`${tier} ${capacity}`];
+}).join(", ");
 
 const PRICE: Rule = {
   fits: (text) => readPrice(text) !== null,
@@ -88,8 +95,7 @@ export const SETTINGS = {
         env: "TRAWL_TIER_CAPACITY",
         default: [],
         rule: CAPACITY,
-        description:
-          "Calls that a tier of this node runs at once, as browser=4 or archive=2; default: direct 1000, archive 4, proxy 64, proxy_render 16, browser by cores and memory.",
+        description: `Calls that a tier of this node runs at once, as browser=4 or archive=2; default: ${DEFAULT_CAPACITIES}, browser by cores and memory.`,
       }),
       chromium_path: optionalSetting({
         env: "TRAWL_CHROMIUM_PATH",

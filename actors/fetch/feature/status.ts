@@ -4,12 +4,13 @@ import type { NodeStats } from "../../../cluster/passivation.ts";
 import type { RoleActor } from "../../../cluster/role-actor.ts";
 import type { StatusPart } from "../../../ops/feature.ts";
 import { Domain, Robots } from "../../../schemas/domain.ts";
-import { Fetch, HostProfile, isPremium, type Tier } from "../../../schemas/fetch.ts";
+import { Fetch, HostProfile } from "../../../schemas/fetch.ts";
 import type { Figure, Figures } from "../../../schemas/status.ts";
 import { RollingWindow } from "../../lib/rolling-window.ts";
 import { ARCHIVE, BROWSER, FETCH, PAID_TIERS } from "../../status/components.ts";
 import { mailboxesOf, windowFigures } from "../../status/figures.ts";
 import type { FetchedOutcome } from "../service.ts";
+import { isPremium, type Tier } from "../../../schemas/tier-table.ts";
 
 /**
  * What the service could not do although it was asked something it can do. Everything else is the site's answer (4xx, a host

@@ -4,7 +4,7 @@
  */
 import type { Actor } from "../../../cluster/actor.ts";
 import type { FeatureContext } from "../../../ops/feature.ts";
-import type { PremiumTier } from "../../../schemas/fetch.ts";
+import { type PremiumTier } from "../../../schemas/tier-table.ts";
 import { admit } from "../../fetch/admission.ts";
 import type { PremiumCosts } from "../../fetch/premium.ts";
 import type { Transport } from "../../lib/web/transport.ts";

@@ -5,7 +5,7 @@
 import type { FeatureContext, OpenFeature } from "../../../ops/feature.ts";
 import { toMicros } from "../../../schemas/accounts.ts";
 import type { SearchError } from "../../../schemas/errors.ts";
-import { PREMIUM_TIERS, type PremiumTier } from "../../../schemas/fetch.ts";
+import { PREMIUM_TIERS, type PremiumTier } from "../../../schemas/tier-table.ts";
 import { siteOf } from "../../lib/web/url.ts";
 import type { Transport } from "../../lib/web/transport.ts";
 import { tierRoute } from "../../tiers/tier-route.ts";
