@@ -26,8 +26,12 @@ import {
 /** Challenges are recognised by the beginning of a page. */
 const CHALLENGE_BYTES = 65_536;
 
-/** Statuses that bring no page: there is none, or none that was asked for (a 304 to a plain request). */
-const WITHOUT_PAGE: ReadonlySet<number> = new Set([204, 205, 304]);
+/**
+ * Statuses that bring no page: there is none, a part of a page without a range in the request (206), or the way to a page that was not
+ * followed (a redirect without Location, a 304 to a plain request).
+ */
+const isWithoutPage = (status: number): boolean =>
+  status === 204 || status === 205 || status === 206 || (status >= 300 && status < 400);
 
 /**
  * `isTrusted`: the system that read the page knows its origin, so it is no challenge, and a filed document is read as
@@ -95,7 +99,7 @@ export async function assess(
   if (challenge)
     return judged({ kind: "blocked", status }, `challenge_${challenge.vendor}`, challenge.kind, extracted);
   if (isBlocking(status)) return judged({ kind: "blocked", status }, `http_${status}`, null, extracted);
-  if (status >= 400 || WITHOUT_PAGE.has(status))
+  if (status >= 400 || isWithoutPage(status))
     return judged({ kind: "definitive", status }, `http_${status}`, null, extracted);
   const isBroken =
     result.kind === "failed"

@@ -12,6 +12,7 @@ import {
   type FetchRequest,
   PageRecord,
 } from "../../schemas/fetch.ts";
+import { freshnessOf } from "../lib/web/http.ts";
 import { comparableChars } from "../lib/content/comparable-chars.ts";
 import { isThin, needsBrowser, routesOf } from "./ladder.ts";
 import { type Tier, TIERS } from "../../schemas/tier-table.ts";
@@ -176,6 +177,53 @@ function withoutContent(record: PageRecord): PageRecord {
     content_kind: record.content_kind,
   };
 }
+
+/** Tokens against forged forms: what a form or a script of this visitor sends back with the cookie. */
+const FORM_TOKEN =
+  /<(?:input|meta)\b[^>]{0,499}\bname=["']?(?:csrf|xsrf|_csrf|_token|authenticity_token|__requestverificationtoken)/i;
+/** Shorter cookie values ("1", "en") are in many bodies by chance. */
+const MIN_COOKIE_CHARS = 12;
+/** Of a body in which traces of its visitor are searched. */
+const VISITOR_BYTES = 2 * 2 ** 20;
+
+export interface Sharing {
+  /** No answer may be given from this page, to any caller. */
+  readonly no_store: boolean;
+  /** Only the project that fetched it may be answered with it. */
+  readonly is_private: boolean;
+}
+
+/**
+ * Which callers may be answered with a page, by the origin's header fields and body (RFC 9111): `Vary: *` matches no other request (4.1), so
+ * it is not stored. A page is private when its cookies made it: it varies by `Cookie` and was sent with cookies or sets
+ * them, or it sets a cookie and its body has the cookie's value or a token against forged forms.
+ */
+export function sharingOf(
+  headers: ReadonlyMap<string, string>,
+  { body, redirected }: { readonly body: Buffer; readonly redirected: boolean },
+  now_ms: number,
+): Sharing {
+  const { no_store, is_private } = freshnessOf(headers, now_ms);
+  const vary = (headers.get("vary") ?? "").split(",").map((name) => name.trim().toLowerCase());
+  const set_cookie = headers.get("set-cookie");
+  // A redirect may have set the cookie that the page was asked for with.
+  const hasCookies = set_cookie !== undefined || redirected;
+  return {
+    no_store: no_store || vary.includes("*"),
+    is_private:
+      is_private || (hasCookies && (vary.includes("cookie") || showsVisitor(body, set_cookie ?? ""))),
+  };
+}
+
+function showsVisitor(body: Buffer, set_cookie: string): boolean {
+  const text = body.toString("latin1", 0, VISITOR_BYTES);
+  if (FORM_TOKEN.test(text)) return true;
+  // Repeated fields are joined by commas, which dates have, too: every pair is looked at.
+  const values = set_cookie.split(/[;,\n]/).map((pair) => pair.slice(pair.indexOf("=") + 1).trim());
+  return values.some((value) => value.length >= MIN_COOKIE_CHARS && !isDate(value) && text.includes(value));
+}
+
+const isDate = (value: string): boolean => !Number.isNaN(Date.parse(value));
 
 /** How long a page just retrieved counts as fresh; null when the origin forbids storing it. */
 export function ttlOf(cache: {

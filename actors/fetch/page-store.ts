@@ -44,7 +44,7 @@ export interface CacheOptions {
   readonly renewed?: CachedPage | null;
   /** The longest time the page counts as fresh. Default: the origin's header fields decide. */
   readonly max_fresh_ms?: number;
-  /** The page was found through what belongs to one project. Default: the origin's header fields decide. */
+  /** The page belongs to one project (`sharingOf`). Default: the origin's Cache-Control decides. */
   readonly only_project?: boolean;
 }
 
@@ -125,7 +125,7 @@ export function pageStore({
     const { request, digest } = run;
     const now_ms = clock.now();
     const origin = freshnessOf(headers, now_ms);
-    const is_private = origin.is_private || only_project;
+    const is_private = origin.is_private || only_project || renewed?.is_private === true;
     const origin_ttl_ms = ttlOf(origin);
     const key = is_private ? privateKey(digest, request.project) : digest;
     const mayCache = (existing: Versioned | null): boolean =>

@@ -16,7 +16,7 @@ import {
   HostProfile,
   type PageRecord,
 } from "../../schemas/fetch.ts";
-import { exposedHeaders, freshnessOf } from "../lib/web/http.ts";
+import { exposedHeaders } from "../lib/web/http.ts";
 import type { HopRefusal, TransportRequest } from "../lib/web/transport.ts";
 import { ownOriginOf, siteOf } from "../lib/web/url.ts";
 import { workFields } from "../lib/work-fields.ts";
@@ -25,6 +25,7 @@ import { alternateFinder } from "./alternates/find-alternate.ts";
 import { assess } from "./assess.ts";
 import { delegate } from "./delegate.ts";
 import { observe, segmentOf } from "./host-profile.ts";
+import { sharingOf } from "./freshness.ts";
 import { needsBrowser, nextStep, NO_HINTS, type Outcome, type Tried } from "./ladder.ts";
 import { draftOfCopy, type FindAlternate, findOpenCopy, primarySourcesOf } from "./open-copy.ts";
 import { type PageDraft, type PageStore, pageStore } from "./page-store.ts";
@@ -334,17 +335,21 @@ async function finish(
   const record: PageRecord = { ...drafted, primary_sources: primarySourcesOf(run, failure, best) };
   const isWhole = !best?.extracted || !run.unread.has(best.extracted);
   // Found through the project's own search, whose index of pages belongs to it.
-  const only_project = copy !== null && record.alternate_source === "syndication";
-  if (!page || error !== null || !(copy || isWhole)) await store.putBodies(contents);
+  const isFoundByProject = copy !== null && record.alternate_source === "syndication";
+  const sharing = page
+    ? sharingOf(page.headers, { body: page.body, redirected: page.redirects.length > 0 }, deps.clock.now())
+    : null;
+  const only_project = isFoundByProject || sharing?.is_private === true;
+  const mayCache = error === null && (copy !== null || isWhole) && sharing?.no_store !== true;
+  if (!page || !mayCache) await store.putBodies(contents);
   else if ((await store.cache(run, { record, contents }, page.headers, { only_project })) && !copy) {
     const text = best?.extracted?.text ?? "";
     const { url, project } = request;
     deps.onPageStored?.({ url, project, record, text, headers: page.headers, body: page.body });
   }
-  const origin = page ? freshnessOf(page.headers, deps.clock.now()) : null;
   return {
     ...answerOf(run, record),
-    ...((only_project || origin?.is_private || origin?.no_store) && { only_project: true }),
+    ...((only_project || sharing?.no_store === true) && { only_project: true }),
     error,
     error_detail: error === null ? null : errorDetail(error, run.refusal, run.attempts),
     retry_after_s: error !== null && run.refusal?.error === error ? run.refusal.retry_after_s : null,

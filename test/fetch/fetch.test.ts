@@ -268,17 +268,20 @@ describe("a fetch", () => {
     });
   });
 
-  test.each([204, 205, 304])("is http_%i, and not cached, where the site sends no page", async (status) => {
-    const { get, clock } = await oneService({ direct: counted(() => answer("", status)) });
-    for (let time = 1; time <= 2; time++) {
-      expect(await running(clock, get())).toMatchObject({
-        error: `http_${status}`,
-        error_detail: `The origin answered with status ${status}`,
-        record: { status },
-      });
-      expect(visits).toBe(time);
-    }
-  });
+  test.each([204, 205, 206, 300, 302, 304, 308])(
+    "is http_%i, and not cached, where the site sends no page",
+    async (status) => {
+      const { get, clock } = await oneService({ direct: counted(() => answer("", status)) });
+      for (let time = 1; time <= 2; time++) {
+        expect(await running(clock, get())).toMatchObject({
+          error: `http_${status}`,
+          error_detail: `The origin answered with status ${status}`,
+          record: { status },
+        });
+        expect(visits).toBe(time);
+      }
+    },
+  );
 
   test("is unreadable_document, with its bytes, for a PDF that cannot be opened", async () => {
     const readPage = await tasks.page();

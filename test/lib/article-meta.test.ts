@@ -239,6 +239,17 @@ test.each([
   ],
   ["without written emphasis", "<title>*The last crossing* (1792)</title>", "", "The last crossing (1792)"],
   ["nothing", "", "", null],
+  ...["Go", "Up", "It", "IT", "R", "5G", "A", "Q"].flatMap((short): [string, string, string, string][] => [
+    [`the short "${short}"`, `<title>${short}</title>`, `<h1>${short}</h1>`, short],
+    [`the short "${short}" alone`, `<title>${short}</title>`, "", short],
+    [
+      `the short "${short}" beside its site`,
+      `<title>${short} | The Harbour Post</title>`,
+      `<h1>${short}</h1>`,
+      short,
+    ],
+  ]),
+  ["no sign of one letter", "<title>The last crossing</title>", "<h1>#</h1><h1>R</h1>", "The last crossing"],
 ])("title: %s", (_, head, body, title) => {
   expect(page(head, body).title).toBe(title);
 });

@@ -10,7 +10,7 @@ const FOLDER = new URL("../fixtures/challenge/", import.meta.url);
 const FILES = readdirSync(FOLDER);
 
 function served(file: string): Served {
-  const [head, ...rest] = readFileSync(new URL(file, FOLDER), "utf8").split("\n\n");
+  const [head, ...rest] = readFileSync(new URL(file, FOLDER), "latin1").split("\n\n");
   const [line, ...fields] = head!.split("\n");
   const body = rest.join("\n\n");
   const headers = fields.map((field) => field.split(/: (.*)/s).slice(0, 2) as [string, string]);

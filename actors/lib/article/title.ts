@@ -9,7 +9,7 @@ import { nodeText, type Tree, unmarked } from "./tree.ts";
 import { TITLE_WEIGHTS } from "./title-model.ts";
 
 const TITLE_CHARS_MAX = 500;
-/** A Han character counts as about three. */
+/** A Han character counts as about three. A shorter title ("Go", "5G") is one that the page says in two places. */
 const TITLE_CHARS_MIN = 3;
 /** Limit before markup is removed. */
 const DECLARED_CHARS_MAX = 2_000;
@@ -239,7 +239,7 @@ export function titleCandidates(
     const tag = tree.tag[i];
     if ((tag !== "h1" && (tag !== "h2" || h2 !== null)) || unseen[i]) continue;
     const text = cleaned(nodeText(tree, i, TITLE_CHARS_MAX, unseen, "button"));
-    if (comparableChars(text) < TITLE_CHARS_MIN) continue;
+    if (letters(text) === "") continue;
     if (tag === "h2") h2 = text;
     else {
       h1s.push(text);
@@ -251,7 +251,7 @@ export function titleCandidates(
   const candidatesByText = new Map<string, { text: string; from: Set<string> }>();
   const add = (text: string | null | undefined, from: string): void => {
     const clean = text ? cleaned(text).slice(0, TITLE_CHARS_MAX) : "";
-    if (comparableChars(clean) < TITLE_CHARS_MIN) return;
+    if (letters(clean) === "") return;
     const key = folded(clean);
     const candidate = candidatesByText.get(key);
     if (candidate) candidate.from.add(from);
@@ -300,9 +300,13 @@ export function titleCandidates(
     Array.from(candidatesByText.values(), ({ text }) => text),
   );
   const frame = frameName(tree.title, h1s, og, site);
-  const inside = [...candidatesByText.values()].filter(
+  const isTwice = (from: ReadonlySet<string>): boolean =>
+    (from.has("h1") || from.has("og") || from.has("ld")) && (from.has("title") || from.has("title cut"));
+  const own = [...candidatesByText.values()].filter(
     ({ text }) => frame === null || !letters(text).endsWith(frame),
   );
+  const long = own.filter(({ text, from }) => comparableChars(text) >= TITLE_CHARS_MIN || isTwice(from));
+  const inside = long.length > 0 ? long : own.filter(({ from }) => from.has("title") || from.has("h1"));
   return inside.map(({ text, from }) => {
     const bare = letters(text);
     const is = (name: string): number => Number(from.has(name));

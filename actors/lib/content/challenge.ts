@@ -65,7 +65,44 @@ const CAPTCHA_CHARS = 300;
 const blocking = (page: Page) => page.status === 403 || page.status === 405 || page.status === 429;
 const from = (page: Page, name: string) => page.headers.get(name)?.toLowerCase() ?? "";
 const byCloudflare = (page: Page) =>
-  from(page, "server").includes("cloudflare") || page.structure.includes("/cdn-cgi/");
+  from(page, "server").includes("cloudflare") ||
+  page.headers.has("cf-ray") ||
+  /\/cdn-cgi\/|\bcf-error-|\bdata-cf-/.test(page.structure);
+
+/**
+ * Sentences to the visitor who is refused; articles about refusals have them as well. Characters outside ASCII are `\S`, as
+ * the charset is not known.
+ */
+const REFUSED_VISITOR = new RegExp(
+  [
+    String.raw`\byou (?:have been|are|were) (?:temporarily |permanently )?(?:blocked|banned|denied access)\b`,
+    String.raw`\byour (?:access|ip(?: address)?|request|connection|browser|network|session)(?: \S{1,60})? (?:has been|have been|was|is|were) (?:temporarily |permanently |automatically )?(?:blocked|banned|denied|rejected|refused|flagged|restricted)\b`,
+    String.raw`\b(?:access|request)(?: \S{1,40}){0,5} (?:has been|was|is) (?:temporarily |permanently |automatically )?(?:blocked|denied|refused|restricted)\b`,
+    String.raw`\b(?:do not|don\S{1,3}t) have (?:permission|authorization) to (?:access|view)\b`,
+    String.raw`\b(?:unusual|suspicious|automated|bot)(?: \S{1,20})? (?:traffic|activity|requests|access)\b`,
+    String.raw`\bsie (?:wurden|sind) (?:\S{1,20} )?(?:blockiert|gesperrt)\b|\b(?:ihre ip(?:-adresse)?|ihr zugriff|ihre anfrage) (?:wurde|ist) (?:\S{1,20} )?(?:blockiert|gesperrt|abgelehnt|verweigert)\b`,
+    String.raw`\bvous avez \S{2,6} bloqu|\bvotre (?:acc\S{1,2}s|adresse ip|requ\S{1,2}te) a \S{2,6} (?:bloqu|refus|rejet)`,
+    String.raw`\b(?:ha sido|has sido|fue) bloquead[oa]\b|\bno tiene permiso para acceder\b|\b(?:sei stato|\S{1,2} stat[oa]) bloccat[oa]\b`,
+  ].join("|"),
+  "i",
+);
+/** What stands above them: the whole title, or the whole of a heading, perhaps beside the name of the site. */
+const DENIED =
+  /^(?:(?:error|fehler|erreur):? ?)?(?:(?:40[13]|429)\b[ :.-]{0,4})?(?:access (?:is |has been |temporarily )?(?:denied|blocked|restricted|forbidden)|access to this (?:page|site|website|resource) (?:has been|is|was) (?:denied|blocked)|(?:403 )?forbidden|(?:your )?request (?:blocked|denied|rejected)|(?:sorry, )?you (?:have been|are) blocked|blocked|unusual traffic(?: detected)?|bot detected|too many requests|permission denied|not authori[sz]ed|zugriff (?:verweigert|gesperrt)|acc\S{1,2}s (?:refus|bloqu)\S{1,3}|acceso denegado|accesso negato)[.!]?(?: (?:[|:-]|\S{3}) [^|]{1,60})?$/i;
+const HEADING = /<h[1-3]\b[^>]{0,299}>\s{0,99}([^<]{3,120})<\/h/gi;
+/** Of a refusal to one visitor: it has no menu and no list of stories. */
+const MAX_DENIAL_LINKS = 5;
+
+function isDenial({ status, title, body_start, structure, text, text_chars }: Page): boolean {
+  if (status < 200 || status > 299 || Math.max(text.length, text_chars) > PHRASE_CHARS) return false;
+  if ((structure.match(/<a\s/gi)?.length ?? 0) > MAX_DENIAL_LINKS) return false;
+  return DENIED.test(title) || hasDeniedHeading({ status, body_start });
+}
+
+const hasDeniedHeading = ({ status, body_start }: Pick<Page, "status" | "body_start">): boolean =>
+  status >= 200 &&
+  status <= 299 &&
+  [...body_start.matchAll(HEADING)].some(([, heading]) => DENIED.test(spaced(heading!)));
 
 const ROWS = {
   cloudflare: {
@@ -79,6 +116,8 @@ const ROWS = {
       { in: "title", like: /^just a moment\.\.\.$/i, kind: "challenge" },
       { in: "structure", like: /id=["']?challenge-form\b/, kind: "challenge", and: byCloudflare },
       { in: "title", like: /^attention required! \| cloudflare$/i, kind: "block" },
+      { in: "title", like: / used cloudflare to restrict access$/i, kind: "block" },
+      { in: "text", like: /^error code: 10\d\d$/i, kind: "block", and: ({ status }) => status >= 400 },
       { in: "text", like: /\berror(?: code:)? 10(?:0[5-9]|1[0-5]|20)\b/i, kind: "block", and: byCloudflare },
     ],
   },
@@ -135,6 +174,13 @@ const ROWS = {
         in: "structure",
         like: /<iframe\b[^>]{0,999}_Incapsula_Resource\?[^>]{0,999}SWUDNSAI/i,
         kind: "challenge",
+      },
+      // Ordinary pages of the same sites have the script, too, beside their text.
+      {
+        in: "structure",
+        like: /<script\b[^>]{0,999}_Incapsula_Resource\?SWJIYLWA=/i,
+        kind: "challenge",
+        and: ({ text, bytes }) => text.length < 100 && bytes < SMALL_BYTES,
       },
       { in: "title", like: /^pardon our interruption\b/i, kind: "challenge" },
       { in: "text", like: /\bincapsula incident id\b/i, kind: "block" },
@@ -195,6 +241,19 @@ const ROWS = {
     marks: [{ in: "structure", like: /\bcheck\.ddos-guard\.net\b/, kind: "challenge" }],
   },
   captcha: { marks: [] },
+  // A refusal of any vendor that says status 200.
+  access_denied: {
+    marks: [
+      { in: "text", like: REFUSED_VISITOR, kind: "block", and: isDenial },
+      // Nothing but the heading, and perhaps the name of the server.
+      {
+        in: "title",
+        like: DENIED,
+        kind: "block",
+        and: (page) => page.text.length < 60 && hasDeniedHeading(page),
+      },
+    ],
+  },
 } as const satisfies Record<string, Row>;
 
 export type Vendor = keyof typeof ROWS;

@@ -45,6 +45,12 @@ const REFUSED_PORTS: ReadonlySet<number> = new Set([
   6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 8222, 10080, 10250, 11211, 27017, 27018, 27019,
 ]);
 
+/** The port of an http(s) address if it is refused whatever the host is; else null. */
+export function refusedPortOf(url: string): number | null {
+  const port = portOf(new URL(url));
+  return REFUSED_PORTS.has(port) ? port : null;
+}
+
 /** Refused without asking a resolver, with everything below them, while no allowance is given. */
 const PRIVATE_NAMES = ["localhost", "local", "internal", "intranet", "lan", "home.arpa"] as const;
 

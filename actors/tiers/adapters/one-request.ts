@@ -3,6 +3,7 @@
  * its limit, name failures. Destinations and header fields belong to each route.
  */
 import type { EgressProblem, ExchangeRequest, ExchangeResponse } from "../../../cluster/ports/egress.ts";
+import { refusedPortOf } from "../../lib/web/destination.ts";
 import type { Admission, HopRefusal, TransportRequest } from "../../lib/web/transport.ts";
 
 /**
@@ -42,13 +43,21 @@ export const sendHooks = ({
 });
 
 /** The refusal of a destination that is not allowed. */
-export const destinationRefusal = (error: EgressProblem): HopRefusal => ({
+export const destinationRefusal = (error: EgressProblem, url: string): HopRefusal => ({
   error,
   step: "egress",
   reason: error,
   retry_after_s: null,
-  detail: null,
+  detail: portDetail(error, url),
 });
+
+/** Null: the port is not why. */
+function portDetail(error: EgressProblem, url: string): string | null {
+  const port = error === "blocked_destination" ? refusedPortOf(url) : null;
+  return port === null
+    ? null
+    : `Port ${port} is refused on every host: it belongs to another protocol than HTTP`;
+}
 
 /** Any end of the caller's time is `timeout`, whichever clock ran out first. */
 export const reasonOf = (problem: EgressProblem): string => (problem === "aborted" ? "timeout" : problem);

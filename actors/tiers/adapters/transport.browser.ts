@@ -119,7 +119,7 @@ export function browserTransport({ pool, clock, destination, limits: overrides }
     const bare = () => ({ redirects: [], final_url: null, ms: Math.round(clock.mono() - began_ms) });
     const judged = destination.url(first);
     if (judged === "blocked_destination" || judged === "invalid_url") {
-      return { kind: "refused", refusal: destinationRefusal(judged), ...bare() };
+      return { kind: "refused", refusal: destinationRefusal(judged, first), ...bare() };
     }
     // Before opening a page: a request that waits for a busy domain must not occupy a slot of the pool.
     const entry = await admitted(request, first);
@@ -284,7 +284,7 @@ function pageVisit({
         return failed("too_many_redirects", `More than ${MAX_DOCUMENTS - 1} redirects`);
       const judged = next === null ? "invalid_url" : destination.url(next);
       if (judged === "blocked_destination" || judged === "invalid_url")
-        return refused(destinationRefusal(judged));
+        return refused(destinationRefusal(judged, event.request.url));
       // The former document's slot first: holding it while waiting for another slot of the same domain would never end.
       hop.release();
       page_timer.pause();
@@ -404,7 +404,7 @@ function pageVisit({
   }
 
   function failWith(problem: EgressProblem): void {
-    if (OUT_OF_BOUNDS.has(problem)) refused(destinationRefusal(problem));
+    if (OUT_OF_BOUNDS.has(problem)) refused(destinationRefusal(problem, hop.url));
     else failed(problem === "aborted" ? "timeout" : problem, null);
   }
 
@@ -427,7 +427,7 @@ function pageVisit({
       });
       return;
     }
-    if (name === "ERR_UNSAFE_PORT") return refused(destinationRefusal("blocked_destination"));
+    if (name === "ERR_UNSAFE_PORT") return refused(destinationRefusal("blocked_destination", hop.url));
     failed(NET_ERRORS.find(([pattern]) => pattern.test(name))?.[1] ?? "network_failed", name || null);
   }
 

@@ -89,7 +89,7 @@ export function directTransport({ egress, clock, destination, proxy_url }: Direc
     while (true) {
       const judged = destination.url(url);
       if (judged === "blocked_destination" || judged === "invalid_url")
-        return refused(destinationRefusal(judged));
+        return refused(destinationRefusal(judged, url));
       // A repeated request would get the same response, unless a cookie was set on the way.
       const visit = `${url} ${cookies.for(url)}`;
       if (seen.has(visit)) return failed("too_many_redirects", `The redirects lead back to ${url}`);
@@ -112,7 +112,7 @@ export function directTransport({ egress, clock, destination, proxy_url }: Direc
           ...(proxy_url !== undefined && { via: { proxy_url } }),
         });
         if (exchange.kind === "failed") {
-          if (OUT_OF_BOUNDS.has(exchange.problem)) return refused(destinationRefusal(exchange.problem));
+          if (OUT_OF_BOUNDS.has(exchange.problem)) return refused(destinationRefusal(exchange.problem, url));
           return failed(reasonOf(exchange.problem), exchange.detail);
         }
         status = answered = exchange.status;
@@ -137,7 +137,7 @@ export function directTransport({ egress, clock, destination, proxy_url }: Direc
         cookies.keep(url, exchange.headers.get("set-cookie") ?? []);
         const next = readable(location, url);
         redirects.push({ url, status, location: withoutUserInfo(location) });
-        if (next === null) return refused(destinationRefusal("invalid_url"));
+        if (next === null) return refused(destinationRefusal("invalid_url", url));
         if (redirects.length > MAX_REDIRECTS) {
           return failed("too_many_redirects", `More than ${MAX_REDIRECTS} redirects`);
         }

@@ -56,7 +56,7 @@ export function renderTransport({
 
     const judged = destination.url(url);
     if (judged === "blocked_destination" || judged === "invalid_url") {
-      return { kind: "refused", refusal: destinationRefusal(judged), ...rest() };
+      return { kind: "refused", refusal: destinationRefusal(judged, url), ...rest() };
     }
     const entry = await admitted({ admit: enter, signal }, url);
     if (entry === null) return failed("timeout", "The deadline passed before the page could be requested");
