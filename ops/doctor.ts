@@ -263,7 +263,7 @@ async function browserFindings({ tiers, storage, cluster }: Config): Promise<rea
     return [
       warning(
         "browser",
-        messageOf(problem),
+        `The route browser is off: ${messageOf(problem)}`,
         "Install Chromium with its libraries and fonts, or set TRAWL_CHROMIUM_PATH",
       ),
     ];

@@ -4,7 +4,7 @@
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { describe } from "vitest";
+import { afterAll, describe } from "vitest";
 import { destination } from "../../actors/lib/web/destination.ts";
 import type {
   Admission,
@@ -15,6 +15,7 @@ import type {
 } from "../../actors/lib/web/transport.ts";
 import { type BrowserPool, browserPool, type PoolLimits } from "../../actors/tiers/adapters/browser-pool.ts";
 import { type Chromium, findChromium } from "../../actors/tiers/adapters/chromium.ts";
+import { programFolder, sandboxed } from "../../actors/tiers/adapters/sandbox.ts";
 import { browserTransport, type PageLimits } from "../../actors/tiers/adapters/transport.browser.ts";
 import { systemClock } from "../../cluster/adapters/time/clock.system.ts";
 import type { Judge } from "../../cluster/adapters/egress/pinned-connect.ts";
@@ -24,7 +25,9 @@ import { type Web, web } from "./web.ts";
 import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.silent.ts";
 
 /** Kept from run to run: what npm brought need not be unpacked again. */
-const folder = fileURLToPath(new URL("../../node_modules/.cache/trawl-chromium", import.meta.url));
+const folder = programFolder(
+  fileURLToPath(new URL("../../node_modules/.cache/trawl-chromium", import.meta.url)),
+);
 const starts = async (one: Chromium | null): Promise<boolean> =>
   one !== null &&
   (await one.ready().then(
@@ -57,9 +60,9 @@ export function describeBrowser(
   name: string,
   suite: (openSetup: OpenBrowserSetup, title: string) => void,
 ): void {
-  describeWhereThereIsOne.each(subjects)(`${name}, %s`, (title, chromium) => {
-    suite((options) => browserSetup({ chromium: chromium!, ...options }), title);
-  });
+  describeWhereThereIsOne.each(subjects)(`${name}, %s`, (title, chromium) =>
+    describeOn(suite, title, chromium!),
+  );
 }
 
 /** What does not depend on the browser, such as limits that this service counts: once, on npm's where it is, which needs half the CPU time. */
@@ -67,9 +70,16 @@ export function describeOneBrowser(
   name: string,
   suite: (openSetup: OpenBrowserSetup, title: string) => void,
 ): void {
-  describeWhereThereIsOne.each(subjects.slice(-1))(`${name}, %s`, (title, chromium) => {
-    suite((options) => browserSetup({ chromium: chromium!, ...options }), title);
-  });
+  describeWhereThereIsOne.each(subjects.slice(-1))(`${name}, %s`, (title, chromium) =>
+    describeOn(suite, title, chromium!),
+  );
+}
+
+/** In its sandbox where the kernel grants one, as root under another user, as the service runs it. */
+function describeOn(suite: Parameters<typeof describeBrowser>[1], title: string, found: Chromium): void {
+  const chromium = sandboxed(found, { setting: "auto", folder });
+  afterAll(() => chromium.close());
+  suite((options) => browserSetup({ chromium, ...options }), title);
 }
 
 export const loopback = destination({ allow: ["127.0.0.0/8"] });

@@ -84,6 +84,8 @@ const common = (port: number, folder: string): Environment => ({
   TRAWL_EGRESS_ALLOW: "127.0.0.0/8",
   TRAWL_ARCHIVE_URL: "none",
   TRAWL_CHROMIUM_PATH: "none",
+  // Suites run as root, also in containers that grant no sandbox.
+  TRAWL_CHROMIUM_SANDBOX: "auto",
   TRAWL_DEMO: "off",
   TRAWL_POLITE_DELAY_MS: "5",
 });

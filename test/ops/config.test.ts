@@ -30,7 +30,6 @@ describe("an empty environment", () => {
         archive_url: "https://web.archive.org",
         prices: ["proxy=0.002", "proxy_render=0.005"],
         capacities: [],
-        chromium_sandbox: "auto",
       },
       alternates: {
         guardian_url: "https://content.guardianapis.com",

@@ -16,11 +16,30 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Renders one page; returns the browser's command and the users of all its processes. */
-async function render(chromium: SandboxedChromium): Promise<{ commands: string[]; users: Set<number> }> {
+interface RunningBrowser {
+  readonly commands: readonly string[];
+  readonly users: ReadonlySet<number>;
+  /** While a page with a frame of another site was open. */
+  readonly renderers: number;
+  /** Of all its processes. */
+  readonly environments: string;
+}
+
+/** Renders one page; returns what its browser was meanwhile. */
+async function render(chromium: SandboxedChromium): Promise<RunningBrowser> {
   const it = await browserSetup({ chromium });
+  const stranger = it.web.site({ "/": { body: article("Inside") } });
+  let rendering = 0;
   const site = it.web.site({
-    "/": { body: `${article("Title")}<script>document.title += " made"</script>` },
+    "/": {
+      body: `${article("Title")}<iframe src="${stranger.origin}/" onload='fetch("/framed")'></iframe>
+        <script>document.title += " made"</script>`,
+    },
+    // The page is not done while this is asked for.
+    "/framed": async () => {
+      rendering = living(it.pool.stats().browsers[0]!, "renderer").length;
+      return { body: "" };
+    },
   });
   const answer = await it.fetch(`${site.origin}/`);
   expect(answer.kind === "page" && answer.body.toString()).toContain("<title>Title made</title>");
@@ -30,6 +49,8 @@ async function render(chromium: SandboxedChromium): Promise<{ commands: string[]
   const seen = {
     commands: processes.map(({ command }) => command),
     users: new Set(processes.map(({ pid }) => userOf(pid))),
+    renderers: rendering,
+    environments: processes.map(({ pid }) => readFileSync(`/proc/${pid}/environ`, "latin1")).join("\0"),
   };
   await it.close();
   await chromium.close();
@@ -54,42 +75,82 @@ async function refused(chromium: Chromium): Promise<Chromium> {
   return { ...chromium, from: "setting", ready: async () => ({ path: program, env }) };
 }
 
+const isRoot = process.getuid?.() === 0;
+/** A process of the browser's user. */
+const asItsUser = (...command: string[]) =>
+  spawnSync("setpriv", ["--reuid=60999", "--regid=60999", "--clear-groups", ...command], {
+    encoding: "utf8",
+  });
+
 describe.runIf(process.platform === "linux").each(browsers)("%s", (_, chromium) => {
   test("runs in its sandbox, as root under another user, or says why not", async () => {
     const one = sandboxed(chromium, { setting: "auto", folder: join(folder, "root") });
     const state = await one.sandbox();
     const home = (await one.ready()).env["HOME"]!;
-    const { commands, users } = await render(one);
+    const { commands, users, renderers } = await render(one);
     const [browser] = commands;
-    // npm's browser has none, nor a machine without user namespaces, such as a container with the usual seccomp profile.
-    const isPossible = chromium.from !== "npm" && hasUserNamespaces();
+    // A machine without user namespaces has none, such as a container with the usual seccomp profile.
+    const isPossible = hasUserNamespaces();
     expect(state.is_on).toBe(isPossible);
     expect(state.is_on ? "sandbox" : state.why).toMatch(/sandbox|namespace|zygote/i);
     expect(browser!.includes("--no-sandbox")).toBe(!isPossible);
-    const isRoot = process.getuid!() === 0;
-    expect(users.has(0)).toBe(isRoot && !isPossible);
+    expect(users.has(0)).toBe(false);
+    expect(renderers).toBe(isPossible ? 1 : 2);
     expect(home.includes("trawl-browser-") && existsSync(home)).toBe(false);
   }, 60_000);
 
-  test("runs without where the kernel refuses it, and says so; with a required one it does not run", async () => {
+  test("runs without where the kernel refuses it, under another user and each site apart; with a required one it does not run", async () => {
     const stubborn = await refused(chromium);
     const one = sandboxed(stubborn, { setting: "auto", folder: join(folder, "root") });
     expect(await one.sandbox()).toEqual({
       is_on: false,
       why: expect.stringMatching(/No usable sandbox|denied/),
     });
-    expect((await render(one)).commands[0]).toContain("--no-sandbox");
+    const { commands, users, renderers } = await render(one);
+    expect(commands[0]).toContain("--no-sandbox");
+    expect(commands[0]).not.toContain("--disable-site-isolation-trials");
+    expect([users.has(0), renderers]).toEqual([false, 2]);
     const strict = sandboxed(stubborn, { setting: "required", folder: join(folder, "root") });
     await expect(strict.sandbox()).rejects.toThrow(
-      /does not run in its sandbox: .*(?:No usable sandbox|denied)/,
+      /does not run in its sandbox: .*(?:No usable sandbox|denied).*TRAWL_CHROMIUM_SANDBOX=auto/,
     );
     await strict.close();
   }, 60_000);
+
+  test("off is without a sandbox, and as root under another user all the same", async () => {
+    const one = sandboxed(chromium, { setting: "off", folder: join(folder, "root") });
+    const { commands, users } = await render(one);
+    expect(commands[0]).toContain("--no-sandbox");
+    expect(users.has(0)).toBe(false);
+  }, 60_000);
+
+  test("has nothing of the service's environment, which its user cannot read", async () => {
+    process.env["TRAWL_SANDBOX_TEST_KEY"] = "nobody-else-reads-this";
+    const one = sandboxed(chromium, { setting: "auto", folder: join(folder, "root") });
+    const { environments } = await render(one);
+    delete process.env["TRAWL_SANDBOX_TEST_KEY"];
+    expect(environments).toContain("LANG=C.UTF-8");
+    expect(environments).not.toMatch(/TRAWL_|nobody-else/);
+    if (!isRoot) return;
+    expect(asItsUser("cat", "/proc/self/environ").status).toBe(0);
+    expect(asItsUser("cat", `/proc/${process.pid}/environ`)).toMatchObject({
+      stdout: "",
+      stderr: expect.stringContaining("Permission denied"),
+    });
+  }, 60_000);
 });
 
-describe.runIf(browsers.length > 0)("off", () => {
-  test("is without a sandbox, and the browser is not tried", async () => {
-    const [, chromium] = browsers.at(-1)!;
+describe.runIf(browsers.length > 0)("the setting", () => {
+  const [, chromium] = browsers.at(-1)!;
+
+  test("is required for root by default, else auto", async () => {
+    const at = { folder: join(folder, "root") };
+    expect(sandboxed(chromium, { ...at, is_root: true }).is_required).toBe(true);
+    expect(sandboxed(chromium, { ...at, is_root: false }).is_required).toBe(false);
+    expect(sandboxed(chromium, { ...at, is_root: true, setting: "auto" }).is_required).toBe(false);
+  });
+
+  test("off is without a sandbox, and the browser is not tried", async () => {
     const one = sandboxed(chromium, { setting: "off", folder: join(folder, "root") });
     expect(await one.sandbox()).toEqual({ is_on: false, why: "TRAWL_CHROMIUM_SANDBOX is off" });
     expect(await one.ready()).toMatchObject({ sandbox: false });

@@ -4,7 +4,7 @@ import type { FeatureContext } from "../../../ops/feature.ts";
 import type { Transport } from "../../lib/web/transport.ts";
 import { browserPool, MAX_PAGES, playwrightChromium } from "../../tiers/adapters/browser-pool.ts";
 import { type Chromium, findChromium } from "../../tiers/adapters/chromium.ts";
-import { sandboxed } from "../../tiers/adapters/sandbox.ts";
+import { programFolder, sandboxed } from "../../tiers/adapters/sandbox.ts";
 import { browserTransport } from "../../tiers/adapters/transport.browser.ts";
 import { readCapacities } from "../../tiers/policy.ts";
 import type { FetchSettings } from "./settings.ts";
@@ -45,8 +45,8 @@ export async function openBrowser(
     },
   );
   // With a required sandbox the route is not offered before the browser was tried; else nothing waits for that.
-  if (tiers.chromium_sandbox === "required") await tried;
-  const isOff = tiers.chromium_sandbox === "required" && warning !== null;
+  if (chromium.is_required) await tried;
+  const isOff = chromium.is_required && warning !== null;
   log.info("The route browser is configured", { chromium: chromium.sentence });
   // What a page loads by itself must not reach reserved hosts either.
   const { dns_servers } = config.egress;
@@ -73,6 +73,6 @@ export const configuredChromium = (
 ): Chromium | null =>
   findChromium({
     path: chromium_path ?? null,
-    folder: dataPath("chromium"),
+    folder: programFolder(dataPath("chromium")),
     playwright: playwrightChromium,
   });

@@ -102,12 +102,13 @@ export const SETTINGS = {
         description:
           "The browser to run; default: the system's Chromium or Chrome, else the one of npx playwright install, else the one from npm; none turns the route browser off.",
       }),
-      chromium_sandbox: Type.Enum(["auto", "required", "off"], {
-        env: "TRAWL_CHROMIUM_SANDBOX",
-        default: "auto",
-        description:
-          "The browser's sandbox: auto runs without where the kernel refuses it and says so in /ready; required turns the route browser off there; off: never.",
-      }),
+      chromium_sandbox: Type.Optional(
+        Type.Enum(["auto", "required", "off"], {
+          env: "TRAWL_CHROMIUM_SANDBOX",
+          description:
+            "The browser's sandbox: required turns the route browser off where the kernel refuses it; auto runs without there and says so in /ready; off: never. Default: required when the service is root, else auto.",
+        }),
+      ),
     },
     closed,
   ),

@@ -313,7 +313,7 @@ export function browserPool({
       env: { ...env },
       headless: true,
       chromiumSandbox: sandbox,
-      args: flags(proxy.url),
+      args: flags(proxy.url, sandbox),
       // Keeps Chromium's popup blocker, which Playwright turns off by default.
       ignoreDefaultArgs: ["--disable-popup-blocking"],
       handleSIGINT: false,
@@ -511,7 +511,7 @@ export function browserPool({
 }
 
 /** Chromium connects through the egress proxy only, and makes no requests of its own. */
-function flags(proxy_url: string): string[] {
+function flags(proxy_url: string, has_sandbox: boolean): string[] {
   return [
     `--proxy-server=${new URL(proxy_url).host}`,
     // Otherwise Chromium connects to loopback directly.
@@ -528,11 +528,14 @@ function flags(proxy_url: string): string[] {
     "--deny-permission-prompts",
     "--autoplay-policy=user-gesture-required",
     "--disable-crash-reporter",
-    // A page is one process, so that its memory is known and the end of the process is its end (browser-memory.ts).
-    "--disable-site-isolation-trials",
-    `--disable-features=${FEATURES_OFF.join(",")}`,
+    // A page is one process, so that its memory is known and the end of the process is its end (browser-memory.ts). Without
+    // a sandbox the process of a frame could read the other frames' sites, so each site has its own there.
+    ...(has_sandbox ? ["--disable-site-isolation-trials"] : ["--site-per-process"]),
+    `--disable-features=${[...FEATURES_OFF, ...(has_sandbox ? ISOLATION_FEATURES : [])].join(",")}`,
   ];
 }
+
+const ISOLATION_FEATURES = ["IsolateOrigins", "site-per-process", "IsolateSandboxedIframes"] as const;
 
 /** Features of Chromium that are useless without a person at the window. */
 export const FEATURES_OFF = [
@@ -541,9 +544,6 @@ export const FEATURES_OFF = [
   "WebUIOmniboxAimPopup",
   // A spare process for a context's next site. Our contexts live for one page.
   "SpareRendererForSitePerProcess",
-  "IsolateOrigins",
-  "site-per-process",
-  "IsolateSandboxedIframes",
   // Playwright's own list: of several lists Chromium uses only the last (browser-faults.test.ts).
   "AvoidUnnecessaryBeforeUnloadCheckSync",
   "DestroyProfileOnBrowserClose",

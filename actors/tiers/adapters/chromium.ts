@@ -5,7 +5,7 @@
  */
 import { spawnSync } from "node:child_process";
 import { accessSync, constants, createReadStream, createWriteStream, existsSync, statSync } from "node:fs";
-import { mkdir, rename, rm } from "node:fs/promises";
+import { chmod, mkdir, rename, rm } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { pipeline } from "node:stream/promises";
@@ -131,18 +131,15 @@ async function unpackFromNpm(
   const target = join(folder, `npm-${statSync(join(archives, "chromium.br")).size}`);
   if (!existsSync(target)) {
     const temporary = `${target}.${process.pid}`;
-    await mkdir(temporary, { recursive: true, mode: 0o700 });
+    await mkdir(temporary, { recursive: true });
     try {
-      await inflate(
-        join(archives, "chromium.br"),
-        createWriteStream(join(temporary, "chromium"), { mode: 0o700 }),
-      );
+      await inflate(join(archives, "chromium.br"), createWriteStream(join(temporary, "chromium")));
       for (const [archive, into] of [
         ["swiftshader.tar.br", "."],
         ["al2023.tar.br", "."],
         ["fonts.tar.br", "fonts"],
       ] as const) {
-        await inflate(join(archives, archive), extract(join(temporary, into)));
+        await inflate(join(archives, archive), extract(join(temporary, into), { readable: true }));
       }
       await rename(temporary, target);
     } catch (problem) {
@@ -152,6 +149,8 @@ async function unpackFromNpm(
     }
   }
   const path = join(target, "chromium");
+  // The user who runs it may be another than this process's (sandbox.ts), whose umask may be closed.
+  for (const each of [folder, target, path]) await chmod(each, 0o755);
   const fonts = existsSync("/etc/fonts/fonts.conf") ? {} : { FONTCONFIG_PATH: join(target, "fonts") };
   const plain_env = { ...home, ...fonts };
   // A minimal system lacks NSS and other libraries. The package includes them, but installed ones are newer.
