@@ -7,7 +7,7 @@ import { hash } from "node:crypto";
 import { LRUCache } from "lru-cache";
 import type { Clock } from "../cluster/ports/clock.ts";
 import { Fault } from "../cluster/ports/fault.ts";
-import { accountKey, type Grant, KEY_SHAPE, type QuotaCategory } from "../schemas/accounts.ts";
+import { accountKey, type Grant, isOperatorKey, KEY_SHAPE, type QuotaCategory } from "../schemas/accounts.ts";
 import type { Reply } from "./http.ts";
 import {
   budgetField,
@@ -28,6 +28,7 @@ import {
   categoryNotAllowed,
   INVALID_KEY,
   MISSING_TOKEN,
+  OPERATOR_ONLY,
   quotaExhausted,
   SUSPENDED,
   unavailable,
@@ -43,10 +44,6 @@ export interface Caller {
   /** Whether any header about allowances is due. */
   readonly limited: boolean;
 }
-
-/** The operator's account admin; an external customer's admin is not an operator. */
-export const isOperator = ({ grant: { key, customer } }: Caller): boolean =>
-  key.role === "account_admin" && !customer.external;
 
 export const isCaller = (result: Caller | Reply): result is Caller => "grant" in result;
 
@@ -109,7 +106,8 @@ export function authenticator({ find, metering, clock }: AuthenticatorDeps): Ide
     const caller: Caller = {
       grant,
       meter,
-      project_window: windowOf(`project ${project.name}`),
+      // What a project sends must not keep an operator out.
+      project_window: windowOf(isOperatorKey(key) ? `operator ${key.prefix}` : `project ${project.name}`),
       key_window: key.rate_limit_rps === null ? null : windowOf(`key ${key.prefix}`),
       policy: policyField(project.rate_limit_rps, key.rate_limit_rps),
       limited: Object.values(meter.allowances).some((limit) => limit !== null),
@@ -180,8 +178,12 @@ const windowUse = (q: number, { used, starts_ms }: RateWindow, now_ms: number) =
   window_left_ms: starts_ms + 1000 - now_ms,
 });
 
-export const suspended = ({ grant }: Caller): Reply | null =>
-  grant.customer.status === "suspended" ? SUSPENDED : null;
+/** An operator's key works whatever happens to the customer of its project. */
+export const suspended = ({ grant: { key, customer } }: Caller): Reply | null =>
+  customer.status === "suspended" && !isOperatorKey(key) ? SUSPENDED : null;
+
+export const operatorRefused = ({ grant: { key } }: Caller): Reply | null =>
+  isOperatorKey(key) ? null : OPERATOR_ONLY;
 
 /** Key restricted to other categories: 403. */
 export function categoryRefused({ grant }: Caller, category: QuotaCategory): Reply | null {
@@ -203,7 +205,7 @@ export const spendRefused = ({ grant, meter, limited }: Caller, now_ms: number):
 
 /** The limits that several gateways count together for this caller. */
 export const limitedBy = ({ grant: { key, project, customer } }: Caller): Limited => ({
-  project: accountKey(customer.name, project.name),
+  project: accountKey(customer.name, project.name, isOperatorKey(key) ? key.prefix : undefined),
   project_rate: project.rate_limit_rps,
   key: key.prefix,
   key_rate: key.rate_limit_rps,

@@ -60,10 +60,9 @@ export const ADMIN_ONLY = detail(403, {
   message: "This is for account admin keys only",
 });
 
-/** For routes of the operator: an account admin of an external customer may not use them. */
 export const OPERATOR_ONLY = detail(403, {
   error: "operator_only",
-  message: "This is for account admin keys of the operator's own customers",
+  message: "This is for operator keys only: trawl key create --operator makes one",
 });
 
 export const quotaExhausted = (category: QuotaCategory, limit: number, retry_after_s: number): Reply =>

@@ -1,6 +1,14 @@
-/** What a request is told because of its key before its body is read: 401, suspended 403, rate 429. */
+/** What a request is told because of its key before its body is read: 401, suspended 403, rate 429, operators only 403. */
 import type { Metrics } from "../cluster/ports/metrics.ts";
-import { type Caller, countRate, type Identify, isCaller, limitedBy, suspended } from "./authenticate.ts";
+import {
+  type Caller,
+  countRate,
+  type Identify,
+  isCaller,
+  limitedBy,
+  operatorRefused,
+  suspended,
+} from "./authenticate.ts";
 import type { RequestContext } from "./compiled-route.ts";
 import type { Admission, Reply } from "./http.ts";
 import { KEY_RATE_LIMITED, MISSING_TOKEN, RATE_LIMITED } from "./http-errors.ts";
@@ -21,7 +29,7 @@ export interface KeyChecks {
   readonly refuseKey: (context: RequestContext, refusal: Reply) => Reply;
   /** The answer to a request without a route: it needs no key, and a caller with one is told its limits, for which it counts. */
   readonly refuseRoute: (context: RequestContext, refusal: Reply) => Admission;
-  /** Suspension, then rates. The later checks need the body. */
+  /** Suspension, then rates, then whether the route is for operators. The later checks need the body. */
   readonly checkLimits: (context: RequestContext, caller: Caller) => LimitCheck | Promise<LimitCheck>;
 }
 
@@ -69,7 +77,10 @@ export function keyChecks({ identify, rates, end, metrics }: KeyChecksDeps): Key
       metrics.count("trawl_auth_failures_total", { reason: "suspended" });
       return { refusal: finish(context, shut, caller, limit) };
     }
-    if (passed === null) return { limit };
+    if (passed === null) {
+      const refused = context.compiled.route!.operators_only ? operatorRefused(caller) : null;
+      return refused ? { refusal: finish(context, refused, caller, limit) } : { limit };
+    }
     const refusal = passed === "project" ? RATE_LIMITED : KEY_RATE_LIMITED;
     metrics.count("trawl_rate_limited_total", { policy: passed });
     return { refusal: finish(context, refusal, caller, limit) };

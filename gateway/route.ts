@@ -9,7 +9,9 @@ import type { Head, Reply } from "./http.ts";
 import type { BeginOptions } from "./pending-requests.ts";
 import type { Bill } from "../schemas/accounts.ts";
 
-export type Method = "GET" | "HEAD" | "POST" | "DELETE";
+export type Method = "GET" | "HEAD" | "POST" | "PATCH" | "DELETE";
+
+const OPERATORS_PATH = "/v1/ops/";
 
 /** 64 MB: the specification's limit of a request body. */
 export const MAX_BODY_BYTES = 67_108_864;
@@ -106,6 +108,8 @@ interface RouteDescription {
 export interface Route extends RouteDescription {
   readonly method: Method;
   readonly auth: "key" | "none";
+  /** All of /v1/ops: other keys are refused before the body is read. */
+  readonly operators_only: boolean;
   readonly params: TObject | null;
   readonly query: TObject | null;
   readonly body: TSchema | null;
@@ -183,12 +187,13 @@ export const route = <
     limit_bytes: definition.body ? MAX_BODY_BYTES : 0,
     ...definition,
     auth: "key",
+    operators_only: definition.path.startsWith(OPERATORS_PATH),
   }) as Route;
 
 /** A route that needs no key. Its handler gets no caller, and an Authorization field is ignored. */
 export const openRoute = <P extends TObject | null = null, Q extends TObject | null = null>(
   definition: Open<P, Q>,
-): Route => ({ ...NOTHING, limit_bytes: 0, ...definition, auth: "none" }) as Route;
+): Route => ({ ...NOTHING, limit_bytes: 0, ...definition, auth: "none", operators_only: false }) as Route;
 
 /** A path template and the routes on it, by method. */
 export interface PathRoutes {

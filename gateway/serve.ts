@@ -41,7 +41,7 @@ const mayHaveStarted = (problem: unknown): boolean =>
 
 /** Whether an answer depends on something that has to be stored first. */
 const isWriting = ({ method, category }: Route): boolean =>
-  category !== null || method === "POST" || method === "DELETE";
+  category !== null || (method !== "GET" && method !== "HEAD");
 
 /** The answer with one header field for each unknown name. */
 const withWarnings = (answer: Answer, warnings: ReadonlySet<string>): Answer =>

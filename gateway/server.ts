@@ -1,6 +1,6 @@
 /**
  * From a request's head to its answer, in one fixed order: route 404 and 405, OPTIONS, key 401, suspended 403, rate 429,
- * size 413, shape 422, category 403, the route's own 403, allowances 429, and then the route. Every answer gets a request
+ * operators only 403, size 413, shape 422, category 403, the route's own 403, allowances 429, and then the route. Every answer gets a request
  * id and is counted and logged. It opens no socket: an adapter of the HTTP port calls `admit`, and so do tests.
  */
 import type { ByteBudget } from "../cluster/byte-budget.ts";

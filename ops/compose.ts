@@ -4,6 +4,7 @@
  */
 import { fileURLToPath } from "node:url";
 import { prepareAccounts } from "../actors/accounts/keys.ts";
+import { prepareOperatorKey } from "../actors/accounts/operator-key.ts";
 import type { ActorClient } from "../cluster/actor.ts";
 import { untracedTimers } from "../cluster/spans.ts";
 import { pinoLog } from "../cluster/adapters/telemetry/log.pino.ts";
@@ -25,6 +26,7 @@ import { openHttp } from "./http.ts";
 import { inNetworks } from "./networks.ts";
 import { nodeReport } from "./node-report.ts";
 import { openFeatures } from "./open-features.ts";
+import { operatorKeyFile } from "./operator-key-file.ts";
 import { startWhenReachable } from "./start-retry.ts";
 import { type Closers, type Stopping, stopping } from "./stopping.ts";
 import { claimData } from "./stores.ts";
@@ -138,6 +140,17 @@ async function compose(config: Config, closers: Closers): Promise<Running> {
   const first = await prepareAccounts(documents, config.gateway.admin_key ?? null, clock.now());
   if (first.admin_key === "revoked")
     log.warn("TRAWL_ADMIN_KEY names a revoked key: it stays revoked and is refused");
+  const operator = await prepareOperatorKey(
+    documents,
+    {
+      named_key: config.gateway.operator_key ?? null,
+      file: operatorKeyFile(config),
+      is_shared: config.cluster.bus !== "memory",
+    },
+    clock.now(),
+  );
+  if (operator === "revoked")
+    log.warn("TRAWL_OPERATOR_KEY names a revoked key: it stays revoked and is refused");
   const usage = await openUsage(context, node);
   const work = startBackgroundWork(build, context, opened, actors, membership);
   const stopBackgroundWork = (): void => work.forEach((each) => each[Symbol.dispose]());

@@ -5,6 +5,7 @@ import { systemClock } from "../cluster/adapters/time/clock.system.ts";
 import type { Starting } from "./commands/start.ts";
 import { type Config, readConfig } from "./config.ts";
 import { trawl } from "./cli.ts";
+import { operatorKeyFile } from "./operator-key-file.ts";
 
 const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as {
   version: string;
@@ -45,6 +46,7 @@ process.exitCode = await trawl(process.argv.slice(2), {
   config: () => (config ??= readConfig(environment, (path) => readFileSync(path, "utf8"))),
   openDocuments: async (given) => (await import("./stores.ts")).openDocuments(given),
   openNodeDirectory: async ({ cluster }) => (await import("./cluster.ts")).openNodeDirectory(cluster.bus),
+  readOperatorKey: (given) => operatorKeyFile(given).read(),
   now: () => clock.now(),
   out: (line) => void process.stdout.write(`${line}\n`),
   err: (line) => void process.stderr.write(`${line}\n`),

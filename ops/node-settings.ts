@@ -41,10 +41,10 @@ const BLOBS: Rule = {
   fits: (text) => text === "file" || /^file:./.test(text) || /^s3:\/\/[a-z0-9][a-z0-9.-]+(\/.*)?$/.test(text),
   expected: "file, file:PATH or s3://bucket/prefix",
 };
-const ADMIN_KEY: Rule = {
-  fits: (text) => text.startsWith(KEY_MARKS.account_admin) && KEY_SHAPE.test(text),
-  expected: `"${KEY_MARKS.account_admin}" and 17 to 200 letters, digits, "-" and "_"`,
-};
+const keyOf = (role: keyof typeof KEY_MARKS): Rule => ({
+  fits: (text) => text.startsWith(KEY_MARKS[role]) && KEY_SHAPE.test(text),
+  expected: `"${KEY_MARKS[role]}" and 17 to 200 letters, digits, "-" and "_"`,
+});
 const CRAWLER: Rule = {
   fits: (text) => /^[A-Za-z_-]{1,64}$/.test(text),
   expected: "a robots.txt name: letters, - and _",
@@ -108,8 +108,15 @@ export const NODE_SECTIONS = {
       admin_key: optionalSetting({
         env: "TRAWL_ADMIN_KEY",
         secret: true,
-        rule: ADMIN_KEY,
+        rule: keyOf("account_admin"),
         description: "An account admin key that is created at start if it does not exist.",
+      }),
+      operator_key: optionalSetting({
+        env: "TRAWL_OPERATOR_KEY",
+        secret: true,
+        rule: keyOf("operator"),
+        description:
+          "An operator key that is created at start if it does not exist; default: one is drawn and kept in the data folder.",
       }),
     },
     closed,

@@ -6,14 +6,15 @@ import { type Static, Type } from "typebox";
 import { type BILLING_CATEGORIES, Nullable, Sha256, Timestamp } from "./common.ts";
 import { ask, contract, tell } from "./contract.ts";
 
-export const ROLES = ["standard", "account_admin"] as const;
+/** `operator`: whoever runs the service; made by the command line only. Only operators use /v1/ops/*. */
+export const ROLES = ["standard", "account_admin", "operator"] as const;
 /** The fixed part of each role's keys; with the 7 characters after it, it is the prefix that is shown. */
-export const KEY_MARKS = { standard: "sk_", account_admin: "ak_" } as const;
+export const KEY_MARKS = { standard: "sk_", account_admin: "ak_", operator: "ok_" } as const;
 export const PREFIX_CHARS = 10;
 export const MAX_LABEL_CHARS = 200;
-export const KEY_PREFIX = "^[sa]k_[0-9A-Za-z_-]{7}$";
+export const KEY_PREFIX = "^[sao]k_[0-9A-Za-z_-]{7}$";
 /** The shape of any key: other strings are refused before they are hashed or looked up. */
-export const KEY_SHAPE = /^[sa]k_[0-9A-Za-z_-]{17,200}$/;
+export const KEY_SHAPE = /^[sao]k_[0-9A-Za-z_-]{17,200}$/;
 
 /** Categories a key can be restricted to and have a monthly quota for. */
 export const QUOTA_CATEGORIES = ["search", "fetch"] as const;
@@ -90,6 +91,14 @@ export const Key = Type.Object({
   revoked_at: Nullable(Type.String()),
 });
 export type Key = Static<typeof Key>;
+
+/** Whether the key sees all of its customer, not only itself. */
+export const isAdmin = ({ role }: Pick<Key, "role">): boolean => role !== "standard";
+
+export const isOperatorKey = ({ role }: Pick<Key, "role">): boolean => role === "operator";
+
+/** Operator keys are no matter of the customer in whose project they stand. */
+export const isVisibleTo = (key: Key, caller: Key): boolean => !isOperatorKey(key) || isOperatorKey(caller);
 
 export const allowsPaid = ({ paid_fetches }: Pick<Key, "paid_fetches">): boolean => paid_fetches !== false;
 

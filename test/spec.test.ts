@@ -127,7 +127,7 @@ describe("limits", () => {
 describe("words", () => {
   test.each([
     ["routes in ladder order", TIERS, "direct browser archive proxy proxy_render"],
-    ["roles", ROLES, "standard account_admin"],
+    ["roles", ROLES, "standard account_admin operator"],
     ["categories of a key", QUOTA_CATEGORIES, "search fetch"],
     [
       "fallback reasons",

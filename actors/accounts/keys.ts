@@ -53,7 +53,7 @@ function base62(bytes: Buffer): string {
   return text;
 }
 
-const digestOf = (key: string): string => hash("sha256", key);
+export const digestOf = (key: string): string => hash("sha256", key);
 const prefixOf = (key: string): string => key.slice(0, PREFIX_CHARS);
 
 /** A key with its project and customer. Null: the key is unknown or revoked, or its project does not exist. */
@@ -401,7 +401,7 @@ export interface PreparedAccounts {
   /** A new key, to be printed once; null: keys exist already, or the operator chose one. */
   readonly key: string | null;
   /** Whether the key in TRAWL_ADMIN_KEY was created now; null: the setting is empty. */
-  readonly admin_key: "created" | "exists" | "revoked" | null;
+  readonly admin_key: Awaited<ReturnType<typeof ensureKey>> | null;
 }
 
 /** Stored by the node that creates the first key, before the key. */
@@ -434,7 +434,7 @@ export async function prepareAccounts(
     });
   const options: KeyOptions = { project: FIRST_NAME, role: "account_admin", label: "first" };
   if (named_key !== null)
-    return { key: null, admin_key: await ensureKey(documents, named_key, options, now_ms) };
+    return { key: null, admin_key: await ensureKey(documents, named_key, "account_admin", now_ms) };
   // Nodes that start at once on an empty store all come here: the node that stores the claim creates the key. A claim
   // without a key is taken over only when it is old: its node may still be creating the key.
   const earlier = await documents.get("names", "first key");
@@ -459,19 +459,25 @@ function drawFirst(drawn: string): (role: Key["role"]) => string {
   };
 }
 
-async function ensureKey(
+/** The settings that name a key. */
+const NAMED_IN = { account_admin: "TRAWL_ADMIN_KEY", operator: "TRAWL_OPERATOR_KEY" } as const;
+
+/** Creates the key that a setting names, in the first project, unless it exists. */
+export async function ensureKey(
   documents: Documents,
   key: string,
-  options: KeyOptions,
+  role: keyof typeof NAMED_IN,
   now_ms: number,
-): Promise<NonNullable<PreparedAccounts["admin_key"]>> {
-  if (!KEY_SHAPE.test(key) || !key.startsWith(KEY_MARKS.account_admin))
+): Promise<"created" | "exists" | "revoked"> {
+  const setting = NAMED_IN[role];
+  const mark = KEY_MARKS[role];
+  if (!KEY_SHAPE.test(key) || !key.startsWith(mark))
     throw new AccountError(
-      `Cannot use TRAWL_ADMIN_KEY: an admin key is "${KEY_MARKS.account_admin}" and 17 to 200 characters A-Z, a-z, 0-9, "-" and "_"`,
+      `Cannot use ${setting}: such a key is "${mark}" and 17 to 200 characters A-Z, a-z, 0-9, "-" and "_"`,
     );
   const existing = (await documents.get("keys", digestOf(key)))?.value as Key | undefined;
   if (existing) return existing.status === "active" ? "exists" : "revoked";
-  const labelled = { ...options, label: "TRAWL_ADMIN_KEY" };
+  const labelled: KeyOptions = { project: FIRST_NAME, role, label: setting };
   try {
     if (await claim(documents, key, labelled, now_ms)) return "created";
   } catch (problem) {
@@ -483,8 +489,8 @@ async function ensureKey(
   const name = await claimOf(documents, prefixOf(key));
   if (name?.key_sha256 !== digestOf(key))
     throw new AccountError(
-      `Cannot use TRAWL_ADMIN_KEY: another key begins with "${prefixOf(key)}"; choose one that differs within its first ${PREFIX_CHARS} characters`,
+      `Cannot use ${setting}: another key begins with "${prefixOf(key)}"; choose one that differs within its first ${PREFIX_CHARS} characters`,
     );
-  await documents.put("keys", digestOf(key), recordOf(key, labelled, now_ms), 0, { tag: options.project });
+  await documents.put("keys", digestOf(key), recordOf(key, labelled, now_ms), 0, { tag: FIRST_NAME });
   return "created";
 }

@@ -9,6 +9,7 @@ export function commonReplies({
   body,
   params,
   query,
+  operators_only,
   authorize_errors = [],
 }: Route): Record<number, ReplyShape> {
   const replies: Record<number, ReplyShape> = {};
@@ -16,6 +17,7 @@ export function commonReplies({
     replies[401] = { description: "The key is missing, unknown or revoked", schema: Detail };
     const codes = ["customer_suspended"];
     if (category) codes.push("key_category_not_allowed");
+    if (operators_only) codes.push("operator_only");
     codes.push(...authorize_errors);
     replies[403] = { description: "The key is not allowed to make this request", schema: refused(codes) };
     replies[429] = {

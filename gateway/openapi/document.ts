@@ -162,7 +162,7 @@ export function openapi({ routes, public_url, references }: About): object {
     paths,
     components: {
       securitySchemes: {
-        bearer: { type: "http", scheme: "bearer", description: "An API key: sk_… or ak_…" },
+        bearer: { type: "http", scheme: "bearer", description: "An API key: sk_…, ak_… or ok_…" },
       },
       headers: HEADERS,
       schemas: components() satisfies Record<string, Node>,

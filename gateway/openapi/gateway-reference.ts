@@ -16,10 +16,6 @@ export const refused = (codes: readonly string[]): TSchema =>
     }),
   });
 
-export const OperatorOnly = Type.Object({
-  detail: Type.Object({ error: Type.Literal("operator_only"), message: Type.String() }),
-});
-
 const Mistake = Type.Object({
   loc: Type.Array(Type.Union([Type.String(), Type.Integer()])),
   msg: Type.String(),
@@ -51,7 +47,7 @@ export const HEADERS = {
   "Retry-After": header("Seconds to wait", "2"),
   "RateLimit-Policy": header("The limits of requests per second", '"project";q=200;w=1'),
   RateLimit: header("What is left of them in this second", '"project";r=199;t=1'),
-  "X-Service-Key-Role": header("The role of the key: standard or account_admin", "standard"),
+  "X-Service-Key-Role": header("The role of the key: standard, account_admin or operator", "standard"),
   "X-Service-Quota-Remaining": header(
     "What is left of the key's monthly quotas; absent when it has none",
     "fetch=998",
@@ -100,7 +96,6 @@ export const GATEWAY_REFERENCE: ApiReference = {
     Internal,
     Refused: refused(["customer_suspended"]),
     CategoryRefused: refused(["customer_suspended", "key_category_not_allowed"]),
-    OperatorOnly,
     NodeReports,
     LogLevelChange,
     LogLevelChanged,
@@ -168,7 +163,6 @@ export const GATEWAY_REFERENCE: ApiReference = {
       currency: ["The currency of a spend cap", "USD"],
     },
     TimedOut: { detail: "What happened" },
-    OperatorOnly: { detail: "Why" },
     Refused: { detail: "Why" },
     CategoryRefused: { detail: "Why" },
     Health: { status: "The process is up" },

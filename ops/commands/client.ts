@@ -3,6 +3,8 @@
  * error message and an exit code.
  */
 import { Command, InvalidArgumentError } from "commander";
+import { KEY_MARKS } from "../../schemas/accounts.ts";
+import type { Config } from "../config.ts";
 import { ownUrl } from "../own-endpoints.ts";
 import { CommandError, type Context, EXIT, type Json, withJson } from "./context.ts";
 
@@ -20,18 +22,56 @@ export const clientCommand = (name: string): Command =>
     .option("--url <address>", "the service's address; default: TRAWL_URL, else HOST and PORT")
     .option("--key <key>", "the API key; default: TRAWL_KEY, else TRAWL_ADMIN_KEY");
 
+/** Of a command that needs an operator key. */
+export const operatorCommand = (name: string): Command =>
+  withJson(new Command(name))
+    .option("--url <address>", "the service's address; default: TRAWL_URL, else HOST and PORT")
+    .option("--key <key>", "the operator key; default: TRAWL_OPERATOR_KEY, else the one in the data folder");
+
 /** The service's base address without a slash at its end, and the key. */
-export function service({ config }: Context, { url, key }: ClientOptions): { base: string; key: string } {
-  const { client, gateway } = config();
-  const base = url ?? client.url ?? gateway.public_url ?? ownUrl(gateway);
-  const chosen = key ?? client.key ?? gateway.admin_key;
-  if (chosen === undefined)
+export function service(context: Context, { url, key }: ClientOptions): { base: string; key: string } {
+  const { client, gateway } = context.config();
+  const base = baseOf(context.config(), url);
+  const chosen = key ?? client.key ?? gateway.admin_key ?? operatorKeyOf(context, base);
+  if (chosen === null)
     throw new CommandError(
       "No key: give --key, or set TRAWL_KEY (npx trawl key create --project default)",
       EXIT.key,
     );
-  return { base: base.replace(/\/+$/, ""), key: chosen };
+  return { base, key: chosen };
 }
+
+/** The same for an operation of the operator. TRAWL_KEY may be the key of a customer: it is taken only where it is an operator's. */
+export function operatedService(
+  context: Context,
+  { url, key }: ClientOptions,
+): { base: string; key: string } {
+  const { client } = context.config();
+  const base = baseOf(context.config(), url);
+  const given = key ?? (client.key?.startsWith(KEY_MARKS.operator) ? client.key : null);
+  const chosen = given ?? operatorKeyOf(context, base);
+  if (chosen === null)
+    throw new CommandError(
+      "No operator key: give --key or TRAWL_OPERATOR_KEY (npx trawl key create --operator), or run this where the node keeps its data",
+      EXIT.key,
+    );
+  return { base, key: chosen };
+}
+
+const baseOf = ({ client, gateway }: Config, url: string | undefined): string =>
+  (url ?? client.url ?? gateway.public_url ?? ownUrl(gateway)).replace(/\/+$/, "");
+
+/** The key in the data folder is of this configuration's service, and is sent to no other. */
+function operatorKeyOf(context: Context, base: string): string | null {
+  const config = context.config();
+  const { operator_key, public_url } = config.gateway;
+  if (operator_key !== undefined) return operator_key;
+  const origins = [ownUrl(config.gateway), public_url ?? null].map((address) => address && originOf(address));
+  const origin = originOf(base);
+  return origin !== null && origins.includes(origin) ? (context.readOperatorKey?.(config) ?? null) : null;
+}
+
+const originOf = (address: string): string | null => URL.parse(address)?.origin ?? null;
 
 interface Exchange {
   readonly reply: Response;

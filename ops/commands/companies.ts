@@ -1,6 +1,14 @@
 /** trawl companies sources [check]: the sources of the company register, how they are, and what their canaries say now. */
 import { Command } from "commander";
-import { type ClientOptions, clientCommand, errorOf, exchange, service } from "./client.ts";
+import {
+  type ClientOptions,
+  clientCommand,
+  errorOf,
+  exchange,
+  operatedService,
+  operatorCommand,
+  service,
+} from "./client.ts";
 import { type Context, EXIT, table } from "./context.ts";
 
 interface SourceShown {
@@ -20,11 +28,11 @@ interface SourceShown {
 }
 
 export function companiesCommand(context: Context): Command {
-  const check = clientCommand("check")
+  const check = operatorCommand("check")
     .description("ask sources for the companies that they must know; exit code 3 when one fails")
     .argument("[sources...]", "names of sources; default: all that are active")
     .action(async (names: string[], options: ClientOptions) => {
-      const { base, key } = service(context, options);
+      const { base, key } = operatedService(context, options);
       const sources = names.length > 0 ? names : await activeOf(base, key);
       const body = { sources };
       const { reply, content } = await exchange("POST", `${base}/v1/ops/companies/sources/check`, key, body);

@@ -1,6 +1,15 @@
 /** trawl company show, history, merge, undo, forget-person: one company of the register, and what only the operator may do to it. */
 import { Command } from "commander";
-import { type ClientOptions, clientCommand, errorOf, exchange, service, wholeNumber } from "./client.ts";
+import {
+  type ClientOptions,
+  clientCommand,
+  errorOf,
+  exchange,
+  operatedService,
+  operatorCommand,
+  service,
+  wholeNumber,
+} from "./client.ts";
 import { type Context, table } from "./context.ts";
 
 interface Party {
@@ -67,7 +76,8 @@ export function companyCommand(context: Context): Command {
     describe: (content: never) => readonly string[],
     body?: unknown,
   ): Promise<void> {
-    const { base, key } = service(context, options);
+    const isForOperators = path.startsWith("/v1/ops/");
+    const { base, key } = (isForOperators ? operatedService : service)(context, options);
     const { reply, content } = await exchange(method, `${base}${path}`, key, body);
     if (!reply.ok) throw errorOf(reply, content);
     if (options.json) return context.out(JSON.stringify(content, null, 2));
@@ -111,7 +121,7 @@ export function companyCommand(context: Context): Command {
       }),
   );
   company.addCommand(
-    clientCommand("merge")
+    operatorCommand("merge")
       .description("merge a company into another, whatever their identifiers")
       .argument("<id>", "the company that will redirect, cmp_…")
       .requiredOption("--into <id>", "the company that remains, cmp_…")
@@ -130,7 +140,7 @@ export function companyCommand(context: Context): Command {
       ),
   );
   company.addCommand(
-    clientCommand("undo")
+    operatorCommand("undo")
       .description("undo the merge of a company; the two are never merged by their identifiers again")
       .argument("<id>", "the company that redirects, cmp_…")
       .action((id: string, options: ClientOptions) =>
@@ -145,7 +155,7 @@ export function companyCommand(context: Context): Command {
       ),
   );
   company.addCommand(
-    clientCommand("forget-person")
+    operatorCommand("forget-person")
       .description(
         "remove every claim about a person, for good; later refreshes do not store the person again",
       )

@@ -29,6 +29,8 @@ export interface Context {
   readonly openDocuments: (config: Config) => Promise<Documents>;
   /** The node directory of the configured cluster. Throws Fault. */
   readonly openNodeDirectory: (config: Config) => Promise<NodeDirectory>;
+  /** The operator key in the data folder. Default: there is none. */
+  readonly readOperatorKey?: (config: Config) => string | null;
   readonly now: () => number;
   readonly out: (line: string) => void;
   readonly err: (line: string) => void;

@@ -4,7 +4,14 @@
  */
 import type { Command } from "commander";
 import type { DomainChange, DomainMemory } from "../../schemas/fetch.ts";
-import { type ClientOptions, clientCommand, exchange, errorOf, service, wholeNumber } from "./client.ts";
+import {
+  type ClientOptions,
+  operatorCommand,
+  exchange,
+  errorOf,
+  operatedService,
+  wholeNumber,
+} from "./client.ts";
 import { readDuration } from "./duration.ts";
 import { type Context, table } from "./context.ts";
 
@@ -27,7 +34,7 @@ const valueOf = (given: NumberOrDefault | undefined): number | null | undefined 
   given === "default" ? null : given;
 
 export const domainCommand = (context: Context): Command =>
-  clientCommand("domain")
+  operatorCommand("domain")
     .description(
       "show what the service has stored about a domain: limits, failures, skips, dead hosts, host profiles",
     )
@@ -38,7 +45,7 @@ export const domainCommand = (context: Context): Command =>
     .option("--delay <ms>", "milliseconds between two requests, or default", numberOrDefault)
     .option("--concurrency <count>", "concurrent requests, or default", numberOrDefault)
     .action(async (domain: string, options: DomainOptions) => {
-      const { base, key } = service(context, options);
+      const { base, key } = operatedService(context, options);
       const address = `${base}/v1/ops/domains/${encodeURIComponent(domain)}`;
       const change = changeOf(options);
       const { reply, content } =

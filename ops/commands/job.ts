@@ -13,6 +13,8 @@ import {
   exchange,
   errorOf,
   post,
+  operatedService,
+  operatorCommand,
   service,
   wholeNumber,
 } from "./client.ts";
@@ -67,11 +69,11 @@ export function jobCommand(context: Context): Command {
     ["resume", false, "go on with a paused job"],
   ] as const)
     command.addCommand(
-      clientCommand(name)
+      operatorCommand(name)
         .description(description)
         .argument("<id>", "the id of the job")
         .action(async (job_id: string, options: ClientOptions) => {
-          const { base, key } = service(context, options);
+          const { base, key } = operatedService(context, options);
           const { reply, content } = await post(`${base}/v1/ops/jobs/${job_id}`, key, { paused });
           if (!reply.ok) throw errorOf(reply, content);
           if (options.json) return context.out(JSON.stringify({ job_id, paused }));

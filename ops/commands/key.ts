@@ -2,6 +2,7 @@
 import { Command, InvalidArgumentError, Option } from "commander";
 import {
   createKey,
+  FIRST_NAME,
   type KeyLimits,
   limitKey,
   listKeys,
@@ -19,9 +20,10 @@ import {
 import { CommandError, type Context, EXIT, type Json, table, withDocuments, withJson } from "./context.ts";
 
 interface KeyOptions extends Json {
-  readonly project: string;
+  readonly project?: string;
   readonly label?: string;
   readonly admin?: boolean;
+  readonly operator?: boolean;
   readonly category?: readonly QuotaCategory[];
   readonly rps?: number;
   readonly quota?: { search?: number; fetch?: number };
@@ -29,6 +31,12 @@ interface KeyOptions extends Json {
   readonly paid: boolean;
   readonly debug?: boolean;
 }
+
+const KINDS = {
+  standard: "A standard",
+  account_admin: "An account admin",
+  operator: "An operator",
+} as const satisfies Record<Key["role"], string>;
 
 type Categories = readonly QuotaCategory[];
 
@@ -48,9 +56,12 @@ export function keyCommand(context: Context): Command {
 
   withJson(key.command("create"))
     .description("create a key and print it; it cannot be shown again")
-    .requiredOption("--project <name>", "the project of the key")
+    .option("--project <name>", `the project of the key; an operator key's default: ${FIRST_NAME}`)
     .option("--label <text>", "a label, shown beside the prefix")
     .option("--admin", "an account admin key, which also sees the other projects of its customer")
+    .addOption(
+      new Option("--operator", "an operator key, for all customers and /v1/ops").conflicts(["admin"]),
+    )
     .addOption(
       new Option("--category <name>", "restrict the key to a category; may be repeated")
         .choices([...QUOTA_CATEGORIES])
@@ -63,9 +74,10 @@ export function keyCommand(context: Context): Command {
     .option("--debug", "X-Service-Debug: 1 gets a debug_url")
     .action(
       async ({
-        project,
+        project: named_project,
         label,
         admin,
+        operator,
         category: categories,
         rps,
         quota: quotas,
@@ -74,12 +86,15 @@ export function keyCommand(context: Context): Command {
         debug,
         json,
       }: KeyOptions) => {
+        const project = named_project ?? (operator ? FIRST_NAME : null);
+        if (project === null)
+          throw new CommandError("Name the project of the key: --project default", EXIT.usage);
         const { key: secret, record } = await withDocuments(context, (documents) =>
           createKey(
             documents,
             {
               project,
-              role: admin ? "account_admin" : "standard",
+              role: operator ? "operator" : admin ? "account_admin" : "standard",
               label: label ?? null,
               categories: categories ?? null,
               rate_limit_rps: rps ?? null,
@@ -94,9 +109,7 @@ export function keyCommand(context: Context): Command {
         const { prefix, role } = record;
         if (json) return context.out(JSON.stringify({ key: secret, prefix, project, role }));
         context.out(secret);
-        return context.err(
-          `${admin ? "An account admin" : "A standard"} key of project "${project}". It is not shown again: save it now.`,
-        );
+        return context.err(`${KINDS[role]} key of project "${project}". It is not shown again: save it now.`);
       },
     );
 

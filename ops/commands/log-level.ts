@@ -1,15 +1,15 @@
 /** trawl log-level: sets the level of all running nodes, until they end; TRAWL_LOG_LEVEL is what they start with. */
 import { Argument, type Command } from "commander";
 import { LOG_LEVELS } from "../../schemas/operator.ts";
-import { type ClientOptions, clientCommand, errorOf, post, service } from "./client.ts";
+import { type ClientOptions, operatorCommand, errorOf, post, operatedService } from "./client.ts";
 import type { Context } from "./context.ts";
 
 export const logLevelCommand = (context: Context): Command =>
-  clientCommand("log-level")
+  operatorCommand("log-level")
     .description("set the log level of all nodes while they run")
     .addArgument(new Argument("<level>", "lines below it are left out").choices(LOG_LEVELS))
     .action(async (level: string, options: ClientOptions) => {
-      const { base, key } = service(context, options);
+      const { base, key } = operatedService(context, options);
       const { reply, content } = await post(`${base}/v1/ops/log-level`, key, { level });
       if (!reply.ok) throw errorOf(reply, content);
       if (options.json) return context.out(JSON.stringify(content));

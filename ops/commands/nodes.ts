@@ -2,7 +2,7 @@
 import { Command } from "commander";
 import { PARTITIONS } from "../../cluster/placement.ts";
 import type { NodeReport, QueueReport, TierReport } from "../../cluster/ports/node-directory.ts";
-import { service } from "./client.ts";
+import { operatedService } from "./client.ts";
 import { shortDuration } from "./duration.ts";
 import { type Context, type Json, table, withJson, withNodeDirectory } from "./context.ts";
 import { readReports } from "./reports.ts";
@@ -21,7 +21,7 @@ export const nodesCommand = (context: Context): Command =>
   ).action(async ({ json }: Json) => {
     const isAlone = context.config().cluster.bus === "memory";
     const { nodes, queues } = isAlone
-      ? { nodes: await readReports(service(context, {})), queues: [] }
+      ? { nodes: await readReports(operatedService(context, {})), queues: [] }
       : await withNodeDirectory(context, async (nodeDirectory) => ({
           nodes: await nodeDirectory.nodes(),
           queues: await nodeDirectory.queues(),

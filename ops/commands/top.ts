@@ -5,7 +5,7 @@
 import { type Command, Option } from "commander";
 import type { NodeReport } from "../../cluster/ports/node-directory.ts";
 import { systemTerminal } from "../terminal.ts";
-import { type ClientOptions, clientCommand, service, wholeNumber } from "./client.ts";
+import { type ClientOptions, operatorCommand, operatedService, wholeNumber } from "./client.ts";
 import { type Context, table } from "./context.ts";
 import { shortDuration } from "./duration.ts";
 import { tierCell } from "./nodes.ts";
@@ -24,11 +24,11 @@ interface DomainsOptions extends ClientOptions {
 }
 
 export const topCommand = (context: Context): Command =>
-  clientCommand("top")
+  operatorCommand("top")
     .description("watch nodes, tiers, domains and jobs; printed once when piped")
     .action(async (options: ClientOptions) => {
       const { screen, sleep, onInterrupt } = context.terminal?.() ?? systemTerminal();
-      const client = service(context, options);
+      const client = operatedService(context, options);
       const first = await readReports(client);
       if (options.json) return context.out(JSON.stringify(first, null, 2));
       if (screen === null) return context.out(view(first, context.now(), Infinity));
@@ -54,20 +54,20 @@ export const topCommand = (context: Context): Command =>
     });
 
 export const domainsCommand = (context: Context): Command =>
-  clientCommand("domains")
+  operatorCommand("domains")
     .description("list the domains that were asked in the last ten minutes, or are waited for")
     .addOption(new Option("--by <order>", "what comes first").choices(Object.keys(ORDERS)).default("busiest"))
     .option("--limit <count>", "how many", wholeNumber, 20)
     .action(async ({ by, limit, json, ...options }: DomainsOptions) => {
-      const domains = domainsOf(await readReports(service(context, options)), by).slice(0, limit);
+      const domains = domainsOf(await readReports(operatedService(context, options)), by).slice(0, limit);
       return context.out(json ? JSON.stringify(domains, null, 2) : domainTable(domains));
     });
 
 export const jobsCommand = (context: Context): Command =>
-  clientCommand("jobs")
+  operatorCommand("jobs")
     .description("list the unfinished jobs of all projects, and what each waits for")
     .action(async ({ json, ...options }: ClientOptions) => {
-      const jobs = jobsOf(await readReports(service(context, options)));
+      const jobs = jobsOf(await readReports(operatedService(context, options)));
       return context.out(json ? JSON.stringify(jobs, null, 2) : jobTable(jobs, context.now()));
     });
 

@@ -80,13 +80,13 @@ async function operated() {
     },
   });
   const gateway = await gatewayHarness({ more: routes });
-  const { admit, failed, first } = gateway;
+  const { admit, failed, operator } = gateway;
   const listening = await listenNode(admit, { host: "127.0.0.1", port: 0, shared: false, failed });
   const run = async (words: readonly string[], terminal?: Terminal) => {
     const output = { out: "", err: "", code: 0 };
     output.code = await trawl(words, {
       environment: {},
-      config: () => readConfig({ TRAWL_URL: `http://127.0.0.1:${listening.port}`, TRAWL_KEY: first }),
+      config: () => readConfig({ TRAWL_URL: `http://127.0.0.1:${listening.port}`, TRAWL_KEY: operator }),
       openDocuments: async () => memoryDocuments(),
       openNodeDirectory: () => Promise.reject(new Error("not here")),
       now: () => NOON_MS,
@@ -118,19 +118,22 @@ describe("the operator", () => {
   afterAll(() => listening.close(0));
 
   test("alone may ask: other keys are refused", async () => {
-    const { call, key } = world;
+    const { call, key, operator } = world;
     const body = { level: "debug" };
     for (const [method, path, more] of [
       ["GET", "/v1/ops/nodes", {}],
       ["POST", "/v1/ops/log-level", { body }],
     ] as const) {
       expect((await call(method, path, { key: null, ...more })).status).toBe(401);
-      expect((await call(method, path, { key: await key(), ...more })).json.detail.error).toBe(
-        "operator_only",
-      );
+      for (const role of ["standard", "account_admin"] as const) {
+        const refused = await call(method, path, { key: await key({ role }), ...more });
+        expect([refused.status, refused.json.detail.error]).toEqual([403, "operator_only"]);
+      }
     }
-    expect((await call("GET", "/v1/ops/nodes")).json.nodes).toHaveLength(2);
-    expect((await call("POST", "/v1/ops/log-level", { body: { level: "loud" } })).status).toBe(422);
+    expect((await call("GET", "/v1/ops/nodes", { key: operator })).json.nodes).toHaveLength(2);
+    expect((await call("POST", "/v1/ops/log-level", { key: operator, body: { level: "loud" } })).status).toBe(
+      422,
+    );
   });
 
   test("sets the log level of all nodes", async () => {

@@ -139,6 +139,7 @@ export async function gatewayHarness(options: HarnessOptions = {}) {
     epoch,
   );
   const { key: first } = await prepareAccounts(documents, null, clock.now());
+  const operator = await createKey(documents, { project: "default", role: "operator" }, clock.now());
   const identify = authenticator({
     find: (sha256) => findGrant(documents, sha256),
     metering: usageMetering,
@@ -231,6 +232,7 @@ export async function gatewayHarness(options: HarnessOptions = {}) {
     everyMinute: () => accounts.every_minute!.work(() => false),
     ledger,
     first: first!,
+    operator: operator.key,
     key: async (key: Partial<KeyOptions> = {}) =>
       (await createKey(documents, { project: "default", role: "standard", ...key }, clock.now())).key,
     fetch: (body: object, request: HeadOptions = {}) => call("POST", "/v1/fetch", { ...request, body }),

@@ -34,6 +34,7 @@ export interface Service {
   readonly url: string;
   /** An account admin key. */
   readonly key: string;
+  readonly operator_key: string;
   /** Of its first process, for tests that look into its stores. */
   readonly environment: Environment;
   readonly call: (method: string, path: string, options?: RequestOptions) => Promise<HttpResponse>;
@@ -73,6 +74,7 @@ const MAX_ENDED_MS = 30_000;
 let check: Check | null = null;
 
 export const ADMIN_KEY = "ak_scenarios_0123456789abcdef";
+export const OPERATOR_KEY = "ok_scenarios_0123456789abcdef";
 
 /** What every node of a scenario is given, whatever shape the service has. */
 const common = (port: number, folder: string): Environment => ({
@@ -81,6 +83,7 @@ const common = (port: number, folder: string): Environment => ({
   PORT: String(port),
   TRAWL_DATA_DIR: folder,
   TRAWL_ADMIN_KEY: ADMIN_KEY,
+  TRAWL_OPERATOR_KEY: OPERATOR_KEY,
   TRAWL_EGRESS_ALLOW: "127.0.0.0/8",
   TRAWL_ARCHIVE_URL: "none",
   TRAWL_CHROMIUM_PATH: "none",
@@ -259,6 +262,7 @@ async function service(
   return {
     url,
     key,
+    operator_key: environment["TRAWL_OPERATOR_KEY"] ?? "",
     environment,
     call,
     async fetch(body, options = {}) {

@@ -10,7 +10,7 @@ import { sqliteDocuments } from "../../cluster/adapters/documents/documents.sqli
 import { listenNode } from "../../gateway/adapters/http.node.ts";
 import type { Listening } from "../../gateway/http.ts";
 import { trawl, type World } from "../../ops/cli.ts";
-import { service as serviceOf } from "../../ops/commands/client.ts";
+import { operatedService as operatedServiceOf, service as serviceOf } from "../../ops/commands/client.ts";
 import type { Context } from "../../ops/commands/context.ts";
 import { spendOf } from "../../ops/commands/customer.ts";
 import { type Environment, readConfig } from "../../ops/config.ts";
@@ -146,6 +146,11 @@ describe("accounts", () => {
     const admin = await run("key", "create", "--project", "p", "--admin");
     expect(admin.out).toMatch(/^ak_[0-9A-Za-z]{43}$/);
     expect(admin.err).toContain("not shown again");
+    expect((await run("key", "create", "--operator")).err).toContain('there is no project "default"');
+    const operator = JSON.parse((await run("key", "create", "--operator", "--project", "p", "--json")).out);
+    expect(operator).toMatchObject({ key: expect.stringMatching(/^ok_/), role: "operator" });
+    expect(await run("key", "create", "--operator", "--admin", "--project", "p")).toMatchObject({ code: 2 });
+    expect(await run("key", "create")).toMatchObject({ code: 2, err: expect.stringContaining("--project") });
     const listed = await run("key", "list");
     expect(listed.out).toContain(prefix);
     expect(listed.out).not.toContain(key);
@@ -553,4 +558,34 @@ test("the service's address is its own by HOST, PORT and TLS, unless it is given
   expect(base({ HOST: "::1", PORT: "81" })).toBe("http://[::1]:81");
   expect(base({ TRAWL_TLS_CERT: "/c", TRAWL_TLS_KEY: "/k", PORT: "443" })).toBe("https://127.0.0.1:443");
   expect(base({ TRAWL_TLS_CERT: "/c", TRAWL_URL: "https://trawl.example/" })).toBe("https://trawl.example");
+});
+
+describe("the key of a command", () => {
+  const OWN = { TRAWL_URL: "http://127.0.0.1:8080" };
+  const context = (environment: Environment, readOperatorKey = () => "ok_in_the_data_folder"): Context =>
+    ({ config: () => readConfig(environment), readOperatorKey }) as Partial<Context> as Context;
+  const NAMED = "ok_named_0123456789abcdef";
+
+  test.each<
+    [environment: Environment, options: { key?: string; url?: string }, operated: string, other: string]
+  >([
+    [{}, {}, "ok_in_the_data_folder", "ok_in_the_data_folder"],
+    [OWN, {}, "ok_in_the_data_folder", "ok_in_the_data_folder"],
+    [{ TRAWL_OPERATOR_KEY: NAMED }, {}, NAMED, NAMED],
+    [{ TRAWL_KEY: "sk_mine" }, {}, "ok_in_the_data_folder", "sk_mine"],
+    [{ TRAWL_KEY: "ok_mine" }, {}, "ok_mine", "ok_mine"],
+    [{ TRAWL_ADMIN_KEY: "ak_0123456789abcdefghij" }, {}, "ok_in_the_data_folder", "ak_0123456789abcdefghij"],
+    [{ TRAWL_KEY: "ok_mine" }, { key: "sk_given" }, "sk_given", "sk_given"],
+    [{ TRAWL_PUBLIC_URL: "https://trawl.example" }, {}, "ok_in_the_data_folder", "ok_in_the_data_folder"],
+  ])("%o with %o: %s for an operator's operation, else %s", (environment, options, operated, other) => {
+    expect(operatedServiceOf(context(environment), options).key).toBe(operated);
+    expect(serviceOf(context(environment), options).key).toBe(other);
+  });
+
+  test("that the data folder has is sent to no other service", () => {
+    for (const url of ["http://evil.test", "http://127.0.0.1:8081", "http://127.0.0.1:8080.evil.test"]) {
+      expect(() => operatedServiceOf(context({}), { url })).toThrow("No operator key");
+      expect(() => serviceOf(context({}), { url })).toThrow("No key");
+    }
+  });
 });

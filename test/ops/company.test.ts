@@ -67,18 +67,15 @@ const routes = [
     clock,
   }),
 ];
-const { admit, failed, first, key } = await gatewayHarness({ more: routes });
+const { admit, failed, operator, key } = await gatewayHarness({ more: routes });
 const listening = await listenNode(admit, { host: "127.0.0.1", port: 0, shared: false, failed });
 afterAll(() => listening.close(0));
 
 async function run(...words: string[]) {
-  return runWith(first, ...words);
-}
-async function runWith(api_key: string, ...words: string[]) {
   const output = { out: [] as string[], err: [] as string[] };
   const code = await trawl(words, {
     environment: {},
-    config: () => readConfig({ TRAWL_URL: `http://127.0.0.1:${listening.port}`, TRAWL_KEY: api_key }),
+    config: () => readConfig({ TRAWL_URL: `http://127.0.0.1:${listening.port}`, TRAWL_KEY: operator }),
     openDocuments: async () => memoryDocuments(),
     openNodeDirectory: () => Promise.reject(new Error("unused")),
     now: () => 0,
@@ -130,7 +127,7 @@ test("merges companies, undoes it, and removes a person", async () => {
   const again = JSON.parse((await run("company", "show", one, "--include", "people", "--json")).out);
   expect(again.people).toEqual([]);
   const standard = await key();
-  expect(await runWith(standard, "company", "undo", two)).toMatchObject({
+  expect(await run("company", "undo", two, "--key", standard)).toMatchObject({
     code: 4,
     err: expect.stringContaining("operator_only"),
   });

@@ -55,13 +55,13 @@ test("shows a domain as text, clears and changes it, and reports that", async ()
     siteOf: () => "example.org",
     hostsOf: async () => ["www.example.org"],
   });
-  const { admit, failed, first } = await gatewayHarness({ more: routes });
+  const { admit, failed, operator } = await gatewayHarness({ more: routes });
   const listening = await listenNode(admit, { host: "127.0.0.1", port: 0, shared: false, failed });
   const run = async (...words: string[]) => {
     const output = { out: [] as string[], err: [] as string[] };
     const code = await trawl(words, {
       environment: {},
-      config: () => readConfig({ TRAWL_URL: `http://127.0.0.1:${listening.port}`, TRAWL_KEY: first }),
+      config: () => readConfig({ TRAWL_URL: `http://127.0.0.1:${listening.port}`, TRAWL_KEY: operator }),
       openDocuments: async () => memoryDocuments(),
       openNodeDirectory: () => Promise.reject(new Error("not here")),
       now: () => 0,

@@ -272,7 +272,8 @@ describe.each(SETUPS)("the company register, $setup", ({ start }) => {
   test("asks a source for its canary when the operator wants it, and shows the outcome", async () => {
     const path = "/v1/ops/companies/sources/check";
     const check = async () =>
-      (await service.call("POST", path, { body: { sources: ["gleif"] } })).json.checks;
+      (await service.call("POST", path, { body: { sources: ["gleif"] }, key: service.operator_key })).json
+        .checks;
     expect(await check()).toEqual([{ source: "gleif", problem: expect.stringContaining("not known") }]);
     const canary = leiOf("5493001KJTIIGC8Y1R");
     source.companies.set(canary, { lei: canary, name: "Canary Inc.", country: "US-DE" });

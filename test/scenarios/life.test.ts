@@ -1,7 +1,9 @@
 /** How a service begins and ends: the first start, SIGTERM, kill -9, and what the next start finds. */
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
+import { existsSync, readFileSync, statSync } from "node:fs";
 import { connect } from "node:net";
+import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { scenario } from "../harness/scenario.ts";
 import { SETUPS } from "../harness/service.ts";
@@ -23,6 +25,33 @@ async function isListening(address: string): Promise<boolean> {
 
 describe.each(SETUPS)("the life of a service, $setup", ({ start }) => {
   const { sites, service } = scenario(start);
+
+  test("begins with an operator key in one data folder, which only its owner can read and the command line uses", async () => {
+    const fresh = await start({ TRAWL_ADMIN_KEY: "", TRAWL_OPERATOR_KEY: "" });
+    try {
+      const folder = fresh.environment["TRAWL_DATA_DIR"]!;
+      const kept = [folder, join(dirname(folder), "two")].map((data) => join(data, "operator.key"));
+      const files = kept.filter((file) => existsSync(file));
+      expect(files.map((file) => statSync(file).mode & 0o777)).toEqual([0o600]);
+      const operator = readFileSync(files[0]!, "utf8").trim();
+      const output = fresh.stdout() + fresh.stderr();
+      expect(output).not.toContain(operator);
+      const [admin] = /\bak_[A-Za-z0-9]{43}\b/.exec(output)!;
+      const statuses = async () =>
+        Promise.all(
+          [admin, operator].map(async (key) => (await fresh.call("GET", "/v1/ops/nodes", { key })).status),
+        );
+      expect(await statuses()).toEqual([403, 200]);
+      const nodes = await fresh.trawl("top", ...(files[0] === kept[0] ? [] : ["--key", operator]));
+      expect(nodes.length).toBeGreaterThan(0);
+      await fresh.stop();
+      await fresh.restart();
+      expect(kept.filter((file) => existsSync(file))).toEqual(files);
+      expect(await statuses()).toEqual([403, 200]);
+    } finally {
+      await fresh.close();
+    }
+  });
 
   test("begins with a key that is printed once and keeps working", async ({ annotate }) => {
     const fresh = await start({ TRAWL_ADMIN_KEY: "" });

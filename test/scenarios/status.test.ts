@@ -208,7 +208,9 @@ describe.concurrent.each(SETUPS)("seen from outside, $setup", ({ start }) => {
     );
   const checkGleif = async (): Promise<string | null> => {
     const body = { sources: ["gleif"] };
-    return (await service.call("POST", "/v1/ops/companies/sources/check", { body })).json.checks[0].problem;
+    return (
+      await service.call("POST", "/v1/ops/companies/sources/check", { body, key: service.operator_key })
+    ).json.checks[0].problem;
   };
 
   test("faults bring each component to its state, and no secret is seen", IN_ORDER, async () => {

@@ -10,6 +10,8 @@ import {
   AccountKeys,
   fromMicros,
   fromUsdUp,
+  isAdmin,
+  isVisibleTo,
   type Key,
   monthEnds,
   monthOf,
@@ -34,7 +36,7 @@ const MAX_PROJECTS = 100;
 const WAIT_MS = 10_000;
 
 const adminOnly = ({ caller }: { readonly caller: Caller }) =>
-  caller.grant.key.role === "account_admin" ? null : ADMIN_ONLY;
+  isAdmin(caller.grant.key) ? null : ADMIN_ONLY;
 
 export function accountRoutes({ documents, ask, clock, refresh }: AccountRoutesDeps): readonly Route[] {
   async function accountOf({
@@ -128,7 +130,11 @@ export function accountRoutes({ documents, ask, clock, refresh }: AccountRoutesD
       handle: async ({ caller }) => {
         const projects = await projectsOf(documents, caller.grant.customer.name);
         const keys = (await Promise.all(projects.map(({ name }) => listKeys(documents, name)))).flat();
-        return json(200, { keys: oldestFirst(keys).map(keyView) });
+        return json(200, {
+          keys: oldestFirst(keys)
+            .filter((key) => isVisibleTo(key, caller.grant.key))
+            .map(keyView),
+        });
       },
     }),
   ];

@@ -6,7 +6,7 @@ import { ADMIN_ONLY, invalid, json } from "../../../gateway/http-errors.ts";
 import type { Reply } from "../../../gateway/http.ts";
 import { SIGNATURE_FIELDS } from "../../../gateway/openapi/gateway-reference.ts";
 import { type Route, route } from "../../../gateway/route.ts";
-import { type Grant, THRESHOLDS } from "../../../schemas/accounts.ts";
+import { type Grant, isAdmin, THRESHOLDS } from "../../../schemas/accounts.ts";
 import { AlertBody, AlertHook, AlertHookCreated, UsageThresholdEvent } from "../../../schemas/alerts.ts";
 import { newWebhookSecret } from "../../callbacks/webhook-signature.ts";
 import { accountOf, addHook, changeHook, hookView, listHooks, MAX_ALERT_HOOKS } from "../alerts.ts";
@@ -27,14 +27,13 @@ const USAGE_THRESHOLD = {
 } as const;
 const NotFound = Type.Object({ detail: Type.String() });
 const notFound = (what: string): Reply => json(404, { detail: `${what} not found` });
-const isAdmin = ({ key }: Grant): boolean => key.role === "account_admin";
 const mistake = (field: string, msg: string): Reply =>
   invalid([{ loc: ["body", field], msg, type: "value_error" }]);
 
 export function alertRoutes({ documents, clock }: AlertRoutesDeps): readonly Route[] {
   const visibleTo = async (grant: Grant) => {
     const hooks = await listHooks(documents, grant.customer.name);
-    return isAdmin(grant) ? hooks : hooks.filter(({ key }) => key === grant.key.prefix);
+    return isAdmin(grant.key) ? hooks : hooks.filter(({ key }) => key === grant.key.prefix);
   };
 
   /** The project and prefix that a webhook is about, or the refusal. */
@@ -47,7 +46,7 @@ export function alertRoutes({ documents, clock }: AlertRoutesDeps): readonly Rou
     if (project != null && scope !== "project") return mistake("project", "project is for scope project");
     if (scope === "key" && (prefix == null || prefix === own.prefix))
       return { project: own.project, prefix: own.prefix };
-    if (!isAdmin(grant)) return ADMIN_ONLY;
+    if (!isAdmin(grant.key)) return ADMIN_ONLY;
     if (scope === "key") {
       const key = await findKeyOf(documents, customer.name, prefix!);
       return key ? { project: key.project, prefix: key.prefix } : notFound("key");

@@ -6,6 +6,7 @@ import { preferredType } from "../../../gateway/accept.ts";
 import { PAGE_HEADERS } from "../../../gateway/html-page.ts";
 import { ADMIN_ONLY, json } from "../../../gateway/http-errors.ts";
 import { type Route, route } from "../../../gateway/route.ts";
+import { isAdmin } from "../../../schemas/accounts.ts";
 import { Invoice, INVOICE_ID, InvoiceSummary } from "../../../schemas/invoices.ts";
 import { findInvoice, listInvoices } from "../invoices.ts";
 import { invoicePage } from "./invoice-page.ts";
@@ -13,7 +14,7 @@ import { invoicePage } from "./invoice-page.ts";
 const SUMMARY_FIELDS = Object.keys(InvoiceSummary.properties) as (keyof typeof InvoiceSummary.properties)[];
 
 const adminOnly = ({ caller }: { readonly caller: Caller }) =>
-  caller.grant.key.role === "account_admin" ? null : ADMIN_ONLY;
+  isAdmin(caller.grant.key) ? null : ADMIN_ONLY;
 
 const wantsHtml = (accept: string | undefined): boolean =>
   preferredType(accept, ["application/json", "text/html"]) === "text/html";

@@ -15,6 +15,8 @@ import {
   fromUsd,
   fromUsdUp,
   type Grant,
+  isAdmin,
+  isVisibleTo,
   type Key,
   monthEnds,
   monthOf,
@@ -56,14 +58,14 @@ export function quotaRoute({ documents, ask, clock, refresh }: QuotaRouteDeps): 
   async function quotaOf({ key, project, customer, per_usd_micros }: Grant): Promise<Quota> {
     const now_ms = clock.now();
     const month = monthOf(now_ms);
-    const isAdmin = key.role === "account_admin";
+    const sees_customer = isAdmin(key);
     const refreshed_ms = await refresh(customer.name);
-    const projects = isAdmin ? await shownProjects(customer.name, project) : [project];
-    const keys = isAdmin
+    const projects = sees_customer ? await shownProjects(customer.name, project) : [project];
+    const keys = sees_customer
       ? (await Promise.all(projects.map(({ name }) => listKeys(documents, name)))).flat()
       : [key];
-    const active = keys.filter(({ status }) => status === "active");
-    const own = isAdmin ? null : { project: project.name, prefix: key.prefix };
+    const active = keys.filter((one) => one.status === "active" && isVisibleTo(one, key));
+    const own = sees_customer ? null : { project: project.name, prefix: key.prefix };
     const cells = await readMonth(documents, customer.name, month, own);
     const { external, currency } = customer;
     const money: Money = { external, currency, per_usd_micros };
@@ -79,7 +81,7 @@ export function quotaRoute({ documents, ask, clock, refresh }: QuotaRouteDeps): 
           events.push(...eventsOf(use, "key", one.prefix, one.project));
         }),
       );
-    if (isAdmin) {
+    if (sees_customer) {
       for (const { name } of projects)
         events.push(
           ...eventsOf(await allowancesOf(accountKey(customer.name, name), month), "project", null, name),
@@ -94,7 +96,7 @@ export function quotaRoute({ documents, ask, clock, refresh }: QuotaRouteDeps): 
         rate_limit_rps: one.rate_limit_rps,
         requests: { search: allowance(used.search, null), fetch: allowance(used.fetch, null) },
         // A standard key sees only what it spent itself, and no limit that others spend from.
-        spend: spend(used.spend_micros, isAdmin ? one.budget_micros : null, money),
+        spend: spend(used.spend_micros, sees_customer ? one.budget_micros : null, money),
       };
     };
     return {
@@ -113,7 +115,7 @@ export function quotaRoute({ documents, ask, clock, refresh }: QuotaRouteDeps): 
         ),
       ),
       project: projectView(project),
-      customer: isAdmin
+      customer: sees_customer
         ? {
             name: customer.name,
             status: customer.status,

@@ -12,6 +12,7 @@ import type { Mistake } from "../../../gateway/validate.ts";
 import {
   type Customer,
   fromMicros,
+  isAdmin,
   KEY_PREFIX,
   monthOf,
   NO_USAGE,
@@ -160,7 +161,7 @@ export function usageRoutes({ documents, refresh }: UsageRoutesDeps): readonly R
 
 /** A standard key sees only itself. */
 export const ownKey = ({ grant: { key, project } }: Caller): { project: string; prefix: string } | null =>
-  key.role === "account_admin" ? null : { project: project.name, prefix: key.prefix };
+  isAdmin(key) ? null : { project: project.name, prefix: key.prefix };
 
 function readCursor(text: string, customer: string): RowCursor | "wrong" {
   try {
@@ -255,7 +256,7 @@ async function keyMistakes(
   { grant: { key: own, customer } }: Caller,
 ): Promise<Mistake[]> {
   if (prefix === undefined || prefix === own.prefix) return [];
-  if (own.role !== "account_admin") return [mistake("key", "A standard key sees only its own requests")];
+  if (!isAdmin(own)) return [mistake("key", "A standard key sees only its own requests")];
   return (await findKeyOf(documents, customer.name, prefix)) === null
     ? [mistake("key", `The account has no key "${prefix}"`)]
     : [];

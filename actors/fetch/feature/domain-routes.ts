@@ -6,9 +6,7 @@ import { Type } from "typebox";
 import type { ActorClient } from "../../../cluster/actor.ts";
 import { Domain, type DomainSettings } from "../../../schemas/domain.ts";
 import { DomainChange, DomainMemory, HostProfile } from "../../../schemas/fetch.ts";
-import { isOperator } from "../../../gateway/authenticate.ts";
-import { invalid, json, OPERATOR_ONLY } from "../../../gateway/http-errors.ts";
-import { OperatorOnly } from "../../../gateway/openapi/gateway-reference.ts";
+import { invalid, json } from "../../../gateway/http-errors.ts";
 import { type Answer, type Call, type Route, route } from "../../../gateway/route.ts";
 
 export interface DomainRoutesDeps {
@@ -34,8 +32,7 @@ export function domainRoutes({ ask, siteOf, hostsOf }: DomainRoutesDeps): readon
       change: (call: Call<{ domain: string }>) => DomainSettings | null = () => null,
     ) =>
     async (call: Call<{ domain: string }>): Promise<Answer> => {
-      const { caller, params } = call;
-      if (!isOperator(caller)) return OPERATOR_ONLY;
+      const { params } = call;
       const site = siteOf(params.domain);
       if (site === null) return invalid([NO_HOST]);
       const settings = change(call);
@@ -63,7 +60,6 @@ export function domainRoutes({ ask, siteOf, hostsOf }: DomainRoutesDeps): readon
     params: Params,
     replies: {
       200: { description: "What is stored of the domain", schema: DomainMemory },
-      403: { description: "The key is not an account admin key of the operator", schema: OperatorOnly },
     },
   };
   return [

@@ -4,10 +4,8 @@
  */
 import { Type } from "typebox";
 import type { ActorClient } from "../../../cluster/actor.ts";
-import { isOperator } from "../../../gateway/authenticate.ts";
 import { wordsOf } from "../../../gateway/words.ts";
-import { JOB_NOT_FOUND, json, JSON_TYPE, OPERATOR_ONLY } from "../../../gateway/http-errors.ts";
-import { OperatorOnly } from "../../../gateway/openapi/gateway-reference.ts";
+import { JOB_NOT_FOUND, json, JSON_TYPE } from "../../../gateway/http-errors.ts";
 import { type Route, route } from "../../../gateway/route.ts";
 import { warnOfUnknownWord } from "../../../gateway/warnings.ts";
 import { Nullable } from "../../../schemas/common.ts";
@@ -137,11 +135,9 @@ export function jobRoutes(services: JobServices): readonly Route[] {
       body_example: { paused: false },
       replies: {
         200: { description: "The job is as it was asked", schema: JobPause },
-        403: { description: "The key is not an account admin key of the operator", schema: OperatorOnly },
         404: NOT_FOUND,
       },
-      handle: async ({ params, body, caller }) => {
-        if (!isOperator(caller)) return OPERATOR_ONLY;
+      handle: async ({ params, body }) => {
         const job_id = params.job_id.toLowerCase();
         const message = { is_paused: body.paused };
         const { exists } = await ask(Job, job_id, "setPaused", message, { timeout_ms: CANCEL_WAIT_MS });
