@@ -6,7 +6,7 @@ import { type Static, Type } from "typebox";
 import { type BILLING_CATEGORIES, Nullable, Sha256, Timestamp } from "./common.ts";
 import { ask, contract, tell } from "./contract.ts";
 
-/** `operator`: whoever runs the service; made by the command line only. Only operators use /v1/ops/*. */
+/** An operator key is made by the command line only, and is the only one for /v1/ops. */
 export const ROLES = ["standard", "account_admin", "operator"] as const;
 /** The fixed part of each role's keys; with the 7 characters after it, it is the prefix that is shown. */
 export const KEY_MARKS = { standard: "sk_", account_admin: "ak_", operator: "ok_" } as const;

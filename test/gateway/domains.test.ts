@@ -35,7 +35,7 @@ async function remembering() {
       await ask(HostProfile, `example.org ${host}`, "recordObservation", { observation, segment: "" });
     await clock.advance(0);
   };
-  const call: typeof gateway.call = (method, target, request = {}) =>
+  const call: typeof gateway.call = (method, target, request) =>
     gateway.call(method, target, { key: gateway.operator, ...request });
   return { ...gateway, call, cluster: ask, observe, time: clock };
 }
