@@ -32,8 +32,8 @@ export function startWork(activation: Activation, operation: string, work: Backg
   function onFailure(problem: unknown): void {
     onEnd();
     if (activation.phase === "ended") return;
-    // While the partition moves, its work is refused what it asks for and the next owner begins it again: no failure.
-    if (shard.mode === "open" || !isLeaseLost(problem))
+    // Work that stops because another node may own the key is no failure: its callers ask the next owner.
+    if (context.ownsKey() || !isLeaseLost(problem))
       reportFailure(shard.node, kind.name, key, operation, problem);
     const fault = asFault(problem, `Cannot answer for "${kind.name}/${key}": its background work failed`);
     // The message whose turn is being stored is not given up for it.

@@ -1,5 +1,5 @@
 /** What a failure looks like to the caller, to the metrics and to the log. */
-import { Fault, isInfrastructureFault } from "./ports/fault.ts";
+import { Fault, type FaultCode, isInfrastructureFault } from "./ports/fault.ts";
 import type { ActorKind, NodeDeps } from "./node-state.ts";
 
 /** Neither the message nor the state is logged: they may hold what no log should. */
@@ -15,16 +15,18 @@ export function reportFailure(
 }
 
 /**
- * A store or a bus that did not answer keeps its code, so that the caller learns which, and so does a node without room and a
- * body that is lost; anything else is no_answer.
+ * A store or a bus that did not answer keeps its code, so that the caller learns which, and so does what is in TOLD; anything
+ * else is no_answer.
  */
 export const asFault = (problem: unknown, text: string): Fault =>
   new Fault(isInfrastructureFault(problem) || isTold(problem) ? problem.code : "no_answer", text, {
     cause: problem,
   });
 
-const isTold = (problem: unknown): problem is Fault =>
-  problem instanceof Fault && (problem.code === "overloaded" || problem.code === "body_damaged");
+/** A node or an actor without room, a body that is lost, and a key that moves: that one is asked for again at its next owner. */
+const TOLD: ReadonlySet<FaultCode> = new Set(["overloaded", "mailbox_full", "body_damaged", "lease_lost"]);
+
+const isTold = (problem: unknown): problem is Fault => problem instanceof Fault && TOLD.has(problem.code);
 
 export const isLeaseLost = (problem: unknown): boolean =>
   problem instanceof Fault && problem.code === "lease_lost";

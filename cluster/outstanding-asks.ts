@@ -26,6 +26,12 @@ import { tracedAsks } from "./spans.ts";
 const RESEND_AFTER_MS = 10_000;
 /** A tell of background work that the bus refused. */
 const TELL_RESEND_AFTER_MS = 1_000;
+/**
+ * An ask whose owner has lost the key is sent to the next owner at once, and after 250, 500 ms and so on when that answers the
+ * same: a lease lapses within 3 s.
+ */
+const FIRST_MOVED_PAUSE_MS = 250;
+const MAX_MOVED_PAUSE_MS = 4_000;
 
 /** A partition that this node owns and has opened. */
 export interface LocalPartition extends PartitionLease {
@@ -54,6 +60,8 @@ interface OutstandingAsk {
   /** For a tell, which is stored once however often it is sent. */
   readonly dedup_id: string;
   attempt: number;
+  /** How often an owner answered that it has lost the key. */
+  moves: number;
   resend_at_ms: number;
   /** The partition of this process that has it; null: it went over the bus. */
   sentTo: LocalPartition | null;
@@ -134,6 +142,7 @@ const plainClientFor =
         serial: state.nextId++,
         dedup_id: idempotency_id === undefined ? `${state.nodeName}:${token}` : token,
         attempt: 0,
+        moves: 0,
         resend_at_ms: state.clock.now() + RESEND_AFTER_MS,
         sentTo: null,
       };
@@ -271,18 +280,36 @@ export function reply(state: ClusterState, reply_to: string, outcome: Outcome): 
 
 function replyHere(state: ClusterState, token: string, outcome: Outcome): void {
   const ask = state.outstanding.get(token);
-  const hasMoved = "fault" in outcome && outcome.fault.code === "lease_lost" && ask?.sentTo;
-  if (!hasMoved || ask.fromPartition === ask.sentTo!.partition) return resolveAsk(state, token, outcome);
-  // The partition moved while the work of another one waited for it: ask the next owner.
-  ask.attempt++;
-  send(state, ask).catch((problem: unknown) => failAsk(state, token, problem));
+  if (ask && "fault" in outcome && outcome.fault.code === "lease_lost")
+    askNextOwner(state, ask, outcome.fault);
+  else resolveAsk(state, token, outcome);
+}
+
+/** The owner could not answer because it may own the key no longer: the next one is asked while the caller waits. */
+function askNextOwner(state: ClusterState, ask: OutstandingAsk, fault: Fault): void {
+  const { clock, partitions } = state;
+  const { token, partition, fromPartition } = ask;
+  // The next owner would answer, but it waits for this very work to end.
+  const isOfMovingWork = fromPartition === partition && partitions.has(partition);
+  const pause_ms =
+    ask.moves === 0 ? 0 : Math.min(FIRST_MOVED_PAUSE_MS * 2 ** (ask.moves - 1), MAX_MOVED_PAUSE_MS);
+  ask.moves++;
+  const at_ms = clock.now() + pause_ms;
+  if (isOfMovingWork || at_ms >= ask.deadline_ms) return resolveAsk(state, token, { fault });
+  const again = (): void => {
+    if (state.outstanding.get(token) !== ask) return;
+    ask.attempt++;
+    send(state, ask).catch((problem: unknown) => failAsk(state, token, problem));
+  };
+  if (pause_ms === 0) again();
+  else clock.at(at_ms, again);
 }
 
 /** An answer has come over the bus. */
 export function receiveAnswer(state: ClusterState, token: string, body: string): void {
   const answer = JSON.parse(body) as WireAnswer;
   const outcome = "fault" in answer ? { fault: new Fault(answer.fault.code, answer.fault.message) } : answer;
-  resolveAsk(state, token, outcome);
+  replyHere(state, token, outcome);
 }
 
 /** An idempotency id of any length as a part of an address. */

@@ -125,8 +125,10 @@ async function round(state: OwnershipState): Promise<boolean> {
     return false;
   }
   if (state.isForeign()) for (const owned of partitions.values()) void handOff(state, owned);
+  // A read comes first: while this node gets no answers, what it sends may still arrive, and it must not seem present.
+  let members = await leases.members();
   await leases.announcePresence(nodeName);
-  const members = await leases.members();
+  if (!members.includes(nodeName)) members = await leases.members();
   // A list without this node is older than its presence.
   if (state.isDraining || !members.includes(nodeName)) return true;
   const wanted = new Set<number>();

@@ -8,6 +8,11 @@ import type { RoleBus } from "./ports/role-bus.ts";
 
 const ANNOUNCE_MS = 1_000;
 const RECORD_TTL_MS = 3_500;
+/**
+ * A node that has not heard its own announcements for so long gets no messages, though what it sends may arrive: it says that
+ * it is draining, until it hears itself again. When too small, a busy node gives up its calls.
+ */
+const UNHEARD_MS = 2_500;
 /** A node that has just joined waits at most this long for another one with a role. */
 const FIRST_RECORDS_MS = 500;
 
@@ -49,6 +54,7 @@ export function roleDirectory(
   /** Null once every other node has had the time to announce itself. */
   let waiters: { readonly role: string; readonly resolve: () => void }[] | null = [];
   let isDraining = false;
+  let heard_ms = clock.mono();
 
   function announce({
     isNew = false,
@@ -59,7 +65,9 @@ export function roleDirectory(
   }): void {
     isDraining = draining;
     const roles = Object.fromEntries([...actors].map(([role, { load }]) => [role, load()]));
-    bus.announce(JSON.stringify({ node: nodeName, isNew, draining, roles } satisfies NodeRecord));
+    const isUnheard = clock.mono() - heard_ms > UNHEARD_MS;
+    const record: NodeRecord = { node: nodeName, isNew, draining: draining || isUnheard, roles };
+    bus.announce(JSON.stringify(record));
   }
   let timer: Disposable = clock.at(clock.now() + ANNOUNCE_MS, announceRegularly);
   function announceRegularly(): void {
@@ -88,7 +96,7 @@ export function roleDirectory(
     },
     receive(body) {
       const { node, isNew, draining, roles } = JSON.parse(body) as NodeRecord;
-      if (node === nodeName) return;
+      if (node === nodeName) return void (heard_ms = clock.mono());
       if (draining) nodes.delete(node);
       else nodes.set(node, { record_ms: clock.mono(), roles: new Map(Object.entries(roles)) });
       for (const { role, resolve } of waiters ?? []) if (nodes.get(node)?.roles.has(role)) resolve();

@@ -5,7 +5,7 @@
  * Messages are at most MAX_ENVELOPE_BYTES and MAX_ENVELOPE_OVERHEAD_BYTES; a larger one throws Fault message_too_large.
  */
 export interface RoleBusEvents {
-  /** What another node announced to all. */
+  /** What a node announced to all, this one too. */
   readonly onAnnouncement: (body: string) => void;
   /** What another node sent to this one, in the order in which that node sent it. */
   readonly onMessage: (body: string) => void;

@@ -19,6 +19,8 @@ import { KEEP_UNREADABLE_MS, MAX_UNREADABLE } from "../../cluster/unreadable-env
 import { Counter, counterActor, type Trace } from "../harness/counter.actor.ts";
 import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.silent.ts";
 
+/** An adapter waits so long for an answer of the bus. */
+const CALL_MS = 2_000;
 const START_MS = Date.UTC(2026, 0, 1);
 type Work = (ask: ActorClient, context: WorkContext) => Promise<{ count: number }>;
 
@@ -39,16 +41,23 @@ function world() {
     memory_bytes = null as number | null,
   } = {}) {
     const trace: Trace = { activations: 0, reminders: [], stumbles: 0 };
-    /** What this node can reach; cut off, it reaches neither bus nor leases nor store. */
-    const link = { cut: false };
+    /**
+     * What this node can reach; cut off, it reaches neither bus nor leases nor store. Deaf, what it sends to bus and leases
+     * arrives, and nothing comes back.
+     */
+    const link = { cut: false, deaf: false };
     const through = <T extends object>(port: T): T =>
       new Proxy(port, {
         get(target, name) {
           const member = (target as Record<string | symbol, unknown>)[name];
           if (typeof member !== "function") return member;
           return (...args: unknown[]): unknown => {
-            if (!link.cut) return (member as (...all: unknown[]) => unknown).apply(target, args);
-            return Promise.reject(new Fault("bus_unreachable", "Cut off"));
+            if (link.cut) return Promise.reject(new Fault("bus_unreachable", "Cut off"));
+            const result = (member as (...all: unknown[]) => unknown).apply(target, args);
+            if (!link.deaf || (port as object) === documents) return result;
+            return new Promise((_, reject) => {
+              clock.at(clock.now() + CALL_MS, () => reject(new Fault("bus_unreachable", "No answer")));
+            });
           };
         },
       });
@@ -71,7 +80,7 @@ function world() {
     const lossy: Bus = {
       ...through(bus),
       async subscribe(partition, epoch, take, ...rest) {
-        const onDelivery = (delivery: Delivery) => (line.losing ? undefined : take(delivery));
+        const onDelivery = (delivery: Delivery) => (line.losing || link.deaf ? undefined : take(delivery));
         const subscription = await through(bus).subscribe(partition, epoch, onDelivery, ...rest);
         return {
           ...subscription,
@@ -83,6 +92,7 @@ function world() {
           },
         };
       },
+      inbox: (receive) => bus.inbox((token, body) => (link.deaf ? undefined : receive(token, body))),
       onReconnect: (call) => (line.back = call),
     };
     const node = await distributed(
@@ -275,6 +285,92 @@ describe("a node that is cut off", () => {
     await clock.advance(20_000);
     expect(first.partitions().toSorted((a, b) => a - b)).toEqual(before);
     expect(partitionsOf(first, second)).toHaveLength(PARTITIONS);
+  });
+});
+
+describe("a node that gets no answers, while what it sends arrives", () => {
+  test("is no member any more: the others own its keys as soon as those of a node that is cut off", async () => {
+    for (let from_ms = 0; from_ms < 1_600; from_ms += 200) {
+      const { clock, first, second, gateway, here } = await cutOff();
+      await clock.advance(from_ms);
+      first.link.deaf = true;
+      const answer = ending(gateway.ask(Counter, here, "add", { by: 1 }));
+      await clock.advance(7_000);
+      expect(await answer).toEqual({ count: 1 });
+      expect(partitionsOf(first)).toEqual([]);
+      expect(partitionsOf(second)).toHaveLength(PARTITIONS);
+      // It does not come and go while that lasts.
+      for (let n = 0; n < 200; n++) {
+        await clock.advance(100);
+        expect(partitionsOf(second)).toHaveLength(PARTITIONS);
+      }
+      first.link.deaf = false;
+      await clock.advance(10_000);
+      expect(partitionsOf(first).length).toBeGreaterThan(8);
+    }
+  });
+});
+
+describe("background work that is told that another node may own its key", () => {
+  const lost = new Fault("lease_lost", "Another node may hold it");
+
+  test("is begun again for callers on other nodes and on its own, while they wait", async () => {
+    let refusals = 0;
+    const { clock, join, telemetry } = world();
+    const work: Work = async () => {
+      if (refusals++ < 4) throw lost;
+      return { count: 5 };
+    };
+    const worker = await join({ work });
+    const gateway = await join({ owns: false });
+    await clock.advance(5_000);
+    for (const from of [gateway, worker]) {
+      refusals = 0;
+      const answer = ending(from.ask(Counter, "a", "work", null));
+      await clock.advance(6_000);
+      expect(await answer).toEqual({ count: 5 });
+      expect(refusals).toBe(5);
+    }
+    expect(telemetry.counts.get("trawl_actor_asks_repeated_total")).toBeUndefined();
+  });
+
+  test("ends with that fault when the caller's time does not suffice for another owner", async () => {
+    const { clock, join } = world();
+    const worker = await join({ work: () => Promise.reject(lost) });
+    const gateway = await join({ owns: false });
+    await clock.advance(5_000);
+    for (const from of [gateway, worker]) {
+      const answer = ending(from.ask(Counter, "a", "work", null, { timeout_ms: 5_000 }));
+      await clock.advance(5_000);
+      expect(await answer).toBe("lease_lost");
+    }
+  });
+
+  test("is begun again for the work of another actor, too", async () => {
+    let runs = 0;
+    const { clock, join } = world();
+    const node = await join({
+      work(ask) {
+        if (runs++ === 0) return ask(Counter, "far", "work", null);
+        return runs < 5 ? Promise.reject(lost) : Promise.resolve({ count: 9 });
+      },
+    });
+    await clock.advance(5_000);
+    const answer = ending(node.ask(Counter, "near", "work", null));
+    await clock.advance(10_000);
+    expect(await answer).toEqual({ count: 9 });
+  });
+
+  test("that was refused by a full mailbox tells its caller that", async () => {
+    const { clock, join } = world();
+    const worker = await join({ work: () => Promise.reject(new Fault("mailbox_full", "500 wait there")) });
+    const gateway = await join({ owns: false });
+    await clock.advance(5_000);
+    for (const from of [gateway, worker]) {
+      const answer = ending(from.ask(Counter, "a", "work", null));
+      await clock.advance(100);
+      expect(await answer).toBe("mailbox_full");
+    }
   });
 });
 

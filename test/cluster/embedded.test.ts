@@ -203,7 +203,7 @@ describe("an actor whose key another writer stores", () => {
     const { add, clock } = startNode({ documents });
     const failure = add(1).catch((problem: unknown) => problem);
     await clock.advance(1_000);
-    expect(await failure).toMatchObject({ code: "no_answer", cause: { code: "lease_lost" } });
+    expect(await failure).toMatchObject({ code: "lease_lost", cause: { code: "lease_lost" } });
   });
 
   test("continues from the stored state", async () => {
