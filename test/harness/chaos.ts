@@ -26,6 +26,7 @@ import { type ChaosJob, jobRowProblems, runJobs, type WantedPage } from "./chaos
 import { type FaultSpan, lookups, type Lookups } from "./chaos-lookups.ts";
 import { type ClusterOf, clusterOf, type NodeOf } from "./cluster-of.ts";
 import { canStepClocks } from "./stepped-clock.ts";
+import type { Way } from "./tcp-link.ts";
 import { type Play, type ServedSites, type Arrivals, titleOf } from "./origin.child.ts";
 
 /** The configured delay of the nodes, and how much network and rounding to milliseconds may take off it. */
@@ -90,12 +91,12 @@ async function replace({ cluster, note }: Scene): Promise<void> {
   note(`${node.name} joined`);
 }
 
-/** Cuts the owner node of the biggest site off one engine, and no other node. */
+/** Cuts the owner node of the biggest site off one engine, or only one way, and no other node. */
 const cutOff =
-  (engine: EngineName) =>
+  (engine: EngineName, way?: Way) =>
   async (scene: Scene): Promise<void> => {
     const node = (await scene.cluster.ownerOf(scene.big_partition)) ?? randomNode(scene);
-    node.links[engine].cut();
+    node.links[engine].cut(way);
     scene.note(`cut off ${node.name}`);
     await sleep(8_000);
     node.links[engine].heal();
@@ -150,6 +151,16 @@ export const FAULTS = {
     scene.note(`resumed ${node.name}`);
   },
   "cut one off NATS": cutOff("bus"),
+  "cut what NATS sends to one": cutOff("bus", "back"),
+  "cut what one sends to NATS": cutOff("bus", "there"),
+  "slow link of one to NATS": async (scene) => {
+    const node = (await scene.cluster.ownerOf(scene.big_partition)) ?? randomNode(scene);
+    node.links.bus.slow(700);
+    scene.note(`NATS is 700 ms away from ${node.name}, each way`);
+    await sleep(8_000);
+    node.links.bus.slow(0);
+    scene.note(`NATS is near ${node.name} again`);
+  },
   "cut one off the document store": cutOff("documents"),
   "cut one off the body store": cutOff("blobs"),
   "kill NATS": async ({ cluster, note }) => {

@@ -8,8 +8,8 @@ import {
 } from "../../ports/role-bus.ts";
 
 export interface MemoryRoleBuses {
-  /** The bus as one node sees it; while `isCut`, as after `cut(true)`. */
-  readonly open: (isCut?: () => boolean) => MemoryRoleBus;
+  /** The bus as one node sees it; while `isCut`, as after `cut(true)`; while `isDeaf`, what it sends arrives and it hears nothing. */
+  readonly open: (isCut?: () => boolean, isDeaf?: () => boolean) => MemoryRoleBus;
 }
 
 export interface MemoryRoleBus extends RoleBus {
@@ -21,7 +21,7 @@ export interface MemoryRoleBus extends RoleBus {
 
 interface Member {
   readonly events: RoleBusEvents;
-  readonly isCut: () => boolean;
+  readonly canHear: () => boolean;
 }
 
 /** A message is under way for one millisecond. */
@@ -31,7 +31,7 @@ export function memoryRoleBuses(clock: Clock): MemoryRoleBuses {
   const members = new Map<string, Member>();
   const later = (call: () => void): void => void clock.at(clock.now() + DELAY_MS, call);
 
-  function open(isCutOff: () => boolean = () => false): MemoryRoleBus {
+  function open(isCutOff: () => boolean = () => false, isDeaf: () => boolean = () => false): MemoryRoleBus {
     let is_cut = false;
     const isCut = (): boolean => is_cut || isCutOff();
     let name: string | null = null;
@@ -39,11 +39,11 @@ export function memoryRoleBuses(clock: Clock): MemoryRoleBuses {
       if (name !== null) members.delete(name);
       name = null;
     };
-    const canHear = (member: Member | undefined): member is Member => member !== undefined && !member.isCut();
+    const canHear = (member: Member | undefined): member is Member => member?.canHear() ?? false;
     return {
       async join(node, events) {
         name = node;
-        members.set(node, { events, isCut });
+        members.set(node, { events, canHear: () => !isCut() && !isDeaf() });
       },
       announce(body) {
         if (name === null || isCut()) return;
@@ -70,7 +70,7 @@ export function memoryRoleBuses(clock: Clock): MemoryRoleBuses {
           if (!canHear(member)) return;
           const answer = member.events.onRequest(body);
           later(() => {
-            if (!isCut()) resolve({ kind: "answered", body: answer });
+            if (!isCut() && !isDeaf()) resolve({ kind: "answered", body: answer });
           });
         });
         return promise;
