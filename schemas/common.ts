@@ -1,8 +1,48 @@
 /** Shapes that several resources share. */
-import { type TSchema, Type } from "typebox";
+import { type TObjectOptions, type TProperties, type TSchema, Type } from "typebox";
 
-/** A field that may be null. */
-export const Nullable = <S extends TSchema>(schema: S) => Type.Union([schema, Type.Null()]);
+/** What may be null. The sentence and the example of a field are those of the field that may be null. */
+export const Nullable = <S extends TSchema>(schema: S) =>
+  baseOf(schema) === schema
+    ? Type.Union([schema, Type.Null()])
+    : describedAs(Type.Union([baseOf(schema) as S, Type.Null()]), schema);
+
+/** An object that is a component of the API document, under its name. */
+export const Component = <P extends TProperties>(
+  title: string,
+  properties: P,
+  options: TObjectOptions = {},
+) => Type.Object(properties, { ...options, title });
+
+/** The property of a field that holds the schema it was made from. */
+const BASE = "~base";
+
+/**
+ * A field with its sentence, which ends without a full stop, and an example where none follows from the schema. A null sentence:
+ * the schema has one of its own. What is described is a copy, so a schema that several fields share is the same in each of them.
+ */
+export const Field = <S extends TSchema>(schema: S, sentence: string | null, example?: unknown): S =>
+  describedAs(schema, {
+    ...(sentence !== null && { description: sentence }),
+    ...(example !== undefined && { examples: [example] }),
+  });
+
+interface Described {
+  readonly description?: string;
+  readonly examples?: readonly unknown[];
+}
+
+function describedAs<S extends TSchema>(schema: S, { description, examples }: Described): S {
+  const copy = Object.defineProperties({}, Object.getOwnPropertyDescriptors(schema)) as S;
+  Object.defineProperty(copy, BASE, { value: baseOf(schema), enumerable: false });
+  return Object.assign(copy, {
+    ...(description !== undefined && { description }),
+    ...(examples !== undefined && { examples }),
+  });
+}
+
+/** The schema that a field was made from; the schema itself where it is no field. */
+export const baseOf = (schema: TSchema): TSchema => (schema as { readonly [BASE]?: TSchema })[BASE] ?? schema;
 
 /** A text that fits a pattern. `expected` is the message of the 422 for one that does not: "Input should be …". */
 export const Patterned = (
@@ -43,3 +83,7 @@ export const Sha256 = Patterned(
   "^[0-9a-f]{64}$",
   "Input should be a SHA-256 of 64 hexadecimal digits in lower case",
 );
+
+/** Some of an object's properties. */
+export const picked = <P extends TProperties, K extends keyof P>(properties: P, names: readonly K[]) =>
+  Object.fromEntries(names.map((name) => [name, properties[name]])) as Pick<P, K>;

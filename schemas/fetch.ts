@@ -4,7 +4,7 @@
  */
 import { type Static, Type } from "typebox";
 import { CssSelector } from "./css-selector.ts";
-import { BillingCategory, CountryCode, Nullable, Sha256, Timestamp } from "./common.ts";
+import { BillingCategory, CountryCode, Nullable, picked, Sha256, Timestamp } from "./common.ts";
 import { ask, contract, Deadline, tell } from "./contract.ts";
 import { RENDER_MODES, TIERS } from "./tier-table.ts";
 import { Trace } from "./trace.ts";
@@ -303,30 +303,104 @@ export const EMPTY_RECORD: PageRecord = {
 /** Texts of at most so many UTF-8 bytes are part of the record; longer ones go to the body store. */
 export const TEXT_INLINE_BYTES = 65_536;
 
-/** The request to the Fetch actor: the body of the call with its defaults filled in. */
-export const FetchRequest = Type.Object({
-  fetch_id: Type.String(),
-  url: Type.String(),
-  render: Type.Enum([...RENDER_MODES]),
+/** What a request makes of an option of its body: keeps it, works out a field of its own from it, or leaves it to the answer. */
+const OPTION_USE = {
+  url: "kept",
+  render: "kept",
+  max_bytes: "worked_out",
+  accept_pdf: "kept",
+  cache_ttl_s: "kept",
+  min_text_chars: "kept",
+  project_ref: "answer",
+  allow_archive: "kept",
+  allow_alternates: "kept",
+  allow_paid: "worked_out",
+  allow_premium: "worked_out",
+  tiers: "kept",
+  timeout_s: "worked_out",
+  country: "kept",
+  user_agent: "kept",
+  accept_language: "kept",
+  include_html: "answer",
+  formats: "worked_out",
+  wait_for: "worked_out",
+  screenshot_options: "worked_out",
+} as const satisfies Readonly<Record<keyof FetchBody, "kept" | "worked_out" | "answer">>;
+
+type KeptOption = {
+  [K in keyof typeof OPTION_USE]: (typeof OPTION_USE)[K] extends "kept" ? K : never;
+}[keyof typeof OPTION_USE];
+const KEPT_OPTIONS = (Object.keys(OPTION_USE) as (keyof FetchBody)[]).filter(
+  (name): name is KeptOption => OPTION_USE[name] === "kept",
+);
+
+const KeptOptions = Type.Required(Type.Object(picked(FetchBody.properties, KEPT_OPTIONS)));
+
+/** The options that a request keeps as its body has them, with their defaults; null where there is none. */
+export function keptOptions(body: FetchBody): Static<typeof KeptOptions> {
+  const options: Record<string, unknown> = {};
+  for (const name of KEPT_OPTIONS)
+    options[name] =
+      body[name] ?? (FetchBody.properties[name] as { readonly default?: unknown }).default ?? null;
+  return options as Static<typeof KeptOptions>;
+}
+
+/** The options of a fetch with its defaults filled in. */
+export const FetchOptions = Type.Object({
+  ...KeptOptions.properties,
   max_bytes: Type.Integer(),
   /** The same limit for a PDF. */
   max_pdf_bytes: Type.Integer(),
-  accept_pdf: Type.Boolean(),
-  cache_ttl_s: Nullable(Type.Integer()),
-  min_text_chars: Type.Integer(),
-  allow_archive: Type.Boolean(),
-  allow_alternates: Type.Boolean(),
   allow_paid: Type.Boolean(),
-  tiers: Nullable(Type.Array(Type.Enum([...TIERS]))),
-  country: Nullable(Type.String()),
-  user_agent: Nullable(Type.String()),
-  accept_language: Nullable(Type.String()),
   /** The page's formats are wanted, too. Default: they are not. */
   with_formats: Type.Optional(Type.Boolean()),
   /** Default: for nothing but a readable page. */
   wait_for: Type.Optional(AwaitedState),
   /** Default: none is taken. */
   screenshot: Type.Optional(Type.Required(ScreenshotOptions)),
+});
+export type FetchOptions = Static<typeof FetchOptions>;
+
+interface OptionReach {
+  /** A tier gets it, as it is. */
+  readonly tier: boolean;
+  /** The page depends on it: it is part of the cache key. */
+  readonly page: boolean;
+}
+
+/** How far each option reaches. A new one that the page depends on goes to the end: the keys of stored pages follow this order. */
+const OPTION_REACH = {
+  // The normalised address begins the cache key.
+  url: { tier: true, page: false },
+  render: { tier: false, page: true },
+  max_bytes: { tier: true, page: false },
+  max_pdf_bytes: { tier: true, page: false },
+  accept_pdf: { tier: false, page: false },
+  cache_ttl_s: { tier: false, page: false },
+  min_text_chars: { tier: true, page: false },
+  allow_archive: { tier: false, page: false },
+  allow_alternates: { tier: false, page: false },
+  allow_paid: { tier: false, page: false },
+  tiers: { tier: false, page: false },
+  user_agent: { tier: true, page: true },
+  accept_language: { tier: true, page: true },
+  country: { tier: true, page: true },
+  with_formats: { tier: false, page: false },
+  wait_for: { tier: true, page: true },
+  screenshot: { tier: true, page: true },
+} as const satisfies Readonly<Record<keyof FetchOptions, OptionReach>>;
+
+type TierOption = {
+  [K in keyof FetchOptions]-?: (typeof OPTION_REACH)[K]["tier"] extends true ? K : never;
+}[keyof FetchOptions];
+const OPTIONS = Object.keys(OPTION_REACH) as (keyof FetchOptions)[];
+export const TIER_OPTIONS = OPTIONS.filter((name): name is TierOption => OPTION_REACH[name].tier);
+export const PAGE_OPTIONS = OPTIONS.filter((name) => OPTION_REACH[name].page);
+
+/** The request to the Fetch actor. */
+export const FetchRequest = Type.Object({
+  ...FetchOptions.properties,
+  fetch_id: Type.String(),
   lane: Type.Enum(["sync", "batch"]),
   /** The project of the caller, which pays for premium routes with the key and the customer. */
   project: Type.String(),

@@ -4,7 +4,7 @@
  * filing-source.ts.
  */
 import { type Static, type TProperties, type TSchema, Type } from "typebox";
-import { Nullable, Sha256, Timestamp } from "./common.ts";
+import { Component, Field, Nullable, Sha256, Timestamp } from "./common.ts";
 import { ask, contract, Deadline, tell } from "./contract.ts";
 import { ContentKind, FetchAnswer, MAX_BYTES_CEILING, MIN_TIMEOUT_S, MAX_TIMEOUT_S } from "./fetch.ts";
 
@@ -14,13 +14,33 @@ export const LATEST_FORMS_DEFAULT = "10-K,20-F,40-F";
 export const DOCUMENT_BYTES_DEFAULT = MAX_BYTES_CEILING;
 export const MAX_CANDIDATES = 10;
 
-/** A copy of the schema; it stands inside Type.Optional, whose mark a copy does not keep. */
-const withDescription = <S extends TSchema>(schema: S, description: string): S => ({
-  ...schema,
-  description,
-});
 const Text = Nullable(Type.String());
-const Cik = Nullable(Type.Integer());
+const Cik = Field(Nullable(Type.Integer()), "The number of the filer", 320193);
+const PaddedCik = Field(Text, "The same with ten digits", "0000320193");
+const ListedTitle = Field(Text, "Its name in the list of filers", "Apple Inc.");
+const Tickers = Field(Type.Array(Type.String()), "The primary one first", ["AAPL"]);
+const Exchanges = Field(Type.Array(Text), "Parallel to tickers; null where the list does not say", [
+  "Nasdaq",
+]);
+const FilerName = Field(Text, "The filer's name", "Apple Inc.");
+
+/** Of requests. */
+const GivenCik = Field(Type.String(), "The number of the filer, with or without leading zeros", "320193");
+const GivenAccession = Field(
+  Type.String(),
+  "The number of the filing, with or without dashes",
+  "0000320193-24-000123",
+);
+const Isin = Field(Type.String(), "ISIN of a security of the company", "US0378331005");
+const FORMS = "Comma-separated form types, each whole: 10-K is neither 10-K/A nor 10-K405";
+const Forms = Field(Type.String(), FORMS, "10-K,10-K/A");
+const Since = Field(Type.String(), "First filing date, YYYY-MM-DD", "2018-01-01");
+const Until = Field(Type.String(), "Last filing date, YYYY-MM-DD", "2024-12-31");
+
+const FOLDER_URL = "https://www.sec.gov/Archives/edgar/data/320193/000032019324000123/";
+const DOCUMENT_URL = `${FOLDER_URL}aapl-20240928.htm`;
+const Accession = Field(Type.String(), "The number of the filing", "0000320193-24-000123");
+const IndexUrl = Field(Text, "The index page of the filing", `${FOLDER_URL}0000320193-24-000123-index.htm`);
 
 const CallOptions = {
   project_ref: Type.Optional(Nullable(Type.String({ maxLength: 500 }))),
@@ -29,30 +49,26 @@ const CallOptions = {
 
 /** Dates and form types are parsed by the service, and answered with invalid_identifier. */
 const Period = {
-  forms: Type.Optional(
-    withDescription(
-      Type.String(),
-      "Comma-separated form types, each whole: 10-K is neither 10-K/A nor 10-K405",
-    ),
-  ),
-  since: Type.Optional(withDescription(Type.String(), "First filing date, YYYY-MM-DD")),
-  until: Type.Optional(withDescription(Type.String(), "Last filing date, YYYY-MM-DD")),
+  forms: Type.Optional(Forms),
+  since: Type.Optional(Since),
+  until: Type.Optional(Until),
 };
 
-export const CikPath = Type.Object({ cik: Type.String() });
-export const FilingPath = Type.Object({ cik: Type.String(), accession: Type.String() });
+export const CikPath = Type.Object({ cik: GivenCik });
+export const FilingPath = Type.Object({ cik: GivenCik, accession: GivenAccession });
 
 export const ResolveQuery = Type.Object({
   ticker: Type.Optional(
-    withDescription(
+    Field(
       Type.String(),
       "`BRK.B` and `BRK-B` are the same. The list of filers wins over other countries' suffixes: `ALB.PA` is a " +
         "preferred share in it; `XPAR:ALB` asks for Paris",
+      "AAPL",
     ),
   ),
-  cik: Type.Optional(Type.String()),
-  name: Type.Optional(Type.String()),
-  isin: Type.Optional(Type.String()),
+  cik: Type.Optional(Field(Type.String(), "The number of the filer", "320193")),
+  name: Type.Optional(Field(Type.String(), "A name or a part of one", "apple")),
+  isin: Type.Optional(Isin),
   ...CallOptions,
 });
 export type ResolveQuery = Static<typeof ResolveQuery>;
@@ -60,13 +76,13 @@ export type ResolveQuery = Static<typeof ResolveQuery>;
 export const SubmissionsQuery = Type.Object({
   ...Period,
   limit: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: MAX_SUBMISSIONS_LIMIT, default: SUBMISSIONS_LIMIT_DEFAULT }),
+    Field(
+      Type.Integer({ minimum: 1, maximum: MAX_SUBMISSIONS_LIMIT, default: SUBMISSIONS_LIMIT_DEFAULT }),
+      "The most filings",
+    ),
   ),
   history: Type.Optional(
-    withDescription(
-      Type.Boolean({ default: true }),
-      "false: the recent list only, about the last 1000 filings",
-    ),
+    Field(Type.Boolean({ default: true }), "false: the recent list only, about the last 1000 filings"),
   ),
   ...CallOptions,
 });
@@ -74,7 +90,11 @@ export type SubmissionsQuery = Static<typeof SubmissionsQuery>;
 
 export const LatestQuery = Type.Object({
   forms: Type.Optional(
-    withDescription(Type.String({ default: LATEST_FORMS_DEFAULT }), "Amendments only when they are listed"),
+    Field(
+      Type.String({ default: LATEST_FORMS_DEFAULT }),
+      `${FORMS}. Amendments only when they are listed`,
+      "10-K,10-K/A",
+    ),
   ),
   ...CallOptions,
 });
@@ -83,15 +103,20 @@ export type LatestQuery = Static<typeof LatestQuery>;
 export const CallOptionsQuery = Type.Object(CallOptions);
 export type CallOptionsQuery = Static<typeof CallOptionsQuery>;
 
-export const DocumentBody = Type.Object({
-  cik: Type.Union([Type.Integer(), Type.String()]),
-  accession: Type.String(),
-  document: withDescription(Type.String(), "A file name in the filing's own folder"),
+export const DocumentBody = Component("DocumentBody", {
+  cik: Field(Type.Union([Type.Integer(), Type.String()]), "The number of the filer", 320193),
+  accession: GivenAccession,
+  document: Field(Type.String(), "A file name in the filing's own folder", "aapl-20240928.htm"),
   max_bytes: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: MAX_BYTES_CEILING, default: DOCUMENT_BYTES_DEFAULT }),
+    Field(
+      Type.Integer({ minimum: 1, maximum: MAX_BYTES_CEILING, default: DOCUMENT_BYTES_DEFAULT }),
+      "The largest body that is accepted",
+    ),
   ),
-  include_html: Type.Optional(Nullable(Type.Boolean({ default: true }))),
-  accept_pdf: Type.Optional(Type.Boolean({ default: true })),
+  include_html: Type.Optional(
+    Field(Nullable(Type.Boolean({ default: true })), "Whether the answer has `html`"),
+  ),
+  accept_pdf: Type.Optional(Field(Type.Boolean({ default: true }), "Whether PDFs are read")),
   cache_ttl_s: Type.Optional(Nullable(Type.Integer({ minimum: 0 }))),
   ...CallOptions,
 });
@@ -99,26 +124,33 @@ export type DocumentBody = Static<typeof DocumentBody>;
 
 export const FilingSearchQuery = Type.Object({
   q: Type.Optional(
-    withDescription(
+    Field(
       Type.String(),
       "Words; a phrase in quotes, OR between words, a minus before what is unwanted",
+      '"supply chain"',
     ),
   ),
   forms: Type.Optional(
-    withDescription(
+    Field(
       Type.String(),
       "Comma-separated; unlike elsewhere `10-K` finds `10-K/A` as well: `form` tells",
+      "10-K",
     ),
   ),
   dateRange: Type.Optional(
-    withDescription(
+    Field(
       Type.String(),
       "`all`, `10y`, `5y`, `1y`, `30d` (which win over dates), or `custom` with both dates",
+      "1y",
     ),
   ),
-  startdt: Type.Optional(Type.String()),
-  enddt: Type.Optional(Type.String()),
-  from: Type.Optional(withDescription(Type.String(), "How many hits to skip: 0 to 9900, in pages of 100")),
+  startdt: Type.Optional(
+    Field(Type.String(), "With dateRange=custom: first filing date, YYYY-MM-DD", "2024-01-01"),
+  ),
+  enddt: Type.Optional(
+    Field(Type.String(), "With dateRange=custom: last filing date, YYYY-MM-DD", "2024-12-31"),
+  ),
+  from: Type.Optional(Field(Type.String(), "How many hits to skip: 0 to 9900, in pages of 100", "0")),
   ...CallOptions,
 });
 export type FilingSearchQuery = Static<typeof FilingSearchQuery>;
@@ -129,23 +161,40 @@ export type FilingsOp = (typeof FILINGS_OPS)[number];
 const Given = <S extends TSchema>(schema: S) => Type.Optional(Nullable(schema));
 
 /** An item of a batch: one operation and its fields, which are checked when the job is created. */
-export const FilingsItem = Type.Object({
-  op: withDescription(Type.String(), `One of ${FILINGS_OPS.join(", ")}`),
-  ticker: Given(Type.String()),
-  cik: Given(Type.Union([Type.Integer(), Type.String()])),
-  name: Given(withDescription(Type.String(), "resolve only")),
-  isin: Given(Type.String()),
-  forms: Given(Type.String()),
-  since: Given(Type.String()),
-  until: Given(Type.String()),
-  limit: Given(Type.Integer({ minimum: 1, maximum: MAX_SUBMISSIONS_LIMIT })),
-  history: Given(Type.Boolean()),
-  accession: Given(withDescription(Type.String(), "filing and document")),
-  document: Given(Type.String()),
-  max_bytes: Given(Type.Integer({ minimum: 1, maximum: MAX_BYTES_CEILING })),
-  accept_pdf: Given(Type.Boolean()),
-  include_html: Given(
-    withDescription(Type.Boolean({ default: false }), "document: default false in a batch"),
+export const FilingsItem = Component("FilingsItem", {
+  op: Field(Type.String(), `One of ${FILINGS_OPS.join(", ")}`, "latest"),
+  ticker: Given(Field(Type.String(), "A ticker symbol", "AAPL")),
+  cik: Field(Given(Type.Union([Type.Integer(), Type.String()])), "The number of the filer", 320193),
+  name: Field(Given(Type.String()), "With op resolve: a name or a part of one", "apple"),
+  isin: Given(Isin),
+  forms: Given(Forms),
+  since: Given(Since),
+  until: Given(Until),
+  limit: Field(
+    Given(Type.Integer({ minimum: 1, maximum: MAX_SUBMISSIONS_LIMIT })),
+    "With op submissions: the most filings",
+    100,
+  ),
+  history: Field(Given(Type.Boolean()), "false: the recent list only", true),
+  accession: Field(
+    Given(Type.String()),
+    "With op filing and document: the number of the filing",
+    "0000320193-24-000123",
+  ),
+  document: Field(
+    Given(Type.String()),
+    "With op document: a file name in the filing's own folder",
+    "aapl-20240928.htm",
+  ),
+  max_bytes: Field(
+    Given(Type.Integer({ minimum: 1, maximum: MAX_BYTES_CEILING })),
+    "The largest body that is accepted",
+    52428800,
+  ),
+  accept_pdf: Given(Field(Type.Boolean(), "Whether PDFs are read")),
+  include_html: Field(
+    Given(Type.Boolean({ default: false })),
+    "With op document: whether the result has `html`; default false in a batch",
   ),
   cache_ttl_s: Given(Type.Integer({ minimum: 0 })),
   project_ref: Given(Type.String({ maxLength: 500 })),
@@ -160,29 +209,29 @@ export interface StoredFiling {
 }
 
 /** A filer as the lists of filers describe it. */
-export const FilerCompany = Type.Object({
+export const FilerCompany = Component("FilerCompany", {
   cik: Cik,
-  cik_padded: Text,
-  title: Text,
-  tickers: withDescription(Type.Array(Type.String()), "The primary one first"),
-  exchanges: withDescription(Type.Array(Text), "Parallel to tickers; null where the list does not say"),
+  cik_padded: PaddedCik,
+  title: ListedTitle,
+  tickers: Tickers,
+  exchanges: Exchanges,
 });
 export type FilerCompany = Static<typeof FilerCompany>;
 
-export const HintedCompany = Type.Object({
-  id: Text,
-  name: Text,
-  country: Text,
-  listings: Type.Array(Type.String()),
-  lei: Text,
-  isins: Type.Array(Type.String()),
+export const HintedCompany = Component("HintedCompany", {
+  id: Field(Text, "Its id in the register", "cmp_wyvsfbx2x89mpyyv"),
+  name: Field(Text, "Its name", "PUMA SE"),
+  country: Field(Text, "ISO 3166-1 alpha-2", "DE"),
+  listings: Field(Type.Array(Type.String()), "Where its shares are listed, as MIC:symbol", ["XETR:PUM"]),
+  lei: Field(Text, "Its LEI", "529900GRZ2BQY5ZM9N49"),
+  isins: Field(Type.Array(Type.String()), "Its ISINs", ["DE0006969603"]),
 });
 
 /** A company the register knows, but which does not file under the requested name. */
-export const FilerHint = Type.Object({
-  company: HintedCompany,
-  listing: Text,
-  filer_candidates: Type.Array(FilerCompany),
+export const FilerHint = Component("FilerHint", {
+  company: Field(HintedCompany, "The company of the register"),
+  listing: Field(Text, "The listing that was asked for", "XPAR:ALB"),
+  filer_candidates: Field(Type.Array(FilerCompany), "Filers with a similar name"),
 });
 export type FilerHint = Static<typeof FilerHint>;
 
@@ -190,104 +239,115 @@ const Common = {
   error: Text,
   message: Text,
   retry_after_s: Nullable(Type.Integer({ minimum: 1 })),
-  cached: withDescription(Type.Boolean(), "Every document of this answer came from the cache"),
-  retrieved_at: withDescription(Nullable(Timestamp), "When the oldest of them came from the filing system"),
-  source_url: Text,
+  cached: Field(Type.Boolean(), "Every document of this answer came from the cache"),
+  retrieved_at: Field(Nullable(Timestamp), "When the oldest of them came from the filing system"),
+  source_url: Field(Text, "The address of the main document in the filing system", DOCUMENT_URL),
   body_url: Text,
-  sha256: withDescription(Nullable(Sha256), "Of the exact bytes of the main document"),
+  sha256: Field(Nullable(Sha256), "Of the exact bytes of the main document"),
   request_id: Type.String(),
 };
 
 /** The operation's own fields first, then the common ones. */
-const answer = <P extends TProperties>(properties: P) => Type.Object({ ...properties, ...Common });
+const answer = <P extends TProperties>(title: string, properties: P) =>
+  Component(title, { ...properties, ...Common });
 
-export const ResolveAnswer = answer({
+export const ResolveAnswer = answer("ResolveAnswer", {
   ...FilerCompany.properties,
-  ambiguous: Type.Boolean(),
-  candidates: Type.Array(FilerCompany),
-  hint: Type.Optional(FilerHint),
+  ambiguous: Field(Type.Boolean(), "Whether several filers match", false),
+  candidates: Field(Type.Array(FilerCompany), "The filers that match, at most ten"),
+  hint: Type.Optional(Field(FilerHint, "What the company register knows; absent where it was not asked")),
 });
 export type ResolveAnswer = Static<typeof ResolveAnswer>;
 
-export const Filing = Type.Object({
-  accession: Type.String(),
-  form: Type.String(),
-  filing_date: Type.String(),
-  report_date: Text,
-  acceptance_datetime: withDescription(
+export const Filing = Component("Filing", {
+  accession: Accession,
+  form: Field(Type.String(), "The form type", "10-K"),
+  filing_date: Field(Type.String(), "The day it was filed", "2024-11-01"),
+  report_date: Field(Text, "The end of the period it reports on", "2024-09-28"),
+  acceptance_datetime: Field(
     Text,
     "As the filing system sends it: it ends in Z, but is Eastern time in most rows and UTC in some",
+    "2024-11-01T06:01:36.000Z",
   ),
-  act: Text,
-  file_number: Text,
-  film_number: Text,
-  items: Text,
-  core_type: Text,
-  size: Nullable(Type.Integer()),
-  is_xbrl: Type.Boolean(),
-  is_inline_xbrl: Type.Boolean(),
-  primary_document: Text,
-  primary_document_description: Text,
-  primary_document_url: withDescription(
+  act: Field(Text, "The act it is filed under", "34"),
+  file_number: Field(Text, "The file number of the registrant", "001-36743"),
+  film_number: Field(Text, "The film number", "241416806"),
+  items: Field(Text, "The items of a current report", "2.02,9.01"),
+  core_type: Field(Text, "The core type of the form", "XBRL"),
+  size: Field(Nullable(Type.Integer()), "Bytes of the filing", 9759333),
+  is_xbrl: Field(Type.Boolean(), "Whether it has XBRL"),
+  is_inline_xbrl: Field(Type.Boolean(), "Whether the XBRL is inline"),
+  primary_document: Field(Text, "The file name of the main document", "aapl-20240928.htm"),
+  primary_document_description: Field(Text, "What it is, in the filer's words", "10-K"),
+  primary_document_url: Field(
     Text,
     "Null when the document lies in a sub-folder, as ownership forms do",
+    DOCUMENT_URL,
   ),
-  index_url: Text,
-  is_amendment: Type.Boolean(),
+  index_url: IndexUrl,
+  is_amendment: Field(Type.Boolean(), "Whether the form amends another", false),
 });
 export type Filing = Static<typeof Filing>;
 
-export const FilerAddress = Type.Object({
-  street1: Text,
-  street2: Text,
-  city: Text,
-  state_or_country: Text,
-  zip_code: Text,
-  state_or_country_description: Text,
+export const FilerAddress = Component("FilerAddress", {
+  street1: Field(Text, "Street", "One Apple Park Way"),
+  street2: Field(Text, "Street, second line", "Suite 100"),
+  city: Field(Text, "City", "Cupertino"),
+  state_or_country: Field(Text, "Code of a state or country", "CA"),
+  zip_code: Field(Text, "Postal code", "95014"),
+  state_or_country_description: Field(Text, "The same in words", "CA"),
 });
 
-export const FormerName = Type.Object({ name: Text, from: Text, to: Text });
+export const FormerName = Component("FormerName", {
+  name: Field(Text, "The name", "APPLE COMPUTER INC"),
+  from: Field(Text, "Since when", "1994-01-26T05:00:00.000Z"),
+  to: Field(Text, "Until when", "2007-01-04T05:00:00.000Z"),
+});
 
 /** The filer as its submissions describe it. */
 export const FilerDetails = Type.Object({
   cik: Cik,
-  cik_padded: Text,
-  name: Text,
-  title: Text,
-  tickers: Type.Array(Type.String()),
-  exchanges: Type.Array(Text),
-  entity_type: Text,
-  sic: Text,
-  sic_description: Text,
-  category: Text,
-  fiscal_year_end: Text,
-  state_of_incorporation: Text,
-  ein: Text,
-  lei: Text,
-  website: Text,
-  phone: Text,
-  business_address: Nullable(FilerAddress),
-  former_names: Type.Array(FormerName),
+  cik_padded: PaddedCik,
+  name: Field(Text, "Its name as the filing system has it", "Apple Inc."),
+  title: ListedTitle,
+  tickers: Tickers,
+  exchanges: Exchanges,
+  entity_type: Field(Text, "The kind of entity", "operating"),
+  sic: Field(Text, "Standard industrial classification", "3571"),
+  sic_description: Field(Text, "The same in words", "Electronic Computers"),
+  category: Field(Text, "The filer category", "Large accelerated filer"),
+  fiscal_year_end: Field(Text, "MMDD", "0928"),
+  state_of_incorporation: Field(Text, "Code of a state or country", "CA"),
+  ein: Field(Text, "Employer identification number", "942404110"),
+  lei: Field(Text, "LEI", "HWUPKR0MPOU8FGXBT394"),
+  website: Field(Text, "Its website", "https://www.apple.com"),
+  phone: Field(Text, "Its phone number", "(408) 996-1010"),
+  business_address: Field(Nullable(FilerAddress), "Where it is; null where the filing system does not say"),
+  former_names: Field(Type.Array(FormerName), "Earlier names"),
 });
 export type FilerDetails = Static<typeof FilerDetails>;
 
-export const OlderPage = Type.Object({
-  name: Type.String(),
-  filing_count: Nullable(Type.Integer()),
-  filing_from: Text,
-  filing_to: Text,
-  url: Type.String(),
-  fetched: Type.Boolean(),
+export const OlderPage = Component("OlderPage", {
+  name: Field(Type.String(), "Its file name", "CIK0000320193-submissions-001.json"),
+  filing_count: Field(Nullable(Type.Integer()), "Filings on it", 1250),
+  filing_from: Field(Text, "The first filing date on it", "1994-01-26"),
+  filing_to: Field(Text, "The last filing date on it", "2015-03-30"),
+  url: Field(
+    Type.String(),
+    "Its address",
+    "https://data.sec.gov/submissions/CIK0000320193-submissions-001.json",
+  ),
+  fetched: Field(Type.Boolean(), "Whether it was read for this answer", false),
   body_url: Text,
 });
 export type OlderPage = Static<typeof OlderPage>;
 
-export const SubmissionsAnswer = answer({
+export const SubmissionsAnswer = answer("SubmissionsAnswer", {
   ...FilerDetails.properties,
-  filings: withDescription(Type.Array(Filing), "Newest first"),
-  filings_total: withDescription(Nullable(Type.Integer()), "All that match, before the limit"),
-  truncated: Type.Boolean(),
-  files: Type.Array(OlderPage),
+  filings: Field(Type.Array(Filing), "Newest first"),
+  filings_total: Field(Nullable(Type.Integer()), "All that match, before the limit", 1),
+  truncated: Field(Type.Boolean(), "More filings match than the limit", false),
+  files: Field(Type.Array(OlderPage), "The older pages of the filer's list"),
 });
 export type SubmissionsAnswer = Static<typeof SubmissionsAnswer>;
 
@@ -298,77 +358,84 @@ const orNull = <P extends TProperties>(properties: P): OrNull<P> =>
     Object.entries(properties).map(([name, field]) => [name, Nullable(field)]),
   ) as unknown as OrNull<P>;
 
-export const LatestAnswer = answer({
+export const LatestAnswer = answer("LatestAnswer", {
   ...orNull(Filing.properties),
   cik: Cik,
-  cik_padded: Text,
-  name: Text,
-  tickers: Type.Array(Type.String()),
-  exchanges: Type.Array(Text),
+  cik_padded: PaddedCik,
+  name: FilerName,
+  tickers: Tickers,
+  exchanges: Exchanges,
 });
 export type LatestAnswer = Static<typeof LatestAnswer>;
 
-export const FilingDocument = Type.Object({
-  sequence: Text,
-  description: Text,
-  document: withDescription(
+export const FilingDocument = Component("FilingDocument", {
+  sequence: Field(Text, "Its place in the filing", "1"),
+  description: Field(Text, "What it is, in the filer's words", "10-K"),
+  document: Field(
     Text,
     "Its file name; null where the index names none, as in filings before 2001",
+    "aapl-20240928.htm",
   ),
-  type: Text,
-  size: Nullable(Type.Integer()),
-  url: Text,
+  type: Field(Text, "Its type", "10-K"),
+  size: Field(Nullable(Type.Integer()), "Bytes", 1532000),
+  url: Field(Text, "Its address", DOCUMENT_URL),
 });
 export type FilingDocument = Static<typeof FilingDocument>;
 
-export const IndexAnswer = answer({
-  form: Text,
-  filing_date: Text,
-  report_date: Text,
-  accepted: withDescription(Text, "In UTC"),
-  company: Text,
-  is_amendment: Nullable(Type.Boolean()),
-  index_url: Text,
-  folder_url: Text,
-  accession: Text,
-  accession_nodash: Text,
-  index_source: Nullable(Type.Enum(["index_htm", "index_json"])),
-  documents: Type.Array(FilingDocument),
+export const IndexAnswer = answer("IndexAnswer", {
+  form: Field(Text, "The form type", "10-K"),
+  filing_date: Field(Text, "The day it was filed", "2024-11-01"),
+  report_date: Field(Text, "The end of the period it reports on", "2024-09-28"),
+  accepted: Field(Text, "In UTC", "2024-11-01T10:01:36Z"),
+  company: FilerName,
+  is_amendment: Field(Nullable(Type.Boolean()), "Whether the form amends another", false),
+  index_url: IndexUrl,
+  folder_url: Field(Text, "The folder of the filing", FOLDER_URL),
+  accession: Field(Text, "The number of the filing", "0000320193-24-000123"),
+  accession_nodash: Field(Text, "The number without dashes", "000032019324000123"),
+  index_source: Field(
+    Nullable(Type.Enum(["index_htm", "index_json"])),
+    "What the list was read from: the index page, or the folder's listing",
+  ),
+  documents: Field(Type.Array(FilingDocument), "In the order of the index"),
 });
 export type IndexAnswer = Static<typeof IndexAnswer>;
 
-export const FactsAnswer = answer({
+export const FactsAnswer = answer("FactsAnswer", {
   cik: Cik,
-  cik_padded: Text,
-  name: Text,
-  taxonomies: withDescription(Type.Record(Type.String(), Type.Integer()), "Concepts by taxonomy"),
-  concepts: Nullable(Type.Integer()),
-  bytes: Nullable(Type.Integer()),
+  cik_padded: PaddedCik,
+  name: FilerName,
+  taxonomies: Field(Type.Record(Type.String(), Type.Integer()), "Concepts by taxonomy", {
+    "us-gaap": 503,
+    dei: 2,
+  }),
+  concepts: Field(Nullable(Type.Integer()), "All concepts", 505),
+  bytes: Field(Nullable(Type.Integer()), "Bytes of the whole document, which is at `body_url`", 3800000),
 });
 export type FactsAnswer = Static<typeof FactsAnswer>;
 
-export const FilingHit = Type.Object({
-  accession: Text,
-  ciks: Type.Array(Type.Integer()),
-  display_names: Type.Array(Type.String()),
-  form: Text,
-  root_forms: Type.Array(Type.String()),
-  file_type: Text,
-  file_description: Text,
-  file_date: Text,
-  period_ending: Text,
-  document: Text,
-  url: Text,
-  index_url: Text,
-  score: Nullable(Type.Number()),
+export const FilingHit = Component("FilingHit", {
+  accession: Field(Text, "The number of the filing", "0000320193-24-000123"),
+  ciks: Field(Type.Array(Type.Integer()), "The filers", [320193]),
+  display_names: Field(Type.Array(Type.String()), "Their names", ["Apple Inc.  (AAPL)  (CIK 0000320193)"]),
+  form: Field(Text, "The form type", "10-K"),
+  root_forms: Field(Type.Array(Type.String()), "The form without its amendment", ["10-K"]),
+  file_type: Field(Text, "The type of the document", "10-K"),
+  file_description: Field(Text, "What it is, in the filer's words", "10-K"),
+  file_date: Field(Text, "The day it was filed", "2024-11-01"),
+  period_ending: Field(Text, "The end of the period it reports on", "2024-09-28"),
+  document: Field(Text, "Its file name", "aapl-20240928.htm"),
+  url: Field(Text, "Its address", DOCUMENT_URL),
+  index_url: IndexUrl,
+  score: Field(Nullable(Type.Number()), "How well it fits", 12.4),
 });
 export type FilingHit = Static<typeof FilingHit>;
 
-export const FilingSearchAnswer = answer({
-  query: Text,
-  total: Nullable(Type.Integer()),
-  total_relation: withDescription(Text, "`eq`, or `gte` when there are more than 10000"),
-  hits: Type.Array(FilingHit),
+export const FilingSearchAnswer = answer("FilingSearchAnswer", {
+  query: Field(Text, "As it was asked", '"supply chain"'),
+  total: Field(Nullable(Type.Integer()), "All hits", 1480),
+  total_relation: Field(Text, "`eq`, or `gte` when there are more than 10000", "eq"),
+  hits: Field(Type.Array(FilingHit), "At most 100"),
 });
 export type FilingSearchAnswer = Static<typeof FilingSearchAnswer>;
 

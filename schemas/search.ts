@@ -3,7 +3,7 @@
  * state of the metasearch instances.
  */
 import { type Static, Type } from "typebox";
-import { BillingCategory, CountryCode, Nullable, Patterned } from "./common.ts";
+import { Field, Component, BillingCategory, CountryCode, Nullable, Patterned } from "./common.ts";
 import { ask, contract, tell } from "./contract.ts";
 import { Trace } from "./trace.ts";
 
@@ -29,30 +29,52 @@ export const FALLBACK_REASONS = [
 ] as const;
 export type FallbackReason = (typeof FALLBACK_REASONS)[number];
 
-export const SearchBody = Type.Object({
+export const SearchBody = Component("SearchBody", {
   /** 1 to 2,000 characters after trimming: the pattern counts, the larger length is only a bound for its work. */
-  query: Type.String({
-    minLength: 1,
-    maxLength: 4 * MAX_QUERY_CHARS,
-    pattern: `^\\s*\\S(?:[\\s\\S]{0,${MAX_QUERY_CHARS - 2}}\\S)?\\s*$`,
-    "x-expected": `Input should have 1 to ${MAX_QUERY_CHARS} characters without the white space around it`,
-  }),
+  query: Field(
+    Type.String({
+      minLength: 1,
+      maxLength: 4 * MAX_QUERY_CHARS,
+      pattern: `^\\s*\\S(?:[\\s\\S]{0,${MAX_QUERY_CHARS - 2}}\\S)?\\s*$`,
+      "x-expected": `Input should have 1 to ${MAX_QUERY_CHARS} characters without the white space around it`,
+    }),
+    "What to search for",
+    "when was the lighthouse lit",
+  ),
   /** ISO 639-1, optionally with a region: de, de-CH. */
   language: Type.Optional(
-    Nullable(
-      Patterned(
-        "^[A-Za-z]{2}(-[A-Za-z]{2})?$",
-        "Input should be a two-character language code (ISO 639-1), optionally with a region, such as de or de-CH",
+    Field(
+      Nullable(
+        Patterned(
+          "^[A-Za-z]{2}(-[A-Za-z]{2})?$",
+          "Input should be a two-character language code (ISO 639-1), optionally with a region, such as de or de-CH",
+        ),
       ),
+      "ISO 639-1, optionally with a region",
+      "de-CH",
     ),
   ),
-  country: Type.Optional(Nullable(CountryCode)),
+  country: Type.Optional(Field(Nullable(CountryCode), "ISO 3166-1 alpha-2, in either case", "ch")),
   max_results: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: RESULTS_CEILING, default: MAX_RESULTS_DEFAULT }),
+    Field(
+      Type.Integer({ minimum: 1, maximum: RESULTS_CEILING, default: MAX_RESULTS_DEFAULT }),
+      "The most results",
+    ),
   ),
-  freshness: Type.Optional(Nullable(Type.Enum([...PERIODS, ...PERIOD_ALIASES]))),
+  freshness: Type.Optional(
+    Field(
+      Nullable(Type.Enum([...PERIODS, ...PERIOD_ALIASES])),
+      "Only pages of this period; `pd`, `pw`, `pm` and `py` mean day, week, month and year",
+    ),
+  ),
   /** Oldest acceptable answer from the cache; 0 bypasses it. The cache's own limits hold all the same. */
-  cache_ttl_s: Type.Optional(Nullable(Type.Integer({ minimum: 0 }))),
+  cache_ttl_s: Type.Optional(
+    Field(
+      Nullable(Type.Integer({ minimum: 0 })),
+      "The oldest acceptable answer from the cache, in seconds, at most 7 days; 0 searches anew",
+      3600,
+    ),
+  ),
   project_ref: Type.Optional(Nullable(Type.String({ maxLength: 500 }))),
 });
 export type SearchBody = Static<typeof SearchBody>;
@@ -63,14 +85,20 @@ export function periodOf(freshness: SearchBody["freshness"]): Period | null {
   return alias === -1 ? (freshness as Period) : PERIODS[alias]!;
 }
 
-export const SearchResult = Type.Object({
-  url: Type.String(),
-  title: Nullable(Type.String()),
-  snippets: Type.Array(Type.String()),
+export const SearchResult = Component("SearchResult", {
+  url: Field(Type.String(), "The address of the page", "https://example.org/lighthouse"),
+  title: Field(Nullable(Type.String()), "The title as the engine gives it", "The lighthouse at Skarn Head"),
+  snippets: Field(Type.Array(Type.String()), "Passages of the page, without markup", [
+    "The lamp was first lit in 1872.",
+  ]),
   /** Names as the instance gives them; the fallback API is `fallback_api`, the built-in index `local_index`. */
-  engines: Type.Array(Type.String()),
-  published_at: Nullable(Type.String()),
-  rank: Type.Integer({ minimum: 1 }),
+  engines: Field(Type.Array(Type.String()), "Which search engines found it", ["local_index"]),
+  published_at: Field(
+    Nullable(Type.String()),
+    "When the page was published, as far as an engine knows",
+    "2025-08-17T10:30:00Z",
+  ),
+  rank: Field(Type.Integer({ minimum: 1 }), "Its place, from 1", 1),
 });
 export type SearchResult = Static<typeof SearchResult>;
 
@@ -160,15 +188,22 @@ export const Instances = contract("search_instances", {
 export const INSTANCES_KEY = "metasearch";
 
 /** The answer to a client, field by field as the specification has it. */
-export const SearchResponse = Type.Object({
-  query: Type.String(),
-  results: Type.Array(SearchResult),
-  provider: Provider,
-  fallback_reason: Reason,
-  unresponsive_engines: Type.Array(Type.String()),
+export const SearchResponse = Component("SearchResponse", {
+  query: Field(Type.String(), "As it was asked", "when was the lighthouse lit"),
+  results: Field(
+    Type.Array(SearchResult),
+    "Best first. Results that differ only in tracking parameters are one",
+  ),
+  provider: Field(Provider, "Who answered: the metasearch instances or the fallback API; null: nobody"),
+  fallback_reason: Field(Reason, "Why the answer of the metasearch was not good enough; null: it was"),
+  unresponsive_engines: Field(
+    Type.Array(Type.String()),
+    "Search engines that did not answer the metasearch",
+    ["mojeek"],
+  ),
   cached: Type.Boolean(),
   cost_usd: Nullable(Type.Number()),
-  billing_category: BillingCategory,
+  billing_category: Field(BillingCategory, "How the answer is billed", "search"),
   error: Nullable(Type.String()),
   request_id: Type.String(),
 });

@@ -3,7 +3,7 @@
  * stored of incidents, maintenance windows and the history. Nothing here names a host, an address, a project or a key.
  */
 import { type Static, Type } from "typebox";
-import { Nullable, Timestamp } from "./common.ts";
+import { Field, Component, Nullable, Timestamp } from "./common.ts";
 import { ask, contract } from "./contract.ts";
 
 /** From best to worst. */
@@ -61,84 +61,128 @@ export const WINDOW_S = 600;
 export const OVERALL = "_overall";
 export const MAX_HISTORY_HOURS = 168;
 
-export const StatusComponent = Type.Object({
-  id: Type.String(),
-  group: Nullable(Type.String()),
-  name: Type.String(),
-  description: Type.String(),
-  status: Type.Enum([...STATUSES]),
-  reasons: Type.Array(Type.Enum([...REASONS])),
+export const StatusComponent = Component("StatusComponent", {
+  id: Field(Type.String(), "The id of the component", "fetch"),
+  group: Field(
+    Nullable(Type.String()),
+    "`company_data` for sources of company data, else null",
+    "company_data",
+  ),
+  name: Field(Type.String(), "Its name", "Fetch"),
+  description: Field(Type.String(), "What it does", "Retrieval of pages and documents"),
+  status: Field(Type.Enum([...STATUSES]), "What it is like now"),
+  reasons: Field(Type.Array(Type.Enum([...REASONS])), "Why it is not operational", ["low_success_rate"]),
   /** A figure that is not known is absent. */
-  metrics: Type.Record(Type.String(), Type.Number()),
+  metrics: Field(
+    Type.Record(Type.String(), Type.Number()),
+    "Figures of the last 600 s; one that is not known is absent, and new ones may be added",
+    { requests: 1240, success_rate: 0.981, latency_p95_ms: 2500, workers_alive: 3 },
+  ),
 });
 export type StatusComponent = Static<typeof StatusComponent>;
 
 /** The states of an update are those of an incident or of a maintenance window. */
-export const StatusUpdate = Type.Object({ at: Timestamp, status: Type.String(), message: Type.String() });
+export const StatusUpdate = Component("StatusUpdate", {
+  at: Field(Timestamp, "When", "2026-11-23T09:40:00.000Z"),
+  status: Field(Type.String(), "The status from then on", "identified"),
+  message: Field(Type.String(), "What was said", "A proxy of the provider is overloaded"),
+});
 
-export const StatusIncident = Type.Object({
-  id: Type.String(),
-  title: Type.String(),
-  status: Type.Enum([...INCIDENT_STATES]),
-  impact: Type.Enum([...IMPACTS]),
-  components: Type.Array(Type.String()),
-  created_at: Timestamp,
-  updated_at: Timestamp,
-  resolved_at: Nullable(Timestamp),
-  updates: Type.Array(StatusUpdate),
+export const StatusIncident = Component("StatusIncident", {
+  id: Field(Type.String(), "Its id", "inc_mf3k2x9q01ab"),
+  title: Field(Type.String(), "What it is, in a few words", "Slow fetches"),
+  status: Field(Type.Enum([...INCIDENT_STATES]), "How far it is"),
+  impact: Field(Type.Enum([...IMPACTS]), "The least that its components are shown as while it is unresolved"),
+  components: Field(Type.Array(Type.String()), "The components it concerns", ["fetch"]),
+  created_at: Field(Timestamp, "When it was announced", "2026-11-23T09:12:00.000Z"),
+  updated_at: Field(Timestamp, "When it last changed", "2026-11-23T09:40:00.000Z"),
+  resolved_at: Field(
+    Nullable(Timestamp),
+    "When it was resolved; null: it is not",
+    "2026-11-23T10:05:00.000Z",
+  ),
+  updates: Field(Type.Array(StatusUpdate), "What was said about it, newest first"),
 });
 export type StatusIncident = Static<typeof StatusIncident>;
 
-export const StatusMaintenance = Type.Object({
-  id: Type.String(),
-  title: Type.String(),
-  status: Type.Enum([...MAINTENANCE_STATES]),
-  components: Type.Array(Type.String(), { description: "Empty: the whole service" }),
-  starts_at: Timestamp,
-  ends_at: Timestamp,
-  created_at: Timestamp,
-  updated_at: Timestamp,
-  completed_at: Nullable(Timestamp),
-  updates: Type.Array(StatusUpdate),
+export const StatusMaintenance = Component("StatusMaintenance", {
+  id: Field(Type.String(), "Its id", "mnt_mf3k2x9q01ab"),
+  title: Field(Type.String(), "What it is, in a few words", "Move of the database"),
+  status: Field(Type.Enum([...MAINTENANCE_STATES]), "Whether it has begun"),
+  components: Field(
+    Type.Array(Type.String(), { description: "Empty: the whole service" }),
+    "The components it concerns; empty: the whole service",
+    ["storage"],
+  ),
+  starts_at: Field(Timestamp, "When it begins", "2026-11-24T22:00:00.000Z"),
+  ends_at: Field(Timestamp, "When it ends", "2026-11-24T23:00:00.000Z"),
+  created_at: Field(Timestamp, "When it was announced", "2026-11-23T09:12:00.000Z"),
+  updated_at: Field(Timestamp, "When it last changed", "2026-11-23T09:40:00.000Z"),
+  completed_at: Field(
+    Nullable(Timestamp),
+    "When it was completed; null: it is not",
+    "2026-11-24T22:40:00.000Z",
+  ),
+  updates: Field(Type.Array(StatusUpdate), "What was said about it, newest first"),
 });
 export type StatusMaintenance = Static<typeof StatusMaintenance>;
 
-export const StatusSummary = Type.Object({
-  status: Type.Enum([...STATUSES]),
-  description: Type.String(),
-  updated_at: Timestamp,
+export const StatusSummary = Component("StatusSummary", {
+  status: Field(
+    Type.Enum([...STATUSES]),
+    "The worst status of the components, as the specification weighs them",
+  ),
+  description: Field(Type.String(), "The status in a sentence", "All systems are operational"),
+  updated_at: Field(Timestamp, "When this was drawn up", "2026-11-23T09:40:15.000Z"),
 });
 export type StatusSummary = Static<typeof StatusSummary>;
 
-export const ServiceStatus = Type.Object({
+export const ServiceStatus = Component("ServiceStatus", {
   ...StatusSummary.properties,
-  window_s: Type.Integer(),
-  components: Type.Array(StatusComponent),
-  incidents: Type.Array(StatusIncident),
-  maintenance: Type.Array(StatusMaintenance),
+  window_s: Field(Type.Integer(), "The figures are of so many seconds", 600),
+  components: Field(Type.Array(StatusComponent), "Every component of this deployment"),
+  incidents: Field(
+    Type.Array(StatusIncident),
+    "Unresolved incidents and those resolved within 7 days, newest first",
+  ),
+  maintenance: Field(
+    Type.Array(StatusMaintenance),
+    "Windows to come, in progress, or completed within 7 days, soonest first",
+  ),
 });
 export type ServiceStatus = Static<typeof ServiceStatus>;
 
-export const ComponentStatus = Type.Object({
+export const ComponentStatus = Component("ComponentStatus", {
   ...StatusComponent.properties,
-  updated_at: Timestamp,
-  incidents: Type.Array(StatusIncident),
-  maintenance: Type.Array(StatusMaintenance),
+  updated_at: Field(Timestamp, "When this was drawn up", "2026-11-23T09:40:15.000Z"),
+  incidents: Field(Type.Array(StatusIncident), "Those that name the component"),
+  maintenance: Field(Type.Array(StatusMaintenance), "Those that name the component, or the whole service"),
 });
 
-export const StatusSeries = Type.Object({
+export const StatusSeries = Component("StatusSeries", {
   /** 0 to 1; null: nothing was recorded. */
-  uptime: Nullable(Type.Number()),
-  statuses: Type.Array(Nullable(Type.Enum([...STATUSES]))),
+  uptime: Field(
+    Nullable(Type.Number()),
+    "0 to 1: a partial outage counts as 30 % of its time down, a major outage as all of it; null: nothing was recorded",
+    0.9995,
+  ),
+  statuses: Field(
+    Type.Array(Nullable(Type.Enum([...STATUSES]))),
+    "The worst status of each bucket, oldest first; null: nothing was recorded",
+  ),
 });
 export type StatusSeries = Static<typeof StatusSeries>;
 
-export const StatusHistory = Type.Object({
+export const StatusHistory = Component("StatusHistory", {
   /** When the first bucket begins, and when the last one ends. */
-  since: Timestamp,
-  until: Timestamp,
-  bucket_s: Type.Integer(),
-  components: Type.Record(Type.String(), StatusSeries),
+  since: Field(Timestamp, "When the first bucket begins", "2026-11-22T09:45:00.000Z"),
+  until: Field(Timestamp, "When the last bucket ends", "2026-11-23T09:45:00.000Z"),
+  bucket_s: Field(Type.Integer(), "The length of a bucket: 300, beyond 24 hours 3600", 300),
+  components: Field(
+    Type.Record(Type.String(), StatusSeries),
+    "By component; `_overall` is the whole service",
+    { _overall: { uptime: 0.9995, statuses: ["operational", null] } },
+  ),
 });
 export type StatusHistory = Static<typeof StatusHistory>;
 

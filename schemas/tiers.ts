@@ -3,33 +3,41 @@
  * it takes; the tier runs the transport, and asks its caller before each request to an origin, so that robots.txt, slots
  * and fencing stay with the owner of the domain whichever node sends.
  */
-import { type Static, type TSchema, Type } from "typebox";
+import { type Static, Type } from "typebox";
 import { Bytes, call, contract } from "./contract.ts";
-import { AwaitedState, Redirect, ScreenshotOptions, StoredScreenshot } from "./fetch.ts";
+import { Nullable, picked } from "./common.ts";
+import { FetchOptions, Redirect, StoredScreenshot, TIER_OPTIONS } from "./fetch.ts";
 import { type Tier, TIERS } from "./tier-table.ts";
 
-const Nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
+const { url, max_bytes, user_agent, accept_language, country, ...more } = picked(
+  FetchOptions.properties,
+  TIER_OPTIONS,
+);
 
+/** What a tier gets of a request: the options that reach it, those that not every caller has being optional. */
 export const TierRequest = Type.Object({
-  url: Type.String(),
-  max_bytes: Type.Integer(),
-  max_pdf_bytes: Type.Optional(Type.Integer()),
-  accept_language: Nullable(Type.String()),
-  user_agent: Nullable(Type.String()),
-  country: Nullable(Type.String()),
+  url,
+  max_bytes,
+  user_agent,
+  accept_language,
+  country,
+  ...Type.Partial(Type.Object(more)).properties,
+  /** The name of the proxy's exit. Default: one for each site and country. */
   session: Type.Optional(Type.String()),
+  /** For a conditional GET; null for a plain one. */
   validators: Nullable(
     Type.Object({ etag: Nullable(Type.String()), last_modified: Nullable(Type.String()) }),
   ),
+  /** A part of the resource, as a Range header writes it; only the route `direct` supports it. Default: the whole. */
   range: Type.Optional(Type.String()),
-  /** The text that a rendered page is waited for. */
-  min_text_chars: Type.Optional(Type.Integer()),
-  wait_for: Type.Optional(AwaitedState),
-  screenshot: Type.Optional(Type.Required(ScreenshotOptions)),
   /** What is left of the caller's time, since clocks of nodes differ. */
   left_ms: Type.Optional(Type.Integer()),
 });
 export type TierRequest = Static<typeof TierRequest>;
+/** The fields that a message to a tier has as the transport's request has them. */
+export const TIER_FIELDS = Object.keys(TierRequest.properties).filter(
+  (name) => name !== "left_ms",
+) as Exclude<keyof TierRequest, "left_ms">[];
 
 const Refusal = Type.Object({
   error: Type.String(),

@@ -10,6 +10,7 @@ import {
   EMPTY_RECORD,
   type FetchAnswer,
   type FetchRequest,
+  PAGE_OPTIONS,
   PageRecord,
 } from "../../schemas/fetch.ts";
 import { freshnessOf } from "../lib/web/http.ts";
@@ -54,29 +55,25 @@ const THIN_TTL_MS = 5 * MINUTE_MS;
 /** How long a page is stored after it stopped being fresh, for conditional requests. */
 export const STALE_TTL_MS = 7 * 24 * HOUR_MS;
 
+/** Every cache key has so many options, whatever they are; further ones only where a request has them. */
+const OPTIONS_ALWAYS = 4;
+
 /**
- * The cache key: the normalised URL and what changes the page. Tiers, sizes and times are not part of it; whether a
- * stored page fits a request is decided by `freshness`.
+ * The cache key: the normalised URL and the options that change the page (`OPTION_REACH`). Tiers, sizes and times are not part of
+ * it; whether a stored page fits a request is decided by `freshness`.
  */
 export function cacheKey(normalised_url: string, request: FetchRequest): string {
-  const varies = [
-    request.render,
-    request.user_agent,
-    request.accept_language,
-    request.country?.toUpperCase() ?? null,
-  ];
-  const { wait_for, screenshot } = request;
-  // Only where they are asked for: the keys of all other pages stay as they were stored.
-  const rendered = needsBrowser(request)
-    ? [
-        wait_for ? [wait_for.selector, wait_for.ms] : null,
-        screenshot ? [screenshot.type, screenshot.full_page] : null,
-      ]
-    : [];
+  const values = PAGE_OPTIONS.map((name) =>
+    keyed(name === "country" ? request.country?.toUpperCase() : request[name]),
+  );
+  while (values.length > OPTIONS_ALWAYS && values.at(-1) === null) values.pop();
   return createHash("sha256")
-    .update(JSON.stringify([normalised_url, ...varies, ...rendered]))
+    .update(JSON.stringify([normalised_url, ...values]))
     .digest("hex");
 }
+
+const keyed = (value: unknown): unknown =>
+  typeof value === "object" && value !== null ? Object.values(value) : (value ?? null);
 
 /** The key of the same page for one project, for pages that are private to it. */
 export const privateKey = (digest: string, project: string): string =>

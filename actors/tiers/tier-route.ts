@@ -6,7 +6,14 @@
 import type { Clock } from "../../cluster/ports/clock.ts";
 import type { CallerSession, RoleClient, RoleResult } from "../../cluster/role-actor.ts";
 import { isPremium, type Tier, tierFailureReason } from "../../schemas/tier-table.ts";
-import { TIER_CONTRACTS, type TierAnswer, type TierQuestion, type TierReply } from "../../schemas/tiers.ts";
+import {
+  TIER_CONTRACTS,
+  TIER_FIELDS,
+  type TierAnswer,
+  type TierQuestion,
+  type TierReply,
+  type TierRequest,
+} from "../../schemas/tiers.ts";
 import type { Admission, Transport, TransportRequest, TransportResult } from "../lib/web/transport.ts";
 import { RENEWAL_VALID_MS } from "./remote-permit.ts";
 import { resultOf } from "./tier-reply.ts";
@@ -24,22 +31,9 @@ const MAX_CALL_MS = 330_000;
 export function tierRoute(tier: Tier, { call, clock, onUnavailable }: TierRouteDeps): Transport {
   return async (request) => {
     const began_ms = clock.mono();
-    const { url, max_bytes, max_pdf_bytes, accept_language, user_agent, country, validators, range, signal } =
-      request;
-    const { min_text_chars, wait_for, screenshot, deadline_ms, session: exit } = request;
+    const { signal, deadline_ms } = request;
     const message = {
-      url,
-      max_bytes,
-      accept_language,
-      user_agent,
-      country,
-      validators: validators && { etag: validators.etag, last_modified: validators.last_modified },
-      ...(max_pdf_bytes !== undefined && { max_pdf_bytes }),
-      ...(range !== undefined && { range }),
-      ...(exit !== undefined && { session: exit }),
-      ...(min_text_chars !== undefined && { min_text_chars }),
-      ...(wait_for && { wait_for }),
-      ...(screenshot && { screenshot }),
+      ...fieldsOf(request),
       ...(deadline_ms !== undefined && { left_ms: Math.round(deadline_ms - clock.now()) }),
     };
     const work: Work = { wasSent: false, hasRoom: false, broken: null };
@@ -63,6 +57,16 @@ export function tierRoute(tier: Tier, { call, clock, onUnavailable }: TierRouteD
         : failureOf(tier, result);
     return { kind: "failed", reason, detail, status: null, redirects: [], final_url: null, ms };
   };
+}
+
+/** The part of a request that its tier gets; what it asks of its caller stays here. */
+function fieldsOf(request: TransportRequest): Omit<TierRequest, "left_ms"> {
+  const fields: Record<string, unknown> = {};
+  for (const name of TIER_FIELDS) if (request[name] !== undefined) fields[name] = request[name];
+  const { validators } = request;
+  // A record of a page may stand for its validators.
+  const { etag = null, last_modified = null } = validators ?? {};
+  return { ...(fields as Omit<TierRequest, "left_ms">), validators: validators && { etag, last_modified } };
 }
 
 /** A body that another node has received needs memory here as well. False: there is none. */

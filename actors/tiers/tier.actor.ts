@@ -123,23 +123,11 @@ async function takeCall(
   };
   if (call.is_probe) setBreaker(state, beginProbe(state.breaker));
   const room = roomOf(state, caller);
-  const { validators, accept_language, user_agent, country, url, max_bytes, max_pdf_bytes, range } = request;
-  const { min_text_chars, wait_for, screenshot, left_ms, session } = request;
+  const { left_ms, ...fields } = request;
   try {
     const result = await transport({
-      url,
-      max_bytes,
-      ...(max_pdf_bytes !== undefined && { max_pdf_bytes }),
-      ...(range !== undefined && { range }),
-      ...(session !== undefined && { session }),
-      ...(min_text_chars !== undefined && { min_text_chars }),
-      ...(wait_for && { wait_for }),
-      ...(screenshot && { screenshot }),
+      ...fields,
       ...(left_ms !== undefined && { deadline_ms: clock.now() + left_ms }),
-      accept_language,
-      user_agent,
-      country,
-      validators,
       signal: caller.signal,
       room,
       admit: (hop) => admit(state, call, caller, hop),

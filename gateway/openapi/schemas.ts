@@ -3,6 +3,7 @@
  * and its example. It knows nothing of routes.
  */
 import type { TSchema } from "typebox";
+import { baseOf } from "../../schemas/common.ts";
 import { ANY, type ApiReference, type FieldDoc } from "./reference.ts";
 
 /** JSON Schema as it is written. */
@@ -56,9 +57,11 @@ export function schemaWriter({
   }
 
   function write(schema: unknown, name: string): Node {
-    const source = schema as Node;
+    const source = baseOf(schema as TSchema) as Node;
     const known =
-      nameOf.get(source) ?? (isRecord(source) ? nameByShape.get(JSON.stringify(source)) : undefined);
+      titleOf(source) ??
+      nameOf.get(source) ??
+      (isRecord(source) ? nameByShape.get(JSON.stringify(source)) : undefined);
     if (known !== undefined || isRecord(source)) return refer(known ?? name, source);
     return keywords(source, name);
   }
@@ -85,7 +88,8 @@ export function schemaWriter({
     if (source.type === undefined && words.length > 0 && words.every((word) => typeof word === "string"))
       node.type = "string";
     for (const [keyword, part] of Object.entries(source)) {
-      if (keyword === "$id") continue;
+      // Generators would name classes after a title rather than after the component.
+      if (keyword === "$id" || keyword === "title") continue;
       if (keyword === "properties") node.properties = properties(part as Record<string, TSchema>, name);
       else if (keyword === "items") node.items = write(part, `${name}Item`);
       else if (keyword === "anyOf") node.anyOf = (part as unknown[]).map((each) => write(each, name));
@@ -110,11 +114,16 @@ export function schemaWriter({
 
   function field(scope: string, name: string, schema: TSchema): Node {
     const node = write(schema, scope + pascal(name));
-    const own = fields[scope]?.[name];
+    const fieldDoc = docOf(schema);
+    const own = fieldDoc ?? fields[scope]?.[name];
     const anywhere = fields[ANY]?.[name];
     const inner = liftDescription(node);
     const description =
-      node.description ?? sentenceOf(own ?? anywhere) ?? inner ?? componentOf(node)?.description;
+      sentenceOf(fieldDoc) ??
+      node.description ??
+      sentenceOf(own ?? anywhere) ??
+      inner ??
+      componentOf(node)?.description;
     const told = exampleOf(own);
     // Null is an example: of a field that never has a value.
     const example =
@@ -172,6 +181,18 @@ export function schemaWriter({
     field,
     components: () => Object.fromEntries([...components].toSorted(([a], [b]) => (a < b ? -1 : 1))),
   };
+}
+
+/** The name of an object that has one. */
+const titleOf = (source: Node): string | undefined =>
+  isRecord(source) && typeof source["title"] === "string" ? source["title"] : undefined;
+
+/** What a field says of itself; undefined where it is only a schema. */
+function docOf(schema: TSchema): FieldDoc | undefined {
+  if (baseOf(schema) === schema) return undefined;
+  const { description = null, examples: [example] = [] } = schema as Node;
+  const inherited = (baseOf(schema) as Node).description;
+  return [description === inherited ? null : description, example];
 }
 
 const isRecord = ({ type, properties }: Node): boolean =>

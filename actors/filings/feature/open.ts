@@ -10,7 +10,6 @@ import { checkFilingsItem } from "../items.ts";
 import { filingsItems } from "./item-kind.ts";
 import { filingsBatch, filingsRoutes } from "./routes.ts";
 import type { FilingsSettings } from "./settings.ts";
-import { filingsReference } from "./reference.ts";
 import { filingsStatus } from "./status.ts";
 import { filingsUpstream } from "./upstream.ts";
 
@@ -28,7 +27,6 @@ export async function openFilings(context: FeatureContext, settings: FilingsSett
   const rendering = { decode: decodeText, blobs };
 
   return {
-    reference: filingsReference,
     status: status.part,
     actors: worker?.actors ?? [],
     routes: filingsRoutes({ ...rendering, filings, bodyGrants, clock, metrics, log }),

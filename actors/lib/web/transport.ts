@@ -1,36 +1,14 @@
 /** A transport is one route to a page: a request in; raw bytes, or the reason why there are none, out. Each route has an adapter. */
-import type { AwaitedState, Redirect, ScreenshotOptions, StoredScreenshot } from "../../../schemas/fetch.ts";
+import type { Redirect, StoredScreenshot } from "../../../schemas/fetch.ts";
+import type { TierRequest } from "../../../schemas/tiers.ts";
 
-export interface TransportRequest {
-  readonly url: string;
-  /** Decoded bytes; the transport stops reading beyond them. */
-  readonly max_bytes: number;
-  /** The same limit for a PDF. Default: `max_bytes`. */
-  readonly max_pdf_bytes?: number;
+export interface TransportRequest extends Readonly<Omit<TierRequest, "left_ms">> {
   /**
    * Asked before a body is refused as too large: another caller with larger limits may have joined. Default: the limits do
    * not grow.
    */
   readonly currentLimits?: () => Promise<{ readonly max_bytes: number; readonly max_pdf_bytes: number }>;
-  readonly accept_language: string | null;
-  readonly user_agent: string | null;
-  readonly country: string | null;
-  /** The name of the proxy's exit. Default: one for each site and country. */
-  readonly session?: string;
-  /** For a conditional GET; null for a plain one. */
-  readonly validators: { readonly etag: string | null; readonly last_modified: string | null } | null;
-  /** A part of the resource, as a Range header writes it; only the route `direct` supports it. Default: the whole. */
-  readonly range?: string;
   readonly signal: AbortSignal;
-  /** The text that a rendered page is waited for, in characters. Default: 0, it is not waited for. */
-  readonly min_text_chars?: number;
-  /**
-   * Only the route `browser` supports these two. The page is read once an element matches and so many milliseconds have passed since the
-   * document was parsed. Default: it is not waited for.
-   */
-  readonly wait_for?: Readonly<AwaitedState>;
-  /** Default: none is taken. */
-  readonly screenshot?: Readonly<Required<ScreenshotOptions>>;
   /** When `signal` is aborted for the time's sake (Clock.now()); nothing is waited for beyond it. Default: never. */
   readonly deadline_ms?: number;
   /** Room in memory for the bodies of this request. Default: there is always room. */

@@ -15,7 +15,6 @@ import { PROVIDERS } from "../providers/providers.ts";
 import { type ProfileSite, profilesService, type SearchPages } from "../service.ts";
 import { nameRules } from "./name-rules.ts";
 import { profilesItems } from "./item-kind.ts";
-import { profilesReference } from "./reference.ts";
 import { profilesBatch, profilesRoutes } from "./routes.ts";
 import type { ProfilesSettings } from "./settings.ts";
 
@@ -46,7 +45,7 @@ export async function openProfiles(
   const rendering = { provider, site };
 
   return {
-    reference: profilesReference,
+    reference: { tags: { profiles: "Company profiles of a public company-information site" } },
     actors: worker?.actors ?? [],
     routes: profilesRoutes({ service, ask, bodyGrants, clock, metrics, log }),
     item_kinds: [profilesItems({ service, bodyGrants, clock }, profilesBatch())],

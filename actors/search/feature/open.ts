@@ -22,7 +22,6 @@ import { searchItems } from "./item-kind.ts";
 import { searchRoutes } from "./routes.ts";
 import type { SearchSettings } from "./settings.ts";
 import { searchStatus } from "./status.ts";
-import { searchReference } from "./reference.ts";
 
 /** One that is forgotten is looked up in the index once more. */
 const MAX_RETRIEVED = 10_000;
@@ -95,7 +94,6 @@ export function openSearch(context: FeatureContext, settings: SearchSettings): O
       log,
     }),
     item_kinds: [searchItems(search)],
-    reference: searchReference,
     status: status.part,
     checks: {
       search: {

@@ -8,7 +8,6 @@ import { mergeFigures, windowFigures } from "../figures.ts";
 import { statusHistorianActor } from "../historian.actor.ts";
 import { readNotices } from "../notices.ts";
 import { watchStatus } from "../watch-status.ts";
-import { statusReference } from "./reference.ts";
 import { statusRoutes } from "./routes.ts";
 
 export function openStatus(context: FeatureContext, period_ms: number): OpenFeature {
@@ -39,7 +38,6 @@ export function openStatus(context: FeatureContext, period_ms: number): OpenFeat
   return {
     actors: [statusBoardActor(period_ms), statusHistorianActor()],
     routes: statusRoutes({ watch, clock }),
-    reference: statusReference,
     onJoined: async () => watch.start(),
     close: async () => watch.close(),
   };

@@ -2,6 +2,7 @@
  * /v1/status and the page /status: without a key, shared by all callers, cached for 15 s, at most 120 requests per minute and
  * address. They answer 200 whatever the status is, and show what watch-status.ts knows: nothing is computed for a request.
  */
+import { Field } from "../../../schemas/common.ts";
 import { createHash } from "node:crypto";
 import { LRUCache } from "lru-cache";
 import { type TSchema, Type } from "typebox";
@@ -102,7 +103,7 @@ export function statusRoutes({ watch, clock }: StatusRoutesDeps): readonly Route
       path: "/v1/status/components/{id}",
       operationId: "statusComponent",
       summary: "What one component is like now",
-      params: Type.Object({ id: Type.String({ maxLength: 100 }) }),
+      params: Type.Object({ id: Field(Type.String({ maxLength: 100 }), "The id of the component", "fetch") }),
       replies: {
         ...repliesOf("The component, with the incidents and maintenance that name it", ComponentStatus),
         404: { description: "This deployment has no such component", schema: Detail },
@@ -125,12 +126,16 @@ export function statusRoutes({ watch, clock }: StatusRoutesDeps): readonly Route
         "`_overall` is the whole service. Kept for seven days.",
       query: Type.Object({
         hours: Type.Optional(
-          Type.Integer({
-            minimum: 1,
-            maximum: MAX_HISTORY_HOURS,
-            default: 24,
-            description: "How far back",
-          }),
+          Field(
+            Type.Integer({
+              minimum: 1,
+              maximum: MAX_HISTORY_HOURS,
+              default: 24,
+              description: "How far back",
+            }),
+            "How far back, in hours",
+            24,
+          ),
         ),
       }),
       replies: repliesOf("The history", StatusHistory),
