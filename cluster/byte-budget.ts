@@ -7,7 +7,9 @@
  * Each line has its part of the limit, so that none waits for another: small reservations never wait for large ones, work
  * that holds a small one may wait for a large one, and a message that frees bytes of bodies is read while these are
  * all reserved. A reservation above its line's part counts as the whole part, so that a single large one is always possible.
+ * Bodies of requests to the API do not wait: their projects share their part (fair-room.ts).
  */
+import { type FairRoom, fairRoom } from "./fair-room.ts";
 import type { Clock } from "./ports/clock.ts";
 import type { Metrics } from "./ports/metrics.ts";
 
@@ -43,8 +45,8 @@ export interface Room {
 export interface ByteBudget {
   /** For bodies. Null: there was no room within MAX_ROOM_WAIT_MS, or before the signal. */
   readonly reserve: (bytes: number, signal?: AbortSignal) => Promise<Reservation | null>;
-  /** For bodies of requests to the API. */
-  readonly requests: Room;
+  /** For bodies of requests to the API, owned by projects. */
+  readonly requests: FairRoom;
   /** For messages of the bus that are not acknowledged: those that are answered, and those that are not. */
   readonly messages: { readonly asks: Room; readonly tells: Room };
   readonly figures: () => BudgetFigures;
@@ -75,14 +77,18 @@ export function byteBudget({ limit_bytes, clock, metrics }: ByteBudgetDeps): Byt
   const lines = {
     small: line(PARTS.small),
     large: line(PARTS.large),
-    requests: line(PARTS.requests),
     asks: line(PARTS.asks),
     tells: line(PARTS.tells),
   };
 
+  const requests = fairRoom(Math.floor(limit_bytes * PARTS.requests), report);
+
   const figures = (): BudgetFigures => ({
     limit_bytes,
-    reserved_bytes: Object.values(lines).reduce((sum, { reserved_bytes }) => sum + reserved_bytes, 0),
+    reserved_bytes: Object.values(lines).reduce(
+      (sum, { reserved_bytes }) => sum + reserved_bytes,
+      requests.reserved_bytes(),
+    ),
     waiting: Object.values(lines).reduce((sum, { waiting }) => sum + waiting.size, 0),
   });
 
@@ -179,7 +185,7 @@ export function byteBudget({ limit_bytes, clock, metrics }: ByteBudgetDeps): Byt
   return {
     reserve: (bytes, signal) =>
       reserve(bytes <= SMALL_BYTES ? lines.small : lines.large, bytes, signal, MAX_ROOM_WAIT_MS),
-    requests: room(lines.requests),
+    requests,
     messages: { asks: room(lines.asks), tells: room(lines.tells) },
     figures,
   };

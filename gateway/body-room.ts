@@ -1,41 +1,31 @@
 /**
- * The memory that the body of one request to the API holds, in the node's byte budget. A body of known length reserves all of
- * it before the first byte; one of unknown length reserves more as it grows.
+ * The memory that the body of one request to the API holds, in the node's byte budget: what has arrived, as it arrives, and
+ * never what the request announces. It belongs to the caller's project, which shares the memory with the others.
  */
-import type { Reservation, Room } from "../cluster/byte-budget.ts";
+import type { FairRoom } from "../cluster/fair-room.ts";
 
 /** Bodies up to this size are bounded by the number of connections. */
 export const UNCOUNTED_BYTES = 64 * 1024;
-/** The bytes, their text, and the values that are parsed from it. */
-const COPIES = 3;
 
 export interface BodyRoom {
-  /** Whether there is memory for so many bytes of the body; asked again, for all of them together. */
-  readonly hasRoom: (bytes: number) => boolean;
+  /** `onTaken` is called when the memory is taken away: not once it is settled. */
+  readonly hasRoom: (bytes: number, onTaken?: () => void) => boolean;
+  /** The body has arrived: its memory is not taken away any more. */
+  readonly settle: () => void;
   /** Gives everything back. Harmless when repeated. */
   readonly release: () => void;
 }
 
 /** `room` undefined: there is no budget. */
-export function bodyRoom(room: Room | undefined, limit_bytes: number): BodyRoom {
-  let reserved_bytes = UNCOUNTED_BYTES;
-  let reservation: Reservation | null = null;
-  const release = (): void => {
-    reservation?.release();
-    reservation = null;
-    reserved_bytes = UNCOUNTED_BYTES;
-  };
+export function bodyRoom(room: FairRoom | undefined, owner: string): BodyRoom {
+  let onTaken: (() => void) | undefined;
+  const reservation = room?.open(owner, () => onTaken?.());
   return {
-    hasRoom(bytes) {
-      if (!room || bytes <= reserved_bytes) return true;
-      // Doubled, so that a body that comes byte by byte reserves a few times only.
-      const next_bytes = reservation ? Math.min(limit_bytes, Math.max(bytes, 2 * reserved_bytes)) : bytes;
-      release();
-      reservation = room.tryReserve(COPIES * next_bytes);
-      if (!reservation) return false;
-      reserved_bytes = next_bytes;
-      return true;
+    hasRoom(bytes, whenTaken) {
+      onTaken = whenTaken;
+      return bytes <= UNCOUNTED_BYTES || !reservation || reservation.growTo(bytes);
     },
-    release,
+    settle: () => reservation?.settle(),
+    release: () => reservation?.release(),
   };
 }

@@ -1,6 +1,6 @@
 /** What the gateway compiles once for a route, and how a request is read with it. */
 import type { Body, ClientAbort, Head, Reply } from "./http.ts";
-import { invalid, tooLarge } from "./http-errors.ts";
+import { BODY_TOO_SLOW, invalid, TOO_MANY_LARGE, tooLarge } from "./http-errors.ts";
 import type { Route } from "./route.ts";
 import { pathReader, queryReader, type ReadResult, readJson, shape } from "./validate.ts";
 import { warnOfUnknownFields, warnOfUnknownParameters } from "./warnings.ts";
@@ -66,7 +66,8 @@ export function readCall(
   body: Body,
 ): (Omit<RequestContext, "params" | "abort"> & Checked) | Reply {
   const { route, params, query, body: check } = context.compiled as CompiledRoute & { route: Route };
-  if (route.body && body.kind === "too_large") return tooLarge(route.too_large);
+  const refusal = route.body && bodyRefusal(body, route);
+  if (refusal) return refusal;
   const parts = [
     params ? params(context.params) : READ_NOTHING,
     query ? query(context.head.query) : READ_NOTHING,
@@ -90,6 +91,24 @@ export function readCall(
     bytes,
     warnings,
   };
+}
+
+/** Null: the body is whole. */
+function bodyRefusal(body: Body, { too_large }: Route): Reply | null {
+  switch (body.kind) {
+    case "whole":
+      return null;
+    case "too_large":
+      return tooLarge(too_large);
+    case "too_slow":
+      return BODY_TOO_SLOW;
+    case "no_room":
+      return TOO_MANY_LARGE;
+    case "unreadable": {
+      const msg = `Value error, the body cannot be read as ${body.coding}, which its Content-Encoding says`;
+      return invalid([{ loc: ["body"], msg, type: "value_error" }]);
+    }
+  }
 }
 
 function readBody(body: Body, check: (value: unknown) => ReadResult<unknown>): ReadResult<unknown> {

@@ -11,7 +11,20 @@ import {
   DROP_MAX_BYTES,
   replyDefect,
 } from "./framing.ts";
-import type { Admission, Admit, Body, ClientAbort, Head, BorrowedBuffer, Reply, Stream } from "./http.ts";
+import type {
+  Admission,
+  Admit,
+  Admitted,
+  Body,
+  BorrowedBuffer,
+  ClientAbort,
+  HasRoom,
+  Head,
+  Pending,
+  Reply,
+  Stream,
+} from "./http.ts";
+import type { Upload } from "./upload-pace.ts";
 
 /** What an adapter can write. Each function returns at once and never throws; none is called after `onClientAbort`. */
 export interface Wire {
@@ -26,6 +39,17 @@ export interface Wire {
   readonly end: () => void;
   /** Cuts the connection in the middle of an answer, so that the client sees that it is incomplete. */
   readonly cut: () => void;
+  /** Reads no more of the body, but for what has arrived already, until `resume`. */
+  readonly pause: () => void;
+  readonly resume: () => void;
+}
+
+/** What of a body arrived before its request was admitted. */
+interface Early {
+  readonly hasRoom: HasRoom;
+  readonly pieces: Buffer[];
+  bytes: number;
+  isDropped: boolean;
 }
 
 const EMPTY = Buffer.alloc(0);
@@ -33,6 +57,7 @@ const EMPTY = Buffer.alloc(0);
 const CLIENT_ABORTED = new Error("The client has gone");
 const TOO_LARGE: Body = { kind: "too_large" };
 const NO_ROOM: Body = { kind: "no_room" };
+const TOO_SLOW: Body = { kind: "too_slow" };
 const LAST_RESORT: Reply = {
   status: 500,
   headers: { "content-type": "application/json" },
@@ -51,19 +76,23 @@ export function exchange(head: Head, framing: BodyFraming, parties: Parties, wir
 }
 
 /** One object instead of a dozen closures for each request: those were a tenth of a cached answer's cost. */
-export class Exchange implements ClientAbort {
+export class Exchange implements ClientAbort, Upload {
   readonly #head: Head;
   readonly #framing: BodyFraming;
   readonly #parties: Parties;
   readonly #wire: Wire;
-  #received_bytes = 0;
+  /** Of Upload. */
+  received_bytes = 0;
   #arrived: boolean;
   #over = false;
   /** A reply that waits until a body of unknown length has ended. */
   #pendingReply: Reply | null = null;
   #collecting: Collector | null = null;
-  #admission: Admission | null = null;
+  #early: Early | null = null;
+  #admission: Admitted | null = null;
   #abortController: AbortController | null = null;
+  /** No more of the body is awaited. */
+  #isTooSlow = false;
   /** Of ClientAbort. */
   aborted = false;
 
@@ -76,52 +105,118 @@ export class Exchange implements ClientAbort {
   }
 
   begin(): void {
-    const bytes = this.#knownBytes();
     try {
-      const admission = (this.#admission = this.#parties.admit(this.#head, this));
-      if ("status" in admission) this.#complete(admission);
-      else if (this.#framing.kind === "none") this.#requestAnswer({ kind: "whole", bytes: EMPTY });
-      else if (bytes !== null && bytes > admission.limit_bytes) this.#requestAnswer(TOO_LARGE);
-      else this.#collecting = collector(bytes, admission.limit_bytes);
+      const admission = this.#parties.admit(this.#head, this);
+      if ("admission" in admission) this.#await(admission);
+      else this.#proceed(admission);
     } catch (problem) {
       this.#fail(problem);
     }
   }
 
-  /** Takes the next piece of the body from the adapter. */
-  piece(bytes: Uint8Array, last: boolean): void {
-    this.#received_bytes += bytes.length;
-    this.#arrived ||= last;
-    const collecting = this.#collecting;
-    if (collecting) {
+  #await({ admission, hasRoom }: Pending): void {
+    this.#early = { hasRoom, pieces: [], bytes: 0, isDropped: false };
+    const isPaused = !this.#arrived;
+    if (isPaused) this.#wire.pause();
+    void admission.then((admitted) => {
+      const early = this.#early;
+      this.#early = null;
+      if (early === null) return;
+      // Before the answer, behind which the rest of the body is read and dropped.
+      if (isPaused) this.#wire.resume();
       try {
-        const body = this.#collect(collecting, bytes, last);
-        if (body) this.#collecting = null;
-        if (body) this.#requestAnswer(body);
+        this.#proceed(admitted);
+        if (early.isDropped && this.#collecting) this.#endBody(NO_ROOM);
+        for (const [at, piece] of early.pieces.entries())
+          this.#take(piece, this.#arrived && at === early.pieces.length - 1);
       } catch (problem) {
-        this.#collecting = null; // No memory for it.
         this.#fail(problem);
       }
-    }
+    });
+  }
+
+  #proceed(admission: Admission): void {
+    if ("status" in admission) return this.#complete(admission);
+    this.#admission = admission;
+    const bytes = this.#knownBytes();
+    if (this.#framing.kind === "none") this.#requestAnswer({ kind: "whole", bytes: EMPTY });
+    else if (bytes !== null && bytes > admission.limit_bytes) this.#requestAnswer(TOO_LARGE);
+    else this.#collecting = collector(bytes, admission.limit_bytes);
+  }
+
+  /** Takes the next piece of the body from the adapter. */
+  piece(bytes: Uint8Array, last: boolean): void {
+    this.received_bytes += bytes.length;
+    this.#arrived ||= last;
+    if (this.#early) this.#keepEarly(this.#early, bytes);
+    else this.#take(bytes, last);
     if (this.#over || this.#pendingReply === null) return;
-    if (!this.#arrived && this.#received_bytes <= DROP_MAX_BYTES) return;
+    if (!this.#arrived && this.received_bytes <= DROP_MAX_BYTES) return;
     this.#over = true;
     this.#write(this.#pendingReply, !this.#arrived);
   }
 
+  #keepEarly(early: Early, bytes: Uint8Array): void {
+    const drop = (): void => {
+      early.isDropped = true;
+      early.pieces.length = 0;
+    };
+    if (early.isDropped) return;
+    early.bytes += bytes.length;
+    if (early.hasRoom(early.bytes, drop)) early.pieces.push(Buffer.from(bytes));
+    else drop();
+  }
+
+  #take(bytes: Uint8Array, last: boolean): void {
+    const collecting = this.#collecting;
+    if (!collecting) return;
+    try {
+      const body = this.#collect(collecting, bytes, last);
+      if (body) this.#endBody(body);
+    } catch (problem) {
+      this.#collecting = null; // No memory for it.
+      this.#fail(problem);
+    }
+  }
+
   /** Null: more is to come. */
   #collect(collecting: Collector, bytes: Uint8Array, last: boolean): Body | null {
-    const admission = this.#admission;
-    const hasRoom = admission && "hasRoom" in admission ? admission.hasRoom : undefined;
-    if (hasRoom && !hasRoom(this.#received_bytes)) return NO_ROOM;
+    const hasRoom = this.#admission?.hasRoom;
+    if (hasRoom && !hasRoom(collecting.bytesWith(bytes.length), () => this.#onRoomTaken())) return NO_ROOM;
     if (!collecting.add(bytes)) return TOO_LARGE;
     return last ? { kind: "whole", bytes: collecting.whole() } : null;
+  }
+
+  #endBody(body: Body): void {
+    this.#collecting = null;
+    this.#requestAnswer(body);
+  }
+
+  #onRoomTaken(): void {
+    if (this.#collecting) this.#endBody(NO_ROOM);
+  }
+
+  /** Of Upload: nothing is read while the admission is pending. */
+  get isAwaited(): boolean {
+    return this.#early === null && !this.#arrived;
+  }
+
+  /** Of Upload. The connection ends, after the answer. */
+  onTooSlow(): void {
+    this.#isTooSlow = true;
+    if (this.#collecting) this.#endBody(TOO_SLOW);
+    else if (this.#pendingReply) {
+      this.#over = true;
+      this.#write(this.#pendingReply, true);
+      this.#pendingReply = null;
+    } else if (this.#over) this.#wire.cut();
   }
 
   /** The client disconnected. The adapter calls nothing after this. */
   onClientAbort(): void {
     this.#over = true;
     this.#collecting = null;
+    this.#early = null;
     if (this.#pendingReply) releaseStream(this.#pendingReply);
     this.aborted = true;
     this.#abortController?.abort(CLIENT_ABORTED);
@@ -141,7 +236,7 @@ export class Exchange implements ClientAbort {
 
   #requestAnswer(body: Body): void {
     const admission = this.#admission;
-    if (admission === null || "status" in admission) return;
+    if (admission === null) return;
     try {
       const answer = admission.answer(body);
       if (answer instanceof Promise)
@@ -178,14 +273,15 @@ export class Exchange implements ClientAbort {
 
   #deliver(reply: Reply): void {
     if (this.#over) return releaseStream(reply);
-    if (!this.#arrived && this.#framing.kind === "unknown") {
+    if (!this.#arrived && this.#framing.kind === "unknown" && !this.#isTooSlow) {
       // uWebSockets.js cannot close a connection it has answered on: the end of the body, or its limit, comes first.
       this.#pendingReply = reply;
       return;
     }
     this.#over = true;
     this.#collecting = null;
-    this.#write(reply, !this.#arrived && this.#knownBytes()! - this.#received_bytes > DROP_MAX_BYTES);
+    const left_bytes = this.#arrived ? 0 : (this.#knownBytes() ?? Infinity) - this.received_bytes;
+    this.#write(reply, this.#isTooSlow || left_bytes > DROP_MAX_BYTES);
   }
 
   #write(reply: Reply, close: boolean): void {

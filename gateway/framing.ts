@@ -98,34 +98,41 @@ export const hasNoBody = (status: number): boolean => status === 204 || status =
 
 /** Collects a body. It copies each piece at once. */
 export interface Collector {
+  /** The memory that the body takes with so many bytes more. */
+  readonly bytesWith: (more_bytes: number) => number;
   /** False when the body is too large; its bytes are dropped. */
   readonly add: (piece: Uint8Array) => boolean;
   readonly whole: () => Buffer;
 }
 
 const FIRST_BYTES = 16 * 1024;
+/** A body of known length is allocated at once up to this size. */
+const AT_ONCE_BYTES = 64 * 1024;
 
-/**
- * Allocated once and with the first piece when the length is known, so that a false length costs nothing. Doubled
- * when the length is unknown, so that a body sent byte by byte costs at most twice its size.
- */
+/** Doubled as it grows, so that what is announced costs nothing and a body sent byte by byte at most twice its size. */
 export function collector(known_bytes: number | null, limit_bytes: number): Collector {
+  const most_bytes = Math.min(limit_bytes, known_bytes ?? Infinity);
+  const first_bytes = most_bytes <= AT_ONCE_BYTES ? most_bytes : FIRST_BYTES;
   let buffer: Buffer | null = null;
   let used = 0;
+  const bytesWith = (more_bytes: number): number => {
+    const needed = used + more_bytes;
+    const has = buffer?.length ?? 0;
+    return needed <= has ? has : Math.max(needed, Math.min(most_bytes, Math.max(first_bytes, 2 * has)));
+  };
   return {
+    bytesWith,
     add(piece) {
       const needed = used + piece.length;
       if (needed > limit_bytes) {
         buffer = null;
         return false;
       }
-      if (buffer === null || buffer.length < needed) {
-        const doubled = Math.max(FIRST_BYTES, 2 * (buffer?.length ?? 0), needed);
+      const bytes = bytesWith(piece.length);
+      if (buffer === null || buffer.length < bytes) {
         // A small body of known length may use Node's pool. A growing one must not keep a pool slab alive.
-        const larger =
-          known_bytes === null
-            ? Buffer.allocUnsafeSlow(Math.min(limit_bytes, doubled))
-            : Buffer.allocUnsafe(known_bytes);
+        const isFinal = bytes === known_bytes && bytes <= AT_ONCE_BYTES;
+        const larger = isFinal ? Buffer.allocUnsafe(bytes) : Buffer.allocUnsafeSlow(bytes);
         buffer?.copy(larger, 0, 0, used);
         buffer = larger;
       }

@@ -4,9 +4,11 @@
  */
 import type { Fault } from "../cluster/ports/fault.ts";
 import { type StoreFailure, storeFailureOf } from "../cluster/ports/store-failure.ts";
+import { REQUEST_CODINGS } from "./content-coding.ts";
 import { fromMicros, type QuotaCategory } from "../schemas/accounts.ts";
 import type { Reply } from "./http.ts";
 import type { FailingStore } from "./store-health.ts";
+import { TOO_SLOW } from "./upload-pace.ts";
 import type { Mistake } from "./validate.ts";
 
 type Headers = Readonly<Record<string, string>>;
@@ -39,6 +41,15 @@ export const KEY_RATE_LIMITED = detail(429, { error: "key_rate_limited" }, { "Re
 export const methodNotAllowed = (allow: string): Reply => detail(405, "Method Not Allowed", { Allow: allow });
 
 export const tooLarge = (message: string): Reply => detail(413, message);
+
+/** The connection is closed behind it. */
+export const BODY_TOO_SLOW = detail(408, TOO_SLOW, { "Retry-After": "5" });
+
+export const CODING_UNKNOWN = detail(
+  415,
+  `the Content-Encoding of the request must be one of ${REQUEST_CODINGS}, or left out`,
+  { "Accept-Encoding": REQUEST_CODINGS },
+);
 
 export const invalid = (mistakes: readonly Mistake[]): Reply => detail(422, mistakes);
 
@@ -82,6 +93,8 @@ export const internalError = (request_id: string): Reply =>
 
 export const unavailable = (message: string, retry_after_s = 1): Reply =>
   detail(503, message, { "Retry-After": String(retry_after_s) });
+
+export const TOO_MANY_LARGE = unavailable("too many large requests at once, try again", 5);
 
 const STORE_FAILURES = {
   full: "is full",

@@ -46,28 +46,42 @@ export interface Stream {
   readonly chunks: AsyncIterable<Buffer>;
 }
 
-/** The decision from the head alone, made synchronously: a refusal, or the body's limit and the function that answers. */
-export type Admission =
-  | Reply
-  | {
-      /**
-       * A larger body is passed on as `too_large` (413), and the connection stays open. Each request may hold one body of this
-       * size in memory: the function that admits requests limits how many, and `hasRoom` their bytes.
-       */
-      readonly limit_bytes: number;
-      /**
-       * Called before the adapter holds so many bytes of the body in memory. False: they are dropped, and the body is passed on as
-       * `no_room`. Default: there is room for the limit.
-       */
-      readonly hasRoom?: (bytes: number) => boolean;
-      /** Synchronous where the answer is ready: a promise costs as much as the rest of a request. */
-      readonly answer: (body: Body) => Reply | Promise<Reply>;
-    };
+/** What is known of a request from its head alone: a refusal, or the body's limit and the function that answers. */
+export type Admission = Reply | Admitted;
+
+export interface Admitted {
+  /**
+   * A larger body is passed on as `too_large` (413), and the connection stays open. Each request may hold one body of this
+   * size in memory: `hasRoom` limits their bytes.
+   */
+  readonly limit_bytes: number;
+  /** False: what has arrived is dropped, and the body is passed on as `no_room`. Default: there is room for the limit. */
+  readonly hasRoom?: HasRoom;
+  /** Synchronous where the answer is ready: a promise costs as much as the rest of a request. */
+  readonly answer: (body: Body) => Reply | Promise<Reply>;
+}
+
+/**
+ * Called before the adapter holds so many bytes of the body in memory. `onTaken` is called when the room is needed for another
+ * request: the bytes are dropped then, and the body is passed on as `no_room`.
+ */
+export type HasRoom = (bytes: number, onTaken: () => void) => boolean;
+
+/** The admission is not known yet. The adapter reads no more of the body until then; what came with the head needs room. */
+export interface Pending {
+  /** Never rejects. */
+  readonly admission: Promise<Admission>;
+  readonly hasRoom: HasRoom;
+}
 
 export type Body =
   | { readonly kind: "whole"; readonly bytes: Buffer }
   | { readonly kind: "too_large" }
-  | { readonly kind: "no_room" };
+  /** It came more slowly than a body must (upload-pace.ts). */
+  | { readonly kind: "too_slow" }
+  | { readonly kind: "no_room" }
+  /** Its Content-Encoding says otherwise than its bytes. */
+  | { readonly kind: "unreadable"; readonly coding: string };
 
 /** Whether the client disconnected before its answer was written. Most requests end without reading this. */
 export interface ClientAbort {
@@ -77,7 +91,7 @@ export interface ClientAbort {
 }
 
 /** Synchronous. If it throws, `failed` makes the answer. */
-export type Admit = (head: Head, abort: ClientAbort) => Admission;
+export type Admit = (head: Head, abort: ClientAbort) => Admission | Pending;
 
 export interface Listening {
   readonly port: number;

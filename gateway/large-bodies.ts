@@ -1,77 +1,70 @@
-/** How many large request bodies are in memory at a time. */
-import type { ByteBudget } from "../cluster/byte-budget.ts";
-import { bodyRoom, UNCOUNTED_BYTES } from "./body-room.ts";
-import type { RequestContext } from "./compiled-route.ts";
-import type { Admission, Body, Reply } from "./http.ts";
-import { unavailable } from "./http-errors.ts";
-
 /**
- * A body is kept in memory until it is read. The number of connections bounds the small ones. Large ones are limited to
- * these numbers at a time, fewer for keys that are not looked up yet, and all but small ones by their bytes
- * (body-room.ts); further requests get 503.
+ * The admission of a request whose body may be large or is compressed: its memory is its project's, from its first byte to its
+ * answer.
  */
-const LARGE_BODY_BYTES = 2 ** 20;
-const MAX_LARGE_BODIES = 16;
-const MAX_LARGE_BODIES_UNAUTHENTICATED = 4;
-export const TOO_MANY_LARGE = unavailable("too many large requests at once, try again", 5);
+import type { ByteBudget } from "../cluster/byte-budget.ts";
+import { type BodyRoom, bodyRoom, UNCOUNTED_BYTES } from "./body-room.ts";
+import type { RequestContext } from "./compiled-route.ts";
+import { decoded, type RequestCoding } from "./content-coding.ts";
+import type { Admitted, Body, Reply } from "./http.ts";
+import type { Route } from "./route.ts";
 
-/** Whose body it is: a key that is still looked up may be wrong. */
-export type BodyOwner = "authenticated" | "unauthenticated";
+/** The bytes, their text, and the values that are parsed from it. */
+const PARSED_COPIES = 3;
+/** Items of JSON are found in the bytes and parsed one after the other. */
+const copiesOf = ({ raw, body_content }: Route): number => (raw && !body_content ? 1 : PARSED_COPIES);
+/** All callers whose keys are looked up. No project has this name. */
+const UNKNOWN = "";
 
-/** Reserves a place and memory for a body that is or may become large, until it is answered or the client disconnects. */
-export type LimitLargeBodies = (
-  context: RequestContext,
-  callers: BodyOwner,
-  limit_bytes: number,
-  refuse: () => Reply | Promise<Reply>,
-  answer: (body: Body) => Reply | Promise<Reply>,
-) => Admission;
-
-/** Without `memory` only their number is limited. */
-export function largeBodies(memory: Pick<ByteBudget, "requests"> | undefined): LimitLargeBodies {
-  const large: Record<BodyOwner, number> = { authenticated: 0, unauthenticated: 0 };
-  return (context, callers, limit_bytes, refuse, answer) => {
-    const { head, abort } = context;
-    const refused = (): Admission => {
-      const refusal = refuse();
-      return refusal instanceof Promise
-        ? { limit_bytes, hasRoom: () => false, answer: () => refusal }
-        : refusal;
-    };
-    const length = head.headers.get("content-length");
-    const isUnknown = length === undefined && head.headers.has("transfer-encoding");
-    const bytes = isUnknown ? limit_bytes : Number(length ?? 0);
-    if (Math.min(bytes, limit_bytes) <= UNCOUNTED_BYTES || bytes > limit_bytes)
-      return { limit_bytes, answer };
-    const isLarge = bytes > LARGE_BODY_BYTES;
-    const most = callers === "authenticated" ? MAX_LARGE_BODIES : MAX_LARGE_BODIES_UNAUTHENTICATED;
-    if (isLarge && large[callers] >= most) return refused();
-    const room = bodyRoom(memory?.requests, limit_bytes);
-    if (!isUnknown && !room.hasRoom(bytes)) return refused();
-    if (isLarge) large[callers]++;
-    const free = once(() => {
-      if (isLarge) large[callers]--;
-      room.release();
-    });
-    abort.signal.addEventListener("abort", free);
-    return {
-      limit_bytes,
-      hasRoom: room.hasRoom,
-      answer: async (body) => {
-        try {
-          return await (body.kind === "no_room" ? refuse() : answer(body));
-        } finally {
-          free();
-        }
-      },
-    };
-  };
+export interface LargeBodies {
+  readonly admit: (
+    context: RequestContext,
+    project: string,
+    coding: RequestCoding | null,
+    answer: (body: Body) => Reply | Promise<Reply>,
+  ) => Admitted;
+  /** For what arrives while a key is looked up. */
+  readonly beforeAdmission: () => BodyRoom;
 }
 
-function once(call: () => void): () => void {
-  let called = false;
-  return () => {
-    if (!called) call();
-    called = true;
+/** Default of `memory`: there is room for all. */
+export function largeBodies(memory: Pick<ByteBudget, "requests"> | undefined): LargeBodies {
+  async function settled(
+    route: Route,
+    room: BodyRoom,
+    coding: RequestCoding | null,
+    sent: Body,
+  ): Promise<Body> {
+    room.settle();
+    if (sent.kind !== "whole") return sent;
+    const sent_bytes = coding === null ? 0 : sent.bytes.length;
+    const hasRoom = (bytes: number): boolean => room.hasRoom(sent_bytes + bytes);
+    const body = coding === null ? sent : await decoded(sent.bytes, coding, route.limit_bytes, hasRoom);
+    if (body.kind !== "whole") return body;
+    return hasRoom(copiesOf(route) * body.bytes.length) ? body : { kind: "no_room" };
+  }
+
+  return {
+    beforeAdmission: () => bodyRoom(memory?.requests, UNKNOWN),
+    admit({ compiled, head, abort }, project, coding, answer) {
+      const route = compiled.route!;
+      const { limit_bytes } = route;
+      const isChunked = head.headers.has("transfer-encoding");
+      const bytes = isChunked ? Infinity : Number(head.headers.get("content-length") ?? 0);
+      if (bytes === 0 || (bytes <= UNCOUNTED_BYTES && coding === null)) return { limit_bytes, answer };
+      const room = bodyRoom(memory?.requests, project);
+      abort.signal.addEventListener("abort", room.release);
+      return {
+        limit_bytes,
+        hasRoom: room.hasRoom,
+        async answer(body) {
+          try {
+            return await answer(await settled(route, room, coding, body));
+          } finally {
+            room.release();
+          }
+        },
+      };
+    },
   };
 }

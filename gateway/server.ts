@@ -12,10 +12,11 @@ import type { Tracing } from "../cluster/ports/tracing.ts";
 import { type Caller, type Identify, isCaller } from "./authenticate.ts";
 import { type CompiledRoute, compileRoute, type RequestContext } from "./compiled-route.ts";
 import { acceptedCoding, compressed, type ContentCoding } from "./compress.ts";
-import type { Admission, Admit, Body, ClientAbort, Head, ListenOptions, Reply } from "./http.ts";
-import { methodNotAllowed, NOT_FOUND } from "./http-errors.ts";
+import { requestCoding } from "./content-coding.ts";
+import type { Admission, Admit, ClientAbort, Head, ListenOptions, Pending, Reply } from "./http.ts";
+import { CODING_UNKNOWN, methodNotAllowed, NOT_FOUND } from "./http-errors.ts";
 import { keyChecks, type LimitCheck } from "./key-checks.ts";
-import { largeBodies, TOO_MANY_LARGE } from "./large-bodies.ts";
+import { largeBodies } from "./large-bodies.ts";
 import type { Metering } from "./metering.ts";
 import type { Rates } from "./rates.ts";
 import { requestBills } from "./request-bill.ts";
@@ -34,7 +35,7 @@ interface ServerDeps {
   readonly rates?: Rates;
   /** Whether the stores take writes. Default: they do. */
   readonly stores?: StoreHealth;
-  /** The memory for bodies of requests. Default: only their number is limited. */
+  /** The memory for bodies of requests. Default: there is room for all. */
   readonly memory?: Pick<ByteBudget, "requests">;
   readonly clock: Clock;
   readonly random: Random;
@@ -78,7 +79,7 @@ export function server({
   const { finish, errorReply } = end;
   const bills = requestBills({ metering, clock, log });
   const { open, serve } = serving({ end, bills, metering, stores, metrics });
-  const limitLargeBodies = largeBodies(memory);
+  const bodies = largeBodies(memory);
   const { refuseKey, refuseRoute, checkLimits } = keyChecks({ identify, rates, end, metrics });
 
   function contextOf(
@@ -99,32 +100,34 @@ export function server({
     };
   }
 
-  /** A request whose key had to be looked up: its body has arrived meanwhile, the checks are the same. */
-  async function serveAfterLookup(
+  /** A request whose key, or its limits, must be asked for first. */
+  function pending(context: RequestContext, admission: Promise<Admission>): Pending {
+    const room = bodies.beforeAdmission();
+    const admitted = admission
+      .catch((problem: unknown) => finish(context, errorReply(context, problem)))
+      .finally(room.release);
+    return { admission: admitted, hasRoom: room.hasRoom };
+  }
+
+  async function admitAfterLookup(
     context: RequestContext,
     lookup: Promise<Caller | Reply>,
-    body: Body,
-  ): Promise<Reply> {
-    try {
-      const caller = await lookup;
-      if (!isCaller(caller)) return refuseKey(context, caller);
-      return await served(context, caller, checkLimits(context, caller), body);
-    } catch (problem) {
-      return finish(context, errorReply(context, problem));
-    }
+  ): Promise<Admission> {
+    const caller = await lookup;
+    if (!isCaller(caller)) return refuseKey(context, caller);
+    return admitLimited(context, caller, await checkLimits(context, caller));
   }
 
-  async function served(
-    context: RequestContext,
-    caller: Caller,
-    checking: LimitCheck | Promise<LimitCheck>,
-    body: Body,
-  ): Promise<Reply> {
-    const check = await checking;
-    return "refusal" in check ? check.refusal : serve(context, caller, check.limit, body);
+  function admitLimited(context: RequestContext, caller: Caller, check: LimitCheck): Admission {
+    if ("refusal" in check) return check.refusal;
+    const { limit } = check;
+    const coding = requestCoding(context.head.headers.get("content-encoding"));
+    if (coding === "unknown") return finish(context, CODING_UNKNOWN, caller, limit);
+    const { name } = caller.grant.project;
+    return bodies.admit(context, name, coding, (body) => serve(context, caller, limit, body));
   }
 
-  function admitAsIs(head: Head, abort: ClientAbort): Admission {
+  function admitAsIs(head: Head, abort: ClientAbort): Admission | Pending {
     const match = find(head.path);
     if (match === null) return refuseRoute(contextOf(head, abort, unrouted, NO_PARAMS), NOT_FOUND);
     const { routes: routesByMethod, allow } = match.path;
@@ -142,35 +145,25 @@ export function server({
     if (route.auth === "none") return { limit_bytes, answer: (body) => open(context, body) };
 
     const identified = identify(head.headers.get("authorization"), context.now_ms);
-    if (identified instanceof Promise) {
-      identified.catch(() => {}); // Awaited when the body has arrived; the client may disconnect before.
-      const refuse = (): Reply => finish(context, TOO_MANY_LARGE);
-      return limitLargeBodies(context, "unauthenticated", limit_bytes, refuse, (body) =>
-        serveAfterLookup(context, identified, body),
-      );
-    }
+    if (identified instanceof Promise) return pending(context, admitAfterLookup(context, identified));
     if (!isCaller(identified)) return refuseKey(context, identified);
-    const checking = checkLimits(context, identified);
-    if (checking instanceof Promise) {
-      checking.catch(() => {});
-      const refuse = async (): Promise<Reply> => {
-        const check = await checking;
-        return "refusal" in check ? check.refusal : finish(context, TOO_MANY_LARGE, identified, check.limit);
-      };
-      return limitLargeBodies(context, "authenticated", limit_bytes, refuse, (body) =>
-        served(context, identified, checking, body),
-      );
-    }
-    if ("refusal" in checking) return checking.refusal;
-    const { limit } = checking;
-    const refuse = (): Reply => finish(context, TOO_MANY_LARGE, identified, limit);
-    return limitLargeBodies(context, "authenticated", limit_bytes, refuse, (body) =>
-      serve(context, identified, limit, body),
-    );
+    const check = checkLimits(context, identified);
+    return check instanceof Promise
+      ? pending(
+          context,
+          check.then((checked) => admitLimited(context, identified, checked)),
+        )
+      : admitLimited(context, identified, check);
   }
 
-  function admit(head: Head, abort: ClientAbort): Admission {
+  function admit(head: Head, abort: ClientAbort): Admission | Pending {
     const admission = admitAsIs(head, abort);
+    if (!("admission" in admission)) return dressed(admission, head);
+    return { ...admission, admission: admission.admission.then((admitted) => dressed(admitted, head)) };
+  }
+
+  /** With its span, and its answer in a coding that the client accepts. */
+  function dressed(admission: Admission, head: Head): Admission {
     if ("status" in admission) return admission;
     const coding = acceptedCoding(head.headers.get("accept-encoding"));
     if (coding === null && !tracing) return admission;

@@ -1,6 +1,6 @@
 /**
  * The HTTP port on node:http, for machines on which uWebSockets.js does not load and for the open internet. The
- * life of a request is in exchange.ts; this file has what is particular to this server, and two time limits it lacks.
+ * life of a request is in exchange.ts; this file has what is particular to this server, and a time limit it lacks.
  */
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from "node:http";
 import { createServer as createTlsServer } from "node:https";
@@ -9,6 +9,8 @@ import { type Exchange, exchange, type Wire } from "../exchange.ts";
 import { addField, readFraming, FIELDS_MAX, HEADERS_MAX_BYTES } from "../framing.ts";
 import type { Head, Listen, Listening, Reply, TlsSource } from "../http.ts";
 import { normalizeIp } from "../client-ip.ts";
+import { type UploadPace, uploadPace } from "../upload-pace.ts";
+import { checkingUploads } from "./check-uploads.ts";
 import { createServer } from "./node-http.ts";
 
 const NAME = "node:http";
@@ -18,18 +20,8 @@ const HEAD_MAX_MS = 10_000;
 const IDLE_MAX_MS = 75_000;
 /** A client that reads nothing of its answer for this long is disconnected. */
 const STALL_MAX_MS = 12_000;
-/** A body must bring PACE_BYTES in each PACE_MS; otherwise a slow upload would hold its memory for ever. */
-const PACE_MS = 10_000;
-const PACE_BYTES = 160 * 1024;
 /** Between the last answer and the end of all connections, so that the kernel can send what it has buffered. */
 const LINGER_MS = 250;
-
-interface Upload {
-  readonly request: IncomingMessage;
-  bytes: number;
-  /** Bytes received at the last check; null before the first. */
-  seen_bytes: number | null;
-}
 
 interface State {
   draining: boolean;
@@ -37,12 +29,12 @@ interface State {
   open: number;
   /** Called when `open` becomes 0. */
   onIdle: () => void;
-  readonly uploads: Set<Upload>;
+  readonly uploads: UploadPace;
 }
 
 export const listenNode: Listen = (admit, options) =>
   new Promise((resolve, reject) => {
-    const state: State = { draining: false, open: 0, onIdle: () => {}, uploads: new Set() };
+    const state: State = { draining: false, open: 0, onIdle: () => {}, uploads: uploadPace() };
     const limits = {
       maxHeaderSize: HEADERS_MAX_BYTES,
       headersTimeout: HEAD_MAX_MS,
@@ -55,11 +47,10 @@ export const listenNode: Listen = (admit, options) =>
     const onRequest = (req: IncomingMessage, res: ServerResponse): void =>
       serve(req, res, state, { admit, failed: options.failed });
     const server = options.tls ? tlsServer(options.tls, limits, onRequest) : createServer(limits, onRequest);
-    const pace = setInterval(() => keepPace(state.uploads), PACE_MS);
-    pace.unref();
-    server.once("close", () => clearInterval(pace));
+    const stopChecking = checkingUploads(state.uploads);
+    server.once("close", stopChecking);
     server.once("error", (cause: NodeJS.ErrnoException) => {
-      clearInterval(pace);
+      stopChecking();
       const why = cause.code === "EADDRINUSE" ? "the address is taken" : cause.message;
       reject(new Error(`Cannot listen on ${options.host}:${options.port}: ${why}`, { cause }));
     });
@@ -74,13 +65,6 @@ function tlsServer(tls: TlsSource, limits: object, onRequest: RequestListener): 
   // A client that gave up during the handshake, or speaks no TLS.
   server.on("tlsClientError", (_, socket) => socket.destroy());
   return server;
-}
-
-function keepPace(uploads: ReadonlySet<Upload>): void {
-  for (const upload of uploads) {
-    if (upload.seen_bytes !== null && upload.bytes - upload.seen_bytes < PACE_BYTES) upload.request.destroy();
-    upload.seen_bytes = upload.bytes;
-  }
 }
 
 function listening(server: Server, state: State): Listening {
@@ -148,7 +132,6 @@ function serve(req: IncomingMessage, res: ServerResponse, state: State, parties:
   let call: Exchange | null = null;
   let waiting: ((more: boolean) => void) | null = null;
   const { socket } = req;
-  const upload: Upload = { request: req, bytes: 0, seen_bytes: null };
   const resume = (more: boolean): void => {
     const wake = waiting;
     waiting = null;
@@ -220,6 +203,8 @@ function serve(req: IncomingMessage, res: ServerResponse, state: State, parties:
         socket.setTimeout(STALL_MAX_MS);
       }),
     cut: () => void socket.destroy(),
+    pause: () => void req.pause(),
+    resume: () => void req.resume(),
   };
 
   const refuse = (status: number, detail: string): void => {
@@ -232,15 +217,12 @@ function serve(req: IncomingMessage, res: ServerResponse, state: State, parties:
   if (framing.kind === "broken") return refuse(400, "Bad Request");
   if (framing.kind === "none") req.resume();
   else {
-    state.uploads.add(upload);
-    req.on("data", (piece: Buffer) => {
-      upload.bytes += piece.length;
-      call?.piece(piece, false);
-    });
+    req.on("data", (piece: Buffer) => call?.piece(piece, false));
     req.once("end", () => call?.piece(EMPTY, true));
-    req.once("close", () => state.uploads.delete(upload));
+    req.once("close", () => call && state.uploads.remove(call));
   }
   call = exchange(head, framing, parties, wire);
+  if (framing.kind !== "none") state.uploads.add(call, performance.now());
 }
 
 const EMPTY = Buffer.alloc(0);

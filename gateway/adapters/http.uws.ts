@@ -8,6 +8,8 @@ import { type Exchange, exchange, type Wire } from "../exchange.ts";
 import { addField, readFraming, HEADERS_MAX_BYTES } from "../framing.ts";
 import type { Admit, Head, Listen, Listening, ListenOptions, Reply } from "../http.ts";
 import { normalizeIp } from "../client-ip.ts";
+import { type UploadPace, uploadPace } from "../upload-pace.ts";
+import { checkingUploads } from "./check-uploads.ts";
 import { STATUS_CODES } from "./node-http.ts";
 
 const NAME = "uWebSockets.js";
@@ -45,13 +47,14 @@ export async function loadUws(): Promise<Listen> {
   const uws = (await import("uWebSockets.js")) as unknown as Uws;
   return (admit, options) =>
     new Promise((resolve, reject) => {
-      const server = { draining: false, open: 0, onIdle: () => {} };
+      const uploads = uploadPace();
+      const server = { draining: false, open: 0, onIdle: () => {}, uploads };
       const app = uws.App();
       app.any("/*", (res, req) => serve(res, req, server, { admit, failed: options.failed }));
       // Without the option a second service on the port would take half the traffic, in silence.
       const exclusive = options.shared ? 0 : uws.LIBUS_LISTEN_EXCLUSIVE_PORT;
       (app as unknown as Opens).listen(options.host, options.port, exclusive, (socket) => {
-        if (socket) resolve(listening(uws, app, socket, server));
+        if (socket) resolve(listening(uws, app, socket, server, checkingUploads(uploads)));
         else
           reject(
             new Error(
@@ -68,9 +71,16 @@ interface Server {
   open: number;
   /** Called when `open` becomes 0. */
   onIdle: () => void;
+  readonly uploads: UploadPace;
 }
 
-function listening(uws: Uws, app: TemplatedApp, socket: us_listen_socket, server: Server): Listening {
+function listening(
+  uws: Uws,
+  app: TemplatedApp,
+  socket: us_listen_socket,
+  server: Server,
+  stopChecking: () => void,
+): Listening {
   let closing: Promise<void> | null = null;
   const close = async (within_ms: number): Promise<void> => {
     server.draining = true;
@@ -87,6 +97,7 @@ function listening(uws: Uws, app: TemplatedApp, socket: us_listen_socket, server
     await Promise.race([answered, new Promise((resolve) => (cut = setTimeout(resolve, within_ms)))]);
     clearTimeout(cut);
     clearTimeout(timer);
+    stopChecking();
     app.close();
   };
   return {
@@ -150,11 +161,13 @@ function serve(res: HttpResponse, req: HttpRequest, server: Server, parties: Par
         wire.isCorked = true;
         wire.hasBody = last;
         wire.call?.piece(new Uint8Array(piece), last);
+        if (last && wire.call) server.uploads.remove(wire.call);
         wire.isCorked = false;
       });
     wire.isCorked = true;
     wire.call = exchange(head, framing, parties, wire);
     wire.isCorked = false;
+    if (framing.kind !== "none" && wire.isLive) server.uploads.add(wire.call, performance.now());
   } catch {
     if (wire.isLive) res.close();
   }
@@ -263,8 +276,17 @@ class UwsWire implements Wire {
     if (this.isLive) this.#res.close();
   }
 
+  pause(): void {
+    if (this.isLive) this.#res.pause();
+  }
+
+  resume(): void {
+    if (this.isLive) this.#res.resume();
+  }
+
   #finish(): void {
     this.isLive = false;
+    if (this.call) this.#server.uploads.remove(this.call);
     if (--this.#server.open === 0) this.#server.onIdle();
   }
 

@@ -30,7 +30,18 @@ export function commonReplies({
     };
     replies[504] = { description: "There was no result in time; try again later", schema: TimedOut };
   }
-  if (body) replies[413] = { description: "The body is too large", schema: Detail };
+  if (body) {
+    replies[408] = {
+      description: "The body came too slowly: less than 16 KB a second, or longer than 300 s",
+      schema: Detail,
+    };
+    replies[413] = { description: "The body is too large, or is when it is decompressed", schema: Detail };
+    replies[415] = {
+      description: "The Content-Encoding of the body is none of those that the service reads",
+      schema: Detail,
+      headers: { "Accept-Encoding": "Those that the service reads" },
+    };
+  }
   if (body || params || query)
     replies[422] = { description: "The request has mistakes; all of them are listed", schema: Validation };
   replies[500] = { description: "An error of the service; quote the request id", schema: Internal };
@@ -43,7 +54,7 @@ type HeaderName = keyof typeof HEADERS;
 export function headersOf(status: number, shapes: readonly ReplyShape[], { auth }: Route): object {
   const names: HeaderName[] = ["X-Request-Id"];
   if (status === 401) names.push("WWW-Authenticate");
-  if (status === 429 || status === 503) names.push("Retry-After");
+  if (status === 408 || status === 429 || status === 503) names.push("Retry-After");
   if (auth === "key" && status !== 401) {
     names.push("RateLimit-Policy", "RateLimit", "X-Service-Key-Role");
     names.push("X-Service-Quota-Remaining", "X-Service-Key-Budget-Remaining");

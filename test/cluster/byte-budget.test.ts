@@ -64,8 +64,8 @@ describe("the memory for bodies", () => {
     const { requests, messages } = budget;
     const bodies = [budget.reserve(160 * MB), ...Array.from({ length: 60 }, () => budget.reserve(2 * MB))];
     expect(new Set(await Promise.all(bodies.map(stateOf)))).toEqual(new Set(["held"]));
-    expect(requests.tryReserve(500 * MB)).not.toBeNull();
-    expect(requests.tryReserve(1)).toBeNull();
+    const [first_body, second_body] = ["a", "b"].map((owner) => requests.open(owner, () => {}));
+    expect([first_body!.growTo(15 * MB), second_body!.growTo(5 * MB)]).toEqual([true, true]);
     expect(messages.asks.tryReserve(10 * MB)).not.toBeNull();
     expect(messages.asks.tryReserve(1)).toBeNull();
     const first = messages.tells.tryReserve(10 * MB)!;

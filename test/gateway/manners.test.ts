@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { acceptedCoding } from "../../gateway/compress.ts";
 import { MAX_WARNINGS } from "../../gateway/warnings.ts";
 import { batches } from "../harness/batch-harness.ts";
-import { cacheThat, fetchAnswer, gatewayHarness } from "../harness/gateway-harness.ts";
+import { admissionOf, cacheThat, fetchAnswer, gatewayHarness } from "../harness/gateway-harness.ts";
 
 const URL_ = "https://example.org/";
 const WARNING = "x-service-warning";
@@ -66,7 +66,7 @@ describe("an unknown name", () => {
       address: () => "",
     };
     const abort = { aborted: false, signal: new AbortController().signal };
-    const admission = admit(head, abort);
+    const admission = await admissionOf(admit(head, abort));
     const bytes = Buffer.from(JSON.stringify({ url: URL_, ...fields }));
     const reply = "answer" in admission ? await admission.answer({ kind: "whole", bytes }) : admission;
     expect(reply.repeated_headers).toHaveLength(MAX_WARNINGS);

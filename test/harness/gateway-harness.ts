@@ -16,7 +16,7 @@ import type { Blobs } from "../../cluster/ports/blobs.ts";
 import type { Documents } from "../../cluster/ports/documents.ts";
 import type { Random } from "../../cluster/ports/random.ts";
 import { authenticator } from "../../gateway/authenticate.ts";
-import type { Body, ClientAbort, Head, Reply } from "../../gateway/http.ts";
+import type { Admission, Pending, Body, ClientAbort, Head, Reply } from "../../gateway/http.ts";
 import { type DebugRecords, openDebugRecords } from "../../gateway/debug-records.ts";
 import { pendingRequests } from "../../gateway/pending-requests.ts";
 import { openLedger } from "../../gateway/ledger.ts";
@@ -204,7 +204,7 @@ export async function gatewayHarness(options: HarnessOptions = {}) {
     const head: Head = { method, path, query, headers, address: () => request.address ?? "192.0.2.1" };
     const bytes = bytesOf(request.body);
     const body: Body = request.too_large ? { kind: "too_large" } : { kind: "whole", bytes };
-    const admission = admit(head, clientAbort(request.signal));
+    const admission = await admissionOf(admit(head, clientAbort(request.signal)));
     return responseOf("status" in admission ? admission : await admission.answer(body));
   }
 
@@ -238,6 +238,10 @@ export async function gatewayHarness(options: HarnessOptions = {}) {
     fetch: (body: object, request: HeadOptions = {}) => call("POST", "/v1/fetch", { ...request, body }),
   };
 }
+
+/** The admission, where it is pending, too. */
+export const admissionOf = async (admission: Admission | Pending): Promise<Admission> =>
+  "admission" in admission ? admission.admission : admission;
 
 /** JSON; bytes and text as they are. */
 const bytesOf = (body: unknown): Buffer =>

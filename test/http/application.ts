@@ -1,7 +1,7 @@
 /** What the HTTP port's suite puts behind an adapter: one route for each behaviour, and a record of what came of it. */
 import { createHash } from "node:crypto";
 import { setTimeout as wait } from "node:timers/promises";
-import type { Admit, Body, Head, Reply, Stream } from "../../gateway/http.ts";
+import type { Admission, Admit, Body, Head, Reply, Stream } from "../../gateway/http.ts";
 
 export interface Application {
   readonly admit: Admit;
@@ -133,11 +133,12 @@ export function application(): Application {
     seen.answers++;
     if (body.kind === "too_large") return json(413, { detail: `request body over ${limit_bytes} bytes` });
     if (body.kind === "no_room") return json(503, { detail: "no room" });
+    if (body.kind !== "whole") return json(408, { detail: body.kind });
     const sha256 = createHash("sha256").update(body.bytes).digest("hex");
     return json(200, { bytes: body.bytes.length, sha256 });
   };
   /** Answered at once, as small bodies may be, or a moment later, as most are. */
-  const echo = (limit_bytes: number, at_once: boolean): ReturnType<Admit> => ({
+  const echo = (limit_bytes: number, at_once: boolean): Admission => ({
     limit_bytes,
     answer: at_once
       ? (body) => told_of(body, limit_bytes)
@@ -159,6 +160,13 @@ export function application(): Application {
       if (head.method === "POST" && head.path === "/echo") return echo(1_000_000, true);
       if (head.method === "POST" && head.path === "/batch") return echo(64 * 1024 * 1024, false);
       if (head.method === "POST" && head.path === "/refused") return json(401, { detail: "no key" });
+      // As where a key is looked up.
+      const later = (admission: Admission) => ({
+        admission: wait(20).then(() => admission),
+        hasRoom: () => true,
+      });
+      if (head.path === "/echo-later") return later(echo(64 * 1024 * 1024, true));
+      if (head.path === "/refused-later") return later(json(401, { detail: "no key" }));
       const method = head.method === "HEAD" ? "GET" : head.method;
       const answer = answers[`${method} ${head.path}`];
       if (!answer) return json(404, { detail: "Not Found" });

@@ -175,6 +175,73 @@ export function httpSuite(
         expect(asked.filter((bytes) => bytes > 2 ** 20)).toHaveLength(1);
       });
 
+      test("takes a body whose admission comes later, and drops one that is refused then", async () => {
+        const { port } = await serve();
+        const expected = { bytes: full.length, sha256: sha256(full) };
+        const post = (path: string, body: Blob | Buffer | ReadableStream) =>
+          fetch(`http://127.0.0.1:${port}${path}`, { method: "POST", body, duplex: "half" } as RequestInit);
+        const small = Buffer.from("a net");
+        for (const body of [full, piecemeal()]) {
+          expect(await (await post("/echo-later", body)).json()).toEqual(expected);
+          expect(await (await post("/echo-later", small)).json()).toEqual({
+            bytes: 5,
+            sha256: sha256(small),
+          });
+        }
+        for (const body of [full, piecemeal(), small])
+          expect((await post("/refused-later", body)).status).toBe(401);
+        expect((await post("/echo-later", small)).status).toBe(200);
+      });
+
+      test("reads nothing more of a body while its admission is awaited, and drops what has no room", async () => {
+        let early_bytes = 0;
+        const given: string[] = [];
+        const admitted = Promise.withResolvers<Admission>();
+        const { port } = await carry(() => ({
+          admission: admitted.promise,
+          hasRoom: (bytes: number) => {
+            early_bytes = bytes;
+            return bytes <= 5;
+          },
+        }));
+        const answered = fetch(`http://127.0.0.1:${port}/`, { method: "POST", body: full });
+        // node:http keeps what came with the head to itself.
+        const reads = adapter === "uws";
+        await eventually(() => early_bytes > 0, reads ? 10_000 : 200);
+        await new Promise((resolve) => setTimeout(resolve, 200));
+        expect([early_bytes > 0, early_bytes < 2 * 2 ** 20]).toEqual([reads, true]);
+        admitted.resolve({
+          limit_bytes: full.length,
+          answer: ({ kind }) => {
+            given.push(kind);
+            return json(503, { kind });
+          },
+        });
+        const kind = reads ? "no_room" : "whole";
+        expect([await (await answered).json(), given]).toEqual([{ kind }, [kind]]);
+      });
+
+      test("drops a body whose room is taken away while it arrives, and answers at once", async () => {
+        let take = (): void => {};
+        const { port } = await carry(() => ({
+          limit_bytes: full.length,
+          hasRoom(_bytes, onTaken) {
+            take = onTaken;
+            return true;
+          },
+          answer: ({ kind }: Body) => json(503, { kind }),
+        }));
+        const socket = await connectTo(port, ask("/", "POST", `Content-Length: ${full.length}\r\n`));
+        socket.write("a few bytes");
+        const answer = once(socket, "data") as Promise<[Buffer]>;
+        await eventually(() => {
+          take();
+          return socket.bytesRead > 0;
+        });
+        expect((await answer)[0].toString()).toContain('{"kind":"no_room"}');
+        socket.destroy();
+      });
+
       test("sends 64 MB whole, as bytes and as streams of known and unknown length", async () => {
         const replies: Record<string, () => Reply> = {
           "/bytes": () => ({ status: 200, body: full }),
