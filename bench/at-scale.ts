@@ -50,13 +50,13 @@ const counted = <Port extends object>(port: Port, name: string, counts: Counts):
 const visits = ({ clock, sleep }: World) =>
   visitor(async (site, item, client, work) => {
     const run = { fetch_id: item, run_id: `${work.epoch}.${clock.now()}` };
-    const slot = { ...run, host: site, lane: "sync", wait_max_ms: 60_000 } as const;
+    const slot = { ...run, origin: `http://${site}`, lane: "sync", wait_max_ms: 60_000 } as const;
     const answer = await client(Domain, site, "acquire", slot);
     if (answer.kind === "refused") return null;
     await sleep(30);
-    client(Domain, site, "recordSent", run).catch(() => {});
+    client(Domain, site, "recordSent", { ...run, origin: slot.origin }).catch(() => {});
     await sleep(300);
-    await client(Domain, site, "release", { ...run, status: 200, retry_after_s: null });
+    await client(Domain, site, "release", { ...run, origin: slot.origin, status: 200, retry_after_s: null });
     return item;
   });
 

@@ -39,9 +39,9 @@ const name = (n: number): string => `known-${n.toString(36)}.example`;
 /** What a domain stores after one request, an hour ago. */
 function stored(host: string): string {
   const [at_ms, run_id] = [Date.now() - 3_600_000, "0.1"];
-  const slot = { fetch_id: "req_0.1", host, run_id, process: "bench" };
+  const slot = { fetch_id: "req_0.1", origin: `http://${host}`, run_id, process: "bench" };
   const granted = grantSlot(UNTOUCHED, LIMITS, at_ms, slot);
-  const answer = { fetch_id: slot.fetch_id, run_id, status: 200, retry_after_s: null };
+  const answer = { fetch_id: slot.fetch_id, run_id, origin: slot.origin, status: 200, retry_after_s: null };
   return JSON.stringify(releaseSlot(granted, LIMITS, at_ms + 50, answer));
 }
 
@@ -66,13 +66,20 @@ function node(file: string) {
   return {
     stats,
     acquire: async (site: string): Promise<void> => {
-      const request = { fetch_id: site, run_id, host: site, lane: "sync", wait_max_ms: 15_000 } as const;
+      const request = {
+        fetch_id: site,
+        run_id,
+        origin: `http://${site}`,
+        lane: "sync",
+        wait_max_ms: 15_000,
+      } as const;
       const { kind } = await ask(Domain, site, "acquire", request);
       if (kind !== "granted") throw new Error(`No slot of "${site}"`);
     },
     async end(site: string): Promise<void> {
-      await ask(Domain, site, "recordSent", { fetch_id: site, run_id });
-      await ask(Domain, site, "release", { fetch_id: site, run_id, status: 200, retry_after_s: null });
+      const slot = { fetch_id: site, run_id, origin: `http://${site}` };
+      await ask(Domain, site, "recordSent", slot);
+      await ask(Domain, site, "release", { ...slot, status: 200, retry_after_s: null });
     },
     async close(): Promise<void> {
       await stop();

@@ -13,7 +13,8 @@ import { canMigrate, type MigrationCursor, migrateStep } from "./migrations.ts";
 /** 4: rows of the ledger compressed. */
 /** 5: rows of the ledger by columns. */
 /** 6: columns of the ledger by runs. */
-export const DATA_FORMAT = 6;
+/** 7: what a domain's origins asked for, and their failures, by origin. */
+export const DATA_FORMAT = 7;
 
 const COLLECTION = "format";
 const KEY = "data";

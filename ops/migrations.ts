@@ -47,6 +47,62 @@ function domainOfFormat3(stored: unknown): Rewritten | null {
   return { value: { ...politeness, failure_rows: failures === 0 ? [] : [row] } };
 }
 
+/** A domain before format 7: what one origin asked for held for all of them. */
+interface DomainBefore7 {
+  readonly leases: readonly { readonly host: string }[];
+  readonly last_start_ms: number | null;
+  readonly crawl_delays: readonly {
+    readonly origin: string;
+    readonly crawl_delay_ms: number;
+    readonly until_ms: number;
+  }[];
+  readonly backoff_ms: number;
+  readonly backed_off_at_ms: number;
+  readonly paused_until_ms: number;
+}
+
+/**
+ * It is not known which origin asked for a pause or a back-off: it holds for all until it is over, as it did ("*", ANY_OTHER in
+ * actors/domain/slowed-origins.ts). Failures are forgotten, since they were counted for several origins together.
+ */
+function domainOfFormat7(stored: unknown): Rewritten | null {
+  const { crawl_delays, backoff_ms, backed_off_at_ms, paused_until_ms, ...rest } =
+    stored as Partial<DomainBefore7>;
+  if (crawl_delays === undefined) return null;
+  const slowed = {
+    last_start_ms: rest.last_start_ms ?? 0,
+    crawl_delay_ms: 0,
+    crawl_until_ms: 0,
+    backoff_ms: 0,
+    backed_off_at_ms: 0,
+    paused_until_ms: 0,
+  };
+  const back_off = { backoff_ms: backoff_ms ?? 0, backed_off_at_ms: backed_off_at_ms ?? 0 };
+  const pause = { paused_until_ms: paused_until_ms ?? 0 };
+  return {
+    value: {
+      ...rest,
+      leases: (rest.leases ?? []).map(({ host, ...lease }) => ({ ...lease, origin: `https://${host}` })),
+      slowed: [
+        ...crawl_delays.map(({ origin, crawl_delay_ms, until_ms }) => ({
+          ...slowed,
+          ...back_off,
+          ...pause,
+          origin,
+          crawl_delay_ms,
+          crawl_until_ms: until_ms,
+        })),
+        ...(back_off.backoff_ms > 0 || pause.paused_until_ms > 0
+          ? [{ ...slowed, ...back_off, ...pause, origin: "*" }]
+          : []),
+      ],
+      failure_rows: [],
+      closures: [],
+      successes: [],
+    },
+  };
+}
+
 /** By format, without gaps. Formats before the first are refused. */
 export const MIGRATIONS: readonly Migration[] = [
   { from: 2, collections: { domain: domainOfFormat3 } },
@@ -55,6 +111,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { from: 3, collections: {} },
   { from: 4, collections: {} },
   { from: 5, collections: {} },
+  { from: 6, collections: { domain: domainOfFormat7 } },
 ];
 
 const PAGE = 200;

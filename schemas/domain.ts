@@ -22,17 +22,15 @@ export const SlotCaller = Type.Object({
 });
 export type SlotCaller = Static<typeof SlotCaller>;
 
-/** Of an origin whose port is neither 80 nor 443, which has skips of its own: "example.org:8080". Absent: the domain's. */
-const OwnOrigin = Type.Optional(Type.String());
+/** Scheme, host and port without the default one: "https://www.example.org". What an origin asks for and how it fails is remembered by it. */
+const Origin = Type.String({ minLength: 1 });
 
 /** A fetch asks for a slot before each request to an origin. */
 export const SlotRequest = Type.Object({
   /** Asking again with the same id while the slot is held is answered with that slot. */
   fetch_id: Type.String(),
   run_id: RunId,
-  /** The exact host name: dead hosts are remembered by it, everything else by domain. */
-  host: Type.String(),
-  own_origin: OwnOrigin,
+  origin: Origin,
   /** Absent: no project, to which only the skips of all projects apply. */
   caller: Type.Optional(SlotCaller),
   /** Synchronous calls go before batch work, at most 4 to 1. */
@@ -104,6 +102,7 @@ export interface RequestSent {
 export const SlotRelease = Type.Object({
   fetch_id: Type.String(),
   run_id: RunId,
+  origin: Origin,
   /** The origin's status; null without an answer. */
   status: Type.Union([Type.Integer(), Type.Null()]),
   /** The Retry-After of a 429 or 503, in seconds; null when there was none. */
@@ -111,14 +110,15 @@ export const SlotRelease = Type.Object({
 });
 export type SlotRelease = Static<typeof SlotRelease>;
 
-/** The outcome of a whole fetch, for failures in a row and skips. */
+/** The outcome of a whole fetch for one origin, for failures in a row and skips. */
 export const FetchOutcome = Type.Object({
   /** `is_open` here: no budget was missing either. */
   caller: SlotCaller,
-  own_origin: OwnOrigin,
+  /** The address whose origin answered or failed: the one that was asked for, or where its redirects led to. */
+  url: Type.String({ minLength: 1 }),
   /**
-   * `answered`: the site did. `every_route_failed`: all that the fetch was allowed, and one of them had reached the site.
-   * `abandoned`: the fetch says nothing of the site.
+   * `answered`: the origin did. `every_route_failed`: all that the fetch was allowed, and one of them had reached the origin.
+   * `abandoned`: the fetch says nothing of the origin.
    */
   result: Type.Enum(["answered", "every_route_failed", "abandoned"]),
 });
@@ -126,14 +126,24 @@ export type FetchOutcome = Static<typeof FetchOutcome>;
 
 /** Failures in a row, for an operator, and the skip that they led to. */
 export const SkipView = Type.Object({
-  /** The project whose fetches leave routes out; null: fetches of all projects, which leave none out. */
+  origin: Type.String(),
+  /** The project whose fetches failed; null: it holds for all projects. */
   project: Type.Union([Type.String(), Type.Null()]),
-  /** Host and port of an origin of its own; null: the domain. */
-  own_origin: Type.Union([Type.String(), Type.Null()]),
   failures: Type.Integer(),
   skip_until: Type.Union([Type.String(), Type.Null()]),
 });
 export type SkipView = Static<typeof SkipView>;
+
+/** What an origin has asked for, for an operator. */
+export const SlowedView = Type.Object({
+  /** "*": the origins that the domain does not know, after it has forgotten slow ones for want of room. */
+  origin: Type.String(),
+  /** Between two requests to the origin, by Crawl-delay or back-off; 0: as the domain's. */
+  delay_ms: Type.Integer(),
+  /** Until when a Retry-After closes it. */
+  paused_until: Type.Union([Type.String(), Type.Null()]),
+});
+export type SlowedView = Static<typeof SlowedView>;
 
 /** The state of a domain, for an operator. */
 export const DeadHost = Type.Object({ host: Type.String(), until: Type.String() });
@@ -156,13 +166,13 @@ export const OperatorView = Type.Object({
 
 export const DomainView = Type.Object({
   domain: Type.String(),
+  /** Between two requests to the domain; single origins may be asked less often. */
   min_delay_ms: Type.Integer(),
   max_concurrency: Type.Integer(),
   in_flight: Type.Integer(),
   waiting: Type.Integer(),
   skips: Type.Array(SkipView),
-  /** Until when a Retry-After closes the domain. */
-  paused_until: Type.Union([Type.String(), Type.Null()]),
+  slowed: Type.Array(SlowedView),
   dead_hosts: Type.Array(DeadHost),
   /** What the operator set; null: nothing. */
   operator: Nullable(OperatorView),
@@ -178,7 +188,7 @@ export const Domain = contract(
      * The request has been sent. The delay counts from here and no slot is granted before, so that nothing between grant
      * and request (a store, a name server, a handshake, a busy machine) makes two requests closer than the delay.
      */
-    recordSent: tell(Type.Object({ fetch_id: Type.String(), run_id: RunId })),
+    recordSent: tell(Type.Object({ fetch_id: Type.String(), run_id: RunId, origin: Origin })),
     /** The request of a slot goes on, on another node than the domain's. */
     continues: tell(Type.Object({ fetch_id: Type.String(), run_id: RunId })),
     release: tell(SlotRelease),
@@ -191,7 +201,7 @@ export const Domain = contract(
     /** robots.txt of one origin asks for a longer delay (already capped at 30 s); null removes it. */
     setCrawlDelay: tell(
       Type.Object({
-        origin: Type.String(),
+        origin: Origin,
         crawl_delay_ms: Type.Union([Type.Integer({ minimum: 0 }), Type.Null()]),
       }),
     ),

@@ -19,16 +19,16 @@ import {
   clear,
   refusalFor,
   setDelay,
+  delayFor,
   dueAt,
+  expectedOriginWait,
   expectedWait,
-  delayOf,
   hasSlot,
   isHeldBy,
   mayStoreLater,
   afterNxdomain,
   type PolitenessLimits,
   type Politeness,
-  type RefusalRequest,
   type SlotRefusal,
   refused,
   releaseSlot,
@@ -45,17 +45,24 @@ import {
   UNTOUCHED,
   medianSendDelay,
   withSendDelay,
+  withOriginStart,
+  withOutcome,
   withoutSlot,
+  deadFor,
+  hostOf,
+  openForOrigin,
 } from "./politeness.ts";
 import type { DomainRecorder } from "./figures.ts";
 import { lookForLost, nextLookAt, type Reports, reportsOf, withReport } from "./lost-slots.ts";
 import { limitsWith, pauseOf, withSettings } from "./operator-settings.ts";
-import { afterOutcome, viewOf, withProbe } from "./skips.ts";
+import { type SkipRequest, skipViews, withProbe } from "./skips.ts";
+import { isOpen, originDelayOf } from "./slowed-origins.ts";
 import {
   aheadOf,
   emptyLaneQueue,
   enqueue,
   extendDeadline,
+  type Lane,
   type LaneQueue,
   type LaneWaiter,
   nextDeadline,
@@ -71,13 +78,15 @@ import {
  * allows one actor, so that a caller is told domain_busy and when to come back, instead of a fault.
  */
 const MAX_QUEUE = 400;
+/** So many of them may wait for origins that are not open yet; the other places are for callers of those that are. */
+const MAX_HELD = 200;
 /** Limit for a fetch that asks again and again while it waits. */
 const MAX_REPLIES = 8;
 
 type Reply = ReplyTo<SlotAnswer>;
 
 /** A caller in the queue; its id is the fetch's. All callers of a lane have one share: they are served as they come. */
-interface Waiter extends LaneWaiter, RefusalRequest {
+interface Waiter extends LaneWaiter, SkipRequest {
   readonly redirected: boolean;
   readonly reports: boolean;
   /** Of the run that asked last. */
@@ -98,14 +107,19 @@ interface State {
   ahead: GrantAhead | null;
   /** Not stored: callers whose domain moved to another node ask again. */
   readonly queue: LaneQueue<Waiter>;
-  /** Not stored: grants whose request has not been sent, with their time. One at most, where there is a delay. */
-  readonly unsent: Map<string, number>;
+  /** Not stored: grants whose request has not been sent. One at most, where there is a delay. */
+  readonly unsent: Map<string, UnsentGrant>;
   /** Not stored: grants among them that leave once their turn is stored. */
   leaving: readonly string[];
   /** Not stored: of slots whose callers report. */
   reports: Reports;
   /** When the last request was sent. Stored with the next grant; a new owner node counts a recent start as made now. */
   sent_ms: number;
+}
+
+interface UnsentGrant {
+  readonly origin: string;
+  readonly granted_ms: number;
 }
 
 /**
@@ -168,25 +182,28 @@ export function domainActor(
       );
       // A grant that was stored ahead of its time is not told again: the delay may not have passed, so it counts from now.
       const sent_ms = unsent.some(({ ahead }) => ahead) ? now_ms : 0;
-      return activated(politeness, new Map(unsent.map(({ fetch_id }) => [fetch_id, now_ms])), sent_ms);
+      const grants = unsent.map(
+        ({ fetch_id, origin }) => [fetch_id, { origin, granted_ms: now_ms }] as const,
+      );
+      return activated(politeness, new Map(grants), sent_ms);
     },
     passivate_after_ms: 10 * 60_000,
     on: {
       acquire: (turn, request) => acquire(turn, limitsOf(turn), record, request),
 
       recordSent(turn, slot) {
-        const { fetch_id } = slot;
+        const { fetch_id, origin } = slot;
         countFromDeparture(turn);
         const { leases } = turn.state.politeness;
         // The delay counts from every request, also from that of an earlier run of the fetch.
-        turn.state.sent_ms = turn.now_ms;
+        countSent(turn.state, origin, turn.now_ms);
         turn.state.unsent.delete(outlived(fetch_id, slot.run_id));
         if (hasSlot(turn.state.politeness, fetch_id, turn.now_ms) && !isHeldBy(turn.state.politeness, slot))
           return;
         const isOurs = leases.some((lease) => lease.fetch_id === fetch_id && lease.process === process);
-        const granted_ms = turn.state.unsent.get(fetch_id);
-        if (isOurs && granted_ms !== undefined) {
-          record.send_delays = withSendDelay(record.send_delays, turn.now_ms - granted_ms);
+        const granted = turn.state.unsent.get(fetch_id);
+        if (isOurs && granted !== undefined) {
+          record.send_delays = withSendDelay(record.send_delays, turn.now_ms - granted.granted_ms);
           record.send_delay_ms = medianSendDelay(record.send_delays);
         }
         turn.state.unsent.delete(fetch_id);
@@ -205,40 +222,36 @@ export function domainActor(
       release(turn, message) {
         const { now_ms, state } = turn;
         const limits = limitsOf(turn);
-        const { paused_until_ms } = state.politeness;
-        const { fetch_id, run_id } = message;
+        const { fetch_id, run_id, origin } = message;
+        const opened_ms = openForOrigin(state.politeness, origin, now_ms);
         // Its caller waits no more: it timed out, or was told that the domain moves. A grant to it would not be released.
         const isWaiter = (waiter: Waiter): boolean => waiter.id === fetch_id && waiter.run_id === run_id;
         refuse(turn, takeIf(state.queue, isWaiter), refused("domain_busy", RETRY_MS));
         // A request that was never reported as sent counts from its answer.
         const isHeld = isHeldBy(state.politeness, message);
-        if (state.unsent.delete(isHeld ? fetch_id : outlived(fetch_id, run_id)))
-          state.sent_ms = message.status === null ? state.sent_ms : now_ms;
+        const wasUnsent = state.unsent.delete(isHeld ? fetch_id : outlived(fetch_id, run_id));
+        if (wasUnsent && message.status !== null) countSent(state, origin, now_ms);
         const lease = state.politeness.leases.find((held) => held.fetch_id === message.fetch_id);
         if (lease && isHeldBy(state.politeness, message))
           recorder?.onRelease(turn.key, now_ms, {
             slot_ms: Math.max(0, now_ms - lease.started_ms),
             status: message.status,
           });
-        state.politeness = releaseSlot(state.politeness, limits, now_ms, message);
-        const { paused_until_ms: until_ms } = state.politeness;
-        if (until_ms > paused_until_ms) {
-          // The domain opens after the deadline of these callers.
-          const refusal = refused("domain_busy", until_ms - now_ms);
-          refuse(
-            turn,
-            takeIf(state.queue, (waiter) => waiter.deadline_ms < until_ms),
-            refusal,
-          );
+        state.politeness = releaseSlot(state.politeness, limits, now_ms, message, state.sent_ms);
+        const opens_ms = openForOrigin(state.politeness, origin, now_ms);
+        if (opens_ms > opened_ms) {
+          // It opens after the deadline of these callers.
+          const opensAt = (waiter: Waiter): number => openForOrigin(state.politeness, waiter.origin, now_ms);
+          for (const waiter of takeIf(state.queue, (each) => each.deadline_ms < opensAt(each)))
+            refuse(turn, [waiter], refused("domain_busy", opensAt(waiter) - now_ms));
         }
         grantDueSlots(turn, limits, record);
       },
 
       recordOutcome(turn, outcome) {
-        const { politeness } = turn.state;
-        const failure_rows = afterOutcome(politeness.failure_rows, outcome, turn.now_ms);
-        if (failure_rows === politeness.failure_rows) return;
-        turn.state.politeness = { ...politeness, failure_rows };
+        const next = withOutcome(turn.state.politeness, outcome, turn.now_ms);
+        if (next === turn.state.politeness) return;
+        turn.state.politeness = next;
         refuseSkipped(turn);
         grantDueSlots(turn, limitsOf(turn), record);
       },
@@ -246,18 +259,19 @@ export function domainActor(
       reportNxdomain(turn, { fetch_id, host }) {
         const { now_ms, state } = turn;
         state.politeness = afterNxdomain(state.politeness, now_ms, { fetch_id, host });
-        const refusal = refusalFor(state.politeness, { host }, now_ms);
-        if (refusal?.error !== "domain_dead") return { dead: false };
+        const refusal = deadFor(state.politeness, host, now_ms);
+        if (refusal === null) return { dead: false };
         refuse(
           turn,
-          takeIf(state.queue, (waiter) => waiter.host === host),
+          takeIf(state.queue, (waiter) => hostOf(waiter.origin) === host),
           refusal,
         );
         return { dead: true };
       },
 
       setCrawlDelay(turn, crawl_delay) {
-        turn.state.politeness = setDelay(turn.state.politeness, turn.now_ms, crawl_delay);
+        const { politeness, sent_ms } = turn.state;
+        turn.state.politeness = setDelay(politeness, turn.now_ms, crawl_delay, sent_ms);
         grantDueSlots(turn, limitsOf(turn), record);
       },
 
@@ -285,7 +299,7 @@ export function domainActor(
   });
 }
 
-const activated = (politeness: Politeness, unsent: Map<string, number>, sent_ms: number): State => ({
+const activated = (politeness: Politeness, unsent: State["unsent"], sent_ms: number): State => ({
   politeness,
   ahead: null,
   queue: emptyLaneQueue(),
@@ -302,7 +316,7 @@ function acquire(
   record: ProcessRecord,
   request: SlotRequest,
 ): SlotAnswer | typeof DEFERRED {
-  const { fetch_id, run_id, host, own_origin, caller, lane, wait_max_ms } = request;
+  const { fetch_id, run_id, origin, caller, lane, wait_max_ms } = request;
   const { redirected = false, reports = false } = request;
   const { now_ms } = turn;
   const { queue, unsent } = turn.state;
@@ -314,11 +328,11 @@ function acquire(
   // Its place belongs to a later run of the fetch: a grant to both would be two requests.
   if (latest !== undefined && isEarlierRun(run_id, latest)) return refused("domain_busy", RETRY_MS);
   // An earlier run may have sent its request although the slot was a later run's already: the delay counts from there.
-  const isUnsent = (unsent.get(fetch_id) ?? -Infinity) > turn.state.sent_ms;
+  const isUnsent = (unsent.get(fetch_id)?.granted_ms ?? -Infinity) > turn.state.sent_ms;
   if (isUnsent && holder === run_id && hasSlot(politeness, fetch_id, now_ms)) {
     turn.state.politeness = takeOver(politeness, limits, now_ms, request);
     // The caller counts the validity of its grant from this ask, and so does the domain: from when the answer leaves.
-    unsent.set(fetch_id, now_ms);
+    unsent.set(fetch_id, { origin, granted_ms: now_ms });
     turn.state.leaving = [...turn.state.leaving, fetch_id];
     if (reports) turn.state.reports = withReport(turn.state.reports, fetch_id, now_ms);
     return { kind: "granted", waited_ms: 0 };
@@ -329,11 +343,14 @@ function acquire(
   const refusal = refusalFor(politeness, request, now_ms);
   if (refusal) return refusal;
 
-  const isFull = sizeOf(queue) >= MAX_QUEUE;
-  const callers_ahead = urgent ? queue.urgent.size : aheadOf(queue, lane, SHARE);
   const counted = urgent ? withoutSlot(politeness, fetch_id) : politeness;
-  const expected_ms = expectedWait(counted, limits, now_ms, callers_ahead, record.send_delay_ms);
-  if (existing ? existing.replies.length >= MAX_REPLIES : isFull || expected_ms > wait_max_ms) {
+  const wait = { origin, lane, urgent };
+  const expected_ms = expectedTurn({ ...turn.state, politeness: counted }, limits, record, now_ms, wait);
+  if (
+    existing
+      ? existing.replies.length >= MAX_REPLIES
+      : isFullFor(turn.state, origin, now_ms) || expected_ms > wait_max_ms
+  ) {
     return refused("domain_busy", expected_ms);
   }
 
@@ -351,8 +368,7 @@ function acquire(
     const id = fetch_id;
     const times = { asked_ms: now_ms, deadline_ms };
     const target = {
-      host,
-      ...(own_origin && { own_origin }),
+      origin,
       ...(caller && { caller }),
       redirected,
       reports,
@@ -363,6 +379,44 @@ function acquire(
   if (urgent) unsent.delete(fetch_id);
   grantDueSlots(turn, limits, record);
   return DEFERRED;
+}
+
+/** Whether the queue has no place for a caller of this origin. */
+function isFullFor({ queue, politeness }: State, origin: string, now_ms: number): boolean {
+  if (sizeOf(queue) >= MAX_QUEUE) return true;
+  const isHeld = (of: string): boolean => openForOrigin(politeness, of, now_ms) > now_ms;
+  if (sizeOf(queue) < MAX_HELD || !isHeld(origin)) return false;
+  return [...queue.byId.values()].filter((waiter) => isHeld(waiter.origin)).length >= MAX_HELD;
+}
+
+/**
+ * How long a caller that joins now must expect to wait. Callers of other origins that are not open yet do not count: this caller goes
+ * before them.
+ */
+function expectedTurn(
+  { politeness, queue }: State,
+  limits: PolitenessLimits,
+  { send_delay_ms }: ProcessRecord,
+  now_ms: number,
+  { origin, lane, urgent }: { readonly origin: string; readonly lane: Lane; readonly urgent: boolean },
+): number {
+  const isSame = (waiter: Waiter): boolean => waiter.origin === origin;
+  const isAhead =
+    politeness.slowed.length === 0
+      ? undefined
+      : (waiter: Waiter): boolean =>
+          isSame(waiter) || openForOrigin(politeness, waiter.origin, now_ms) <= now_ms;
+  const ahead = urgent ? queue.urgent.size : aheadOf(queue, lane, SHARE, isAhead);
+  const domain_ms = expectedWait(politeness, limits, now_ms, ahead, send_delay_ms);
+  if (isAhead === undefined) return domain_ms;
+  const same = urgent ? queue.urgent.size : aheadOf(queue, lane, SHARE, isSame);
+  return Math.max(domain_ms, expectedOriginWait(politeness, now_ms, { origin, ahead: same }));
+}
+
+/** A request to this origin was sent, or may have been: both delays count from there. */
+function countSent(state: State, origin: string, at_ms: number): void {
+  state.sent_ms = Math.max(state.sent_ms, at_ms);
+  state.politeness = withOriginStart(state.politeness, origin, at_ms);
 }
 
 /**
@@ -382,7 +436,7 @@ function forgetEndedRuns(turn: DomainTurn, { process }: ProcessRecord, request: 
       epochOf(lease.run_id) < epochOf(run_id),
   );
   for (const lease of ended) {
-    if (state.unsent.delete(lease.fetch_id)) state.sent_ms = Math.max(state.sent_ms, now_ms);
+    if (state.unsent.delete(lease.fetch_id)) countSent(state, lease.origin, now_ms);
     state.politeness = withoutSlot(state.politeness, lease.fetch_id);
   }
 }
@@ -392,11 +446,11 @@ function forgetEndedRuns(turn: DomainTurn, { process }: ProcessRecord, request: 
  * may have sent until now. Under the same epoch its node may still send, and will report it.
  */
 function outlive({ state, now_ms }: DomainTurn, fetch_id: string, earlier: string, run_id: string): void {
-  const granted_ms = state.unsent.get(fetch_id);
-  if (granted_ms === undefined) return;
+  const granted = state.unsent.get(fetch_id);
+  if (granted === undefined) return;
   state.unsent.delete(fetch_id);
-  if (epochOf(earlier) === epochOf(run_id)) state.unsent.set(outlived(fetch_id, earlier), granted_ms);
-  else state.sent_ms = Math.max(state.sent_ms, now_ms);
+  if (epochOf(earlier) === epochOf(run_id)) state.unsent.set(outlived(fetch_id, earlier), granted);
+  else countSent(state, granted.origin, now_ms);
 }
 
 /** The key in `unsent` of a grant to an earlier run of a fetch. */
@@ -414,13 +468,13 @@ function isEarlierRun(run_id: string, than: string): boolean {
   return epoch === than_epoch ? began_ms! < than_ms! : epoch! < than_epoch!;
 }
 
-/** The request may be the one that tests whether a skipped domain answers again. */
+/** The request may be the one that tests whether a skipped origin answers again. */
 function probing(politeness: Politeness, request: SlotRequest, now_ms: number): Politeness {
-  const failure_rows = withProbe(politeness.failure_rows, request, now_ms);
-  return failure_rows === politeness.failure_rows ? politeness : { ...politeness, failure_rows };
+  const closures = withProbe(politeness.closures, request, now_ms);
+  return closures === politeness.closures ? politeness : { ...politeness, closures };
 }
 
-/** Refuses the waiting callers for which the domain is skipped now. */
+/** Refuses the waiting callers whose origin is skipped for them now. */
 function refuseSkipped(turn: DomainTurn): void {
   const { queue, politeness } = turn.state;
   const isSkipped = (waiter: Waiter): boolean => refusalFor(politeness, waiter, turn.now_ms) !== null;
@@ -438,7 +492,7 @@ function freeLostSlots({ state, now_ms }: DomainTurn): void {
 /** Answers every caller that can be answered now, and sets the timer for the next. */
 function grantDueSlots(turn: DomainTurn, limits: PolitenessLimits, record: ProcessRecord): void {
   const next_ms = grantDue(turn, limits, record);
-  const { leases, operator } = turn.state.politeness;
+  const { leases, operator, slowed } = turn.state.politeness;
   turn.state.reports = reportsOf(turn.state.reports, leases);
   const tick_ms = Math.min(next_ms, nextLookAt(turn.state.reports));
   if (tick_ms < Infinity) turn.setTimer(tick_ms, "tick", null);
@@ -446,6 +500,7 @@ function grantDueSlots(turn: DomainTurn, limits: PolitenessLimits, record: Proce
     waiting: sizeOf(turn.state.queue),
     in_flight: leases.length,
     isPaused: pauseOf(operator, turn.now_ms) > 0,
+    slowed: slowed.filter((one) => !isOpen(one, turn.now_ms)).map(({ origin }) => origin),
   });
 }
 
@@ -456,18 +511,62 @@ function grantDue(turn: DomainTurn, limits: PolitenessLimits, record: ProcessRec
   countFromDeparture(turn);
   // A caller whose deadline has passed would not use its slot; a caller whose deadline is now still may.
   refuseExpired(turn, limits, record, now_ms - 1);
-  let due_ms = nextGrantAt(state, limits, now_ms);
-  for (; due_ms <= now_ms; due_ms = nextGrantAt(state, limits, now_ms)) {
-    const waiter = takeNext(queue);
-    if (!waiter) break;
-    grant(turn, limits, record, waiter);
+  let next = nextTurn(state, limits, now_ms);
+  for (; next !== null && next.due_ms <= now_ms; next = nextTurn(state, limits, now_ms)) {
+    takeNext(queue, next.isReady);
+    grant(turn, limits, record, next.waiter);
   }
   refuseExpired(turn, limits, record, now_ms);
+  if (sizeOf(queue) === 0) {
+    state.ahead = null;
+    return Infinity;
+  }
+  next = nextTurn(state, limits, now_ms)!;
+  const { due_ms, waiter } = next;
   const stores_ms = storableAt(state.politeness, limits, now_ms, due_ms);
-  state.ahead = stores_ms <= now_ms ? grantAhead(state, limits, record, due_ms) : null;
-  if (sizeOf(queue) === 0) return Infinity;
+  state.ahead = stores_ms <= now_ms ? grantAhead(state, limits, record, waiter, due_ms) : null;
   const wakes_ms = now_ms < stores_ms ? Math.min(stores_ms, due_ms) : due_ms;
   return Math.min(wakes_ms, nextDeadline(queue));
+}
+
+interface NextTurn {
+  readonly waiter: Waiter;
+  readonly due_ms: number;
+  /** Whether the origin of a caller is open by then. */
+  readonly isReady: ((waiter: Waiter) => boolean) | undefined;
+}
+
+/**
+ * Whose turn is next, and when: of the callers whose origins are open first, the one at the head of its lane. So an origin that asked
+ * for a pause or a longer delay holds up its own callers only. Null: no caller waits.
+ */
+function nextTurn(state: State, limits: PolitenessLimits, now_ms: number): NextTurn | null {
+  const { queue } = state;
+  if (sizeOf(queue) === 0) return null;
+  const domain_ms = nextGrantAt(state, limits, now_ms);
+  if (state.politeness.slowed.length === 0) {
+    return { waiter: peekNext(queue)!, due_ms: domain_ms, isReady: undefined };
+  }
+  const opens = new Map<string, number>();
+  for (const { origin } of queue.byId.values())
+    if (!opens.has(origin)) opens.set(origin, originGrantAt(state, limits, origin, now_ms));
+  const due_ms = Math.max(domain_ms, Math.min(...opens.values()));
+  const isReady = ({ origin }: Waiter): boolean => opens.get(origin)! <= due_ms;
+  return { waiter: peekNext(queue, isReady)!, due_ms, isReady };
+}
+
+/** From when on the origin may be asked: each request to it that was granted is sent or void, and its own delay has passed. */
+function originGrantAt(
+  { politeness, unsent }: State,
+  limits: PolitenessLimits,
+  origin: string,
+  now_ms: number,
+): number {
+  const open_ms = openForOrigin(politeness, origin, now_ms);
+  const delay_ms = delayFor(politeness, limits, origin, now_ms);
+  if (open_ms === 0 || delay_ms === limits.min_delay_ms) return open_ms;
+  const granted = [...unsent.values()].filter((each) => each.origin === origin);
+  return Math.max(open_ms, ...granted.map(({ granted_ms }) => granted_ms + GRANT_TTL_MS + delay_ms));
 }
 
 /** Tells a caller that its request may be sent. Its slot is stored already, or with this turn. */
@@ -479,7 +578,7 @@ function grant(turn: DomainTurn, limits: PolitenessLimits, record: ProcessRecord
     ? withAhead(politeness, ahead)
     : grantSlot(politeness, limits, now_ms, grantOf(waiter, record));
   state.ahead = null;
-  state.unsent.set(waiter.id, now_ms);
+  state.unsent.set(waiter.id, { origin: waiter.origin, granted_ms: now_ms });
   state.leaving = [...state.leaving, waiter.id];
   if (waiter.reports) state.reports = withReport(state.reports, waiter.id, now_ms);
   for (const reply of waiter.replies)
@@ -494,22 +593,22 @@ const withAhead = (politeness: Politeness, ahead: GrantAhead): Politeness =>
  * this one dies, and is told at once of the slot that is stored for it.
  */
 function grantAhead(
-  { queue, politeness, ahead }: State,
+  { politeness, ahead }: State,
   limits: PolitenessLimits,
   record: ProcessRecord,
+  waiter: Waiter,
   due_ms: number,
 ): GrantAhead | null {
-  const waiter = peekNext(queue);
-  if (!waiter || waiter.redirected || waiter.deadline_ms < due_ms) return null;
+  if (waiter.redirected || waiter.deadline_ms < due_ms) return null;
   if (ahead?.lease.started_ms === due_ms && isLeaseOf(ahead.lease, waiter)) return ahead;
   const lease = leaseOf(limits, due_ms, { ...grantOf(waiter, record), ahead: true });
   return { lease, without: politeness, with: withLease(politeness, lease) };
 }
 
-const grantOf = ({ id, run_id, host, redirected }: Waiter, { process }: ProcessRecord): SlotGrant => ({
+const grantOf = ({ id, run_id, origin, redirected }: Waiter, { process }: ProcessRecord): SlotGrant => ({
   fetch_id: id,
   run_id,
-  host,
+  origin,
   process,
   ...(redirected && { redirected: "unsent" }),
 });
@@ -525,8 +624,10 @@ function rememberSent({ sent }: ProcessRecord, { key, state }: DomainTurn, fetch
 
 /** The caller has a grant, and its time to use it, from when the grant left: storing it may have taken long. */
 function countFromDeparture({ state, last_flush_ms }: DomainTurn): void {
-  for (const fetch_id of state.leaving)
-    if (state.unsent.has(fetch_id)) state.unsent.set(fetch_id, last_flush_ms);
+  for (const fetch_id of state.leaving) {
+    const granted = state.unsent.get(fetch_id);
+    if (granted) state.unsent.set(fetch_id, { ...granted, granted_ms: last_flush_ms });
+  }
   state.leaving = [];
 }
 
@@ -539,30 +640,29 @@ function refuseExpired(
   const { state, now_ms } = turn;
   const expired = takeExpired(state.queue, at_ms);
   if (expired.length === 0) return;
-  const expected_ms = expectedWait(
-    state.politeness,
-    limits,
-    now_ms,
-    sizeOf(state.queue),
-    record.send_delay_ms,
-  );
-  refuse(turn, expired, refused("politeness_timeout", expected_ms));
+  const ahead = sizeOf(state.queue);
+  const domain_ms = expectedWait(state.politeness, limits, now_ms, ahead, record.send_delay_ms);
+  for (const waiter of expired) {
+    const origin_ms = openForOrigin(state.politeness, waiter.origin, now_ms) - now_ms;
+    refuse(turn, [waiter], refused("politeness_timeout", Math.max(domain_ms, origin_ms)));
+  }
 }
 
 /** The earliest time of the next grant: each granted request is sent or void, the delay has passed, a slot is free. */
 function nextGrantAt(state: State, limits: PolitenessLimits, now_ms: number): number {
-  const { politeness, unsent } = state;
-  for (const [fetch_id, granted_ms] of unsent) {
+  const { unsent } = state;
+  for (const [fetch_id, { origin, granted_ms }] of unsent) {
     const void_ms = granted_ms + GRANT_TTL_MS;
     if (now_ms < void_ms) continue;
     unsent.delete(fetch_id);
     // It may have been sent at the last moment, by a node whose report did not arrive.
-    state.sent_ms = Math.max(state.sent_ms, void_ms);
+    countSent(state, origin, void_ms);
   }
-  const due_ms = dueAt(delayFromSend(politeness, state.sent_ms), limits, now_ms);
-  const delay_ms = delayOf(politeness, limits, now_ms);
-  if (unsent.size === 0 || delay_ms === 0) return due_ms;
-  return Math.max(due_ms, Math.max(...unsent.values()) + GRANT_TTL_MS + delay_ms);
+  const due_ms = dueAt(delayFromSend(state.politeness, state.sent_ms), limits, now_ms);
+  const { min_delay_ms } = limits;
+  if (unsent.size === 0 || min_delay_ms === 0) return due_ms;
+  const last_ms = Math.max(...[...unsent.values()].map(({ granted_ms }) => granted_ms));
+  return Math.max(due_ms, last_ms + GRANT_TTL_MS + min_delay_ms);
 }
 
 function refuse(turn: DomainTurn, waiters: readonly Waiter[], refusal: SlotRefusal): void {
@@ -574,12 +674,18 @@ function view({ key, now_ms, state }: DomainTurn, limits: PolitenessLimits): Dom
   const text = (until_ms: number) => (until_ms > now_ms ? new Date(until_ms).toISOString() : null);
   return {
     domain: key,
-    min_delay_ms: delayOf(politeness, limits, now_ms),
+    min_delay_ms: limits.min_delay_ms,
     max_concurrency: limits.max_concurrency,
     in_flight: politeness.leases.filter((lease) => lease.lapses_ms > now_ms).length,
     waiting: sizeOf(queue),
-    skips: politeness.failure_rows.map((row) => viewOf(row, now_ms)),
-    paused_until: text(politeness.paused_until_ms),
+    skips: skipViews(politeness, now_ms),
+    slowed: politeness.slowed
+      .filter((one) => !isOpen(one, now_ms))
+      .map((one) => ({
+        origin: one.origin,
+        delay_ms: originDelayOf(one, now_ms),
+        paused_until: text(one.paused_until_ms),
+      })),
     dead_hosts: politeness.nxdomains.flatMap(({ host, dead_until_ms }) => {
       const until = text(dead_until_ms);
       return until ? [{ host, until }] : [];

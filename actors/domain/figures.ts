@@ -6,6 +6,7 @@ import { LRUCache } from "lru-cache";
 import type { DomainFigures } from "../../cluster/ports/node-directory.ts";
 
 const MAX_DOMAINS = 2_000;
+const MAX_SLOWED_SHOWN = 3;
 const HALF_MS = 300_000;
 
 interface Half {
@@ -20,6 +21,7 @@ interface Entry {
   waiting: number;
   in_flight: number;
   isPaused: boolean;
+  slowed: readonly string[];
   seen_ms: number;
 }
 
@@ -33,7 +35,7 @@ export interface DomainRecorder {
   readonly onQueue: (
     domain: string,
     now_ms: number,
-    queue: Pick<Entry, "waiting" | "in_flight" | "isPaused">,
+    queue: Pick<Entry, "waiting" | "in_flight" | "isPaused" | "slowed">,
   ) => void;
   /** The busiest, the slowest and those with the most waiting callers: at most `limit` of each. */
   readonly top: (now_ms: number, limit: number) => readonly DomainFigures[];
@@ -50,6 +52,7 @@ export function domainRecorder(): DomainRecorder {
       waiting: 0,
       in_flight: 0,
       isPaused: false,
+      slowed: [],
       seen_ms: now_ms,
     };
     entry.seen_ms = now_ms;
@@ -59,7 +62,7 @@ export function domainRecorder(): DomainRecorder {
 
   function figuresOf(
     domain: string,
-    { halves, waiting, in_flight, isPaused }: Entry,
+    { halves, waiting, in_flight, isPaused, slowed }: Entry,
     now_ms: number,
   ): DomainFigures {
     const index = Math.floor(now_ms / HALF_MS);
@@ -75,6 +78,7 @@ export function domainRecorder(): DomainRecorder {
       waiting,
       in_flight,
       is_paused: isPaused,
+      slowed: slowed.slice(0, MAX_SLOWED_SHOWN),
     };
   }
 

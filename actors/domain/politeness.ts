@@ -3,10 +3,33 @@
  * and what the domain learns from each answer. Pure functions: no clock, no bus, no store, no queue.
  */
 import assert from "node:assert/strict";
-import { MAX_SKEW_MS } from "../../cluster/clock-skew.ts";
-import type { SlotAnswer, SlotRelease, SlotRequest } from "../../schemas/domain.ts";
+import type { FetchOutcome, SlotAnswer, SlotRelease, SlotRequest } from "../../schemas/domain.ts";
 import { type OperatorSettings, pauseOf } from "./operator-settings.ts";
-import { type FailureRow, restoreRows, skippedUntil, type SkipRequest } from "./skips.ts";
+import {
+  afterOutcome,
+  NO_OUTCOMES,
+  type Outcomes,
+  restoreOutcomes,
+  skippedUntil,
+  type SkipRequest,
+  withoutSuccess,
+} from "./skips.ts";
+import {
+  ANY_OTHER,
+  backOffOrigin,
+  CLOCK_STEP_MS,
+  isNoStricter,
+  isOpen,
+  originDelayOf,
+  originOpenAt,
+  pauseOrigin,
+  recoverOrigin,
+  restoreSlowed,
+  type SlowedOrigin,
+  slowedOf,
+  withCrawlDelay,
+  withStart,
+} from "./slowed-origins.ts";
 
 export interface PolitenessLimits {
   /** Requests are at least this far apart. Default 500 ms; when too small, sites block the crawler. */
@@ -26,7 +49,7 @@ export const LEASE_MS = 10 * 60_000;
 /** A slot in use, or one that is stored ahead of its time. */
 export interface Lease {
   readonly fetch_id: string;
-  readonly host: string;
+  readonly origin: string;
   readonly started_ms: number;
   readonly lapses_ms: number;
   /** The run of the fetch that has it. */
@@ -40,7 +63,7 @@ export interface Lease {
 }
 
 /** What a slot is granted for. */
-export type SlotGrant = Pick<SlotRequest, "fetch_id" | "host" | "run_id"> &
+export type SlotGrant = Pick<SlotRequest, "fetch_id" | "origin" | "run_id"> &
   Pick<Lease, "process" | "redirected" | "ahead">;
 type Slot = Pick<SlotRelease, "fetch_id" | "run_id">;
 
@@ -53,27 +76,14 @@ interface NxdomainRecord {
   readonly dead_until_ms: number;
 }
 
-/** The Crawl-delay that robots.txt of one origin asks for; the longest of a domain's origins counts. */
-interface CrawlDelay {
-  readonly origin: string;
-  readonly crawl_delay_ms: number;
-  readonly until_ms: number;
-}
-
 /** The stored state of a domain. It is stored whole whenever it changes, so every list in it is short. */
-export interface Politeness {
+export interface Politeness extends Outcomes {
   readonly leases: readonly Lease[];
   readonly last_start_ms: number | null;
   /** Moving estimate of the time from grant to release of a slot; 0 before the first release. */
   readonly slot_ms: number;
-  readonly crawl_delays: readonly CrawlDelay[];
-  /** The delay between requests that 429 answers have led to; 0 when there were none. */
-  readonly backoff_ms: number;
-  readonly backed_off_at_ms: number;
-  /** Until when a Retry-After closes the whole domain. */
-  readonly paused_until_ms: number;
-  /** Fetches in a row in which every route failed, by scope. */
-  readonly failure_rows: readonly FailureRow[];
+  /** What single origins have asked for: delays and pauses. */
+  readonly slowed: readonly SlowedOrigin[];
   readonly nxdomains: readonly NxdomainRecord[];
   /** Absent: the operator set nothing. */
   readonly operator?: OperatorSettings;
@@ -83,11 +93,8 @@ export const UNTOUCHED: Politeness = {
   leases: [],
   last_start_ms: null,
   slot_ms: 0,
-  crawl_delays: [],
-  backoff_ms: 0,
-  backed_off_at_ms: 0,
-  paused_until_ms: 0,
-  failure_rows: [],
+  slowed: [],
+  ...NO_OUTCOMES,
   nxdomains: [],
 };
 
@@ -102,30 +109,11 @@ const DEAD_MS = 6 * HOUR_MS;
 /** A site with more missing names forgets the oldest. */
 const MAX_MISSING = 64;
 
-/** The longest time a Retry-After is obeyed, and the longest delay that 429 answers lead to. */
-const MAX_PAUSE_MS = 15 * MINUTE_MS;
-/** The first 429 makes the delay at least this long, also where the operator set none. */
-const MIN_BACKOFF_MS = SECOND_MS;
-/** What each good answer leaves of a back-off: 15 min are 1 s again after 31 answers. */
-const BACKOFF_DECAY = 0.8;
-/** A back-off ends after this time without a 429: only answers shrink it, and a domain without traffic has none. */
-const BACKOFF_TTL_MS = 6 * HOUR_MS;
-
-/** robots.txt is read again every 24 h; the Crawl-delay of an origin without requests for twice that is forgotten. */
-const CRAWL_DELAY_TTL_MS = 48 * HOUR_MS;
-const MAX_DELAYS = 16;
-
 /** How much one release moves the estimate `slot_ms`. */
 const SLOT_TIME_WEIGHT = 0.2;
 
 const MAX_SEND_DELAYS = 31;
 const MIN_SEND_DELAYS = 3;
-
-/** Clocks count whole milliseconds: an event stamped t happened before t + 1, so a wait counted from it ends later. */
-const CLOCK_STEP_MS = 1;
-
-/** Of two owner nodes one clock may be ahead of the cluster's and one behind; a clock that runs away is noticed within a second. */
-const SKEW_MARGIN_MS = 2 * MAX_SKEW_MS + SECOND_MS;
 
 /** A stored start counts as recent within this time, however much the clocks of two nodes differ. */
 const RECENT_START_MS = MINUTE_MS;
@@ -143,41 +131,50 @@ export function refused(error: SlotRefusal["error"], for_ms: number): SlotRefusa
   return { kind: "refused", error, retry_after_s: Math.max(1, Math.ceil(for_ms / SECOND_MS)) };
 }
 
-/** What decides whether a request is refused. */
-export type RefusalRequest = SkipRequest & Pick<SlotRequest, "host">;
-
-/** The refusal for a request to this host now; null when it may be granted. */
-export function refusalFor(
-  { nxdomains, failure_rows, operator }: Politeness,
-  request: RefusalRequest,
-  now_ms: number,
-): SlotRefusal | null {
-  const pause_ms = pauseOf(operator, now_ms);
+/** The refusal for a request to this origin now; null when it may be granted. */
+export function refusalFor(politeness: Politeness, request: SkipRequest, now_ms: number): SlotRefusal | null {
+  const pause_ms = pauseOf(politeness.operator, now_ms);
   // As a busy domain: items of jobs wait, and no attempt is counted.
   if (pause_ms > 0) return refused("domain_busy", pause_ms);
-  const dead = nxdomains.find((name) => name.host === request.host && name.dead_until_ms > now_ms);
-  if (dead) return refused("domain_dead", dead.dead_until_ms - now_ms);
-  const until_ms = skippedUntil(failure_rows, request, now_ms);
+  const dead = deadFor(politeness, hostOf(request.origin), now_ms);
+  if (dead) return dead;
+  const until_ms = skippedUntil(politeness, request, now_ms);
   return until_ms === null ? null : refused("domain_unavailable", until_ms - now_ms);
 }
 
-/** The delay between two requests now: the longest of the operator's limit, the site's Crawl-delay and the back-off. */
-export function delayOf(politeness: Politeness, limits: PolitenessLimits, now_ms: number): number {
-  const active_backoff_ms = now_ms - politeness.backed_off_at_ms < BACKOFF_TTL_MS ? politeness.backoff_ms : 0;
-  return Math.max(limits.min_delay_ms, active_backoff_ms, crawlDelayOf(politeness, now_ms));
+/** The refusal for a host whose name does not exist; null: it may. */
+export function deadFor({ nxdomains }: Politeness, host: string, now_ms: number): SlotRefusal | null {
+  const dead = nxdomains.find((name) => name.host === host && name.dead_until_ms > now_ms);
+  return dead ? refused("domain_dead", dead.dead_until_ms - now_ms) : null;
 }
 
-function crawlDelayOf({ crawl_delays }: Politeness, now_ms: number): number {
-  return Math.max(0, ...crawl_delays.map((delay) => (delay.until_ms > now_ms ? delay.crawl_delay_ms : 0)));
-}
+export const hostOf = (origin: string): string => new URL(origin).hostname;
 
-/** The earliest time at which the delay has passed and no Retry-After closes the domain. */
-function openAt(politeness: Politeness, limits: PolitenessLimits, now_ms: number): number {
-  const delay_ms = delayOf(politeness, limits, now_ms);
-  const { last_start_ms, paused_until_ms } = politeness;
-  const delay_over_ms =
-    last_start_ms === null || delay_ms === 0 ? now_ms : last_start_ms + delay_ms + CLOCK_STEP_MS;
-  return Math.max(delay_over_ms, paused_until_ms);
+/** Whether a success of the origin is remembered. */
+const isKnownTo =
+  ({ successes }: Politeness) =>
+  (origin: string): boolean =>
+    successes.some((success) => success.origin === origin);
+
+/** What the origin has asked for; undefined: nothing. */
+const slowedFor = (politeness: Politeness, origin: string): SlowedOrigin | undefined =>
+  slowedOf(politeness.slowed, origin, isKnownTo(politeness));
+
+/** From when on a request to the origin may start as far as the origin is concerned; 0: at any time. */
+export const openForOrigin = (politeness: Politeness, origin: string, now_ms: number): number =>
+  originOpenAt(slowedFor(politeness, origin), now_ms);
+
+/** The delay between two requests to the origin: what it has led to, or the domain's. */
+export const delayFor = (
+  politeness: Politeness,
+  { min_delay_ms }: PolitenessLimits,
+  origin: string,
+  now_ms: number,
+): number => Math.max(min_delay_ms, originDelayOf(slowedFor(politeness, origin), now_ms));
+
+/** The earliest time at which the delay of the domain has passed. */
+function openAt({ last_start_ms }: Politeness, { min_delay_ms }: PolitenessLimits, now_ms: number): number {
+  return last_start_ms === null || min_delay_ms === 0 ? now_ms : last_start_ms + min_delay_ms + CLOCK_STEP_MS;
 }
 
 const inFlight = ({ leases }: Politeness, now_ms: number): readonly Lease[] =>
@@ -213,9 +210,18 @@ export function expectedWait(
   );
   const free_ms = leases.length < limits.max_concurrency ? now_ms : Math.min(...frees_ms);
   const first_ms = Math.max(openAt(politeness, limits, now_ms), free_ms) - now_ms;
-  const delay_ms = delayOf(politeness, limits, now_ms);
-  const between_ms = delay_ms === 0 ? 0 : delay_ms + send_delay_ms;
+  const between_ms = limits.min_delay_ms === 0 ? 0 : limits.min_delay_ms + send_delay_ms;
   return Math.max(0, first_ms) + ahead * Math.max(between_ms, slot_ms / limits.max_concurrency);
+}
+
+/** The same for what the origin of the caller has asked for, with `ahead` others that wait for the same origin. */
+export function expectedOriginWait(
+  politeness: Politeness,
+  now_ms: number,
+  { origin, ahead }: { readonly origin: string; readonly ahead: number },
+): number {
+  const slowed = slowedFor(politeness, origin);
+  return Math.max(0, originOpenAt(slowed, now_ms) - now_ms) + ahead * originDelayOf(slowed, now_ms);
 }
 
 /** The last few times from grant to send, with one more. */
@@ -255,7 +261,14 @@ export const withLease = (politeness: Politeness, lease: Lease): Politeness => (
   ...politeness,
   leases: [...inFlight(politeness, lease.started_ms), lease],
   last_start_ms: lease.started_ms,
+  slowed: withStart(politeness.slowed, lease.origin, isKnownTo(politeness), lease.started_ms),
 });
+
+/** A request to the origin was sent, or may have been: its own delay counts from there. */
+export function withOriginStart(politeness: Politeness, origin: string, sent_ms: number): Politeness {
+  const slowed = withStart(politeness.slowed, origin, isKnownTo(politeness), sent_ms);
+  return slowed === politeness.slowed ? politeness : { ...politeness, slowed };
+}
 
 /**
  * How long before its time a grant is stored, so that the request does not wait for the store: longer than a busy store
@@ -272,7 +285,7 @@ export function storableAt(
   due_ms: number,
 ): number {
   if (!hasFreeSlot(politeness, limits, now_ms)) return Infinity;
-  return due_ms - Math.min(MAX_AHEAD_MS, Math.floor(delayOf(politeness, limits, now_ms) / 2));
+  return due_ms - Math.min(MAX_AHEAD_MS, Math.floor(limits.min_delay_ms / 2));
 }
 
 /** Whether a later run of the fetch has its slot by now. */
@@ -325,30 +338,50 @@ export function withoutSlot(politeness: Politeness, fetch_id: string): Politenes
 
 /**
  * Frees a slot and learns from the origin's answer. Of a slot that has lapsed or was granted again on another node only the
- * Retry-After counts: the origin has asked for it all the same.
+ * Retry-After counts: the origin has asked for it all the same. `sent_ms`: when the last request to the domain was sent.
  */
 export function releaseSlot(
   politeness: Politeness,
   limits: PolitenessLimits,
   now_ms: number,
-  { status, retry_after_s, ...slot }: SlotRelease,
+  { origin, status, retry_after_s, ...slot }: SlotRelease,
+  sent_ms = 0,
 ): Politeness {
   const lease = politeness.leases.find((active) => active.fetch_id === slot.fetch_id);
   const pause_ms = status === 429 || status === 503 ? (retry_after_s ?? 0) * SECOND_MS : 0;
-  if (!lease) return pause_ms > 0 ? pauseFor(politeness, now_ms, pause_ms) : politeness;
+  const last_start_ms = Math.max(politeness.last_start_ms ?? 0, sent_ms);
+  const change = { origin, now_ms, last_start_ms };
+  const paused =
+    pause_ms > 0 ? withSlowed(politeness, pauseOrigin(politeness.slowed, change, pause_ms)) : politeness;
+  if (!lease) return paused;
   const keepsSlot = isTakenOver(lease, slot);
   const took_ms = Math.max(0, now_ms - lease.started_ms);
   const { slot_ms } = politeness;
   const released: Politeness = {
-    ...politeness,
+    ...paused,
     leases: keepsSlot ? politeness.leases : politeness.leases.filter((active) => active !== lease),
     slot_ms: slot_ms === 0 ? took_ms : Math.round(slot_ms + SLOT_TIME_WEIGHT * (took_ms - slot_ms)),
-    nxdomains: status === null ? politeness.nxdomains : withoutName(politeness.nxdomains, lease.host),
+    nxdomains: status === null ? politeness.nxdomains : withoutName(politeness.nxdomains, hostOf(origin)),
   };
-  const paused = pause_ms > 0 ? pauseFor(released, now_ms, pause_ms) : released;
-  if (status === 429) return backOff(paused, limits, now_ms, lease);
-  return status !== null && status < 500 ? recover(paused, limits, now_ms) : paused;
+  const usual_ms = limits.min_delay_ms;
+  if (status === 429)
+    return withSlowed(
+      released,
+      backOffOrigin(released.slowed, change, { started_ms: lease.started_ms, usual_ms }),
+    );
+  return status !== null && status < 500
+    ? { ...released, slowed: recoverOrigin(released.slowed, change, usual_ms) }
+    : released;
 }
+
+/** What was forgotten for want of room is not known to answer any more. */
+const withSlowed = (
+  politeness: Politeness,
+  { slowed, forgotten }: ReturnType<typeof pauseOrigin>,
+): Politeness =>
+  slowed === politeness.slowed
+    ? politeness
+    : { ...politeness, slowed, successes: withoutSuccess(politeness.successes, forgotten) };
 
 /** A host that answers exists. */
 const withoutName = (nxdomains: Politeness["nxdomains"], answering: string): Politeness["nxdomains"] =>
@@ -359,14 +392,12 @@ const withoutName = (nxdomains: Politeness["nxdomains"], answering: string): Pol
 /** Without these the next owner node would be less polite, or would skip a site that answers. */
 const MUST_BE_STORED = Object.keys({
   last_start_ms: true,
-  crawl_delays: true,
-  backed_off_at_ms: true,
-  paused_until_ms: true,
   failure_rows: true,
+  closures: true,
   nxdomains: true,
   operator: true,
 } satisfies Record<
-  Exclude<keyof Politeness, "leases" | "slot_ms" | "backoff_ms">,
+  Exclude<keyof Politeness, "leases" | "slot_ms" | "slowed" | "successes">,
   true
 >) as (keyof Politeness)[];
 
@@ -377,37 +408,15 @@ const MUST_BE_STORED = Object.keys({
  */
 export const mayStoreLater = (stored: Politeness, next: Politeness): boolean =>
   MUST_BE_STORED.every((name) => next[name] === stored[name]) &&
-  next.backoff_ms <= stored.backoff_ms &&
+  isNoStricter(next.slowed, stored.slowed) &&
   next.leases.every((lease) => stored.leases.includes(lease)) &&
   stored.leases.every((lease) => lease.redirected === undefined || next.leases.includes(lease));
-
-function pauseFor(politeness: Politeness, now_ms: number, pause_ms: number): Politeness {
-  const until_ms = now_ms + Math.min(pause_ms, MAX_PAUSE_MS) + CLOCK_STEP_MS;
-  return { ...politeness, paused_until_ms: Math.max(politeness.paused_until_ms, until_ms) };
-}
-
-/** Doubles the delay, once for all requests that were under way when it was doubled. */
-function backOff(politeness: Politeness, limits: PolitenessLimits, now_ms: number, lease: Lease): Politeness {
-  if (politeness.backoff_ms > 0 && lease.started_ms <= politeness.backed_off_at_ms) return politeness;
-  const doubled_ms = Math.max(MIN_BACKOFF_MS, 2 * delayOf(politeness, limits, now_ms));
-  return { ...politeness, backoff_ms: Math.min(doubled_ms, MAX_PAUSE_MS), backed_off_at_ms: now_ms };
-}
-
-/** Each good answer takes a fifth off the back-off, until the usual delay is reached. */
-function recover(politeness: Politeness, limits: PolitenessLimits, now_ms: number): Politeness {
-  if (politeness.backoff_ms === 0) return politeness;
-  const usual_ms = Math.max(limits.min_delay_ms, crawlDelayOf(politeness, now_ms));
-  const backoff_ms = Math.floor(politeness.backoff_ms * BACKOFF_DECAY);
-  // Without a usual delay a back-off of less than half a second ends.
-  const isOver = backoff_ms <= usual_ms || backoff_ms < MIN_BACKOFF_MS / 2;
-  return { ...politeness, backoff_ms: isOver ? 0 : backoff_ms };
-}
 
 /** After NXDOMAIN for a host: the second fetch within 6 h that reports it makes the host dead for 6 h. */
 export function afterNxdomain(
   politeness: Politeness,
   now_ms: number,
-  { fetch_id, host }: Pick<SlotRequest, "fetch_id" | "host">,
+  { fetch_id, host }: { readonly fetch_id: string; readonly host: string },
 ): Politeness {
   const remembered = politeness.nxdomains.filter((name) => forgetAt(name) > now_ms);
   const previous = remembered.find((name) => name.host === host);
@@ -420,37 +429,35 @@ export function afterNxdomain(
 const forgetAt = ({ at_ms, dead_until_ms }: NxdomainRecord): number =>
   Math.max(at_ms + NXDOMAIN_WINDOW_MS, dead_until_ms);
 
-/** The Crawl-delay of one origin; null or 0 removes it. */
+/** The Crawl-delay of one origin; null or 0 removes it. `sent_ms`: when the last request to the domain was sent. */
 export function setDelay(
   politeness: Politeness,
   now_ms: number,
   { origin, crawl_delay_ms }: { readonly origin: string; readonly crawl_delay_ms: number | null },
+  sent_ms = 0,
 ): Politeness {
-  const other_delays = politeness.crawl_delays.filter(
-    (delay) => delay.origin !== origin && delay.until_ms > now_ms,
+  const last_start_ms = Math.max(politeness.last_start_ms ?? 0, sent_ms);
+  return withSlowed(
+    politeness,
+    withCrawlDelay(politeness.slowed, { origin, now_ms, last_start_ms }, crawl_delay_ms),
   );
-  if (!crawl_delay_ms) {
-    return other_delays.length === politeness.crawl_delays.length
-      ? politeness
-      : { ...politeness, crawl_delays: other_delays };
-  }
-  const delay = { origin, crawl_delay_ms, until_ms: now_ms + CRAWL_DELAY_TTL_MS };
-  // Only the longest delay counts, so the shorter ones may be forgotten.
-  const crawl_delays = [...other_delays, delay]
-    .toSorted((a, b) => b.crawl_delay_ms - a.crawl_delay_ms)
-    .slice(0, MAX_DELAYS);
-  return { ...politeness, crawl_delays };
+}
+
+/** After a fetch. While origins are forgotten for want of room, no other is taken for one that answers: it may be one of them. */
+export function withOutcome(politeness: Politeness, outcome: FetchOutcome, now_ms: number): Politeness {
+  const { failure_rows, closures, successes } = afterOutcome(politeness, outcome, now_ms);
+  const isCrowded = politeness.slowed.some((one) => one.origin === ANY_OTHER && !isOpen(one, now_ms));
+  const known = isCrowded ? successes.filter(({ origin }) => isKnownTo(politeness)(origin)) : successes;
+  return failure_rows === politeness.failure_rows &&
+    closures === politeness.closures &&
+    successes === politeness.successes
+    ? politeness
+    : { ...politeness, failure_rows, closures, successes: known };
 }
 
 /** Forgets failures, skips and dead hosts, for an operator. Crawl-delay and Retry-After stay. */
 export function clear(politeness: Politeness): Politeness {
-  return { ...politeness, failure_rows: [], nxdomains: [] };
-}
-
-/** A Retry-After was stored by a clock that may be behind this one: it ends later by as much. */
-function restoredPause({ paused_until_ms }: Politeness, now_ms: number): number {
-  const until_ms = paused_until_ms + SKEW_MARGIN_MS;
-  return until_ms > now_ms ? Math.min(until_ms, now_ms + MAX_PAUSE_MS) : paused_until_ms;
+  return { ...politeness, failure_rows: [], closures: [], nxdomains: [] };
 }
 
 const orphanedFor = ({ redirected }: Lease): number =>
@@ -482,13 +489,8 @@ export function restore(
     // With fewer slots than the last owner node had, the youngest leases count.
     leases: leases.slice(-limits.max_concurrency),
     last_start_ms: isRecent ? now_ms : last_start_ms,
-    backed_off_at_ms: Math.min(snapshot.backed_off_at_ms, now_ms),
-    paused_until_ms: restoredPause(snapshot, now_ms),
-    crawl_delays: snapshot.crawl_delays.map((delay) => ({
-      ...delay,
-      until_ms: Math.min(delay.until_ms, now_ms + CRAWL_DELAY_TTL_MS),
-    })),
-    failure_rows: restoreRows(snapshot.failure_rows, now_ms),
+    slowed: restoreSlowed(snapshot.slowed, now_ms),
+    ...restoreOutcomes(snapshot, now_ms),
     nxdomains: snapshot.nxdomains.map((name) => ({
       ...name,
       at_ms: Math.min(name.at_ms, now_ms),

@@ -40,7 +40,7 @@ import {
 } from "../lib/coalescer.ts";
 import { retryAfterSeconds } from "../lib/web/http.ts";
 import { parseRobots, MAX_ROBOTS_BYTES } from "../lib/web/robots.ts";
-import { type JoinedSites, originOf, ownOriginOf, parseUrl, siteOf } from "../lib/web/url.ts";
+import { type JoinedSites, originOf, parseUrl, siteOf } from "../lib/web/url.ts";
 import {
   answerFor,
   readFailure,
@@ -242,8 +242,7 @@ async function readRobots(
     // In the synchronous lane also for batch work: it is one request a day, and other checks may wait for it.
     const asked_ms = clock.mono();
     const redirected = target_site !== site;
-    const own_origin = ownOriginOf(url.href);
-    const skips = { ...(own_origin && { own_origin }), ...(caller && { caller }) };
+    const target = originOf(url);
     const slot = await ask(
       Domain,
       target_site,
@@ -252,8 +251,8 @@ async function readRobots(
       {
         fetch_id,
         run_id,
-        host,
-        ...skips,
+        origin: target,
+        ...(caller && { caller }),
         lane: "sync",
         redirected,
         reports: redirected,
@@ -262,9 +261,8 @@ async function readRobots(
       { timeout_ms: wait_max_ms + SLOT_ANSWER_GRACE_MS },
     ).catch((problem: unknown) => {
       // The slot may be granted all the same, when the domain's store is back.
-      ask(Domain, target_site, "release", { fetch_id, run_id, status: null, retry_after_s: null }).catch(
-        () => {},
-      );
+      const unsent = { fetch_id, run_id, origin: target, status: null, retry_after_s: null };
+      ask(Domain, target_site, "release", unsent).catch(() => {});
       throw problem;
     });
     if (slot.kind === "refused") {
@@ -282,7 +280,7 @@ async function readRobots(
     };
     const onSent = (): void => {
       // If this message is lost, the domain waits until the slot is released.
-      ask(Domain, target_site, "recordSent", { fetch_id, run_id }).catch(() => {});
+      ask(Domain, target_site, "recordSent", { fetch_id, run_id, origin: target }).catch(() => {});
       deps.onRequestSent?.({ domain: target_site, fetch_id, epoch: work.epoch });
     };
     let status: number | null = null;
@@ -337,7 +335,8 @@ async function readRobots(
       timer[Symbol.dispose]();
       remaining_ms -= clock.now() - began_ms;
       // A slot that is not released lapses; the read counts all the same.
-      await ask(Domain, target_site, "release", { fetch_id, run_id, status, retry_after_s }).catch(() => {});
+      const released = { fetch_id, run_id, origin: target, status, retry_after_s };
+      await ask(Domain, target_site, "release", released).catch(() => {});
     }
   }
 }

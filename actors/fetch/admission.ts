@@ -6,7 +6,7 @@
 import { Fault } from "../../cluster/ports/fault.ts";
 import { Domain, REPORT_EVERY_MS, Robots, SLOT_ANSWER_GRACE_MS, voidAt } from "../../schemas/domain.ts";
 import type { Admission, HopRefusal } from "../lib/web/transport.ts";
-import { originOf, ownOriginOf, siteOf } from "../lib/web/url.ts";
+import { originOf, siteOf } from "../lib/web/url.ts";
 import { workFields } from "../lib/work-fields.ts";
 import { noRoom, type PipelineDeps, type RunState } from "./run.ts";
 
@@ -88,8 +88,9 @@ async function admitBySlot(
   const site = siteOf(host, deps.joined);
   const fetch_id = `${request.fetch_id}.${++run.hops}`;
 
+  const origin = originOf(url);
   const robots = { url, fetch_id: `${fetch_id}r`, caller, lane, wait_max_ms };
-  const rules = await ask(Robots, `${site} ${originOf(url)}`, "check", robots);
+  const rules = await ask(Robots, `${site} ${origin}`, "check", robots);
   switch (rules.kind) {
     case "allowed":
       break;
@@ -103,7 +104,6 @@ async function admitBySlot(
   const asked_ms = deps.clock.mono();
   const run_id = runIdOf(run);
   const redirected = site !== run.site;
-  const own_origin = ownOriginOf(url);
   const slot = await ask(
     Domain,
     site,
@@ -111,8 +111,7 @@ async function admitBySlot(
     {
       fetch_id,
       run_id,
-      host,
-      ...(own_origin && { own_origin }),
+      origin,
       caller,
       lane,
       redirected,
@@ -122,7 +121,7 @@ async function admitBySlot(
     { timeout_ms: wait_max_ms + SLOT_ANSWER_GRACE_MS },
   ).catch((problem: unknown) => {
     // The slot may be granted all the same, when the domain's store is back.
-    releaseSlot(deps, run, { site, fetch_id }, { status: null, retry_after_s: null });
+    releaseSlot(deps, run, { site, origin, fetch_id }, { status: null, retry_after_s: null });
     throw problem;
   });
   if (slot.kind === "granted")
@@ -130,7 +129,7 @@ async function admitBySlot(
   if (slot.kind === "refused") return refuse(slot.error, "politeness", { retry_after_s: slot.retry_after_s });
 
   const void_ms = voidAt(asked_ms, slot.waited_ms);
-  const admission = admitted(deps, run, { site, fetch_id, void_ms, redirected });
+  const admission = admitted(deps, run, { site, origin, fetch_id, void_ms, redirected });
   const ownsKey = work.ownsKey();
   if (ownsKey && !signal.aborted) return admission;
   admission.release({ status: null, retry_after_s: null });
@@ -140,6 +139,7 @@ async function admitBySlot(
 
 interface Grant {
   readonly site: string;
+  readonly origin: string;
   readonly fetch_id: string;
   /** On the monotonic clock: the grant is void from here on. */
   readonly void_ms: number;
@@ -154,13 +154,13 @@ function admitted(
   grant: Grant,
 ): Extract<Admission, { kind: "admitted" }> {
   const { clock, onRequestSent } = deps;
-  const { site, fetch_id, void_ms, redirected } = grant;
+  const { site, origin, fetch_id, void_ms, redirected } = grant;
   const { ask, work, signal } = run;
   const reporting = redirected ? reportRegularly(deps, run, grant) : null;
   let isSending = false;
   const onSent = (): void => {
     isSending = false;
-    ask(Domain, site, "recordSent", { fetch_id, run_id: runIdOf(run) }).catch(
+    ask(Domain, site, "recordSent", { fetch_id, run_id: runIdOf(run), origin }).catch(
       onUndelivered(deps, site, fetch_id),
     );
     onRequestSent?.({ domain: site, fetch_id, epoch: work.epoch });
@@ -207,10 +207,10 @@ const runIdOf = ({ work, began_ms }: AdmissionRun): string => `${work.epoch}.${M
 function releaseSlot(
   deps: AdmissionDeps,
   run: AdmissionRun,
-  { site, fetch_id }: Pick<Grant, "site" | "fetch_id">,
+  { site, origin, fetch_id }: Pick<Grant, "site" | "origin" | "fetch_id">,
   { status, retry_after_s }: ReleaseAnswer,
 ): void {
-  const message = { fetch_id, run_id: runIdOf(run), status, retry_after_s };
+  const message = { fetch_id, run_id: runIdOf(run), origin, status, retry_after_s };
   run.ask(Domain, site, "release", message).catch(onUndelivered(deps, site, fetch_id));
 }
 

@@ -7,7 +7,7 @@
 import type { ActorClient, WorkContext } from "../../cluster/actor.ts";
 import type { Clock } from "../../cluster/ports/clock.ts";
 import { attemptReasonClass } from "../../schemas/attempt-reasons.ts";
-import { Domain, type FetchOutcome } from "../../schemas/domain.ts";
+import { Domain } from "../../schemas/domain.ts";
 import { type FetchError, meaningOf } from "../../schemas/errors.ts";
 import {
   type Attempt,
@@ -18,7 +18,7 @@ import {
 } from "../../schemas/fetch.ts";
 import { exposedHeaders } from "../lib/web/http.ts";
 import type { HopRefusal, TransportRequest } from "../lib/web/transport.ts";
-import { ownOriginOf, siteOf } from "../lib/web/url.ts";
+import { siteOf } from "../lib/web/url.ts";
 import { workFields } from "../lib/work-fields.ts";
 import { admit, DELEGATED } from "./admission.ts";
 import { alternateFinder } from "./alternates/find-alternate.ts";
@@ -47,7 +47,7 @@ import {
   routeEnd,
   type RunState,
 } from "./run.ts";
-import { siteOutcome } from "./site-outcome.ts";
+import { answeredAt, siteOutcome, type SiteOutcome } from "./site-outcome.ts";
 import { isPremium, type Tier, PREMIUM_TIERS, tierFailureOf } from "../../schemas/tier-table.ts";
 
 /** Failures between this crawler and the host: of a proxy, a rendering service or a browser. */
@@ -151,16 +151,18 @@ async function runFetch(pipeline: Pipeline, run: RunState, deadline: AbortSignal
       const isMissing = tried.some(({ outcome }) => outcome.kind === "no_host");
       const isLater = hasPremium && request.premium_later === true;
       // The domain hears of it while the page is stored, and before a caller has the answer.
-      const result = siteOutcome(step.error, tried, isSiteOf(deps, run));
-      const isTold = !isMissing && !(isLater && result === "every_route_failed");
-      const recorded = isTold ? recordOutcome(run, result) : null;
+      const outcome = siteOutcome({ url: request.url, error: step.error, tried }, isSiteOf(deps, run));
+      const isTold = !isMissing && !(isLater && outcome.result === "every_route_failed");
+      const recorded = isTold ? recordOutcome(run, outcome) : null;
       const [answer] = await Promise.all([finish(pipeline, run, step.error, best), recorded]);
       if (hasPremium) recordObservation(deps, run);
       return answer;
     }
     const routeResult = await takeRoute(pipeline, run, step.tier);
     if ("record" in routeResult) {
-      await recordOutcome(run, "answered");
+      const { final_url } = routeResult.record;
+      const urls = final_url !== null && isSiteOf(deps, run)(final_url) ? [final_url] : [];
+      await recordOutcome(run, { result: "answered", urls: answeredAt(request.url, urls) });
       return routeResult;
     }
     tried.push(routeResult);
@@ -183,7 +185,8 @@ async function timedOut(pipeline: Pipeline, run: RunState): Promise<FetchAnswer>
   const best = pages.toSorted((a, b) => textChars(b) - textChars(a))[0] ?? null;
   const answer = await finish(pipeline, run, best ? null : "timeout", best);
   // No caller has time left to wait for it.
-  const outcome = siteOutcome(best ? null : "timeout", run.tried, isSiteOf(pipeline.deps, run));
+  const ended = { url: run.request.url, error: best ? null : ("timeout" as const), tried: run.tried };
+  const outcome = siteOutcome(ended, isSiteOf(pipeline.deps, run));
   recordOutcome(run, outcome).catch((problem: unknown) => {
     log.warn("Cannot record the outcome of a fetch", {
       ...workFields(run.request.fetch_id),
@@ -356,19 +359,15 @@ async function finish(
   };
 }
 
-async function recordOutcome(run: RunState, result: FetchOutcome["result"]): Promise<void> {
+async function recordOutcome(run: RunState, { result, urls }: SiteOutcome): Promise<void> {
   assertOwned(run);
   if (result === "abandoned") return;
-  const { request, site, caller, tried } = run;
-  const own_origin = ownOriginOf(request.url);
+  const { site, caller, tried } = run;
   const lacksBudget = tried.some(
     ({ outcome }) => outcome.kind === "unavailable" && outcome.reason === "budget_exhausted",
   );
-  await run.ask(Domain, site, "recordOutcome", {
-    caller: { ...caller, is_open: caller.is_open && !lacksBudget },
-    ...(own_origin && { own_origin }),
-    result,
-  });
+  const by = { ...caller, is_open: caller.is_open && !lacksBudget };
+  await Promise.all(urls.map((url) => run.ask(Domain, site, "recordOutcome", { caller: by, url, result })));
 }
 
 /** Reports the run to the host profile, for later fetches; the answer does not wait for it. */

@@ -83,25 +83,32 @@ export function extendDeadline<Waiter extends LaneWaiter>(
   push(queue, waiter);
 }
 
-/** The waiter whose turn it is; it stays in the queue. Undefined when the queue is empty. */
-export function peekNext<Waiter extends LaneWaiter>(queue: LaneQueue<Waiter>): Waiter | undefined {
-  const [urgent] = queue.urgent;
-  if (urgent) return urgent;
-  const [first] = queue.lanes[nextLane(queue)];
-  const [waiter] = first?.[1] ?? [];
-  return waiter;
-}
+/** Which waiters may be served now. Default: all; then no others are looked at than the next. */
+type IsReady<Waiter> = (waiter: Waiter) => boolean;
 
-/** Takes out the waiter whose turn it is; undefined when the queue is empty. */
-export function takeNext<Waiter extends LaneWaiter>(queue: LaneQueue<Waiter>): Waiter | undefined {
-  const waiter = peekNext(queue);
+const ALL = (): boolean => true;
+
+/**
+ * The waiter whose turn it is among those that are ready; it stays in the queue. Those that are not ready keep their places and hold
+ * nobody up. Undefined when none is ready.
+ */
+export const peekNext = <Waiter extends LaneWaiter>(
+  queue: LaneQueue<Waiter>,
+  isReady: IsReady<Waiter> = ALL,
+): Waiter | undefined => nextOf(queue, isReady).waiter;
+
+/** Takes out the waiter whose turn it is among those that are ready; undefined when none is. */
+export function takeNext<Waiter extends LaneWaiter>(
+  queue: LaneQueue<Waiter>,
+  isReady: IsReady<Waiter> = ALL,
+): Waiter | undefined {
+  const { waiter, batchWaits } = nextOf(queue, isReady);
   if (!waiter) return undefined;
   if (queue.urgent.has(waiter)) {
     drop(queue, waiter);
     return waiter;
   }
-  const isBatch = nextLane(queue) === "batch";
-  queue.sync_in_row = !isBatch && queue.sizes.batch > 0 ? queue.sync_in_row + 1 : 0;
+  queue.sync_in_row = waiter.lane === "sync" && batchWaits ? queue.sync_in_row + 1 : 0;
   const lane = queue.lanes[waiter.lane];
   const waiters = lane.get(waiter.share)!;
   drop(queue, waiter);
@@ -110,8 +117,34 @@ export function takeNext<Waiter extends LaneWaiter>(queue: LaneQueue<Waiter>): W
   return waiter;
 }
 
-const nextLane = ({ sizes, sync_in_row }: LaneQueue<LaneWaiter>): Lane =>
-  sizes.batch > 0 && (sizes.sync === 0 || sync_in_row >= SYNC_PER_BATCH) ? "batch" : "sync";
+/** `batchWaits`: a batch caller is ready, too. */
+function nextOf<Waiter extends LaneWaiter>(
+  { lanes, urgent, sync_in_row }: LaneQueue<Waiter>,
+  isReady: IsReady<Waiter>,
+): { readonly waiter: Waiter | undefined; readonly batchWaits: boolean } {
+  const first = firstOf(urgent, isReady);
+  if (first) return { waiter: first, batchWaits: false };
+  const batch = firstOfLane(lanes.batch, isReady);
+  const sync =
+    batch !== undefined && sync_in_row >= SYNC_PER_BATCH ? undefined : firstOfLane(lanes.sync, isReady);
+  return { waiter: sync ?? batch, batchWaits: batch !== undefined };
+}
+
+function firstOfLane<Waiter>(
+  lane: ReadonlyMap<string, ReadonlySet<Waiter>>,
+  isReady: IsReady<Waiter>,
+): Waiter | undefined {
+  for (const share of lane.values()) {
+    const waiter = firstOf(share, isReady);
+    if (waiter !== undefined) return waiter;
+  }
+  return undefined;
+}
+
+function firstOf<Waiter>(waiters: ReadonlySet<Waiter>, isReady: IsReady<Waiter>): Waiter | undefined {
+  for (const waiter of waiters) if (isReady(waiter)) return waiter;
+  return undefined;
+}
 
 /** Takes out every waiter for which this holds; looks at all of them. */
 export function takeIf<Waiter extends LaneWaiter>(
@@ -137,24 +170,32 @@ export function takeExpired<Waiter extends LaneWaiter>(queue: LaneQueue<Waiter>,
 export const nextDeadline = <Waiter extends LaneWaiter>(queue: LaneQueue<Waiter>): number =>
   earliest(queue)?.at_ms ?? Infinity;
 
-/** How many would be served before a caller that came now, if no other came after it. */
-export function aheadOf(
-  { lanes, sizes, urgent, sync_in_row }: LaneQueue<LaneWaiter>,
+/**
+ * How many would be served before a caller that came now, if no other came after it. With `counts`, only those for which it holds;
+ * then all that wait are looked at.
+ */
+export function aheadOf<Waiter extends LaneWaiter>(
+  { lanes, sizes, urgent, sync_in_row }: LaneQueue<Waiter>,
   lane: Lane,
   share: string,
+  counts?: (waiter: Waiter) => boolean,
 ): number {
+  const sizeOfShare = (waiters: ReadonlySet<Waiter>): number =>
+    counts ? [...waiters].filter(counts).length : waiters.size;
+  const sizeOfLane = (of: Lane): number =>
+    counts ? [...lanes[of].values()].reduce((sum, waiters) => sum + sizeOfShare(waiters), 0) : sizes[of];
   const shares = [...lanes[lane].keys()];
-  const own = lanes[lane].get(share)?.size ?? 0;
+  const own = sizeOfShare(lanes[lane].get(share) ?? new Set());
   const place = own > 0 ? shares.indexOf(share) : shares.length;
-  const in_lane = [...lanes[lane].values()].reduce(
-    (sum, { size }, at) => sum + (at === place ? own : Math.min(size, own + (at < place ? 1 : 0))),
-    0,
-  );
+  const in_lane = [...lanes[lane].values()].reduce((sum, waiters, at) => {
+    const size = sizeOfShare(waiters);
+    return sum + (at === place ? own : Math.min(size, own + (at < place ? 1 : 0)));
+  }, 0);
   const crossing =
     lane === "sync"
-      ? Math.min(sizes.batch, Math.floor((in_lane + sync_in_row) / SYNC_PER_BATCH))
-      : Math.min(sizes.sync, SYNC_PER_BATCH * (in_lane + 1) - sync_in_row);
-  return urgent.size + in_lane + Math.max(0, crossing);
+      ? Math.min(sizeOfLane("batch"), Math.floor((in_lane + sync_in_row) / SYNC_PER_BATCH))
+      : Math.min(sizeOfLane("sync"), SYNC_PER_BATCH * (in_lane + 1) - sync_in_row);
+  return sizeOfShare(urgent) + in_lane + Math.max(0, crossing);
 }
 
 function drop<Waiter extends LaneWaiter>(queue: LaneQueue<Waiter>, waiter: Waiter): void {

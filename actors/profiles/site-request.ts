@@ -19,7 +19,6 @@ import {
 import { workFields } from "../lib/work-fields.ts";
 import { exposedHeaders } from "../lib/web/http.ts";
 import type { Admission, TransportResult } from "../lib/web/transport.ts";
-import { ownOriginOf } from "../lib/web/url.ts";
 import {
   failureOf,
   type Failure,
@@ -366,11 +365,9 @@ async function recordOutcome(
   lacks_budget = false,
 ): Promise<void> {
   if (result === "abandoned") return;
-  const own_origin = ownOriginOf(url);
   // Another payer has a route that this one could not pay for.
   const caller = { ...run.caller, is_open: run.caller.is_open && !lacks_budget };
-  const message = { caller, ...(own_origin && { own_origin }), result };
-  await run.ask(Domain, run.site, "recordOutcome", message);
+  await run.ask(Domain, run.site, "recordOutcome", { caller, url, result });
 }
 
 /** Throws when another node may own the site: nothing of the request may be stored or told. */

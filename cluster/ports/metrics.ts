@@ -184,7 +184,7 @@ export const METRICS = {
   },
   trawl_domain_slot_wait_seconds: {
     kind: "histogram",
-    help: "Time from the request for a polite slot of a domain to the grant",
+    help: "Time from the request for a polite slot of a domain to the grant, with the pauses and delays of its origin",
     labels: [],
     buckets: SECONDS,
   },

@@ -47,6 +47,11 @@ export interface DomainFigures {
   readonly in_flight: number;
   /** By the operator. */
   readonly is_paused: boolean;
+  /**
+   * Origins of the domain that asked for a pause or a longer delay, at most three of them; "*": all that it does not know. Absent in
+   * reports of older versions.
+   */
+  readonly slowed?: readonly string[];
 }
 
 export interface JobFigures {

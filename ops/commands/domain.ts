@@ -73,12 +73,12 @@ function changeOf({ pause, resume, delay, concurrency }: DomainOptions): DomainC
 }
 
 function describe(memory: DomainMemory): string[] {
-  const { domain, min_delay_ms, max_concurrency, in_flight, waiting, skips, paused_until } = memory;
+  const { domain, min_delay_ms, max_concurrency, in_flight, waiting, skips, slowed } = memory;
   return [
     `${domain}: ${min_delay_ms} ms between requests, ${in_flight} of ${max_concurrency} slots in use, ${waiting} callers waiting`,
     ...describeOperator(memory),
     ...skips.map(describeSkip),
-    ...(paused_until === null ? [] : [`closed by Retry-After until ${paused_until}`]),
+    ...slowed.flatMap(describeSlowed),
     ...memory.dead_hosts.map(({ host, until }) => `${host} does not exist, until ${until}`),
     ...(memory.hosts.length === 0 ? [] : [hosts(memory)]),
   ];
@@ -94,13 +94,19 @@ function describeOperator({ operator }: DomainMemory): string[] {
   ];
 }
 
-function describeSkip({ project, own_origin, failures, skip_until }: DomainMemory["skips"][number]): string {
-  const scope = [
-    ...(own_origin === null ? [] : [own_origin]),
-    ...(project === null ? [] : [`project ${project} with fewer routes`]),
+function describeSkip({ project, origin, failures, skip_until }: DomainMemory["skips"][number]): string {
+  const whose = project === null ? "all projects" : `project ${project}`;
+  const skip =
+    skip_until === null ? "" : `; skipped for ${project === null ? "all" : "it"} until ${skip_until}`;
+  return `${origin}: failed fetches in a row of ${whose}: ${failures}${skip}`;
+}
+
+function describeSlowed({ origin, delay_ms, paused_until }: DomainMemory["slowed"][number]): string[] {
+  const which = origin === "*" ? "origins that are not known" : origin;
+  return [
+    ...(paused_until === null ? [] : [`${which}: closed by Retry-After until ${paused_until}`]),
+    ...(delay_ms === 0 ? [] : [`${which}: ${delay_ms} ms between requests`]),
   ];
-  const of = scope.length === 0 ? "" : ` (${scope.join(", ")})`;
-  return `failed fetches in a row${of}: ${failures}${skip_until === null ? "" : `; skipped until ${skip_until}`}`;
 }
 
 const hosts = (memory: DomainMemory): string =>

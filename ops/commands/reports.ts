@@ -53,14 +53,16 @@ export function jobsOf(nodes: readonly NodeReport[]): readonly JobFigures[] {
 export const domainTable = (domains: readonly DomainFigures[]): string =>
   table(
     ["DOMAIN", "REQUESTS", "FAILED", "MEAN", "IN FLIGHT", "WAITING", ""],
-    domains.map(({ domain, requests, failures, mean_ms, in_flight, waiting, is_paused }) => [
+    domains.map(({ domain, requests, failures, mean_ms, in_flight, waiting, is_paused, slowed = [] }) => [
       domain,
       String(requests),
       String(failures),
       mean_ms === null ? "-" : `${mean_ms} ms`,
       String(in_flight),
       String(waiting),
-      is_paused ? "paused" : "",
+      [...(is_paused ? ["paused"] : []), ...(slowed.length > 0 ? [`slow: ${slowed.join(", ")}`] : [])].join(
+        "; ",
+      ),
     ]),
   );
 

@@ -52,22 +52,30 @@ const BOUNDS: Readonly<
     key: SITE,
     most: 64 * 1_024,
     at_it:
-      "of 64 failure rows, 64 missing names and 16 delays the oldest is forgotten; slots are as many as the limit",
+      "of 48 failure rows, 16 closed and 32 answering origins, 64 missing names the oldest is forgotten; of 32 slow origins the one that is open first, for all that are not known; slots are as many as the limit",
     async drive({ ask, clock }, n) {
       const host = `${LONG_NAME}${n}.${SITE}`;
       const fetch_id = `f${n}`;
       const caller = { fetch_id, project: `project-${n}`, is_open: n % 2 === 0 };
       await ask(Domain, SITE, "recordOutcome", {
         caller,
-        ...(n % 3 === 0 && { own_origin: `${host}:${8_000 + n}` }),
+        url: `http://${host}:${8_000 + n}/`,
         result: "every_route_failed",
+      });
+      await ask(Domain, SITE, "recordOutcome", { caller, url: `http://${host}/ok`, result: "answered" });
+      await ask(Domain, SITE, "release", {
+        fetch_id,
+        run_id: "1.1",
+        origin: `http://${host}:${7_000 + n}`,
+        status: 503,
+        retry_after_s: 600,
       });
       await ask(Domain, SITE, "reportNxdomain", { fetch_id, host });
       await ask(Domain, SITE, "setCrawlDelay", { origin: `http://${host}`, crawl_delay_ms: 1_000 + n });
       void ask(Domain, SITE, "acquire", {
         fetch_id,
         run_id: "1.1",
-        host: SITE,
+        origin: `http://${SITE}`,
         lane: "sync",
         wait_max_ms: 1,
       });

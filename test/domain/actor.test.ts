@@ -18,6 +18,9 @@ const LIMITS = { min_delay_ms: 1_000, max_concurrency: 2, lease_ms: 60_000 };
 /** A delay ends when it has passed on a clock of whole milliseconds. */
 const DELAY = 1_001;
 const SITE = "example.org";
+const ORIGIN = "https://www.example.org";
+/** Another origin of the same domain. */
+const OTHER = "https://shop.example.org";
 
 function oneDomain({
   clock = virtualClock(Date.UTC(2026, 0, 1)),
@@ -38,13 +41,13 @@ function oneDomain({
     ask(Domain, site, "acquire", {
       fetch_id,
       run_id: "1",
-      host: `www.${SITE}`,
+      origin: ORIGIN,
       lane: "sync",
       wait_max_ms: 15_000,
       ...rest,
     });
-  const sent = (fetch_id: string, site = SITE, run_id = "1") =>
-    ask(Domain, site, "recordSent", { fetch_id, run_id });
+  const sent = (fetch_id: string, site = SITE, run_id = "1", origin = ORIGIN) =>
+    ask(Domain, site, "recordSent", { fetch_id, run_id, origin });
   return {
     clock,
     documents,
@@ -56,7 +59,7 @@ function oneDomain({
     /** A caller whose request is sent as soon as it is granted. */
     acquire: async (...asked: Parameters<typeof slot>) => {
       const answer = await slot(...asked);
-      if (answer.kind === "granted") void sent(asked[0], asked[2]);
+      if (answer.kind === "granted") void sent(asked[0], asked[2], "1", asked[1]?.origin);
       return answer;
     },
     release: (
@@ -65,7 +68,8 @@ function oneDomain({
       retry_after_s: number | null = null,
       site = SITE,
       run_id = "1",
-    ) => ask(Domain, site, "release", { fetch_id, run_id, status, retry_after_s }),
+      origin = ORIGIN,
+    ) => ask(Domain, site, "release", { fetch_id, run_id, origin, status, retry_after_s }),
     settle: (
       fetch_id: string,
       result: "answered" | "every_route_failed" | "abandoned",
@@ -73,11 +77,12 @@ function oneDomain({
     ) =>
       ask(Domain, SITE, "recordOutcome", {
         caller: { fetch_id, project: "first", is_open: true, ...caller },
+        url: `${ORIGIN}/page`,
         result,
       }),
     missing: (fetch_id: string, host: string) => ask(Domain, SITE, "reportNxdomain", { fetch_id, host }),
-    pace: (crawl_delay_ms: number | null) =>
-      ask(Domain, SITE, "setCrawlDelay", { origin: `https://www.${SITE}`, crawl_delay_ms }),
+    pace: (crawl_delay_ms: number | null, origin = ORIGIN) =>
+      ask(Domain, SITE, "setCrawlDelay", { origin, crawl_delay_ms }),
     view: () => ask(Domain, SITE, "view", null),
     clear: () => ask(Domain, SITE, "clear", null),
     configure: (settings: DomainSettings) => ask(Domain, SITE, "configure", settings),
@@ -400,15 +405,21 @@ describe("a domain", () => {
       await release(fetch_id, 403);
       await recordOutcome(fetch_id, "every_route_failed");
     }
-    expect(await acquire("d")).toEqual({ kind: "refused", error: "domain_unavailable", retry_after_s: 600 });
+    const own = { caller: { fetch_id: "d", project: "first", is_open: true } };
+    expect(await acquire("d", own)).toEqual({
+      kind: "refused",
+      error: "domain_unavailable",
+      retry_after_s: 600,
+    });
     await clock.advance(600_000);
-    expect((await acquire("e")).kind).toBe("granted");
+    expect((await acquire("e", own)).kind).toBe("granted");
   });
 
-  test("refuses waiting callers when it closes", async () => {
+  test("refuses the waiting callers of a project for which it closes", async () => {
     const { acquire, settle: recordOutcome, clock } = oneDomain();
     await acquire("a");
-    const waiting = [acquire("b"), acquire("c", { lane: "batch" })];
+    const caller = { fetch_id: "b", project: "first", is_open: true };
+    const waiting = [acquire("b", { caller }), acquire("c", { lane: "batch", caller })];
     for (const fetch_id of ["x", "y", "z"]) await recordOutcome(fetch_id, "every_route_failed");
     await clock.advance(0);
     expect(await Promise.all(waiting)).toMatchObject([
@@ -419,17 +430,17 @@ describe("a domain", () => {
 
   test("answers domain_dead for a name that was missing twice, and for no other", async () => {
     const { acquire, missing: reportNxdomain } = oneDomain();
-    const gone = { host: `gone.${SITE}`, wait_max_ms: 30_000 };
-    await acquire("a", { host: `www.${SITE}` });
+    const gone = { origin: `https://gone.${SITE}`, wait_max_ms: 30_000 };
+    await acquire("a");
     const waiting = acquire("b", gone);
-    expect(await reportNxdomain("x", gone.host)).toEqual({ dead: false });
-    expect(await reportNxdomain("y", gone.host)).toEqual({ dead: true });
+    expect(await reportNxdomain("x", `gone.${SITE}`)).toEqual({ dead: false });
+    expect(await reportNxdomain("y", `gone.${SITE}`)).toEqual({ dead: true });
     expect(await waiting).toEqual({ kind: "refused", error: "domain_dead", retry_after_s: 6 * 3_600 });
     expect(await acquire("c", gone)).toMatchObject({ error: "domain_dead" });
     expect(await oneDomain().acquire("d")).toEqual(GRANTED);
   });
 
-  test("waits 3.0 s at least after a 429 with Retry-After 3, on that domain only", async () => {
+  test("waits 3.0 s at least after a 429 with Retry-After 3, at that origin only", async () => {
     const { acquire, release, clock } = oneDomain();
     await acquire("a");
     await clock.advance(200);
@@ -437,8 +448,10 @@ describe("a domain", () => {
     await release("a", 429, 3);
     const next = acquire("b").then(() => clock.now());
     expect(await acquire("c", {}, "other.example")).toEqual(GRANTED);
+    const neighbour = acquire("d", { origin: OTHER }).then(() => clock.now());
     await clock.advance(15_000);
     expect((await next) - limited_at_ms).toBeGreaterThanOrEqual(3_000);
+    expect((await neighbour) - limited_at_ms).toBe(DELAY - 200);
   });
 
   test("refuses callers at once whose deadline a Retry-After outlasts", async () => {
@@ -481,8 +494,8 @@ describe("a domain", () => {
       max_concurrency: 2,
       in_flight: 1,
       waiting: 1,
-      skips: [{ project: null, own_origin: null, failures: 1, skip_until: null }],
-      paused_until: null,
+      skips: [{ origin: ORIGIN, project: "first", failures: 1, skip_until: null }],
+      slowed: [],
       dead_hosts: [{ host: "gone.example.org", until: "2026-01-01T06:00:00.000Z" }],
     });
     expect(await clear()).toMatchObject({ skips: [], dead_hosts: [], waiting: 1 });
@@ -509,7 +522,7 @@ test("a domain that was another node's meanwhile does not wait for the runs that
       ask(Domain, SITE, "acquire", {
         fetch_id,
         run_id: `${epoch}.${clock.now()}`,
-        host: SITE,
+        origin: ORIGIN,
         lane: "sync",
         wait_max_ms: 15_000,
       });
@@ -689,8 +702,14 @@ describe("a grant that is stored ahead of its time", () => {
       const run = { run_id: "1.1" };
       return {
         acquire: (fetch_id: string) =>
-          ask(Domain, SITE, "acquire", { fetch_id, ...run, host: SITE, lane: "sync", wait_max_ms: 15_000 }),
-        sent: (fetch_id: string) => ask(Domain, SITE, "recordSent", { fetch_id, ...run }),
+          ask(Domain, SITE, "acquire", {
+            fetch_id,
+            ...run,
+            origin: ORIGIN,
+            lane: "sync",
+            wait_max_ms: 15_000,
+          }),
+        sent: (fetch_id: string) => ask(Domain, SITE, "recordSent", { fetch_id, ...run, origin: ORIGIN }),
       };
     };
     const before = activated();
@@ -882,9 +901,131 @@ describe("a domain that the operator changes while it is asked", () => {
     void acquire("c");
     await clock.advance(500);
     const seen = { domain: SITE, requests: 1, failures: 1, mean_ms: 2_000, waiting: 1, in_flight: 1 };
-    expect(recorder.top(clock.now(), 5)).toEqual([{ ...seen, is_paused: false }]);
+    expect(recorder.top(clock.now(), 5)).toEqual([{ ...seen, is_paused: false, slowed: [] }]);
     await configure({ paused_until_ms: clock.now() + 60_000 });
     expect(recorder.top(clock.now(), 5)).toMatchObject([{ waiting: 0, is_paused: true }]);
+    await release("b", 503, 60);
+    expect(recorder.top(clock.now(), 5)).toMatchObject([{ slowed: [ORIGIN] }]);
     expect(recorder.top(clock.now() + 1_200_000, 5)).toEqual([]);
+  });
+});
+
+describe("origins of one domain", () => {
+  /** Closed for a minute by a Retry-After. */
+  async function withSlowOrigin(retry_after_s = 60) {
+    const domain = oneDomain();
+    await domain.acquire("a");
+    await domain.release("a", 503, retry_after_s);
+    await domain.clock.advance(DELAY);
+    return domain;
+  }
+
+  test("are not closed by the Retry-After of another, whoever waits for it", async () => {
+    const { acquire, clock, view } = await withSlowOrigin(10);
+    const held = Array.from({ length: 10 }, (_, n) => acquire(`held ${n}`, { wait_max_ms: 60_000 }));
+    expect(await acquire("b", { origin: OTHER })).toEqual(GRANTED);
+    const next = acquire("c", { origin: OTHER });
+    await clock.advance(DELAY);
+    expect(await next).toEqual({ kind: "granted", waited_ms: DELAY });
+    expect(await view()).toMatchObject({
+      waiting: 10,
+      slowed: [{ origin: ORIGIN, delay_ms: 0, paused_until: expect.stringMatching(/Z$/) }],
+    });
+    expect(held).toHaveLength(10);
+  });
+
+  test("have the Crawl-delay of their own robots.txt between them, and the domain's delay otherwise", async () => {
+    const { acquire, release, pace, clock } = oneDomain();
+    const sent: string[] = [];
+    const began_ms = clock.now();
+    await pace(5_000);
+    const visit = (id: string, origin: string) =>
+      acquire(id, { origin, wait_max_ms: 60_000 }).then(async () => {
+        sent.push(`${id} ${clock.now() - began_ms}`);
+        await release(id, 200, null, SITE, "1", origin);
+      });
+    const all = [
+      ...["slow 1", "slow 2"].map((id) => visit(id, ORIGIN)),
+      ...["quick 1", "quick 2", "quick 3"].map((id) => visit(id, OTHER)),
+    ];
+    await clock.advance(20_000);
+    await Promise.all(all);
+    expect(sent).toEqual([
+      "slow 1 0",
+      `quick 1 ${DELAY}`,
+      `quick 2 ${2 * DELAY}`,
+      `quick 3 ${3 * DELAY}`,
+      "slow 2 5001",
+    ]);
+  });
+
+  test("count their Crawl-delay from when a request to them was sent", async () => {
+    const { slot, sent, acquire, release, pace, clock } = oneDomain();
+    await pace(5_000);
+    await slot("a");
+    await clock.advance(800);
+    await sent("a");
+    await release("a");
+    const sent_ms = clock.now();
+    const next = acquire("b").then(() => clock.now());
+    await clock.advance(20_000);
+    expect((await next) - sent_ms).toBe(5_001);
+  });
+
+  test("are asked one after another without a delay of the domain as well, where one has a Crawl-delay", async () => {
+    const { slot, sent, configure, pace, clock } = oneDomain();
+    await configure({ min_delay_ms: 0 });
+    await pace(5_000);
+    await slot("a");
+    let told = false;
+    void slot("b", { wait_max_ms: 60_000 }).then(() => (told = true));
+    await clock.advance(10_000);
+    // The request of the first may be sent at any moment.
+    expect(told).toBe(false);
+    await sent("a");
+    await clock.advance(5_000);
+    expect(told).toBe(false);
+    await clock.advance(1);
+    expect(told).toBe(true);
+  });
+
+  test("leave half of the queue to callers of origins that are open", async () => {
+    const { acquire, configure, view } = await withSlowOrigin(50);
+    await configure({ min_delay_ms: 0 });
+    for (let n = 0; n < 300; n++) void acquire(`held ${n}`, { wait_max_ms: 60_000, lane: "batch" });
+    expect((await view()).waiting).toBe(200);
+    expect(await acquire("b", { origin: OTHER })).toEqual(GRANTED);
+    expect(await acquire("c", { wait_max_ms: 60_000 })).toMatchObject({ error: "domain_busy" });
+  });
+
+  test("keep synchronous work before batch work, at most four to one, among the callers that may be served", async () => {
+    const { acquire, release, clock } = await withSlowOrigin(40);
+    let order = "";
+    const join = (fetch_id: string, lane: "sync" | "batch", origin: string, name: string) =>
+      acquire(fetch_id, { lane, origin, wait_max_ms: 100_000 }).then(async () => {
+        order += name;
+        await release(fetch_id, 200, null, SITE, "1", origin);
+      });
+    await acquire("first", { origin: OTHER });
+    const all = [
+      ...Array.from({ length: 3 }, (_, n) => join(`hb${n}`, "batch", ORIGIN, "B")),
+      ...Array.from({ length: 3 }, (_, n) => join(`hs${n}`, "sync", ORIGIN, "S")),
+      ...Array.from({ length: 2 }, (_, n) => join(`b${n}`, "batch", OTHER, "b")),
+      ...Array.from({ length: 6 }, (_, n) => join(`s${n}`, "sync", OTHER, "s")),
+    ];
+    await release("first", 200, null, SITE, "1", OTHER);
+    await clock.advance(80_000);
+    await Promise.all(all);
+    expect(order).toBe("ssssbssbSSSBBB");
+  });
+
+  test("are as patient on the next node", async () => {
+    const { acquire, clock, documents } = await withSlowOrigin(60);
+    const next = oneDomain({ clock, documents });
+    expect(await next.acquire("b")).toMatchObject({ error: "domain_busy" });
+    const other = next.acquire("c", { origin: OTHER });
+    await clock.advance(DELAY);
+    expect(await other).toMatchObject({ kind: "granted" });
+    expect(await acquire("d")).toMatchObject({ error: "domain_busy" });
   });
 });

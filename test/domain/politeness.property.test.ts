@@ -8,11 +8,16 @@ import { embedded } from "../../cluster/embedded.ts";
 import { Domain, type SlotAnswer } from "../../schemas/domain.ts";
 
 const SITES = ["example.org", "example.net"] as const;
+/** Of each site. */
+const HOSTS = ["www", "api", "slow"] as const;
+/** What robots.txt of `slow` asks for. */
+const CRAWL_DELAY_MS = 3_000;
 const LIMITS = { min_delay_ms: 500, max_concurrency: 2, lease_ms: 60_000 };
 
 interface Visit {
   readonly after_ms: number;
   readonly site: (typeof SITES)[number];
+  readonly host: (typeof HOSTS)[number];
   readonly lane: "sync" | "batch";
   readonly wait_max_ms: number;
   /** From its slot to its request. */
@@ -39,6 +44,7 @@ interface Trace extends Visit {
 const VISIT = {
   after_ms: fc.oneof(fc.constant(0), fc.nat(3_000)),
   site: fc.constantFrom(...SITES),
+  host: fc.constantFrom(...HOSTS),
   lane: fc.constantFrom("sync" as const, "batch" as const),
   wait_max_ms: fc.constantFrom(0, 400, 5_000, 15_000, 60_000),
   connects_ms: fc.oneof(fc.constant(0), fc.nat(400), fc.nat(15_000)),
@@ -55,6 +61,7 @@ const MIXED: fc.Arbitrary<Visit[]> = fc.array(fc.record(VISIT), { minLength: 10,
 const FAILING: fc.Arbitrary<Visit[]> = fc.array(
   fc.record({
     ...VISIT,
+    host: fc.constant("www" as const),
     wait_max_ms: fc.constantFrom(15_000, 60_000),
     connects_ms: fc.nat(100),
     takes_ms: fc.nat(900),
@@ -76,9 +83,16 @@ async function travel(visits: readonly Visit[]): Promise<Trace[]> {
     documents: memoryDocuments(),
   });
   const traces: Trace[] = [];
+  for (const site of SITES)
+    await cluster.ask(Domain, site, "setCrawlDelay", {
+      origin: `https://slow.${site}`,
+      crawl_delay_ms: CRAWL_DELAY_MS,
+    });
   for (const [index, visit] of visits.entries()) {
     const fetch_id = String(index);
-    const { site, lane, wait_max_ms } = visit;
+    const { site, host, lane, wait_max_ms } = visit;
+    const origin = `https://${host}.${site}`;
+    const caller = { fetch_id, project: "default", is_open: true };
     const trace: Trace = {
       ...visit,
       asked_ms: clock.now(),
@@ -88,7 +102,7 @@ async function travel(visits: readonly Visit[]): Promise<Trace[]> {
       ended_ms: Infinity,
     };
     traces.push(trace);
-    const request = { fetch_id, run_id: "1", host: `www.${site}`, lane, wait_max_ms };
+    const request = { fetch_id, run_id: "1", origin, caller, lane, wait_max_ms };
     void cluster.ask(Domain, site, "acquire", request).then((answer) => {
       trace.answer = answer;
       trace.answered_ms = clock.now();
@@ -99,15 +113,14 @@ async function travel(visits: readonly Visit[]): Promise<Trace[]> {
       if (sent_ms <= trace.ended_ms && !(visit.lost && visit.connects_ms % 2 === 0))
         clock.at(sent_ms, () => {
           trace.started_ms = clock.now();
-          void cluster.ask(Domain, site, "recordSent", { fetch_id, run_id: "1" });
+          void cluster.ask(Domain, site, "recordSent", { fetch_id, run_id: "1", origin });
         });
       if (visit.lost) return;
       clock.at(trace.ended_ms, () => {
         const { retry_after_s, result } = visit;
         const status = Number.isNaN(trace.started_ms) ? null : visit.status;
-        void cluster.ask(Domain, site, "release", { fetch_id, run_id: "1", status, retry_after_s });
-        const caller = { fetch_id, project: "default", is_open: true };
-        void cluster.ask(Domain, site, "recordOutcome", { caller, result });
+        void cluster.ask(Domain, site, "release", { fetch_id, run_id: "1", origin, status, retry_after_s });
+        void cluster.ask(Domain, site, "recordOutcome", { caller, url: `${origin}/`, result });
       });
     });
     await clock.advance(visit.after_ms);
@@ -129,6 +142,11 @@ function breaches(own_traces: readonly Trace[]): string[] {
   const sent = started.flatMap(({ started_ms }) => (Number.isNaN(started_ms) ? [] : [started_ms]));
   for (const [i, at_ms] of sent.entries())
     if (i > 0 && at_ms - sent[i - 1]! <= LIMITS.min_delay_ms) broken.push(`a delay too short at ${at_ms}`);
+  const slow = started.flatMap(({ host, started_ms }) =>
+    host !== "slow" || Number.isNaN(started_ms) ? [] : [started_ms],
+  );
+  for (const [i, at_ms] of slow.entries())
+    if (i > 0 && at_ms - slow[i - 1]! <= CRAWL_DELAY_MS) broken.push(`a Crawl-delay too short at ${at_ms}`);
   for (const trace of started) {
     const { answered_ms, ended_ms, retry_after_s, lost } = trace;
     const status = Number.isNaN(trace.started_ms) ? null : trace.status;
@@ -139,7 +157,8 @@ function breaches(own_traces: readonly Trace[]): string[] {
     if (lost || retry_after_s === null || (status !== 429 && status !== 503)) continue;
     const until_ms = ended_ms + retry_after_s * 1_000;
     for (const early of started) {
-      if (early.answered_ms > ended_ms && early.answered_ms < until_ms)
+      const isSame = early.host === trace.host;
+      if (isSame && early.answered_ms > ended_ms && early.answered_ms < until_ms)
         broken.push(`a start at ${early.answered_ms}, asked to wait from ${ended_ms} to ${until_ms}`);
     }
   }
@@ -152,7 +171,7 @@ function breaches(own_traces: readonly Trace[]): string[] {
   return broken;
 }
 
-/** When three failures in a row had closed a domain: until a success, or for ten minutes. */
+/** When three failures in a row had closed an origin for the project: until a success, or for ten minutes. */
 function closures(own_traces: readonly Trace[]): (readonly [number, number])[] {
   // The settlements in the order in which the domain heard them; of two at one moment the earlier start's.
   const outcomes = startedOf(own_traces)
@@ -186,11 +205,11 @@ function misclosed(own_traces: readonly Trace[]): string[] {
 
 /**
  * Whatever callers arrive at whatever domains and whatever becomes of their requests: no two starts on one domain are
- * closer than the delay, never are more in flight than slots, no request starts while a Retry-After or a skip closes the
- * domain, and every caller is answered before its deadline.
+ * closer than the delay, never are more in flight than slots, no request starts while a Retry-After or a skip closes its
+ * origin, no two starts on one origin are closer than its Crawl-delay, and every caller is answered before its deadline.
  */
 describe("politeness holds for any traffic", () => {
-  test("delays, slots, pauses and answers", async () => {
+  test("delays, slots, pauses, Crawl-delays and answers", async () => {
     let granted = 0;
     await fc.assert(
       fc.asyncProperty(MIXED, async (visits) => {
@@ -207,7 +226,43 @@ describe("politeness holds for any traffic", () => {
     expect(granted).toBeGreaterThan(1_000);
   });
 
-  test("three failures in a row, and nothing else, close the domain for ten minutes", async () => {
+  test("an origin that asks for a pause or a long delay holds up no other origin of its domain", async () => {
+    const withoutSlow = fc.array(
+      fc.record({ ...VISIT, host: fc.constantFrom("www" as const, "api" as const) }),
+      {
+        minLength: 10,
+        maxLength: 30,
+      },
+    );
+    let compared = 0;
+    await fc.assert(
+      fc.asyncProperty(withoutSlow, fc.nat(8), async (drawn, every) => {
+        // Visits that end well and leave at once: what one of them gets depends on the others alone.
+        const visits = drawn.map((visit) => ({
+          ...visit,
+          lane: "sync" as const,
+          wait_max_ms: 60_000,
+          connects_ms: 0,
+          takes_ms: 100,
+          status: 200,
+          lost: false,
+          result: "answered" as const,
+        }));
+        // The same with callers of an origin between them that is closed all the time.
+        const shut = { ...visits[0]!, host: "slow" as const, after_ms: 0, status: 503, retry_after_s: 900 };
+        const first = { ...shut, after_ms: 2_000 };
+        const waiting = visits.flatMap((visit, n) => (n % (every + 1) === 0 ? [shut, visit] : [visit]));
+        const alone = await travel([{ ...first, status: 200 }, ...visits]);
+        const beside = (await travel([first, ...waiting])).filter(({ host }) => host !== "slow");
+        compared += beside.length;
+        expect(beside.map(({ answer }) => answer)).toEqual(alone.slice(1).map(({ answer }) => answer));
+      }),
+      { numRuns: 20 },
+    );
+    expect(compared).toBeGreaterThan(200);
+  });
+
+  test("three failures in a row, and nothing else, close the origin for ten minutes", async () => {
     let closed = 0;
     await fc.assert(
       fc.asyncProperty(FAILING, async (visits) => {
@@ -239,11 +294,18 @@ describe("politeness holds for any traffic", () => {
         const waiting = { sync: 0, batch: 0 };
         let row = 0;
         const acquire = async (fetch_id: string, lane: "sync" | "batch") => {
-          const request = { fetch_id, run_id: "1", host: "www.example.org", lane, wait_max_ms: 1_000_000 };
+          const request = {
+            fetch_id,
+            run_id: "1",
+            origin: "https://www.example.org",
+            lane,
+            wait_max_ms: 1_000_000,
+          };
           await ask(Domain, "example.org", "acquire", request);
           await ask(Domain, "example.org", "release", {
             fetch_id,
             run_id: "1",
+            origin: "https://www.example.org",
             status: 200,
             retry_after_s: null,
           });

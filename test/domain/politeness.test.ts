@@ -8,7 +8,9 @@ import {
   expectedWait,
   medianSendDelay,
   withSendDelay,
-  delayOf,
+  delayFor,
+  expectedOriginWait,
+  openForOrigin,
   LEASE_MS,
   mayStoreLater,
   afterNxdomain,
@@ -19,8 +21,9 @@ import {
   recordSent,
   grantSlot,
   UNTOUCHED,
+  withOriginStart,
+  withOutcome,
 } from "../../actors/domain/politeness.ts";
-import { afterOutcome } from "../../actors/domain/skips.ts";
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
@@ -28,13 +31,21 @@ const HOUR = 60 * MINUTE;
 const T0 = Date.UTC(2026, 0, 1);
 const limits = { min_delay_ms: 500, max_concurrency: 2, lease_ms: LEASE_MS };
 const host = "www.example.org";
+const origin = `https://${host}`;
+/** Another origin of the domain. */
+const other = "https://shop.example.org";
 const run_id = "1";
 /** The process that grants. */
 const process = "p";
 const ours = process;
 const notOurs = "another";
 const granted = (fetch_id = "a", at_ms = T0) =>
-  grantSlot(UNTOUCHED, limits, at_ms, { fetch_id, host, run_id, process });
+  grantSlot(UNTOUCHED, limits, at_ms, { fetch_id, origin, run_id, process });
+/** The delay of the origin, and when a request to it is due as far as domain and origin are concerned. */
+const delayOf = (politeness: Politeness, _: typeof limits, at_ms: number, of = origin) =>
+  delayFor(politeness, limits, of, at_ms);
+const dueFor = (politeness: Politeness, at_ms: number, of = origin) =>
+  Math.max(dueAt(politeness, limits, at_ms), openForOrigin(politeness, of, at_ms));
 
 /** One exchange from start to answer. */
 function answered(
@@ -42,19 +53,19 @@ function answered(
   at_ms: number,
   status: number | null,
   retry_after_s: number | null = null,
+  of = origin,
 ) {
-  const going = grantSlot(politeness, limits, at_ms, { fetch_id: "x", host, run_id, process });
-  return releaseSlot(going, limits, at_ms, { fetch_id: "x", run_id, status, retry_after_s });
+  const going = grantSlot(politeness, limits, at_ms, { fetch_id: "x", origin: of, run_id, process });
+  return releaseSlot(going, limits, at_ms, { fetch_id: "x", run_id, origin: of, status, retry_after_s });
 }
 
 const failed = (politeness: Politeness, at_ms: number, fetch_id: string): Politeness => {
   const caller = { fetch_id, project: "first", is_open: true };
-  const outcome = { caller, result: "every_route_failed" } as const;
-  return { ...politeness, failure_rows: afterOutcome(politeness.failure_rows, outcome, at_ms) };
+  return withOutcome(politeness, { caller, url: `${origin}/page`, result: "every_route_failed" }, at_ms);
 };
 
-const withCrawlDelay = (politeness: Politeness, origin: string, crawl_delay_ms: number | null, at_ms = T0) =>
-  setDelay(politeness, at_ms, { origin, crawl_delay_ms });
+const withCrawlDelay = (politeness: Politeness, of: string, crawl_delay_ms: number | null, at_ms = T0) =>
+  setDelay(politeness, at_ms, { origin: of, crawl_delay_ms });
 
 const gone = (politeness: Politeness, at_ms: number, fetch_id: string, name = host) =>
   afterNxdomain(politeness, at_ms, { fetch_id, host: name });
@@ -63,12 +74,13 @@ const afterSlotTime = (politeness: Politeness, slot_ms: number): Politeness => (
 
 const after = (held_ms: number, politeness: Politeness) =>
   releaseSlot(
-    grantSlot(politeness, limits, T0, { fetch_id: "x", host, run_id, process }),
+    grantSlot(politeness, limits, T0, { fetch_id: "x", origin, run_id, process }),
     limits,
     T0 + held_ms,
     {
       fetch_id: "x",
       run_id,
+      origin,
       status: 200,
       retry_after_s: null,
     },
@@ -101,11 +113,12 @@ describe("delay and slots (TRAWL_POLITE_DELAY_MS, TRAWL_POLITE_CONCURRENCY)", ()
   });
 
   test("with every slot taken it is due when the first one lapses", () => {
-    const full = grantSlot(granted(), limits, T0 + 600, { fetch_id: "b", host, run_id, process });
+    const full = grantSlot(granted(), limits, T0 + 600, { fetch_id: "b", origin, run_id, process });
     expect(dueAt(full, limits, T0 + 600)).toBe(T0 + LEASE_MS);
     const back = releaseSlot(full, limits, T0 + 700, {
       fetch_id: "b",
       run_id,
+      origin,
       status: 200,
       retry_after_s: null,
     });
@@ -126,51 +139,69 @@ describe("delay and slots (TRAWL_POLITE_DELAY_MS, TRAWL_POLITE_CONCURRENCY)", ()
     const once = releaseSlot(granted(), limits, T0 + 1, {
       fetch_id: "a",
       run_id,
+      origin,
       status: 429,
       retry_after_s: 3,
     });
     expect(
-      releaseSlot(once, limits, T0 + 2, { fetch_id: "a", run_id, status: 429, retry_after_s: null }),
+      releaseSlot(once, limits, T0 + 2, { fetch_id: "a", run_id, origin, status: 429, retry_after_s: null }),
     ).toBe(once);
   });
 
   test("a Retry-After counts also when its slot has lapsed or was granted anew", () => {
-    const late = releaseSlot(UNTOUCHED, limits, T0, { fetch_id: "a", run_id, status: 429, retry_after_s: 9 });
-    expect(late).toEqual({ ...UNTOUCHED, paused_until_ms: T0 + 9 * SECOND + 1 });
+    const late = releaseSlot(UNTOUCHED, limits, T0, {
+      fetch_id: "a",
+      run_id,
+      origin,
+      status: 429,
+      retry_after_s: 9,
+    });
+    expect(openForOrigin(late, origin, T0)).toBe(T0 + 9 * SECOND + 1);
+    expect(late.leases).toEqual([]);
   });
 
   test("granting more than the slots is a bug", () => {
-    const full = grantSlot(granted(), limits, T0, { fetch_id: "b", host, run_id, process });
-    expect(() => grantSlot(full, limits, T0, { fetch_id: "c", host, run_id, process })).toThrow(
+    const full = grantSlot(granted(), limits, T0, { fetch_id: "b", origin, run_id, process });
+    expect(() => grantSlot(full, limits, T0, { fetch_id: "c", origin, run_id, process })).toThrow(
       "no more requests in flight",
     );
   });
 });
 
 describe("Crawl-delay", () => {
-  test("lengthens the delay, and never shortens it", () => {
-    expect(delayOf(withCrawlDelay(UNTOUCHED, "https://a", 10_000), limits, T0)).toBe(10_000);
-    expect(delayOf(withCrawlDelay(UNTOUCHED, "https://a", 100), limits, T0)).toBe(500);
+  test("lengthens the delay of its origin, and never shortens it", () => {
+    expect(delayOf(withCrawlDelay(UNTOUCHED, origin, 10_000), limits, T0)).toBe(10_000);
+    expect(delayOf(withCrawlDelay(UNTOUCHED, origin, 100), limits, T0)).toBe(500);
   });
 
-  test("of several origins of one domain the longest counts", () => {
-    const two = withCrawlDelay(withCrawlDelay(UNTOUCHED, "https://a", 10_000), "https://b", 20_000);
-    expect(delayOf(two, limits, T0)).toBe(20_000);
-    expect(delayOf(withCrawlDelay(two, "https://b", null), limits, T0)).toBe(10_000);
-    expect(delayOf(withCrawlDelay(two, "https://a", 0), limits, T0)).toBe(20_000);
+  test("is that of one origin: others of the domain are asked as before", () => {
+    const two = withCrawlDelay(withCrawlDelay(granted(), origin, 10_000), other, 20_000);
+    expect(delayOf(two, limits, T0)).toBe(10_000);
+    expect([dueFor(two, T0), dueFor(two, T0, other)]).toEqual([T0 + 10_001, T0 + 20_001]);
+    expect(dueFor(two, T0, "http://www.example.org")).toBe(T0 + 501);
+    expect(delayOf(withCrawlDelay(two, other, null), limits, T0, other)).toBe(500);
+    expect(delayOf(withCrawlDelay(two, other, 0), limits, T0)).toBe(10_000);
+  });
+
+  test("counts from the last request to its origin, not from those to others", () => {
+    const slow = withCrawlDelay(granted(), origin, 10_000);
+    const next = grantSlot(slow, limits, T0 + 600, { fetch_id: "b", origin: other, run_id, process });
+    expect(dueFor({ ...next, leases: [] }, T0 + 600)).toBe(T0 + 10_001);
+    const own = grantSlot(slow, limits, T0 + 10_001, { fetch_id: "b", origin, run_id, process });
+    expect(openForOrigin(own, origin, T0 + 10_001)).toBe(T0 + 20_002);
+    expect(openForOrigin(withOriginStart(own, origin, T0 + 11_000), origin, T0 + 11_000)).toBe(T0 + 21_001);
+  });
+
+  test("that is new counts from the last request to the domain, which may have been one to its origin", () => {
+    expect(
+      openForOrigin(setDelay(granted(), T0, { origin, crawl_delay_ms: 9_000 }, T0 + 40), origin, T0),
+    ).toBe(T0 + 40 + 9_001);
   });
 
   test("is forgotten two days after it was last read", () => {
-    const slow = withCrawlDelay(UNTOUCHED, "https://a", 10_000);
+    const slow = withCrawlDelay(UNTOUCHED, origin, 10_000);
     expect(delayOf(slow, limits, T0 + 47 * HOUR)).toBe(10_000);
     expect(delayOf(slow, limits, T0 + 48 * HOUR)).toBe(500);
-  });
-
-  test("is remembered for sixteen origins, the slowest", () => {
-    let many = UNTOUCHED;
-    for (let i = 1; i <= 40; i++) many = withCrawlDelay(many, `https://${i}`, i * 100);
-    expect(many.crawl_delays).toHaveLength(16);
-    expect(delayOf(many, limits, T0)).toBe(4_000);
   });
 });
 
@@ -187,12 +218,16 @@ describe("429 and 503 (obeyed for at most 15 min)", () => {
     [429, 901, 900_001],
     [503, 86_400, 900_001],
   ])("%s with Retry-After %s: the next start %s ms later", (status, retry_after_s, later_ms) => {
-    expect(dueAt(answered(UNTOUCHED, T0, status, retry_after_s), limits, T0)).toBe(T0 + later_ms);
+    const slow = answered(UNTOUCHED, T0, status, retry_after_s);
+    expect(dueFor(slow, T0)).toBe(T0 + later_ms);
+    expect(dueFor(slow, T0, other)).toBe(T0 + 501);
   });
 
   test("a shorter Retry-After does not end a longer one", () => {
     const long = answered(UNTOUCHED, T0, 503, 600);
-    expect(answered(long, T0 + SECOND, 503, 3).paused_until_ms).toBe(long.paused_until_ms);
+    expect(openForOrigin(answered(long, T0 + SECOND, 503, 3), origin, T0 + SECOND)).toBe(
+      T0 + 600 * SECOND + 1,
+    );
   });
 
   test("each 429 doubles the delay, from a second at least, to 15 min at most", () => {
@@ -206,16 +241,18 @@ describe("429 and 503 (obeyed for at most 15 min)", () => {
   });
 
   test("two that were under way together double it once", () => {
-    const two = grantSlot(granted("a"), limits, T0 + 501, { fetch_id: "b", host, run_id, process });
+    const two = grantSlot(granted("a"), limits, T0 + 501, { fetch_id: "b", origin, run_id, process });
     const one = releaseSlot(two, limits, T0 + 600, {
       fetch_id: "a",
       run_id,
+      origin,
       status: 429,
       retry_after_s: null,
     });
     const both = releaseSlot(one, limits, T0 + 610, {
       fetch_id: "b",
       run_id,
+      origin,
       status: 429,
       retry_after_s: null,
     });
@@ -233,7 +270,12 @@ describe("429 and 503 (obeyed for at most 15 min)", () => {
     for (; delayOf(politeness, limits, T0 + 30) > 500; answers++)
       politeness = answered(politeness, T0 + 30, 404);
     expect(answers).toBe(34);
-    expect(politeness.backoff_ms).toBe(0);
+    expect(politeness.slowed).toEqual([]);
+  });
+
+  test("answers of another origin do not", () => {
+    const slow = answered(UNTOUCHED, T0, 429);
+    expect(delayOf(answered(slow, T0 + 1, 200, null, other), limits, T0 + 1)).toBe(1_000);
   });
 
   test("a server error does not shrink the back-off", () => {
@@ -252,33 +294,33 @@ describe("429 and 503 (obeyed for at most 15 min)", () => {
 describe("dead hosts (domain_dead)", () => {
   test("a name missing twice within 6 h is dead for 6 h", () => {
     const once = gone(UNTOUCHED, T0, "a");
-    expect(refusalFor(once, { host }, T0)).toBeNull();
+    expect(refusalFor(once, { origin }, T0)).toBeNull();
     const twice = gone(once, T0 + 6 * HOUR - 1, "b");
-    expect(refusalFor(twice, { host }, T0 + 6 * HOUR)).toEqual(refused("domain_dead", 6 * HOUR - 1));
-    expect(refusalFor(twice, { host }, T0 + 12 * HOUR - 1)).toBeNull();
+    expect(refusalFor(twice, { origin }, T0 + 6 * HOUR)).toEqual(refused("domain_dead", 6 * HOUR - 1));
+    expect(refusalFor(twice, { origin }, T0 + 12 * HOUR - 1)).toBeNull();
   });
 
   test("a name missing again after 6 h was missing once", () => {
     expect(
-      refusalFor(gone(gone(UNTOUCHED, T0, "a"), T0 + 6 * HOUR, "b"), { host }, T0 + 6 * HOUR),
+      refusalFor(gone(gone(UNTOUCHED, T0, "a"), T0 + 6 * HOUR, "b"), { origin }, T0 + 6 * HOUR),
     ).toBeNull();
   });
 
   test("a repeated report of one fetch counts once", () => {
-    expect(refusalFor(gone(gone(UNTOUCHED, T0, "a"), T0 + 1, "a"), { host }, T0 + 1)).toBeNull();
+    expect(refusalFor(gone(gone(UNTOUCHED, T0, "a"), T0 + 1, "a"), { origin }, T0 + 1)).toBeNull();
   });
 
   test("is that exact host name and no other", () => {
     const dead = gone(gone(UNTOUCHED, T0, "a"), T0, "b");
-    expect(refusalFor(dead, { host: "example.org" }, T0)).toBeNull();
+    expect(refusalFor(dead, { origin: "https://example.org" }, T0)).toBeNull();
     expect(dead.failure_rows).toEqual([]);
   });
 
   test("a host that answers exists", () => {
     const back = answered(gone(UNTOUCHED, T0, "a"), T0 + 1, 500);
-    expect(refusalFor(gone(back, T0 + 2, "b"), { host }, T0 + 2)).toBeNull();
+    expect(refusalFor(gone(back, T0 + 2, "b"), { origin }, T0 + 2)).toBeNull();
     const silent = answered(gone(UNTOUCHED, T0, "a"), T0 + 1, null);
-    expect(refusalFor(gone(silent, T0 + 2, "b"), { host }, T0 + 2)).toMatchObject({ error: "domain_dead" });
+    expect(refusalFor(gone(silent, T0 + 2, "b"), { origin }, T0 + 2)).toMatchObject({ error: "domain_dead" });
   });
 
   test("sixty-four are remembered", () => {
@@ -291,13 +333,10 @@ describe("dead hosts (domain_dead)", () => {
   test("clearing forgets skips and dead hosts, but not Crawl-delay and Retry-After", () => {
     let politeness = gone(gone(UNTOUCHED, T0, "a"), T0, "b");
     for (const id of ["a", "b", "c"]) politeness = failed(politeness, T0, id);
-    politeness = setDelay(answered(politeness, T0, 429, 60), T0, {
-      origin: "https://a",
-      crawl_delay_ms: 9_000,
-    });
+    politeness = withCrawlDelay(answered(politeness, T0, 429, 60), origin, 9_000);
     const open = clear(politeness);
-    expect(refusalFor(open, { host }, T0)).toBeNull();
-    expect(dueAt(open, limits, T0)).toBe(T0 + 60_001);
+    expect(refusalFor(open, { origin }, T0)).toBeNull();
+    expect(dueFor(open, T0)).toBe(T0 + 60_001);
     expect(delayOf(open, limits, T0)).toBe(9_000);
   });
 });
@@ -333,13 +372,17 @@ describe("the expected wait (domain_busy)", () => {
     expect(expectedWait(UNTOUCHED, limits, T0, 0)).toBe(0);
   });
 
-  test("contains a Retry-After", () => {
-    expect(expectedWait(answered(UNTOUCHED, T0, 503, 60), limits, T0 + SECOND, 0)).toBe(59_001);
+  test("contains what its origin asked for, and the callers that wait for the same", () => {
+    const slow = withCrawlDelay(answered(UNTOUCHED, T0, 503, 60), origin, 5_000);
+    expect(expectedOriginWait(slow, T0 + SECOND, { origin, ahead: 0 })).toBe(59_001);
+    expect(expectedOriginWait(slow, T0 + SECOND, { origin, ahead: 2 })).toBe(69_001);
+    expect(expectedOriginWait(slow, T0 + SECOND, { origin: other, ahead: 2 })).toBe(0);
+    expect(expectedWait(slow, limits, T0 + SECOND, 0)).toBe(0);
   });
 
   test("of a domain that hangs grows with the time it hangs, up to the lease", () => {
     const full = afterSlotTime(
-      grantSlot(granted(), limits, T0, { fetch_id: "b", host, run_id, process }),
+      grantSlot(granted(), limits, T0, { fetch_id: "b", origin, run_id, process }),
       SECOND,
     );
     expect(expectedWait(full, limits, T0 + 900, 0)).toBe(100);
@@ -354,51 +397,67 @@ describe("the expected wait (domain_busy)", () => {
 });
 
 describe("what may be stored after it was acted on", () => {
-  const stored = { ...granted(), backoff_ms: 2_000, backed_off_at_ms: T0, nxdomains: [] };
+  const stored = grantSlot(answered(answered(UNTOUCHED, T0 - SECOND, 429), T0 - 1, 429), limits, T0, {
+    fetch_id: "a",
+    origin,
+    run_id,
+    process,
+  });
   const answeredBy = (status: number | null, retry_after_s: number | null = null) =>
-    releaseSlot(stored, limits, T0 + SECOND, { fetch_id: "a", run_id, status, retry_after_s });
+    releaseSlot(stored, limits, T0 + SECOND, { fetch_id: "a", run_id, origin, status, retry_after_s });
   const redirected = grantSlot(UNTOUCHED, limits, T0, {
     fetch_id: "a",
-    host,
+    origin,
     run_id,
     process,
     redirected: "sent",
   });
   const unsent = grantSlot(UNTOUCHED, limits, T0, {
     fetch_id: "a",
-    host,
+    origin,
     run_id,
     process,
     redirected: "unsent",
   });
+  const caller = { fetch_id: "a", project: "first", is_open: true };
+  const success = { caller, url: `${origin}/page`, result: "answered" } as const;
   const missing = afterNxdomain(granted(), T0, { fetch_id: "b", host });
 
   test.each<[string, Politeness, Politeness, boolean]>([
     ["the same", stored, stored, true],
     ["a release after a good answer, with a shorter back-off", stored, answeredBy(200), true],
     ["a release without an answer", stored, answeredBy(null), true],
-    ["a grant", stored, grantSlot(stored, limits, T0, { fetch_id: "b", host, run_id, process }), false],
+    ["a grant", stored, grantSlot(stored, limits, T0, { fetch_id: "b", origin, run_id, process }), false],
     [
       "a grant in the place of a release",
       stored,
-      grantSlot(answeredBy(200), limits, T0, { fetch_id: "a", host, run_id: "2", process }),
+      grantSlot(answeredBy(200), limits, T0, { fetch_id: "a", origin, run_id: "2", process }),
       false,
     ],
-    ["a longer back-off", { ...stored, backoff_ms: 1_000, backed_off_at_ms: T0 - 1 }, answeredBy(429), false],
+    ["a longer back-off", stored, answeredBy(429), false],
+    ["a success", stored, withOutcome(stored, success, T0), true],
+    ["a failure", stored, failed(stored, T0, "a"), false],
+    ["when the request was sent", stored, withOriginStart(stored, origin, T0 + 9), true],
     ["a Retry-After", stored, answeredBy(503, 3), false],
-    ["a Crawl-delay", stored, setDelay(stored, T0, { origin: "https://a", crawl_delay_ms: 5_000 }), false],
+    ["a Crawl-delay", stored, withCrawlDelay(stored, other, 5_000), false],
     ["a missing name", granted(), missing, false],
     [
       "a name that exists after all",
       missing,
-      releaseSlot(missing, limits, T0, { fetch_id: "a", run_id, status: 200, retry_after_s: null }),
+      releaseSlot(missing, limits, T0, { fetch_id: "a", run_id, origin, status: 200, retry_after_s: null }),
       false,
     ],
     ["a redirect that was sent", unsent, recordSent(unsent, "a"), false],
     [
       "the release of a redirect",
       redirected,
-      releaseSlot(redirected, limits, T0, { fetch_id: "a", run_id, status: 200, retry_after_s: null }),
+      releaseSlot(redirected, limits, T0, {
+        fetch_id: "a",
+        run_id,
+        origin,
+        status: 200,
+        retry_after_s: null,
+      }),
       false,
     ],
   ])("%s", (_, before, next, expected) => {
@@ -427,7 +486,7 @@ describe("the stored state on another node", () => {
   });
 
   test("slots of a node that is gone are back after ten seconds, our own when they lapse", () => {
-    const full = grantSlot(granted(), limits, T0, { fetch_id: "b", host, run_id, process });
+    const full = grantSlot(granted(), limits, T0, { fetch_id: "b", origin, run_id, process });
     const now_ms = T0 + SECOND;
     expect(dueAt(restore(full, limits, now_ms, notOurs), limits, now_ms)).toBe(now_ms + 10 * SECOND);
     expect(dueAt(restore(full, limits, now_ms, ours), limits, now_ms)).toBe(T0 + LEASE_MS);
@@ -441,12 +500,25 @@ describe("the stored state on another node", () => {
     const politeness = answered(UNTOUCHED, T0, 429, 600);
     const at_ms = T0 + 10 * SECOND;
     const back = restore(politeness, limits, at_ms + ahead_ms, notOurs);
-    expect(back.paused_until_ms - ahead_ms).toBeGreaterThanOrEqual(T0 + 600 * SECOND);
-    expect(back.paused_until_ms - ahead_ms).toBeLessThanOrEqual(T0 + 608 * SECOND);
+    const open_ms = openForOrigin(back, origin, at_ms + ahead_ms) - ahead_ms;
+    expect(open_ms).toBeGreaterThanOrEqual(T0 + 600 * SECOND);
+    expect(open_ms).toBeLessThanOrEqual(T0 + 608 * SECOND);
+  });
+
+  test("a delay of an origin counts from a minute after a stored start, since it may have been sent late, or from now", () => {
+    const slow = grantSlot(withCrawlDelay(UNTOUCHED, origin, 30_000), limits, T0, {
+      fetch_id: "a",
+      origin,
+      run_id,
+      process,
+    });
+    const openAt = (now_ms: number) => openForOrigin(restore(slow, limits, now_ms, notOurs), origin, now_ms);
+    expect(openAt(T0 + 20 * SECOND)).toBe(T0 + 50 * SECOND + 1);
+    expect(openAt(T0 + 80 * SECOND)).toBe(T0 + 90 * SECOND + 1);
   });
 
   test("slots of redirects from other sites are back after a minute: their requests go on", () => {
-    const redirect = { fetch_id: "b", host, run_id, process, redirected: "unsent" } as const;
+    const redirect = { fetch_id: "b", origin, run_id, process, redirected: "unsent" } as const;
     const full = grantSlot(granted(), limits, T0, redirect);
     const now_ms = T0 + SECOND;
     const back = restore(full, limits, now_ms, notOurs);
@@ -467,16 +539,78 @@ describe("the stored state on another node", () => {
     });
     const now_ms = T0 - 1_000 * HOUR;
     const back = restore(politeness, limits, now_ms, notOurs);
-    expect(back.paused_until_ms).toBeLessThanOrEqual(now_ms + 15 * MINUTE);
+    expect(openForOrigin(back, origin, now_ms)).toBeLessThanOrEqual(now_ms + 15 * MINUTE);
     expect(back.failure_rows[0]!.skip_until_ms).toBeLessThanOrEqual(now_ms + 6 * HOUR);
-    expect(refusalFor(back, { host }, now_ms + 6 * HOUR)).toBeNull();
+    expect(refusalFor(back, { origin }, now_ms + 6 * HOUR)).toBeNull();
   });
 
   test("no clock keeps a Crawl-delay for longer than its rule", () => {
-    const politeness = setDelay(UNTOUCHED, T0, { origin: "https://a.example", crawl_delay_ms: 9_000 });
+    const politeness = withCrawlDelay(UNTOUCHED, origin, 9_000);
     const now_ms = T0 - 1_000 * HOUR;
     const back = restore(politeness, limits, now_ms, notOurs);
     expect(delayOf(back, limits, now_ms + 47 * HOUR)).toBe(9_000);
     expect(delayOf(back, limits, now_ms + 49 * HOUR)).toBe(500);
+  });
+});
+
+describe("more slow origins than a domain remembers (a wildcard domain with hostile hosts)", () => {
+  const hostile = (n: number): string => `https://evil-${n}.example.org`;
+  const success = (politeness: Politeness, of: string): Politeness =>
+    withOutcome(
+      politeness,
+      {
+        caller: { fetch_id: of, project: "first", is_open: true },
+        url: `${of}/`,
+        result: "answered",
+      },
+      T0,
+    );
+  const slowedBy = (count: number, politeness = UNTOUCHED): Politeness =>
+    Array.from({ length: count }).reduce<Politeness>(
+      (before, _, n) => answered(before, T0, 503, 100 + n, hostile(n)),
+      politeness,
+    );
+
+  test("up to thirty-two hold up nobody else", () => {
+    const many = slowedBy(32);
+    expect(dueFor(many, T0, other)).toBe(T0 + 501);
+    expect(dueFor(many, T0, hostile(0))).toBe(T0 + 100 * SECOND + 1);
+  });
+
+  test("of a million no more is stored, and each is asked no sooner than it said", () => {
+    const many = slowedBy(1_000);
+    expect(many.slowed).toHaveLength(33);
+    for (let n = 0; n < 1_000; n++)
+      expect(openForOrigin(many, hostile(n), T0)).toBeGreaterThan(T0 + Math.min(100 + n, 900) * SECOND);
+  });
+
+  test("what the forgotten asked for holds for origins that are not known, not for those that answered before", () => {
+    const known = slowedBy(40, success(UNTOUCHED, origin));
+    expect(openForOrigin(known, origin, T0)).toBe(0);
+    expect(openForOrigin(known, other, T0)).toBe(T0 + 107 * SECOND + 1);
+  });
+
+  test("one that is forgotten is not known any more, and not by an answer of a request that was under way", () => {
+    const many = slowedBy(40, success(UNTOUCHED, hostile(0)));
+    expect(openForOrigin(many, hostile(0), T0)).toBe(T0 + 107 * SECOND + 1);
+    expect(openForOrigin(success(many, hostile(0)), hostile(0), T0)).toBe(T0 + 107 * SECOND + 1);
+  });
+
+  test("ends with the last time that the forgotten asked for", () => {
+    const later_ms = T0 + 108 * SECOND;
+    const over = success(answered(slowedBy(40), later_ms, 200), other);
+    expect(openForOrigin(over, "https://new.example.org", later_ms)).toBeLessThanOrEqual(later_ms);
+  });
+
+  test("Crawl-delays of the forgotten are kept, too: from any start at an origin that is not known", () => {
+    let many = granted();
+    for (let n = 0; n < 40; n++) many = withCrawlDelay(many, hostile(n), 10_000 + n);
+    many = grantSlot({ ...many, leases: [] }, limits, T0 + 10_008, {
+      fetch_id: "b",
+      origin: hostile(3),
+      run_id,
+      process,
+    });
+    expect(openForOrigin(many, hostile(0), T0 + 10_008)).toBe(T0 + 20_008 + 8);
   });
 });

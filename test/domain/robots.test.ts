@@ -64,7 +64,7 @@ function world(web: FakeWeb, { crawler_name = "trawl", joined, ...rest }: World 
     expect(await ask(Domain, site, "acquire", { fetch_id: "page", run_id: "1", ...slot })).toMatchObject({
       kind: "granted",
     });
-    await ask(Domain, site, "recordSent", { fetch_id: "page", run_id: "1" });
+    await ask(Domain, site, "recordSent", { fetch_id: "page", run_id: "1", origin: slot.origin });
   };
   return { ask, stop, page, check, checked, hits, egress, clock, documents };
 }
@@ -311,7 +311,7 @@ describe("reading is polite", () => {
 
   test("takes a slot of its domain, and hands it back", async () => {
     const { ask, page, check, clock, egress } = world({ [FILE]: { ...body(PRIVATE), after_ms: 100 } });
-    const slot = { host: "www.example.org", lane: "sync", wait_max_ms: 15_000 } as const;
+    const slot = { origin: "https://www.example.org", lane: "sync", wait_max_ms: 15_000 } as const;
     const begun_ms = clock.now();
     await page(SITE, slot);
     const answer = check("/x");
@@ -326,7 +326,7 @@ describe("reading is polite", () => {
   test("takes a slot of each site that redirects lead to", async () => {
     const there = "https://cdn.example.net/robots.txt";
     const { page, checked, egress, clock } = world({ [FILE]: to(there), [there]: body(PRIVATE) });
-    const slot = { host: "cdn.example.net", lane: "sync", wait_max_ms: 15_000 } as const;
+    const slot = { origin: "https://cdn.example.net", lane: "sync", wait_max_ms: 15_000 } as const;
     const begun_ms = clock.now();
     await page("example.net", slot);
     expect(await checked("/private")).toMatchObject(DISALLOWED);
@@ -349,10 +349,12 @@ describe("reading is polite", () => {
     for (const fetch_id of ["a", "b", "c"]) {
       await ask(Domain, "profiles.example", "recordOutcome", {
         caller: { fetch_id, project: "default", is_open: true },
+        url: there,
         result: "every_route_failed",
       });
     }
-    expect(await checked("/")).toMatchObject(answer);
+    const caller = { fetch_id: "d", project: "default", is_open: true };
+    expect(await checked("/", { caller })).toMatchObject(answer);
   });
 
   test("keeps the delay between its own redirects", async () => {
@@ -373,7 +375,7 @@ describe("reading is polite", () => {
     const slot = {
       fetch_id: "page",
       run_id: "1",
-      host: "www.example.org",
+      origin: ORIGIN,
       lane: "sync",
       wait_max_ms: 15_000,
     } as const;
@@ -383,16 +385,16 @@ describe("reading is polite", () => {
     text = PRIVATE;
     await clock.advance(DAY);
     await checked("/");
-    expect(await ask(Domain, SITE, "view", null)).toMatchObject({ min_delay_ms: 500 });
+    expect(await ask(Domain, SITE, "view", null)).toMatchObject({ min_delay_ms: 500, slowed: [] });
   });
 
-  test("a 429 with Retry-After closes the domain", async () => {
+  test("a 429 with Retry-After closes the origin, and no other of its domain", async () => {
     const { ask, checked } = world({ [FILE]: { status: 429, headers: { "Retry-After": "60" } } });
     expect(await checked("/")).toMatchObject(SHUT);
     const slot = {
       fetch_id: "page",
       run_id: "1",
-      host: "www.example.org",
+      origin: ORIGIN,
       lane: "sync",
       wait_max_ms: 15_000,
     } as const;
@@ -400,21 +402,28 @@ describe("reading is polite", () => {
       error: "domain_busy",
       retry_after_s: 41,
     });
+    const other = { ...slot, fetch_id: "other", origin: "https://shop.example.org" };
+    expect(await ask(Domain, SITE, "acquire", other)).toMatchObject({ kind: "granted" });
   });
 
   test("a domain that grants no slot refuses the check with its own reason", async () => {
     const { ask, check, hits } = world({ [FILE]: body("") });
     for (const fetch_id of ["a", "b", "c"]) {
       const caller = { fetch_id, project: "default", is_open: true };
-      await ask(Domain, SITE, "recordOutcome", { caller, result: "every_route_failed" });
+      await ask(Domain, SITE, "recordOutcome", { caller, url: FILE, result: "every_route_failed" });
     }
-    expect(await check("/")).toEqual({ kind: "refused", error: "domain_unavailable", retry_after_s: 600 });
+    const caller = { fetch_id: "d", project: "default", is_open: true };
+    expect(await check("/", { caller })).toEqual({
+      kind: "refused",
+      error: "domain_unavailable",
+      retry_after_s: 600,
+    });
     expect(hits()).toEqual([]);
   });
 
   test("a check that can wait longer than the first one has a read of its own", async () => {
     const { page, check, clock, hits } = world({ [FILE]: body(PRIVATE) });
-    await page(SITE, { host: "www.example.org", lane: "sync", wait_max_ms: 0 });
+    await page(SITE, { origin: "https://www.example.org", lane: "sync", wait_max_ms: 0 });
     const hasty = check("/private", { wait_max_ms: 100 });
     const patient = check("/private", { wait_max_ms: 60_000, lane: "batch" });
     await clock.advance(2_000);

@@ -8,6 +8,7 @@ import { Domain, GRANT_TTL_MS } from "../../schemas/domain.ts";
 import { flakyDocuments } from "../harness/flaky-documents.ts";
 
 const SITE = "example.org";
+const ORIGIN = `https://${SITE}`;
 const START_MS = Date.UTC(2026, 0, 1);
 
 function domain(max_concurrency = 2) {
@@ -19,10 +20,10 @@ function domain(max_concurrency = 2) {
     clock,
     documents,
     acquire: (fetch_id: string, wait_max_ms = 60_000) =>
-      ask(Domain, SITE, "acquire", { fetch_id, run_id: "1", host: SITE, lane: "sync", wait_max_ms }),
-    sent: (fetch_id: string) => ask(Domain, SITE, "recordSent", { fetch_id, run_id: "1" }),
+      ask(Domain, SITE, "acquire", { fetch_id, run_id: "1", origin: ORIGIN, lane: "sync", wait_max_ms }),
+    sent: (fetch_id: string) => ask(Domain, SITE, "recordSent", { fetch_id, run_id: "1", origin: ORIGIN }),
     release: (fetch_id: string, status: number | null, retry_after_s: number | null = null) =>
-      ask(Domain, SITE, "release", { fetch_id, run_id: "1", status, retry_after_s }),
+      ask(Domain, SITE, "release", { fetch_id, run_id: "1", origin: ORIGIN, status, retry_after_s }),
     view: () => ask(Domain, SITE, "view", null),
   };
 }
@@ -37,7 +38,9 @@ test("a 429 with Retry-After 600 whose write is refused is not forgotten", async
   documents.mode = "here";
   await clock.advance(3_000);
   await released;
-  expect((await view()).paused_until).toBe(new Date(START_MS + 600_001).toISOString());
+  expect((await view()).slowed).toMatchObject([
+    { origin: ORIGIN, paused_until: new Date(START_MS + 600_001).toISOString() },
+  ]);
 });
 
 test("a store that is away for 5 s leaves no slot in flight", async () => {

@@ -1,4 +1,4 @@
-/** Every way in which a fetch may fail, three times by one project, and what a second project gets of that site afterwards. */
+/** Every way in which a fetch may fail, three times by each of two projects, and what a third project gets of that origin afterwards. */
 import { describe, expect, test } from "vitest";
 import { Domain } from "../../schemas/domain.ts";
 import type { FetchRequest } from "../../schemas/fetch.ts";
@@ -6,15 +6,16 @@ import { answer, failure, HTML, oneService, running, type Scripted } from "../ha
 
 const FIRST = "first";
 const SECOND = "second";
+const THIRD = "third";
 
-/** Routes that serve the second project, and fail the first as the row says. */
+/** Routes that serve the third project, and fail the first two as the row says. */
 interface Cause {
   readonly cause: string;
-  /** The routes of the first project's fetches; those that are missing are not configured. */
+  /** The routes of the first projects' fetches; those that are missing are not configured. */
   readonly routes: Partial<Record<"direct" | "browser" | "archive" | "proxy" | "proxy_render", Scripted>>;
   readonly request?: Partial<FetchRequest>;
-  /** Whom three such fetches close the domain for. */
-  readonly closes: "nobody" | "its own project" | "everybody";
+  /** Whom three such fetches of each of two projects close the origin for. */
+  readonly closes: "nobody" | "these projects" | "everybody";
   readonly spending?: boolean;
 }
 
@@ -168,13 +169,13 @@ const CAUSES: readonly Cause[] = [
     cause: `a block, with routes shut by ${field}`,
     routes: { direct: () => answer("no", 403), browser: () => answer("no", 403), proxy_render: refused },
     request,
-    closes: "its own project",
+    closes: "these projects",
   })),
   {
     cause: "a block, with routes shut by a budget of nothing",
     routes: { direct: () => answer("no", 403), proxy: fine },
     spending: true,
-    closes: "its own project",
+    closes: "these projects",
   },
   // Every route to the site was taken.
   { cause: "a connection that is refused", routes: { direct: refused }, closes: "everybody" },
@@ -199,13 +200,13 @@ const CAUSES: readonly Cause[] = [
   },
 ];
 
-describe("three failed fetches of one project", () => {
-  test.each(CAUSES)("$cause: close the domain for $closes", async ({ routes, request, spending, closes }) => {
-    let isSecond = false;
+describe("three failed fetches of each of two projects", () => {
+  test.each(CAUSES)("$cause: close the origin for $closes", async ({ routes, request, spending, closes }) => {
+    let isServed = false;
     const serving =
       (scripted: Scripted): Scripted =>
       (asked) =>
-        isSecond ? answer(HTML) : scripted(asked);
+        isServed ? answer(HTML) : scripted(asked);
     const { direct = fine, ...others } = routes;
     const { clock, get } = await oneService(
       {
@@ -219,24 +220,86 @@ describe("three failed fetches of one project", () => {
           }
         : {},
     );
-    for (let n = 0; n < 3; n++) await running(clock, get({ project: FIRST, cache_ttl_s: 0, ...request }));
+    for (const project of [FIRST, SECOND])
+      for (let n = 0; n < 3; n++) await running(clock, get({ project, cache_ttl_s: 0, ...request }));
 
-    isSecond = true;
+    isServed = true;
     const asked = async (project: string, url = "http://example.org/open") => {
       const { error } = await running(clock, get({ project, url, cache_ttl_s: 0 }));
       return error;
     };
-    // The second project first: its success ends the skip of the first.
-    const own = closes === "its own project" ? await asked(FIRST) : null;
-    expect([closes, own, await asked(SECOND)]).toEqual([
+    // The third project last: its success would end the skips of the others.
+    expect([closes, await asked(FIRST), await asked(THIRD)]).toEqual([
       closes,
-      closes === "its own project" ? "domain_unavailable" : null,
+      closes === "nobody" ? null : "domain_unavailable",
       closes === "everybody" ? "domain_unavailable" : null,
     ]);
   });
 });
 
-describe("a skipped domain", () => {
+describe("failed fetches of one project", () => {
+  /** Paths below /shut always answer 403. */
+  const site = async () => {
+    let isDown = false;
+    const { clock, get, ask } = await oneService({
+      direct: ({ url }) => {
+        const [body, status] = isDown || url.includes("/shut") ? ["no", 403] : [HTML, 200];
+        return { ...(answer(body, status) as object), final_url: url } as never;
+      },
+    });
+    const errors = async (project: string, ...urls: string[]) => {
+      const all: (string | null)[] = [];
+      for (const url of urls) all.push((await running(clock, get({ project, url, cache_ttl_s: 0 }))).error);
+      return all;
+    };
+    return { errors, down: () => (isDown = true), view: () => ask(Domain, "example.org", "view", null) };
+  };
+  const shut = ["a", "b", "c"].map((name) => `http://www.example.org/shut/${name}`);
+  const FAILED = ["all_tiers_failed", "all_tiers_failed", "all_tiers_failed"];
+  const UNAVAILABLE = ["domain_unavailable"];
+
+  test("of paths that always answer 403 close the origin for it alone, and no other origin", async () => {
+    const { errors } = await site();
+    expect(await errors(FIRST, ...shut)).toEqual(FAILED);
+    expect(await errors(FIRST, "http://www.example.org/", "http://other.example.org/")).toEqual([
+      "domain_unavailable",
+      null,
+    ]);
+    expect(await errors(SECOND, "http://www.example.org/")).toEqual([null]);
+    // Any success ends every skip of the origin.
+    expect(await errors(FIRST, "http://www.example.org/")).toEqual([null]);
+  });
+
+  test("of the address that last succeeded close the origin for everybody", async () => {
+    const { errors, down } = await site();
+    const page = "http://www.example.org/page";
+    expect(await errors(SECOND, "http://www.example.org/", page)).toEqual([null, null]);
+    down();
+    expect(await errors(FIRST, page, page, page)).toEqual(FAILED);
+    expect(await errors(SECOND, page)).toEqual(UNAVAILABLE);
+    expect(await errors(SECOND, "https://www.example.org/shut")).toEqual(["all_tiers_failed"]);
+  });
+
+  test("of an address that succeeded before another one did do not", async () => {
+    const { errors, down } = await site();
+    const page = "http://www.example.org/page";
+    expect(await errors(SECOND, page, "http://www.example.org/")).toEqual([null, null]);
+    down();
+    expect(await errors(FIRST, page, page, page, page)).toEqual([...FAILED, ...UNAVAILABLE]);
+    expect(await errors(SECOND, page)).toEqual(["all_tiers_failed"]);
+  });
+
+  test("count at the origin where a redirect ended, not at the one that redirects", async () => {
+    const { clock, get, ask } = await oneService({
+      direct: () => ({ ...(answer("no", 403) as object), final_url: "http://www.example.org/shut" }) as never,
+    });
+    for (let n = 0; n < 3; n++) await running(clock, get({ project: FIRST, url: "http://example.org/" }));
+    const { skips } = await ask(Domain, "example.org", "view", null);
+    expect(skips).toMatchObject([{ origin: "http://www.example.org", project: FIRST, failures: 3 }]);
+  });
+});
+
+describe("a skipped origin", () => {
   const blocked = async () => {
     let isOpen = false;
     let visits = 0;
@@ -267,15 +330,15 @@ describe("a skipped domain", () => {
 
   test("is tried by one fetch of another project after ten minutes, robots.txt included, and then open to all", async () => {
     const { get, open, clock, view } = await blocked();
-    for (let n = 0; n < 3; n++) await get(FIRST);
+    for (const project of [FIRST, SECOND]) for (let n = 0; n < 3; n++) await get(project);
     await clock.advance(600_001);
-    // The fourth failure closes the domain for 30 minutes.
-    expect((await get(FIRST)).error).toBe("all_tiers_failed");
+    // The fourth failure of each closes the origin for 30 minutes.
+    for (const project of [FIRST, SECOND]) expect((await get(project)).error).toBe("all_tiers_failed");
     open();
-    expect((await get(SECOND)).error).toBe("domain_unavailable");
+    expect((await get(THIRD)).error).toBe("domain_unavailable");
     await clock.advance(600_001);
     expect((await get(FIRST)).error).toBe("domain_unavailable");
-    expect((await get(SECOND)).error).toBeNull();
+    expect((await get(THIRD)).error).toBeNull();
     expect((await view()).skips).toEqual([]);
     expect((await get(FIRST)).error).toBeNull();
   });

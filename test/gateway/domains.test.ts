@@ -54,7 +54,7 @@ describe("a domain's memory", () => {
         in_flight: 0,
         waiting: 0,
         skips: [],
-        paused_until: null,
+        slowed: [],
         dead_hosts: [],
         hosts: [],
       },
@@ -66,6 +66,7 @@ describe("a domain's memory", () => {
     for (const fetch_id of ["a", "b", "c"])
       await cluster(Domain, "example.org", "recordOutcome", {
         caller: { fetch_id, project: "default", is_open: true },
+        url: "https://www.example.org/",
         result: "every_route_failed",
       });
     for (const fetch_id of ["d", "e"])
@@ -82,7 +83,14 @@ describe("a domain's memory", () => {
 
     const { json } = await call("GET", PATH);
     expect(json).toMatchObject({
-      skips: [{ project: null, own_origin: null, failures: 3, skip_until: "2026-11-21T12:10:00.000Z" }],
+      skips: [
+        {
+          origin: "https://www.example.org",
+          project: "default",
+          failures: 3,
+          skip_until: "2026-11-21T12:10:00.000Z",
+        },
+      ],
       dead_hosts: [{ host: "old.example.org", until: "2026-11-21T18:00:00.000Z" }],
     });
     expect(json.hosts).toEqual([

@@ -18,6 +18,7 @@ const domain = (name: string, requests: number, mean_ms: number, more: object = 
   waiting: 0,
   in_flight: 0,
   is_paused: false,
+  slowed: [],
   ...more,
 });
 const node = (name: string, more: Partial<NodeReport> = {}): NodeReport => ({
@@ -38,7 +39,10 @@ const node = (name: string, more: Partial<NodeReport> = {}): NodeReport => ({
 });
 const NODES = [
   node("a", {
-    domains: [domain("busy.test", 900, 40), domain("slow.test", 5, 8_000, { waiting: 12 })],
+    domains: [
+      domain("busy.test", 900, 40),
+      domain("slow.test", 5, 8_000, { waiting: 12, slowed: ["https://www.slow.test"] }),
+    ],
     jobs: [
       {
         job_id: "01a1",

@@ -16,10 +16,14 @@ const VIEW: DomainView = {
   in_flight: 1,
   waiting: 3,
   skips: [
-    { project: null, own_origin: null, failures: 4, skip_until: "2026-11-21T12:30:00.000Z" },
-    { project: "research", own_origin: "example.org:8443", failures: 1, skip_until: null },
+    { origin: "https://example.org", project: null, failures: 6, skip_until: "2026-11-21T12:30:00.000Z" },
+    { origin: "https://example.org", project: "news", failures: 3, skip_until: "2026-11-21T12:10:00.000Z" },
+    { origin: "https://example.org:8443", project: "research", failures: 1, skip_until: null },
   ],
-  paused_until: "2026-11-21T12:01:00.000Z",
+  slowed: [
+    { origin: "https://www.example.org", delay_ms: 2_000, paused_until: "2026-11-21T12:01:00.000Z" },
+    { origin: "*", delay_ms: 0, paused_until: "2026-11-21T12:02:00.000Z" },
+  ],
   dead_hosts: [{ host: "old.example.org", until: "2026-11-21T18:00:00.000Z" }],
   operator: null,
 };
@@ -45,7 +49,7 @@ test("shows a domain as text, clears and changes it, and reports that", async ()
           in_flight: 0,
           waiting: 0,
           skips: [],
-          paused_until: null,
+          slowed: [],
           dead_hosts: [],
         }
       : VIEW;
@@ -77,9 +81,12 @@ test("shows a domain as text, clears and changes it, and reports that", async ()
     code: 0,
     out: [
       "example.org: 500 ms between requests, 1 of 2 slots in use, 3 callers waiting",
-      "failed fetches in a row: 4; skipped until 2026-11-21T12:30:00.000Z",
-      "failed fetches in a row (example.org:8443, project research with fewer routes): 1",
-      "closed by Retry-After until 2026-11-21T12:01:00.000Z",
+      "https://example.org: failed fetches in a row of all projects: 6; skipped for all until 2026-11-21T12:30:00.000Z",
+      "https://example.org: failed fetches in a row of project news: 3; skipped for it until 2026-11-21T12:10:00.000Z",
+      "https://example.org:8443: failed fetches in a row of project research: 1",
+      "https://www.example.org: closed by Retry-After until 2026-11-21T12:01:00.000Z",
+      "https://www.example.org: 2000 ms between requests",
+      "origins that are not known: closed by Retry-After until 2026-11-21T12:02:00.000Z",
       "old.example.org does not exist, until 2026-11-21T18:00:00.000Z",
       "host             premium routes  until                     only premium  premium blocked",
       "www.example.org  required        2026-11-22T12:00:00.000Z  3             0",

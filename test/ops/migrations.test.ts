@@ -55,14 +55,17 @@ describe("a step", () => {
     );
   });
 
-  test("2 to 3: the failures of a domain become a row of all projects, which the domain actor obeys", async () => {
+  test("2 to 7: failures counted for all origins of a domain are forgotten, and the domain actor reads the rest", async () => {
     const documents = await dataOfFormat2();
     await assertDataFormat(documents, "here", alone());
     expect(await documents.get("format", "data")).toMatchObject({ value: { format: DATA_FORMAT } });
     const migrated = await everything(documents);
     expect(migrated.robots.map(({ value }) => value)).toEqual([{ failures: 1 }]);
-    for (const value of values(migrated)) expect(value).not.toHaveProperty("failures");
-    expect(migrated.domains[0]!.value).toMatchObject({ slot_ms: 120, failure_rows: [] });
+    for (const value of values(migrated)) {
+      expect(value).not.toHaveProperty("failures");
+      expect(value).not.toHaveProperty("crawl_delays");
+    }
+    expect(migrated.domains[0]!.value).toMatchObject({ slot_ms: 120, failure_rows: [], slowed: [] });
 
     const { ask } = embedded([domainActor({ min_delay_ms: 500, max_concurrency: 2, lease_ms: 60_000 })], {
       clock: virtualClock(NOW_MS),
@@ -70,11 +73,60 @@ describe("a step", () => {
       documents,
     });
     expect(await ask(Domain, "skipped.test", "view", null)).toMatchObject({
-      skips: [{ project: null, failures: 4, skip_until: new Date(NOW_MS + 60_000).toISOString() }],
+      skips: [],
     });
-    expect(await ask(Domain, "d003.test", "view", null)).toMatchObject({
-      skips: [{ project: null, failures: 3, skip_until: null }],
+  });
+
+  test("6 to 7: a pause and a back-off of a domain hold for all its origins, a Crawl-delay for its own", async () => {
+    const documents = memoryDocuments();
+    await documents.put("format", "data", { format: 6 }, 0);
+    const { failures: _f, failed_fetch_ids: _i, skip_until_ms: _s, ...before } = domainOfFormat2(0);
+    const slow = {
+      ...before,
+      failure_rows: [],
+      leases: [
+        {
+          fetch_id: "a",
+          host: "www.slow.test",
+          started_ms: NOW_MS - 5_000,
+          lapses_ms: NOW_MS + 60_000,
+          run_id: "1.1",
+          process: "p",
+        },
+      ],
+      crawl_delays: [{ origin: "https://www.slow.test", crawl_delay_ms: 9_000, until_ms: NOW_MS + 60_000 }],
+      backoff_ms: 4_000,
+      backed_off_at_ms: NOW_MS - 1_000,
+      paused_until_ms: NOW_MS + 30_000,
+    };
+    await documents.put("domain", "slow.test", slow, 0);
+    await documents.put("domain", "quick.test", { ...before, failure_rows: [] }, 0);
+    await assertDataFormat(documents, "here", alone());
+    const clock = virtualClock(NOW_MS);
+    const { ask } = embedded([domainActor({ min_delay_ms: 500, max_concurrency: 2, lease_ms: 60_000 })], {
+      clock,
+      random: seededRandom(1),
+      documents,
     });
+    expect(await ask(Domain, "slow.test", "view", null)).toMatchObject({
+      in_flight: 1,
+      slowed: [
+        { origin: "https://www.slow.test", delay_ms: 9_000, paused_until: expect.any(String) },
+        { origin: "*", delay_ms: 4_000, paused_until: expect.any(String) },
+      ],
+    });
+    const slot = (domain: string, origin: string) =>
+      ask(Domain, domain, "acquire", {
+        fetch_id: "b",
+        run_id: "2.1",
+        origin,
+        lane: "sync",
+        wait_max_ms: 15_000,
+      });
+    expect(await slot("slow.test", "https://other.slow.test")).toMatchObject({ error: "domain_busy" });
+    const quick = slot("quick.test", "https://quick.test");
+    await clock.advance(1_000);
+    expect(await quick).toMatchObject({ kind: "granted" });
   });
 
   test("that is interrupted anywhere goes on where it was, and the data is as if it never had been", async () => {

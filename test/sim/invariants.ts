@@ -11,13 +11,17 @@ import { MAX_SLEW } from "../../cluster/adapters/time/steady-time.ts";
 /** A request that an origin sees. */
 export interface Start {
   readonly site: string;
+  /** Of the site; what an origin asks for holds for it alone. Default: the site has one. */
+  readonly origin?: string;
+  /** What robots.txt of the origin asks for, in milliseconds; the domain knew it when it granted the slot. Default: nothing. */
+  readonly crawl_delay_ms?: number;
   readonly item: string;
   /** True time of the request, and of the grant that it was sent with. */
   readonly at_ms: number;
   readonly granted_ms: number;
 }
 
-/** A Retry-After that the owner of the site has acknowledged. */
+/** A Retry-After of one origin that the owner of its site has acknowledged. */
 export interface Pause {
   readonly from_ms: number;
   readonly known_ms: number;
@@ -29,7 +33,7 @@ const ROUNDING_MS = 2;
 
 export interface Checker {
   readonly onStart: (start: Start) => void;
-  readonly onPause: (site: string, pause: Pause) => void;
+  readonly onPause: (origin: string, pause: Pause) => void;
   /** One node's way to the store and the bus, on which writes and readers are watched. */
   readonly watch: (
     node: string,
@@ -40,7 +44,9 @@ export interface Checker {
 }
 
 export function checker(delay_ms: number, shardBy: Readonly<Record<string, string>>): Checker {
+  /** By site, and by origin. */
   const latest = new Map<string, number>();
+  /** By origin. */
   const pauses = new Map<string, Pause[]>();
   const readerEpochs = new Map<number, number>();
   /** By node and partition: the epoch under which it reads. */
@@ -50,16 +56,21 @@ export function checker(delay_ms: number, shardBy: Readonly<Record<string, strin
   const owners: (string | undefined)[] = Array.from({ length: PARTITIONS });
   const problems: string[] = [];
 
-  function onStart({ site, at_ms, granted_ms }: Start): void {
-    const before_ms = latest.get(site);
-    const least_ms = delay_ms * (1 - MAX_SLEW.faster) - ROUNDING_MS;
-    if (before_ms !== undefined && at_ms - before_ms < least_ms)
-      problems.push(`${site} was hit after ${at_ms - before_ms} ms`);
-    latest.set(site, at_ms);
-    for (const { from_ms, known_ms, until_ms } of pauses.get(site) ?? []) {
+  function onStart({ site, origin = `http://${site}`, crawl_delay_ms = 0, at_ms, granted_ms }: Start): void {
+    for (const [of, apart_ms] of [
+      [site, delay_ms],
+      [origin, crawl_delay_ms],
+    ] as const) {
+      const before_ms = latest.get(of);
+      const least_ms = apart_ms * (1 - MAX_SLEW.faster) - ROUNDING_MS;
+      if (before_ms !== undefined && at_ms - before_ms < least_ms)
+        problems.push(`${of} was hit after ${at_ms - before_ms} ms`);
+      latest.set(of, at_ms);
+    }
+    for (const { from_ms, known_ms, until_ms } of pauses.get(origin) ?? []) {
       const open_ms = until_ms - (until_ms - from_ms) * MAX_SLEW.faster - ROUNDING_MS;
       if (granted_ms > known_ms && at_ms < open_ms)
-        problems.push(`${site} was hit ${Math.round(until_ms - at_ms)} ms before its Retry-After ended`);
+        problems.push(`${origin} was hit ${Math.round(until_ms - at_ms)} ms before its Retry-After ended`);
     }
   }
 
@@ -77,8 +88,8 @@ export function checker(delay_ms: number, shardBy: Readonly<Record<string, strin
 
   return {
     onStart,
-    onPause(site, pause) {
-      pauses.set(site, [...(pauses.get(site) ?? []), pause]);
+    onPause(origin, pause) {
+      pauses.set(origin, [...(pauses.get(origin) ?? []), pause]);
     },
     watch: (node, { bus, documents }) => ({
       bus: {

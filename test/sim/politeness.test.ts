@@ -1,6 +1,7 @@
 /**
  * Politeness on a simulated cluster: the real domain actor, connections that take their time, and partitions that move
- * under both. The checker of scenario.ts measures delays between requests as they are sent.
+ * under both. Each site has several origins: one has a Crawl-delay, any may answer with a Retry-After. The checker of scenario.ts measures
+ * delays between requests as they are sent, to a site and to an origin.
  */
 import { expect, inject, test } from "vitest";
 import { domainActor } from "../../actors/domain/actor.ts";
@@ -13,6 +14,9 @@ import { isRepeated, onSeed, seeds } from "./seeds.ts";
 import { visitor, Visits } from "./visitor.ts";
 
 const SLOTS = 2;
+/** Of each site; robots.txt of the last asks for a Crawl-delay. */
+const HOSTS = ["www", "shop", "slow"] as const;
+const CRAWL_DELAY_MS = 2_000;
 /** Of 60 items each, in twenty seconds: grants are stored ahead of their time. */
 const CROWDED_SITES = 2;
 
@@ -22,21 +26,25 @@ const CROWDED_SITES = 2;
  */
 const polite = ({ trueNow, sleep, chance, start, onAcknowledged }: SimulatedWorld, tells: boolean) =>
   visitor(async (site, item, client, work) => {
+    const host = HOSTS[Number(item.slice(1)) % HOSTS.length]!;
+    const origin = `http://${host}.${site}`;
+    const crawl_delay_ms = host === "slow" ? CRAWL_DELAY_MS : 0;
+    if (crawl_delay_ms > 0) await client(Domain, site, "setCrawlDelay", { origin, crawl_delay_ms });
     const run = { fetch_id: item, run_id: `${work.epoch}.${trueNow()}` };
-    const slot = { ...run, host: site, lane: "sync", wait_max_ms: 15_000 } as const;
+    const slot = { ...run, origin, lane: "sync", wait_max_ms: 15_000 } as const;
     const answer = await client(Domain, site, "acquire", slot);
     if (answer.kind === "refused") return null;
     const granted_ms = trueNow();
-    if (!tells) await client(Domain, site, "recordSent", run);
+    if (!tells) await client(Domain, site, "recordSent", { ...run, origin });
     await sleep(chance(3) === 0 ? chance(1_500) : chance(30));
     if (!work.ownsKey() || work.signal.aborted) throw new Fault("lease_lost", "Another node owns it by now");
-    if (tells) client(Domain, site, "recordSent", run).catch(() => {});
-    const exchange = start({ site, item, granted_ms, work });
+    if (tells) client(Domain, site, "recordSent", { ...run, origin }).catch(() => {});
+    const exchange = start({ site, origin, crawl_delay_ms, item, granted_ms, work });
     await sleep(300);
-    const origin = exchange.end();
+    const answered = exchange.end();
     const answered_ms = trueNow();
-    await client(Domain, site, "release", { ...run, ...origin });
-    onAcknowledged(site, answered_ms, origin);
+    await client(Domain, site, "release", { ...run, origin, ...answered });
+    onAcknowledged(origin, answered_ms, answered);
     return `${item} of ${site}`;
   });
 

@@ -70,8 +70,8 @@ export interface SimulatedWorld {
   readonly chance: (below: number) => number;
   /** A request reaches its origin; `end` it when it is answered. */
   readonly start: (start: Omit<Exchange, "at_ms">) => { readonly end: () => OriginAnswer };
-  /** The owner of the site has acknowledged a Retry-After that an origin gave at this true time. */
-  readonly onAcknowledged: (site: string, answered_ms: number, answer: OriginAnswer) => void;
+  /** The owner of the site has acknowledged a Retry-After that this origin gave at this true time. */
+  readonly onAcknowledged: (origin: string, answered_ms: number, answer: OriginAnswer) => void;
 }
 
 export interface Subject {
@@ -135,10 +135,10 @@ async function takeCourse(world: World, subject: Subject, chances: Chances): Pro
       sleep,
       chance,
       start,
-      onAcknowledged(site, answered_ms, { retry_after_s }) {
+      onAcknowledged(origin, answered_ms, { retry_after_s }) {
         if (retry_after_s === null) return;
-        note(`${name} acknowledges a Retry-After of ${retry_after_s} s for ${site}`);
-        onPause(site, {
+        note(`${name} acknowledges a Retry-After of ${retry_after_s} s for ${origin}`);
+        onPause(origin, {
           from_ms: answered_ms,
           known_ms: clock.now(),
           until_ms: answered_ms + retry_after_s * 1_000,

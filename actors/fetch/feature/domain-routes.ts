@@ -67,7 +67,8 @@ export function domainRoutes({ ask, siteOf, hostsOf }: DomainRoutesDeps): readon
       ...common,
       method: "GET",
       operationId: "viewDomain",
-      summary: "What is stored of a domain: limits, failures, skips, dead hosts, profiles of its hosts",
+      summary:
+        "What is stored of a domain: limits, failures and skips of its origins, slow origins, dead hosts, profiles of its hosts",
       handle: reply("view"),
     }),
     route({
@@ -88,7 +89,7 @@ export function domainRoutes({ ask, siteOf, hostsOf }: DomainRoutesDeps): readon
         "Sets delay, concurrent requests and pause of a domain on all nodes, and answers what is stored of it",
       description:
         "It holds at once and after a restart, until it is taken back with null. While a domain is paused no request is sent to it: callers get " +
-        "`domain_busy`, and items of jobs wait. Crawl-delay and back-off may still make the delay longer.",
+        "`domain_busy`, and items of jobs wait. Crawl-delay and back-off may still make the delay of an origin longer.",
       body: DomainChange,
       body_example: { min_delay_ms: 2_000 },
       handle: (call) => reply("view", () => settingsOf(call.body, call.now_ms))(call),

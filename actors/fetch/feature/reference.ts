@@ -1,6 +1,6 @@
 /** Fetches and the stored state of domains in the OpenAPI document. */
 import type { ApiReference } from "../../../gateway/openapi/reference.ts";
-import { DeadHost, OperatorView, SkipView } from "../../../schemas/domain.ts";
+import { DeadHost, OperatorView, SkipView, SlowedView } from "../../../schemas/domain.ts";
 import {
   ArticleMeta,
   PageAlternate,
@@ -39,6 +39,7 @@ export const fetchReference: ApiReference = {
     DomainMemory,
     DeadHost,
     SkipView,
+    SlowedView,
     DomainChange,
     OperatorView,
     HostMemory: DomainMemory.properties.hosts.items,
@@ -216,12 +217,13 @@ export const fetchReference: ApiReference = {
     },
     DomainMemory: {
       domain: ["The registrable domain", "example.org"],
-      min_delay_ms: ["Between two requests, in milliseconds", 500],
+      min_delay_ms: ["Between two requests to the domain, in milliseconds", 500],
       max_concurrency: ["Requests in flight at once", 2],
       in_flight: ["Requests in flight now", 0],
       waiting: ["Callers that wait for a slot", 0],
-      skips: "Skips that hold for some callers only",
-      paused_until: ["Until when a Retry-After closes it; null: none does", "2026-11-22T10:31:00.000Z"],
+      skips: "Failed fetches in a row by origin and project, and the skips that they led to",
+      slowed:
+        "Origins that asked for a pause or a longer delay; the other origins of the domain are not slower for it",
       dead_hosts: "Hosts whose name does not exist",
       hosts: "What fetches have shown of its hosts",
       operator: "What the operator set; null: nothing",
@@ -237,10 +239,18 @@ export const fetchReference: ApiReference = {
       paused_until: ["Until when nothing is sent; null: it is not paused", "2026-11-22T12:30:00.000Z"],
     },
     SkipView: {
-      project: ["Whose callers; null: everybody's", "research"],
-      own_origin: ["The only origin that is skipped; null: the whole domain", "https://example.org:8443"],
+      origin: ["The origin: scheme, host and port", "https://www.example.org"],
+      project: ["Whose fetches; null: those of all projects", "research"],
       failures: ["Fetches in a row that failed", 3],
       skip_until: ["Until when; null: it is not skipped", "2026-11-22T10:40:00.000Z"],
+    },
+    SlowedView: {
+      origin: [
+        "The origin; `*`: all that the domain does not know, since it has forgotten slow ones for want of room",
+        "https://www.example.org",
+      ],
+      delay_ms: ["Between two requests to it, by its Crawl-delay or after 429; 0: as to the domain", 2000],
+      paused_until: ["Until when a Retry-After closes it; null: none does", "2026-11-22T10:31:00.000Z"],
     },
     DeadHost: {
       host: ["The host", "old.example.org"],

@@ -57,12 +57,6 @@ export function originOf(url: URL | string): string {
   return `${protocol}//${host.replace(/\.(?=:|$)/, "")}`;
 }
 
-/** Host and port of an origin that is not at the ports of the web, where another server than the site's may answer; else null. */
-export function ownOriginOf(url: string): string | null {
-  const { port, host } = new URL(url);
-  return port === "" || port === "80" || port === "443" ? null : host;
-}
-
 /** Sites an operator joined: a host and everything below it, and the name they share. */
 export type JoinedSites = ReadonlyMap<string, string>;
 
