@@ -177,7 +177,9 @@ export const InstanceView = Type.Object({
 
 /** Knows which metasearch instances may be asked: one for the cluster, so that all nodes spare one that is in trouble. */
 export const Instances = contract("search_instances", {
-  /** The next in turn that is not suspended and not among `except`. */
+  /**
+   * The next in turn that is not suspended and not among `except`. With none left, once a second, the least bad one: it may have come back.
+   */
   next: ask(
     Type.Object({ except: Type.Array(Type.String()) }),
     Type.Object({ instance: Nullable(Type.String()) }),

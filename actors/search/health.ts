@@ -10,6 +10,8 @@ export interface Health {
   /** Unix milliseconds; 0: not suspended. */
   readonly until_ms: number;
   readonly reason: string | null;
+  /** It failed without a word for how long, and may be probed while no instance is left. Absent: it may not. */
+  readonly may_probe?: true;
 }
 
 export type HealthByInstance = Readonly<Record<string, Health>>;
@@ -32,6 +34,8 @@ const SUSPENDED_MS: Readonly<Record<string, number>> = {
   http_403: 180 * SECOND_MS,
   captcha: 3_600 * SECOND_MS,
 };
+/** How often an instance may be probed, while all are suspended: a dead one costs so many searches their time. */
+export const PROBE_EVERY_MS = SECOND_MS;
 /** What Retry-After may ask for. */
 const MAX_RETRY_AFTER_MS = 3_600 * SECOND_MS;
 
@@ -45,7 +49,12 @@ export function recordReport(health: Health, report: InstanceReport, now_ms: num
   const until_ms = now_ms + Math.max(known_ms ?? doubled_ms, asked_ms);
   // Several searches may fail at the same time; a later report never shortens a suspension.
   return until_ms > health.until_ms
-    ? { failures, until_ms, reason: failure }
+    ? {
+        failures,
+        until_ms,
+        reason: failure,
+        ...(known_ms === undefined && asked_ms === 0 && { may_probe: true }),
+      }
     : { ...health, failures: health.failures + 1 };
 }
 
@@ -71,4 +80,20 @@ export function nextInstance(
   return (
     order.find((name) => !except.includes(name) && (healths[name] ?? HEALTHY).until_ms <= now_ms) ?? null
   );
+}
+
+/**
+ * The instance that may be tried although it is suspended, when none is left: the one whose suspension ends first, of those that did not
+ * say for how long they want to be left alone. Null: none. The caller tries one every PROBE_EVERY_MS.
+ */
+export function probeInstance(
+  names: readonly string[],
+  healths: HealthByInstance,
+  except: readonly string[],
+): string | null {
+  const untilOf = (name: string): number => (healths[name] ?? HEALTHY).until_ms;
+  const [least] = names
+    .filter((name) => !except.includes(name) && healths[name]?.may_probe === true)
+    .toSorted((a, b) => untilOf(a) - untilOf(b));
+  return least ?? null;
 }

@@ -5,11 +5,21 @@
  */
 import { actor } from "../../cluster/actor.ts";
 import { Instances } from "../../schemas/search.ts";
-import { type HealthByInstance, HEALTHY, nextInstance, recordReport, restoreHealths } from "./health.ts";
+import {
+  type HealthByInstance,
+  HEALTHY,
+  nextInstance,
+  PROBE_EVERY_MS,
+  probeInstance,
+  recordReport,
+  restoreHealths,
+} from "./health.ts";
 
 interface State {
   healths: HealthByInstance;
   last: string | null;
+  /** When a suspended instance was tried last. */
+  probed_ms: number;
 }
 
 /** `names` in the order they take turns; the same on all nodes. */
@@ -17,14 +27,22 @@ export const searchInstancesActor = (names: readonly string[]) =>
   actor(Instances)<State, HealthByInstance>({
     persist: ({ healths }) => healths,
     // Instances that are no longer configured are removed with the next change.
-    activate: (snapshot, { now_ms }) => ({ healths: restoreHealths(snapshot ?? NONE, now_ms), last: null }),
+    activate: (snapshot, { now_ms }) => ({
+      healths: restoreHealths(snapshot ?? NONE, now_ms),
+      last: null,
+      probed_ms: -Infinity,
+    }),
     passivate_after_ms: 10 * 60_000,
     on: {
       next(turn, { except }) {
-        const { healths, last } = turn.state;
-        const instance = nextInstance(names, healths, { last, except, now_ms: turn.now_ms });
-        turn.state.last = instance ?? last;
-        return { instance };
+        const { now_ms, state } = turn;
+        const { healths, last } = state;
+        const instance = nextInstance(names, healths, { last, except, now_ms });
+        state.last = instance ?? last;
+        if (instance !== null || now_ms - state.probed_ms < PROBE_EVERY_MS) return { instance };
+        const probed = probeInstance(names, healths, except);
+        if (probed !== null) state.probed_ms = now_ms;
+        return { instance: probed };
       },
 
       report(turn, report) {

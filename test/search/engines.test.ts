@@ -239,7 +239,9 @@ describe("a metasearch instance", () => {
     [{ language: "de" }, "q=tide+mill&format=json&language=de"],
     [{ language: "DE", country: "ch" }, "q=tide+mill&format=json&language=de-CH"],
     [{ language: "de-at", country: "CH" }, "q=tide+mill&format=json&language=de-AT"],
-    [{ country: "CH" }, "q=tide+mill&format=json"],
+    [{ country: "CH" }, "q=tide+mill&format=json&language=de-CH"],
+    [{ country: "pt" }, "q=tide+mill&format=json&language=pt-PT"],
+    [{ country: "BR" }, "q=tide+mill&format=json&language=pt-BR"],
     [{ freshness: "week" }, "q=tide+mill&format=json&time_range=week"],
     [{ query: "a&b=c #d ü" }, "q=a%26b%3Dc+%23d+%C3%BC&format=json"],
   ] as [Partial<Question>, string][])("%j is asked as %s", async (overrides, search) => {

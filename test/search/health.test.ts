@@ -1,6 +1,12 @@
 /** Suspension times by cause, and whose turn it is. */
 import { describe, expect, test } from "vitest";
-import { type Health, HEALTHY, nextInstance, recordReport } from "../../actors/search/health.ts";
+import {
+  type Health,
+  HEALTHY,
+  nextInstance,
+  probeInstance,
+  recordReport,
+} from "../../actors/search/health.ts";
 
 const NOW_MS = 1_000_000;
 const fail = (failure: string, retry_after_s: number | null = null, health: Health = HEALTHY) =>
@@ -66,5 +72,24 @@ describe("the turn of instances", () => {
     ["does not mind a last that is not set up any more", {}, "z", [], "a"],
   ])("%s", (_, healths, last, except, next) => {
     expect(nextInstance(["a", "b", "c"], healths, { last, except, now_ms: NOW_MS })).toBe(next);
+  });
+});
+
+describe("with every instance spared, the one that is tried", () => {
+  const after = (failure: string, retry_after_s: number | null = null, at_ms = NOW_MS) =>
+    recordReport(HEALTHY, { instance: "i", failure, retry_after_s }, at_ms);
+  test.each<[string, Record<string, Health>, string[], string | null]>([
+    [
+      "is the one that is spared for the shortest time",
+      { a: after("timeout", null, NOW_MS + 9), b: after("http_500") },
+      [],
+      "b",
+    ],
+    ["is not one that was asked already", { a: after("timeout"), b: after("http_500") }, ["a"], "b"],
+    ["is none that asked for time", { a: after("http_503", 60), b: after("http_429") }, [], null],
+    ["is none that refused or showed a captcha", { a: after("http_403"), b: after("captcha") }, [], null],
+    ["is none with all asked", { a: after("timeout"), b: after("timeout") }, ["a", "b"], null],
+  ])("%s", (_, healths, except, probed) => {
+    expect(probeInstance(["a", "b"], healths, except)).toBe(probed);
   });
 });

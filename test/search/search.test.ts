@@ -500,6 +500,27 @@ describe("instances", () => {
     expect(asked).toEqual(["one"]);
   });
 
+  test("that failed without a word are tried once a second while none is left, and not before the fallback is paid", async () => {
+    let isDown = true;
+    const paid: string[] = [];
+    const { look, asked, clock } = oneService({
+      engines: { one: () => (isDown ? failure("http_500") : answerOf(5)) },
+      fallback: () => {
+        paid.push("paid");
+        return answerOf(5);
+      },
+    });
+    // The failure itself, a probe, and within the same second none.
+    for (const query of ["a", "b", "c"])
+      expect(await look({ query })).toMatchObject({ provider: "fallback" });
+    expect([asked.filter((name) => name === "one").length, paid.length]).toEqual([2, 3]);
+    await clock.advance(1_000);
+    isDown = false;
+    for (const query of ["d", "e", "f"])
+      expect(await look({ query })).toMatchObject({ provider: "metasearch", fallback_reason: null });
+    expect(paid).toHaveLength(3);
+  });
+
   test("are spared by the node that takes over, too", async () => {
     const here = oneService({ engines: { one: () => failure("captcha") } });
     await here.look();

@@ -77,12 +77,22 @@ export function metasearchEngine({ egress, clock, url: configured }: MetasearchE
   };
 }
 
-/** de and CH make de-CH. A country alone cannot be expressed. */
+/**
+ * de and CH make de-CH. SearXNG knows no country without a language: alone it stands with the one that Unicode's likely subtags name for
+ * it, so CH is de-CH, too.
+ */
 function languageOf(language: string | null, country: string | null): string | null {
-  if (language === null) return null;
-  const [tongue, region] = language.split("-") as [string, string?];
+  const asked = language ?? (country === null ? null : likelyLanguage(country));
+  if (asked === null) return null;
+  const [tongue, region] = asked.split("-") as [string, string?];
   const place = region ?? country;
   return place == null ? tongue.toLowerCase() : `${tongue.toLowerCase()}-${place.toUpperCase()}`;
+}
+
+/** Null where none is named. */
+function likelyLanguage(country: string): string | null {
+  const { language } = new Intl.Locale(`und-${country}`).maximize();
+  return language === "und" ? null : language;
 }
 
 const withHint = (read: Extract<EngineAnswer, { kind: "failed" }>): EngineAnswer =>
