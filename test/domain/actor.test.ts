@@ -318,6 +318,25 @@ describe("a domain", () => {
     expect(granted_ms).toBe(clock.now());
   });
 
+  test("has no more runs in flight than slots, when the earlier run of a fetch reports while the later one goes on", async () => {
+    const { slot, sent, acquire, release, view, clock } = oneDomain();
+    await slot("a", { run_id: "1.1" });
+    await sent("a", SITE, "1.1");
+    const later = slot("a", { run_id: "2.1" });
+    await clock.advance(DELAY);
+    expect((await later).kind).toBe("granted");
+    await sent("a", SITE, "2.1");
+    await release("a", 200, null, SITE, "1.1");
+    expect((await view()).in_flight).toBe(1);
+    const [second, third] = [acquire("b"), acquire("c")];
+    let told = false;
+    void third.then(() => (told = true));
+    await clock.advance(5 * DELAY);
+    expect([(await second).kind, told]).toEqual(["granted", false]);
+    await release("a", 200, null, SITE, "2.1");
+    expect(await third).toMatchObject({ kind: "granted" });
+  });
+
   test.each([
     ["asks first", ["5.100", "6.50"]],
     ["asks last", ["6.50", "5.100"]],

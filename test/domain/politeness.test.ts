@@ -20,6 +20,7 @@ import {
   restore,
   recordSent,
   grantSlot,
+  takeOver,
   UNTOUCHED,
   withOriginStart,
   withOutcome,
@@ -146,6 +147,21 @@ describe("delay and slots (TRAWL_POLITE_DELAY_MS, TRAWL_POLITE_CONCURRENCY)", ()
     expect(
       releaseSlot(once, limits, T0 + 2, { fetch_id: "a", run_id, origin, status: 429, retry_after_s: null }),
     ).toBe(once);
+  });
+
+  test("a slot that a later run has taken over is not released by what the earlier one reports", () => {
+    const taken = takeOver(granted(), limits, T0, { fetch_id: "a", run_id: "2" });
+    const by = (politeness: Politeness, run: string) =>
+      releaseSlot(politeness, limits, T0 + 1, {
+        fetch_id: "a",
+        run_id: run,
+        origin,
+        status: 200,
+        retry_after_s: null,
+      });
+    const late = by(taken, run_id);
+    expect(late.leases).toEqual(taken.leases);
+    expect(by(late, "2").leases).toEqual([]);
   });
 
   test("a Retry-After counts also when its slot has lapsed or was granted anew", () => {

@@ -6,6 +6,7 @@ import { newRun, limitsOf } from "../../actors/fetch/run.ts";
 import type { Admission } from "../../actors/lib/web/transport.ts";
 import type { ActorClient } from "../../cluster/actor.ts";
 import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.silent.ts";
+import { Fault } from "../../cluster/ports/fault.ts";
 import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
 import { GRANT_TTL_MS, type RobotsAnswer, type SlotAnswer } from "../../schemas/domain.ts";
 import { DEFAULT_REQUEST } from "../harness/fetch-request.ts";
@@ -16,7 +17,8 @@ const GRANTED: SlotAnswer = { kind: "granted", waited_ms: 0 };
 
 interface Answers {
   readonly check?: RobotsAnswer;
-  readonly acquire?: SlotAnswer;
+  /** An error: the ask fails with it. */
+  readonly acquire?: SlotAnswer | Error;
 }
 
 /** A run whose actors give these answers; it records the messages it sends them. */
@@ -25,6 +27,7 @@ function oneRun({ check = ALLOWED, acquire = GRANTED }: Answers = {}, backlog?: 
   const sent: { readonly key: string; readonly operation: string; readonly message: unknown }[] = [];
   const ask = (async (_: unknown, key: string, operation: string, message: unknown) => {
     sent.push({ key, operation, message });
+    if (operation === "acquire" && acquire instanceof Error) throw acquire;
     return { check, acquire }[operation];
   }) as unknown as ActorClient;
   const stop = new AbortController();
@@ -62,6 +65,9 @@ function oneRun({ check = ALLOWED, acquire = GRANTED }: Answers = {}, backlog?: 
     ask: (url = URL_ASKED) => admit(deps, run, url),
   };
 }
+
+const only = (from: object, ...names: string[]): object =>
+  Object.fromEntries(Object.entries(from).filter(([name]) => names.includes(name)));
 
 type Granted = Extract<Admission, { kind: "admitted" }>;
 
@@ -179,6 +185,24 @@ describe("on a node with much to do, a request", () => {
     expect(underWay()).toBe(1);
     admission.release({ status: 200, retry_after_s: null });
     expect(underWay()).toBe(0);
+  });
+});
+
+describe("a slot whose grant was asked for in vain", () => {
+  test("is released all the same, in the name of this run: the domain may have granted it", async () => {
+    const fault = new Fault("no_answer", "The domain's store is away");
+    const { ask, sent } = oneRun({ acquire: fault });
+    await expect(ask()).rejects.toBe(fault);
+    expect(sent.map(({ operation }) => operation)).toEqual(["check", "acquire", "release"]);
+    const [asked, released] = sent.slice(1).map(({ key, message }) => [key, message as object] as const);
+    expect(released).toEqual([
+      asked![0],
+      {
+        ...only(asked![1], "fetch_id", "run_id", "origin"),
+        status: null,
+        retry_after_s: null,
+      },
+    ]);
   });
 });
 

@@ -37,7 +37,11 @@ const polite = ({ trueNow, sleep, chance, start, onAcknowledged }: SimulatedWorl
     const granted_ms = trueNow();
     if (!tells) await client(Domain, site, "recordSent", { ...run, origin });
     await sleep(chance(3) === 0 ? chance(1_500) : chance(30));
-    if (!work.ownsKey() || work.signal.aborted) throw new Fault("lease_lost", "Another node owns it by now");
+    if (!work.ownsKey() || work.signal.aborted) {
+      // As a fetch does. It arrives late, where a later run of the visit may have the slot.
+      client(Domain, site, "release", { ...run, origin, status: null, retry_after_s: null }).catch(() => {});
+      throw new Fault("lease_lost", "Another node owns it by now");
+    }
     if (tells) client(Domain, site, "recordSent", { ...run, origin }).catch(() => {});
     const exchange = start({ site, origin, crawl_delay_ms, item, granted_ms, work });
     await sleep(300);
