@@ -39,6 +39,8 @@ interface HttpDeps {
   /** What /ready asks, by name. */
   readonly checks: StatusRoutesDeps["checks"];
   readonly draining: () => boolean;
+  /** Of the node itself; features have their own. */
+  readonly warnings: () => readonly string[];
   readonly metrics: StatusRoutesDeps["metrics"];
 }
 
@@ -144,7 +146,7 @@ export async function openHttp(deps: HttpDeps): Promise<HttpServers> {
 
 /** What every node answers. */
 function statusOf(deps: HttpDeps): readonly Route[] {
-  const { context, opened, membership, checks, draining, metrics } = deps;
+  const { context, opened, membership, checks, draining, warnings, metrics } = deps;
   const { memory, version, clock } = context;
   const { clock_skew_ms } = membership;
   return statusRoutes({
@@ -154,7 +156,7 @@ function statusOf(deps: HttpDeps): readonly Route[] {
     clock,
     clock_skew_ms,
     memory,
-    warnings: () => opened.flatMap((feature) => feature.warnings?.() ?? []),
+    warnings: () => [...warnings(), ...opened.flatMap((feature) => feature.warnings?.() ?? [])],
     ...(metrics && { metrics }),
   });
 }
