@@ -30,7 +30,7 @@ import {
 import type { Caller } from "./authenticate.ts";
 import type { Reply } from "./http.ts";
 import { csvItems, type ReadCsv } from "./csv-items.ts";
-import { malformedAt, type Scanned, scanItems } from "./json-array-scanner.ts";
+import { DuplicateKey, malformedAt, type Scanned, scanItems } from "./json-array-scanner.ts";
 import { jobId } from "./job-id.ts";
 import { secondsToReset } from "./limits.ts";
 import {
@@ -43,7 +43,7 @@ import {
 } from "./http-errors.ts";
 import { Detail } from "./openapi/gateway-reference.ts";
 import { type Call, type Route, route } from "./route.ts";
-import { type Mistake, MAX_MISTAKES, shape } from "./validate.ts";
+import { givenTwice, type Mistake, MAX_MISTAKES, shape } from "./validate.ts";
 import { warnOfUnknownFields } from "./warnings.ts";
 import { wordsOf } from "./words.ts";
 
@@ -253,8 +253,9 @@ function jobCreator(services: BatchRouteDeps, kind: BatchKind): JobCreator {
       let item: unknown;
       try {
         item = scanned.read(index);
-      } catch {
-        mistakes.push(scanned.malformed(index));
+      } catch (problem) {
+        const isDuplicate = problem instanceof DuplicateKey;
+        mistakes.push(isDuplicate ? givenTwice([...loc, ...problem.path]) : scanned.malformed(index));
         continue;
       }
       const read = itemShape.read("body", item);

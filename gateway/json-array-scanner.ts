@@ -4,13 +4,14 @@
  * the event loop serves other requests in between. batch.ts validates the items.
  */
 import { isUtf8 } from "node:buffer";
-import { type Mistake, type ReadResult, readJson } from "./validate.ts";
+import { duplicateKey, type KeyPath } from "./duplicate-keys.ts";
+import { givenTwice, type Mistake, type ReadResult, readJson } from "./validate.ts";
 
 export interface Scanned {
   /** Everything but the items; in their place an empty list, or what stood there when it was no list. */
   readonly head: unknown;
   readonly count: number;
-  /** Throws SyntaxError for what is no JSON. */
+  /** Throws SyntaxError for what is no JSON, DuplicateKey for an object that has a name twice. */
   readonly read: (index: number) => unknown;
   /** Where an item begins in the body. */
   readonly offset: (index: number) => number;
@@ -86,7 +87,6 @@ export async function scanItems(
         if (bytes[at] !== COLON) throw new MalformedJson();
         at++;
         skipSpace();
-        // Of a name given twice the last counts, as everywhere.
         if (name === "items" && bytes[at] === OPEN_LIST) {
           const from = at++;
           [count, bounds.length] = [0, 0];
@@ -118,14 +118,15 @@ export async function scanItems(
       ? `${bytes.toString("utf8", begins, list[0])}[]${bytes.toString("utf8", list[1])}`
       : bytes.toString("utf8", begins);
     const head: unknown = JSON.parse(around);
+    const duplicate = duplicateKey(around, head);
+    if (duplicate) return { kind: "wrong", detail: [givenTwice(["body", ...duplicate])] };
     const ends = Uint32Array.from(bounds);
     return {
       kind: "read",
       value: {
         head,
         count: list ? count : 0,
-        read: (index) =>
-          JSON.parse(bytes.toString("utf8", ends[2 * index]!, ends[2 * index + 1]!)) as unknown,
+        read: (index) => readItem(bytes.toString("utf8", ends[2 * index]!, ends[2 * index + 1]!)),
         offset: (index) => ends[2 * index]!,
       },
     };
@@ -138,6 +139,23 @@ export async function scanItems(
 }
 
 class MalformedJson extends Error {}
+
+/** An object of an item has a name twice. */
+export class DuplicateKey extends Error {
+  readonly path: KeyPath;
+
+  constructor(path: KeyPath) {
+    super("An object has a name twice");
+    this.path = path;
+  }
+}
+
+function readItem(text: string): unknown {
+  const item: unknown = JSON.parse(text);
+  const duplicate = duplicateKey(text, item);
+  if (duplicate) throw new DuplicateKey(duplicate);
+  return item;
+}
 
 /** A name of the body's object from its bytes as latin1: exact where it is ASCII, with or without escapes. Throws SyntaxError. */
 const nameOf = (quoted: string): string =>

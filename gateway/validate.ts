@@ -6,6 +6,7 @@
 import { isUtf8 } from "node:buffer";
 import type { Static, TSchema } from "typebox";
 import { compiled } from "../schemas/compiled.ts";
+import { duplicateKey } from "./duplicate-keys.ts";
 import { Test as fitsFormat } from "typebox/format";
 
 /** One mistake: its place, a message and pydantic's name for it. It never repeats the input, which may be long and private. */
@@ -36,12 +37,22 @@ export function readJson(bytes: Buffer): ReadResult<unknown> {
   if (!isUtf8(bytes)) return wrong(unreadable(0));
   const marked = bytes.length >= 3 && bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
   const content = bytes.toString("utf8", marked ? 3 : 0);
+  let value: unknown;
   try {
-    return { kind: "read", value: JSON.parse(content) };
+    value = JSON.parse(content);
   } catch (problem) {
     return wrong(unreadable(offsetOf((problem as SyntaxError).message, content)));
   }
+  const duplicate = duplicateKey(content, value);
+  return duplicate ? wrong(givenTwice(["body", ...duplicate])) : { kind: "read", value };
 }
+
+/** An object has this name twice. */
+export const givenTwice = (loc: Mistake["loc"]): Mistake => ({
+  loc,
+  msg: "Value error, the name is given more than once",
+  type: "value_error",
+});
 
 const unreadable = (offset: number): Mistake => ({
   loc: ["body", offset],

@@ -23,16 +23,9 @@ describe("a body", () => {
     ['{"items":[{"url":"a"},{"url":"b"}],"idempotency_key":"k"}'],
     [' { "idempotency_key" : "k" , "items" : [ 1 , "two, ]}" , [3,[4]] , {"five":{"six":[]}} ] } '],
     ['{"items":["a\\"]","\\\\",""],"x":"[\\\\\\"]"}'],
-    ['{"items":[1],"items":[2,3]}'],
-    ['{"items":[1],"items":null}'],
     ['{"items":{"0":1}}'],
     ['{"nested":{"items":[1,2]},"items":[true,null,-1.5e3]}'],
     ['{"\\u0069tems":[1]}'],
-    ['{"items":[1],"\\u0069tems":[]}'],
-    ['{"items":[1],"\\u0069tems":[2,3]}'],
-    ['{"\\u0069tems":[1],"items":[]}'],
-    ['{"items":[1],"\\u0069tems":"none"}'],
-    ['{"n\\u00e9e":1,"née":2,"items":[1]}'],
     ["[1,2]"],
     ['"items"'],
     ["null"],
@@ -55,6 +48,23 @@ describe("a body", () => {
     ["{'items':[1]}"],
   ])("%s is refused", async (body) => {
     expect(await read(body)).toMatch(/^(json_invalid|missing)$/);
+  });
+
+  test.each([
+    ['{"items":[1],"items":[2,3]}', ["items"]],
+    ['{"items":[1],"items":null}', ["items"]],
+    ['{"items":[1],"\\u0069tems":"none"}', ["items"]],
+    ['{"n\\u00e9e":1,"née":2,"items":[1]}', ["née"]],
+    ['{"items":[1],"x":{"y":[0,{"z":1,"z":1}]}}', ["x", "y", 1, "z"]],
+  ])("%s has a name twice: %j", async (body, path) => {
+    expect(await scan(body)).toMatchObject({ kind: "wrong", detail: [{ loc: ["body", ...path] }] });
+  });
+
+  test("with a name twice within an item says so when the item is read", async () => {
+    const scanned = await scan('{"items":[{"url":"a"},{"url":"a","url":"b"}]}');
+    const { read: item } = (scanned as Extract<typeof scanned, { kind: "read" }>).value;
+    expect(item(0)).toEqual({ url: "a" });
+    expect(() => item(1)).toThrow(expect.objectContaining({ path: ["url"] }));
   });
 
   test("with a mistake within an item says so when the item is read", async () => {

@@ -88,6 +88,24 @@ test("one address may ask 120 times a minute, of all paths together", async () =
   expect((await ask("192.0.2.7")).status).toBe(200);
 });
 
+test("of an address never more than 120 are answered within any 60 s", async () => {
+  const { call, clock } = await harness();
+  const ask = async () =>
+    (await call("GET", "/v1/status/summary", { key: null, address: "192.0.2.9" })).status;
+  const answered = async (times: number) => {
+    let count = 0;
+    for (let n = 0; n < times; n++) if ((await ask()) === 200) count++;
+    return count;
+  };
+  // Around the end of a minute of the clock, where a fixed minute would begin anew.
+  await clock.advance(59_000 - (clock.now() % 60_000));
+  expect(await answered(120)).toBe(120);
+  await clock.advance(2_000);
+  expect(await answered(120)).toBe(0);
+  await clock.advance(58_000);
+  expect(await answered(130)).toBe(120);
+});
+
 test("a component that this deployment does not have is 404", async () => {
   const { call } = await harness();
   for (const id of ["archive", "company_krs", "_overall", "constructor"])

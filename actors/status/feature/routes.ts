@@ -39,26 +39,25 @@ const NO_ADDRESS = "none";
 const Detail = Type.Object({ detail: Type.String() });
 const NOT_MODIFIED: ReplyShape = { description: "Unchanged since the ETag in If-None-Match" };
 const LIMITED: ReplyShape = {
-  description: "More than 120 requests of this address in a minute; Retry-After says when it ends",
+  description: "More than 120 requests of this address within 60 s; Retry-After says when the next may come",
   schema: Detail,
 };
 
 export function statusRoutes({ watch, clock }: StatusRoutesDeps): readonly Route[] {
-  const counts = new LRUCache<string, { readonly minute: number; count: number }>({ max: MAX_ADDRESSES });
+  /** When each address was answered within the last minute, the oldest first. */
+  const answered = new LRUCache<string, number[]>({ max: MAX_ADDRESSES });
 
   /** Null: the address may ask. */
   function limited(head: Head): Reply | null {
     const now_ms = clock.now();
-    const minute = Math.floor(now_ms / MINUTE_MS);
     const address = head.address() || NO_ADDRESS;
-    const entry = counts.get(address);
-    if (entry?.minute !== minute) {
-      counts.set(address, { minute, count: 1 });
-      return null;
-    }
-    entry.count++;
-    if (entry.count <= MAX_PER_MINUTE) return null;
-    return rateLimited(Math.ceil(((minute + 1) * MINUTE_MS - now_ms) / 1_000));
+    const times = answered.get(address) ?? [];
+    while (times.length > 0 && now_ms - times[0]! >= MINUTE_MS) times.shift();
+    if (times.length >= MAX_PER_MINUTE)
+      return rateLimited(Math.ceil((times[0]! + MINUTE_MS - now_ms) / 1_000));
+    times.push(now_ms);
+    answered.set(address, times);
+    return null;
   }
 
   async function answer(head: Head, document: () => object | Promise<object>): Promise<Reply> {
