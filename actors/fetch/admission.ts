@@ -45,19 +45,18 @@ export async function admit(deps: AdmissionDeps, run: AdmissionRun, url: string)
   const sender = { project: run.caller.project, lane: run.request.lane };
   const ends_ms = deps.clock.now() + maxWait(deps, run);
   const left_ms = (): number => Math.max(0, ends_ms - deps.clock.now());
-  for (;;) {
-    if (!(await backlog.whenOpen(sender, left_ms(), run.signal))) {
+  const expected_ms = backlog.expectedWait(sender);
+  if (expected_ms > left_ms()) return tooMuchToRead(Math.ceil(expected_ms / 1_000));
+  for (let hasWaited = false; ; hasWaited = true) {
+    if (!(await backlog.whenOpen(sender, left_ms(), run.signal, hasWaited))) {
       if (!run.work.ownsKey()) throw leaseLost(run.site);
       if (run.signal.aborted) return refuse("timeout", "politeness");
-      return {
-        kind: "refused",
-        refusal: noRoom("This node has more pages to read than it reads in a second"),
-      };
+      return tooMuchToRead();
     }
     const admission = await admitBySlot(deps, run, url, left_ms());
     if (admission.kind === "refused") return admission;
     // The node may have got enough to do while the run waited for its slot, which it keeps for a while.
-    const isOpen = await backlog.whenOpen(sender, Math.min(MAX_HELD_MS, left_ms()), run.signal);
+    const isOpen = await backlog.whenOpen(sender, Math.min(MAX_HELD_MS, left_ms()), run.signal, true);
     const onEnd = isOpen ? backlog.tryLeave(sender) : null;
     if (onEnd) {
       const release = (answer: ReleaseAnswer): void => {
@@ -69,6 +68,11 @@ export async function admit(deps: AdmissionDeps, run: AdmissionRun, url: string)
     admission.release({ status: null, retry_after_s: null });
   }
 }
+
+const tooMuchToRead = (retry_after_s?: number): Admission => ({
+  kind: "refused",
+  refusal: noRoom("This node has more pages to read than it reads in a second", retry_after_s),
+});
 
 const maxWait = ({ clock }: AdmissionDeps, run: AdmissionRun): number =>
   Math.max(0, Math.min(run.slot_wait_ms ?? SLOT_WAIT_MS[run.request.lane], run.endsAt() - clock.now()));

@@ -11,8 +11,18 @@ import type { Clock } from "../../cluster/ports/clock.ts";
 import type { FetchRequest } from "../../schemas/fetch.ts";
 
 export interface PageBacklog {
-  /** Waits until a request of this sender may leave. False: not within wait_ms, or before the signal. */
-  readonly whenOpen: (sender: Sender, wait_ms: number, signal: AbortSignal) => Promise<boolean>;
+  /** How long a request of this sender would wait now, in milliseconds, at the rate at which pages are done. */
+  readonly expectedWait: (sender: Sender) => number;
+  /**
+   * Waits until a request of this sender may leave. False: not within wait_ms, or before the signal. `hasWaited`: it was its turn
+   * before, and it stands before those that come to wait.
+   */
+  readonly whenOpen: (
+    sender: Sender,
+    wait_ms: number,
+    signal: AbortSignal,
+    hasWaited?: boolean,
+  ) => Promise<boolean>;
   /** Null: no request may leave. Else one leaves, and what is returned is called when it has ended. */
   readonly tryLeave: (sender: Sender) => (() => void) | null;
   /** A page has arrived. What is returned is called when it is read and stored, or needs neither. */
@@ -51,7 +61,7 @@ interface State {
   /** When a page was last done, or came to a node without pages. */
   since_ms: number;
   /** In the order in which they came. */
-  readonly waiters: Set<Waiter>;
+  waiters: Set<Waiter>;
 }
 
 export function pageBacklog(clock: Clock): PageBacklog {
@@ -65,7 +75,9 @@ export function pageBacklog(clock: Clock): PageBacklog {
     waiters: new Set(),
   };
   return {
-    whenOpen(sender, wait_ms, signal) {
+    expectedWait: (sender) => expectedWait(state, sender),
+
+    whenOpen(sender, wait_ms, signal, hasWaited = false) {
       if (mayLeave(state, sender)) return Promise.resolve(true);
       if (signal.aborted || wait_ms <= 0) return Promise.resolve(false);
       const { promise, resolve } = Promise.withResolvers<boolean>();
@@ -81,7 +93,8 @@ export function pageBacklog(clock: Clock): PageBacklog {
       };
       const timer = clock.at(clock.now() + wait_ms, onAbort);
       signal.addEventListener("abort", onAbort, { once: true });
-      state.waiters.add(waiter);
+      if (hasWaited) state.waiters = new Set([waiter, ...state.waiters]);
+      else state.waiters.add(waiter);
       return promise;
     },
 
@@ -114,15 +127,33 @@ export function pageBacklog(clock: Clock): PageBacklog {
   };
 }
 
-function mayLeave(
-  { counts, pages, requests, page_ms, request_ms }: State,
-  { project, lane }: Sender,
-): boolean {
+/** How many pages are to be read or will arrive within a second, beyond those with which a request of this lane may leave. */
+function excess({ pages, requests, page_ms, request_ms }: State, lane: Sender["lane"]): number {
   // Requests end at the rate requests / request_ms (Little's law).
   const arriving = requests * Math.min(1, 1_000 / (request_ms ?? 1_000));
-  const most = SECONDS[lane] * Math.max(MIN_PAGES, 1_000 / page_ms);
-  if (pages + arriving < most) return true;
+  return pages + arriving - SECONDS[lane] * Math.max(MIN_PAGES, 1_000 / page_ms);
+}
+
+function mayLeave(state: State, { project, lane }: Sender): boolean {
+  if (excess(state, lane) < 0) return true;
+  const { counts, pages, requests } = state;
   return (counts.get(project) ?? 0) < (pages + requests) / counts.size;
+}
+
+function expectedWait(state: State, sender: Sender): number {
+  if (mayLeave(state, sender)) return 0;
+  const projects = new Set([sender.project]);
+  let [ahead, own] = [0, 0];
+  for (const { sender: other } of state.waiters) {
+    // A batch request leaves where a sync one may, not the other way round.
+    if (sender.lane === "sync" && other.lane === "batch") continue;
+    projects.add(other.project);
+    ahead++;
+    if (other.project === sender.project) own++;
+  }
+  // Projects take turns, so those of a project with few do not wait for all of one with many.
+  const before = Math.min(ahead, own * projects.size);
+  return (excess(state, sender.lane) + before + 1) * state.page_ms;
 }
 
 function wakeNext(state: State): void {

@@ -292,11 +292,11 @@ export function openRoom(memory: ByteBudget, signal: AbortSignal): RunRoom {
 }
 
 /** The refusal of a page for which this node has no room. */
-export const noRoom = (detail: string): HopRefusal => ({
+export const noRoom = (detail: string, retry_after_s: number = NO_ROOM_RETRY_S): HopRefusal => ({
   error: "domain_busy",
   step: "extraction",
   reason: "no_room",
-  retry_after_s: NO_ROOM_RETRY_S,
+  retry_after_s,
   detail,
 });
 

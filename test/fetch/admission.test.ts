@@ -155,9 +155,10 @@ describe("a request", () => {
 
 describe("on a node with much to do, a request", () => {
   /** Answers of `whenOpen`, in their order. */
-  function backlogOf(answers: boolean[]) {
+  function backlogOf(answers: boolean[], expected_ms = 0) {
     let under_way = 0;
     const backlog: PageBacklog = {
+      expectedWait: () => expected_ms,
       whenOpen: async () => answers.shift() ?? true,
       tryLeave: () => (under_way++, () => under_way--),
       arrived: () => () => {},
@@ -168,6 +169,16 @@ describe("on a node with much to do, a request", () => {
   test("asks neither robots.txt nor its domain, and ends with domain_busy", async () => {
     const { ask, operations } = oneRun({}, backlogOf([false]).backlog);
     expect(await ask()).toMatchObject({ refusal: { error: "domain_busy", reason: "no_room" } });
+    expect(operations()).toEqual([]);
+  });
+
+  test("is refused at once, with the wait, when that is known to be longer than it may take", async () => {
+    const { backlog } = backlogOf([], 15_001);
+    const whenOpen = (): never => expect.unreachable("nothing is waited for");
+    const { ask, operations } = oneRun({}, { ...backlog, whenOpen });
+    expect(await ask()).toMatchObject({
+      refusal: { error: "domain_busy", reason: "no_room", retry_after_s: 16 },
+    });
     expect(operations()).toEqual([]);
   });
 
