@@ -73,6 +73,8 @@ export const JobStatus = Type.Object({
   items_url: Type.String(),
   /** With include=items: one page of items, in the order they were submitted. */
   items: Type.Optional(Type.Array(JobItem)),
+  /** With include=items: `after` of the next page where this one ended for its size; null where it did not. */
+  next_after: Type.Optional(Nullable(Type.Integer({ minimum: 0 }))),
 });
 export type JobStatus = Static<typeof JobStatus>;
 

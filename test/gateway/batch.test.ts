@@ -308,3 +308,31 @@ test("pages count what their status leaves", () => {
   expect(pageOf(states, "queued", { offset: 0, limit: 10 })).toEqual([]);
   expect(pageOf(states, "cancelled", { offset: 0, limit: 10 })).toEqual([7]);
 });
+
+test("a page of items ends for its size, at least with one item, and says where the next begins", async () => {
+  const page_bytes = 5_000;
+  const { call, fetchAll, finished } = await batches({ page_bytes });
+  const items = Array.from({ length: 60 }, (_, n) => ({
+    url: `https://example.org/${n}`,
+    project_ref: "r".repeat(100),
+  }));
+  const { job_id } = (await fetchAll(items)).json;
+  await finished(job_id);
+  const read: number[] = [];
+  const sizes: number[] = [];
+  for (let after = ""; ;) {
+    const { json, bytes } = await call("GET", `/v1/jobs/${job_id}?include=items&limit=1000${after}`);
+    read.push(...json.items.map(({ index }: { index: number }) => index));
+    sizes.push(bytes.length);
+    if (json.next_after === null) break;
+    expect(json.next_after).toBe(read.at(-1));
+    after = `&after=${json.next_after}`;
+  }
+  expect(read).toEqual(items.map((_, index) => index));
+  expect(sizes.length).toBeGreaterThan(3);
+  // What is above it is one item and the job around the page.
+  expect(Math.max(...sizes)).toBeLessThan(page_bytes + 3_000);
+  // A page that its limit ended has nothing to say.
+  const { json } = await call("GET", `/v1/jobs/${job_id}?include=items&limit=2`);
+  expect([json.items.length, json.next_after]).toEqual([2, null]);
+});

@@ -17,9 +17,11 @@ interface BatchOptions {
   /** How long an item takes. */
   readonly ms?: number;
   readonly error?: string;
+  /** Of a page of items. Default: the service's. */
+  readonly page_bytes?: number;
 }
 
-export async function batches({ ms = 5, error }: BatchOptions = {}) {
+export async function batches({ ms = 5, error, page_bytes }: BatchOptions = {}) {
   const stored = memoryDocuments();
   const unreadable = new Set<string>();
   const documents = {
@@ -77,7 +79,7 @@ export async function batches({ ms = 5, error }: BatchOptions = {}) {
             tag: kind.name,
           }),
         ),
-        ...jobRoutes({ ...around, kinds }),
+        ...jobRoutes({ ...around, kinds, ...(page_bytes && { page_bytes }) }),
       ];
     },
   });

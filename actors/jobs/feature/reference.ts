@@ -47,6 +47,10 @@ export const jobsReference: ApiReference = {
       ],
       items_url: ["Where its items are", "/v1/jobs/019ab3f2-7c1e-7a10-9d55-3e5b8f0c2a41?include=items"],
       items: "With include=items: one page of items",
+      next_after: [
+        "With include=items: `after` of the next page where this one ended because of its size; null: it did not",
+        null,
+      ],
     },
     JobCounts: {
       total: ["All items", 1000],

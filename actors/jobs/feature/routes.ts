@@ -26,11 +26,15 @@ export interface JobServices extends JobReaderDeps {
   readonly ask: ActorClient;
   /** Kinds whose results have a route of their own as CSV. */
   readonly csv_results?: readonly CsvResults[];
+  /** Default 32 MB. */
+  readonly page_bytes?: number;
 }
 
 const INCLUDES = ["items"] as const;
 const PAGE_DEFAULT = 100;
 const MAX_PAGE = 1_000;
+/** A page ends behind the item that reaches this size: an item may have megabytes of text. */
+const PAGE_BYTES = 32 * 2 ** 20;
 const CANCEL_WAIT_MS = 20_000;
 
 const Params = Type.Object({ job_id: Type.String({ format: "uuid" }) });
@@ -40,7 +44,7 @@ const NOT_FOUND = {
 };
 
 export function jobRoutes(services: JobServices): readonly Route[] {
-  const { ask } = services;
+  const { ask, page_bytes = PAGE_BYTES } = services;
   const reader = jobReader(services);
   const { find } = reader;
 
@@ -54,15 +58,23 @@ export function jobRoutes(services: JobServices): readonly Route[] {
   ): AsyncGenerator<Buffer> {
     const head = JSON.stringify(statusView(job_id, job));
     yield Buffer.from(`${head.slice(0, -1)},"items":[`);
-    let separator = "";
-    for (let at = 0; at < indexes.length; at += RESULTS_AT_ONCE) {
+    const last = indexes.at(-1) ?? null;
+    let next_after: number | null = null;
+    let bytes = 0;
+    page: for (let at = 0; at < indexes.length; at += RESULTS_AT_ONCE) {
       const batch = indexes.slice(at, at + RESULTS_AT_ONCE);
       for await (const items of reader.items(job, job_id, external, states, batch, signal)) {
-        yield Buffer.from(`${separator}${items.map((item) => JSON.stringify(item)).join(",")}`);
-        separator = ",";
+        for (const item of items) {
+          const text = Buffer.from(`${bytes === 0 ? "" : ","}${JSON.stringify(item)}`);
+          yield text;
+          bytes += text.length;
+          if (bytes < page_bytes || item.index === last) continue;
+          next_after = item.index;
+          break page;
+        }
       }
     }
-    yield Buffer.from("]}");
+    yield Buffer.from(`],"next_after":${next_after}}`);
   }
 
   return [
@@ -77,7 +89,8 @@ export function jobRoutes(services: JobServices): readonly Route[] {
         "With `include=items` the answer has one page of items, in the order they were submitted. `status` selects items " +
         "of one status, and `offset` counts the selected items. The order does not change while the job runs. Page until " +
         "`offset` is at least `counts.total`. While a job runs, items change their status and pages of one status shift under " +
-        "`offset`: give `after`, the `index` of the last item of the page before, until a page is empty.",
+        "`offset`: give `after`, the `index` of the last item of the page before, until a page is empty. A page ends early " +
+        "behind the item with which it has 32 MB: `next_after` then is the `after` of the next one, else null.",
       tags: ["jobs"],
       params: Params,
       query: Type.Object({
