@@ -11,19 +11,12 @@ import type { FeatureContext, OpenFeature } from "./feature.ts";
 import { FEATURES } from "./features.ts";
 import { memoryAtRest, thisProcess } from "./memory-at-rest.ts";
 import { nodeGauges } from "./node-gauges.ts";
-import type { StoreIdentity } from "./store-identity.ts";
 import { PROBES } from "./store-watch.ts";
 
 /** Collections with an expiry date that belong to no feature. */
 const EXPIRING = [DEAD_LETTERS, "body_refs", "body_grants", "request_audit", PROBES];
 
-export interface BackgroundWork {
-  /** What an operator should know or do. */
-  readonly warnings: () => readonly string[];
-  readonly stop: () => void;
-}
-
-/** `actors` are those that this node serves. */
+/** Starts the work; what it returns stops it. `actors` are those that this node serves. */
 export function startBackgroundWork(
   build: BuildInfo,
   {
@@ -37,16 +30,13 @@ export function startBackgroundWork(
     ask,
     ledger,
     spending: { spentBy },
-    identity,
-  }: FeatureContext & { readonly identity: StoreIdentity },
+  }: FeatureContext,
   opened: readonly OpenFeature[],
   actors: readonly Actor[],
   { cluster, ownedPartitions }: Membership,
-): BackgroundWork {
+): readonly Disposable[] {
   const collections = [...EXPIRING, ...FEATURES.flatMap((feature) => [...feature.collections.expiring])];
-  const collection = collectBodies({ documents, blobs, identity, clock, metrics, log, random });
-  const work: readonly Disposable[] = [
-    collection,
+  return [
     nodeGauges({
       clock,
       metrics,
@@ -58,6 +48,7 @@ export function startBackgroundWork(
     }),
     memoryAtRest({ clock, ...thisProcess }),
     expireDocuments({ documents, clock, log, collections }),
+    collectBodies({ documents, blobs, clock, metrics, log, random }),
     everyMinute({ clock, log, what: "Cannot write the rows of requests whose gateway died" }, () =>
       recoverPending({ documents, clock, log, spentBy }, PENDING_TTL_MS),
     ),
@@ -73,11 +64,4 @@ export function startBackgroundWork(
       chore ? [everyMinute({ clock, log, what: chore.what }, chore.work)] : [],
     ),
   ];
-  return {
-    warnings() {
-      const why = collection.stopped();
-      return why === null ? [] : [why];
-    },
-    stop: () => work.forEach((each) => each[Symbol.dispose]()),
-  };
 }

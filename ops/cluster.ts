@@ -100,12 +100,7 @@ function assertClock({ isTooLarge, skew_ms }: DistributedCluster["clockSkew"]): 
 export async function join(
   config: Config,
   actors: readonly Actor[],
-  {
-    blobs,
-    memory,
-    documents_id,
-    ...deps
-  }: ClusterDeps & { readonly blobs: Blobs; readonly memory: ByteBudget; readonly documents_id: string },
+  { blobs, memory, ...deps }: ClusterDeps & { readonly blobs: Blobs; readonly memory: ByteBudget },
 ): Promise<Membership> {
   const { bus: address, roles } = config.cluster;
   const { random, documents, log } = deps;
@@ -150,7 +145,7 @@ export async function join(
       documents,
       leases,
       nodes: () => nodeDirectory.nodes(),
-      newId: () => documents_id,
+      newId: () => node,
     });
     if (await isUsedElsewhere(documents, deps.clock, () => leases.survey()))
       throw new Error(

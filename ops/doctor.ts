@@ -30,8 +30,7 @@ import {
   warning,
 } from "./findings.ts";
 import { ownEndpoints, ownUrl } from "./own-endpoints.ts";
-import { inspectStores } from "./store-identity.ts";
-import { dataPath, embeddedFiles, openBlobs, storePlaces } from "./stores.ts";
+import { dataPath, embeddedFiles, openBlobs } from "./stores.ts";
 import { readTlsPair, tlsPaths } from "./tls-files.ts";
 
 export interface DoctorDeps {
@@ -68,7 +67,10 @@ export async function examine(deps: DoctorDeps): Promise<readonly Finding[]> {
 }
 
 async function httpFinding({ gateway }: Config): Promise<Finding> {
-  const { sentence } = await chooseHttp(undefined, gateway.tls_cert !== undefined);
+  const { sentence } = await chooseHttp({
+    isTls: gateway.tls_cert !== undefined,
+    isNode: gateway.http_server === "node",
+  });
   // The other server is slower and has everything.
   return ok("HTTP", sentence);
 }
@@ -149,12 +151,7 @@ async function engineFindings({
           },
           advice: "Check TRAWL_BLOBS, S3_ENDPOINT and the AWS_ variables, and that the bucket exists",
         });
-  const stores =
-    documents.state === "ok" && bodies.state === "ok" && !isNew && existsOrRemote(files?.bodies ?? null)
-      ? [await identityFinding(config, openDocuments)]
-      : [];
-  if (cluster.bus === "memory")
-    return [documents, bodies, ...stores, off("bus", "TRAWL_BUS is memory: one process")];
+  if (cluster.bus === "memory") return [documents, bodies, off("bus", "TRAWL_BUS is memory: one process")];
   const bus = await reached("bus", {
     open: () => openNodeDirectory(config),
     async look(directory) {
@@ -179,29 +176,8 @@ async function engineFindings({
     },
     advice: "Check TRAWL_BUS, and that NATS 2.12 or newer with JetStream runs and is reached from here",
   });
-  return [documents, bodies, ...stores, bus];
+  return [documents, bodies, bus];
 }
-
-const existsOrRemote = (folder: string | null): boolean => folder === null || existsSync(folder);
-
-/** Whether the bodies belong to the documents. */
-const identityFinding = (config: Config, openDocuments: DoctorDeps["openDocuments"]): Promise<Finding> =>
-  reached("stores", {
-    open: () => openDocuments(config),
-    async look(documents) {
-      const blobs = await openBlobs(config);
-      try {
-        const belonging = await inspectStores({ documents, blobs, places: storePlaces(config) });
-        if (belonging === null) return ok("stores", "Documents and bodies get one id at the next start");
-        return belonging.kind === "one"
-          ? ok("stores", "Documents and bodies carry the same id")
-          : warning("stores", belonging.problem, "ops/runbook.md: The stores do not belong together");
-      } finally {
-        await blobs.close();
-      }
-    },
-    advice: "Check TRAWL_DOCUMENTS and TRAWL_BLOBS",
-  });
 
 /** One request to the web says whether names are resolved, whether requests leave, and what time others have. */
 async function webFindings({ config, now_ms }: DoctorDeps): Promise<readonly Finding[]> {

@@ -4,6 +4,7 @@
  */
 import { findGrant } from "../actors/accounts/keys.ts";
 import { chooseHttp } from "../gateway/adapters/choose-http.ts";
+import { listenNode } from "../gateway/adapters/http.node.ts";
 import { authenticator } from "../gateway/authenticate.ts";
 import type { Listening, ListenOptions } from "../gateway/http.ts";
 import type { Metering } from "../gateway/metering.ts";
@@ -14,7 +15,9 @@ import { bodyRoutes } from "../gateway/routes/bodies.ts";
 import { operatorRoutes } from "../gateway/routes/operator.ts";
 import { pageRoutes } from "../gateway/routes/pages.ts";
 import {
+  isLoopbackHost,
   type MetricsPage,
+  type MetricsReaders,
   metricsRoute,
   type StatusRoutesDeps,
   statusRoutes,
@@ -39,8 +42,6 @@ interface HttpDeps {
   /** What /ready asks, by name. */
   readonly checks: StatusRoutesDeps["checks"];
   readonly draining: () => boolean;
-  /** Of the node itself; features have their own. */
-  readonly warnings: () => readonly string[];
   readonly metrics: StatusRoutesDeps["metrics"];
 }
 
@@ -75,7 +76,8 @@ export async function openHttp(deps: HttpDeps): Promise<HttpServers> {
     for (const { onAddress } of opened) await onAddress?.(publicUrl().replace(/\/+$/, ""));
   };
 
-  const { listen, sentence } = await chooseHttp(undefined, tls !== null);
+  const isNode = config.gateway.http_server === "node";
+  const { listen, sentence } = await chooseHttp({ isTls: tls !== null, isNode });
   const find = (key_sha256: string) => findGrant(documents, key_sha256);
   const identify = authenticator({ find, metering: usage, clock });
   const rates = isShared ? { rates: sharedRates({ ask, clock, metrics }) } : {};
@@ -86,17 +88,18 @@ export async function openHttp(deps: HttpDeps): Promise<HttpServers> {
     routes: readonly Route[],
     at_port: number,
     options: Pick<ListenOptions, "shared" | "tls">,
+    listenBy = listen,
   ): Promise<Listening> => {
     const { admit, failed } = server({ ...serverDeps, routes });
     const behind = trusted_proxies.length === 0 ? admit : behindProxies(admit, inNetworks(trusted_proxies));
-    return listen(behind, { host, port: at_port, failed, ...options });
+    return listenBy(behind, { host, port: at_port, failed, ...options });
   };
 
   /** On a port of its own, where the operator wants it: whoever reaches it may read it. */
   const openMetrics = async (page: MetricsPage): Promise<Listening | null> => {
     const { metrics_address } = config.gateway;
     if (metrics_address === undefined) return null;
-    const { admit, failed } = server({ ...serverDeps, routes: [metricsRoute(page, true)] });
+    const { admit, failed } = server({ ...serverDeps, routes: [metricsRoute(page, "all")] });
     const { hostname, port: metrics_port } = new URL(`http://${metrics_address}`);
     return listen(admit, {
       host: hostname.replace(/^\[|\]$/g, ""),
@@ -109,10 +112,9 @@ export async function openHttp(deps: HttpDeps): Promise<HttpServers> {
   // Before any request is answered. A port that the system chooses is only known afterwards.
   const isAddressKnown = port !== 0 || config.gateway.public_url !== undefined;
   if (isAddressKnown) await announceAddress();
-  const statusPages = statusOf(deps);
-  // Gateways share their port, so each node of a cluster has a port of its own for its status.
+  // Gateways share their port, so each node of a cluster has a port of its own for its status. Balancers check it by HTTP/1.0.
   const statusServer = isShared
-    ? await open(statusPages, config.cluster.status_port, { shared: false })
+    ? await open(statusOf(deps, "allowed"), config.cluster.status_port, { shared: false }, listenNode)
     : null;
   const metricsServer = metricsPage && (await openMetrics(metricsPage));
   let apiServer: Listening | null = null;
@@ -124,6 +126,7 @@ export async function openHttp(deps: HttpDeps): Promise<HttpServers> {
     async serveApi() {
       const isSharing = isShared && port !== 0;
       if (isSharing) await membership.claimSharedPort(host, port, address);
+      const statusPages = statusOf(deps, isPublished(config.gateway) ? "none" : "allowed");
       apiServer = await open(apiOf(deps, statusPages, publicUrl), port, {
         shared: isSharing,
         ...(tls && { tls }),
@@ -144,9 +147,17 @@ export async function openHttp(deps: HttpDeps): Promise<HttpServers> {
   };
 }
 
+/** Whether others than this machine may reach the API: then its port shows no metrics, whatever the peer's address says. */
+export const isPublished = ({
+  host,
+  public_url,
+  trusted_proxies,
+}: FeatureContext["config"]["gateway"]): boolean =>
+  public_url !== undefined || trusted_proxies.length > 0 || !isLoopbackHost(host);
+
 /** What every node answers. */
-function statusOf(deps: HttpDeps): readonly Route[] {
-  const { context, opened, membership, checks, draining, warnings, metrics } = deps;
+function statusOf(deps: HttpDeps, metrics_readers: MetricsReaders): readonly Route[] {
+  const { context, opened, membership, checks, draining, metrics } = deps;
   const { memory, version, clock } = context;
   const { clock_skew_ms } = membership;
   return statusRoutes({
@@ -156,7 +167,8 @@ function statusOf(deps: HttpDeps): readonly Route[] {
     clock,
     clock_skew_ms,
     memory,
-    warnings: () => [...warnings(), ...opened.flatMap((feature) => feature.warnings?.() ?? [])],
+    metrics_readers,
+    warnings: () => opened.flatMap((feature) => feature.warnings?.() ?? []),
     ...(metrics && { metrics }),
   });
 }

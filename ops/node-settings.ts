@@ -72,11 +72,18 @@ export const NODE_SECTIONS = {
         maximum: 65_535,
         description: "The port to listen on; 0 takes any free port.",
       }),
+      http_server: Type.Enum(["auto", "node"], {
+        env: "TRAWL_HTTP_SERVER",
+        default: "auto",
+        description:
+          "auto: uWebSockets.js where it loads; node: node:http, which also answers HTTP/1.0 and requests with trailers, at half the requests a CPU second.",
+      }),
       host: textSetting({ env: "HOST", default: "127.0.0.1", description: "The address to listen on." }),
       metrics_allow: listSetting({
         env: "TRAWL_METRICS_ALLOW",
         rule: NETWORK,
-        description: "Networks or single addresses that may read /metrics beside this machine.",
+        description:
+          "Networks or single addresses that may read /metrics beside this machine: on TRAWL_STATUS_PORT, and on PORT while HOST is this machine's own and neither TRAWL_PUBLIC_URL nor TRAWL_TRUSTED_PROXIES is set.",
       }),
       metrics_address: optionalSetting({
         env: "TRAWL_METRICS_ADDRESS",

@@ -9,9 +9,19 @@ export interface Chosen {
   readonly sentence: string;
 }
 
-/** `isTls`: node:http, whose TLS is Node's own and is renewed while it serves (ops/decisions/0041-tls-by-node.md). */
-export async function chooseHttp(load: () => Promise<Listen> = loadUws, isTls = false): Promise<Chosen> {
+export interface Wishes {
+  /** node:http, whose TLS is Node's own and is renewed while it serves (ops/decisions/0041-tls-by-node.md). */
+  readonly isTls: boolean;
+  /** The operator wants node:http (ops/decisions/0143-http-1-0.md). */
+  readonly isNode: boolean;
+}
+
+export async function chooseHttp(
+  { isTls, isNode }: Wishes = { isTls: false, isNode: false },
+  load: () => Promise<Listen> = loadUws,
+): Promise<Chosen> {
   if (isTls) return { listen: listenNode, sentence: "HTTPS by node:http" };
+  if (isNode) return { listen: listenNode, sentence: "HTTP by node:http" };
   try {
     return { listen: await load(), sentence: "HTTP by uWebSockets.js" };
   } catch (problem) {

@@ -24,7 +24,12 @@ export interface StatusRoutesDeps {
   readonly memory?: Pick<ByteBudget, "figures">;
   /** What /metrics answers; left out, there is no such page. */
   readonly metrics?: MetricsPage;
+  /** Default: `allowed`. */
+  readonly metrics_readers?: MetricsReaders;
 }
+
+/** `allowed`: this machine and `isAllowed`. */
+export type MetricsReaders = "all" | "allowed" | "none";
 
 export interface MetricsPage {
   readonly content_type: string;
@@ -67,6 +72,7 @@ export function statusRoutes({
   warnings = () => [],
   memory,
   metrics,
+  metrics_readers = "allowed",
 }: StatusRoutesDeps): readonly Route[] {
   let pinged_ms = -Infinity;
   let pings: Promise<Ready["checks"]> = Promise.resolve({});
@@ -123,13 +129,16 @@ export function statusRoutes({
       },
     }),
   ];
-  if (metrics) routes.push(metricsRoute(metrics));
+  if (metrics) routes.push(metricsRoute(metrics, metrics_readers));
   return routes;
 }
 
-/** `isOpen`: for everyone who reaches the port. */
-export function metricsRoute({ content_type, render, isAllowed }: MetricsPage, isOpen = false): Route {
+export function metricsRoute(
+  { content_type, render, isAllowed }: MetricsPage,
+  readers: MetricsReaders,
+): Route {
   const isReader = ({ headers, address }: Head): boolean => {
+    if (readers !== "allowed") return readers === "all";
     // A proxy forwards requests of other machines: its own address says nothing.
     if (headers.has("x-forwarded-for") || headers.has("forwarded")) return false;
     const peer = address();
@@ -140,7 +149,7 @@ export function metricsRoute({ content_type, render, isAllowed }: MetricsPage, i
     path: "/metrics",
     operationId: "metrics",
     summary:
-      "Metrics of this process for Prometheus; answered to this machine and to the networks of TRAWL_METRICS_ALLOW",
+      "Metrics of this process for Prometheus; answered to this machine and to the networks of TRAWL_METRICS_ALLOW, on a node's status port only once the API is published",
     tags: ["status"],
     replies: {
       200: { description: "Prometheus text format", content_type: "text/plain", schema: Type.String() },
@@ -150,7 +159,7 @@ export function metricsRoute({ content_type, render, isAllowed }: MetricsPage, i
       },
     },
     handle: async ({ head }) => {
-      if (!isOpen && !isReader(head)) return NOT_FOUND;
+      if (!isReader(head)) return NOT_FOUND;
       const text = await render();
       return { status: 200, headers: { "Content-Type": content_type }, body: Buffer.from(text) };
     },
@@ -159,6 +168,9 @@ export function metricsRoute({ content_type, render, isAllowed }: MetricsPage, i
 
 const isLoopback = (address: string): boolean =>
   /^(::ffff:)?127\.\d+\.\d+\.\d+$/i.test(address) || address === "::1";
+
+/** Whether a server that listens there is reached from this machine only. */
+export const isLoopbackHost = (host: string): boolean => isLoopback(host) || host === "localhost";
 
 /**
  * Whether a Host field names this machine. A web page may point a name of its own at 127.0.0.1 (DNS rebinding) and read what

@@ -10,9 +10,16 @@ test("runs on uWebSockets.js where it loads", async () => {
 
 test("runs on node:http where uWebSockets.js does not load, with the reason in one line", async () => {
   const reason = "This version supports only Node.js 18 to 22\n\nError: GLIBC_2.38 not found";
-  const { listen, sentence } = await chooseHttp(() => Promise.reject(new Error(reason)));
+  const { listen, sentence } = await chooseHttp(undefined, () => Promise.reject(new Error(reason)));
   expect(listen).toBe(listenNode);
   expect(sentence).toBe(
     "HTTP by node:http: uWebSockets.js does not load here (This version supports only Node.js 18 to 22)",
   );
+});
+
+test("runs on node:http where the operator wants it", async () => {
+  expect(await chooseHttp({ isTls: false, isNode: true })).toEqual({
+    listen: listenNode,
+    sentence: "HTTP by node:http",
+  });
 });

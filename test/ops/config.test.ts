@@ -17,7 +17,7 @@ function mistakes(environment: Record<string, string>): string[] {
 describe("an empty environment", () => {
   test("is the embedded default", () => {
     expect(readConfig({})).toEqual({
-      gateway: { port: 8080, host: "127.0.0.1", metrics_allow: [], trusted_proxies: [] },
+      gateway: { port: 8080, http_server: "auto", host: "127.0.0.1", metrics_allow: [], trusted_proxies: [] },
       storage: { data_dir: "./data", documents: "sqlite", blobs: "file", durability: "power" },
       memory: { limit_mb: 0, cache_mb: 64 },
       cluster: { bus: "memory", roles: ["gateway", "worker", "browser"], status_port: 0, start_wait_s: 30 },

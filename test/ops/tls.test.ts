@@ -78,7 +78,7 @@ describe.skipIf(openssl === null)("a certificate in files (needs openssl)", () =
   test("is what clients get, the new one on new connections, and open connections go on", async () => {
     use("first", "first");
     const { clock, tls } = opened();
-    const { listen, sentence } = await chooseHttp(undefined, true);
+    const { listen, sentence } = await chooseHttp({ isTls: true, isNode: false });
     expect(sentence).toBe("HTTPS by node:http");
     const admit = () => ({ status: 200, body: Buffer.from("hello") });
     const options = { host: "127.0.0.1", port: 0, shared: false, tls, failed: () => ({ status: 500 }) };
