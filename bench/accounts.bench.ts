@@ -11,6 +11,7 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { setTimeout as sleep } from "node:timers/promises";
 import { openAccounts } from "../actors/accounts/feature/open.ts";
+import { destination } from "../actors/lib/web/destination.ts";
 import { createKey, createProject, findGrant, prepareAccounts, setRate } from "../actors/accounts/keys.ts";
 import { fetchRoutes } from "../actors/fetch/feature/routes.ts";
 import { memoryBlobs } from "../cluster/adapters/blobs/blobs.memory.ts";
@@ -104,7 +105,14 @@ async function serve(kind: string, port: number): Promise<void> {
   const egress = fakeEgress({}, clock);
   const debugRecords = openDebugRecords({ documents, clock });
   const context = { documents, blobs, clock, random, metrics, log };
-  const accounts = openAccounts({ ...context, ask, ledger, egress, debugRecords });
+  const accounts = openAccounts({
+    ...context,
+    ask,
+    ledger,
+    egress,
+    debugRecords,
+    destination: destination(),
+  });
   const cluster = embedded(accounts.actors ?? [], context);
   await prepareAccounts(documents, null, clock.now());
   await createProject(documents, { name: PROJECT, customer: "default" }, clock.now());

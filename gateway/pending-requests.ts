@@ -4,6 +4,7 @@
  * start of a single process, writes the rows that are missing.
  */
 import assert from "node:assert/strict";
+import { withCost } from "../schemas/accounts.ts";
 import { type Clock, sleep } from "../cluster/ports/clock.ts";
 import type { Documents } from "../cluster/ports/documents.ts";
 import { Fault } from "../cluster/ports/fault.ts";
@@ -283,7 +284,7 @@ export async function recoverPending(
         );
         if (missing.length === 0) continue;
         const recovered: LedgerRow[] = [];
-        for (const row of missing) recovered.push({ ...row, cost_micros: await spentBy(row.request_id) });
+        for (const row of missing) recovered.push(withCost(row, await spentBy(row.request_id)));
         const began_ms = Math.min(...missing.map(({ at_ms }) => at_ms));
         const options = {
           tag: newBatchTag(customer),

@@ -2,7 +2,7 @@
 import { type Clock, sleep } from "../cluster/ports/clock.ts";
 import { Fault } from "../cluster/ports/fault.ts";
 import type { Log } from "../cluster/ports/log.ts";
-import type { Bill } from "../schemas/accounts.ts";
+import { type Bill, withCost } from "../schemas/accounts.ts";
 import type { Caller } from "./authenticate.ts";
 import type { Checked, RequestContext } from "./compiled-route.ts";
 import type { Billed, Metering } from "./metering.ts";
@@ -83,7 +83,7 @@ export function requestBills({
     for (let tries = 1; ; tries++) {
       try {
         const cost_micros = await metering.spentBy(row.request_id);
-        return await storeAndEnd(caller, { ...row, bill: { ...row.bill, cost_micros } });
+        return await storeAndEnd(caller, { ...row, bill: withCost(row.bill, cost_micros) });
       } catch (problem) {
         if (!(problem instanceof Fault) || tries === MAX_SPEND_READS) {
           // It stays pending, and `recoverPending` writes its row.

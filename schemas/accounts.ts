@@ -3,7 +3,7 @@
  * (actors/accounts/keys.ts); the month's usage belongs to one Account actor per project.
  */
 import { type Static, Type } from "typebox";
-import { type BILLING_CATEGORIES, Nullable, Sha256, Timestamp } from "./common.ts";
+import { type BILLING_CATEGORIES, Nullable, Patterned, Sha256, Timestamp } from "./common.ts";
 import { ask, contract, tell } from "./contract.ts";
 
 /** An operator key is made by the command line only, and is the only one for /v1/ops. */
@@ -12,6 +12,9 @@ export const ROLES = ["standard", "account_admin", "operator"] as const;
 export const KEY_MARKS = { standard: "sk_", account_admin: "ak_", operator: "ok_" } as const;
 export const PREFIX_CHARS = 10;
 export const MAX_LABEL_CHARS = 200;
+/** As the command line takes them: nine and twelve digits. */
+const MAX_RPS = 999_999_999;
+const MAX_QUOTA = 999_999_999_999;
 export const KEY_PREFIX = "^[sao]k_[0-9A-Za-z_-]{7}$";
 /** The shape of any key: other strings are refused before they are hashed or looked up. */
 export const KEY_SHAPE = /^[sao]k_[0-9A-Za-z_-]{17,200}$/;
@@ -156,6 +159,16 @@ export interface Bill {
     }[];
   };
 }
+
+/** A bill with what its work has cost in the end: a fetch that spent money is a paid one, whatever became of it. */
+export const withCost = <B extends Pick<Bill, "category" | "paid">>(
+  bill: B,
+  cost_micros: number,
+): B & Pick<Bill, "cost_micros"> => ({
+  ...bill,
+  cost_micros,
+  ...(cost_micros > 0 && bill.category === "fetch_own" && { category: "fetch_paid", paid: true }),
+});
 
 /** Adds as many equal bills to the usage of their category, in place. */
 export function countBills(
@@ -367,6 +380,48 @@ export const AccountKey = Type.Object({
   created_at: Timestamp,
   revoked_at: Nullable(Timestamp),
 });
+
+/** What an account admin may set of a key. Left out: as it is, or for a new key no limit. */
+const KEY_LIMITS = {
+  label: Type.Optional(
+    Nullable(
+      Type.String({
+        maxLength: MAX_LABEL_CHARS,
+        pattern: "^\\P{Cc}*$",
+        "x-expected": "Input should have no line breaks or other control characters",
+      }),
+    ),
+  ),
+  categories: Type.Optional(
+    Nullable(Type.Array(Type.Enum([...QUOTA_CATEGORIES]), { minItems: 1, maxItems: 10 })),
+  ),
+  rate_limit_rps: Type.Optional(Nullable(Type.Integer({ minimum: 1, maximum: MAX_RPS }))),
+  quotas: Type.Optional(
+    Type.Object({
+      search: Type.Optional(Nullable(Type.Integer({ minimum: 0, maximum: MAX_QUOTA }))),
+      fetch: Type.Optional(Nullable(Type.Integer({ minimum: 0, maximum: MAX_QUOTA }))),
+    }),
+  ),
+  spend_cap: Type.Optional(
+    Nullable(Patterned("^\\d{1,9}(\\.\\d{1,6})?$", 'Input should be an amount as "25" or "25.50"')),
+  ),
+  paid_fetches: Type.Optional(Type.Boolean()),
+  debug: Type.Optional(Type.Boolean()),
+};
+
+/** POST /v1/keys. An operator key is made by the command line only. */
+export const KeyBody = Type.Object({
+  ...KEY_LIMITS,
+  project: Type.Optional(Name),
+  role: Type.Optional(Type.Enum(["standard", "account_admin"])),
+});
+export type KeyBody = Static<typeof KeyBody>;
+
+/** PATCH /v1/keys/{prefix}. */
+export const KeyChange = Type.Object(KEY_LIMITS);
+export type KeyChange = Static<typeof KeyChange>;
+
+export const AccountKeyCreated = Type.Object({ ...AccountKey.properties, key: Type.String() });
 
 /** GET /v1/keys. */
 export const AccountKeys = Type.Object({ keys: Type.Array(AccountKey) });

@@ -15,7 +15,7 @@ const Thresholds = Type.Array(Type.Enum([...THRESHOLDS]), { minItems: 1, maxItem
 
 /** POST /v1/alerts. */
 export const AlertBody = Type.Object({
-  url: Type.String({ maxLength: MAX_URL_CHARS, description: "A public http or https address" }),
+  url: Type.String({ maxLength: MAX_URL_CHARS, description: "A public https address" }),
   scope: Type.Enum([...ALERT_SCOPES]),
   key: Type.Optional(
     Nullable(

@@ -28,7 +28,7 @@ export class AccountError extends Error {
 export const FIRST_NAME = "default";
 
 /** The most keys a listing shows; an account with more lists them by project. */
-const MAX_LIST = 1_000;
+export const MAX_LIST = 1_000;
 /** Earlier price lists that are remembered. */
 const MAX_PRICES = 100;
 /** A change that loses to another writer this often in a row fails. */

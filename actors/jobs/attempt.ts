@@ -6,7 +6,7 @@
 import { LRUCache } from "lru-cache";
 import type { ActorClient } from "../../cluster/actor.ts";
 import { Fault } from "../../cluster/ports/fault.ts";
-import type { Bill } from "../../schemas/accounts.ts";
+import { type Bill, withCost } from "../../schemas/accounts.ts";
 import { type LedgerRow, NO_DETAIL } from "../../schemas/ledger.ts";
 import { isQueued, progressOf } from "../../schemas/job-states.ts";
 import {
@@ -85,7 +85,7 @@ export async function runAttempt(
     const row = rowOf(services, attempt, input, result.bill, began_ms);
     // The node that ran an earlier attempt may have died after it had paid.
     const spent_micros = attempt.is_first_run ? 0 : await services.spentBy(row.request_id);
-    const bill = { ...row, cost_micros: Math.max(row.cost_micros, spent_micros) };
+    const bill = withCost(row, Math.max(row.cost_micros, spent_micros));
     return await storeResult(services, attempt, { status, ...result, bill });
   } catch (problem) {
     if (signal.aborted) return { kind: "stopped", index };

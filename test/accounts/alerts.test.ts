@@ -71,6 +71,25 @@ describe("a crossed threshold", () => {
     ]);
   });
 
+  test.each([
+    ["http://client.example/hook", "url_scheme"],
+    ["ftp://client.example/hook", "url_scheme"],
+    ["client.example", "url_scheme"],
+    ["https://10.0.0.7/hook", "blocked_destination"],
+    ["https://169.254.169.254/latest", "blocked_destination"],
+    ["https://metadata.google.internal/", "blocked_destination"],
+    ["https://[::ffff:127.0.0.1]/hook", "blocked_destination"],
+    ["https://localhost/hook", "blocked_destination"],
+    ["https://client.example:6379/hook", "blocked_destination"],
+  ])("at %s is refused when it is made: %s", async (url, type) => {
+    const { create, list } = await paying();
+    expect(await create({ url, scope: "key" })).toMatchObject({
+      status: 422,
+      json: { detail: [{ loc: ["body", "url"], type }] },
+    });
+    expect(await list()).toEqual([]);
+  });
+
   test("is tried again until the receiver answers, and is then over for the month", async () => {
     let failures = 3;
     const { fetch, key, create, received, clock, list } = await paying({

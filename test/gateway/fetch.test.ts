@@ -172,9 +172,47 @@ describe("what is answered", () => {
     [{ tier: "proxy" }, { cached: true }, "fetch_cached"],
     [{}, { cached: true, revalidated: true }, "fetch_cached"],
     [{ tier: "archive" }, {}, "fetch_own"],
+    [{ tier: "archive" }, { cost_usd: "0.004" }, "fetch_paid"],
+    [{ tier: null }, { cost_usd: "0.004", error: "all_tiers_failed" }, "fetch_paid"],
+    [{ tier: null }, { error: "all_tiers_failed" }, "fetch_own"],
+    [{}, { cached: true, cost_usd: "0.004" }, "fetch_cached"],
   ] as const)("record %j, answer %j is billed %s", async (record, answer, category) => {
     const { fetch } = await gatewayHarness({ fetch: async () => fetchAnswer(record, answer) });
     expect((await fetch({ url: "https://example.org/" })).json.billing_category).toBe(category);
+  });
+
+  test("spend on a premium route that failed is a paid request in ledger and usage, with what the site said", async () => {
+    const attempt = (tier: "direct" | "proxy" | "proxy_render", reason: string, status: number | null) => ({
+      tier,
+      status,
+      reason,
+      ms: 3,
+      detail: null,
+    });
+    const { fetch, call } = await gatewayHarness({
+      fetch: async () =>
+        fetchAnswer(
+          { tier: null, status: 403 },
+          {
+            cost_usd: "0.002000",
+            error: "all_tiers_failed",
+            error_detail: "Every route failed",
+            premium_routes_tried: true,
+            attempts: [
+              attempt("direct", "http_403", 403),
+              attempt("proxy", "http_403", 403),
+              attempt("proxy_render", "not_configured", null),
+            ],
+          },
+        ),
+    });
+    expect((await fetch({ url: "https://example.org/" })).json.billing_category).toBe("fetch_paid");
+    expect((await call("GET", "/v1/requests")).json.items).toMatchObject([
+      { category: "fetch_paid", paid: true, ok: false, reason: "http_403", cost_usd: "0.002000" },
+    ]);
+    expect((await call("GET", "/v1/usage?group_by=category")).json.rows).toMatchObject([
+      { category: "fetch_paid", requests: 1, succeeded: 0, cost_usd: "0.002000" },
+    ]);
   });
 
   test("an external customer never sees what it cost", async () => {

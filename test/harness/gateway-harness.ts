@@ -3,6 +3,7 @@ import type { ByteBudget } from "../../cluster/byte-budget.ts";
 import { openAccounts } from "../../actors/accounts/feature/open.ts";
 import { createKey, findGrant, type KeyOptions, prepareAccounts } from "../../actors/accounts/keys.ts";
 import { findPayer } from "../../actors/accounts/payer.ts";
+import { destination } from "../../actors/lib/web/destination.ts";
 import { spending, type SpendingFor } from "../../actors/accounts/spend.ts";
 import { fakeEgress, type FakeWeb } from "../../cluster/adapters/egress/egress.fake.ts";
 import { memoryBlobs } from "../../cluster/adapters/blobs/blobs.memory.ts";
@@ -130,7 +131,14 @@ export async function gatewayHarness(options: HarnessOptions = {}) {
   const debugRecords = openDebugRecords({ documents, clock });
   debugRecords.onAddress("https://trawl.example");
   const egress = fakeEgress(options.web ?? {}, clock);
-  const accounts = openAccounts({ ...context, ask, ledger, egress, debugRecords });
+  const accounts = openAccounts({
+    ...context,
+    ask,
+    ledger,
+    egress,
+    debugRecords,
+    destination: destination(),
+  });
   const epoch = process ? await nextEpoch(documents) : 0;
   const cluster = embedded(
     [...(accounts.actors ?? []), ...(options.actors?.(context) ?? [])],

@@ -10,11 +10,11 @@ import { openDocuments } from "../../ops/stores.ts";
 import { monthOf } from "../../schemas/accounts.ts";
 import { batchKey, newBatchTag } from "../../schemas/ledger.ts";
 import { packRows } from "../../schemas/ledger-batch.ts";
-import { receiver } from "../harness/jobs-client.ts";
 import { ledgerRow } from "../harness/ledger-row.ts";
 import type { HttpResponse } from "../harness/http-response.ts";
 import { scenario } from "../harness/scenario.ts";
 import { SETUPS } from "../harness/service.ts";
+import { RECEIVER_CERTIFICATE, webhookReceiver } from "../harness/webhook-receiver.ts";
 import { article } from "../harness/web.ts";
 
 /** A body, and what is wrong with it: where and what, in pydantic's words. */
@@ -80,7 +80,7 @@ async function becomes(ask: () => Promise<HttpResponse>, status: number): Promis
 const isRefused = ({ status }: HttpResponse) => status === 429;
 
 describe.each(SETUPS)("access, $setup", ({ start }) => {
-  const { sites, service } = scenario(start);
+  const { sites, service } = scenario(start, () => ({ TRAWL_CA_FILE: RECEIVER_CERTIFICATE }));
   let url: string;
   beforeAll(() => {
     url = `${sites.site({ "/": { body: article("Access") } }).origin}/`;
@@ -304,16 +304,22 @@ describe.each(SETUPS)("access, $setup", ({ start }) => {
   });
 
   test("an alert is delivered, signed, when a quota is half used and when it is used up", async () => {
-    const hook = await receiver();
+    const hook = await webhookReceiver();
     const mine = await key("--quota", "fetch=2");
-    const options = { key: mine.key, body: { url: hook.url, scope: "key", thresholds: [50, 100] } };
+    const options = {
+      key: mine.key,
+      body: { url: `https://site.test:${hook.port}/`, scope: "key", thresholds: [50, 100] },
+    };
     const { status, json: alert } = await service.call("POST", "/v1/alerts", options);
     expect([status, alert.key]).toEqual([201, mine.prefix]);
     for (const expected of [200, 200, 429]) expect((await fetch(mine.key)).status).toBe(expected);
     await expect.poll(() => hook.received.length, { timeout: 15_000 }).toBe(2);
-    expect(new Set(hook.received.map(({ threshold }) => threshold))).toEqual(new Set([50, 100]));
-    for (const [n, text] of hook.texts.entries()) {
-      const [t, v1] = hook.signatures[n]!.split(",").map((part) => part.split("=")[1]!);
+    const thresholds = hook.received.map(({ body }) => (JSON.parse(body) as { threshold: number }).threshold);
+    expect(new Set(thresholds)).toEqual(new Set([50, 100]));
+    for (const { headers, body: text } of hook.received) {
+      const [t, v1] = String(headers["x-service-signature"])
+        .split(",")
+        .map((part) => part.split("=")[1]!);
       expect(createHmac("sha256", alert.secret).update(`${t}.${text}`).digest("hex")).toBe(v1);
     }
     const list = async () => (await service.call("GET", "/v1/alerts", { key: mine.key })).json.alerts;
@@ -326,7 +332,7 @@ describe.each(SETUPS)("access, $setup", ({ start }) => {
     expect((await service.call("DELETE", path, { key: stranger.key })).status).toBe(404);
     expect((await service.call("DELETE", path, { key: mine.key })).status).toBe(204);
     expect(await list()).toEqual([]);
-    hook.server.close();
+    hook.close();
   });
 
   test("an invoice of last month is drawn up, shown as JSON and as a page, and paid", async () => {

@@ -166,7 +166,13 @@ describe.each(SETUPS)("the company register, $setup", ({ start }) => {
     const insecure = await service.call("POST", "/v1/companies/watches", {
       body: { ...body, url: "http://localhost/" },
     });
-    expect(insecure.status).toBe(422);
+    const inside = await service.call("POST", "/v1/companies/watches", {
+      body: { ...body, url: "https://10.0.0.7/hook" },
+    });
+    expect([insecure, inside].map(({ status, json }) => [status, json.detail[0].type])).toEqual([
+      [422, "url_scheme"],
+      [422, "blocked_destination"],
+    ]);
     let cursor = "";
     for (;;) {
       const page = await get(`/changes?limit=100${cursor && `&cursor=${cursor}`}`);

@@ -6,110 +6,21 @@
 import { randomBytes } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { FetchBody } from "../../schemas/fetch.ts";
+import { type ApiDocument, operationsOf, requestOf } from "../harness/openapi-requests.ts";
 import { scenario } from "../harness/scenario.ts";
 import { SETUPS } from "../harness/service.ts";
 import { article, gate, redirect, type Site } from "../harness/web.ts";
-
-interface Schema {
-  readonly $ref?: string;
-  readonly type?: string;
-  readonly enum?: readonly unknown[];
-  readonly const?: unknown;
-  readonly anyOf?: readonly Schema[];
-  readonly properties?: Readonly<Record<string, Schema>>;
-  readonly required?: readonly string[];
-  readonly items?: Schema;
-  readonly minItems?: number;
-  readonly minimum?: number;
-}
-interface Operation {
-  readonly operationId: string;
-  readonly security?: readonly object[];
-  readonly parameters?: readonly {
-    readonly name: string;
-    readonly in: string;
-    readonly required?: boolean;
-    readonly schema: Schema;
-  }[];
-  readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: Schema }>> };
-}
-interface Document {
-  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
-  readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
-}
-
-/** A small value of a schema. Texts are what they are called: a field of the first project is given its identifier. */
-function valueOf(
-  schema: Schema,
-  name: string,
-  given: Readonly<Record<string, string>>,
-  document: Document,
-): unknown {
-  if (Object.hasOwn(given, name)) return given[name];
-  if (schema.$ref)
-    return valueOf(document.components.schemas[schema.$ref.split("/").at(-1)!]!, name, given, document);
-  if (schema.anyOf) return valueOf(schema.anyOf[0]!, name, given, document);
-  if (schema.enum) return schema.enum[0];
-  if ("const" in schema) return schema.const;
-  switch (schema.type) {
-    case "object":
-      return Object.fromEntries(
-        (schema.required ?? []).map((field) => [
-          field,
-          valueOf(schema.properties![field]!, field, given, document),
-        ]),
-      );
-    case "array":
-      return Array.from({ length: Math.max(1, schema.minItems ?? 0) }, () =>
-        valueOf(schema.items ?? {}, name, given, document),
-      );
-    case "integer":
-    case "number":
-      return Math.max(1, schema.minimum ?? 1);
-    case "boolean":
-      return true;
-    case undefined:
-    default:
-      return "x";
-  }
-}
 
 describe.each(SETUPS)("two projects, $setup", ({ setup, start }) => {
   // A proxy is configured and down.
   const { sites, service } = scenario(start, () => ({ TRAWL_PROXY_URL: "http://127.0.0.1:9" }));
   const secret = `s${randomBytes(12).toString("hex")}`;
   const keys = { first: "", second: "" };
-  let document: Document = { paths: {}, components: { schemas: {} } };
+  let document: ApiDocument = { paths: {}, components: { schemas: {} } };
   /** Identifiers of what the first project has, by the name of the parameter that takes them. */
   let given: Record<string, string> = {};
   let site: Site | null = null;
   const door = gate();
-
-  const operations = (): [path: string, method: string, operation: Operation][] =>
-    Object.entries(document.paths).flatMap(([path, methods]) =>
-      Object.entries(methods).map(([method, operation]): [string, string, Operation] => [
-        path,
-        method.toUpperCase(),
-        operation,
-      ]),
-    );
-
-  function requestOf(
-    path: string,
-    { parameters = [], requestBody }: Operation,
-  ): { target: string; body?: unknown } {
-    const valued = parameters.map(
-      (each) => [each, encodeURIComponent(String(valueOf(each.schema, each.name, given, document)))] as const,
-    );
-    const at = valued.reduce((text, [{ name }, value]) => text.replace(`{${name}}`, value), path);
-    const query = valued.filter(
-      ([each]) => each.in === "query" && (each.required || Object.hasOwn(given, each.name)),
-    );
-    const target =
-      query.length === 0 ? at : `${at}?${query.map(([{ name }, value]) => `${name}=${value}`).join("&")}`;
-    const schema = requestBody && Object.values(requestBody.content)[0]!.schema;
-    return schema ? { target, body: valueOf(schema, "", given, document) } : { target };
-  }
 
   beforeAll(async () => {
     await service.trawl("project", "create", "first");
@@ -149,10 +60,10 @@ describe.each(SETUPS)("two projects, $setup", ({ setup, start }) => {
   });
 
   test("without a key no operation that needs one does anything", async () => {
-    const keyed = operations().filter(([, , { security }]) => (security ?? []).length > 0);
+    const keyed = operationsOf(document).filter(([, , { security }]) => (security ?? []).length > 0);
     expect(keyed.length).toBeGreaterThan(10);
     for (const [path, method, operation] of keyed) {
-      const { target, body } = requestOf(path, operation);
+      const { target, body } = requestOf(document, path, operation, given);
       const { status } = await service.call(method, target, {
         key: null,
         ...(body !== undefined && { body }),
@@ -166,8 +77,8 @@ describe.each(SETUPS)("two projects, $setup", ({ setup, start }) => {
     const answers = new Map<string, number>();
     // The second project knows the identifiers, and nothing is there.
     const of_the_first = new Map<string, number>();
-    for (const [path, method, operation] of operations()) {
-      const { target, body } = requestOf(path, operation);
+    for (const [path, method, operation] of operationsOf(document)) {
+      const { target, body } = requestOf(document, path, operation, given);
       const { status, bytes, headers } = await service.call(method, target, {
         key,
         ...(body !== undefined && { body }),
@@ -178,7 +89,7 @@ describe.each(SETUPS)("two projects, $setup", ({ setup, start }) => {
       expect([operation.operationId, shown.includes(secret)]).toEqual([operation.operationId, false]);
       expect([operation.operationId, status === 500]).toEqual([operation.operationId, false]);
     }
-    expect(answers.size).toBe(operations().length);
+    expect(answers.size).toBe(operationsOf(document).length);
     expect(of_the_first.size).toBeGreaterThan(4);
     // Pausing a job is the operator's; all else of another project does not exist.
     expect([...of_the_first].filter(([, status]) => status !== 404)).toEqual([["pauseJob", 403]]);

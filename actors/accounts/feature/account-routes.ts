@@ -1,18 +1,13 @@
-/** GET /v1/account and GET /v1/keys: the whole customer and its keys, for account admin keys only. */
+/** GET /v1/account: the whole customer, for account admin keys only. */
 import type { Clock } from "../../../cluster/ports/clock.ts";
 import type { Documents } from "../../../cluster/ports/documents.ts";
 import type { Caller } from "../../../gateway/authenticate.ts";
-import { ADMIN_ONLY, json } from "../../../gateway/http-errors.ts";
+import { json } from "../../../gateway/http-errors.ts";
 import { type Route, route } from "../../../gateway/route.ts";
 import {
-  allowsPaid,
   Account,
-  AccountKeys,
   fromMicros,
   fromUsdUp,
-  isAdmin,
-  isVisibleTo,
-  type Key,
   monthEnds,
   monthOf,
   NO_USAGE,
@@ -21,8 +16,9 @@ import {
 import { pricesOf } from "../../../schemas/invoices.ts";
 import { type AccountSummary, AccountView } from "../../../schemas/ledger.ts";
 import type { ActorClient } from "../../../cluster/actor.ts";
-import { listKeys, oldestFirst, projectsOf } from "../keys.ts";
+import { projectsOf } from "../keys.ts";
 import { addUsage, readMonth, type Refresh } from "../read-usage.ts";
+import { adminOnly } from "./admin-only.ts";
 import { usageView } from "./usage-routes.ts";
 
 interface AccountRoutesDeps {
@@ -34,9 +30,6 @@ interface AccountRoutesDeps {
 
 const MAX_PROJECTS = 100;
 const WAIT_MS = 10_000;
-
-const adminOnly = ({ caller }: { readonly caller: Caller }) =>
-  isAdmin(caller.grant.key) ? null : ADMIN_ONLY;
 
 export function accountRoutes({ documents, ask, clock, refresh }: AccountRoutesDeps): readonly Route[] {
   async function accountOf({
@@ -117,32 +110,5 @@ export function accountRoutes({ documents, ask, clock, refresh }: AccountRoutesD
       authorize_errors: ["admin_key_required"],
       handle: async ({ caller }) => json(200, await accountOf(caller)),
     }),
-    route({
-      method: "GET",
-      path: "/v1/keys",
-      operationId: "listKeys",
-      summary: "The keys of an admin key's account, revoked ones too",
-      description: "Keys are shown by prefix and label only. At most 1,000 of each project.",
-      tags: ["account"],
-      replies: { 200: { description: "The keys, oldest first", schema: AccountKeys } },
-      authorize: adminOnly,
-      authorize_errors: ["admin_key_required"],
-      handle: async ({ caller }) => {
-        const projects = await projectsOf(documents, caller.grant.customer.name);
-        const keys = (await Promise.all(projects.map(({ name }) => listKeys(documents, name)))).flat();
-        return json(200, {
-          keys: oldestFirst(keys)
-            .filter((key) => isVisibleTo(key, caller.grant.key))
-            .map(keyView),
-        });
-      },
-    }),
   ];
 }
-
-const keyView = ({ spend_cap_micros, ...key }: Key) => ({
-  ...key,
-  paid_fetches: allowsPaid(key),
-  debug: key.debug === true,
-  spend_cap: spend_cap_micros === null ? null : fromMicros(spend_cap_micros),
-});

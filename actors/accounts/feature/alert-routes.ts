@@ -8,13 +8,16 @@ import { SIGNATURE_FIELDS } from "../../../gateway/openapi/gateway-reference.ts"
 import { type Route, route } from "../../../gateway/route.ts";
 import { type Grant, isAdmin, THRESHOLDS } from "../../../schemas/accounts.ts";
 import { AlertBody, AlertHook, AlertHookCreated, UsageThresholdEvent } from "../../../schemas/alerts.ts";
+import { webhookAddress } from "../../callbacks/webhook-address.ts";
 import { newWebhookSecret } from "../../callbacks/webhook-signature.ts";
+import type { Destination } from "../../lib/web/destination.ts";
 import { accountOf, addHook, changeHook, hookView, listHooks, MAX_ALERT_HOOKS } from "../alerts.ts";
 import { findKeyOf, projectsOf } from "../keys.ts";
 
 interface AlertRoutesDeps {
   readonly documents: Documents;
   readonly clock: Clock;
+  readonly destination: Pick<Destination, "url">;
 }
 
 const USAGE_THRESHOLD = {
@@ -30,7 +33,7 @@ const notFound = (what: string): Reply => json(404, { detail: `${what} not found
 const mistake = (field: string, msg: string): Reply =>
   invalid([{ loc: ["body", field], msg, type: "value_error" }]);
 
-export function alertRoutes({ documents, clock }: AlertRoutesDeps): readonly Route[] {
+export function alertRoutes({ documents, clock, destination }: AlertRoutesDeps): readonly Route[] {
   const visibleTo = async (grant: Grant) => {
     const hooks = await listHooks(documents, grant.customer.name);
     return isAdmin(grant.key) ? hooks : hooks.filter(({ key }) => key === grant.key.prefix);
@@ -91,9 +94,9 @@ export function alertRoutes({ documents, clock }: AlertRoutesDeps): readonly Rou
         404: { description: "The account has no such key or project", schema: NotFound },
       },
       handle: async ({ body, caller: { grant } }) => {
-        const url = URL.parse(body.url);
-        if (url?.protocol !== "https:" && url?.protocol !== "http:")
-          return mistake("url", "Input should be an http or https address");
+        const address = webhookAddress(body.url, destination);
+        if (address.kind === "wrong")
+          return invalid([{ loc: ["body", "url"], msg: address.message, type: address.type }]);
         const subject = await subjectOf(body, grant);
         if ("status" in subject) return subject;
         const { scope } = body;
@@ -101,7 +104,7 @@ export function alertRoutes({ documents, clock }: AlertRoutesDeps): readonly Rou
         const secret = newWebhookSecret();
         const hook = await addHook(documents, {
           customer,
-          url: url.href,
+          url: address.href,
           scope,
           account: accountOf(customer, scope, subject.project, subject.prefix),
           key: scope === "key" ? subject.prefix : null,

@@ -1,20 +1,16 @@
 /** GET /v1/invoices: the invoices of an admin key's account, as JSON and as a page to print. */
 import { Type } from "typebox";
 import type { Documents } from "../../../cluster/ports/documents.ts";
-import type { Caller } from "../../../gateway/authenticate.ts";
 import { preferredType } from "../../../gateway/accept.ts";
 import { PAGE_HEADERS } from "../../../gateway/html-page.ts";
-import { ADMIN_ONLY, json } from "../../../gateway/http-errors.ts";
+import { json } from "../../../gateway/http-errors.ts";
 import { type Route, route } from "../../../gateway/route.ts";
-import { isAdmin } from "../../../schemas/accounts.ts";
 import { Invoice, INVOICE_ID, InvoiceSummary } from "../../../schemas/invoices.ts";
 import { findInvoice, listInvoices } from "../invoices.ts";
+import { adminOnly } from "./admin-only.ts";
 import { invoicePage } from "./invoice-page.ts";
 
 const SUMMARY_FIELDS = Object.keys(InvoiceSummary.properties) as (keyof typeof InvoiceSummary.properties)[];
-
-const adminOnly = ({ caller }: { readonly caller: Caller }) =>
-  isAdmin(caller.grant.key) ? null : ADMIN_ONLY;
 
 const wantsHtml = (accept: string | undefined): boolean =>
   preferredType(accept, ["application/json", "text/html"]) === "text/html";

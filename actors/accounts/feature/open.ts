@@ -11,6 +11,7 @@ import { invoiceDrawing } from "../draw-invoices.ts";
 import type { Refresh } from "../read-usage.ts";
 import { alertRoutes } from "./alert-routes.ts";
 import { invoiceRoutes } from "./invoice-routes.ts";
+import { keyRoutes } from "./key-routes.ts";
 import { quotaRoute } from "./quota-route.ts";
 import { usageRoutes } from "./usage-routes.ts";
 import { accountsReference } from "./reference.ts";
@@ -19,7 +20,16 @@ const REFRESH_WAIT_MS = 10_000;
 
 type AccountsContext = Pick<
   FeatureContext,
-  "documents" | "ask" | "clock" | "log" | "metrics" | "egress" | "random" | "ledger" | "debugRecords"
+  | "documents"
+  | "ask"
+  | "clock"
+  | "log"
+  | "metrics"
+  | "egress"
+  | "random"
+  | "ledger"
+  | "debugRecords"
+  | "destination"
 >;
 
 export function openAccounts(context: AccountsContext): OpenFeature {
@@ -39,6 +49,7 @@ export function openAccounts(context: AccountsContext): OpenFeature {
       quotaRoute(deps),
       ...usageRoutes(deps),
       ...accountRoutes(deps),
+      ...keyRoutes(deps),
       ...alertRoutes(deps),
       ...invoiceRoutes(deps),
       ...debugRoutes(context.debugRecords),

@@ -2,7 +2,10 @@
 import type { ApiReference } from "../../../gateway/openapi/reference.ts";
 import {
   AccountKey,
+  AccountKeyCreated,
   AccountKeys,
+  KeyBody,
+  KeyChange,
   Quota,
   QuotaAllowance,
   QuotaCustomer,
@@ -27,7 +30,8 @@ import {
 
 const PREFIX = ["The first characters of the key", "sk_abcdefg"] as const;
 const PROJECT = ["The name of the project", "research"] as const;
-const ROLE = "A standard key sees itself, an account admin its whole customer";
+const ROLE =
+  "A standard key sees itself, an account admin its whole customer, an operator uses /v1/ops as well";
 const RPS = ["Requests a second; null: no limit of its own", 20] as const;
 const SPEND_LIMIT = "In the customer's currency; null: no limit";
 
@@ -61,6 +65,27 @@ const HOOK = {
     "delivered_200",
   ],
 } as const;
+const KEY_LIMITS = {
+  label: ["Words for the key", "nightly crawl"],
+  categories: ["What the key may be used for; null: everything", ["fetch"]],
+  rate_limit_rps: RPS,
+  quotas: "Requests a month by category",
+  spend_cap: [SPEND_LIMIT, "25.500000"],
+  paid_fetches: ["Whether routes that cost money may be taken for the key", true],
+  debug: ["Whether `X-Service-Debug: 1` gets a debug_url", false],
+} as const;
+const KEY = {
+  ...KEY_LIMITS,
+  prefix: PREFIX,
+  project: PROJECT,
+  role: ROLE,
+  status: "Whether the key works",
+  revoked_at: "When it was revoked; null: it was not",
+} as const;
+const QUOTAS = {
+  search: ["Searches a month; null: no limit", 1000],
+  fetch: ["Fetches a month; null: no limit", 3],
+} as const;
 const INVOICE = {
   id: ["The number of the invoice", "inv-2026-11-1-acme"],
   customer: ["The customer", "acme"],
@@ -84,7 +109,10 @@ export const accountsReference: ApiReference = {
     QuotaRequests,
     QuotaSpend,
     AccountKey,
+    AccountKeyCreated,
     AccountKeys,
+    KeyBody,
+    KeyChange,
     AccountView,
     AccountViewUsage: AccountView.properties.usage.items,
     AccountViewKey: AccountView.properties.keys.items,
@@ -133,7 +161,7 @@ export const accountsReference: ApiReference = {
     },
     QuotaKey: {
       prefix: PREFIX,
-      label: ["The operator's words for the key", "nightly crawl"],
+      label: ["Words for the key", "nightly crawl"],
       role: ROLE,
       project: PROJECT,
       status: "Whether the key works",
@@ -231,24 +259,23 @@ export const accountsReference: ApiReference = {
       amount: ["The amount of the line", "1.150000"],
     },
     AccountKeys: { keys: "Oldest first" },
-    AccountKey: {
-      prefix: PREFIX,
-      project: PROJECT,
-      label: ["The operator's words for the key", "nightly crawl"],
-      role: ROLE,
-      categories: ["What the key may be used for; null: everything", ["fetch"]],
-      rate_limit_rps: RPS,
-      quotas: "Requests a month by category",
-      spend_cap: [SPEND_LIMIT, "25.500000"],
-      status: "Whether the key works",
-      paid_fetches: ["Whether routes that cost money may be taken for the key", true],
-      debug: ["Whether `X-Service-Debug: 1` gets a debug_url", false],
-      revoked_at: "When it was revoked; null: it was not",
+    AccountKey: KEY,
+    AccountKeyCreated: {
+      ...KEY,
+      key: ["The key; it is not shown again", "sk_abcdefgHIJKLMNOPQRSTUVWXYZ0123456789abcdefgHIJ"],
     },
-    AccountKeyQuotas: {
-      search: ["Searches a month; null: no limit", 1000],
-      fetch: ["Fetches a month; null: no limit", 3],
+    AccountKeyQuotas: QUOTAS,
+    AccountKeyCreatedQuotas: QUOTAS,
+    KeyBody: {
+      ...KEY_LIMITS,
+      project: ["The project of the key; default: that of the calling key", "research"],
+      role: ["A standard key sees itself, an account admin its whole customer; default standard", "standard"],
     },
+    KeyBodyQuotas: QUOTAS,
+    KeyChange: KEY_LIMITS,
+    KeyChangeQuotas: QUOTAS,
+    changeKey: { prefix: PREFIX },
+    revokeKey: { prefix: PREFIX },
     UsageReport: {
       period: "The days of the report",
       rows: "One for each group that has any use",

@@ -174,7 +174,7 @@ export async function openCompanies(
     ],
     routes: [
       ...searchRoutes({ ...search, cursors }),
-      ...watchRoutes({ documents, clock, log, service }),
+      ...watchRoutes({ documents, clock, log, service, destination: context.destination }),
       ...feedRoutes({ documents, clock, cursors }),
       ...registerRoutes({ sources, health }),
       ...operatorRoutes({ sources, people, ask }),

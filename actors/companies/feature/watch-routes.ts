@@ -9,7 +9,9 @@ import { type Route, route } from "../../../gateway/route.ts";
 import { WAIT_MS, withDeadline } from "../../../gateway/with-deadline.ts";
 import { Nullable, Timestamp } from "../../../schemas/common.ts";
 import { CompanyChangedEvent } from "../../../schemas/companies.ts";
+import { webhookAddress } from "../../callbacks/webhook-address.ts";
 import { newWebhookSecret } from "../../callbacks/webhook-signature.ts";
+import type { Destination } from "../../lib/web/destination.ts";
 import { newCompanyId, parseCompanyReference } from "../references.ts";
 import type { CompanyService } from "../service.ts";
 import {
@@ -28,6 +30,7 @@ interface WatchRouteDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly service: CompanyService;
+  readonly destination: Pick<Destination, "url">;
 }
 
 const MAX_COMPANIES = 1_000;
@@ -71,7 +74,13 @@ const view = (watch: StoredWatch, secret: string | null): WatchView => ({
   secret,
 });
 
-export function watchRoutes({ documents, clock, log, service }: WatchRouteDeps): readonly Route[] {
+export function watchRoutes({
+  documents,
+  clock,
+  log,
+  service,
+  destination,
+}: WatchRouteDeps): readonly Route[] {
   const common = { tags: ["companies"] } as const;
   const watchesOf = async (project: string): Promise<readonly StoredWatch[]> =>
     (await documents.list(COMPANY_WATCHES, { tag: project, limit: MAX_WATCHES }))
@@ -109,11 +118,9 @@ export function watchRoutes({ documents, clock, log, service }: WatchRouteDeps):
       callbacks: { companyChanged: COMPANY_CHANGED },
       replies: { 201: { description: "The watch, with its secret", schema: WatchView }, 404: NOT_FOUND },
       handle: async ({ body, caller, request_id, signal: gone }) => {
-        const url = URL.parse(body.url);
-        if (url?.protocol !== "https:")
-          return invalid([
-            { loc: ["body", "url"], msg: "Input should be an https address", type: "url_scheme" },
-          ]);
+        const address = webhookAddress(body.url, destination);
+        if (address.kind === "wrong")
+          return invalid([{ loc: ["body", "url"], msg: address.message, type: address.type }]);
         const references = body.companies.map(parseCompanyReference);
         const mistakes = references.flatMap((reference, index) =>
           reference.kind === "wrong"
@@ -139,7 +146,7 @@ export function watchRoutes({ documents, clock, log, service }: WatchRouteDeps):
         const watch: StoredWatch = {
           id: newCompanyId().replace("cmp_", "wch_"),
           project,
-          url: url.href,
+          url: address.href,
           companies: [...companies],
           secret: newWebhookSecret(),
           created_ms: Math.floor(clock.now()),

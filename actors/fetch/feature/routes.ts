@@ -3,6 +3,7 @@
  * deadline, and writes it as a FetchResponse. Whether a page is fresh, and how one is fetched, is decided by the services
  * it is given. Responses from the cache stay in memory and are sent again without being written again.
  */
+import { type AttemptReasonClass, attemptReasonClass } from "../../../schemas/attempt-reasons.ts";
 import { readBody } from "../../../cluster/read-body.ts";
 import assert from "node:assert/strict";
 import { LRUCache } from "lru-cache";
@@ -11,7 +12,7 @@ import { type CacheLimits, DEFAULT_CACHES } from "../../../cluster/cache-limits.
 import type { Blobs } from "../../../cluster/ports/blobs.ts";
 import type { Clock } from "../../../cluster/ports/clock.ts";
 import { Fault } from "../../../cluster/ports/fault.ts";
-import { allowsPaid, toMicros } from "../../../schemas/accounts.ts";
+import { allowsPaid, toMicros, withCost } from "../../../schemas/accounts.ts";
 import type { FetchError } from "../../../schemas/errors.ts";
 import {
   EMPTY_ANSWER,
@@ -533,22 +534,41 @@ export async function textsOf(
 }
 
 export function billOf({ record, cached, cost_usd, error, attempts }: FetchAnswer): Bill {
-  const premium = record.tier === "proxy" || record.tier === "proxy_render";
-  return {
+  const premium = !cached && (record.tier === "proxy" || record.tier === "proxy_render");
+  const bill = {
     category: cached ? "fetch_cached" : premium ? "fetch_paid" : "fetch_own",
     ok: error === null,
     bytes: record.bytes,
-    paid: premium && !cached,
-    cost_micros: toMicros(cost_usd) ?? 0,
+    paid: premium,
     detail: {
       status: record.status,
       error,
-      reason: cached ? null : (attempts.at(-1)?.reason ?? null),
+      reason: cached ? null : reasonOf(attempts),
       // What the page's own fetch tried is no news in an answer from the cache.
       attempts: cached ? [] : attempts.map(({ tier, status, reason, ms }) => ({ tier, status, reason, ms })),
     },
-  };
+  } as const;
+  // A premium route that failed has cost money, too, whichever route the page came by in the end.
+  return withCost(bill, toMicros(cost_usd) ?? 0);
 }
+
+/** What the site said last: why a route after it was not taken, or failed by itself, explains no failure of the page. */
+const reasonOf = (attempts: FetchAnswer["attempts"]): string | null =>
+  (attempts.findLast(({ reason }) => !NOT_OF_THE_SITE.has(attemptReasonClass(reason))) ?? attempts.at(-1))
+    ?.reason ?? null;
+
+const NOT_OF_THE_SITE: ReadonlySet<AttemptReasonClass> = new Set([
+  "not_configured",
+  "premium",
+  "archive",
+  "not_found",
+  "busy",
+  "unavailable",
+  "lost",
+  "no_room",
+  "provider",
+  "proxy",
+]);
 
 interface Reader {
   readonly request_id: string;

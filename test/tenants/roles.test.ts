@@ -1,0 +1,274 @@
+/**
+ * What each role may do on each operation of the OpenAPI document, also with the identifiers of another customer. An operation that stands
+ * in no row fails the test: its row is the decision who may use it.
+ */
+import { randomBytes } from "node:crypto";
+import { beforeAll, describe, expect, test } from "vitest";
+import { INVOICES } from "../../actors/accounts/invoices.ts";
+import { createCustomer, createKey, createProject, type KeyOptions } from "../../actors/accounts/keys.ts";
+import { COMPANY_WATCHES, type StoredWatch } from "../../actors/companies/watch.ts";
+import { readConfig } from "../../ops/config.ts";
+import { openDocuments } from "../../ops/stores.ts";
+import type { Invoice } from "../../schemas/invoices.ts";
+import { type ApiDocument, operationsOf, requestOf } from "../harness/openapi-requests.ts";
+import { scenario } from "../harness/scenario.ts";
+import { SETUPS } from "../harness/service.ts";
+import { article, gate } from "../harness/web.ts";
+
+/** `admin` and `standard` are of the customer whose identifiers are asked for, and of one project. */
+const ROLES = ["none", "foreign_admin", "external_admin", "operator", "standard", "admin"] as const;
+type Role = (typeof ROLES)[number];
+
+/** An answer that is neither 401 nor 403: the key may ask. */
+const MAY = "may" as const;
+const DONE = "2xx" as const;
+type Expected = typeof MAY | typeof DONE | 401 | 404 | "operator_only" | "admin_key_required";
+type Row = Readonly<Record<Role, Expected>>;
+
+const row = (
+  none: Expected,
+  foreign: Expected,
+  operator: Expected,
+  standard: Expected,
+  admin: Expected,
+): Row => ({
+  none,
+  foreign_admin: foreign,
+  external_admin: foreign,
+  operator,
+  standard,
+  admin,
+});
+
+const TABLE: readonly (readonly [row: Row, operations: string])[] = [
+  // No key is needed, and none changes the answer.
+  [
+    row(MAY, MAY, MAY, MAY, MAY),
+    `status statusSummary statusComponent statusHistory statusPage health ready metrics openapi home docs changelog pageFile demoPage
+    debugRecord`,
+  ],
+  // Work and views of the caller's own project, and of what all share.
+  [
+    row(401, MAY, MAY, MAY, MAY),
+    `search fetch batchFetch batchSearch batchFilings batchProfiles batchCompanies batchCompaniesFromCsv listJobs getQuota usage requests
+    listAlerts createAlert
+    resolveFiler listSubmissions latestFiling listFilingDocuments fetchFilingDocument summariseFacts searchFilings
+    suggestProfiles discoverProfile getProfile getProfileGraph
+    searchCompanies resolveCompany listCompanyWatches createCompanyWatch listCompanyChanges listCompanySources getCompanySchema
+    getCompany getCompanyHistory getCompanyEvents getCompanyPeople getCompanyOwnership getCompanyRelationships getCompanyFilings
+    getCompanyFinancials getCompanySources`,
+  ],
+  // The whole customer of the caller.
+  [row(401, MAY, MAY, "admin_key_required", MAY), "getAccount listKeys createKey listInvoices"],
+  // By identifier, of one project.
+  [
+    row(401, 404, 404, DONE, MAY),
+    "getBody headBody getJob getJobResults getCompanyBatchCsv cancelJob deleteCompanyWatch",
+  ],
+  // By identifier, of one customer.
+  [row(401, 404, 404, "admin_key_required", DONE), "getInvoice changeKey revokeKey"],
+  [row(401, 404, 404, 404, DONE), "deleteAlert"],
+  // Other customers, or what all share.
+  [
+    row(401, "operator_only", MAY, "operator_only", "operator_only"),
+    `listNodes setLogLevel viewDomain clearDomain configureDomain pauseJob
+    mergeCompanies splitCompany removePerson checkCompanySources`,
+  ],
+];
+
+const ROWS = new Map(
+  TABLE.flatMap(([each, operations]) => operations.split(/\s+/).map((name) => [name, each] as const)),
+);
+
+/** Requests that the schemas alone would make too large. */
+const BODIES: Readonly<Record<string, object>> = { checkCompanySources: { sources: [] } };
+
+function isAsExpected(expected: Expected, status: number, json: any): boolean {
+  if (expected === MAY) return status !== 401 && status !== 403 && status !== 500;
+  if (expected === DONE) return status >= 200 && status < 300;
+  if (typeof expected === "number") return status === expected;
+  return status === 403 && json?.detail?.error === expected;
+}
+
+describe.each(SETUPS)("each role on each operation, $setup", ({ start }) => {
+  const { sites, service } = scenario(start);
+  const secret = `s${randomBytes(12).toString("hex")}`;
+  const door = gate();
+  const keys: Record<Role, string | null> = {
+    none: null,
+    foreign_admin: "",
+    external_admin: "",
+    operator: "",
+    standard: "",
+    admin: "",
+  };
+  let document: ApiDocument = { paths: {}, components: { schemas: {} } };
+  /** Identifiers of what the owner has, by the name of the parameter that takes them. */
+  let given: Record<string, string> = {};
+  let company_job = "";
+
+  beforeAll(async () => {
+    const documents = await openDocuments(readConfig(service.environment));
+    try {
+      const now_ms = Date.now();
+      for (const [customer, project, external] of [
+        ["owner", "mine", false],
+        ["foreign", "theirs", false],
+        ["external", "outside", true],
+      ] as const) {
+        await createCustomer(documents, { name: customer, external, currency: "USD" }, now_ms);
+        await createProject(documents, { name: project, customer }, now_ms);
+      }
+      const key = async (project: string, role: KeyOptions["role"]) =>
+        (await createKey(documents, { project, role, label: project === "mine" ? secret : null }, now_ms))
+          .key;
+      keys.standard = await key("mine", "standard");
+      keys.admin = await key("mine", "account_admin");
+      keys.foreign_admin = await key("theirs", "account_admin");
+      keys.external_admin = await key("outside", "account_admin");
+      keys.operator = service.operator_key;
+      const watch: StoredWatch = {
+        id: "wch_0123456789abcdef",
+        project: "mine",
+        url: `https://client.example/${secret}`,
+        companies: [],
+        secret,
+        created_ms: now_ms,
+        last_delivery_ms: null,
+        last_status: null,
+        is_off: false,
+      };
+      await documents.put(COMPANY_WATCHES, watch.id, watch, 0, { tag: watch.project });
+      const invoice: Invoice = {
+        id: "inv-2026-10-1-owner",
+        customer: "owner",
+        period: "2026-10",
+        status: "issued",
+        currency: "USD",
+        total: "1.000000",
+        issued_at: "2026-11-01T00:10:00.000Z",
+        paid_at: null,
+        voided_at: null,
+        since: "2026-10-01T00:00:00.000Z",
+        until: "2026-11-01T00:00:00.000Z",
+        exchange_rate: null,
+        lines: [],
+      };
+      await documents.put(INVOICES, "owner:2026-10:001", { invoice, counted: {} }, 0, { tag: "owner" });
+      const site = sites.site({
+        "/": { body: article("Known to the owner") },
+        "/other": { body: article("Known to all") },
+        "/slow": async () => {
+          await door.opened;
+          return { body: article("Slow") };
+        },
+      });
+      const page = await service.fetch(
+        { url: `${site.origin}/?token=${secret}`, project_ref: secret },
+        { key: keys.standard },
+      );
+      const created = async (path: string, body: object, by: string | null = keys.standard) => {
+        const { status, json } = await service.call("POST", path, { key: by, body });
+        expect([path, status, json]).toEqual([path, path === "/v1/alerts" ? 201 : 202, expect.anything()]);
+        return json;
+      };
+      const job = await created("/v1/batch/fetch", {
+        idempotency_key: secret,
+        items: [{ url: `${site.origin}/slow?${secret}` }],
+      });
+      const companies = {
+        idempotency_key: `${secret}-companies`,
+        action: "resolve",
+        items: [{ name: "Quuxbar" }],
+      };
+      company_job = (await created("/v1/companies/batch", companies)).job_id;
+      // Webhooks are numbered by customer: the others will have made one or two of their own.
+      const alert = { url: `https://client.example/${secret}`, scope: "customer" };
+      for (let n = 0; n < 9; n++) await created("/v1/alerts", alert, keys.admin);
+      const alert_id = (await created("/v1/alerts", alert, keys.admin)).id;
+      given = {
+        job_id: job.job_id,
+        sha256: page.sha256!,
+        watch_id: watch.id,
+        alert_id: String(alert_id),
+        id: invoice.id,
+        prefix: (await key("mine", "standard")).slice(0, 10),
+        url: `${site.origin}/other`,
+      };
+    } finally {
+      await documents.close();
+    }
+    document = (await service.call("GET", "/openapi.json", { key: null })).json;
+  });
+
+  test("every operation of the document stands in a row", () => {
+    const documented = operationsOf(document).map(([, , { operationId }]) => operationId);
+    expect(documented.filter((name) => !ROWS.has(name))).toEqual([]);
+    expect(documented.length).toBeGreaterThan(60);
+    // The demo's pages are served where the demo is on.
+    expect([...ROWS.keys()].filter((name) => !documented.includes(name))).toEqual(["demoPage"]);
+  });
+
+  test("identifiers of another customer in bodies and queries name nothing", async () => {
+    const { prefix, job_id } = given;
+    const { json } = await service.call("GET", "/v1/requests?limit=1", { key: keys.admin });
+    const ask = async (method: string, path: string, body?: object) => {
+      const answer = await service.call(method, path, { key: keys.foreign_admin, ...(body && { body }) });
+      expect(answer.bytes.toString()).not.toContain(secret);
+      return [answer.status, answer.json.detail?.[0]?.loc?.at(-1) ?? answer.json.detail ?? answer.json.items];
+    };
+    const url = "https://client.example/";
+    expect(await ask("GET", `/v1/requests?key=${prefix}`)).toEqual([422, "key"]);
+    expect(await ask("GET", `/v1/requests?cursor=${json.next_cursor}`)).toEqual([422, "cursor"]);
+    expect(await ask("GET", `/v1/jobs?cursor=${job_id}`)).toEqual([200, []]);
+    expect(await ask("POST", "/v1/keys", { project: "mine" })).toEqual([422, "project"]);
+    expect(await ask("POST", "/v1/alerts", { url, scope: "key", key: prefix })).toEqual([
+      404,
+      "key not found",
+    ]);
+    expect(await ask("POST", "/v1/alerts", { url, scope: "project", project: "mine" })).toEqual([
+      404,
+      "project not found",
+    ]);
+  });
+
+  test("every operation of /v1/ops is the operators', and no other is", () => {
+    const operated = operationsOf(document).filter(
+      ([, , { operationId }]) => ROWS.get(operationId)?.admin === "operator_only",
+    );
+    const under_ops = operationsOf(document).filter(([path]) => path.startsWith("/v1/ops"));
+    expect(operated).toEqual(under_ops);
+  });
+
+  test(
+    "answers each role as its row says, and shows nothing of the owner to others",
+    { timeout: 300_000 },
+    async () => {
+      const wrong: string[] = [];
+      for (const [path, method, operation] of operationsOf(document)) {
+        const { operationId } = operation;
+        const identifiers = operationId === "getCompanyBatchCsv" ? { ...given, job_id: company_job } : given;
+        const { target, body } = requestOf(document, path, operation, identifiers);
+        const expected = ROWS.get(operationId)!;
+        const ask = async (role: Role): Promise<void> => {
+          const content = BODIES[operationId] ?? body;
+          const { status, json, bytes, headers } = await service.call(method, target, {
+            key: keys[role],
+            ...(content !== undefined && { body: content }),
+          });
+          if (!isAsExpected(expected[role], status, json))
+            wrong.push(
+              `${operationId} by ${role}: ${status} ${bytes.toString().slice(0, 200)}, not ${expected[role]}`,
+            );
+          const isOwn = role === "standard" || role === "admin";
+          if (!isOwn && `${JSON.stringify(headers)}${bytes.toString()}`.includes(secret))
+            wrong.push(`${operationId} shows ${role} what is the owner's`);
+        };
+        // Others first: what they could remove, the owner would miss.
+        for (const role of ROLES) await ask(role);
+      }
+      door.open();
+      expect(wrong).toEqual([]);
+    },
+  );
+});
