@@ -21,6 +21,17 @@ import { WARNING_HEADER } from "./warnings.ts";
 const NO_LABELS = {};
 const RECEIVED = { direction: "received" };
 
+/** Work that the caller's spend cap does not allow; ends the handling of the call where that work would begin. */
+class Overspent extends Error {
+  override readonly name = "Overspent";
+  readonly refusal: Reply;
+
+  constructor(refusal: Reply) {
+    super("The spend cap is used up");
+    this.refusal = refusal;
+  }
+}
+
 interface Work {
   /** Actors may have been asked. */
   isBegun: boolean;
@@ -84,7 +95,9 @@ export function serving({ end, bills, metering, stores, metrics }: ServeDeps): S
     if (body.kind === "whole") metrics.count("trawl_http_body_bytes_total", RECEIVED, body.bytes.length);
     const quick = shortcut && body.kind === "whole" ? shortcut(body.bytes, caller, now_ms) : null;
     const refusal =
-      quick && ((category && categoryRefused(caller, category)) ?? spendRefused(caller, now_ms));
+      quick &&
+      ((category && categoryRefused(caller, category)) ??
+        (quick.bill.cost_micros > 0 ? spendRefused(caller, now_ms) : null));
     if (quick === null || refusal !== null) return handle(context, caller, limit, body);
     const answer = (claim: QuotaClaim): Reply => {
       try {
@@ -134,7 +147,10 @@ export function serving({ end, bills, metering, stores, metrics }: ServeDeps): S
     const call = readCall(context, body);
     if ("status" in call) return finish(context, call, caller, limit);
     const work: Work = { isBegun: false, hasRow: false };
+    /** Of a caller without spend left: what costs nothing, such as an answer from the cache, it gets all the same. */
+    let overspend: Reply | null = null;
     const beginWork = async (options?: BeginOptions): Promise<void> => {
+      if (overspend) throw new Overspent(overspend);
       if (work.isBegun) return;
       await metering.begin(caller.meter, unanswered(context, call, "interrupted"), options);
       work.isBegun = true;
@@ -154,8 +170,7 @@ export function serving({ end, bills, metering, stores, metrics }: ServeDeps): S
         claim = await claimFor(context, caller);
         if (claim === null) return exhausted(context, caller, limit);
         if (category && caller.meter.allowances.spend !== null) await metering.readSpend(caller.meter);
-        const spent = category && spendRefused(caller, now_ms);
-        if (spent) return overspent(context, spent, caller, limit);
+        overspend = category && spendRefused(caller, now_ms);
       }
       if (route.always_begins_work) await beginWork();
       const handling = route.handle(authenticatedCall);
@@ -179,6 +194,7 @@ export function serving({ end, bills, metering, stores, metrics }: ServeDeps): S
         await metering.readSpend(caller.meter);
       return finish(context, withWarnings(answer, call.warnings), caller, limit);
     } catch (problem) {
+      if (problem instanceof Overspent) return overspent(context, problem.refusal, caller, limit);
       if (unsent) releaseStream(unsent);
       // With a row the request stays pending until `recoverPending` has found it.
       if (work.hasRow) claim?.settle(true);

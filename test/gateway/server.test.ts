@@ -17,6 +17,7 @@ import { openRoute, route, router } from "../../gateway/route.ts";
 import { WAIT_MS } from "../../gateway/with-deadline.ts";
 import {
   admissionOf,
+  cacheThat,
   fetchAnswer,
   gatewayHarness,
   clientAbort,
@@ -428,7 +429,8 @@ describe("allowances", () => {
 
   test("a reached spend cap is 429 with its amount", async () => {
     const { fetch, key, spend } = await gatewayHarness({
-      fetch: async (request) => {
+      fetch: async (request, _signal, beginWork) => {
+        await beginWork();
         await spend(request, 750_000);
         return fetchAnswer({}, { cost_usd: "0.75" });
       },
@@ -445,6 +447,52 @@ describe("allowances", () => {
       json: { detail: { error: "key_budget_exhausted", limit: "1.500000", currency: "USD" } },
       headers: { "retry-after": "820800" },
     });
+  });
+});
+
+describe("a key whose spend cap is used up", () => {
+  const CACHED = { url: "https://example.org/cached" };
+
+  async function spent() {
+    let upstream = 0;
+    const gateway = await gatewayHarness({
+      cache: cacheThat(() => true),
+      fetch: async (request, _signal, beginWork) => {
+        if (request.url === CACHED.url) return fetchAnswer({}, { cached: true });
+        await beginWork();
+        upstream++;
+        await gateway.spend(request, 1_000_000);
+        return fetchAnswer({}, { cost_usd: "1" });
+      },
+    });
+    const capped = await gateway.key({ spend_cap_micros: 1_000_000, quotas: { fetch: 9 } });
+    expect((await gateway.fetch(URL_BODY, { key: capped })).status).toBe(200);
+    return { ...gateway, capped, upstream: () => upstream };
+  }
+
+  test("gets answers from the cache, which cost nothing, also those sent again from memory", async () => {
+    const { fetch, call, capped } = await spent();
+    for (let n = 0; n < 3; n++) {
+      const answer = await fetch(CACHED, { key: capped });
+      expect([answer.status, answer.json.cached]).toEqual([200, true]);
+    }
+    const rows = (await call("GET", "/v1/requests", { key: capped })).json.items;
+    expect(rows.map(({ category }: { category: string }) => category)).toEqual([
+      "fetch_cached",
+      "fetch_cached",
+      "fetch_cached",
+      "fetch_paid",
+    ]);
+  });
+
+  test("is refused all else before anything is asked, which counts for no quota and has no row", async () => {
+    const { fetch, call, capped, upstream } = await spent();
+    const refused = await fetch(URL_BODY, { key: capped });
+    expect([refused.status, refused.json.detail.error]).toEqual([429, "key_budget_exhausted"]);
+    expect(refused.headers["retry-after"]).toBe("820800");
+    expect(upstream()).toBe(1);
+    expect((await call("GET", "/v1/requests", { key: capped })).json.items).toHaveLength(1);
+    expect((await fetch(CACHED, { key: capped })).headers["x-service-quota-remaining"]).toBe("fetch=7");
   });
 });
 

@@ -115,8 +115,10 @@ describe("/openapi.json", () => {
   test("its operation ids are frozen: clients are generated from them", async () => {
     const { call } = await gatewayHarness();
     expect(operations((await call("GET", "/openapi.json")).json)).toEqual([
+      "changeKey PATCH /v1/keys/{prefix} key",
       "changelog GET /changelog",
       "createAlert POST /v1/alerts key",
+      "createKey POST /v1/keys key",
       "debugRecord GET /debug/{name}",
       "deleteAlert DELETE /v1/alerts/{alert_id} key",
       "docs GET /docs",
@@ -136,6 +138,7 @@ describe("/openapi.json", () => {
       "pageFile GET /pages/{name}",
       "ready GET /ready",
       "requests GET /v1/requests key",
+      "revokeKey DELETE /v1/keys/{prefix} key",
       "usage GET /v1/usage key",
     ]);
   });
