@@ -18,7 +18,7 @@ import { DATA_FORMAT } from "./data-format.ts";
 export type AgreedSettings = Readonly<Record<string, string>>;
 
 interface SettingsRecord {
-  /** Which database this is: the name of the node that wrote it first. */
+  /** Which database this is: the identity of its stores, or the name of the node of an earlier version that wrote it first. */
   readonly id: string;
   readonly settings: AgreedSettings;
 }
@@ -62,13 +62,21 @@ export async function agreeOnSettings(own: AgreedSettings, deps: AgreementDeps):
   const record = await agreeInDocuments(own, deps);
   const onBus = { documents: record.id, settings: digestOf(record.settings) };
   for (const [name, value] of Object.entries(onBus)) {
-    if ((await leases.agreeOn(name, value)) === value) continue;
+    const agreed = await leases.agreeOn(name, value);
+    if (agreed === value) continue;
     await assertNoneRuns(
       deps,
       name === "documents"
         ? "TRAWL_DOCUMENTS names another database here than on them"
         : "their settings differ from those in the documents",
     );
+    if (name === "documents")
+      throw new Error(
+        `Cannot join the cluster "${own[CLUSTER_NAME]}" of TRAWL_BUS: the bus and the documents do not belong together: ` +
+          `the bus carries the id "${agreed}", the database that TRAWL_DOCUMENTS names "${value}". Check both settings. ` +
+          "If the database was changed or restored on purpose, trawl stores adopt makes the bus that of these documents; " +
+          "trawl cluster rebuild empties it",
+      );
     await leases.overrule(name, value);
   }
   return {
@@ -81,6 +89,12 @@ export async function agreeOnSettings(own: AgreedSettings, deps: AgreementDeps):
         );
     },
   };
+}
+
+/** Which database this is, if nodes have agreed on settings before. Throws Fault. */
+export async function settingsId(documents: Pick<Documents, "get">): Promise<string | null> {
+  const stored = await documents.get(COLLECTION, KEY);
+  return (stored?.value as SettingsRecord | undefined)?.id ?? null;
 }
 
 /** Forgets what was agreed on, for a cluster without running nodes; answers the cluster's name that stood there. */

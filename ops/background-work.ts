@@ -11,12 +11,19 @@ import type { FeatureContext, OpenFeature } from "./feature.ts";
 import { FEATURES } from "./features.ts";
 import { memoryAtRest, thisProcess } from "./memory-at-rest.ts";
 import { nodeGauges } from "./node-gauges.ts";
+import type { StoreIdentity } from "./store-identity.ts";
 import { PROBES } from "./store-watch.ts";
 
 /** Collections with an expiry date that belong to no feature. */
 const EXPIRING = [DEAD_LETTERS, "body_refs", "body_grants", "request_audit", PROBES];
 
-/** Starts the work; what it returns stops it. `actors` are those that this node serves. */
+export interface BackgroundWork {
+  /** What an operator should know or do. */
+  readonly warnings: () => readonly string[];
+  readonly stop: () => void;
+}
+
+/** `actors` are those that this node serves. */
 export function startBackgroundWork(
   build: BuildInfo,
   {
@@ -30,13 +37,16 @@ export function startBackgroundWork(
     ask,
     ledger,
     spending: { spentBy },
-  }: FeatureContext,
+    identity,
+  }: FeatureContext & { readonly identity: StoreIdentity },
   opened: readonly OpenFeature[],
   actors: readonly Actor[],
   { cluster, ownedPartitions }: Membership,
-): readonly Disposable[] {
+): BackgroundWork {
   const collections = [...EXPIRING, ...FEATURES.flatMap((feature) => [...feature.collections.expiring])];
-  return [
+  const collection = collectBodies({ documents, blobs, identity, clock, metrics, log, random });
+  const work: readonly Disposable[] = [
+    collection,
     nodeGauges({
       clock,
       metrics,
@@ -48,7 +58,6 @@ export function startBackgroundWork(
     }),
     memoryAtRest({ clock, ...thisProcess }),
     expireDocuments({ documents, clock, log, collections }),
-    collectBodies({ documents, blobs, clock, metrics, log, random }),
     everyMinute({ clock, log, what: "Cannot write the rows of requests whose gateway died" }, () =>
       recoverPending({ documents, clock, log, spentBy }, PENDING_TTL_MS),
     ),
@@ -64,4 +73,11 @@ export function startBackgroundWork(
       chore ? [everyMinute({ clock, log, what: chore.what }, chore.work)] : [],
     ),
   ];
+  return {
+    warnings() {
+      const why = collection.stopped();
+      return why === null ? [] : [why];
+    },
+    stop: () => work.forEach((each) => each[Symbol.dispose]()),
+  };
 }

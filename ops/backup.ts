@@ -27,6 +27,7 @@ import type { Blobs } from "../cluster/ports/blobs.ts";
 import { Fault } from "../cluster/ports/fault.ts";
 import type { BuildInfo } from "./build-info.ts";
 import { DATA_FORMAT } from "./data-format.ts";
+import { IDENTITY, type IdentityRecord } from "./store-identity.ts";
 
 /** The files of the embedded stores. */
 export interface EmbeddedFiles {
@@ -140,7 +141,20 @@ export async function restore(files: EmbeddedFiles, folder: string): Promise<Bac
     );
   if (manifest.bodies) {
     const bodies = openBodies(join(folder, BODIES), files.bodies!, files.durability);
+    const identity = identityIn(join(folder, manifest.files[0]!.name));
+    const mark = await bodies.target.readMark();
+    if (mark !== null && mark.id !== identity?.id) {
+      await bodies.close();
+      throw new BackupError(
+        `Cannot restore "${folder}" beside the bodies in "${files.bodies}": they carry the id "${mark.id}", and the backup ` +
+          `"${identity?.id ?? "none"}". Move these bodies away, or set another TRAWL_DATA_DIR`,
+      );
+    }
+    const isNew = mark === null && (await bodies.target.isEmpty());
     await bodies.copyNew();
+    // Bodies that were there before may be newer than the backup, so the node that starts judges them itself.
+    if (isNew && identity !== null)
+      await bodies.target.writeMark({ id: identity.id, turn: identity.next_turn ?? identity.turn });
     await bodies.close();
     const { count } = bodies.copied();
     if (count !== manifest.bodies.count || bodies.damaged().length > 0)
@@ -207,6 +221,7 @@ function openBodies(from: string, to: string, durability: Durability) {
         await Promise.all(Array.from({ length: AT_ONCE }, lane));
       }
     },
+    target,
     copied: (): BodyCount => ({ count: done.size, bytes }),
     damaged: (): readonly string[] => [...damaged],
     close: async (): Promise<void> => {
@@ -226,6 +241,10 @@ async function copyDatabase(path: string, folder: string): Promise<CopiedFile> {
   }
   return { name, ...(await sizeAndDigestOf(target)) };
 }
+
+/** The identity of the documents in a file that no service uses; null: a version without one wrote them. */
+const identityIn = (path: string): IdentityRecord | null =>
+  readSqliteDocument(path, IDENTITY.collection, IDENTITY.key) as IdentityRecord | null;
 
 /** The format of the documents in a file that no service uses. */
 function formatIn(path: string): number {

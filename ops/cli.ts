@@ -28,6 +28,7 @@ import { nodesCommand } from "./commands/nodes.ts";
 import { projectCommand } from "./commands/project.ts";
 import { rateCommand } from "./commands/rate.ts";
 import { searchCommand } from "./commands/search.ts";
+import { bodiesCommand, storesCommand } from "./commands/stores.ts";
 import { startCommand, type Starting } from "./commands/start.ts";
 import { domainsCommand, jobsCommand, topCommand } from "./commands/top.ts";
 import { ConfigError } from "./config.ts";
@@ -65,6 +66,8 @@ export async function trawl(words: readonly string[], world: World): Promise<num
     maintenanceCommand(context),
     backupCommand(context),
     restoreCommand(context),
+    storesCommand(context),
+    bodiesCommand(context),
     clusterCommand(context),
     auditCommand(context),
     fetchCommand(context),

@@ -100,7 +100,12 @@ function assertClock({ isTooLarge, skew_ms }: DistributedCluster["clockSkew"]): 
 export async function join(
   config: Config,
   actors: readonly Actor[],
-  { blobs, memory, ...deps }: ClusterDeps & { readonly blobs: Blobs; readonly memory: ByteBudget },
+  {
+    blobs,
+    memory,
+    documents_id,
+    ...deps
+  }: ClusterDeps & { readonly blobs: Blobs; readonly memory: ByteBudget; readonly documents_id: string },
 ): Promise<Membership> {
   const { bus: address, roles } = config.cluster;
   const { random, documents, log } = deps;
@@ -145,7 +150,7 @@ export async function join(
       documents,
       leases,
       nodes: () => nodeDirectory.nodes(),
-      newId: () => node,
+      newId: () => documents_id,
     });
     if (await isUsedElsewhere(documents, deps.clock, () => leases.survey()))
       throw new Error(

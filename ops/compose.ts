@@ -42,6 +42,8 @@ export interface Running extends Pick<Stopping, "stop" | "ended" | "crash"> {
   readonly first_key: string | null;
   /** Whether the API is served at the address; else only the node's status. */
   readonly serves: boolean;
+  /** What an operator should know at once. */
+  readonly warnings: readonly string[];
 }
 
 /** A store that takes longer counts as away for the public status. */
@@ -113,7 +115,8 @@ async function compose(config: Config, closers: Closers): Promise<Running> {
   const roleActors = opened.flatMap((feature) => feature.role_actors ?? []);
   const { random, documents, blobs, memory, caches } = context;
   const shared = { clock, random, documents, blobs, memory, caches, metrics, log, tracing, roleActors };
-  const membership = await joinCluster(config, actors, shared);
+  const documents_id = context.identity.id;
+  const membership = await joinCluster(config, actors, { ...shared, documents_id });
   const { cluster, node } = membership;
   line.node = node;
   const { ping } = context.storeWatch;
@@ -153,7 +156,7 @@ async function compose(config: Config, closers: Closers): Promise<Running> {
     log.warn("TRAWL_OPERATOR_KEY names a revoked key: it stays revoked and is refused");
   const usage = await openUsage(context, node);
   const work = startBackgroundWork(build, context, opened, actors, membership);
-  const stopBackgroundWork = (): void => work.forEach((each) => each[Symbol.dispose]());
+  const stopBackgroundWork = work.stop;
   closers.push(async () => stopBackgroundWork());
 
   const http = await openHttp({
@@ -164,6 +167,7 @@ async function compose(config: Config, closers: Closers): Promise<Running> {
     storeWatch: context.storeWatch,
     checks: { ...stores, ...Object.assign({}, ...opened.map((feature) => feature.checks)) },
     draining: stops.isDraining,
+    warnings: work.warnings,
     metrics: {
       content_type: metrics.contentType,
       render: () => metrics.render(),
@@ -182,7 +186,8 @@ async function compose(config: Config, closers: Closers): Promise<Running> {
   const listening = { address, status_address, http: name, node };
   log.info("Listening", { ...listening, ...build, nodejs: process.version });
   const { stop, ended, crash } = stops;
-  return { address, http: sentence, first_key: first.key, serves, stop, ended, crash };
+  const warnings = work.warnings();
+  return { address, http: sentence, first_key: first.key, serves, warnings, stop, ended, crash };
 }
 
 /** Meters what the API answers. Rows of requests whose process died are written first. */

@@ -22,7 +22,8 @@ import { ownEndpoints } from "./own-endpoints.ts";
 import { openRequestAudit } from "./request-audit.ts";
 import type { Closers } from "./stopping.ts";
 import { type StoreWatch, watchStores } from "./store-watch.ts";
-import { dataPath, openBlobs, openDocuments } from "./stores.ts";
+import { openStoreIdentity, type StoreIdentity } from "./store-identity.ts";
+import { dataPath, openBlobs, openDocuments, storePlaces } from "./stores.ts";
 
 /** What the node gives; `ask`, `roles`, `node`, `actorStats`, `ownsKey` and `checkStores` work once it has joined the cluster. */
 type Given = Pick<
@@ -45,7 +46,7 @@ export async function openContext(
   config: Config,
   given: Given,
   closers: Closers,
-): Promise<FeatureContext & { readonly storeWatch: StoreWatch }> {
+): Promise<FeatureContext & { readonly storeWatch: StoreWatch; readonly identity: StoreIdentity }> {
   const { version, metrics, log, tracing, clock, node } = given;
   const isWorker = config.cluster.roles.includes("worker");
   const random = systemRandom();
@@ -56,6 +57,13 @@ export async function openContext(
   closers.push(() => openedDocuments.close());
   const openedBlobs = await openBlobs(config);
   closers.push(() => openedBlobs.close());
+  const identity = await openStoreIdentity({
+    documents: openedDocuments,
+    blobs: openedBlobs,
+    places: storePlaces(config),
+    now_ms: () => clock.now(),
+    random,
+  });
   const stores = {
     documents: meteredDocuments(openedDocuments, { metrics, clock, tracing }),
     blobs: meteredBlobs(openedBlobs, { metrics, clock, tracing }),
@@ -88,6 +96,7 @@ export async function openContext(
     documents,
     blobs,
     storeWatch,
+    identity,
     memory: openMemory(config, { clock, metrics }),
     caches: cacheLimits(config.memory.cache_mb),
     destination: rule,

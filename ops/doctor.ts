@@ -30,7 +30,8 @@ import {
   warning,
 } from "./findings.ts";
 import { ownEndpoints, ownUrl } from "./own-endpoints.ts";
-import { dataPath, embeddedFiles, openBlobs } from "./stores.ts";
+import { inspectStores } from "./store-identity.ts";
+import { dataPath, embeddedFiles, openBlobs, storePlaces } from "./stores.ts";
 import { readTlsPair, tlsPaths } from "./tls-files.ts";
 
 export interface DoctorDeps {
@@ -151,7 +152,12 @@ async function engineFindings({
           },
           advice: "Check TRAWL_BLOBS, S3_ENDPOINT and the AWS_ variables, and that the bucket exists",
         });
-  if (cluster.bus === "memory") return [documents, bodies, off("bus", "TRAWL_BUS is memory: one process")];
+  const stores =
+    documents.state === "ok" && bodies.state === "ok" && !isNew && existsOrRemote(files?.bodies ?? null)
+      ? [await identityFinding(config, openDocuments)]
+      : [];
+  if (cluster.bus === "memory")
+    return [documents, bodies, ...stores, off("bus", "TRAWL_BUS is memory: one process")];
   const bus = await reached("bus", {
     open: () => openNodeDirectory(config),
     async look(directory) {
@@ -176,8 +182,29 @@ async function engineFindings({
     },
     advice: "Check TRAWL_BUS, and that NATS 2.12 or newer with JetStream runs and is reached from here",
   });
-  return [documents, bodies, bus];
+  return [documents, bodies, ...stores, bus];
 }
+
+const existsOrRemote = (folder: string | null): boolean => folder === null || existsSync(folder);
+
+/** Whether the bodies belong to the documents. */
+const identityFinding = (config: Config, openDocuments: DoctorDeps["openDocuments"]): Promise<Finding> =>
+  reached("stores", {
+    open: () => openDocuments(config),
+    async look(documents) {
+      const blobs = await openBlobs(config);
+      try {
+        const belonging = await inspectStores({ documents, blobs, places: storePlaces(config) });
+        if (belonging === null) return ok("stores", "Documents and bodies get one id at the next start");
+        return belonging.kind === "one"
+          ? ok("stores", "Documents and bodies carry the same id")
+          : warning("stores", belonging.problem, "ops/runbook.md: The stores do not belong together");
+      } finally {
+        await blobs.close();
+      }
+    },
+    advice: "Check TRAWL_DOCUMENTS and TRAWL_BLOBS",
+  });
 
 /** One request to the web says whether names are resolved, whether requests leave, and what time others have. */
 async function webFindings({ config, now_ms }: DoctorDeps): Promise<readonly Finding[]> {

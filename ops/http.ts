@@ -42,6 +42,8 @@ interface HttpDeps {
   /** What /ready asks, by name. */
   readonly checks: StatusRoutesDeps["checks"];
   readonly draining: () => boolean;
+  /** Of the node itself; features have their own. */
+  readonly warnings: () => readonly string[];
   readonly metrics: StatusRoutesDeps["metrics"];
 }
 
@@ -157,7 +159,7 @@ export const isPublished = ({
 
 /** What every node answers. */
 function statusOf(deps: HttpDeps, metrics_readers: MetricsReaders): readonly Route[] {
-  const { context, opened, membership, checks, draining, metrics } = deps;
+  const { context, opened, membership, checks, draining, warnings, metrics } = deps;
   const { memory, version, clock } = context;
   const { clock_skew_ms } = membership;
   return statusRoutes({
@@ -168,7 +170,7 @@ function statusOf(deps: HttpDeps, metrics_readers: MetricsReaders): readonly Rou
     clock_skew_ms,
     memory,
     metrics_readers,
-    warnings: () => opened.flatMap((feature) => feature.warnings?.() ?? []),
+    warnings: () => [...warnings(), ...opened.flatMap((feature) => feature.warnings?.() ?? [])],
     ...(metrics && { metrics }),
   });
 }

@@ -15,6 +15,7 @@ import type { EmbeddedFiles } from "./backup.ts";
 import type { Config } from "./config.ts";
 import { assertDataFormat, type MigrationPermit } from "./data-format.ts";
 import { FEATURES } from "./features.ts";
+import type { StorePlaces } from "./store-identity.ts";
 
 /** Collections that are only caches. */
 const REBUILDABLE = FEATURES.flatMap(({ collections }) => [...collections.rebuildable]);
@@ -27,9 +28,9 @@ export async function openDocuments(
   config: Config,
   permit: MigrationPermit | null = null,
 ): Promise<Documents> {
-  const { documents, place } = await connectDocuments(config);
+  const documents = await connectDocuments(config);
   try {
-    await assertDataFormat(documents, place, permit);
+    await assertDataFormat(documents, storePlaces(config).documents, permit);
     return documents;
   } catch (problem) {
     await documents.close();
@@ -37,20 +38,24 @@ export async function openDocuments(
   }
 }
 
-async function connectDocuments({ storage }: Config): Promise<{ documents: Documents; place: string }> {
-  const { documents: setting, data_dir, durability } = storage;
-  if (setting === "sqlite" || setting.startsWith("sqlite:")) {
-    const path =
-      setting === "sqlite"
-        ? dataPath(data_dir, "documents.sqlite", durability)
-        : setting.slice("sqlite:".length);
-    const documents = sqliteDocuments(path, { durability, rebuildable: REBUILDABLE });
-    return { documents, place: `"${path}"` };
-  }
+async function connectDocuments(config: Config): Promise<Documents> {
+  const { documents: setting, durability } = config.storage;
+  const files = embeddedFiles(config);
+  if (files !== null) return sqliteDocuments(files.documents, { durability, rebuildable: REBUILDABLE });
   const { mongoDocuments } = await import("../cluster/adapters/documents/documents.mongo.ts");
-  // Without the address, which holds a password.
-  const place = "the database that TRAWL_DOCUMENTS names";
-  return { documents: mongoDocuments(setting, { rebuildable: REBUILDABLE }), place };
+  return mongoDocuments(setting, { rebuildable: REBUILDABLE });
+}
+
+/** What the operator calls the stores. */
+export function storePlaces(config: Config): StorePlaces {
+  const files = embeddedFiles(config);
+  const { blobs, data_dir } = config.storage;
+  const bodies = blobs === "file" ? join(resolve(data_dir), "bodies") : blobs.replace(/^file:/, "");
+  return {
+    // Without the address, which holds a password.
+    documents: files === null ? "the database that TRAWL_DOCUMENTS names" : `"${files.documents}"`,
+    bodies: `"${bodies}"`,
+  };
 }
 
 /** The files of the embedded stores; null: the documents are in a database. */

@@ -10,10 +10,22 @@ export interface ListedBlob {
   readonly sha256: string;
   /** When it was stored last, in Unix milliseconds; up to TOUCH_AFTER_MS too early. */
   readonly stored_ms: number;
+  /** A first call of `remove` was made, and the next one removes it for good. */
+  readonly is_set_aside?: boolean;
 }
 
 /** Storing a blob again updates its time only when the recorded time is older than this. */
 export const TOUCH_AFTER_MS = 12 * 60 * 60_000;
+
+/** Which documents the blobs belong to, kept beside them. ops/store-identity.ts reads and writes it. */
+export interface StoreMark {
+  /** The identity that both stores carry. */
+  readonly id: string;
+  /** Changes at least every hour that a node runs; the documents have the same. */
+  readonly turn: string;
+  /** Two document stores with this id were found: neither of their services may remove blobs. */
+  readonly disputed?: boolean;
+}
 
 const digests = new WeakMap<Buffer, string>();
 
@@ -58,6 +70,12 @@ export interface Blobs {
   remove(sha256: string, stored_before_ms?: number): Promise<boolean>;
   /** The blobs whose digest begins with these two hexadecimal digits, in any order. */
   list(digits: string): AsyncIterable<ListedBlob>;
+  /** Null: none was written. */
+  readMark(): Promise<StoreMark | null>;
+  /** Replaces it, completely or not at all. */
+  writeMark(mark: StoreMark): Promise<void>;
+  /** Whether there is no blob at all; the mark is none. */
+  isEmpty(): Promise<boolean>;
   ping(): Promise<void>;
   close(): Promise<void>;
 }

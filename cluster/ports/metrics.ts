@@ -375,6 +375,12 @@ export const METRICS = {
     labels: ["cache"],
     values: CACHES,
   },
+  trawl_bodies_collection_stopped: {
+    kind: "gauge",
+    help: "1 while bodies are not removed: apart, they do not belong to the documents; too_many, more than a fifth would go",
+    labels: ["reason"],
+    values: { reason: ["apart", "too_many"] },
+  },
   trawl_bodies_removed_total: {
     kind: "counter",
     help: "Stored bodies removed because nothing referred to them",

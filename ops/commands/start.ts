@@ -12,6 +12,7 @@ interface Running {
   readonly http: string;
   readonly first_key: string | null;
   readonly serves: boolean;
+  readonly warnings: readonly string[];
   readonly stop: () => Promise<void>;
   readonly ended: Promise<void>;
   readonly crash: (kind: "unhandled_rejection" | "uncaught_exception", problem: unknown) => void;
@@ -47,8 +48,9 @@ export const startCommand = (context: Context, starting: () => Promise<Starting>
     const running = await start(config).catch((problem: Error) => {
       throw new CommandError(problem.message);
     });
-    const { address, http, first_key } = running;
-    if (json) context.out(JSON.stringify({ address, http, first_key }));
+    const { address, http, first_key, warnings } = running;
+    for (const warning of warnings) context.err(`Warning: ${warning}`);
+    if (json) context.out(JSON.stringify({ address, http, first_key, warnings }));
     else for (const line of greeting(running, config)) context.out(line);
 
     onCrash((kind, problem) => {

@@ -1,6 +1,7 @@
 /** What a node must have in common with the running nodes before it joins. */
 import { describe, expect, test } from "vitest";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
+import type { Documents } from "../../cluster/ports/documents.ts";
 import { memoryLeases } from "../../cluster/adapters/leases/leases.memory.ts";
 import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
 import { agreedSettings, agreeOnSettings, forgetSettings } from "../../ops/agreed-settings.ts";
@@ -14,17 +15,20 @@ function world() {
   const main = memoryDocuments();
   const running: string[] = [];
   let names = 0;
+  /** The identity of each database. */
+  const ids = new Map<Documents, string>();
   async function join(
     environment: Environment = {},
     { documents = main, cluster = "trawl", unknown = "" } = {},
   ) {
     const node = `n${names++}`;
+    if (!ids.has(documents)) ids.set(documents, node);
     const { [unknown]: _, ...settings } = agreedSettings(readConfig(environment), cluster);
     const agreement = await agreeOnSettings(settings, {
       documents,
       leases,
       nodes: async () => running.map((name) => ({ node: name })),
-      newId: () => node,
+      newId: () => ids.get(documents)!,
     });
     return {
       async announce() {
@@ -33,7 +37,7 @@ function world() {
       },
     };
   }
-  return { join, running, main };
+  return { join, running, main, leases };
 }
 
 const start = async ({ join }: ReturnType<typeof world>, ...options: Parameters<typeof join>) =>
@@ -91,12 +95,17 @@ describe("a node joins", () => {
     expect(all.running).toEqual(["n1", "n3"]);
   });
 
-  test("with another database once no node runs on the bus", async () => {
+  test("not with another database when no node runs either, until the bus is made that of the database", async () => {
     const all = world();
     await start(all);
     all.running.pop();
-    await start(all, {}, { documents: memoryDocuments() });
-    expect(all.running).toEqual(["n1"]);
+    const documents = memoryDocuments();
+    await expect(start(all, {}, { documents })).rejects.toThrow(
+      /the bus carries the id "n0", the database that TRAWL_DOCUMENTS names "n1".*trawl stores adopt/,
+    );
+    await all.leases.overrule("documents", "n1");
+    await start(all, {}, { documents });
+    expect(all.running).toEqual(["n2"]);
   });
 
   test("not when another with other settings started at the same moment", async () => {

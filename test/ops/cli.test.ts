@@ -367,6 +367,7 @@ describe("start", () => {
             address: "http://127.0.0.1:4711",
             http: "HTTP by node:http",
             first_key: "ak_first",
+            warnings: [],
             serves: true,
             stop: async () => {
               stopped++;
@@ -409,6 +410,7 @@ describe("start", () => {
             address: "http://127.0.0.1:4711",
             http: "HTTP by node:http",
             first_key: "ak_first",
+            warnings: [],
             serves: false,
             stop: async () => {},
             ended: Promise.resolve(),
@@ -442,6 +444,7 @@ describe("start", () => {
             address: "http://127.0.0.1:4711",
             http: "HTTP by node:http",
             first_key: null,
+            warnings: [],
             serves: true,
             stop: async () => {},
             ended: over.promise,

@@ -5,7 +5,8 @@ import { memoryDocuments } from "../../cluster/adapters/documents/documents.memo
 import { bodyRefs, bodyTag } from "../../cluster/body-refs.ts";
 import { openBodyGrants } from "../../gateway/body-access.ts";
 import { expireDocuments } from "../../ops/expire-documents.ts";
-import { collectBodies } from "../../ops/collect-bodies.ts";
+import { collectBodies, forceCollection } from "../../ops/collect-bodies.ts";
+import type { Belonging } from "../../ops/store-identity.ts";
 import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.silent.ts";
 
 const DAY_MS = 24 * 60 * 60_000;
@@ -18,13 +19,48 @@ function cellar({ now_ms = Date.now() } = {}) {
   const blobs = memoryBlobs();
   const telemetry = silentTelemetry();
   const { metrics, log } = telemetry;
+  const belonging = { now: { kind: "one" } as Belonging };
+  const identity = { belonging: () => belonging.now, look: async () => belonging.now };
+  const collection = collectBodies({
+    documents,
+    blobs,
+    identity,
+    clock,
+    metrics,
+    log,
+    random: { next: () => 0.5 },
+  });
   const work = [
     expireDocuments({ documents, clock, log, collections: ["body_refs", "body_grants"] }),
-    collectBodies({ documents, blobs, clock, metrics, log, random: { next: () => 0.5 } }),
+    collection,
   ];
   const put = async (content: string) => (await blobs.put(Buffer.from(content))).sha256;
   const isThere = async (sha256: string) => (await blobs.head(sha256)) !== null;
-  return { clock, documents, bodies: blobs, refs: bodyRefs(documents), put, isThere, work };
+  return {
+    clock,
+    documents,
+    bodies: blobs,
+    refs: bodyRefs(documents),
+    put,
+    isThere,
+    work,
+    belonging,
+    collection,
+    telemetry,
+  };
+}
+
+/** How many of these are still there. */
+const countOf = async ({ isThere }: ReturnType<typeof cellar>, digests: readonly string[]): Promise<number> =>
+  (await Promise.all(digests.map(isThere))).filter(Boolean).length;
+
+/** Bodies that a document names, and bodies that none does. */
+async function filled(cellar_: ReturnType<typeof cellar>, named: number, unnamed: number) {
+  const putAll = (count: number, what: string) =>
+    Promise.all(Array.from({ length: count }, (_, n) => cellar_.put(`${what} ${n}`)));
+  const kept = await putAll(named, "named");
+  await cellar_.refs.retain(kept, "job", Infinity);
+  return { kept, loose: await putAll(unnamed, "unnamed") };
 }
 
 test("a body without references is removed once it is two days old", async () => {
@@ -103,4 +139,58 @@ test("it stops when it is disposed", async () => {
   for (const one of work) one[Symbol.dispose]();
   await clock.advance(5 * DAY_MS);
   expect(await isThere(sha256)).toBe(true);
+});
+
+test("1,500 bodies beside documents that name none of them all stay, and an alarm says so", async () => {
+  const all = cellar({ now_ms: Date.now() + 3 * DAY_MS });
+  const { loose } = await filled(all, 0, 1_500);
+  await all.clock.advance(2 * DAY_MS);
+  expect(await countOf(all, loose)).toBe(1_500);
+  expect(all.collection.stopped()).toMatch(
+    /no document names \d+ of the \d+ bodies .*trawl bodies collect --force/,
+  );
+  expect(all.telemetry.lines.filter(({ message }) => message === "Bodies are not removed")).toHaveLength(1);
+});
+
+test("the operator's word lifts the limits for three days, and not for longer", async () => {
+  const all = cellar({ now_ms: Date.now() + 3 * DAY_MS });
+  const { kept, loose } = await filled(all, 20, 1_500);
+  await all.clock.advance(ROUND_MS);
+  expect(await countOf(all, loose)).toBe(1_500);
+  await forceCollection(all.documents, all.clock.now());
+  await all.clock.advance(ROUND_MS);
+  expect(await countOf(all, loose)).toBe(0);
+  expect(await countOf(all, kept)).toBe(20);
+  expect(all.collection.stopped()).toBeNull();
+  await all.clock.advance(3 * DAY_MS);
+  // The virtual clock is not that of the memory store, whose bodies are old already.
+  const later = await filled(all, 0, 1_000);
+  await all.clock.advance(2 * ROUND_MS);
+  expect(await countOf(all, later.loose)).toBeGreaterThan(900);
+});
+
+test("a tenth without references goes at a thousandth of all an hour, and is not judged again when it waits", async () => {
+  const all = cellar({ now_ms: Date.now() + 3 * DAY_MS });
+  const { kept, loose } = await filled(all, 5_400, 600);
+  // Six an hour: the estimate of all of them varies by what is looked at.
+  await all.clock.advance(12 * 60 * 60_000);
+  const left = await countOf(all, loose);
+  expect(left).toBeGreaterThan(600 - 12 * 9);
+  expect(left).toBeLessThan(600 - 12 * 3);
+  expect(await countOf(all, kept)).toBe(5_400);
+  expect(all.telemetry.lines.filter(({ message }) => message === "Bodies are not removed")).toEqual([]);
+});
+
+test("nothing is removed while the documents and the bodies do not belong together", async () => {
+  const all = cellar();
+  const { loose } = await filled(all, 100, 3);
+  all.belonging.now = { kind: "apart", problem: "Bodies are not removed: they are others'" };
+  await all.clock.advance(3 * DAY_MS + ROUND_MS);
+  expect(await countOf(all, loose)).toBe(3);
+  expect(all.collection.stopped()).toBe("Bodies are not removed: they are others'");
+  all.belonging.now = { kind: "one" };
+  await all.clock.advance(60_000);
+  expect(all.collection.stopped()).toBeNull();
+  await all.clock.advance(3 * ROUND_MS);
+  expect(await countOf(all, loose)).toBe(0);
 });

@@ -228,6 +228,27 @@ export function bodiesSuite(open: () => Promise<Blobs>, damage: Damage | null): 
     });
   });
 
+  test("keeps a mark beside the blobs, and replaces it", async () => {
+    const blobs = await store;
+    expect(await blobs.readMark()).toBeNull();
+    await blobs.writeMark({ id: "a", turn: "1" });
+    await blobs.writeMark({ id: "a", turn: "2", disputed: true });
+    expect(await blobs.readMark()).toEqual({ id: "a", turn: "2", disputed: true });
+    const listed = await Promise.all(["aa", "00"].map((digits) => Array.fromAsync(blobs.list(digits))));
+    expect(listed.flat().every(({ sha256 }) => /^[0-9a-f]{64}$/.test(sha256))).toBe(true);
+  });
+
+  test("knows whether it has any blob", async () => {
+    const blobs = await open();
+    const { sha256 } = await blobs.put(Buffer.from("the only one"));
+    expect(await blobs.isEmpty()).toBe(false);
+    await blobs.remove(sha256);
+    const all = await Promise.all(
+      Array.from({ length: 256 }, (_, n) => Array.fromAsync(blobs.list(n.toString(16).padStart(2, "0")))),
+    );
+    expect(await blobs.isEmpty()).toBe(all.flat().length === 0);
+  });
+
   test("answers a ping", async () => {
     await expect((await store).ping()).resolves.toBeUndefined();
   });
@@ -244,6 +265,9 @@ export function blobsFaultSuite(open: () => Promise<Blobs>, except: readonly (ke
       get: () => blobs.get(sha256),
       remove: () => blobs.remove(sha256),
       list: () => Array.fromAsync(blobs.list("aa")),
+      readMark: () => blobs.readMark(),
+      writeMark: () => blobs.writeMark({ id: "a", turn: "1" }),
+      isEmpty: () => blobs.isEmpty(),
       ping: () => blobs.ping(),
     };
     for (const name of except) delete calls[name];

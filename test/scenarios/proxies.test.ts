@@ -2,7 +2,7 @@
  * Two gateways behind HAProxy and behind nginx, configured as `ops/deploy/compose.yaml` ships and `ops/operating.md` documents them:
  * only addresses and ports are others.
  */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -23,6 +23,8 @@ interface Ports {
 }
 
 const folder = mkdtempSync(join(tmpdir(), "trawl-proxies-"));
+// nginx' workers write bodies there, as another user where its master is root.
+chmodSync(folder, 0o755);
 afterAll(() => rmSync(folder, { recursive: true }));
 
 /** The text under a heading of YAML or in a fence of Markdown, without its indentation. */

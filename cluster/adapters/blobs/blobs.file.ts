@@ -26,7 +26,14 @@ import {
 } from "node:fs";
 import { access, type FileHandle, open, readdir, readFile, rename, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { sha256Of, TOUCH_AFTER_MS, type Blobs, type ByteRange, type StoredBlob } from "../../ports/blobs.ts";
+import {
+  sha256Of,
+  TOUCH_AFTER_MS,
+  type Blobs,
+  type ByteRange,
+  type StoredBlob,
+  type StoreMark,
+} from "../../ports/blobs.ts";
 import { Fault } from "../../ports/fault.ts";
 import { type Durability, folderSync, makeFolder, syncContent } from "../files/durable-files.ts";
 import {
@@ -53,6 +60,8 @@ const STALE_MS = 60 * 60_000;
  * that ended between its rename and its sync, or that did not sync.
  */
 const WRITTEN_BACK_MS = 60_000;
+/** The file of the mark, in the folder itself. */
+const MARK = "store.json";
 const EMPTY_SHA256 = createHash("sha256").digest("hex");
 
 function frame(bytes: number): Buffer {
@@ -303,6 +312,30 @@ export function fileBlobs(folder: string, { durability = "power" }: FileBlobsOpt
     return removed;
   }
 
+  async function readMark(): Promise<StoreMark | null> {
+    const text = await nullIfMissing(readFile(join(folder, MARK), "utf8"));
+    return text === null ? null : (JSON.parse(text) as StoreMark);
+  }
+
+  async function writeMark(mark: StoreMark): Promise<void> {
+    const path = newPath();
+    const handle = await open(path, "wx");
+    try {
+      await handle.writeFile(JSON.stringify(mark));
+      if (durability === "power") await handle.datasync();
+    } finally {
+      await handle.close();
+    }
+    await rename(path, join(folder, MARK));
+    if (durability === "power") await syncFolder(folder);
+  }
+
+  async function isEmpty(): Promise<boolean> {
+    const folders = (await readdir(folder)).filter((name) => /^[0-9a-f]{2}$/.test(name));
+    for (const name of folders) if ((await readdir(join(folder, name))).length > 0) return false;
+    return true;
+  }
+
   async function putStream(first: Buffer, source: ContentSource): Promise<StoredBlob> {
     const digest = createHash("sha256");
     let bytes = 0;
@@ -377,6 +410,9 @@ export function fileBlobs(folder: string, { durability = "power" }: FileBlobsOpt
         if (file) yield { sha256: name.slice(0, 64), stored_ms: file.mtimeMs };
       }
     },
+    readMark: () => orFault("read the mark", readMark()),
+    writeMark: (mark) => orFault("write the mark", writeMark(mark)),
+    isEmpty: () => orFault("look for bodies", isEmpty()),
     ping: () => orFault("find anything", access(unfinished)),
     close: async () => {},
   };

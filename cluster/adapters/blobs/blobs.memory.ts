@@ -1,6 +1,6 @@
 /** Blobs in a map: for tests and the simulator. */
 import { createHash } from "node:crypto";
-import type { Blobs, StoredBlob } from "../../ports/blobs.ts";
+import type { Blobs, StoreMark, StoredBlob } from "../../ports/blobs.ts";
 
 const PIECE_BYTES = 2 ** 20;
 
@@ -11,6 +11,7 @@ async function* pieces(whole: Buffer): AsyncGenerator<Buffer> {
 /** `onStored` is called with each blob that was not there, before its `put` resolves; `undo` takes it away. Default: nothing. */
 export function memoryBlobs(onStored: (blob: StoredBlob, undo: () => void) => void = () => {}): Blobs {
   const stored = new Map<string, { readonly whole: Buffer; readonly stored_ms: number }>();
+  let mark: StoreMark | null = null;
   return {
     async put(content) {
       const whole = Buffer.concat(Buffer.isBuffer(content) ? [content] : await Array.fromAsync(content));
@@ -35,6 +36,9 @@ export function memoryBlobs(onStored: (blob: StoredBlob, undo: () => void) => vo
       for (const [sha256, { stored_ms }] of stored)
         if (sha256.startsWith(prefix)) yield { sha256, stored_ms };
     },
+    readMark: async () => mark,
+    writeMark: async (written) => void (mark = written),
+    isEmpty: async () => stored.size === 0,
     ping: async () => {},
     close: async () => {},
   };

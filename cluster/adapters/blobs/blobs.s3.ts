@@ -42,6 +42,7 @@ import {
   type ListedBlob,
   sha256Of,
   type StoredBlob,
+  type StoreMark,
   TOUCH_AFTER_MS,
 } from "../../ports/blobs.ts";
 import { Fault } from "../../ports/fault.ts";
@@ -116,6 +117,11 @@ const metadataOf = ({ Metadata, ContentLength = 0 }: Answer) => ({
 
 /** Before the digest of an object that is to be removed. No digest begins like this. */
 const ASIDE = "aside-";
+
+/** The object of the mark. No digest begins like this. */
+const MARK = "store.json";
+const DIGEST = /^[0-9a-f]{64}$/;
+const HEX_DIGITS = "0123456789abcdef".split("");
 
 /** In whole seconds. Servers that do not send it count as stored now. */
 const storedMs = (last_modified: Date | undefined): number => last_modified?.getTime() ?? Date.now();
@@ -486,7 +492,29 @@ export function s3Blobs({ bucket, prefix, endpoint, region, credentials, spool }
         aside.delete(one.sha256);
         yield one;
       }
-      yield* aside.values();
+      for (const one of aside.values()) yield { ...one, is_set_aside: true };
+    },
+    async readMark() {
+      const answer = await getObject(MARK);
+      if (answer === null) return null;
+      return reach("read the mark", async () => {
+        const text = Buffer.concat(await Array.fromAsync(readWithTimeout(answer.Body as Readable)));
+        return JSON.parse(text.toString()) as StoreMark;
+      });
+    },
+    writeMark: async (mark) =>
+      void (await reach("write the mark", (abortSignal) =>
+        client.send(
+          new PutObjectCommand({ ...at(MARK), Body: JSON.stringify(mark), ContentType: "application/json" }),
+          { abortSignal },
+        ),
+      )),
+    async isEmpty() {
+      // By the first digit: the bucket may have objects of other programs beside ours.
+      for (const mark of ["", ASIDE])
+        for (const digit of HEX_DIGITS)
+          for await (const { sha256 } of listObjects(mark, digit)) if (DIGEST.test(sha256)) return false;
+      return true;
     },
     ping: async () =>
       void (await reach("find anything", (abortSignal) =>

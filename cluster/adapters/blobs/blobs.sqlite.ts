@@ -234,6 +234,10 @@ export function sqliteBlobs(folder: string, options: FileBlobsOptions = {}): Blo
       }
       for await (const blob of larger.list(digits)) if (!listed.has(blob.sha256)) yield blob;
     },
+    readMark: () => larger.readMark(),
+    writeMark: (mark) => larger.writeMark(mark),
+    isEmpty: async () =>
+      orFault("look for bodies", () => listRows.all(Buffer.alloc(0)).length === 0) && larger.isEmpty(),
     async ping() {
       orFault("find anything", assertSynced);
       await larger.ping();
