@@ -1,6 +1,7 @@
 /** What all features of a node share: the stores, the egress, the worker processes. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
+import { allowedNetworks } from "../actors/accounts/allowed-networks.ts";
 import { type FindPayer, findPayer } from "../actors/accounts/payer.ts";
 import { spending } from "../actors/accounts/spend.ts";
 import { RollingWindow } from "../actors/lib/rolling-window.ts";
@@ -101,6 +102,13 @@ export async function openContext(
     caches: cacheLimits(config.memory.cache_mb),
     destination: rule,
     unreserved_destination: rule,
+    ca,
+    networksOf: allowedNetworks({
+      documents,
+      clock,
+      allow: config.egress.allow,
+      named: config.egress.allow_projects,
+    }),
     egress,
     openEgress,
     extract: readers.extract,

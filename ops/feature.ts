@@ -14,7 +14,7 @@ import type { RetrievedPage } from "../actors/fetch/service.ts";
 import type { ItemKind } from "../actors/jobs/kind.ts";
 import type { ExtractCaller, Extracted, ExtractTask } from "../actors/lib/content/extraction-result.ts";
 import type { RollingWindow } from "../actors/lib/rolling-window.ts";
-import type { Destination } from "../actors/lib/web/destination.ts";
+import type { Destination, NetworksOf } from "../actors/lib/web/destination.ts";
 import type { JoinedSites } from "../actors/lib/web/url.ts";
 import type { ComponentSpec } from "../actors/status/component.ts";
 import type { LocalIndex } from "../actors/search/adapters/engine.local.sqlite.ts";
@@ -103,6 +103,10 @@ export interface FeatureContext {
   readonly destination: Destination;
   /** The same, and it refuses the hosts that the features opened before have reserved. */
   readonly unreserved_destination: Destination;
+  /** The private networks that requests of a project may reach. */
+  readonly networksOf: NetworksOf;
+  /** Authorities that outgoing TLS trusts beside the public ones, PEM. */
+  readonly ca: readonly string[];
   /** To the open web under `unreserved_destination`. The node closes it. */
   readonly egress: Egress;
   /**

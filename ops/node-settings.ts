@@ -243,7 +243,13 @@ export const NODE_SECTIONS = {
         shared: true,
         rule: NETWORK,
         description:
-          "Networks or single addresses that SSRF protection allows although they are private (intranets, tests).",
+          "Networks or single addresses that SSRF protection allows although they are private (intranets, tests): to all projects while there is one customer, else to those of TRAWL_EGRESS_ALLOW_PROJECTS. Metadata services of clouds stay refused.",
+      }),
+      allow_projects: listSetting({
+        env: "TRAWL_EGRESS_ALLOW_PROJECTS",
+        shared: true,
+        description:
+          "Projects that may reach TRAWL_EGRESS_ALLOW although there are several customers; * for all. `trawl project allow-network` gives a project networks of its own.",
       }),
       dns_servers: listSetting({
         env: "TRAWL_DNS_SERVERS",

@@ -63,6 +63,8 @@ export const Project = Type.Object({
   rate_limit_rps: Type.Integer({ minimum: 1 }),
   /** The values that FetchBody.user_agent may have. */
   user_agents: Type.Array(Type.String()),
+  /** Private networks (CIDRs) that its requests may reach beside what the service allows to it. Absent: none. */
+  networks: Type.Optional(Type.Array(Type.String())),
   /** What the project may spend on premium routes in a month; null: no limit. */
   budget_micros: Nullable(Micros),
   created_at: Type.String(),

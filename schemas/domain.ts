@@ -280,6 +280,8 @@ export const RobotsRequest = Type.Object({
   caller: Type.Optional(SlotCaller),
   lane: Type.Enum(["sync", "batch"]),
   wait_max_ms: Type.Integer({ minimum: 0 }),
+  /** Allowed private networks (CIDRs) that the read may reach. Absent: what the operator allows to the service itself. */
+  networks: Type.Optional(Type.Array(Type.String())),
 });
 export type RobotsRequest = Static<typeof RobotsRequest>;
 
@@ -311,7 +313,12 @@ export const RobotsReadResult = Type.Union([
    * A file, or the certainty that there is none (4xx except 429). Its rules may be longer than a message, so they stay in
    * the process that read them.
    */
-  Type.Object({ kind: Type.Literal("read"), status: Type.Integer() }),
+  Type.Object({
+    kind: Type.Literal("read"),
+    status: Type.Integer(),
+    /** It came from an allowed private network. */
+    is_private: Type.Optional(Type.Boolean()),
+  }),
   /** 429, 5xx, a broken read: the last copy counts; without one everything is disallowed. */
   Type.Object({ kind: Type.Literal("unreadable"), reason: Type.String() }),
   /** No connection at all: the routes may find out more. */

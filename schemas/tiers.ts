@@ -17,6 +17,13 @@ const { url, max_bytes, user_agent, accept_language, country, ...more } = picked
 /** What a tier gets of a request: the options that reach it, those that not every caller has being optional. */
 export const TierRequest = Type.Object({
   url,
+  /**
+   * Networks (CIDRs) that are no public ones and that this request may reach, with its redirects until one comes from a public
+   * address. Default: what the operator allows to the service itself.
+   */
+  networks: Type.Optional(Type.Array(Type.String())),
+  /** The project that asks, for its share of a tier's places. Default: none. */
+  project: Type.Optional(Type.String()),
   max_bytes,
   user_agent,
   accept_language,
@@ -50,7 +57,11 @@ const Refusal = Type.Object({
 /** What a tier asks its caller. `admission` numbers the admissions of one call. */
 export const TierQuestion = Type.Union([
   /** May this request be sent: robots.txt, a slot, the key's ownership. */
-  Type.Object({ do: Type.Literal("admit"), url: Type.String() }),
+  Type.Object({
+    do: Type.Literal("admit"),
+    url: Type.String(),
+    is_public_only: Type.Optional(Type.Boolean()),
+  }),
   /** Asked immediately before an admitted request is sent. */
   Type.Object({ do: Type.Literal("before_send"), admission: Type.Integer() }),
   Type.Object({ do: Type.Literal("sent"), admission: Type.Integer() }),
@@ -96,6 +107,7 @@ export const TierReply = Type.Union([
     body: Bytes(),
     body_kind: Type.Enum(["origin", "rendered_dom"]),
     archived_at: Type.Optional(Type.String()),
+    is_private: Type.Optional(Type.Boolean()),
     detail: Type.Optional(Type.String()),
     screenshot: Type.Optional(Type.Omit(StoredScreenshot, ["sha256"])),
     screenshot_bytes: Type.Optional(Bytes()),

@@ -82,9 +82,15 @@ async function attempt(
   const before = hook ? begun : given_up;
   if (!(await documents.put(ALERT_DELIVERIES, key, before, version, alertOptions(customer, before)))) return;
   if (!hook) return;
-  const { url, secret, id } = hook;
+  const { url, secret, id, project } = hook;
   const headers = signatureHeaders(secret, begun.event_id, begun.body, clock.now());
-  const result = await postJson(deps, { url, body: begun.body, headers, timeout_ms: WEBHOOK_TIMEOUT_MS });
+  const result = await postJson(deps, {
+    project,
+    url,
+    body: begun.body,
+    headers,
+    timeout_ms: WEBHOOK_TIMEOUT_MS,
+  });
   const { status } = result;
   metrics.count("trawl_alert_deliveries_total", { outcome: status.replace(/_.*$/, "") });
   const next = afterAttempt(begun, result, clock.now(), random());

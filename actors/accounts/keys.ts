@@ -19,6 +19,7 @@ import {
   type QuotaCategory,
 } from "../../schemas/accounts.ts";
 import { perUsdMicros } from "./exchange.ts";
+import { checkNetwork } from "../lib/web/destination.ts";
 
 /** A mistake of the operator; the message is a sentence for them. */
 export class AccountError extends Error {
@@ -273,6 +274,9 @@ async function changeKey(
   return change<Key>(documents, "keys", name.key_sha256, `key "${prefix}"`, rule);
 }
 
+/** Each is compared with every private address that the project asks for. */
+const MAX_NETWORKS = 100;
+
 /** What a request can carry as its User-Agent, up to the longest that a fetch may name. */
 const USER_AGENT = /^[\x21-\x7e](?:[\x20-\x7e]{0,498}[\x21-\x7e])?$/;
 
@@ -298,6 +302,31 @@ export const forbidAgent = (documents: Documents, project: string, user_agent: s
   change<Project>(documents, "projects", project, `project "${project}"`, (record) => ({
     ...record,
     user_agents: record.user_agents.filter((allowed) => allowed !== user_agent),
+  }));
+
+/** Idempotent. Throws AccountError and Fault. */
+export async function allowNetwork(documents: Documents, project: string, network: string): Promise<Project> {
+  try {
+    checkNetwork(network);
+  } catch {
+    throw new AccountError(
+      `Cannot allow the network "${network}": it should be an address or a range in CIDR form, for example 10.1.0.0/16`,
+    );
+  }
+  return change<Project>(documents, "projects", project, `project "${project}"`, (record) => {
+    const { networks = [] } = record;
+    if (networks.includes(network)) return record;
+    if (networks.length >= MAX_NETWORKS)
+      throw new AccountError(`Cannot allow the network "${network}": a project has at most ${MAX_NETWORKS}`);
+    return { ...record, networks: [...networks, network] };
+  });
+}
+
+/** Idempotent, as `allowNetwork` is. */
+export const forbidNetwork = (documents: Documents, project: string, network: string): Promise<Project> =>
+  change<Project>(documents, "projects", project, `project "${project}"`, ({ networks = [], ...record }) => ({
+    ...record,
+    networks: networks.filter((allowed) => allowed !== network),
   }));
 
 export const setRate = (documents: Documents, project: string, rate_limit_rps: number): Promise<Project> =>

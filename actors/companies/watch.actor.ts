@@ -130,5 +130,5 @@ async function deliveryOf(
   };
   const body = JSON.stringify(event);
   const headers = signatureHeaders(watch.secret, id, body, clock.now());
-  return { url: watch.url, body, headers, timeout_ms: WEBHOOK_TIMEOUT_MS };
+  return { project: watch.project, url: watch.url, body, headers, timeout_ms: WEBHOOK_TIMEOUT_MS };
 }

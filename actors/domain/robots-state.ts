@@ -12,7 +12,12 @@ export interface RobotsCopy {
   readonly read_at_ms: number;
   readonly status: number;
   readonly rules: RobotsRules;
+  /** It was read in these allowed private networks, and is for requests that may reach them. Absent: for all. */
+  readonly networks?: Networks | null;
 }
+
+/** Networks (CIDRs) beside the public ones that a request may reach. */
+type Networks = readonly string[];
 
 export interface RobotsMemory {
   readonly copy: RobotsCopy | null;
@@ -22,7 +27,18 @@ export interface RobotsMemory {
 
 type RecentFailure = Extract<RobotsReadResult, { kind: "unreadable" | "host_unreachable" | "blocked" }> & {
   readonly until_ms: number;
+  /** `blocked` holds for requests with the same networks. */
+  readonly networks: Networks | null;
 };
+
+/** What was read, and for whom. */
+interface ReadFor {
+  readonly networks: Networks | null;
+  readonly is_private: boolean;
+}
+
+export const sameNetworks = (a: Networks | null, b: Networks | null): boolean =>
+  a === b || (a !== null && b !== null && a.length === b.length && a.every((network) => b.includes(network)));
 
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;
@@ -89,25 +105,42 @@ export function afterRead(
   rules: RobotsRules,
   crawler_name: string,
   now_ms: number,
+  { networks, is_private }: ReadFor,
 ): RobotsMemory {
   switch (result.kind) {
-    case "read":
-      return { copy: { crawler_name, read_at_ms: now_ms, status: result.status, rules }, failure: null };
+    case "read": {
+      const { status } = result;
+      const copy = { crawler_name, read_at_ms: now_ms, status, rules, ...(is_private && { networks }) };
+      return { copy, failure: null };
+    }
     case "unreadable":
     case "host_unreachable":
     case "blocked":
-      return { copy: memory.copy, failure: { ...result, until_ms: now_ms + FAILURE_TTL_MS[result.kind] } };
+      return {
+        copy: memory.copy,
+        failure: { ...result, networks, until_ms: now_ms + FAILURE_TTL_MS[result.kind] },
+      };
   }
 }
 
 /** Whether a URL is allowed by what is known now; null when robots.txt must be read first. */
-export function answerFor({ copy, failure }: RobotsMemory, url: URL, now_ms: number): RobotsAnswer | null {
+export function answerFor(
+  { copy: stored, failure }: RobotsMemory,
+  url: URL,
+  now_ms: number,
+  networks: Networks | null,
+): RobotsAnswer | null {
+  const isFor = stored?.networks === undefined || sameNetworks(stored.networks, networks);
+  const copy = isFor ? stored : null;
   // RFC 9309, section 2.2.2: the file itself is always allowed.
   if (url.pathname === "/robots.txt") return { kind: "allowed", reason: "rules" };
   const age_ms = copy ? now_ms - copy.read_at_ms : Infinity;
   if (copy && age_ms < FRESH_MS) return byRules(copy, url);
   if (!failure || failure.until_ms <= now_ms) return null;
-  if (failure.kind === "blocked") return { kind: "blocked", error: "blocked_destination" };
+  if (failure.kind === "blocked")
+    return sameNetworks(failure.networks, networks)
+      ? { kind: "blocked", error: "blocked_destination" }
+      : null;
   // Also for an unreachable host: it may be back before its rules are read again.
   if (copy && age_ms < LAST_COPY_MS) return byRules(copy, url);
   switch (failure.kind) {

@@ -45,6 +45,7 @@ import {
   answerFor,
   readFailure,
   afterRead,
+  sameNetworks,
   interpretStatus,
   NO_RULES,
   REDIRECTS,
@@ -109,12 +110,13 @@ export function robotsActor(deps: RobotsDeps) {
 
   function startRead(turn: RobotsTurn, { request }: Run<RobotsRequest>): void {
     const { key } = turn;
-    const { fetch_id, caller, wait_max_ms } = request;
+    const { fetch_id, caller, wait_max_ms, networks } = request;
     turn.pipeToSelf("loaded", (ask, work) =>
       readRobots(deps, ask, work, {
         ...partsOf(key),
         fetch_id,
         caller,
+        networks,
         wait_max_ms: Math.min(wait_max_ms, SLOT_WAIT_MS),
         onRules: (rules) => parsed.set(key, rules),
       }),
@@ -133,7 +135,7 @@ export function robotsActor(deps: RobotsDeps) {
     passivate_after_ms: 10 * 60_000,
     on: {
       check(turn, request) {
-        const answer = answerFor(turn.state.memory, urlOf(turn.key, request.url), turn.now_ms);
+        const answer = answerTo(turn.state.memory, turn.key, request, turn.now_ms);
         if (answer) return answer;
         const check = { request, reply: turn.deferReply<RobotsAnswer>() };
         const joined = join(turn.state.pending, RULES, check);
@@ -152,8 +154,11 @@ export function robotsActor(deps: RobotsDeps) {
         const rules = parsed.get(key) ?? NO_RULES;
         parsed.delete(key);
         const [read] = state.pending.runs;
+        const networks = read?.request.networks ?? null;
+        const dependsOnNetworks = result.kind === "blocked" || (result.kind === "read" && result.is_private);
         const isServed = ({ request }: PendingCheck): boolean =>
-          result.kind !== "no_slot" || isRefusalFor(request, result, read?.request.caller);
+          (!dependsOnNetworks || sameNetworks(request.networks ?? null, networks)) &&
+          (result.kind !== "no_slot" || isRefusalFor(request, result, read?.request.caller));
         const completed = read && complete(state.pending, RULES, read.run, isServed);
         assert(completed, "A read ends once");
         state.pending = completed.coalescer;
@@ -166,7 +171,8 @@ export function robotsActor(deps: RobotsDeps) {
         }
 
         const previous_delay_ms = state.memory.copy?.rules.crawl_delay_ms ?? null;
-        state.memory = afterRead(state.memory, result, rules, crawler_name, now_ms);
+        const is_private = result.kind === "read" && result.is_private === true;
+        state.memory = afterRead(state.memory, result, rules, crawler_name, now_ms, { networks, is_private });
         const { site, origin } = partsOf(key);
         const crawl_delay_ms = state.memory.copy?.rules.crawl_delay_ms ?? null;
         if (result.kind === "read" && (previous_delay_ms !== null || crawl_delay_ms !== null)) {
@@ -174,7 +180,7 @@ export function robotsActor(deps: RobotsDeps) {
           turn.tell(Domain, site, "setCrawlDelay", { origin, crawl_delay_ms });
         }
         for (const { request, reply } of completed.served) {
-          const answer = answerFor(state.memory, urlOf(key, request.url), now_ms);
+          const answer = answerTo(state.memory, key, request, now_ms);
           assert(answer, "The rules just read answer every check");
           turn.answer(reply, answer);
         }
@@ -207,6 +213,9 @@ function partsOf(key: string): { readonly site: string; readonly origin: string 
   return { site: key.slice(0, space), origin: key.slice(space + 1) };
 }
 
+const answerTo = (memory: RobotsMemory, key: string, { url, networks }: RobotsRequest, now_ms: number) =>
+  answerFor(memory, urlOf(key, url), now_ms, networks ?? null);
+
 function urlOf(key: string, text: string): URL {
   const url = parseUrl(text);
   assert(url && originOf(url) === partsOf(key).origin, `"${key}" is asked about its own origin only`);
@@ -218,6 +227,7 @@ interface ReadRequest {
   readonly origin: string;
   readonly fetch_id: string;
   readonly caller: SlotCaller | undefined;
+  readonly networks: readonly string[] | undefined;
   readonly wait_max_ms: number;
   readonly onRules: (rules: RobotsRules) => void;
 }
@@ -233,6 +243,7 @@ async function readRobots(
   const { site, origin, caller, wait_max_ms } = request;
   const first_url = new URL("/robots.txt", origin);
   let url = first_url;
+  let { networks } = request;
   const run_id = `${work.epoch}.${Math.floor(clock.now())}`;
   let remaining_ms = MAX_READ_MS;
   for (let hop = 0; ; hop++) {
@@ -297,6 +308,7 @@ async function readRobots(
           ["Accept", "text/plain,*/*;q=0.5"],
         ],
         signal: AbortSignal.any([work.signal, deadline.signal]),
+        ...(networks && { networks }),
         connect_timeout_ms: MAX_CONNECT_MS,
         beforeSend,
         onSent,
@@ -306,6 +318,9 @@ async function readRobots(
         const problem = deadline.signal.aborted ? "timeout" : exchange.problem;
         return readFailure(problem, exchange.connected);
       }
+      const is_private = exchange.is_private === true;
+      // A public site that leads on to the operator's network gets nothing there.
+      if (!is_private) networks = [];
       status = exchange.status;
       retry_after_s = retryAfterSeconds(exchange.headers.get("retry-after")?.[0], clock.now());
       if (REDIRECTS.has(status)) {
@@ -313,17 +328,17 @@ async function readRobots(
         const next = parseUrl(exchange.headers.get("location")?.[0] ?? "", url);
         // A redirect to nowhere, or one too many, counts as no file.
         if (!next || !exchange.headers.has("location") || hop === MAX_REDIRECTS)
-          return { kind: "read", status };
+          return { kind: "read", status, is_private };
         url = next;
         continue;
       }
       switch (interpretStatus(status)) {
         case "rules":
           request.onRules(parseRobots(await startOf(exchange), deps.crawler_name));
-          return { kind: "read", status };
+          return { kind: "read", status, is_private };
         case "none":
           exchange.cancel();
-          return { kind: "read", status };
+          return { kind: "read", status, is_private };
         case "unreadable":
           exchange.cancel();
           return { kind: "unreadable", reason: `http_${status}` };

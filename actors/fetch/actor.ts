@@ -233,6 +233,8 @@ function needsOwnRun(
   if (error === "timeout" && mayRerun(caller, shared, now_ms)) return true;
   // The skip may be that of the project alone whose request was run.
   if (error === "domain_unavailable" && caller.project !== shared.project) return true;
+  // The project whose request was run may reach fewer private networks.
+  if (error === "blocked_destination" && caller.project !== shared.project) return true;
   // There is no page because of a budget: another key or project may have budget left.
   const lackedBudget = error !== null && attempts.some(({ reason }) => reason === "budget_exhausted");
   if (lackedBudget && !isSamePayer(caller, shared)) return true;

@@ -5,7 +5,7 @@
  */
 import { Fault } from "../../cluster/ports/fault.ts";
 import { Domain, REPORT_EVERY_MS, Robots, SLOT_ANSWER_GRACE_MS, voidAt } from "../../schemas/domain.ts";
-import type { Admission, HopRefusal } from "../lib/web/transport.ts";
+import type { Admission, AdmitOptions, HopRefusal } from "../lib/web/transport.ts";
 import { originOf, siteOf } from "../lib/web/url.ts";
 import { workFields } from "../lib/work-fields.ts";
 import { noRoom, type PipelineDeps, type RunState } from "./run.ts";
@@ -18,6 +18,8 @@ export interface AdmissionRun extends Pick<
   readonly request: Pick<RunState["request"], "fetch_id" | "lane">;
   /** The longest that it waits for a slot. Default: by its lane. */
   readonly slot_wait_ms?: number;
+  /** Allowed private networks that it may reach. Default: what the operator allows to the service itself. */
+  readonly networks?: readonly string[] | undefined;
 }
 
 /** The longest that a synchronous caller and a batch item wait in a domain's queue. */
@@ -35,13 +37,19 @@ type AdmissionDeps = Pick<
 >;
 
 /** Asks for one request. Throws Fault lease_lost when another node may own the key. */
-export async function admit(deps: AdmissionDeps, run: AdmissionRun, url: string): Promise<Admission> {
+export async function admit(
+  deps: AdmissionDeps,
+  run: AdmissionRun,
+  url: string,
+  { is_public_only = false }: AdmitOptions = {},
+): Promise<Admission> {
+  const networks = is_public_only ? [] : run.networks;
   if (deps.reservedHosts?.isReserved(url)) {
     run.delegated_url = url;
     return refuse(DELEGATED, "egress");
   }
   const { backlog } = deps;
-  if (!backlog) return admitBySlot(deps, run, url, maxWait(deps, run));
+  if (!backlog) return admitBySlot(deps, run, { url, networks }, maxWait(deps, run));
   const sender = { project: run.caller.project, lane: run.request.lane };
   const ends_ms = deps.clock.now() + maxWait(deps, run);
   const left_ms = (): number => Math.max(0, ends_ms - deps.clock.now());
@@ -53,7 +61,7 @@ export async function admit(deps: AdmissionDeps, run: AdmissionRun, url: string)
       if (run.signal.aborted) return refuse("timeout", "politeness");
       return tooMuchToRead();
     }
-    const admission = await admitBySlot(deps, run, url, left_ms());
+    const admission = await admitBySlot(deps, run, { url, networks }, left_ms());
     if (admission.kind === "refused") return admission;
     // The node may have got enough to do while the run waited for its slot, which it keeps for a while.
     const isOpen = await backlog.whenOpen(sender, Math.min(MAX_HELD_MS, left_ms()), run.signal, true);
@@ -83,7 +91,7 @@ const leaseLost = (site: string): Fault =>
 async function admitBySlot(
   deps: AdmissionDeps,
   run: AdmissionRun,
-  url: string,
+  { url, networks }: { readonly url: string; readonly networks: AdmissionRun["networks"] },
   wait_max_ms: number,
 ): Promise<Admission> {
   const { ask, request, signal, work, caller } = run;
@@ -93,7 +101,8 @@ async function admitBySlot(
   const fetch_id = `${request.fetch_id}.${++run.hops}`;
 
   const origin = originOf(url);
-  const robots = { url, fetch_id: `${fetch_id}r`, caller, lane, wait_max_ms };
+  const reach = networks && { networks: [...networks] };
+  const robots = { url, fetch_id: `${fetch_id}r`, caller, lane, wait_max_ms, ...reach };
   const rules = await ask(Robots, `${site} ${origin}`, "check", robots);
   switch (rules.kind) {
     case "allowed":

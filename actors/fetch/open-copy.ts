@@ -40,6 +40,8 @@ export async function findOpenCopy(
     wanted: wantedOf(request.url, cause, known, leads, request.min_text_chars),
     request,
     admit,
+    // Where a page of a public address leads is asked of public addresses only.
+    networks: best?.page && best.page.is_private !== true ? [] : run.networks,
     signal,
     note(status, reason, ms, detail) {
       recordAttempt(run, "source", status, reason, ms, detail);

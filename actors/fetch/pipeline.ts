@@ -106,7 +106,9 @@ export function fetchPipeline(
     cancelled?.addEventListener("abort", () => deadline.abort(), { once: true });
     const signal = AbortSignal.any([work.signal, deadline.signal]);
     const room = deps.memory ? openRoom(deps.memory, signal) : null;
-    const run = newRun(started, { ask, work, signal, began_ms, endsAt, room }, deps);
+    const allowed = await deps.networksOf?.(started.request.project);
+    const reach = { networks: allowed?.networks, owns_networks: allowed?.is_everyones === false };
+    const run = newRun(started, { ask, work, signal, ...reach, began_ms, endsAt, room }, deps);
     try {
       const answer = await runFetch(pipeline, run, deadline.signal);
       deps.log.debug("A fetch has ended", {
@@ -224,6 +226,8 @@ async function takeRoute(pipeline: Pipeline, run: RunState, tier: Tier): Promise
     deadline_ms: run.endsAt(),
     validators,
     signal,
+    project: request.project,
+    ...(run.networks && { networks: [...run.networks] }),
     ...(run.room && { room: run.room }),
     admit: admitFor(deps, run),
   });
@@ -271,10 +275,10 @@ const isSiteOf =
 
 const admitFor =
   (deps: PipelineDeps, run: RunState): TransportRequest["admit"] =>
-  (url) => {
+  (url, options) => {
     // A run that sends another request has read its page, or there was none.
     run.leaveBacklog?.();
-    return admit(deps, run, url);
+    return admit(deps, run, url, options);
   };
 
 function afterRefusal(run: RunState, refusal: HopRefusal, ms: number): Outcome {
@@ -342,7 +346,8 @@ async function finish(
   const sharing = page
     ? sharingOf(page.headers, { body: page.body, redirected: page.redirects.length > 0 }, deps.clock.now())
     : null;
-  const only_project = isFoundByProject || sharing?.is_private === true;
+  const isOwnNetwork = run.owns_networks && page?.is_private === true;
+  const only_project = isFoundByProject || isOwnNetwork || sharing?.is_private === true;
   const mayCache = error === null && (copy !== null || isWhole) && sharing?.no_store !== true;
   if (!page || !mayCache) await store.putBodies(contents);
   else if ((await store.cache(run, { record, contents }, page.headers, { only_project })) && !copy) {

@@ -2,6 +2,7 @@
  * One run of the fetch pipeline: what it was started with, and the record of what has come of it so far. The other
  * files of the pipeline read and write this record; it lives in the process that runs it and is never stored or sent.
  */
+import type { NetworksOf } from "../lib/web/destination.ts";
 import type { ActorClient, WorkContext } from "../../cluster/actor.ts";
 import type { ByteBudget, Reservation } from "../../cluster/byte-budget.ts";
 import type { CacheLimits } from "../../cluster/cache-limits.ts";
@@ -60,6 +61,8 @@ export interface PipelineDeps {
   readonly routes: Readonly<Partial<Record<Tier, Transport>>>;
   /** Hosts that the operator counts as one site. */
   readonly joined?: JoinedSites;
+  /** The private networks that requests of a project may reach. Default: what the operator allows to the service itself. */
+  readonly networksOf?: NetworksOf;
   /** Reads a document's bytes outside this process. */
   readonly extract: (task: ExtractTask, caller: ExtractCaller) => Promise<TaskResult<Extracted>>;
   /** The memory for bodies on this node. Default: no limit. */
@@ -206,6 +209,10 @@ export interface RunState extends Omit<FetchRun, "cancelled"> {
   readonly host: string;
   /** The site whose Domain actor hears the outcome of the run. */
   readonly site: string;
+  /** Allowed private networks that its requests may reach. */
+  readonly networks?: readonly string[] | undefined;
+  /** A page from there is of no other project. Default: it may be. */
+  readonly owns_networks?: boolean;
   /** For whom the slots are. */
   readonly caller: SlotCaller;
   readonly began_ms: number;
@@ -236,7 +243,10 @@ export interface RunState extends Omit<FetchRun, "cancelled"> {
 /** The record of a run that begins. */
 export function newRun(
   started: Omit<FetchRun, "cancelled">,
-  context: Pick<RunState, "ask" | "work" | "signal" | "began_ms" | "endsAt" | "room">,
+  context: Pick<
+    RunState,
+    "ask" | "work" | "signal" | "networks" | "owns_networks" | "began_ms" | "endsAt" | "room"
+  >,
   { joined, sources, routes }: Pick<PipelineDeps, "joined" | "sources" | "routes">,
 ): RunState {
   const { fetch_id, project, url } = started.request;

@@ -4,10 +4,8 @@
  * never makes a fourth. A receiver gets the callback twice only if the process dies between the receiver's 2xx and the
  * record of it; `X-Service-Delivery` is the same in every attempt, so that the receiver can tell.
  */
-import type { Clock } from "../../cluster/ports/clock.ts";
-import type { Egress } from "../../cluster/ports/egress.ts";
 import type { Callback, JobCompletion, JobRecord } from "../../schemas/jobs.ts";
-import { postJson } from "../callbacks/post-json.ts";
+import { postJson, type PostDeps } from "../callbacks/post-json.ts";
 
 export const MAX_ATTEMPTS = 3;
 const PAUSES_MS = [10_000, 60_000] as const;
@@ -39,17 +37,8 @@ export function recordAttempt(callback: Callback, attempt: number, status: strin
   return { ...callback, status, next_ms: is_over ? null : now_ms + PAUSES_MS[attempt - 1]! };
 }
 
-interface CallbackDeps {
-  readonly egress: Egress;
-  readonly clock: Clock;
-}
-
 /** One attempt. Returns its outcome, as `callback_status` shows it. Never throws. */
-export async function deliverCallback(
-  { egress, clock }: CallbackDeps,
-  job_id: string,
-  job: JobRecord,
-): Promise<string> {
+export async function deliverCallback(deps: PostDeps, job_id: string, job: JobRecord): Promise<string> {
   const { spec, phase, counts, finished_ms } = job;
   const body: JobCompletion = {
     job_id,
@@ -60,14 +49,12 @@ export async function deliverCallback(
     failed: counts.failed,
     finished_at: new Date(finished_ms!).toISOString(),
   };
-  const { status } = await postJson(
-    { egress, clock },
-    {
-      url: spec.callback_url!,
-      body: JSON.stringify(body),
-      headers: [["X-Service-Delivery", job_id]],
-      timeout_ms: ATTEMPT_MS,
-    },
-  );
+  const { status } = await postJson(deps, {
+    project: spec.project,
+    url: spec.callback_url!,
+    body: JSON.stringify(body),
+    headers: [["X-Service-Delivery", job_id]],
+    timeout_ms: ATTEMPT_MS,
+  });
   return status;
 }

@@ -3,6 +3,7 @@
  * but the record is worked out again after a crash. Only turns of actor.ts change a `JobState`; background work returns a
  * message, or leaves what is too large for one in the slot that its turn takes (load.ts).
  */
+import type { NetworksOf } from "../lib/web/destination.ts";
 import type { LRUCache } from "lru-cache";
 import type { BodyRefs } from "../../cluster/body-refs.ts";
 import type { ReplyTo, Turn } from "../../cluster/actor.ts";
@@ -55,6 +56,8 @@ export interface JobServices {
   readonly spentBy: (request_id: string) => Promise<number>;
   /** For callbacks. */
   readonly egress: Egress;
+  /** For callbacks. Default: a callback reaches what the operator allows to the service itself. */
+  readonly networksOf?: NetworksOf;
   readonly kinds: ReadonlyMap<JobKind, ItemKind>;
   /** Hears what jobs wait for. */
   readonly board: JobBoard;

@@ -14,7 +14,13 @@ import {
   type TierReply,
   type TierRequest,
 } from "../../schemas/tiers.ts";
-import type { Admission, Transport, TransportRequest, TransportResult } from "../lib/web/transport.ts";
+import type {
+  Admission,
+  AdmitOptions,
+  Transport,
+  TransportRequest,
+  TransportResult,
+} from "../lib/web/transport.ts";
 import { RENEWAL_VALID_MS } from "./remote-permit.ts";
 import { resultOf } from "./tier-reply.ts";
 
@@ -123,8 +129,8 @@ function session(
 ): CallerSession<TierQuestion, TierAnswer> {
   const admissions: (OpenAdmission | null)[] = [];
   let isClosed = false;
-  async function admit(url: string): Promise<TierAnswer> {
-    const entry = await request.admit(url).catch((problem: unknown) => {
+  async function admit(url: string, options: AdmitOptions): Promise<TierAnswer> {
+    const entry = await request.admit(url, options).catch((problem: unknown) => {
       work.broken = { problem };
       throw problem;
     });
@@ -138,7 +144,7 @@ function session(
   function answer(question: TierQuestion): TierAnswer | Promise<TierAnswer> {
     switch (question.do) {
       case "admit":
-        return admit(question.url);
+        return admit(question.url, { is_public_only: question.is_public_only === true });
       case "before_send": {
         const open = admissions[question.admission];
         if (!open) return false;

@@ -20,7 +20,7 @@ import {
   type TierReply,
   type TierRequest,
 } from "../../schemas/tiers.ts";
-import type { Admission, BodyRoom, HopRefusal, Transport } from "../lib/web/transport.ts";
+import type { Admission, AdmitOptions, BodyRoom, HopRefusal, Transport } from "../lib/web/transport.ts";
 import { beginProbe, type Breaker, CLOSED, endProbe, gateOf, recordEnd, stateOf } from "./breaker.ts";
 import { hasInfrastructure, outcomeOf } from "./infrastructure.ts";
 import { type PlaceLimits, places, type Places } from "./places.ts";
@@ -66,6 +66,7 @@ interface State extends TierDeps {
 /** One call in progress. */
 interface TierCall {
   readonly is_probe: boolean;
+  readonly project: string;
   has_place: boolean;
   /** On the monotonic clock; its time before it says nothing of the provider. */
   placed_ms: number;
@@ -116,6 +117,7 @@ async function takeCall(
   if (gate === "open" || isSuspect(state)) return unavailable(state);
   const call: TierCall = {
     is_probe: gate === "probe",
+    project: request.project ?? "",
     has_place: false,
     placed_ms: 0,
     was_slow: false,
@@ -130,7 +132,7 @@ async function takeCall(
       ...(left_ms !== undefined && { deadline_ms: clock.now() + left_ms }),
       signal: caller.signal,
       room,
-      admit: (hop) => admit(state, call, caller, hop),
+      admit: (hop, options) => admit(state, call, caller, hop, options),
       currentLimits: async () => (await caller.ask({ do: "limits" }, RELEASE_TIMEOUT_MS)) as LimitsAnswer,
     });
     if (call.refusal !== null) return call.refusal;
@@ -146,7 +148,7 @@ async function takeCall(
     }
     return { kind: "done", reply: replyOf(result) };
   } finally {
-    if (call.has_place) state.places.giveBack();
+    if (call.has_place) state.places.giveBack(call.project);
     state.slow.delete(call);
     if (call.is_probe && state.breaker.is_probing) setBreaker(state, endProbe(state.breaker));
     room.release();
@@ -185,8 +187,15 @@ const TIER_REFUSAL: Admission = {
   } satisfies HopRefusal,
 };
 
-async function admit(state: State, call: TierCall, caller: TierCaller, url: string): Promise<Admission> {
-  const asked = caller.ask({ do: "admit", url }, ADMIT_TIMEOUT_MS) as Promise<AdmissionAnswer | null>;
+async function admit(
+  state: State,
+  call: TierCall,
+  caller: TierCaller,
+  url: string,
+  { is_public_only = false }: AdmitOptions = {},
+): Promise<Admission> {
+  const question = { do: "admit", url, ...(is_public_only && { is_public_only }) } as const;
+  const asked = caller.ask(question, ADMIT_TIMEOUT_MS) as Promise<AdmissionAnswer | null>;
   const answer = call.has_place
     ? await admittedWithPlace(state, asked)
     : await unlessUnavailable(state, asked);
@@ -208,7 +217,7 @@ async function admit(state: State, call: TierCall, caller: TierCaller, url: stri
       if (admission !== null) release(caller, admission);
       return TIER_REFUSAL;
     }
-    if (admission === null) return admit(state, call, caller, url);
+    if (admission === null) return admit(state, call, caller, url, { is_public_only });
   }
   return watchAnswers(state, call, await admissionHooks(caller, answer.admission, state.clock));
 }
@@ -234,7 +243,7 @@ async function takePlace(
   caller: TierCaller,
   admission: number,
 ): Promise<number | null> {
-  const isTaken = state.places.take(caller.signal);
+  const isTaken = state.places.take(caller.signal, call.project);
   let held: number | null = admission;
   const giveBack = (): void => {
     state.admitted_waiting.delete(giveBack);

@@ -12,6 +12,15 @@ export interface SessionLimits {
    * MiB.
    */
   readonly received_bytes: number;
+  /** Maximum requests and tunnels of the session; one more ends it. Default 4,000. */
+  readonly requests: number;
+}
+
+export interface SessionOptions extends Partial<SessionLimits> {
+  /** As in ExchangeRequest. Default: what the operator allows to the service itself. */
+  readonly networks?: readonly string[] | undefined;
+  /** Called once, when the session is ended by a limit. */
+  readonly onLimit?: (limit: "requests" | "received_bytes") => void;
 }
 
 /** The credentials and counters of one user of the proxy: one page of a browser. */
@@ -20,6 +29,15 @@ export interface ProxySession {
   readonly username: string;
   readonly password: string;
   readonly received_bytes: () => number;
+  /** Requests and tunnels so far. */
+  readonly requests: () => number;
+  /**
+   * The document that the user loads next: allowed private networks are reached by requests to its origin only, and by none
+   * once a document came from a public address. A name keeps its first addresses for the whole session.
+   */
+  readonly enterDocument: (url: string) => void;
+  /** Where the documents of the session came from: `public` once one did. `none`: no document has been connected to. */
+  readonly documentNetwork: () => "none" | "public" | "private";
   /**
    * Why the last connection to a host (as in URL.host) failed or brought no answer; null when it succeeded. The client
    * of a proxy cannot see the reason.
@@ -32,6 +50,11 @@ export interface ProxySession {
 export interface EgressProxy {
   /** The proxy's address, for the browser's command line. */
   readonly url: string;
-  readonly openSession: (limits?: Partial<SessionLimits>) => ProxySession;
+  /**
+   * The only key (SHA-256 of its SubjectPublicKeyInfo, base64) whose certificate the user has to accept although no authority
+   * signed it: for origins of an authority that the operator trusts. Null: there is none.
+   */
+  readonly spki_sha256: string | null;
+  readonly openSession: (options?: SessionOptions) => ProxySession;
   readonly close: () => Promise<void>;
 }

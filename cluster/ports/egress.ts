@@ -38,6 +38,11 @@ export interface ExchangeRequest {
   /** In the order they are sent, names as written. The adapter adds Host, Connection and Accept-Encoding. */
   readonly headers: readonly (readonly [string, string])[];
   readonly body?: Buffer;
+  /**
+   * Networks (CIDRs) that are no public ones and that this request may reach. Default: what the operator allows to the service
+   * itself. Empty: public addresses only.
+   */
+  readonly networks?: readonly string[];
   /** Aborts the exchange in any state. */
   readonly signal: AbortSignal;
   /**
@@ -84,6 +89,8 @@ export interface ExchangeResponse {
   readonly cancel: () => void;
   /** The checked IP address of the connection. */
   readonly address: string;
+  /** The address is no public one: it was reached by an allowance. Default: it is. */
+  readonly is_private?: boolean;
   readonly timings: Timings;
 }
 

@@ -1,11 +1,13 @@
-/** trawl project create, list, allow-agent, forbid-agent, rate, budget: changes the document store; a running service follows within 5 seconds. */
+/** trawl project create, list, allow-agent, forbid-agent, allow-network, forbid-network, rate, budget: changes the document store; a running service follows within 5 seconds. */
 import { Command, Option } from "commander";
 import {
   allowAgent,
+  allowNetwork,
   createCustomer,
   createProject,
   FIRST_NAME,
   forbidAgent,
+  forbidNetwork,
   listProjects,
   setBudget,
   setRate,
@@ -73,6 +75,26 @@ export function projectCommand(context: Context): Command {
       return context.err(`Project "${name}" may not use the User-Agent "${agent}".`);
     });
 
+  withJson(project.command("allow-network"))
+    .description("let a project's requests reach a private network, an intranet for example")
+    .argument("<project>", "the name of the project")
+    .argument("<network>", "an address or a range in CIDR form, for example 10.1.0.0/16")
+    .action(async (name: string, network: string, { json }: Json) => {
+      const changed = await withDocuments(context, (documents) => allowNetwork(documents, name, network));
+      if (json) return context.out(JSON.stringify(changed));
+      return context.err(`Project "${name}" may reach ${changed.networks!.join(", ")}.`);
+    });
+
+  withJson(project.command("forbid-network"))
+    .description("take a private network back that a project's requests were allowed to reach")
+    .argument("<project>")
+    .argument("<network>", "as `trawl project list` shows it")
+    .action(async (name: string, network: string, { json }: Json) => {
+      const changed = await withDocuments(context, (documents) => forbidNetwork(documents, name, network));
+      if (json) return context.out(JSON.stringify(changed));
+      return context.err(`Project "${name}" may not reach ${network} of its own.`);
+    });
+
   withJson(project.command("rate"))
     .description("limit a project's requests per second, over all gateways")
     .argument("<project>")
@@ -88,13 +110,14 @@ export function projectCommand(context: Context): Command {
     .action(async ({ json }: Json) => {
       const projects = await withDocuments(context, listProjects);
       if (json) return context.out(JSON.stringify(projects, null, 2));
-      const rows = projects.map(({ name, customer, rate_limit_rps, budget_micros }) => [
+      const rows = projects.map(({ name, customer, rate_limit_rps, budget_micros, networks = [] }) => [
         name,
         customer,
         String(rate_limit_rps),
         budget_micros === null ? "none" : fromMicros(budget_micros),
+        networks.join(" ") || "none",
       ]);
-      return context.out(table(["PROJECT", "CUSTOMER", "RPS", "BUDGET"], rows));
+      return context.out(table(["PROJECT", "CUSTOMER", "RPS", "BUDGET", "NETWORKS"], rows));
     });
 
   withJson(project.command("budget"))

@@ -314,6 +314,45 @@ describe("an allowance", () => {
     expect(destination({ allow }).url(url)).toBe(outcome);
   });
 
+  test.each([
+    "169.254.169.254",
+    "169.254.170.2",
+    "169.254.170.23",
+    "100.100.100.200",
+    "168.63.129.16",
+    "192.0.0.192",
+    "169.254.42.42",
+    "169.254.0.23",
+    "fd00:ec2::254",
+    "fd00:ec2::23",
+    "fd20:ce::254",
+    "fd00:42::42",
+    // Forms of the first that reach it over IPv6.
+    "::ffff:169.254.169.254",
+    "::169.254.169.254",
+    "64:ff9b::a9fe:a9fe",
+    "64:ff9b:1::a9fe:a9fe",
+    "::ffff:0:a9fe:a9fe",
+    "2002:a9fe:a9fe::1",
+  ])("does not open the metadata service at %s", (address) => {
+    const everything = destination({ allow: ["0.0.0.0/0", "::/0"] });
+    const host = address.includes(":") ? `[${address}]` : address;
+    expect(everything.url(`http://${host}/`)).toBe("blocked_destination");
+    expect(everything.address(address, 80)).toBe("blocked_destination");
+    expect(everything.address(address, 80, [address, "::/0"])).toBe("blocked_destination");
+  });
+
+  test("is told from a public address, and gives way to the networks of a request", () => {
+    const it = destination({ allow: ["10.0.0.0/8"] });
+    expect(it.address("10.0.0.7", 80)).toBe("private");
+    expect(it.address("93.184.216.34", 80)).toBe("allowed");
+    expect(it.address("10.0.0.7", 80, [])).toBe("blocked_destination");
+    expect(it.url("http://10.0.0.7/", [])).toBe("blocked_destination");
+    expect(it.url("http://wiki.intranet/", [])).toBe("blocked_destination");
+    expect(it.address("192.168.1.1", 80, ["192.168.0.0/16"])).toBe("private");
+    expect(it.address("10.0.0.7", 80, ["192.168.0.0/16"])).toBe("blocked_destination");
+  });
+
   test.each(["10.0.0.0/33", "10.0.0", "intranet", "", "::ffff:10.0.0.0/104", "10.0.0.0/8,127.0.0.1"])(
     "%j is refused as a setting",
     (allowance) => {

@@ -255,6 +255,126 @@ describe("a pass", () => {
   });
 });
 
+describe("an allowed private network", () => {
+  /** 127.0.0.1 is public, 127.0.0.7 and 127.0.0.8 are private and allowed. */
+  const ALLOWED = ["127.0.0.7", "127.0.0.8"];
+  const intranet: Judge = {
+    url: loopback.url,
+    address: (address, port, networks = ALLOWED) =>
+      networks.includes(address) ? "private" : judge.address(address, port),
+  };
+  let zone: Record<string, string[]>;
+  async function started() {
+    zone = {
+      "public.test": ["127.0.0.1"],
+      "wiki.test": ["127.0.0.7"],
+      "other.test": ["127.0.0.8"],
+      "both.test": ["127.0.0.1", "127.0.0.7"],
+      "moving.test": ["127.0.0.1"],
+    };
+    const names = await dnsServer(zone);
+    const inside = createServer((_, response) => response.end("inside")).listen(0, "0.0.0.0");
+    await once(inside, "listening");
+    open.push(names, { close: async () => void inside.close() });
+    const { port } = inside.address() as AddressInfo;
+    const proxy = await proxied({ judge: intranet, dns_servers: [names.address] });
+    return { proxy, at: (host: string) => `${host}:${port}` };
+  }
+  const statusOf = ({ reply }: { reply: string }): number => Number(/^HTTP\/1.1 (\d+)/.exec(reply)?.[1]);
+
+  test("is reached by requests to the document's own origin only", async () => {
+    const { proxy, at } = await started();
+    const pass = proxy.openSession();
+    const ask = async (host: string) => [
+      statusOf(await plain(proxy, `http://${at(host)}/`, "", shown(pass))),
+      statusOf(await tunnel(proxy, at(host), shown(pass))),
+    ];
+    expect(await ask("wiki.test")).toEqual([403, 403]);
+    pass.enterDocument(`http://${at("wiki.test")}/`);
+    expect(await ask("wiki.test")).toEqual([200, 200]);
+    expect(await ask("other.test")).toEqual([403, 403]);
+    expect(await ask("public.test")).toEqual([200, 200]);
+    expect(pass.documentNetwork()).toBe("private");
+    // The next document is another intranet page: the first one is closed, and what led to it is cut.
+    const before = await tunnel(proxy, at("wiki.test"), shown(pass));
+    pass.enterDocument(`http://${at("other.test")}/`);
+    await once(before.socket, "close");
+    expect(await ask("other.test")).toEqual([200, 200]);
+    expect(await ask("wiki.test")).toEqual([403, 403]);
+  });
+
+  test("is closed to a session of which one document was public", async () => {
+    const { proxy, at } = await started();
+    const pass = proxy.openSession();
+    pass.enterDocument(`http://${at("public.test")}/`);
+    await plain(proxy, `http://${at("public.test")}/`, "", shown(pass));
+    expect(pass.documentNetwork()).toBe("public");
+    pass.enterDocument(`http://${at("wiki.test")}/`);
+    expect(statusOf(await plain(proxy, `http://${at("wiki.test")}/`, "", shown(pass)))).toBe(403);
+    expect(statusOf(await tunnel(proxy, at("127.0.0.7"), shown(pass)))).toBe(403);
+  });
+
+  test("is closed also when the public document came over a connection that was there before", async () => {
+    const { proxy, at } = await started();
+    const pass = proxy.openSession();
+    pass.enterDocument(`http://${at("wiki.test")}/`);
+    await plain(proxy, `http://${at("wiki.test")}/`, "", shown(pass));
+    await plain(proxy, `http://${at("public.test")}/`, "", shown(pass));
+    pass.enterDocument(`http://${at("public.test")}/`);
+    expect(pass.documentNetwork()).toBe("public");
+    pass.enterDocument(`http://${at("wiki.test")}/`);
+    expect(statusOf(await plain(proxy, `http://${at("wiki.test")}/`, "", shown(pass)))).toBe(403);
+  });
+
+  test("is not for a session without networks", async () => {
+    const { proxy, at } = await started();
+    const pass = proxy.openSession({ networks: [] });
+    pass.enterDocument(`http://${at("wiki.test")}/`);
+    expect(statusOf(await plain(proxy, `http://${at("wiki.test")}/`, "", shown(pass)))).toBe(403);
+    expect(pass.failureFor(at("wiki.test"))).toBe("blocked_destination");
+  });
+
+  test("a name keeps its addresses for the session, whatever its server says later", async () => {
+    const { proxy, at } = await started();
+    const pass = proxy.openSession();
+    pass.enterDocument(`http://${at("moving.test")}/`);
+    const ask = () => plain(proxy, `http://${at("moving.test")}/`, "", shown(pass));
+    expect((await ask()).reply).toContain("inside");
+    zone["moving.test"] = ["127.0.0.7"];
+    // Closes the connection that is kept.
+    await plain(proxy, `http://${at("moving.test")}/`, "", shown(pass));
+    const { socket } = await tunnel(proxy, at("moving.test"), shown(pass));
+    socket.write("GET / HTTP/1.1\r\nHost: moving.test\r\n\r\n");
+    expect(await until(socket, /inside/)).toContain("inside");
+    expect(pass.documentNetwork()).toBe("public");
+    const next = proxy.openSession();
+    next.enterDocument(`http://${at("moving.test")}/`);
+    await tunnel(proxy, at("moving.test"), shown(next));
+    expect(next.documentNetwork()).toBe("private");
+  });
+
+  test("a name with addresses of both kinds is a private one", async () => {
+    const { proxy, at } = await started();
+    const pass = proxy.openSession();
+    pass.enterDocument(`http://${at("both.test")}/`);
+    expect(statusOf(await tunnel(proxy, at("both.test"), shown(pass)))).toBe(200);
+    expect(pass.documentNetwork()).toBe("private");
+    const other = proxy.openSession();
+    expect(statusOf(await tunnel(proxy, at("both.test"), shown(other)))).toBe(403);
+  });
+});
+
+test("a session ends with its limit of requests, and its owner hears which", async () => {
+  const proxy = await proxied();
+  const heard: string[] = [];
+  const pass = proxy.openSession({ requests: 2, onLimit: (limit) => void heard.push(limit) });
+  const url = `http://one.test:${site.port}/small`;
+  for (let n = 0; n < 2; n++) expect((await plain(proxy, url, "", shown(pass))).reply).toContain(" 200 ");
+  expect([(await plain(proxy, url, "", shown(pass))).reply, heard]).toEqual(["", ["requests"]]);
+  expect((await tunnel(proxy, `one.test:${site.port}`, shown(pass))).reply).toBe("");
+  expect((await plain(proxy, url)).reply).toContain(" 200 ");
+});
+
 test("the last bytes of an origin arrive although it has closed and the browser is slow", async () => {
   const big = "x".repeat(4 * 2 ** 20);
   const own = await hostileSite({

@@ -341,7 +341,7 @@ test("callbacks: no address is called", async () => {
   const headers = [["X-Service-Delivery", "j"]] as const;
   const calls = targets().map((url) => {
     attempts++;
-    return postJson({ egress, clock }, { url, body: "{}", headers, timeout_ms: 5_000 });
+    return postJson({ egress, clock }, { project: null, url, body: "{}", headers, timeout_ms: 5_000 });
   });
   const results = await Promise.all(calls);
   expect(results.filter(({ status }) => status.startsWith("delivered"))).toEqual([]);

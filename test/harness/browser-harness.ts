@@ -116,6 +116,8 @@ interface BrowserSetupOptions {
   readonly pool?: Partial<PoolLimits>;
   readonly page?: Partial<PageLimits>;
   readonly judge?: Judge;
+  /** Authorities beside the public ones, PEM. */
+  readonly ca?: readonly string[];
 }
 
 export async function browserSetup(options: BrowserSetupOptions): Promise<BrowserSetup> {
@@ -125,6 +127,7 @@ export async function browserSetup(options: BrowserSetupOptions): Promise<Browse
   const proxy = await egressProxy({
     judge: options.judge ?? judge,
     dns_servers: [local.dns],
+    ...(options.ca && { ca: options.ca }),
     onRefused: (host, problem) => void refused.push(`${host} ${problem}`),
   });
   const pool = browserPool({

@@ -154,6 +154,7 @@ export async function clusterOf(
     PORT: String(port),
     TRAWL_ADMIN_KEY: ADMIN_KEY,
     TRAWL_EGRESS_ALLOW: "127.0.0.0/8",
+    TRAWL_EGRESS_ALLOW_PROJECTS: "*",
     TRAWL_ARCHIVE_URL: "none",
     TRAWL_CHROMIUM_PATH: "none",
     TRAWL_SEARXNG_URLS: "http://127.0.0.1:9/",

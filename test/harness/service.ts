@@ -85,6 +85,8 @@ const common = (port: number, folder: string): Environment => ({
   TRAWL_ADMIN_KEY: ADMIN_KEY,
   TRAWL_OPERATOR_KEY: OPERATOR_KEY,
   TRAWL_EGRESS_ALLOW: "127.0.0.0/8",
+  // Suites have several customers, whose sites are on loopback.
+  TRAWL_EGRESS_ALLOW_PROJECTS: "*",
   TRAWL_ARCHIVE_URL: "none",
   TRAWL_CHROMIUM_PATH: "none",
   // Suites run as root, also in containers that grant no sandbox.

@@ -21,7 +21,7 @@ describe("an empty environment", () => {
       storage: { data_dir: "./data", documents: "sqlite", blobs: "file", durability: "power" },
       memory: { limit_mb: 0, cache_mb: 64 },
       cluster: { bus: "memory", roles: ["gateway", "worker", "browser"], status_port: 0, start_wait_s: 30 },
-      egress: { allow: [], dns_servers: [] },
+      egress: { allow: [], allow_projects: [], dns_servers: [] },
       politeness: { min_delay_ms: 500, max_concurrency: 2 },
       audit: { requests: "off" },
       crawler: { name: "trawl" },

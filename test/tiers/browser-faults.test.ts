@@ -390,6 +390,51 @@ describeOneBrowser("an origin", (openSetup) => {
 });
 
 describeBrowser("a browser", (openSetup, title) => {
+  test("that ends with several pages in it was ended by one of them: each is tried once more", async () => {
+    const it = await openSetup({ page: { quiet_ms: QUIET_MS } });
+    const never = gate();
+    let tries = 0;
+    const site = it.web.site({
+      "/": { body: scripted("fetch('/held').then(() => (document.title = 'whole'))") },
+      "/held": async () => {
+        if (++tries <= 2) await never.opened;
+        return {};
+      },
+    });
+    const answers = [it.fetch(`${site.origin}/`), it.fetch(`${site.origin}/`)];
+    await site.reached("/held", 2);
+    process.kill(it.pool.stats().browsers[0]!, "SIGKILL");
+    for (const answer of await Promise.all(answers)) {
+      expect(answer).toMatchObject({ kind: "page", status: 200 });
+      expect(answer.kind === "page" && answer.body.toString()).toContain("<title>whole</title>");
+    }
+    // A permit for each request, and all given back.
+    expect(it.visits.map(({ released }) => released.length)).toEqual([1, 1, 1, 1]);
+    never.open();
+    await it.close();
+  });
+
+  test("a page that makes thousands of requests ends by itself, and its neighbour stays", async () => {
+    const it = await openSetup({ page: { quiet_ms: QUIET_MS, requests: 50 } });
+    const held = gate();
+    const site = it.web.site({
+      "/": { body: scripted("for (let n = 0; n < 10_000; n++) fetch('/f' + n).catch(() => {})") },
+      "/neighbour": { body: scripted("fetch('/held').then(() => (document.title = 'whole'))") },
+      "/held": async () => {
+        await held.opened;
+        return {};
+      },
+      "*": { body: "" },
+    });
+    const neighbour = it.fetch(`${site.origin}/neighbour`);
+    await site.reached("/held");
+    expect(await it.fetch(`${site.origin}/`)).toMatchObject({ kind: "failed", reason: "too_many_requests" });
+    held.open();
+    const answer = await neighbour;
+    expect(answer.kind === "page" && answer.body.toString()).toContain("<title>whole</title>");
+    await it.close();
+  });
+
   test("that is killed with a page in it is browser_crashed for that page, and replaced for the next", async () => {
     const it = await openSetup({ page: { quiet_ms: QUIET_MS } });
     const never = gate();
@@ -401,14 +446,11 @@ describeBrowser("a browser", (openSetup, title) => {
       },
       "/good": GOOD,
     });
-    const answers = [it.fetch(`${site.origin}/`), it.fetch(`${site.origin}/`)];
-    await site.reached("/never", 2);
+    const answer = it.fetch(`${site.origin}/`);
+    await site.reached("/never");
     const [browser] = it.pool.stats().browsers;
     process.kill(browser!, "SIGKILL");
-    expect(await Promise.all(answers)).toMatchObject([
-      { kind: "failed", reason: "browser_crashed" },
-      { kind: "failed", reason: "browser_crashed" },
-    ]);
+    expect(await answer).toMatchObject({ kind: "failed", reason: "browser_crashed" });
     expect(await it.fetch(`${site.origin}/good`)).toMatchObject({ kind: "page" });
     expect(it.pool.stats().browsers).not.toContain(browser);
     await expect.poll(() => living(browser!)).toEqual([]);

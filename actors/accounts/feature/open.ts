@@ -30,7 +30,8 @@ type AccountsContext = Pick<
   | "ledger"
   | "debugRecords"
   | "destination"
->;
+> &
+  Partial<Pick<FeatureContext, "networksOf">>;
 
 export function openAccounts(context: AccountsContext): OpenFeature {
   const { documents, ask, ledger, log, random } = context;

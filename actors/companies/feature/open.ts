@@ -160,6 +160,7 @@ export async function openCompanies(
         log,
         cursors,
         egress: context.egress,
+        networksOf: context.networksOf,
         random: () => random.next(),
         publicUrl: () => public_url,
       }),

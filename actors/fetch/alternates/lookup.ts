@@ -62,6 +62,8 @@ export interface AlternateLookup {
     "fetch_id" | "project" | "lane" | "accept_pdf" | "max_bytes" | "accept_language"
   >;
   readonly admit: TransportRequest["admit"];
+  /** As in TransportRequest. */
+  readonly networks?: readonly string[] | undefined;
   readonly signal: AbortSignal;
   /** Records one attempt; `detail` is the address of the copy. */
   readonly note: (status: number | null, reason: string, ms: number, detail: string | null) => void;
@@ -144,6 +146,7 @@ export async function get(
       ...(range !== undefined && { range }),
       signal: AbortSignal.any([signal, read_deadline.signal]),
       admit: lookup.admit,
+      ...(lookup.networks && { networks: [...lookup.networks] }),
     })
     .finally(() => read_timer[Symbol.dispose]());
   switch (result.kind) {

@@ -21,7 +21,7 @@ export interface OpenBrowser {
 
 /** Null without a Chromium: the route is not configured. Chromium is started with the first page. */
 export async function openBrowser(
-  { config, clock, metrics, log, destination, unreserved_destination, dataPath }: FeatureContext,
+  { config, clock, metrics, log, destination, unreserved_destination, ca, dataPath }: FeatureContext,
   { tiers }: FetchSettings,
 ): Promise<OpenBrowser | null> {
   const found = configuredChromium(tiers, dataPath);
@@ -50,7 +50,7 @@ export async function openBrowser(
   log.info("The route browser is configured", { chromium: chromium.sentence });
   // What a page loads by itself must not reach reserved hosts either.
   const { dns_servers } = config.egress;
-  const proxy = await egressProxy({ judge: unreserved_destination, dns_servers });
+  const proxy = await egressProxy({ judge: unreserved_destination, dns_servers, ca });
   const { browser: max_pages = MAX_PAGES } = readCapacities(tiers.capacities);
   const pool = browserPool({ chromium, proxy, metrics, log, limits: { pages: max_pages } });
   return {

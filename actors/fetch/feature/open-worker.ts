@@ -73,6 +73,7 @@ export function fetchActors(
         caches,
         backlog: pageBacklog(clock),
         routes,
+        networksOf: context.networksOf,
         ...(onRequestSent && { onRequestSent }),
         extract,
         joined,

@@ -33,7 +33,7 @@ export function filingsUpstream(
     denyFilingHosts: (other) => denyHosts(other, { owns: hosts.owns, name: "the filing system" }),
     denyFilingDestinations: (destination) => ({
       ...destination,
-      url: (url) => (hosts.owns(url) ? "blocked_destination" : destination.url(url)),
+      url: (url, networks) => (hosts.owns(url) ? "blocked_destination" : destination.url(url, networks)),
     }),
   };
 }

@@ -27,6 +27,7 @@ export function openJobs(context: FeatureContext): OpenFeature {
         log,
         tracing,
         egress,
+        networksOf: context.networksOf,
         board,
         findPayer,
         spentBy: context.spending.spentBy,

@@ -18,8 +18,24 @@ export interface Endpoint {
   readonly port: number;
 }
 
+/** CIDRs or single addresses. */
+export type Networks = readonly string[];
+
+/** The private networks that requests of a project may reach. */
+export interface AllowedNetworks {
+  readonly networks: Networks;
+  /** Every project of this service may reach the same: what comes from there is no project's own. */
+  readonly is_everyones: boolean;
+}
+
+/** Throws Fault. */
+export type NetworksOf = (project: string) => Promise<AllowedNetworks>;
+
 export interface DestinationOptions {
-  /** CIDRs (or single addresses) exempt from the refusal of private destinations. They allow nothing else. */
+  /**
+   * CIDRs (or single addresses) exempt from the refusal of private destinations, for requests that name no networks of their
+   * own. They allow nothing else.
+   */
   readonly allow?: readonly string[];
   /** Where this service listens and where its own engines are: refused whatever `allow` says. */
   readonly own?: readonly Endpoint[];
@@ -27,11 +43,14 @@ export interface DestinationOptions {
 
 /** What an adapter asks before it opens a connection. */
 export interface Destination {
-  /** Judges what can be judged before anything is resolved. */
-  readonly url: (url: string) => Judgement;
-  /** Judges one resolved address; called for every one, and once more for the connected socket. */
-  readonly address: (address: string, port: number) => "allowed" | "blocked_destination";
+  /** Judges what can be judged before anything is resolved. `networks` stand for `allow`. */
+  readonly url: (url: string, networks?: Networks) => Judgement;
+  /** Judges one resolved address; called for every one, and once more for the connected socket. `networks` stand for `allow`. */
+  readonly address: (address: string, port: number, networks?: Networks) => AddressJudgement;
 }
+
+/** `private`: allowed by an allowance only. */
+export type AddressJudgement = "allowed" | "private" | "blocked_destination";
 
 /**
  * Services that read what they are sent as commands, though it came as HTTP: the ports of the Fetch standard that
@@ -67,13 +86,30 @@ const METADATA_NAMES = [
   "instance-data.ec2.internal",
 ] as const;
 
+/**
+ * The same by address. Of AWS (EC2, ECS, EKS), Azure's host service, which is a public address, Alibaba Cloud, Oracle Cloud,
+ * Google Cloud by IPv6, Scaleway and Tencent Cloud; most others use the first.
+ */
+const METADATA_ADDRESSES: ReadonlySet<string> = new Set([
+  "169.254.169.254",
+  "169.254.170.2",
+  "169.254.170.23",
+  "fd00:ec2::254",
+  "fd00:ec2::23",
+  "168.63.129.16",
+  "100.100.100.200",
+  "192.0.0.192",
+  "fd20:ce::254",
+  "169.254.42.42",
+  "fd00:42::42",
+  "169.254.0.23",
+]);
+
 const isBelow = (name: string, names: readonly string[]): boolean =>
   names.some((parent) => name === parent || name.endsWith(`.${parent}`));
 
 /** Ranges that ipaddr.js 2.5.0 calls unicast and that callers must not reach. */
 const REFUSED_BESIDES = [
-  // Azure's host service: a public address that answers inside every virtual network.
-  "168.63.129.16/32",
   // IPv4-compatible, deprecated; ipaddr.js reads ::8.8.8.8 and ::808:808 differently.
   "::/96",
 ].map((cidr) => ipaddr.parseCIDR(cidr));
@@ -107,6 +143,24 @@ function translated(address: Address): Address {
   return new ipaddr.IPv4(address.toByteArray().slice(12));
 }
 
+/** IPv6 ranges whose addresses carry an IPv4 address, and the byte it begins at (RFC 6052, 8215, 2765, 3056, 4291). */
+const EMBEDDING = (
+  [
+    ["64:ff9b::/96", 12],
+    ["64:ff9b:1::/48", 12],
+    ["::ffff:0:0:0/96", 12],
+    ["::/96", 12],
+    ["2002::/16", 2],
+  ] as const
+).map(([cidr, at]) => ({ range: ipaddr.IPv6.parseCIDR(cidr), at }));
+
+/** Whether it is the address of a metadata service, in any form that carries it. */
+function isMetadata(address: Address): boolean {
+  const carrier = EMBEDDING.find(({ range }) => within(address, range));
+  const carried = carrier && new ipaddr.IPv4(address.toByteArray().slice(carrier.at, carrier.at + 4));
+  return [address, carried].some((each) => each && METADATA_ADDRESSES.has(each.toString()));
+}
+
 function isGlobal(address: Address): boolean {
   const reached = translated(address);
   if (reached.range() !== "unicast") return false;
@@ -124,6 +178,11 @@ function readAllowance(text: string): Range {
   throw new TypeError(`Cannot read the egress allowance "${text}": it is no address range in CIDR form`);
 }
 
+const MAX_READ_LISTS = 1_000;
+
+/** Throws TypeError. */
+export const checkNetwork = (text: string): void => void readAllowance(text);
+
 /** Host name in lower case without the root's dot; an address without brackets. */
 const bareHost = (hostname: string): string =>
   hostname
@@ -136,42 +195,54 @@ const isAskable = (name: string): boolean =>
   name.length <= 253 && name.split(".").every((label) => label.length >= 1 && label.length <= 63);
 
 export function destination({ allow = [], own = [] }: DestinationOptions = {}): Destination {
-  const allowances = allow.map(readAllowance);
+  const read = new Map<Networks, readonly Range[]>();
+  /** Lists come from settings and projects, which are read once and given again; beyond so many all are read again. */
+  const allowancesOf = (networks: Networks): readonly Range[] => {
+    const known = read.get(networks);
+    if (known) return known;
+    if (read.size >= MAX_READ_LISTS) read.clear();
+    const ranges = networks.map(readAllowance);
+    read.set(networks, ranges);
+    return ranges;
+  };
+  allowancesOf(allow);
   const ownEndpoints = own.map(({ host, port }) => {
     const name = bareHost(host);
     const address = readAddress(name)?.toString() ?? null;
     return { name, address, every: address === "0.0.0.0" || address === "::", port };
   });
 
-  const address: Destination["address"] = (text, port) => {
+  const address: Destination["address"] = (text, port, networks = allow) => {
     const parsed = readAddress(text);
-    if (parsed === null || REFUSED_PORTS.has(port)) return "blocked_destination";
-    const lifted = allowances.some((range) => within(parsed, range));
-    if (!lifted && !isGlobal(parsed)) return "blocked_destination";
+    if (parsed === null || REFUSED_PORTS.has(port) || isMetadata(parsed)) return "blocked_destination";
+    const isPublic = isGlobal(parsed);
+    if (!isPublic && !allowancesOf(networks).some((range) => within(parsed, range)))
+      return "blocked_destination";
     const isHere = parsed.range() === "loopback" || parsed.range() === "unspecified";
     const isOwn = ownEndpoints.some(
       (endpoint) =>
         endpoint.port === port && (endpoint.address === parsed.toString() || (endpoint.every && isHere)),
     );
-    return isOwn ? "blocked_destination" : "allowed";
+    if (isOwn) return "blocked_destination";
+    return isPublic ? "allowed" : "private";
   };
 
   return {
     address,
-    url: (text) => {
+    url: (text, networks = allow) => {
       const url = URL.parse(text);
       if (!url || (url.protocol !== "http:" && url.protocol !== "https:")) return "invalid_url";
       const name = bareHost(url.hostname);
       if (name === "") return "invalid_url";
       const port = portOf(url);
       if (url.hostname.startsWith("[") || ipaddr.IPv4.isValidFourPartDecimal(name))
-        return address(name, port);
+        return address(name, port, networks) === "blocked_destination" ? "blocked_destination" : "allowed";
       if (!isAskable(name)) return "invalid_url";
       if (REFUSED_PORTS.has(port)) return "blocked_destination";
       if (ownEndpoints.some((endpoint) => endpoint.port === port && endpoint.name === name))
         return "blocked_destination";
       if (isBelow(name, METADATA_NAMES)) return "blocked_destination";
-      return isBelow(name, PRIVATE_NAMES) && allowances.length === 0 ? "blocked_destination" : "resolve";
+      return isBelow(name, PRIVATE_NAMES) && networks.length === 0 ? "blocked_destination" : "resolve";
     },
   };
 }

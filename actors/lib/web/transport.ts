@@ -2,6 +2,11 @@
 import type { Redirect, StoredScreenshot } from "../../../schemas/fetch.ts";
 import type { TierRequest } from "../../../schemas/tiers.ts";
 
+export interface AdmitOptions {
+  /** A public address led here: what is asked for it (robots.txt) reaches public addresses only. */
+  readonly is_public_only?: boolean;
+}
+
 export interface TransportRequest extends Readonly<Omit<TierRequest, "left_ms">> {
   /**
    * Asked before a body is refused as too large: another caller with larger limits may have joined. Default: the limits do
@@ -19,7 +24,7 @@ export interface TransportRequest extends Readonly<Omit<TierRequest, "left_ms">>
    * it must not be sent any more), `onSent` when it has been sent (the delay to the next one counts from there), and
    * `release` once when its exchange is over, which frees the slot.
    */
-  readonly admit: (url: string) => Promise<Admission>;
+  readonly admit: (url: string, options?: AdmitOptions) => Promise<Admission>;
 }
 
 /** The part of the node's memory that a request may use; what it holds is given back when its run ends. */
@@ -69,6 +74,8 @@ export type TransportResult =
       /** For the attempt: the difficulty of rendering (low, medium, high). */
       readonly detail?: string;
       readonly screenshot?: TakenScreenshot;
+      /** It came from an allowed private network. Default: it did not. */
+      readonly is_private?: boolean;
       /** What the request asked for and the page did not come to. */
       readonly shortfall?: Shortfall;
       readonly ms: number;

@@ -61,7 +61,7 @@ export async function openProfiles(
       },
       denyDestination: (destination) => ({
         ...destination,
-        url: (url) => (site.owns(url) ? "blocked_destination" : destination.url(url)),
+        url: (url, networks) => (site.owns(url) ? "blocked_destination" : destination.url(url, networks)),
       }),
     },
     ...(settings.enabled === "on" && {

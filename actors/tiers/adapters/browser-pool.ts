@@ -65,7 +65,13 @@ export interface LeaseFailure {
 }
 
 /** Why a page ended by itself. */
-export type PageEndReason = "browser_crashed" | "out_of_memory";
+export type PageEndReason = "browser_crashed" | "out_of_memory" | "too_many_requests" | "too_many_bytes";
+
+export interface PageEnd {
+  readonly reason: PageEndReason;
+  /** Another page may be the cause: the page may be tried again. */
+  readonly is_bystander: boolean;
+}
 
 export interface PageLease {
   readonly kind: "leased";
@@ -74,13 +80,18 @@ export interface PageLease {
   readonly cdp: CDPSession;
   readonly session: ProxySession;
   /** Resolves when the page or its browser ends by itself. */
-  readonly ended: Promise<PageEndReason>;
+  readonly ended: Promise<PageEnd>;
   /** Releases the slot. The answer need not wait for it. */
   readonly release: () => Promise<void>;
 }
 
 export interface BrowserPool {
-  readonly lease: (options: BrowserContextOptions, signal: AbortSignal) => Promise<PageLease | LeaseFailure>;
+  /** `networks`: allowed private networks that the page may come from. Default: what the operator allows to the service. */
+  readonly lease: (
+    options: BrowserContextOptions,
+    signal: AbortSignal,
+    networks?: readonly string[],
+  ) => Promise<PageLease | LeaseFailure>;
   /** Slots in use, waiting requests, and the process ids of the browsers. */
   readonly stats: () => {
     readonly leased: number;
@@ -157,7 +168,7 @@ const MIN_RESTART_DELAY_MS = 1_000;
 const DETAIL_CHARS = 300;
 
 /** Tells a lease that its page has ended. */
-type OnPageEnd = (end: PageEndReason) => void;
+type OnPageEnd = (end: PageEnd) => void;
 
 interface PooledBrowser {
   readonly browser: Browser;
@@ -172,8 +183,9 @@ interface PooledBrowser {
   pages: number;
   /** It gets no more pages and closes after its last one. */
   is_replaced: boolean;
-  /** When one of its pages was killed for its memory. */
+  /** When one of its pages was killed for its memory, and whether that page was only the likeliest. */
   page_killed_ms: number;
+  was_guess: boolean;
   measured_ms: number;
   /** CPU time by process at the last memory check. */
   cpu: ReadonlyMap<number, number>;
@@ -313,7 +325,7 @@ export function browserPool({
       env: { ...env },
       headless: true,
       chromiumSandbox: sandbox,
-      args: flags(proxy.url, sandbox),
+      args: flags(proxy, sandbox),
       // Keeps Chromium's popup blocker, which Playwright turns off by default.
       ignoreDefaultArgs: ["--disable-popup-blocking"],
       handleSIGINT: false,
@@ -334,6 +346,7 @@ export function browserPool({
       pages: 0,
       is_replaced: false,
       page_killed_ms: -Infinity,
+      was_guess: false,
       measured_ms: -Infinity,
       cpu: new Map(),
       shared_mb: limits.shared_mb,
@@ -341,7 +354,8 @@ export function browserPool({
     browsers.add(launched);
     browser.on("disconnected", () => {
       if (browsers.delete(launched)) metrics.count("trawl_browser_ends_total", { reason: "crashed" });
-      for (const ended of launched.on_page_end) ended("browser_crashed");
+      const is_bystander = launched.on_page_end.size > 1;
+      for (const ended of launched.on_page_end) ended({ reason: "browser_crashed", is_bystander });
       killGroup(pid);
     });
     log.info("Started a browser", {
@@ -402,7 +416,8 @@ export function browserPool({
       metrics.gauge("trawl_browser_memory_bytes", {}, all.reduce((sum, { mb }) => sum + mb, 0) * MB);
       for (const pid of tooLarge(uses, limits)) {
         const { pooled } = uses.find(({ processes }) => processes.some((each) => each.pid === pid))!;
-        endPage(pooled, pid);
+        const isGuess = all.find((each) => each.pid === pid)!.mb <= limits.page_mb;
+        endPage(pooled, pid, isGuess);
       }
     } finally {
       is_checking = false;
@@ -420,12 +435,13 @@ export function browserPool({
     const run = (pid: number) => sendSignal(pid, "SIGCONT");
     const writer = suspects.length === 1 ? null : await findWriter(suspects, { stop, run, shared_mb, pause });
     pooled.shared_mb = shared_mb() + MORE_SHARED_MB;
-    endPage(pooled, writer ?? suspects[0]!);
+    endPage(pooled, writer ?? suspects[0]!, writer === null && suspects.length > 1);
     markForReplacement(pooled, "memory");
   }
 
-  function endPage(pooled: PooledBrowser, pid: number): void {
+  function endPage(pooled: PooledBrowser, pid: number, isGuess: boolean): void {
     pooled.page_killed_ms = performance.now();
+    pooled.was_guess = isGuess;
     kill(pid);
   }
 
@@ -437,7 +453,10 @@ export function browserPool({
   }
 
   /** Opens a context and a page in the slot that was taken; releases the slot when that fails. */
-  async function openPage(options: BrowserContextOptions): Promise<PageLease | LeaseFailure> {
+  async function openPage(
+    options: BrowserContextOptions,
+    networks: readonly string[] | undefined,
+  ): Promise<PageLease | LeaseFailure> {
     let pooled: PooledBrowser;
     try {
       pooled = await browserForPage();
@@ -445,8 +464,16 @@ export function browserPool({
       releaseSlot();
       return leaseFailure("browser_unavailable", firstLine(problem));
     }
-    const session = proxy.openSession({ received_bytes: limits.received_bytes });
-    const { promise: ended, resolve: onPageEnd } = Promise.withResolvers<PageEndReason>();
+    const { promise: ended, resolve: onPageEnd } = Promise.withResolvers<PageEnd>();
+    const session = proxy.openSession({
+      received_bytes: limits.received_bytes,
+      networks,
+      onLimit: (limit) =>
+        onPageEnd({
+          reason: limit === "requests" ? "too_many_requests" : "too_many_bytes",
+          is_bystander: false,
+        }),
+    });
     pooled.on_page_end.add(onPageEnd);
     if (++pooled.pages >= limits.pages_per_browser) markForReplacement(pooled, "pages");
     let context: BrowserContext | undefined;
@@ -471,7 +498,10 @@ export function browserPool({
       const page = await context.newPage();
       page.on("crash", () => {
         const was_ended = performance.now() - pooled.page_killed_ms < 4 * MEMORY_CHECK_MS;
-        onPageEnd(was_ended ? "out_of_memory" : "browser_crashed");
+        onPageEnd({
+          reason: was_ended ? "out_of_memory" : "browser_crashed",
+          is_bystander: was_ended && pooled.was_guess,
+        });
       });
       return { context, page, cdp: await context.newCDPSession(page) };
     })();
@@ -485,10 +515,10 @@ export function browserPool({
   }
 
   return {
-    async lease(options, signal) {
+    async lease(options, signal, networks) {
       const failure = await acquireSlot(signal);
       if (failure) return failure;
-      const opening = openPage(options);
+      const opening = openPage(options, networks);
       const opened = await untilAborted(opening, signal);
       if (opened !== TIMED_OUT) return opened;
       void opening.then((lease) => (lease.kind === "leased" ? lease.release() : undefined));
@@ -511,12 +541,14 @@ export function browserPool({
 }
 
 /** Chromium connects through the egress proxy only, and makes no requests of its own. */
-function flags(proxy_url: string, has_sandbox: boolean): string[] {
+function flags({ url: proxy_url, spki_sha256 }: EgressProxy, has_sandbox: boolean): string[] {
   return [
     `--proxy-server=${new URL(proxy_url).host}`,
     // Otherwise Chromium connects to loopback directly.
     "--proxy-bypass-list=<-loopback>",
     "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",
+    // The proxy's own key, behind which it has verified the origin.
+    ...(spki_sha256 === null ? [] : [`--ignore-certificate-errors-spki-list=${spki_sha256}`]),
     "--disable-quic",
     // WebRTC has no proxy for UDP. The former name of this switch, "force-webrtc-…", has no effect any more (Chromium
     // 156).

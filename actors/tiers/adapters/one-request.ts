@@ -4,7 +4,7 @@
  */
 import type { EgressProblem, ExchangeRequest, ExchangeResponse } from "../../../cluster/ports/egress.ts";
 import { refusedPortOf } from "../../lib/web/destination.ts";
-import type { Admission, HopRefusal, TransportRequest } from "../../lib/web/transport.ts";
+import type { Admission, AdmitOptions, HopRefusal, TransportRequest } from "../../lib/web/transport.ts";
 
 /**
  * Asks for the permit for one hop. Null: the signal was aborted first; a permit that is granted later is released at
@@ -13,6 +13,7 @@ import type { Admission, HopRefusal, TransportRequest } from "../../lib/web/tran
 export function admitted(
   { admit: enter, signal }: Pick<TransportRequest, "admit" | "signal">,
   url: string,
+  options: AdmitOptions = {},
 ): Promise<Admission | null> {
   return new Promise((resolve, reject) => {
     const onAbort = () => resolve(null);
@@ -21,7 +22,7 @@ export function admitted(
       return;
     }
     signal.addEventListener("abort", onAbort, { once: true });
-    enter(url).then((admission) => {
+    enter(url, options).then((admission) => {
       signal.removeEventListener("abort", onAbort);
       if (signal.aborted && admission.kind === "admitted")
         admission.release({ status: null, retry_after_s: null });

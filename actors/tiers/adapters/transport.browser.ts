@@ -26,7 +26,7 @@ import type {
   TransportRequest,
 } from "../../lib/web/transport.ts";
 import { parseUrl, siteOf } from "../../lib/web/url.ts";
-import type { BrowserPool, PageLease } from "./browser-pool.ts";
+import type { BrowserPool, PageEndReason, PageLease } from "./browser-pool.ts";
 import { admitted, destinationRefusal, withoutUserInfo } from "./one-request.ts";
 import { lookAtDocument, type Readiness, readinessOf, watchNetwork } from "./page-readiness.ts";
 import { CAPTURE_MS, SCROLL_MS, type Screenshots, screenshots, type ScreenshotResult } from "./screenshot.ts";
@@ -82,9 +82,18 @@ const DEADLINE_MARGIN_MS = 1_500;
 const MAX_DOCUMENTS = 11;
 const REDIRECTING: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 const OUT_OF_BOUNDS: ReadonlySet<string> = new Set<EgressProblem>(["blocked_destination", "invalid_url"]);
+/** A page that goes on asking is ended at so many times its limit of requests. */
+const ENDED_AT = 4;
 /** Statuses with which the egress proxy answers a plain http request that failed. */
 const PROXY_ERROR_STATUSES: ReadonlySet<number> = new Set([400, 403, 502, 504]);
 const PIECE_BYTES = 2 ** 20;
+
+const END_DETAILS: Readonly<Record<PageEndReason, string>> = {
+  out_of_memory: "The page held too much memory",
+  browser_crashed: "The browser ended",
+  too_many_requests: "The page made too many requests",
+  too_many_bytes: "The page received too many bytes",
+};
 
 /** Resource types that only matter to the eye. */
 const SKIPPED_TYPES = ["Image", "Media", "Font", "Ping"] as const;
@@ -113,21 +122,25 @@ export function browserTransport({ pool, clock, destination, limits: overrides }
   const spacing = requestSpacing(clock);
   const pictures = screenshots();
 
-  return async (request) => {
+  /** One try. `is_bystander`: it ended for what may be another page's doing. */
+  async function visitOnce(
+    request: TransportRequest,
+  ): Promise<{ readonly result: TransportResult; readonly is_bystander: boolean }> {
+    const over = (result: TransportResult) => ({ result, is_bystander: false });
     const began_ms = clock.mono();
     const first = parseUrl(request.url)?.href ?? request.url;
     const bare = () => ({ redirects: [], final_url: null, ms: Math.round(clock.mono() - began_ms) });
-    const judged = destination.url(first);
+    const judged = destination.url(first, request.networks);
     if (judged === "blocked_destination" || judged === "invalid_url") {
-      return { kind: "refused", refusal: destinationRefusal(judged, first), ...bare() };
+      return over({ kind: "refused", refusal: destinationRefusal(judged, first), ...bare() });
     }
     // Before opening a page: a request that waits for a busy domain must not occupy a slot of the pool.
     const entry = await admitted(request, first);
     if (entry === null) {
       const detail = "The deadline passed before the page could be requested";
-      return { kind: "failed", reason: "timeout", status: null, detail, ...bare() };
+      return over({ kind: "failed", reason: "timeout", status: null, detail, ...bare() });
     }
-    if (entry.kind === "refused") return { kind: "refused", refusal: entry.refusal, ...bare() };
+    if (entry.kind === "refused") return over({ kind: "refused", refusal: entry.refusal, ...bare() });
     const hop = hopOf(first, entry, clock);
     const languages = languagesOf(request.accept_language);
     const lease = await pool.lease(
@@ -136,19 +149,25 @@ export function browserTransport({ pool, clock, destination, limits: overrides }
         ...(request.user_agent !== null && { userAgent: request.user_agent }),
       },
       request.signal,
+      request.networks,
     );
     if (lease.kind === "failed") {
       hop.release();
-      return { kind: "failed", reason: lease.reason, status: null, detail: lease.detail, ...bare() };
+      return over({ kind: "failed", reason: lease.reason, status: null, detail: lease.detail, ...bare() });
     }
     const visit = pageVisit({ request, lease, hop, began_ms, clock, destination, limits, spacing, pictures });
     try {
-      return await visit.result();
+      return { result: await visit.result(), is_bystander: visit.isBystander() };
     } finally {
       visit.close();
       // The answer does not wait for the page to close.
       void lease.release();
     }
+  }
+
+  return async (request) => {
+    const { result, is_bystander } = await visitOnce(request);
+    return is_bystander && !request.signal.aborted ? (await visitOnce(request)).result : result;
   };
 }
 
@@ -253,6 +272,7 @@ function pageVisit({
     final_url: origin?.url ?? null,
     ms: Math.round(clock.mono() - began_ms),
   });
+  const privacy = () => (session.documentNetwork() === "private" ? { is_private: true } : {});
   const failed = (reason: string, detail: string | null) => {
     end.resolve({
       kind: "failed",
@@ -272,9 +292,11 @@ function pageVisit({
   const onAbort = () => failed("timeout", "The deadline passed while the page was rendered");
   request.signal.addEventListener("abort", onAbort, { once: true });
   if (request.signal.aborted) onAbort();
-  void lease.ended.then((reason) =>
-    failed(reason, reason === "out_of_memory" ? "The page held too much memory" : "The browser ended"),
-  );
+  let is_bystander = false;
+  void lease.ended.then((ended) => {
+    is_bystander = ended.is_bystander && !is_over;
+    failed(ended.reason, END_DETAILS[ended.reason]);
+  });
 
   /** A document of the main frame, before its request. */
   async function onDocumentRequest(event: Paused): Promise<void> {
@@ -282,7 +304,9 @@ function pageVisit({
       const next = parseUrl(event.request.url)?.href ?? null;
       if (documents > MAX_DOCUMENTS)
         return failed("too_many_redirects", `More than ${MAX_DOCUMENTS - 1} redirects`);
-      const judged = next === null ? "invalid_url" : destination.url(next);
+      const is_public_only = session.documentNetwork() === "public";
+      const networks = is_public_only ? [] : request.networks;
+      const judged = next === null ? "invalid_url" : destination.url(next, networks);
       if (judged === "blocked_destination" || judged === "invalid_url")
         return refused(destinationRefusal(judged, event.request.url));
       // The former document's slot first: holding it while waiting for another slot of the same domain would never end.
@@ -290,7 +314,7 @@ function pageVisit({
       page_timer.pause();
       let entry: Admission | null;
       try {
-        entry = await admitted(request, next!);
+        entry = await admitted(request, next!, { is_public_only });
       } catch (problem) {
         end.reject(problem);
         return;
@@ -307,6 +331,7 @@ function pageVisit({
     page_timer.resume();
     if (!(await hop.beforeSend()))
       return failed("timeout", "The permit for the page had expired before a browser could send the request");
+    session.enterDocument(hop.url);
     await cdp.send("Fetch.continueRequest", {
       requestId: event.requestId,
       ...withAcceptLanguage(request, event),
@@ -375,6 +400,7 @@ function pageVisit({
         ...document,
         body,
         body_kind: "origin",
+        ...privacy(),
         ...(request.screenshot && { shortfall: NO_PICTURE_OF_FILES }),
         ...common(),
         final_url: document.url,
@@ -422,6 +448,7 @@ function pageVisit({
         headers,
         body: Buffer.alloc(0),
         body_kind: "origin",
+        ...privacy(),
         ...common(),
         final_url: url,
       });
@@ -437,9 +464,10 @@ function pageVisit({
     // The first document is always the main frame's.
     if (isDocument) main_frame ??= frameId;
     if (!isDocument || frameId !== main_frame) {
-      const answer = isDocument
-        ? cdp.send("Fetch.continueRequest", { requestId })
-        : cdp.send("Fetch.failRequest", { requestId, errorReason: "BlockedByClient" });
+      const answer =
+        isDocument && !isStrangerInside(event)
+          ? cdp.send("Fetch.continueRequest", { requestId })
+          : cdp.send("Fetch.failRequest", { requestId, errorReason: "BlockedByClient" });
       answer.catch(() => {});
       return;
     }
@@ -450,6 +478,10 @@ function pageVisit({
       .catch(() => {})
       .finally(() => void pending_documents--);
   }
+
+  /** A frame of another site in a page of an allowed private network: its scripts would have the page's allowance. */
+  const isStrangerInside = ({ request: { url } }: Paused): boolean =>
+    session.documentNetwork() === "private" && URL.parse(url)?.origin !== new URL(hop.url).origin;
 
   async function prepare(): Promise<void> {
     cdp.on("Fetch.requestPaused", onPaused);
@@ -464,8 +496,12 @@ function pageVisit({
       cdp.send("Fetch.continueWithAuth", { requestId, authChallengeResponse }).catch(() => {});
     });
     page.on("request", (resource_request) => {
-      if (skipped_kinds.has(resource_request.resourceType()) || ++requests !== limits.requests) return;
-      context.setOffline(true).catch(() => {});
+      if (skipped_kinds.has(resource_request.resourceType())) return;
+      requests++;
+      if (requests === limits.requests) context.setOffline(true).catch(() => {});
+      // Each is held by processes that other pages share, though none is sent any more.
+      if (requests === ENDED_AT * limits.requests)
+        failed("too_many_requests", `The page made more than ${ENDED_AT * limits.requests - 1} requests`);
     });
     page.on("requestfailed", (resource_request) => {
       if (!resource_request.isNavigationRequest() || isInFrame(resource_request)) return;
@@ -536,6 +572,7 @@ function pageVisit({
         headers,
         body,
         body_kind: "rendered_dom",
+        ...privacy(),
         ...(picture?.kind === "taken" && { screenshot: picture.screenshot }),
         ...(shortfall && { shortfall }),
         ...common(),
@@ -645,6 +682,7 @@ function pageVisit({
       });
       return end.promise;
     },
+    isBystander: () => is_bystander,
     close() {
       is_over = true;
       page_timer.stop();

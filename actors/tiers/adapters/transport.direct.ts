@@ -75,6 +75,8 @@ export function directTransport({ egress, clock, destination, proxy_url }: Direc
     let url = readable(request.url) ?? request.url;
     let status: number | null = null;
     let final_url: string | null = null;
+    let { networks } = request;
+    let is_private = false;
 
     const common = () => ({ redirects, final_url, ms: Math.round(clock.mono() - began_ms) });
     const failed = (reason: string, detail: string | null): TransportResult => ({
@@ -87,7 +89,7 @@ export function directTransport({ egress, clock, destination, proxy_url }: Direc
     const refused = (refusal: HopRefusal): TransportResult => ({ kind: "refused", refusal, ...common() });
 
     while (true) {
-      const judged = destination.url(url);
+      const judged = destination.url(url, networks);
       if (judged === "blocked_destination" || judged === "invalid_url")
         return refused(destinationRefusal(judged, url));
       // A repeated request would get the same response, unless a cookie was set on the way.
@@ -96,7 +98,8 @@ export function directTransport({ egress, clock, destination, proxy_url }: Direc
       seen.add(visit);
       status = null;
 
-      const entry = await admitted(request, url);
+      const is_public_only = networks?.length === 0 && request.networks?.length !== 0;
+      const entry = await admitted(request, url, { is_public_only });
       if (entry === null) return failed("timeout", "The deadline passed before the page could be requested");
       if (entry.kind === "refused") return refused(entry.refusal);
 
@@ -108,6 +111,7 @@ export function directTransport({ egress, clock, destination, proxy_url }: Direc
           method: "GET",
           headers: fieldsFor(request, url, cookies),
           signal: request.signal,
+          ...(networks && { networks }),
           ...sendHooks(entry),
           ...(proxy_url !== undefined && { via: { proxy_url } }),
         });
@@ -115,6 +119,9 @@ export function directTransport({ egress, clock, destination, proxy_url }: Direc
           if (OUT_OF_BOUNDS.has(exchange.problem)) return refused(destinationRefusal(exchange.problem, url));
           return failed(reasonOf(exchange.problem), exchange.detail);
         }
+        // A public site that leads on to the operator's network gets nothing there.
+        is_private = exchange.is_private === true;
+        if (!is_private) networks = [];
         status = answered = exchange.status;
         retry_after_s = retryAfterSeconds(exchange.headers.get("retry-after")?.[0], clock.now());
         final_url = url;
@@ -129,6 +136,7 @@ export function directTransport({ egress, clock, destination, proxy_url }: Direc
             headers: joinHeaders(exchange.headers),
             body,
             body_kind: "origin",
+            ...(is_private && { is_private }),
             ...common(),
             final_url,
           };

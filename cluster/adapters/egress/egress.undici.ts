@@ -155,12 +155,13 @@ export function undiciEgress(options: UndiciEgressOptions): UndiciEgress {
   }
 
   /** The connection that was used last, if its address is still allowed. A proxy is the operator's, whatever its address. */
-  function takeIdle(url: URL, via: ExchangeRequest["via"]): Connection | undefined {
+  function takeIdle(url: URL, { via, networks }: ExchangeRequest): Connection | undefined {
     const connection = [...(idleByRoute.get(routeKey(url, via)) ?? [])].at(-1);
     if (!connection) return undefined;
     const port = Number(url.port) || (url.protocol === "https:" ? 443 : 80);
-    if (!via && options.judge.address(connection.address, port) !== "allowed") {
-      closeConnection(connection);
+    if (!via && options.judge.address(connection.address, port, networks) === "blocked_destination") {
+      // A request with other networks may use it.
+      if (networks === undefined) closeConnection(connection);
       return undefined;
     }
     dropIdle(connection);
@@ -169,18 +170,18 @@ export function undiciEgress(options: UndiciEgressOptions): UndiciEgress {
 
   async function openConnection(
     url: URL,
-    { via }: ExchangeRequest,
+    { via, networks }: ExchangeRequest,
     life: ExchangeLifetime,
     onAccepted: () => void,
   ): Promise<Connection> {
     const ca = options.ca ?? [];
-    const judged = via && options.judge.url(url.href);
+    const judged = via && options.judge.url(url.href, networks);
     if (judged === "blocked_destination" || judged === "invalid_url") {
       throw new EgressError(judged, `Cannot ask for "${url.host}": it is not a public destination`);
     }
     const opened = via
       ? await throughProxy(connects, via.proxy_url, url, ca, life.signal)
-      : { ...(await connects.open(url, life.signal)), fields: [] };
+      : { ...(await connects.open(url, life.signal, { networks })), fields: [] };
     onAccepted();
     const began = performance.now();
     const socket =
@@ -202,6 +203,7 @@ export function undiciEgress(options: UndiciEgressOptions): UndiciEgress {
       client: clientOver(url.origin, socket, limits),
       socket,
       address: opened.address,
+      is_private: via === undefined && opened.is_private,
       timings: { dns_ms: opened.dns_ms, connect_ms: opened.connect_ms, tls_ms: performance.now() - began },
       opened_ms: performance.now(),
       isUsed: false,
@@ -246,7 +248,7 @@ export function undiciEgress(options: UndiciEgressOptions): UndiciEgress {
       await waitForSlot(life);
       hasSlot = true;
       // A POST must not be sent twice, and an idle connection may be dead already: a POST gets a new connection.
-      const reused = request.method === "POST" ? undefined : takeIdle(url, request.via);
+      const reused = request.method === "POST" ? undefined : takeIdle(url, request);
       if (reused) {
         isAccepted = true;
         try {
@@ -362,6 +364,7 @@ export function undiciEgress(options: UndiciEgressOptions): UndiciEgress {
         body: readUntilEnd(decodeBody(inlet, codings), stop),
         cancel: stop,
         address: connection.address,
+        is_private: connection.is_private,
         timings: rounded({ ...timings, first_byte_ms }),
       };
     } catch (problem) {
@@ -394,6 +397,7 @@ interface Connection {
   readonly client: Client;
   readonly socket: Socket;
   readonly address: string;
+  readonly is_private: boolean;
   readonly timings: Omit<Timings, "first_byte_ms">;
   readonly opened_ms: number;
   isUsed: boolean;

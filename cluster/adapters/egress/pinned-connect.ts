@@ -11,14 +11,23 @@ import { EgressError, type EgressProblem } from "../../ports/egress.ts";
 
 /** The rule for destinations (actors/lib/web/destination.ts), passed in. */
 export interface Judge {
-  readonly url: (url: string) => "allowed" | "blocked_destination" | "invalid_url" | "resolve";
-  readonly address: (address: string, port: number) => "allowed" | "blocked_destination";
+  readonly url: (
+    url: string,
+    networks?: readonly string[],
+  ) => "allowed" | "blocked_destination" | "invalid_url" | "resolve";
+  /** `private`: allowed by an allowance only. */
+  readonly address: (
+    address: string,
+    port: number,
+    networks?: readonly string[],
+  ) => "allowed" | "private" | "blocked_destination";
 }
 
 export interface OpenedConnection {
   readonly socket: Socket;
   /** The checked address of the connection. */
   readonly address: string;
+  readonly is_private: boolean;
   readonly dns_ms: number;
   readonly connect_ms: number;
 }
@@ -26,10 +35,19 @@ export interface OpenedConnection {
 export interface Connector {
   /**
    * Connects to the host and port of an http(s) URL, or throws EgressError. When the signal is aborted, its reason,
-   * which must be an EgressError, is thrown. `judged` replaces the rule for endpoints that an operator configured.
+   * which must be an EgressError, is thrown.
    */
-  readonly open: (url: URL, signal: AbortSignal, judged?: Judge) => Promise<OpenedConnection>;
+  readonly open: (url: URL, signal: AbortSignal, options?: OpenOptions) => Promise<OpenedConnection>;
   readonly close: () => void;
+}
+
+export interface OpenOptions {
+  /** Replaces the rule, for endpoints that an operator configured. */
+  readonly judge?: Judge;
+  /** As ExchangeRequest has it. */
+  readonly networks?: readonly string[] | undefined;
+  /** How a name is resolved; it is given the connector's own way. Default: that way. */
+  readonly resolve?: (name: string, own: Resolve) => ReturnType<Resolve>;
 }
 
 /** Time-out of a DNS server, which gets two attempts; then the next server is asked. */
@@ -59,7 +77,7 @@ const CIPHERS = [
   "AES256-SHA",
 ].join(":");
 
-type Resolve = (name: string) => Promise<readonly LookupAddress[]>;
+export type Resolve = (name: string) => Promise<readonly LookupAddress[]>;
 
 /** `dns_servers` are ip[:port]; empty: the system's resolver with /etc/hosts. */
 export function connector(rule: Judge, dns_servers: readonly string[]): Connector {
@@ -68,8 +86,8 @@ export function connector(rule: Judge, dns_servers: readonly string[]): Connecto
   const resolve = dns_servers.length > 0 ? queryServers(resolver) : querySystem(resolver);
 
   return {
-    async open(url, signal, judge = rule) {
-      const verdict = judge.url(url.href);
+    async open(url, signal, { judge = rule, networks, resolve: resolveBy } = {}) {
+      const verdict = judge.url(url.href, networks);
       if (verdict === "invalid_url") {
         throw new EgressError("invalid_url", `Cannot connect to "${url.host}": this is not an http(s) URL`);
       }
@@ -79,19 +97,29 @@ export function connector(rule: Judge, dns_servers: readonly string[]): Connecto
       const began = performance.now();
       const addresses: readonly LookupAddress[] =
         verdict === "resolve"
-          ? await orAborted(resolve(host), signal)
+          ? await orAborted(resolveBy?.(host, resolve) ?? resolve(host), signal)
           : [{ address: host, family: isIP(host) }];
       const resolved = performance.now();
-      if (addresses.some(({ address }) => judge.address(address, port) !== "allowed"))
-        throw blockedError(url);
-      const socket = await dial(addresses, host, port, signal);
+      const judgements = addresses.map(({ address }) => judge.address(address, port, networks));
+      if (judgements.includes("blocked_destination")) throw blockedError(url);
+      // A name with addresses of both kinds is a private host: which of them is asked is not left to who answers first.
+      const is_private = judgements.includes("private");
+      const expected = is_private ? "private" : "allowed";
+      const asked = addresses.filter((_, at) => judgements[at] === expected);
+      const socket = await dial(asked, host, port, signal);
       // The final check: the address to which bytes would be sent.
       const address = socket.remoteAddress;
-      if (address === undefined || judge.address(address, port) !== "allowed") {
+      if (address === undefined || judge.address(address, port, networks) !== expected) {
         socket.destroy();
         throw address === undefined ? new EgressError("network_reset", closedEarly(host)) : blockedError(url);
       }
-      return { socket, address, dns_ms: resolved - began, connect_ms: performance.now() - resolved };
+      return {
+        socket,
+        address,
+        is_private,
+        dns_ms: resolved - began,
+        connect_ms: performance.now() - resolved,
+      };
     },
     close: () => resolver.cancel(),
   };

@@ -51,7 +51,10 @@ export async function throughProxy(
   if (!proxy || (proxy.protocol !== "http:" && proxy.protocol !== "https:")) {
     throw new EgressError("proxy_unreachable", "Cannot reach the proxy: its address is not an http(s) URL");
   }
-  const opened = await orProxyUnreachable(open(new URL(proxy.origin), signal, onlyTo(proxy)), signal);
+  const opened = await orProxyUnreachable(
+    open(new URL(proxy.origin), signal, { judge: onlyTo(proxy) }),
+    signal,
+  );
   const { socket } =
     proxy.protocol === "https:"
       ? {
