@@ -45,7 +45,7 @@ export const FETCH_ERRORS = {
   domain_unavailable: {
     retry: "later",
     means:
-      "every route failed for this domain in 3 consecutive fetches; retry_after_s says when the domain is tried again",
+      "every route failed at this origin in 3 consecutive fetches of the project, or in 3 each of two projects; retry_after_s says when it is tried again",
   },
   domain_dead: { retry: "no", means: "host name does not exist; answered at once for 6 h" },
   timeout: { retry: "changed", means: "timeout_s ran out, or a large PDF took over 5 minutes to download" },

@@ -1,7 +1,8 @@
 /**
- * Which item of a job is next. Items stand in lanes, one lane for each site, and the lanes are served in turn; items that
- * wait for another attempt are ordered by the time they are due. A lane has few items in flight at once, so a site with
- * most of the items uses its own credits and delays no other. About 30 bytes an item. No clock, no I/O.
+ * Which item of a job is next. Items stand in lanes, one lane for each origin, and the lanes are served in turn; items that
+ * wait for another attempt are ordered by the time they are due. A site has few items in flight at once, whatever the number of its
+ * lanes, so a site with most of the items uses its own credits and delays no other. A lane is paused alone: an origin that asks for a
+ * pause delays no other of its site. About 30 bytes an item. No clock, no I/O.
  */
 import {
   CANCELLED,
@@ -21,11 +22,11 @@ import {
 import type { JobCounts } from "../../schemas/jobs.ts";
 
 /**
- * Items of one lane in flight: the two that a domain has slots for by default, and two in the domain's queue, so that a
+ * Items of one site in flight: the two that a domain has slots for by default, and two in the domain's queue, so that a
  * free slot never waits for the job. More would only stand in that queue, before the items of other jobs.
  */
 export const CREDITS = 4;
-/** Credits of the lane for items that belong to no site. */
+/** Credits of the items that belong to no site. */
 export const CREDITS_WITHOUT_SITE = 16;
 const NONE = -1;
 
@@ -37,8 +38,11 @@ export interface Admitted extends Progress {
 }
 
 export interface Frontier {
-  /** Puts an item into its lane; null: it belongs to no site. Call it once for every item, before the first `take`. */
-  readonly add: (index: number, lane: string | null) => void;
+  /**
+   * Puts an item of this site into its lane; null: it belongs to no site. Call it once for every item, before the first `take`.
+   * `lane`, of that site: default: it has one.
+   */
+  readonly add: (index: number, site: string | null, lane?: string) => void;
   /** Admits the next item; null: none may start now. */
   readonly take: () => Admitted | null;
   /** Ends an item in flight. False: the item was not in flight. */
@@ -49,7 +53,7 @@ export interface Frontier {
   readonly requeue: (index: number, at_ms: number, progress?: Progress) => void;
   /** The lane of this item starts nothing before this time. */
   readonly pauseLane: (index: number, until_ms: number) => void;
-  /** The sites whose lanes have items and start none now, at most `limit`. */
+  /** The sites of which a lane has items and starts none now, at most `limit`. */
   readonly pausedSites: (limit: number) => readonly string[];
   /** Returns the items and lanes that are due by now to their lanes. */
   readonly admitDue: (now_ms: number) => void;
@@ -90,10 +94,10 @@ export function frontier(states: States): Frontier {
   const head: number[] = [];
   const tail: number[] = [];
   const waiting: number[] = [];
-  const in_flight: number[] = [];
-  const credits: number[] = [];
   const paused_until_ms: number[] = [];
   const is_ready: boolean[] = [];
+  const site_of: Site[] = [];
+  const sites = new Map<string, Site>();
   /** Lanes that can start an item, in the order they are served; `first` is the next. */
   let ready: number[] = [];
   let first = 0;
@@ -108,18 +112,26 @@ export function frontier(states: States): Frontier {
     if (isQueued(state)) states[index] = pendingCode(progressOf(state));
   }
 
-  function laneNumber(name: string | null): number {
-    const existing = lanes.get(name ?? "");
+  function siteNamed(name: string | null): Site {
+    const existing = sites.get(name ?? "");
+    if (existing !== undefined) return existing;
+    const site = { in_flight: 0, credits: name === null ? CREDITS_WITHOUT_SITE : CREDITS, held: [] };
+    sites.set(name ?? "", site);
+    return site;
+  }
+
+  function laneNumber(site: string | null, name: string): number {
+    const key = `${site ?? ""} ${name}`;
+    const existing = lanes.get(key);
     if (existing !== undefined) return existing;
     const lane = head.length;
-    lanes.set(name ?? "", lane);
+    lanes.set(key, lane);
     head.push(NONE);
     tail.push(NONE);
     waiting.push(0);
-    in_flight.push(0);
-    credits.push(name === null ? CREDITS_WITHOUT_SITE : CREDITS);
     paused_until_ms.push(0);
     is_ready.push(false);
+    site_of.push(siteNamed(site));
     return lane;
   }
 
@@ -133,23 +145,32 @@ export function frontier(states: States): Frontier {
   }
 
   function markReady(lane: number): void {
-    const can_start = head[lane] !== NONE && in_flight[lane]! < credits[lane]! && paused_until_ms[lane] === 0;
-    if (!can_start || is_ready[lane]) return;
+    if (head[lane] === NONE || paused_until_ms[lane] !== 0 || is_ready[lane]) return;
     is_ready[lane] = true;
-    ready.push(lane);
+    const { in_flight, credits, held } = site_of[lane]!;
+    if (in_flight < credits) ready.push(lane);
+    else held.push(lane);
   }
 
   function returnCredit(index: number): void {
     running--;
     const lane = lane_of[index]!;
-    in_flight[lane]!--;
+    const site = site_of[lane]!;
+    site.in_flight--;
     markReady(lane);
+    serveHeld(site);
+  }
+
+  /** The next lane of the site that a credit is left for. */
+  function serveHeld(site: Site): void {
+    const lane = site.in_flight < site.credits ? site.held.shift() : undefined;
+    if (lane !== undefined) ready.push(lane);
   }
 
   return {
-    add(index, name) {
+    add(index, site, name = "") {
       if (isFinal(states[index]!)) return;
-      const lane = laneNumber(name);
+      const lane = laneNumber(site, name);
       lane_of[index] = lane;
       append(lane, index);
     },
@@ -160,15 +181,23 @@ export function frontier(states: States): Frontier {
           ready = ready.slice(first);
           first = 0;
         }
-        is_ready[lane] = false;
+        const site = site_of[lane]!;
         const index = head[lane]!;
-        if (index === NONE || in_flight[lane]! >= credits[lane]! || paused_until_ms[lane] !== 0) continue;
+        if (index !== NONE && paused_until_ms[lane] === 0 && site.in_flight >= site.credits) {
+          site.held.push(lane);
+          continue;
+        }
+        is_ready[lane] = false;
+        if (index === NONE || paused_until_ms[lane] !== 0) {
+          serveHeld(site);
+          continue;
+        }
         head[lane] = next[index]!;
         waiting[lane]!--;
         const progress = progressOf(states[index]!);
         states[index] = queuedCode(progress);
         was_taken[index] = 1;
-        in_flight[lane]!++;
+        site.in_flight++;
         running++;
         markReady(lane);
         return { index, ...progress, deferrals: deferrals.get(index) ?? 0 };
@@ -203,10 +232,12 @@ export function frontier(states: States): Frontier {
       timers.push(until_ms, -1 - lane);
     },
     pausedSites(limit) {
-      const sites: string[] = [];
-      for (const [site, lane] of lanes)
-        if (site !== "" && paused_until_ms[lane] !== 0 && sites.push(site) >= limit) break;
-      return sites;
+      const paused = new Set<string>();
+      for (const [key, lane] of lanes) {
+        const site = key.slice(0, key.indexOf(" "));
+        if (site !== "" && paused_until_ms[lane] !== 0 && paused.add(site).size >= limit) break;
+      }
+      return [...paused];
     },
     admitDue(now_ms) {
       for (let due = timers.popDue(now_ms); due !== null; due = timers.popDue(now_ms)) {
@@ -231,6 +262,8 @@ export function frontier(states: States): Frontier {
       waiting.fill(0);
       ready = [];
       first = 0;
+      is_ready.fill(false);
+      for (const site of sites.values()) site.held = [];
       timers.clear();
     },
     cancelled: () => [...states.keys()].filter((index) => states[index] === CANCELLED),
@@ -243,11 +276,14 @@ export function frontier(states: States): Frontier {
     queued: () => [...states.keys()].filter((index) => isQueued(states[index]!)),
     inFlight: () => running,
     demand() {
-      let demand = running;
+      const startable = new Map<Site, number>();
       for (let at = first; at < ready.length; at++) {
         const lane = ready[at]!;
-        demand += Math.min(waiting[lane]!, credits[lane]! - in_flight[lane]!);
+        const site = site_of[lane]!;
+        startable.set(site, (startable.get(site) ?? 0) + waiting[lane]!);
       }
+      let demand = running;
+      for (const [site, items] of startable) demand += Math.min(items, site.credits - site.in_flight);
       return demand;
     },
     isFinished: () => unfinished === 0,
@@ -255,6 +291,13 @@ export function frontier(states: States): Frontier {
     counts: () => countsOf(states),
     encode: () => encodeStates(states),
   };
+}
+
+interface Site {
+  in_flight: number;
+  readonly credits: number;
+  /** Lanes that could start an item if the site had a credit left, in the order they are served. */
+  held: number[];
 }
 
 interface Heap {

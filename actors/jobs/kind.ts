@@ -9,8 +9,11 @@ export type Input = Readonly<Record<string, unknown>>;
 
 export interface ItemKind {
   readonly name: JobKind;
-  /** The site whose crawl delay this item shares, so that it waits behind items of that site only; null: none. Must not throw. */
-  readonly lane: (input: Input) => string | null;
+  /**
+   * The site whose slots this item shares, so that it waits behind items of that site only; null: none. With `origin`, what a busy answer
+   * pauses is the items of that origin, not all of the site. Must not throw.
+   */
+  readonly lane: (input: Input) => string | { readonly site: string; readonly origin: string } | null;
   /**
    * One attempt. It may throw Fault: the item is then attempted again, and the attempt does not count. After
    * `attempt.signal` aborts it sends nothing more and ends soon; a result counts then only if it is no error.

@@ -90,7 +90,9 @@ async function addToLanes(
     const inputs = (chunks[n]?.value as Chunk | undefined)?.items ?? [];
     for (let index = from; index < Math.min(end, from + CHUNK_ITEMS); index++) {
       const input = inputs[index - from];
-      items.add(index, input ? kind.lane(input) : null);
+      const lane = input ? kind.lane(input) : null;
+      if (lane === null || typeof lane === "string") items.add(index, lane);
+      else items.add(index, lane.site, lane.origin);
     }
   }
 }

@@ -1048,3 +1048,16 @@ describe("origins of one domain", () => {
     expect(await acquire("d")).toMatchObject({ error: "domain_busy" });
   });
 });
+
+test("a caller of an open origin need not expect to wait for callers of one that is closed", async () => {
+  const { acquire, release, clock, view } = oneDomain();
+  await acquire("a");
+  await release("a", 503, 10);
+  await clock.advance(DELAY);
+  for (let n = 0; n < 12; n++) void acquire(`held ${n}`);
+  expect((await view()).waiting).toBe(12);
+  await acquire("b", { origin: OTHER });
+  const next = acquire("c", { origin: OTHER, wait_max_ms: 2_000 });
+  await clock.advance(DELAY);
+  expect(await next).toEqual({ kind: "granted", waited_ms: DELAY });
+});

@@ -127,6 +127,11 @@ describe("whom failures close the origin for", () => {
     ],
     ["three at another address", times(3, succeeded(`${ORIGIN}/other`)), { own: 10, third: 0, nobody: 0 }],
     [
+      "two at another address and one at it",
+      times(1, times(2, succeeded(PAGE), { url: `${ORIGIN}/other` })),
+      { own: 10, third: 0, nobody: 0 },
+    ],
+    [
       "three at an address that succeeded before the last one",
       times(3, succeeded(`${ORIGIN}/other`, succeeded(PAGE))),
       { own: 10, third: 0, nobody: 0 },

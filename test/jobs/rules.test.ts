@@ -190,6 +190,34 @@ describe("the frontier", () => {
     ]);
   });
 
+  test("pauses one origin of a site, and serves the others with the credits of the site", () => {
+    const items = frontier(newStates(20));
+    for (let index = 0; index < 20; index++) items.add(index, "a", ["evil", "good", "fine"][index % 3]);
+    /** All that may start now, in order of their numbers. */
+    const taken = (): number[] => {
+      const all: number[] = [];
+      for (let item = items.take(); item; item = items.take()) all.push(item.index);
+      return all.toSorted((a, b) => a - b);
+    };
+    expect(taken()).toEqual([0, 1, 2, 3]);
+    items.requeue(0, 100);
+    items.pauseLane(0, 100);
+    items.requeue(3, 100);
+    expect(items.pausedSites(5)).toEqual(["a"]);
+    expect(items.demand()).toBe(CREDITS);
+    // Two credits are free, and only items of the other origins are served with them.
+    expect(taken()).toEqual([4, 5]);
+    for (const index of [1, 2, 4, 5]) items.finish(index, "done");
+    expect(taken()).toEqual([7, 8, 10, 11]);
+    items.admitDue(100);
+    expect(taken()).toEqual([]);
+    for (const index of [7, 8, 10, 11]) items.finish(index, "done");
+    // The origin that was paused is served in turn again, and no more than the credits of the site are in flight.
+    const next = taken();
+    expect(next).toHaveLength(CREDITS);
+    expect(new Set(next.map((index) => index % 3))).toEqual(new Set([0, 1, 2]));
+  });
+
   test("repeats items that were in flight when the states were stored", () => {
     const items = frontier(decodeStates("+AC-x", 5));
     for (let index = 0; index < 5; index++) items.add(index, "a");
@@ -218,7 +246,7 @@ describe("the frontier", () => {
       fc.property(fc.array(step, { maxLength: 120 }), fc.integer({ min: 1, max: 30 }), (steps, total) => {
         const items = frontier(newStates(total));
         for (let index = 0; index < total; index++)
-          items.add(index, index % 4 === 0 ? null : `site-${index % 4}`);
+          items.add(index, index % 4 === 0 ? null : `site-${index % 4}`, `origin-${index % 5}`);
         const in_flight = new Set<number>();
         const finished = new Set<number>();
         const twice: number[] = [];
@@ -263,7 +291,8 @@ describe("the frontier", () => {
     fc.assert(
       fc.property(fc.array(fc.nat(6), { minLength: 1, maxLength: 200 }), (sites) => {
         const items = frontier(newStates(sites.length));
-        for (const [index, site] of sites.entries()) items.add(index, site === 0 ? null : String(site));
+        for (const [index, site] of sites.entries())
+          items.add(index, site === 0 ? null : String(site % 3), String(site));
         let steps = 0;
         while (!items.isFinished() && steps++ < 2_000) {
           const admitted = [];

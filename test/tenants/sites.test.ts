@@ -102,6 +102,25 @@ describe.concurrent.each(SETUPS)("one site for all projects, $setup", ({ start }
     expect(starts.at(-1)! - starts[0]!).toBeGreaterThan((starts.length - 1) * (DELAY_MS - 10));
   });
 
+  test("items of a job for a closed host delay no items for another host of its domain", async () => {
+    const evil = sites.site(
+      { "/robots.txt": { status: 404 }, "*": { status: 503, headers: { "Retry-After": "100000" } } },
+      "evil.items",
+    );
+    const paths = Array.from({ length: 6 }, (_, n) => `/${n}`);
+    const good = sites.site({ "*": OPEN, "/robots.txt": { status: 404 } }, "good.items");
+    await fetch("hostile", `${evil.origin}/`);
+    const urls = paths.flatMap((path) => [evil.origin + path, good.origin + path]);
+    const created = await service.call("POST", "/v1/batch/fetch", {
+      key: keys.victim,
+      body: { items: urls.map((url) => ({ url })), idempotency_key: `items ${sites.port}` },
+    });
+    expect(created.status).toBe(202);
+    await Promise.all(paths.map((path) => good.reached(path)));
+    expect(evil.arrivals.map(({ path }) => path)).toEqual(["/robots.txt", "/"]);
+    await service.call("DELETE", `/v1/jobs/${created.json.job_id}`, { key: keys.victim });
+  });
+
   test("callers that wait for a host which asked for a pause hold up nobody who asks for another", async () => {
     const slow = sites.site(
       {

@@ -4,7 +4,7 @@ import type { BatchKind } from "../../../gateway/batch.ts";
 import type { BodyGrants } from "../../../gateway/body-access.ts";
 import type { ItemKindParts } from "../../../ops/feature.ts";
 import { type FetchBody, partDigests } from "../../../schemas/fetch.ts";
-import { type JoinedSites, parseUrl, siteOf } from "../../lib/web/url.ts";
+import { type JoinedSites, originOf, parseUrl, siteOf } from "../../lib/web/url.ts";
 import { retryForFetch } from "../retry-policy.ts";
 import { MAX_RUN_MS } from "../run.ts";
 import type { FetchService } from "../service.ts";
@@ -26,7 +26,7 @@ export const fetchItems = (
     name: "fetch",
     lane({ url }) {
       const parsed = parseUrl(String(url));
-      return parsed && siteOf(parsed.hostname, joined);
+      return parsed && { site: siteOf(parsed.hostname, joined), origin: originOf(parsed) };
     },
     async run(ask, input, { attempt_id, project, key, may_pay, attempts, signal }) {
       const request = fetchRequestOf(input as FetchBody, {
