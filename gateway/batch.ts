@@ -11,7 +11,7 @@ import type { Documents } from "../cluster/ports/documents.ts";
 import { Fault } from "../cluster/ports/fault.ts";
 import type { Random } from "../cluster/ports/random.ts";
 import { Account, accountKey, fromUsdUp, monthOf, type QuotaCategory } from "../schemas/accounts.ts";
-import { Nullable, Patterned } from "../schemas/common.ts";
+import { Field, Nullable, Patterned } from "../schemas/common.ts";
 import {
   type Chunk,
   CHUNK_ITEMS,
@@ -112,18 +112,21 @@ const WRITES_AT_ONCE = 16;
 const ASK_MS = 20_000;
 
 const jobFields = {
-  idempotency_key: Type.String({
-    minLength: 1,
-    maxLength: 500,
-    description:
-      "Scoped to the project: the same key, kind and number of items is the same job. May be left out when the header " +
+  idempotency_key: Field(
+    Type.String({ minLength: 1, maxLength: 500 }),
+    "Scoped to the project: the same key, kind and number of items is the same job. May be left out when the header " +
       "Idempotency-Key has it.",
-  }),
+    "monday",
+  ),
   callback_url: Type.Optional(
-    Nullable(
-      Patterned("^[Hh][Tt][Tt][Pp][Ss]?://[^\\s]+$", "Input should be an http or https URL", {
-        maxLength: 2_048,
-      }),
+    Field(
+      Nullable(
+        Patterned("^[Hh][Tt][Tt][Pp][Ss]?://[^\\s]+$", "Input should be an http or https URL", {
+          maxLength: 2_048,
+        }),
+      ),
+      "Where the job's end is told; null: nowhere",
+      "https://client.example/jobs",
     ),
   ),
 };
@@ -488,7 +491,7 @@ function withKey(head: unknown, key: string | undefined): unknown {
 
 export const batchBody = (item: TSchema, shared?: TObject): TObject =>
   Type.Object({
-    items: Type.Array(item, { minItems: 1, maxItems: MAX_JOB_ITEMS }),
+    items: Field(Type.Array(item, { minItems: 1, maxItems: MAX_JOB_ITEMS }), "The items of the job"),
     ...shared?.properties,
     ...jobFields,
   });

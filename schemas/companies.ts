@@ -3,7 +3,7 @@
  * company-v1.schema.json (JSON Schema 2020-12), which GET /v1/schemas/company serves.
  */
 import { type Static, Type } from "typebox";
-import { Nullable, Timestamp } from "./common.ts";
+import { Field, Component, Nullable, Timestamp } from "./common.ts";
 import { ask, contract, tell } from "./contract.ts";
 import { deliveryContract } from "./delivery.ts";
 
@@ -30,15 +30,27 @@ const FieldGroup = Type.Enum(FIELD_GROUPS);
 export type FieldGroup = (typeof FIELD_GROUPS)[number];
 
 /** What a watch's url is sent. */
-export const CompanyChangedEvent = Type.Object({
-  id: Type.String({ pattern: "^evt_" }),
-  type: Type.Literal("company.changed"),
-  created_at: Timestamp,
+export const CompanyChangedEvent = Component("CompanyChangedEvent", {
+  id: Field(
+    Type.String({ pattern: "^evt_" }),
+    "The id of the event, the same in every attempt",
+    "evt_wyvsfbx2x89mpyyv0000000042",
+  ),
+  type: Field(Type.Literal("company.changed"), "The kind of event"),
+  created_at: Field(Timestamp, "When the company changed"),
   watch_id: Type.String(),
   company_id: CompanyId,
-  fields: Type.Array(Type.String()),
-  change_cursor: Type.String(),
-  record_url: Type.String({ format: "uri" }),
+  fields: Field(Type.Array(Type.String()), "Top-level fields that changed", ["names"]),
+  change_cursor: Field(
+    Type.String(),
+    "For GET /v1/companies/changes: what changed after this",
+    "eyJzZXEiOjQyfQ.8kZq",
+  ),
+  record_url: Field(
+    Type.String({ format: "uri" }),
+    "The record",
+    "https://trawl.example/v1/companies/cmp_wyvsfbx2x89mpyyv",
+  ),
 });
 export type CompanyChangedEvent = Static<typeof CompanyChangedEvent>;
 
@@ -118,10 +130,14 @@ export const Company = contract(
 );
 
 /** The outcome of a source's canaries now. */
-export const SourceCheck = Type.Object({
-  source: Type.String(),
+export const SourceCheck = Component("CompanySourceCheck", {
+  source: Field(Type.String(), "The name of the source", "gleif"),
   /** Null: every canary gave what it must. */
-  problem: Nullable(Type.String()),
+  problem: Field(
+    Nullable(Type.String()),
+    "What was wrong; null: every answer was as it must be",
+    "the LEI is not known",
+  ),
 });
 export type SourceCheck = Static<typeof SourceCheck>;
 

@@ -11,9 +11,11 @@
  */
 import { type Static, Type } from "typebox";
 import { type Bill, LeaseReply, QUOTA_CATEGORIES } from "./accounts.ts";
-import { Nullable, Timestamp } from "./common.ts";
+import { Field, Component, Nullable, Timestamp } from "./common.ts";
 import { ask, contract, tell } from "./contract.ts";
 import { LedgerRow } from "./ledger.ts";
+
+export const JobId = Field(Type.String({ format: "uuid" }), "The id of the job");
 
 export const MAX_JOB_ITEMS = 50_000;
 export const JOB_KINDS = ["search", "fetch", "filings", "profiles", "company"] as const;
@@ -27,77 +29,103 @@ export type ItemStatus = (typeof ITEM_STATUSES)[number];
 /** A job and its results are stored this long after the job finished. */
 export const JOB_RETENTION_MS = 30 * 24 * 60 * 60_000;
 
-export const JobCounts = Type.Object({
-  total: Type.Integer(),
+export const JobCounts = Component("JobCounts", {
+  total: Field(Type.Integer(), "All items", 1000),
   /** Waiting for admission, also for another attempt. */
-  pending: Type.Integer(),
+  pending: Field(Type.Integer(), "Waiting to be admitted, also for another attempt", 120),
   /** Admitted, queued or running. */
-  queued: Type.Integer(),
-  done: Type.Integer(),
+  queued: Field(Type.Integer(), "Admitted, or running", 16),
+  done: Field(Type.Integer(), "Finished", 850),
   /** Finished with an error; result and error are stored. */
-  failed: Type.Integer(),
-  cancelled: Type.Integer(),
+  failed: Field(Type.Integer(), "Finished with an error", 14),
+  cancelled: Field(Type.Integer(), "Cancelled before they finished", 0),
 });
 export type JobCounts = Static<typeof JobCounts>;
 
-export const JobCreated = Type.Object({
-  job_id: Type.String({ format: "uuid" }),
-  /** False: the idempotency key already named this job. */
-  created: Type.Boolean(),
+export const JobCreated = Component("JobCreated", {
+  job_id: JobId,
+  created: Field(Type.Boolean(), "False: the idempotency key already named this job"),
 });
 
-export const JobItem = Type.Object({
+export const JobItem = Component("JobItem", {
   /** Position in the submitted items. */
-  index: Type.Integer({ minimum: 0 }),
-  status: Type.Enum([...ITEM_STATUSES]),
+  index: Field(Type.Integer({ minimum: 0 }), "Its place among the submitted items, from 0", 0),
+  status: Field(Type.Enum([...ITEM_STATUSES]), "What has become of it"),
   /** As submitted, defaults and unknown fields left out. */
-  input: Type.Record(Type.String(), Type.Unknown()),
-  /** The answer of the single endpoint; null while unfinished or unavailable. */
-  result: Nullable(Type.Record(Type.String(), Type.Unknown())),
-  /** Also `cancelled`, and `result_unavailable` when the stored result cannot be read right now. */
-  error: Nullable(Type.String()),
+  input: Field(
+    Type.Record(Type.String(), Type.Unknown()),
+    "As it was submitted, without defaults and unknown fields",
+    { url: "https://example.org/" },
+  ),
+  result: Field(
+    Nullable(Type.Record(Type.String(), Type.Unknown())),
+    "The answer of the single endpoint; null while unfinished or unavailable",
+    { status: 200 },
+  ),
+  error: Field(
+    Nullable(Type.String()),
+    "The result's error; also `cancelled`, and `result_unavailable` when the stored result cannot be read right now",
+    "http_404",
+  ),
 });
 export type JobItem = Static<typeof JobItem>;
 
-export const JobStatus = Type.Object({
-  job_id: Type.String({ format: "uuid" }),
-  kind: JobKind,
-  status: Type.Enum([...JOB_STATUSES]),
-  counts: JobCounts,
+export const JobStatus = Component("JobStatus", {
+  job_id: JobId,
+  kind: Field(JobKind, "What its items are"),
+  status: Field(Type.Enum([...JOB_STATUSES]), "Queued until the first item runs"),
+  counts: Field(JobCounts, "Its items by status"),
   created_at: Timestamp,
-  updated_at: Timestamp,
-  finished_at: Nullable(Timestamp),
-  callback_url: Nullable(Type.String()),
-  /** Of the last attempt: `delivered_<code>`, `http_<code>`, `blocked_destination` or `error_<class>`; null before it. */
-  callback_status: Nullable(Type.String()),
-  items_url: Type.String(),
+  updated_at: Field(Timestamp, "When an item last changed"),
+  finished_at: Field(Nullable(Timestamp), "When its last item finished; null: it has not"),
+  callback_url: Field(
+    Nullable(Type.String()),
+    "Where the job's end is told; null: nowhere",
+    "https://client.example/jobs",
+  ),
+  callback_status: Field(
+    Nullable(Type.String()),
+    "Of the last attempt: `delivered_<code>`, `http_<code>`, `blocked_destination` or `error_<class>`; null before it",
+    "delivered_200",
+  ),
+  items_url: Field(
+    Type.String(),
+    "Where its items are",
+    "/v1/jobs/019ab3f2-7c1e-7a10-9d55-3e5b8f0c2a41?include=items",
+  ),
   /** With include=items: one page of items, in the order they were submitted. */
-  items: Type.Optional(Type.Array(JobItem)),
-  /** With include=items: `after` of the next page where this one ended for its size; null where it did not. */
-  next_after: Type.Optional(Nullable(Type.Integer({ minimum: 0 }))),
+  items: Type.Optional(Field(Type.Array(JobItem), "With include=items: one page of items")),
+  next_after: Type.Optional(
+    Field(
+      Nullable(Type.Integer({ minimum: 0 })),
+      "With include=items: `after` of the next page where this one ended for its size; null where it did not",
+      99,
+    ),
+  ),
 });
 export type JobStatus = Static<typeof JobStatus>;
 
 /** The operator pauses a job, or resumes it. */
-export const JobPause = Type.Object({ paused: Type.Boolean() });
+export const JobPause = Component("JobPause", {
+  paused: Field(Type.Boolean(), "Whether the job starts no further item", true),
+});
 
 /** What a job's callback_url is sent when the job has finished. */
-export const JobCompletion = Type.Object({
-  job_id: Type.String({ format: "uuid" }),
-  kind: JobKind,
-  status: Type.Enum(["completed", "cancelled"]),
-  total: Type.Integer(),
-  succeeded: Type.Integer(),
-  failed: Type.Integer(),
-  finished_at: Timestamp,
+export const JobCompletion = Component("JobCompletion", {
+  job_id: JobId,
+  kind: Field(JobKind, "What its items are"),
+  status: Field(Type.Enum(["completed", "cancelled"]), "How the job ended"),
+  total: Field(Type.Integer(), "All items", 1000),
+  succeeded: Field(Type.Integer(), "Items without an error", 986),
+  failed: Field(Type.Integer(), "Items with an error", 14),
+  finished_at: Field(Timestamp, "When the last item finished"),
 });
 export type JobCompletion = Static<typeof JobCompletion>;
 
 /** One page of a project's jobs, newest first. */
-export const JobPage = Type.Object({
-  items: Type.Array(JobStatus),
-  /** For the next page; null: there is none. */
-  next_cursor: Nullable(Type.String({ format: "uuid" })),
+export const JobPage = Component("JobPage", {
+  items: Field(Type.Array(JobStatus), "Newest first"),
+  next_cursor: Field(Nullable(Type.String({ format: "uuid" })), "For the next page; null: there is none"),
 });
 
 /** Every job of a project is listed under `project_jobs/<project>:<job_id>`; the ids of newer jobs are greater. */

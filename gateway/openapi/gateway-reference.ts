@@ -139,6 +139,7 @@ export const GATEWAY_REFERENCE: ApiReference = {
         "Only with `X-Service-Debug: 1` and a key that may: a page with what was done for the request, for seven days",
         "http://127.0.0.1:8080/debug/0123456789abcdefghijklmnopqrstuv",
       ],
+      "Idempotency-Key": [null, "monday"],
       "X-Service-Debug": [null, "1"],
       "If-None-Match": [null, DIGEST_TAG],
       "If-Range": [null, DIGEST_TAG],

@@ -4,7 +4,7 @@ import type { Clock } from "../../../cluster/ports/clock.ts";
 import type { Documents } from "../../../cluster/ports/documents.ts";
 import { json } from "../../../gateway/http-errors.ts";
 import { type Route, route } from "../../../gateway/route.ts";
-import { Nullable } from "../../../schemas/common.ts";
+import { Field, Nullable } from "../../../schemas/common.ts";
 import { companySchema } from "../../../schemas/company-record.ts";
 import type { Cursors } from "../cursor.ts";
 import { readChanges, seqBefore } from "../feed/changes.ts";
@@ -38,23 +38,43 @@ export function feedRoutes({ documents, cursors }: FeedRouteDeps): readonly Rout
       category: "fetch",
       query: Type.Object({
         since: Type.Optional(
-          Nullable(
-            Type.String({
-              pattern: ISO_8601,
-              description: "ISO 8601, a day or a moment, UTC where it has no offset; for the first call",
-            }),
+          Field(
+            Nullable(
+              Type.String({
+                pattern: ISO_8601,
+                description: "ISO 8601, a day or a moment, UTC where it has no offset; for the first call",
+              }),
+            ),
+            null,
+            "2026-11-01T00:00:00Z",
           ),
         ),
-        cursor: Type.Optional(Nullable(Type.String({ maxLength: 1_000 }))),
-        country: Type.Optional(Nullable(Type.String({ pattern: "^[A-Z]{2}$" }))),
+        cursor: Type.Optional(
+          Field(
+            Nullable(Type.String({ maxLength: 1_000 })),
+            "`next_cursor` of the page before",
+            "eyJzZXEiOjQyfQ.8kZq",
+          ),
+        ),
+        country: Type.Optional(
+          Field(
+            Nullable(Type.String({ pattern: "^[A-Z]{2}$" })),
+            "Only companies of this country, ISO 3166-1 alpha-2",
+            "DE",
+          ),
+        ),
         limit: Type.Integer({ minimum: 1, maximum: 1_000, default: 100 }),
       }),
       replies: {
         200: {
           description: "A page of changes",
           schema: Type.Object({
-            items: Type.Array(companySchema("CompanyChange")),
-            next_cursor: Type.String(),
+            items: Field(Type.Array(companySchema("CompanyChange")), "Oldest first"),
+            next_cursor: Field(
+              Type.String(),
+              "For the next page; also after the last change so far",
+              "eyJzZXEiOjQyfQ.8kZq",
+            ),
           }),
         },
       },

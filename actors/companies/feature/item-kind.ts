@@ -3,7 +3,7 @@ import { Type } from "typebox";
 import type { Clock } from "../../../cluster/ports/clock.ts";
 import type { BodyGrants } from "../../../gateway/body-access.ts";
 import type { ItemKindParts } from "../../../ops/feature.ts";
-import { Nullable } from "../../../schemas/common.ts";
+import { Field, Component, Nullable } from "../../../schemas/common.ts";
 import type { CompanyRefresh } from "../../../schemas/companies.ts";
 import type { RetryAdvice } from "../../../schemas/jobs.ts";
 import { OWN_THROTTLE } from "../ask-source.ts";
@@ -27,16 +27,26 @@ export const SharedFields = Type.Object({
   max_age: Type.Optional(Nullable(Type.Integer({ minimum: 0 }))),
 });
 
-export const CompanyBatchItem = Type.Object({
+export const CompanyBatchItem = Component("CompanyBatchItem", {
   ref: Type.Optional(
-    Nullable(Type.String({ minLength: 1, maxLength: 300, description: "cmp_ id or scheme:value" })),
+    Field(
+      Nullable(Type.String({ minLength: 1, maxLength: 300, description: "cmp_ id or scheme:value" })),
+      null,
+      "lei:529900GRZ2BQY5ZM9N49",
+    ),
   ),
-  name: Type.Optional(Nullable(Type.String({ minLength: 1, maxLength: 500 }))),
+  name: Type.Optional(
+    Field(Nullable(Type.String({ minLength: 1, maxLength: 500 })), "With resolve: the name", "Puma SE"),
+  ),
   country: Type.Optional(Nullable(Type.String({ pattern: "^[A-Z]{2}$" }))),
   city: Type.Optional(Nullable(Type.String({ maxLength: 200 }))),
   identifiers: Type.Optional(Nullable(Type.Array(Type.String({ maxLength: 300 }), { maxItems: 50 }))),
-  limit: Type.Optional(Nullable(Type.Integer({ minimum: 1, maximum: 20 }))),
-  sources: Type.Optional(Nullable(Type.Array(Type.String({ maxLength: 32 })))),
+  limit: Type.Optional(
+    Field(Nullable(Type.Integer({ minimum: 1, maximum: 20 })), "With resolve: the most candidates", 5),
+  ),
+  sources: Type.Optional(
+    Field(Nullable(Type.Array(Type.String({ maxLength: 32 }))), "Only these sources; default all", ["gleif"]),
+  ),
   project_ref: Type.Optional(Nullable(Type.String({ maxLength: 200 }))),
 });
 

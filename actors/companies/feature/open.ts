@@ -33,7 +33,7 @@ import { searchRoutes } from "./search-routes.ts";
 import { watchRoutes } from "./watch-routes.ts";
 import { type CompaniesStatus, companiesStatus } from "./status.ts";
 import type { CompaniesSettings } from "./settings.ts";
-import { companiesReference } from "./reference.ts";
+import { recordReference } from "./record-reference.ts";
 
 const DAY_MS = 86_400_000;
 /** Documents from which nothing new was read; the others are kept with their claims. */
@@ -183,7 +183,7 @@ export async function openCompanies(
     ],
     findCompany: filingRegister({ documents, index }),
     item_kinds: [companyItems({ ...search, bodyGrants })],
-    reference: companiesReference,
+    reference: recordReference,
     status: status.part,
     checks: sourceChecks(sources, health),
     onAddress: async (base) => {

@@ -3,10 +3,18 @@ import { Type } from "typebox";
 import type { ActorClient } from "../../../cluster/actor.ts";
 import { invalid, json } from "../../../gateway/http-errors.ts";
 import { type Route, route } from "../../../gateway/route.ts";
-import { Nullable } from "../../../schemas/common.ts";
+import { Component, Field, Nullable } from "../../../schemas/common.ts";
 import { Company, COMPANY_ID, CompanySource, SourceCheck } from "../../../schemas/companies.ts";
 import type { PeopleStore } from "../people.ts";
 import type { Source } from "../source.ts";
+
+const Survivor = Component("MergeCompaniesResponse", {
+  survivor: Field(
+    Nullable(Type.String()),
+    "The company that the other one is part of; null: nothing was merged",
+    "cmp_0123456789abcdef",
+  ),
+});
 
 interface OperatorRouteDeps {
   readonly sources: readonly Source[];
@@ -29,12 +37,15 @@ export function operatorRoutes({ sources, people, ask }: OperatorRouteDeps): rea
       operationId: "mergeCompanies",
       summary: "Merges a company into another, whatever their identifiers; for the operator",
       tags: ["internal"],
-      body: Type.Object({ company_id: CompanyId, into: CompanyId }),
+      body: Type.Object({
+        company_id: Field(CompanyId, "The company that is merged", "cmp_wyvsfbx2x89mpyyv"),
+        into: Field(CompanyId, "The company that remains", "cmp_0123456789abcdef"),
+      }),
       body_example: { company_id: "cmp_wyvsfbx2x89mpyyv", into: "cmp_0123456789abcdef" },
       replies: {
         200: {
           description: "The company that remains; null: one of them does not exist, or they are one already",
-          schema: Type.Object({ survivor: Nullable(Type.String()) }),
+          schema: Survivor,
         },
       },
       handle: async ({ body: { company_id, into } }) => {
@@ -49,11 +60,17 @@ export function operatorRoutes({ sources, people, ask }: OperatorRouteDeps): rea
       summary:
         "Undoes the merge of a company, which is then never merged into the other again; for the operator",
       tags: ["internal"],
-      params: Type.Object({ company_id: Type.String({ pattern: COMPANY_ID }) }),
+      params: Type.Object({
+        company_id: Field(
+          Type.String({ pattern: COMPANY_ID }),
+          "The company that was merged into another",
+          "cmp_wyvsfbx2x89mpyyv",
+        ),
+      }),
       replies: {
         200: {
           description: "The company that it was merged into; null: it was not merged",
-          schema: Type.Object({ survivor: Nullable(Type.String()) }),
+          schema: Survivor,
         },
       },
       handle: async ({ params }) => {
@@ -69,11 +86,20 @@ export function operatorRoutes({ sources, people, ask }: OperatorRouteDeps): rea
       operationId: "removePerson",
       summary: "Removes every claim about a person, and does not store new ones; for the operator",
       tags: ["internal"],
-      params: Type.Object({ name: Type.String({ minLength: 3, maxLength: 200 }) }),
+      params: Type.Object({
+        name: Field(
+          Type.String({ minLength: 3, maxLength: 200 }),
+          "The full name of the person",
+          "Erika Beispiel",
+        ),
+      }),
       replies: {
         200: {
           description: "What was removed",
-          schema: Type.Object({ companies: Type.Integer(), claims: Type.Integer() }),
+          schema: Type.Object({
+            companies: Field(Type.Integer(), "Companies that had claims about the person", 2),
+            claims: Field(Type.Integer(), "Claims that were removed", 7),
+          }),
         },
       },
       handle: async ({ params }) => {
@@ -92,14 +118,20 @@ export function operatorRoutes({ sources, people, ask }: OperatorRouteDeps): rea
       tags: ["internal"],
       body: Type.Object({
         sources: Type.Optional(
-          Nullable(Type.Array(Type.String({ maxLength: 32 }), { maxItems: 50, description: "Default: all" })),
+          Field(
+            Nullable(
+              Type.Array(Type.String({ maxLength: 32 }), { maxItems: 50, description: "Default: all" }),
+            ),
+            null,
+            ["gleif"],
+          ),
         ),
       }),
       body_example: { sources: ["gleif"] },
       replies: {
         200: {
           description: "What each source answered",
-          schema: Type.Object({ checks: Type.Array(SourceCheck) }),
+          schema: Type.Object({ checks: Field(Type.Array(SourceCheck), "One for each source") }),
         },
       },
       handle: async ({ body }) => {

@@ -9,7 +9,7 @@ import { invalid, json, unavailable } from "../../../gateway/http-errors.ts";
 import { type Answer, type Call, type Route, route } from "../../../gateway/route.ts";
 import { wordsOf } from "../../../gateway/words.ts";
 import type { Bill } from "../../../schemas/accounts.ts";
-import { Nullable } from "../../../schemas/common.ts";
+import { Field, Nullable } from "../../../schemas/common.ts";
 import { companySchema } from "../../../schemas/company-record.ts";
 import type { Json } from "../claim.ts";
 import type { Cursors } from "../cursor.ts";
@@ -148,6 +148,24 @@ export function resourcePage(
 
 type RefCall = Call<{ company_ref: string }, { max_age?: number | null; refresh?: boolean }>;
 
+const RecordQuery = Type.Object({
+  max_age: MaxAge,
+  refresh: Field(Refresh, null, false),
+  include: Type.Optional(
+    Field(Nullable(Type.String()), `With commas between: ${INCLUDES.join(", ")}`, "ownership,events"),
+  ),
+  sources: Type.Optional(
+    Field(Nullable(Type.String()), "Names of sources, with commas between", "gleif,brreg"),
+  ),
+});
+const HistoryQuery = Type.Object({
+  field: Type.Optional(
+    Field(Nullable(Type.String({ minLength: 1, maxLength: 500 })), "A field, or all below it", "names.legal"),
+  ),
+  limit: pageLimit(500),
+  cursor: Cursor,
+});
+
 /** One algorithm: the table of the routes of one company. */
 export function recordRoutes(deps: RecordRouteDeps): readonly Route[] {
   const { service, sources, cursors, bodyGrants, clock } = deps;
@@ -183,16 +201,7 @@ export function recordRoutes(deps: RecordRouteDeps): readonly Route[] {
       description:
         "Each value has its claim in `provenance`; sources that disagree are in `quality.conflicts`. Data older than its " +
         "freshness class, or than `max_age`, is fetched again first. Persons are included only with `include=people`.",
-      query: Type.Object({
-        max_age: MaxAge,
-        refresh: Refresh,
-        include: Type.Optional(
-          Nullable(Type.String({ description: `With commas between: ${INCLUDES.join(", ")}` })),
-        ),
-        sources: Type.Optional(
-          Nullable(Type.String({ description: "Names of sources, with commas between" })),
-        ),
-      }),
+      query: RecordQuery,
       replies: { 200: { description: "The record", schema: companySchema("CompanyRecord") }, 404: NOT_FOUND },
       handle: async (call) => {
         const include = listOf(call.query.include, INCLUDES);
@@ -218,11 +227,7 @@ export function recordRoutes(deps: RecordRouteDeps): readonly Route[] {
       description:
         "Claims are never overwritten: a value that went away has `current` false and `valid_to`. `field` names a field " +
         "(`names.legal`), all below it (`names`), or one item as in `provenance` (`addresses[registered]`). Claims about persons only with `field=people` or `field=ownership`.",
-      query: Type.Object({
-        field: Type.Optional(Nullable(Type.String({ minLength: 1, maxLength: 500 }))),
-        limit: pageLimit(500),
-        cursor: Cursor,
-      }),
+      query: HistoryQuery,
       replies: {
         200: { description: "A page of claims", schema: page(companySchema("CompanyClaim")) },
         404: NOT_FOUND,

@@ -2,7 +2,7 @@
 import { type TSchema, Type } from "typebox";
 import { json } from "../../../gateway/http-errors.ts";
 import { type Route, route } from "../../../gateway/route.ts";
-import { Nullable, Timestamp } from "../../../schemas/common.ts";
+import { Field, Component, Nullable, Timestamp } from "../../../schemas/common.ts";
 import { COMPANY_JSON_SCHEMA } from "../../../schemas/company-record.ts";
 import { MAX_AGE_S } from "../freshness.ts";
 import type { HealthBook } from "../source-health.ts";
@@ -13,39 +13,81 @@ interface RegisterRouteDeps {
   readonly health: HealthBook;
 }
 
-export const CanaryView = Type.Object({ at: Timestamp, problem: Nullable(Type.String()) });
+export const CanaryView = Component("CompanySourceCanary", {
+  at: Field(Timestamp, "When the source was asked for the companies that it must know"),
+  problem: Field(Nullable(Type.String()), "What was wrong; null: nothing", "the LEI is not known"),
+});
 
-export const SourceView: TSchema = Type.Object({
-  name: Type.String(),
-  title: Type.String(),
-  active: Type.Boolean(),
-  inactive_because: Nullable(Type.String()),
-  countries: Type.Array(Type.String()),
-  schemes: Type.Object({ lookup: Type.Array(Type.String()), yields: Type.Array(Type.String()) }),
-  capabilities: Type.Array(Type.String()),
-  /** By field group. */
-  groups: Type.Record(
-    Type.String(),
-    Type.Object({ precedence: Type.Integer(), freshness: Type.String(), max_age_s: Type.Integer() }),
+export const SourceView: TSchema = Component("CompanySource", {
+  name: Field(Type.String(), "Its name", "gleif"),
+  title: Field(Type.String(), "Its name for people", "GLEIF"),
+  active: Field(Type.Boolean(), "Whether it is asked"),
+  inactive_because: Field(Nullable(Type.String()), "Why it is not; null: it is", "no account"),
+  countries: Field(Type.Array(Type.String()), "The countries it covers, empty: all", ["DE", "CH"]),
+  schemes: Field(
+    Type.Object({
+      lookup: Field(Type.Array(Type.String()), "Schemes it can be asked by", ["lei"]),
+      yields: Field(Type.Array(Type.String()), "Schemes of its answers", ["lei", "de_hrb"]),
+    }),
+    "The identifiers it is asked by and those it answers",
   ),
-  licence: Type.Object({
-    id: Type.String(),
-    url: Type.String(),
-    attribution: Nullable(Type.String()),
-    redistribution: Type.Enum(["open", "display", "internal"]),
-  }),
-  terms_url: Nullable(Type.String()),
-  parser_version: Type.String(),
-  health: Type.Object({
-    state: Type.Enum(["operational", "degraded", "partial", "major"]),
-    success_rate: Nullable(Type.Number()),
-    requests: Type.Integer(),
-    last_success_at: Nullable(Timestamp),
-    last_error: Nullable(Type.String()),
-    last_error_at: Nullable(Timestamp),
-    canary: Nullable(CanaryView),
-    drift: Type.Array(Type.String()),
-  }),
+  capabilities: Field(Type.Array(Type.String()), "What it can do", ["lookup", "search"]),
+  /** By field group. */
+  groups: Field(
+    Type.Record(
+      Type.String(),
+      Type.Object({
+        precedence: Field(Type.Integer(), "Whose value wins: the larger number", 80),
+        freshness: Field(Type.String(), "Its freshness class", "registry_core"),
+        max_age_s: Field(Type.Integer(), "How long its data is fresh, in seconds", 86400),
+      }),
+    ),
+    "By field group: how far it is believed and how long its data is fresh",
+  ),
+  licence: Field(
+    Type.Object({
+      id: Field(Type.String(), "Its SPDX name or another", "CC0-1.0"),
+      url: Field(Type.String(), "Its text", "https://creativecommons.org/publicdomain/zero/1.0/"),
+      attribution: Field(
+        Nullable(Type.String()),
+        "What to write where the data is shown; null: nothing is asked for",
+        "Source: GLEIF",
+      ),
+      redistribution: Field(
+        Type.Enum(["open", "display", "internal"]),
+        "Whether the data may be passed on, shown, or only used",
+      ),
+    }),
+    "The licence of its data",
+  ),
+  terms_url: Field(
+    Nullable(Type.String()),
+    "Its terms of use",
+    "https://www.gleif.org/en/meta/lei-data-terms-of-use",
+  ),
+  parser_version: Field(Type.String(), "Of the program that reads its documents", "1"),
+  health: Field(
+    Type.Object({
+      state: Field(Type.Enum(["operational", "degraded", "partial", "major"]), "Summed up"),
+      success_rate: Field(
+        Nullable(Type.Number()),
+        "Of the last requests, 0 to 1; null: there were none",
+        0.99,
+      ),
+      requests: Field(Type.Integer(), "How many those were", 120),
+      last_success_at: Field(Nullable(Timestamp), "When it last answered"),
+      last_error: Field(Nullable(Type.String()), "Its last error", "http_503"),
+      last_error_at: Field(Nullable(Timestamp), "When that was"),
+      canary: Field(
+        Nullable(CanaryView),
+        "The last request for a company that the source must know; null: there was none",
+      ),
+      drift: Field(Type.Array(Type.String()), "Fields of its documents that are new or gone", [
+        "entity.newField",
+      ]),
+    }),
+    "How its last requests went",
+  ),
 });
 
 export function registerRoutes({ sources, health }: RegisterRouteDeps): readonly Route[] {
@@ -57,7 +99,10 @@ export function registerRoutes({ sources, health }: RegisterRouteDeps): readonly
       summary: "The sources of the register, their licences and how they are",
       tags: ["companies"],
       replies: {
-        200: { description: "The sources", schema: Type.Object({ sources: Type.Array(SourceView) }) },
+        200: {
+          description: "The sources",
+          schema: Type.Object({ sources: Field(Type.Array(SourceView), "The sources, also inactive ones") }),
+        },
       },
       handle: async () => {
         const states = await health.read(sources.map(({ description }) => description.name));

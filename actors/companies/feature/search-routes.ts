@@ -3,7 +3,7 @@ import { Type } from "typebox";
 import type { Documents } from "../../../cluster/ports/documents.ts";
 import { invalid, json } from "../../../gateway/http-errors.ts";
 import { type Route, route } from "../../../gateway/route.ts";
-import { Nullable } from "../../../schemas/common.ts";
+import { Field, Component, Nullable } from "../../../schemas/common.ts";
 import { COMPANY_STATUSES, companySchema, LEGAL_FORM_CATEGORIES } from "../../../schemas/company-record.ts";
 import type { Cursors } from "../cursor.ts";
 import { identifierOf, parseCompanyReference } from "../references.ts";
@@ -31,32 +31,43 @@ const Country = Type.String({ pattern: "^[A-Z]{2}$", description: "ISO 3166-1 al
 const MAX_QUERY_CHARS = 500;
 const DEFAULT_CANDIDATES = 5;
 
-export const ResolveBody = Type.Object({
-  name: Type.Optional(Nullable(Type.String({ minLength: 1, maxLength: MAX_QUERY_CHARS }))),
+export const ResolveBody = Component("CompanyResolveBody", {
+  name: Type.Optional(
+    Field(
+      Nullable(Type.String({ minLength: 1, maxLength: MAX_QUERY_CHARS })),
+      "The name of the company",
+      "Puma SE",
+    ),
+  ),
   country: Type.Optional(Nullable(Country)),
   city: Type.Optional(Nullable(Type.String({ maxLength: 200 }))),
   identifiers: Type.Optional(Nullable(Type.Array(Type.String({ maxLength: 300 }), { maxItems: 50 }))),
-  limit: Type.Optional(Nullable(Type.Integer({ minimum: 1, maximum: 20, description: "Default: 5" }))),
+  limit: Type.Optional(
+    Field(Nullable(Type.Integer({ minimum: 1, maximum: 20, description: "Default: 5" })), null, 5),
+  ),
 });
 
-export const ResolveAnswer = Type.Object({
-  match: Nullable(companySchema("CompanySummary")),
+export const ResolveAnswer = Component("CompanyResolveAnswer", {
+  match: Field(Nullable(companySchema("CompanySummary")), "The company that is meant; null: none is certain"),
   /** Why there is no match: `below_threshold`, `ambiguous`, `no_candidates`. */
-  reason: Nullable(Type.Enum(["below_threshold", "ambiguous", "no_candidates"])),
-  candidates: Type.Array(companySchema("CompanySummary")),
+  reason: Field(
+    Nullable(Type.Enum(["below_threshold", "ambiguous", "no_candidates"])),
+    "Why there is no match; null: there is one",
+  ),
+  candidates: Field(Type.Array(companySchema("CompanySummary")), "Best first"),
 });
 
-export const LiveSource = Type.Object({
-  source: Type.String(),
-  result: Type.Enum(["ok", "timeout", "failed"]),
-  hits: Type.Integer(),
-  ms: Type.Integer(),
+export const LiveSource = Component("CompanyLiveSource", {
+  source: Field(Type.String(), "The name of the source", "gleif"),
+  result: Field(Type.Enum(["ok", "timeout", "failed"]), "How it answered"),
+  hits: Field(Type.Integer(), "Companies that it found", 3),
+  ms: Field(Type.Integer(), "How long it took, in milliseconds", 210),
 });
 
-export const SearchAnswer = Type.Object({
-  results: Type.Array(companySchema("CompanySummary")),
+export const SearchAnswer = Component("CompanySearchAnswer", {
+  results: Field(Type.Array(companySchema("CompanySummary")), "Best first"),
   next_cursor: Nullable(Type.String()),
-  live_sources: Type.Array(LiveSource),
+  live_sources: Field(Type.Array(LiveSource), "With live: what the sources answered"),
 });
 
 export interface ResolveQuery {
@@ -119,18 +130,34 @@ export function searchRoutes(deps: SearchRouteDeps): readonly Route[] {
         "identifier: a result that is not in the register has `ref`, which GET /v1/companies/{ref} fetches and adds. Results of both kinds " +
         "share the page's `limit`, the best first.",
       query: Type.Object({
-        q: Type.Optional(Nullable(Type.String({ maxLength: MAX_QUERY_CHARS }))),
+        q: Type.Optional(
+          Field(Nullable(Type.String({ maxLength: MAX_QUERY_CHARS })), "A name or a part of one", "puma"),
+        ),
         country: Type.Optional(Nullable(Country)),
         identifier: Type.Optional(
-          Nullable(Type.String({ maxLength: 300, description: "scheme:value, exact" })),
+          Field(
+            Nullable(Type.String({ maxLength: 300, description: "scheme:value, exact" })),
+            null,
+            "lei:529900GRZ2BQY5ZM9N49",
+          ),
         ),
-        status: Type.Optional(Nullable(Type.Enum([...COMPANY_STATUSES]))),
+        status: Type.Optional(
+          Field(Nullable(Type.Enum([...COMPANY_STATUSES])), "Only companies of this status", "active"),
+        ),
         legal_form: Type.Optional(
-          Nullable(Type.Enum([...LEGAL_FORM_CATEGORIES], { description: "A category" })),
+          Field(
+            Nullable(Type.Enum([...LEGAL_FORM_CATEGORIES], { description: "A category" })),
+            null,
+            "public_limited",
+          ),
         ),
         limit: Type.Integer({ minimum: 1, maximum: 100, default: 20 }),
         cursor: Type.Optional(Nullable(Type.String({ maxLength: 1_000 }))),
-        live: Type.Boolean({ default: false }),
+        live: Field(
+          Type.Boolean({ default: false }),
+          "Whether the sources of the country are asked now",
+          false,
+        ),
       }),
       replies: { 200: { description: "The results, best first", schema: SearchAnswer } },
       handle: async ({ query, caller }) => {

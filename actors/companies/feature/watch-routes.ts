@@ -7,7 +7,7 @@ import { invalid, json, timedOut } from "../../../gateway/http-errors.ts";
 import { SIGNATURE_FIELDS } from "../../../gateway/openapi/gateway-reference.ts";
 import { type Route, route } from "../../../gateway/route.ts";
 import { WAIT_MS, withDeadline } from "../../../gateway/with-deadline.ts";
-import { Nullable, Timestamp } from "../../../schemas/common.ts";
+import { Field, Component, Nullable, Timestamp } from "../../../schemas/common.ts";
 import { CompanyChangedEvent } from "../../../schemas/companies.ts";
 import { webhookAddress } from "../../callbacks/webhook-address.ts";
 import { newWebhookSecret } from "../../callbacks/webhook-signature.ts";
@@ -36,22 +36,42 @@ interface WatchRouteDeps {
 const MAX_COMPANIES = 1_000;
 const MAX_WATCHES = 1_000;
 
-export const WatchView = Type.Object({
-  id: Type.String({ pattern: "^wch_[0-9a-hjkmnp-tv-z]{16}$" }),
-  url: Type.String(),
-  companies: Type.Array(Type.String()),
+export const WatchView = Component("CompanyWatch", {
+  id: Field(
+    Type.String({ pattern: "^wch_[0-9a-hjkmnp-tv-z]{16}$" }),
+    "The id of the watch",
+    "wch_wyvsfbx2x89mpyyv",
+  ),
+  url: Field(Type.String(), "Where changes are delivered", "https://client.example/hook"),
+  companies: Field(Type.Array(Type.String()), "Ids of companies", ["cmp_wyvsfbx2x89mpyyv"]),
   created_at: Timestamp,
-  last_delivery_at: Nullable(Timestamp),
+  last_delivery_at: Field(Nullable(Timestamp), "When a delivery was last tried; null: none was"),
   /** `delivered`, `http_<code>` or the class of an error; null before the first delivery. */
-  last_status: Nullable(Type.String()),
+  last_status: Field(
+    Nullable(Type.String()),
+    "`delivered`, `http_<code>` or the class of an error; null before the first delivery",
+    "delivered",
+  ),
   /** Of deliveries' signatures; only in the answer that creates the watch. */
-  secret: Nullable(Type.String()),
+  secret: Field(
+    Nullable(Type.String()),
+    "Signs deliveries; only in the answer that creates the watch, null later",
+    "whsec_ABCDEFGHIJKLMNOPQRSTUVWXYZ012345",
+  ),
 });
 type WatchView = Static<typeof WatchView>;
 
 const WatchBody = Type.Object({
-  companies: Type.Array(Type.String({ maxLength: 300 }), { minItems: 1, maxItems: MAX_COMPANIES }),
-  url: Type.String({ maxLength: 2_048, description: "An https address" }),
+  companies: Field(
+    Type.Array(Type.String({ maxLength: 300 }), { minItems: 1, maxItems: MAX_COMPANIES }),
+    "Ids of companies, or scheme:value",
+    ["lei:529900GRZ2BQY5ZM9N49"],
+  ),
+  url: Field(
+    Type.String({ maxLength: 2_048, description: "An https address" }),
+    "An https address that changes are delivered to",
+    "https://client.example/hook",
+  ),
 });
 
 const COMPANY_CHANGED = {
@@ -95,7 +115,10 @@ export function watchRoutes({
       operationId: "listCompanyWatches",
       summary: "The project's watches, oldest first",
       replies: {
-        200: { description: "Without secrets", schema: Type.Object({ watches: Type.Array(WatchView) }) },
+        200: {
+          description: "Without secrets",
+          schema: Type.Object({ watches: Field(Type.Array(WatchView), "The watches, without secrets") }),
+        },
       },
       handle: async ({ caller }) => {
         const watches = await watchesOf(caller.grant.project.name);

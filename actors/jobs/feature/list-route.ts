@@ -2,7 +2,7 @@
 import { Type } from "typebox";
 import { json } from "../../../gateway/http-errors.ts";
 import { type Route, route } from "../../../gateway/route.ts";
-import { Nullable } from "../../../schemas/common.ts";
+import { Field, Nullable } from "../../../schemas/common.ts";
 import {
   JOB_KINDS,
   JOB_STATUSES,
@@ -30,8 +30,8 @@ export function listRoute({ documents }: JobReaderDeps, { isVisible }: JobReader
       "`next_cursor` is not null: the filters fit few of the jobs it looked at.",
     tags: ["jobs"],
     query: Type.Object({
-      status: Type.Optional(Nullable(Type.Enum([...JOB_STATUSES]))),
-      kind: Type.Optional(Nullable(Type.Enum([...JOB_KINDS]))),
+      status: Type.Optional(Field(Nullable(Type.Enum([...JOB_STATUSES])), "Only jobs of this status")),
+      kind: Type.Optional(Field(Nullable(Type.Enum([...JOB_KINDS])), "Only jobs of this kind")),
       limit: Type.Integer({ minimum: 1, maximum: MAX_PAGE, default: PAGE_DEFAULT }),
       cursor: Type.Optional(
         Nullable(Type.String({ format: "uuid", description: "`next_cursor` of the page before" })),

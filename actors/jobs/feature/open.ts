@@ -8,7 +8,6 @@ import { schedulerActor } from "../scheduler.actor.ts";
 import { jobRoutes } from "./routes.ts";
 import { jobBoard } from "../job-board.ts";
 import { jobsStatus } from "./status.ts";
-import { jobsReference } from "./reference.ts";
 
 export function openJobs(context: FeatureContext): OpenFeature {
   const { documents, clock, random, metrics, log, tracing, egress, ask, ownsKey, opened, findPayer } =
@@ -45,7 +44,6 @@ export function openJobs(context: FeatureContext): OpenFeature {
         csv_results: kinds.flatMap(({ gateway, csv }) => (csv ? { kind: gateway, names: csv.results } : [])),
       }),
     ],
-    reference: jobsReference,
     status: jobsStatus(board, metrics),
     node_figures: () => ({ jobs: recorder.list(clock.now()) }),
   };

@@ -3,6 +3,7 @@
  * at the client's pace. With `follow` the answer waits for each unfinished item, until the job has ended. A kind of items may
  * have a route of its own for the CSV.
  */
+import { Field } from "../../../schemas/common.ts";
 import { Type } from "typebox";
 import type { Clock } from "../../../cluster/ports/clock.ts";
 import { preferredType } from "../../../gateway/accept.ts";
@@ -10,7 +11,7 @@ import type { BatchKind, RouteNames } from "../../../gateway/batch.ts";
 import { JOB_NOT_FOUND, unavailable } from "../../../gateway/http-errors.ts";
 import { type Route, route } from "../../../gateway/route.ts";
 import { decodeStates, isFinal } from "../../../schemas/job-states.ts";
-import { type JobItem, type JobKind, type JobRecord, MAX_JOB_ITEMS } from "../../../schemas/jobs.ts";
+import { JobId, type JobItem, type JobKind, type JobRecord, MAX_JOB_ITEMS } from "../../../schemas/jobs.ts";
 import { csvLines, csvOf } from "./csv.ts";
 import { type JobReader, type JobReaderDeps, RESULTS_AT_ONCE } from "./job-reader.ts";
 
@@ -115,7 +116,7 @@ export function resultsRoutes(
         "One row for each item, in the order they were submitted; rows of unfinished items have no values yet. " +
         `Columns: ${csvOf(kind).columns.join(", ")}.`,
       tags: [names.tag],
-      params: Type.Object({ job_id: Type.String({ format: "uuid" }) }),
+      params: Type.Object({ job_id: JobId }),
       replies: {
         200: { description: "Rows of CSV", content_type: "text/csv", schema: Type.String() },
         404: NOT_FOUND,
@@ -150,10 +151,14 @@ export function resultsRoutes(
       "`follow` unfinished items come as they are. With `follow=true` the answer waits for each of them and ends with the job, " +
       "or after an hour; an empty line every 15 seconds keeps the connection open. An answer that broke is read on with `from`.",
     tags: ["jobs"],
-    params: Type.Object({ job_id: Type.String({ format: "uuid" }) }),
+    params: Type.Object({ job_id: JobId }),
     query: Type.Object({
-      from: Type.Integer({ minimum: 0, maximum: MAX_JOB_ITEMS, default: 0, description: "The first item" }),
-      follow: Type.Boolean({ default: false, description: "Wait for unfinished items" }),
+      from: Field(
+        Type.Integer({ minimum: 0, maximum: MAX_JOB_ITEMS, default: 0, description: "The first item" }),
+        null,
+        0,
+      ),
+      follow: Field(Type.Boolean({ default: false, description: "Wait for unfinished items" }), null, false),
     }),
     replies: {
       200: {

@@ -8,7 +8,7 @@ import { wordsOf } from "../../../gateway/words.ts";
 import { JOB_NOT_FOUND, json, JSON_TYPE } from "../../../gateway/http-errors.ts";
 import { type Route, route } from "../../../gateway/route.ts";
 import { warnOfUnknownWord } from "../../../gateway/warnings.ts";
-import { Nullable } from "../../../schemas/common.ts";
+import { Field, Nullable } from "../../../schemas/common.ts";
 import { decodeStates, type States, statusOf } from "../../../schemas/job-states.ts";
 import {
   ITEM_STATUSES,
@@ -17,6 +17,7 @@ import {
   JobPause,
   type JobRecord,
   JobStatus,
+  JobId,
 } from "../../../schemas/jobs.ts";
 import { jobReader, type JobReaderDeps, RESULTS_AT_ONCE, statusView } from "./job-reader.ts";
 import { listRoute } from "./list-route.ts";
@@ -37,7 +38,7 @@ const MAX_PAGE = 1_000;
 const PAGE_BYTES = 32 * 2 ** 20;
 const CANCEL_WAIT_MS = 20_000;
 
-const Params = Type.Object({ job_id: Type.String({ format: "uuid" }) });
+const Params = Type.Object({ job_id: JobId });
 const NOT_FOUND = {
   description: "The project has no such job, or its retention is over",
   schema: Type.Object({ detail: Type.String() }),
@@ -94,13 +95,22 @@ export function jobRoutes(services: JobServices): readonly Route[] {
       tags: ["jobs"],
       params: Params,
       query: Type.Object({
-        include: Type.Optional(Nullable(Type.String({ description: "`items`: adds a page of items" }))),
-        offset: Type.Integer({ minimum: 0, default: 0 }),
-        limit: Type.Integer({ minimum: 1, maximum: MAX_PAGE, default: PAGE_DEFAULT }),
-        after: Type.Optional(
-          Nullable(Type.Integer({ minimum: 0, description: "Only items with a larger `index`" })),
+        include: Type.Optional(
+          Field(Nullable(Type.String({ description: "`items`: adds a page of items" })), null, "items"),
         ),
-        status: Type.Optional(Nullable(Type.Enum([...ITEM_STATUSES]))),
+        offset: Field(Type.Integer({ minimum: 0, default: 0 }), "How many of the selected items to skip"),
+        limit: Field(
+          Type.Integer({ minimum: 1, maximum: MAX_PAGE, default: PAGE_DEFAULT }),
+          "The most items of the page",
+        ),
+        after: Type.Optional(
+          Field(
+            Nullable(Type.Integer({ minimum: 0, description: "Only items with a larger `index`" })),
+            null,
+            99,
+          ),
+        ),
+        status: Type.Optional(Field(Nullable(Type.Enum([...ITEM_STATUSES])), "Only items of this status")),
       }),
       replies: { 200: { description: "The job", schema: JobStatus }, 404: NOT_FOUND },
       handle: async ({ params, query, caller, signal, warnings }) => {

@@ -1,14 +1,9 @@
 /**
- * The company register in the OpenAPI document. The record's shape is company-v1.schema.json; the sentences and examples for its fields
- * stand here.
+ * The company record in the OpenAPI document. Its shape is company-v1.schema.json, which is given: the sentences and examples for its
+ * fields stand here, those of the register's other shapes at their fields.
  */
 import { ANY, type ApiReference } from "../../../gateway/openapi/reference.ts";
-import { CompanyChangedEvent, SourceCheck } from "../../../schemas/companies.ts";
 import { COMPANY_SCHEMAS } from "../../../schemas/company-record.ts";
-import { CompanyBatchItem } from "./item-kind.ts";
-import { CanaryView, SourceView } from "./register-routes.ts";
-import { LiveSource, ResolveAnswer, ResolveBody, SearchAnswer } from "./search-routes.ts";
-import { WatchView } from "./watch-routes.ts";
 
 const COMPANY_ID = ["The id of a company", "cmp_wyvsfbx2x89mpyyv"] as const;
 const CLAIM_ID = ["The claim behind it", "clm_xert9mx35zbp63zrfzaw"] as const;
@@ -17,19 +12,9 @@ const GROUP = "The part of a record that is fetched and kept fresh on its own";
 const IDENTIFIERS = ["Identifiers, each as scheme:value", ["lei:529900GRZ2BQY5ZM9N49"]] as const;
 const NAME_LIST = "Other names, each with its kind";
 
-export const companiesReference: ApiReference = {
+export const recordReference: ApiReference = {
   schemas: {
     ...COMPANY_SCHEMAS,
-    CompanyBatchItem,
-    CompanyChangedEvent,
-    CompanySource: SourceView,
-    CompanySourceCanary: CanaryView,
-    CompanySourceCheck: SourceCheck,
-    CompanyWatch: WatchView,
-    CompanyResolveBody: ResolveBody,
-    CompanyResolveAnswer: ResolveAnswer,
-    CompanySearchAnswer: SearchAnswer,
-    CompanyLiveSource: LiveSource,
   },
   fields: {
     [ANY]: {
@@ -55,37 +40,6 @@ export const companiesReference: ApiReference = {
       identifiers: IDENTIFIERS,
       group: GROUP,
     },
-    listCompanyChanges: {
-      since: [null, "2026-11-01T00:00:00Z"],
-      cursor: ["`next_cursor` of the page before", "eyJzZXEiOjQyfQ.8kZq"],
-      country: ["Only companies of this country, ISO 3166-1 alpha-2", "DE"],
-    },
-    ListCompanyChangesResponse: {
-      items: "Oldest first",
-      next_cursor: ["For the next page; also after the last change so far", "eyJzZXEiOjQyfQ.8kZq"],
-    },
-    searchCompanies: {
-      q: ["A name or a part of one", "puma"],
-      identifier: [null, "lei:529900GRZ2BQY5ZM9N49"],
-      status: ["Only companies of this status", "active"],
-      legal_form: [null, "public_limited"],
-      live: ["Whether the sources of the country are asked now", false],
-    },
-    getCompany: {
-      include: [null, "ownership,events"],
-      sources: [null, "gleif,brreg"],
-      refresh: [null, false],
-    },
-    getCompanyHistory: { field: ["A field, or all below it", "names.legal"] },
-    splitCompany: { company_id: ["The company that was merged into another", "cmp_wyvsfbx2x89mpyyv"] },
-    removePerson: { name: ["The full name of the person", "Erika Beispiel"] },
-    SplitCompanyResponse: {
-      survivor: ["The company that it was merged into; null: it was not merged", COMPANY_ID[1]],
-    },
-    RemovePersonResponse: {
-      companies: ["Companies that had claims about the person", 2],
-      claims: ["Claims that were removed", 7],
-    },
     GetCompanyOwnershipResponseItemsItem: {
       relation: "What the entry says",
       party: "Who owns or controls the company",
@@ -94,123 +48,18 @@ export const companiesReference: ApiReference = {
       reason: [null, "NO_KNOWN_PERSON"],
       reference: ["What the reason refers to", "https://register.example/notice"],
     },
-    CompanySearchAnswer: { results: "Best first", live_sources: "With live: what the sources answered" },
-    CompanyLiveSource: {
-      source: ["The name of the source", "gleif"],
-      result: "How it answered",
-      hits: ["Companies that it found", 3],
-      ms: ["How long it took, in milliseconds", 210],
-    },
-    CompanyResolveBody: {
-      name: ["The name of the company", "Puma SE"],
-      limit: [null, 5],
-    },
-    CompanyResolveAnswer: {
-      match: "The company that is meant; null: none is certain",
-      reason: "Why there is no match; null: there is one",
-      candidates: "Best first",
-    },
-    CompanyWatch: {
-      id: ["The id of the watch", "wch_wyvsfbx2x89mpyyv"],
-      url: ["Where changes are delivered", "https://client.example/hook"],
-      companies: ["Ids of companies", [COMPANY_ID[1]]],
-      last_delivery_at: "When a delivery was last tried; null: none was",
-      last_status: [
-        "`delivered`, `http_<code>` or the class of an error; null before the first delivery",
-        "delivered",
-      ],
-      secret: [
-        "Signs deliveries; only in the answer that creates the watch, null later",
-        "whsec_ABCDEFGHIJKLMNOPQRSTUVWXYZ012345",
-      ],
-    },
-    CreateCompanyWatchBody: {
-      companies: ["Ids of companies, or scheme:value", ["lei:529900GRZ2BQY5ZM9N49"]],
-      url: ["An https address that changes are delivered to", "https://client.example/hook"],
-    },
-    ListCompanyWatchesResponse: { watches: "The watches, without secrets" },
-    CompanyChangedEvent: {
-      id: ["The id of the event, the same in every attempt", "evt_wyvsfbx2x89mpyyv0000000042"],
-      type: "The kind of event",
-      created_at: "When the company changed",
-      fields: ["Top-level fields that changed", ["names"]],
-      change_cursor: ["For GET /v1/companies/changes: what changed after this", "eyJzZXEiOjQyfQ.8kZq"],
-      record_url: ["The record", "https://trawl.example/v1/companies/cmp_wyvsfbx2x89mpyyv"],
-    },
     BatchCompaniesBody: {
       items: "Companies",
       action: "What is done with each item; default get",
       include: "With get and refresh: further parts of the record",
       max_age: ["Seconds; older data is fetched again first", 86_400],
     },
-    CompanyBatchItem: {
-      ref: [null, "lei:529900GRZ2BQY5ZM9N49"],
-      name: ["With resolve: the name", "Puma SE"],
-      limit: ["With resolve: the most candidates", 5],
-      sources: ["Only these sources; default all", ["gleif"]],
-    },
-    ListCompanySourcesResponse: { sources: "The sources, also inactive ones" },
-    CompanySource: {
-      name: ["Its name", "gleif"],
-      title: ["Its name for people", "GLEIF"],
-      active: "Whether it is asked",
-      inactive_because: ["Why it is not; null: it is", "no account"],
-      countries: ["The countries it covers, empty: all", ["DE", "CH"]],
-      schemes: "The identifiers it is asked by and those it answers",
-      capabilities: ["What it can do", ["lookup", "search"]],
-      groups: "By field group: how far it is believed and how long its data is fresh",
-      licence: "The licence of its data",
-      terms_url: ["Its terms of use", "https://www.gleif.org/en/meta/lei-data-terms-of-use"],
-      parser_version: ["Of the program that reads its documents", "1"],
-      health: "How its last requests went",
-    },
-    CompanySourceSchemes: {
-      lookup: ["Schemes it can be asked by", ["lei"]],
-      yields: ["Schemes of its answers", ["lei", "de_hrb"]],
-    },
-    CompanySourceGroupsValue: {
-      precedence: ["Whose value wins: the larger number", 80],
-      freshness: ["Its freshness class", "registry_core"],
-      max_age_s: ["How long its data is fresh, in seconds", 86_400],
-    },
-    CompanySourceLicence: {
-      id: ["Its SPDX name or another", "CC0-1.0"],
-      url: ["Its text", "https://creativecommons.org/publicdomain/zero/1.0/"],
-      attribution: ["What to write where the data is shown; null: nothing is asked for", "Source: GLEIF"],
-      redistribution: "Whether the data may be passed on, shown, or only used",
-    },
-    CompanySourceCanary: {
-      at: "When the source was asked for the companies that it must know",
-      problem: ["What was wrong; null: nothing", "the LEI is not known"],
-    },
-    CompanySourceCheck: {
-      source: ["The name of the source", "gleif"],
-      problem: ["What was wrong; null: every answer was as it must be", "the LEI is not known"],
-    },
-    MergeCompaniesBody: {
-      company_id: ["The company that is merged", "cmp_wyvsfbx2x89mpyyv"],
-      into: ["The company that remains", "cmp_0123456789abcdef"],
-    },
-    MergeCompaniesResponse: {
-      survivor: ["The company that remains; null: nothing was merged", "cmp_0123456789abcdef"],
-    },
-    CheckCompanySourcesBody: { sources: [null, ["gleif"]] },
-    CheckCompanySourcesResponse: { checks: "One for each source" },
     batchCompaniesFromCsv: {
       include: ["With get and refresh: further parts of the record, with commas between", "ownership,events"],
       max_age: ["Seconds; older data is fetched again first", 86_400],
     },
     BatchCompaniesFromCsvBody: { file: ["The CSV file", "ref\nlei:529900GRZ2BQY5ZM9N49\n"] },
-    CompanySourceHealth: {
-      canary: "The last request for a company that the source must know; null: there was none",
-      drift: ["Fields of its documents that are new or gone", ["entity.newField"]],
-      state: "Summed up",
-      success_rate: ["Of the last requests, 0 to 1; null: there were none", 0.99],
-      requests: ["How many those were", 120],
-      last_success_at: "When it last answered",
-      last_error: ["Its last error", "http_503"],
-      last_error_at: "When that was",
-    },
+
     CompanyRecord: {
       schema_version: "The version of this shape",
       id: COMPANY_ID,
