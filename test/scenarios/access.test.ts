@@ -80,7 +80,10 @@ async function becomes(ask: () => Promise<HttpResponse>, status: number): Promis
 const isRefused = ({ status }: HttpResponse) => status === 429;
 
 describe.each(SETUPS)("access, $setup", ({ start }) => {
-  const { sites, service } = scenario(start, () => ({ TRAWL_CA_FILE: RECEIVER_CERTIFICATE }));
+  const { sites, service } = scenario(start, (web) => {
+    web.name("site", ["127.0.0.1"]);
+    return { TRAWL_CA_FILE: RECEIVER_CERTIFICATE };
+  });
   let url: string;
   beforeAll(() => {
     url = `${sites.site({ "/": { body: article("Access") } }).origin}/`;
