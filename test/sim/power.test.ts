@@ -224,6 +224,8 @@ async function takeCourse(world: World, durability: Durability) {
     const ownDocuments = whileAlive(link, documents);
     const ownBlobs = whileAlive(link, blobs);
     let pages: FetchService;
+    /** Jobs of the process before may go on while the gateway starts. */
+    const opened = Promise.withResolvers<void>();
     const ask: ActorClient = (...named) => at.ask(...named);
     const extract: PipelineDeps["extract"] = async (task) => ({
       kind: "done",
@@ -245,7 +247,7 @@ async function takeCourse(world: World, durability: Durability) {
         const money = spending({ ...own, findPayer: payer });
         const kind = fetchItems(
           {
-            fetchWith: (...given) => pages.fetchWith(...given),
+            fetchWith: (...given) => opened.promise.then(() => pages.fetchWith(...given)),
             bodyGrants: openBodyGrants(own),
             clock: nodeClock,
             joined: new Map(),
@@ -294,6 +296,7 @@ async function takeCourse(world: World, durability: Durability) {
       log,
       spentBy: at.money.spentBy,
     });
+    opened.resolve();
     if (machine.key === "") machine.key = at.first;
     const recovery = { documents: ownDocuments, clock: nodeClock, log, spentBy: at.money.spentBy };
     await recoverPending(recovery, 0);
