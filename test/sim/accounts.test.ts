@@ -12,12 +12,12 @@ import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.sile
 import { distributed } from "../../cluster/distributed.ts";
 import { type KeyQuota, keyQuotas } from "../../gateway/quotas.ts";
 import { Account, accountKey, monthOf } from "../../schemas/accounts.ts";
-import { faulty, heal, newLink } from "./faults.ts";
+import { drawn, faulty, heal, newLink } from "./faults.ts";
 import { checker } from "./invariants.ts";
 import { endFaults, leftOnBus, type Member, strike } from "./nemeses.ts";
 import { CHANCES } from "./scenario.ts";
 import { onSeed, seeds } from "./seeds.ts";
-import { newWorld, traced, type World } from "./world.ts";
+import { LEASES_LAST_MS, newWorld, traced, type World } from "./world.ts";
 
 const QUOTA = 20;
 const KEY = accountKey("c", "p", "sk_aaaaaaa");
@@ -44,12 +44,13 @@ interface Gateway extends Member {
 
 async function simulate(seed: number) {
   // The month turns in the middle.
-  const world = newWorld(seed, Date.UTC(2026, 1, 1) - (STEPS / 2) * 500 - 6_000);
+  const world = newWorld(seed, Date.UTC(2026, 1, 1) - (STEPS / 2) * 500 - 6_000, LEASES_LAST_MS);
   return traced(world, () => takeCourse(world));
 }
 
 /** One algorithm: gateways use the limits while things break, and everything that was taken must be settled or lapse. */
 async function takeCourse(world: World) {
+  const chances = drawn(CHANCES, world.chance);
   const { clock, random, chance, note, bus, leases, documents, store, sleep, coming } = world;
   const used = new Map<string, number>();
   /** What each attempt cost, before it is settled, and what is recorded of it. */
@@ -74,7 +75,7 @@ async function takeCourse(world: World) {
   async function join(owns: boolean): Promise<Member> {
     const name = `node-${all.size}`;
     const [link, nodeClock] = [newLink(), world.nodeClock()];
-    const ports = faulty(link, clock, random, owns ? CHANCES : { ...CHANCES, call_failed: 0 }, store);
+    const ports = faulty(link, clock, random, owns ? chances : { ...chances, call_failed: 0 }, store);
     const watched = watch(name, { bus, documents });
     const node = await distributed(
       owns ? [accountActor()] : [],
@@ -100,7 +101,7 @@ async function takeCourse(world: World) {
     const { ask } = member.node;
     const quotas = keyQuotas({ ask, clock: nodeClock, log, gateway: member.name });
     const quota = quotas.of(KEY, { search: null, fetch: QUOTA });
-    const own = faulty(link, clock, random, { ...CHANCES, call_failed: 0 }, store).documents(documents);
+    const own = faulty(link, clock, random, { ...chances, call_failed: 0 }, store).documents(documents);
     const money = spending({ findPayer: async () => PAYER, documents: own, clock: nodeClock, log });
     return { ...member, quota, spending: money };
   }
@@ -207,6 +208,7 @@ async function takeCourse(world: World) {
     await clock.advance(500, check);
   }
   endFaults(stage);
+  chances.late_ms = CHANCES.late_ms;
   for (const { link } of gateways) heal(link);
   // Everything that holds a unit or money has settled or lapsed after this.
   for (let waited_ms = 0; waited_ms < HOLDER_TTL_MS + RESERVATION_TTL_MS; waited_ms += 10_000)

@@ -7,6 +7,7 @@
 import { Type } from "typebox";
 import { expect, inject, test } from "vitest";
 import { actor, DEFERRED, type ReplyTo } from "../../cluster/actor.ts";
+import { Fault } from "../../cluster/ports/fault.ts";
 import { ask, contract, tell } from "../../schemas/contract.ts";
 import {
   CHANCES,
@@ -16,6 +17,7 @@ import {
   simulate,
   type Subject,
   type SimulatedWorld,
+  WANT_MS,
 } from "./scenario.ts";
 import { isRepeated, onSeed, seeds } from "./seeds.ts";
 
@@ -80,7 +82,7 @@ const site = ({ now, trueNow, sleep, start }: SimulatedWorld) =>
           working.add(item);
           turn.pipeToSelf("done", async (_, work) => {
             left.at_ms = now();
-            if (!work.ownsKey()) throw new Error("Another node owns it by now");
+            if (!work.ownsKey()) throw new Fault("lease_lost", "Another node owns it by now");
             const exchange = start({ site: turn.key, item, granted_ms: trueNow(), work });
             // Some go on for longer than a lease, and may make further requests while they do.
             await sleep(item.endsWith("3") ? 6_000 : 300);
@@ -115,7 +117,8 @@ const SUBJECT: Subject = {
   actors: (world) => [site(world)],
   shardBy: { site: "site" },
   want: async (client, key, item) =>
-    (await client(Site, key, "take", { item }, { timeout_ms: 60_000 })).result,
+    (await client(Site, key, "take", { item }, { timeout_ms: WANT_MS })).result,
+  asksNobody: true,
   wrong: twoOwners,
 };
 

@@ -16,6 +16,12 @@ export interface Link {
   cut: boolean;
   /** Cut off from the bus and the leases only. */
   cutBus: boolean;
+  /** What the bus and the leases send does not arrive; what the node sends does. */
+  deaf: boolean;
+  /** What the node sends to the bus and the leases does not arrive; what they send does. */
+  mute: boolean;
+  /** So much longer at most, each way, calls of the bus and the leases take. */
+  slow_ms: number;
   /** Cut off from the document store only. */
   cutStore: boolean;
   /** Cut off from the body store only. */
@@ -30,6 +36,9 @@ export interface Link {
 export const newLink = (): Link => ({
   cut: false,
   cutBus: false,
+  deaf: false,
+  mute: false,
+  slow_ms: 0,
   cutStore: false,
   cutBodies: false,
   dead: false,
@@ -38,11 +47,15 @@ export const newLink = (): Link => ({
 
 /** Connects the node with everything again. */
 export function heal(link: Link): void {
-  link.cut = link.cutBus = link.cutStore = link.cutBodies = false;
+  link.cut = link.cutBus = link.deaf = link.mute = link.cutStore = link.cutBodies = false;
+  link.slow_ms = 0;
 }
 
+const hasBus = ({ cut, cutBus, dead }: Link): boolean => !cut && !cutBus && !dead;
 /** Whether messages over the bus reach the node. */
-export const hasBus = ({ cut, cutBus, dead }: Link): boolean => !cut && !cutBus && !dead;
+export const hears = (link: Link): boolean => hasBus(link) && !link.deaf;
+/** Whether messages of the node reach the bus. */
+export const speaks = (link: Link): boolean => hasBus(link) && !link.mute;
 
 /** The document store, as all nodes have it. */
 export interface StoreState {
@@ -55,6 +68,11 @@ export interface StoreState {
 }
 
 export const newStore = (): StoreState => ({ isAway: false, isFull: false, slow_ms: 0 });
+
+/** An adapter waits so long for an answer. */
+const CALL_MS = 2_000;
+/** Longer than each time-out and margin of the runtime but the ten seconds after which an ask is repeated. */
+const MAX_LATE_MS = 3_000;
 
 export interface Chances {
   readonly answer_lost: number;
@@ -76,6 +94,15 @@ export const NO_FAULTS: Chances = {
   trusts_too_long_ms: 0,
 };
 
+/** The chances of one course. In peace no call is late by more than usual, or partitions would go on to change hands. */
+export type Course = Omit<Chances, "late_ms"> & { late_ms: number };
+
+/** In a third of the courses a call that is late may be so by more than a lease lasts. */
+export const drawn = (chances: Chances, chance: (below: number) => number): Course => ({
+  ...chances,
+  ...(chances.call_late > 0 && chance(3) === 0 && { late_ms: MAX_LATE_MS }),
+});
+
 type CallCode = "bus_unreachable" | "documents_unreachable" | "bodies_unreachable";
 
 /** One node's way to the ports, through which everything goes wrong. */
@@ -87,10 +114,9 @@ export function faulty(
   store: StoreState = newStore(),
 ) {
   const happens = (chance: number): boolean => !link.calm && random.next() < chance;
-  const late = (most_ms = chances.late_ms): Promise<void> =>
-    new Promise((resolve) => {
-      clock.at(clock.now() + Math.ceil(random.next() * most_ms), resolve);
-    });
+  const pause = (ms: number): Promise<void> =>
+    new Promise((resolve) => void clock.at(clock.now() + ms, resolve));
+  const late = (most_ms = chances.late_ms): Promise<void> => pause(Math.ceil(random.next() * most_ms));
   const isCut = (code: CallCode): boolean =>
     link.cut ||
     (code === "bus_unreachable" && link.cutBus) ||
@@ -99,17 +125,27 @@ export function faulty(
 
   async function call<T>(code: CallCode, run: () => Promise<T>, writes = false): Promise<T> {
     if (link.dead) return new Promise(() => {});
-    if (happens(chances.call_late)) await late();
+    const isOfBus = code === "bus_unreachable";
+    // Either its way there or its answer.
+    const [isLate, isAnswerLate] = [happens(chances.call_late), happens(chances.call_late)];
+    if (isLate) await late();
+    if (isOfBus && link.slow_ms > 0) await late(link.slow_ms);
     // A node that joins meanwhile would be started again by its operator until it can.
     const isStore = code === "documents_unreachable" && !link.calm;
     if (isStore && store.slow_ms > 0) await late(store.slow_ms);
     // A call that failed may have been carried out or not.
     const [before, after] = [happens(chances.call_failed), happens(chances.call_failed)];
     const isRefused = isStore && (store.isAway || (writes && store.isFull));
+    if (isOfBus && link.mute) await pause(CALL_MS);
+    if (isOfBus && link.mute) throw new Fault(code, "The simulator does not let the call through");
     if (isCut(code) || isRefused || before) throw new Fault(code, "The simulator refuses the call");
     const result = await run();
+    if (isAnswerLate) await late();
+    if (isOfBus && link.slow_ms > 0) await late(link.slow_ms);
+    if (isOfBus && link.deaf) await pause(CALL_MS);
     if (link.dead) return new Promise(() => {});
-    if (isCut(code) || after) throw new Fault(code, "The simulator lost the answer");
+    if (isCut(code) || after || (isOfBus && link.deaf))
+      throw new Fault(code, "The simulator lost the answer");
     return result;
   }
 
@@ -125,12 +161,12 @@ export function faulty(
           partition,
           epoch,
           (delivery) => {
-            if (!hasBus(link)) return;
             const acknowledge = () => call("bus_unreachable", () => delivery.acknowledge());
-            return take({ ...delivery, acknowledge });
+            const arrive = () => (hears(link) ? take({ ...delivery, acknowledge }) : undefined);
+            return link.slow_ms > 0 ? late(link.slow_ms).then(arrive) : arrive();
           },
           () => {
-            if (hasBus(link)) lost();
+            if (hears(link)) lost();
           },
           mayOpen,
         );
@@ -141,13 +177,13 @@ export function faulty(
         };
       }),
     async answer(address, body) {
-      if (!hasBus(link) || happens(chances.answer_lost)) return;
+      if (!speaks(link) || happens(chances.answer_lost)) return;
       if (happens(chances.call_late)) await late();
       await real.answer(address, body);
     },
     inbox: (receive) =>
       real.inbox((token, body) => {
-        if (hasBus(link)) receive(token, body);
+        if (hears(link)) receive(token, body);
       }),
     onReconnect() {},
     ping: async () => {},
@@ -176,14 +212,19 @@ export function faulty(
     list: (...args) => call("documents_unreachable", () => real.list(...args)),
   });
 
-  /** Messages of calls placed by role get lost; a cut-off node is cut off by the in-memory bus. */
+  /** Messages of calls placed by role get lost; what a node that is cut off or deaf does not hear, the in-memory bus knows. */
   const roleBus = (real: RoleBus): RoleBus => ({
     ...real,
     announce(body) {
-      if (!happens(chances.answer_lost)) real.announce(body);
+      if (!link.mute && !happens(chances.answer_lost)) real.announce(body);
     },
     send(to, body) {
-      if (!happens(chances.answer_lost)) real.send(to, body);
+      if (!link.mute && !happens(chances.answer_lost)) real.send(to, body);
+    },
+    async request(to, body) {
+      if (!link.mute) return real.request(to, body);
+      await pause(CALL_MS);
+      return { kind: "silent" };
     },
   });
 

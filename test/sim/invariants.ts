@@ -83,6 +83,8 @@ export function checker(delay_ms: number, shardBy: Readonly<Record<string, strin
     if (last && version <= last.version) problems.push(`${name} has two writers of version ${version}`);
     if (last && epoch < last.epoch)
       problems.push(`${node} wrote ${name} under epoch ${epoch} after ${last.node} under ${last.epoch}`);
+    if (last && epoch === last.epoch && node !== last.node)
+      problems.push(`${node} and ${last.node} wrote ${name} under epoch ${epoch}`);
     writers.set(name, { epoch, version, node });
   }
 

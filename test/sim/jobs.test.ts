@@ -24,10 +24,10 @@ import {
 import { type LedgerBatch, rowsOf } from "../../schemas/ledger-batch.ts";
 import { CHANCES } from "./scenario.ts";
 import { onSeed, seeds } from "./seeds.ts";
-import { faulty, type Link, newLink } from "./faults.ts";
+import { drawn, faulty, type Link, newLink } from "./faults.ts";
 import { checker } from "./invariants.ts";
 import { endFaults, leftOnBus, type Member, strike } from "./nemeses.ts";
-import { newWorld, traced, type World } from "./world.ts";
+import { LEASES_LAST_MS, newWorld, traced, type World } from "./world.ts";
 import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.silent.ts";
 
 const JOBS = ["j1", "j2", "j3"] as const;
@@ -55,12 +55,13 @@ const quotaProblems = ({ quotas }: AccountSnapshot): string[] =>
   });
 
 async function simulate(seed: number) {
-  const world = newWorld(seed, Date.UTC(2026, 0, 1));
+  const world = newWorld(seed, Date.UTC(2026, 0, 1), LEASES_LAST_MS);
   return traced(world, () => takeCourse(world));
 }
 
 /** One algorithm: jobs are created, run while things break, and must then end. */
 async function takeCourse(world: World) {
+  const chances = drawn(CHANCES, world.chance);
   const { clock, random, chance, note, bus, leases, documents, store } = world;
   const egress = fakeEgress({ [HOOK]: { status: 200 } }, clock);
   const attempts: string[] = [];
@@ -89,7 +90,7 @@ async function takeCourse(world: World) {
   async function join(owns: boolean): Promise<Member> {
     const name = `node-${all.size}`;
     const [link, nodeClock] = [newLink(), world.nodeClock()];
-    const faultyPorts = faulty(link, clock, random, owns ? CHANCES : { ...CHANCES, call_failed: 0 }, store);
+    const faultyPorts = faulty(link, clock, random, owns ? chances : { ...chances, call_failed: 0 }, store);
     const watched = watch(name, { bus, documents });
     const ownDocuments = faultyPorts.documents(watched.documents);
     const telemetry = silentTelemetry(),
@@ -211,6 +212,7 @@ async function takeCourse(world: World) {
     await clock.advance(500, check);
   }
   endFaults(stage);
+  chances.late_ms = CHANCES.late_ms;
   const isOver = async () =>
     (await Promise.all(JOBS.map(recordOf))).every(
       (record) =>

@@ -59,6 +59,8 @@ export const MAX_AHEAD_MS = 1_500;
 /** The document store is away, full or slow for at least so long, and at most 25 s more. */
 const MIN_STORE_FAULT_MS = 5_000;
 const MAX_SLOW_MS = 2_000;
+/** A slow link to the bus takes so much longer each way: at least so much, and at most 2.8 s more. */
+const MIN_SLOW_LINK_MS = 200;
 /** Before a power cut syncs take up to so long, for at most so long, so that there is something to lose. */
 const MAX_SYNC_MS = 1_000;
 const MAX_UNTIL_CUT_MS = 4_000;
@@ -77,7 +79,7 @@ export function step({ note }: Stage, { name, clock }: Member, by_ms: number): v
 }
 
 const cut =
-  (what: "cut" | "cutBus" | "cutStore" | "cutBodies"): Nemesis =>
+  (what: "cut" | "cutBus" | "deaf" | "mute" | "cutStore" | "cutBodies"): Nemesis =>
   ({ note }, { name, link }) => {
     note(`${name}: ${what}`);
     link[what] = true;
@@ -167,6 +169,15 @@ const NEMESES: readonly (readonly [weight: number, nemesis: Nemesis])[] = [
   [5, healAll],
   [2, cut("cut")],
   [2, cut("cutBus")],
+  [1, cut("deaf")],
+  [1, cut("mute")],
+  [
+    1,
+    ({ note, chance }, { name, link }) => {
+      link.slow_ms = MIN_SLOW_LINK_MS + chance(2_800);
+      note(`${name}: the bus is up to ${link.slow_ms} ms away, each way`);
+    },
+  ],
   [2, cut("cutStore")],
   [1, cut("cutBodies")],
   [

@@ -9,7 +9,15 @@ import { LEASE_MS } from "../../actors/domain/politeness.ts";
 import { Fault } from "../../cluster/ports/fault.ts";
 import { Domain } from "../../schemas/domain.ts";
 import { NO_FAULTS } from "./faults.ts";
-import { DELAY_MS, ITEMS, type Origins, simulate, type Subject, type SimulatedWorld } from "./scenario.ts";
+import {
+  DELAY_MS,
+  ITEMS,
+  type Origins,
+  simulate,
+  type Subject,
+  type SimulatedWorld,
+  WANT_MS,
+} from "./scenario.ts";
 import { isRepeated, onSeed, seeds } from "./seeds.ts";
 import { visitor, Visits } from "./visitor.ts";
 
@@ -69,7 +77,7 @@ const subject = (tells: boolean, sites?: number): Subject => ({
   ],
   shardBy: { domain: "domain" },
   want: async (client, site, item) =>
-    (await client(Visits, `${site} ${item}`, "make", { item }, { timeout_ms: 60_000 })).result,
+    (await client(Visits, `${site} ${item}`, "make", { item }, { timeout_ms: WANT_MS })).result,
   wrong: crowded,
 });
 

@@ -12,12 +12,13 @@ import { byteBudget } from "../../cluster/byte-budget.ts";
 import { SILENT_METRICS } from "../../cluster/ports/metrics.ts";
 import { distributed, type DistributedCluster } from "../../cluster/distributed.ts";
 import type { Clock } from "../../cluster/ports/clock.ts";
+import { Fault } from "../../cluster/ports/fault.ts";
 import type { RoleActor, RoleClient } from "../../cluster/role-actor.ts";
-import { type Chances, faulty, hasBus, newLink } from "./faults.ts";
+import { type Chances, drawn, faulty, hears, newLink, speaks } from "./faults.ts";
 import { checker, type Start } from "./invariants.ts";
 import { Notebook, notebook, noteOf, type Notes } from "./messages.ts";
 import { endFaults, type Member, strike } from "./nemeses.ts";
-import { newWorld, traced, type World } from "./world.ts";
+import { LEASES_LAST_MS, newWorld, traced, type World } from "./world.ts";
 
 export const DELAY_MS = 500;
 export const ITEMS = 120;
@@ -26,6 +27,8 @@ const SENDERS = 2;
 const SITES = 12;
 const NOTES = 60;
 const NOTEBOOKS = 6;
+/** A caller waits so long for an item. */
+export const WANT_MS = 60_000;
 /** In peace all callers are answered within this time: a slot whose release was lost with NATS' data lapses after ten minutes. */
 const MAX_PEACE_MS = 11 * 60_000;
 /** Of this, a thirty-second is for tells: four notes at a time. */
@@ -82,6 +85,8 @@ export interface Subject {
   readonly shardBy: Readonly<Record<string, string>>;
   /** What an item comes to; null: not now. Throws Fault. */
   readonly want: (ask: ActorClient, site: string, item: string) => Promise<string | null>;
+  /** Its work waits for no other actor: a caller is told only when its time is over that there is no answer. */
+  readonly asksNobody?: true;
   /** The sites of the items; the fewer, the more callers wait for one. Default: 12. */
   readonly sites?: number;
   /** What must not be so at this moment, as a sentence; null: all is well. */
@@ -90,13 +95,14 @@ export interface Subject {
 
 /** What happened, in order. A course that fails prints it when its seed was given. */
 export async function simulate(seed: number, subject: Subject, chances = CHANCES): Promise<string[]> {
-  const world = newWorld(seed, Date.UTC(2026, 0, 1));
+  const world = newWorld(seed, Date.UTC(2026, 0, 1), chances.call_late > 0 ? LEASES_LAST_MS : undefined);
   await traced(world, () => takeCourse(world, subject, chances));
   return world.trace;
 }
 
 /** One algorithm: the world is made, broken for half a minute, and must then come to rest with everything done. */
-async function takeCourse(world: World, subject: Subject, chances: Chances): Promise<void> {
+async function takeCourse(world: World, subject: Subject, usual: Chances): Promise<void> {
+  const chances = drawn(usual, world.chance);
   const { clock, random, chance, note, bus, leases, documents, store, sleep, coming } = world;
   /** Notes in envelopes that the bus had taken and lost. */
   const lostNotes = new Set<number>();
@@ -162,7 +168,10 @@ async function takeCourse(world: World, subject: Subject, chances: Chances): Pro
     );
     const watched = watch(name, { bus, documents });
     const onPassed = (id: number) => void passedBy.set(id, name);
-    const roleBus = roleBuses.open(() => !hasBus(link));
+    const roleBus = roleBuses.open(
+      () => !hears(link) && !speaks(link),
+      () => !hears(link),
+    );
     const seen = worldOf(name, nodeClock);
     const node = await distributed(
       owns ? [...subject.actors(seen), notebook(onPassed, isOlder)] : [],
@@ -192,10 +201,13 @@ async function takeCourse(world: World, subject: Subject, chances: Chances): Pro
   if (subject.roleActors) for (let n = 0; n < SENDERS; n++) senders.push(await join(false, true));
   const gateway = await join(false);
 
+  /** Callers that were told before their time was over that there is no answer. */
+  const told: string[] = [];
   function check(): void {
     checkInvariants(all);
     const wrong = subject.wrong(origins);
     if (wrong !== null) throw new Error(wrong);
+    if (told.length > 0) throw new Error(told[0]);
   }
   const pass = (ms: number) => clock.advance(ms, check);
   await pass(6_000);
@@ -208,7 +220,13 @@ async function takeCourse(world: World, subject: Subject, chances: Chances): Pro
   // A caller that gets a fault asks again, as the gateway's client would.
   async function caller({ key, item }: { key: string; item: string }): Promise<void> {
     for (;;) {
-      const answer = await subject.want(gateway.node.ask, key, item).catch(() => null);
+      const asked_ms = clock.now();
+      const answer = await subject.want(gateway.node.ask, key, item).catch((problem: unknown) => {
+        const isEarly = clock.now() - asked_ms < WANT_MS && problem instanceof Fault;
+        if (subject.asksNobody && isEarly && problem.code === "no_answer")
+          told.push(`${item} has no answer after ${clock.now() - asked_ms} ms: ${problem.message}`);
+        return null;
+      });
       if (answer !== null) return void answers.set(item, answer);
       await sleep(1_000);
     }
@@ -258,6 +276,7 @@ async function takeCourse(world: World, subject: Subject, chances: Chances): Pro
     await clock.advance(500, check);
   }
   endFaults(stage);
+  chances.late_ms = usual.late_ms;
   // The update is completed: what only newer nodes read waits for them.
   for (const member of workers.filter(({ isOlder }) => isOlder)) {
     note(`${member.name} is drained`);
@@ -274,7 +293,7 @@ async function takeCourse(world: World, subject: Subject, chances: Chances): Pro
   async function missingNotes(): Promise<string[]> {
     const missing: string[] = [];
     const dead = new Set(
-      everyone.filter(({ link }) => !hasBus(link) || link.cutStore).map(({ name }) => name),
+      everyone.filter(({ link }) => !hears(link) || !speaks(link) || link.cutStore).map(({ name }) => name),
     );
     for (const { id, from, in: to } of accepted) {
       if (lostNotes.has(id)) continue;

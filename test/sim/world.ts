@@ -46,13 +46,19 @@ export interface World {
   readonly stageOf: (members: StageOf) => Stage;
 }
 
-export function newWorld(seed: number, start_ms: number): World {
+/** How long a lease lasts: in some courses so short that owners change when an answer is late. */
+export const LEASES_LAST_MS = [3_000, 3_000, 2_000];
+
+/** `ttls_ms`: of these the seed draws how long a lease lasts. Default: as long as it does in production. */
+export function newWorld(seed: number, start_ms: number, ttls_ms: readonly number[] = [3_000]): World {
   const clock = virtualClock(start_ms);
   const random = seededRandom(seed);
   const chance = (below: number) => Math.floor(random.next() * below);
   const trace: string[] = [];
   const note = (text: string) => void trace.push(`${clock.mono()} ${text}`);
-  const [memory, leases, disk] = [memoryBus(clock), memoryLeases(clock), newDisk(clock, chance)];
+  const ttl_ms = ttls_ms.length > 1 ? ttls_ms[chance(ttls_ms.length)]! : ttls_ms[0]!;
+  note(`leases last ${ttl_ms} ms`);
+  const [memory, leases, disk] = [memoryBus(clock), memoryLeases(clock, ttl_ms), newDisk(clock, chance)];
   const listeners: OnStored[] = [];
   const documents = diskDocuments(disk, (...stored) => listeners.forEach((listen) => listen(...stored)), {
     refuses_synced: true,
