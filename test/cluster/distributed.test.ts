@@ -8,9 +8,11 @@ import { memoryDocuments } from "../../cluster/adapters/documents/documents.memo
 import { memoryLeases } from "../../cluster/adapters/leases/leases.memory.ts";
 import { seededRandom } from "../../cluster/adapters/time/random.seeded.ts";
 import { byteBudget } from "../../cluster/byte-budget.ts";
+import { DEAD_LETTERS, listDeadLetters } from "../../cluster/dead-letters.ts";
 import { isUsedElsewhere } from "../../cluster/generation.ts";
 import { distributed, type DistributedCluster } from "../../cluster/distributed.ts";
 import { partitionOf, PARTITIONS } from "../../cluster/placement.ts";
+import { type Clock, sleep } from "../../cluster/ports/clock.ts";
 import { Fault } from "../../cluster/ports/fault.ts";
 import type { Bus, Delivery } from "../../cluster/ports/bus.ts";
 import type { Leases } from "../../cluster/ports/leases.ts";
@@ -43,9 +45,9 @@ function world() {
     const trace: Trace = { activations: 0, reminders: [], stumbles: 0 };
     /**
      * What this node can reach; cut off, it reaches neither bus nor leases nor store. Deaf, what it sends to bus and leases
-     * arrives, and nothing comes back.
+     * arrives, and nothing comes back. `keepsNothing`: it stores no dead letter.
      */
-    const link = { cut: false, deaf: false };
+    const link = { cut: false, deaf: false, keepsNothing: false };
     const through = <T extends object>(port: T): T =>
       new Proxy(port, {
         get(target, name) {
@@ -53,6 +55,8 @@ function world() {
           if (typeof member !== "function") return member;
           return (...args: unknown[]): unknown => {
             if (link.cut) return Promise.reject(new Fault("bus_unreachable", "Cut off"));
+            if (link.keepsNothing && (port as object) === documents && args[0] === DEAD_LETTERS)
+              return Promise.reject(new Fault("documents_unreachable", "Cut off"));
             const result = (member as (...all: unknown[]) => unknown).apply(target, args);
             if (!link.deaf || (port as object) === documents) return result;
             return new Promise((_, reject) => {
@@ -74,14 +78,21 @@ function world() {
     };
     /**
      * While `losing`, what the bus hands out does not arrive; `back`: the connection was away and is there again. While
-     * `unsteady`, every other question for the oldest envelope fails.
+     * `unsteady`, every other question for the oldest envelope fails. `refusals`: so many acknowledgements fail.
      */
-    const line = { losing: false, unsteady: false, questions: 0, back: (): void => {} };
+    const line = { losing: false, unsteady: false, questions: 0, refusals: 0, back: (): void => {} };
     const lossy: Bus = {
       ...through(bus),
-      async subscribe(partition, epoch, take, ...rest) {
-        const onDelivery = (delivery: Delivery) => (line.losing || link.deaf ? undefined : take(delivery));
-        const subscription = await through(bus).subscribe(partition, epoch, onDelivery, ...rest);
+      async subscribe(partition, epoch, take, onLost, ...rest) {
+        const onDelivery = (delivery: Delivery) => {
+          const acknowledge = async () => {
+            if (line.refusals-- > 0) throw new Fault("bus_unreachable", "Refused on purpose");
+            return delivery.acknowledge();
+          };
+          return line.losing || link.deaf ? undefined : take({ ...delivery, acknowledge });
+        };
+        const onTaken = () => (link.cut || link.deaf ? undefined : onLost());
+        const subscription = await through(bus).subscribe(partition, epoch, onDelivery, onTaken, ...rest);
         return {
           ...subscription,
           async oldestUnacknowledged() {
@@ -92,7 +103,8 @@ function world() {
           },
         };
       },
-      inbox: (receive) => bus.inbox((token, body) => (link.deaf ? undefined : receive(token, body))),
+      inbox: (receive) =>
+        bus.inbox((token, body) => (line.losing || link.deaf ? undefined : receive(token, body))),
       onReconnect: (call) => (line.back = call),
     };
     const node = await distributed(
@@ -211,6 +223,18 @@ describe("a node that is cut off", () => {
     // Redelivered: the ask is worked on where its key lives now.
     expect(contexts).toHaveLength(2);
     expect(contexts[1]!.ownsKey()).toBe(true);
+  });
+
+  test("has stopped for half a second when its lease lapses", async () => {
+    const { clock, leases, join } = world();
+    const first = await join();
+    await clock.advance(2_000);
+    const partition = partitionOf("counter", "k");
+    first.link.cut = true;
+    while (first.ownsPartition(partition)) await clock.advance(50);
+    const stopped_ms = clock.mono();
+    while ((await leases.survey()).held.has(partition)) await clock.advance(50);
+    expect(clock.mono() - stopped_ms).toBeGreaterThanOrEqual(500);
   });
 
   test("says so in one line of the log, with the first of its partitions", async () => {
@@ -537,6 +561,160 @@ describe("an answer that was lost", () => {
     const read = gateway.ask(Counter, "a", "read", null);
     await settled();
     expect(await read).toEqual({ count: 1 });
+  });
+});
+
+describe("an answer that was lost after its ask was acknowledged", () => {
+  test("is given again, once the ask is repeated", async () => {
+    const { clock, bus, join } = world();
+    await join();
+    const gateway = await join({ owns: false });
+    await clock.advance(2_000);
+    gateway.line.losing = true;
+    const answers: unknown[] = [];
+    void gateway.ask(Counter, "a", "add", { by: 1 }).then((answer) => answers.push(answer));
+    await clock.advance(1_000);
+    expect(bus.unacknowledged()).toEqual([]);
+    gateway.line.losing = false;
+    await clock.advance(11_000);
+    expect(answers).toEqual([{ count: 1 }]);
+  });
+});
+
+describe("an acknowledgement that failed", () => {
+  test.each(["read", "add"] as const)("is repeated until the bus has it, after %s", async (operation) => {
+    const { clock, bus, join } = world();
+    const worker = await join();
+    const gateway = await join({ owns: false });
+    await clock.advance(2_000);
+    worker.line.refusals = 3;
+    const answer =
+      operation === "read"
+        ? gateway.ask(Counter, "a", "read", null)
+        : gateway.ask(Counter, "a", "add", { by: 1 });
+    await clock.advance(0);
+    await answer;
+    expect(bus.unacknowledged()).toHaveLength(1);
+    await clock.advance(1_000);
+    expect(bus.unacknowledged()).toEqual([]);
+  });
+});
+
+describe("a lease whose last word from the store came late", () => {
+  const LATE_MS = 1_500;
+  function holding() {
+    const contexts: WorkContext[] = [];
+    const work: Work = async (_, context) => {
+      contexts.push(context);
+      return new Promise(() => {});
+    };
+    return { contexts, work };
+  }
+  /** Through a link on which answers may be late: what was asked takes effect at once. */
+  function answeredLate(clock: Clock, leases: Leases, late: { ms: number }): Leases {
+    const after = async <T>(answer: Promise<T>): Promise<T> => {
+      const value = await answer;
+      await sleep(clock, late.ms);
+      return value;
+    };
+    return {
+      ...leases,
+      create: (...args) => after(leases.create(...args)),
+      renew: (...args) => after(leases.renew(...args)),
+    };
+  }
+
+  test("counts from when its renewal was sent, whatever moment the node is cut off", async () => {
+    for (let after_ms = 0; after_ms < 1_600; after_ms += 100) {
+      const { clock, leases, join } = world();
+      const { contexts, work } = holding();
+      const late = { ms: 0 };
+      const first = await join({ mine: answeredLate(clock, leases, late), work });
+      await join({ work });
+      const gateway = await join({ owns: false });
+      await clock.advance(10_000);
+      gateway.ask(Counter, keyOn(first), "work", null).catch(() => {});
+      late.ms = LATE_MS;
+      await clock.advance(2_000 + after_ms);
+      first.link.cut = true;
+      for (let n = 0; n < 60; n++) {
+        await clock.advance(100);
+        expect(contexts.filter((context) => context.ownsKey()).length).toBeLessThanOrEqual(1);
+      }
+      expect(contexts).toHaveLength(2);
+    }
+  });
+
+  test("counts from when it was claimed", async () => {
+    const { clock, leases, join } = world();
+    const { contexts, work } = holding();
+    const first = await join({ mine: answeredLate(clock, leases, { ms: LATE_MS }), work });
+    const gateway = await join({ owns: false });
+    gateway.ask(Counter, "k", "work", null).catch(() => {});
+    while (contexts.length === 0) await clock.advance(50);
+    first.link.cut = true;
+    await join({ work });
+    for (let n = 0; n < 60; n++) {
+      await clock.advance(100);
+      expect(contexts.filter((context) => context.ownsKey()).length).toBeLessThanOrEqual(1);
+    }
+    expect(contexts).toHaveLength(2);
+  });
+});
+
+describe("a node whose lease has run out, while it reaches the documents", () => {
+  test.each(["add", "note"] as const)("stores nothing that it is told (%s)", async (operation) => {
+    const { clock, leases, documents, join } = world();
+    const link = { isAway: false };
+    const away: Leases = {
+      ...leases,
+      async renew(...args) {
+        if (link.isAway) throw new Fault("bus_unreachable", "Cut off");
+        return leases.renew(...args);
+      },
+    };
+    const first = await join({ mine: away });
+    await join();
+    await clock.advance(10_000);
+    const here = keyOn(first);
+    await documents.put("counter", here, { count: 5, reminder_ms: null }, 0);
+    // Loaded while the lease counts.
+    expect(await ending(first.ask(Counter, here, "read", null))).toEqual({ count: 5 });
+    link.isAway = true;
+    while (first.ownsPartition(partitionOf("counter", here))) await clock.advance(50);
+    const answer = ending(
+      operation === "add"
+        ? first.ask(Counter, here, "add", { by: 1 })
+        : first.ask(Counter, here, "note", { by: 1 }),
+    );
+    await clock.advance(100);
+    expect((await documents.get("counter", here))!.version).toBe(1);
+    await clock.advance(8_000);
+    await answer;
+    expect(await documents.get("counter", here)).toMatchObject({ value: { count: 6 }, version: 2 });
+  });
+});
+
+describe("a message that a node gives up while it cannot keep it", () => {
+  test.each([
+    ["a tell whose turns break", JSON.stringify({ operation: "stumble", message: { times: 99 } })],
+    ["what is no message", "{"],
+  ])("is left to the next owner, which keeps it: %s", async (_, text) => {
+    const { clock, bus, documents, join } = world();
+    const nodes = [await join(), await join()];
+    await clock.advance(10_000);
+    const here = keyOn(nodes[0]!);
+    nodes[0]!.link.keepsNothing = true;
+    const body = text === "{" ? text : JSON.stringify({ key: here, ...JSON.parse(text) });
+    const envelope = { stream: "work", partition: partitionOf("counter", here), name: "counter" } as const;
+    await bus.send({ ...envelope, key: here, body, dedup_id: null, reply_to: null, timeout_ms: null });
+    await clock.advance(5_000);
+    expect(bus.unacknowledged()).toHaveLength(1);
+    expect(await listDeadLetters(documents)).toEqual([]);
+    nodes[0]!.link.cut = true;
+    await clock.advance(12_000);
+    expect(await listDeadLetters(documents)).toMatchObject([{ actor: "counter", key: here }]);
+    expect(bus.unacknowledged()).toEqual([]);
   });
 });
 
