@@ -100,12 +100,16 @@ export async function openPartition(
     reader: null,
   };
   const onReaderLost = (): void => lease.lose("its reader was taken away");
-  const onDelivery = (delivery: Delivery): void | Promise<void> => receive(open, delivery);
+  // The bus may deliver before it has answered. Work that began then would send to its own partition over the bus, out of order.
+  const opened = Promise.withResolvers<void>();
+  const onDelivery = (delivery: Delivery): void | Promise<void> =>
+    open.reader === null ? opened.promise.then(() => receive(open, delivery)) : receive(open, delivery);
   const reader = await cluster.bus
     .subscribe(partition, epoch, onDelivery, onReaderLost, () => lease.isValid())
     .catch((problem: unknown) => {
       // The bus may have begun to read all the same, and only its answer was lost.
       local.isClosing = true;
+      opened.resolve();
       open.room.close();
       open.unreadable.stop();
       shard.drop("handed_off");
@@ -113,6 +117,7 @@ export async function openPartition(
     });
   open.reader = reader;
   cluster.partitions.set(partition, local);
+  opened.resolve();
   // Not awaited: envelopes are handled while reminders are recovered.
   void recover(open);
   void checkStranded(open);

@@ -79,8 +79,16 @@ function world() {
     /**
      * While `losing`, what the bus hands out does not arrive; `back`: the connection was away and is there again. While
      * `unsteady`, every other question for the oldest envelope fails. `refusals`: so many acknowledgements fail.
+     * `opens_late_ms`: so long after it has begun to deliver, the bus says that it does.
      */
-    const line = { losing: false, unsteady: false, questions: 0, refusals: 0, back: (): void => {} };
+    const line = {
+      losing: false,
+      unsteady: false,
+      questions: 0,
+      refusals: 0,
+      opens_late_ms: 0,
+      back: (): void => {},
+    };
     const lossy: Bus = {
       ...through(bus),
       async subscribe(partition, epoch, take, onLost, ...rest) {
@@ -93,6 +101,7 @@ function world() {
         };
         const onTaken = () => (link.cut || link.deaf ? undefined : onLost());
         const subscription = await through(bus).subscribe(partition, epoch, onDelivery, onTaken, ...rest);
+        if (line.opens_late_ms > 0) await sleep(clock, line.opens_late_ms);
         return {
           ...subscription,
           async oldestUnacknowledged() {
@@ -579,6 +588,26 @@ describe("an answer that was lost after its ask was acknowledged", () => {
     await clock.advance(11_000);
     expect(answers).toEqual([{ count: 1 }]);
   });
+});
+
+test("an envelope that comes before its reader is open waits for that", async () => {
+  const { clock, join } = world();
+  const owned: boolean[] = [];
+  const first = await join();
+  const gateway = await join({ owns: false });
+  await clock.advance(2_000);
+  const second = await join({
+    async work() {
+      owned.push(second.ownsPartition(partitionOf("counter", "k")));
+      return { count: 3 };
+    },
+  });
+  second.line.opens_late_ms = 900;
+  first.link.cut = true;
+  const answer = ending(gateway.ask(Counter, "k", "work", null));
+  await clock.advance(10_000);
+  expect(await answer).toEqual({ count: 3 });
+  expect(owned).toEqual([true]);
 });
 
 describe("an acknowledgement that failed", () => {
