@@ -41,7 +41,7 @@ export const CLUSTER: readonly Mutant[] = [
     "mayStore: () => isHeld(state, owned)",
   ),
   lease(
-    "never releases a lease that it handed off",
+    "never releases the lease of a handoff",
     "  await leases.release(owned.partition, owned.lease);\n}",
     "}",
   ),
@@ -64,6 +64,11 @@ export const CLUSTER: readonly Mutant[] = [
     "leaves envelopes stranded that it never got",
     "if (stranded.length === 0) return scheduleCheck(open);",
     "return scheduleCheck(open);",
+  ),
+  partition(
+    "works for a partition before its reader is open",
+    "open.reader === null ? opened",
+    "opened === null ? opened",
   ),
   partition("does not recover reminders", "  void recover(open);\n", ""),
   mutant("store-wait.ts")(
@@ -120,7 +125,7 @@ export const CLUSTER: readonly Mutant[] = [
     "else { flush(activation, outbox); return storeTurn(activation, entry, now_ms, snapshot, () => conclude(activation, turn.state, { ...outbox, effects: [] })); }",
   ),
   turn("does not see that another node wrote the key", "  if (!isStored) throw", "  if (false) throw"),
-  turn(
+  mutant("turn.ts", ["test/cluster/store-faults.test.ts"])(
     "takes a put of another node for its own",
     "isSame(await documents.get(kind.name, key), snapshot, version + 1)",
     "(await documents.get(kind.name, key)) !== null",
