@@ -3,7 +3,15 @@
  * (actors/accounts/keys.ts); the month's usage belongs to one Account actor per project.
  */
 import { type Static, Type } from "typebox";
-import { type BILLING_CATEGORIES, Nullable, Patterned, Sha256, Timestamp } from "./common.ts";
+import {
+  Field,
+  Component,
+  type BILLING_CATEGORIES,
+  Nullable,
+  Patterned,
+  Sha256,
+  Timestamp,
+} from "./common.ts";
 import { ask, contract, tell } from "./contract.ts";
 
 /** An operator key is made by the command line only, and is the only one for /v1/ops. */
@@ -39,6 +47,20 @@ const Name = Type.String({ pattern: NAME });
 
 export const Currency = Type.Enum(["USD", "CHF", "EUR"]);
 
+export const KeyPrefix = Field(Type.String(), "The first characters of the key", "sk_abcdefg");
+export const ProjectName = Field(Type.String(), "The name of the project", "research");
+const RoleField = Field(
+  Type.Enum([...ROLES]),
+  "A standard key sees itself, an account admin its whole customer, an operator uses /v1/ops as well",
+);
+const SpendLimit = Field(Nullable(Type.String()), "In the customer's currency; null: no limit", "25.500000");
+const KeyLabel = Field(Nullable(Type.String()), "Words for the key", "nightly crawl");
+const KeyStatus = Field(Type.Enum(["active", "revoked"]), "Whether the key works");
+const RateLimit = Field(Nullable(Type.Integer()), "Requests a second; null: no limit of its own", 20);
+const PaidFetches = Field(Type.Boolean(), "Whether routes that cost money may be taken for the key", true);
+const MayDebug = Field(Type.Boolean(), "Whether `X-Service-Debug: 1` gets a debug_url", false);
+const CurrencyCode = Field(Currency, "ISO 4217", "CHF");
+
 /** Stored as `customers/<name>`. */
 export const Customer = Type.Object({
   name: Name,
@@ -71,7 +93,10 @@ export const Project = Type.Object({
 });
 export type Project = Static<typeof Project>;
 
-const Quotas = Type.Object({ search: Nullable(Type.Integer()), fetch: Nullable(Type.Integer()) });
+const Quotas = Type.Object({
+  search: Field(Nullable(Type.Integer()), "Searches a month; null: no limit", 1000),
+  fetch: Field(Nullable(Type.Integer()), "Fetches a month; null: no limit", 3),
+});
 export type Quotas = Static<typeof Quotas>;
 
 /** Stored as `keys/<SHA-256 of the key>`, tagged with its project. The key itself is not stored. */
@@ -310,147 +335,211 @@ export const Account = contract(
   },
 );
 
-export const QuotaAllowance = Type.Object({
-  used: Type.Integer(),
-  limit: Nullable(Type.Integer()),
-  remaining: Nullable(Type.Integer()),
+export const QuotaAllowance = Component("QuotaAllowance", {
+  used: Field(Type.Integer(), "Requests since the quota was set, at most of this month", 1),
+  limit: Field(Nullable(Type.Integer()), "Requests a month; null: no quota", 3),
+  remaining: Field(Nullable(Type.Integer()), "What is left; null: no quota", 2),
 });
 
 /** Decimal strings with six places. `used` is null for keys of an external customer: they never see provider cost. */
-export const QuotaSpend = Type.Object({
-  used: Nullable(Type.String()),
-  limit: Nullable(Type.String()),
-  remaining: Nullable(Type.String()),
-  currency: Currency,
+export const QuotaSpend = Component("QuotaSpend", {
+  used: Field(Nullable(Type.String()), "Decimal of six places; null for external customers", "1.250000"),
+  limit: SpendLimit,
+  remaining: Field(
+    Nullable(Type.String()),
+    "What is left; null: no limit, or an external customer",
+    "24.250000",
+  ),
+  currency: CurrencyCode,
 });
 
-export const QuotaRequests = Type.Object({ search: QuotaAllowance, fetch: QuotaAllowance });
+export const QuotaRequests = Component("QuotaRequests", {
+  search: Field(QuotaAllowance, "Searches"),
+  fetch: Field(QuotaAllowance, "Fetches, filings and companies"),
+});
 
-export const QuotaKey = Type.Object({
-  prefix: Type.String(),
-  label: Nullable(Type.String()),
-  role: Type.Enum([...ROLES]),
-  project: Type.String(),
-  status: Type.Enum(["active", "revoked"]),
-  /** What the key may be used for; null: everything. */
-  categories: Nullable(Type.Array(Type.Enum([...QUOTA_CATEGORIES]))),
+export const QuotaKey = Component("QuotaKey", {
+  prefix: KeyPrefix,
+  label: KeyLabel,
+  role: RoleField,
+  project: ProjectName,
+  status: KeyStatus,
+  categories: Field(
+    Nullable(Type.Array(Type.Enum([...QUOTA_CATEGORIES]))),
+    "What the key may be used for; null: everything",
+    ["fetch"],
+  ),
   /** The key's own limit; null: only the project's. */
-  rate_limit_rps: Nullable(Type.Integer()),
+  rate_limit_rps: RateLimit,
   /** Requests of this month by quota category; limit and remaining null: no quota. */
-  requests: QuotaRequests,
+  requests: Field(QuotaRequests, "Requests of this month by category"),
   /** Spend of this month; limit and remaining null: no cap. */
-  spend: QuotaSpend,
+  spend: Field(QuotaSpend, "Money spent this month"),
 });
 
 /** A project's sums over its keys. `requests.*.limit` is always null: quotas belong to keys. */
-export const QuotaProject = Type.Object({
-  name: Type.String(),
-  rate_limit_rps: Type.Integer(),
-  requests: QuotaRequests,
+export const QuotaProject = Component("QuotaProject", {
+  name: ProjectName,
+  rate_limit_rps: Field(Type.Integer(), "Requests a second of all keys together", 200),
+  requests: Field(
+    QuotaRequests,
+    "The sums of its keys; limits are always null, because quotas belong to keys",
+  ),
   /** Its limit is the project's budget for premium routes. */
-  spend: QuotaSpend,
+  spend: Field(QuotaSpend, "Its limit is the project's budget"),
 });
 
-export const QuotaEvent = Type.Object({
-  scope: Type.Enum(["key", "project", "customer"]),
-  /** With scope key. */
-  key: Nullable(Type.String()),
-  /** With scope key and project. */
-  project: Nullable(Type.String()),
+export const QuotaEvent = Component("QuotaEvent", {
+  scope: Field(Type.Enum(["key", "project", "customer"]), "What crossed it"),
+  key: Field(Nullable(Type.String()), "With scope key: its prefix", "sk_abcdefg"),
+  project: Field(Nullable(Type.String()), "With scope key and project: the project", "research"),
   /** Which allowance: the monthly requests of a category, or spend. */
-  allowance: Type.Enum([...QUOTA_CATEGORIES, "spend"]),
-  threshold: Type.Integer(),
-  crossed_at: Timestamp,
+  allowance: Field(
+    Type.Enum([...QUOTA_CATEGORIES, "spend"]),
+    "Which allowance: the requests of a category, or spend",
+  ),
+  threshold: Field(Type.Integer(), "Percent of the allowance", 80),
+  crossed_at: Field(Timestamp, "When it was crossed"),
 });
 
-export const AccountKey = Type.Object({
-  prefix: Type.String(),
-  project: Name,
-  label: Nullable(Type.String()),
-  role: Type.Enum([...ROLES]),
-  categories: Nullable(Type.Array(Type.Enum([...QUOTA_CATEGORIES]))),
-  rate_limit_rps: Nullable(Type.Integer()),
+export const AccountKey = Component("AccountKey", {
+  prefix: KeyPrefix,
+  project: Field(Name, "The name of the project", "research"),
+  label: KeyLabel,
+  role: RoleField,
+  categories: Field(
+    Nullable(Type.Array(Type.Enum([...QUOTA_CATEGORIES]))),
+    "What the key may be used for; null: everything",
+    ["fetch"],
+  ),
+  rate_limit_rps: RateLimit,
   /** Requests a month; null: no limit. */
-  quotas: Quotas,
+  quotas: Field(Quotas, "Requests a month by category"),
   /** Decimal, in the customer's currency; null: no limit. */
-  spend_cap: Nullable(Type.String()),
-  /** Whether routes that cost money may be taken for the key. */
-  paid_fetches: Type.Boolean(),
-  /** Whether X-Service-Debug: 1 gets a debug_url. */
-  debug: Type.Boolean(),
-  status: Type.Enum(["active", "revoked"]),
+  spend_cap: SpendLimit,
+  paid_fetches: PaidFetches,
+  debug: MayDebug,
+  status: KeyStatus,
   created_at: Timestamp,
-  revoked_at: Nullable(Timestamp),
+  revoked_at: Field(Nullable(Timestamp), "When it was revoked; null: it was not"),
 });
 
 /** What an account admin may set of a key. Left out: as it is, or for a new key no limit. */
 const KEY_LIMITS = {
   label: Type.Optional(
-    Nullable(
-      Type.String({
-        maxLength: MAX_LABEL_CHARS,
-        pattern: "^\\P{Cc}*$",
-        "x-expected": "Input should have no line breaks or other control characters",
-      }),
+    Field(
+      Nullable(
+        Type.String({
+          maxLength: MAX_LABEL_CHARS,
+          pattern: "^\\P{Cc}*$",
+          "x-expected": "Input should have no line breaks or other control characters",
+        }),
+      ),
+      "Words for the key",
+      "nightly crawl",
     ),
   ),
   categories: Type.Optional(
-    Nullable(Type.Array(Type.Enum([...QUOTA_CATEGORIES]), { minItems: 1, maxItems: 10 })),
+    Field(
+      Nullable(Type.Array(Type.Enum([...QUOTA_CATEGORIES]), { minItems: 1, maxItems: 10 })),
+      "What the key may be used for; null: everything",
+      ["fetch"],
+    ),
   ),
-  rate_limit_rps: Type.Optional(Nullable(Type.Integer({ minimum: 1, maximum: MAX_RPS }))),
+  rate_limit_rps: Type.Optional(
+    Field(
+      Nullable(Type.Integer({ minimum: 1, maximum: MAX_RPS })),
+      "Requests a second; null: no limit of its own",
+      20,
+    ),
+  ),
   quotas: Type.Optional(
-    Type.Object({
-      search: Type.Optional(Nullable(Type.Integer({ minimum: 0, maximum: MAX_QUOTA }))),
-      fetch: Type.Optional(Nullable(Type.Integer({ minimum: 0, maximum: MAX_QUOTA }))),
-    }),
+    Field(
+      Type.Object({
+        search: Type.Optional(
+          Field(
+            Nullable(Type.Integer({ minimum: 0, maximum: MAX_QUOTA })),
+            "Searches a month; null: no limit",
+            1000,
+          ),
+        ),
+        fetch: Type.Optional(
+          Field(
+            Nullable(Type.Integer({ minimum: 0, maximum: MAX_QUOTA })),
+            "Fetches a month; null: no limit",
+            3,
+          ),
+        ),
+      }),
+      "Requests a month by category",
+    ),
   ),
   spend_cap: Type.Optional(
-    Nullable(Patterned("^\\d{1,9}(\\.\\d{1,6})?$", 'Input should be an amount as "25" or "25.50"')),
+    Field(
+      Nullable(Patterned("^\\d{1,9}(\\.\\d{1,6})?$", 'Input should be an amount as "25" or "25.50"')),
+      "In the customer's currency; null: no limit",
+      "25.500000",
+    ),
   ),
-  paid_fetches: Type.Optional(Type.Boolean()),
-  debug: Type.Optional(Type.Boolean()),
+  paid_fetches: Type.Optional(PaidFetches),
+  debug: Type.Optional(MayDebug),
 };
 
 /** POST /v1/keys. An operator key is made by the command line only. */
-export const KeyBody = Type.Object({
+export const KeyBody = Component("KeyBody", {
   ...KEY_LIMITS,
-  project: Type.Optional(Name),
-  role: Type.Optional(Type.Enum(["standard", "account_admin"])),
+  project: Type.Optional(Field(Name, "The project of the key; default: that of the calling key", "research")),
+  role: Type.Optional(
+    Field(
+      Type.Enum(["standard", "account_admin"]),
+      "A standard key sees itself, an account admin its whole customer; default standard",
+      "standard",
+    ),
+  ),
 });
 export type KeyBody = Static<typeof KeyBody>;
 
 /** PATCH /v1/keys/{prefix}. */
-export const KeyChange = Type.Object(KEY_LIMITS);
+export const KeyChange = Component("KeyChange", KEY_LIMITS);
 export type KeyChange = Static<typeof KeyChange>;
 
-export const AccountKeyCreated = Type.Object({ ...AccountKey.properties, key: Type.String() });
+export const AccountKeyCreated = Component("AccountKeyCreated", {
+  ...AccountKey.properties,
+  key: Field(
+    Type.String(),
+    "The key; it is not shown again",
+    "sk_abcdefgHIJKLMNOPQRSTUVWXYZ0123456789abcdefgHIJ",
+  ),
+});
 
 /** GET /v1/keys. */
-export const AccountKeys = Type.Object({ keys: Type.Array(AccountKey) });
+export const AccountKeys = Component("AccountKeys", { keys: Field(Type.Array(AccountKey), "Oldest first") });
 
-export const QuotaCustomer = Type.Object({
-  name: Type.String(),
-  status: Type.Enum(["active", "suspended"]),
-  currency: Currency,
-  projects: Type.Array(QuotaProject),
+export const QuotaCustomer = Component("QuotaCustomer", {
+  name: Field(Type.String(), "The name of the customer", "acme"),
+  status: Field(Type.Enum(["active", "suspended"]), "Whether its keys work"),
+  currency: CurrencyCode,
+  projects: Field(Type.Array(QuotaProject), "Its projects"),
 });
 
 /** GET /v1/quota. A standard key sees itself; an admin key sees every active key and project of its customer. */
-export const Quota = Type.Object({
+export const Quota = Component("Quota", {
   /** The calling key's prefix. */
-  key: Type.String(),
-  role: Type.Enum([...ROLES]),
-  period: Month,
-  resets_at: Timestamp,
-  as_of: Timestamp,
+  key: Field(Type.String(), "The prefix of the calling key", "sk_abcdefg"),
+  role: RoleField,
+  period: Field(Month, "The month, UTC", "2026-11"),
+  resets_at: Field(Timestamp, "When the month ends"),
+  as_of: Field(Timestamp, "When this was answered"),
   /** What was written before this moment is in `used`; null: unknown, because the ledger cannot be added up at present. */
-  usage_refreshed_at: Nullable(Timestamp),
-  keys: Type.Array(QuotaKey),
-  project: QuotaProject,
+  usage_refreshed_at: Field(
+    Nullable(Timestamp),
+    "Requests whose rows were stored before this moment are in `used`; null: unknown, usage cannot be added up at present",
+  ),
+  keys: Field(Type.Array(QuotaKey), "The calling key; for an admin key every active key of the customer"),
+  project: Field(QuotaProject, "The project of the calling key"),
   /** Admin keys only. */
-  customer: Nullable(QuotaCustomer),
-  /** Newest first. */
-  events: Type.Array(QuotaEvent),
+  customer: Field(Nullable(QuotaCustomer), "For admin keys: the customer; null for others"),
+  events: Field(Type.Array(QuotaEvent), "Thresholds that were crossed this month, newest first"),
 });
 export type Quota = Static<typeof Quota>;
 

@@ -4,7 +4,7 @@
  */
 import { type Static, Type } from "typebox";
 import { THRESHOLDS } from "./accounts.ts";
-import { Nullable, Timestamp } from "./common.ts";
+import { Field, Component, Nullable, Timestamp } from "./common.ts";
 import { deliveryContract } from "./delivery.ts";
 
 export const ALERT_SCOPES = ["key", "project", "customer"] as const;
@@ -14,67 +14,86 @@ const MAX_URL_CHARS = 2_048;
 const Thresholds = Type.Array(Type.Enum([...THRESHOLDS]), { minItems: 1, maxItems: 3, uniqueItems: true });
 
 /** POST /v1/alerts. */
-export const AlertBody = Type.Object({
-  url: Type.String({ maxLength: MAX_URL_CHARS, description: "A public https address" }),
-  scope: Type.Enum([...ALERT_SCOPES]),
+export const AlertBody = Component("AlertBody", {
+  url: Field(
+    Type.String({ maxLength: MAX_URL_CHARS, description: "A public https address" }),
+    null,
+    "https://client.example/alerts",
+  ),
+  scope: Field(Type.Enum([...ALERT_SCOPES]), "Whose allowances it is about"),
   key: Type.Optional(
-    Nullable(
-      Type.String({
-        maxLength: 100,
-        description: "With scope key: the prefix of the key; default the calling key",
-      }),
+    Field(
+      Nullable(
+        Type.String({
+          maxLength: 100,
+          description: "With scope key: the prefix of the key; default the calling key",
+        }),
+      ),
+      null,
+      "sk_abcdefg",
     ),
   ),
   project: Type.Optional(
-    Nullable(
-      Type.String({
-        maxLength: 100,
-        description: "With scope project: its name; default the calling key's project",
-      }),
+    Field(
+      Nullable(
+        Type.String({
+          maxLength: 100,
+          description: "With scope project: its name; default the calling key's project",
+        }),
+      ),
+      null,
+      "research",
     ),
   ),
-  thresholds: Type.Optional(Thresholds),
+  thresholds: Type.Optional(Field(Thresholds, "Percent of an allowance; default all", [80, 100])),
 });
 export type AlertBody = Static<typeof AlertBody>;
 
-export const AlertHook = Type.Object({
-  id: Type.Integer(),
-  url: Type.String(),
-  scope: Type.Enum([...ALERT_SCOPES]),
-  /** With scope key. */
-  key: Nullable(Type.String()),
-  /** With scope project. */
-  project: Nullable(Type.String()),
-  /** Percent of an allowance. */
-  thresholds: Type.Array(Type.Integer()),
+export const AlertHook = Component("AlertHook", {
+  id: Field(Type.Integer(), "Its number", 1),
+  url: Field(Type.String(), "Where crossings are told", "https://client.example/alerts"),
+  scope: Field(Type.Enum([...ALERT_SCOPES]), "Whose allowances it is about"),
+  key: Field(Nullable(Type.String()), "With scope key: the prefix of the key", "sk_abcdefg"),
+  project: Field(Nullable(Type.String()), "With scope project: its name", "research"),
+  thresholds: Field(Type.Array(Type.Integer()), "Percent of an allowance", [80, 100]),
   created_at: Timestamp,
-  last_delivery_at: Nullable(Timestamp),
-  /** `delivered_<code>`, `http_<code>`, `error_<class>` or `blocked_destination`; null before the first delivery. */
-  last_status: Nullable(Type.String()),
+  last_delivery_at: Field(Nullable(Timestamp), "When a delivery was last tried; null: none was"),
+  last_status: Field(
+    Nullable(Type.String()),
+    "`delivered_<code>`, `http_<code>`, `error_<class>` or `blocked_destination`; null before the first delivery",
+    "delivered_200",
+  ),
 });
 export type AlertHook = Static<typeof AlertHook>;
 
-export const AlertHookCreated = Type.Object({
+export const AlertHookCreated = Component("AlertHookCreated", {
   ...AlertHook.properties,
   /** Signs the deliveries. It is not shown again. */
-  secret: Type.String(),
+  secret: Field(
+    Type.String(),
+    "Signs deliveries; it is not shown again",
+    "whsec_ABCDEFGHIJKLMNOPQRSTUVWXYZ012345",
+  ),
 });
 
 /** What a webhook is sent. */
-export const UsageThresholdEvent = Type.Object({
-  id: Type.String(),
-  type: Type.Literal("usage.threshold"),
-  created_at: Timestamp,
-  scope: Type.Enum([...ALERT_SCOPES]),
-  key: Nullable(Type.String()),
-  project: Nullable(Type.String()),
-  threshold: Type.Integer(),
-  period: Type.String(),
-  /** Requests, or an amount; null where it would tell an external customer what providers cost. */
-  used: Nullable(Type.Union([Type.Integer(), Type.String()])),
-  limit: Type.Union([Type.Integer(), Type.String()]),
-  unit: Type.String(),
-  resets_at: Timestamp,
+export const UsageThresholdEvent = Component("UsageThresholdEvent", {
+  id: Field(Type.String(), "The id of the crossing, the same in every attempt", "evt_0123456789abcdef"),
+  type: Field(Type.Literal("usage.threshold"), "The kind of event"),
+  created_at: Field(Timestamp, "When it was crossed"),
+  scope: Field(Type.Enum([...ALERT_SCOPES]), "Whose allowance it is"),
+  key: Field(Nullable(Type.String()), "The prefix of the key; null for other scopes", "sk_abcdefg"),
+  project: Field(Nullable(Type.String()), "The project; null for scope customer", "research"),
+  threshold: Field(Type.Integer(), "Percent of the allowance", 80),
+  period: Field(Type.String(), "The month, UTC", "2026-11"),
+  used: Field(
+    Nullable(Type.Union([Type.Integer(), Type.String()])),
+    "Requests, or an amount; null where it would tell an external customer what providers cost",
+    800,
+  ),
+  limit: Field(Type.Union([Type.Integer(), Type.String()]), "The allowance, in the same unit", 1000),
+  unit: Field(Type.String(), "`search_requests`, `fetch_requests` or a currency", "fetch_requests"),
+  resets_at: Field(Timestamp, "When the month ends"),
 });
 export type UsageThresholdEvent = Static<typeof UsageThresholdEvent>;
 

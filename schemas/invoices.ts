@@ -1,50 +1,65 @@
 /** Invoices: one for each customer and month, as they are stored and as /v1/invoices shows them. Amounts are decimals of six places. */
 import { type Static, Type } from "typebox";
 import { Currency, type Customer } from "./accounts.ts";
-import { BillingCategory, Nullable, Timestamp } from "./common.ts";
+import { Field, Component, BillingCategory, Nullable, Timestamp } from "./common.ts";
 
 export const INVOICE_STATUSES = ["issued", "paid", "void"] as const;
 export type InvoiceStatus = (typeof INVOICE_STATUSES)[number];
 
 export const INVOICE_ID = "^inv-\\d{4}-\\d{2}-\\d{1,3}-[a-z0-9][a-z0-9_-]{0,62}$";
 
-export const InvoiceLine = Type.Object({
-  /** The month of the requests: an earlier one for rows that were written after its invoice. */
-  period: Type.String(),
-  category: BillingCategory,
-  requests: Type.Integer(),
-  /** Requests without an error: the only ones that a price is charged for. */
-  succeeded: Type.Integer(),
-  /** In the invoice's currency; null: the customer pays what providers cost. */
-  unit_price: Nullable(Type.String()),
+export const InvoiceLine = Component("InvoiceLine", {
+  period: Field(
+    Type.String(),
+    "The month of the requests: an earlier one for rows that were written after its invoice",
+    "2026-11",
+  ),
+  category: Field(BillingCategory, "The billing category"),
+  requests: Field(Type.Integer(), "Requests and items", 1200),
+  succeeded: Field(
+    Type.Integer(),
+    "Requests without an error: the only ones that a price is charged for",
+    1150,
+  ),
+  unit_price: Field(
+    Nullable(Type.String()),
+    "In the invoice's currency; null: the customer pays what providers cost",
+    "0.001000",
+  ),
   /** What providers cost; null for an external customer. */
-  cost_usd: Nullable(Type.String()),
-  amount: Type.String(),
+  cost_usd: Field(
+    Nullable(Type.String()),
+    "What providers cost, in US dollars; null for external customers",
+    "1.250000",
+  ),
+  amount: Field(Type.String(), "The amount of the line", "1.150000"),
 });
 export type InvoiceLine = Static<typeof InvoiceLine>;
 
-export const InvoiceSummary = Type.Object({
-  id: Type.String(),
-  customer: Type.String(),
-  /** "2026-11" */
-  period: Type.String(),
-  status: Type.Enum([...INVOICE_STATUSES]),
-  currency: Currency,
-  total: Type.String(),
-  issued_at: Timestamp,
-  paid_at: Nullable(Timestamp),
-  voided_at: Nullable(Timestamp),
+export const InvoiceSummary = Component("InvoiceSummary", {
+  id: Field(Type.String(), "The number of the invoice", "inv-2026-11-1-acme"),
+  customer: Field(Type.String(), "The customer", "acme"),
+  period: Field(Type.String(), "The month", "2026-11"),
+  status: Field(Type.Enum([...INVOICE_STATUSES]), "Whether it is paid"),
+  currency: Field(Currency, "ISO 4217", "CHF"),
+  total: Field(Type.String(), "The sum of the lines", "41.250000"),
+  issued_at: Field(Timestamp, "When it was drawn up"),
+  paid_at: Field(Nullable(Timestamp), "When it was paid; null: it is not"),
+  voided_at: Field(Nullable(Timestamp), "When it was made void; null: it is not"),
 });
 
 /** GET /v1/invoices/{id}. */
-export const Invoice = Type.Object({
+export const Invoice = Component("Invoice", {
   ...InvoiceSummary.properties,
-  since: Timestamp,
+  since: Field(Timestamp, "The first moment of the month"),
   /** Not included. */
-  until: Timestamp,
-  /** The currency for one US dollar, where provider cost was converted; else null. */
-  exchange_rate: Nullable(Type.String()),
-  lines: Type.Array(InvoiceLine),
+  until: Field(Timestamp, "The first moment of the next"),
+  exchange_rate: Field(
+    Nullable(Type.String()),
+    "The currency for one US dollar, where provider cost was converted; else null",
+    "0.880000",
+  ),
+  lines: Field(Type.Array(InvoiceLine), "One for each billing category"),
 });
 export type Invoice = Static<typeof Invoice>;
 

@@ -4,17 +4,17 @@
  * them up by day and by key.
  */
 import { type Static, Type } from "typebox";
-import { Currency, type Usage } from "./accounts.ts";
-import { BILLING_CATEGORIES, BillingCategory, Nullable, Timestamp } from "./common.ts";
+import { KeyPrefix, ProjectName, Currency, type Usage } from "./accounts.ts";
+import { Field, Component, BILLING_CATEGORIES, BillingCategory, Nullable, Timestamp } from "./common.ts";
 import { ask, contract, tell } from "./contract.ts";
 
 const DAY_MS = 24 * 3_600_000;
 
-export const LedgerAttempt = Type.Object({
-  tier: Type.String(),
-  status: Nullable(Type.Integer()),
-  reason: Type.String(),
-  ms: Type.Integer(),
+export const LedgerAttempt = Component("LedgerAttempt", {
+  tier: Field(Type.String(), "The route", "direct"),
+  status: Field(Nullable(Type.Integer()), "The origin's status; null: no answer", 200),
+  reason: Field(Type.String(), "`ok`, or why it was not good enough", "ok"),
+  ms: Field(Type.Integer(), "How long it took, in milliseconds", 508),
 });
 
 /** One billed request or item. */
@@ -97,106 +97,167 @@ export const UsageTotals = contract(
 /** Decimal strings of six places; null for an external customer. */
 const Amount = Nullable(Type.String());
 
-export const CategoryUsage = Type.Object({
-  requests: Type.Integer(),
-  succeeded: Type.Integer(),
-  bytes: Type.Integer(),
-  bytes_ok: Type.Integer(),
-  paid_bytes: Type.Integer(),
-  paid_bytes_ok: Type.Integer(),
-  cost_usd: Amount,
-  cost_ok_usd: Amount,
+export const CategoryUsage = Component("CategoryUsage", {
+  requests: Field(Type.Integer(), "Requests and items", 1200),
+  succeeded: Field(Type.Integer(), "Those without an error", 1150),
+  bytes: Field(Type.Integer(), "Bytes of all bodies", 52000000),
+  bytes_ok: Field(Type.Integer(), "Bytes of those without an error", 51000000),
+  paid_bytes: Field(Type.Integer(), "Bytes by routes that cost money", 1000000),
+  paid_bytes_ok: Field(Type.Integer(), "Bytes of those without an error", 900000),
+  cost_usd: Field(Amount, "What providers cost, in US dollars; null for external customers", "1.250000"),
+  cost_ok_usd: Field(Amount, "What the answers without an error cost", "1.100000"),
 });
 export type CategoryUsage = Static<typeof CategoryUsage>;
 
-export const UsageRow = Type.Object({
-  category: Type.Optional(Type.Enum([...BILLING_CATEGORIES])),
-  project: Type.Optional(Type.String()),
-  day: Type.Optional(Type.String()),
+export const UsageRow = Component("UsageRow", {
+  category: Type.Optional(Field(Type.Enum([...BILLING_CATEGORIES]), "The billing category")),
+  project: Type.Optional(ProjectName),
+  day: Type.Optional(Field(Type.String(), "The day, UTC", "2026-11-22")),
   /** The prefix of the key. */
-  key: Type.Optional(Type.String()),
+  key: Type.Optional(KeyPrefix),
   ...CategoryUsage.properties,
 });
 
-export const UsagePeriod = Type.Object({
-  since: Type.String({ format: "date" }),
-  until: Type.String({ format: "date" }),
+export const UsagePeriod = Component("UsagePeriod", {
+  since: Field(Type.String({ format: "date" }), "The first day, UTC"),
+  until: Field(Type.String({ format: "date" }), "The day after the last"),
 });
 
 /** `GET /v1/usage`: a row for each combination of the groups asked for that has any use. */
-export const UsageReport = Type.Object({
+export const UsageReport = Component("UsageReport", {
   /** The first day, and the day after the last. */
-  period: UsagePeriod,
-  rows: Type.Array(UsageRow),
-  totals: CategoryUsage,
+  period: Field(UsagePeriod, "The days of the report"),
+  rows: Field(Type.Array(UsageRow), "One for each group that has any use"),
+  totals: Field(CategoryUsage, "All rows together"),
 });
 export type UsageReport = Static<typeof UsageReport>;
 
 /** One row as clients see it. */
-export const RequestRecord = Type.Object({
+export const RequestRecord = Component("RequestRecord", {
   request_id: Type.String(),
-  at: Timestamp,
-  project: Type.String(),
-  key: Type.String(),
-  category: BillingCategory,
-  status: Nullable(Type.Integer()),
-  ok: Type.Boolean(),
+  at: Field(Timestamp, "When it was answered"),
+  project: ProjectName,
+  key: KeyPrefix,
+  category: Field(BillingCategory, "The billing category"),
+  status: Field(
+    Nullable(Type.Integer()),
+    "The status of the page; null for searches and where no origin answered",
+    200,
+  ),
+  ok: Field(Type.Boolean(), "Whether there was an answer without an error"),
   error: Nullable(Type.String()),
-  reason: Nullable(Type.String()),
-  latency_ms: Type.Integer(),
+  reason: Field(Nullable(Type.String()), "The last attempt's reason, or why the fallback was asked", "ok"),
+  latency_ms: Field(Type.Integer(), "From request to answer, in milliseconds", 512),
   cached: Type.Boolean(),
   bytes: Type.Integer(),
-  paid: Type.Boolean(),
+  paid: Field(Type.Boolean(), "Whether the page came by a route that costs money", false),
   /** What the customer is charged, in its currency: the price of a succeeded request, else 0; null: there are no prices. */
-  charge: Nullable(Type.String()),
+  charge: Field(
+    Nullable(Type.String()),
+    "What the customer is charged; null: the operator has set no price",
+    "0.001000",
+  ),
   /** What providers cost; null for an external customer. */
-  cost_usd: Amount,
-  attempts: Type.Array(LedgerAttempt),
+  cost_usd: Field(Amount, "What providers cost, in US dollars; null for external customers", "0.000000"),
+  attempts: Field(
+    Type.Array(LedgerAttempt),
+    "The routes that were tried; empty for an answer from the cache",
+  ),
   project_ref: Nullable(Type.String()),
 });
 export type RequestRecord = Static<typeof RequestRecord>;
 
 /** `GET /v1/requests`: newest first. */
-export const RequestList = Type.Object({
-  items: Type.Array(RequestRecord),
+export const RequestList = Component("RequestList", {
+  items: Field(Type.Array(RequestRecord), "Newest first"),
   /** For the next page; null: there is none. A page may have fewer items than `limit`, also none, and a cursor. */
   next_cursor: Nullable(Type.String()),
 });
 export type RequestList = Static<typeof RequestList>;
 
 /** `GET /v1/account`: this month of a customer. Amounts are decimals of six places, in the customer's currency or as named. */
-export const AccountView = Type.Object({
-  customer: Type.Object({
-    name: Type.String(),
-    status: Type.Enum(["active", "suspended"]),
-    currency: Currency,
-    created_at: Timestamp,
-  }),
+export const AccountView = Component("AccountView", {
+  customer: Field(
+    Type.Object({
+      name: Field(Type.String(), "Its name", "acme"),
+      status: Field(Type.Enum(["active", "suspended"]), "Whether its keys work"),
+      currency: Field(Currency, "ISO 4217", "CHF"),
+      created_at: Timestamp,
+    }),
+    "The customer",
+  ),
   /** Of the calling key. */
-  project: Type.String(),
-  period: Type.Object({ month: Type.String(), since: Timestamp, resets_at: Timestamp }),
-  plan: Type.Object({
-    /** For a succeeded request, by billing category; null: the customer pays what providers cost. */
-    prices: Nullable(Type.Record(Type.String(), Type.String())),
-    /** What all projects together may spend in the month; null: no limit. */
-    budget: Nullable(Type.String()),
-    /** Null: no limit, or an external customer. */
-    remaining: Nullable(Type.String()),
-    projects: Type.Array(
-      Type.Object({
-        name: Type.String(),
-        rate_limit_rps: Type.Integer(),
-        budget: Nullable(Type.String()),
+  project: ProjectName,
+  period: Field(
+    Type.Object({
+      month: Field(Type.String(), "The month, UTC", "2026-11"),
+      since: Field(Timestamp, "Its first moment"),
+      resets_at: Field(Timestamp, "The first moment of the next"),
+    }),
+    "The month that the figures are of",
+  ),
+  plan: Field(
+    Component("AccountPlan", {
+      /** For a succeeded request, by billing category; null: the customer pays what providers cost. */
+      prices: Field(
+        Nullable(Type.Record(Type.String(), Type.String())),
+        "What a succeeded request costs by billing category, in the customer's currency; null: what providers cost",
+        { fetch_own: "0.001000" },
+      ),
+      budget: Field(
+        Nullable(Type.String()),
+        "What all projects together may spend in the month; null: no limit",
+        "100.000000",
+      ),
+      remaining: Field(
+        Nullable(Type.String()),
+        "What is left; null: no limit, or an external customer",
+        "98.750000",
+      ),
+      projects: Field(
+        Type.Array(
+          Component("AccountPlanProject", {
+            name: ProjectName,
+            rate_limit_rps: Field(Type.Integer(), "Requests a second", 200),
+            budget: Field(
+              Nullable(Type.String()),
+              "What it may spend in the month; null: no limit",
+              "25.500000",
+            ),
+          }),
+        ),
+        "The limits of each project",
+      ),
+    }),
+    "What may be spent",
+  ),
+  estimate: Field(
+    Type.Object({
+      requests: Field(Type.Integer(), "Requests and items", 1200),
+      cost_usd: Field(Amount, "What providers cost, in US dollars; null for external customers", "1.250000"),
+    }),
+    "The whole month, if it goes on as it has so far",
+  ),
+  usage: Field(
+    Type.Array(
+      Component("AccountViewUsage", {
+        category: Field(Type.String(), "The billing category", "fetch_own"),
+        ...CategoryUsage.properties,
       }),
     ),
-  }),
-  /** The whole month, if it goes on as it has so far. */
-  estimate: Type.Object({ requests: Type.Integer(), cost_usd: Amount }),
-  usage: Type.Array(Type.Object({ category: Type.String(), ...CategoryUsage.properties })),
-  keys: Type.Array(
-    Type.Object({ prefix: Type.String(), project: Type.String(), ...CategoryUsage.properties }),
+    "By billing category",
   ),
-  totals: CategoryUsage,
+  keys: Field(
+    Type.Array(
+      Component("AccountViewKey", {
+        prefix: KeyPrefix,
+        project: ProjectName,
+        ...CategoryUsage.properties,
+      }),
+    ),
+    "By key",
+  ),
+  totals: Field(CategoryUsage, "All together"),
 });
 export type AccountSummary = Static<typeof AccountView>;
 

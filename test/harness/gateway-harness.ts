@@ -26,7 +26,6 @@ import { keyQuotas } from "../../gateway/quotas.ts";
 import { openapi } from "../../gateway/openapi/document.ts";
 import { openBodyGrants } from "../../gateway/body-access.ts";
 import { bodyRoutes } from "../../gateway/routes/bodies.ts";
-import { accountsReference } from "../../actors/accounts/feature/reference.ts";
 import { fetchRoutes, type FetchServices } from "../../actors/fetch/feature/routes.ts";
 import { pageRoutes } from "../../gateway/routes/pages.ts";
 import type { Check } from "../../gateway/checks.ts";
@@ -182,7 +181,7 @@ export async function gatewayHarness(options: HarnessOptions = {}) {
         openapi({
           routes,
           public_url: "http://127.0.0.1:8080",
-          references: [accountsReference],
+          references: [],
         }),
       file: pageFiles("0.0.0"),
     }),

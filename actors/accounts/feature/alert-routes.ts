@@ -1,4 +1,5 @@
 /** /v1/alerts: the webhooks that are told of usage. A standard key sees those of itself, an admin key its whole customer's. */
+import { Field } from "../../../schemas/common.ts";
 import { Type } from "typebox";
 import type { Clock } from "../../../cluster/ports/clock.ts";
 import type { Documents } from "../../../cluster/ports/documents.ts";
@@ -69,7 +70,7 @@ export function alertRoutes({ documents, clock, destination }: AlertRoutesDeps):
       replies: {
         200: {
           description: "The webhooks visible to the key, oldest first",
-          schema: Type.Object({ alerts: Type.Array(AlertHook) }),
+          schema: Type.Object({ alerts: Field(Type.Array(AlertHook), "The webhooks that the key sees") }),
         },
       },
       handle: async ({ caller }) =>
@@ -124,7 +125,9 @@ export function alertRoutes({ documents, clock, destination }: AlertRoutesDeps):
       operationId: "deleteAlert",
       summary: "Remove a webhook and what was still to be delivered to it",
       tags: ["account"],
-      params: Type.Object({ alert_id: Type.Integer({ minimum: 1, maximum: 999_999_999 }) }),
+      params: Type.Object({
+        alert_id: Field(Type.Integer({ minimum: 1, maximum: 999_999_999 }), "The number of a webhook", 1),
+      }),
       replies: {
         204: { description: "It is removed" },
         404: { description: "The key sees no such webhook", schema: NotFound },

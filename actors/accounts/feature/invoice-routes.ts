@@ -1,4 +1,5 @@
 /** GET /v1/invoices: the invoices of an admin key's account, as JSON and as a page to print. */
+import { Field } from "../../../schemas/common.ts";
 import { Type } from "typebox";
 import type { Documents } from "../../../cluster/ports/documents.ts";
 import { preferredType } from "../../../gateway/accept.ts";
@@ -27,7 +28,7 @@ export const invoiceRoutes = ({ documents }: { readonly documents: Documents }):
     replies: {
       200: {
         description: "At most 1,000, without their lines",
-        schema: Type.Object({ invoices: Type.Array(InvoiceSummary) }),
+        schema: Type.Object({ invoices: Field(Type.Array(InvoiceSummary), "Newest first") }),
       },
     },
     authorize: adminOnly,
@@ -47,8 +48,14 @@ export const invoiceRoutes = ({ documents }: { readonly documents: Documents }):
     operationId: "getInvoice",
     summary: "One invoice with its lines; a page to print with Accept: text/html or format=html",
     tags: ["account"],
-    params: Type.Object({ id: Type.String({ pattern: INVOICE_ID }) }),
-    query: Type.Object({ format: Type.Optional(Type.Enum(["json", "html"])) }),
+    params: Type.Object({
+      id: Field(Type.String({ pattern: INVOICE_ID }), "The number of the invoice", "inv-2026-11-1-acme"),
+    }),
+    query: Type.Object({
+      format: Type.Optional(
+        Field(Type.Enum(["json", "html"]), "html: a page to print; default by the header Accept"),
+      ),
+    }),
     replies: {
       200: { description: "The invoice", schema: Invoice, also: ["text/html"] },
       404: { description: "The account has no such invoice", schema: Type.Object({ detail: Type.String() }) },

@@ -1,4 +1,5 @@
 /** /v1/keys: the keys of a customer, for its account admins. Operator keys are not among them, and other customers' keys do not exist. */
+import { Field } from "../../../schemas/common.ts";
 import { Type } from "typebox";
 import type { Clock } from "../../../cluster/ports/clock.ts";
 import type { Documents } from "../../../cluster/ports/documents.ts";
@@ -38,7 +39,9 @@ interface KeyRoutesDeps {
   readonly clock: Clock;
 }
 
-const Params = Type.Object({ prefix: Type.String({ pattern: KEY_PREFIX }) });
+const Params = Type.Object({
+  prefix: Field(Type.String({ pattern: KEY_PREFIX }), "The first characters of the key", "sk_abcdefg"),
+});
 const NotFound = Type.Object({ detail: Type.String() });
 const NO_SUCH_KEY = json(404, { detail: "key not found" });
 const ABSENT = { description: "The account has no such key", schema: NotFound };

@@ -14,7 +14,6 @@ import { invoiceRoutes } from "./invoice-routes.ts";
 import { keyRoutes } from "./key-routes.ts";
 import { quotaRoute } from "./quota-route.ts";
 import { usageRoutes } from "./usage-routes.ts";
-import { accountsReference } from "./reference.ts";
 
 const REFRESH_WAIT_MS = 10_000;
 
@@ -57,6 +56,5 @@ export function openAccounts(context: AccountsContext): OpenFeature {
     ],
     onAddress: async (base) => context.debugRecords.onAddress(base),
     every_minute: { what: "Cannot draw up invoices", work: invoiceDrawing(deps) },
-    reference: accountsReference,
   };
 }

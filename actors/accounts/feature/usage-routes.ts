@@ -19,7 +19,7 @@ import {
   QUOTA_CATEGORIES,
   type Usage,
 } from "../../../schemas/accounts.ts";
-import { BILLING_CATEGORIES, Patterned } from "../../../schemas/common.ts";
+import { Field, BILLING_CATEGORIES, Patterned } from "../../../schemas/common.ts";
 import {
   type CategoryUsage,
   dayOf,
@@ -65,10 +65,14 @@ export function usageRoutes({ documents, refresh }: UsageRoutesDeps): readonly R
         `last ${SUMS_RETENTION_DAYS}.`,
       tags: ["account"],
       query: Type.Object({
-        since: Moment("First day, for example 2026-11-01"),
-        until: Moment("The day after the last"),
+        since: Field(Moment("First day, for example 2026-11-01"), null, "2026-11-01"),
+        until: Field(Moment("The day after the last"), null, "2026-12-01"),
         group_by: Type.Optional(
-          Type.String({ description: "Of category, project, day, key; default category", maxLength: 100 }),
+          Field(
+            Type.String({ description: "Of category, project, day, key; default category", maxLength: 100 }),
+            null,
+            "category,day",
+          ),
         ),
       }),
       replies: {
@@ -113,15 +117,24 @@ export function usageRoutes({ documents, refresh }: UsageRoutesDeps): readonly R
         "answers. A page may have fewer items than `limit`, also none, and a `next_cursor`. Rows are kept for 400 days.",
       tags: ["account"],
       query: Type.Object({
-        since: Moment("The earliest, included"),
-        until: Moment("The latest, not included"),
-        category: Type.Optional(Type.Enum([...new Set([...BILLING_CATEGORIES, ...QUOTA_CATEGORIES])])),
-        key: Type.Optional(
-          Patterned(KEY_PREFIX, "Input should be the prefix of a key, its first 10 characters", {
-            description: "The prefix of a key; a standard key can name only itself",
-          }),
+        since: Field(Moment("The earliest, included"), null, "2026-11-01"),
+        until: Field(Moment("The latest, not included"), null, "2026-11-22T12:00:00Z"),
+        category: Type.Optional(
+          Field(
+            Type.Enum([...new Set([...BILLING_CATEGORIES, ...QUOTA_CATEGORIES])]),
+            "Only of a billing category, or of a quota's category",
+          ),
         ),
-        ok: Type.Optional(Type.Boolean()),
+        key: Type.Optional(
+          Field(
+            Patterned(KEY_PREFIX, "Input should be the prefix of a key, its first 10 characters", {
+              description: "The prefix of a key; a standard key can name only itself",
+            }),
+            null,
+            "sk_abcdefg",
+          ),
+        ),
+        ok: Type.Optional(Field(Type.Boolean(), "Only with an error, or only without", true)),
         limit: Type.Integer({ minimum: 1, maximum: MAX_LIMIT, default: LIMIT_DEFAULT }),
         cursor: Type.Optional(Type.String({ maxLength: 300 })),
       }),
