@@ -341,6 +341,11 @@ export const QuotaAllowance = Component("QuotaAllowance", {
   remaining: Field(Nullable(Type.Integer()), "What is left; null: no quota", 2),
 });
 
+export const SpendBasis = Field(
+  Type.Enum(["provider_cost"]),
+  "What counts against limits of spend: what providers cost, also where the customer has prices",
+);
+
 /** Decimal strings with six places. `used` is null for keys of an external customer: they never see provider cost. */
 export const QuotaSpend = Component("QuotaSpend", {
   used: Field(Nullable(Type.String()), "Decimal of six places; null for external customers", "1.250000"),
@@ -351,6 +356,7 @@ export const QuotaSpend = Component("QuotaSpend", {
     "24.250000",
   ),
   currency: CurrencyCode,
+  basis: SpendBasis,
 });
 
 export const QuotaRequests = Component("QuotaRequests", {

@@ -4,7 +4,7 @@
  * them up by day and by key.
  */
 import { type Static, Type } from "typebox";
-import { KeyPrefix, ProjectName, Currency, type Usage } from "./accounts.ts";
+import { KeyPrefix, ProjectName, Currency, SpendBasis, type Usage } from "./accounts.ts";
 import { Field, Component, BILLING_CATEGORIES, BillingCategory, Nullable, Timestamp } from "./common.ts";
 import { ask, contract, tell } from "./contract.ts";
 
@@ -214,6 +214,7 @@ export const AccountView = Component("AccountView", {
         "What is left; null: no limit, or an external customer",
         "98.750000",
       ),
+      basis: SpendBasis,
       projects: Field(
         Type.Array(
           Component("AccountPlanProject", {

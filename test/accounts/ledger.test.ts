@@ -507,7 +507,7 @@ describe("GET /v1/account and /v1/keys", () => {
     expect(account).toMatchObject({
       customer: { name: "default", status: "active", currency: "USD" },
       period: { month: "2026-11", resets_at: "2026-12-01T00:00:00.000Z" },
-      plan: { budget: null, projects: [{ name: "default", rate_limit_rps: 200 }] },
+      plan: { budget: null, basis: "provider_cost", projects: [{ name: "default", rate_limit_rps: 200 }] },
       usage: [{ category: "fetch_own", requests: 1 }],
       keys: [{ prefix: mine.slice(0, 10), requests: 1 }],
       totals: { requests: 1 },

@@ -81,7 +81,13 @@ describe("GET /v1/quota", () => {
             search: { used: 0, limit: null, remaining: null },
             fetch: { used: 2, limit: 10, remaining: 8 },
           },
-          spend: { used: "1.000000", limit: "2.000000", remaining: "1.000000", currency: "USD" },
+          spend: {
+            used: "1.000000",
+            limit: "2.000000",
+            remaining: "1.000000",
+            currency: "USD",
+            basis: "provider_cost",
+          },
         },
       ],
       project: {
@@ -91,7 +97,7 @@ describe("GET /v1/quota", () => {
           search: { used: 0, limit: null, remaining: null },
           fetch: { used: 2, limit: null, remaining: null },
         },
-        spend: { used: "1.000000", limit: null, remaining: null, currency: "USD" },
+        spend: { used: "1.000000", limit: null, remaining: null, currency: "USD", basis: "provider_cost" },
       },
       customer: null,
       events: [

@@ -338,6 +338,26 @@ describe.each(SETUPS)("access, $setup", ({ start }) => {
     hook.close();
   });
 
+  test("/v1/quota says that a spend cap counts what providers cost, also where the customer has prices", async () => {
+    await service.trawl("customer", "create", "priced", "--currency", "CHF");
+    await service.trawl("customer", "price", "priced", "fetch_own=0.001");
+    await service.trawl("project", "create", "pricing", "--customer", "priced");
+    const options = ["--project", "pricing", "--admin", "--spend-cap", "0.5"];
+    const { key: admin } = await service.trawl("key", "create", ...options);
+    const { json: page } = await fetch(admin);
+    expect([page.error, page.billing_category]).toEqual([null, "fetch_own"]);
+    const { json: quota } = await service.call("GET", "/v1/quota", { key: admin });
+    expect(quota.keys[0].spend).toEqual({
+      used: "0.000000",
+      limit: "0.500000",
+      remaining: "0.500000",
+      currency: "CHF",
+      basis: "provider_cost",
+    });
+    const { json: account } = await service.call("GET", "/v1/account", { key: admin });
+    expect(account.plan).toMatchObject({ prices: { fetch_own: "0.001000" }, basis: "provider_cost" });
+  });
+
   test("an invoice of last month is drawn up, shown as JSON and as a page, and paid", async () => {
     await service.trawl("rate", "set", "CHF", "0.885312");
     await service.trawl("customer", "create", "billed", "--currency", "CHF");

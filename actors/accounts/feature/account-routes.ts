@@ -74,6 +74,7 @@ export function accountRoutes({ documents, ask, clock, refresh }: AccountRoutesD
           budget_micros === null || external
             ? null
             : fromMicros(Math.max(0, budget_micros - fromUsdUp(taken_usd_micros, per_usd_micros))),
+        basis: "provider_cost",
         projects: projects.slice(0, MAX_PROJECTS).map(({ name, rate_limit_rps, budget_micros: budget }) => ({
           name,
           rate_limit_rps,

@@ -213,4 +213,5 @@ const spend = (
       ? null
       : fromMicros(Math.max(0, limit - fromUsdUp(taken ?? used, per_usd_micros))),
   currency,
+  basis: "provider_cost" as const,
 });
