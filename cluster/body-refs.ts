@@ -102,6 +102,17 @@ export async function isTagged(
   return false;
 }
 
+/** Removes the documents that keep a body which is gone, so that what they stand for is fetched again. Throws Fault. */
+export async function forgetTagged(
+  documents: Pick<Documents, "list" | "remove">,
+  collections: readonly string[],
+  sha256: string,
+): Promise<void> {
+  for (const collection of collections)
+    for (const { key, version } of await documents.list(collection, { tag: bodyTag(sha256), limit: 100 }))
+      await documents.remove(collection, key, version);
+}
+
 /** Collections of documents that keep a body by their tag. */
 export const BODY_TAG_COLLECTIONS = ["pages"] as const;
 

@@ -2,16 +2,50 @@
 import { Fault, type FaultCode, isInfrastructureFault } from "./ports/fault.ts";
 import type { ActorKind, NodeDeps } from "./node-state.ts";
 
+/** A store that is away fails every turn: one line a minute says so. */
+const OUTAGE_LINE_MS = 60_000;
+
+interface OutageLine {
+  readonly logged_ms: number;
+  /** Failures that were not logged since. */
+  unlogged: number;
+}
+
+const outages = new WeakMap<NodeDeps, Map<FaultCode, OutageLine>>();
+
+function reportOutage(
+  node: NodeDeps,
+  fields: Readonly<Record<string, string>>,
+  { code, message }: Fault,
+): void {
+  const lines = outages.get(node) ?? new Map<FaultCode, OutageLine>();
+  outages.set(node, lines);
+  const line = lines.get(code);
+  const now_ms = node.clock.mono();
+  if (line && now_ms - line.logged_ms < OUTAGE_LINE_MS) {
+    line.unlogged++;
+    return;
+  }
+  lines.set(code, { logged_ms: now_ms, unlogged: 0 });
+  node.log.warn("Turns fail because a store or the bus does not answer", {
+    ...fields,
+    code,
+    problem: message,
+    others_since_last_line: line?.unlogged ?? 0,
+  });
+}
+
 /** Neither the message nor the state is logged: they may hold what no log should. */
 export function reportFailure(
-  { metrics, log }: NodeDeps,
+  node: NodeDeps,
   actor: string,
   key: string,
   operation: string,
   problem: unknown,
 ): void {
-  metrics.count("trawl_actor_failures_total", { kind: actor });
-  log.error("A turn failed", { actor, key, operation, problem });
+  node.metrics.count("trawl_actor_failures_total", { kind: actor });
+  if (isInfrastructureFault(problem)) return reportOutage(node, { actor, key, operation }, problem);
+  node.log.error("A turn failed", { actor, key, operation, problem });
 }
 
 /**

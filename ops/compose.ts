@@ -2,6 +2,7 @@
  * Starts a node from a configuration: stores, egress, features, the cluster and the HTTP servers, in this order, and stops
  * it in the opposite order. What a slice adds is in its feature (features.ts); this file names no slice but accounts.
  */
+import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { prepareAccounts } from "../actors/accounts/keys.ts";
 import { prepareOperatorKey } from "../actors/accounts/operator-key.ts";
@@ -22,6 +23,7 @@ import { join as joinCluster, type Membership, topologyProblem } from "./cluster
 import type { Config } from "./config.ts";
 import { openContext } from "./context.ts";
 import type { FeatureContext, OpenFeature } from "./feature.ts";
+import { fewFilesWarning } from "./findings.ts";
 import { openHttp } from "./http.ts";
 import { inNetworks } from "./networks.ts";
 import { nodeReport } from "./node-report.ts";
@@ -157,6 +159,8 @@ async function compose(config: Config, closers: Closers): Promise<Running> {
   const usage = await openUsage(context, node);
   const work = startBackgroundWork(build, context, opened, actors, membership);
   const stopBackgroundWork = work.stop;
+  const few_files = fewFilesWarning(await readFile("/proc/self/limits", "utf8").catch(() => null));
+  const warnings = (): readonly string[] => [...work.warnings(), ...(few_files === null ? [] : [few_files])];
   closers.push(async () => stopBackgroundWork());
 
   const http = await openHttp({
@@ -167,7 +171,7 @@ async function compose(config: Config, closers: Closers): Promise<Running> {
     storeWatch: context.storeWatch,
     checks: { ...stores, ...Object.assign({}, ...opened.map((feature) => feature.checks)) },
     draining: stops.isDraining,
-    warnings: work.warnings,
+    warnings,
     metrics: {
       content_type: metrics.contentType,
       render: () => metrics.render(),
@@ -186,8 +190,7 @@ async function compose(config: Config, closers: Closers): Promise<Running> {
   const listening = { address, status_address, http: name, node };
   log.info("Listening", { ...listening, ...build, nodejs: process.version });
   const { stop, ended, crash } = stops;
-  const warnings = work.warnings();
-  return { address, http: sentence, first_key: first.key, serves, warnings, stop, ended, crash };
+  return { address, http: sentence, first_key: first.key, serves, warnings: warnings(), stop, ended, crash };
 }
 
 /** Meters what the API answers. Rows of requests whose process died are written first. */

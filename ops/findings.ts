@@ -57,6 +57,18 @@ export function openFilesFinding(limits: string | null): Finding {
       );
 }
 
+/** With fewer files requests fail for want of sockets under a small load. */
+const TOO_FEW_FILES = 1_024;
+
+/** For a node that starts; null: it may open enough files. `limits` as for `openFilesFinding`. */
+export function fewFilesWarning(limits: string | null): string | null {
+  const [, soft] = /^Max open files\s+(\d+)/m.exec(limits ?? "") ?? [];
+  return soft === undefined || Number(soft) >= TOO_FEW_FILES
+    ? null
+    : `This process may open ${soft} files only: requests will fail for want of sockets. Raise it to ${MIN_OPEN_FILES} or more ` +
+        "(LimitNOFILE= in the unit, ulimits in Compose, ulimit -n in a shell)";
+}
+
 /** `skew_ms`: ahead of `reference`, negative: behind. */
 export function clockFinding(reference: string, skew_ms: number, error_ms: number): Finding {
   const away_ms = Math.round(Math.abs(skew_ms));

@@ -3,6 +3,7 @@
  * node has the role `gateway`.
  */
 import { findGrant } from "../actors/accounts/keys.ts";
+import { BODY_TAG_COLLECTIONS, forgetTagged } from "../cluster/body-refs.ts";
 import { chooseHttp } from "../gateway/adapters/choose-http.ts";
 import { listenNode } from "../gateway/adapters/http.node.ts";
 import { authenticator } from "../gateway/authenticate.ts";
@@ -181,11 +182,15 @@ function apiOf(
   statusPages: readonly Route[],
   publicUrl: () => string,
 ): readonly Route[] {
-  const { blobs, bodyGrants, version } = context;
+  const { blobs, bodyGrants, documents, version } = context;
   const references = opened.flatMap(({ reference }) => reference ?? []);
   const routes: Route[] = [
     ...opened.flatMap((feature) => feature.routes ?? []),
-    ...bodyRoutes({ blobs, bodyGrants }),
+    ...bodyRoutes({
+      blobs,
+      bodyGrants,
+      onVanished: (sha256) => forgetTagged(documents, BODY_TAG_COLLECTIONS, sha256),
+    }),
     ...operatorRoutes(membership),
     ...statusPages,
     ...pageRoutes({

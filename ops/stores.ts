@@ -28,7 +28,7 @@ export async function openDocuments(
   config: Config,
   permit: MigrationPermit | null = null,
 ): Promise<Documents> {
-  const documents = await connectDocuments(config);
+  const documents = await connectDocuments(config, permit !== null);
   try {
     await assertDataFormat(documents, storePlaces(config).documents, permit);
     return documents;
@@ -38,10 +38,16 @@ export async function openDocuments(
   }
 }
 
-async function connectDocuments(config: Config): Promise<Documents> {
+/** `isStart`: for a node that starts. */
+async function connectDocuments(config: Config, isStart: boolean): Promise<Documents> {
   const { documents: setting, durability } = config.storage;
   const files = embeddedFiles(config);
-  if (files !== null) return sqliteDocuments(files.documents, { durability, rebuildable: REBUILDABLE });
+  if (files !== null)
+    return sqliteDocuments(files.documents, {
+      durability,
+      rebuildable: REBUILDABLE,
+      checks_unclean_end: isStart,
+    });
   const { mongoDocuments } = await import("../cluster/adapters/documents/documents.mongo.ts");
   return mongoDocuments(setting, { rebuildable: REBUILDABLE });
 }

@@ -1,7 +1,7 @@
 /** Why a store refuses: read from what its driver reported, however deep that lies among the causes of a fault. */
 export type StoreFailure = "full" | "read_only" | "access_denied" | "unavailable";
 
-/** File systems (errno), SQLite (result codes), MongoDB (error codes) and S3 (error names), each in its own words. */
+/** File systems (errno), SQLite (result codes), MongoDB and NATS (error codes) and S3 (error names), each in its own words. */
 const BY_CODE: ReadonlyMap<unknown, StoreFailure> = new Map<unknown, StoreFailure>([
   ["ENOSPC", "full"],
   ["EDQUOT", "full"],
@@ -22,6 +22,10 @@ const BY_MONGO_CODE: ReadonlyMap<number, StoreFailure> = new Map([
   [13435, "read_only"], // NotPrimaryNoSecondaryOk
   [13, "access_denied"], // Unauthorized
   [18, "access_denied"], // AuthenticationFailed
+]);
+const BY_NATS_CODE: ReadonlyMap<number, StoreFailure> = new Map([
+  [10_023, "full"], // insufficient resources
+  [10_047, "full"], // insufficient storage resources available
 ]);
 const BY_S3_NAME: ReadonlyMap<string, StoreFailure> = new Map([
   ["QuotaExceeded", "full"],
@@ -60,6 +64,7 @@ export function storeFailureOf(problem: unknown): StoreFailure {
 function reported({ code, errcode, name, $metadata }: Reported): StoreFailure | undefined {
   // Extended result codes of SQLite keep the primary one in their lowest byte.
   if (errcode !== undefined) return BY_SQLITE_CODE.get(errcode & 0xff);
+  if (name === "JetStreamApiError") return BY_NATS_CODE.get(code as number);
   if ($metadata) return $metadata.httpStatusCode === 507 ? "full" : BY_S3_NAME.get(name ?? "");
   return typeof code === "number" ? BY_MONGO_CODE.get(code) : BY_CODE.get(code);
 }

@@ -15,6 +15,8 @@ import { type Call, type ReplyShape, type Route, route } from "../route.ts";
 export interface BodyRouteDeps {
   readonly blobs: Blobs;
   readonly bodyGrants: BodyGrants;
+  /** The store has lost a body that the project retrieved. Default: nothing is done about it. */
+  readonly onVanished?: (sha256: string) => Promise<void>;
 }
 
 const Params = Type.Object({ sha256: Field(Sha256, "The digest of the body, `sha256` of a fetch") });
@@ -38,10 +40,15 @@ const CONTENT_FIELDS = {
   "Content-Disposition": "attachment, for types that a browser would show as a page of this server",
 };
 
-export function bodyRoutes({ blobs, bodyGrants }: BodyRouteDeps): readonly Route[] {
+export function bodyRoutes({
+  blobs,
+  bodyGrants,
+  onVanished = async () => {},
+}: BodyRouteDeps): readonly Route[] {
   async function handle({ params: { sha256 }, caller, head }: BodyCall): Promise<Reply> {
     const grant = await bodyGrants.find(caller.grant.project.name, sha256);
     const stored = grant && (await blobs.head(sha256));
+    if (grant && !stored) await onVanished(sha256);
     if (!grant || !stored) return BODY_NOT_FOUND;
     const tag = `"${sha256}"`;
     const read = readOf(head.headers, { tag, length: stored.bytes });

@@ -11,6 +11,7 @@ import {
   certificateFinding,
   clockFinding,
   diskFinding,
+  fewFilesWarning,
   type Finding,
   nodeFinding,
   openFilesFinding,
@@ -24,6 +25,11 @@ const CERTIFICATE = new URL("../fixtures/egress/site.cert.pem", import.meta.url)
 const ITS_KEY = new URL("../fixtures/egress/site.key.pem", import.meta.url).pathname;
 const limits = (soft: string) =>
   `Limit  Soft Limit  Hard Limit  Units\nMax open files            ${soft}    20000  files\n`;
+
+test("a node that may open fewer than 1,024 files warns at its start", () => {
+  expect(fewFilesWarning(limits("1023"))).toContain("This process may open 1023 files only");
+  expect(["1024", "unlimited"].map((soft) => fewFilesWarning(limits(soft)))).toEqual([null, null]);
+});
 
 describe("a finding", () => {
   test.each<[string, Finding, Finding["state"], string]>([

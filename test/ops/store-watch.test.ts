@@ -126,6 +126,8 @@ test.each([
   [{ name: "InternalError", $metadata: { httpStatusCode: 500 } }, "unavailable"],
   [{ code: "ECONNREFUSED" }, "unavailable"],
   [new Fault("documents_unreachable", "x", { cause: new Error("y", { cause: { code: "ENOSPC" } }) }), "full"],
+  [{ name: "JetStreamApiError", code: 10_047 }, "full"],
+  [{ name: "JetStreamApiError", code: 10_071 }, "unavailable"],
   [null, "unavailable"],
 ])("%j is a store that is %s", (problem, expected) => {
   expect(storeFailureOf(problem)).toBe(expected);

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { type AddressInfo, connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -308,6 +308,43 @@ describe("documents in a file", () => {
     const second = sqliteDocuments(path);
     expect(await second.get("a", "b")).toEqual({ value: 1, version: 1 });
     await second.close();
+  });
+
+  test.each([
+    ["removed", () => {}],
+    ["replaced", (path: string) => writeFileSync(path, "")],
+  ])("refuses to write once its file was %s", async (what, replace) => {
+    const path = join(folder, `${what}.sqlite`);
+    const documents = sqliteDocuments(path);
+    expect(await documents.put("a", "b", 1, 0)).toBe(true);
+    rmSync(path);
+    replace(path);
+    const fault = { code: "documents_unreachable" };
+    await expect(documents.put("a", "c", 1, 0)).rejects.toMatchObject(fault);
+    await expect(documents.ping()).rejects.toMatchObject(fault);
+    await documents.close();
+  });
+
+  test("is looked through after an end without a close, and a damaged one is named", async () => {
+    const path = join(folder, "unclean.sqlite");
+    const copy = join(folder, "copy.sqlite");
+    const killed = sqliteDocuments(path);
+    for (let n = 0; n < 400; n++) await killed.put("a", String(n), "x".repeat(500), 0);
+    // As kill -9 leaves them.
+    for (const end of ["", "-wal"]) copyFileSync(path + end, copy + end);
+    await killed.close();
+    const again = sqliteDocuments(copy, { checks_unclean_end: true });
+    expect(await again.get("a", "399")).toEqual({ value: "x".repeat(500), version: 1 });
+    await again.close();
+    const damaged = readFileSync(copy);
+    damaged.fill(0xff, 16_384, 20_480);
+    writeFileSync(copy, damaged);
+    // Its end was clean: this start looks at nothing.
+    await sqliteDocuments(copy, { checks_unclean_end: true }).close();
+    writeFileSync(`${copy}-wal`, "the log of a process that was killed");
+    expect(() => sqliteDocuments(copy, { checks_unclean_end: true })).toThrow(
+      /Cannot use the documents in ".*copy\.sqlite": the file is damaged \(.+\)\. Restore a backup/,
+    );
   });
 
   test("reports an unreachable store by a fault", async () => {

@@ -121,3 +121,55 @@ describe.skipIf(documents === null || blobs === null)("a service on MongoDB and 
     }
   });
 });
+
+describe("a service whose files are taken away", () => {
+  const { sites, service } = scenario(start);
+
+  test("fetches a page again whose body was lost, after the body was asked for", async () => {
+    const site = sites.site({ "/": { type: "application/octet-stream", body: randomBytes(1_000_000) } });
+    const { body_url } = await service.fetch({ url: `${site.origin}/` });
+    const bodies = join(service.environment["TRAWL_DATA_DIR"]!, "bodies");
+    for (const name of readdirSync(bodies).filter((each) => /^[0-9a-f]{2}$/.test(each)))
+      rmSync(join(bodies, name), { recursive: true });
+    expect((await service.call("GET", body_url!)).status).toBe(404);
+    await expect
+      .poll(async () => (await service.fetch({ url: `${site.origin}/` })).cached, { timeout: 20_000 })
+      .toBe(false);
+    expect(site.hits("/")).toBe(2);
+    expect((await service.call("GET", body_url!)).status).toBe(200);
+  });
+
+  test("makes a damaged search index again from the pages that it has", async () => {
+    const site = sites.site({ "/": { body: article("The bittern in the reeds") } });
+    await service.fetch({ url: `${site.origin}/` });
+    await service.stop();
+    const folder = service.environment["TRAWL_DATA_DIR"]!;
+    for (const name of readdirSync(folder).filter((each) => each.startsWith("search.sqlite")))
+      rmSync(join(folder, name));
+    writeFileSync(
+      join(folder, "search.sqlite"),
+      "no database at all, but long enough to be looked at".repeat(20),
+    );
+    await service.restart();
+    expect(readdirSync(folder).some((name) => name.startsWith("search.sqlite.damaged-"))).toBe(true);
+    await expect
+      .poll(
+        async () => {
+          const body = { query: "bittern reeds", cache_ttl_s: 0 };
+          return (await service.call("POST", "/v1/search", { body })).json.results?.[0]?.url;
+        },
+        { timeout: 20_000 },
+      )
+      .toBe(`${site.origin}/`);
+  });
+
+  test("accepts nothing once documents.sqlite was removed under it, and /ready names it", async () => {
+    rmSync(join(service.environment["TRAWL_DATA_DIR"]!, "documents.sqlite"));
+    const body = { items: [{ url: "http://a.test/" }], idempotency_key: "into-nowhere" };
+    expect((await service.call("POST", "/v1/batch/fetch", { body })).status).toBe(503);
+    expect(await service.call("GET", "/ready", { key: null })).toMatchObject({
+      status: 503,
+      json: { checks: { documents: "unavailable" } },
+    });
+  });
+});

@@ -49,7 +49,14 @@ interface Waiting {
 export function sqliteCompanyIndex(path: string): CompanyIndex {
   mkdirSync(dirname(path), { recursive: true });
   const database = new DatabaseSync(path);
-  database.exec(SCHEMA);
+  try {
+    database.exec(SCHEMA);
+    // A file that is cut in half has its tables.
+    database.exec("SELECT count(*) FROM companies; SELECT count(*) FROM postings");
+  } catch (problem) {
+    database.close();
+    throw problem;
+  }
   const find = database.prepare("SELECT number, version, entry FROM companies WHERE id = ?");
   const insert = database.prepare("INSERT INTO companies (id, version, entry) VALUES (?, ?, ?)");
   const update = database.prepare("UPDATE companies SET version = ?, entry = ? WHERE number = ?");

@@ -1,4 +1,6 @@
 /** Assembles the company register: its sources with a limiter each, its actors, its search index, its routes. */
+import type { CompanyIndex } from "../search-index.ts";
+import { openOrSetAside } from "../../../cluster/adapters/files/set-aside.sqlite.ts";
 import type { Actor } from "../../../cluster/actor.ts";
 import { bodyRefs } from "../../../cluster/body-refs.ts";
 import type { FeatureContext, OpenFeature } from "../../../ops/feature.ts";
@@ -8,6 +10,7 @@ import { type LimiterContract, limiterContract } from "../../../schemas/upstream
 import { limiterActor } from "../../upstream/limiter.actor.ts";
 import { sendWithSlot } from "../../upstream/slot-egress.ts";
 import { sqliteCompanyIndex } from "../adapters/index.sqlite.ts";
+import { rebuildIndex } from "../rebuild-index.ts";
 import type { AskSourceDeps, LookupCaller } from "../ask-source.ts";
 import { companyActor } from "../company.actor.ts";
 import { openCursors } from "../cursor.ts";
@@ -48,11 +51,26 @@ const PROFILE_SOURCE = "northdata";
 /** Their requests go through another slice, with its limits. */
 const BRIDGED: ReadonlySet<string> = new Set([FILING_SOURCE, PROFILE_SOURCE]);
 
+/** The driver is loaded when the store is MongoDB. */
+async function openIndex({ config, clock, log, dataPath }: FeatureContext): Promise<CompanyIndex> {
+  if (config.storage.documents.startsWith("mongodb"))
+    return (await import("../adapters/index.mongo.ts")).mongoCompanyIndex(config.storage.documents);
+  const path = dataPath("companies.sqlite");
+  return openOrSetAside(path, () => sqliteCompanyIndex(path), { clock, log }).opened;
+}
+
+function rebuildInBackground({ documents, log }: FeatureContext, index: CompanyIndex): void {
+  void rebuildIndex(documents, index).then(
+    (companies) => companies > 0 && log.info("The index of companies was made again", { companies }),
+    (problem: unknown) => log.warn("Cannot make the index of companies again", { problem: String(problem) }),
+  );
+}
+
 export async function openCompanies(
   context: FeatureContext,
   settings: CompaniesSettings,
 ): Promise<OpenFeature> {
-  const { config, clock, random, documents, blobs, metrics, log, ask, bodyGrants, user_agent } = context;
+  const { clock, random, documents, blobs, metrics, log, ask, bodyGrants, user_agent } = context;
   const readFilings = context.opened.find(({ readFilingDocument }) => readFilingDocument)?.readFilingDocument;
   const readProfile = context.opened.find((feature) => feature.readProfile)?.readProfile;
   const sources = openSources(
@@ -73,10 +91,7 @@ export async function openCompanies(
         limiterContract(`company_limiter_${description.name}`, "company_sources"),
       ]),
   );
-  // The driver is loaded when the store is MongoDB.
-  const index = config.storage.documents.startsWith("mongodb")
-    ? (await import("../adapters/index.mongo.ts")).mongoCompanyIndex(config.storage.documents)
-    : sqliteCompanyIndex(context.dataPath("companies.sqlite"));
+  const index = await openIndex(context);
   const people = openPeople({ documents, clock, retention_ms });
   const health = openHealth({
     documents,
@@ -189,8 +204,11 @@ export async function openCompanies(
     onAddress: async (base) => {
       public_url = base;
     },
-    // A node that died may have left changes without numbers.
-    onJoined: () => ask(CompanyFeed, COMPANY_FEED_KEY, "wake", null).catch(() => {}),
+    onJoined() {
+      rebuildInBackground(context, index);
+      // A node that died may have left changes without numbers.
+      return ask(CompanyFeed, COMPANY_FEED_KEY, "wake", null).catch(() => {});
+    },
     async close() {
       await health.close().catch(() => {});
       await index.close();

@@ -153,7 +153,14 @@ export function localIndex({
   const limits = { ...LIMITS, ...overrides };
   mkdirSync(dirname(path), { recursive: true });
   const database = new DatabaseSync(path);
-  database.exec(SCHEMA);
+  try {
+    database.exec(SCHEMA);
+    // A file that is cut in half has its tables.
+    database.exec("SELECT count(*) FROM pages; SELECT count(*) FROM words");
+  } catch (problem) {
+    database.close();
+    throw problem;
+  }
   const begin = database.prepare("BEGIN IMMEDIATE");
   const end = database.prepare("COMMIT");
   const find = database.prepare("SELECT id, chars FROM pages WHERE key = ? AND owner = ?");

@@ -3,6 +3,7 @@
  * instance is configured.
  */
 import { LRUCache } from "lru-cache";
+import { openOrSetAside } from "../../../cluster/adapters/files/set-aside.sqlite.ts";
 import { onlyTo } from "../../../cluster/adapters/egress/upstream-proxy.ts";
 import type { Egress } from "../../../cluster/ports/egress.ts";
 import type { FeatureContext, OpenFeature } from "../../../ops/feature.ts";
@@ -19,6 +20,7 @@ import { searchInstancesActor } from "../instances.actor.ts";
 import { type Fallback, runSearch } from "../run-search.ts";
 import { searchService } from "../service.ts";
 import { searchItems } from "./item-kind.ts";
+import { readCachedPages } from "./rebuild-index.ts";
 import { searchRoutes } from "./routes.ts";
 import type { SearchSettings } from "./settings.ts";
 import { searchStatus } from "./status.ts";
@@ -27,7 +29,7 @@ import { searchStatus } from "./status.ts";
 const MAX_RETRIEVED = 10_000;
 
 export function openSearch(context: FeatureContext, settings: SearchSettings): OpenFeature {
-  const { config, clock, documents, metrics, log, ask } = context;
+  const { config, clock, documents, blobs, metrics, log, ask } = context;
   const { searxng_urls, fallback_url, fallback_key, fallback_price, local_index } = settings;
   const egresses: Egress[] = [];
   /** Reaches exactly one endpoint that the operator configured, private or not. */
@@ -37,10 +39,15 @@ export function openSearch(context: FeatureContext, settings: SearchSettings): O
     return egress;
   };
 
+  let isClosed = false;
   const isShared = local_index === "shared";
   const index =
     searxng_urls.length === 0 && config.cluster.bus === "memory" && local_index !== "off"
-      ? localIndex({ path: context.dataPath("search.sqlite"), isShared, clock, metrics, log })
+      ? openOrSetAside(
+          context.dataPath("search.sqlite"),
+          () => localIndex({ path: context.dataPath("search.sqlite"), isShared, clock, metrics, log }),
+          { clock, log },
+        ).opened
       : null;
   /** Pages in memory whose retrieval by a project the index has heard of. */
   const retrieved = new LRUCache<string, true>({ max: MAX_RETRIEVED });
@@ -117,7 +124,17 @@ export function openSearch(context: FeatureContext, settings: SearchSettings): O
       },
       onGone: ({ url, project }) => index?.remove({ url, project: isShared ? null : project }),
     },
+    onJoined: async () => {
+      if (!index || index.pages() > 0) return;
+      const onPage = (page: StoredPage): void =>
+        indexPage(index, page, isShared ? null : page.project, crawler_name);
+      void readCachedPages({ documents, blobs, isStopped: () => isClosed, onPage }).then(
+        (pages) => pages > 0 && log.info("The search index was made again", { pages }),
+        (problem: unknown) => log.warn("Cannot make the search index again", { problem: String(problem) }),
+      );
+    },
     close: async () => {
+      isClosed = true;
       for (const egress of egresses) await egress.close();
       index?.close();
     },

@@ -1,0 +1,76 @@
+/** Indexes that are made from other stores: a damaged file is named, set aside and made again. */
+import { mkdtempSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, test } from "vitest";
+import { memoryCompanyIndex } from "../../actors/companies/adapters/index.memory.ts";
+import { sqliteCompanyIndex } from "../../actors/companies/adapters/index.sqlite.ts";
+import { rebuildIndex } from "../../actors/companies/rebuild-index.ts";
+import { localIndex } from "../../actors/search/adapters/engine.local.sqlite.ts";
+import { openOrSetAside } from "../../cluster/adapters/files/set-aside.sqlite.ts";
+import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
+import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.silent.ts";
+import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "trawl-damaged-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+const clock = virtualClock(Date.UTC(2026, 10, 24));
+
+describe.each([
+  ["search", (path: string) => localIndex({ path, isShared: true, clock, ...silentTelemetry() })],
+  ["companies", (path: string) => sqliteCompanyIndex(path)],
+])("a %s index", (name, open) => {
+  test.each([
+    [
+      "with a bad header",
+      (path: string) =>
+        writeFileSync(path, Buffer.concat([Buffer.alloc(100, 1), readFileSync(path).subarray(100)])),
+    ],
+    ["cut in half", (path: string) => truncateSync(path, Math.floor(readFileSync(path).length / 2))],
+  ])("%s is set aside", async (damage, doDamage) => {
+    const path = join(folder, `${name} ${damage}.sqlite`);
+    await open(path).close();
+    doDamage(path);
+    expect(() => open(path)).toThrow(/not a database|malformed/);
+    const { log, lines } = silentTelemetry();
+    const { opened, isNew } = openOrSetAside(path, () => open(path), { clock, log });
+    expect(isNew).toBe(true);
+    await opened.close();
+    expect(readdirSync(folder)).toContain(`${name} ${damage}.sqlite.damaged-2026-11-24T00-00-00-000Z`);
+    expect(lines).toMatchObject([{ level: "error", fields: { path } }]);
+    const again = openOrSetAside(path, () => open(path), { clock, log });
+    expect(again.isNew).toBe(false);
+    await again.opened.close();
+  });
+});
+
+test("a file that cannot be opened for another reason stays, and the reason is told", () => {
+  const { log } = silentTelemetry();
+  const open = (): never => {
+    throw Object.assign(new Error("disk I/O error"), { errcode: 10 });
+  };
+  expect(() => openOrSetAside(join(folder, "x"), open, { clock, log })).toThrow("disk I/O error");
+});
+
+test("the index of companies is made again from the documents where it is empty, without those that were merged away", async () => {
+  const documents = memoryDocuments();
+  const company = (id: string, merged_into: string | null) => ({
+    id,
+    version: 1,
+    merged_into,
+    record: {
+      names: { legal: `Seilbahn ${id}`, trading: [], translations: [], other: [], former: [] },
+      addresses: [],
+      legal_form: null,
+      status: "active",
+      jurisdiction: "CH",
+      completeness: 0.5,
+    },
+  });
+  for (let n = 0; n < 230; n++)
+    await documents.put("companies", `c${n}`, company(`c${n}`, n % 2 === 0 ? null : "c0"), 0);
+  const index = memoryCompanyIndex();
+  expect(await rebuildIndex(documents, index)).toBe(115);
+  expect(await index.size()).toBe(115);
+  expect(await rebuildIndex(documents, index)).toBe(0);
+});
