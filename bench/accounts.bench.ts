@@ -27,6 +27,7 @@ import type { Documents } from "../cluster/ports/documents.ts";
 import { chooseHttp } from "../gateway/adapters/choose-http.ts";
 import { authenticator, type Caller } from "../gateway/authenticate.ts";
 import { openBodyGrants } from "../gateway/body-access.ts";
+import { SAME_SECRETS } from "../test/harness/secrets.ts";
 import { openDebugRecords } from "../gateway/debug-records.ts";
 import { freshWindow } from "../gateway/limits.ts";
 import { openLedger } from "../gateway/ledger.ts";
@@ -103,8 +104,8 @@ async function serve(kind: string, port: number): Promise<void> {
   const ask: ActorClient = (...named) => cluster.ask(...named);
   const ledger = openLedger({ documents, ask, clock, log, writer: () => "bench" });
   const egress = fakeEgress({}, clock);
-  const debugRecords = openDebugRecords({ documents, clock });
-  const context = { documents, blobs, clock, random, metrics, log };
+  const debugRecords = openDebugRecords({ documents, clock, secrets: SAME_SECRETS });
+  const context = { documents, blobs, clock, random, metrics, log, secrets: SAME_SECRETS };
   const accounts = openAccounts({
     ...context,
     ask,

@@ -27,8 +27,10 @@ const MAX_CONCURRENT_RECOVERIES = 4;
 const tagOf = (partition: number): string => `reminder-${partition}`;
 
 /** The tag under which recovery finds this key. */
-export const reminderTag = ({ actor }: ActorKind, key: string): string =>
-  tagOf(partitionOf(actor.contract.shard_by, key));
+export const reminderTag = (
+  { shard_by }: Pick<ActorKind["actor"]["contract"], "shard_by">,
+  key: string,
+): string => tagOf(partitionOf(shard_by, key));
 
 /** Sets, moves or (null) removes the timer of a key. */
 export function scheduleReminder(

@@ -178,7 +178,7 @@ async function store(
   const { kind, key, version } = activation;
   const { documents } = kind.shard.node;
   const reminder = kind.actor.reminder?.(snapshot) ?? null;
-  const options = reminder ? { tag: reminderTag(kind, key) } : undefined;
+  const options = reminder ? { tag: reminderTag(kind.actor.contract, key) } : undefined;
   const isStored =
     (await documents.put(kind.name, key, snapshot, version, options)) ||
     // A put without an answer may have been carried out: then the stored version is the next one, and says the same.

@@ -159,6 +159,12 @@ export function authenticator({ find, metering, clock }: AuthenticatorDeps): Ide
   };
 }
 
+/** The key of an Authorization field; null: it has none, or not of a key's shape. */
+export function keyIn(authorization: string): string | null {
+  const key = BEARER.exec(authorization)?.[1];
+  return key !== undefined && KEY_SHAPE.test(key) ? key : null;
+}
+
 /** The scheme in any case, at least one space, something after it. */
 const BEARER = /^bearer +(\S.*)$/i;
 const BUSY = unavailable("authentication is briefly unavailable, try again");

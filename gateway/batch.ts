@@ -10,9 +10,11 @@ import { type Clock, yieldToEventLoop } from "../cluster/ports/clock.ts";
 import type { Documents } from "../cluster/ports/documents.ts";
 import { Fault } from "../cluster/ports/fault.ts";
 import type { Random } from "../cluster/ports/random.ts";
+import type { Secrets } from "../cluster/ports/secrets.ts";
 import { Account, accountKey, fromUsdUp, monthOf, type QuotaCategory } from "../schemas/accounts.ts";
 import { Field, Nullable, Patterned } from "../schemas/common.ts";
 import {
+  callbackPlace,
   type Chunk,
   CHUNK_ITEMS,
   chunkKey,
@@ -27,6 +29,7 @@ import {
   type JobSpec,
   type IdempotencyRecord,
 } from "../schemas/jobs.ts";
+import { inputPlace, sealedInput } from "../schemas/job-inputs.ts";
 import type { Caller } from "./authenticate.ts";
 import type { Reply } from "./http.ts";
 import { csvItems, type ReadCsv } from "./csv-items.ts";
@@ -94,6 +97,7 @@ export interface BatchRouteDeps {
   readonly ask: ActorClient;
   readonly clock: Clock;
   readonly random: Random;
+  readonly secrets: Pick<Secrets, "seal">;
 }
 
 export interface RouteNames {
@@ -172,9 +176,9 @@ async function allowanceRefused(
   return null;
 }
 
-/** Stores items in chunks; `storedItem` makes what is stored of one. */
+/** Stores items in chunks; `storedItem` makes what is stored of one, of which logins are sealed. */
 async function writeItems(
-  documents: Documents,
+  { documents, secrets }: Pick<BatchRouteDeps, "documents" | "secrets">,
   job_id: string,
   scanned: SubmittedItems,
   storedItem: (item: Input) => Input,
@@ -183,7 +187,11 @@ async function writeItems(
   for (let first = 0; first < scanned.count; first += CHUNK_ITEMS) {
     const items: Input[] = [];
     for (let index = first; index < Math.min(first + CHUNK_ITEMS, scanned.count); index++)
-      items.push(storedItem(scanned.read(index) as Input));
+      items.push(
+        sealedInput(storedItem(scanned.read(index) as Input), (text) =>
+          secrets.seal(text, inputPlace(job_id, index)),
+        ),
+      );
     const chunk: Chunk = { items, chars: JSON.stringify(items).length };
     writing.push(documents.put("job_items", chunkKey(job_id, first), chunk, 0));
     if (writing.length < WRITES_AT_ONCE) continue;
@@ -300,7 +308,7 @@ function jobCreator(services: BatchRouteDeps, kind: BatchKind): JobCreator {
     head: Head,
     sharedFields: Input,
   ): Promise<Reply> {
-    const { documents, ask, random } = services;
+    const { documents, ask, random, secrets } = services;
     const { caller, now_ms } = call;
     const { key, project, customer } = caller.grant;
     const digest = createHash("sha256").update(head.idempotency_key).digest("hex");
@@ -322,14 +330,14 @@ function jobCreator(services: BatchRouteDeps, kind: BatchKind): JobCreator {
       category: kind.category ?? null,
       key_prefix: key.prefix,
       idempotency_doc,
-      callback_url: head.callback_url ?? null,
+      callback_url: head.callback_url == null ? null : secrets.seal(head.callback_url, callbackPlace(job_id)),
       total: scanned.count,
       created_ms: Math.floor(now_ms),
     };
     await ask(Job, job_id, "open", spec, { timeout_ms: ASK_MS });
     const listing = { expires_at_ms: spec.created_ms + LISTED_MS };
     await documents.put("project_jobs", projectJobKey(project.name, job_id), { kind: kind.name }, 0, listing);
-    await writeItems(documents, job_id, scanned, (item) => ({ ...normalize(item, caller), ...sharedFields }));
+    await writeItems(services, job_id, scanned, (item) => ({ ...normalize(item, caller), ...sharedFields }));
     const record: IdempotencyRecord = { job_id, kind: kind.name, total: scanned.count };
     if (!(await documents.put("job_idempotency_keys", idempotency_doc, record, 0))) {
       // Two requests at the same moment: the other request inserted first.

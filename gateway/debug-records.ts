@@ -1,10 +1,13 @@
 /**
- * Debug records: the story of one request, for a key that the operator enabled and a request with `X-Service-Debug: 1`. A
- * record is a document under a random name that only its link tells, and is removed after a week.
+ * Debug records: the story of one request, for a key that the operator enabled and a request with `X-Service-Debug: 1`. Its
+ * secrets are masked before it is stored, and it is removed after a week. The link of the answer is signed and opens it for an
+ * hour; keys of its project open it as long as it is stored.
  */
 import { randomBytes } from "node:crypto";
 import type { Clock } from "../cluster/ports/clock.ts";
 import type { Documents } from "../cluster/ports/documents.ts";
+import type { Secrets } from "../cluster/ports/secrets.ts";
+import { maskAddresses, maskValue } from "../schemas/mask.ts";
 import type { TraceStep } from "../schemas/trace.ts";
 import type { Caller } from "./authenticate.ts";
 import type { Head } from "./http.ts";
@@ -56,19 +59,33 @@ export interface DebugRecords {
   /** Stores the story and returns its link. Throws Fault. */
   readonly store: (call: DebuggedCall, outcome: Outcome) => Promise<string>;
   readonly find: (name: string) => Promise<DebugRecord | null>;
+  /** Whether a link is one of `store`, unchanged and not too old. */
+  readonly isOpen: (name: string, link: DebugLink) => boolean;
   /** The address at which clients see the service is known. */
   readonly onAddress: (base: string) => void;
 }
 
+/** The query of a debug_url. */
+export interface DebugLink {
+  /** Unix seconds. */
+  readonly expires: number;
+  readonly sig: string;
+}
+
 export const DEBUG_RECORDS = "debug_records";
 const RETENTION_MS = 7 * 24 * 3_600_000;
+const LINK_S = 3_600;
+const PURPOSE = "debug link";
+const signedText = (name: string, expires: number): string => `${name} ${expires}`;
 
 export function openDebugRecords({
   documents,
   clock,
+  secrets,
 }: {
   readonly documents: Documents;
   readonly clock: Clock;
+  readonly secrets: Pick<Secrets, "sign" | "isSigned">;
 }): DebugRecords {
   let address = "";
   return {
@@ -85,16 +102,21 @@ export function openDebugRecords({
         began_at: new Date(now_ms).toISOString(),
         ms: Math.round(clock.now() - now_ms),
         cost_usd: customer.external ? null : cost_usd,
-        request: body,
-        ...outcome,
+        request: maskValue(body),
+        ...(maskValue(outcome) as typeof outcome),
+        // Keys of actors are often addresses; the field is named like a secret, and is none.
+        trace: outcome.trace && outcome.trace.map((step) => ({ ...step, key: maskAddresses(step.key) })),
       };
       const name = randomBytes(24).toString("base64url");
       const expires_at_ms = Math.floor(clock.now()) + RETENTION_MS;
       await documents.put(DEBUG_RECORDS, name, record, 0, { expires_at_ms });
-      return `${address}/debug/${name}`;
+      const expires = Math.floor(clock.now() / 1_000) + LINK_S;
+      return `${address}/debug/${name}?expires=${expires}&sig=${secrets.sign(PURPOSE, signedText(name, expires))}`;
     },
 
     find: async (name) => ((await documents.get(DEBUG_RECORDS, name))?.value ?? null) as DebugRecord | null,
+    isOpen: (name, { expires, sig }) =>
+      clock.now() < expires * 1_000 && secrets.isSigned(PURPOSE, signedText(name, expires), sig),
     onAddress: (base) => void (address = base),
   };
 }

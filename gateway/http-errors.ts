@@ -134,6 +134,7 @@ export function ofFault(fault: Fault, request_id: string, isTimeOver: boolean): 
     case "no_answer":
       return isTimeOver ? timedOut(request_id) : unavailable("there was no answer, try again", 5);
     case "message_too_large":
+    case "secret_unreadable":
       return internalError(request_id);
   }
 }

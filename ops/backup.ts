@@ -27,6 +27,7 @@ import type { Blobs } from "../cluster/ports/blobs.ts";
 import { Fault } from "../cluster/ports/fault.ts";
 import type { BuildInfo } from "./build-info.ts";
 import { DATA_FORMAT } from "./data-format.ts";
+import { readKeyFile, writeKeyFile } from "./secrets-file.ts";
 import { IDENTITY, type IdentityRecord } from "./store-identity.ts";
 
 /** The files of the embedded stores. */
@@ -54,6 +55,8 @@ export interface BackupManifest {
   /** The first one has the documents. */
   readonly files: readonly CopiedFile[];
   readonly bodies: BodyCount | null;
+  /** Whether the keys of stored secrets are in it; absent: there were none. */
+  readonly secrets_key?: "included" | "left_out";
 }
 
 interface BodyCount {
@@ -74,11 +77,14 @@ export class BackupError extends Error {
 
 const MANIFEST = "backup.json";
 const BODIES = "bodies";
+const SECRETS_KEY = "secrets.key";
 /** Bodies that are copied at once: they share the syncs of their folders. */
 const AT_ONCE = 16;
 
 interface BackupDeps {
   readonly build: BuildInfo;
+  /** The file with the keys of stored secrets, to be copied, too. Null: it is left out. */
+  readonly secrets_key: string | null;
   readonly now_ms: () => number;
 }
 
@@ -102,6 +108,8 @@ export async function backup(files: EmbeddedFiles, folder: string, deps: BackupD
     await bodies.copyNew();
     await bodies.close();
   }
+  const keys = deps.secrets_key === null ? null : readKeyFile(deps.secrets_key);
+  if (keys) writeKeyFile(join(folder, SECRETS_KEY), keys);
   const manifest: BackupManifest = {
     manifest: 1,
     data_format: formatIn(join(folder, copied[0]!.name)),
@@ -109,6 +117,7 @@ export async function backup(files: EmbeddedFiles, folder: string, deps: BackupD
     created_at,
     files: copied,
     bodies: bodies && bodies.copied(),
+    secrets_key: keys ? "included" : "left_out",
   };
   writeWhole(join(folder, MANIFEST), JSON.stringify(manifest, null, 2));
   return { manifest, damaged: bodies?.damaged() ?? [] };
@@ -118,7 +127,11 @@ export async function backup(files: EmbeddedFiles, folder: string, deps: BackupD
  * Into stores without documents; the caller has made sure that no service uses them. The documents come last, so a restore
  * that was interrupted is begun again. Throws BackupError.
  */
-export async function restore(files: EmbeddedFiles, folder: string): Promise<BackupManifest> {
+export async function restore(
+  files: EmbeddedFiles,
+  folder: string,
+  secrets_key: string,
+): Promise<BackupManifest> {
   const manifest = readManifest(folder);
   if (manifest.data_format > DATA_FORMAT)
     throw new BackupError(
@@ -168,6 +181,9 @@ export async function restore(files: EmbeddedFiles, folder: string): Promise<Bac
     const place = files.indexes.find((index) => basename(index) === name);
     if (place !== undefined) await copyWhole(join(folder, name), place, files.durability);
   }
+  const keys = readKeyFile(join(folder, SECRETS_KEY));
+  // A key that is there stays: it may be newer than the backup's and hold the former one, too.
+  if (keys && !existsSync(secrets_key)) writeKeyFile(secrets_key, keys);
   await copyWhole(join(folder, documents!.name), files.documents, files.durability);
   return manifest;
 }

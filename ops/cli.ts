@@ -27,11 +27,13 @@ import { maintenanceCommand } from "./commands/maintenance.ts";
 import { nodesCommand } from "./commands/nodes.ts";
 import { projectCommand } from "./commands/project.ts";
 import { rateCommand } from "./commands/rate.ts";
+import { secretsCommand } from "./commands/secrets.ts";
 import { searchCommand } from "./commands/search.ts";
 import { bodiesCommand, storesCommand } from "./commands/stores.ts";
 import { startCommand, type Starting } from "./commands/start.ts";
 import { domainsCommand, jobsCommand, topCommand } from "./commands/top.ts";
 import { ConfigError } from "./config.ts";
+import { SecretsError } from "./secrets-error.ts";
 import { DataFormatError } from "./data-format.ts";
 
 export interface World extends Omit<Context, "exit"> {
@@ -64,6 +66,7 @@ export async function trawl(words: readonly string[], world: World): Promise<num
     drainCommand(context),
     incidentCommand(context),
     maintenanceCommand(context),
+    secretsCommand(context),
     backupCommand(context),
     restoreCommand(context),
     storesCommand(context),
@@ -117,7 +120,8 @@ function exitCodeOf(problem: unknown, { err }: World): number {
     problem instanceof AccountError ||
     problem instanceof NoticeError ||
     problem instanceof Fault ||
-    problem instanceof DataFormatError
+    problem instanceof DataFormatError ||
+    problem instanceof SecretsError
   ) {
     err(problem.message);
     return EXIT.error;

@@ -27,6 +27,8 @@ import { fewFilesWarning } from "./findings.ts";
 import { openHttp } from "./http.ts";
 import { inNetworks } from "./networks.ts";
 import { nodeReport } from "./node-report.ts";
+import { engineWarnings } from "./engine-warnings.ts";
+import { sealAll } from "./seal-all.ts";
 import { openFeatures } from "./open-features.ts";
 import { operatorKeyFile } from "./operator-key-file.ts";
 import { startWhenReachable } from "./start-retry.ts";
@@ -158,9 +160,13 @@ async function compose(config: Config, closers: Closers): Promise<Running> {
     log.warn("TRAWL_OPERATOR_KEY names a revoked key: it stays revoked and is refused");
   const usage = await openUsage(context, node);
   const work = startBackgroundWork(build, context, opened, actors, membership);
-  const stopBackgroundWork = work.stop;
   const few_files = fewFilesWarning(await readFile("/proc/self/limits", "utf8").catch(() => null));
   const warnings = (): readonly string[] => [...work.warnings(), ...(few_files === null ? [] : [few_files])];
+  const sealing = context.secrets.isAllSealed ? null : sealAll(context);
+  const stopBackgroundWork = (): void => {
+    work.stop();
+    sealing?.[Symbol.dispose]();
+  };
   closers.push(async () => stopBackgroundWork());
 
   const http = await openHttp({
@@ -188,6 +194,7 @@ async function compose(config: Config, closers: Closers): Promise<Running> {
   const { status_address, sentence } = http;
   metrics.gauge("trawl_http_server_info", { name }, 1);
   const listening = { address, status_address, http: name, node };
+  for (const { detail, advice } of engineWarnings(config)) log.warn(detail, { advice });
   log.info("Listening", { ...listening, ...build, nodejs: process.version });
   const { stop, ended, crash } = stops;
   return { address, http: sentence, first_key: first.key, serves, warnings: warnings(), stop, ended, crash };

@@ -6,6 +6,7 @@
 import type { TObject, TSchema } from "typebox";
 import { Type } from "typebox";
 import { Default, Errors } from "typebox/value";
+import { MASKED, maskAddresses } from "../schemas/mask.ts";
 import { nearestName } from "../gateway/nearest-name.ts";
 import type { Feature, FeatureSettings } from "./feature.ts";
 import { FEATURES } from "./features.ts";
@@ -137,10 +138,7 @@ function frozen<T extends object>(value: T): T {
  * e-mail address.
  */
 export const masked = (raw: string): string =>
-  raw
-    .replace(/(^|\s)([^\s@/:])[^\s@/:]*@/g, "$1$2***@")
-    .replace(/:\/\/[^/\s]*@/g, "://***@")
-    .replace(/([?&][^=&\s]*(?:key|token|secret|password|auth)[^=&\s]*=)[^&\s]*/gi, "$1***");
+  maskAddresses(raw.replace(/(^|\s)([^\s@/:])[^\s@/:]*@/g, `$1$2${MASKED}@`));
 
 /** One line of `trawl config`. */
 export interface SettingRow {

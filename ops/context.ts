@@ -23,6 +23,7 @@ import { ownEndpoints } from "./own-endpoints.ts";
 import { openRequestAudit } from "./request-audit.ts";
 import type { Closers } from "./stopping.ts";
 import { type StoreWatch, watchStores } from "./store-watch.ts";
+import { followSecrets, openSecrets, type OpenSecrets } from "./secrets.ts";
 import { openStoreIdentity, type StoreIdentity } from "./store-identity.ts";
 import { dataPath, openBlobs, openDocuments, storePlaces } from "./stores.ts";
 
@@ -47,7 +48,13 @@ export async function openContext(
   config: Config,
   given: Given,
   closers: Closers,
-): Promise<FeatureContext & { readonly storeWatch: StoreWatch; readonly identity: StoreIdentity }> {
+): Promise<
+  FeatureContext & {
+    readonly storeWatch: StoreWatch;
+    readonly identity: StoreIdentity;
+    readonly secrets: OpenSecrets;
+  }
+> {
   const { version, metrics, log, tracing, clock, node } = given;
   const isWorker = config.cluster.roles.includes("worker");
   const random = systemRandom();
@@ -72,6 +79,9 @@ export async function openContext(
   const storeWatch = watchStores({ ...stores, clock, random, metrics, log });
   closers.push(async () => storeWatch.close());
   const { documents, blobs } = storeWatch;
+  const secrets = await openSecrets(config, openedDocuments, clock);
+  const following = followSecrets(secrets, { clock, log });
+  closers.push(async () => following[Symbol.dispose]());
   const rule = destination({ allow: config.egress.allow, own: ownEndpoints(config) });
   const { dns_servers, ca_file } = config.egress;
   const ca = ca_file === undefined ? [] : [readFileSync(ca_file, "utf8")];
@@ -98,6 +108,7 @@ export async function openContext(
     blobs,
     storeWatch,
     identity,
+    secrets,
     memory: openMemory(config, { clock, metrics }),
     caches: cacheLimits(config.memory.cache_mb),
     destination: rule,
@@ -118,7 +129,7 @@ export async function openContext(
     requestWindow: new RollingWindow(["requests", "successes"]),
     onRequestSent: audit?.record,
     findPayer: payerOf,
-    debugRecords: openDebugRecords({ documents, clock }),
+    debugRecords: openDebugRecords({ documents, clock, secrets }),
     ledger: openLedger({ documents, ask: given.ask, clock, log, writer: node }),
     spending: spending({ findPayer: payerOf, documents, clock, log }),
     dataPath: (name) => dataPath(config.storage.data_dir, name),

@@ -14,7 +14,8 @@ import { canMigrate, type MigrationCursor, migrateStep } from "./migrations.ts";
 /** 5: rows of the ledger by columns. */
 /** 6: columns of the ledger by runs. */
 /** 7: what a domain's origins asked for, and their failures, by origin. */
-export const DATA_FORMAT = 7;
+/** 8: secrets of webhooks, callbacks and items sealed. */
+export const DATA_FORMAT = 8;
 
 const COLLECTION = "format";
 const KEY = "data";

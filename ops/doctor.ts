@@ -29,6 +29,7 @@ import {
   openFilesFinding,
   warning,
 } from "./findings.ts";
+import { engineWarnings } from "./engine-warnings.ts";
 import { ownEndpoints, ownUrl } from "./own-endpoints.ts";
 import { inspectStores } from "./store-identity.ts";
 import { dataPath, embeddedFiles, openBlobs, storePlaces } from "./stores.ts";
@@ -60,6 +61,7 @@ export async function examine(deps: DoctorDeps): Promise<readonly Finding[]> {
       ? ok("roles", config.cluster.roles.join(", "))
       : warning("roles", problem, "Change the setting that it names"),
     ...(await engineFindings(deps)),
+    ...engineWarnings(config),
     ...(await webFindings(deps)),
     ...(await browserFindings(config)),
     ...identityFindings(config),

@@ -28,6 +28,7 @@ import type { Clock } from "../cluster/ports/clock.ts";
 import type { Documents } from "../cluster/ports/documents.ts";
 import type { Egress } from "../cluster/ports/egress.ts";
 import type { Log } from "../cluster/ports/log.ts";
+import type { SealedCollection, Secrets } from "../cluster/ports/secrets.ts";
 import type { NodeReport } from "../cluster/ports/node-directory.ts";
 import type { Metrics } from "../cluster/ports/metrics.ts";
 import type { Tracing } from "../cluster/ports/tracing.ts";
@@ -64,6 +65,8 @@ export interface Feature<S extends Sections = Sections> {
     readonly expiring: readonly string[];
     /** Caches: a store may lose these documents in a crash. */
     readonly rebuildable: readonly string[];
+    /** Its documents hold sealed texts. Default: none does. */
+    readonly sealed?: () => Promise<Readonly<Record<string, SealedCollection>>>;
   };
   /** Called once for each node that starts. A feature loads its modules here, so that commands start quickly. */
   open(context: FeatureContext, settings: SettingsOf<S>): Promise<OpenFeature>;
@@ -143,6 +146,8 @@ export interface FeatureContext {
   readonly onRequestSent: ((sent: RequestSent) => void) | undefined;
   /** The key, project and customer that pay for a piece of work, with the limits that hold now. */
   readonly findPayer: FindPayer;
+  /** Encrypts what is stored and must not be read there. */
+  readonly secrets: Secrets;
   /** The stories of requests that a client debugs. */
   readonly debugRecords: DebugRecords;
   /** Where billed answers are written down. */

@@ -156,6 +156,11 @@ export const NODE_SECTIONS = {
         description:
           "What acknowledged writes to SQLite and files survive: power: also a power cut; process: only the end of the process (kill -9), with less waiting for the disk.",
       }),
+      secrets_key_file: optionalSetting({
+        env: "TRAWL_SECRETS_KEY_FILE",
+        description:
+          "A file with the key that encrypts stored secrets (openssl rand -base64 32), the same on every node of a cluster; default: secrets.key in the data folder, made at the first start.",
+      }),
       s3_endpoint: optionalSetting({
         env: "S3_ENDPOINT",
         rule: WEB,

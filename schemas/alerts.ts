@@ -51,7 +51,11 @@ export type AlertBody = Static<typeof AlertBody>;
 
 export const AlertHook = Component("AlertHook", {
   id: Field(Type.Integer(), "Its number", 1),
-  url: Field(Type.String(), "Where crossings are told", "https://client.example/alerts"),
+  url: Field(
+    Nullable(Type.String()),
+    "Where crossings are told, with passwords and query secrets masked; null: this node cannot read it",
+    "https://client.example/alerts",
+  ),
   scope: Field(Type.Enum([...ALERT_SCOPES]), "Whose allowances it is about"),
   key: Field(Nullable(Type.String()), "With scope key: the prefix of the key", "sk_abcdefg"),
   project: Field(Nullable(Type.String()), "With scope project: its name", "research"),

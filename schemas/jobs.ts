@@ -187,11 +187,15 @@ export const JobSpec = Type.Object({
   key_prefix: Type.String(),
   /** The key of the `IdempotencyRecord` that names this job. */
   idempotency_doc: Type.String(),
+  /** Sealed. */
   callback_url: Nullable(Type.String()),
   total: Type.Integer({ minimum: 1, maximum: MAX_JOB_ITEMS }),
   created_ms: Type.Integer(),
 });
 export type JobSpec = Static<typeof JobSpec>;
+
+/** Where the address of a job's callback is sealed for. */
+export const callbackPlace = (job_id: string) => ({ collection: "job", key: job_id, field: "callback_url" });
 
 /** The state of a job's completion callback. */
 export const Callback = Type.Object({

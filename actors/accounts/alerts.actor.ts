@@ -3,9 +3,7 @@
  * attempt before it makes it. When it makes them: actors/callbacks/delivery-behaviour.ts.
  */
 import { actor } from "../../cluster/actor.ts";
-import type { Clock } from "../../cluster/ports/clock.ts";
 import type { Documents } from "../../cluster/ports/documents.ts";
-import type { Log } from "../../cluster/ports/log.ts";
 import type { Metrics } from "../../cluster/ports/metrics.ts";
 import { UsageAlerts } from "../../schemas/alerts.ts";
 import {
@@ -13,9 +11,8 @@ import {
   type DeliveryState,
   deliveryBehaviour,
 } from "../callbacks/delivery-behaviour.ts";
-import { afterAttempt, beginDelivery, WEBHOOK_TIMEOUT_MS } from "../callbacks/delivery-schedule.ts";
-import { postJson, type PostDeps } from "../callbacks/post-json.ts";
-import { signatureHeaders } from "../callbacks/webhook-signature.ts";
+import { afterAttempt, beginDelivery } from "../callbacks/delivery-schedule.ts";
+import { postSigned, type PostSignedDeps } from "../callbacks/post-signed.ts";
 import {
   ALERT_DELIVERIES,
   ALERT_HOOKS,
@@ -23,16 +20,15 @@ import {
   alertOptions,
   changeHook,
   hookKey,
+  hookPlace,
   openAlerts,
   type StoredAlert,
   type StoredHook,
 } from "./alerts.ts";
 
-export interface AlertsDeps extends PostDeps {
+export interface AlertsDeps extends PostSignedDeps {
   readonly documents: Documents;
-  readonly clock: Clock;
   readonly metrics: Metrics;
-  readonly log: Log;
   /** Uniform in [0, 1). */
   readonly random: () => number;
 }
@@ -82,14 +78,14 @@ async function attempt(
   const before = hook ? begun : given_up;
   if (!(await documents.put(ALERT_DELIVERIES, key, before, version, alertOptions(customer, before)))) return;
   if (!hook) return;
-  const { url, secret, id, project } = hook;
-  const headers = signatureHeaders(secret, begun.event_id, begun.body, clock.now());
-  const result = await postJson(deps, {
+  const { id, project } = hook;
+  const { event_id, body } = begun;
+  const result = await postSigned(deps, {
     project,
-    url,
-    body: begun.body,
-    headers,
-    timeout_ms: WEBHOOK_TIMEOUT_MS,
+    event_id,
+    body,
+    url: { stored: hook.url, place: hookPlace(hook, "url") },
+    secret: { stored: hook.secret, place: hookPlace(hook, "secret") },
   });
   const { status } = result;
   metrics.count("trawl_alert_deliveries_total", { outcome: status.replace(/_.*$/, "") });

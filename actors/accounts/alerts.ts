@@ -6,6 +6,12 @@ import { hash } from "node:crypto";
 import type { ActorClient } from "../../cluster/actor.ts";
 import type { Documents } from "../../cluster/ports/documents.ts";
 import {
+  type SealedCollection,
+  type SecretPlace,
+  type Secrets,
+  shownAddress,
+} from "../../cluster/ports/secrets.ts";
+import {
   accountKey,
   type Crossing,
   type Customer,
@@ -39,6 +45,7 @@ const MAX_ATTEMPTS = 20;
 export interface StoredHook {
   readonly id: number;
   readonly customer: string;
+  /** Sealed, like `secret`. */
   readonly url: string;
   readonly scope: AlertScope;
   /** The account it is about. */
@@ -72,14 +79,31 @@ export const alertOptions = (customer: string, { created_ms, is_over }: StoredAl
   ...(!is_over && { tag: openAlerts(customer) }),
 });
 
+/** Where the address or the secret of a webhook is sealed for. */
+export const hookPlace = (
+  { customer, id }: Pick<StoredHook, "customer" | "id">,
+  field: "url" | "secret",
+): SecretPlace => ({ collection: ALERT_HOOKS, key: hookKey(customer, id), field });
+
+export const sealedHooks: SealedCollection = {
+  rewrite({ value }, reseal) {
+    const hook = value as StoredHook;
+    const url = reseal(hook.url, hookPlace(hook, "url"));
+    const secret = reseal(hook.secret, hookPlace(hook, "secret"));
+    return url === null || secret === null
+      ? null
+      : { value: { ...hook, url, secret }, options: { tag: hook.customer } };
+  },
+};
+
 export async function listHooks(documents: Documents, customer: string): Promise<readonly StoredHook[]> {
   const stored = await documents.list(ALERT_HOOKS, { tag: customer, limit: MAX_ALERT_HOOKS });
   return stored.map(({ value }) => value as StoredHook);
 }
 
-/** Stores a webhook under the customer's next number. Null: it has too many already. Throws Fault. */
+/** Stores a webhook, sealed, under the customer's next number. Null: it has too many already. Throws Fault. */
 export async function addHook(
-  documents: Documents,
+  { documents, secrets }: { readonly documents: Documents; readonly secrets: Secrets },
   hook: Omit<StoredHook, "id" | "last_delivery_ms" | "last_status">,
 ): Promise<StoredHook | null> {
   if ((await listHooks(documents, hook.customer)).length >= MAX_ALERT_HOOKS) return null;
@@ -87,7 +111,14 @@ export async function addHook(
     const newest = await documents.get(ALERT_NUMBERS, hook.customer);
     const id = ((newest?.value as { readonly id: number } | undefined)?.id ?? 0) + 1;
     if (!(await documents.put(ALERT_NUMBERS, hook.customer, { id }, newest?.version ?? 0))) continue;
-    const stored: StoredHook = { ...hook, id, last_delivery_ms: null, last_status: null };
+    const numbered = { ...hook, id };
+    const stored: StoredHook = {
+      ...numbered,
+      url: secrets.seal(hook.url, hookPlace(numbered, "url")),
+      secret: secrets.seal(hook.secret, hookPlace(numbered, "secret")),
+      last_delivery_ms: null,
+      last_status: null,
+    };
     await documents.put(ALERT_HOOKS, hookKey(hook.customer, id), stored, 0, { tag: hook.customer });
     return stored;
   }
@@ -117,9 +148,9 @@ export async function changeHook(
 
 const iso = (at_ms: number): string => new Date(at_ms).toISOString();
 
-export const hookView = (hook: StoredHook): AlertHook => ({
+export const hookView = (hook: StoredHook, secrets: Pick<Secrets, "open">): AlertHook => ({
   id: hook.id,
-  url: hook.url,
+  url: shownAddress(secrets, hook.url, hookPlace(hook, "url")),
   scope: hook.scope,
   key: hook.key,
   project: hook.project,

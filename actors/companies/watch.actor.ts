@@ -3,9 +3,7 @@
  * company, and stores every attempt before it makes it. When it makes them: actors/callbacks/delivery-behaviour.ts.
  */
 import { actor } from "../../cluster/actor.ts";
-import type { Clock } from "../../cluster/ports/clock.ts";
 import type { Documents } from "../../cluster/ports/documents.ts";
-import type { Log } from "../../cluster/ports/log.ts";
 import type { Metrics } from "../../cluster/ports/metrics.ts";
 import { type CompanyChangedEvent, CompanyWatch } from "../../schemas/companies.ts";
 import {
@@ -13,14 +11,8 @@ import {
   type DeliveryState,
   deliveryBehaviour,
 } from "../callbacks/delivery-behaviour.ts";
-import {
-  afterAttempt,
-  beginDelivery,
-  DELIVERY_TTL_MS,
-  WEBHOOK_TIMEOUT_MS,
-} from "../callbacks/delivery-schedule.ts";
-import { postJson, type PostDeps } from "../callbacks/post-json.ts";
-import { signatureHeaders } from "../callbacks/webhook-signature.ts";
+import { afterAttempt, beginDelivery, DELIVERY_TTL_MS } from "../callbacks/delivery-schedule.ts";
+import { postSigned, type PostSignedDeps, type SignedDelivery } from "../callbacks/post-signed.ts";
 import type { Cursors } from "./cursor.ts";
 import { changeId } from "./feed/changes.ts";
 import { overwrite } from "./stored-company.ts";
@@ -32,13 +24,12 @@ import {
   rangeOf,
   type StoredDelivery,
   type StoredWatch,
+  watchPlace,
 } from "./watch.ts";
 
-export interface WatchDeps extends PostDeps {
+export interface WatchDeps extends PostSignedDeps {
   readonly documents: Documents;
-  readonly clock: Clock;
   readonly metrics: Metrics;
-  readonly log: Log;
   readonly cursors: Cursors;
   /** Uniform in [0, 1). */
   readonly random: () => number;
@@ -89,7 +80,7 @@ async function attempt(deps: WatchDeps, watch: StoredWatch, waiting: StoredDeliv
   const begun = beginDelivery(stored.value as StoredDelivery, Math.floor(clock.now()));
   const options = { expires_at_ms: begun.created_ms + DELIVERY_TTL_MS };
   if (!(await documents.put(COMPANY_DELIVERIES, key, begun, stored.version, options))) return;
-  const result = await postJson(deps, await deliveryOf(deps, watch, begun));
+  const result = await postSigned(deps, await deliveryOf(deps, watch, begun));
   metrics.count("trawl_company_deliveries_total", { outcome: result.status.replace(/_.*$/, "") });
   const after = afterAttempt(begun, result, clock.now(), random());
   if (after.kind === "again")
@@ -112,10 +103,10 @@ async function attempt(deps: WatchDeps, watch: StoredWatch, waiting: StoredDeliv
 }
 
 async function deliveryOf(
-  { clock, cursors, publicUrl }: WatchDeps,
+  { cursors, publicUrl }: WatchDeps,
   watch: StoredWatch,
   delivery: StoredDelivery,
-) {
+): Promise<SignedDelivery> {
   const { company_id, fields, created_ms, seq } = delivery;
   const id = `evt_${watch.id.slice("wch_".length)}${changeId(seq).slice("chg_".length)}`;
   const event: CompanyChangedEvent = {
@@ -128,7 +119,11 @@ async function deliveryOf(
     change_cursor: await cursors.seal("changes ", { seq }),
     record_url: `${publicUrl()}/v1/companies/${company_id}`,
   };
-  const body = JSON.stringify(event);
-  const headers = signatureHeaders(watch.secret, id, body, clock.now());
-  return { project: watch.project, url: watch.url, body, headers, timeout_ms: WEBHOOK_TIMEOUT_MS };
+  return {
+    project: watch.project,
+    event_id: id,
+    body: JSON.stringify(event),
+    url: { stored: watch.url, place: watchPlace(watch.id, "url") },
+    secret: { stored: watch.secret, place: watchPlace(watch.id, "secret") },
+  };
 }

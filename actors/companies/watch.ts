@@ -3,6 +3,7 @@
  * the other; when one is tried again says actors/callbacks/delivery-schedule.ts.
  */
 import type { ScheduledDelivery } from "../callbacks/delivery-schedule.ts";
+import type { SealedCollection, SecretPlace } from "../../cluster/ports/secrets.ts";
 import type { StoredChange } from "./feed/changes.ts";
 
 /** By id. */
@@ -15,6 +16,7 @@ export const COMPANY_DELIVERIES = "company_deliveries";
 export interface StoredWatch {
   readonly id: string;
   readonly project: string;
+  /** Sealed, like `secret`. */
   readonly url: string;
   readonly companies: readonly string[];
   readonly secret: string;
@@ -24,6 +26,24 @@ export interface StoredWatch {
   /** The receiver answered 410: nothing is delivered any more. */
   readonly is_off: boolean;
 }
+
+/** Where the address or the secret of a watch is sealed for. */
+export const watchPlace = (id: string, field: "url" | "secret"): SecretPlace => ({
+  collection: COMPANY_WATCHES,
+  key: id,
+  field,
+});
+
+export const sealedWatches: SealedCollection = {
+  rewrite({ value }, reseal) {
+    const watch = value as StoredWatch;
+    const url = reseal(watch.url, watchPlace(watch.id, "url"));
+    const secret = reseal(watch.secret, watchPlace(watch.id, "secret"));
+    return url === null || secret === null
+      ? null
+      : { value: { ...watch, url, secret }, options: { tag: watch.project } };
+  },
+};
 
 export interface StoredDelivery extends ScheduledDelivery {
   readonly watch_id: string;

@@ -22,6 +22,7 @@ import {
 import type { Admitted } from "./frontier.ts";
 import type { Input } from "./kind.ts";
 import { inBatches, storedResults } from "./results.ts";
+import { openInput } from "./stored-inputs.ts";
 import { advance, mayPay, nextStep, stepAfterFault } from "./retry.ts";
 import { type JobServices, type JobState, RETRY_MS } from "./state.ts";
 
@@ -140,7 +141,11 @@ const rowOf = (
   project_ref: typeof input["project_ref"] === "string" ? input["project_ref"] : null,
 });
 
-async function inputOf({ documents, inputs }: JobServices, job_id: string, index: number): Promise<Input> {
+async function inputOf(
+  { documents, inputs, secrets }: JobServices,
+  job_id: string,
+  index: number,
+): Promise<Input> {
   const key = chunkKey(job_id, index);
   let chunk = inputs.get(key);
   if (!chunk) {
@@ -148,7 +153,7 @@ async function inputOf({ documents, inputs }: JobServices, job_id: string, index
     if (!chunk) throw new Error(`Cannot read item ${index} of job "${job_id}": its input is missing`);
     inputs.set(key, chunk);
   }
-  return chunk.items[index % CHUNK_ITEMS]!;
+  return openInput(secrets, chunk.items[index % CHUNK_ITEMS]!, job_id, index);
 }
 
 /** Null: the item has no result yet. */
@@ -244,7 +249,8 @@ async function outcomeOfFailure(
   const { index } = item;
   const fault = problem instanceof Fault ? problem.code : null;
   // These are about this very item, which would break again: they count an attempt.
-  const counts = fault === null || fault === "message_too_large" || fault === "no_answer";
+  const counts =
+    fault === null || fault === "message_too_large" || fault === "no_answer" || fault === "secret_unreadable";
 
   log[fault === null ? "error" : "warn"]("An attempt of an item broke", {
     job_id,

@@ -6,6 +6,10 @@
  */
 import type { Callback, JobCompletion, JobRecord } from "../../schemas/jobs.ts";
 import { postJson, type PostDeps } from "../callbacks/post-json.ts";
+import { Fault } from "../../cluster/ports/fault.ts";
+import type { Log } from "../../cluster/ports/log.ts";
+import { type Secrets, UNREADABLE_STATUS } from "../../cluster/ports/secrets.ts";
+import { callbackPlace } from "../../schemas/jobs.ts";
 
 export const MAX_ATTEMPTS = 3;
 const PAUSES_MS = [10_000, 60_000] as const;
@@ -37,8 +41,14 @@ export function recordAttempt(callback: Callback, attempt: number, status: strin
   return { ...callback, status, next_ms: is_over ? null : now_ms + PAUSES_MS[attempt - 1]! };
 }
 
+interface CallbackDeps extends PostDeps {
+  readonly secrets: Pick<Secrets, "open">;
+  readonly log: Log;
+}
+
 /** One attempt. Returns its outcome, as `callback_status` shows it. Never throws. */
-export async function deliverCallback(deps: PostDeps, job_id: string, job: JobRecord): Promise<string> {
+export async function deliverCallback(deps: CallbackDeps, job_id: string, job: JobRecord): Promise<string> {
+  const { secrets, log } = deps;
   const { spec, phase, counts, finished_ms } = job;
   const body: JobCompletion = {
     job_id,
@@ -49,9 +59,17 @@ export async function deliverCallback(deps: PostDeps, job_id: string, job: JobRe
     failed: counts.failed,
     finished_at: new Date(finished_ms!).toISOString(),
   };
+  let url: string;
+  try {
+    url = secrets.open(spec.callback_url!, callbackPlace(job_id));
+  } catch (problem) {
+    if (!(problem instanceof Fault)) throw problem;
+    log.error("A callback cannot be delivered", { code: problem.code, job_id, problem: problem.message });
+    return UNREADABLE_STATUS;
+  }
   const { status } = await postJson(deps, {
     project: spec.project,
-    url: spec.callback_url!,
+    url,
     body: JSON.stringify(body),
     headers: [["X-Service-Delivery", job_id]],
     timeout_ms: ATTEMPT_MS,

@@ -5,6 +5,7 @@
  */
 import { type Clock, yieldToEventLoop } from "../../cluster/ports/clock.ts";
 import type { Documents } from "../../cluster/ports/documents.ts";
+import type { Secrets } from "../../cluster/ports/secrets.ts";
 import { CANCELLED, decodeStates, DONE, FAILED, isQueued, type States } from "../../schemas/job-states.ts";
 import type { LedgerRow } from "../../schemas/ledger.ts";
 import { type Chunk, CHUNK_ITEMS, chunkKey, type JobRecord } from "../../schemas/jobs.ts";
@@ -12,6 +13,7 @@ import { sealAttempts } from "./attempt.ts";
 import { frontier, type Frontier } from "./frontier.ts";
 import type { ItemKind } from "./kind.ts";
 import { storedResults } from "./results.ts";
+import { inputOrNull } from "./stored-inputs.ts";
 import { type JobServices, type JobTurn, type LoadedItems, type LoadSlot, startTask } from "./state.ts";
 
 const CHUNKS_AT_ONCE = 10;
@@ -37,11 +39,12 @@ export function startLoad(services: JobServices, turn: JobTurn): void {
 
 /** Throws Fault, and RangeError for states of another number of items. */
 export async function loadItems(
-  { documents, clock }: { readonly documents: Documents; readonly clock: Clock },
+  deps: { readonly documents: Documents; readonly clock: Clock; readonly secrets: Pick<Secrets, "open"> },
   job_id: string,
   { spec, states: text, phase }: JobRecord,
   kind: ItemKind,
 ): Promise<LoadedItems> {
+  const { documents, clock } = deps;
   const states = decodeStates(text, spec.total);
   const in_flight = [...states.keys()].filter((index) => isQueued(states[index]!));
   // The attempts of an earlier owner of a cancelled job may still be running.
@@ -49,7 +52,7 @@ export async function loadItems(
   const bills = await applyResults(documents, job_id, states, in_flight);
   const items = frontier(states);
   for (let first = 0; first < spec.total; first += CHUNKS_AT_ONCE * CHUNK_ITEMS) {
-    await addToLanes(documents, job_id, items, kind, first, spec.total);
+    await addToLanes(deps, job_id, items, kind, first, spec.total);
     await yieldToEventLoop(clock);
   }
   return { frontier: items, bills, is_dirty: in_flight.length > 0 };
@@ -70,9 +73,9 @@ async function applyResults(
   return bills;
 }
 
-/** Adds the items of up to ten chunks, from `first` on. An item whose input is missing belongs to no site. */
+/** Adds the items of up to ten chunks, from `first` on. An item whose input is missing or cannot be read belongs to no site. */
 async function addToLanes(
-  documents: Documents,
+  { documents, secrets }: { readonly documents: Documents; readonly secrets: Pick<Secrets, "open"> },
   job_id: string,
   items: Frontier,
   kind: ItemKind,
@@ -90,7 +93,8 @@ async function addToLanes(
     const inputs = (chunks[n]?.value as Chunk | undefined)?.items ?? [];
     for (let index = from; index < Math.min(end, from + CHUNK_ITEMS); index++) {
       const input = inputs[index - from];
-      const lane = input ? kind.lane(input) : null;
+      const opened = input && inputOrNull(secrets, input, job_id, index);
+      const lane = opened ? kind.lane(opened) : null;
       if (lane === null || typeof lane === "string") items.add(index, lane);
       else items.add(index, lane.site, lane.origin);
     }

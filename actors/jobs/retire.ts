@@ -57,7 +57,7 @@ export function finishUp(services: JobServices, turn: JobTurn): void {
 }
 
 /** An attempt is stored before it is sent: a crash in between costs an attempt and never makes a fourth. */
-function startCallback({ egress, clock, networksOf }: JobServices, turn: JobTurn): void {
+function startCallback(services: JobServices, turn: JobTurn): void {
   const { state, now_ms, key } = turn;
   if (state.in_progress.has("delivering_callback")) return;
   const record = state.record!;
@@ -72,7 +72,7 @@ function startCallback({ egress, clock, networksOf }: JobServices, turn: JobTurn
   state.record = begun;
   turn.pipeToSelf("callbackDelivered", async () => ({
     attempt: callback.attempts,
-    status: await deliverCallback({ egress, clock, networksOf }, key, begun),
+    status: await deliverCallback(services, key, begun),
   }));
 }
 

@@ -11,6 +11,7 @@ import type { Clock } from "../../cluster/ports/clock.ts";
 import type { Documents } from "../../cluster/ports/documents.ts";
 import type { Egress } from "../../cluster/ports/egress.ts";
 
+import type { Secrets } from "../../cluster/ports/secrets.ts";
 import type { Random } from "../../cluster/ports/random.ts";
 import {
   type Chunk,
@@ -58,6 +59,7 @@ export interface JobServices {
   readonly egress: Egress;
   /** For callbacks. Default: a callback reaches what the operator allows to the service itself. */
   readonly networksOf?: NetworksOf;
+  readonly secrets: Pick<Secrets, "open">;
   readonly kinds: ReadonlyMap<JobKind, ItemKind>;
   /** Hears what jobs wait for. */
   readonly board: JobBoard;

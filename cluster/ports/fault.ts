@@ -13,6 +13,7 @@ export const FAULT_CODES = [
   "no_answer",
   "no_workers",
   "lease_lost",
+  "secret_unreadable",
 ] as const;
 export type FaultCode = (typeof FAULT_CODES)[number];
 

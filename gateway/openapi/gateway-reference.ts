@@ -136,8 +136,8 @@ export const GATEWAY_REFERENCE: ApiReference = {
       items: "The entries of the page",
       next_cursor: ["For the next page; null: there is none", "eyJhdCI6MjB9.5Yf0"],
       debug_url: [
-        "Only with `X-Service-Debug: 1` and a key that may: a page with what was done for the request, for seven days",
-        "http://127.0.0.1:8080/debug/0123456789abcdefghijklmnopqrstuv",
+        "Only with `X-Service-Debug: 1` and a key that may: a page with what was done for the request. The link holds for an hour, a key of the project opens it for seven days",
+        "http://127.0.0.1:8080/debug/0123456789abcdefghijklmnopqrstuv?expires=1795527600&sig=zVYw2hpVbyBAtMoYlAPZKDHEAOGGvjQdBmWYLFOiyoY",
       ],
       "Idempotency-Key": [null, "monday"],
       "X-Service-Debug": [null, "1"],
@@ -189,7 +189,11 @@ export const GATEWAY_REFERENCE: ApiReference = {
       reserved_bytes: ["What is in use", 1_048_576],
       waiting: [null, 0],
     },
-    debugRecord: { name: ["The last part of a debug_url", "0123456789abcdefghijklmnopqrstuv"] },
+    debugRecord: {
+      name: ["The last part of the path of a debug_url", "0123456789abcdefghijklmnopqrstuv"],
+      expires: ["Of a debug_url: until when the link holds, in Unix seconds", 1_795_527_600],
+      sig: ["Of a debug_url: its signature", "zVYw2hpVbyBAtMoYlAPZKDHEAOGGvjQdBmWYLFOiyoY"],
+    },
     pageFile: { name: ["The name of the file", "home.css"] },
     demoPage: { page: ["The name of the page", "lighthouse"] },
   },

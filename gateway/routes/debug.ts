@@ -1,27 +1,51 @@
-/** GET /debug/{name}: the story of a debugged request, as a page or as JSON. Its link is its permission. */
+/** GET /debug/{name}: the story of a debugged request, as a page or as JSON, for its signed link or a key of its project. */
 import { Type } from "typebox";
 import { preferredType } from "../accept.ts";
 import type { DebugRecord, DebugRecords } from "../debug-records.ts";
 import { htmlHeading, htmlPage, htmlTable, htmlTerms, PAGE_HEADERS } from "../html-page.ts";
-import { json, NOT_FOUND } from "../http-errors.ts";
+import { INVALID_KEY, json, MISSING_TOKEN, NOT_FOUND } from "../http-errors.ts";
+import { Detail } from "../openapi/gateway-reference.ts";
 import { openRoute, type Route } from "../route.ts";
 
-export const debugRoutes = ({ find }: Pick<DebugRecords, "find">): readonly Route[] => [
+/** Seconds whose milliseconds are exact. */
+const MAX_SECONDS = 9_000_000_000_000;
+const LINK_REFUSED = json(401, {
+  detail: "the link is too old or was changed: ask with a key of the project (Authorization: Bearer)",
+});
+
+interface DebugRoutesDeps extends Pick<DebugRecords, "find" | "isOpen"> {
+  /** The project of the key in an Authorization field; null: there is no such key. Throws Fault. */
+  readonly projectOf: (authorization: string) => Promise<string | null>;
+}
+
+export const debugRoutes = ({ find, isOpen, projectOf }: DebugRoutesDeps): readonly Route[] => [
   openRoute({
     method: "GET",
     path: "/debug/{name}",
     operationId: "debugRecord",
-    summary: "The story of a debugged request, for seven days: the link is the answer's debug_url",
-    description: "A page for people; JSON with Accept: application/json.",
+    summary: "The story of a debugged request, for seven days",
+    description:
+      "A page for people; JSON with Accept: application/json. The answer's debug_url opens it for an hour, a key of the project " +
+      "(Authorization) for seven days. Passwords and query secrets are masked.",
     tags: ["about"],
     params: Type.Object({ name: Type.String({ pattern: "^[A-Za-z0-9_-]{32}$" }) }),
+    query: Type.Object({
+      expires: Type.Optional(Type.Integer({ minimum: 0, maximum: MAX_SECONDS })),
+      sig: Type.Optional(Type.String({ maxLength: 100 })),
+    }),
     replies: {
+      401: { description: "There is no key, and the link is too old or was changed", schema: Detail },
       200: { description: "The record", content_type: "text/html", schema: Type.String() },
-      404: { description: "There is no such record", schema: Type.Object({ detail: Type.String() }) },
+      404: { description: "There is no such record, or it is another project's", schema: Detail },
     },
-    handle: async ({ params, head }) => {
-      const record = await find(params.name);
-      if (record === null) return NOT_FOUND;
+    handle: async ({ params: { name }, query: { expires, sig }, head }) => {
+      const isLinked = expires !== undefined && sig !== undefined && isOpen(name, { expires, sig });
+      const authorization = head.headers.get("authorization");
+      if (!isLinked && authorization === undefined) return sig === undefined ? MISSING_TOKEN : LINK_REFUSED;
+      const project = isLinked ? null : await projectOf(authorization!);
+      if (!isLinked && project === null) return INVALID_KEY;
+      const record = await find(name);
+      if (record === null || (!isLinked && record.project !== project)) return NOT_FOUND;
       const type = preferredType(head.headers.get("accept"), ["text/html", "application/json"]);
       if (type === "application/json")
         return json(200, record, { "Cache-Control": PAGE_HEADERS["Cache-Control"] });

@@ -2,6 +2,7 @@
 import { Command } from "commander";
 import { hookView, listHooks } from "../../actors/accounts/alerts.ts";
 import { customerNamed } from "../../actors/accounts/keys.ts";
+import { openSecrets } from "../secrets.ts";
 import { type Context, type Json, table, withDocuments, withJson } from "./context.ts";
 
 export function alertCommand(context: Context): Command {
@@ -10,11 +11,11 @@ export function alertCommand(context: Context): Command {
     .description("list the webhooks of a customer, without their secrets")
     .argument("<customer>")
     .action(async (customer: string, { json }: Json) => {
-      const hooks = await withDocuments(context, async (documents) => {
+      const views = await withDocuments(context, async (documents) => {
         await customerNamed(documents, customer);
-        return listHooks(documents, customer);
+        const secrets = await openSecrets(context.config(), documents, context);
+        return (await listHooks(documents, customer)).map((hook) => hookView(hook, secrets));
       });
-      const views = hooks.map(hookView);
       if (json) return context.out(JSON.stringify(views, null, 2));
       const rows = views.map(
         ({ id, scope, key, project, thresholds, url, last_delivery_at, last_status }) => [
@@ -23,7 +24,7 @@ export function alertCommand(context: Context): Command {
           thresholds.join(","),
           last_status ?? "none yet",
           last_delivery_at ?? "",
-          url,
+          url ?? "cannot be read",
         ],
       );
       return context.out(table(["ID", "OF", "PERCENT", "LAST DELIVERY", "AT", "URL"], rows));

@@ -1,24 +1,36 @@
 /** trawl backup and trawl restore: the embedded stores into a folder, while the service runs, and back into an empty one. */
+import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Command } from "commander";
 import { readBuildInfo } from "../build-info.ts";
 import type { Config } from "../config.ts";
+import { secretsPath } from "../secrets.ts";
 import { claimData, embeddedFiles } from "../stores.ts";
 import { CommandError, type Context, EXIT, type Json, withJson } from "./context.ts";
+
+interface BackupOptions extends Json {
+  readonly withKey?: boolean;
+}
 
 const HOW_ELSEWHERE = "ops/operating.md says how MongoDB and S3 are backed up";
 
 export const backupCommand = (context: Context): Command =>
   withJson(new Command("backup").description("copy the embedded stores into a folder while the service runs"))
     .argument("<folder>", "new or empty")
-    .action(async (folder: string, { json }: Json) => {
+    .option("--with-key", "copy the key of stored secrets, too: then who has the backup can read them")
+    .action(async (folder: string, { json, withKey = false }: BackupOptions) => {
       const config = context.config();
       const files = filesOf(config);
+      const key_file = secretsPath(config);
       const { backup } = await import("../backup.ts");
       const build = readBuildInfo(fileURLToPath(new URL("../..", import.meta.url)));
       const { manifest, damaged } = await orSentence(() =>
-        backup(files, resolve(folder), { build, now_ms: context.now }),
+        backup(files, resolve(folder), {
+          build,
+          now_ms: context.now,
+          secrets_key: withKey ? key_file : null,
+        }),
       );
       if (damaged.length > 0) context.exit(EXIT.some_failed);
       if (json) return context.out(JSON.stringify({ ...manifest, damaged }));
@@ -28,6 +40,11 @@ export const backupCommand = (context: Context): Command =>
           (bodies ? ` and ${bodies.count} bodies (${bodies.bytes} bytes), each proved by its digest` : ""),
       );
       if (bodies === null) context.err(`The bodies are in another store (TRAWL_BLOBS): ${HOW_ELSEWHERE}`);
+      context.err(
+        manifest.secrets_key === "included"
+          ? "The key of stored secrets is in the backup: who has it can read them"
+          : `The key of stored secrets is not in the backup: keep a copy of "${key_file}" apart from it`,
+      );
       for (const sha256 of damaged) context.err(`Not in the backup, because it is damaged: body ${sha256}`);
     });
 
@@ -41,11 +58,14 @@ export const restoreCommand = (context: Context): Command =>
       // No service starts on half of the data.
       const lock = await orSentence(async () => claimData(config));
       try {
-        const manifest = await orSentence(() => restore(files, resolve(folder)));
+        const manifest = await orSentence(() => restore(files, resolve(folder), secretsPath(config)));
         if (json) return context.out(JSON.stringify(manifest));
-        return context.err(
-          `Restored the backup of ${manifest.created_at}, data format ${manifest.data_format}`,
-        );
+        context.err(`Restored the backup of ${manifest.created_at}, data format ${manifest.data_format}`);
+        if (!existsSync(secretsPath(config)))
+          context.err(
+            `Put the key of stored secrets back to "${secretsPath(config)}" before the service starts`,
+          );
+        return;
       } finally {
         lock[Symbol.dispose]();
       }

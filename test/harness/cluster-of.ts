@@ -19,6 +19,7 @@ import { natsNodeDirectory } from "../../cluster/adapters/nodes/node-directory.n
 import type { NodeReport, NodeDirectory } from "../../cluster/ports/node-directory.ts";
 import type { Engine, EngineName, Settings } from "../../ops/engines/engine.ts";
 import { engines, ownEngine } from "./engines.ts";
+import { secretsFileIn } from "./secrets.ts";
 import { type Link, linkTo } from "./tcp-link.ts";
 import { freePort } from "./free-port.ts";
 import { programWords } from "./program-words.ts";
@@ -158,6 +159,7 @@ export async function clusterOf(
     TRAWL_ARCHIVE_URL: "none",
     TRAWL_CHROMIUM_PATH: "none",
     TRAWL_SEARXNG_URLS: "http://127.0.0.1:9/",
+    TRAWL_SECRETS_KEY_FILE: secretsFileIn(folder),
     ...extraEnvironment,
     ...direct,
   };

@@ -9,6 +9,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { homedir } from "node:os";
+import { dirname } from "node:path";
 import type { TestProject } from "vitest/node";
 import { start } from "../../ops/engines/adapters/process.ts";
 import { ENGINES } from "../../ops/engines/engine.ts";
@@ -89,9 +90,17 @@ export default async function setup({ provide }: TestProject): Promise<() => Pro
       );
   }
 
+  /** Null: the environment names the engine, or there is none. */
+  async function folderOf(name: EngineName): Promise<string | null> {
+    await ask(name);
+    const engine = (await Promise.all(started)).find((one) => one.name === name);
+    return engine ? dirname(engine.log) : null;
+  }
+
   const server = createServer((request, response) => {
-    ask(request.url!.slice(1) as EngineName).then(
-      (settings) => response.end(JSON.stringify(settings)),
+    const [, name, wanted] = request.url!.split("/") as [string, EngineName, string?];
+    (wanted === "folder" ? folderOf(name) : ask(name)).then(
+      (answer) => response.end(JSON.stringify(answer)),
       (problem: unknown) => response.writeHead(500).end(String(problem)),
     );
   });

@@ -28,6 +28,11 @@ export async function engines<Name extends EngineName>(...names: Name[]): Promis
   return Object.fromEntries(await Promise.all(answers)) as Engines<Name>;
 }
 
+/** The folder with all that a shared engine stores and logs; null: it is not of this run. */
+export async function engineFolder(name: EngineName): Promise<string | null> {
+  return (await (await fetch(`${inject("engines_at")}/${name}/folder`)).json()) as string | null;
+}
+
 /** How to run an engine, for suites that start it in ways of their own; null where it is not installed. */
 export async function engineProgram(name: EngineName): Promise<Program | null> {
   const found = await find(

@@ -38,6 +38,8 @@ import { EMPTY_RECORD, type FetchAnswer, type PageRecord } from "../../schemas/f
 import type { HttpResponse, RequestOptions } from "./http-response.ts";
 import type { Metrics } from "../../cluster/ports/metrics.ts";
 import type { Log } from "../../cluster/ports/log.ts";
+import type { Secrets } from "../../cluster/ports/secrets.ts";
+import { SAME_SECRETS } from "./secrets.ts";
 import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.silent.ts";
 
 /** 2026-11-21T12:00:00Z, on a full second: windows of one second begin with it. */
@@ -67,6 +69,7 @@ interface HarnessContext {
   readonly random: Random;
   readonly metrics: Metrics;
   readonly log: Log;
+  readonly secrets: Secrets;
   readonly ask: ActorClient;
   readonly debugRecords: DebugRecords;
 }
@@ -102,7 +105,7 @@ export async function gatewayHarness(options: HarnessOptions = {}) {
   const name = process?.name ?? "g1";
   const telemetry = silentTelemetry();
   const { metrics, log } = telemetry;
-  const context = { documents, blobs, clock, random, metrics, log };
+  const context = { documents, blobs, clock, random, metrics, log, secrets: SAME_SECRETS };
   const ask: ActorClient = (...named) => cluster.ask(...named);
   const quotas = keyQuotas({ ask, clock, log, gateway: name });
   const ledger = openLedger({ documents, ask, clock, log, writer: () => name });
@@ -127,7 +130,7 @@ export async function gatewayHarness(options: HarnessOptions = {}) {
       ...(process === undefined && { max_gather_ms: 0 }),
     }),
   });
-  const debugRecords = openDebugRecords({ documents, clock });
+  const debugRecords = openDebugRecords({ documents, clock, secrets: SAME_SECRETS });
   debugRecords.onAddress("https://trawl.example");
   const egress = fakeEgress(options.web ?? {}, clock);
   const accounts = openAccounts({

@@ -34,7 +34,9 @@ import {
   type StoredResult,
 } from "../../schemas/jobs.ts";
 import { type LedgerBatch, rowsOf } from "../../schemas/ledger-batch.ts";
+import { SAME_SECRETS } from "./secrets.ts";
 import { type Chances, faulty, type Link, newLink, NO_FAULTS } from "../sim/faults.ts";
+import type { Secrets } from "../../cluster/ports/secrets.ts";
 import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.silent.ts";
 
 export const BEGAN_MS = Date.UTC(2026, 10, 21, 12);
@@ -62,6 +64,7 @@ interface JobsOptions {
   readonly board?: (clock: Clock) => JobBoard;
   /** Beside those of jobs. */
   readonly actors?: readonly Actor[];
+  readonly secrets?: Secrets;
   readonly chances?: Partial<Chances>;
   readonly seed?: number;
 }
@@ -74,6 +77,7 @@ export function oneCluster({
   seed = 1,
   board,
   actors = [],
+  secrets = SAME_SECRETS,
 }: JobsOptions = {}) {
   const clock = virtualClock(BEGAN_MS);
   const stored = memoryDocuments();
@@ -142,6 +146,7 @@ export function oneCluster({
           metrics,
           log,
           egress,
+          secrets,
           async findPayer() {
             if (!payer.isReadable) throw new Fault("documents_unreachable", "The key cannot be read");
             return payer.now;

@@ -14,6 +14,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { Agent, request } from "undici";
 import type { FetchBody, FetchResponse } from "../../schemas/fetch.ts";
 import { engines } from "./engines.ts";
+import { secretsFileIn } from "./secrets.ts";
 import { freePort } from "./free-port.ts";
 import type { HttpResponse, RequestOptions } from "./http-response.ts";
 import { natsNodeDirectory } from "../../cluster/adapters/nodes/node-directory.nats.ts";
@@ -119,6 +120,7 @@ const cluster: Start = async (overrides = {}) => {
     TRAWL_BLOBS: `${blobs!["TRAWL_BLOBS"]}/${name}`,
   };
   const processes = [];
+  const key_file = secretsFileIn(folder);
   for (const node of ["one", "two"]) {
     const status_port = String(await freePort());
     processes.push({
@@ -126,6 +128,7 @@ const cluster: Start = async (overrides = {}) => {
         ...common(Number(port), join(folder, node)),
         // Nodes that share no files have no index of their own; this instance never answers.
         TRAWL_SEARXNG_URLS: "http://127.0.0.1:9/",
+        TRAWL_SECRETS_KEY_FILE: key_file,
         ...overrides,
         ...shared,
         TRAWL_STATUS_PORT: status_port,

@@ -8,6 +8,7 @@ import { byteBudget, MAX_ROOM_WAIT_MS } from "../../cluster/byte-budget.ts";
 import type { BatchKind } from "../../gateway/batch.ts";
 import { DONE } from "../../schemas/job-states.ts";
 import { type JobRecord, resultKey } from "../../schemas/jobs.ts";
+import { SAME_SECRETS } from "../harness/secrets.ts";
 
 const MB = 2 ** 20;
 const JOB_ID = "01a1fed4-907e-7b74-91d6-4c82af9314ba";
@@ -39,7 +40,14 @@ describe("results", () => {
       weigh: () => 40 * MB,
       render: (_input: unknown, answer: unknown) => answer,
     } as unknown as BatchKind;
-    const reader = jobReader({ documents, clock, log: telemetry.log, kinds: [kind], memory });
+    const reader = jobReader({
+      documents,
+      secrets: SAME_SECRETS,
+      clock,
+      log: telemetry.log,
+      kinds: [kind],
+      memory,
+    });
     const job = { spec: { kind: "fetch" } } as unknown as JobRecord;
     const states = new Uint8Array([DONE, DONE, DONE]);
     const items = reader.items(job, JOB_ID, false, states, [0, 1, 2], new AbortController().signal);

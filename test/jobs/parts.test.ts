@@ -10,6 +10,7 @@ import {
   withBills,
 } from "../../actors/jobs/checkpoint.ts";
 import { frontier } from "../../actors/jobs/frontier.ts";
+import { SAME_SECRETS } from "../harness/secrets.ts";
 import { loadItems } from "../../actors/jobs/load.ts";
 import {
   CREATION_TIMEOUT_MS,
@@ -76,7 +77,7 @@ describe("loading", () => {
 
   async function loaded(documents: Documents, record: JobRecord) {
     const clock = virtualClock(NOW_MS);
-    const items = loadItems({ documents, clock }, "j", record, fetchKind);
+    const items = loadItems({ documents, clock, secrets: SAME_SECRETS }, "j", record, fetchKind);
     await clock.advance(10);
     return items;
   }

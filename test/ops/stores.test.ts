@@ -62,6 +62,7 @@ describe.skipIf(documents === null || blobs === null)("a service on MongoDB and 
             ...environment,
             TRAWL_BUS: "memory",
             TRAWL_DATA_DIR: join(folder, "second"),
+            TRAWL_SECRETS_KEY_FILE: join(folder, "secrets.key"),
             PORT: new URL(service.url).port,
           },
         });

@@ -1,10 +1,11 @@
 /** `trawl backup` beside a service under load, and `trawl restore`: the restored service answers the same. */
-import { mkdtempSync, rmSync } from "node:fs";
+import { copyFileSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { restore } from "../../ops/backup.ts";
 import { readConfig } from "../../ops/config.ts";
+import { secretsPath } from "../../ops/secrets.ts";
 import { embeddedFiles } from "../../ops/stores.ts";
 import { client } from "../harness/jobs-client.ts";
 import { scenario } from "../harness/scenario.ts";
@@ -49,7 +50,13 @@ describe("a backup of a running service", () => {
     const environment = { TRAWL_DATA_DIR: restored_to, TRAWL_DNS_SERVERS: sites.dns };
     let restored: Service | null = null;
     try {
-      await restore(embeddedFiles(readConfig({ ...service.environment, ...environment }))!, backup);
+      const config = readConfig({ ...service.environment, ...environment });
+      await restore(embeddedFiles(config)!, backup, secretsPath(config));
+      // The key of stored secrets is no part of a backup.
+      await expect(start(environment)).rejects.toThrow(
+        /Cannot use the stored secrets: .*TRAWL_SECRETS_KEY_FILE/,
+      );
+      copyFileSync(secretsPath(readConfig(service.environment)), secretsPath(config));
       restored = await start(environment);
       const again = await restored.fetch({ url: `${site.origin}/a` });
       expect(again).toMatchObject({

@@ -24,6 +24,7 @@ import {
 import { type LedgerBatch, rowsOf } from "../../schemas/ledger-batch.ts";
 import { CHANCES } from "./scenario.ts";
 import { onSeed, seeds } from "./seeds.ts";
+import { SAME_SECRETS } from "../harness/secrets.ts";
 import { drawn, faulty, type Link, newLink } from "./faults.ts";
 import { checker } from "./invariants.ts";
 import { endFaults, leftOnBus, type Member, strike } from "./nemeses.ts";
@@ -103,6 +104,7 @@ async function takeCourse(world: World) {
       metrics,
       log,
       egress,
+      secrets: SAME_SECRETS,
       findPayer,
       spentBy: async () => 0,
       kinds: [items(link)],

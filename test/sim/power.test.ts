@@ -41,6 +41,7 @@ import type { LedgerRow } from "../../schemas/ledger.ts";
 import { answer, LONG } from "../harness/fetch-harness.ts";
 import { gatewayHarness } from "../harness/gateway-harness.ts";
 import { failed, rest } from "../harness/tier-world.ts";
+import { SAME_SECRETS } from "../harness/secrets.ts";
 import { diskBlobs, diskDocuments, newDisk } from "./disk.ts";
 import { type Link, newLink } from "./faults.ts";
 import { checker } from "./invariants.ts";
@@ -275,6 +276,7 @@ async function takeCourse(world: World, durability: Durability) {
             ...own,
             random,
             egress: fakeEgress({}, nodeClock),
+            secrets: SAME_SECRETS,
             findPayer: payer,
             spentBy: money.spentBy,
             kinds: [kind.worker],

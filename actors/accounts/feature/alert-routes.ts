@@ -3,6 +3,7 @@ import { Field } from "../../../schemas/common.ts";
 import { Type } from "typebox";
 import type { Clock } from "../../../cluster/ports/clock.ts";
 import type { Documents } from "../../../cluster/ports/documents.ts";
+import type { Secrets } from "../../../cluster/ports/secrets.ts";
 import { ADMIN_ONLY, invalid, json } from "../../../gateway/http-errors.ts";
 import type { Reply } from "../../../gateway/http.ts";
 import { SIGNATURE_FIELDS } from "../../../gateway/openapi/gateway-reference.ts";
@@ -17,6 +18,7 @@ import { findKeyOf, projectsOf } from "../keys.ts";
 
 interface AlertRoutesDeps {
   readonly documents: Documents;
+  readonly secrets: Secrets;
   readonly clock: Clock;
   readonly destination: Pick<Destination, "url">;
 }
@@ -34,7 +36,7 @@ const notFound = (what: string): Reply => json(404, { detail: `${what} not found
 const mistake = (field: string, msg: string): Reply =>
   invalid([{ loc: ["body", field], msg, type: "value_error" }]);
 
-export function alertRoutes({ documents, clock, destination }: AlertRoutesDeps): readonly Route[] {
+export function alertRoutes({ documents, secrets, clock, destination }: AlertRoutesDeps): readonly Route[] {
   const visibleTo = async (grant: Grant) => {
     const hooks = await listHooks(documents, grant.customer.name);
     return isAdmin(grant.key) ? hooks : hooks.filter(({ key }) => key === grant.key.prefix);
@@ -74,7 +76,7 @@ export function alertRoutes({ documents, clock, destination }: AlertRoutesDeps):
         },
       },
       handle: async ({ caller }) =>
-        json(200, { alerts: (await visibleTo(caller.grant)).map((hook) => hookView(hook)) }),
+        json(200, { alerts: (await visibleTo(caller.grant)).map((hook) => hookView(hook, secrets)) }),
     }),
     route({
       method: "POST",
@@ -103,20 +105,23 @@ export function alertRoutes({ documents, clock, destination }: AlertRoutesDeps):
         const { scope } = body;
         const customer = grant.customer.name;
         const secret = newWebhookSecret();
-        const hook = await addHook(documents, {
-          customer,
-          url: address.href,
-          scope,
-          account: accountOf(customer, scope, subject.project, subject.prefix),
-          key: scope === "key" ? subject.prefix : null,
-          project: scope === "project" ? subject.project : null,
-          thresholds: THRESHOLDS.filter((share) => body.thresholds?.includes(share) ?? true),
-          secret,
-          created_ms: Math.floor(clock.now()),
-        });
+        const hook = await addHook(
+          { documents, secrets },
+          {
+            customer,
+            url: address.href,
+            scope,
+            account: accountOf(customer, scope, subject.project, subject.prefix),
+            key: scope === "key" ? subject.prefix : null,
+            project: scope === "project" ? subject.project : null,
+            thresholds: THRESHOLDS.filter((share) => body.thresholds?.includes(share) ?? true),
+            secret,
+            created_ms: Math.floor(clock.now()),
+          },
+        );
         return hook === null
           ? mistake("url", `At most ${MAX_ALERT_HOOKS} webhooks an account`)
-          : json(201, { ...hookView(hook), secret });
+          : json(201, { ...hookView(hook, secrets), secret });
       },
     }),
     route({

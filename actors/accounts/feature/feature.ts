@@ -15,6 +15,10 @@ export const accountsFeature = feature({
       "request_spend",
     ],
     rebuildable: [],
+    async sealed() {
+      const { ALERT_HOOKS, sealedHooks } = await import("../alerts.ts");
+      return { [ALERT_HOOKS]: sealedHooks };
+    },
   },
   async open(context) {
     const { openAccounts } = await import("./open.ts");

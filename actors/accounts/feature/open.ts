@@ -1,10 +1,13 @@
 /** Assembles accounts: the actors that keep them, and the routes by which clients see them. */
+import { hash } from "node:crypto";
+import { keyIn } from "../../../gateway/authenticate.ts";
 import type { FeatureContext, OpenFeature } from "../../../ops/feature.ts";
 import { UsageTotals } from "../../../schemas/ledger.ts";
 import { debugRoutes } from "../../../gateway/routes/debug.ts";
 import { accountActor } from "../actor.ts";
 import { alertsActor } from "../alerts.actor.ts";
 import { announceCrossings } from "../alerts.ts";
+import { findGrant } from "../keys.ts";
 import { usageTotalsActor } from "../usage-totals.actor.ts";
 import { accountRoutes } from "./account-routes.ts";
 import { invoiceDrawing } from "../draw-invoices.ts";
@@ -29,6 +32,7 @@ type AccountsContext = Pick<
   | "ledger"
   | "debugRecords"
   | "destination"
+  | "secrets"
 > &
   Partial<Pick<FeatureContext, "networksOf">>;
 
@@ -52,7 +56,14 @@ export function openAccounts(context: AccountsContext): OpenFeature {
       ...keyRoutes(deps),
       ...alertRoutes(deps),
       ...invoiceRoutes(deps),
-      ...debugRoutes(context.debugRecords),
+      ...debugRoutes({
+        ...context.debugRecords,
+        async projectOf(authorization) {
+          const key = keyIn(authorization);
+          const grant = key === null ? null : await findGrant(documents, hash("sha256", key));
+          return grant === null || grant.customer.status === "suspended" ? null : grant.project.name;
+        },
+      }),
     ],
     onAddress: async (base) => context.debugRecords.onAddress(base),
     every_minute: { what: "Cannot draw up invoices", work: invoiceDrawing(deps) },

@@ -7,6 +7,10 @@ export const companiesFeature = feature({
   settings: SETTINGS,
   collections: {
     expiring: ["company_ids", "company_checks", "company_people", "company_changes", "company_deliveries"],
+    async sealed() {
+      const { COMPANY_WATCHES, sealedWatches } = await import("../watch.ts");
+      return { [COMPANY_WATCHES]: sealedWatches };
+    },
     rebuildable: ["company_source_health", "company_source_shapes"],
   },
   async open(context, settings) {

@@ -169,13 +169,8 @@ export async function openCompanies(
         notifyWatches: (client, change) => notifyWatches({ documents, ask: client, clock }, change),
       }),
       watchActor({
-        documents,
-        clock,
-        metrics,
-        log,
+        ...context,
         cursors,
-        egress: context.egress,
-        networksOf: context.networksOf,
         random: () => random.next(),
         publicUrl: () => public_url,
       }),
@@ -190,7 +185,7 @@ export async function openCompanies(
     ],
     routes: [
       ...searchRoutes({ ...search, cursors }),
-      ...watchRoutes({ documents, clock, log, service, destination: context.destination }),
+      ...watchRoutes({ ...context, service }),
       ...feedRoutes({ documents, clock, cursors }),
       ...registerRoutes({ sources, health }),
       ...operatorRoutes({ sources, people, ask }),

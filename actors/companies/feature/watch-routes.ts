@@ -3,6 +3,7 @@ import { type Static, Type } from "typebox";
 import type { Clock } from "../../../cluster/ports/clock.ts";
 import type { Documents } from "../../../cluster/ports/documents.ts";
 import type { Log } from "../../../cluster/ports/log.ts";
+import { type Secrets, shownAddress } from "../../../cluster/ports/secrets.ts";
 import { invalid, json, timedOut } from "../../../gateway/http-errors.ts";
 import { SIGNATURE_FIELDS } from "../../../gateway/openapi/gateway-reference.ts";
 import { type Route, route } from "../../../gateway/route.ts";
@@ -21,12 +22,14 @@ import {
   type StoredWatch,
   WATCHED_COMPANIES,
   watchedKey,
+  watchPlace,
 } from "../watch.ts";
 import { idsOf, type RightReference } from "./named-companies.ts";
 import { NOT_FOUND } from "./record-routes.ts";
 
 interface WatchRouteDeps {
   readonly documents: Documents;
+  readonly secrets: Secrets;
   readonly clock: Clock;
   readonly log: Log;
   readonly service: CompanyService;
@@ -42,7 +45,11 @@ export const WatchView = Component("CompanyWatch", {
     "The id of the watch",
     "wch_wyvsfbx2x89mpyyv",
   ),
-  url: Field(Type.String(), "Where changes are delivered", "https://client.example/hook"),
+  url: Field(
+    Nullable(Type.String()),
+    "Where changes are delivered, passwords and query secrets masked; null: it cannot be read",
+    "https://client.example/hook",
+  ),
   companies: Field(Type.Array(Type.String()), "Ids of companies", ["cmp_wyvsfbx2x89mpyyv"]),
   created_at: Timestamp,
   last_delivery_at: Field(Nullable(Timestamp), "When a delivery was last tried; null: none was"),
@@ -84,9 +91,9 @@ const COMPANY_CHANGED = {
 
 const iso = (at_ms: number): string => new Date(at_ms).toISOString();
 
-const view = (watch: StoredWatch, secret: string | null): WatchView => ({
+const view = (secrets: Secrets, watch: StoredWatch, secret: string | null): WatchView => ({
   id: watch.id,
-  url: watch.url,
+  url: shownAddress(secrets, watch.url, watchPlace(watch.id, "url")),
   companies: [...watch.companies],
   created_at: iso(watch.created_ms),
   last_delivery_at: watch.last_delivery_ms === null ? null : iso(watch.last_delivery_ms),
@@ -96,6 +103,7 @@ const view = (watch: StoredWatch, secret: string | null): WatchView => ({
 
 export function watchRoutes({
   documents,
+  secrets,
   clock,
   log,
   service,
@@ -122,7 +130,7 @@ export function watchRoutes({
       },
       handle: async ({ caller }) => {
         const watches = await watchesOf(caller.grant.project.name);
-        return json(200, { watches: watches.map((watch) => view(watch, null)) });
+        return json(200, { watches: watches.map((watch) => view(secrets, watch, null)) });
       },
     }),
     route({
@@ -166,12 +174,14 @@ export function watchRoutes({
         );
         if (companies === null) return timedOut(request_id);
         if ("status" in companies) return companies;
+        const id = newCompanyId().replace("cmp_", "wch_");
+        const secret = newWebhookSecret();
         const watch: StoredWatch = {
-          id: newCompanyId().replace("cmp_", "wch_"),
+          id,
           project,
-          url: address.href,
+          url: secrets.seal(address.href, watchPlace(id, "url")),
           companies: [...companies],
-          secret: newWebhookSecret(),
+          secret: secrets.seal(secret, watchPlace(id, "secret")),
           created_ms: Math.floor(clock.now()),
           last_delivery_ms: null,
           last_status: null,
@@ -181,7 +191,7 @@ export function watchRoutes({
         for (const company_id of companies)
           await documents.put(WATCHED_COMPANIES, watchedKey(company_id, watch.id), null, 0);
         await documents.put(COMPANY_WATCHES, watch.id, watch, 0, { tag: project });
-        return json(201, view(watch, watch.secret));
+        return json(201, view(secrets, watch, secret));
       },
     }),
     route({

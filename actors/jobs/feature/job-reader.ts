@@ -4,10 +4,13 @@ import type { Clock } from "../../../cluster/ports/clock.ts";
 import type { Documents } from "../../../cluster/ports/documents.ts";
 import { Fault } from "../../../cluster/ports/fault.ts";
 import type { Log } from "../../../cluster/ports/log.ts";
+import { type Secrets, shownAddress } from "../../../cluster/ports/secrets.ts";
+import { inputOrNull } from "../stored-inputs.ts";
 import type { Caller } from "../../../gateway/authenticate.ts";
 import type { BatchKind, Input } from "../../../gateway/batch.ts";
 import { type States, statusOf } from "../../../schemas/job-states.ts";
 import {
+  callbackPlace,
   type Chunk,
   CHUNK_ITEMS,
   chunkKey,
@@ -27,6 +30,7 @@ const MAX_GROUP_BYTES = 2 ** 20;
 
 export interface JobReaderDeps {
   readonly documents: Documents;
+  readonly secrets: Pick<Secrets, "open">;
   readonly clock: Clock;
   readonly log: Log;
   readonly kinds: readonly BatchKind[];
@@ -53,7 +57,7 @@ export interface JobReader {
   ) => AsyncIterable<readonly JobItem[]>;
 }
 
-export function jobReader({ documents, clock, log, kinds, memory }: JobReaderDeps): JobReader {
+export function jobReader({ documents, secrets, clock, log, kinds, memory }: JobReaderDeps): JobReader {
   const byName = new Map<JobKind, BatchKind>(kinds.map((kind) => [kind.name, kind]));
 
   function isVisible(job: JobRecord | null, { grant }: Caller): job is JobRecord {
@@ -71,7 +75,10 @@ export function jobReader({ documents, clock, log, kinds, memory }: JobReaderDep
     const keys = [...new Set(indexes.map((index) => chunkKey(job_id, index)))];
     const stored = await documents.getMany("job_items", keys);
     const chunks = new Map(keys.map((key, at) => [key, stored[at]?.value as Chunk | undefined]));
-    return indexes.map((index) => chunks.get(chunkKey(job_id, index))?.items[index % CHUNK_ITEMS] ?? {});
+    return indexes.map((index) => {
+      const input = chunks.get(chunkKey(job_id, index))?.items[index % CHUNK_ITEMS];
+      return (input && inputOrNull(secrets, input, job_id, index)) ?? {};
+    });
   }
 
   /** Null for an item that has no result, and for all of them while the store cannot be read. */
@@ -181,7 +188,7 @@ const PHASES = {
 const iso = (at_ms: number): string => new Date(at_ms).toISOString();
 
 /** A job as clients see it, without its items. */
-export function statusView(job_id: string, job: JobRecord): JobStatus {
+export function statusView(secrets: Pick<Secrets, "open">, job_id: string, job: JobRecord): JobStatus {
   const { spec, phase, counts, updated_ms, finished_ms, callback } = job;
   return {
     job_id,
@@ -191,7 +198,7 @@ export function statusView(job_id: string, job: JobRecord): JobStatus {
     created_at: iso(spec.created_ms),
     updated_at: iso(updated_ms),
     finished_at: finished_ms === null ? null : iso(finished_ms),
-    callback_url: spec.callback_url,
+    callback_url: spec.callback_url && shownAddress(secrets, spec.callback_url, callbackPlace(job_id)),
     callback_status: callback?.status ?? null,
     items_url: `/v1/jobs/${job_id}?include=items`,
   };

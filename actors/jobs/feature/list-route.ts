@@ -19,7 +19,7 @@ const MAX_PAGE = 1_000;
 const MAX_LOOKED_AT = 1_000;
 const READ_AT_ONCE = 100;
 
-export function listRoute({ documents }: JobReaderDeps, { isVisible }: JobReader): Route {
+export function listRoute({ documents, secrets }: JobReaderDeps, { isVisible }: JobReader): Route {
   return route({
     method: "GET",
     path: "/v1/jobs",
@@ -62,7 +62,7 @@ export function listRoute({ documents }: JobReaderDeps, { isVisible }: JobReader
           const job = (records[at]?.value ?? null) as JobRecord | null;
           to = projectJobKey(project, job_id);
           if (!isVisible(job, caller) || (kind != null && job.spec.kind !== kind)) continue;
-          const view = statusView(job_id, job);
+          const view = statusView(secrets, job_id, job);
           if (status != null && view.status !== status) continue;
           items.push(view);
           if (items.length > limit) break;

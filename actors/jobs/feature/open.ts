@@ -10,11 +10,23 @@ import { jobBoard } from "../job-board.ts";
 import { jobsStatus } from "./status.ts";
 
 export function openJobs(context: FeatureContext): OpenFeature {
-  const { documents, clock, random, metrics, log, tracing, egress, ask, ownsKey, opened, findPayer } =
-    context;
+  const {
+    documents,
+    clock,
+    random,
+    metrics,
+    log,
+    tracing,
+    egress,
+    ask,
+    ownsKey,
+    opened,
+    findPayer,
+    secrets,
+  } = context;
   const kinds = opened.flatMap(({ item_kinds = [] }) => item_kinds);
   const recorder = jobRecorder();
-  const deps = { documents, ask, clock, random, log };
+  const deps = { documents, ask, clock, random, log, secrets };
   const board = jobBoard(clock, (job_id) => ownsKey(Job, job_id));
   return {
     actors: [
@@ -27,6 +39,7 @@ export function openJobs(context: FeatureContext): OpenFeature {
         tracing,
         egress,
         networksOf: context.networksOf,
+        secrets,
         board,
         findPayer,
         spentBy: context.spending.spentBy,

@@ -45,7 +45,7 @@ const NOT_FOUND = {
 };
 
 export function jobRoutes(services: JobServices): readonly Route[] {
-  const { ask, page_bytes = PAGE_BYTES } = services;
+  const { ask, secrets, page_bytes = PAGE_BYTES } = services;
   const reader = jobReader(services);
   const { find } = reader;
 
@@ -57,7 +57,7 @@ export function jobRoutes(services: JobServices): readonly Route[] {
     indexes: readonly number[],
     signal: AbortSignal,
   ): AsyncGenerator<Buffer> {
-    const head = JSON.stringify(statusView(job_id, job));
+    const head = JSON.stringify(statusView(secrets, job_id, job));
     yield Buffer.from(`${head.slice(0, -1)},"items":[`);
     const last = indexes.at(-1) ?? null;
     let next_after: number | null = null;
@@ -119,7 +119,7 @@ export function jobRoutes(services: JobServices): readonly Route[] {
         if (!job) return JOB_NOT_FOUND;
         const include = wordsOf(query.include ?? "");
         for (const word of include) warnOfUnknownWord("include", word, INCLUDES, warnings);
-        if (!include.includes("items")) return json(200, statusView(job_id, job));
+        if (!include.includes("items")) return json(200, statusView(secrets, job_id, job));
         const states = decodeStates(job.states, job.spec.total);
         const indexes = pageOf(states, query.status ?? null, query);
         const chunks = pages(job, job_id, caller.grant.customer.external, states, indexes, signal);
@@ -142,7 +142,7 @@ export function jobRoutes(services: JobServices): readonly Route[] {
         if (!(await find(job_id, caller))) return JOB_NOT_FOUND;
         await ask(Job, job_id, "cancel", null, { timeout_ms: CANCEL_WAIT_MS, idempotency_id: request_id });
         const job = await find(job_id, caller);
-        return job ? json(200, statusView(job_id, job)) : JOB_NOT_FOUND;
+        return job ? json(200, statusView(secrets, job_id, job)) : JOB_NOT_FOUND;
       },
     }),
     route({

@@ -3,14 +3,17 @@
  * the errors of both. What the streams and buckets contain is known to the adapters only.
  *
  * An address is `nats://user:password@host:4222/name`; several hosts are separated by commas. The name separates
- * clusters on one NATS; its default is `trawl`. A call without a connection waits for a short time and then throws
+ * clusters on one NATS; its default is `trawl`. Its query names files: `nkey` (a seed), `tls_ca`,
+ * `tls_cert` and `tls_key`. A call without a connection waits for a short time and then throws
  * Fault bus_unreachable, so calls do not pile up in memory.
  */
 import { type JetStreamClient, jetstream, type JetStreamManager, jetstreamManager } from "@nats-io/jetstream";
+import { readFileSync } from "node:fs";
 import {
   connect,
   type ConnectionOptions,
   type NatsConnection,
+  nkeyAuthenticator,
   NoRespondersError,
   RequestError,
   TimeoutError,
@@ -63,6 +66,11 @@ function parseAddress(address: string): Address {
       `A cluster's name in TRAWL_BUS is one of letters, digits, "_" and "-", not "${paths.join('", "')}"`,
     );
   const login = urls.find(({ username }) => username !== "");
+  const fileOf = (option: string): string | undefined =>
+    urls.map(({ searchParams }) => searchParams.get(option)).find((path) => path !== null) ?? undefined;
+  const nkey = fileOf("nkey");
+  const [caFile, certFile, keyFile] = [fileOf("tls_ca"), fileOf("tls_cert"), fileOf("tls_key")];
+  const hasTls = urls.some(({ protocol }) => protocol === "tls:") || (caFile ?? certFile) !== undefined;
   return {
     servers: urls.map(({ hostname, port }) => `${hostname}:${port || "4222"}`),
     name,
@@ -74,10 +82,21 @@ function parseAddress(address: string): Address {
         }),
       // A user name without a password is a token.
       ...(login && login.password === "" && { token: decodeURIComponent(login.username) }),
-      ...(urls.some(({ protocol }) => protocol === "tls:") && { tls: {} }),
+      ...(nkey !== undefined && { authenticator: nkeyAuthenticator(seedIn(nkey)) }),
+      ...(hasTls && {
+        tls: {
+          ...(caFile !== undefined && { caFile }),
+          ...(certFile !== undefined && { certFile }),
+          ...(keyFile !== undefined && { keyFile }),
+        },
+      }),
     },
   };
 }
+
+/** A seed stands alone in its file, or as one line of it. */
+const seedIn = (path: string): Buffer =>
+  Buffer.from(/^SU[A-Z2-7]{56}$/m.exec(readFileSync(path, "latin1"))?.[0] ?? "");
 
 export const unreachable = (what: string, cause: unknown): Fault =>
   new Fault("bus_unreachable", `Cannot ${what}: ${cause instanceof Error ? cause.message : String(cause)}`, {

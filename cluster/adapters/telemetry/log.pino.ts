@@ -1,5 +1,6 @@
 /** Log lines through pino: one JSON object a line on standard error, readable lines where that is a terminal. */
 import pino from "pino";
+import { maskAddresses } from "../../../schemas/mask.ts";
 import type { Log, LogFields, LogLevel } from "../../ports/log.ts";
 
 /** Loaded where it is needed only: a service under systemd or in a container writes JSON. */
@@ -35,7 +36,8 @@ export function pinoLog({ level, fields: common = {}, write }: PinoLogOptions): 
       formatters: { level: (label) => ({ level: label }) },
       timestamp: pino.stdTimeFunctions.isoTime,
     },
-    write ?? terminal,
+    // What a library wrote into the message of an error may hold an address, too.
+    { write: (line: string) => void (write ?? terminal).write(maskAddresses(line)) },
   );
   const at =
     (name: LogLevel) =>

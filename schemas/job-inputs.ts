@@ -1,0 +1,30 @@
+/**
+ * The inputs of a job's items as they are stored: one that holds a login (in its address, in header fields or cookies that it
+ * sends) is sealed whole, the others stay readable for the operator.
+ */
+import { CHUNK_ITEMS, chunkKey } from "./jobs.ts";
+
+type Input = Readonly<Record<string, unknown>>;
+
+const LOGIN = /^[a-z][a-z0-9+.-]*:[/\\]*[^/\\?#]*@/i;
+/** Fields of an item whose values may be secrets, whatever they say. */
+const PRIVATE_FIELDS = ["headers", "cookies", "body", "sealed"] as const;
+
+/** Where the input of an item is sealed for. */
+export const inputPlace = (job_id: string, index: number) => ({
+  collection: "job_items",
+  key: chunkKey(job_id, index),
+  field: String(index % CHUNK_ITEMS),
+});
+
+/** Whether the input must not be stored in clear. */
+export const holdsLogin = (input: Input): boolean =>
+  PRIVATE_FIELDS.some((field) => input[field] != null) ||
+  Object.values(input).some((value) => typeof value === "string" && LOGIN.test(value.trimStart()));
+
+export const sealedInput = (input: Input, seal: (text: string) => string): Input =>
+  holdsLogin(input) ? { sealed: seal(JSON.stringify(input)) } : input;
+
+/** What `open` throws is thrown. */
+export const openedInput = (stored: Input, open: (text: string) => string): Input =>
+  typeof stored["sealed"] === "string" ? (JSON.parse(open(stored["sealed"])) as Input) : stored;
