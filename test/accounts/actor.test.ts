@@ -89,6 +89,32 @@ describe("a crossed threshold", () => {
   });
 });
 
+describe("the units of a holder", () => {
+  const LIMIT = { search: null, fetch: 10 };
+  const first = lease(NOTHING_USED, report("a", 1, { limits: LIMIT, requested: fetches(3) }), NOW_MS);
+  const use = report("a", 2, { limits: LIMIT, used: fetches(3) });
+
+  test.each([
+    ["are its own for as long as its longest request takes", 165_000, true, { settled: 0, later: 3 }],
+    ["count as used once it is silent for longer", 200_000, false, { settled: 3, later: 3 }],
+  ])("%s", (_, silent_ms, isKnown, { settled, later }) => {
+    const now_ms = NOW_MS + silent_ms;
+    const other = lease(first.quota, report("b", 1, { limits: LIMIT, requested: fetches(10) }), now_ms);
+    expect(other.reply).toMatchObject({ granted: { fetch: 7 }, settled: { fetch: settled } });
+    const { reply } = lease(other.quota, use, now_ms);
+    expect(reply).toMatchObject({ is_known: isKnown, settled: { fetch: later } });
+  });
+
+  test("are counted and granted once when its report comes twice", () => {
+    const request = { ...use, requested: fetches(2) };
+    const once = lease(first.quota, request, NOW_MS);
+    expect(once.reply).toMatchObject({ granted: { fetch: 2 }, settled: { fetch: 3 } });
+    const twice = lease(once.quota, request, NOW_MS);
+    expect(twice.reply).toMatchObject({ granted: { fetch: 0 }, settled: { fetch: 3 }, free: { fetch: 5 } });
+    expect(twice.quota).toEqual(once.quota);
+  });
+});
+
 /** Everything an account keeps that could grow: its bound, and what happens at it. */
 const BOUNDS: Record<
   string,

@@ -1,7 +1,14 @@
 /** Several nodes over one bus, one set of leases and one store, on one clock. */
 import { describe, expect, test } from "vitest";
 import { Type } from "typebox";
-import { type Actor, actor, type WorkContext, type ActorClient } from "../../cluster/actor.ts";
+import {
+  type Actor,
+  actor,
+  DEFERRED,
+  type ReplyTo,
+  type WorkContext,
+  type ActorClient,
+} from "../../cluster/actor.ts";
 import { memoryBus } from "../../cluster/adapters/bus/bus.memory.ts";
 import { settled, virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
@@ -463,6 +470,48 @@ describe("a node that stops", () => {
     await clock.advance(0);
     expect(await waiting).toEqual({ count: 0 });
     expect(contexts).toHaveLength(1);
+  });
+
+  test("begins no work for a turn that is stored while it stops: the next owner does", async () => {
+    const Starter = contract(
+      "starter",
+      { start: askOperation(Type.Null(), Type.Null()) },
+      { ended: tell(Type.Null()) },
+    );
+    const begunOn: string[] = [];
+    const starter = (node: string) =>
+      actor(Starter)<{ turns: number; readonly to: Set<ReplyTo<null>> }, number>({
+        persist: ({ turns }) => turns,
+        activate: (turns) => ({ turns: turns ?? 0, to: new Set() }),
+        passivate_after_ms: 60_000,
+        on: {
+          start(turn) {
+            turn.state.turns++;
+            turn.state.to.add(turn.deferReply());
+            turn.pipeToSelf("ended", async () => (begunOn.push(node), null));
+            return DEFERRED;
+          },
+          ended(turn) {
+            for (const to of turn.state.to) turn.answer(to, null);
+          },
+        },
+      });
+    const { clock, documents, join } = world();
+    const first = await join({ actors: [starter("first")] });
+    await clock.advance(2_000);
+    const gateway = await join({ owns: false });
+    const [gate, put] = [Promise.withResolvers<void>(), documents.put.bind(documents)];
+    documents.put = async (...write) => (write[0] === "starter" && (await gate.promise), put(...write));
+    const started = gateway.ask(Starter, "k", "start", null);
+    await clock.advance(0);
+    await join({ actors: [starter("second")] });
+    const stopped = first.stop();
+    await clock.advance(100);
+    gate.resolve();
+    await clock.advance(5_000);
+    await stopped;
+    expect(await started).toBeNull();
+    expect(begunOn).toEqual(["second"]);
   });
 
   test("stores what it was to store later, and what its callers leave while it stops", async () => {

@@ -240,6 +240,19 @@ describe("an ask", () => {
     expect(stats().pending_asks).toBe(0);
   });
 
+  test("whose time is over before its turn begins changes nothing", async () => {
+    const { documents, letThrough } = slowly();
+    const { ask, read, clock } = startNode({ documents });
+    const first = ask(Counter, "a", "add", { by: 1 });
+    const second = ask(Counter, "a", "add", { by: 10 }, { timeout_ms: 5_000 });
+    const failure = second.catch((problem: unknown) => problem);
+    await clock.advance(5_000);
+    expect(await failure).toMatchObject({ code: "no_answer" });
+    letThrough();
+    expect(await first).toEqual({ count: 1 });
+    expect(await read()).toEqual({ count: 1 });
+  });
+
   test("sent again under the same id while it is open is the same ask", async () => {
     const { ask } = startNode();
     const first = ask(Counter, "a", "add", { by: 1 }, { idempotency_id: "x" });

@@ -163,6 +163,19 @@ test("a put whose answer is lost counts once", async () => {
   expect(await read()).toEqual({ count: 11 });
 });
 
+test("a put that failed is not taken for the put of another writer who came before its repetition", async () => {
+  const { note, read, clock, documents } = startNode();
+  await note(1);
+  documents.mode = "away";
+  const noted = note(10);
+  await settled();
+  documents.mode = "here";
+  await documents.put("counter", "a", { count: 50, reminder_ms: null }, 1);
+  await clock.advance(5_000);
+  await noted;
+  expect(await read()).toEqual({ count: 60 });
+});
+
 test("an actor whose key another writer stored begins what was open again, and loses no message", async () => {
   const { ask, note, read, clock, documents } = startNode();
   await note(1);

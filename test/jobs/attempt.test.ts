@@ -1,20 +1,18 @@
 /** One attempt of an item, apart from its job. */
 import { expect, test } from "vitest";
-import { inputCache, type ItemAttempt, runAttempt } from "../../actors/jobs/attempt.ts";
+import { bodyHolder, inputCache, type ItemAttempt, runAttempt } from "../../actors/jobs/attempt.ts";
 import type { JobServices } from "../../actors/jobs/state.ts";
 import { bodyRefs } from "../../cluster/body-refs.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
 import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.silent.ts";
 import { seededRandom } from "../../cluster/adapters/time/random.seeded.ts";
 import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
-import { resultKey } from "../../schemas/jobs.ts";
+import type { Documents } from "../../cluster/ports/documents.ts";
+import type { Bill } from "../../schemas/accounts.ts";
+import { chunkKey, resultKey } from "../../schemas/jobs.ts";
 
-test.each([
-  ["is stored while the job lives here", true, "final", 1],
-  ["is not stored once another node may own the job, and the attempt does not count", false, "retry", 0],
-])("the result of an attempt %s", async (_, ownsJob, kind, stored) => {
+function attemptOf(documents: Documents) {
   const clock = virtualClock(Date.UTC(2026, 0, 1));
-  const documents = memoryDocuments();
   const services = {
     documents,
     bodyRefs: bodyRefs(documents),
@@ -33,9 +31,43 @@ test.each([
     signal: new AbortController().signal,
     carried_micros: 0,
     refusal: "key_quota_exhausted",
-    ownsJob: () => ownsJob,
+    ownsJob: () => true,
   } as unknown as ItemAttempt;
-  const outcome = await runAttempt(services, () => Promise.reject(new Error("Not asked")), attempt);
+  const run = (services_: Partial<JobServices>, attempt_: Partial<ItemAttempt>) =>
+    runAttempt({ ...services, ...services_ }, () => Promise.reject(new Error("Not asked")), {
+      ...attempt,
+      ...attempt_,
+    });
+  return { run };
+}
+
+test.each([
+  ["is stored while the job lives here", true, "final", 1],
+  ["is not stored once another node may own the job, and the attempt does not count", false, "retry", 0],
+])("the result of an attempt %s", async (_, ownsJob, kind, stored) => {
+  const documents = memoryDocuments();
+  const outcome = await attemptOf(documents).run({}, { ownsJob: () => ownsJob });
   expect(outcome).toMatchObject({ kind, index: 3 });
   expect((await documents.get("job_results", resultKey("j1", 3)))?.version ?? 0).toBe(stored);
+});
+
+test("the bodies of a result are held before it is stored", async () => {
+  const documents = memoryDocuments();
+  const sha256 = "a".repeat(64);
+  const bill: Bill = { category: "fetch_own", ok: true, bytes: 1, paid: false, cost_micros: 0 };
+  const result = { answer: {}, error: null, bill, body_refs: [sha256], retry: null };
+  await documents.put("job_items", chunkKey("j1", 3), { items: [{}, {}, {}, {}], chars: 1 }, 0);
+  const heldBy = async () => (await documents.list("body_refs", { limit: 10 })).map(({ key }) => key);
+  const heldAtResult: string[][] = [];
+  const watched: Documents = {
+    ...documents,
+    async put(collection, ...write) {
+      if (collection === "job_results") heldAtResult.push(await heldBy());
+      return documents.put(collection, ...write);
+    },
+  };
+  const kinds = new Map([["fetch", { name: "fetch", lane: () => null, run: async () => result }]] as const);
+  const outcome = await attemptOf(watched).run({ kinds }, { refusal: null });
+  expect(outcome).toMatchObject({ kind: "final", status: "done" });
+  expect(heldAtResult).toEqual([[`${sha256} ${bodyHolder("j1")}`]]);
 });
