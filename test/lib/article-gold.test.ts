@@ -1,7 +1,7 @@
 /**
  * The floors extraction may not fall below, over gold pages that are not part of the project (one line says so when they
- * are absent). The weights have learned from these pages, so this catches what breaks; what to expect of other pages is
- * measured crosswise by bench/extraction.train.ts and told in bench/results.
+ * are absent): the 1,497 pages of WCXB's development split, from 600 of which the weights have learned. So this catches what
+ * breaks; what to expect of other pages is measured crosswise by bench/extraction.train.ts and told in bench/results.
  */
 import { existsSync } from "node:fs";
 import { describe, expect, test } from "vitest";
@@ -27,12 +27,12 @@ const NOW_MS = Date.UTC(2026, 10, 21);
 const FLOORS: readonly (readonly [kind: string, f1: number])[] = [
   ["all", 0.89],
   ["article", 0.955],
-  ["documentation", 0.94],
+  ["documentation", 0.935],
   ["service", 0.87],
   ["forum", 0.81],
-  ["product", 0.8],
-  ["collection", 0.76],
-  ["listing", 0.81],
+  ["product", 0.75],
+  ["collection", 0.755],
+  ["listing", 0.795],
 ];
 const META_FLOORS = { title: 0.8, author: 0.6, date: 0.78 } as const;
 
