@@ -415,10 +415,10 @@ describeBrowser("a browser", (openSetup, title) => {
   });
 
   test("a page that makes thousands of requests ends by itself, and its neighbour stays", async () => {
-    const it = await openSetup({ page: { quiet_ms: QUIET_MS, requests: 50 } });
+    const it = await openSetup({ page: { quiet_ms: QUIET_MS, settle_ms: 15_000, requests: 50 } });
     const held = gate();
     const site = it.web.site({
-      "/": { body: scripted("for (let n = 0; n < 10_000; n++) fetch('/f' + n).catch(() => {})") },
+      "/": { body: scripted("for (let n = 0; n < 2_000; n++) fetch('/f' + n).catch(() => {})") },
       "/neighbour": { body: scripted("fetch('/held').then(() => (document.title = 'whole'))") },
       "/held": async () => {
         await held.opened;

@@ -82,8 +82,8 @@ const DEADLINE_MARGIN_MS = 1_500;
 const MAX_DOCUMENTS = 11;
 const REDIRECTING: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 const OUT_OF_BOUNDS: ReadonlySet<string> = new Set<EgressProblem>(["blocked_destination", "invalid_url"]);
-/** A page that goes on asking is ended at so many times its limit of requests. */
-const ENDED_AT = 4;
+/** A page that goes on asking is ended at so many times its limit of requests; galleries of 2,000 pictures are answered. */
+const ENDED_AT = 12;
 /** Statuses with which the egress proxy answers a plain http request that failed. */
 const PROXY_ERROR_STATUSES: ReadonlySet<number> = new Set([400, 403, 502, 504]);
 const PIECE_BYTES = 2 ** 20;
