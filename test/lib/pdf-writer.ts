@@ -11,6 +11,8 @@ interface PageContent {
   readonly japanese?: readonly Buffer[];
   /** Instead of lines: the content stream as it shall stand there, already deflated. */
   readonly deflated?: Buffer;
+  /** How often it is deflated. Default: once. */
+  readonly times?: number;
   /** Bytes of a picture that fills the page. */
   readonly picture?: Buffer;
 }
@@ -73,7 +75,8 @@ export function writePdf({ pages, title, encrypted }: PdfToWrite): Buffer {
       `<</Type/Page/Parent 2 0 R/MediaBox[0 0 595 842]/Contents ${number + 1} 0 R` +
         `/Resources<</Font<</L 3 0 R/J 4 0 R>>${picture}>>>>`,
     );
-    if (page.deflated) object(number + 1, "<</Filter/FlateDecode>>", page.deflated);
+    if (page.deflated)
+      object(number + 1, `<</Filter[${"/FlateDecode".repeat(page.times ?? 1)}]>>`, page.deflated);
     else object(number + 1, "<<>>", Buffer.from(contentOf(page), "latin1"));
     const pixels = page.picture ?? Buffer.alloc(0);
     object(
@@ -97,6 +100,12 @@ export function writePdf({ pages, title, encrypted }: PdfToWrite): Buffer {
       `startxref\n${xref}\n%%EOF\n`,
   );
   return Buffer.concat(parts);
+}
+
+/** A page of few bytes that unpacks to so many spaces, deflated twice. */
+export function nestedBombPage(bytes: number): PageContent {
+  const once = deflateSync(Buffer.alloc(bytes, " "), { level: 9 });
+  return { deflated: deflateSync(once, { level: 9 }), times: 2 };
 }
 
 /** A page that unpacks to so many bytes of text from a thousandth of them. */

@@ -3,7 +3,7 @@ import { realpathSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import { isTitle, PDF_LIMITS, readPdf } from "../../actors/lib/content/pdf.ts";
-import { bombPage, writePdf } from "./pdf-writer.ts";
+import { bombPage, nestedBombPage, writePdf } from "./pdf-writer.ts";
 
 const at_once = () => 0;
 const read = (bytes: Uint8Array, limits = {}) =>
@@ -117,6 +117,48 @@ describe("a PDF at its limits", () => {
     const pages = [...numbered(1), bombPage(20_000_000), ...numbered(1)];
     const pdf = await read(writePdf({ pages }), { chars_most: 100_000 });
     expect(pdf).toMatchObject({ page_count: 3, truncated: true, text: "This is page 1\nSecond line" });
+  });
+
+  describe("of streams that inflate to much", () => {
+    const MB = 2 ** 20;
+    const inflation = { stream_bytes: 2 * MB, total_bytes: 64 * MB };
+
+    test("is unreadable when nothing else is in it, and nothing more is inflated", async () => {
+      const bytes = writePdf({ pages: [nestedBombPage(40 * MB)] });
+      expect(bytes.length).toBeLessThan(3_700);
+      const pdf = await read(bytes, { inflation });
+      expect(pdf).toMatchObject({
+        page_count: 1,
+        text: "",
+        unreadable: true,
+        note: "The PDF was read up to page 1, which has a stream that inflates to more than 2 MB",
+      });
+      const whole = await read(writePdf({ pages: [nestedBombPage(MB)] }), { inflation });
+      expect(whole).toMatchObject({ page_count: 1, note: null });
+    });
+
+    test("has the pages before it", async () => {
+      const pages = [...numbered(2), nestedBombPage(40 * MB), ...numbered(1)];
+      const pdf = await read(writePdf({ pages }), { inflation });
+      expect(pdf).toMatchObject({ page_count: 4, truncated: true });
+      expect(pdf.unreadable).toBeUndefined();
+      expect(pdf.pages.map(({ page }) => page)).toEqual([1, 2]);
+    });
+
+    test("ends at the limit of all together", async () => {
+      const pages = Array.from({ length: 60 }, () => nestedBombPage(MB));
+      const { note } = await read(writePdf({ pages }), { inflation });
+      expect(note).toMatch(
+        /^The PDF was read up to page \d+, which has streams that inflate to more than 64 MB together$/,
+      );
+    });
+
+    test("leaves the globals of its process as they were", async () => {
+      const { Uint8Array: bytes, DecompressionStream: decompression } = globalThis;
+      await read(writePdf({ pages: [nestedBombPage(40 * MB)] }), { inflation });
+      expect(globalThis.Uint8Array).toBe(bytes);
+      expect(globalThis.DecompressionStream).toBe(decompression);
+    });
   });
 
   test("of 5,000 pages is read to its 2,000th and counted whole", async () => {

@@ -12,7 +12,19 @@ export const tasks = {
 type Message =
   | { do: "echo"; value: unknown }
   | { do: "length"; bytes: Uint8Array; other?: Uint8Array }
-  | { do: "hang" | "throw" | "exit" | "abort" | "arrays" | "strings" | "buffers" | "uncloneable" | "grow" }
+  | {
+      do:
+        | "hang"
+        | "throw"
+        | "exit"
+        | "abort"
+        | "arrays"
+        | "strings"
+        | "buffers"
+        | "one_buffer"
+        | "uncloneable"
+        | "grow";
+    }
   | { do: "wait" | "work"; ms: number }
   | { do: "what"; of: "pid" | "environment" | "cpu" | "forbidden" };
 
@@ -41,6 +53,9 @@ async function plain(message: Message, cpu_ms: () => number): Promise<unknown> {
       for (;;) hold.push(`${hold.length} `.padStart(100_000, String(hold.length)));
     case "buffers":
       for (;;) hold.push(Buffer.alloc(2 ** 20, 1));
+    case "one_buffer":
+      // Faster than the parent measures: 20 GB before its first look.
+      return Array.from({ length: 20 }, () => Buffer.alloc(2 ** 30).length);
     case "grow":
       hold.push(Buffer.alloc(300 * 2 ** 20, 1));
       return process.pid;

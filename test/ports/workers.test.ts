@@ -153,14 +153,17 @@ describe("workers in processes", () => {
     expect(await workers.run("plain", ECHO)).toEqual(ECHOED);
   });
 
-  test.each(["arrays", "strings", "buffers"])("recognise a task that exhausts memory in %s", async (what) => {
-    const workers = processes({ cpu_ms: 15_000 });
-    expect(await workers.run("plain", { do: what })).toMatchObject({
-      kind: "failed",
-      reason: "out_of_memory",
-    });
-    expect(await workers.run("plain", ECHO)).toEqual(ECHOED);
-  });
+  test.each(["arrays", "strings", "buffers", "one_buffer"])(
+    "recognise a task that exhausts memory in %s",
+    async (what) => {
+      const workers = processes({ cpu_ms: 15_000 });
+      expect(await workers.run("plain", { do: what })).toMatchObject({
+        kind: "failed",
+        reason: "out_of_memory",
+      });
+      expect(await workers.run("plain", ECHO)).toEqual(ECHOED);
+    },
+  );
 
   test.each([
     ["exit", "ended with code 7"],

@@ -22,10 +22,10 @@ export const tasks = {
     return async (task, cpu_ms) => {
       const with_lines = task.with_formats === true;
       const read = await readPdf(task.bytes, cpu_ms, { with_lines });
-      const { title, pages, page_count, text, truncated, lines, note } = read;
+      const { title, pages, page_count, text, truncated, unreadable, lines, note } = read;
       const pdf = { pdf_pages: pages, pdf_page_count: page_count, text_truncated: truncated };
       const formats = lines && { formats: { markdown: pdfMarkdown(lines), links: [], images: [] } };
-      return { ...NOTHING, title, text, ...pdf, ...formats, note };
+      return { ...NOTHING, title, text, ...pdf, ...formats, ...(unreadable && { unreadable }), note };
     };
   },
 };

@@ -48,7 +48,7 @@ export interface Extracted {
   readonly formats?: PageFormats;
   /** If items of a feed were requested. */
   readonly items?: readonly FeedItem[];
-  /** An office document that cannot be read: `note` says why. */
+  /** A document that cannot be read though it was opened: `note` says why. */
   readonly unreadable?: true;
   /** A note for operators: limits reached, password needed. */
   readonly note: string | null;

@@ -7,6 +7,7 @@ import { createRequire } from "node:module";
 import { dirname } from "node:path";
 import type { ReadableStream } from "node:stream/web";
 import type { PdfPage } from "../../../schemas/fetch.ts";
+import { type Inflation, INFLATION_LIMITS, type InflationLimits, limitInflation } from "./inflation.ts";
 import { soundText, MAX_TEXT_CHARS } from "./text-document.ts";
 
 export interface PdfLimits {
@@ -15,6 +16,7 @@ export interface PdfLimits {
   readonly chars_most: number;
   /** CPU time since the task began. */
   readonly cpu_most_ms: number;
+  readonly inflation: InflationLimits;
 }
 
 /** Killed after 60 s of CPU time: it stops by itself before, with the pages it has. */
@@ -22,6 +24,7 @@ export const PDF_LIMITS: PdfLimits = {
   pages_most: 2_000,
   chars_most: MAX_TEXT_CHARS,
   cpu_most_ms: 50_000,
+  inflation: INFLATION_LIMITS,
 };
 
 export interface Pdf {
@@ -32,6 +35,8 @@ export interface Pdf {
   /** The pages' texts, an empty line between two. */
   readonly text: string;
   readonly truncated: boolean;
+  /** No page could be read, though the document opened: `note` says why. */
+  readonly unreadable?: true;
   /** If requested: the lines of all pages, which stand in the texts, too. */
   readonly lines?: readonly (readonly PdfLine[])[];
   /** Why there is less than there could be. */
@@ -64,25 +69,37 @@ export async function readPdf(
   cpu_ms: () => number,
   { limits = PDF_LIMITS, with_lines = false }: { limits?: PdfLimits; with_lines?: boolean } = {},
 ): Promise<Pdf> {
+  const inflation = limitInflation(bytes.byteLength, limits.inflation);
   const task = pdfjs.getDocument({ ...OPTIONS, data: ownedBytes(bytes) });
   try {
     const document = await task.promise;
     const lines: PdfLine[][] = [];
-    const read = await readPages(document, cpu_ms, limits, with_lines ? lines : null);
+    const { is_failure, ...read } = await readPages(
+      document,
+      cpu_ms,
+      limits,
+      inflation,
+      with_lines ? lines : null,
+    );
     const title = await titleOf(document);
     return {
       title,
       page_count: document.numPages,
       ...read,
+      ...(is_failure && { unreadable: true }),
       ...(with_lines && { lines }),
       text: textOf(read.pages),
     };
   } catch (cause) {
     const locked = cause instanceof Error && cause.name === "PasswordException";
-    const note = locked ? "The PDF needs a password" : `Cannot open the PDF: ${reason(cause)}`;
+    const met = inflation.met();
+    const note = locked
+      ? "The PDF needs a password"
+      : `Cannot open the PDF: ${met ? `it has ${met}` : reason(cause)}`;
     return { title: null, pages: [], page_count: null, text: "", truncated: false, note };
   } finally {
     await task.destroy();
+    inflation[Symbol.dispose]();
   }
 }
 
@@ -93,12 +110,19 @@ async function readPages(
   document: Document,
   cpu_ms: () => number,
   { pages_most, chars_most, cpu_most_ms }: PdfLimits,
+  inflation: Inflation,
   lines: PdfLine[][] | null,
-): Promise<Pick<Pdf, "pages" | "truncated" | "note">> {
+): Promise<Pick<Pdf, "pages" | "truncated" | "note"> & { readonly is_failure: boolean }> {
   const pages: PdfPage[] = [];
   const broken: number[] = [];
   let chars_left = chars_most;
-  const stopped = (limit: string) => ({ pages, truncated: true, note: `The PDF was read up to ${limit}` });
+  const hasText = (): boolean => pages.some(({ text }) => text !== "");
+  const stopped = (limit: string, is_failure = false) => ({
+    pages,
+    truncated: true,
+    note: `The PDF was read up to ${limit}`,
+    is_failure,
+  });
   for (let page = 1; page <= document.numPages; page++) {
     if (page > pages_most) return stopped(`${pages_most} pages`);
     let text = "";
@@ -112,6 +136,9 @@ async function readPages(
       if (cause instanceof Limit) return stopped(cause.message);
       broken.push(page);
     }
+    // pdf.js goes on without the stream, and the page would be one without text.
+    const met = inflation.met();
+    if (met !== null) return stopped(`page ${page}, which has ${met}`, !hasText());
     chars_left -= text.length + BETWEEN.length;
     pages.push({ page, text });
     lines?.push(page_lines);
@@ -119,7 +146,8 @@ async function readPages(
   const note = broken.length
     ? `Cannot read ${broken.length} pages, the first of them page ${broken[0]}`
     : null;
-  return { pages, truncated: false, note };
+  const is_failure = broken.length > 0 && broken.length === pages.length;
+  return { pages, truncated: false, note, is_failure };
 }
 
 class Limit extends Error {}

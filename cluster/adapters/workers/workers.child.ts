@@ -29,7 +29,7 @@ export type Report =
 
 export type Result = { readonly cpu_ms: number } & (
   | { readonly kind: "done"; readonly value: unknown }
-  | { readonly kind: "threw"; readonly detail: string }
+  | { readonly kind: "threw" | "out_of_memory"; readonly detail: string }
 );
 
 /** A result waits no longer than this for the next one, unless the next task does not yield. */
@@ -81,9 +81,14 @@ async function resultOf(run: Task, order: Order): Promise<Result> {
     const value = await run(message as never, cpu_ms);
     return { kind: "done", value, cpu_ms: cpu_ms() };
   } catch (cause) {
-    return { kind: "threw", detail: detailOf(cause), cpu_ms: cpu_ms() };
+    return { kind: isMemory(cause) ? "out_of_memory" : "threw", detail: detailOf(cause), cpu_ms: cpu_ms() };
   }
 }
+
+/** What V8 and Node throw when the kernel gives them no memory for a buffer. */
+const isMemory = (cause: unknown): boolean =>
+  cause instanceof Error &&
+  /\b(?:array buffer allocation failed|memory allocation failed)\b/i.test(cause.message);
 
 /** A result that cannot be copied becomes a failure; the others leave as they are. */
 function flush(): void {

@@ -226,7 +226,7 @@ function pool(task: string, limits: PoolSettings, queue_limit: number, start: ()
     child.tasks++;
     finish(queue, job.tenant, result.cpu_ms);
     if (result.kind === "done") job.answer({ kind: "done", value: result.value as never });
-    else job.answer(failed("threw", result.detail));
+    else job.answer(failed(result.kind, result.detail));
   }
 
   /** The child is gone. Its only task has this result; of several it is not known which one did it, so each runs again. */
@@ -520,20 +520,33 @@ const readableFolders = (): ReadonlySet<string> =>
   (readable ??= new Set([ROOT, realpathSync(ROOT), ...linkedPackages(`${ROOT}node_modules`)]));
 
 const TIE = ["/usr/bin/setpriv", "--pdeathsig", "KILL"] as const;
-let tied: boolean | undefined;
-/** Whether the kernel can end a child with this process, tried when it starts its first child. */
-const canTie = (): boolean => (tied ??= spawnSync(TIE[0], [...TIE.slice(1), "/bin/true"]).status === 0);
+/**
+ * The kernel's limit on writable memory (RLIMIT_DATA), which V8's limit on its heap does not bind for buffers: what a child
+ * reserves but does not use, some gigabytes, is not counted. A child above `max_rss_mb` is killed when it is measured next;
+ * this is for what it takes until then.
+ */
+const limitOf = (mb: number): readonly string[] => ["/usr/bin/prlimit", `--data=${mb * 2 ** 20}`];
+const LIMIT_SLACK_MB = 64;
+const usable = new Map<string, boolean>();
+/** Whether programs can be started by this one, tried when this process starts its first child. */
+function canStartBy(launcher: readonly string[]): boolean {
+  const [program] = launcher as [string];
+  const known = usable.get(program) ?? spawnSync(program, [...launcher.slice(1), "/bin/true"]).status === 0;
+  usable.set(program, known);
+  return known;
+}
 
 /**
  * Starts children with an empty environment and permission to read the project and nothing else (no writing, no
  * processes, no native code). Where setpriv exists, the kernel kills a child together with its parent, so that even a
- * hanging task does not outlive a parent killed by SIGKILL; elsewhere a child ends after its task.
+ * hanging task does not outlive a parent killed by SIGKILL; elsewhere a child ends after its task. Where prlimit exists, the
+ * kernel limits its memory.
  */
 function starter(tasks: URL): (name: string, limits: PoolSettings) => ChildProcess {
   const program = fileURLToPath(new URL("./workers.child.ts", import.meta.url));
-  return (name, { heap_mb }) => {
+  return (name, { heap_mb, max_rss_mb }) => {
     const folders = readableFolders();
-    const isTied = canTie();
+    const launchers = [limitOf(max_rss_mb + LIMIT_SLACK_MB), TIE].filter(canStartBy).flat();
     const flags = [
       `--max-old-space-size=${heap_mb}`,
       // A document is garbage as soon as it is read: with V8's own 16 MB of young objects, 11 % more CPU time goes to
@@ -547,8 +560,8 @@ function starter(tasks: URL): (name: string, limits: PoolSettings) => ChildProce
       ...[...folders].map((path) => `--allow-fs-read=${path}`),
     ];
     return fork(program, [tasks.href, name], {
-      execPath: isTied ? TIE[0] : process.execPath,
-      execArgv: isTied ? [...TIE.slice(1), process.execPath, ...flags] : flags,
+      execPath: launchers[0] ?? process.execPath,
+      execArgv: launchers.length > 0 ? [...launchers.slice(1), process.execPath, ...flags] : flags,
       env: {},
       serialization: "advanced",
       stdio: ["ignore", "ignore", "pipe", "pipe", "ipc"],
