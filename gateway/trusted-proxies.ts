@@ -15,7 +15,7 @@ export function clientAddress(peer: string, forwarded_for: string | undefined, i
     if (!isProxy(client)) return client;
     // Some proxies add the port: 192.0.2.1:4711, [2001:db8::1]:4711.
     const [, bare = entry.trim()] =
-      /^\s*\[?([^\]]+?)\]?(?::\d+)?\s*$/.exec(entry.includes(".") || entry.includes("[") ? entry : "") ?? [];
+      /^\[?([^\]]+?)\]?(?::\d+)?$/.exec(entry.includes(".") || entry.includes("[") ? entry.trim() : "") ?? [];
     const address = normalizeIp(bare);
     if (address === "") return client;
     client = address;

@@ -329,7 +329,8 @@ function fromTexts(node: Node, texts: readonly string[]): unknown {
   const last = texts.at(-1)!;
   const wantsNumber = node.enum ? node.enum.every((word) => typeof word === "number") : false;
   if (node.type === "integer" || wantsNumber) return /^[+-]?\d+$/.test(last) ? Number(last) : last;
-  if (node.type === "number") return /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(last) ? Number(last) : last;
+  if (node.type === "number")
+    return /^[+-]?(\d+(?:\.\d*)?|\.\d+)(e[+-]?\d+)?$/i.test(last) ? Number(last) : last;
   if (node.type === "boolean") return READS_AS_BOOLEAN.get(last) ?? last;
   return last;
 }

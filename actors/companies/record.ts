@@ -409,7 +409,8 @@ const withoutClaims = (value: unknown): unknown =>
 
 /** A name of what claims are about: a field, a part of the record that has fields, or one item, as `provenance` names it. */
 export function isHistoryField(name: string): boolean {
-  const field = name.replace(/\[.+\]$/s, "");
+  const key_at = name.endsWith("]") ? name.indexOf("[") : -1;
+  const field = key_at >= 0 && key_at < name.length - 2 ? name.slice(0, key_at) : name;
   if (field !== name) return FIELDS[field as FieldPath]?.cardinality === "keyed";
   return Object.keys(FIELDS).some((each) => each === name || each.startsWith(`${name}.`));
 }

@@ -150,9 +150,9 @@ function rowsOf($: CheerioAPI): readonly Row[] {
 
 /** `NVIDIA CORP (Filer) CIK: 0001045810 (see all company filings)` to the name alone. */
 const partyName = (text: string): string | null => {
-  const withoutCik = tidy(text).replace(/\s*CIK:?\s*\d{10}.*$/, "");
+  const withoutCik = tidy(text).replace(/(?:(?<!\s)\s+)?CIK:?\s*\d{10}.*$/, "");
   return textOrNull(
-    withoutCik.replace(/\s*\((?:Filer|Filed for|Filed by|Issuer|Reporting|Subject)\)\s*$/i, ""),
+    withoutCik.replace(/(?:(?<!\s)\s+)?\((?:Filer|Filed for|Filed by|Issuer|Reporting|Subject)\)\s*$/i, ""),
   );
 };
 

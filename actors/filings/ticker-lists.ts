@@ -178,7 +178,9 @@ const LEGAL_FORMS = new Set(
 
 /** The form in which names of different registers are compared: without suffixes such as /ADR, /FI, /DE/ and without legal form. */
 export function bareName(name: string): string {
-  const words = foldName(name.replaceAll(/\s*\/[A-Z]{2,4}\/?\s*$/gi, " ").replaceAll(".", "")).split(" ");
+  const words = foldName(
+    name.replaceAll(/(?:(?<!\s)\s+)?\/[A-Z]{2,4}\/?\s*$/gi, " ").replaceAll(".", ""),
+  ).split(" ");
   while (words.length > 1 && LEGAL_FORMS.has(words.at(-1)!)) words.pop();
   return words.join(" ");
 }

@@ -38,7 +38,7 @@ const ALIASES: Readonly<Record<string, string>> = {
   status: "statuscode",
 };
 
-const baseOf = (archive_url: string): string => archive_url.replace(/\/+$/, "");
+const baseOf = (archive_url: string): string => archive_url.replace(/(?<!\/)\/+$/, "");
 
 /** The URL that lists the captures of a page, newest first as far as the archive supports it. */
 export function cdxUrl(archive_url: string, url: string, now_ms: number): string {

@@ -111,9 +111,12 @@ const ENTITIES: Readonly<Record<string, string>> = { lt: "<", gt: ">", quot: '"'
 /** A browser shows a plain text as the text of an element. */
 function shownText(body: Buffer): Buffer {
   const html = body.toString();
-  const shown = /<pre[^>]*>([^]*?)<\/pre>/i.exec(html)?.[1] ?? html;
+  const opening = /<pre\b[^<>]*>/i.exec(html);
+  const start = opening ? opening.index + opening[0].length : 0;
+  const end = opening ? html.toLowerCase().indexOf("</pre>", start) : -1;
+  const shown = end < 0 ? html : html.slice(start, end);
   const text = shown
-    .replaceAll(/<[^>]*>/g, "")
+    .replaceAll(/<[^<>]*>/g, "")
     .replaceAll(/&(lt|gt|quot|amp);/g, (_, name: string) => ENTITIES[name]!);
   return Buffer.from(text);
 }

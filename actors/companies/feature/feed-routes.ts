@@ -21,7 +21,7 @@ const ISO_8601 = "^\\d{4}-\\d{2}-\\d{2}(T\\d{2}:\\d{2}(:\\d{2}(\\.\\d{1,9})?)?(Z
 
 /** Unix milliseconds; NaN: there is no such moment. */
 const momentOf = (text: string): number =>
-  Date.parse(/T.*(Z|[+-]\d{2}:?\d{2})$/.test(text) || !text.includes("T") ? text : `${text}Z`);
+  Date.parse(!text.includes("T") || /(?:Z|[+-]\d{2}:?\d{2})$/.test(text) ? text : `${text}Z`);
 
 export function feedRoutes({ documents, cursors }: FeedRouteDeps): readonly Route[] {
   return [

@@ -276,7 +276,7 @@ function sourceSettings(
   { hasFilings, hasProfiles }: { readonly hasFilings: boolean; readonly hasProfiles: boolean },
 ): Readonly<Record<string, SourceSettings>> {
   const bare = (url: string, credentials?: string) => ({
-    base_url: url.replace(/\/+$/, ""),
+    base_url: url.replace(/(?<!\/)\/+$/, ""),
     credentials: credentials ?? null,
   });
   return {

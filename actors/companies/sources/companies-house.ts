@@ -164,7 +164,7 @@ const FORMS: Readonly<Record<string, string>> = {
 const ROLE_GROUPS: readonly (readonly [RegExp, RoleGroup])[] = [
   [/director|member-of-a-management/, "management"],
   [/secretary/, "secretary"],
-  [/llp-.*member|partner/, "partner"],
+  [/llp-.{0,40}member|partner/, "partner"],
   [/supervisory/, "supervisory"],
   [/judicial-factor|receiver|manager/, "representative"],
 ];

@@ -164,7 +164,7 @@ function relationshipClaims(document: RawDocument, { dane: { dzial6 } }: Extract
   const list = claimList(document);
   for (const { podmiotyPrzejmowane } of dzial6?.polaczeniePodzialPrzeksztalcenie ?? [])
     for (const { nazwa, krs } of podmiotyPrzejmowane ?? []) {
-      const name = (nazwa ?? "").replace(/[,\s-]+$/, "");
+      const name = (nazwa ?? "").replace(/(?<![,\s-])[,\s-]+$/, "");
       const number = typeof krs === "string" ? krs : krs?.krs;
       const ref = /^[0-9]{10}$/.test(number ?? "") ? `pl_krs:${number}` : null;
       if (name === "" && ref === null) continue;

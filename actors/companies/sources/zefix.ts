@@ -226,7 +226,7 @@ function identifierClaims(document: RawDocument, company: Company): readonly Sou
 /** The markup of a publication's text: `<FT TYPE="F">Acme AG</FT>`. */
 const withoutMarkup = (text: string): string =>
   text
-    .replaceAll(/<[^>]{0,200}>/g, "")
+    .replaceAll(/<[^<>]{0,200}>/g, "")
     .replaceAll(/\s+/g, " ")
     .trim();
 

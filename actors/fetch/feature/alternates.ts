@@ -6,7 +6,7 @@ import type { Sources } from "../alternates/lookup.ts";
 import type { FetchSettings } from "./settings.ts";
 
 const RESULTS = 10;
-const withoutTrailingSlash = (url: string): string => url.replace(/\/+$/, "");
+const withoutTrailingSlash = (url: string): string => url.replace(/(?<!\/)\/+$/, "");
 
 export function openSources(context: FeatureContext, { alternates }: FetchSettings): Sources {
   const { guardian_url, guardian_key, unpaywall_url, unpaywall_email } = alternates;

@@ -48,7 +48,7 @@ export function openFilingsWorker(
     memory,
     caches,
     readers,
-    www_url: settings.www_url.replace(/\/+$/, ""),
+    www_url: settings.www_url.replace(/(?<!\/)\/+$/, ""),
   });
   return {
     actors: [

@@ -17,7 +17,7 @@ export function throttlePage(body: Buffer): ThrottlePage | null {
   if (body.length >= MAX_PAGE_BYTES) return null;
   const text = body.toString("utf8");
   if (!/<title>\s*SEC\.gov \| Request Rate Threshold Exceeded\s*<\/title>/i.test(text)) return null;
-  const headings = [...text.matchAll(/<h1\b[^>]*>([^<]*)<\/h1>/gi)].map(([, heading]) => heading!);
+  const headings = [...text.matchAll(/<h1\b[^<>]*>([^<]*)<\/h1>/gi)].map(([, heading]) => heading!);
   if (headings.some((heading) => heading.includes("Undeclared Automated Tool"))) return "identity_refused";
   return headings.some((heading) => heading.includes("Traffic Limit")) ? "threshold" : null;
 }

@@ -32,7 +32,7 @@ const isDefault = ({ port }: URL): boolean => port === "";
 export function filingHosts(bases: Readonly<Record<SourceHost, string>>): FilingHosts {
   const origins = (["data", "www", "search"] as const).map((host) => {
     const url = new URL(bases[host]);
-    return { host, origin: url.origin, prefix: url.pathname.replace(/\/+$/, "") };
+    return { host, origin: url.origin, prefix: url.pathname.replace(/(?<!\/)\/+$/, "") };
   });
   const baseOf = (url: URL): { readonly host: SourceHost; readonly prefix: string } | undefined =>
     origins.find(({ origin, prefix }) => url.origin === origin && url.pathname.startsWith(`${prefix}/`));

@@ -62,7 +62,7 @@ const TIME =
 const SECOND_HALF = /^(?:p|μ|م|du|ch|ös)/i;
 /** In Chinese, Japanese and Korean the half of the day stands before the hour, and minutes may be left out. */
 const ASIAN_TIME =
-  /(오전|오후|午前|午後|上午|下午|早上|凌晨|中午|晚上|傍晚)?\s*(?<!\d)(\d{1,2})\s*(?:[:：]\s*(\d{2})(?:[:：](\d{2}))?|[時时点點시](?:\s*(\d{1,2})\s*[分분])?)(?!\d)/;
+  /(오전|오후|午前|午後|上午|下午|早上|凌晨|中午|晚上|傍晚)?(?:(?<!\s)\s+)?(?<!\d)(\d{1,2})\s*(?:[:：]\s*(\d{2})(?:[:：](\d{2}))?|[時时点點시](?:\s*(\d{1,2})\s*[分분])?)(?!\d)/;
 const ASIAN_SECOND_HALF = /오후|午後|下午|中午|晚上|傍晚/;
 
 const hourOf = (hour: number, isSecondHalf: boolean): number =>
@@ -190,7 +190,7 @@ const VIETNAMESE = /(?<!\d)(\d{1,2})\s*tháng\s*(\d{1,2}),?\s*(?:năm\s*)?((?:19
 const NAME_YEAR = new RegExp(`(?<!\\p{L})(${NAME})\\.?[,،]?\\s+(?:de\\s+)?${YEAR}`, "u");
 const PERSIAN = /(?<!\d)(\d{1,2})\s+(\p{L}{2,8})[,،]?\s+(1[34]\d{2})(?!\d)/u;
 const ASIAN =
-  /(令和|平成|昭和|民國|民国)?\s*(\d{1,4}|元)\s*[年년]\s*(\d{1,2})\s*[月월](?:\s*(\d{1,2})\s*[日일号號])?/;
+  /(令和|平成|昭和|民國|民国)?(?:(?<!\s)\s+)?(\d{1,4}|元)\s*[年년]\s*(\d{1,2})\s*[月월](?:\s*(\d{1,2})\s*[日일号號])?/;
 /** The year before the first of an era. */
 const ERAS: Readonly<Record<string, number>> = { 令和: 2018, 平成: 1988, 昭和: 1925, 民國: 1911, 民国: 1911 };
 /** The Buddhist calendar of Thailand is ahead by so many years. */

@@ -57,7 +57,7 @@ const LD_KINDS = [
 const FORUM_NAMES =
   /\b(?:phpbb|vbulletin|xenforo|discourse|invision|mybb|vanilla|flarum|discussion|thread|topic|question|answer|forum)/i;
 const DOC_GENERATORS =
-  /docusaurus|sphinx|mkdocs|gitbook|vuepress|vitepress|readthedocs|hugo.*docs|antora|doxygen|javadoc|mdbook|nextra|mintlify|confluence/i;
+  /docusaurus|sphinx|mkdocs|gitbook|vuepress|vitepress|readthedocs|hugo.{0,40}docs|antora|doxygen|javadoc|mdbook|nextra|mintlify|confluence/i;
 
 export const TRAIT_NAMES = [
   "text", "mass_share", "link_share", "mean_block", "article_share", "article_chars", "og_article", "og_product",

@@ -44,7 +44,7 @@ export function toLines(page: Page, dropped: Uint8Array): Line[] {
   const open: number[] = [];
   const flush = (): void => {
     if (parts !== "") {
-      const text = verbatim >= 0 ? parts.replace(/^\s*\n|\s+$/g, "") : collapse(parts);
+      const text = verbatim >= 0 ? parts.replace(/^\s*\n/, "").trimEnd() : collapse(parts);
       if (text !== "") lines.push(judged(text, node, pieces, tree.tag[node]!, chars ? link / chars : 0));
     }
     parts = "";
@@ -153,7 +153,7 @@ const isAsciiLetter = (code: number): boolean => code >= 97 && code <= 122;
 function bare(line: string): string {
   const lower = line.slice(0, JUDGED_CHARS).toLowerCase();
   if (isAsciiLetter(lower.charCodeAt(0)) && isAsciiLetter(lower.charCodeAt(lower.length - 1))) return lower;
-  return lower.replace(/^[\s|•·»›>:–—-]+|[\s|•·»›>:.…!–—-]+$/g, "");
+  return lower.replace(/^[\s|•·»›>:–—-]+/, "").replace(/(?<![\s|•·»›>:.…!–—-])[\s|•·»›>:.…!–—-]+$/, "");
 }
 
 /** What a template engine or a page builder should have replaced: "{{ title }}", "[vc_row]". */

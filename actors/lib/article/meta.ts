@@ -37,7 +37,7 @@ const LEAD_IN =
 const FOREIGN_LEAD_IN =
   /^(?:(?:作者|记者|記者|撰文|文字|文|著者|筆者|執筆|글|بقلم|الكاتب|نویسنده|מאת|โดย|लेखक|লেখক)\s*[:：／/]?\s*|(?:авторы?|текст|автор тексту|autorzy|autori|tekst|napisała?|szerző|írta|yazar|yazan|συντάκτ(?:ης|ρια)|γράφει(?: [οη])?|kirjoittaja|teksti|skribent|penulis|oleh|tác giả)(?:\s*[:：]\s*|\s+))/iu;
 /** "홍길동 기자": the reporter. */
-const FOREIGN_ROLE = /\s*(?:기자|特派員|记者|記者)$/u;
+const FOREIGN_ROLE = /(?:(?<!\s)\s+)?(?:기자|特派員|记者|記者)$/u;
 /** A whole name of few characters without a space. */
 const SHORT_NAME = /^[\p{Script=Han}\p{Script=Hangul}\p{Script=Katakana}]{2,6}$/u;
 const NOBODY =
@@ -51,7 +51,7 @@ const NO_NAME =
 /** "Learn about our policies": a name has no two ordinary words behind its first. */
 const PHRASE = /^\p{Lu}.*\s\p{Ll}{4,}(?:\s.*)?\s\p{Ll}{4,}/u;
 const AFTER_NAME =
-  /\s*(?:[|•·–—/(]|\s-\s|\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)\w*\.? \d{1,2}\b|\b(?:updated|published|posted|last|modified|reviewed|edited|on|in|for|min|minutes?|at|am|um)\b|,\s*(?:reuters|ap|afp|dpa|associated press|staff writer|staff reporter|contributor|contributing|senior|special|correspondent|editor|reporter|columnist|writer|cnn|bbc|the|md|phd|ph\.d|m\.d|rd|dds|dvm|cpa|mba|rn|msc|jd|esq)\b).*$/i;
+  /(?:(?<!\s)\s+)?(?:[|•·–—/(]|\s-\s|\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)\w*\.? \d{1,2}\b|\b(?:updated|published|posted|last|modified|reviewed|edited|on|in|for|min|minutes?|at|am|um)\b|,\s*(?:reuters|ap|afp|dpa|associated press|staff writer|staff reporter|contributor|contributing|senior|special|correspondent|editor|reporter|columnist|writer|cnn|bbc|the|md|phd|ph\.d|m\.d|rd|dds|dvm|cpa|mba|rn|msc|jd|esq)\b).*$/i;
 
 /** Whom the names of an author field may name: people; or also desks; or also the site itself. */
 type Authorship = "people" | "desks" | "site";
@@ -79,10 +79,10 @@ function cleanAuthors(
       .replace(LEAD_IN, "")
       .replace(FOREIGN_LEAD_IN, "")
       .split(
-        /\s*(?:;|\||\n|、|\s(?:and|und|et|y|e|en|och|og|и|та|i|και|ve|&)\s|,\s+(?:and|und|et|y)\s+|·|•)\s*/i,
+        /(?:(?<!\s)\s+)?(?:;|\||\n|、|\s(?:and|und|et|y|e|en|och|og|и|та|i|και|ve|&)\s|,\s+(?:and|und|et|y)\s+|·|•)\s*/i,
       );
     for (const each of listed) {
-      const commas = each.split(/\s*,\s+/);
+      const commas = each.split(/(?:(?<!\s)\s+)?,\s+/);
       // "Last, First" is one name; "First Last, First Last" are several.
       const people =
         commas.length > 1 &&
@@ -113,7 +113,7 @@ function cleanAuthors(
 }
 
 const BY_LINE =
-  /^(?:(?:written|posted|published|words|story|text) by|by|von|par|por|di|author|autor(?:in)?|text|автор|текст|autorzy|tekst|szerző|írta|yazar|συντάκτ(?:ης|ρια)|oleh|penulis)(?:\s*:|\s)\s*\p{Lu}|^(?:作者|记者|記者|撰文|著者|筆者|بقلم|נכתב|מאת|نویسنده|โดย|लेखक)\s*[:：]?\s*\p{Lo}|^\p{Script=Hangul}{2,4} 기자$/iu;
+  /^(?:(?:written|posted|published|words|story|text) by|by|von|par|por|di|author|autor(?:in)?|text|автор|текст|autorzy|tekst|szerző|írta|yazar|συντάκτ(?:ης|ρια)|oleh|penulis)(?:\s*:|\s)\s*\p{Lu}|^(?:作者|记者|記者|撰文|著者|筆者|بقلم|נכתב|מאת|نویسنده|โดย|लेखक)\s*(?:[:：]\s*)?\p{Lo}|^\p{Script=Hangul}{2,4} 기자$/iu;
 const BY_LINE_CHARS = 70;
 const SIGNED = /^(?:(?:written|article|posted|story) by|author|by(?=:))(?:\s*:|\s)\s*\S/i;
 const SIGNED_LABEL = /^(?:(?:written|article|posted|story) by|author):?$/i;
@@ -123,7 +123,7 @@ const USER_NAMES =
 const PROFILE = /^(?:https?:\/\/[^/]+)?\/(?:(?:users?|u)\/(?:\d+\/)?|[~@])([^/?#%]+)\/?(?:[?#].*)?$/i;
 const PROFILE_REACH = 60;
 const PUBLISHED_META =
-  /(?:publish|pub)\w*[-_:. ]?(?:date|time|on)|date[-_:. ]?(?:of[-_ ])?(?:publi|creat|issued)|^(?:article|post)[-_:.]?date$/;
+  /(?:publish|pub)\w{0,20}[-_:. ]?(?:date|time|on)|date[-_:. ]?(?:of[-_ ])?(?:publi|creat|issued)|^(?:article|post)[-_:.]?date$/;
 
 const AUTHOR_NAMES =
   / (?:author name|author|authors|byline|by line|byline name|writer|contributor|contributors|autor|auteur|autore|posted by|article author|entry author|post author|vcard|fn) /;

@@ -9,7 +9,7 @@ export const foldedMonth = (name: string): string =>
     .normalize("NFKD")
     .replace(/\p{M}/gu, "")
     .toLowerCase()
-    .replace(/[.\s]+$/, "");
+    .replace(/(?<![.\s])[.\s]+$/, "");
 
 /** January first. */
 export const MONTH_NAMES: readonly string[] = [

@@ -17,7 +17,8 @@ const MAX_HEADINGS = 8;
 /** A link in a heading is searched among this many of its first nodes. */
 const LINK_REACH = 20;
 
-const SEPARATORS = /(\s+[|/·•»«›‹–—~:]+\s+|\s+-+\s+|\s*[|｜]\s*|(?<=\p{L}{3}):\s+)/u;
+const SEPARATORS =
+  /((?<!\s)\s+[|/·•»«›‹–—~:]+\s+|(?<!\s)\s+-+\s+|(?:(?<!\s)\s+)?[|｜]\s*|(?<=\p{L}{3}):\s+)/u;
 const folded = (text: string): string =>
   text.toLowerCase().replace(/[’‘]/g, "'").replace(/[“”]/g, '"').replace(/\s+/g, " ").trim();
 
@@ -58,8 +59,8 @@ const THREAD_LABEL = /^(?:thread|topic):\s+(?=\S)/i;
 const headed = (text: string): string =>
   reread(text)
     .replace(EMPHASIS, "$1")
-    .replace(/\s*[¶#]+$/, "")
-    .replace(/\s*\((?!(?:19|20)\d\d )\d[\d,.]* \p{L}{3,10}\)$/u, "")
+    .replace(/(?:(?<!\s)\s+)?(?<![¶#])[¶#]+$/, "")
+    .replace(/(?:(?<!\s)\s+)?\((?!(?:19|20)\d\d )\d[\d,.]* \p{L}{3,10}\)$/u, "")
     .trim();
 
 export interface Site {

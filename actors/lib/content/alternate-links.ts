@@ -59,7 +59,7 @@ const DOI_METAS: ReadonlySet<string> = new Set([
 /** The DOI of a text, in lower case because case has no meaning in it; null if there is none. */
 function asDoi(text: string | null): string | null {
   if (text === null) return null;
-  const doi = DOI.exec(text)?.[0].replace(/[.,;:)\]}]+$/, "");
+  const doi = DOI.exec(text)?.[0].replace(/(?<![.,;:)\]}])[.,;:)\]}]+$/, "");
   return doi === undefined || doi.length > 300 ? null : doi.toLowerCase();
 }
 
@@ -82,7 +82,7 @@ function doiIn(tree: Tree, nodes: readonly LdNode[]): string | null {
 
 /** Publishers append the shown part of a paper to its DOI. */
 const VIEW =
-  /(?:\/(?:full|fulltext|abstract|pdf|epdf|html|meta|summary|references|figures)|\.(?:full|abstract|pdf|short))+$/i;
+  /(?:\/(?:full|fulltext|abstract|pdf|epdf|html|meta|summary|references|figures)|\.(?:full|abstract|pdf|short)){1,5}$/i;
 
 /** `/doi/full/10.1000/x`, `https://doi.org/10.1000/x` and their like. */
 export function doiInUrl(url: string): string | null {

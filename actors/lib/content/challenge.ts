@@ -172,13 +172,13 @@ const ROWS = {
     marks: [
       {
         in: "structure",
-        like: /<iframe\b[^>]{0,999}_Incapsula_Resource\?[^>]{0,999}SWUDNSAI/i,
+        like: /<iframe\b[^<>]{0,999}_Incapsula_Resource\?[^<>]{0,999}SWUDNSAI/i,
         kind: "challenge",
       },
       // Ordinary pages of the same sites have the script, too, beside their text.
       {
         in: "structure",
-        like: /<script\b[^>]{0,999}_Incapsula_Resource\?SWJIYLWA=/i,
+        like: /<script\b[^<>]{0,999}_Incapsula_Resource\?SWJIYLWA=/i,
         kind: "challenge",
         and: ({ text, bytes }) => text.length < 100 && bytes < SMALL_BYTES,
       },
@@ -263,8 +263,8 @@ export const VENDORS = Object.keys(ROWS) as readonly Vendor[];
 
 // Every repetition has a bound, so that a body of one endless tag does not block the event loop for a second.
 const WIDGET =
-  /<[a-z][^>]{0,299}\b(?:class|id)=["']?[^"'>]{0,99}\b(?:g-recaptcha|h-captcha|cf-turnstile|arkose|funcaptcha)\b/i;
-const OTHER_CONTROLS = /<select\b|<input\b(?![^>]{0,999}\btype=["']?(?:hidden|submit|button)\b)/i;
+  /<[a-z][^<>]{0,299}\b(?:class|id)=["']?[^"'<>]{0,99}\b(?:g-recaptcha|h-captcha|cf-turnstile|arkose|funcaptcha)\b/i;
+const OTHER_CONTROLS = /<select\b|<input\b(?![^<>]{0,999}\btype=["']?(?:hidden|submit|button)\b)/i;
 
 export function challengeOf(served: Served): Challenge | null {
   const page = readParts(served);

@@ -13,7 +13,7 @@ import { isBlock } from "../article/tree.ts";
 export function unwrapped(text: string): string {
   const head = /^\s*<DOCUMENT>\s*\n(?:<[A-Z]+>[^\n]*\n){0,20}?<TEXT>[^\S\n]*\n?/.exec(text);
   if (!head) return text;
-  const tail = /\s*<\/TEXT>\s*<\/DOCUMENT>\s*$/.exec(text.slice(-100));
+  const tail = /(?:(?<!\s)\s+)?<\/TEXT>\s*<\/DOCUMENT>\s*$/.exec(text.slice(-100));
   const inner = text.slice(head[0].length, tail ? text.length - tail[0].length : text.length);
   return /<DOCUMENT>\s*\n/.test(inner) ? text : inner;
 }

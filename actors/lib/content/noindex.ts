@@ -5,7 +5,7 @@
 
 /** Where a head ends, generously. */
 const HEAD_CHARS = 65_536;
-const META = /<meta\s[^>]{0,2000}>/gi;
+const META = /<meta\s[^<>]{0,2000}>/gi;
 const SAYS_NO = /(?:^|[\s,:])(?:noindex|none)(?:$|[\s,;])/i;
 
 export function refusesIndexing(
@@ -18,7 +18,7 @@ export function refusesIndexing(
     return true;
   const head = body.toString("latin1", 0, HEAD_CHARS);
   for (const [meta] of head.matchAll(META)) {
-    const name = /\bname\s*=\s*["']?\s*([\w-]+)/i.exec(meta)?.[1]?.toLowerCase();
+    const name = /\bname\s*=\s*(?:["']\s*)?([\w-]+)/i.exec(meta)?.[1]?.toLowerCase();
     if (name !== "robots" && name !== crawler_name.toLowerCase()) continue;
     const content = /\bcontent\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>]+))/i.exec(meta);
     if (SAYS_NO.test(content?.[1] ?? content?.[2] ?? content?.[3] ?? "")) return true;

@@ -109,20 +109,20 @@ const METERED_NOUN = /art(?:ikel|icle|icol|ícul)|stor(?:y|ies)|lecture|noticia/
 const METERED: readonly (readonly [code: string, pattern: RegExp])[] = [
   [
     "metered_de",
-    /(?:noch|sie haben).{0,20}\d+ (?:kostenlose|freie|gratis)[- ]?artikel|\d+ von \d+ (?:kostenlosen|freien|gratis)[- ]?artikel/i,
+    /(?:noch|sie haben).{0,20}\d (?:kostenlose|freie|gratis)[- ]?artikel|\d von \d+ (?:kostenlosen|freien|gratis)[- ]?artikel/i,
   ],
   [
     "metered_en",
-    /\d+ (?:free |complimentary )?(?:articles?|stories) (?:left|remaining)|(?:you have|you['’]ve) (?:read|used|reached|viewed).{0,40}\bfree (?:articles?|stories)|(?:last|one|two|three|four|five) free (?:articles?|stories)(?: left| remaining| this month)|\d+ of \d+ free (?:articles|stories)/i,
+    /\d (?:free |complimentary )?(?:articles?|stories) (?:left|remaining)|(?:you have|you['’]ve) (?:read|used|reached|viewed).{0,40}\bfree (?:articles?|stories)|(?:last|one|two|three|four|five) free (?:articles?|stories)(?: left| remaining| this month)|\d of \d+ free (?:articles|stories)/i,
   ],
   [
     "metered_fr",
-    /il (?:vous )?reste \d+ (?:articles?|lectures?)|\d+ articles? gratuits? (?:restants?|ce mois)/i,
+    /il (?:vous )?reste \d+ (?:articles?|lectures?)|\d articles? gratuits? (?:restants?|ce mois)/i,
   ],
-  ["metered_it", /(?:ti restano|hai ancora) \d+ articol|\d+ articoli gratuiti (?:rimanenti|rimasti)/i],
+  ["metered_it", /(?:ti restano|hai ancora) \d+ articol|\d articoli gratuiti (?:rimanenti|rimasti)/i],
   [
     "metered_es",
-    /te quedan? \d+ (?:artículos?|noticias?)|\d+ (?:artículos?|noticias?) (?:gratis|gratuitos?) (?:restantes|este mes)/i,
+    /te quedan? \d+ (?:artículos?|noticias?)|\d (?:artículos?|noticias?) (?:gratis|gratuitos?) (?:restantes|este mes)/i,
   ],
 ];
 

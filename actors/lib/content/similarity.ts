@@ -74,6 +74,6 @@ export function addressOf(text: string): string | null {
   if (url === null || (url.protocol !== "http:" && url.protocol !== "https:")) return null;
   const query = [...url.searchParams].filter(([name]) => !TRACKING.test(name));
   const host = url.host.replace(/^www\./, "").replace(/\.(?=:|$)/, "");
-  const path = url.pathname.replace(/\/+$/, "");
+  const path = url.pathname.replace(/(?<!\/)\/+$/, "");
   return `${host}${path}${query.length === 0 ? "" : `?${new URLSearchParams(query).toString()}`}`;
 }

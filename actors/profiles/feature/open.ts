@@ -80,7 +80,7 @@ function siteOfSettings(
   return {
     name: canonical,
     hosts,
-    origin: (url ?? `https://www.${canonical}`).replace(/\/+$/, ""),
+    origin: (url ?? `https://www.${canonical}`).replace(/(?<!\/)\/+$/, ""),
     owns: (text) => {
       const parsed = URL.parse(text);
       return parsed !== null && canonical !== "" && siteOf(parsed.hostname, joined) === canonical;

@@ -85,14 +85,14 @@ const CATEGORIES: Readonly<Record<string, string>> = {
 
 /** Registers by the number's form, and the country whose register it is. */
 const REGISTERS: readonly (readonly [RegExp, string])[] = [
-  [/^(?:.+\s)?(?:HRA|HRB|GnR|GsR|PR|VR|GüR)\s*\d+(?:\s+\w+)*$/i, "DE"],
+  [/^(?:.{1,200}\s)?(?:HRA|HRB|GnR|GsR|PR|VR|GüR)\s{0,9}\d{1,20}(?:\s+\w+){0,5}$/i, "DE"],
   [/^FN\s*\d+\s*[a-z]$/i, "AT"],
   [/^CHE?[-\s]?[\d.-]{6,}$/i, "CH"],
 ];
 /** The rest of the site's registers: their numbers have three digits at least. */
 const NUMBERED = /\d\D*\d\D*\d/;
 const COURT_AND_NUMBER =
-  /^(.*?)\s*((?:HRA|HRB|GnR|GsR|PR|VR|GüR)\s*\d+(?:\s+[A-Z]{1,4})?|FN\s*\d+\s*[a-z]|CHE-[\d.]+)$/i;
+  /^(.{0,300}?)(?:(?<!\s)\s+)?((?:HRA|HRB|GnR|GsR|PR|VR|GüR)\s*\d+(?:\s+[A-Z]{1,4})?|FN\s*\d+\s*[a-z]|CHE-[\d.]+)$/i;
 const REGISTER_LABEL = /^(?:ut|hr|register|registre|fn|uid|che)$/i;
 const REGISTER_SOURCE = /handelsregister|commercial register|firmenbuch|registre du commerce/i;
 /** The end of a company's name: what follows the last comma is no place then. */

@@ -76,7 +76,7 @@ const MAX_PIECE_BYTES = 1_048_576;
 
 /** The length of a body before it is read; null where it is unknown or its coding hides it. */
 export function lengthOf({ headers }: ExchangeResponse): number | null {
-  const isCoded = headers.get("content-encoding")?.some((coding) => !/^\s*(?:identity)?\s*$/i.test(coding));
+  const isCoded = headers.get("content-encoding")?.some((coding) => !/^(?:identity)?$/i.test(coding.trim()));
   const declared = Number(headers.get("content-length")?.[0] ?? Number.NaN);
   return !isCoded && Number.isSafeInteger(declared) && declared >= 0 ? declared : null;
 }

@@ -57,7 +57,7 @@ export function otelTracing(options: OtelOptions): Tracing {
     sampler: new ParentBasedSampler({ root: new TraceIdRatioBasedSampler(sampled_share) }),
     spanProcessors: [
       new BatchSpanProcessor({
-        exporter: new OTLPTraceExporter({ url: `${endpoint.replace(/\/+$/, "")}/v1/traces` }),
+        exporter: new OTLPTraceExporter({ url: `${endpoint.replace(/(?<!\/)\/+$/, "")}/v1/traces` }),
         ...(batch_delay_ms !== undefined && { scheduledDelayMillis: batch_delay_ms }),
       }),
     ],
