@@ -16,7 +16,7 @@ interface Term {
 }
 
 /** One of each kind that patterns tell apart, the usual ones first; nothing collapses the wide spaces before. */
-const CHARS = [..." \u3000a0-<.\n\u2003,\"'/:;(_=&|#»@*?![{漢A~\u0301\t\r)]}>\\$%^+`·•«¶é\u0001"];
+const CHARS = Array.from(" \u3000a0-<.\n\u2003,\"'/:;(_=&|#»@*?![{漢A~\u0301\t\r)]}>\\$%^+`·•«¶é\u0001");
 const MAX_CHARS = 6;
 
 /** Below, a repetition is no loop. */
