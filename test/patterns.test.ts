@@ -59,14 +59,14 @@ function isSuperlinear(pattern: RegExp, pump: Pump): boolean {
 const slowPump = (pattern: RegExp): Pump | null =>
   pumpsOf(pattern).find((pump) => isSuperlinear(pattern, pump)) ?? null;
 
-interface Found {
+interface NamedPattern {
   readonly name: string;
   readonly pattern: RegExp;
 }
 
-function patternsOf(file: string): Found[] {
+function patternsOf(file: string): NamedPattern[] {
   const { program } = parseSync(file, readFileSync(file, "utf8"));
-  const found: Found[] = [];
+  const found: NamedPattern[] = [];
   new Visitor({
     Literal(node) {
       if (!("regex" in node)) return;
@@ -79,7 +79,7 @@ function patternsOf(file: string): Found[] {
 
 describe("regular expressions on what was sent", () => {
   test("are linear, all of them", { timeout: 300_000 }, async () => {
-    const found: Found[] = [];
+    const found: NamedPattern[] = [];
     for await (const file of glob(CODE)) found.push(...patternsOf(file));
     expect(found.length).toBeGreaterThan(600);
     const seen = new Map(found.map((each) => [String(each.pattern), each]));
