@@ -358,6 +358,11 @@ export const FetchOptions = Type.Object({
   wait_for: Type.Optional(AwaitedState),
   /** Default: none is taken. */
   screenshot: Type.Optional(Type.Required(ScreenshotOptions)),
+  /**
+   * The Authorization field for the origin of `url`, and for no other, from the credentials in the caller's address, which
+   * `url` does not have any more. The page is one for the caller's project only. Default: no field.
+   */
+  authorization: Type.Optional(Type.String()),
 });
 export type FetchOptions = Static<typeof FetchOptions>;
 
@@ -388,6 +393,7 @@ const OPTION_REACH = {
   with_formats: { tier: false, page: false },
   wait_for: { tier: true, page: true },
   screenshot: { tier: true, page: true },
+  authorization: { tier: true, page: true },
 } as const satisfies Readonly<Record<keyof FetchOptions, OptionReach>>;
 
 type TierOption = {

@@ -327,9 +327,11 @@ async function finish(
   best: Candidate | null,
 ): Promise<FetchAnswer> {
   const { request } = run;
-  if (failure === "http_404" || failure === "http_410") deps.onGone?.(request);
+  const hasLogin = request.authorization !== undefined;
+  if (!hasLogin && (failure === "http_404" || failure === "http_410")) deps.onGone?.(request);
+  // The title of a page behind a login is sent to no search.
   const copy =
-    findAlternate && !needsBrowser(request)
+    findAlternate && !needsBrowser(request) && !hasLogin
       ? await findOpenCopy(deps, findAlternate, run, admitFor(deps, run), failure, best)
       : null;
   const error = copy ? null : failure;
@@ -347,10 +349,14 @@ async function finish(
     ? sharingOf(page.headers, { body: page.body, redirected: page.redirects.length > 0 }, deps.clock.now())
     : null;
   const isOwnNetwork = run.owns_networks && page?.is_private === true;
-  const only_project = isFoundByProject || isOwnNetwork || sharing?.is_private === true;
+  const only_project = isFoundByProject || isOwnNetwork || hasLogin || sharing?.is_private === true;
   const mayCache = error === null && (copy !== null || isWhole) && sharing?.no_store !== true;
   if (!page || !mayCache) await store.putBodies(contents);
-  else if ((await store.cache(run, { record, contents }, page.headers, { only_project })) && !copy) {
+  else if (
+    (await store.cache(run, { record, contents }, page.headers, { only_project })) &&
+    !copy &&
+    !hasLogin
+  ) {
     const text = best?.extracted?.text ?? "";
     const { url, project } = request;
     deps.onPageStored?.({ url, project, record, text, headers: page.headers, body: page.body });

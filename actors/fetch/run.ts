@@ -267,7 +267,7 @@ export function newRun(
     isLost: false,
     spent_micros: 0,
     delegated_url: "",
-    isSearched: !sources || !routes.direct,
+    isSearched: !sources || !routes.direct || started.request.authorization !== undefined,
   };
 }
 

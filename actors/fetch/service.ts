@@ -16,7 +16,7 @@ import {
   type FetchRequest,
   type PageRecord,
 } from "../../schemas/fetch.ts";
-import { type JoinedSites, normaliseUrl, parseUrl, siteOf } from "../lib/web/url.ts";
+import { basicAuthorization, type JoinedSites, normaliseUrl, parseUrl, siteOf } from "../lib/web/url.ts";
 import { withWholeCost } from "../lib/whole-cost.ts";
 import { workFields } from "../lib/work-fields.ts";
 import { type ReservedHosts, withoutCallerChoices } from "./reserved-hosts.ts";
@@ -181,9 +181,11 @@ export function fetchService({
     const url = parseUrl(original.url);
     if (url === null) return INVALID_URL;
     const isReserved = reservedHosts?.isReserved(url.href) ?? false;
-    // A user name in a URL is dropped silently, except towards a reserved host, where the caller is told.
     if (isReserved && /^[a-z]+:[/\\]*[^/?#\\]*@/i.test(original.url.trim())) return NAMED_USER;
-    const request = isReserved ? withoutCallerChoices(original) : original;
+    const authorization = basicAuthorization(original.url);
+    const request = isReserved
+      ? withoutCallerChoices(original)
+      : { ...original, ...(authorization !== null && { authorization }) };
     const normalised = normaliseUrl(url);
     const digest = cacheKey(normalised, request);
     if (request.cache_ttl_s !== 0) {
@@ -238,7 +240,9 @@ export function fetchService({
 
   function retrieved(request: FetchRequest, answer: FetchAnswer): FetchAnswer {
     const { record, error } = answer;
-    if (error === null) onRetrieved?.({ url: request.url, project: request.project, record });
+    // What was asked for with credentials is found by no search.
+    if (error === null && basicAuthorization(request.url) === null)
+      onRetrieved?.({ url: request.url, project: request.project, record });
     return answer;
   }
 

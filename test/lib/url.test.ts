@@ -1,6 +1,14 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { normaliseEscapes, normaliseUrl, originOf, parseUrl, siteOf } from "../../actors/lib/web/url.ts";
+import {
+  basicAuthorization,
+  maskUserInfo,
+  normaliseEscapes,
+  normaliseUrl,
+  originOf,
+  parseUrl,
+  siteOf,
+} from "../../actors/lib/web/url.ts";
 
 const normal = (text: string): string | null => {
   const url = parseUrl(text);
@@ -155,5 +163,36 @@ describe("the site whose politeness a host shares", () => {
         expect(siteOf(siteOf(host))).toBe(siteOf(host));
       }),
     );
+  });
+});
+
+describe("credentials in an address", () => {
+  const ada = `Basic ${Buffer.from("ada:lovelace").toString("base64")}`;
+  test.each([
+    ["http://ada:lovelace@example.org/a?b=@c", ada, "http://***@example.org/a?b=@c"],
+    ["  https:ada:lovelace@example.org\n", ada, "https://***@example.org/"],
+    ["http:\\\\ada:lovelace@example.org/", ada, "http://***@example.org/"],
+    [
+      "http://a%40b:p%3aw%c3%bc@example.org/",
+      `Basic ${Buffer.from("a@b:p:wü").toString("base64")}`,
+      "http://***@example.org/",
+    ],
+    [
+      "http://100%ff:x@example.org/",
+      `Basic ${Buffer.from("100%ff:x").toString("base64")}`,
+      "http://***@example.org/",
+    ],
+    [
+      "http://token@example.org/",
+      `Basic ${Buffer.from("token:").toString("base64")}`,
+      "http://***@example.org/",
+    ],
+    ["http://:pw@example.org/", `Basic ${Buffer.from(":pw").toString("base64")}`, "http://***@example.org/"],
+    ["http://@example.org/", null, "http://@example.org/"],
+    ["http://example.org/@a:b@c", null, "http://example.org/@a:b@c"],
+    ["mailto:ada@example.org", null, "mailto:ada@example.org"],
+    ["ada@example.org", null, "ada@example.org"],
+  ])("%j", (text, field, shown) => {
+    expect([basicAuthorization(text), maskUserInfo(text)]).toEqual([field, shown]);
   });
 });

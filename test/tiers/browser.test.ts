@@ -84,6 +84,35 @@ describeBrowser("a page in a browser", (openSetup) => {
     ]);
   });
 
+  test("sends credentials with the documents of their origin, and with nothing else", async () => {
+    const there = it.web.site({ "/end": { body: article("End") }, "/x.js": { type: "text/javascript" } });
+    const site = it.web.site({
+      "/": redirect("/page"),
+      "/page": {
+        body: scripted(`fetch("/data").then(() => { location.href = "${there.origin}/end" })`).replace(
+          "<p",
+          `<script src="${there.origin}/x.js"></script><iframe src="/frame"></iframe><p`,
+        ),
+      },
+      "/data": { type: "text/plain", body: "loaded later" },
+      "/frame": { body: "<p>framed" },
+    });
+    const answer = page(await it.fetch(`${site.origin}/`, { authorization: "Basic YTpi" }));
+    expect(answer.final_url).toBe(`${there.origin}/end`);
+    const fields = [...site.arrivals, ...there.arrivals].map(({ path, headers }) => [
+      path,
+      headers["authorization"],
+    ]);
+    expect(Object.fromEntries(fields)).toEqual({
+      "/": "Basic YTpi",
+      "/page": "Basic YTpi",
+      "/data": undefined,
+      "/frame": undefined,
+      "/x.js": undefined,
+      "/end": undefined,
+    });
+  });
+
   test("takes no slots for what it loads, and does not load what no answer is made of", async () => {
     const site = it.web.site({
       "/": {

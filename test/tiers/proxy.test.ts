@@ -268,6 +268,19 @@ describe("a proxy that", () => {
     }
   });
 
+  test.each(["http", "https"])("reads no credentials of the page's address, over %s", async (scheme) => {
+    const { promise, resolve } = Promise.withResolvers<string>();
+    const proxy = await faulty((socket, head) => {
+      resolve(head);
+      socket.destroy();
+    });
+    const { origin } = scheme === "http" ? site : secure;
+    await permitLog().go(through(proxy), `${origin}/fine`, { authorization: "Basic YTpi" });
+    const head = await promise;
+    expect(head).toContain(scheme === "http" ? "GET " : "CONNECT ");
+    expect(head).not.toContain("YTpi");
+  });
+
   test("wants a name and a password gets them decoded, and the page's host never does", async () => {
     const { promise, resolve } = Promise.withResolvers<string>();
     const proxy = await faulty((socket, head) => {

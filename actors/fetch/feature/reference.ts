@@ -52,7 +52,7 @@ export const fetchReference: ApiReference = {
     configureDomain: { domain: [null, "example.org"] },
     FetchBody: {
       url: [
-        "The page; what is no http(s) address is answered with the error `invalid_url`",
+        "The page; what is no http(s) address is answered with the error `invalid_url`. A user name and a password in it are sent to its origin only (Basic)",
         "https://example.org/",
       ],
       render:
@@ -77,7 +77,7 @@ export const fetchReference: ApiReference = {
       include_html: "Whether the answer has `html`. Default true for a fetch, false for an item of a batch",
     },
     FetchResponse: {
-      url: ["As it was asked", "https://example.org/"],
+      url: ["As it was asked, a user name and a password masked", "https://example.org/"],
       final_url: [
         "The address after redirects; for an archived copy the copy's; null: there is no page",
         "https://example.org/",

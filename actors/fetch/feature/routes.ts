@@ -3,6 +3,7 @@
  * deadline, and writes it as a FetchResponse. Whether a page is fresh, and how one is fetched, is decided by the services
  * it is given. Responses from the cache stay in memory and are sent again without being written again.
  */
+import { maskUserInfo } from "../../lib/web/url.ts";
 import { type AttemptReasonClass, attemptReasonClass } from "../../../schemas/attempt-reasons.ts";
 import { readBody } from "../../../cluster/read-body.ts";
 import assert from "node:assert/strict";
@@ -585,7 +586,7 @@ export function responseOf(
 ): FetchResponse {
   const { record } = answer;
   return {
-    url,
+    url: maskUserInfo(url),
     final_url: record.final_url,
     redirects: record.redirects,
     status: record.status,

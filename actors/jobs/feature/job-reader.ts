@@ -6,6 +6,7 @@ import { Fault } from "../../../cluster/ports/fault.ts";
 import type { Log } from "../../../cluster/ports/log.ts";
 import { type Secrets, shownAddress } from "../../../cluster/ports/secrets.ts";
 import { inputOrNull } from "../stored-inputs.ts";
+import { maskUserInfo } from "../../lib/web/url.ts";
 import type { Caller } from "../../../gateway/authenticate.ts";
 import type { BatchKind, Input } from "../../../gateway/batch.ts";
 import { type States, statusOf } from "../../../schemas/job-states.ts";
@@ -107,7 +108,7 @@ export function jobReader({ documents, secrets, clock, log, kinds, memory }: Job
     stored: StoredResult | null,
   ): Promise<JobItem> {
     const status = statusOf(state);
-    const item = { index, status, input: { ...input }, result: null };
+    const item = { index, status, input: shownInput(input), result: null };
     if (status === "cancelled") return { ...item, error: "cancelled" };
     if (status !== "done" && status !== "failed") return { ...item, error: null };
     const unavailable = { ...item, error: "result_unavailable" };
@@ -175,6 +176,12 @@ export function groupsOf(weights: readonly number[]): readonly (readonly number[
   }
   return groups;
 }
+
+/** The input of an item, with the credentials of its address masked. */
+const shownInput = (input: Input): Record<string, unknown> => {
+  const { url } = input;
+  return typeof url === "string" ? { ...input, url: maskUserInfo(url) } : { ...input };
+};
 
 const PHASES = {
   creating: "queued",

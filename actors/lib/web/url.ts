@@ -31,6 +31,32 @@ export function parseUrl(text: string, base?: URL): URL | null {
   return url.hostname.split(".").includes("") ? null : url;
 }
 
+/** Hides the user name and the password of an address; every other text is returned as it is. */
+export function maskUserInfo(text: string): string {
+  const url = text.includes("@") ? URL.parse(text) : null;
+  if (url === null || (url.username === "" && url.password === "")) return text;
+  url.username = "***";
+  url.password = "";
+  return url.href;
+}
+
+/** The Authorization field (RFC 7617) for the user name and the password of an address; null: it has neither. */
+export function basicAuthorization(text: string): string | null {
+  const url = text.includes("@") ? URL.parse(text) : null;
+  if (url === null || (url.username === "" && url.password === "")) return null;
+  const login = `${unescaped(url.username)}:${unescaped(url.password)}`;
+  return `Basic ${Buffer.from(login).toString("base64")}`;
+}
+
+/** As it is when its escapes are no UTF-8. */
+function unescaped(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
 /** Decodes escaped unreserved characters and writes the hex digits of all others in capitals (RFC 3986, section 6.2.2). */
 export function normaliseEscapes(text: string): string {
   return text.replaceAll(ESCAPE, (escape) => {

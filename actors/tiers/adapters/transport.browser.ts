@@ -25,7 +25,7 @@ import type {
   TransportResult,
   TransportRequest,
 } from "../../lib/web/transport.ts";
-import { parseUrl, siteOf } from "../../lib/web/url.ts";
+import { originOf, parseUrl, siteOf } from "../../lib/web/url.ts";
 import type { BrowserPool, PageEndReason, PageLease } from "./browser-pool.ts";
 import { admitted, destinationRefusal, withoutUserInfo } from "./one-request.ts";
 import { lookAtDocument, type Readiness, readinessOf, watchNetwork } from "./page-readiness.ts";
@@ -334,7 +334,7 @@ function pageVisit({
     session.enterDocument(hop.url);
     await cdp.send("Fetch.continueRequest", {
       requestId: event.requestId,
-      ...withAcceptLanguage(request, event),
+      ...withOwnFields(request, event, hop.url),
     });
     hop.onSent();
   }
@@ -727,23 +727,24 @@ function isInFrame(request: { frame: () => { parentFrame: () => unknown } }): bo
   }
 }
 
-/** The caller's Accept-Language: Chromium would send the locale only. */
-function withAcceptLanguage(
-  { accept_language }: TransportRequest,
+/** The caller's Accept-Language, of which Chromium would send the locale only, and its credentials for the origin of its address. */
+function withOwnFields(
+  { accept_language, authorization, url: asked }: TransportRequest,
   { request }: Paused,
+  url: string,
 ): { headers?: Field[] } {
-  if (accept_language === null) return {};
-  const other_headers = Object.entries(request.headers).filter(
-    ([name]) => name.toLowerCase() !== "accept-language",
-  );
-  return {
-    headers: [...other_headers, ["Accept-Language", fieldValue(accept_language)] as const].map(
-      ([name, value]) => ({
-        name,
-        value,
-      }),
-    ),
-  };
+  const own = [
+    ...(accept_language === null ? [] : [{ name: "Accept-Language", value: fieldValue(accept_language) }]),
+    ...(authorization !== undefined && originOf(url) === originOf(asked)
+      ? [{ name: "Authorization", value: authorization }]
+      : []),
+  ];
+  if (own.length === 0) return {};
+  const names = new Set(own.map(({ name }) => name.toLowerCase()));
+  const others = Object.entries(request.headers)
+    .filter(([name]) => !names.has(name.toLowerCase()))
+    .map(([name, value]) => ({ name, value }));
+  return { headers: [...others, ...own] };
 }
 
 /** A valid field value: a line break must not start another field. */

@@ -10,7 +10,7 @@ import { type Egress, EgressError, type EgressProblem } from "../../../cluster/p
 import type { Redirect } from "../../../schemas/fetch.ts";
 import type { Destination } from "../../lib/web/destination.ts";
 import { retryAfterSeconds } from "../../lib/web/http.ts";
-import { parseUrl } from "../../lib/web/url.ts";
+import { originOf, parseUrl } from "../../lib/web/url.ts";
 import type { HopRefusal, Transport, TransportResult, TransportRequest } from "../../lib/web/transport.ts";
 import {
   admitted,
@@ -109,7 +109,11 @@ export function directTransport({ egress, clock, destination, proxy_url }: Direc
         const exchange = await egress.exchange({
           url,
           method: "GET",
-          headers: fieldsFor(request, url, cookies),
+          headers: [
+            ...fieldsFor(request, url, cookies),
+            // A proxy would read it.
+            ...(proxy_url === undefined ? loginFor(request, url) : []),
+          ],
           signal: request.signal,
           ...(networks && { networks }),
           ...sendHooks(entry),
@@ -184,6 +188,13 @@ function fieldsFor(
   if (validators?.last_modified) fields.push(["If-Modified-Since", fieldValue(validators.last_modified)]);
   return fields;
 }
+
+/** The credentials of the request, for the origin of its address only. */
+const loginFor = (
+  { url: asked, authorization }: TransportRequest,
+  url: string,
+): readonly (readonly [string, string])[] =>
+  authorization !== undefined && originOf(url) === originOf(asked) ? [["Authorization", authorization]] : [];
 
 /** A valid field value: a line break must not start another field. */
 const fieldValue = (text: string): string => text.replaceAll(/[^\t\u0020-\u007e\u00a0-\u00ff]+/g, " ").trim();
