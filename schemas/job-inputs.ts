@@ -6,6 +6,9 @@ import { CHUNK_ITEMS, chunkKey } from "./jobs.ts";
 
 type Input = Readonly<Record<string, unknown>>;
 
+/** Readers of addresses leave these out: before them, and some within. */
+// oxlint-disable-next-line no-control-regex
+const NOT_READ = /[\u0000-\u0020]+/g;
 const LOGIN = /^[a-z][a-z0-9+.-]*:[/\\]*[^/\\?#]*@/i;
 /** Fields of an item whose values may be secrets, whatever they say. */
 const PRIVATE_FIELDS = ["headers", "cookies", "body", "sealed"] as const;
@@ -20,7 +23,9 @@ export const inputPlace = (job_id: string, index: number) => ({
 /** Whether the input must not be stored in clear. */
 export const holdsLogin = (input: Input): boolean =>
   PRIVATE_FIELDS.some((field) => input[field] != null) ||
-  Object.values(input).some((value) => typeof value === "string" && LOGIN.test(value.trimStart()));
+  Object.values(input).some(
+    (value) => typeof value === "string" && LOGIN.test(value.replaceAll(NOT_READ, "")),
+  );
 
 export const sealedInput = (input: Input, seal: (text: string) => string): Input =>
   holdsLogin(input) ? { sealed: seal(JSON.stringify(input)) } : input;

@@ -108,9 +108,12 @@ describe.each(SETUPS)("stored secrets, $setup", ({ setup, start }) => {
     const page = site.origin.replace("://", `://someone:${PLANTED["the password of a page"]}@`);
     await service.fetch({ url: `${page}/private` });
     const jobs = client(service);
-    const created = await jobs.create([{ url: `${site.origin}/item` }, { url: `${page}/item` }], {
-      callback_url: addressOf(origin, "a callback"),
-    });
+    // Readers of addresses leave control characters out.
+    const disguised = `\u0001${page.replace("http", "ht\tt\np")}/disguised`;
+    const created = await jobs.create(
+      [{ url: `${site.origin}/item` }, { url: `${page}/item` }, { url: disguised }],
+      { callback_url: addressOf(origin, "a callback") },
+    );
     job_id = created.json.job_id;
     await jobs.finished(job_id);
     await service.fetch({ url: `${site.origin}/two` }, { key: keys.own });
@@ -151,9 +154,7 @@ describe.each(SETUPS)("stored secrets, $setup", ({ setup, start }) => {
     const listed = await service.trawl("alert", "list", "default");
     const shown =
       [alerts, watches, job, jobs].map(({ bytes }) => bytes.toString()).join() + JSON.stringify(listed);
-    // The input of an item is the client's own words.
-    const { "the password of a page": _, ...masked } = PLANTED;
-    for (const [what, secret] of Object.entries({ ...masked, ...drawn }))
+    for (const [what, secret] of Object.entries({ ...PLANTED, ...drawn }))
       expect([what, shown.includes(secret)]).toEqual([what, false]);
   });
 
