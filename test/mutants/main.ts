@@ -54,8 +54,19 @@ const SAID: Readonly<Record<Outcome, string>> = {
   broken: "BROKEN",
 };
 
-/** How the tests end in the copy. */
-async function run(copy: string, tests: readonly string[]): Promise<Outcome> {
+/** Of the reporter "json". */
+interface Report {
+  readonly numFailedTests: number;
+  readonly testResults: readonly {
+    readonly assertionResults: readonly {
+      readonly fullName: string;
+      readonly failureMessages: readonly string[];
+    }[];
+  }[];
+}
+
+/** How the tests end in the copy; `failures`: what failed, with its message. */
+async function run(copy: string, tests: readonly string[], failures: string[] = []): Promise<Outcome> {
   const report = join(copy, "mutants.json");
   rmSync(report, { force: true });
   const arguments_ = ["run", "--bail=1", "--reporter=json", `--outputFile=${report}`, ...tests];
@@ -69,7 +80,9 @@ async function run(copy: string, tests: readonly string[]): Promise<Outcome> {
   clearTimeout(timer);
   if (signal !== null) return "hung";
   if (code === 0) return "passed";
-  const { numFailedTests } = JSON.parse(readFileSync(report, "utf8")) as { readonly numFailedTests: number };
+  const { numFailedTests, testResults } = JSON.parse(readFileSync(report, "utf8")) as Report;
+  for (const { fullName, failureMessages } of testResults.flatMap(({ assertionResults }) => assertionResults))
+    for (const message of failureMessages) failures.push(`${fullName}: ${message}`);
   return numFailedTests > 0 ? "failed" : "broken";
 }
 
@@ -101,7 +114,8 @@ async function work(copy: string, waiting: Mutant[]): Promise<void> {
 
 try {
   const all = [...new Set(mutants.flatMap(({ tests }) => tests))];
-  const without = run(copies[0]!, all);
+  const failures: string[] = [];
+  const without = run(copies[0]!, all, failures);
   const waiting = [...mutants];
   await Promise.all(
     copies.map(async (copy, n) => {
@@ -109,7 +123,10 @@ try {
       await work(copy, waiting);
     }),
   );
-  assert((await without) === "passed", `The tests fail without a mutant: npm test -- ${all.join(" ")}`);
+  assert(
+    (await without) === "passed",
+    `The tests fail without a mutant (${await without}): npm test -- ${all.join(" ")}\n${failures.join("\n")}`,
+  );
 } finally {
   for (const copy of copies) rmSync(copy, { recursive: true, force: true });
 }
