@@ -10,6 +10,7 @@ import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
 import type { Documents } from "../../cluster/ports/documents.ts";
 import type { Bill } from "../../schemas/accounts.ts";
 import { chunkKey, resultKey } from "../../schemas/jobs.ts";
+import { SAME_SECRETS } from "../harness/secrets.ts";
 
 function attemptOf(documents: Documents) {
   const clock = virtualClock(Date.UTC(2026, 0, 1));
@@ -19,6 +20,7 @@ function attemptOf(documents: Documents) {
     clock,
     random: seededRandom(1),
     inputs: inputCache(),
+    secrets: SAME_SECRETS,
     kinds: new Map(),
     ...silentTelemetry(),
   } as unknown as JobServices;
