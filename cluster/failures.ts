@@ -27,7 +27,7 @@ function reportOutage(
     return;
   }
   lines.set(code, { logged_ms: now_ms, unlogged: 0 });
-  node.log.warn("Turns fail because a store or the bus does not answer", {
+  node.log.warn("Turns fail: a store or the bus does not answer, or file descriptors are used up", {
     ...fields,
     code,
     problem: message,

@@ -126,6 +126,8 @@ export function ofFault(fault: Fault, request_id: string, isTimeOver: boolean): 
     case "bus_unreachable":
     case "lease_lost":
       return unavailable("the cluster is briefly unavailable, try again");
+    case "no_descriptors":
+      return unavailable("this node has no file descriptor left, try again", 5);
     case "no_workers":
       return unavailable("no worker is available, try again", 5);
     case "mailbox_full":

@@ -8,10 +8,12 @@ import { prepareAccounts } from "../actors/accounts/keys.ts";
 import { prepareOperatorKey } from "../actors/accounts/operator-key.ts";
 import type { ActorClient } from "../cluster/actor.ts";
 import { untracedTimers } from "../cluster/spans.ts";
+import { lacksDescriptors } from "../cluster/adapters/egress/descriptors.ts";
 import { pinoLog } from "../cluster/adapters/telemetry/log.pino.ts";
 import { prometheusMetrics } from "../cluster/adapters/telemetry/metrics.prometheus.ts";
 import { systemClock } from "../cluster/adapters/time/clock.system.ts";
 import type { Clock } from "../cluster/ports/clock.ts";
+import { Fault } from "../cluster/ports/fault.ts";
 import { traceIdOf, type Tracing } from "../cluster/ports/tracing.ts";
 import { type Check, pingAll } from "../gateway/checks.ts";
 import { metering } from "../gateway/metering.ts";
@@ -175,7 +177,11 @@ async function compose(config: Config, closers: Closers): Promise<Running> {
     membership,
     usage,
     storeWatch: context.storeWatch,
-    checks: { ...stores, ...Object.assign({}, ...opened.map((feature) => feature.checks)) },
+    checks: {
+      ...stores,
+      file_descriptors: DESCRIPTORS,
+      ...Object.assign({}, ...opened.map((feature) => feature.checks)),
+    },
     draining: stops.isDraining,
     warnings,
     metrics: {
@@ -235,6 +241,13 @@ async function announce(node: Announced): Promise<void> {
     drain: () => void stops.stop().catch(() => {}),
   });
 }
+
+const DESCRIPTORS: Check = {
+  gates: true,
+  async ping() {
+    if (lacksDescriptors()) throw new Fault("no_descriptors", "Cannot open files or sockets");
+  },
+};
 
 /** Whether each of them answers, by name. */
 async function answersOf(

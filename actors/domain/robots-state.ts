@@ -90,6 +90,7 @@ const FAILURES = {
   network_encoding: "unreadable",
   timeout: "unreadable",
   aborted: "unreadable",
+  no_descriptors: "unreadable",
   blocked_destination: "blocked",
 } as const satisfies Record<EgressProblem, RobotsReadResult["kind"]>;
 

@@ -19,7 +19,9 @@ export type EgressProblem =
   /** The forward proxy works and has no connection to this destination: it refuses it, cannot reach it, or says nothing. */
   | "proxy_connect_failed"
   | "timeout"
-  | "aborted";
+  | "aborted"
+  /** This process has no file descriptor for a socket. An exchange that ends so throws a Fault. */
+  | "no_descriptors";
 
 /** Thrown while a body is read, when the exchange fails after its head. */
 export class EgressError extends Error {
@@ -109,6 +111,7 @@ export interface ExchangeFailure {
  * checked again. Redirects are not followed.
  */
 export interface Egress {
+  /** Throws Fault "no_descriptors": that is a failure of this node, and the origin was not asked. */
   exchange(request: ExchangeRequest): Promise<Exchange>;
   close(): Promise<void>;
 }

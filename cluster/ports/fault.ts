@@ -7,6 +7,7 @@ export const FAULT_CODES = [
   "documents_unreachable",
   "bodies_unreachable",
   "body_damaged",
+  "no_descriptors",
   "mailbox_full",
   "overloaded",
   "message_too_large",
@@ -35,11 +36,12 @@ const INFRASTRUCTURE: ReadonlySet<FaultCode> = new Set([
   "bus_unreachable",
   "documents_unreachable",
   "bodies_unreachable",
+  "no_descriptors",
   "no_workers",
 ]);
 
 /**
- * Whether the bus or a store did not answer, or no node owns the key. Nothing is wrong then with the message or with the code that handled it: the
+ * Whether the bus or a store did not answer, this node has no file descriptor left, or no node owns the key. Nothing is wrong then with the message or with the code that handled it: the
  * message waits and is tried again, and never counts as poison. Everything else that a turn throws is a bug.
  */
 export const isInfrastructureFault = (problem: unknown): problem is Fault =>

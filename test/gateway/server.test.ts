@@ -628,6 +628,7 @@ describe("every answer", () => {
     ["mailbox_full", 503],
     ["overloaded", 503],
     ["no_workers", 503],
+    ["no_descriptors", 503],
     ["lease_lost", 503],
     ["no_answer", 503],
     ["message_too_large", 500],

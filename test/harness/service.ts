@@ -53,6 +53,8 @@ export interface Service {
   readonly restart: () => Promise<void>;
   /** Milliseconds from the last start of the process to the first answer of /health. */
   readonly started_ms: () => number;
+  /** Of the process that runs now; of a cluster, of its first node. */
+  readonly pid: () => number;
   readonly stdout: () => string;
   readonly stderr: () => string;
   /** Ends what still runs and removes the data. */
@@ -307,6 +309,7 @@ async function service(
       await launch();
     },
     started_ms: () => started_ms,
+    pid: () => programs[0]!.pid!,
     stdout: () => stdout,
     stderr: () => stderr,
     async close() {

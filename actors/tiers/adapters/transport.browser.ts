@@ -13,6 +13,7 @@
  */
 import type { Clock } from "../../../cluster/ports/clock.ts";
 import type { EgressProblem } from "../../../cluster/ports/egress.ts";
+import { Fault } from "../../../cluster/ports/fault.ts";
 import { MAX_WAIT_FOR_MS, type Redirect } from "../../../schemas/fetch.ts";
 import type { Destination } from "../../lib/web/destination.ts";
 import { contentKindOf, retryAfterSeconds } from "../../lib/web/http.ts";
@@ -430,7 +431,9 @@ function pageVisit({
   }
 
   function failWith(problem: EgressProblem): void {
-    if (OUT_OF_BOUNDS.has(problem)) refused(destinationRefusal(problem, hop.url));
+    if (problem === "no_descriptors")
+      end.reject(new Fault("no_descriptors", `Cannot connect to "${new URL(hop.url).host}" for the browser`));
+    else if (OUT_OF_BOUNDS.has(problem)) refused(destinationRefusal(problem, hop.url));
     else failed(problem === "aborted" ? "timeout" : problem, null);
   }
 

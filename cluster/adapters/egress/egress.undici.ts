@@ -15,6 +15,7 @@ import {
   type ExchangeRequest,
   type Timings,
 } from "../../ports/egress.ts";
+import { Fault } from "../../ports/fault.ts";
 import { codeOf, connector, hostOf, type Judge, secure } from "./pinned-connect.ts";
 import { codingsOf, decodeBody } from "./decode.ts";
 import { throughProxy } from "./upstream-proxy.ts";
@@ -264,6 +265,11 @@ export function undiciEgress(options: UndiciEgressOptions): UndiciEgress {
     } catch (problem) {
       end();
       if (problem instanceof TypeError) throw problem;
+      if (problem instanceof EgressError && problem.problem === "no_descriptors") {
+        // Idle connections hold descriptors that the next exchange may use.
+        for (const connection of idle) closeConnection(connection);
+        throw new Fault("no_descriptors", problem.message, { cause: problem });
+      }
       return fail(problem);
     }
   }

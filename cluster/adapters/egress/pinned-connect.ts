@@ -8,6 +8,7 @@ import { lookup, Resolver } from "node:dns/promises";
 import { connect as connectTcp, isIP, type Socket } from "node:net";
 import { connect as connectTls, getCACertificates, type TLSSocket } from "node:tls";
 import { EgressError, type EgressProblem } from "../../ports/egress.ts";
+import { isLackOfDescriptors, lacksDescriptors, noDescriptors } from "./descriptors.ts";
 
 /** The rule for destinations (actors/lib/web/destination.ts), passed in. */
 export interface Judge {
@@ -149,8 +150,9 @@ function queryServers(resolver: Resolver): Resolve {
     if (addresses.length > 0) return addresses;
     const codes = [ipv6, ipv4].map((answer) => (answer.status === "rejected" ? codeOf(answer.reason) : ""));
     // ENOTFOUND is about the name, ENODATA only about one record type.
-    const code = ["ENOTFOUND", "ENODATA"].find((dns_code) => codes.includes(dns_code)) ?? codes[1];
-    throw resolveError(name, code ?? "");
+    const told = ["ENOTFOUND", "ENODATA"].find((dns_code) => codes.includes(dns_code));
+    if (told === undefined && lacksDescriptors()) throw noDescriptors(name);
+    throw resolveError(name, told ?? codes[1] ?? "");
   };
 }
 
@@ -160,6 +162,7 @@ function querySystem(resolver: Resolver): Resolve {
       return await lookup(name, { all: true, order: "verbatim" });
     } catch (problem) {
       const code = codeOf(problem);
+      if (lacksDescriptors()) throw noDescriptors(name);
       // getaddrinfo has one error for a missing name and for a name without addresses; a query tells them apart.
       const nameExists =
         code === "ENOTFOUND" &&
@@ -244,6 +247,7 @@ const CONNECT_PROBLEMS: readonly (readonly [EgressProblem, readonly string[], st
 function connectError(host: string, problem: unknown): EgressError {
   const problems = problem instanceof AggregateError ? (problem.errors as unknown[]) : [problem];
   const codes = problems.map(codeOf);
+  if (codes.some(isLackOfDescriptors)) return noDescriptors(host);
   const entry = CONNECT_PROBLEMS.find(([, meant]) => meant.some((code) => codes.includes(code)));
   const [kind, , reason] = entry ?? ["network_unreachable", [], "it cannot be reached"];
   // Without a cause, because the cause names addresses.

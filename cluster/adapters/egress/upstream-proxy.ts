@@ -88,6 +88,7 @@ async function orProxyUnreachable<T>(work: Promise<T>, signal: AbortSignal): Pro
   } catch (problem) {
     if (signal.aborted && !isTimeout(signal.reason)) throw signal.reason;
     const reason = problem instanceof EgressError ? problem.problem : codeOf(problem);
+    if (reason === "no_descriptors") throw problem;
     throw new EgressError("proxy_unreachable", `Cannot reach the proxy: ${reason}`);
   }
 }

@@ -180,24 +180,24 @@ function pool(task: string, limits: PoolSettings, queue_limit: number, start: ()
     alive.add(ended.promise);
     void ended.promise.then(() => alive.delete(ended.promise));
     child_process.on("message", (report: Report) => onReport(child, report));
-    child_process.on("error", (cause) => onDeath(child, String(cause)));
+    child_process.on("error", (cause) => {
+      // There is no "close" of a process that was never made.
+      if (child_process.pid === undefined) ended.resolve();
+      onDeath(child, String(cause));
+    });
     child_process.on("close", (code, signal) => {
       ended.resolve();
       onDeath(child, signal ? `ended by ${signal}` : `ended with code ${code}`, signal);
     });
-    child_process.stderr!.setEncoding("utf8").on("data", (text: string) => {
+    child_process.stderr?.setEncoding("utf8").on("data", (text: string) => {
       child.errors = (child.errors + text).slice(-4_096);
     });
-    for (const stream of [child_process.stderr!, child_process.stdio[3] as Socket])
-      stream.on("error", () => {});
+    // Without file descriptors for them there are none, and "error" follows.
+    const stdio = child_process.stdio as readonly unknown[] | undefined;
+    const streams = [child_process.stderr, stdio?.[3]] as readonly (Socket | null | undefined)[];
+    for (const stream of streams) stream?.on("error", () => {});
     // An idle pool does not keep the process alive; a running task's time-out does.
-    for (const handle of [
-      child_process,
-      child_process.channel,
-      child_process.stderr as Socket,
-      child_process.stdio[3] as Socket,
-    ])
-      handle?.unref();
+    for (const handle of [child_process, child_process.channel, ...streams]) handle?.unref();
     child.timers.push(
       setTimeout(() => onDeath(child, `not ready in ${START_TIMEOUT_MS} ms`), START_TIMEOUT_MS),
     );
