@@ -57,8 +57,14 @@ export const asFault = (problem: unknown, text: string): Fault =>
     cause: problem,
   });
 
-/** A node or an actor without room, a body that is lost, and a key that moves: that one is asked for again at its next owner. */
-const TOLD: ReadonlySet<FaultCode> = new Set(["overloaded", "mailbox_full", "body_damaged", "lease_lost"]);
+/** A node or an actor without room, a body or a document that is lost, and a key that moves: that one is asked for again at its next owner. */
+const TOLD: ReadonlySet<FaultCode> = new Set([
+  "overloaded",
+  "mailbox_full",
+  "body_damaged",
+  "document_damaged",
+  "lease_lost",
+]);
 
 const isTold = (problem: unknown): problem is Fault => problem instanceof Fault && TOLD.has(problem.code);
 

@@ -123,6 +123,8 @@ export function ofFault(fault: Fault, request_id: string, isTimeOver: boolean): 
       return unavailable(storeSentence("object storage", fault));
     case "body_damaged":
       return unavailable("a stored body is missing or damaged, fetch it again");
+    case "document_damaged":
+      return unavailable("a stored document is damaged, the operator has to restore it", 60);
     case "bus_unreachable":
     case "lease_lost":
       return unavailable("the cluster is briefly unavailable, try again");

@@ -11,6 +11,8 @@ import type { FeatureContext, OpenFeature } from "./feature.ts";
 import { FEATURES } from "./features.ts";
 import { memoryAtRest, thisProcess } from "./memory-at-rest.ts";
 import { nodeGauges } from "./node-gauges.ts";
+import { scrubDocuments } from "./scrub-documents.ts";
+import { REBUILDABLE } from "./stores.ts";
 import type { StoreIdentity } from "./store-identity.ts";
 import { PROBES } from "./store-watch.ts";
 
@@ -57,6 +59,7 @@ export function startBackgroundWork(
       ledger,
     }),
     memoryAtRest({ clock, ...thisProcess }),
+    scrubDocuments({ documents, clock, log, metrics, rebuildable: REBUILDABLE }),
     expireDocuments({ documents, clock, log, collections }),
     everyMinute({ clock, log, what: "Cannot write the rows of requests whose gateway died" }, () =>
       recoverPending({ documents, clock, log, spentBy }, PENDING_TTL_MS),

@@ -25,7 +25,8 @@ import type { Closers } from "./stopping.ts";
 import { type StoreWatch, watchStores } from "./store-watch.ts";
 import { followSecrets, openSecrets, type OpenSecrets } from "./secrets.ts";
 import { openStoreIdentity, type StoreIdentity } from "./store-identity.ts";
-import { dataPath, openBlobs, openDocuments, storePlaces } from "./stores.ts";
+import { withoutDamagedCaches } from "./scrub-documents.ts";
+import { dataPath, openBlobs, openDocuments, REBUILDABLE, storePlaces } from "./stores.ts";
 
 /** What the node gives; `ask`, `roles`, `node`, `actorStats`, `ownsKey` and `checkStores` work once it has joined the cluster. */
 type Given = Pick<
@@ -73,7 +74,10 @@ export async function openContext(
     random,
   });
   const stores = {
-    documents: meteredDocuments(openedDocuments, { metrics, clock, tracing }),
+    documents: withoutDamagedCaches(meteredDocuments(openedDocuments, { metrics, clock, tracing }), {
+      log,
+      rebuildable: REBUILDABLE,
+    }),
     blobs: meteredBlobs(openedBlobs, { metrics, clock, tracing }),
   };
   const storeWatch = watchStores({ ...stores, clock, random, metrics, log });

@@ -15,7 +15,8 @@ import { canMigrate, type MigrationCursor, migrateStep } from "./migrations.ts";
 /** 6: columns of the ledger by runs. */
 /** 7: what a domain's origins asked for, and their failures, by origin. */
 /** 8: secrets of webhooks, callbacks and items sealed. */
-export const DATA_FORMAT = 8;
+/** 9: a checksum beside each document, which an earlier version would leave as it is when it writes. */
+export const DATA_FORMAT = 9;
 
 const COLLECTION = "format";
 const KEY = "data";

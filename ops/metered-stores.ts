@@ -2,6 +2,7 @@
 import type { Blobs } from "../cluster/ports/blobs.ts";
 import type { Clock } from "../cluster/ports/clock.ts";
 import type { Documents } from "../cluster/ports/documents.ts";
+import { Fault } from "../cluster/ports/fault.ts";
 import type { Metrics } from "../cluster/ports/metrics.ts";
 import type { Tracing } from "../cluster/ports/tracing.ts";
 
@@ -23,6 +24,8 @@ function timed({ metrics, clock, tracing }: MeteredDeps, store: StoreName) {
         return await call(...given);
       } catch (problem) {
         metrics.count("trawl_store_errors_total", { store, operation });
+        if (problem instanceof Fault && problem.code === "document_damaged")
+          metrics.count("trawl_damaged_documents_total", { found: "read" });
         throw problem;
       } finally {
         metrics.observe(

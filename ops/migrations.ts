@@ -114,6 +114,8 @@ export const MIGRATIONS: readonly Migration[] = [
   { from: 6, collections: { domain: domainOfFormat7 } },
   // Texts in clear are read, and sealed once a node runs: seal-all.ts.
   { from: 7, collections: {} },
+  // A document has a checksum from its next write on.
+  { from: 8, collections: {} },
 ];
 
 const PAGE = 200;

@@ -18,7 +18,7 @@ import { FEATURES } from "./features.ts";
 import type { StorePlaces } from "./store-identity.ts";
 
 /** Collections that are only caches. */
-const REBUILDABLE = FEATURES.flatMap(({ collections }) => [...collections.rebuildable]);
+export const REBUILDABLE = FEATURES.flatMap(({ collections }) => [...collections.rebuildable]);
 
 /**
  * Also used by commands that run beside the service; a node that starts gives a permit to migrate older data. Throws
@@ -47,6 +47,7 @@ async function connectDocuments(config: Config, isStart: boolean): Promise<Docum
       durability,
       rebuildable: REBUILDABLE,
       checks_unclean_end: isStart,
+      adds_checksums: isStart,
     });
   const { mongoDocuments } = await import("../cluster/adapters/documents/documents.mongo.ts");
   return mongoDocuments(setting, { rebuildable: REBUILDABLE });

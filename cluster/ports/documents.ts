@@ -21,6 +21,20 @@ export interface PutOptions {
   readonly ordered?: boolean;
 }
 
+/** Where a document is. */
+export interface DocumentPlace {
+  readonly collection: string;
+  readonly key: string;
+}
+
+/** Some documents that were compared with their checksums. */
+export interface Verified {
+  readonly looked: number;
+  readonly damaged: readonly DocumentPlace[];
+  /** The last one; null: there is none behind it. */
+  readonly last: DocumentPlace | null;
+}
+
 /** Which documents of a collection to list, in the order of their keys (bytes of UTF-8). */
 export interface KeyRange {
   /** Only documents with this tag. */
@@ -40,7 +54,8 @@ export const MAX_DOCUMENT_BYTES = 12 * 2 ** 20;
 /**
  * JSON documents by collection and key, at most 12 MB each. Only the key is unique, and writes are conditional on the
  * version alone (compare-and-set): there are no transactions and no other indexes than tag and expiry. All methods
- * throw Fault "documents_unreachable" and nothing else.
+ * throw Fault "documents_unreachable" and nothing else; reading also Fault "document_damaged" where a document is not what was
+ * stored.
  */
 export interface Documents {
   get(collection: string, key: string): Promise<Versioned | null>;
@@ -66,6 +81,11 @@ export interface Documents {
   removeRange(collection: string, from: string, to: string): Promise<number>;
   /** Removes at most `limit` documents that expired before `before_ms` and answers how many. */
   removeExpired(collection: string, before_ms: number, limit: number): Promise<number>;
+  /**
+   * Compares documents behind this one (null: the first ones) with their checksums: at most `limit`, and about 2 MB. The order is that
+   * of the store, collection by collection.
+   */
+  verify(after: DocumentPlace | null, limit: number): Promise<Verified>;
   /** Whether no collection holds a document. */
   isEmpty(): Promise<boolean>;
   /** Resolves when every write that was acknowledged before the call is durable, an `ordered` one, too. */

@@ -7,6 +7,7 @@ export const FAULT_CODES = [
   "documents_unreachable",
   "bodies_unreachable",
   "body_damaged",
+  "document_damaged",
   "no_descriptors",
   "mailbox_full",
   "overloaded",

@@ -204,6 +204,12 @@ export const METRICS = {
     help: "How long a job of this node has had no turn, or no answer of the scheduler; an unfinished job has a turn each second",
     labels: [],
   },
+  trawl_damaged_documents_total: {
+    kind: "counter",
+    help: "Times that a document was not what was stored, by how it was found; each of them is in the log",
+    labels: ["found"],
+    values: { found: ["read", "scrub"] },
+  },
   trawl_store_failing: {
     kind: "gauge",
     help: "1 while a store refuses writes",

@@ -629,6 +629,7 @@ describe("every answer", () => {
     ["overloaded", 503],
     ["no_workers", 503],
     ["no_descriptors", 503],
+    ["document_damaged", 503],
     ["lease_lost", 503],
     ["no_answer", 503],
     ["message_too_large", 500],

@@ -94,13 +94,13 @@ export const CLUSTER: readonly Mutant[] = [
   asks("asks the next owner without a pause", "ask.moves === 0 ? 0 :", "ask.moves >= 0 ? 0 :"),
   mutant("failures.ts")(
     "tells a lost lease as no answer",
-    '"body_damaged", "lease_lost"]',
-    '"body_damaged"]',
+    '  "lease_lost",\n]);\n\nconst isTold',
+    "]);\n\nconst isTold",
   ),
   mutant("failures.ts")(
     "tells a full mailbox as no answer",
-    '["overloaded", "mailbox_full",',
-    '["overloaded",',
+    '  "mailbox_full",\n  "body_damaged",',
+    '  "body_damaged",',
   ),
   ownership(
     "says that it is present before it gets answers",

@@ -4,6 +4,7 @@ import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "
 import { type AddressInfo, connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { inspect } from "node:util";
 import { MongoClient } from "mongodb";
 import { afterAll, describe, expect, test } from "vitest";
@@ -15,6 +16,7 @@ import type { Fault } from "../../cluster/ports/fault.ts";
 import { engines, ownEngine } from "../harness/engines.ts";
 import { freePort } from "../harness/free-port.ts";
 import { documentsFaultSuite, documentsSuite } from "./documents.ts";
+import { damagedDocumentsSuite } from "./damaged-documents.ts";
 import { pendingRequestsSuite } from "./pending-requests.ts";
 
 const { documents: mongo } = await engines("documents");
@@ -33,6 +35,53 @@ const STORES: Record<string, () => Promise<Documents>> = {
 describe.each(Object.entries(STORES))("documents in %s", (_, open) => {
   documentsSuite(open);
   pendingRequestsSuite(open);
+});
+
+describe("documents in a SQLite file", () => {
+  const path = join(folder, "harmed.sqlite");
+  const changeRaw = async (change: string, ...given: string[]) => {
+    const database = new DatabaseSync(path);
+    database.prepare(`UPDATE documents SET ${change} WHERE collection = ? AND key = ?`).run(...given);
+    database.close();
+  };
+  damagedDocumentsSuite(async () => sqliteDocuments(path), {
+    setJson: (collection, key, json) => changeRaw("value = ?", json, collection, key),
+    removeChecksum: (collection, key) => changeRaw("checksum = NULL", collection, key),
+  });
+
+  test("of an earlier version are read and written without checksums until a service starts", async () => {
+    const former = join(folder, "former.sqlite");
+    const database = new DatabaseSync(former);
+    database.exec(`CREATE TABLE documents (collection TEXT NOT NULL, key TEXT NOT NULL, version INTEGER NOT NULL, value TEXT NOT NULL,
+      tag TEXT, expires_at_ms INTEGER, PRIMARY KEY (collection, key)) STRICT;
+      INSERT INTO documents VALUES ('a', 'old', 3, '{"n":1}', 't', NULL)`);
+    const command = sqliteDocuments(former);
+    expect(await command.get("a", "old")).toEqual({ value: { n: 1 }, version: 3 });
+    expect(await command.put("a", "beside", { n: 2 }, 0, { tag: "t" })).toBe(true);
+    await command.close();
+    // The service of that version still writes.
+    database.exec(`INSERT INTO documents VALUES ('a', 'later', 1, '{"n":3}', 't', NULL)`);
+    database.close();
+    const service = sqliteDocuments(former, { adds_checksums: true });
+    expect(await service.put("a", "old", { n: 4 }, 3, { tag: "t" })).toBe(true);
+    expect((await service.list("a", { tag: "t", limit: 10 })).map(({ value }) => value)).toEqual([
+      { n: 2 },
+      { n: 3 },
+      { n: 4 },
+    ]);
+    expect(await service.verify(null, 10)).toEqual({
+      looked: 3,
+      damaged: [],
+      last: { collection: "a", key: "old" },
+    });
+    await service.close();
+    const raw = new DatabaseSync(former);
+    raw.exec(`UPDATE documents SET value = '{"n":5}'`);
+    raw.close();
+    const again = sqliteDocuments(former, { adds_checksums: true });
+    await expect(again.get("a", "old")).rejects.toMatchObject({ code: "document_damaged" });
+    await again.close();
+  });
 });
 
 describe("documents in a SQLite file that is closed", () => {
@@ -67,6 +116,15 @@ describe.skipIf(mongo === null)("documents in MongoDB", () => {
 
   documentsSuite(async () => open());
   pendingRequestsSuite(async () => open());
+  const changeRaw = async (collection: string, key: string, change: object) => {
+    const client = new MongoClient(address);
+    await client.db().collection<{ _id: string }>(collection).updateOne({ _id: key }, change);
+    await client.close();
+  };
+  damagedDocumentsSuite(async () => open(), {
+    setJson: (collection, key, json) => changeRaw(collection, key, { $set: { json } }),
+    removeChecksum: (collection, key) => changeRaw(collection, key, { $unset: { checksum: 1 } }),
+  });
 
   test("delays only writes of the same document when a write hangs", async () => {
     const { hostname, port } = new URL(address.replace(/^mongodb/, "http"));

@@ -156,6 +156,8 @@ export function memoryDocuments(onChange: (change: DocumentChange) => void = () 
       return removed;
     },
     synced: async () => {},
+    // Memory has no checksums.
+    verify: async () => ({ looked: 0, damaged: [], last: null }),
     isEmpty: async () => [...collections.values()].every(({ documents }) => documents.size === 0),
     ping: async () => {},
     close: async () => {},

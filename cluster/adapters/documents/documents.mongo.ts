@@ -23,12 +23,14 @@ import {
   type WriteConcernSettings,
 } from "mongodb";
 import {
+  type DocumentPlace,
   MAX_DOCUMENT_BYTES,
   type Documents,
   type PutOptions,
   type Versioned,
 } from "../../ports/documents.ts";
 import { Fault } from "../../ports/fault.ts";
+import { checksumOf, isSound, readVersioned } from "./checksum.ts";
 
 /** Time-out of one command. */
 const COMMAND_MS = 5_000;
@@ -81,6 +83,8 @@ interface Stored {
    */
   readonly w: ObjectId;
   readonly json: string;
+  /** Of `json`. Absent: an earlier version stored it. */
+  readonly checksum?: number;
   readonly tag?: string;
   readonly expires_at?: number;
 }
@@ -115,17 +119,22 @@ export interface MongoOptions {
   readonly rebuildable?: readonly string[];
 }
 
-const READ = { projection: { v: 1, json: 1 } } as const;
+const READ = { projection: { v: 1, json: 1, checksum: 1 } } as const;
+const VERIFIED_AT_ONCE = 50;
+/** Of one call of `verify`. */
+const MAX_VERIFIED_CHARS = 2 * 2 ** 20;
 
-const versioned = ({ v, json }: Pick<Stored, "v" | "json">): Versioned => ({
-  value: JSON.parse(json) as unknown,
-  version: v,
-});
+const versioned = (collection: string, { _id, v, json, checksum }: Stored): Versioned =>
+  readVersioned({ collection, key: _id }, json, v, checksum);
 
 /** Parsed for each caller, because a caller may modify its copy. */
-const versionedOf = (stored_by_key: ReadonlyMap<string, Stored>, key: string): Versioned | null => {
+const versionedOf = (
+  collection: string,
+  stored_by_key: ReadonlyMap<string, Stored>,
+  key: string,
+): Versioned | null => {
   const document = stored_by_key.get(key);
-  return document ? versioned(document) : null;
+  return document ? versioned(collection, document) : null;
 };
 
 const between = (from: string | undefined, to: string | undefined) => ({
@@ -475,7 +484,12 @@ export function mongoDocuments(address: string, { rebuildable = [] }: MongoOptio
         name,
         reads.map(({ key }) => key),
       );
-      for (const { key, resolve } of reads) resolve(versionedOf(stored_by_key, key));
+      for (const { key, resolve, reject } of reads)
+        try {
+          resolve(versionedOf(name, stored_by_key, key));
+        } catch (problem) {
+          reject(problem as Fault);
+        }
     } catch (problem) {
       for (const { reject } of reads) reject(problem as Fault);
     }
@@ -486,6 +500,7 @@ export function mongoDocuments(address: string, { rebuildable = [] }: MongoOptio
     v: version + 1,
     w: new ObjectId(),
     json,
+    checksum: checksumOf(json),
     ...(options.tag === undefined ? {} : { tag: options.tag }),
     ...(options.expires_at_ms === undefined ? {} : { expires_at: options.expires_at_ms }),
   });
@@ -510,7 +525,7 @@ export function mongoDocuments(address: string, { rebuildable = [] }: MongoOptio
       assert(keys.length <= MAX_KEYS, "At most 1,000 documents are read at once");
       if (keys.length === 0) return [];
       const stored_by_key = await load(collection, keys);
-      return keys.map((key) => versionedOf(stored_by_key, key));
+      return keys.map((key) => versionedOf(collection, stored_by_key, key));
     },
     async put(collection, key, value, version, options) {
       const json = JSON.stringify(value);
@@ -534,7 +549,7 @@ export function mongoDocuments(address: string, { rebuildable = [] }: MongoOptio
           .sort({ _id: reverse ? -1 : 1 })
           .limit(limit),
       );
-      return found.map((document) => ({ key: document._id, ...versioned(document) }));
+      return found.map((document) => ({ key: document._id, ...versioned(collection, document) }));
     },
     async removeRange(collection, from, to) {
       const documents = collectionOf(collection);
@@ -582,6 +597,35 @@ export function mongoDocuments(address: string, { rebuildable = [] }: MongoOptio
         removed += deletedCount;
       }
       return removed;
+    },
+    async verify(after, limit) {
+      const what = "look through the documents";
+      const listed = await reach(what, () => database.listCollections({}, { nameOnly: true }).toArray());
+      const names = listed.map(({ name }) => name).filter((name) => !name.startsWith("system."));
+      const damaged: DocumentPlace[] = [];
+      let last: DocumentPlace | null = null;
+      let [looked, chars] = [0, 0];
+      for (const name of names.filter((each) => each >= (after?.collection ?? "")).toSorted()) {
+        const behind = after?.collection === name ? { _id: { $gt: after.key } } : {};
+        const cursor = collectionOf(name)
+          .find(behind, READ)
+          .sort({ _id: 1 })
+          .limit(limit - looked);
+        cursor.batchSize(VERIFIED_AT_ONCE);
+        try {
+          while (chars <= MAX_VERIFIED_CHARS && (await reach(what, () => cursor.hasNext())))
+            for (const { _id, json, checksum } of cursor.readBufferedDocuments()) {
+              last = { collection: name, key: _id };
+              if (!isSound(json, checksum)) damaged.push(last);
+              looked++;
+              chars += json.length;
+            }
+        } finally {
+          void cursor.close().catch(() => {});
+        }
+        if (looked >= limit || chars > MAX_VERIFIED_CHARS) break;
+      }
+      return { looked, damaged, last };
     },
     // Writes go over several connections, so none is ordered before another: each is acknowledged when it is durable.
     synced: async () => {},

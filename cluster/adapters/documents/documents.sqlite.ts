@@ -7,10 +7,16 @@
 import assert from "node:assert/strict";
 import { statSync } from "node:fs";
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
-import { MAX_DOCUMENT_BYTES, type Documents, type Versioned } from "../../ports/documents.ts";
+import {
+  type DocumentPlace,
+  MAX_DOCUMENT_BYTES,
+  type Documents,
+  type Versioned,
+} from "../../ports/documents.ts";
 import { Fault } from "../../ports/fault.ts";
 import type { Durability } from "../files/durable-files.ts";
 import { sqliteWrites } from "../files/grouped-writes.sqlite.ts";
+import { checksumOf, isSound, readVersioned } from "./checksum.ts";
 
 /** More saves reads of the system's cache, at most 2 µs each (ops/decisions/0126-sqlite-page-cache.md). */
 const CACHE_KIB = 16_384;
@@ -22,6 +28,7 @@ const SCHEMA = `
     value TEXT NOT NULL,
     tag TEXT,
     expires_at_ms INTEGER,
+    checksum INTEGER,
     PRIMARY KEY (collection, key)
   ) STRICT;
   CREATE INDEX IF NOT EXISTS documents_by_tag ON documents (collection, tag, key) WHERE tag IS NOT NULL;
@@ -37,6 +44,19 @@ export interface SqliteOptions {
    * seconds. Throws an Error that names the damage. Default: no, for commands beside a service.
    */
   readonly checks_unclean_end?: boolean;
+  /**
+   * Adds the column of checksums to a file of an earlier version, whose processes cannot write it afterwards. Default: no, and such a
+   * file has no checksums, for commands beside a service of that version.
+   */
+  readonly adds_checksums?: boolean;
+}
+
+/** Whether it has the column of checksums. */
+function hasChecksums(database: DatabaseSync, adds: boolean): boolean {
+  const columns = database.prepare("PRAGMA table_info(documents)").all();
+  if (columns.some(({ name }) => name === "checksum")) return true;
+  if (adds) database.exec("ALTER TABLE documents ADD COLUMN checksum INTEGER");
+  return adds;
 }
 
 function assertSound(database: DatabaseSync, path: string): void {
@@ -50,12 +70,24 @@ function assertSound(database: DatabaseSync, path: string): void {
   );
 }
 
-const versioned = (row: Record<string, unknown> | undefined): Versioned | null =>
-  row ? { version: Number(row["version"]), value: JSON.parse(String(row["value"])) } : null;
+type Row = Record<string, unknown> | undefined;
+
+const versioned = (collection: string, key: string, row: Row): Versioned | null =>
+  row
+    ? readVersioned({ collection, key }, String(row["value"]), Number(row["version"]), row["checksum"])
+    : null;
+
+/** Of one call of `verify`. */
+const MAX_VERIFIED_CHARS = 2 * 2 ** 20;
 
 export function sqliteDocuments(
   path: string,
-  { durability = "power", rebuildable = [], checks_unclean_end = false }: SqliteOptions = {},
+  {
+    durability = "power",
+    rebuildable = [],
+    checks_unclean_end = false,
+    adds_checksums = false,
+  }: SqliteOptions = {},
 ): Documents {
   const isUnclean = checks_unclean_end && (statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0;
   const { database, write, assertSynced, synced, close } = sqliteWrites(path, {
@@ -82,10 +114,17 @@ export function sqliteDocuments(
     prepared.set(text, created);
     return created;
   };
-  const read = database.prepare("SELECT version, value FROM documents WHERE collection = ? AND key = ?");
-  const create = database.prepare("INSERT OR IGNORE INTO documents VALUES (?, ?, 1, ?, ?, ?)");
+  const isChecked = hasChecksums(database, adds_checksums);
+  const checksum = isChecked ? "checksum" : "NULL AS checksum";
+  const read = database.prepare(
+    `SELECT version, value, ${checksum} FROM documents WHERE collection = ? AND key = ?`,
+  );
+  const create = database.prepare(
+    `INSERT OR IGNORE INTO documents (value, tag, expires_at_ms, ${isChecked ? "checksum, " : ""}collection, key, version)
+     VALUES (?, ?, ?, ${isChecked ? "?, " : ""}?, ?, 1)`,
+  );
   const replace = database.prepare(
-    `UPDATE documents SET value = ?, version = version + 1, tag = ?, expires_at_ms = ?
+    `UPDATE documents SET value = ?, version = version + 1, tag = ?, expires_at_ms = ?${isChecked ? ", checksum = ?" : ""}
      WHERE collection = ? AND key = ? AND version = ?`,
   );
 
@@ -97,30 +136,27 @@ export function sqliteDocuments(
     try {
       return run();
     } catch (cause) {
+      if (cause instanceof Fault) throw cause;
       throw new Fault("documents_unreachable", `Cannot ${what} in "${path}"`, { cause });
     }
   }
 
   return {
     get: async (collection, key) =>
-      orFault(`read "${collection}/${key}"`, () => versioned(read.get(collection, key))),
+      orFault(`read "${collection}/${key}"`, () => versioned(collection, key, read.get(collection, key))),
     async getMany(collection, keys) {
       assert(keys.length <= 1_000, "At most 1,000 documents are read at once");
       return orFault(`read ${keys.length} of "${collection}"`, () =>
-        keys.map((key) => versioned(read.get(collection, key))),
+        keys.map((key) => versioned(collection, key, read.get(collection, key))),
       );
     },
     async put(collection, key, value, version, options) {
       const text = JSON.stringify(value);
       assert(Buffer.byteLength(text) <= MAX_DOCUMENT_BYTES, `Document "${collection}/${key}" is too large`);
       const [tag, expires] = [options?.tag ?? null, options?.expires_at_ms ?? null];
+      const row = [text, tag, expires, ...(isChecked ? [checksumOf(text)] : []), collection, key];
       const run = (): number =>
-        Number(
-          (version === 0
-            ? create.run(collection, key, text, tag, expires)
-            : replace.run(text, tag, expires, collection, key, version)
-          ).changes,
-        );
+        Number((version === 0 ? create.run(...row) : replace.run(...row, version)).changes);
       const changed = await enqueue(collection, run, options?.ordered === true);
       return changed === 1;
     },
@@ -137,11 +173,14 @@ export function sqliteDocuments(
       ];
       const given = conditions.filter(([, value]) => value !== undefined);
       const where = ["collection = ?", ...given.map(([text]) => text)].join(" AND ");
-      const text = `SELECT key, version, value FROM documents WHERE ${where} ORDER BY key ${reverse ? "DESC" : "ASC"} LIMIT ?`;
+      const text = `SELECT key, version, value, ${checksum} FROM documents WHERE ${where} ORDER BY key ${reverse ? "DESC" : "ASC"} LIMIT ?`;
       return orFault(`list "${collection}"`, () =>
         sql(text)
           .all(collection, ...given.map(([, value]) => value!), limit)
-          .map((row) => ({ key: String(row["key"]), ...versioned(row)! })),
+          .map((row) => {
+            const key = String(row["key"]);
+            return { key, ...versioned(collection, key, row)! };
+          }),
       );
     },
     removeRange(collection, from, to) {
@@ -153,6 +192,23 @@ export function sqliteDocuments(
          (SELECT rowid FROM documents WHERE collection = ? AND expires_at_ms < ? LIMIT ?)`;
       return enqueue(collection, () => Number(sql(text).run(collection, before_ms, limit).changes));
     },
+    verify: async (after, limit) =>
+      orFault("look through the documents", () => {
+        const text = `SELECT collection, key, value, ${checksum} FROM documents WHERE (collection, key) > (?, ?)
+          ORDER BY collection, key LIMIT ?`;
+        const damaged: DocumentPlace[] = [];
+        let last: DocumentPlace | null = null;
+        let [looked, chars] = [0, 0];
+        for (const row of sql(text).iterate(after?.collection ?? "", after?.key ?? "", limit)) {
+          const json = String(row["value"]);
+          last = { collection: String(row["collection"]), key: String(row["key"]) };
+          if (!isSound(json, row["checksum"])) damaged.push(last);
+          looked++;
+          chars += json.length;
+          if (chars > MAX_VERIFIED_CHARS) break;
+        }
+        return { looked, damaged, last };
+      }),
     synced,
     isEmpty: async () =>
       orFault("look for documents", () => sql("SELECT 1 FROM documents LIMIT 1").get() === undefined),
