@@ -113,6 +113,7 @@ export async function openContext(
     storeWatch,
     identity,
     secrets,
+    store_id: identity.id,
     memory: openMemory(config, { clock, metrics }),
     caches: cacheLimits(config.memory.cache_mb),
     destination: rule,

@@ -98,6 +98,8 @@ export interface FeatureContext {
   readonly tracing: Tracing | undefined;
   readonly documents: Documents;
   readonly blobs: Blobs;
+  /** What the documents and everything that is made from them carry. */
+  readonly store_id: string;
   /** The memory for bodies on this node. */
   readonly memory: ByteBudget;
   /** What each cache of this node may hold. */

@@ -33,14 +33,31 @@ describe.each([
     doDamage(path);
     expect(() => open(path)).toThrow(/not a database|malformed/);
     const { log, lines } = silentTelemetry();
-    const { opened, isNew } = openOrSetAside(path, () => open(path), { clock, log });
+    const { opened, isNew } = openOrSetAside(path, () => open(path), { clock, log, store_id: "mine" });
     expect(isNew).toBe(true);
     await opened.close();
     expect(readdirSync(folder)).toContain(`${name} ${damage}.sqlite.damaged-2026-11-24T00-00-00-000Z`);
     expect(lines).toMatchObject([{ level: "error", fields: { path } }]);
-    const again = openOrSetAside(path, () => open(path), { clock, log });
+    const again = openOrSetAside(path, () => open(path), { clock, log, store_id: "mine" });
     expect(again.isNew).toBe(false);
     await again.opened.close();
+  });
+
+  test("made from other stores is set aside, and one without an id is taken over", async () => {
+    const path = join(folder, `${name} foreign.sqlite`);
+    // As an earlier version left it.
+    await open(path).close();
+    const { log, lines } = silentTelemetry();
+    const start = async (store_id: string) => {
+      const { opened, isNew } = openOrSetAside(path, () => open(path), { clock, log, store_id });
+      await opened.close();
+      return isNew;
+    };
+    expect([await start("mine"), await start("mine")]).toEqual([false, false]);
+    expect(lines).toEqual([]);
+    expect([await start("theirs"), await start("theirs")]).toEqual([true, false]);
+    expect(readdirSync(folder)).toContain(`${name} foreign.sqlite.of-other-stores-2026-11-24T00-00-00-000Z`);
+    expect(lines).toMatchObject([{ level: "error", fields: { path } }]);
   });
 });
 
@@ -49,7 +66,9 @@ test("a file that cannot be opened for another reason stays, and the reason is t
   const open = (): never => {
     throw Object.assign(new Error("disk I/O error"), { errcode: 10 });
   };
-  expect(() => openOrSetAside(join(folder, "x"), open, { clock, log })).toThrow("disk I/O error");
+  expect(() => openOrSetAside(join(folder, "x"), open, { clock, log, store_id: "mine" })).toThrow(
+    "disk I/O error",
+  );
 });
 
 test("the index of companies is made again from the documents where it is empty, without those that were merged away", async () => {

@@ -52,11 +52,11 @@ const PROFILE_SOURCE = "northdata";
 const BRIDGED: ReadonlySet<string> = new Set([FILING_SOURCE, PROFILE_SOURCE]);
 
 /** The driver is loaded when the store is MongoDB. */
-async function openIndex({ config, clock, log, dataPath }: FeatureContext): Promise<CompanyIndex> {
+async function openIndex({ config, clock, log, store_id, dataPath }: FeatureContext): Promise<CompanyIndex> {
   if (config.storage.documents.startsWith("mongodb"))
     return (await import("../adapters/index.mongo.ts")).mongoCompanyIndex(config.storage.documents);
   const path = dataPath("companies.sqlite");
-  return openOrSetAside(path, () => sqliteCompanyIndex(path), { clock, log }).opened;
+  return openOrSetAside(path, () => sqliteCompanyIndex(path), { clock, log, store_id }).opened;
 }
 
 function rebuildInBackground({ documents, log }: FeatureContext, index: CompanyIndex): void {

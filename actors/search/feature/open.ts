@@ -46,7 +46,7 @@ export function openSearch(context: FeatureContext, settings: SearchSettings): O
       ? openOrSetAside(
           context.dataPath("search.sqlite"),
           () => localIndex({ path: context.dataPath("search.sqlite"), isShared, clock, metrics, log }),
-          { clock, log },
+          { clock, log, store_id: context.store_id },
         ).opened
       : null;
   /** Pages in memory whose retrieval by a project the index has heard of. */

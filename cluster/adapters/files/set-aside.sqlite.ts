@@ -1,8 +1,9 @@
 /**
- * SQLite files that are made again from other stores: one that is damaged is renamed, so that the service starts without it and
- * an operator can look at it.
+ * SQLite files that are made again from other stores: one that is damaged, or was made from another installation's stores, is
+ * renamed, so that the service starts without it and an operator can look at it.
  */
 import { existsSync, renameSync } from "node:fs";
+import { DatabaseSync } from "node:sqlite";
 import type { Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 
@@ -13,23 +14,51 @@ const LOGS = ["", "-wal", "-shm"] as const;
 interface SetAsideDeps {
   readonly clock: Pick<Clock, "now">;
   readonly log: Log;
+  /** Of the documents that the file is made from. It is written into a file that has none. */
+  readonly store_id: string;
 }
 
-/** What `open` gives for the path. `isNew`: the file was damaged and set aside. */
+class OfOtherStores extends Error {
+  override readonly name = "OfOtherStores";
+}
+
+const IDENTITY = `
+  PRAGMA busy_timeout = 2000;
+  CREATE TABLE IF NOT EXISTS store_identity (one INTEGER PRIMARY KEY CHECK (one = 1), id TEXT NOT NULL) STRICT`;
+
+/** Throws OfOtherStores, and what SQLite throws. */
+function assertOfStore(path: string, store_id: string): void {
+  const database = new DatabaseSync(path);
+  try {
+    database.exec(IDENTITY);
+    database.prepare("INSERT OR IGNORE INTO store_identity VALUES (1, ?)").run(store_id);
+    const { id } = database.prepare("SELECT id FROM store_identity").get()!;
+    if (id !== store_id) throw new OfOtherStores(`It was made from stores with the id "${String(id)}"`);
+  } finally {
+    database.close();
+  }
+}
+
+/** What `open` gives for the path. `isNew`: the file was set aside. */
 export function openOrSetAside<T>(
   path: string,
   open: () => T,
-  { clock, log }: SetAsideDeps,
+  { clock, log, store_id }: SetAsideDeps,
 ): { readonly opened: T; readonly isNew: boolean } {
+  const openOwn = (): T => {
+    assertOfStore(path, store_id);
+    return open();
+  };
   try {
-    return { opened: open(), isNew: false };
+    return { opened: openOwn(), isNew: false };
   } catch (problem) {
-    if (!isDamage(problem)) throw problem;
+    const isForeign = problem instanceof OfOtherStores;
+    if (!isForeign && !isDamage(problem)) throw problem;
     const date = new Date(clock.now()).toISOString().replaceAll(/[:.]/g, "-");
-    const aside = `${path}.damaged-${date}`;
+    const aside = `${path}.${isForeign ? "of-other-stores" : "damaged"}-${date}`;
     for (const end of LOGS) if (existsSync(path + end)) renameSync(path + end, aside + end);
-    log.error("A damaged index was set aside and is made again", { path, aside, problem: String(problem) });
-    return { opened: open(), isNew: true };
+    log.error("An index was set aside and is made again", { path, aside, problem: String(problem) });
+    return { opened: openOwn(), isNew: true };
   }
 }
 
