@@ -244,8 +244,8 @@ interface Played {
 function errorOf(ends: number | string): string | null {
   if (typeof ends === "number") {
     if (ends === 403 || ends === 429 || ends === 451 || ends >= 500) return "all_tiers_failed";
-    const hasNoPage = ends === 204 || ends === 205 || ends === 304;
-    return ends >= 400 || hasNoPage ? `http_${ends}` : null;
+    const hasNoPage = (ends >= 204 && ends <= 206) || ends >= 300;
+    return hasNoPage ? `http_${ends}` : null;
   }
   return [INVALID, BLOCKED, "too_large", "timeout"].includes(ends) ? ends : "all_tiers_failed";
 }
