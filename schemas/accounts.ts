@@ -437,7 +437,7 @@ const KEY_LIMITS = {
       Nullable(
         Type.String({
           maxLength: MAX_LABEL_CHARS,
-          pattern: "^\\P{Cc}*$",
+          pattern: "^[^\\u0000-\\u001f\\u007f-\\u009f]*$",
           "x-expected": "Input should have no line breaks or other control characters",
         }),
       ),

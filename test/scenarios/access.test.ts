@@ -344,7 +344,9 @@ describe.each(SETUPS)("access, $setup", ({ start }) => {
     await service.trawl("project", "create", "pricing", "--customer", "priced");
     const options = ["--project", "pricing", "--admin", "--spend-cap", "0.5"];
     const { key: admin } = await service.trawl("key", "create", ...options);
-    const { json: page } = await fetch(admin);
+    // A page of its own: the cache knows the other one.
+    const body = { url: `${url}?priced` };
+    const { json: page } = await service.call("POST", "/v1/fetch", { key: admin, body });
     expect([page.error, page.billing_category]).toEqual([null, "fetch_own"]);
     const { json: quota } = await service.call("GET", "/v1/quota", { key: admin });
     expect(quota.keys[0].spend).toEqual({
