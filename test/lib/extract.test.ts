@@ -233,13 +233,13 @@ describe("PDFs that are much", () => {
     expect(work.kind === "done" && work.value.pdf_pages?.[199]).toEqual({ page: 200, text: "Sheet 200" });
   });
 
-  test("that unpack to more than a child may hold are cut off, and the next is read", async () => {
+  test("that unpack to more than a child may hold end there, within its memory, and the next is read", async () => {
     const workers = processes({}, { max_rss_mb: 400, cpu_ms: 15_000 });
     const bytes = writePdf({ pages: [{ lines: ["Before"] }, bombPage(500 * 2 ** 20)] });
     expect(bytes.length).toBeLessThan(5_000_000);
     expect(await extract(workers, task("pdf", bytes))).toMatchObject({
-      kind: "failed",
-      reason: process.platform === "linux" ? "out_of_memory" : "timeout",
+      kind: "done",
+      value: { text: "Before", text_truncated: true },
     });
     const small = task("pdf", writePdf({ pages: [{ lines: ["After"] }] }));
     expect(await extract(workers, small)).toMatchObject({ kind: "done", value: { text: "After" } });
