@@ -1,5 +1,12 @@
 /** Shapes that several resources share. */
-import { type TObjectOptions, type TProperties, type TSchema, Type } from "typebox";
+import {
+  type Static,
+  type TObject,
+  type TObjectOptions,
+  type TProperties,
+  type TSchema,
+  Type,
+} from "typebox";
 
 /** What may be null. The sentence and the example of a field are those of the field that may be null. */
 export const Nullable = <S extends TSchema>(schema: S) =>
@@ -87,3 +94,26 @@ export const Sha256 = Patterned(
 /** Some of an object's properties. */
 export const picked = <P extends TProperties, K extends keyof P>(properties: P, names: readonly K[]) =>
   Object.fromEntries(names.map((name) => [name, properties[name]])) as Pick<P, K>;
+
+interface Shape {
+  readonly anyOf?: readonly { readonly type?: string }[];
+  readonly type?: string;
+}
+const EMPTY_VALUES: Readonly<Record<string, () => unknown>> = {
+  array: () => [],
+  object: () => ({}),
+  integer: () => 0,
+  number: () => 0,
+  boolean: () => false,
+  string: () => "",
+};
+
+/** An object without values: null where it may be, else nothing, zero or false; fields that may be absent are. */
+export function emptyOf<P extends TProperties>(object: TObject<P>): Static<TObject<P>> {
+  const { properties, required = [] } = object as { properties: P; required?: readonly string[] };
+  const fields = required.map((name) => {
+    const { anyOf = [], type = "string" } = properties[name] as Shape;
+    return [name, anyOf.some((each) => each.type === "null") ? null : EMPTY_VALUES[type]!()];
+  });
+  return Object.fromEntries(fields) as Static<TObject<P>>;
+}

@@ -3,7 +3,7 @@
  * registrable domain), and how it asks whether robots.txt allows a URL (Robots, one actor per origin on the same node).
  */
 import { type Static, Type } from "typebox";
-import { Nullable } from "./common.ts";
+import { Field, Component, Nullable } from "./common.ts";
 import { ask, contract, tell } from "./contract.ts";
 
 /**
@@ -125,28 +125,50 @@ export const FetchOutcome = Type.Object({
 export type FetchOutcome = Static<typeof FetchOutcome>;
 
 /** Failures in a row, for an operator, and the skip that they led to. */
-export const SkipView = Type.Object({
-  origin: Type.String(),
+export const SkipView = Component("SkipView", {
+  origin: Field(Type.String(), "The origin: scheme, host and port", "https://www.example.org"),
   /** The project whose fetches failed; null: it holds for all projects. */
-  project: Type.Union([Type.String(), Type.Null()]),
-  failures: Type.Integer(),
-  skip_until: Type.Union([Type.String(), Type.Null()]),
+  project: Field(
+    Type.Union([Type.String(), Type.Null()]),
+    "Whose fetches; null: those of all projects",
+    "research",
+  ),
+  failures: Field(Type.Integer(), "Fetches in a row that failed", 3),
+  skip_until: Field(
+    Type.Union([Type.String(), Type.Null()]),
+    "Until when; null: it is not skipped",
+    "2026-11-22T10:40:00.000Z",
+  ),
 });
 export type SkipView = Static<typeof SkipView>;
 
 /** What an origin has asked for, for an operator. */
-export const SlowedView = Type.Object({
+export const SlowedView = Component("SlowedView", {
   /** "*": the origins that the domain does not know, after it has forgotten slow ones for want of room. */
-  origin: Type.String(),
+  origin: Field(
+    Type.String(),
+    "The origin; `*`: all that the domain does not know, since it has forgotten slow ones for want of room",
+    "https://www.example.org",
+  ),
   /** Between two requests to the origin, by Crawl-delay or back-off; 0: as the domain's. */
-  delay_ms: Type.Integer(),
-  /** Until when a Retry-After closes it. */
-  paused_until: Type.Union([Type.String(), Type.Null()]),
+  delay_ms: Field(
+    Type.Integer(),
+    "Between two requests to it, by its Crawl-delay or after 429; 0: as to the domain",
+    2000,
+  ),
+  paused_until: Field(
+    Type.Union([Type.String(), Type.Null()]),
+    "Until when a Retry-After closes it; null: none does",
+    "2026-11-22T10:31:00.000Z",
+  ),
 });
 export type SlowedView = Static<typeof SlowedView>;
 
 /** The state of a domain, for an operator. */
-export const DeadHost = Type.Object({ host: Type.String(), until: Type.String() });
+export const DeadHost = Component("DeadHost", {
+  host: Field(Type.String(), "The host", "old.example.org"),
+  until: Field(Type.String(), "Until when it is skipped", "2026-11-23T10:30:00.000Z"),
+});
 
 /** What the operator changes of a domain without a restart. An absent field stays, null takes the operator's value back. */
 export const DomainSettings = Type.Object({
@@ -158,24 +180,37 @@ export const DomainSettings = Type.Object({
 export type DomainSettings = Static<typeof DomainSettings>;
 
 /** As it is shown. */
-export const OperatorView = Type.Object({
-  min_delay_ms: Nullable(Type.Integer()),
-  max_concurrency: Nullable(Type.Integer()),
-  paused_until: Nullable(Type.String()),
+export const OperatorView = Component("OperatorView", {
+  min_delay_ms: Field(
+    Nullable(Type.Integer()),
+    "Milliseconds between two requests; null: as configured",
+    2000,
+  ),
+  max_concurrency: Field(Nullable(Type.Integer()), "Requests in flight at once; null: as configured", 1),
+  paused_until: Field(
+    Nullable(Type.String()),
+    "Until when nothing is sent; null: it is not paused",
+    "2026-11-22T12:30:00.000Z",
+  ),
 });
 
 export const DomainView = Type.Object({
-  domain: Type.String(),
+  domain: Field(Type.String(), "The registrable domain", "example.org"),
   /** Between two requests to the domain; single origins may be asked less often. */
-  min_delay_ms: Type.Integer(),
-  max_concurrency: Type.Integer(),
-  in_flight: Type.Integer(),
-  waiting: Type.Integer(),
-  skips: Type.Array(SkipView),
-  slowed: Type.Array(SlowedView),
-  dead_hosts: Type.Array(DeadHost),
-  /** What the operator set; null: nothing. */
-  operator: Nullable(OperatorView),
+  min_delay_ms: Field(Type.Integer(), "Between two requests to the domain, in milliseconds", 500),
+  max_concurrency: Field(Type.Integer(), "Requests in flight at once", 2),
+  in_flight: Field(Type.Integer(), "Requests in flight now", 0),
+  waiting: Field(Type.Integer(), "Callers that wait for a slot", 0),
+  skips: Field(
+    Type.Array(SkipView),
+    "Failed fetches in a row by origin and project, and the skips that they led to",
+  ),
+  slowed: Field(
+    Type.Array(SlowedView),
+    "Origins that asked for a pause or a longer delay; the other origins of the domain are not slower for it",
+  ),
+  dead_hosts: Field(Type.Array(DeadHost), "Hosts whose name does not exist"),
+  operator: Field(Nullable(OperatorView), "What the operator set; null: nothing"),
 });
 export type DomainView = Static<typeof DomainView>;
 

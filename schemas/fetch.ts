@@ -4,7 +4,17 @@
  */
 import { type Static, Type } from "typebox";
 import { CssSelector } from "./css-selector.ts";
-import { BillingCategory, CountryCode, Nullable, picked, Sha256, Timestamp } from "./common.ts";
+import {
+  BillingCategory,
+  Component,
+  CountryCode,
+  Field,
+  Nullable,
+  Sha256,
+  Timestamp,
+  emptyOf,
+  picked,
+} from "./common.ts";
 import { ask, contract, Deadline, tell } from "./contract.ts";
 import { RENDER_MODES, TIERS } from "./tier-table.ts";
 import { Trace } from "./trace.ts";
@@ -29,9 +39,21 @@ export const MAX_WAIT_FOR_MS = 15_000;
  * since it was parsed; with both, for both. A page without the element after 15 s is `selector_not_found`. A request with
  * it takes the route browser, and no other.
  */
-export const WaitFor = Type.Object({
-  selector: Type.Optional(Nullable(CssSelector)),
-  ms: Type.Optional(Nullable(Type.Integer({ minimum: 0, maximum: MAX_WAIT_FOR_MS }))),
+export const WaitFor = Component("WaitFor", {
+  selector: Type.Optional(
+    Field(
+      Nullable(CssSelector),
+      "A CSS selector: until the main document has an element that matches, 15 s at most",
+      "main .price",
+    ),
+  ),
+  ms: Type.Optional(
+    Field(
+      Nullable(Type.Integer({ minimum: 0, maximum: MAX_WAIT_FOR_MS })),
+      "Until so many milliseconds have passed since the document was parsed",
+      2000,
+    ),
+  ),
 });
 export type WaitFor = Static<typeof WaitFor>;
 
@@ -55,61 +77,142 @@ export const MAX_SCREENSHOT_PX: Readonly<Record<ScreenshotType, number>> = {
 export const MAX_SCREENSHOT_BYTES = 20 * 2 ** 20;
 
 /** Of the screenshot in `formats`: of what a window of 1280 × 720 shows, or of the page from top to bottom, as wide. */
-export const ScreenshotOptions = Type.Object({
-  type: Type.Optional(Type.Enum([...SCREENSHOT_TYPES], { default: "png" })),
-  full_page: Type.Optional(Type.Boolean({ default: false })),
+export const ScreenshotOptions = Component("ScreenshotOptions", {
+  type: Type.Optional(
+    Field(Type.Enum([...SCREENSHOT_TYPES], { default: "png" }), "The format of the picture"),
+  ),
+  full_page: Type.Optional(
+    Field(
+      Type.Boolean({ default: false }),
+      "Whether the picture shows the page from top to bottom, 20,000 pixels (WebP: 16,383) at most, instead of a window of 1280 × 720",
+    ),
+  ),
 });
 export type ScreenshotOptions = Static<typeof ScreenshotOptions>;
 
-export const FetchBody = Type.Object({
+export const FetchBody = Component("FetchBody", {
   /** A text that is no http(s) URL is answered with the error invalid_url, not refused. */
-  url: Type.String({ minLength: 1, maxLength: 8192 }),
-  render: Type.Optional(Type.Enum([...RENDER_MODES], { default: "auto" })),
-  max_bytes: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: MAX_BYTES_CEILING, default: MAX_BYTES_DEFAULT }),
+  url: Field(
+    Type.String({ minLength: 1, maxLength: 8192 }),
+    "The page; what is no http(s) address is answered with the error `invalid_url`. A user name and a password in it are sent to its origin only (Basic)",
+    "https://example.org/",
   ),
-  accept_pdf: Type.Optional(Type.Boolean({ default: true })),
+  render: Type.Optional(
+    Field(
+      Type.Enum([...RENDER_MODES], { default: "auto" }),
+      "Whether a browser runs the page's scripts: when a plain request finds no text, never, or always",
+    ),
+  ),
+  max_bytes: Type.Optional(
+    Field(
+      Type.Integer({ minimum: 1, maximum: MAX_BYTES_CEILING, default: MAX_BYTES_DEFAULT }),
+      "The largest body that is accepted",
+    ),
+  ),
+  accept_pdf: Type.Optional(Field(Type.Boolean({ default: true }), "Whether PDFs are read")),
   cache_ttl_s: Type.Optional(Nullable(Type.Integer({ minimum: 0 }))),
-  min_text_chars: Type.Optional(Type.Integer({ minimum: 0, default: MIN_TEXT_CHARS_DEFAULT })),
+  min_text_chars: Type.Optional(
+    Field(
+      Type.Integer({ minimum: 0, default: MIN_TEXT_CHARS_DEFAULT }),
+      "With fewer characters of text the next route is tried; a Chinese character counts as three, a kana or a Korean syllable as two",
+    ),
+  ),
   project_ref: Type.Optional(Nullable(Type.String({ maxLength: 500 }))),
-  allow_archive: Type.Optional(Type.Boolean({ default: true })),
-  allow_alternates: Type.Optional(Type.Boolean({ default: true })),
-  allow_paid: Type.Optional(Type.Boolean({ default: true })),
+  allow_archive: Type.Optional(
+    Field(Type.Boolean({ default: true }), "Whether an archived copy may be served when the page is gone"),
+  ),
+  allow_alternates: Type.Optional(
+    Field(
+      Type.Boolean({ default: true }),
+      "Whether an open copy of the same text may be served when the page is a teaser or gone",
+    ),
+  ),
+  allow_paid: Type.Optional(
+    Field(Type.Boolean({ default: true }), "Whether routes that cost money may be used"),
+  ),
   /** The same switch under another name: either of them set to false forbids premium routes. */
-  allow_premium: Type.Optional(Type.Boolean({ default: true })),
-  tiers: Type.Optional(Nullable(Type.Array(Type.Enum([...TIERS])))),
+  allow_premium: Type.Optional(
+    Field(
+      Type.Boolean({ default: true }),
+      "Another name of `allow_paid`: false in either of them forbids these routes",
+    ),
+  ),
+  tiers: Type.Optional(
+    Field(Nullable(Type.Array(Type.Enum([...TIERS]))), "The routes that may be used; null: all", [
+      "direct",
+      "browser",
+    ]),
+  ),
   timeout_s: Type.Optional(Nullable(Type.Number({ minimum: MIN_TIMEOUT_S, maximum: MAX_TIMEOUT_S }))),
-  country: Type.Optional(Nullable(CountryCode)),
-  user_agent: Type.Optional(Nullable(Type.String({ maxLength: 500 }))),
-  accept_language: Type.Optional(Nullable(Type.String({ maxLength: 200 }))),
-  include_html: Type.Optional(Nullable(Type.Boolean())),
-  formats: Type.Optional(Nullable(Type.Array(Type.Enum([...FORMATS]), { maxItems: 10 }))),
-  wait_for: Type.Optional(Nullable(WaitFor)),
-  screenshot_options: Type.Optional(Nullable(ScreenshotOptions)),
+  country: Type.Optional(
+    Field(Nullable(CountryCode), "The country of the exit on premium routes, ISO 3166-1 alpha-2", "ch"),
+  ),
+  user_agent: Type.Optional(
+    Field(
+      Nullable(Type.String({ maxLength: 500 })),
+      "The User-Agent to send; the project needs permission",
+      "example-bot/1.0",
+    ),
+  ),
+  accept_language: Type.Optional(
+    Field(Nullable(Type.String({ maxLength: 200 })), "The Accept-Language to send", "de-CH,de;q=0.9"),
+  ),
+  include_html: Type.Optional(
+    Field(
+      Nullable(Type.Boolean()),
+      "Whether the answer has `html`. Default true for a fetch, false for an item of a batch",
+    ),
+  ),
+  formats: Type.Optional(
+    Field(
+      Nullable(Type.Array(Type.Enum([...FORMATS]), { maxItems: 10 })),
+      "Further forms of the page that the answer shall have; a screenshot takes the route browser only",
+    ),
+  ),
+  wait_for: Type.Optional(
+    Field(
+      Nullable(WaitFor),
+      "What a browser waits for before it reads the page; takes the route browser only",
+    ),
+  ),
+  screenshot_options: Type.Optional(
+    Field(Nullable(ScreenshotOptions), "How the screenshot in `formats` is taken"),
+  ),
 });
 export type FetchBody = Static<typeof FetchBody>;
 
-export const Redirect = Type.Object({ url: Type.String(), status: Type.Integer(), location: Type.String() });
+export const Redirect = Component("Redirect", {
+  url: Field(Type.String(), "The address that redirected", "http://example.org/"),
+  status: Field(Type.Integer(), "Its status", 301),
+  location: Field(Type.String(), "Where to", "https://example.org/"),
+});
 export type Redirect = Static<typeof Redirect>;
 
-export const Attempt = Type.Object({
+export const Attempt = Component("Attempt", {
   /** A route, `source`, or a pseudo-step: robots, dns, cache, request_timeout, politeness. */
-  tier: Type.String(),
-  status: Nullable(Type.Integer()),
-  reason: Type.String(),
-  ms: Type.Integer(),
-  detail: Nullable(Type.String()),
+  tier: Field(
+    Type.String(),
+    "A route, `source`, or a step before: robots, dns, cache, request_timeout, politeness",
+    "direct",
+  ),
+  status: Field(Nullable(Type.Integer()), "The origin's status; null: no answer", 200),
+  reason: Field(Type.String(), "`ok`, or why it was not good enough", "ok"),
+  ms: Field(Type.Integer(), "How long it took, in milliseconds", 508),
+  detail: Field(Nullable(Type.String()), "More about the reason", "connection refused"),
 });
 export type Attempt = Static<typeof Attempt>;
 
-export const PdfPage = Type.Object({ page: Type.Integer({ minimum: 1 }), text: Type.String() });
+export const PdfPage = Component("PdfPage", {
+  page: Field(Type.Integer({ minimum: 1 }), "Its number, from 1", 1),
+  text: Field(Type.String(), "Its text", "Annual report 2025"),
+});
 export type PdfPage = Static<typeof PdfPage>;
 
 /** The same content at another address (`link rel="alternate"`), absolute; what the element says of it, or null. */
-export const PageAlternate = Type.Object({
-  url: Type.String(),
-  language: Nullable(Type.String()),
-  type: Nullable(Type.String()),
+export const PageAlternate = Component("PageAlternate", {
+  url: Field(Type.String(), "Its address", "https://example.org/de/"),
+  language: Field(Nullable(Type.String()), "The language, as the page says", "de"),
+  type: Field(Nullable(Type.String()), "The media type, as the page says", "application/rss+xml"),
 });
 export type PageAlternate = Static<typeof PageAlternate>;
 
@@ -117,61 +220,98 @@ export type PageAlternate = Static<typeof PageAlternate>;
  * What a page says of itself; a field is null when it does not. Several authors are separated by "; ". Times are ISO 8601:
  * UTC with a Z, without a zone when the page gives none, or only a date, a month or a year. Languages are BCP 47.
  */
-export const ArticleMeta = Type.Object({
-  author: Nullable(Type.String()),
-  published_at: Nullable(Type.String()),
-  modified_at: Nullable(Type.String()),
-  language: Nullable(Type.String()),
-  canonical_url: Nullable(Type.String()),
-  publisher: Nullable(Type.String()),
-  site_name: Nullable(Type.String()),
-  description: Nullable(Type.String()),
-  section: Nullable(Type.String()),
-  word_count: Nullable(Type.Integer()),
+export const ArticleMeta = Component("ArticleMeta", {
+  author: Field(Nullable(Type.String()), "Several are separated by `; `", "Ada Berg; Jon Lind"),
+  published_at: Field(
+    Nullable(Type.String()),
+    "ISO 8601: with a time in UTC or without a zone, or only a date, a month or a year",
+    "2025-08-17",
+  ),
+  modified_at: Field(Nullable(Type.String()), "In the same forms", "2025-08-18T09:00:00Z"),
+  language: Field(Nullable(Type.String()), "BCP 47", "en"),
+  canonical_url: Field(Nullable(Type.String()), "The page's own address", "https://example.org/"),
+  publisher: Field(Nullable(Type.String()), "The publisher", "Example Press"),
+  site_name: Field(Nullable(Type.String()), "The name of the site", "Example"),
+  description: Field(Nullable(Type.String()), "The page's description of itself", "A page for examples"),
+  section: Field(Nullable(Type.String()), "The section of the site", "Coast"),
+  word_count: Field(Nullable(Type.Integer()), "Words of the text", 840),
   /** These two only if `links` were requested in `formats`. */
-  next_url: Type.Optional(Nullable(Type.String())),
-  alternates: Type.Optional(Type.Array(PageAlternate)),
+  next_url: Type.Optional(
+    Field(
+      Nullable(Type.String()),
+      "The page that follows in a series, by `rel=next`; only if `links` were requested",
+      "https://example.org/?page=2",
+    ),
+  ),
+  alternates: Type.Optional(
+    Field(
+      Type.Array(PageAlternate),
+      "The same content in other languages or forms, 200 at most; only if `links` were requested",
+    ),
+  ),
 });
 export type ArticleMeta = Static<typeof ArticleMeta>;
 
 /** A link of a page: an absolute http(s) address, its visible text, and what `rel` says, in lower case. */
-export const PageLink = Type.Object({
-  url: Type.String(),
-  text: Type.String(),
-  rel: Nullable(Type.String()),
+export const PageLink = Component("PageLink", {
+  url: Field(Type.String(), "Where it leads", "https://example.org/about"),
+  text: Field(Type.String(), "Its words", "About"),
+  rel: Field(Nullable(Type.String()), "Its relation to the page, as its element says", "nofollow"),
 });
 export type PageLink = Static<typeof PageLink>;
 
 /** An image of a page; width and height in CSS pixels, as its element says. */
-export const PageImage = Type.Object({
-  url: Type.String(),
-  alt: Nullable(Type.String()),
-  width: Nullable(Type.Integer()),
-  height: Nullable(Type.Integer()),
+export const PageImage = Component("PageImage", {
+  url: Field(Type.String(), "Its address", "https://example.org/tower.jpg"),
+  alt: Field(Nullable(Type.String()), "The text that stands for it", "The tower"),
+  width: Field(Nullable(Type.Integer()), "In CSS pixels, as its element says", 640),
+  height: Field(Nullable(Type.Integer()), "In CSS pixels, as its element says", 480),
 });
 export type PageImage = Static<typeof PageImage>;
 
 /** An item of a feed, or an address of a sitemap. The time is ISO 8601 in UTC; the summary is plain text. */
-export const FeedEntry = Type.Object({
-  url: Nullable(Type.String()),
-  title: Nullable(Type.String()),
-  published_at: Nullable(Type.String({ format: "date-time" })),
-  summary: Nullable(Type.String()),
+export const FeedEntry = Component("FeedEntry", {
+  url: Field(
+    Nullable(Type.String()),
+    "Where the item leads, or the address that the sitemap lists",
+    "https://example.org/news/tower",
+  ),
+  title: Field(Nullable(Type.String()), "Its title", "The tower is lit again"),
+  published_at: Field(
+    Nullable(Type.String({ format: "date-time" })),
+    "When it was published, or last changed",
+    "2026-03-04T05:06:07.000Z",
+  ),
+  summary: Field(
+    Nullable(Type.String()),
+    "Its summary, without markup",
+    "After two years of repairs the tower is lit again.",
+  ),
 });
 export type FeedEntry = Static<typeof FeedEntry>;
 
 /** A picture of the page, in the body store. Width and height in pixels. */
 const screenshotFields = {
   sha256: Sha256,
-  content_type: Type.Enum(SCREENSHOT_TYPES.map((type) => `image/${type}` as const)),
-  width: Type.Integer(),
-  height: Type.Integer(),
-  /** The page goes on below what the picture shows. */
-  truncated: Type.Boolean(),
+  content_type: Field(
+    Type.Enum(SCREENSHOT_TYPES.map((type) => `image/${type}` as const)),
+    "Its format",
+    "image/png",
+  ),
+  width: Field(Type.Integer(), "In pixels", 1280),
+  height: Field(Type.Integer(), "In pixels", 720),
+  truncated: Field(Type.Boolean(), "The page goes on below what the picture shows", false),
 };
 export const StoredScreenshot = Type.Object(screenshotFields);
 export type StoredScreenshot = Static<typeof StoredScreenshot>;
-export const Screenshot = Type.Object({ body_url: Type.String(), ...screenshotFields });
+export const Screenshot = Component("Screenshot", {
+  body_url: Field(
+    Type.String(),
+    "Where the picture is downloaded, for 30 days",
+    "/v1/bodies/2c26b46b68ffc68f…",
+  ),
+  ...screenshotFields,
+});
 export type Screenshot = Static<typeof Screenshot>;
 
 /** Everything an answer may contain on request; stored as one JSON body. */
@@ -195,10 +335,10 @@ export const ContentKind = Type.Enum([...CONTENT_KINDS]);
 export type ContentKind = Static<typeof ContentKind>;
 
 export const Paywall = Type.Enum(["none", "metered", "hard", "unknown"]);
-export const PrimarySource = Type.Object({
-  url: Type.String(),
-  kind: Type.Enum(["court", "government", "press_release", "doi", "pdf"]),
-  text: Nullable(Type.String()),
+export const PrimarySource = Component("PrimarySource", {
+  url: Field(Type.String(), "Its address", "https://court.example/ruling.pdf"),
+  kind: Field(Type.Enum(["court", "government", "press_release", "doi", "pdf"]), "What it is"),
+  text: Field(Nullable(Type.String()), "The words of the link", "the ruling"),
 });
 export type PrimarySource = Static<typeof PrimarySource>;
 
@@ -209,47 +349,80 @@ export type PrimarySource = Static<typeof PrimarySource>;
  */
 export const PageRecord = Type.Object({
   /** The address after redirects; for an archived copy the address of the copy. */
-  final_url: Nullable(Type.String()),
-  redirects: Type.Array(Redirect),
-  status: Nullable(Type.Integer()),
-  content_type: Nullable(Type.String()),
-  origin_content_type: Nullable(Type.String()),
-  headers: Type.Record(Type.String(), Type.String()),
-  tier: Nullable(Type.Enum([...TIERS, "source"])),
-  content_kind: Nullable(ContentKind),
+  final_url: Field(
+    Nullable(Type.String()),
+    "The address after redirects; for an archived copy the copy's; null: there is no page",
+    "https://example.org/",
+  ),
+  redirects: Field(Type.Array(Redirect), "In their order"),
+  status: Field(Nullable(Type.Integer()), "The origin's HTTP status; null: it did not answer", 200),
+  content_type: Field(Nullable(Type.String()), "What the body is", "text/html; charset=utf-8"),
+  origin_content_type: Field(Nullable(Type.String()), "What the origin said", "text/html; charset=utf-8"),
+  headers: Field(
+    Type.Record(Type.String(), Type.String()),
+    "Header fields of the origin's answer, names in lower case",
+    { etag: '"3147526947"' },
+  ),
+  tier: Field(
+    Nullable(Type.Enum([...TIERS, "source"])),
+    "The route that got the page; `source`: a copy of another site",
+  ),
+  content_kind: Field(
+    Nullable(ContentKind),
+    "What the bytes were read as; `binary` (archives, pictures, other containers) is stored and not read",
+  ),
   /** WHATWG name of the encoding the bytes were decoded with; null for what is no text. */
   charset: Nullable(Type.String()),
-  title: Nullable(Type.String()),
-  meta: Nullable(ArticleMeta),
+  title: Field(Nullable(Type.String()), "The title of the page", "Example Domain"),
+  meta: Field(Nullable(ArticleMeta), "What the page says of itself; null where there is no page"),
   /** The text when it is at most TEXT_INLINE_BYTES long; a longer one is null here and named by text_sha256. */
   text: Nullable(Type.String()),
   text_sha256: Nullable(Sha256),
   text_chars: Type.Integer(),
-  text_truncated: Type.Boolean(),
+  text_truncated: Field(Type.Boolean(), "The text goes on beyond its limit", false),
   /** The pages of a PDF as JSON in the body store. */
   pdf_pages_sha256: Nullable(Sha256),
-  pdf_page_count: Nullable(Type.Integer()),
+  pdf_page_count: Field(Nullable(Type.Integer()), "Pages of a PDF", 12),
   /** PageFormats as JSON in the body store; null: the document has none; absent: no caller has asked for them yet. */
   formats_sha256: Type.Optional(Nullable(Sha256)),
   /** Absent: there is none. */
   screenshot: Type.Optional(StoredScreenshot),
   sha256: Nullable(Sha256),
   bytes: Type.Integer(),
-  body_kind: Nullable(Type.Enum(["origin", "rendered_dom"])),
-  etag: Nullable(Type.String()),
-  last_modified: Nullable(Type.String()),
+  body_kind: Field(
+    Nullable(Type.Enum(["origin", "rendered_dom"])),
+    "Whether the stored bytes are the origin's or the page after its scripts have run",
+  ),
+  etag: Field(Nullable(Type.String()), "The origin's ETag", '"3147526947"'),
+  last_modified: Field(
+    Nullable(Type.String()),
+    "The origin's Last-Modified, as it was sent",
+    "Thu, 17 Oct 2019 07:18:26 GMT",
+  ),
   retrieved_at: Nullable(Type.String()),
   archived_at: Nullable(Type.String()),
-  served_from_archive_because: Nullable(Type.Enum(["domain_dead", "not_found"])),
-  paywall: Nullable(Paywall),
-  paywall_evidence: Type.Array(Type.String()),
-  text_complete: Nullable(Type.Boolean()),
-  alternate_of: Nullable(Type.String()),
-  alternate_source: Nullable(
-    Type.Enum(["publisher_feed", "guardian_api", "open_access", "syndication", "common_crawl"]),
+  served_from_archive_because: Field(
+    Nullable(Type.Enum(["domain_dead", "not_found"])),
+    "Why an archived copy is served",
   ),
-  match_score: Nullable(Type.Number()),
-  primary_sources: Type.Array(PrimarySource),
+  paywall: Field(Nullable(Paywall), "Whether the page is behind a paywall"),
+  paywall_evidence: Field(Type.Array(Type.String()), "What showed it", ["isAccessibleForFree"]),
+  text_complete: Field(Nullable(Type.Boolean()), "Whether the text is the whole article; null: not known"),
+  alternate_of: Field(
+    Nullable(Type.String()),
+    "The page that this is an open copy of",
+    "https://news.example/article",
+  ),
+  alternate_source: Field(
+    Nullable(Type.Enum(["publisher_feed", "guardian_api", "open_access", "syndication", "common_crawl"])),
+    "Where the open copy came from",
+  ),
+  match_score: Field(
+    Nullable(Type.Number()),
+    "How much of the text the copy shares with the page, 0 to 1",
+    0.93,
+  ),
+  primary_sources: Field(Type.Array(PrimarySource), "Sources that the page names: rulings, releases, papers"),
 });
 export type PageRecord = Static<typeof PageRecord>;
 
@@ -265,40 +438,7 @@ export const partDigests = ({
   );
 
 /** The record of an answer without a page. */
-export const EMPTY_RECORD: PageRecord = {
-  final_url: null,
-  redirects: [],
-  status: null,
-  content_type: null,
-  origin_content_type: null,
-  headers: {},
-  tier: null,
-  content_kind: null,
-  charset: null,
-  title: null,
-  meta: null,
-  text: "",
-  text_sha256: null,
-  text_chars: 0,
-  text_truncated: false,
-  pdf_pages_sha256: null,
-  pdf_page_count: null,
-  sha256: null,
-  bytes: 0,
-  body_kind: null,
-  etag: null,
-  last_modified: null,
-  retrieved_at: null,
-  archived_at: null,
-  served_from_archive_because: null,
-  paywall: null,
-  paywall_evidence: [],
-  text_complete: null,
-  alternate_of: null,
-  alternate_source: null,
-  match_score: null,
-  primary_sources: [],
-};
+export const EMPTY_RECORD: PageRecord = { ...emptyOf(PageRecord), text: "" };
 
 /** Texts of at most so many UTF-8 bytes are part of the record; longer ones go to the body store. */
 export const TEXT_INLINE_BYTES = 65_536;
@@ -500,13 +640,16 @@ const Segment = Type.String({ maxLength: 64 });
 
 /** The profile of a host, for an operator. */
 export const HostProfileView = Type.Object({
-  premium: PremiumAdvice.properties.premium,
+  premium: Field(PremiumAdvice.properties.premium, "Whether only premium routes get its pages"),
   /** Until when `premium` is believed; null while it is unknown. */
-  until: Nullable(Type.String()),
-  /** Fetches in a row that only a premium route served. */
-  premium_only: Type.Integer(),
+  until: Field(
+    Nullable(Type.String()),
+    "Until when that is believed; null while it is unknown",
+    "2026-12-22T10:30:00.000Z",
+  ),
+  premium_only: Field(Type.Integer(), "Fetches in a row that only a premium route served", 0),
   /** Fetches in a row in which the site blocked every premium route that was tried. */
-  premium_blocked: Type.Integer(),
+  premium_blocked: Field(Type.Integer(), "Fetches in a row in which the site blocked every premium route", 0),
 });
 export type HostProfileView = Static<typeof HostProfileView>;
 
@@ -526,70 +669,138 @@ export const HostProfile = contract(
 );
 
 /** What the operator changes of a domain. */
-export const DomainChange = Type.Object({
-  min_delay_ms: Type.Optional(Nullable(Type.Integer({ minimum: 0, maximum: 900_000 }))),
-  max_concurrency: Type.Optional(Nullable(Type.Integer({ minimum: 1, maximum: 64 }))),
-  pause_s: Type.Optional(Nullable(Type.Integer({ minimum: 1, maximum: 315_360_000 }))),
+export const DomainChange = Component("DomainChange", {
+  min_delay_ms: Type.Optional(
+    Field(
+      Nullable(Type.Integer({ minimum: 0, maximum: 900_000 })),
+      "Milliseconds between two requests; null: as configured",
+      2000,
+    ),
+  ),
+  max_concurrency: Type.Optional(
+    Field(
+      Nullable(Type.Integer({ minimum: 1, maximum: 64 })),
+      "Requests in flight at once; null: as configured",
+      1,
+    ),
+  ),
+  pause_s: Type.Optional(
+    Field(
+      Nullable(Type.Integer({ minimum: 1, maximum: 315_360_000 })),
+      "Seconds for which nothing is sent; null: the pause ends",
+      7200,
+    ),
+  ),
 });
 export type DomainChange = Static<typeof DomainChange>;
 
 /** Everything stored of a domain: the view of its Domain actor and the profiles of its hosts. */
-export const DomainMemory = Type.Object({
+export const DomainMemory = Component("DomainMemory", {
   ...DomainView.properties,
-  hosts: Type.Array(Type.Object({ host: Type.String(), ...HostProfileView.properties })),
+  hosts: Field(
+    Type.Array(
+      Component("HostMemory", {
+        host: Field(Type.String(), "The host", "www.example.org"),
+        ...HostProfileView.properties,
+      }),
+    ),
+    "What fetches have shown of its hosts",
+  ),
 });
 export type DomainMemory = Static<typeof DomainMemory>;
 
+const { properties: page } = PageRecord;
+
 /** The response to a client; its fields and their order are part of the public API. */
-export const FetchResponse = Type.Object({
-  url: Type.String(),
-  final_url: Nullable(Type.String()),
-  redirects: Type.Array(Redirect),
-  status: Nullable(Type.Integer()),
-  content_type: Nullable(Type.String()),
-  origin_content_type: Nullable(Type.String()),
-  headers: Type.Record(Type.String(), Type.String()),
-  tier: Nullable(Type.Enum([...TIERS, "source"])),
-  attempts: Type.Array(Attempt),
-  html: Type.Optional(Nullable(Type.String())),
-  text: Type.String(),
-  pdf_text_pages: Nullable(Type.Array(PdfPage)),
-  pdf_page_count: Nullable(Type.Integer()),
-  /** These only if they were requested in `formats`. */
-  markdown: Type.Optional(Nullable(Type.String())),
-  links: Type.Optional(Type.Array(PageLink)),
-  images: Type.Optional(Type.Array(PageImage)),
-  entries: Type.Optional(Type.Array(FeedEntry)),
-  screenshot: Type.Optional(Nullable(Screenshot)),
-  text_truncated: Type.Boolean(),
-  title: Nullable(Type.String()),
-  meta: Nullable(ArticleMeta),
-  sha256: Nullable(Sha256),
-  bytes: Type.Integer(),
-  cached: Type.Boolean(),
-  revalidated: Type.Boolean(),
-  retrieved_at: Nullable(Timestamp),
-  etag: Nullable(Type.String()),
-  last_modified: Nullable(Type.String()),
-  cost_usd: Nullable(Type.Number()),
-  billing_category: BillingCategory,
-  archived_at: Nullable(Timestamp),
-  served_from_archive_because: Nullable(Type.Enum(["domain_dead", "not_found"])),
-  body_url: Nullable(Type.String()),
-  body_kind: Nullable(Type.Enum(["origin", "rendered_dom"])),
-  content_kind: Nullable(ContentKind),
-  paywall: Nullable(Paywall),
-  paywall_evidence: Type.Array(Type.String()),
-  alternate_of: Nullable(Type.String()),
-  alternate_source: Nullable(
-    Type.Enum(["publisher_feed", "guardian_api", "open_access", "syndication", "common_crawl"]),
+export const FetchResponse = Component("FetchResponse", {
+  url: Field(Type.String(), "As it was asked, a user name and a password masked", "https://example.org/"),
+  final_url: page.final_url,
+  redirects: page.redirects,
+  status: page.status,
+  content_type: page.content_type,
+  origin_content_type: page.origin_content_type,
+  headers: page.headers,
+  tier: page.tier,
+  attempts: Field(Type.Array(Attempt), "Every route that was tried, in order"),
+  html: Type.Optional(
+    Field(
+      Nullable(Type.String()),
+      "The page as text; for the route browser after its scripts have run",
+      "<!doctype html><title>Example</title>…",
+    ),
   ),
-  match_score: Nullable(Type.Number()),
-  primary_sources: Type.Array(PrimarySource),
-  text_complete: Nullable(Type.Boolean()),
-  error: Nullable(Type.String()),
-  error_detail: Type.Optional(Type.String()),
-  premium_routes_tried: Type.Optional(Type.Boolean()),
+  text: Field(
+    Type.String(),
+    "The text of the page, without menus and advertisements",
+    "Example Domain\n\nThis domain is for use in documents.",
+  ),
+  pdf_text_pages: Field(Nullable(Type.Array(PdfPage)), "The text of a PDF by page; null for what is no PDF"),
+  pdf_page_count: page.pdf_page_count,
+  /** These only if they were requested in `formats`. */
+  markdown: Type.Optional(
+    Field(
+      Nullable(Type.String()),
+      "With formats=markdown: the text as Markdown; null where there is none",
+      "# Example Domain",
+    ),
+  ),
+  links: Type.Optional(
+    Field(Type.Array(PageLink), "With formats=links: the links of the page, in its order"),
+  ),
+  images: Type.Optional(
+    Field(Type.Array(PageImage), "With formats=images: the images of the page, in its order"),
+  ),
+  entries: Type.Optional(
+    Field(
+      Type.Array(FeedEntry),
+      "With formats=entries: the items of a feed or the addresses of a sitemap, in its order, at most 5,000",
+    ),
+  ),
+  screenshot: Type.Optional(
+    Field(
+      Nullable(Screenshot),
+      "With formats=screenshot: a picture of the page; null: none was taken, and `error` says why",
+    ),
+  ),
+  text_truncated: page.text_truncated,
+  title: page.title,
+  meta: page.meta,
+  sha256: page.sha256,
+  bytes: page.bytes,
+  cached: Type.Boolean(),
+  revalidated: Field(Type.Boolean(), "The origin said that the cached page is still current", false),
+  retrieved_at: Field(Nullable(Timestamp), "When the bytes came from the origin"),
+  etag: page.etag,
+  last_modified: page.last_modified,
+  cost_usd: Field(
+    Nullable(Type.Number()),
+    "What providers cost, in US dollars; null for external customers",
+    0,
+  ),
+  billing_category: BillingCategory,
+  archived_at: Field(Nullable(Timestamp), "When the archived copy was made"),
+  served_from_archive_because: page.served_from_archive_because,
+  body_url: Nullable(Type.String()),
+  body_kind: page.body_kind,
+  content_kind: page.content_kind,
+  paywall: page.paywall,
+  paywall_evidence: page.paywall_evidence,
+  alternate_of: page.alternate_of,
+  alternate_source: page.alternate_source,
+  match_score: page.match_score,
+  primary_sources: page.primary_sources,
+  text_complete: page.text_complete,
+  error: Field(
+    Nullable(Type.String()),
+    "Null: there is a page. A code that does not change: `dns`, `http_404`, `robots_disallowed` …",
+    "http_404",
+  ),
+  error_detail: Type.Optional(
+    Field(Type.String(), "The error as a sentence for people", "The origin answered 404"),
+  ),
+  premium_routes_tried: Type.Optional(
+    Field(Type.Boolean(), "Whether a route that costs money was tried", false),
+  ),
   retry_after_s: Nullable(Type.Integer()),
   /** Only with X-Service-Debug: 1 and a key that may: a page with the story of the request, for seven days. */
   debug_url: Type.Optional(Type.String()),

@@ -5,7 +5,7 @@
 import { Type } from "typebox";
 import { MIMEType } from "whatwg-mimetype";
 import type { Blobs } from "../../cluster/ports/blobs.ts";
-import { Sha256 } from "../../schemas/common.ts";
+import { Field, Sha256 } from "../../schemas/common.ts";
 import { readOf } from "../conditional.ts";
 import type { Reply } from "../http.ts";
 import { BODY_NOT_FOUND } from "../http-errors.ts";
@@ -19,7 +19,7 @@ export interface BodyRouteDeps {
   readonly onVanished?: (sha256: string) => Promise<void>;
 }
 
-const Params = Type.Object({ sha256: Sha256 });
+const Params = Type.Object({ sha256: Field(Sha256, "The digest of the body, `sha256` of a fetch") });
 type BodyCall = Call<{ sha256: string }, null, null>;
 
 /** The bytes of a digest never change. Private, because access depends on the project. */

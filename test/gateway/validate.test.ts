@@ -204,7 +204,11 @@ describe("a query", () => {
 /** Without defaults, and without what only messages and people read. */
 const plain = (schema: unknown) =>
   JSON.stringify(schema, (key, value) =>
-    key === "default" || key === "description" || key === "examples" || key.startsWith("x-")
+    key === "default" ||
+    key === "description" ||
+    key === "examples" ||
+    key === "title" ||
+    key.startsWith("x-")
       ? undefined
       : value,
   );

@@ -2,6 +2,7 @@
  * The stored state of a domain, for the operator: GET shows it, DELETE clears it, POST sets its delay, slots and pause. Not a part of the public API; its
  * client is the command `trawl domain`. Pages and bodies are not touched.
  */
+import { Field } from "../../../schemas/common.ts";
 import { Type } from "typebox";
 import type { ActorClient } from "../../../cluster/actor.ts";
 import { Domain, type DomainSettings } from "../../../schemas/domain.ts";
@@ -21,7 +22,7 @@ const MAX_HOSTS = 200;
 const WAIT_MS = 10_000;
 
 const Params = Type.Object({
-  domain: Type.String({ minLength: 1, maxLength: 253, description: "A domain or one of its hosts" }),
+  domain: Field(Type.String({ minLength: 1, maxLength: 253 }), "A domain or one of its hosts", "example.org"),
 });
 
 export function domainRoutes({ ask, siteOf, hostsOf }: DomainRoutesDeps): readonly Route[] {

@@ -16,7 +16,6 @@ import { fetchItems } from "./item-kind.ts";
 import { fetchBatch, fetchRoutes } from "./routes.ts";
 import type { FetchSettings } from "./settings.ts";
 import { fetchStatus } from "./status.ts";
-import { fetchReference } from "./reference.ts";
 
 /** Of each kind: busiest, slowest, most waited for. */
 const MAX_DOMAINS_REPORTED = 20;
@@ -88,7 +87,6 @@ export async function openFetch(context: FeatureContext, settings: FetchSettings
     item_kinds: [
       fetchItems({ fetchWith: service.fetchWith, bodyGrants, clock, joined }, fetchBatch(rendering)),
     ],
-    reference: fetchReference,
     premium_costs: premiumCosts(premium),
     status: status.part,
     node_figures: () => (isWorker ? { domains: domains.top(clock.now(), MAX_DOMAINS_REPORTED) } : {}),

@@ -64,6 +64,12 @@ const REFUSED_PORTS: ReadonlySet<number> = new Set([
   6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 8222, 10080, 10250, 11211, 27017, 27018, 27019,
 ]);
 
+/** Whether the host of a URL is an address that only an allowance opens. False for a name. */
+export function isPrivateHost(judge: Destination, url: string, networks?: Networks): boolean {
+  const parsed = new URL(url);
+  return judge.address(bareHost(parsed.hostname), portOf(parsed), networks) === "private";
+}
+
 /** The port of an http(s) address if it is refused whatever the host is; else null. */
 export function refusedPortOf(url: string): number | null {
   const port = portOf(new URL(url));

@@ -8,7 +8,7 @@
 import type { Clock } from "../../../cluster/ports/clock.ts";
 import { type Egress, EgressError, type EgressProblem } from "../../../cluster/ports/egress.ts";
 import type { Redirect } from "../../../schemas/fetch.ts";
-import type { Destination } from "../../lib/web/destination.ts";
+import { type Destination, isPrivateHost } from "../../lib/web/destination.ts";
 import { retryAfterSeconds } from "../../lib/web/http.ts";
 import { originOf, parseUrl } from "../../lib/web/url.ts";
 import type { HopRefusal, Transport, TransportResult, TransportRequest } from "../../lib/web/transport.ts";
@@ -123,8 +123,10 @@ export function directTransport({ egress, clock, destination, proxy_url }: Direc
           if (OUT_OF_BOUNDS.has(exchange.problem)) return refused(destinationRefusal(exchange.problem, url));
           return failed(reasonOf(exchange.problem), exchange.detail);
         }
-        // A public site that leads on to the operator's network gets nothing there.
-        is_private = exchange.is_private === true;
+        // A public site that leads on to the operator's network gets nothing there. A proxy connects by itself: behind it only an
+        // address in the URL says where the site is.
+        is_private =
+          proxy_url === undefined ? exchange.is_private === true : isPrivateHost(destination, url, networks);
         if (!is_private) networks = [];
         status = answered = exchange.status;
         retry_after_s = retryAfterSeconds(exchange.headers.get("retry-after")?.[0], clock.now());
