@@ -1,5 +1,5 @@
 /** The file in the data directory with the operator key of the command line. */
-import { readFileSync, renameSync, writeFileSync } from "node:fs";
+import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { KeyFile } from "../actors/accounts/operator-key.ts";
 import type { Config } from "./config.ts";
@@ -24,4 +24,5 @@ export const operatorKeyFile = ({ storage }: Config): KeyFile => ({
     writeFileSync(draft, `${key}\n`, { mode: PRIVATE_FILE, flush: storage.durability === "power" });
     renameSync(draft, path);
   },
+  remove: () => rmSync(join(storage.data_dir, FILE_NAME), { force: true }),
 });

@@ -12,6 +12,7 @@ export interface KeyFile {
   readonly read: () => string | null;
   /** Readable for its owner only. */
   readonly write: (key: string) => void;
+  readonly remove: () => void;
 }
 
 export interface OperatorKeyOptions {
@@ -57,6 +58,8 @@ export async function prepareOperatorKey(
   file.write(key);
   if (!(await documents.put(...KEPT, { key_sha256: digestOf(key) }, version))) {
     await revokeKey(documents, record.prefix, now_ms);
+    // The command line would send a revoked key.
+    file.remove();
     return "elsewhere";
   }
   // Its file is lost, so it is of no use to its owner.
