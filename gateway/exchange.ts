@@ -50,6 +50,8 @@ interface Early {
   readonly pieces: Buffer[];
   bytes: number;
   isDropped: boolean;
+  /** The connection is not read until the admission has come. */
+  isPaused: boolean;
 }
 
 const EMPTY = Buffer.alloc(0);
@@ -115,15 +117,13 @@ export class Exchange implements ClientAbort, Upload {
   }
 
   #await({ admission, hasRoom }: Pending): void {
-    this.#early = { hasRoom, pieces: [], bytes: 0, isDropped: false };
-    const isPaused = !this.#arrived;
-    if (isPaused) this.#wire.pause();
+    this.#early = { hasRoom, pieces: [], bytes: 0, isDropped: false, isPaused: false };
     void admission.then((admitted) => {
       const early = this.#early;
       this.#early = null;
       if (early === null) return;
       // Before the answer, behind which the rest of the body is read and dropped.
-      if (isPaused) this.#wire.resume();
+      if (early.isPaused) this.#wire.resume();
       try {
         this.#proceed(admitted);
         if (early.isDropped && this.#collecting) this.#endBody(NO_ROOM);
@@ -148,7 +148,7 @@ export class Exchange implements ClientAbort, Upload {
   piece(bytes: Uint8Array, last: boolean): void {
     this.received_bytes += bytes.length;
     this.#arrived ||= last;
-    if (this.#early) this.#keepEarly(this.#early, bytes);
+    if (this.#early) this.#keepEarly(this.#early, bytes, last);
     else this.#take(bytes, last);
     if (this.#over || this.#pendingReply === null) return;
     if (!this.#arrived && this.received_bytes <= DROP_MAX_BYTES) return;
@@ -156,7 +156,12 @@ export class Exchange implements ClientAbort, Upload {
     this.#write(this.#pendingReply, !this.#arrived);
   }
 
-  #keepEarly(early: Early, bytes: Uint8Array): void {
+  #keepEarly(early: Early, bytes: Uint8Array, last: boolean): void {
+    // Never after the last piece: uWebSockets.js gives a resumed connection ten seconds, which only the end of the body lifts.
+    if (!last && !early.isPaused) {
+      early.isPaused = true;
+      this.#wire.pause();
+    }
     const drop = (): void => {
       early.isDropped = true;
       early.pieces.length = 0;
