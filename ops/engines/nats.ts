@@ -1,15 +1,33 @@
 /** NATS with JetStream on: one server, its store in the data folder. */
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { firstWords } from "./adapters/process.ts";
 import type { Program } from "./engine.ts";
 
 /** What `cluster/README.md` asks for in production; older servers lack atomic batches. */
 export const NATS_AT_LEAST = [2, 12] as const;
 
+const CONFIGURATION = "nats.conf";
+/**
+ * What streams may reserve together. By default it is three quarters of what is free on the disk, which some forty clusters with
+ * streams of their own have reserved, though they hold a few messages each.
+ */
+const MAX_RESERVED = "1TB";
+
 export function nats(binary: string, version: string): Program {
   return {
     name: "bus",
     title: `nats-server ${version}`,
-    command: (data, port) => [binary, "-js", "-sd", data, "-a", "127.0.0.1", "-p", String(port)],
+    async prepare(data) {
+      await mkdir(data, { recursive: true });
+      const limits = `store_dir: ${JSON.stringify(data)}, max_file_store: ${MAX_RESERVED}`;
+      await writeFile(join(data, CONFIGURATION), `jetstream { ${limits} }\n`);
+    },
+    command: (data, port) => [
+      binary,
+      ...["-c", join(data, CONFIGURATION)],
+      ...["-a", "127.0.0.1", "-p", String(port)],
+    ],
     // It speaks first: INFO and JSON, in one line.
     answers: async (port) => (await firstWords(port)).includes('"jetstream":true'),
     settings: (port) => ({ TRAWL_BUS: `nats://127.0.0.1:${port}` }),
