@@ -23,11 +23,10 @@ export function nats(binary: string, version: string): Program {
       const limits = `store_dir: ${JSON.stringify(data)}, max_file_store: ${MAX_RESERVED}`;
       await writeFile(join(data, CONFIGURATION), `jetstream { ${limits} }\n`);
     },
-    command: (data, port) => [
-      binary,
-      ...["-c", join(data, CONFIGURATION)],
-      ...["-a", "127.0.0.1", "-p", String(port)],
-    ],
+    command(data, port) {
+      const address = ["-a", "127.0.0.1", "-p", String(port)];
+      return [binary, "-c", join(data, CONFIGURATION), ...address];
+    },
     // It speaks first: INFO and JSON, in one line.
     answers: async (port) => (await firstWords(port)).includes('"jetstream":true'),
     settings: (port) => ({ TRAWL_BUS: `nats://127.0.0.1:${port}` }),

@@ -87,8 +87,10 @@ describe.each(SETUPS)("uploads of several projects, $setup", ({ start }) => {
     expect(new Set(told.map((answer) => answer.split("\r\n")[0]))).toEqual(
       new Set(["HTTP/1.1 503 Service Unavailable"]),
     );
-    await eventually(async () => (await service.meter("trawl_memory_reserved_bytes")) === 0);
-    expect(await service.meter("trawl_memory_reserved_bytes")).toBe(0);
+    // Messages between nodes reserve a little now and then.
+    let reserved_bytes = NaN;
+    await eventually(async () => (reserved_bytes = await service.meter("trawl_memory_reserved_bytes")) === 0);
+    expect(reserved_bytes).toBe(0);
   });
 
   test("a batch of 64 MB is accepted, as it is and compressed", async () => {
