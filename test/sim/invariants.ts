@@ -34,6 +34,8 @@ const ROUNDING_MS = 2;
 export interface Checker {
   readonly onStart: (start: Start) => void;
   readonly onPause: (origin: string, pause: Pause) => void;
+  /** The message with the Retry-After was lost with the data of the bus, whether it is known already or will be. */
+  readonly onPauseLost: (origin: string, length_ms: number) => void;
   /** One node's way to the store and the bus, on which writes and readers are watched. */
   readonly watch: (
     node: string,
@@ -48,6 +50,8 @@ export function checker(delay_ms: number, shardBy: Readonly<Record<string, strin
   const latest = new Map<string, number>();
   /** By origin. */
   const pauses = new Map<string, Pause[]>();
+  const lostPauses = new Set<string>();
+  const nameOf = (origin: string, length_ms: number): string => `${origin} ${length_ms}`;
   const readerEpochs = new Map<number, number>();
   /** By node and partition: the epoch under which it reads. */
   const ownEpochs = new Map<string, number>();
@@ -68,6 +72,7 @@ export function checker(delay_ms: number, shardBy: Readonly<Record<string, strin
       latest.set(of, at_ms);
     }
     for (const { from_ms, known_ms, until_ms } of pauses.get(origin) ?? []) {
+      if (lostPauses.has(nameOf(origin, until_ms - from_ms))) continue;
       const open_ms = until_ms - (until_ms - from_ms) * MAX_SLEW.faster - ROUNDING_MS;
       if (granted_ms > known_ms && at_ms < open_ms)
         problems.push(`${origin} was hit ${Math.round(until_ms - at_ms)} ms before its Retry-After ended`);
@@ -92,6 +97,9 @@ export function checker(delay_ms: number, shardBy: Readonly<Record<string, strin
     onStart,
     onPause(origin, pause) {
       pauses.set(origin, [...(pauses.get(origin) ?? []), pause]);
+    },
+    onPauseLost(origin, length_ms) {
+      lostPauses.add(nameOf(origin, length_ms));
     },
     watch: (node, { bus, documents }) => ({
       bus: {

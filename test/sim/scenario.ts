@@ -15,10 +15,17 @@ import type { Clock } from "../../cluster/ports/clock.ts";
 import { Fault } from "../../cluster/ports/fault.ts";
 import type { RoleActor, RoleClient } from "../../cluster/role-actor.ts";
 import { type Chances, drawn, faulty, hears, newLink, speaks } from "./faults.ts";
+import { Domain, type SlotRelease } from "../../schemas/domain.ts";
 import { checker, type Start } from "./invariants.ts";
 import { Notebook, notebook, noteOf, type Notes } from "./messages.ts";
 import { endFaults, type Member, strike } from "./nemeses.ts";
 import { LEASES_LAST_MS, newWorld, traced, type World } from "./world.ts";
+
+/** What an envelope's body says. */
+interface Sent<Message> {
+  readonly operation: string;
+  readonly message: Message;
+}
 
 export const DELAY_MS = 500;
 export const ITEMS = 120;
@@ -108,7 +115,7 @@ async function takeCourse(world: World, subject: Subject, usual: Chances): Promi
   const lostNotes = new Set<number>();
   const origins: Origins = { starts: [], running: new Set() };
   const shardBy = { ...subject.shardBy, notebook: "notebook" };
-  const { onStart, onPause, watch, check: checkInvariants } = checker(DELAY_MS, shardBy);
+  const { onStart, onPause, onPauseLost, watch, check: checkInvariants } = checker(DELAY_MS, shardBy);
   const [roleBuses, blobs] = [memoryRoleBuses(clock), memoryBlobs()];
   const all = new Map<string, DistributedCluster>();
   const everyone: Member[] = [];
@@ -259,9 +266,13 @@ async function takeCourse(world: World, subject: Subject, usual: Chances): Promi
     workers,
     senders,
     onLost(envelopes) {
-      for (const { name, body } of envelopes)
-        if (name === Notebook.name)
-          lostNotes.add((JSON.parse(body) as { message: { id: number } }).message.id);
+      for (const { name, body } of envelopes) {
+        if (name === Notebook.name) lostNotes.add((JSON.parse(body) as Sent<{ id: number }>).message.id);
+        if (name !== Domain.name) continue;
+        const { operation, message } = JSON.parse(body) as Sent<SlotRelease>;
+        if (operation === "release" && message.retry_after_s !== null)
+          onPauseLost(message.origin, message.retry_after_s * 1_000);
+      }
     },
     async replace(member) {
       const sends = senders.includes(member);
