@@ -41,6 +41,8 @@ export interface Wire {
   readonly cut: () => void;
   /** Reads no more of the body, but for what has arrived already, until `resume`. */
   readonly pause: () => void;
+  /** Whether it may be paused before a piece has come, so that none is held. */
+  readonly pauses_at_once: boolean;
   readonly resume: () => void;
 }
 
@@ -117,7 +119,9 @@ export class Exchange implements ClientAbort, Upload {
   }
 
   #await({ admission, hasRoom }: Pending): void {
-    this.#early = { hasRoom, pieces: [], bytes: 0, isDropped: false, isPaused: false };
+    const isPaused = !this.#arrived && this.#wire.pauses_at_once;
+    this.#early = { hasRoom, pieces: [], bytes: 0, isDropped: false, isPaused };
+    if (isPaused) this.#wire.pause();
     void admission.then((admitted) => {
       const early = this.#early;
       this.#early = null;
@@ -157,7 +161,6 @@ export class Exchange implements ClientAbort, Upload {
   }
 
   #keepEarly(early: Early, bytes: Uint8Array, last: boolean): void {
-    // Never after the last piece: uWebSockets.js gives a resumed connection ten seconds, which only the end of the body lifts.
     if (!last && !early.isPaused) {
       early.isPaused = true;
       this.#wire.pause();

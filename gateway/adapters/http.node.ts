@@ -204,6 +204,7 @@ function serve(req: IncomingMessage, res: ServerResponse, state: State, parties:
       }),
     cut: () => void socket.destroy(),
     pause: () => void req.pause(),
+    pauses_at_once: true,
     resume: () => void req.resume(),
   };
 

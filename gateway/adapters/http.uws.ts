@@ -276,6 +276,9 @@ class UwsWire implements Wire {
     if (this.isLive) this.#res.close();
   }
 
+  /** Never after the last piece: a connection that is read on has ten seconds, which only the end of the body lifts. */
+  readonly pauses_at_once = false;
+
   pause(): void {
     if (this.isLive) this.#res.pause();
   }
