@@ -35,7 +35,8 @@ export async function openTiers(context: FeatureContext, settings: FetchSettings
 }
 
 interface OpenTransports {
-  readonly transports: Readonly<Partial<Record<Tier, Transport>>>;
+  /** Null: it is not configured, or not of this node. */
+  readonly transports: Readonly<Record<Tier, Transport | null>>;
   /** Of the browser at once. */
   readonly pages: number;
   readonly warnings: () => readonly string[];
@@ -64,26 +65,28 @@ async function openTransports(context: FeatureContext, settings: FetchSettings):
       ? null
       : context.openEgress({ judge: onlyTo(new URL(render_url)) });
   const common = { egress, clock, destination };
+  function openProxy(): Transport | null {
+    // An egress node: other addresses than those of the workers, without a proxy behind it.
+    if (proxy_url === undefined) return isNamed("proxy") ? directTransport(common) : null;
+    return has("proxy") ? proxyTransport({ ...common, proxy_url, joined }) : null;
+  }
   return {
     transports: {
-      ...(has("direct") && { direct: directTransport(common) }),
-      ...(browser?.transport && { browser: browser.transport }),
-      ...(has("archive") &&
-        archive_url !== "none" && {
-          archive: archiveTransport({ egress, clock, archive_url, user_agent }),
-        }),
-      ...(has("proxy") &&
-        proxy_url !== undefined && { proxy: proxyTransport({ ...common, proxy_url, joined }) }),
-      // An egress node: other addresses than those of the workers, without a proxy behind it.
-      ...(isNamed("proxy") && proxy_url === undefined && { proxy: directTransport(common) }),
-      ...(toRenderer && {
-        proxy_render: renderTransport({
-          ...common,
-          egress: toRenderer,
-          render_url: render_url!,
-          ...(render_key !== undefined && { render_key }),
-        }),
-      }),
+      direct: has("direct") ? directTransport(common) : null,
+      browser: browser?.transport ?? null,
+      archive:
+        has("archive") && archive_url !== "none"
+          ? archiveTransport({ egress, clock, archive_url, user_agent })
+          : null,
+      proxy: openProxy(),
+      proxy_render: toRenderer
+        ? renderTransport({
+            ...common,
+            egress: toRenderer,
+            render_url: render_url!,
+            ...(render_key !== undefined && { render_key }),
+          })
+        : null,
     },
     pages: browser?.max_pages ?? 1,
     warnings: () => browser?.warnings() ?? [],
