@@ -25,7 +25,7 @@ export const ONE_PART = 3 / 4;
 /** Up to this part of the whole an owner gets what others hold, where they hold more. Above it only what is free. */
 export const GUARANTEED_PART = 1 - ONE_PART;
 
-interface Held {
+interface Holding {
   readonly owner: string;
   readonly onTaken: () => void;
   bytes: number;
@@ -38,11 +38,11 @@ export function fairRoom(capacity_bytes: number, onChange: () => void): FairRoom
   const most_bytes = Math.floor(capacity_bytes * ONE_PART);
   const guaranteed_bytes = capacity_bytes * GUARANTEED_PART;
   /** The growing and the fixed, in the order in which they began. */
-  const reservations = new Set<Held>();
+  const reservations = new Set<Holding>();
   const byOwner = new Map<string, number>();
   let reserved_bytes = 0;
 
-  function set(held: Held, bytes: number): void {
+  function set(held: Holding, bytes: number): void {
     const by = bytes - held.bytes;
     held.bytes = bytes;
     reserved_bytes += by;
@@ -52,8 +52,8 @@ export function fairRoom(capacity_bytes: number, onChange: () => void): FairRoom
   }
 
   /** The youngest growing reservation of the owner with most among those with more than `over_bytes`; null: there is none. */
-  function victim(over_bytes: number): Held | null {
-    let found: Held | null = null;
+  function victim(over_bytes: number): Holding | null {
+    let found: Holding | null = null;
     for (const held of reservations) {
       if (held.isFixed || held.bytes === 0) continue;
       const owned = byOwner.get(held.owner)!;
@@ -78,7 +78,7 @@ export function fairRoom(capacity_bytes: number, onChange: () => void): FairRoom
 
   return {
     open(owner, onTaken) {
-      const held: Held = { owner, onTaken, bytes: 0, isFixed: false };
+      const held: Holding = { owner, onTaken, bytes: 0, isFixed: false };
       reservations.add(held);
       return {
         growTo(bytes) {

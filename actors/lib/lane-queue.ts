@@ -89,8 +89,8 @@ type IsReady<Waiter> = (waiter: Waiter) => boolean;
 const ALL = (): boolean => true;
 
 /**
- * The waiter whose turn it is among those that are ready; it stays in the queue. Those that are not ready keep their places and hold
- * nobody up. Undefined when none is ready.
+ * The waiter whose turn it is among those that are ready; it stays in the queue. Waiters that are not ready keep their places, and
+ * those behind them do not wait for them. Undefined when none is ready.
  */
 export const peekNext = <Waiter extends LaneWaiter>(
   queue: LaneQueue<Waiter>,

@@ -10,7 +10,7 @@ import type { Clock } from "../../cluster/ports/clock.ts";
 import type { Log } from "../../cluster/ports/log.ts";
 import type { Metrics } from "../../cluster/ports/metrics.ts";
 import { type Caller, roleActor, type RoleActor, type RoleReply } from "../../cluster/role-actor.ts";
-import { type Tier } from "../../schemas/tier-table.ts";
+import type { Tier } from "../../schemas/tier-table.ts";
 import {
   type AdmissionAnswer,
   TIER_CONTRACTS,

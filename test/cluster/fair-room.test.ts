@@ -75,7 +75,7 @@ describe("memory that owners share", () => {
             .filter(([name]) => name.startsWith(`${owner}.`))
             .reduce((sum, [, { bytes }]) => sum + bytes, 0);
         const broken: string[] = [];
-        /** Who needs memory in the running step. */
+        /** The owner that needs memory in the running step. */
         let needs = { owner: "", bytes: 0 };
         const begin = (name: string) => {
           const [owner] = name.split(".") as [string];

@@ -24,7 +24,7 @@ const FIRST_REDIRECT_MS = 1_500;
 const STEP_MS = 35;
 const FIRST_FETCHES = 45;
 
-interface Told {
+interface FetchOutcome {
   readonly status: number;
   readonly retry_after: string | null;
   readonly error: string | null;
@@ -45,7 +45,7 @@ describe.skipIf(missing)("a worker whose link to NATS is cut", () => {
     await sites?.close();
   });
 
-  async function ask(url: string): Promise<Told> {
+  async function ask(url: string): Promise<FetchOutcome> {
     const { statusCode, headers, body } = await request(`${cluster.url}/v1/fetch`, {
       method: "POST",
       headers: { authorization: `Bearer ${cluster.key}` },
@@ -62,7 +62,7 @@ describe.skipIf(missing)("a worker whose link to NATS is cut", () => {
   }
   const many = (count: number, pagesOf: (n: number) => Pages): readonly Site[] =>
     Array.from({ length: count }, (_, n) => sites.site(pagesOf(n)));
-  const whole: Told = { status: 200, retry_after: null, error: null };
+  const whole: FetchOutcome = { status: 200, retry_after: null, error: null };
 
   async function whileCut(run: (victim: NodeOf) => Promise<void>): Promise<void> {
     await cluster.settled();
@@ -92,7 +92,7 @@ describe.skipIf(missing)("a worker whose link to NATS is cut", () => {
           expect(told).toEqual(whole);
         victim.links.bus.cut(way);
         const ends_ms = performance.now() + UNDER_LOAD_MS;
-        const refused: Told[] = [];
+        const refused: FetchOutcome[] = [];
         for (let round = 0; performance.now() < ends_ms; round++) {
           const told = await Promise.all(known.map(({ origin }) => ask(`${origin}/${round}`)));
           refused.push(...told.filter(({ status, error }) => status !== 200 || error !== null));

@@ -70,7 +70,7 @@ const byCloudflare = (page: Page) =>
   /\/cdn-cgi\/|\bcf-error-|\bdata-cf-/.test(page.structure);
 
 /**
- * Sentences to the visitor who is refused; articles about refusals have them as well. Characters outside ASCII are `\S`, as
+ * Sentences with which a page refuses its visitor; articles about refusals have them as well. Characters outside ASCII are `\S`, as
  * the charset is not known.
  */
 const REFUSED_VISITOR = new RegExp(

