@@ -7,7 +7,8 @@ import type { Program } from "./engine.ts";
 /** What `cluster/README.md` asks for in production; older servers lack atomic batches. */
 export const NATS_AT_LEAST = [2, 12] as const;
 
-const CONFIGURATION = "nats.conf";
+/** In the data folder of the server. */
+export const CONFIGURATION = "nats.conf";
 /**
  * What streams may reserve together. By default it is three quarters of what is free on the disk, which some forty clusters with
  * streams of their own have reserved, though they hold a few messages each.

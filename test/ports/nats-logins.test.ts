@@ -1,11 +1,12 @@
 /** NATS behind mutual TLS and a user's key (nkey), as TRAWL_BUS names their files. */
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { appendFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { linkNats } from "../../cluster/adapters/bus/connection.nats.ts";
 import { start } from "../../ops/engines/adapters/process.ts";
 import type { Engine } from "../../ops/engines/engine.ts";
+import { CONFIGURATION } from "../../ops/engines/nats.ts";
 import { engineProgram } from "../harness/engines.ts";
 
 /** Made for this test, and used nowhere else. */
@@ -20,19 +21,20 @@ const program = await engineProgram("bus");
 
 describe.skipIf(program === null)("a NATS that asks for a certificate and a key", () => {
   const folder = mkdtempSync(join(tmpdir(), "trawl-nats-logins-"));
-  const config = join(folder, "nats.conf");
+  const logins = `authorization { users: [{ nkey: ${USER.public} }] }
+    tls { cert_file: "${CERTIFICATE}", key_file: "${KEY}", ca_file: "${CERTIFICATE}", verify: true }`;
   const seed = join(folder, "user.nk");
   let server: Engine;
 
   beforeAll(async () => {
     writeFileSync(seed, `# of the cluster\n${USER.seed}\n`);
-    writeFileSync(
-      config,
-      `authorization { users: [{ nkey: ${USER.public} }] }
-       tls { cert_file: "${CERTIFICATE}", key_file: "${KEY}", ca_file: "${CERTIFICATE}", verify: true }`,
-    );
-    const { command, ...rest } = program!;
-    server = await start({ ...rest, command: (data, port) => [...command(data, port), "-c", config] });
+    server = await start({
+      ...program!,
+      async prepare(data) {
+        await program!.prepare!(data);
+        appendFileSync(join(data, CONFIGURATION), logins);
+      },
+    });
   });
   afterAll(async () => {
     await server.stop();
