@@ -14,7 +14,7 @@ const ofPackage = (name: string): Buffer => readFileSync(createRequire(import.me
 const FILES: Readonly<Record<string, readonly [content_type: string, read: (version: string) => Buffer]>> = {
   "/": [HTML, (version) => Buffer.from(own("home.html").toString().replaceAll("{{version}}", version))],
   "/docs": [HTML, () => own("docs.html")],
-  "/changelog": [HTML, () => Buffer.from(changelogPage(own("../changelog.md").toString()))],
+  "/changelog": [HTML, () => Buffer.from(changelogPage(own("../../CHANGELOG.md").toString()))],
   "/pages/home.css": [STYLE, () => own("home.css")],
   "/pages/home.js": [SCRIPT, () => own("home.js")],
   "/pages/docs.js": [SCRIPT, () => own("docs.js")],
@@ -42,9 +42,10 @@ const escaped = (text: string): string =>
 const inline = (text: string): string =>
   escaped(text)
     .replace(/`([^`]+)`/g, "<code>$1</code>")
-    .replace(/\*\*([^*]+)\*\*/g, "<strong>$1</strong>");
+    .replace(/\*\*([^*]+)\*\*/g, "<strong>$1</strong>")
+    .replace(/\[([^\]]+)\]\((https:[^)\s]+)\)/g, '<a href="$2">$1</a>');
 
-/** The Markdown that the changelog is written in: headings, paragraphs, lists, code and strong text. */
+/** The Markdown that the changelog is written in: headings, paragraphs, lists, code, strong text and links. */
 export function changelogPage(markdown: string): string {
   const blocks: string[] = [];
   for (const block of markdown.trim().split(/\n{2,}/)) {

@@ -209,11 +209,13 @@ describe("pages for people", () => {
   );
 
   test("the changelog is written without markup of its own", () => {
-    const page = changelogPage("# A\n\n- one <b>\n  two `x<y`\n- **three**\n\nText & more");
+    const page = changelogPage(
+      "# A\n\n- one <b>\n  two `x<y`\n- **three**\n\nText & [more](https://a.example/)",
+    );
     expect(page).toContain("<h1>A</h1>");
     expect(page).toContain(
       "<li>one &#60;b&#62; two <code>x&#60;y</code></li>\n<li><strong>three</strong></li>",
     );
-    expect(page).toContain("<p>Text &#38; more</p>");
+    expect(page).toContain('<p>Text &#38; <a href="https://a.example/">more</a></p>');
   });
 });

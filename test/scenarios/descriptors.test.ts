@@ -52,9 +52,9 @@ describe.skipIf(PRLIMIT === null)("a service whose file descriptors are used up"
     expect(service.stderr()).not.toContain("uncaught_exception");
 
     limitTo(4_096);
-    expect((await fetchAll("later")).map(({ status, json }) => [status, json.error, json.error_detail])).toEqual(
-      urls.map(() => [200, null, null]),
-    );
+    expect(
+      (await fetchAll("later")).map(({ status, json }) => [status, json.error, json.error_detail]),
+    ).toEqual(urls.map(() => [200, null, null]));
     await expect
       .poll(() => service.call("GET", "/ready", { key: null }), { timeout: 30_000 })
       .toMatchObject({
