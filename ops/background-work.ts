@@ -7,7 +7,7 @@ import type { Membership } from "./cluster.ts";
 import { collectBodies } from "./collect-bodies.ts";
 import { everyMinute } from "./every-minute.ts";
 import { expireDocuments } from "./expire-documents.ts";
-import type { FeatureContext, OpenFeature } from "./feature.ts";
+import type { FeatureContext, OpenFeature } from "../node/feature.ts";
 import { FEATURES } from "./features.ts";
 import { memoryAtRest, thisProcess } from "./memory-at-rest.ts";
 import { nodeGauges } from "./node-gauges.ts";

@@ -24,7 +24,7 @@ import { readBuildInfo } from "./build-info.ts";
 import { join as joinCluster, type Membership, topologyProblem } from "./cluster.ts";
 import type { Config } from "./config.ts";
 import { openContext } from "./context.ts";
-import type { FeatureContext, OpenFeature } from "./feature.ts";
+import type { FeatureContext, OpenFeature } from "../node/feature.ts";
 import { fewFilesWarning } from "./findings.ts";
 import { openHttp } from "./http.ts";
 import { inNetworks } from "./networks.ts";

@@ -8,10 +8,10 @@ import { Type } from "typebox";
 import { Default, Errors } from "typebox/value";
 import { MASKED, maskAddresses } from "../schemas/mask.ts";
 import { nearestName } from "../gateway/nearest-name.ts";
-import type { Feature, FeatureSettings } from "./feature.ts";
+import type { Feature, FeatureSettings } from "../node/feature.ts";
 import { FEATURES } from "./features.ts";
-import { NODE_SECTIONS, type NodeConfig } from "./node-settings.ts";
-import { closed, type SettingSpec } from "./settings.ts";
+import { NODE_SECTIONS, type NodeConfig } from "../node/node-settings.ts";
+import { closed, type SettingSpec } from "../node/settings.ts";
 
 /** All sections: the node's and those of every feature. */
 const SECTIONS = Object.assign({}, NODE_SECTIONS, ...FEATURES.map(({ settings }) => settings)) as Record<

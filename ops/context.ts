@@ -15,7 +15,7 @@ import { openLedger } from "../gateway/ledger.ts";
 import { assertNoNodeRuns } from "./cluster.ts";
 import type { Config } from "./config.ts";
 import type { Extraction, ReaderDeps } from "./extraction.ts";
-import type { FeatureContext } from "./feature.ts";
+import type { FeatureContext } from "../node/feature.ts";
 import { openMemory } from "./memory.ts";
 import { meteredEgress } from "./metered-egress.ts";
 import { meteredBlobs, meteredDocuments } from "./metered-stores.ts";

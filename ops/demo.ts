@@ -20,8 +20,8 @@ import type { Documents } from "../cluster/ports/documents.ts";
 import type { TaskResult } from "../cluster/ports/workers.ts";
 import { demoRoutes } from "../gateway/routes/demo.ts";
 import { EMPTY_RECORD, type FetchRequest, type PageRecord } from "../schemas/fetch.ts";
-import { feature } from "./feature.ts";
-import { closed } from "./settings.ts";
+import { feature } from "../node/feature.ts";
+import { closed } from "../node/settings.ts";
 
 /** By name, in the order of names. */
 function readDemo(): ReadonlyMap<string, Buffer> {

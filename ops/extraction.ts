@@ -16,7 +16,7 @@ import {
   type TaskResult,
   type Workers,
 } from "../cluster/ports/workers.ts";
-import type { ReaderOptions, ReaderPool } from "./feature.ts";
+import type { ReaderOptions, ReaderPool } from "../node/feature.ts";
 
 export interface Extraction {
   readonly extract: (task: ExtractTask, caller: ExtractCaller) => Promise<TaskResult<Extracted>>;

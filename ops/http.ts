@@ -27,7 +27,7 @@ import type { EndedRequest } from "../gateway/request-end.ts";
 import { server } from "../gateway/server.ts";
 import { behindProxies } from "../gateway/trusted-proxies.ts";
 import type { Membership } from "./cluster.ts";
-import type { FeatureContext, OpenFeature } from "./feature.ts";
+import type { FeatureContext, OpenFeature } from "../node/feature.ts";
 import { inNetworks } from "./networks.ts";
 import { ownUrl } from "./own-endpoints.ts";
 import { pageFiles } from "./page-files.ts";

@@ -4,7 +4,7 @@ import { getHeapStatistics } from "node:v8";
 import { type ByteBudget, byteBudget, MIN_LIMIT_BYTES } from "../cluster/byte-budget.ts";
 import type { Clock } from "../cluster/ports/clock.ts";
 import type { Metrics } from "../cluster/ports/metrics.ts";
-import type { NodeConfig } from "./node-settings.ts";
+import type { NodeConfig } from "../node/node-settings.ts";
 
 const MB = 2 ** 20;
 /** Answers with long texts are put together in the heap, several times their reserved size for a moment. */

@@ -1,6 +1,6 @@
 /** Opens the features in their order. A feature sees what the features before it contribute. */
 import type { Config } from "./config.ts";
-import type { FeatureContext, OpenFeature } from "./feature.ts";
+import type { FeatureContext, OpenFeature } from "../node/feature.ts";
 import { FEATURES } from "./features.ts";
 import type { Closers } from "./stopping.ts";
 

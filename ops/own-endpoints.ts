@@ -1,6 +1,6 @@
 /** Where the service and its engines listen, by the settings. These endpoints are never a destination of a fetch. */
 import type { Endpoint } from "../actors/lib/web/destination.ts";
-import type { NodeConfig } from "./node-settings.ts";
+import type { NodeConfig } from "../node/node-settings.ts";
 
 export function ownEndpoints({ gateway, cluster, storage }: NodeConfig): readonly Endpoint[] {
   const { host, port } = gateway;

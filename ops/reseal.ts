@@ -5,7 +5,7 @@
 import type { Documents } from "../cluster/ports/documents.ts";
 import { Fault } from "../cluster/ports/fault.ts";
 import type { SealedCollection, SecretPlace, Secrets } from "../cluster/ports/secrets.ts";
-import type { Feature } from "./feature.ts";
+import type { Feature } from "../node/feature.ts";
 import { FEATURES } from "./features.ts";
 
 const PAGE = 100;

@@ -7,7 +7,7 @@ import { createSecureContext } from "node:tls";
 import type { Clock } from "../cluster/ports/clock.ts";
 import type { Log } from "../cluster/ports/log.ts";
 import type { TlsPair, TlsSource } from "../gateway/http.ts";
-import type { NodeConfig } from "./node-settings.ts";
+import type { NodeConfig } from "../node/node-settings.ts";
 
 /** Renewals come weeks before the end of a certificate. */
 const LOOK_EVERY_MS = 10_000;

@@ -9,7 +9,7 @@ import { parseSync, Visitor } from "oxc-parser";
 import { describe, expect, test } from "vitest";
 import { type Pump, pumpsOf } from "./harness/pattern-pumps.ts";
 
-const CODE = "{actors,gateway,cluster,schemas}/**/*.ts";
+const CODE = "{actors,gateway,node,cluster,schemas}/**/*.ts";
 
 /** Patterns that may grow faster, and what bounds their input. */
 const BOUNDED: Readonly<Record<string, string>> = {

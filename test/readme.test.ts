@@ -63,7 +63,7 @@ const BESIDE = /`([a-z][\w.-]*\.ts)`/g;
 
 test("a file that a folder's README names without its folder is in that folder or below it", () => {
   const strays = readmes
-    .filter((file) => /^(?:schemas|cluster|actors|gateway)\//.test(file))
+    .filter((file) => /^(?:schemas|cluster|actors|gateway|node)\//.test(file))
     .flatMap((file) => {
       const folder = dirname(file);
       return [...readFileSync(file, "utf8").matchAll(BESIDE)]
@@ -74,10 +74,10 @@ test("a file that a folder's README names without its folder is in that folder o
   expect(strays).toEqual([]);
 });
 
-test("every folder of schemas, cluster, actors and gateway has a README", () => {
+test("every folder of schemas, cluster, actors, gateway and node has a README", () => {
   const folders = new Set(
     tracked
-      .filter((file) => /^(?:schemas|cluster|actors|gateway)\/.*\.ts$/.test(file))
+      .filter((file) => /^(?:schemas|cluster|actors|gateway|node)\/.*\.ts$/.test(file))
       .map((file) => dirname(file)),
   );
   expect(folders.size).toBeGreaterThan(25);

@@ -30,7 +30,7 @@ const BANNED: readonly { word: RegExp; instead: string; except: RegExp }[] = [
   { word: /\bconsole\.(log|error|warn)\(/, instead: "the Log port", except: /^ops\/|^bench\// },
 ];
 
-const tops = ["schemas", "cluster", "actors", "gateway", "ops", "bench"];
+const tops = ["schemas", "cluster", "actors", "gateway", "node", "ops", "bench"];
 const found = await Array.fromAsync(glob(tops.map((top) => `${top}/**/*.ts`)));
 // Peers in bench/ are other people's programs with packages of their own.
 const files = found.filter((file) => !file.startsWith("bench/peers/"));

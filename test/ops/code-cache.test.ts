@@ -17,7 +17,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 let home: string;
 beforeEach(() => {
   home = mkdtempSync(join(tmpdir(), "trawl-code-cache-"));
-  for (const part of ["actors", "cluster", "gateway", "ops", "schemas", "node_modules"])
+  for (const part of ["actors", "cluster", "gateway", "node", "ops", "schemas", "node_modules"])
     mkdirSync(join(home, part));
   copyFileSync(new URL("../../ops/code-cache.mjs", import.meta.url), join(home, "ops/code-cache.mjs"));
   writeFileSync(join(home, "package.json"), '{"type":"module"}');

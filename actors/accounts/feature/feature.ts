@@ -1,5 +1,5 @@
 /** The accounts feature: keys, what is left of their limits, and what was used. open.ts assembles it. */
-import { feature } from "../../../ops/feature.ts";
+import { feature } from "../../../node/feature.ts";
 
 export const accountsFeature = feature({
   name: "accounts",

@@ -1,7 +1,7 @@
 /** Assembles accounts: the actors that keep them, and the routes by which clients see them. */
 import { hash } from "node:crypto";
 import { keyIn } from "../../../gateway/authenticate.ts";
-import type { FeatureContext, OpenFeature } from "../../../ops/feature.ts";
+import type { FeatureContext, OpenFeature } from "../../../node/feature.ts";
 import { UsageTotals } from "../../../schemas/ledger.ts";
 import { debugRoutes } from "../../../gateway/routes/debug.ts";
 import { accountActor } from "../actor.ts";

@@ -1,5 +1,5 @@
 /** The company register: its settings, and what it contributes to a node. open.ts assembles it. */
-import { feature } from "../../../ops/feature.ts";
+import { feature } from "../../../node/feature.ts";
 import { SETTINGS } from "./settings.ts";
 
 export const companiesFeature = feature({

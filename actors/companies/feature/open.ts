@@ -3,7 +3,7 @@ import type { CompanyIndex } from "../search-index.ts";
 import { openOrSetAside } from "../../../cluster/adapters/files/set-aside.sqlite.ts";
 import type { Actor } from "../../../cluster/actor.ts";
 import { bodyRefs } from "../../../cluster/body-refs.ts";
-import type { FeatureContext, OpenFeature } from "../../../ops/feature.ts";
+import type { FeatureContext, OpenFeature } from "../../../node/feature.ts";
 import { allowsPaid } from "../../../schemas/accounts.ts";
 import { COMPANY_FEED_KEY, CompanyFeed, CompanySource } from "../../../schemas/companies.ts";
 import { type LimiterContract, limiterContract } from "../../../schemas/upstream.ts";

@@ -1,6 +1,6 @@
 /** The settings of the company register and its sources. */
 import { type Static, Type } from "typebox";
-import { closed, optionalSetting, textSetting, WEB } from "../../../ops/settings.ts";
+import { closed, optionalSetting, textSetting, WEB } from "../../../node/settings.ts";
 
 const baseUrl = (env: string, url: string, description: string) =>
   textSetting({ env, default: url, shared: true, rule: WEB, description });

@@ -1,6 +1,6 @@
 /** The sources of open copies, from the settings; the web search among them is the service's own. */
 import { Fault } from "../../../cluster/ports/fault.ts";
-import type { FeatureContext, OpenFeature } from "../../../ops/feature.ts";
+import type { FeatureContext, OpenFeature } from "../../../node/feature.ts";
 import { toMicros } from "../../../schemas/accounts.ts";
 import type { Sources } from "../alternates/lookup.ts";
 import type { FetchSettings } from "./settings.ts";

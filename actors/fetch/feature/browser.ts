@@ -1,6 +1,6 @@
 /** The route `browser` of a node with that role: Chromium, the egress proxy before it, and the pool of pages. */
 import { egressProxy } from "../../../cluster/adapters/egress/egress.proxy.ts";
-import type { FeatureContext } from "../../../ops/feature.ts";
+import type { FeatureContext } from "../../../node/feature.ts";
 import type { Transport } from "../../lib/web/transport.ts";
 import { browserPool, MAX_PAGES, playwrightChromium } from "../../tiers/adapters/browser-pool.ts";
 import { type Chromium, findChromium } from "../../tiers/adapters/chromium.ts";

@@ -2,7 +2,7 @@
  * The fetch feature: fetches, the routes they take, and the politeness of the domains they ask. Its settings, and what it
  * contributes to a node. open.ts assembles it.
  */
-import { feature } from "../../../ops/feature.ts";
+import { feature } from "../../../node/feature.ts";
 import { SETTINGS } from "./settings.ts";
 
 export const fetchFeature = feature({

@@ -1,7 +1,7 @@
 /** The tiers that a node offers: for each a transport, as far as it is configured, and its actor, placed by role. */
 import { onlyTo } from "../../../cluster/adapters/egress/upstream-proxy.ts";
 import type { RoleActor } from "../../../cluster/role-actor.ts";
-import type { FeatureContext } from "../../../ops/feature.ts";
+import type { FeatureContext } from "../../../node/feature.ts";
 import { type Tier, TIERS } from "../../../schemas/tier-table.ts";
 import type { Transport } from "../../lib/web/transport.ts";
 import { archiveTransport } from "../../tiers/adapters/transport.archive.ts";

@@ -3,7 +3,7 @@
  * may take. A node that is no worker does not load this file.
  */
 import type { Actor } from "../../../cluster/actor.ts";
-import type { FeatureContext, OpenFeature } from "../../../ops/feature.ts";
+import type { FeatureContext, OpenFeature } from "../../../node/feature.ts";
 import { PREMIUM_TIERS, type Tier, TIERS } from "../../../schemas/tier-table.ts";
 import { domainActor } from "../../domain/actor.ts";
 import type { DomainRecorder } from "../../domain/figures.ts";

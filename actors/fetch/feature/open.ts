@@ -2,7 +2,7 @@
  * Assembles fetches: on every node the API's routes and fetches as batch items, which ask the actors; on workers those
  * actors, on nodes with tiers the tiers.
  */
-import type { FeatureContext, OpenFeature } from "../../../ops/feature.ts";
+import type { FeatureContext, OpenFeature } from "../../../node/feature.ts";
 import { PREMIUM_TIERS, TIERS } from "../../../schemas/tier-table.ts";
 import { decodeText } from "../../lib/content/decode-text.ts";
 import { siteNamed } from "../../lib/web/url.ts";

@@ -8,7 +8,7 @@ import {
   textSetting,
   WEB,
   WEB_OR_NONE,
-} from "../../../ops/settings.ts";
+} from "../../../node/settings.ts";
 import { TIER_TABLE, TIERS } from "../../../schemas/tier-table.ts";
 import { readCapacity } from "../../tiers/policy.ts";
 import { readPrice } from "../prices.ts";

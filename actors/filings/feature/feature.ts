@@ -1,5 +1,5 @@
 /** The filings feature: its settings, and what it contributes to a node. open.ts assembles it. */
-import { feature } from "../../../ops/feature.ts";
+import { feature } from "../../../node/feature.ts";
 import { SETTINGS } from "./settings.ts";
 
 /** Host names and addresses that are reserved for examples. */

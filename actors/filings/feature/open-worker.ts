@@ -3,7 +3,7 @@
  * worker does not load this file.
  */
 import type { Actor } from "../../../cluster/actor.ts";
-import type { FeatureContext } from "../../../ops/feature.ts";
+import type { FeatureContext } from "../../../node/feature.ts";
 import { filingsActor } from "../filings.actor.ts";
 import { noRegister } from "../register.ts";
 import { filingsService } from "../service.ts";

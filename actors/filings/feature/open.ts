@@ -2,7 +2,7 @@
  * Assembles the filing system: its hosts, which are reserved on every node, its routes and batch items, which ask the
  * Filings actors, and on workers those actors with all they need.
  */
-import type { FeatureContext, OpenFeature } from "../../../ops/feature.ts";
+import type { FeatureContext, OpenFeature } from "../../../node/feature.ts";
 import { decodeText } from "../../lib/content/decode-text.ts";
 import { filingsClient } from "../client.ts";
 import { filingPages } from "../fetch-bridge.ts";

@@ -1,6 +1,6 @@
 /** The settings of the filing system. */
 import { type Static, Type } from "typebox";
-import { closed, optionalSetting, type Rule, textSetting, WEB } from "../../../ops/settings.ts";
+import { closed, optionalSetting, type Rule, textSetting, WEB } from "../../../node/settings.ts";
 
 /** The filing system rejects identities without an address, with several, with a URL or with characters beyond ASCII. */
 const CONTACT: Rule = {

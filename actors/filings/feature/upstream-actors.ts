@@ -1,7 +1,7 @@
 /** The actors that request documents of the filing system: the limiter, and the address actors with an egress of their own. */
 import type { Actor } from "../../../cluster/actor.ts";
-import type { FeatureContext } from "../../../ops/feature.ts";
-import type { NodeConfig } from "../../../ops/node-settings.ts";
+import type { FeatureContext } from "../../../node/feature.ts";
+import type { NodeConfig } from "../../../node/node-settings.ts";
 import { FilingAddress } from "../../../schemas/filing-source.ts";
 import { addressActor } from "../../upstream/address.actor.ts";
 import { sendWithSlot } from "../../upstream/slot-egress.ts";

@@ -7,7 +7,7 @@ import { type FilingHosts, filingHosts } from "../upstream/hosts.ts";
 import { type FilingSource, filingSource } from "../source.ts";
 import type { Destination } from "../../lib/web/destination.ts";
 import type { Egress } from "../../../cluster/ports/egress.ts";
-import type { FeatureContext } from "../../../ops/feature.ts";
+import type { FeatureContext } from "../../../node/feature.ts";
 import type { FilingsSettings } from "./settings.ts";
 
 export interface FilingsUpstream {

@@ -1,5 +1,5 @@
 /** The jobs feature: batch jobs over the item kinds of the features before it. open.ts assembles it. */
-import { feature } from "../../../ops/feature.ts";
+import { feature } from "../../../node/feature.ts";
 
 export const jobsFeature = feature({
   name: "jobs",

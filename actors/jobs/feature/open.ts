@@ -1,6 +1,6 @@
 /** Assembles batch jobs: their actors, and a route for every item kind of the features that are open. */
 import { batchRoute, csvBatchRoute } from "../../../gateway/batch.ts";
-import type { FeatureContext, OpenFeature } from "../../../ops/feature.ts";
+import type { FeatureContext, OpenFeature } from "../../../node/feature.ts";
 import { Job } from "../../../schemas/jobs.ts";
 import { jobActor } from "../actor.ts";
 import { jobRecorder } from "../figures.ts";

@@ -3,7 +3,7 @@
  * file.
  */
 import type { Actor } from "../../../cluster/actor.ts";
-import type { FeatureContext } from "../../../ops/feature.ts";
+import type { FeatureContext } from "../../../node/feature.ts";
 import { type PremiumTier } from "../../../schemas/tier-table.ts";
 import { admit } from "../../fetch/admission.ts";
 import type { PremiumCosts } from "../../fetch/premium.ts";

@@ -2,7 +2,7 @@
  * Assembles profiles: the site's hosts, which are reserved on every node also while profiles are off, the routes and
  * batch items, and on workers the actors that ask the site over the premium tiers.
  */
-import type { FeatureContext, OpenFeature } from "../../../ops/feature.ts";
+import type { FeatureContext, OpenFeature } from "../../../node/feature.ts";
 import { toMicros } from "../../../schemas/accounts.ts";
 import type { SearchError } from "../../../schemas/errors.ts";
 import { PREMIUM_TIERS, type PremiumTier } from "../../../schemas/tier-table.ts";

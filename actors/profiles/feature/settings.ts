@@ -1,6 +1,6 @@
 /** The settings of the profile site. Its domains are TRAWL_PROFILES_HOSTS, which politeness needs as well. */
 import { type Static, Type } from "typebox";
-import { closed, optionalSetting, WEB } from "../../../ops/settings.ts";
+import { closed, optionalSetting, WEB } from "../../../node/settings.ts";
 
 export const SETTINGS = {
   profile_site: Type.Object(

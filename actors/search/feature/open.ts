@@ -6,7 +6,7 @@ import { LRUCache } from "lru-cache";
 import { openOrSetAside } from "../../../cluster/adapters/files/set-aside.sqlite.ts";
 import { onlyTo } from "../../../cluster/adapters/egress/upstream-proxy.ts";
 import type { Egress } from "../../../cluster/ports/egress.ts";
-import type { FeatureContext, OpenFeature } from "../../../ops/feature.ts";
+import type { FeatureContext, OpenFeature } from "../../../node/feature.ts";
 import { toMicros } from "../../../schemas/accounts.ts";
 import type { SearchRequest } from "../../../schemas/search.ts";
 import type { StoredPage } from "../../fetch/run.ts";

@@ -1,6 +1,6 @@
 /** The settings of search. */
 import { type Static, Type } from "typebox";
-import { closed, listSetting, optionalSetting, type Rule, textSetting, WEB } from "../../../ops/settings.ts";
+import { closed, listSetting, optionalSetting, type Rule, textSetting, WEB } from "../../../node/settings.ts";
 import { toMicros } from "../../../schemas/accounts.ts";
 
 const AMOUNT: Rule = {

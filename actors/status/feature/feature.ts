@@ -1,7 +1,7 @@
 /** The status feature: what the whole service is like, for everyone. It stands after the features whose components it shows. */
 import { Type } from "typebox";
-import { feature } from "../../../ops/feature.ts";
-import { closed } from "../../../ops/settings.ts";
+import { feature } from "../../../node/feature.ts";
+import { closed } from "../../../node/settings.ts";
 import { INCIDENTS, MAINTENANCE } from "../notices.ts";
 
 export const statusFeature = feature({

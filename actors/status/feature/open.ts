@@ -1,5 +1,5 @@
 /** Assembles the public status: the components of all features, the board, the history, the routes. */
-import type { FeatureContext, OpenFeature, StatusPart } from "../../../ops/feature.ts";
+import type { FeatureContext, OpenFeature, StatusPart } from "../../../node/feature.ts";
 import { COMPONENT_IDS, type Figures } from "../../../schemas/status.ts";
 import { statusBoardActor } from "../board.actor.ts";
 import type { ComponentSpec } from "../component.ts";

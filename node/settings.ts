@@ -1,6 +1,6 @@
 /**
  * How a setting is described: its variable, default, description and rule. The sections of the node are in
- * node-settings.ts, those of a slice in its feature.ts; config.ts reads them all.
+ * node-settings.ts, those of a slice in its feature.ts; ops/config.ts reads them all.
  */
 import { Type } from "typebox";
 

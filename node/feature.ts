@@ -1,6 +1,6 @@
 /**
  * The door for a slice: what a feature declares before it is opened, what it gets, and what it contributes to the node.
- * features.ts lists the features; compose.ts opens them in that order and knows nothing else about them.
+ * ops/features.ts lists the features; ops/open-features.ts opens them in that order and knows nothing else about them.
  */
 import type { Static, TObject } from "typebox";
 import type { FindPayer } from "../actors/accounts/payer.ts";
