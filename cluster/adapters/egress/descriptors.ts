@@ -6,8 +6,8 @@ import { closeSync, openSync } from "node:fs";
 import { devNull } from "node:os";
 import { EgressError } from "../../ports/egress.ts";
 
-/** Of this process, and of the whole machine. */
-const CODES: ReadonlySet<string> = new Set(["EMFILE", "ENFILE"]);
+/** Codes of system errors: of this process, and of the whole machine. */
+export const LACK_OF_DESCRIPTORS = /^(?:EMFILE|ENFILE)$/;
 /** The resolution of a name takes sockets to two servers and the files of the system's resolver. */
 const NEEDED = 8;
 /** A descriptor may be free again when a resolver reports what it did without one. */
@@ -17,7 +17,7 @@ let lacked_ms = Number.NEGATIVE_INFINITY;
 
 /** By the code of a system error. */
 export function isLackOfDescriptors(code: string): boolean {
-  const isLack = CODES.has(code);
+  const isLack = LACK_OF_DESCRIPTORS.test(code);
   if (isLack) lacked_ms = performance.now();
   return isLack;
 }

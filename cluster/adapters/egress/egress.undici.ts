@@ -18,6 +18,7 @@ import {
 import { Fault } from "../../ports/fault.ts";
 import { codeOf, connector, hostOf, type Judge, secure } from "./pinned-connect.ts";
 import { codingsOf, decodeBody } from "./decode.ts";
+import { LACK_OF_DESCRIPTORS } from "./descriptors.ts";
 import { throughProxy } from "./upstream-proxy.ts";
 import { Client } from "../parts.undici.ts";
 
@@ -224,8 +225,7 @@ export function undiciEgress(options: UndiciEgressOptions): UndiciEgress {
     const began = performance.now();
     const life = new ExchangeLifetime(request.signal);
     let isAccepted = false;
-    const fail = (reason: unknown): Exchange => {
-      const { problem, message } = asEgressError(reason);
+    const fail = ({ problem, message }: EgressError): Exchange => {
       const ms = Math.round(performance.now() - began);
       return { kind: "failed", problem, connected: isAccepted, detail: message, ms };
     };
@@ -265,12 +265,13 @@ export function undiciEgress(options: UndiciEgressOptions): UndiciEgress {
     } catch (problem) {
       end();
       if (problem instanceof TypeError) throw problem;
-      if (problem instanceof EgressError && problem.problem === "no_descriptors") {
+      const error = asEgressError(problem);
+      if (error.problem === "no_descriptors") {
         // Idle connections hold descriptors that the next exchange may use.
         for (const connection of idle) closeConnection(connection);
-        throw new Fault("no_descriptors", problem.message, { cause: problem });
+        throw new Fault("no_descriptors", error.message, { cause: error });
       }
-      return fail(problem);
+      return fail(error);
     }
   }
 
@@ -658,6 +659,8 @@ const PROBLEMS: readonly (readonly [EgressProblem, RegExp, string])[] = [
     "is not valid HTTP",
   ],
   ["tls_error", /^ERR_SSL_|^ERR_TLS_|^EPROTO$/, "could not be decrypted"],
+  // undici reads its parser from a file with the first request.
+  ["no_descriptors", LACK_OF_DESCRIPTORS, "could not be read: this process has no file descriptor left"],
   ["timeout", /^ETIMEDOUT$/, "stopped coming"],
   ["network_reset", /(?:)/, "broke off"],
 ];
