@@ -129,7 +129,9 @@ describe.skipIf(powerCutProblem !== null)(`a disk${unavailable}`, () => {
       };
       expect((await service.call("POST", "/v1/batch/fetch", { body })).status).toBe(202);
     }
-    await Promise.all(held.map((site) => site.reached("/1")));
+    // Which of a job's pages comes first is chance, and a node whose pages take long lets few be loaded at a time.
+    const withPage = () => held.filter(({ arrivals }) => arrivals.some(({ path }) => path !== "/robots.txt"));
+    await expect.poll(() => withPage().length, { timeout: 40_000 }).toBeGreaterThanOrEqual(2);
     disk.turnReadOnly();
     // Domains and jobs cannot store what comes now.
     answered.resolve();
