@@ -9,6 +9,7 @@ import { fetchPipeline } from "../../actors/fetch/pipeline.ts";
 import type { PipelineDeps } from "../../actors/fetch/run.ts";
 import { hostProfileActor } from "../../actors/fetch/host-profile.actor.ts";
 import { fetchService } from "../../actors/fetch/service.ts";
+import { loadDetector } from "../../actors/lib/article/language.ts";
 import { tasks } from "../../actors/lib/content/extract.ts";
 import type { Transport, TransportRequest, TransportResult } from "../../actors/lib/web/transport.ts";
 import { memoryBlobs } from "../../cluster/adapters/blobs/blobs.memory.ts";
@@ -79,6 +80,8 @@ export async function oneService(
   const telemetry = silentTelemetry();
   const { metrics, log } = telemetry;
   const readPage = await tasks.page();
+  // Modules are loaded before time moves: virtual time passes while a busy machine reads them.
+  await loadDetector();
   const extract: PipelineDeps["extract"] = async (task) => ({
     kind: "done",
     value: await readPage(task, () => 0),

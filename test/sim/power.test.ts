@@ -24,6 +24,7 @@ import { jobActor } from "../../actors/jobs/actor.ts";
 import { jobRoutes } from "../../actors/jobs/feature/routes.ts";
 import { checkInvariants } from "../../actors/jobs/invariants.ts";
 import { schedulerActor } from "../../actors/jobs/scheduler.actor.ts";
+import { loadDetector } from "../../actors/lib/article/language.ts";
 import { tasks } from "../../actors/lib/content/extract.ts";
 import type { Transport } from "../../actors/lib/web/transport.ts";
 import { admitted } from "../../actors/tiers/adapters/one-request.ts";
@@ -98,6 +99,8 @@ function whileAlive<T extends object>(link: Link, port: T): T {
 }
 
 const readPage = await tasks.page();
+// Modules are loaded before time moves: virtual time passes while a busy machine reads them.
+await loadDetector();
 
 interface Process {
   readonly link: Link;
