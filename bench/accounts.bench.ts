@@ -84,6 +84,8 @@ const OPEN_METERING: Omit<Metering, "open"> = {
   record: () => {},
   store: async () => {},
   begin: async () => {},
+  reserveCharge: async () => "free",
+  settleCharge: async () => {},
   spentBy: async () => 0,
   end: () => {},
   drain: async () => {},
@@ -125,7 +127,7 @@ async function serve(kind: string, port: number): Promise<void> {
     ledger,
     quotas: keyQuotas({ ask, clock, log, gateway: "bench" }),
     pending: pendingRequests({ documents, clock, log, gateway: () => "bench" }),
-    spentBy: async () => 0,
+    spending: { spentBy: async () => 0, reserveCharge: async () => "free", settleCharge: async () => {} },
   });
   const find = (sha256: string) => findGrant(documents, sha256);
   const grant = (await find(hash("sha256", key)))!;

@@ -203,11 +203,20 @@ export function categoryRefused({ grant }: Caller, category: QuotaCategory): Rep
 export const quotaRefused = ({ meter }: Caller, category: QuotaCategory, now_ms: number): Reply =>
   quotaExhausted(category, meter.allowances[category] ?? 0, secondsToReset(now_ms));
 
-/** Spend cap used up: 429. */
+/** Spend cap used up: 429. What a customer with prices is charged is reserved instead (serve.ts). */
 export const spendRefused = ({ grant, meter, limited }: Caller, now_ms: number): Reply | null =>
-  limited && isSpent(meter.allowances, meter.spend_micros)
+  limited && meter.prices === null && isSpent(meter.allowances, meter.spend_micros)
     ? budgetExhausted(meter.allowances.spend!, grant.customer.currency, secondsToReset(now_ms))
     : null;
+
+/** What the request may be charged does not fit a limit of spend: 429. `held`: it may, once other requests have ended. */
+export const chargeRefused = ({ grant, meter }: Caller, reply: "held" | "refused", now_ms: number): Reply =>
+  budgetExhausted(
+    meter.allowances.spend,
+    grant.customer.currency,
+    reply === "held" ? HELD_RETRY_S : secondsToReset(now_ms),
+  );
+const HELD_RETRY_S = 1;
 
 /** The limits that several gateways count together for this caller. */
 export const limitedBy = ({ grant: { key, project, customer } }: Caller): Limited => ({
@@ -233,5 +242,6 @@ export function addCallerHeaders(
   const budget = budgetField(meter.allowances, meter.spend_micros);
   if (quota !== null) headers["X-Service-Quota-Remaining"] = quota;
   // An external customer would learn what providers cost, by subtraction.
-  if (budget !== null && !caller.grant.customer.external) headers["X-Service-Key-Budget-Remaining"] = budget;
+  if (budget !== null && (!caller.grant.customer.external || meter.prices !== null))
+    headers["X-Service-Key-Budget-Remaining"] = budget;
 }

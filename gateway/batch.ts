@@ -12,6 +12,7 @@ import { Fault } from "../cluster/ports/fault.ts";
 import type { Random } from "../cluster/ports/random.ts";
 import type { Secrets } from "../cluster/ports/secrets.ts";
 import { Account, accountKey, fromUsdUp, monthOf, type QuotaCategory } from "../schemas/accounts.ts";
+import { basisOf, priceMost, pricesOf } from "../schemas/invoices.ts";
 import { Field, Nullable, Patterned } from "../schemas/common.ts";
 import {
   callbackPlace,
@@ -167,11 +168,15 @@ async function allowanceRefused(
   if (limit === null && cap === null) return null;
   const now_ms = clock.now();
   const account = accountKey(customer.name, project.name, key.prefix);
-  const month = { month: monthOf(now_ms) };
-  const { settled } = await ask(Account, account, "allowances", month, { timeout_ms: ASK_MS });
+  const month = monthOf(now_ms);
+  const prices = pricesOf(customer, month);
+  const question = { month, basis: basisOf(customer, month) };
+  const { settled } = await ask(Account, account, "allowances", question, { timeout_ms: ASK_MS });
   if (limit !== null && settled[kind.category!] >= limit)
     return quotaExhausted(kind.category!, limit, secondsToReset(now_ms));
-  if (cap !== null && fromUsdUp(settled.spend_micros, per_usd_micros) >= cap)
+  const spent = prices ? settled.spend_micros : fromUsdUp(settled.spend_micros, per_usd_micros);
+  const isFree = prices !== null && priceMost(prices, kind.name) === 0;
+  if (cap !== null && spent >= cap && !isFree)
     return budgetExhausted(cap, customer.currency, secondsToReset(now_ms));
   return null;
 }

@@ -79,10 +79,19 @@ export const OPERATOR_ONLY = detail(403, {
 export const quotaExhausted = (category: QuotaCategory, limit: number, retry_after_s: number): Reply =>
   detail(429, { error: "key_quota_exhausted", category, limit }, { "Retry-After": String(retry_after_s) });
 
-export const budgetExhausted = (limit_micros: number, currency: string, retry_after_s: number): Reply =>
+/** Without a cap of the key, it is the budget of its project or its customer, which a key does not see. */
+export const budgetExhausted = (
+  limit_micros: number | null,
+  currency: string,
+  retry_after_s: number,
+): Reply =>
   detail(
     429,
-    { error: "key_budget_exhausted", limit: fromMicros(limit_micros), currency },
+    {
+      error: "key_budget_exhausted",
+      ...(limit_micros !== null && { limit: fromMicros(limit_micros) }),
+      currency,
+    },
     { "Retry-After": String(retry_after_s) },
   );
 

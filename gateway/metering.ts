@@ -14,6 +14,13 @@ import {
   monthOf,
   type QuotaCategory,
 } from "../schemas/accounts.ts";
+import {
+  basisOf,
+  type ChargedRow,
+  type ChargedWork,
+  type ChargeReply,
+  pricesOf,
+} from "../schemas/invoices.ts";
 import { NO_DETAIL } from "../schemas/ledger.ts";
 import type { RowHead } from "../schemas/ledger-batch.ts";
 import type { Ledger, RowAnswer } from "./ledger.ts";
@@ -30,6 +37,8 @@ export interface KeyMeter {
   readonly allowances: Allowances;
   /** What its rows have in common, by bill. */
   readonly heads: WeakMap<Bill, RowHead>;
+  /** What the customer pays this month for a succeeded request; null: spend is what providers cost. */
+  prices: ReturnType<typeof pricesOf>;
   /** What the key has spent and reserved of its spend cap this month, in its currency, as the account said last. */
   spend_micros: number;
   /** The month of `spend_micros`. */
@@ -55,6 +64,10 @@ export interface Metering {
   store(meter: KeyMeter, billed: Billed): Promise<void>;
   /** Resolves when the request is stored as one that has a row, whatever happens to this gateway. Throws Fault. */
   begin(meter: KeyMeter, pending: Billed, options?: BeginOptions): Promise<void>;
+  /** Before work, or before an answer that needed none: what its customer is charged fits the limits of spend. Throws Fault. */
+  reserveCharge(meter: KeyMeter, request_id: string, work: ChargedWork): Promise<ChargeReply>;
+  /** Charges, of what was reserved, what the bill says. Resolves when that is done, or after a second; it goes on then. Never throws. */
+  settleCharge(meter: KeyMeter, billed: Billed, onSettled: () => void): Promise<void>;
   /** What the attempts of a request have cost so far, or may have. Throws Fault. */
   spentBy: SpentBy;
   /** After `begin`: its row is stored, or it needs none. */
@@ -63,28 +76,45 @@ export interface Metering {
   drain(): Promise<void>;
 }
 
+/** What customers with prices are charged (actors/accounts/spend.ts). */
+export interface Charges {
+  readonly reserveCharge: (
+    ask: ActorClient,
+    payer: { readonly project: string; readonly key: string },
+    request_id: string,
+    work: ChargedWork,
+  ) => Promise<ChargeReply>;
+  readonly settleCharge: (ask: ActorClient, row: ChargedRow) => Promise<void>;
+}
+
 interface MeteringDeps {
   readonly ask: ActorClient;
   readonly clock: Clock;
   readonly quotas: KeyQuotas;
   readonly ledger: Ledger;
   readonly pending: PendingRequests;
-  readonly spentBy: SpentBy;
+  readonly spending: Charges & { readonly spentBy: SpentBy };
 }
 
 const MAX_KEYS = 10_000;
+/** An answer waits so long for the settlement of its charge, which an account that is away delays. */
+const SETTLE_WAIT_MS = 1_000;
 
 export function metering(deps: MeteringDeps): Metering {
-  const { ask, clock, quotas, ledger, pending, spentBy } = deps;
+  const { ask, clock, quotas, ledger, pending, spending } = deps;
   /** So that a key that is looked up again keeps its spend while the account is asked. */
   const spends = new LRUCache<string, Pick<KeyMeter, "spend_micros" | "month">>({ max: MAX_KEYS });
 
   async function readSpend(meter: KeyMeter): Promise<void> {
     const month = monthOf(clock.now());
-    const { settled, reserved } = await ask(Account, meter.account, "allowances", { month });
+    const { customer, per_usd_micros } = meter.grant;
+    const prices = pricesOf(customer, month);
+    const basis = basisOf(customer, month);
+    const { settled, reserved } = await ask(Account, meter.account, "allowances", { month, basis });
     meter.month = month;
-    const spent_usd_micros = settled.spend_micros + reserved.spend_micros;
-    meter.spend_micros = fromUsdUp(spent_usd_micros, meter.grant.per_usd_micros);
+    meter.prices = prices;
+    const spent_micros = settled.spend_micros + reserved.spend_micros;
+    meter.spend_micros = basis === "charge" ? spent_micros : fromUsdUp(spent_micros, per_usd_micros);
     spends.set(meter.account, { month, spend_micros: meter.spend_micros });
     const free = (category: QuotaCategory): number | null => {
       const limit = meter.allowances[category];
@@ -124,7 +154,8 @@ export function metering(deps: MeteringDeps): Metering {
       const allowances = { ...key.quotas, spend: key.spend_cap_micros };
       const quota = quotas.of(account, key.quotas);
       const spend = spends.get(account) ?? { spend_micros: 0, month: monthOf(clock.now()) };
-      const meter: KeyMeter = { grant, account, quota, allowances, heads: new WeakMap(), ...spend };
+      const prices = pricesOf(customer, spend.month);
+      const meter: KeyMeter = { grant, account, quota, allowances, prices, heads: new WeakMap(), ...spend };
       if (Object.values(allowances).some((limit) => limit !== null)) await readSpend(meter);
       return meter;
     },
@@ -133,6 +164,7 @@ export function metering(deps: MeteringDeps): Metering {
       const month = monthOf(now_ms);
       if (meter.month === month) return;
       meter.month = month;
+      meter.prices = pricesOf(meter.grant.customer, month);
       meter.spend_micros = 0;
     },
 
@@ -146,7 +178,20 @@ export function metering(deps: MeteringDeps): Metering {
       const row = { ...headOf(meter, billed), request_id, at_ms, latency_ms };
       return pending.begin({ customer: meter.grant.customer.name, row }, options);
     },
-    spentBy,
+    reserveCharge: ({ grant: { key, project } }, request_id, work) =>
+      spending.reserveCharge(ask, { project: project.name, key: key.prefix }, request_id, work),
+    async settleCharge(
+      { grant: { key, project } },
+      { request_id, at_ms, bill: { category, ok } },
+      onSettled,
+    ) {
+      const row = { request_id, project: project.name, key: key.prefix, category, ok, at_ms };
+      const { promise: waited, resolve } = Promise.withResolvers<void>();
+      const timer = clock.at(clock.now() + SETTLE_WAIT_MS, resolve);
+      await Promise.race([spending.settleCharge(ask, row).then(onSettled), waited]);
+      timer[Symbol.dispose]();
+    },
+    spentBy: spending.spentBy,
     end: pending.end,
     drain: async () => {
       await Promise.all([quotas.drain(), ledger.drain()]);

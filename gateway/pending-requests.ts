@@ -251,7 +251,11 @@ function rateMeter(clock: Clock) {
   };
 }
 
-type RecoveryDeps = Omit<PendingDeps, "gateway"> & { readonly spentBy: SpentBy };
+type RecoveryDeps = Omit<PendingDeps, "gateway"> & {
+  readonly spentBy: SpentBy;
+  /** Hears of the rows of such requests, once they are in the ledger. Default: nothing does. */
+  readonly onRow?: (row: LedgerRow) => Promise<void>;
+};
 
 /** Longer than a document is written again, a gateway waits for an answer, and its row for the store. */
 export const PENDING_TTL_MS = 10 * 60_000;
@@ -264,7 +268,7 @@ const DOCUMENTS_AT_ONCE = 100;
  * time: a row is written under a key made of its document's, with what the request's attempts have cost. Throws Fault.
  */
 export async function recoverPending(
-  { documents, clock, log, spentBy }: RecoveryDeps,
+  { documents, clock, log, spentBy, onRow }: RecoveryDeps,
   older_than_ms: number,
 ): Promise<void> {
   const to = String(Math.max(0, Math.floor(clock.now() - older_than_ms))).padStart(13, "0");
@@ -276,28 +280,20 @@ export async function recoverPending(
     for (const { key, value, version } of found) {
       const { rows } = value as { readonly rows: readonly PendingRow[] };
       for (const [customer, pending] of Map.groupBy(rows, (row) => row.customer)) {
-        const missing = await withoutRow(
-          documents,
-          customer,
-          pending.map(({ row }) => row),
-          clock.now(),
-        );
-        if (missing.length === 0) continue;
+        const requests = pending.map(({ row }) => row);
+        const written = await rowsInLedger(documents, customer, requests, clock.now());
         const recovered: LedgerRow[] = [];
-        for (const row of missing) recovered.push(withCost(row, await spentBy(row.request_id)));
-        const began_ms = Math.min(...missing.map(({ at_ms }) => at_ms));
-        const options = {
-          tag: newBatchTag(customer),
-          expires_at_ms: began_ms + LEDGER_RETENTION_MS,
-        };
-        await documents.put(
-          "ledger",
-          batchKey(customer, began_ms, `p${key}`),
-          packRows(recovered),
-          0,
-          options,
-        );
-        log.warn("Rows of requests whose gateway died are in the ledger", { customer, rows: missing.length });
+        for (const row of requests)
+          if (!written.has(row.request_id)) recovered.push(withCost(row, await spentBy(row.request_id)));
+        if (recovered.length > 0) {
+          const began_ms = Math.min(...recovered.map(({ at_ms }) => at_ms));
+          const options = { tag: newBatchTag(customer), expires_at_ms: began_ms + LEDGER_RETENTION_MS };
+          const name = batchKey(customer, began_ms, `p${key}`);
+          await documents.put("ledger", name, packRows(recovered), 0, options);
+          const rows = recovered.length;
+          log.warn("Rows of requests whose gateway died are in the ledger", { customer, rows });
+        }
+        for (const row of [...written.values(), ...recovered]) await onRow?.(row);
       }
       await documents.remove(PENDING_REQUESTS, key, version);
     }
@@ -305,22 +301,24 @@ export async function recoverPending(
   }
 }
 
-/** The rows whose requests have none in the ledger. */
-async function withoutRow(
+/** Those rows of these requests that the ledger has. */
+async function rowsInLedger(
   documents: Documents,
   customer: string,
-  rows: readonly LedgerRow[],
+  requests: readonly LedgerRow[],
   now_ms: number,
-): Promise<readonly LedgerRow[]> {
-  const missing = new Map(rows.map((row) => [row.request_id, row]));
+): Promise<ReadonlyMap<string, LedgerRow>> {
+  const missing = new Set(requests.map(({ request_id }) => request_id));
+  const found = new Map<string, LedgerRow>();
   const at = (ms: number): string => `${customer}:${String(Math.floor(ms)).padStart(13, "0")}`;
   const to = at(now_ms + 60_000);
-  for (let from = at(Math.min(...rows.map(({ at_ms }) => at_ms))); missing.size > 0;) {
+  for (let from = at(Math.min(...requests.map(({ at_ms }) => at_ms))); missing.size > 0;) {
     const page = await documents.list("ledger", { from, to, limit: 100 });
     for (const { value } of page)
-      for (const { request_id } of rowsOf(value as LedgerBatch)) missing.delete(request_id);
+      for (const row of rowsOf(value as LedgerBatch))
+        if (missing.delete(row.request_id)) found.set(row.request_id, row);
     if (page.length < 100) break;
     from = `${page.at(-1)!.key}\0`;
   }
-  return [...missing.values()];
+  return found;
 }

@@ -5,20 +5,25 @@ import type { Log } from "../cluster/ports/log.ts";
 import { type Bill, withCost } from "../schemas/accounts.ts";
 import type { Caller } from "./authenticate.ts";
 import type { Checked, RequestContext } from "./compiled-route.ts";
+import type { JobKind } from "../schemas/jobs.ts";
 import type { Billed, Metering } from "./metering.ts";
+import type { Route } from "./route.ts";
 
 /** What an interrupted request cost is read again while the store is away. */
 const READ_SPEND_AGAIN_MS = 1_000;
 const MAX_SPEND_READS = 120;
 
-/** The billing category of work without an answer, by the first tag of its route. */
-const UNANSWERED_AS: Readonly<Record<string, Bill["category"]>> = {
+/** The kind of a route's work, by its first tag. */
+const KINDS: Readonly<Record<string, JobKind>> = {
   search: "search",
-  fetch: "fetch_own",
   filings: "filings",
   profiles: "profiles",
   companies: "company",
 };
+export const workKind = ({ tags }: Pick<Route, "tags">): JobKind => KINDS[tags[0]!] ?? "fetch";
+
+/** The billing category of work without an answer. */
+const unansweredAs = (kind: JobKind): Bill["category"] => (kind === "fetch" ? "fetch_own" : kind);
 
 export interface RequestBills {
   /** Answered now. */
@@ -56,7 +61,7 @@ export function requestBills({
 
   const unanswered = (context: RequestContext, call: Pick<Checked, "body">, error: string): Billed => {
     const bill: Bill = {
-      category: UNANSWERED_AS[context.compiled.route!.tags[0]!] ?? "fetch_own",
+      category: unansweredAs(workKind(context.compiled.route!)),
       ok: false,
       bytes: 0,
       paid: false,

@@ -4,15 +4,17 @@
  */
 import { Fault } from "../cluster/ports/fault.ts";
 import type { Metrics } from "../cluster/ports/metrics.ts";
-import { type Caller, categoryRefused, quotaRefused, spendRefused } from "./authenticate.ts";
+import { type Caller, categoryRefused, chargeRefused, quotaRefused, spendRefused } from "./authenticate.ts";
 import { type RequestContext, readCall } from "./compiled-route.ts";
 import { releaseStream } from "./exchange.ts";
+import type { Bill } from "../schemas/accounts.ts";
+import { type ChargedWork, priceOf } from "../schemas/invoices.ts";
 import type { Body, Reply } from "./http.ts";
 import { storeUnavailable } from "./http-errors.ts";
 import type { Metering } from "./metering.ts";
 import type { BeginOptions } from "./pending-requests.ts";
 import { type QuotaClaim, UNLIMITED } from "./quotas.ts";
-import { projectRefOf, type RequestBills } from "./request-bill.ts";
+import { projectRefOf, type RequestBills, workKind } from "./request-bill.ts";
 import type { RequestEnd } from "./request-end.ts";
 import type { Answer, Route } from "./route.ts";
 import type { StoreHealth } from "./store-health.ts";
@@ -37,6 +39,8 @@ interface Work {
   isBegun: boolean;
   /** The ledger has its row, or stores it as soon as it can. */
   hasRow: boolean;
+  /** What its customer may be charged is reserved. */
+  isCharging: boolean;
 }
 
 /** Faults that say that no actor took the request. */
@@ -53,6 +57,10 @@ const mayHaveStarted = (problem: unknown): boolean =>
 /** Whether an answer depends on something that has to be stored first. */
 const isWriting = ({ method, category }: Route): boolean =>
   category !== null || (method !== "GET" && method !== "HEAD");
+
+/** Whether its customer is charged for the answer, so that the price has to fit the limits of spend. */
+const isPriced = ({ meter: { prices } }: Caller, bill: Bill): boolean =>
+  prices !== null && priceOf(prices, bill) > 0;
 
 /** The answer with one header field for each unknown name. */
 const withWarnings = (answer: Answer, warnings: ReadonlySet<string>): Answer =>
@@ -98,7 +106,8 @@ export function serving({ end, bills, metering, stores, metrics }: ServeDeps): S
       quick &&
       ((category && categoryRefused(caller, category)) ??
         (quick.bill.cost_micros > 0 ? spendRefused(caller, now_ms) : null));
-    if (quick === null || refusal !== null) return handle(context, caller, limit, body);
+    if (quick === null || refusal !== null || isPriced(caller, quick.bill))
+      return handle(context, caller, limit, body);
     const answer = (claim: QuotaClaim): Reply => {
       try {
         metering.record(caller.meter, billed(context, quick.bill, quick.project_ref));
@@ -146,14 +155,30 @@ export function serving({ end, bills, metering, stores, metrics }: ServeDeps): S
     const { category } = route;
     const call = readCall(context, body);
     if ("status" in call) return finish(context, call, caller, limit);
-    const work: Work = { isBegun: false, hasRow: false };
+    const work: Work = { isBegun: false, hasRow: false, isCharging: false };
+    let row = unanswered(context, call, "interrupted");
     /** Of a caller without spend left: what costs nothing, such as an answer from the cache, it gets all the same. */
     let overspend: Reply | null = null;
+    /** Pending first: what is reserved of a gateway that dies is settled with the request's row. */
+    const begin = async (charged: ChargedWork, options?: BeginOptions): Promise<void> => {
+      await metering.begin(caller.meter, row, options);
+      work.isBegun = true;
+      if (category === null || caller.meter.prices === null) return;
+      work.isCharging = true;
+      const reply = await metering.reserveCharge(caller.meter, context.request_id, charged);
+      work.isCharging = reply === "reserved";
+      if (reply === "held" || reply === "refused") throw new Overspent(chargeRefused(caller, reply, now_ms));
+    };
+    /** Charges, of what is reserved, what the row says. */
+    const settleCharge = async (onSettled = () => {}): Promise<void> => {
+      if (!work.isCharging) return onSettled();
+      work.isCharging = false;
+      await metering.settleCharge(caller.meter, row, onSettled);
+    };
+    const endPending = (): void => metering.end(context.request_id);
     const beginWork = async (options?: BeginOptions): Promise<void> => {
       if (overspend) throw new Overspent(overspend);
-      if (work.isBegun) return;
-      await metering.begin(caller.meter, unanswered(context, call, "interrupted"), options);
-      work.isBegun = true;
+      if (!work.isBegun) await begin({ kind: workKind(route) }, options);
     };
     const authenticatedCall = { ...call, caller, beginWork };
     const refusal =
@@ -177,36 +202,43 @@ export function serving({ end, bills, metering, stores, metrics }: ServeDeps): S
       const answer = (unsent = await orFailing(route, handling));
       const isTimeout = work.isBegun && answer.status === 504;
       const { bill, beforeSending } = answer;
+      if (bill && !work.isBegun && isPriced(caller, bill)) await begin(bill);
       const isRowAwaited = bill !== undefined && (work.isBegun || !bill.category.endsWith("_cached"));
       if (beforeSending && !isRowAwaited) await orFailing(route, beforeSending());
       claim?.settle(bill !== undefined || isTimeout);
       if (bill) {
-        const row = billed(context, bill, projectRefOf(call));
+        row = billed(context, bill, projectRefOf(call));
         if (isRowAwaited) {
           const storing = metering.store(caller.meter, row);
           work.hasRow = true;
           await Promise.all([storing, beforeSending?.()]);
         } else metering.record(caller.meter, row);
       } else if (isTimeout) void billLate(context, caller, call, answer.late_bill);
-      if (work.isBegun && !isTimeout) metering.end(context.request_id);
+      const isSpending = (bill?.cost_micros ?? 0) > 0 || work.isCharging;
+      // It is pending until it is settled: else a gateway that dies in between would leave the reservation as it is.
+      await settleCharge(work.isBegun && !isTimeout ? endPending : undefined);
       // The answer's own header tells what it left.
-      if (bill && bill.cost_micros > 0 && caller.meter.allowances.spend !== null)
+      if (bill && isSpending && caller.meter.allowances.spend !== null)
         await metering.readSpend(caller.meter);
       return finish(context, withWarnings(answer, call.warnings), caller, limit);
     } catch (problem) {
-      if (problem instanceof Overspent) return overspent(context, problem.refusal, caller, limit);
       if (unsent) releaseStream(unsent);
+      if (problem instanceof Overspent) {
+        if (work.isBegun) endPending();
+        return overspent(context, problem.refusal, caller, limit);
+      }
       // With a row the request stays pending until `recoverPending` has found it.
       if (work.hasRow) claim?.settle(true);
       else if (work.isBegun && mayHaveStarted(problem)) {
         claim?.settle(true);
         void billUnanswered(caller, unanswered(context, call, "interrupted"));
-      } else if (work.isBegun) metering.end(context.request_id);
+      } else if (work.isBegun) endPending();
       return finish(context, errorReply(context, problem), caller, limit);
     } finally {
       addInFlight(-1);
-      // Without an effect where the request was counted.
+      // Without an effect where the request was counted, or charged.
       claim?.settle(false);
+      void settleCharge();
     }
   }
 

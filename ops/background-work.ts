@@ -38,7 +38,7 @@ export function startBackgroundWork(
     log,
     ask,
     ledger,
-    spending: { spentBy },
+    spending: { spentBy, settleCharge },
     identity,
   }: FeatureContext & { readonly identity: StoreIdentity },
   opened: readonly OpenFeature[],
@@ -62,7 +62,10 @@ export function startBackgroundWork(
     scrubDocuments({ documents, clock, log, metrics, rebuildable: REBUILDABLE }),
     expireDocuments({ documents, clock, log, collections }),
     everyMinute({ clock, log, what: "Cannot write the rows of requests whose gateway died" }, () =>
-      recoverPending({ documents, clock, log, spentBy }, PENDING_TTL_MS),
+      recoverPending(
+        { documents, clock, log, spentBy, onRow: (row) => settleCharge(ask, row) },
+        PENDING_TTL_MS,
+      ),
     ),
     // A node without the role lacks some of the actors.
     ...(config.cluster.roles.includes("worker")

@@ -17,6 +17,7 @@ import { Fault } from "../cluster/ports/fault.ts";
 import { traceIdOf, type Tracing } from "../cluster/ports/tracing.ts";
 import { type Check, pingAll } from "../gateway/checks.ts";
 import { metering } from "../gateway/metering.ts";
+import type { LedgerRow } from "../schemas/ledger.ts";
 import { pendingRequests, recoverPending } from "../gateway/pending-requests.ts";
 import { keyQuotas } from "../gateway/quotas.ts";
 import { startBackgroundWork } from "./background-work.ts";
@@ -208,14 +209,16 @@ async function compose(config: Config, closers: Closers): Promise<Running> {
 
 /** Meters what the API answers. Rows of requests whose process died are written first. */
 async function openUsage(
-  { config, documents, clock, log, ask, ledger, spending: { spentBy } }: FeatureContext,
+  { config, documents, clock, log, ask, ledger, spending }: FeatureContext,
   node: string,
 ): Promise<ReturnType<typeof metering>> {
   const quotas = keyQuotas({ ask, clock, log, gateway: node });
   const pending = pendingRequests({ documents, clock, log, gateway: () => node });
   // A single process that starts finds only requests of processes that ended.
-  if (config.cluster.bus === "memory") await recoverPending({ documents, clock, log, spentBy }, 0);
-  return metering({ ask, clock, quotas, ledger, pending, spentBy });
+  const { spentBy, settleCharge } = spending;
+  const onRow = (row: LedgerRow): Promise<void> => settleCharge(ask, row);
+  if (config.cluster.bus === "memory") await recoverPending({ documents, clock, log, spentBy, onRow }, 0);
+  return metering({ ask, clock, quotas, ledger, pending, spending });
 }
 
 interface Announced {

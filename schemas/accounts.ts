@@ -61,6 +61,13 @@ const PaidFetches = Field(Type.Boolean(), "Whether routes that cost money may be
 const MayDebug = Field(Type.Boolean(), "Whether `X-Service-Debug: 1` gets a debug_url", false);
 const CurrencyCode = Field(Currency, "ISO 4217", "CHF");
 
+export const SpendBasis = Field(
+  Type.Enum(["charge", "provider_cost"]),
+  "What counts against limits of spend: what the customer is charged, where it has prices; else what providers cost",
+  "provider_cost",
+);
+export type SpendBasis = Static<typeof SpendBasis>;
+
 /** Stored as `customers/<name>`. */
 export const Customer = Type.Object({
   name: Name,
@@ -228,6 +235,8 @@ export const Crossing = Type.Object({
   month: Month,
   used: Type.Integer(),
   limit: Type.Integer(),
+  /** Of spend; `charge`: money is in the customer's currency. Absent: provider_cost. */
+  basis: Type.Optional(SpendBasis),
 });
 export type Crossing = Static<typeof Crossing>;
 
@@ -292,7 +301,10 @@ export const ReserveRequest = Type.Object({
   micros: Micros,
   /** What the account may spend in the month; null: no limit. */
   limit_micros: Nullable(Micros),
+  /** `charge`: all amounts are in the customer's currency. Default: provider_cost. */
+  basis: Type.Optional(SpendBasis),
 });
+export type ReserveRequest = Static<typeof ReserveRequest>;
 export const ReserveReply = Type.Union([
   Type.Object({ kind: Type.Literal("reserved") }),
   Type.Object({ kind: Type.Literal("refused"), remaining_micros: Micros }),
@@ -324,8 +336,10 @@ export const Account = contract(
     reserve: ask(ReserveRequest, ReserveReply),
     /** Of any account. */
     settle: ask(SettleRequest, Type.Object({ spent_micros: Micros })),
+    /** Of any account. Settles with nothing what is reserved under ids that begin so. */
+    release: ask(Type.Object({ prefix: Type.String({ minLength: 1 }) }), Type.Null()),
     /** Of any account. */
-    allowances: ask(Type.Object({ month: Month }), AllowanceUse),
+    allowances: ask(Type.Object({ month: Month, basis: Type.Optional(SpendBasis) }), AllowanceUse),
   },
   {
     /** The reminder: crossings wait to be announced. */
@@ -340,11 +354,6 @@ export const QuotaAllowance = Component("QuotaAllowance", {
   limit: Field(Nullable(Type.Integer()), "Requests a month; null: no quota", 3),
   remaining: Field(Nullable(Type.Integer()), "What is left; null: no quota", 2),
 });
-
-export const SpendBasis = Field(
-  Type.Enum(["provider_cost"]),
-  "What counts against limits of spend: what providers cost, also where the customer has prices",
-);
 
 /** Decimal strings with six places. `used` is null for keys of an external customer: they never see provider cost. */
 export const QuotaSpend = Component("QuotaSpend", {

@@ -1,6 +1,8 @@
 /** Invoices: one for each customer and month, as they are stored and as /v1/invoices shows them. Amounts are decimals of six places. */
 import { type Static, Type } from "typebox";
-import { Currency, type Customer } from "./accounts.ts";
+import { type Bill, Currency, type Customer, type SpendBasis } from "./accounts.ts";
+import type { JobKind } from "./jobs.ts";
+import type { LedgerRow } from "./ledger.ts";
 import { Field, Component, BillingCategory, Nullable, Timestamp } from "./common.ts";
 
 export const INVOICE_STATUSES = ["issued", "paid", "void"] as const;
@@ -71,3 +73,30 @@ export function pricesOf(
   const current = prices.filter(({ from }) => from <= month).at(-1);
   return current && Object.keys(current.per_request).length > 0 ? current.per_request : null;
 }
+
+type Prices = Readonly<Record<string, number>>;
+
+/** What is charged for a request; a failed one costs nothing. */
+export const priceOf = (prices: Prices, { category, ok }: Pick<Bill, "category" | "ok">): number =>
+  ok ? (prices[category] ?? 0) : 0;
+
+/** The most that a request of a kind can cost: the highest price of the kind's billing categories. */
+export const priceMost = (prices: Prices, kind: JobKind): number =>
+  Math.max(0, ...Object.entries(prices).map(([name, micros]) => (kindOf(name) === kind ? micros : 0)));
+
+/**
+ * Whether work may begin. `free`: it can cost the customer nothing, or no account has a limit. `held`: it has to wait until other
+ * work settles. `refused`: nothing of the month is left for it.
+ */
+export type ChargeReply = "free" | "reserved" | "held" | "refused";
+
+/** What is reserved: the most that work of a kind can cost, or what an answer costs. */
+export type ChargedWork = { readonly kind: JobKind } | Pick<Bill, "category" | "ok">;
+
+/** What is settled: the row of a request or an item. */
+export type ChargedRow = Pick<LedgerRow, "request_id" | "project" | "key" | "category" | "ok" | "at_ms">;
+
+const kindOf = (category: string): string => category.replace(/_.*$/, "");
+
+export const basisOf = (customer: Pick<Customer, "prices">, month: string): SpendBasis =>
+  pricesOf(customer, month) === null ? "provider_cost" : "charge";

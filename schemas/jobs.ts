@@ -366,6 +366,8 @@ export const Job = contract(
             limit: Nullable(Type.Integer()),
             /** Nothing is left of the key's spend cap. */
             is_spent: Type.Boolean(),
+            /** The customer has prices: what it is charged for an item is reserved. */
+            is_charged: Type.Boolean(),
           }),
         ),
       }),

@@ -17,7 +17,17 @@ import {
 } from "../../schemas/accounts.ts";
 import type { AnnounceCrossings } from "./alerts.ts";
 import { allotRates, type Windows } from "./allocation.ts";
-import { type Budget, lapse, NOTHING_SPENT, reserve, reservedMicros, settle } from "./budget.ts";
+import {
+  type Budget,
+  lapse,
+  monthOfPurse,
+  NOTHING_SPENT,
+  purseOf,
+  release,
+  reserve,
+  reservedMicros,
+  settle,
+} from "./budget.ts";
 import { lapseHolders, lease, NOTHING_USED, type Quota, reservedUnits } from "./quota.ts";
 import { newCrossings } from "./thresholds.ts";
 
@@ -110,13 +120,19 @@ export const accountActor = (announce: AnnounceCrossings = WITHOUT_WEBHOOKS) =>
         return { spent_micros: budget.spent[monthOf(turn.now_ms)] ?? 0 };
       },
 
-      allowances(turn, { month }): AllowanceUse {
+      release(turn, { prefix }) {
+        changeBudget(turn, release(lapse(turn.state.snapshot.budget, turn.now_ms), prefix));
+        return null;
+      },
+
+      allowances(turn, { month, basis }): AllowanceUse {
         const { quotas } = turn.state.snapshot;
         const quota = lapseHolders(quotas[month] ?? NOTHING_USED, turn.now_ms);
         const budget = lapse(turn.state.snapshot.budget, turn.now_ms);
+        const purse = purseOf(month, basis);
         return {
-          settled: { ...quota.settled, spend_micros: budget.spent[month] ?? 0 },
-          reserved: { ...reservedUnits(quota), spend_micros: reservedMicros(budget, month) },
+          settled: { ...quota.settled, spend_micros: budget.spent[purse] ?? 0 },
+          reserved: { ...reservedUnits(quota), spend_micros: reservedMicros(budget, purse) },
           events: [...(turn.state.snapshot.events[month] ?? [])],
         };
       },
@@ -169,12 +185,14 @@ const newest = <T>(months: Readonly<Record<string, T>>): Record<string, T> =>
 
 function recordCrossings(
   turn: AccountTurn,
-  month: string,
+  purse: string,
   allowance: ThresholdEvent["allowance"],
   limit: number | null,
   used: number,
 ): void {
   const { snapshot } = turn.state;
+  const month = monthOfPurse(purse);
+  const basis = purse === month ? {} : { basis: "charge" as const };
   const before = snapshot.events[month] ?? [];
   const crossings = newCrossings(before, { allowance, limit, used, month }, turn.now_ms);
   if (crossings.length === 0) return;
@@ -183,7 +201,10 @@ function recordCrossings(
     ...snapshot,
     events: newest({ ...snapshot.events, [month]: [...before, ...events] }),
     unannounced: {
-      crossings: [...snapshot.unannounced.crossings, ...crossings],
+      crossings: [
+        ...snapshot.unannounced.crossings,
+        ...crossings.map((crossing) => ({ ...crossing, ...basis })),
+      ],
       next_ms: Math.ceil(turn.now_ms),
     },
   };

@@ -41,6 +41,8 @@ export const MAX_ALERT_HOOKS = 200;
 /** Longer than a month, so that the same crossing is not delivered again. */
 const DELIVERY_RECORD_MS = 70 * 24 * 3_600_000;
 const MAX_ATTEMPTS = 20;
+/** A charge is in the customer's currency. */
+const ONE_TO_ONE_MICROS = 1_000_000;
 
 export interface StoredHook {
   readonly id: number;
@@ -211,12 +213,13 @@ async function bodyOf(
   id: string,
   crossing: Crossing,
 ): Promise<UsageThresholdEvent> {
-  const { month, allowance, threshold, at_ms, used, limit } = crossing;
+  const { month, allowance, threshold, at_ms, used, limit, basis } = crossing;
   const [customer_name, project_name, prefix] = account.split(" ");
   const isMoney = allowance === "spend";
   const customer = (await documents.get("customers", customer_name!))?.value as Customer | undefined;
   const { external = false, currency = "USD" } = customer ?? {};
-  const rate = isMoney ? await perUsdMicros(documents, currency) : 0;
+  const isCharge = basis === "charge";
+  const rate = isMoney && !isCharge ? await perUsdMicros(documents, currency) : ONE_TO_ONE_MICROS;
   return {
     id,
     type: "usage.threshold",
@@ -226,7 +229,7 @@ async function bodyOf(
     project: project_name ?? null,
     threshold,
     period: month,
-    used: isMoney ? (external ? null : fromMicros(fromUsd(used, rate))) : used,
+    used: isMoney ? (external && !isCharge ? null : fromMicros(fromUsd(used, rate))) : used,
     limit: isMoney ? fromMicros((await capOf(documents, account, customer)) ?? fromUsd(limit, rate)) : limit,
     unit: isMoney ? currency : `${allowance}_requests`,
     resets_at: iso(monthEnds(Date.parse(`${month}-01T00:00:00Z`))),

@@ -7,10 +7,10 @@
  * it counts as settled. A settlement that comes later gives back what was not spent: the lapsed reservation is
  * remembered for a day.
  */
-import { monthOf, type ReserveReply } from "../../schemas/accounts.ts";
+import { monthOf, type ReserveReply, type SpendBasis } from "../../schemas/accounts.ts";
 
 export interface Budget {
-  /** Micros settled, by "2026-11"; this month's and the one before. */
+  /** Micros settled, by purse (`purseOf`); this month's and those of the one before. */
   readonly spent: Readonly<Record<string, number>>;
   /** At most 1,000. */
   readonly reservations: Readonly<Record<string, Reservation>>;
@@ -20,7 +20,7 @@ export interface Budget {
 
 interface Reservation {
   readonly micros: number;
-  /** The month it was reserved in pays. */
+  /** The purse that pays: of the month it was reserved in. */
   readonly month: string;
   readonly expires_ms: number;
   /** When it was reserved; null: none. */
@@ -43,30 +43,37 @@ export interface ReservationRequest {
   readonly micros: number;
   /** null: no limit. */
   readonly limit_micros: number | null;
+  /** Default: provider_cost. */
+  readonly basis?: SpendBasis;
 }
+
+/** What providers cost and what the customer is charged are sums apart: "2026-11" and "2026-11 charge". */
+export const purseOf = (month: string, basis: SpendBasis = "provider_cost"): string =>
+  basis === "charge" ? `${month} charge` : month;
+export const monthOfPurse = (purse: string): string => purse.slice(0, 7);
 
 /** Idempotent: a repeated id gets the same answer and reserves nothing twice. */
 export function reserve(
   before: Budget,
-  { id, micros, limit_micros }: ReservationRequest,
+  { id, micros, limit_micros, basis }: ReservationRequest,
   now_ms: number,
 ): { readonly budget: Budget; readonly answer: ReserveReply } {
   const budget = lapse(before, now_ms);
   if (budget.reservations[id]) return { budget, answer: { kind: "reserved" } };
-  const month = monthOf(now_ms);
+  const month = purseOf(monthOf(now_ms), basis);
+  const { [id]: late, ...lapsed } = budget.lapsed;
+  // A provider may have been paid for the lapsed attempt; a charge is made once, however often its work is begun.
+  const spent = late && basis === "charge" ? addTo(budget.spent, late.month, -late.micros) : budget.spent;
   const remaining_micros =
-    limit_micros === null
-      ? Infinity
-      : limit_micros - (budget.spent[month] ?? 0) - reservedMicros(budget, month);
+    limit_micros === null ? Infinity : limit_micros - (spent[month] ?? 0) - reservedMicros(budget, month);
   if (micros > remaining_micros || Object.keys(budget.reservations).length >= MAX_RESERVATIONS)
     return {
       budget,
       answer: { kind: "refused", remaining_micros: Math.max(0, Math.min(remaining_micros, micros)) },
     };
   const reservation = { micros, month, expires_ms: now_ms + RESERVATION_TTL_MS, limit_micros };
-  const { [id]: _, ...lapsed } = budget.lapsed;
   return {
-    budget: { ...budget, lapsed, reservations: { ...budget.reservations, [id]: reservation } },
+    budget: { spent, lapsed, reservations: { ...budget.reservations, [id]: reservation } },
     answer: { kind: "reserved" },
   };
 }
@@ -85,10 +92,16 @@ export function settle(
   return { spent, reservations, lapsed };
 }
 
+/** Settles with nothing every reservation whose id begins so. */
+export const release = (budget: Budget, prefix: string): Budget =>
+  Object.keys({ ...budget.reservations, ...budget.lapsed })
+    .filter((id) => id.startsWith(prefix))
+    .reduce((before, id) => settle(before, { id, micros: 0 }), budget);
+
 function addTo(spent: Budget["spent"], month: string, micros: number): Budget["spent"] {
   const sums = { ...spent, [month]: (spent[month] ?? 0) + micros };
-  const months = Object.keys(sums).toSorted().slice(-MAX_MONTHS);
-  return Object.fromEntries(months.map((name) => [name, sums[name]!]));
+  const months = [...new Set(Object.keys(sums).map(monthOfPurse))].toSorted().slice(-MAX_MONTHS);
+  return Object.fromEntries(Object.entries(sums).filter(([purse]) => months.includes(monthOfPurse(purse))));
 }
 
 /** Counts the money of reservations whose time is over as spent. The same object when there are none. */
@@ -108,7 +121,7 @@ export function lapse(budget: Budget, now_ms: number): Budget {
   };
 }
 
-/** What is reserved of this month's money. */
+/** What is reserved of a purse. */
 export function reservedMicros({ reservations }: Budget, month: string): number {
   let micros = 0;
   for (const reservation of Object.values(reservations))

@@ -39,7 +39,7 @@ export async function findPayer(
   ]);
   const customer = project && (await read<Customer>("customers", project.customer));
   if (!project || !customer) return null;
-  const limits = spendLimits(key, project, customer);
+  const limits = spendLimits({ key, project, customer });
   if (limits.every(({ limit_micros }) => limit_micros === null))
     return { key, project, customer, spend_limits: limits };
   const rate = await perUsdMicros(documents, customer.currency);
@@ -51,7 +51,11 @@ export async function findPayer(
 }
 
 /** In the customer's currency. */
-const spendLimits = (key: Key | null, project: Project, customer: Customer): SpendLimit[] => [
+export const spendLimits = ({
+  key,
+  project,
+  customer,
+}: Pick<Payer, "key" | "project" | "customer">): SpendLimit[] => [
   ...(key
     ? [
         {

@@ -26,6 +26,7 @@ import {
   type ItemAttempt,
   runAttempt,
   sealAttempts,
+  settleCharges,
   storedOutcomes,
 } from "./attempt.ts";
 import { recordAttempt } from "./callback.ts";
@@ -295,6 +296,7 @@ function admit(services: JobServices, turn: JobTurn, frontier: Frontier): void {
       is_first_run: state.is_first_run,
       signal: state.cancellation.signal,
       refusal,
+      is_charged: state.payer?.is_charged ?? false,
       carried_micros: state.record!.carried_micros[item.index] ?? 0,
     };
     turn.pipeToSelf("attemptFinished", (ask, { ownsKey }) => {
@@ -407,10 +409,15 @@ function seal(services: JobServices, turn: JobTurn, frontier: Frontier): void {
   const cancelled = frontier.cancelled();
   const attempted = [...frontier.queued(), ...cancelled.filter((index) => frontier.wasTaken(index))];
   const others = state.is_first_run ? [] : cancelled.filter((index) => !frontier.wasTaken(index));
-  turn.pipeToSelf("attemptsSealed", async () => {
+  const { project, key_prefix } = state.record!.spec;
+  turn.pipeToSelf("attemptsSealed", async (ask) => {
     try {
       const sealed = await sealAttempts(services, key, attempted);
-      return { outcomes: [...sealed, ...(await storedOutcomes(services, key, others))] };
+      const outcomes = [...sealed, ...(await storedOutcomes(services, key, others))];
+      const bills = outcomes.flatMap((outcome) => (outcome.kind === "final" ? (outcome.bill ?? []) : []));
+      await settleCharges(services, ask, bills);
+      await services.charges?.releaseCharges(ask, { project, key: key_prefix }, `${key}:`);
+      return { outcomes };
     } catch {
       return { outcomes: null };
     }

@@ -11,6 +11,7 @@ import {
   monthOf,
   type QuotaCategory,
 } from "../../schemas/accounts.ts";
+import { basisOf } from "../../schemas/invoices.ts";
 import type { QuotaReport } from "../../schemas/jobs.ts";
 import { writeProgress } from "./checkpoint.ts";
 import type { Frontier } from "./frontier.ts";
@@ -37,8 +38,11 @@ export function permission(services: JobServices, turn: JobTurn): Permission {
         const payer = await services.findPayer(spec.project, spec.key_prefix);
         const key = payer?.key ?? null;
         const account = accountKey(spec.customer, spec.project, spec.key_prefix);
-        const cap = payer?.spend_limits.find((limit) => limit.account === account)?.limit_micros ?? null;
         const month = { month: monthOf(services.clock.now()) };
+        // What a customer with prices is charged is reserved for each item.
+        const isCharged = payer !== null && basisOf(payer.customer, month.month) === "charge";
+        const limits = isCharged ? [] : (payer?.spend_limits ?? []);
+        const cap = limits.find((limit) => limit.account === account)?.limit_micros ?? null;
         const spent =
           cap === null ? 0 : (await ask(Account, account, "allowances", month)).settled.spend_micros;
         return {
@@ -51,6 +55,7 @@ export function permission(services: JobServices, turn: JobTurn): Permission {
                   : ("active" as const),
             limit: spec.category === null ? null : (key?.quotas[spec.category] ?? null),
             is_spent: cap !== null && spent >= cap,
+            is_charged: isCharged,
           },
         };
       } catch {

@@ -7,6 +7,7 @@ import { LRUCache } from "lru-cache";
 import type { ActorClient } from "../../cluster/actor.ts";
 import { Fault } from "../../cluster/ports/fault.ts";
 import { type Bill, withCost } from "../../schemas/accounts.ts";
+import type { ChargedRow } from "../../schemas/invoices.ts";
 import { type LedgerRow, NO_DETAIL } from "../../schemas/ledger.ts";
 import { isQueued, progressOf } from "../../schemas/job-states.ts";
 import {
@@ -53,12 +54,61 @@ export interface ItemAttempt {
   readonly carried_micros: number;
   /** The key has nothing left to run it with: the error it ends with. Null: it runs. */
   readonly refusal: string | null;
+  /** Its customer has prices. */
+  readonly is_charged: boolean;
   /** False once another node may own the job: then nothing is stored. */
   readonly ownsJob: () => boolean;
 }
 
-/** Never throws. An outcome of kind `final` is stored by then. */
+/** Never throws. An outcome of kind `final` is stored by then, and what its customer is charged for it is settled. */
 export async function runAttempt(
+  services: JobServices,
+  ask: ActorClient,
+  attempt: ItemAttempt,
+): Promise<AttemptOutcome> {
+  const outcome = await runOnce(services, ask, attempt);
+  if (!attempt.is_charged) return outcome;
+  if (outcome.kind === "final" && outcome.bill) await services.charges?.settleCharge(ask, outcome.bill);
+  // What another node has reserved for the item by now is its to settle.
+  else if (attempt.ownsJob()) await services.charges?.settleCharge(ask, unchargedRow(services, attempt));
+  return outcome;
+}
+
+/** Nothing is charged for an attempt without a row. */
+const unchargedRow = ({ clock }: JobServices, { job_id, spec, item }: ItemAttempt): ChargedRow => ({
+  request_id: `${job_id}:${item.index}`,
+  project: spec.project,
+  key: spec.key_prefix,
+  category: spec.kind === "fetch" ? "fetch_own" : spec.kind,
+  ok: false,
+  at_ms: clock.now(),
+});
+
+/** What is charged for items whose results are stored. Never throws. */
+export async function settleCharges(
+  { charges }: JobServices,
+  ask: ActorClient,
+  bills: readonly LedgerRow[],
+): Promise<void> {
+  if (!charges) return;
+  for (const batch of inBatches(bills))
+    await Promise.all(batch.map((bill) => charges.settleCharge(ask, bill)));
+}
+
+/** Null: what the item can cost its customer is reserved, or it costs nothing. `held`: it waits for other work. Throws Fault. */
+async function chargeRefusal(
+  { charges }: JobServices,
+  ask: ActorClient,
+  { job_id, spec, item, is_charged }: ItemAttempt,
+): Promise<"held" | "key_budget_exhausted" | null> {
+  if (!is_charged || !charges) return null;
+  const payer = { project: spec.project, key: spec.key_prefix };
+  const reply = await charges.reserveCharge(ask, payer, `${job_id}:${item.index}`, { kind: spec.kind });
+  if (reply === "held") return reply;
+  return reply === "refused" ? "key_budget_exhausted" : null;
+}
+
+async function runOnce(
   services: JobServices,
   ask: ActorClient,
   attempt: ItemAttempt,
@@ -68,9 +118,11 @@ export async function runAttempt(
   try {
     const existing = attempt.is_first_run ? null : await storedOutcome(services, attempt);
     if (existing) return existing;
-    if (attempt.refusal !== null) {
+    const error = attempt.refusal ?? (await chargeRefusal(services, ask, attempt));
+    if (error === "held") return failedToRun(index);
+    if (error !== null) {
       const empty = { answer: null, bill: null, body_refs: [] };
-      return await storeResult(services, attempt, { status: "failed", error: attempt.refusal, ...empty });
+      return await storeResult(services, attempt, { status: "failed", error, ...empty });
     }
     const began_ms = services.clock.mono();
     const input = await inputOf(services, attempt.job_id, index);
@@ -223,15 +275,15 @@ async function storeResult(
 ): Promise<AttemptOutcome> {
   const { documents, bodyRefs } = services;
   const { index } = attempt.item;
-  if (!attempt.ownsJob()) return failedToStore(index);
+  if (!attempt.ownsJob()) return failedToRun(index);
   await bodyRefs.retain(result.body_refs, bodyHolder(attempt.job_id), Infinity);
   if (await documents.put("job_results", resultKey(attempt.job_id, index), result, 0))
     return outcomeOf(index, result);
-  return (await storedOutcome(services, attempt)) ?? failedToStore(index);
+  return (await storedOutcome(services, attempt)) ?? failedToRun(index);
 }
 
-/** The attempt does not count: our own store was at fault. */
-const failedToStore = (index: number): AttemptOutcome => ({
+/** The attempt does not count: our own store was at fault, or other work holds what is left of the money. */
+const failedToRun = (index: number): AttemptOutcome => ({
   kind: "retry",
   index,
   reason: "fault",
@@ -261,7 +313,7 @@ async function outcomeOfFailure(
   if (next.kind === "retry") return { ...next, index };
   const empty = { answer: null, bill: null, body_refs: [] };
   return storeResult(services, attempt, { status: "failed", error: "internal_error", ...empty }).catch(() =>
-    failedToStore(index),
+    failedToRun(index),
   );
 }
 

@@ -9,7 +9,7 @@ import type { Secrets } from "../../cluster/ports/secrets.ts";
 import { CANCELLED, decodeStates, DONE, FAILED, isQueued, type States } from "../../schemas/job-states.ts";
 import type { LedgerRow } from "../../schemas/ledger.ts";
 import { type Chunk, CHUNK_ITEMS, chunkKey, type JobRecord } from "../../schemas/jobs.ts";
-import { sealAttempts } from "./attempt.ts";
+import { sealAttempts, settleCharges } from "./attempt.ts";
 import { frontier, type Frontier } from "./frontier.ts";
 import type { ItemKind } from "./kind.ts";
 import { storedResults } from "./results.ts";
@@ -25,11 +25,14 @@ export function startLoad(services: JobServices, turn: JobTurn): void {
   const record = state.record!;
   const slot: LoadSlot = { items: null };
   state.load = slot;
-  turn.pipeToSelf("itemsLoaded", async () => {
+  turn.pipeToSelf("itemsLoaded", async (ask) => {
     const kind = services.kinds.get(record.spec.kind);
     if (!kind) return { problem: `This node has no item kind "${record.spec.kind}"` };
     try {
-      slot.items = await loadItems(services, key, record, kind);
+      const items = await loadItems(services, key, record, kind);
+      // The node that stored these results may have died before it settled what is charged for them.
+      await settleCharges(services, ask, items.bills);
+      slot.items = items;
       return { problem: null };
     } catch (problem) {
       return { problem: String(problem) };

@@ -4,8 +4,8 @@ import { resultKey, type StoredResult } from "../../schemas/jobs.ts";
 
 const RESULTS_AT_ONCE = 50;
 
-export function* inBatches(indexes: readonly number[]): Generator<readonly number[]> {
-  for (let at = 0; at < indexes.length; at += RESULTS_AT_ONCE) yield indexes.slice(at, at + RESULTS_AT_ONCE);
+export function* inBatches<T>(all: readonly T[]): Generator<readonly T[]> {
+  for (let at = 0; at < all.length; at += RESULTS_AT_ONCE) yield all.slice(at, at + RESULTS_AT_ONCE);
 }
 
 /** The results that are there, each with the index of its item. Throws Fault. */

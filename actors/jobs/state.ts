@@ -6,7 +6,7 @@
 import type { NetworksOf } from "../lib/web/destination.ts";
 import type { LRUCache } from "lru-cache";
 import type { BodyRefs } from "../../cluster/body-refs.ts";
-import type { ReplyTo, Turn } from "../../cluster/actor.ts";
+import type { ActorClient, ReplyTo, Turn } from "../../cluster/actor.ts";
 import type { Clock } from "../../cluster/ports/clock.ts";
 import type { Documents } from "../../cluster/ports/documents.ts";
 import type { Egress } from "../../cluster/ports/egress.ts";
@@ -22,6 +22,7 @@ import {
   type JobRecord,
   type JobSpec,
 } from "../../schemas/jobs.ts";
+import type { ChargedRow, ChargedWork, ChargeReply } from "../../schemas/invoices.ts";
 import type { LedgerRow } from "../../schemas/ledger.ts";
 import { MAX_CALLBACK_WAIT_MS } from "./callback.ts";
 import { countsOf, encodeStates, newStates } from "../../schemas/job-states.ts";
@@ -49,10 +50,27 @@ export interface JobServices {
     prefix: string,
   ) => Promise<{
     readonly key: Pick<Key, "status" | "quotas"> | null;
-    readonly customer: Pick<Customer, "status">;
+    readonly customer: Pick<Customer, "status" | "prices">;
     /** In US dollars; null: no limit. */
     readonly spend_limits: readonly { readonly account: string; readonly limit_micros: number | null }[];
   } | null>;
+  /** What customers with prices are charged for items (actors/accounts/spend.ts). Default: nothing. */
+  readonly charges?: {
+    readonly reserveCharge: (
+      ask: ActorClient,
+      payer: { readonly project: string; readonly key: string },
+      request_id: string,
+      work: ChargedWork,
+    ) => Promise<ChargeReply>;
+    /** Never throws. */
+    readonly settleCharge: (ask: ActorClient, row: ChargedRow) => Promise<void>;
+    /** Nothing is charged for what is still reserved for items of the job. Never throws. */
+    readonly releaseCharges: (
+      ask: ActorClient,
+      payer: { readonly project: string; readonly key: string },
+      request_prefix: string,
+    ) => Promise<void>;
+  };
   /** What the attempts of an item have cost, by `<job id>:<index>`. Throws Fault. */
   readonly spentBy: (request_id: string) => Promise<number>;
   /** For callbacks. */
@@ -123,6 +141,7 @@ export interface JobState {
     readonly status: "active" | "paused" | "revoked";
     readonly limit: number | null;
     readonly is_spent: boolean;
+    readonly is_charged: boolean;
   } | null;
   payer_read_ms: number;
   /** Units of the key's quota that this job holds: of items in flight, and spare ones. */

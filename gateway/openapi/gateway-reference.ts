@@ -53,7 +53,7 @@ export const HEADERS = {
     "fetch=998",
   ),
   "X-Service-Key-Budget-Remaining": header(
-    "What is left of the key's monthly spend cap; absent when it has none, and for external customers",
+    "What is left of the key's monthly spend cap; absent when it has none, and for external customers without prices",
     "12.500000",
   ),
   "X-Service-Warning": header(

@@ -7,6 +7,9 @@ import {
   RESERVATION_TTL_MS,
   NOTHING_SPENT,
   reservedMicros,
+  lapse,
+  purseOf,
+  release,
   reserve as reserveIn,
   settle as settleIn,
 } from "../../actors/accounts/budget.ts";
@@ -28,6 +31,7 @@ function budgetOf(limit_micros: number | null) {
       return reserved_now.answer;
     },
     settle: (id: string, micros: number) => (budget = settleIn(budget, { id, micros })),
+    release: (prefix: string) => (budget = release(budget, prefix)),
     spent: (now_ms = NOW_MS) => budget.spent[monthOf(now_ms)] ?? 0,
     reservations: () => Object.keys(budget.reservations),
     /** What is not free. */
@@ -167,6 +171,74 @@ test("settled + reserved + free = limit after each step, whatever lapses, comes 
     }),
     { numRuns: 1_000 },
   );
+});
+
+test("provider cost and charges are two sums of a month: each keeps its own limit, whatever happens to the other", () => {
+  fc.assert(
+    fc.property(
+      fc.array(
+        fc.record({
+          id: fc.nat(9).map(String),
+          basis: fc.constantFrom("provider_cost" as const, "charge" as const),
+          does: fc.constantFrom("reserve" as const, "settle" as const, "release" as const),
+          micros: fc.nat(60),
+          after_ms: fc.nat(RESERVATION_TTL_MS / 3),
+        }),
+        { maxLength: 60 },
+      ),
+      (story) => {
+        /** The same story with both, and with one alone. */
+        const both: { budget: Budget } = { budget: NOTHING_SPENT };
+        const alone = { provider_cost: { budget: NOTHING_SPENT }, charge: { budget: NOTHING_SPENT } };
+        let now_ms = NOW_MS;
+        for (const { id: number, basis, does, micros, after_ms } of story) {
+          now_ms += after_ms;
+          const id = `${basis} ${number}`;
+          const step = (one: { budget: Budget }) => {
+            if (does === "settle") one.budget = settleIn(one.budget, { id, micros });
+            if (does === "release") one.budget = release(one.budget, id);
+            if (does !== "reserve") return null;
+            const limit_micros = basis === "charge" ? LIMIT / 2 : LIMIT;
+            const { budget, answer } = reserveIn(one.budget, { id, micros, limit_micros, basis }, now_ms);
+            one.budget = budget;
+            return answer;
+          };
+          expect(step(both)).toEqual(step(alone[basis]));
+          for (const each of ["provider_cost", "charge"] as const) {
+            const purse = purseOf(monthOf(now_ms), each);
+            const taken = ({ budget }: { readonly budget: Budget }) => {
+              const lapsed = lapse(budget, now_ms);
+              return (lapsed.spent[purse] ?? 0) + reservedMicros(lapsed, purse);
+            };
+            expect(taken(both)).toBe(taken(alone[each]));
+            expect(taken(both)).toBeLessThanOrEqual(each === "charge" ? LIMIT / 2 : LIMIT);
+          }
+        }
+      },
+    ),
+    { numRuns: 500 },
+  );
+});
+
+test("a lapsed charge that is reserved again counts once, a lapsed attempt of a provider twice", () => {
+  const spentTwice = (basis: "charge" | "provider_cost") => {
+    const request = { id: "a", micros: 10, limit_micros: null, basis };
+    const first = reserveIn(NOTHING_SPENT, request, NOW_MS).budget;
+    const again = reserveIn(first, request, NOW_MS + RESERVATION_TTL_MS).budget;
+    return settleIn(again, request).spent[purseOf(monthOf(NOW_MS), basis)];
+  };
+  expect([spentTwice("charge"), spentTwice("provider_cost")]).toEqual([10, 20]);
+});
+
+test("a release settles with nothing what is reserved or has lapsed under its prefix, and nothing else", () => {
+  const { reserve, settle, release: releaseAll, spent, reservations } = budgetOf(100);
+  reserve("charge j:1", 10);
+  reserve("charge j:2", 10, NOW_MS + RESERVATION_TTL_MS);
+  reserve("charge j2:1", 10, NOW_MS + RESERVATION_TTL_MS);
+  expect(spent()).toBe(10);
+  releaseAll("charge j:");
+  settle("charge j:2", 10);
+  expect([spent(), reservations()]).toEqual([0, ["charge j2:1"]]);
 });
 
 test("a reservation that lapses frees its place at once: 1,000 unsettled attempts lock nobody out", () => {

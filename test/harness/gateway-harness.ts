@@ -116,7 +116,7 @@ export async function gatewayHarness(options: HarnessOptions = {}) {
     log,
   });
   const usageMetering = metering({
-    spentBy: money.spentBy,
+    spending: money,
     ask,
     clock,
     quotas,

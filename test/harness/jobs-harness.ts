@@ -4,6 +4,8 @@
  */
 import { createHash } from "node:crypto";
 import { accountActor } from "../../actors/accounts/actor.ts";
+import type { Payer as FoundPayer } from "../../actors/accounts/payer.ts";
+import { spending } from "../../actors/accounts/spend.ts";
 import { jobActor } from "../../actors/jobs/actor.ts";
 import type { JobBoard } from "../../actors/jobs/job-board.ts";
 import type { ItemKind } from "../../actors/jobs/kind.ts";
@@ -67,6 +69,8 @@ interface JobsOptions {
   readonly secrets?: Secrets;
   readonly chances?: Partial<Chances>;
   readonly seed?: number;
+  /** The customer pays this for an item that succeeds, within this limit a month. Default: it has no prices. */
+  readonly charged?: { readonly price_micros: number; readonly limit_micros: number };
 }
 
 export function oneCluster({
@@ -78,6 +82,7 @@ export function oneCluster({
   board,
   actors = [],
   secrets = SAME_SECRETS,
+  charged,
 }: JobsOptions = {}) {
   const clock = virtualClock(BEGAN_MS);
   const stored = memoryDocuments();
@@ -85,6 +90,7 @@ export function oneCluster({
   const attempts: AttemptRecord[] = [];
   const script = { run, costs_when_aborted: false, spent_micros: new Map<string, number>() };
   const payer: { now: Payer | null; isReadable: boolean } = { now: null, isReadable: true };
+  const priced = charged && pricedPayer(charged);
   const random = seededRandom(seed);
   const jobs_board = board?.(clock);
   const recorder = jobRecorder();
@@ -149,8 +155,11 @@ export function oneCluster({
           secrets,
           async findPayer() {
             if (!payer.isReadable) throw new Fault("documents_unreachable", "The key cannot be read");
-            return payer.now;
+            return priced ?? payer.now;
           },
+          ...(priced && {
+            charges: spending({ findPayer: async () => priced, documents: nodeDocuments, clock, log }),
+          }),
           spentBy: async (request_id) => script.spent_micros.get(request_id) ?? 0,
           kinds,
           ...(jobs_board && { board: jobs_board }),
@@ -244,6 +253,15 @@ export function oneCluster({
       });
       return { settled: settled.fetch, reserved: reserved.fetch };
     },
+    /** What each account of the key, its project and its customer has settled and reserved of what is charged. */
+    charges: () =>
+      Promise.all(
+        ["default default sk_aaaaaaa", "default default", "default"].map(async (account) => {
+          const month = { month: monthOf(clock.now()), basis: "charge" as const };
+          const { settled, reserved } = await cluster.ask(Account, account, "allowances", month);
+          return { settled: settled.spend_micros, reserved: reserved.spend_micros };
+        }),
+      ),
     /** The rows of the ledger. A row that is there twice fails. */
     async metered(): Promise<number> {
       const batches = await stored.list("ledger", { limit: 1_000 });
@@ -261,6 +279,18 @@ export function oneCluster({
       throw new Error(`The job is not finished: ${JSON.stringify((await record(job_id))?.counts)}`);
     },
   };
+}
+
+/** A key whose customer has a price for what an item is billed as; key, project and customer have the same limit. */
+function pricedPayer({ price_micros, limit_micros }: NonNullable<JobsOptions["charged"]>) {
+  const quotas = { search: null, fetch: null };
+  const prices = [{ from: "2026-11", per_request: { fetch_paid: price_micros } }];
+  return {
+    key: { prefix: "sk_aaaaaaa", status: "active", quotas, spend_cap_micros: limit_micros },
+    project: { name: "default", budget_micros: limit_micros },
+    customer: { name: "default", status: "active", prices, budget_micros: limit_micros },
+    spend_limits: [],
+  } as unknown as FoundPayer;
 }
 
 /** `count` pages on `hosts` sites, in turn. */

@@ -12,10 +12,16 @@ const HOOK = "http://receiver.example/hook";
 const ITEMS = 9;
 
 /** Kills the node before or after its n-th write; null: the job ended before that write. */
-async function crashAt(at: number, when: "before" | "after", cancel: boolean) {
+async function crashAt(
+  at: number,
+  when: "before" | "after",
+  cancel: boolean,
+  charged?: { readonly price_micros: number; readonly limit_micros: number },
+) {
   const retry = { reason: "transient", retry_after_s: null } as const;
   let firsts = 0;
   const jobs = oneCluster({
+    ...(charged && { charged }),
     web: { [HOOK]: { status: 200 } },
     // One item fails once, so that one item is attempted twice.
     run: (url) =>
@@ -115,6 +121,40 @@ describe.each(["before", "after"] as const)("a node killed %s a write", (when) =
     }
     expect(points).toBeGreaterThan(15);
   });
+});
+
+describe.each([
+  ["finished", "before", false],
+  ["finished", "after", false],
+  ["cancelled", "before", true],
+  ["cancelled", "after", true],
+] as const)("a job of a customer with prices, %s, whose node is killed %s a write", (_, when, cancel) => {
+  test(
+    "charges each item that has succeeded once, and nothing stays reserved",
+    { timeout: 60_000 },
+    async () => {
+      const price_micros = 1_000;
+      let points = 0;
+      for (let at = 1; at < 300; at++) {
+        const crash = await crashAt(at, when, cancel, {
+          price_micros,
+          limit_micros: (ITEMS - 2) * price_micros,
+        });
+        if (crash === null) break;
+        points++;
+        const { jobs, claim } = crash;
+        if (!claim) continue;
+        if ((await jobs.record("j"))!.phase === "creating") await jobs.ask(Job, "j", "begin", null);
+        const { counts } = await jobs.finished("j", 900_000);
+        // Longer than a reservation that is never settled takes to lapse.
+        await jobs.clock.advance(400_000);
+        if (!cancel) expect([at, counts]).toMatchObject([at, { done: ITEMS - 2, failed: 2 }]);
+        const settled = counts.done * price_micros;
+        expect([at, await jobs.charges()]).toEqual([at, Array(3).fill({ settled, reserved: 0 })]);
+      }
+      expect(points).toBeGreaterThan(20);
+    },
+  );
 });
 
 test("a cancel ends within seconds although every tenth write of a result fails", async () => {

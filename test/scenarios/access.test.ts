@@ -3,7 +3,7 @@ import { createHmac } from "node:crypto";
 import { once } from "node:events";
 import { connect } from "node:net";
 import { Validator } from "@seriousme/openapi-schema-validator";
-import { beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { monthBefore } from "../../actors/accounts/invoices.ts";
 import { readConfig } from "../../ops/config.ts";
 import { openDocuments } from "../../ops/stores.ts";
@@ -15,7 +15,7 @@ import type { HttpResponse } from "../harness/http-response.ts";
 import { scenario } from "../harness/scenario.ts";
 import { SETUPS } from "../harness/service.ts";
 import { RECEIVER_CERTIFICATE, webhookReceiver } from "../harness/webhook-receiver.ts";
-import { article } from "../harness/web.ts";
+import { article, gate } from "../harness/web.ts";
 
 /** A body, and what is wrong with it: where and what, in pydantic's words. */
 const MALFORMED: readonly (readonly [body: unknown, loc: readonly (string | number)[], type: string])[] = [
@@ -79,7 +79,7 @@ async function becomes(ask: () => Promise<HttpResponse>, status: number): Promis
 
 const isRefused = ({ status }: HttpResponse) => status === 429;
 
-describe.each(SETUPS)("access, $setup", ({ start }) => {
+describe.each(SETUPS)("access, $setup", ({ start, setup }) => {
   const { sites, service } = scenario(start, (web) => {
     web.name("site", ["127.0.0.1"]);
     return { TRAWL_CA_FILE: RECEIVER_CERTIFICATE };
@@ -338,26 +338,121 @@ describe.each(SETUPS)("access, $setup", ({ start }) => {
     hook.close();
   });
 
-  test("/v1/quota says that a spend cap counts what providers cost, also where the customer has prices", async () => {
-    await service.trawl("customer", "create", "priced", "--currency", "CHF");
-    await service.trawl("customer", "price", "priced", "fetch_own=0.001");
-    await service.trawl("project", "create", "pricing", "--customer", "priced");
-    const options = ["--project", "pricing", "--admin", "--spend-cap", "0.5"];
-    const { key: admin } = await service.trawl("key", "create", ...options);
-    // A page of its own: the cache knows the other one.
-    const body = { url: `${url}?priced` };
-    const { json: page } = await service.call("POST", "/v1/fetch", { key: admin, body });
-    expect([page.error, page.billing_category]).toEqual([null, "fetch_own"]);
-    const { json: quota } = await service.call("GET", "/v1/quota", { key: admin });
-    expect(quota.keys[0].spend).toEqual({
-      used: "0.000000",
-      limit: "0.500000",
-      remaining: "0.500000",
-      currency: "CHF",
-      basis: "provider_cost",
+  describe("a customer with prices", () => {
+    let origin: string;
+    let created = 0;
+    const paths = ["/a", "/b", "/c", "/d", "/e", "/f", "/g", "/h"];
+    /** A key of a customer in CHF that pays 0.001 for a fetch by the service's own routes. */
+    const pricedKey = async (...limits: string[]): Promise<{ key: string; prefix: string }> => {
+      const name = `priced${++created}`;
+      await service.trawl("customer", "create", name, "--external", "--currency", "CHF");
+      await service.trawl("customer", "price", name, "fetch_own=0.001");
+      await service.trawl("project", "create", name, "--customer", name);
+      return service.trawl("key", "create", "--project", name, "--admin", ...limits);
+    };
+    const fetchPath = (secret: string, path: string): Promise<HttpResponse> =>
+      service.call("POST", "/v1/fetch", { key: secret, body: { url: `${origin}${path}` } });
+    const spendOf = async (secret: string) =>
+      (await service.call("GET", "/v1/quota", { key: secret })).json.keys[0].spend;
+    beforeEach(() => {
+      const bodies = paths.map((path) => [path, { body: article(`Charged ${path}`) }]);
+      ({ origin } = sites.site(Object.fromEntries(bodies)));
     });
-    const { json: account } = await service.call("GET", "/v1/account", { key: admin });
-    expect(account.plan).toMatchObject({ prices: { fetch_own: "0.001000" }, basis: "provider_cost" });
+
+    test("a key's cap counts what the customer is charged, and refuses what no longer fits", async () => {
+      const { key: mine } = await pricedKey("--spend-cap", "0.0025");
+      const first = await fetchPath(mine, "/a");
+      expect([first.status, first.json.billing_category]).toEqual([200, "fetch_own"]);
+      expect(first.headers["x-service-key-budget-remaining"]).toBe("0.001500");
+      expect((await fetchPath(mine, "/b")).status).toBe(200);
+      const third = await fetchPath(mine, "/c");
+      expect([third.status, third.json]).toEqual([
+        429,
+        { detail: { error: "key_budget_exhausted", limit: "0.002500", currency: "CHF" } },
+      ]);
+      expect(Number(third.headers["retry-after"])).toBeGreaterThan(1);
+      // An answer from the cache has no price.
+      const again = await fetchPath(mine, "/a");
+      expect([again.status, again.json.billing_category]).toEqual([200, "fetch_cached"]);
+      expect(await spendOf(mine)).toEqual({
+        used: "0.002000",
+        limit: "0.002500",
+        remaining: "0.000500",
+        currency: "CHF",
+        basis: "charge",
+      });
+    });
+
+    test("requests at once never pass a cap, and a failed one is not charged", async () => {
+      const { key: mine } = await pricedKey("--spend-cap", "0.0035");
+      expect((await fetchPath(mine, "/missing")).json.error).toBe("http_404");
+      const answers = await Promise.all(paths.map((path) => fetchPath(mine, path)));
+      const statuses = answers.map(({ status }) => status).toSorted();
+      expect(statuses).toEqual([200, 200, 200, 429, 429, 429, 429, 429]);
+      expect(await spendOf(mine)).toMatchObject({ used: "0.003000", remaining: "0.000500" });
+    });
+
+    test("items of a job end with key_budget_exhausted where the cap ends", async () => {
+      const { key: mine } = await pricedKey("--spend-cap", "0.0025");
+      const items = paths.map((path) => ({ url: `${origin}${path}` }));
+      const body = { idempotency_key: `charged-${created}`, items };
+      const { json: job } = await service.call("POST", "/v1/batch/fetch", { key: mine, body });
+      const read = async () =>
+        (await service.call("GET", `/v1/jobs/${job.job_id}?include=items`, { key: mine })).json;
+      await expect.poll(async () => (await read()).status, { timeout: 60_000 }).toBe("completed");
+      const errors = Map.groupBy((await read()).items, ({ error }: { error: string | null }) => error);
+      expect(errors.get(null)).toHaveLength(2);
+      expect(errors.get("key_budget_exhausted")).toHaveLength(6);
+      expect(await spendOf(mine)).toMatchObject({ used: "0.002000", remaining: "0.000500" });
+    });
+
+    test("kill -9 between reserve and settle neither loses nor doubles a charge", async () => {
+      const { key: mine } = await pricedKey("--spend-cap", "0.0065");
+      const hold = gate();
+      const slow = sites.site({ "*": async () => (await hold.opened, { body: article("Slow") }) });
+      // A node of a cluster settles what other gateways have left after ten minutes: those calls are tested with less time.
+      const calls = setup === "embedded" ? ["/call-1", "/call-2"] : [];
+      for (const path of calls)
+        void service
+          .call("POST", "/v1/fetch", { key: mine, body: { url: `${slow.origin}${path}` } })
+          .catch(() => {});
+      const items = ["/item-1", "/item-2", "/item-3"].map((path) => ({ url: `${slow.origin}${path}` }));
+      const body = { idempotency_key: `killed-${created}`, items };
+      const { json: job } = await service.call("POST", "/v1/batch/fetch", { key: mine, body });
+      // Calls and items have reserved when one of them is at the site.
+      const reserved = `${(0.0065 - (calls.length + items.length) * 0.001).toFixed(4)}00`;
+      await expect.poll(async () => (await spendOf(mine)).remaining, { timeout: 20_000 }).toBe(reserved);
+      await service.kill();
+      hold.open();
+      await service.restart();
+      const read = async () => (await service.call("GET", `/v1/jobs/${job.job_id}`, { key: mine })).json;
+      await expect.poll(async () => (await read()).status, { timeout: 60_000 }).toBe("completed");
+      const left = { used: "0.003000", remaining: "0.003500" };
+      await expect.poll(() => spendOf(mine), { timeout: 20_000 }).toMatchObject(left);
+    });
+
+    test("budgets of the project and the customer count it, too, and /v1/account says so", async () => {
+      const { key: mine } = await pricedKey();
+      const name = `priced${created}`;
+      await service.trawl("project", "budget", name, "0.002");
+      await service.trawl("customer", "budget", name, "0.001");
+      expect((await fetchPath(mine, "/a")).status).toBe(200);
+      const refused = await fetchPath(mine, "/b");
+      expect([refused.status, refused.json]).toEqual([
+        429,
+        { detail: { error: "key_budget_exhausted", currency: "CHF" } },
+      ]);
+      const { plan } = (await service.call("GET", "/v1/account", { key: mine })).json;
+      expect(plan).toMatchObject({
+        basis: "charge",
+        budget: "0.001000",
+        remaining: "0.000000",
+        prices: { fetch_own: "0.001000" },
+      });
+      await service.trawl("customer", "budget", name, "none");
+      expect((await fetchPath(mine, "/b")).status).toBe(200);
+      expect((await fetchPath(mine, "/c")).status).toBe(429);
+    });
   });
 
   test("an invoice of last month is drawn up, shown as JSON and as a page, and paid", async () => {

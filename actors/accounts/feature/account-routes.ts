@@ -13,7 +13,7 @@ import {
   NO_USAGE,
   type Usage,
 } from "../../../schemas/accounts.ts";
-import { pricesOf } from "../../../schemas/invoices.ts";
+import { basisOf, pricesOf } from "../../../schemas/invoices.ts";
 import { type AccountSummary, AccountView } from "../../../schemas/ledger.ts";
 import type { ActorClient } from "../../../cluster/actor.ts";
 import { projectsOf } from "../keys.ts";
@@ -37,11 +37,12 @@ export function accountRoutes({ documents, ask, clock, refresh }: AccountRoutesD
   }: Caller): Promise<AccountSummary> {
     const now_ms = clock.now();
     const month = monthOf(now_ms);
+    const basis = basisOf(customer, month);
     await refresh(customer.name);
     const [projects, cells, use] = await Promise.all([
       projectsOf(documents, customer.name),
       readMonth(documents, customer.name, month, null),
-      ask(Account, customer.name, "allowances", { month }, { timeout_ms: WAIT_MS }),
+      ask(Account, customer.name, "allowances", { month, basis }, { timeout_ms: WAIT_MS }),
     ]);
     const sumOf = (some: typeof cells): Usage =>
       some.reduce((total, { usage }) => addUsage(total, usage), NO_USAGE as Usage);
@@ -51,7 +52,8 @@ export function accountRoutes({ documents, ask, clock, refresh }: AccountRoutesD
     const part = Math.max(now_ms - began_ms, 1) / (monthEnds(now_ms) - began_ms);
     const { budget_micros, external } = customer;
     const prices = pricesOf(customer, month);
-    const taken_usd_micros = use.settled.spend_micros + use.reserved.spend_micros;
+    const taken_micros = use.settled.spend_micros + use.reserved.spend_micros;
+    const isCharge = basis === "charge";
     return {
       customer: {
         name: customer.name,
@@ -71,10 +73,15 @@ export function accountRoutes({ documents, ask, clock, refresh }: AccountRoutesD
           Object.fromEntries(Object.entries(prices).map(([name, micros]) => [name, fromMicros(micros)])),
         budget: budget_micros === null ? null : fromMicros(budget_micros),
         remaining:
-          budget_micros === null || external
+          budget_micros === null || (external && !isCharge)
             ? null
-            : fromMicros(Math.max(0, budget_micros - fromUsdUp(taken_usd_micros, per_usd_micros))),
-        basis: "provider_cost",
+            : fromMicros(
+                Math.max(
+                  0,
+                  budget_micros - (isCharge ? taken_micros : fromUsdUp(taken_micros, per_usd_micros)),
+                ),
+              ),
+        basis,
         projects: projects.slice(0, MAX_PROJECTS).map(({ name, rate_limit_rps, budget_micros: budget }) => ({
           name,
           rate_limit_rps,

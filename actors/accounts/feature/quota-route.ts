@@ -22,7 +22,9 @@ import {
   monthOf,
   type Project,
   Quota,
+  type SpendBasis,
 } from "../../../schemas/accounts.ts";
+import { basisOf, pricesOf } from "../../../schemas/invoices.ts";
 import { listKeys, projectsOf } from "../keys.ts";
 import { readMonth, type Refresh, type UsageCell } from "../read-usage.ts";
 
@@ -46,8 +48,8 @@ interface Used {
 }
 
 export function quotaRoute({ documents, ask, clock, refresh }: QuotaRouteDeps): Route {
-  const allowancesOf = (account: string, month: string): Promise<AllowanceUse> =>
-    ask(Account, account, "allowances", { month }, { timeout_ms: WAIT_MS });
+  const allowancesOf = (account: string, month: string, basis: SpendBasis): Promise<AllowanceUse> =>
+    ask(Account, account, "allowances", { month, basis }, { timeout_ms: WAIT_MS });
 
   /** The calling key's project is always among them. */
   async function shownProjects(customer: string, own: Project): Promise<readonly Project[]> {
@@ -68,7 +70,9 @@ export function quotaRoute({ documents, ask, clock, refresh }: QuotaRouteDeps): 
     const own = sees_customer ? null : { project: project.name, prefix: key.prefix };
     const cells = await readMonth(documents, customer.name, month, own);
     const { external, currency } = customer;
-    const money: Money = { external, currency, per_usd_micros };
+    const prices = pricesOf(customer, month);
+    const basis = basisOf(customer, month);
+    const money: Money = { external, currency, per_usd_micros, prices };
 
     const events: Quota["events"] = [];
     const limits = new Map<string, AllowanceUse>();
@@ -76,7 +80,7 @@ export function quotaRoute({ documents, ask, clock, refresh }: QuotaRouteDeps): 
     for (let at = 0; at < limited.length; at += ASKS_AT_ONCE)
       await Promise.all(
         limited.slice(at, at + ASKS_AT_ONCE).map(async (one) => {
-          const use = await allowancesOf(accountKey(customer.name, one.project, one.prefix), month);
+          const use = await allowancesOf(accountKey(customer.name, one.project, one.prefix), month, basis);
           limits.set(one.prefix, use);
           events.push(...eventsOf(use, "key", one.prefix, one.project));
         }),
@@ -84,13 +88,18 @@ export function quotaRoute({ documents, ask, clock, refresh }: QuotaRouteDeps): 
     if (sees_customer) {
       for (const { name } of projects)
         events.push(
-          ...eventsOf(await allowancesOf(accountKey(customer.name, name), month), "project", null, name),
+          ...eventsOf(
+            await allowancesOf(accountKey(customer.name, name), month, basis),
+            "project",
+            null,
+            name,
+          ),
         );
-      events.push(...eventsOf(await allowancesOf(customer.name, month), "customer", null, null));
+      events.push(...eventsOf(await allowancesOf(customer.name, month, basis), "customer", null, null));
     }
     const projectView = (one: Project): Quota["project"] => {
       const isOwn = ({ project: name }: UsageCell): boolean => name === one.name;
-      const used = usedOf(cells.filter(isOwn));
+      const used = usedOf(cells.filter(isOwn), prices);
       return {
         name: one.name,
         rate_limit_rps: one.rate_limit_rps,
@@ -109,7 +118,10 @@ export function quotaRoute({ documents, ask, clock, refresh }: QuotaRouteDeps): 
       keys: active.map((one) =>
         keyView(
           one,
-          usedOf(cells.filter((cell) => cell.key === one.prefix)),
+          usedOf(
+            cells.filter((cell) => cell.key === one.prefix),
+            prices,
+          ),
           limits.get(one.prefix) ?? null,
           money,
         ),
@@ -159,10 +171,10 @@ const eventsOf = (
     crossed_at: iso(at_ms),
   }));
 
-function usedOf(cells: readonly UsageCell[]): Used {
+function usedOf(cells: readonly UsageCell[], prices: Money["prices"]): Used {
   const used = { search: 0, fetch: 0, spend_micros: 0 };
   for (const { category, usage } of cells) {
-    used.spend_micros += usage.cost_micros;
+    used.spend_micros += prices ? (prices[category] ?? 0) * usage.succeeded : usage.cost_micros;
     const counted = quotaCategoryOf(category);
     if (counted !== null) used[counted] += usage.requests;
   }
@@ -172,6 +184,8 @@ function usedOf(cells: readonly UsageCell[]): Used {
 interface Money {
   readonly external: boolean;
   readonly per_usd_micros: number;
+  /** Null: provider cost counts, in US dollars. */
+  readonly prices: Readonly<Record<string, number>> | null;
   readonly currency: Quota["project"]["spend"]["currency"];
 }
 
@@ -199,19 +213,21 @@ const allowance = (used: number, limit: number | null, taken: number | null = nu
   remaining: limit === null ? null : Math.max(0, limit - (taken ?? used)),
 });
 
-/** Amounts used are in US dollars. Only the operator's own customers see what providers cost, by subtraction neither. */
-const spend = (
+/** Only the operator's own customers see what providers cost, by subtraction neither. */
+function spend(
   used: number,
   limit: number | null,
-  { external, currency, per_usd_micros }: Money,
+  { external, currency, per_usd_micros, prices }: Money,
   taken: number | null = null,
-) => ({
-  used: external ? null : fromMicros(fromUsd(used, per_usd_micros)),
-  limit: limit === null ? null : fromMicros(limit),
-  remaining:
-    limit === null || external
-      ? null
-      : fromMicros(Math.max(0, limit - fromUsdUp(taken ?? used, per_usd_micros))),
-  currency,
-  basis: "provider_cost" as const,
-});
+): Quota["project"]["spend"] {
+  const isCharge = prices !== null;
+  const isHidden = external && !isCharge;
+  const taken_micros = isCharge ? (taken ?? used) : fromUsdUp(taken ?? used, per_usd_micros);
+  return {
+    used: isHidden ? null : fromMicros(isCharge ? used : fromUsd(used, per_usd_micros)),
+    limit: limit === null ? null : fromMicros(limit),
+    remaining: limit === null || isHidden ? null : fromMicros(Math.max(0, limit - taken_micros)),
+    currency,
+    basis: isCharge ? "charge" : "provider_cost",
+  };
+}

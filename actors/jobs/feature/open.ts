@@ -43,6 +43,7 @@ export function openJobs(context: FeatureContext): OpenFeature {
         board,
         findPayer,
         spentBy: context.spending.spentBy,
+        charges: context.spending,
         onTurn: recorder.onTurn,
         kinds: kinds.map(({ worker }) => worker),
       }),
