@@ -290,8 +290,8 @@ export async function recoverPending(
           const options = { tag: newBatchTag(customer), expires_at_ms: began_ms + LEDGER_RETENTION_MS };
           const name = batchKey(customer, began_ms, `p${key}`);
           await documents.put("ledger", name, packRows(recovered), 0, options);
-          const rows = recovered.length;
-          log.warn("Rows of requests whose gateway died are in the ledger", { customer, rows });
+          const written_rows = { customer, rows: recovered.length };
+          log.warn("Rows of requests whose gateway died are in the ledger", written_rows);
         }
         for (const row of [...written.values(), ...recovered]) await onRow?.(row);
       }

@@ -11,7 +11,7 @@ import type { Bill } from "../schemas/accounts.ts";
 import { type ChargedWork, priceOf } from "../schemas/invoices.ts";
 import type { Body, Reply } from "./http.ts";
 import { storeUnavailable } from "./http-errors.ts";
-import type { Metering } from "./metering.ts";
+import type { Billed, Metering } from "./metering.ts";
 import type { BeginOptions } from "./pending-requests.ts";
 import { type QuotaClaim, UNLIMITED } from "./quotas.ts";
 import { projectRefOf, type RequestBills, workKind } from "./request-bill.ts";
@@ -34,13 +34,46 @@ class Overspent extends Error {
   }
 }
 
-interface Work {
+/** The work of one request: pending from before it begins until its row is stored and what is charged for it is settled. */
+class Work {
   /** Actors may have been asked. */
-  isBegun: boolean;
+  isBegun = false;
   /** The ledger has its row, or stores it as soon as it can. */
-  hasRow: boolean;
+  hasRow = false;
   /** What its customer may be charged is reserved. */
-  isCharging: boolean;
+  isCharging = false;
+  /** By its price the charge is settled. */
+  row: Billed;
+  readonly #metering: Metering;
+  readonly #caller: Caller;
+
+  constructor(metering: Metering, caller: Caller, row: Billed) {
+    this.#metering = metering;
+    this.#caller = caller;
+    this.row = row;
+  }
+
+  /** Pending first: what is reserved of a gateway that dies is settled with the request's row. */
+  async begin(charged: ChargedWork, now_ms: number, options?: BeginOptions): Promise<void> {
+    const { meter } = this.#caller;
+    await this.#metering.begin(meter, this.row, options);
+    this.isBegun = true;
+    if (meter.prices === null) return;
+    this.isCharging = true;
+    const reply = await this.#metering.reserveCharge(meter, this.row.request_id, charged);
+    this.isCharging = reply === "reserved";
+    if (reply === "held" || reply === "refused")
+      throw new Overspent(chargeRefused(this.#caller, reply, now_ms));
+  }
+
+  /** Charges, of what is reserved, what the row says. */
+  async settleCharge(onSettled = () => {}): Promise<void> {
+    if (!this.isCharging) return onSettled();
+    this.isCharging = false;
+    await this.#metering.settleCharge(this.#caller.meter, this.row, onSettled);
+  }
+
+  readonly end = (): void => this.#metering.end(this.row.request_id);
 }
 
 /** Faults that say that no actor took the request. */
@@ -155,30 +188,12 @@ export function serving({ end, bills, metering, stores, metrics }: ServeDeps): S
     const { category } = route;
     const call = readCall(context, body);
     if ("status" in call) return finish(context, call, caller, limit);
-    const work: Work = { isBegun: false, hasRow: false, isCharging: false };
-    let row = unanswered(context, call, "interrupted");
+    const work = new Work(metering, caller, unanswered(context, call, "interrupted"));
     /** Of a caller without spend left: what costs nothing, such as an answer from the cache, it gets all the same. */
     let overspend: Reply | null = null;
-    /** Pending first: what is reserved of a gateway that dies is settled with the request's row. */
-    const begin = async (charged: ChargedWork, options?: BeginOptions): Promise<void> => {
-      await metering.begin(caller.meter, row, options);
-      work.isBegun = true;
-      if (category === null || caller.meter.prices === null) return;
-      work.isCharging = true;
-      const reply = await metering.reserveCharge(caller.meter, context.request_id, charged);
-      work.isCharging = reply === "reserved";
-      if (reply === "held" || reply === "refused") throw new Overspent(chargeRefused(caller, reply, now_ms));
-    };
-    /** Charges, of what is reserved, what the row says. */
-    const settleCharge = async (onSettled = () => {}): Promise<void> => {
-      if (!work.isCharging) return onSettled();
-      work.isCharging = false;
-      await metering.settleCharge(caller.meter, row, onSettled);
-    };
-    const endPending = (): void => metering.end(context.request_id);
     const beginWork = async (options?: BeginOptions): Promise<void> => {
       if (overspend) throw new Overspent(overspend);
-      if (!work.isBegun) await begin({ kind: workKind(route) }, options);
+      if (!work.isBegun) await work.begin({ kind: workKind(route) }, now_ms, options);
     };
     const authenticatedCall = { ...call, caller, beginWork };
     const refusal =
@@ -202,21 +217,21 @@ export function serving({ end, bills, metering, stores, metrics }: ServeDeps): S
       const answer = (unsent = await orFailing(route, handling));
       const isTimeout = work.isBegun && answer.status === 504;
       const { bill, beforeSending } = answer;
-      if (bill && !work.isBegun && isPriced(caller, bill)) await begin(bill);
+      if (bill && !work.isBegun && isPriced(caller, bill)) await work.begin(bill, now_ms);
       const isRowAwaited = bill !== undefined && (work.isBegun || !bill.category.endsWith("_cached"));
       if (beforeSending && !isRowAwaited) await orFailing(route, beforeSending());
       claim?.settle(bill !== undefined || isTimeout);
       if (bill) {
-        row = billed(context, bill, projectRefOf(call));
+        work.row = billed(context, bill, projectRefOf(call));
         if (isRowAwaited) {
-          const storing = metering.store(caller.meter, row);
+          const storing = metering.store(caller.meter, work.row);
           work.hasRow = true;
           await Promise.all([storing, beforeSending?.()]);
-        } else metering.record(caller.meter, row);
+        } else metering.record(caller.meter, work.row);
       } else if (isTimeout) void billLate(context, caller, call, answer.late_bill);
       const isSpending = (bill?.cost_micros ?? 0) > 0 || work.isCharging;
       // It is pending until it is settled: else a gateway that dies in between would leave the reservation as it is.
-      await settleCharge(work.isBegun && !isTimeout ? endPending : undefined);
+      await work.settleCharge(work.isBegun && !isTimeout ? work.end : undefined);
       // The answer's own header tells what it left.
       if (bill && isSpending && caller.meter.allowances.spend !== null)
         await metering.readSpend(caller.meter);
@@ -224,7 +239,7 @@ export function serving({ end, bills, metering, stores, metrics }: ServeDeps): S
     } catch (problem) {
       if (unsent) releaseStream(unsent);
       if (problem instanceof Overspent) {
-        if (work.isBegun) endPending();
+        if (work.isBegun) work.end();
         return overspent(context, problem.refusal, caller, limit);
       }
       // With a row the request stays pending until `recoverPending` has found it.
@@ -232,13 +247,13 @@ export function serving({ end, bills, metering, stores, metrics }: ServeDeps): S
       else if (work.isBegun && mayHaveStarted(problem)) {
         claim?.settle(true);
         void billUnanswered(caller, unanswered(context, call, "interrupted"));
-      } else if (work.isBegun) endPending();
+      } else if (work.isBegun) work.end();
       return finish(context, errorReply(context, problem), caller, limit);
     } finally {
       addInFlight(-1);
       // Without an effect where the request was counted, or charged.
       claim?.settle(false);
-      void settleCharge();
+      void work.settleCharge();
     }
   }
 

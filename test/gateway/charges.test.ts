@@ -63,6 +63,8 @@ const chargesOf = ({ ask }: Gateway, key: string) =>
     ),
   );
 
+const threeOf = <T>(use: T): T[] => [use, use, use];
+
 /** What the invoice will say. */
 async function owed(documents: Documents): Promise<number> {
   const batches = await documents.list("ledger", { limit: 1_000 });
@@ -83,7 +85,7 @@ describe("what a customer with prices is charged", () => {
     expect(await ask("joined")).toEqual(["joined", 200, "0.003600"]);
     expect((await ask("broken"))[1]).toBe(503);
     await gateway.clock.advance(SECOND_MS);
-    expect(await chargesOf(gateway, key)).toEqual(Array(3).fill({ settled: 1_400, reserved: 0 }));
+    expect(await chargesOf(gateway, key)).toEqual(threeOf({ settled: 1_400, reserved: 0 }));
     expect(await owed(gateway.documents)).toBe(1_400);
   });
 
@@ -164,7 +166,7 @@ test("a gateway that is killed after any write charges each answer once, nothing
         await clock.advance(PENDING_TTL_MS);
         const settled = await owed(documents);
         expect(settled).toBeLessThanOrEqual(limit_micros);
-        expect(await chargesOf(next, key)).toEqual(Array(3).fill({ settled, reserved: 0 }));
+        expect(await chargesOf(next, key)).toEqual(threeOf({ settled, reserved: 0 }));
       },
     ),
     { numRuns: 150 },
