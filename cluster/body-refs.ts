@@ -6,8 +6,10 @@
  */
 import { LRUCache } from "lru-cache";
 import type { Documents, KeyRange } from "./ports/documents.ts";
+import { collection } from "./collection.ts";
 
-const COLLECTION = "body_refs";
+/** By `<sha256> <holder>`. Null: until release. */
+export const BODY_REFS = collection<{ readonly until_ms: number | null }>("body_refs", { expires: true });
 /** Added to each expiry, so that retaining a body again within a day writes nothing. */
 const SLACK_MS = 24 * 60 * 60_000;
 const MAX_RECENT = 50_000;
@@ -33,22 +35,19 @@ export function bodyRefs(documents: Documents): BodyRefs {
   async function write(key: string, until_ms: number): Promise<void> {
     if ((recent.get(key) ?? -Infinity) >= until_ms) return;
     const expires_at_ms = until_ms + SLACK_MS;
-    const extra = expires_at_ms === Infinity ? {} : { expires_at_ms: expires_at_ms };
-    const value = { until_ms: expires_at_ms === Infinity ? null : expires_at_ms };
-    let [retained_ms, version] = [-Infinity, 0];
-    while (retained_ms < until_ms) {
-      if (await documents.put(COLLECTION, key, value, version, extra)) {
-        retained_ms = expires_at_ms;
-        continue;
-      }
-      // The reference exists already, or another process writes it now, perhaps with an earlier expiry.
-      const existing = await documents.get(COLLECTION, key);
-      retained_ms = existing
-        ? ((existing.value as { until_ms: number | null }).until_ms ?? Infinity)
-        : -Infinity;
-      version = existing?.version ?? 0;
-    }
-    recent.set(key, retained_ms);
+    const isForEver = expires_at_ms === Infinity;
+    const written = {
+      value: { until_ms: isForEver ? null : expires_at_ms },
+      options: isForEver ? {} : { expires_at_ms },
+    };
+    // Most references are new, so nothing is read first. One that exists may be of another process, with an earlier expiry.
+    const stored = await BODY_REFS.update(
+      documents,
+      key,
+      (existing) => (existing && (existing.until_ms ?? Infinity) >= until_ms ? null : written),
+      null,
+    );
+    recent.set(key, stored!.value.until_ms ?? Infinity);
   }
 
   return {
@@ -60,8 +59,8 @@ export function bodyRefs(documents: Documents): BodyRefs {
       for (const sha256 of new Set(sha256s)) {
         const key = keyOf(sha256, holder);
         recent.delete(key);
-        const existing = await documents.get(COLLECTION, key);
-        if (existing) await documents.remove(COLLECTION, key, existing.version);
+        const existing = await BODY_REFS.read(documents, key);
+        if (existing) await BODY_REFS.remove(documents, key, existing.version);
       }
     },
   };
@@ -117,4 +116,4 @@ export async function forgetTagged(
 export const BODY_TAG_COLLECTIONS = ["pages"] as const;
 
 /** Collections whose keys begin with the digest of a referenced body. */
-export const BODY_REF_COLLECTIONS = [COLLECTION, "body_grants"] as const;
+export const BODY_REF_COLLECTIONS = [BODY_REFS.name, "body_grants"] as const;

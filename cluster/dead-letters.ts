@@ -12,8 +12,8 @@ import type { Documents } from "./ports/documents.ts";
 import { isInfrastructureFault } from "./ports/fault.ts";
 import type { Log } from "./ports/log.ts";
 import type { Metrics } from "./ports/metrics.ts";
+import { collection } from "./collection.ts";
 
-export const DEAD_LETTERS = "dead_letters";
 /** Letters of the whole cluster; with MAX_MESSAGE_BYTES they take 32 MB at most. */
 export const MAX_DEAD_LETTERS = 500;
 /** UTF-8 bytes of a kept message; of a longer one only its size is kept, and it cannot be sent again. */
@@ -48,6 +48,10 @@ export const DeadLetter = Type.Object({
 });
 export type DeadLetter = Static<typeof DeadLetter>;
 
+/** By slot. */
+export const DEAD_LETTERS = collection<DeadLetter>("dead_letters", { expires: true });
+const HEADS = DEAD_LETTERS.of<{ readonly next: number }>();
+
 /** A message that was given up. */
 export interface GivenUp {
   readonly actor: string;
@@ -77,23 +81,16 @@ export function deadLetterKeeper({ documents, clock, metrics, log }: KeeperDeps)
   let isStopped = false;
   let last: Promise<unknown> = Promise.resolve();
 
-  async function nextId(): Promise<number> {
-    for (;;) {
-      const head = await documents.get(DEAD_LETTERS, HEAD);
-      const id = (head?.value as { next: number } | undefined)?.next ?? 0;
-      if (await documents.put(DEAD_LETTERS, HEAD, { next: id + 1 }, head?.version ?? 0)) return id;
-    }
-  }
-
-  async function store(deadLetter: Omit<DeadLetter, "id">): Promise<number> {
-    for (;;) {
-      const id = await nextId();
-      const slot = slotOf(id);
-      const version = (await documents.get(DEAD_LETTERS, slot))?.version ?? 0;
-      const expires_at_ms = deadLetter.at_ms + KEEP_DEAD_LETTERS_MS;
-      if (await documents.put(DEAD_LETTERS, slot, { id, ...deadLetter }, version, { expires_at_ms }))
-        return id;
-    }
+  async function store(given_up: Omit<DeadLetter, "id">): Promise<number> {
+    const head = await HEADS.update(documents, HEAD, (stored) => ({
+      value: { next: (stored?.next ?? 0) + 1 },
+    }));
+    const id = head!.value.next - 1;
+    const options = { expires_at_ms: given_up.at_ms + KEEP_DEAD_LETTERS_MS };
+    await DEAD_LETTERS.update(documents, slotOf(id), (stored) =>
+      stored !== null && stored.id > id ? null : { value: { id, ...given_up }, options },
+    );
+    return id;
   }
 
   async function storeWhenItAnswers(deadLetter: Omit<DeadLetter, "id">): Promise<boolean> {
@@ -170,8 +167,8 @@ export async function listDeadLetters(documents: DeadLetterStore): Promise<reado
   const deadLetters: DeadLetter[] = [];
   // Digits are before ":", the head is after it.
   for (let from = "0"; ;) {
-    const page = await documents.list(DEAD_LETTERS, { from, to: ":", limit: PAGE });
-    deadLetters.push(...page.map(({ value }) => value as DeadLetter));
+    const page = await DEAD_LETTERS.list(documents, { from, to: ":", limit: PAGE });
+    deadLetters.push(...page.map(({ value }) => value));
     if (page.length < PAGE) return deadLetters.toSorted((a, b) => b.id - a.id);
     from = `${page.at(-1)!.key}\0`;
   }
@@ -181,8 +178,8 @@ export async function readDeadLetter(
   documents: DeadLetterStore,
   id: number,
 ): Promise<StoredDeadLetter | null> {
-  const stored = await documents.get(DEAD_LETTERS, slotOf(id));
-  const deadLetter = stored?.value as DeadLetter | undefined;
+  const stored = await DEAD_LETTERS.read(documents, slotOf(id));
+  const deadLetter = stored?.value;
   return deadLetter?.id === id ? { deadLetter, version: stored!.version } : null;
 }
 
@@ -190,7 +187,7 @@ export async function readDeadLetter(
 export const removeDeadLetter = (
   documents: DeadLetterStore,
   { deadLetter, version }: StoredDeadLetter,
-): Promise<boolean> => documents.remove(DEAD_LETTERS, slotOf(deadLetter.id), version);
+): Promise<boolean> => DEAD_LETTERS.remove(documents, slotOf(deadLetter.id), version);
 
 /** Marks it for the running nodes, of which one sends it. False: it changed meanwhile. */
 export const requestRetry = (documents: DeadLetterStore, stored: StoredDeadLetter): Promise<boolean> =>
@@ -202,7 +199,7 @@ function update(
   changes: Partial<DeadLetter>,
 ): Promise<boolean> {
   const changed = { ...deadLetter, ...changes };
-  return documents.put(DEAD_LETTERS, slotOf(deadLetter.id), changed, version, {
+  return DEAD_LETTERS.put(documents, slotOf(deadLetter.id), changed, version, {
     expires_at_ms: deadLetter.at_ms + KEEP_DEAD_LETTERS_MS,
     ...(changed.state === "retry" && { tag: RETRY_TAG }),
   });
@@ -219,9 +216,8 @@ export async function retryMarked(
   actors: readonly Actor[],
   ask: ActorClient,
 ): Promise<void> {
-  const marked = await documents.list(DEAD_LETTERS, { tag: RETRY_TAG, limit: MAX_RETRIES_AT_ONCE });
-  for (const { value, version } of marked) {
-    const deadLetter = value as DeadLetter;
+  const marked = await DEAD_LETTERS.list(documents, { tag: RETRY_TAG, limit: MAX_RETRIES_AT_ONCE });
+  for (const { value: deadLetter, version } of marked) {
     const retries = deadLetter.retries + 1;
     // The write decides which node sends it.
     if (!(await update(documents, { deadLetter, version }, { state: "sending", retries }))) continue;

@@ -10,6 +10,7 @@ import { type Clock, sleep } from "./ports/clock.ts";
 import type { Documents } from "./ports/documents.ts";
 import { Fault } from "./ports/fault.ts";
 import type { ClaimTerms, Leases, LeaseSurvey } from "./ports/leases.ts";
+import { CLUSTER } from "./cluster-documents.ts";
 
 /** What all nodes of a cluster share through the document store. */
 export interface ClusterRecord {
@@ -27,7 +28,7 @@ export interface ClusterRecord {
   readonly beat?: number;
 }
 
-const COLLECTION = "cluster";
+const RECORDS = CLUSTER.of<ClusterRecord>();
 const KEY = "main";
 /** Nodes that find a new store at the same time write one after the other. */
 const MAX_ATTEMPTS = 20;
@@ -84,7 +85,7 @@ export function generations(documents: Documents, clock: Clock, ttl_ms: number):
         if (agreed) return agreed;
       }
       throw new Fault(
-        "documents_unreachable",
+        "document_contended",
         "Cannot agree on a generation: other nodes write it all the time",
       );
     },
@@ -125,8 +126,8 @@ async function agree(
   look: LookAtStore,
 ): Promise<{ readonly survey: LeaseSurvey; readonly terms: ClaimTerms | null } | null> {
   const { documents, ttl_ms } = state;
-  const stored = await documents.get(COLLECTION, KEY);
-  const record = stored?.value as ClusterRecord | undefined;
+  const stored = await RECORDS.read(documents, KEY);
+  const record = stored?.value;
   const { own } = state;
   // After the record was read: what was seen before it cannot be larger than what the store has now.
   const survey = await look();
@@ -152,7 +153,7 @@ async function agree(
     claims_from_age_ms: record === undefined ? 0 : isOurs ? age_ms + ttl_ms : ttl_ms,
     beat: 0,
   };
-  await documents.put(COLLECTION, KEY, next, stored?.version ?? 0);
+  await RECORDS.put(documents, KEY, next, stored?.version ?? 0);
   return null;
 }
 
@@ -180,8 +181,8 @@ function isInUse(state: GenerationsState, { store_id, beat }: ClusterRecord): bo
 
 async function confirm(state: GenerationsState, look: LookAtStore, beats: boolean): Promise<void> {
   const { documents, clock } = state;
-  const stored = await documents.get(COLLECTION, KEY);
-  const record = stored?.value as ClusterRecord | undefined;
+  const stored = await RECORDS.read(documents, KEY);
+  const record = stored?.value;
   if (record?.store_id === undefined) return;
   const { own } = state;
   const survey = await look();
@@ -198,7 +199,7 @@ async function confirm(state: GenerationsState, look: LookAtStore, beats: boolea
   state.seen = { store_id, beat, since_ms: clock.mono() };
   // One node's beat is enough.
   if (hasOtherBeaten) return;
-  if (await documents.put(COLLECTION, KEY, { ...record, beat: beat + 1, revision }, stored!.version))
+  if (await RECORDS.put(documents, KEY, { ...record, beat: beat + 1, revision }, stored!.version))
     state.seen = { ...state.seen, beat: beat + 1 };
 }
 
@@ -211,8 +212,7 @@ export async function isUsedElsewhere(
   clock: Clock,
   look: LookAtStore,
 ): Promise<boolean> {
-  const beatOf = async (): Promise<ClusterRecord | undefined> =>
-    (await documents.get(COLLECTION, KEY))?.value as ClusterRecord | undefined;
+  const beatOf = async (): Promise<ClusterRecord | undefined> => (await RECORDS.read(documents, KEY))?.value;
   const { store_id } = await look();
   const first = await beatOf();
   if (first?.store_id === undefined || first.beat === undefined || first.store_id === store_id) return false;

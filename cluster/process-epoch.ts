@@ -3,15 +3,15 @@
  * with its epoch, so what is begun again after a crash must not have the epoch of what the crash ended.
  */
 import type { Documents } from "./ports/documents.ts";
+import { CLUSTER } from "./cluster-documents.ts";
 
-const COLLECTION = "cluster";
+const STARTS = CLUSTER.of<{ readonly count: number }>();
 const KEY = "starts";
 
-/** Larger than that of every earlier process. Throws Fault "documents_unreachable". */
-export async function nextEpoch(documents: Pick<Documents, "get" | "put">): Promise<number> {
-  for (;;) {
-    const stored = await documents.get(COLLECTION, KEY);
-    const epoch = ((stored?.value as { readonly count: number } | undefined)?.count ?? 0) + 1;
-    if (await documents.put(COLLECTION, KEY, { count: epoch }, stored?.version ?? 0)) return epoch;
-  }
+/** Larger than that of every earlier process. Throws Fault. */
+export async function nextEpoch(documents: Pick<Documents, "get" | "put" | "remove">): Promise<number> {
+  const started = await STARTS.update(documents, KEY, (stored) => ({
+    value: { count: (stored?.count ?? 0) + 1 },
+  }));
+  return started!.value.count;
 }

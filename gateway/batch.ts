@@ -50,6 +50,7 @@ import { type Call, type Route, route } from "./route.ts";
 import { givenTwice, type Mistake, MAX_MISTAKES, shape } from "./validate.ts";
 import { warnOfUnknownFields } from "./warnings.ts";
 import { wordsOf } from "./words.ts";
+import { JOB_IDEMPOTENCY_KEYS, JOB_ITEMS, PROJECT_JOBS } from "../records/collections.ts";
 
 export type CsvCell = string | number | boolean | null | undefined;
 export type Input = Readonly<Record<string, unknown>>;
@@ -198,7 +199,7 @@ async function writeItems(
         ),
       );
     const chunk: Chunk = { items, chars: JSON.stringify(items).length };
-    writing.push(documents.put("job_items", chunkKey(job_id, first), chunk, 0));
+    writing.push(JOB_ITEMS.put(documents, chunkKey(job_id, first), chunk, 0));
     if (writing.length < WRITES_AT_ONCE) continue;
     await Promise.all(writing);
     writing = [];
@@ -318,11 +319,11 @@ function jobCreator(services: BatchRouteDeps, kind: BatchKind): JobCreator {
     const { key, project, customer } = caller.grant;
     const digest = createHash("sha256").update(head.idempotency_key).digest("hex");
     const idempotency_doc = `${project.name}:${digest}`;
-    const existing = await documents.get("job_idempotency_keys", idempotency_doc);
+    const existing = await JOB_IDEMPOTENCY_KEYS.read(documents, idempotency_doc);
     if (existing) {
-      const reply = await replyForExisting(existing.value as IdempotencyRecord, scanned.count);
+      const reply = await replyForExisting(existing.value, scanned.count);
       if (reply) return reply;
-      await documents.remove("job_idempotency_keys", idempotency_doc, existing.version);
+      await JOB_IDEMPOTENCY_KEYS.remove(documents, idempotency_doc, existing.version);
     }
 
     const refusal = await allowanceRefused(services, kind, caller);
@@ -341,15 +342,13 @@ function jobCreator(services: BatchRouteDeps, kind: BatchKind): JobCreator {
     };
     await ask(Job, job_id, "open", spec, { timeout_ms: ASK_MS });
     const listing = { expires_at_ms: spec.created_ms + LISTED_MS };
-    await documents.put("project_jobs", projectJobKey(project.name, job_id), { kind: kind.name }, 0, listing);
+    await PROJECT_JOBS.put(documents, projectJobKey(project.name, job_id), { kind: kind.name }, 0, listing);
     await writeItems(services, job_id, scanned, (item) => ({ ...normalize(item, caller), ...sharedFields }));
     const record: IdempotencyRecord = { job_id, kind: kind.name, total: scanned.count };
-    if (!(await documents.put("job_idempotency_keys", idempotency_doc, record, 0))) {
+    if (!(await JOB_IDEMPOTENCY_KEYS.put(documents, idempotency_doc, record, 0))) {
       // Two requests at the same moment: the other request inserted first.
       await ask(Job, job_id, "abandon", null).catch(() => {});
-      const winner = (await documents.get("job_idempotency_keys", idempotency_doc))?.value as
-        | IdempotencyRecord
-        | undefined;
+      const winner = await JOB_IDEMPOTENCY_KEYS.get(documents, idempotency_doc);
       const reply = winner ? await replyForExisting(winner, scanned.count) : null;
       if (reply) return reply;
       throw new Fault("no_answer", `Cannot create a job: its idempotency key was taken and is free again`);

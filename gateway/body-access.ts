@@ -7,6 +7,10 @@ import { LRUCache } from "lru-cache";
 import type { Clock } from "../cluster/ports/clock.ts";
 import type { Documents } from "../cluster/ports/documents.ts";
 import type { BodyGrant } from "../schemas/accounts.ts";
+import { collection } from "../cluster/collection.ts";
+
+/** By `<digest>:<project>`. */
+export const BODY_GRANTS = collection<BodyGrant>("body_grants", { expires: true });
 
 const DAY_MS = 24 * 60 * 60_000;
 /** How long a project may download a body after it last retrieved it. */
@@ -52,18 +56,16 @@ export function openBodyGrants({ documents, clock }: { documents: Documents; clo
       const key = keyOf(project, seen.sha256);
       const value: BodyGrant = { ...seen, retrieved_at_ms };
       const extra = { expires_at_ms: retrieved_at_ms + BODY_GRANT_TTL_MS + RENEW_AFTER_MS };
-      if (!(await documents.put("body_grants", key, value, 0, extra))) {
-        const existing = await documents.get("body_grants", key);
+      if (!(await BODY_GRANTS.put(documents, key, value, 0, extra))) {
+        const existing = await BODY_GRANTS.read(documents, key);
         // If this loses against another gateway, that one stored the same grant.
-        await documents.put("body_grants", key, value, existing?.version ?? 0, extra);
+        await BODY_GRANTS.put(documents, key, value, existing?.version ?? 0, extra);
       }
       recent.set(seen.sha256, new Map(recent.get(seen.sha256)).set(project, value));
     },
 
     async find(project, sha256) {
-      const grant = (await documents.get("body_grants", keyOf(project, sha256)))?.value as
-        | BodyGrant
-        | undefined;
+      const grant = await BODY_GRANTS.get(documents, keyOf(project, sha256));
       if (!grant) return null;
       const age_ms = clock.now() - grant.retrieved_at_ms;
       return age_ms < BODY_GRANT_TTL_MS + RENEW_AFTER_MS ? grant : null;

@@ -11,6 +11,7 @@ import { maskAddresses, maskValue } from "../schemas/mask.ts";
 import type { TraceStep } from "../schemas/trace.ts";
 import type { Caller } from "./authenticate.ts";
 import type { Head } from "./http.ts";
+import { collection } from "../cluster/collection.ts";
 
 export interface DebugRecord {
   readonly request_id: string;
@@ -72,7 +73,8 @@ export interface DebugLink {
   readonly sig: string;
 }
 
-export const DEBUG_RECORDS = "debug_records";
+/** By the random name in the debug_url. */
+export const DEBUG_RECORDS = collection<DebugRecord>("debug_records", { expires: true });
 const RETENTION_MS = 7 * 24 * 3_600_000;
 const LINK_S = 3_600;
 const PURPOSE = "debug link";
@@ -109,12 +111,12 @@ export function openDebugRecords({
       };
       const name = randomBytes(24).toString("base64url");
       const expires_at_ms = Math.floor(clock.now()) + RETENTION_MS;
-      await documents.put(DEBUG_RECORDS, name, record, 0, { expires_at_ms });
+      await DEBUG_RECORDS.put(documents, name, record, 0, { expires_at_ms });
       const expires = Math.floor(clock.now() / 1_000) + LINK_S;
       return `${address}/debug/${name}?expires=${expires}&sig=${secrets.sign(PURPOSE, signedText(name, expires))}`;
     },
 
-    find: async (name) => ((await documents.get(DEBUG_RECORDS, name))?.value ?? null) as DebugRecord | null,
+    find: (name) => DEBUG_RECORDS.get(documents, name),
     isOpen: (name, { expires, sig }) =>
       clock.now() < expires * 1_000 && secrets.isSigned(PURPOSE, signedText(name, expires), sig),
     onAddress: (base) => void (address = base),

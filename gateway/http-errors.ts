@@ -137,6 +137,8 @@ export function ofFault(fault: Fault, request_id: string, isTimeOver: boolean): 
     case "bus_unreachable":
     case "lease_lost":
       return unavailable("the cluster is briefly unavailable, try again");
+    case "document_contended":
+      return unavailable("others change the same record at this moment, try again");
     case "no_descriptors":
       return unavailable("this node has no file descriptor left, try again", 5);
     case "no_workers":

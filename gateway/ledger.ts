@@ -17,6 +17,7 @@ import {
 } from "../schemas/ledger.ts";
 import { addRow, noRows, packColumns, type RowColumns, type RowHead } from "../schemas/ledger-batch.ts";
 import { FULL_GROUP_ROWS } from "./pending-requests.ts";
+import { LEDGER } from "../records/collections.ts";
 
 /** What of a row is of one answer only. */
 export type RowAnswer = Pick<LedgerRow, "request_id" | "at_ms" | "latency_ms">;
@@ -146,7 +147,7 @@ export function openLedger({ documents, ask, clock, log, writer }: LedgerDeps): 
       expires_at_ms: Math.floor(last_ms) + LEDGER_RETENTION_MS,
     };
     // False: an earlier attempt was stored after all.
-    await documents.put("ledger", batch.key, packColumns(batch.rows), 0, options);
+    await LEDGER.put(documents, batch.key, packColumns(batch.rows), 0, options);
     customer.batches.splice(customer.batches.indexOf(batch), 1);
     kept_rows -= batch.rows.request_id.length;
     batch.stored.resolve();

@@ -10,7 +10,9 @@ import type { Documents } from "../cluster/ports/documents.ts";
 import { Fault } from "../cluster/ports/fault.ts";
 import type { Log } from "../cluster/ports/log.ts";
 import { batchKey, LEDGER_RETENTION_MS, type LedgerRow, newBatchTag } from "../schemas/ledger.ts";
-import { type LedgerBatch, packRows, rowsOf } from "../schemas/ledger-batch.ts";
+import { packRows, rowsOf } from "../schemas/ledger-batch.ts";
+import { collection } from "../cluster/collection.ts";
+import { LEDGER } from "../records/collections.ts";
 
 /** The row that a request gets if its gateway dies before it has an answer. */
 export interface PendingRow {
@@ -66,7 +68,7 @@ interface Waiting {
   readonly stored: PromiseWithResolvers<void>;
 }
 
-export const PENDING_REQUESTS = "pending_requests";
+export const PENDING_REQUESTS = collection<{ readonly rows: readonly PendingRow[] }>("pending_requests");
 const MAX_GATHER_MS = 120;
 /** The wait grows with the requests that begin in a second, up to 720: a wait that few would share is not worth its delay. */
 const GATHER_MS_PER_RPS = 1 / 6;
@@ -136,7 +138,7 @@ export function pendingRequests(deps: PendingDeps): PendingRequests {
     for (;;) {
       const group = unusedGroup() ?? newGroup();
       try {
-        if (await documents.put(PENDING_REQUESTS, group.key, { rows }, group.version, { ordered })) {
+        if (await PENDING_REQUESTS.put(documents, group.key, { rows }, group.version, { ordered })) {
           group.version++;
           group.open = rows.length;
           return group;
@@ -212,8 +214,8 @@ function groupRemovals({ documents, clock, log }: Omit<PendingDeps, "gateway">) 
     for (let attempt = 1; attempt <= MAX_REMOVALS; attempt++) {
       try {
         // The next version is that of a write without an answer.
-        if (!(await documents.remove(PENDING_REQUESTS, key, version)))
-          await documents.remove(PENDING_REQUESTS, key, version + 1);
+        if (!(await PENDING_REQUESTS.remove(documents, key, version)))
+          await PENDING_REQUESTS.remove(documents, key, version + 1);
         return;
       } catch (problem) {
         if (!(problem instanceof Fault)) throw problem;
@@ -273,13 +275,12 @@ export async function recoverPending(
 ): Promise<void> {
   const to = String(Math.max(0, Math.floor(clock.now() - older_than_ms))).padStart(13, "0");
   const range = { to: `${to};`, limit: DOCUMENTS_AT_ONCE };
-  if ((await documents.list(PENDING_REQUESTS, range)).length === 0) return;
+  if ((await PENDING_REQUESTS.list(documents, range)).length === 0) return;
   if (older_than_ms > 0) await sleep(clock, SETTLE_MS);
   for (;;) {
-    const found = await documents.list(PENDING_REQUESTS, range);
+    const found = await PENDING_REQUESTS.list(documents, range);
     for (const { key, value, version } of found) {
-      const { rows } = value as { readonly rows: readonly PendingRow[] };
-      for (const [customer, pending] of Map.groupBy(rows, (row) => row.customer)) {
+      for (const [customer, pending] of Map.groupBy(value.rows, (row) => row.customer)) {
         const requests = pending.map(({ row }) => row);
         const written = await rowsInLedger(documents, customer, requests, clock.now());
         const recovered: LedgerRow[] = [];
@@ -289,13 +290,13 @@ export async function recoverPending(
           const began_ms = Math.min(...recovered.map(({ at_ms }) => at_ms));
           const options = { tag: newBatchTag(customer), expires_at_ms: began_ms + LEDGER_RETENTION_MS };
           const name = batchKey(customer, began_ms, `p${key}`);
-          await documents.put("ledger", name, packRows(recovered), 0, options);
+          await LEDGER.put(documents, name, packRows(recovered), 0, options);
           const written_rows = { customer, rows: recovered.length };
           log.warn("Rows of requests whose gateway died are in the ledger", written_rows);
         }
         for (const row of [...written.values(), ...recovered]) await onRow?.(row);
       }
-      await documents.remove(PENDING_REQUESTS, key, version);
+      await PENDING_REQUESTS.remove(documents, key, version);
     }
     if (found.length < DOCUMENTS_AT_ONCE) return;
   }
@@ -313,9 +314,9 @@ async function rowsInLedger(
   const at = (ms: number): string => `${customer}:${String(Math.floor(ms)).padStart(13, "0")}`;
   const to = at(now_ms + 60_000);
   for (let from = at(Math.min(...requests.map(({ at_ms }) => at_ms))); missing.size > 0;) {
-    const page = await documents.list("ledger", { from, to, limit: 100 });
+    const page = await LEDGER.list(documents, { from, to, limit: 100 });
     for (const { value } of page)
-      for (const row of rowsOf(value as LedgerBatch))
+      for (const row of rowsOf(value))
         if (missing.delete(row.request_id)) found.set(row.request_id, row);
     if (page.length < 100) break;
     from = `${page.at(-1)!.key}\0`;

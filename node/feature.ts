@@ -50,6 +50,7 @@ import type { SearchAnswer, SearchRequest } from "../schemas/search.ts";
 import type { Figures } from "../schemas/status.ts";
 import type { SourceAnswer as FilingDocumentAnswer } from "../schemas/upstream.ts";
 import type { NodeConfig } from "./node-settings.ts";
+import { type Declared } from "../cluster/collection.ts";
 
 /** Sections of settings by name; a section's settings carry their variables (settings.ts). */
 export type Sections = Readonly<Record<string, TObject>>;
@@ -60,14 +61,10 @@ export interface Feature<S extends Sections = Sections> {
   readonly settings: S;
   /** What a schema cannot check: a variable and its mistake, or null. */
   problem?(settings: SettingsOf<S>): { readonly env: string; readonly message: string } | null;
-  readonly collections: {
-    /** Its documents have an expiry date and are removed after it. */
-    readonly expiring: readonly string[];
-    /** Caches: a store may lose these documents in a crash. */
-    readonly rebuildable: readonly string[];
-    /** Its documents hold sealed texts. Default: none does. */
-    readonly sealed?: () => Promise<Readonly<Record<string, SealedCollection>>>;
-  };
+  /** Every collection that it uses and no other list names: a node does not start with one that is missing here. */
+  readonly collections: readonly Declared[];
+  /** Collections with sealed texts, by name. Default: none has. */
+  readonly sealed?: () => Promise<Readonly<Record<string, SealedCollection>>>;
   /** Called once for each node that starts. A feature loads its modules here, so that commands start quickly. */
   open(context: FeatureContext, settings: SettingsOf<S>): Promise<OpenFeature>;
 }

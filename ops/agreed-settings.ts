@@ -13,6 +13,7 @@ import type { NodeReport } from "../cluster/ports/node-directory.ts";
 import { PARTITIONS } from "../cluster/placement.ts";
 import { type Config, SETTINGS } from "./config.ts";
 import { DATA_FORMAT } from "./data-format.ts";
+import { CLUSTER } from "../cluster/cluster-documents.ts";
 
 /** By the variable, or by what it is where it has none. */
 export type AgreedSettings = Readonly<Record<string, string>>;
@@ -36,11 +37,9 @@ export interface Agreement {
   readonly confirm: () => Promise<void>;
 }
 
-const COLLECTION = "cluster";
+const RECORDS = CLUSTER.of<SettingsRecord>();
 const KEY = "settings";
 const CLUSTER_NAME = "the cluster's name in TRAWL_BUS";
-/** Nodes that start together write one after the other. */
-const MAX_ATTEMPTS = 20;
 
 type Values = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 
@@ -81,8 +80,8 @@ export async function agreeOnSettings(own: AgreedSettings, deps: AgreementDeps):
   }
   return {
     async confirm() {
-      const stored = await documents.get(COLLECTION, KEY);
-      const differences = differencesOf((stored?.value as SettingsRecord | undefined)?.settings ?? own, own);
+      const stored = await RECORDS.get(documents, KEY);
+      const differences = differencesOf(stored?.settings ?? own, own);
       if (differences.length > 0)
         throw new Error(
           `Cannot join this cluster: another node has started meanwhile, where ${differences.join(", and ")}`,
@@ -93,25 +92,23 @@ export async function agreeOnSettings(own: AgreedSettings, deps: AgreementDeps):
 
 /** Which database this is, if nodes have agreed on settings before. Throws Fault. */
 export async function settingsId(documents: Pick<Documents, "get">): Promise<string | null> {
-  const stored = await documents.get(COLLECTION, KEY);
-  return (stored?.value as SettingsRecord | undefined)?.id ?? null;
+  return (await RECORDS.get(documents, KEY))?.id ?? null;
 }
 
 /** Forgets what was agreed on, for a cluster without running nodes; answers the cluster's name that stood there. */
 export async function forgetSettings(documents: Documents): Promise<string | null> {
-  const stored = await documents.get(COLLECTION, KEY);
+  const stored = await RECORDS.read(documents, KEY);
   if (!stored) return null;
-  await documents.remove(COLLECTION, KEY, stored.version);
-  return (stored.value as SettingsRecord).settings[CLUSTER_NAME] ?? null;
+  await RECORDS.remove(documents, KEY, stored.version);
+  return stored.value.settings[CLUSTER_NAME] ?? null;
 }
 
 async function agreeInDocuments(own: AgreedSettings, deps: AgreementDeps): Promise<SettingsRecord> {
   const { documents, newId } = deps;
-  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-    const stored = await documents.get(COLLECTION, KEY);
-    const record = (stored?.value as SettingsRecord | undefined) ?? { id: newId(), settings: own };
+  const agreed = await RECORDS.update(documents, KEY, async (stored) => {
+    const record = stored ?? { id: newId(), settings: own };
     const differences = differencesOf(record.settings, own);
-    if (stored && differences.length === 0) return record;
+    if (stored && differences.length === 0) return null;
     const name = record.settings[CLUSTER_NAME];
     // The nodes of another cluster cannot be seen from this one's bus.
     if (name !== own[CLUSTER_NAME])
@@ -121,9 +118,9 @@ async function agreeInDocuments(own: AgreedSettings, deps: AgreementDeps): Promi
           "with this node's settings",
       );
     if (stored) await assertNoneRuns(deps, differences.join(", and "));
-    await documents.put(COLLECTION, KEY, { ...record, settings: own }, stored?.version ?? 0);
-  }
-  throw new Error("Cannot agree on settings: other nodes write them all the time");
+    return { value: { ...record, settings: own } };
+  });
+  return agreed!.value;
 }
 
 async function assertNoneRuns({ nodes }: AgreementDeps, difference: string): Promise<void> {

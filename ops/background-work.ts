@@ -1,23 +1,19 @@
 /** What a node does beside its requests: gauges, expiry, removal of bodies, repair of what a crash left, memory given back. */
 import { recoverPending, PENDING_TTL_MS } from "../gateway/pending-requests.ts";
 import type { Actor } from "../cluster/actor.ts";
-import { DEAD_LETTERS, retryMarked } from "../cluster/dead-letters.ts";
+import { retryMarked } from "../cluster/dead-letters.ts";
 import type { BuildInfo } from "./build-info.ts";
 import type { Membership } from "./cluster.ts";
 import { collectBodies } from "./collect-bodies.ts";
 import { everyMinute } from "./every-minute.ts";
 import { expireDocuments } from "./expire-documents.ts";
 import type { FeatureContext, OpenFeature } from "../node/feature.ts";
-import { FEATURES } from "./features.ts";
 import { memoryAtRest, thisProcess } from "./memory-at-rest.ts";
 import { nodeGauges } from "./node-gauges.ts";
 import { scrubDocuments } from "./scrub-documents.ts";
 import { REBUILDABLE } from "./stores.ts";
 import type { StoreIdentity } from "./store-identity.ts";
-import { PROBES } from "./store-watch.ts";
-
-/** Collections with an expiry date that belong to no feature. */
-const EXPIRING = [DEAD_LETTERS, "body_refs", "body_grants", "request_audit", PROBES];
+import { EXPIRING } from "./collections.ts";
 
 export interface BackgroundWork {
   /** What an operator should know or do. */
@@ -45,7 +41,6 @@ export function startBackgroundWork(
   actors: readonly Actor[],
   { cluster, ownedPartitions }: Membership,
 ): BackgroundWork {
-  const collections = [...EXPIRING, ...FEATURES.flatMap((feature) => [...feature.collections.expiring])];
   const collection = collectBodies({ documents, blobs, identity, clock, metrics, log, random });
   const work: readonly Disposable[] = [
     collection,
@@ -60,7 +55,7 @@ export function startBackgroundWork(
     }),
     memoryAtRest({ clock, ...thisProcess }),
     scrubDocuments({ documents, clock, log, metrics, rebuildable: REBUILDABLE }),
-    expireDocuments({ documents, clock, log, collections }),
+    expireDocuments({ documents, clock, log, collections: EXPIRING }),
     everyMinute({ clock, log, what: "Cannot write the rows of requests whose gateway died" }, () =>
       recoverPending(
         { documents, clock, log, spentBy, onRow: (row) => settleCharge(ask, row) },

@@ -57,7 +57,7 @@ function stripped(path) {
 function fill() {
   if (isFilled) return;
   isFilled = true;
-  for (const part of ["actors", "cluster", "gateway", "node", "ops", "schemas"]) {
+  for (const part of ["actors", "cluster", "gateway", "node", "ops", "records", "schemas"]) {
     const root = fileURLToPath(new URL(part, home));
     for (const name of readdirSync(root, { recursive: true }))
       if (name.endsWith(".ts")) stripped(`${root}/${name}`);

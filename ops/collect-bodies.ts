@@ -24,6 +24,7 @@ import { everyMinute } from "./every-minute.ts";
 import type { Metrics } from "../cluster/ports/metrics.ts";
 import type { Log } from "../cluster/ports/log.ts";
 import type { Belonging, StoreIdentity } from "./store-identity.ts";
+import { STORES } from "./store-documents.ts";
 
 interface CollectBodiesDeps {
   readonly documents: Documents;
@@ -56,10 +57,7 @@ const MIN_AN_HOUR = 4;
 /** How long the operator's word holds: S3 removes in two steps two days apart. */
 const FORCED_MS = 72 * HOUR_MS;
 
-const COLLECTION = "stores";
 const KEY = "collection";
-/** Nodes that collect at the same time write one after the other. */
-const MAX_ATTEMPTS = 20;
 
 /** What all nodes share. */
 interface CollectionRecord {
@@ -71,6 +69,7 @@ interface CollectionRecord {
   readonly waiting: Readonly<Record<string, number>>;
 }
 
+const RECORDS = STORES.of<CollectionRecord>();
 const NEW: CollectionRecord = { hour_began_ms: 0, removed: 0, waiting: {} };
 
 const prefixOf = (part: number): string => part.toString(16).padStart(2, "0");
@@ -147,7 +146,7 @@ export function collectBodies(deps: CollectBodiesDeps): BodyCollection {
         prefix,
         listed.filter(({ stored_ms }) => stored_ms < stored_before_ms),
       );
-      const { value: shared } = await readRecord(documents);
+      const shared = await readRecord(documents);
       const isForced = (shared.forced_until_ms ?? 0) > clock.now();
       const begun = unreferenced.filter(({ is_set_aside }) => is_set_aside !== true);
       const new_unreferenced = Math.max(0, begun.length - (shared.waiting[prefix] ?? 0));
@@ -239,22 +238,16 @@ async function noteWaiting(documents: Documents, prefix: string, count: number):
   });
 }
 
-async function readRecord(
-  documents: Documents,
-): Promise<{ readonly value: CollectionRecord; readonly version: number }> {
-  const stored: Versioned | null = await documents.get(COLLECTION, KEY);
-  return { value: (stored?.value as CollectionRecord | undefined) ?? NEW, version: stored?.version ?? 0 };
-}
+const readRecord = async (documents: Documents): Promise<CollectionRecord> =>
+  (await RECORDS.get(documents, KEY)) ?? NEW;
 
 /** `change` answers null where nothing is to be stored. */
 async function update(
   documents: Documents,
   change: (record: CollectionRecord) => CollectionRecord | null,
 ): Promise<void> {
-  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-    const { value, version } = await readRecord(documents);
-    const next = change(value);
-    if (next === null || (await documents.put(COLLECTION, KEY, next, version))) return;
-  }
-  throw new Error("Cannot store how many bodies were removed: other nodes write it all the time");
+  await RECORDS.update(documents, KEY, (stored) => {
+    const value = change(stored ?? NEW);
+    return value && { value };
+  });
 }

@@ -38,6 +38,7 @@ import { startWhenReachable } from "./start-retry.ts";
 import { type Closers, type Stopping, stopping } from "./stopping.ts";
 import { claimData } from "./stores.ts";
 import { openTracing } from "./tracing.ts";
+import { assertListed } from "./collections.ts";
 
 /** A node that runs. */
 export interface Running extends Pick<Stopping, "stop" | "ended" | "crash"> {
@@ -117,6 +118,7 @@ async function compose(config: Config, closers: Closers): Promise<Running> {
   };
   const context = await openContext(config, given, closers);
   const opened = await openFeatures(context, config, closers);
+  assertListed();
 
   const actors = opened.flatMap((feature) => feature.actors ?? []);
   const roleActors = opened.flatMap((feature) => feature.role_actors ?? []);

@@ -6,6 +6,7 @@
 import type { Documents, Versioned } from "../cluster/ports/documents.ts";
 import type { Log } from "../cluster/ports/log.ts";
 import { canMigrate, type MigrationCursor, migrateStep } from "./migrations.ts";
+import { collection } from "../cluster/collection.ts";
 
 /** 1: the collections and fields since the data of version 0.1.0, which had no format number. */
 /** 2: accounts by customer, project and key; a customer's budget; a job's quota. */
@@ -18,7 +19,6 @@ import { canMigrate, type MigrationCursor, migrateStep } from "./migrations.ts";
 /** 9: a checksum beside each document, which an earlier version would leave as it is when it writes. */
 export const DATA_FORMAT = 9;
 
-const COLLECTION = "format";
 const KEY = "data";
 
 interface FormatDocument {
@@ -26,6 +26,8 @@ interface FormatDocument {
   /** How far the step to the next format came. */
   readonly migrating?: MigrationCursor;
 }
+
+export const FORMATS = collection<FormatDocument>("format");
 
 /** Thrown at start with a sentence for the operator. */
 export class DataFormatError extends Error {
@@ -68,8 +70,8 @@ export async function assertDataFormat(
 /** Step by step, each recorded when it is done. Throws Fault. */
 async function migrate(documents: Documents, place: string, log: Log): Promise<void> {
   for (;;) {
-    const stored = (await documents.get(COLLECTION, KEY))!;
-    const { format, migrating } = stored.value as FormatDocument;
+    const stored = (await FORMATS.read(documents, KEY))!;
+    const { format, migrating } = stored.value;
     if (format >= DATA_FORMAT) return;
     log.info("Stored data is migrated", {
       place,
@@ -77,33 +79,33 @@ async function migrate(documents: Documents, place: string, log: Log): Promise<v
       to: format + 1,
       continues: migrating !== undefined,
     });
-    let current: Versioned = stored;
+    let current: Versioned<FormatDocument> = stored;
     const record = async (value: FormatDocument): Promise<void> => {
       // A node that starts at the same time migrates, too: what either has stored is true.
-      if (await documents.put(COLLECTION, KEY, value, current.version))
+      if (await FORMATS.put(documents, KEY, value, current.version))
         current = { value, version: current.version + 1 };
-      else current = (await documents.get(COLLECTION, KEY))!;
+      else current = (await FORMATS.read(documents, KEY))!;
     };
     const rewritten = await migrateStep(documents, {
       from: format,
       cursor: migrating ?? null,
       async onPage(cursor) {
-        if ((current.value as FormatDocument).format === format) await record({ format, migrating: cursor });
+        if (current.value.format === format) await record({ format, migrating: cursor });
       },
     });
-    if ((current.value as FormatDocument).format === format) await record({ format: format + 1 });
+    if (current.value.format === format) await record({ format: format + 1 });
     log.info("Stored data was migrated", { place, to: format + 1, documents: rewritten });
   }
 }
 
 async function formatOf(documents: Documents): Promise<number | null> {
-  const stored = await documents.get(COLLECTION, KEY);
-  return stored === null ? null : (stored.value as FormatDocument).format;
+  const stored = await FORMATS.read(documents, KEY);
+  return stored === null ? null : stored.value.format;
 }
 
 /** The format that stands there afterwards; null: the store has data and no number. */
 async function writeFormat(documents: Documents): Promise<number | null> {
-  if (await documents.isEmpty()) await documents.put(COLLECTION, KEY, { format: DATA_FORMAT }, 0);
+  if (await documents.isEmpty()) await FORMATS.put(documents, KEY, { format: DATA_FORMAT }, 0);
   // Another node may have written the number and its first documents meanwhile.
   return formatOf(documents);
 }

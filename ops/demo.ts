@@ -22,6 +22,8 @@ import { demoRoutes } from "../gateway/routes/demo.ts";
 import { EMPTY_RECORD, type FetchRequest, type PageRecord } from "../schemas/fetch.ts";
 import { feature } from "../node/feature.ts";
 import { closed } from "../node/settings.ts";
+import { collection } from "../cluster/collection.ts";
+import { PAGES } from "../actors/fetch/collections.ts";
 
 /** By name, in the order of names. */
 function readDemo(): ReadonlyMap<string, Buffer> {
@@ -33,6 +35,9 @@ function readDemo(): ReadonlyMap<string, Buffer> {
 }
 
 /** Serves the demo site where pages are indexed on this node, and stores its pages once the address is known. */
+/** `edition`: the digest of the demo pages that are stored. */
+const DEMO = collection<string>("demo");
+
 export const demoFeature = feature({
   name: "demo",
   settings: {
@@ -48,7 +53,7 @@ export const demoFeature = feature({
       closed,
     ),
   },
-  collections: { expiring: [], rebuildable: [] },
+  collections: [DEMO],
   async open({ documents, blobs, clock, extract, opened }, { demo }) {
     const index = opened.find(({ page_index }) => page_index?.local)?.page_index?.local;
     if (!index || demo.pages === "off") return {};
@@ -81,7 +86,7 @@ async function seedDemo(
   const digest = createHash("sha256").update(base);
   for (const [name, body] of pages) digest.update(`\n${name} `).update(body);
   const edition = digest.digest("hex");
-  const edition_doc = await documents.get("demo", "edition");
+  const edition_doc = await DEMO.read(documents, "edition");
   if (edition_doc?.value === edition && index.pages() >= pages.size) return;
 
   const refs = bodyRefs(documents);
@@ -96,8 +101,7 @@ async function seedDemo(
     const page = pageOf(url, body, work.value, (await blobs.put(body)).sha256, now_ms);
     const key = cacheKey(normaliseUrl(url), ORDINARY);
     await refs.retain([page.record.sha256], `page ${key}`, Infinity);
-    const old = await documents.get("pages", key);
-    await documents.put("pages", key, page, old?.version ?? 0);
+    await PAGES.update(documents, key, () => ({ value: page }));
     const { title, meta, text } = page.record;
     index.add({
       url: url.href,
@@ -112,7 +116,7 @@ async function seedDemo(
     return true;
   });
   const isComplete = (await Promise.all(stored)).every(Boolean);
-  if (isComplete) await documents.put("demo", "edition", edition, edition_doc?.version ?? 0);
+  if (isComplete) await DEMO.put(documents, "edition", edition, edition_doc?.version ?? 0);
 }
 
 /** A fetch request that sets only the address. Only fields that change the page are part of the cache key. */

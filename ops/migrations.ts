@@ -7,6 +7,7 @@
  */
 import assert from "node:assert/strict";
 import type { Documents, PutOptions } from "../cluster/ports/documents.ts";
+import { updateDocument } from "../cluster/collection.ts";
 
 /** A document in its new shape, with its tag and its expiry, which a store does not give back. */
 interface Rewritten {
@@ -169,10 +170,11 @@ interface OneDocument {
 
 /** Again when another node wrote it meanwhile. */
 async function rewriteOne(documents: Documents, { collection, key, rewrite }: OneDocument): Promise<boolean> {
-  for (;;) {
-    const stored = await documents.get(collection, key);
-    const next = stored && rewrite(stored.value);
-    if (!stored || !next) return false;
-    if (await documents.put(collection, key, next.value, stored.version, next.options)) return true;
-  }
+  let isRewritten = false;
+  await updateDocument(documents, { collection, key }, (stored) => {
+    const next = stored === null ? null : rewrite(stored);
+    isRewritten = next !== null;
+    return next;
+  });
+  return isRewritten;
 }

@@ -8,6 +8,7 @@ import type { Clock } from "../cluster/ports/clock.ts";
 import type { Documents } from "../cluster/ports/documents.ts";
 import type { RequestSent } from "../schemas/domain.ts";
 import type { Log } from "../cluster/ports/log.ts";
+import { collection } from "../cluster/collection.ts";
 
 export interface AuditedRequest extends RequestSent {
   /** Unix milliseconds by the node's clock, when the request was sent. */
@@ -23,7 +24,8 @@ interface Batch {
   readonly rows: readonly Row[];
 }
 
-const COLLECTION = "request_audit";
+/** By time and node. */
+export const REQUEST_AUDIT = collection<Batch>("request_audit", { expires: true });
 const FLUSH_MS = 1_000;
 const TTL_MS = 7 * 24 * 60 * 60_000;
 /** Maximum number of rows that wait for the store; more are dropped. */
@@ -67,7 +69,7 @@ export function openRequestAudit({ documents, clock, log, node }: RequestAuditDe
     rows = [];
     const first_ms = Math.min(...batch.rows.map(([, at_ms]) => at_ms));
     try {
-      await documents.put(COLLECTION, keyOf(first_ms, `${batch.node} ${batches++}`), batch, 0, {
+      await REQUEST_AUDIT.put(documents, keyOf(first_ms, `${batch.node} ${batches++}`), batch, 0, {
         expires_at_ms: clock.now() + TTL_MS,
       });
     } catch (problem) {
@@ -100,9 +102,10 @@ export async function readRequests(
 ): Promise<AuditedRequest[]> {
   const requests: AuditedRequest[] = [];
   for (let from = keyOf(Math.max(0, since_ms - MAX_WRITE_DELAY_MS)); ;) {
-    const page = await documents.list(COLLECTION, { from, to: keyOf(until_ms), limit: MAX_READ });
-    for (const { value } of page) {
-      const { node, rows } = value as Batch;
+    const page = await REQUEST_AUDIT.list(documents, { from, to: keyOf(until_ms), limit: MAX_READ });
+    for (const {
+      value: { node, rows },
+    } of page) {
       for (const [domain, at_ms, fetch_id, epoch] of rows)
         if (at_ms >= since_ms && at_ms < until_ms) requests.push({ domain, at_ms, fetch_id, epoch, node });
     }

@@ -7,6 +7,7 @@ import { Fault } from "../cluster/ports/fault.ts";
 import type { SealedCollection, SecretPlace, Secrets } from "../cluster/ports/secrets.ts";
 import type { Feature } from "../node/feature.ts";
 import { FEATURES } from "./features.ts";
+import { updateDocument } from "../cluster/collection.ts";
 
 const PAGE = 100;
 
@@ -27,8 +28,7 @@ export interface ResealOptions {
 /** Of all features. */
 export async function sealedCollections(): Promise<Readonly<Record<string, SealedCollection>>> {
   const all: Record<string, SealedCollection> = {};
-  for (const { collections } of FEATURES as readonly Feature[])
-    Object.assign(all, await collections.sealed?.());
+  for (const { sealed } of FEATURES as readonly Feature[]) Object.assign(all, await sealed?.());
   return all;
 }
 
@@ -40,33 +40,27 @@ export async function resealAll(
 ): Promise<Resealed> {
   let [changed, unreadable] = [0, 0];
   for (const [collection, { rewrite }] of Object.entries(await sealedCollections())) {
-    /** False: another writer was first. */
-    async function resealOne(key: string): Promise<boolean> {
-      const stored = await documents.get(collection, key);
-      if (!stored) return true;
+    async function resealOne(key: string): Promise<void> {
       let isChanged = false;
       let failed = 0;
-      const next = rewrite({ key, value: stored.value }, (text, place) => {
-        const sealed = resealed(secrets, text, place);
-        if (sealed === null) failed++;
-        const wanted = sealed ?? (gives_up ? null : text);
-        isChanged ||= wanted !== text;
-        return wanted;
+      await updateDocument(documents, { collection, key }, (value) => {
+        [isChanged, failed] = [false, 0];
+        if (value === null) return null;
+        const next = rewrite({ key, value }, (text, place) => {
+          const sealed = resealed(secrets, text, place);
+          if (sealed === null) failed++;
+          const wanted = sealed ?? (gives_up ? null : text);
+          isChanged ||= wanted !== text;
+          return wanted;
+        });
+        return isChanged ? (next ?? "remove") : null;
       });
-      if (isChanged) {
-        const isDone =
-          next === null
-            ? await documents.remove(collection, key, stored.version)
-            : await documents.put(collection, key, next.value, stored.version, next.options);
-        if (!isDone) return false;
-        changed++;
-      }
+      if (isChanged) changed++;
       unreadable += failed;
-      return true;
     }
     for (let from = ""; !isStopped();) {
       const page = await documents.list(collection, { ...(from !== "" && { from }), limit: PAGE });
-      for (const { key } of page) while (!isStopped() && !(await resealOne(key)));
+      for (const { key } of page) if (!isStopped()) await resealOne(key);
       if (page.length === 0) break;
       from = `${page.at(-1)!.key}\0`;
     }

@@ -8,6 +8,7 @@ import { Fault } from "../cluster/ports/fault.ts";
 import type { Log } from "../cluster/ports/log.ts";
 import type { Metrics } from "../cluster/ports/metrics.ts";
 import { everyMinute } from "./every-minute.ts";
+import { STORES } from "./store-documents.ts";
 
 interface ScrubDeps {
   readonly documents: Documents;
@@ -26,6 +27,8 @@ interface ScrubRecord {
   /** Null: from the beginning. */
   readonly after: DocumentPlace | null;
 }
+
+const RECORDS = STORES.of<ScrubRecord>();
 
 /** The same store, in which a damaged document of a cache is removed when it is read, and is not there. */
 export const withoutDamagedCaches = (
@@ -58,12 +61,12 @@ export function scrubDocuments({ documents, clock, log, metrics, rebuildable }: 
   }
 
   return everyMinute({ clock, log, what: "Cannot look through the stored documents" }, async () => {
-    const stored = await documents.get(COLLECTION, KEY);
-    const after = (stored?.value as ScrubRecord | undefined)?.after ?? null;
+    const stored = await RECORDS.read(documents, KEY);
+    const after = stored?.value.after ?? null;
     const { damaged, last } = await documents.verify(after, A_MINUTE);
     const record: ScrubRecord = { after: last };
     // Another node looked through the same ones.
-    if (!(await documents.put(COLLECTION, KEY, record, stored?.version ?? 0))) return;
+    if (!(await RECORDS.put(documents, KEY, record, stored?.version ?? 0))) return;
     for (const place of damaged) await onDamaged(place);
   });
 }

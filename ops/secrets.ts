@@ -10,7 +10,7 @@ import {
   type SecretKeyName,
 } from "../cluster/adapters/secrets/secrets.aes.ts";
 import type { Clock } from "../cluster/ports/clock.ts";
-import type { Documents } from "../cluster/ports/documents.ts";
+import type { Documents, Versioned } from "../cluster/ports/documents.ts";
 import type { Log } from "../cluster/ports/log.ts";
 import type { Secrets } from "../cluster/ports/secrets.ts";
 import type { Config } from "./config.ts";
@@ -18,14 +18,13 @@ import { repeatedly } from "./every-minute.ts";
 import { SecretsError } from "./secrets-error.ts";
 import { readKeyFile, writeKeyFile } from "./secrets-file.ts";
 import { dataPath } from "./stores.ts";
+import { collection } from "../cluster/collection.ts";
 
-const COLLECTION = "secrets";
 const KEY = "keys";
 const FILE = "secrets.key";
 const SETTING = "TRAWL_SECRETS_KEY_FILE";
 /** A running node follows a change of the key within this time. */
 export const FOLLOW_MS = 5_000;
-const MAX_ATTEMPTS = 20;
 
 /** The document. */
 export interface KeysRecord {
@@ -35,6 +34,8 @@ export interface KeysRecord {
   /** The id of the key with which everything was sealed when that was last proved; null: texts in clear may be left. */
   readonly all_sealed_with: string | null;
 }
+
+export const SECRETS = collection<KeysRecord>("secrets");
 
 export interface OpenSecrets extends Secrets {
   readonly path: string;
@@ -49,24 +50,16 @@ export const secretsPath = ({ storage }: Config): string =>
 /** Whether the file is the one that the first start makes: then Trawl changes it, else only the operator does. */
 export const isOwnFile = ({ storage }: Config): boolean => storage.secrets_key_file === undefined;
 
-export async function readKeysRecord(
-  documents: Documents,
-): Promise<{ readonly value: KeysRecord; readonly version: number } | null> {
-  const stored = await documents.get(COLLECTION, KEY);
-  return stored && { value: stored.value as KeysRecord, version: stored.version };
-}
+export const readKeysRecord = (documents: Documents): Promise<Versioned<KeysRecord> | null> =>
+  SECRETS.read(documents, KEY);
 
 /** Changes the record, which exists. Throws Fault. */
 export async function changeKeysRecord(
   documents: Documents,
   change: (record: KeysRecord) => KeysRecord,
 ): Promise<KeysRecord> {
-  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-    const { value, version } = (await readKeysRecord(documents))!;
-    const next = change(value);
-    if (await documents.put(COLLECTION, KEY, next, version)) return next;
-  }
-  throw new SecretsError("Cannot change the keys of secrets: other commands change them at this moment");
+  const changed = await SECRETS.update(documents, KEY, (record) => ({ value: change(record!) }));
+  return changed!.value;
 }
 
 /** The first start: the key of the file, or a new one. */
@@ -85,7 +78,7 @@ async function createKeys(config: Config, documents: Documents): Promise<void> {
   const { id, check } = keys[0]!;
   const record: KeysRecord = { current: { id, check }, former: [], all_sealed_with: null };
   // Another node may have been first: its key is the one to have.
-  await documents.put(COLLECTION, KEY, record, 0);
+  await SECRETS.put(documents, KEY, record, 0);
 }
 
 /** Throws SecretsError when this node has not the key of the documents, Fault when they do not answer. */

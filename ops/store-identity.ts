@@ -12,6 +12,7 @@ import type { Blobs, StoreMark } from "../cluster/ports/blobs.ts";
 import type { Documents, Versioned } from "../cluster/ports/documents.ts";
 import type { Random } from "../cluster/ports/random.ts";
 import { settingsId } from "./agreed-settings.ts";
+import { STORES } from "./store-documents.ts";
 
 export interface IdentityRecord extends StoreMark {
   /** The turn that is being written to the mark, which may have it already. */
@@ -21,9 +22,9 @@ export interface IdentityRecord extends StoreMark {
   readonly apart?: "new" | "older";
 }
 
-const COLLECTION = "stores";
+const RECORDS = STORES.of<IdentityRecord>();
 const KEY = "identity";
-export const IDENTITY = { collection: COLLECTION, key: KEY } as const;
+export const IDENTITY = { collection: STORES.name, key: KEY } as const;
 /** The least time between two turns: longer than a write of the mark may be on its way. */
 const TURN_MS = 60 * 60_000;
 /** Nodes that start together write one after the other. */
@@ -38,7 +39,7 @@ export type Belonging =
   | { readonly kind: "foreign"; readonly problem: string };
 
 export interface IdentifiedStores {
-  readonly documents: Pick<Documents, "get" | "put" | "list">;
+  readonly documents: Pick<Documents, "get" | "put" | "list" | "remove">;
   readonly blobs: Pick<Blobs, "readMark" | "writeMark" | "isEmpty">;
   /** What the operator calls them. */
   readonly places: StorePlaces;
@@ -100,7 +101,7 @@ export async function adoptBodies(
   const { id } = record!;
   const turn = newId(random);
   const adopted: IdentityRecord = { id, turn, next_turn: turn, turned_ms: now_ms() };
-  if (!(await documents.put(COLLECTION, KEY, adopted, version)))
+  if (!(await RECORDS.put(documents, KEY, adopted, version)))
     throw new Error("Cannot adopt the bodies: a node wrote the identity at the same moment. Run it again");
   await blobs.writeMark({ id, turn });
   return { id, former_id: former?.id ?? null };
@@ -120,28 +121,28 @@ interface StoredRecord {
 }
 
 async function read(documents: IdentifiedStores["documents"]): Promise<StoredRecord> {
-  const stored: Versioned | null = await documents.get(COLLECTION, KEY);
-  return { record: (stored?.value as IdentityRecord | undefined) ?? null, version: stored?.version ?? 0 };
+  const stored = await RECORDS.read(documents, KEY);
+  return { record: stored?.value ?? null, version: stored?.version ?? 0 };
 }
 
 /** The record, written first where there is none. */
 async function identify({ documents, blobs, now_ms, random }: IdentifiedStores): Promise<IdentityRecord> {
-  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-    const { record } = await read(documents);
-    if (record !== null) return record;
+  const stored = await RECORDS.update(documents, KEY, async (record) => {
+    if (record !== null) return null;
     const isBeside =
       (await blobs.readMark()) !== null || (!(await nameBodies(documents)) && !(await blobs.isEmpty()));
     const turn = newId(random);
-    const first: IdentityRecord = {
-      // The nodes of a cluster agreed on an id of their documents before there was this one.
-      id: (await settingsId(documents)) ?? newId(random),
-      turn,
-      turned_ms: now_ms(),
-      ...(isBeside ? { apart: "new" } : { next_turn: turn }),
+    return {
+      value: {
+        // The nodes of a cluster agreed on an id of their documents before there was this one.
+        id: (await settingsId(documents)) ?? newId(random),
+        turn,
+        turned_ms: now_ms(),
+        ...(isBeside ? { apart: "new" as const } : { next_turn: turn }),
+      },
     };
-    await documents.put(COLLECTION, KEY, first, 0);
-  }
-  throw new Error("Cannot agree on the identity of the stores: other nodes write it all the time");
+  });
+  return stored!.value;
 }
 
 /** Whether documents name bodies, as those of a version without ids do that has stored any. */
@@ -176,10 +177,7 @@ async function judge(stores: IdentifiedStores): Promise<Belonging> {
   if (record === null || record.apart !== undefined || belonging.kind === "foreign") return belonging;
   if (belonging.kind === "one") {
     if (record.next_turn !== undefined) await completeTurn(stores, record, version);
-  } else if (
-    mark !== null &&
-    (await documents.put(COLLECTION, KEY, { ...record, apart: "older" }, version))
-  ) {
+  } else if (mark !== null && (await RECORDS.put(documents, KEY, { ...record, apart: "older" }, version))) {
     // The other documents may be the wrong ones as well, and have the turn.
     if (mark.disputed !== true) await blobs.writeMark({ ...mark, disputed: true });
   }
@@ -228,7 +226,7 @@ async function completeTurn(
 ): Promise<void> {
   const turn = next_turn!;
   await blobs.writeMark({ id, turn });
-  await documents.put(COLLECTION, KEY, { id, turn, turned_ms } satisfies IdentityRecord, version);
+  await RECORDS.put(documents, KEY, { id, turn, turned_ms } satisfies IdentityRecord, version);
 }
 
 async function takeTurn(stores: IdentifiedStores): Promise<Belonging> {
@@ -239,6 +237,6 @@ async function takeTurn(stores: IdentifiedStores): Promise<Belonging> {
   if (belonging.kind !== "one" || !isDue) return belonging;
   const next: IdentityRecord = { ...record, next_turn: newId(random), turned_ms: now_ms() };
   // Where another node was first, its turn is as good.
-  if (await documents.put(COLLECTION, KEY, next, version)) await completeTurn(stores, next, version + 1);
+  if (await RECORDS.put(documents, KEY, next, version)) await completeTurn(stores, next, version + 1);
   return belonging;
 }

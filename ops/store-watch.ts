@@ -13,9 +13,10 @@ import type { Log } from "../cluster/ports/log.ts";
 import type { Metrics } from "../cluster/ports/metrics.ts";
 import type { Random } from "../cluster/ports/random.ts";
 import { type FailingStore, StoreFailing, type StoreHealth } from "../gateway/store-health.ts";
+import { collection } from "../cluster/collection.ts";
 
 /** One document for each process, removed with other expired ones. */
-export const PROBES = "store_probes";
+export const PROBES = collection<{ readonly at_ms: number }>("store_probes", { expires: true });
 
 /** Between two probes of a store that fails. A store that is back is noticed after this time at most. */
 const PROBE_EVERY_MS = 500;
@@ -63,9 +64,9 @@ export function watchStores({ documents, blobs, clock, random, metrics, log }: S
 
   async function probeDocuments(): Promise<void> {
     const expires_at_ms = clock.now() + PROBE_KEPT_MS;
-    if (await documents.put(PROBES, name, { at_ms: clock.now() }, version, { expires_at_ms })) version++;
+    if (await PROBES.put(documents, name, { at_ms: clock.now() }, version, { expires_at_ms })) version++;
     // A put that failed may have been carried out, and an expired probe is removed.
-    else version = (await documents.get(PROBES, name))?.version ?? 0;
+    else version = (await PROBES.read(documents, name))?.version ?? 0;
   }
 
   async function probeBlobs(): Promise<void> {

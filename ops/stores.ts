@@ -16,9 +16,12 @@ import type { Config } from "./config.ts";
 import { assertDataFormat, type MigrationPermit } from "./data-format.ts";
 import { FEATURES } from "./features.ts";
 import type { StorePlaces } from "./store-identity.ts";
+import { type Feature } from "../node/feature.ts";
 
 /** Collections that are only caches. */
-export const REBUILDABLE = FEATURES.flatMap(({ collections }) => [...collections.rebuildable]);
+export const REBUILDABLE = FEATURES.flatMap(({ collections }: Pick<Feature, "collections">) =>
+  collections.filter(({ rebuildable }) => rebuildable === true).map(({ name }) => name),
+);
 
 /**
  * Also used by commands that run beside the service; a node that starts gives a permit to migrate older data. Throws

@@ -132,6 +132,9 @@ export const JobPage = Component("JobPage", {
 export const projectJobKey = (project: string, job_id: string): string => `${project}:${job_id}`;
 /** How long a job stays listed: longer than it can run and be kept together. */
 export const LISTED_MS = 3 * JOB_RETENTION_MS;
+export interface ListedJob {
+  readonly kind: JobKind;
+}
 
 /**
  * Why an item should be attempted again. `transient`: counts an attempt, and each pause is longer. `blocked`: the standard

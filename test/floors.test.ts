@@ -16,16 +16,27 @@ const FLOORS: Record<string, string[]> = {
   "actors/lib": ["schemas"],
   cluster: ["schemas", "cluster/ports"],
   "cluster/adapters": ["schemas", "cluster/ports"],
+  // Collections that the gateway shares with slices.
+  records: ["schemas", "cluster"],
   "actors/upstream": ["schemas", "actors/lib", "cluster", "cluster/ports"],
   "actors/callbacks": ["schemas", "actors/lib", "cluster/ports"],
-  "actors/*": ["schemas", "actors/lib", "actors/upstream", "actors/callbacks", "cluster", "cluster/ports"],
+  "actors/*": [
+    "schemas",
+    "records",
+    "actors/lib",
+    "actors/upstream",
+    "actors/callbacks",
+    "cluster",
+    "cluster/ports",
+  ],
   "actors/*/adapters": ["schemas", "actors/lib", "actors/*", "cluster/ports"],
-  gateway: ["schemas", "cluster", "cluster/ports"],
+  gateway: ["schemas", "records", "cluster", "cluster/ports"],
   // What a node is and gives: its settings, and the form of a feature. It knows no feature.
   node: ["schemas", "cluster", "cluster/ports", "actors/lib", "actors/*", "actors/*/adapters", "gateway"],
   // A slice's door: its settings, routes and assembly. It stands above the gateway, and may join several slices.
   "actors/*/feature": [
     "schemas",
+    "records",
     "cluster",
     "cluster/ports",
     "cluster/adapters",
@@ -39,6 +50,7 @@ const FLOORS: Record<string, string[]> = {
   ],
   ops: [
     "schemas",
+    "records",
     "cluster",
     "cluster/ports",
     "cluster/adapters",

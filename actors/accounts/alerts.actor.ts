@@ -13,18 +13,8 @@ import {
 } from "../callbacks/delivery-behaviour.ts";
 import { afterAttempt, beginDelivery } from "../callbacks/delivery-schedule.ts";
 import { postSigned, type PostSignedDeps } from "../callbacks/post-signed.ts";
-import {
-  ALERT_DELIVERIES,
-  ALERT_HOOKS,
-  alertKey,
-  alertOptions,
-  changeHook,
-  hookKey,
-  hookPlace,
-  openAlerts,
-  type StoredAlert,
-  type StoredHook,
-} from "./alerts.ts";
+import { alertKey, alertOptions, changeHook, hookKey, hookPlace, openAlerts } from "./alerts.ts";
+import { ALERT_DELIVERIES, ALERT_HOOKS, type StoredAlert } from "./collections.ts";
 
 export interface AlertsDeps extends PostSignedDeps {
   readonly documents: Documents;
@@ -48,11 +38,8 @@ export function alertsActor(deps: AlertsDeps) {
   const behaviour = deliveryBehaviour<WaitingAlert>({
     clock,
     listWaiting: async (customer) => {
-      const open = await documents.list(ALERT_DELIVERIES, { tag: openAlerts(customer), limit: MAX_OPEN });
-      return open.map(({ value, version }) => {
-        const alert = value as StoredAlert;
-        return { next_ms: alert.next_ms, alert, version };
-      });
+      const open = await ALERT_DELIVERIES.list(documents, { tag: openAlerts(customer), limit: MAX_OPEN });
+      return open.map(({ value: alert, version }) => ({ next_ms: alert.next_ms, alert, version }));
     },
     attempt: (customer, { alert, version }) => attempt(deps, customer, alert, version),
     onStoreFault: (customer, problem) =>
@@ -69,14 +56,12 @@ async function attempt(
 ): Promise<void> {
   const { documents, clock, metrics, random } = deps;
   const key = alertKey(customer, waiting);
-  const hook = (await documents.get(ALERT_HOOKS, hookKey(customer, waiting.hook_id)))?.value as
-    | StoredHook
-    | undefined;
+  const hook = await ALERT_HOOKS.get(documents, hookKey(customer, waiting.hook_id));
   const begun = beginDelivery(waiting, Math.floor(clock.now()));
   // The webhook was removed.
   const given_up = { ...waiting, is_over: true };
   const before = hook ? begun : given_up;
-  if (!(await documents.put(ALERT_DELIVERIES, key, before, version, alertOptions(customer, before)))) return;
+  if (!(await ALERT_DELIVERIES.put(documents, key, before, version, alertOptions(customer, before)))) return;
   if (!hook) return;
   const { id, project } = hook;
   const { event_id, body } = begun;
@@ -92,7 +77,7 @@ async function attempt(
   const next = afterAttempt(begun, result, clock.now(), random());
   const after: StoredAlert =
     next.kind === "again" ? { ...next.delivery, status } : { ...begun, status, is_over: true };
-  await documents.put(ALERT_DELIVERIES, key, after, version + 1, alertOptions(customer, after));
+  await ALERT_DELIVERIES.put(documents, key, after, version + 1, alertOptions(customer, after));
   const last_delivery_ms = Math.floor(clock.now());
   await changeHook(documents, customer, id, (current) => ({
     ...current,

@@ -18,7 +18,6 @@ import {
   fromMicros,
   fromUsd,
   monthEnds,
-  type Project,
 } from "../../schemas/accounts.ts";
 import {
   type AlertHook,
@@ -26,50 +25,23 @@ import {
   UsageAlerts,
   type UsageThresholdEvent,
 } from "../../schemas/alerts.ts";
-import type { ScheduledDelivery } from "../callbacks/delivery-schedule.ts";
 import { perUsdMicros } from "./exchange.ts";
 import { findKey } from "./keys.ts";
-
-/** By `<customer> <number>`, tagged with the customer. */
-export const ALERT_HOOKS = "alert_hooks";
-/** By `<customer> <event> <hook>`; tagged with the customer until the delivery is over. */
-export const ALERT_DELIVERIES = "alert_deliveries";
-/** The number of the newest hook of a customer, which is never given again. */
-const ALERT_NUMBERS = "alert_numbers";
+import {
+  ALERT_DELIVERIES,
+  ALERT_HOOKS,
+  ALERT_NUMBERS,
+  CUSTOMERS,
+  PROJECTS,
+  type StoredAlert,
+  type StoredHook,
+} from "./collections.ts";
 
 export const MAX_ALERT_HOOKS = 200;
 /** Longer than a month, so that the same crossing is not delivered again. */
 const DELIVERY_RECORD_MS = 70 * 24 * 3_600_000;
-const MAX_ATTEMPTS = 20;
 /** A charge is in the customer's currency. */
 const ONE_TO_ONE_MICROS = 1_000_000;
-
-export interface StoredHook {
-  readonly id: number;
-  readonly customer: string;
-  /** Sealed, like `secret`. */
-  readonly url: string;
-  readonly scope: AlertScope;
-  /** The account it is about. */
-  readonly account: string;
-  readonly key: string | null;
-  readonly project: string | null;
-  readonly thresholds: readonly number[];
-  readonly secret: string;
-  readonly created_ms: number;
-  readonly last_delivery_ms: number | null;
-  readonly last_status: string | null;
-}
-
-export interface StoredAlert extends ScheduledDelivery {
-  readonly event_id: string;
-  readonly hook_id: number;
-  /** JSON, as it is signed and sent. */
-  readonly body: string;
-  /** Of the last attempt; null: none was made. */
-  readonly status: string | null;
-  readonly is_over: boolean;
-}
 
 export const hookKey = (customer: string, id: number): string => `${customer} ${String(id).padStart(9, "0")}`;
 export const alertKey = (customer: string, { event_id, hook_id }: StoredAlert): string =>
@@ -85,7 +57,7 @@ export const alertOptions = (customer: string, { created_ms, is_over }: StoredAl
 export const hookPlace = (
   { customer, id }: Pick<StoredHook, "customer" | "id">,
   field: "url" | "secret",
-): SecretPlace => ({ collection: ALERT_HOOKS, key: hookKey(customer, id), field });
+): SecretPlace => ({ collection: ALERT_HOOKS.name, key: hookKey(customer, id), field });
 
 export const sealedHooks: SealedCollection = {
   rewrite({ value }, reseal) {
@@ -99,8 +71,8 @@ export const sealedHooks: SealedCollection = {
 };
 
 export async function listHooks(documents: Documents, customer: string): Promise<readonly StoredHook[]> {
-  const stored = await documents.list(ALERT_HOOKS, { tag: customer, limit: MAX_ALERT_HOOKS });
-  return stored.map(({ value }) => value as StoredHook);
+  const stored = await ALERT_HOOKS.list(documents, { tag: customer, limit: MAX_ALERT_HOOKS });
+  return stored.map(({ value }) => value);
 }
 
 /** Stores a webhook, sealed, under the customer's next number. Null: it has too many already. Throws Fault. */
@@ -109,22 +81,19 @@ export async function addHook(
   hook: Omit<StoredHook, "id" | "last_delivery_ms" | "last_status">,
 ): Promise<StoredHook | null> {
   if ((await listHooks(documents, hook.customer)).length >= MAX_ALERT_HOOKS) return null;
-  for (let attempts = 0; attempts < MAX_ATTEMPTS; attempts++) {
-    const newest = await documents.get(ALERT_NUMBERS, hook.customer);
-    const id = ((newest?.value as { readonly id: number } | undefined)?.id ?? 0) + 1;
-    if (!(await documents.put(ALERT_NUMBERS, hook.customer, { id }, newest?.version ?? 0))) continue;
-    const numbered = { ...hook, id };
-    const stored: StoredHook = {
-      ...numbered,
-      url: secrets.seal(hook.url, hookPlace(numbered, "url")),
-      secret: secrets.seal(hook.secret, hookPlace(numbered, "secret")),
-      last_delivery_ms: null,
-      last_status: null,
-    };
-    await documents.put(ALERT_HOOKS, hookKey(hook.customer, id), stored, 0, { tag: hook.customer });
-    return stored;
-  }
-  return null;
+  const number = await ALERT_NUMBERS.update(documents, hook.customer, (newest) => ({
+    value: { id: (newest?.id ?? 0) + 1 },
+  }));
+  const numbered = { ...hook, id: number!.value.id };
+  const stored: StoredHook = {
+    ...numbered,
+    url: secrets.seal(hook.url, hookPlace(numbered, "url")),
+    secret: secrets.seal(hook.secret, hookPlace(numbered, "secret")),
+    last_delivery_ms: null,
+    last_status: null,
+  };
+  await ALERT_HOOKS.put(documents, hookKey(hook.customer, stored.id), stored, 0, { tag: hook.customer });
+  return stored;
 }
 
 /** Changes a hook that still exists. Throws Fault. */
@@ -134,18 +103,13 @@ export async function changeHook(
   id: number,
   change: (hook: StoredHook) => StoredHook | null,
 ): Promise<boolean> {
-  const key = hookKey(customer, id);
-  for (let attempts = 0; attempts < MAX_ATTEMPTS; attempts++) {
-    const stored = await documents.get(ALERT_HOOKS, key);
-    if (!stored) return false;
-    const next = change(stored.value as StoredHook);
-    const isDone =
-      next === null
-        ? await documents.remove(ALERT_HOOKS, key, stored.version)
-        : await documents.put(ALERT_HOOKS, key, next, stored.version, { tag: customer });
-    if (isDone) return true;
-  }
-  return false;
+  let isThere = false;
+  await ALERT_HOOKS.update(documents, hookKey(customer, id), (hook) => {
+    isThere = hook !== null;
+    const next = hook && change(hook);
+    return hook && (next === null ? "remove" : { value: next, options: { tag: customer } });
+  });
+  return isThere;
 }
 
 const iso = (at_ms: number): string => new Date(at_ms).toISOString();
@@ -194,8 +158,8 @@ export const announceCrossings =
           status: null,
           is_over: false,
         };
-        await documents.put(
-          ALERT_DELIVERIES,
+        await ALERT_DELIVERIES.put(
+          documents,
           alertKey(customer, alert),
           alert,
           0,
@@ -216,7 +180,7 @@ async function bodyOf(
   const { month, allowance, threshold, at_ms, used, limit, basis } = crossing;
   const [customer_name, project_name, prefix] = account.split(" ");
   const isMoney = allowance === "spend";
-  const customer = (await documents.get("customers", customer_name!))?.value as Customer | undefined;
+  const customer = await CUSTOMERS.get(documents, customer_name!);
   const { external = false, currency = "USD" } = customer ?? {};
   const isCharge = basis === "charge";
   const rate = isMoney && !isCharge ? await perUsdMicros(documents, currency) : ONE_TO_ONE_MICROS;
@@ -240,12 +204,11 @@ async function bodyOf(
 async function capOf(
   documents: Documents,
   account: string,
-  customer: Customer | undefined,
+  customer: Customer | null,
 ): Promise<number | null> {
   const [, project, prefix] = account.split(" ");
   if (prefix !== undefined) return (await findKey(documents, prefix))?.spend_cap_micros ?? null;
-  if (project !== undefined)
-    return ((await documents.get("projects", project))?.value as Project | undefined)?.budget_micros ?? null;
+  if (project !== undefined) return (await PROJECTS.get(documents, project))?.budget_micros ?? null;
   return customer?.budget_micros ?? null;
 }
 

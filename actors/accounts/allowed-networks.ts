@@ -5,8 +5,8 @@
  */
 import type { Clock } from "../../cluster/ports/clock.ts";
 import type { Documents } from "../../cluster/ports/documents.ts";
-import type { Project } from "../../schemas/accounts.ts";
 import type { AllowedNetworks, NetworksOf } from "../lib/web/destination.ts";
+import { CUSTOMERS, PROJECTS } from "./collections.ts";
 
 interface AllowedNetworksOptions {
   readonly documents: Pick<Documents, "get" | "list">;
@@ -25,9 +25,9 @@ export function allowedNetworks({ documents, clock, allow, named }: AllowedNetwo
   const known = new Map<string, { readonly at_ms: number; readonly answer: Promise<AllowedNetworks> }>();
 
   async function read(name: string): Promise<AllowedNetworks> {
-    const isOnlyCustomer = async () => (await documents.list("customers", { limit: 2 })).length < 2;
+    const isOnlyCustomer = async () => (await CUSTOMERS.list(documents, { limit: 2 })).length < 2;
     const isEveryones = allow.length > 0 && (named.includes("*") || (await isOnlyCustomer()));
-    const project = (await documents.get("projects", name))?.value as Project | undefined;
+    const project = await PROJECTS.get(documents, name);
     const own = project?.networks ?? [];
     const given = isEveryones || named.includes(name) ? allow : [];
     // The same list again and again, so that it is read once (actors/lib/web/destination.ts).

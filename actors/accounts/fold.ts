@@ -8,7 +8,10 @@ import { Fault } from "../../cluster/ports/fault.ts";
 import { NO_USAGE, type Usage } from "../../schemas/accounts.ts";
 import { LEDGER_RETENTION_MS, newBatchTag, type UsageSums } from "../../schemas/ledger.ts";
 import { addUsage } from "./read-usage.ts";
-import { type BatchTotal, type LedgerBatch, totalsOf } from "../../schemas/ledger-batch.ts";
+import { type BatchTotal, totalsOf } from "../../schemas/ledger-batch.ts";
+import { type Collection } from "../../cluster/collection.ts";
+import { LEDGER } from "../../records/collections.ts";
+import { USAGE_DAYS, USAGE_KEY_DAYS, USAGE_KEY_MONTHS } from "./collections.ts";
 
 /** Batches in one round, and so the most that a sum remembers. */
 const ROUND = 100;
@@ -20,24 +23,27 @@ const SUMS_RETENTION_MS = SUMS_RETENTION_DAYS * 24 * 3_600_000;
 export function sumsOf(
   customer: string,
   { day, project, key }: Pick<BatchTotal, "day" | "project" | "key">,
-): readonly [string, string][] {
+): readonly [Collection<UsageSums>, string][] {
   return [
-    ["usage_days", `${customer}:${day}:${project}`],
-    ["usage_key_days", `${customer}:${project}:${key}:${day}`],
-    ["usage_key_months", `${customer}:${day.slice(0, 7)}:${project}:${key}`],
+    [USAGE_DAYS, `${customer}:${day}:${project}`],
+    [USAGE_KEY_DAYS, `${customer}:${project}:${key}:${day}`],
+    [USAGE_KEY_MONTHS, `${customer}:${day.slice(0, 7)}:${project}:${key}`],
   ];
 }
 
 /** Adds every new batch of a customer up. Throws Fault. */
 export async function foldLedger(documents: Documents, customer: string): Promise<void> {
   for (;;) {
-    const batches = await documents.list("ledger", { tag: newBatchTag(customer), limit: ROUND });
+    const batches = await LEDGER.list(documents, { tag: newBatchTag(customer), limit: ROUND });
     if (batches.length === 0) return;
-    const sums = new Map<string, { collection: string; key: string; totals: Map<string, BatchTotal[]> }>();
+    const sums = new Map<
+      string,
+      { collection: Collection<UsageSums>; key: string; totals: Map<string, BatchTotal[]> }
+    >();
     for (const { key: batch, value } of batches)
-      for (const total of totalsOf(value as LedgerBatch))
+      for (const total of totalsOf(value))
         for (const [collection, key] of sumsOf(customer, total)) {
-          const name = `${collection}/${key}`;
+          const name = `${collection.name}/${key}`;
           let sum = sums.get(name);
           if (!sum) sums.set(name, (sum = { collection, key, totals: new Map() }));
           const totals = sum.totals.get(batch);
@@ -50,20 +56,20 @@ export async function foldLedger(documents: Documents, customer: string): Promis
     );
     await inGroups(batches, async ({ key, value, version }) => {
       const expires_at_ms = timeOf(key) + LEDGER_RETENTION_MS;
-      await documents.put("ledger", key, value, version, { expires_at_ms });
+      await LEDGER.put(documents, key, value, version, { expires_at_ms });
     });
   }
 }
 
 async function addTo(
   documents: Documents,
-  collection: string,
+  collection: Collection<UsageSums>,
   key: string,
   totals: ReadonlyMap<string, readonly BatchTotal[]>,
   tagged: ReadonlySet<string>,
 ): Promise<void> {
-  const stored = await documents.get(collection, key);
-  const before = (stored?.value ?? { usage: {}, folded: [] }) as UsageSums;
+  const stored = await collection.read(documents, key);
+  const before: UsageSums = stored?.value ?? { usage: {}, folded: [] };
   const counted = new Set(before.folded);
   const sums: Record<string, Usage> = { ...before.usage };
   let at_ms = 0;
@@ -76,8 +82,8 @@ async function addTo(
   }
   const folded = [...counted].filter((batch) => tagged.has(batch));
   const options = { expires_at_ms: at_ms + SUMS_RETENTION_MS };
-  if (await documents.put(collection, key, { usage: sums, folded }, stored?.version ?? 0, options)) return;
-  throw new Fault("lease_lost", `Cannot add up "${collection}/${key}": another node does`);
+  if (await collection.put(documents, key, { usage: sums, folded }, stored?.version ?? 0, options)) return;
+  throw new Fault("lease_lost", `Cannot add up "${collection.name}/${key}": another node does`);
 }
 
 /** When a batch was written, by its key. */

@@ -17,19 +17,10 @@ import { type Invoice, type InvoiceLine, type InvoiceStatus, pricesOf } from "..
 import { readRate } from "./exchange.ts";
 import { AccountError } from "./keys.ts";
 import { addUsage, readUsage } from "./read-usage.ts";
+import { INVOICES, type StoredInvoice, type Sums } from "./collections.ts";
 
 /** By `<customer>:<month>:<number>`, tagged with the customer. */
-export const INVOICES = "invoices";
 const MAX_LIST = 1_000;
-const MAX_ATTEMPTS = 20;
-
-type Sums = Readonly<Record<string, Pick<Usage, "requests" | "succeeded" | "cost_micros">>>;
-
-interface StoredInvoice {
-  readonly invoice: Invoice;
-  /** What it charges of its month, by category: rows that are written later are charged with the next invoice. */
-  readonly counted: Sums;
-}
 
 export type Drawn =
   | { readonly kind: "drawn" | "exists"; readonly invoice: Invoice }
@@ -46,16 +37,14 @@ function keyOfId(id: string): string | null {
 
 export async function findInvoice(documents: Documents, id: string): Promise<Invoice | null> {
   const key = keyOfId(id);
-  const stored = key === null ? null : await documents.get(INVOICES, key);
-  return stored && (stored.value as StoredInvoice).invoice;
+  const stored = key === null ? null : await INVOICES.get(documents, key);
+  return stored && stored.invoice;
 }
 
 /** Newest first; at most 1,000. */
 export async function listInvoices(documents: Documents, customer?: string): Promise<readonly Invoice[]> {
   const range = { limit: MAX_LIST, reverse: true, ...(customer !== undefined && { tag: customer }) };
-  const invoices = (await documents.list(INVOICES, range)).map(
-    ({ value }) => (value as StoredInvoice).invoice,
-  );
+  const invoices = (await INVOICES.list(documents, range)).map(({ value }) => value.invoice);
   return invoices.toSorted((a, b) => (a.period < b.period ? 1 : a.period > b.period ? -1 : 0));
 }
 
@@ -67,19 +56,19 @@ export async function changeInvoice(
   now_ms: number,
 ): Promise<Invoice> {
   const key = keyOfId(id);
-  for (let attempts = 0; key !== null && attempts < MAX_ATTEMPTS; attempts++) {
-    const stored = await documents.get(INVOICES, key);
-    if (!stored) break;
-    const { invoice, counted } = stored.value as StoredInvoice;
-    if (invoice.status === status) return invoice;
+  const none = new AccountError(`Cannot change invoice "${id}": there is none with this id`);
+  if (key === null) throw none;
+  const changed = await INVOICES.update(documents, key, (stored) => {
+    if (stored === null) throw none;
+    const { invoice, counted } = stored;
+    if (invoice.status === status) return null;
     if (invoice.status !== "issued")
       throw new AccountError(`Cannot make invoice "${id}" ${status}: it is ${invoice.status}`);
     const at = new Date(now_ms).toISOString();
     const next = { ...invoice, status, ...(status === "paid" ? { paid_at: at } : { voided_at: at }) };
-    const value: StoredInvoice = { invoice: next, counted };
-    if (await documents.put(INVOICES, key, value, stored.version, { tag: invoice.customer })) return next;
-  }
-  throw new AccountError(`Cannot change invoice "${id}": there is none with this id`);
+    return { value: { invoice: next, counted }, options: { tag: invoice.customer } };
+  });
+  return changed!.value.invoice;
 }
 
 /**
@@ -119,7 +108,7 @@ export async function drawInvoice(
     lines,
   };
   const value: StoredInvoice = { invoice, counted };
-  const isNew = await documents.put(INVOICES, invoiceKey(name, month, number), value, 0, { tag: name });
+  const isNew = await INVOICES.put(documents, invoiceKey(name, month, number), value, 0, { tag: name });
   if (isNew) return { kind: "drawn", invoice };
   // Another node was first.
   const [winner] = (await monthInvoices(documents, name, month)).slice(-1);
@@ -188,7 +177,7 @@ async function monthInvoices(
   month: string,
 ): Promise<readonly StoredInvoice[]> {
   const range = { from: `${customer}:${month}:`, to: `${customer}:${month};`, limit: MAX_LIST };
-  return (await documents.list(INVOICES, range)).map(({ value }) => value as StoredInvoice);
+  return (await INVOICES.list(documents, range)).map(({ value }) => value);
 }
 
 /** By category. */

@@ -4,7 +4,7 @@
  * are drawn here from node:crypto; only a key's digest and prefix are stored.
  */
 import { hash, randomBytes } from "node:crypto";
-import type { Documents, Versioned } from "../../cluster/ports/documents.ts";
+import type { Documents, PutOptions } from "../../cluster/ports/documents.ts";
 import {
   type Customer,
   type Grant,
@@ -20,6 +20,16 @@ import {
 } from "../../schemas/accounts.ts";
 import { perUsdMicros } from "./exchange.ts";
 import { checkNetwork } from "../lib/web/destination.ts";
+import {
+  CUSTOMERS,
+  FIRST_KEY,
+  type FirstKeyClaim,
+  KEYS,
+  NAMES,
+  type PrefixClaim,
+  PROJECTS,
+} from "./collections.ts";
+import { type Collection } from "../../cluster/collection.ts";
 
 /** A mistake of the operator; the message is a sentence for them. */
 export class AccountError extends Error {
@@ -59,47 +69,42 @@ const prefixOf = (key: string): string => key.slice(0, PREFIX_CHARS);
 
 /** A key with its project and customer. Null: the key is unknown or revoked, or its project does not exist. */
 export async function findGrant(documents: Documents, key_sha256: string): Promise<Grant | null> {
-  const key = (await documents.get("keys", key_sha256))?.value as Key | undefined;
+  const key = await KEYS.get(documents, key_sha256);
   if (!key || key.status === "revoked") return null;
-  const project = (await documents.get("projects", key.project))?.value as Project | undefined;
-  const customer =
-    project && ((await documents.get("customers", project.customer))?.value as Customer | undefined);
+  const project = await PROJECTS.get(documents, key.project);
+  const customer = project && (await CUSTOMERS.get(documents, project.customer));
   if (!project || !customer) return null;
   return { key, project, customer, per_usd_micros: await perUsdMicros(documents, customer.currency) };
 }
 
-interface PrefixClaim {
-  readonly key_sha256: string;
-}
-
-const claimOf = async (documents: Documents, prefix: string): Promise<PrefixClaim | undefined> =>
-  (await documents.get("names", `prefix ${prefix}`))?.value as PrefixClaim | undefined;
+const claimOf = (documents: Documents, prefix: string): Promise<PrefixClaim | null> =>
+  NAMES.get(documents, `prefix ${prefix}`);
 
 /** By its prefix, revoked ones too. Null: there is none. Throws Fault. */
 export async function findKey(documents: Documents, prefix: string): Promise<Key | null> {
   const claimed = await claimOf(documents, prefix);
-  return ((claimed && (await documents.get("keys", claimed.key_sha256)))?.value ?? null) as Key | null;
+  return claimed && KEYS.get(documents, claimed.key_sha256);
 }
 
 /** The same of a customer's keys. Throws Fault. */
 export async function findKeyOf(documents: Documents, customer: string, prefix: string): Promise<Key | null> {
   const key = await findKey(documents, prefix);
-  const project = key && ((await documents.get("projects", key.project))?.value as Project | undefined);
+  const project = key && (await PROJECTS.get(documents, key.project));
   return project?.customer === customer ? key : null;
 }
 
 /** Throws AccountError when there is no such customer, and Fault. */
 export async function customerNamed(documents: Documents, name: string): Promise<Customer> {
-  const stored = await documents.get("customers", name);
+  const stored = await CUSTOMERS.get(documents, name);
   if (!stored) throw new AccountError(`There is no customer "${name}"`);
-  return stored.value as Customer;
+  return stored;
 }
 
 /** Throws AccountError when there is no such project, and Fault. */
 export async function projectNamed(documents: Documents, name: string): Promise<Project> {
-  const stored = await documents.get("projects", name);
+  const stored = await PROJECTS.get(documents, name);
   if (!stored) throw new AccountError(`There is no project "${name}"`);
-  return stored.value as Project;
+  return stored;
 }
 
 export async function createCustomer(
@@ -116,7 +121,7 @@ export async function createCustomer(
     budget_micros: null,
     created_at: iso(now_ms),
   };
-  if (!(await documents.put("customers", name, customer, 0)))
+  if (!(await CUSTOMERS.put(documents, name, customer, 0)))
     throw new AccountError(`Cannot create customer "${name}": the name is taken`);
   return customer;
 }
@@ -127,7 +132,7 @@ export async function createProject(
   now_ms: number,
 ): Promise<Project> {
   assertName("project", name);
-  if ((await documents.get("customers", customer)) === null)
+  if ((await CUSTOMERS.get(documents, customer)) === null)
     throw new AccountError(`Cannot create project "${name}": there is no customer "${customer}"`);
   const project: Project = {
     name,
@@ -137,7 +142,7 @@ export async function createProject(
     budget_micros: null,
     created_at: iso(now_ms),
   };
-  if (!(await documents.put("projects", name, project, 0, { tag: customer })))
+  if (!(await PROJECTS.put(documents, name, project, 0, { tag: customer })))
     throw new AccountError(`Cannot create project "${name}": the name is taken`);
   return project;
 }
@@ -175,7 +180,7 @@ export async function createKey(
   now_ms: number,
   draw: (role: Key["role"]) => string = drawKey,
 ): Promise<CreatedKey> {
-  if ((await documents.get("projects", options.project)) === null)
+  if ((await PROJECTS.get(documents, options.project)) === null)
     throw new AccountError(`Cannot create a key: there is no project "${options.project}"`);
   assertLabel(options.label ?? null);
   for (let attempts = 0; attempts < MAX_ATTEMPTS; attempts++) {
@@ -195,9 +200,9 @@ async function claim(
 ): Promise<Key | null> {
   const key_sha256 = digestOf(key);
   const prefix = prefixOf(key);
-  if (!(await documents.put("names", `prefix ${prefix}`, { key_sha256 }, 0))) return null;
+  if (!(await NAMES.put(documents, `prefix ${prefix}`, { key_sha256 }, 0))) return null;
   const record = recordOf(key, options, now_ms);
-  if (!(await documents.put("keys", key_sha256, record, 0, { tag: record.project })))
+  if (!(await KEYS.put(documents, key_sha256, record, 0, { tag: record.project })))
     throw new AccountError(`Cannot create key "${prefix}": it exists already, in another project`);
   return record;
 }
@@ -221,7 +226,7 @@ const recordOf = (key: string, options: KeyOptions, now_ms: number): Key => ({
 /** Oldest first; of one project, or of all. At most 1,000. */
 export async function listKeys(documents: Documents, project?: string): Promise<readonly Key[]> {
   const range = { limit: MAX_LIST, ...(project !== undefined && { tag: project }) };
-  const keys = (await documents.list("keys", range)).map(({ value }) => value as Key);
+  const keys = (await KEYS.list(documents, range)).map(({ value }) => value);
   return oldestFirst(keys);
 }
 
@@ -271,7 +276,7 @@ async function changeKey(
       // An operator may have given a whole key, which no log and no terminal should show.
       `Cannot ${verb} "${prefixOf(prefix)}${prefix.length > PREFIX_CHARS ? "…" : ""}": no key has this prefix; a prefix has ${PREFIX_CHARS} characters, see trawl key list`,
     );
-  return change<Key>(documents, "keys", name.key_sha256, `key "${prefix}"`, rule);
+  return change(documents, KEYS, name.key_sha256, `key "${prefix}"`, rule);
 }
 
 /** Each is compared with every private address that the project asks for. */
@@ -290,7 +295,7 @@ export async function allowAgent(
     throw new AccountError(
       "Cannot allow this User-Agent: it should have 1 to 500 printable ASCII characters and no space at its ends",
     );
-  return change<Project>(documents, "projects", project, `project "${project}"`, (record) =>
+  return change(documents, PROJECTS, project, `project "${project}"`, (record) =>
     record.user_agents.includes(user_agent)
       ? record
       : { ...record, user_agents: [...record.user_agents, user_agent] },
@@ -299,7 +304,7 @@ export async function allowAgent(
 
 /** Idempotent, as `allowAgent` is. */
 export const forbidAgent = (documents: Documents, project: string, user_agent: string): Promise<Project> =>
-  change<Project>(documents, "projects", project, `project "${project}"`, (record) => ({
+  change(documents, PROJECTS, project, `project "${project}"`, (record) => ({
     ...record,
     user_agents: record.user_agents.filter((allowed) => allowed !== user_agent),
   }));
@@ -313,7 +318,7 @@ export async function allowNetwork(documents: Documents, project: string, networ
       `Cannot allow the network "${network}": it should be an address or a range in CIDR form, for example 10.1.0.0/16`,
     );
   }
-  return change<Project>(documents, "projects", project, `project "${project}"`, (record) => {
+  return change(documents, PROJECTS, project, `project "${project}"`, (record) => {
     const { networks = [] } = record;
     if (networks.includes(network)) return record;
     if (networks.length >= MAX_NETWORKS)
@@ -324,13 +329,13 @@ export async function allowNetwork(documents: Documents, project: string, networ
 
 /** Idempotent, as `allowNetwork` is. */
 export const forbidNetwork = (documents: Documents, project: string, network: string): Promise<Project> =>
-  change<Project>(documents, "projects", project, `project "${project}"`, ({ networks = [], ...record }) => ({
+  change(documents, PROJECTS, project, `project "${project}"`, ({ networks = [], ...record }) => ({
     ...record,
     networks: networks.filter((allowed) => allowed !== network),
   }));
 
 export const setRate = (documents: Documents, project: string, rate_limit_rps: number): Promise<Project> =>
-  change<Project>(documents, "projects", project, `project "${project}"`, (record) => ({
+  change(documents, PROJECTS, project, `project "${project}"`, (record) => ({
     ...record,
     rate_limit_rps,
   }));
@@ -340,7 +345,7 @@ export const setBudget = (
   project: string,
   budget_micros: number | null,
 ): Promise<Project> =>
-  change<Project>(documents, "projects", project, `project "${project}"`, (record) => ({
+  change(documents, PROJECTS, project, `project "${project}"`, (record) => ({
     ...record,
     budget_micros,
   }));
@@ -351,7 +356,7 @@ export const setCustomerBudget = (
   customer: string,
   budget_micros: number | null,
 ): Promise<Customer> =>
-  change<Customer>(documents, "customers", customer, `customer "${customer}"`, (record) => ({
+  change(documents, CUSTOMERS, customer, `customer "${customer}"`, (record) => ({
     ...record,
     budget_micros,
   }));
@@ -363,7 +368,7 @@ export const setPrices = (
   from: string,
   per_request: Readonly<Record<string, number>>,
 ): Promise<Customer> =>
-  change<Customer>(documents, "customers", customer, `customer "${customer}"`, (record) => ({
+  change(documents, CUSTOMERS, customer, `customer "${customer}"`, (record) => ({
     ...record,
     prices: [
       ...(record.prices ?? []).filter((entry) => entry.from < from).slice(-MAX_PRICES),
@@ -376,7 +381,7 @@ export const setCustomerStatus = (
   customer: string,
   status: Customer["status"],
 ): Promise<Customer> =>
-  change<Customer>(documents, "customers", customer, `customer "${customer}"`, (record) => ({
+  change(documents, CUSTOMERS, customer, `customer "${customer}"`, (record) => ({
     ...record,
     status,
   }));
@@ -384,8 +389,8 @@ export const setCustomerStatus = (
 /** All of them, page by page. Throws Fault. */
 export async function* eachCustomer(documents: Documents): AsyncGenerator<Customer> {
   for (let from = ""; ;) {
-    const page = await documents.list("customers", { from, limit: MAX_LIST });
-    for (const { value } of page) yield value as Customer;
+    const page = await CUSTOMERS.list(documents, { from, limit: MAX_LIST });
+    for (const { value } of page) yield value;
     if (page.length < MAX_LIST) return;
     from = `${page.at(-1)!.key}\0`;
   }
@@ -393,36 +398,32 @@ export async function* eachCustomer(documents: Documents): AsyncGenerator<Custom
 
 /** At most 1,000. */
 export const listCustomers = async (documents: Documents): Promise<readonly Customer[]> =>
-  (await documents.list("customers", { limit: MAX_LIST })).map(({ value }) => value as Customer);
+  (await CUSTOMERS.list(documents, { limit: MAX_LIST })).map(({ value }) => value);
 
 /** Of all customers; at most 1,000. */
 export const listProjects = async (documents: Documents): Promise<readonly Project[]> =>
-  (await documents.list("projects", { limit: MAX_LIST })).map(({ value }) => value as Project);
+  (await PROJECTS.list(documents, { limit: MAX_LIST })).map(({ value }) => value);
 
 /** Projects of a customer, at most 1,000. */
 export const projectsOf = async (documents: Documents, customer: string): Promise<readonly Project[]> =>
-  (await documents.list("projects", { tag: customer, limit: MAX_LIST })).map(({ value }) => value as Project);
+  (await PROJECTS.list(documents, { tag: customer, limit: MAX_LIST })).map(({ value }) => value);
 
-const tagOf = (value: Key | Project | Customer): { tag: string } | undefined =>
-  "customer" in value ? { tag: value.customer } : "project" in value ? { tag: value.project } : undefined;
+const optionsOf = (value: Key | Project | Customer): PutOptions =>
+  "customer" in value ? { tag: value.customer } : "project" in value ? { tag: value.project } : {};
 
-/** Reads, changes and stores a document; repeats this when another process wrote in between. */
 async function change<T extends Key | Project | Customer>(
   documents: Documents,
-  collection: string,
+  collection: Collection<T>,
   id: string,
   subject: string,
   rule: (value: T) => T,
 ): Promise<T> {
-  for (let attempts = 0; attempts < MAX_ATTEMPTS; attempts++) {
-    const stored: Versioned | null = await documents.get(collection, id);
-    if (!stored) throw new AccountError(`Cannot change ${subject}: no such name`);
-    const previous = stored.value as T;
+  const changed = await collection.update(documents, id, (previous) => {
+    if (previous === null) throw new AccountError(`Cannot change ${subject}: no such name`);
     const next = rule(previous);
-    if (next === previous) return previous;
-    if (await documents.put(collection, id, next, stored.version, tagOf(next))) return next;
-  }
-  throw new AccountError(`Cannot change ${subject}: other processes change it at the same time`);
+    return next === previous ? null : { value: next, options: optionsOf(next) };
+  });
+  return changed!.value;
 }
 
 /** What a start created, or found. */
@@ -432,9 +433,6 @@ export interface PreparedAccounts {
   /** Whether the key in TRAWL_ADMIN_KEY was created now; null: the setting is empty. */
   readonly admin_key: Awaited<ReturnType<typeof ensureKey>> | null;
 }
-
-/** Stored by the node that creates the first key, before the key. */
-type FirstKeyClaim = { readonly prefix: string; readonly claimed_ms: number };
 
 /** Longer than a node takes to store a key after its claim; a node that died in between is completed after it. */
 const FIRST_KEY_CLAIM_MS = 60_000;
@@ -456,8 +454,8 @@ export async function prepareAccounts(
     budget_micros: null,
     created_at: iso(now_ms),
   };
-  await documents.put("customers", FIRST_NAME, customer, 0);
-  if ((await documents.get("projects", FIRST_NAME)) === null)
+  await CUSTOMERS.put(documents, FIRST_NAME, customer, 0);
+  if ((await PROJECTS.get(documents, FIRST_NAME)) === null)
     await createProject(documents, { name: FIRST_NAME, customer: FIRST_NAME }, now_ms).catch((problem) => {
       if (!(problem instanceof AccountError)) throw problem; // Another node created it first.
     });
@@ -466,13 +464,13 @@ export async function prepareAccounts(
     return { key: null, admin_key: await ensureKey(documents, named_key, "account_admin", now_ms) };
   // Nodes that start at once on an empty store all come here: the node that stores the claim creates the key. A claim
   // without a key is taken over only when it is old: its node may still be creating the key.
-  const earlier = await documents.get("names", "first key");
-  if ((await documents.list("keys", { limit: 1 })).length > 0) return { key: null, admin_key: null };
-  if (earlier !== null && now_ms - (earlier.value as FirstKeyClaim).claimed_ms < FIRST_KEY_CLAIM_MS)
+  const earlier = await FIRST_KEY.read(documents, "first key");
+  if ((await KEYS.list(documents, { limit: 1 })).length > 0) return { key: null, admin_key: null };
+  if (earlier !== null && now_ms - earlier.value.claimed_ms < FIRST_KEY_CLAIM_MS)
     return { key: null, admin_key: null };
   const drawn = drawKey("account_admin");
   const claimed: FirstKeyClaim = { prefix: prefixOf(drawn), claimed_ms: now_ms };
-  if (!(await documents.put("names", "first key", claimed, earlier?.version ?? 0)))
+  if (!(await FIRST_KEY.put(documents, "first key", claimed, earlier?.version ?? 0)))
     return { key: null, admin_key: null };
   const { key } = await createKey(documents, options, now_ms, drawFirst(drawn));
   return { key, admin_key: null };
@@ -504,14 +502,14 @@ export async function ensureKey(
     throw new AccountError(
       `Cannot use ${setting}: such a key is "${mark}" and 17 to 200 characters A-Z, a-z, 0-9, "-" and "_"`,
     );
-  const existing = (await documents.get("keys", digestOf(key)))?.value as Key | undefined;
+  const existing = await KEYS.get(documents, digestOf(key));
   if (existing) return existing.status === "active" ? "exists" : "revoked";
   const labelled: KeyOptions = { project: FIRST_NAME, role, label: setting };
   try {
     if (await claim(documents, key, labelled, now_ms)) return "created";
   } catch (problem) {
     // Another node that starts on the same store created it first.
-    if ((await documents.get("keys", digestOf(key))) === null) throw problem;
+    if ((await KEYS.get(documents, digestOf(key))) === null) throw problem;
     return "exists";
   }
   // A prefix without its key: a start died in between, or another node is creating the key at this moment.
@@ -520,6 +518,6 @@ export async function ensureKey(
     throw new AccountError(
       `Cannot use ${setting}: another key begins with "${prefixOf(key)}"; choose one that differs within its first ${PREFIX_CHARS} characters`,
     );
-  await documents.put("keys", digestOf(key), recordOf(key, labelled, now_ms), 0, { tag: FIRST_NAME });
+  await KEYS.put(documents, digestOf(key), recordOf(key, labelled, now_ms), 0, { tag: FIRST_NAME });
   return "created";
 }

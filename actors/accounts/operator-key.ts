@@ -6,6 +6,7 @@
 import type { Documents } from "../../cluster/ports/documents.ts";
 import { isOperatorKey, type Key } from "../../schemas/accounts.ts";
 import { createKey, digestOf, ensureKey, FIRST_NAME, revokeKey } from "./keys.ts";
+import { KEYS, OPERATOR_KEY } from "./collections.ts";
 
 export interface KeyFile {
   /** Null: there is none. */
@@ -23,12 +24,7 @@ export interface OperatorKeyOptions {
   readonly is_shared: boolean;
 }
 
-/** Stored as `names/operator key`. */
-interface KeptKey {
-  readonly key_sha256: string;
-}
-
-const KEPT = ["names", "operator key"] as const;
+const KEPT = "operator key";
 
 /** After prepareAccounts. Throws AccountError, Fault and what the file throws. */
 export async function prepareOperatorKey(
@@ -37,16 +33,17 @@ export async function prepareOperatorKey(
   now_ms: number,
 ): Promise<"named" | "revoked" | "kept" | "elsewhere"> {
   const activeKey = async (key_sha256: string): Promise<Key | null> => {
-    const key = (await documents.get("keys", key_sha256))?.value as Key | undefined;
+    const key = await KEYS.get(documents, key_sha256);
     return key && key.status === "active" && isOperatorKey(key) ? key : null;
   };
-  const stored = await documents.get(...KEPT);
+  const stored = await OPERATOR_KEY.read(documents, KEPT);
   const version = stored?.version ?? 0;
-  const previous = stored && (await activeKey((stored.value as KeptKey).key_sha256));
+  const previous = stored && (await activeKey(stored.value.key_sha256));
   if (named_key !== null) {
     if ((await ensureKey(documents, named_key, "operator", now_ms)) === "revoked") return "revoked";
     // The other nodes of the cluster need not be given the setting.
-    if (previous === null) await documents.put(...KEPT, { key_sha256: digestOf(named_key) }, version);
+    if (previous === null)
+      await OPERATOR_KEY.put(documents, KEPT, { key_sha256: digestOf(named_key) }, version);
     return "named";
   }
   const own = file.read();
@@ -56,7 +53,7 @@ export async function prepareOperatorKey(
   const { key, record } = await createKey(documents, options, now_ms);
   // The file first: a start that dies here is completed by the next one, which finds its key active.
   file.write(key);
-  if (!(await documents.put(...KEPT, { key_sha256: digestOf(key) }, version))) {
+  if (!(await OPERATOR_KEY.put(documents, KEPT, { key_sha256: digestOf(key) }, version))) {
     await revokeKey(documents, record.prefix, now_ms);
     // The command line would send a revoked key.
     file.remove();

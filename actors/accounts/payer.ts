@@ -7,6 +7,7 @@ import type { Documents } from "../../cluster/ports/documents.ts";
 import { accountKey, type Customer, type Key, limitInUsd, type Project } from "../../schemas/accounts.ts";
 import { perUsdMicros } from "./exchange.ts";
 import { findKey } from "./keys.ts";
+import { CUSTOMERS, PROJECTS } from "./collections.ts";
 
 /** One account that money is reserved from, with what it may spend in a month in US dollars; null: no limit. */
 export interface SpendLimit {
@@ -31,13 +32,11 @@ export async function findPayer(
   project_name: string,
   prefix: string | null,
 ): Promise<Payer | null> {
-  const read = async <T>(collection: string, id: string): Promise<T | null> =>
-    ((await documents.get(collection, id))?.value ?? null) as T | null;
   const [key, project] = await Promise.all([
     prefix === null ? null : findKey(documents, prefix),
-    read<Project>("projects", project_name),
+    PROJECTS.get(documents, project_name),
   ]);
-  const customer = project && (await read<Customer>("customers", project.customer));
+  const customer = project && (await CUSTOMERS.get(documents, project.customer));
   if (!project || !customer) return null;
   const limits = spendLimits({ key, project, customer });
   if (limits.every(({ limit_micros }) => limit_micros === null))

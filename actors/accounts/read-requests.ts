@@ -4,7 +4,8 @@
  */
 import type { Documents } from "../../cluster/ports/documents.ts";
 import { dayOf, type LedgerRow } from "../../schemas/ledger.ts";
-import { type BatchTotal, type LedgerBatch, rowsOf } from "../../schemas/ledger-batch.ts";
+import { type BatchTotal, rowsOf } from "../../schemas/ledger-batch.ts";
+import { LEDGER } from "../../records/collections.ts";
 
 /** Which rows are wanted; null: all. */
 export interface RowFilter {
@@ -67,18 +68,18 @@ export async function readRows(
   let unpacked = 0;
   let compared = 0;
   for (let read = 0; read < MAX_READ && unpacked < MAX_UNPACKED && compared < MAX_TOTALS;) {
-    const page = await documents.list("ledger", { from, to, limit: BATCHES_AT_ONCE, reverse: true });
+    const page = await LEDGER.list(documents, { from, to, limit: BATCHES_AT_ONCE, reverse: true });
     for (const { key: batch, value } of page) {
       to = batch;
       read++;
-      const { totals } = value as LedgerBatch;
+      const { totals } = value;
       compared += totals?.length ?? 0;
       if (totals && !totals.some((total) => mayHaveWanted(total, filter, days))) {
         last = { batch, skip: totals.reduce((sum, { usage }) => sum + usage.requests, 0) };
         continue;
       }
       unpacked++;
-      const newestFirst = [...rowsOf(value as LedgerBatch)].toSorted((a, b) => b.at_ms - a.at_ms);
+      const newestFirst = [...rowsOf(value)].toSorted((a, b) => b.at_ms - a.at_ms);
       for (const [n, row] of newestFirst.entries()) {
         if (batch === cursor?.batch && n < cursor.skip) continue;
         if (!isWanted(row, filter)) continue;

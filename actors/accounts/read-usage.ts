@@ -2,6 +2,8 @@
 import type { DocumentEntry, Documents } from "../../cluster/ports/documents.ts";
 import { NO_USAGE, type Usage } from "../../schemas/accounts.ts";
 import type { UsageSums } from "../../schemas/ledger.ts";
+import { type Collection } from "../../cluster/collection.ts";
+import { USAGE_DAYS, USAGE_KEY_DAYS, USAGE_KEY_MONTHS } from "./collections.ts";
 
 /**
  * Adds up what was written. What was written before the time that it answers, in Unix milliseconds, is in the sums; null: unknown,
@@ -26,13 +28,13 @@ export class TooMuchUsage extends Error {}
 
 async function* documentsIn(
   documents: Documents,
-  collection: string,
+  collection: Collection<UsageSums>,
   from: string,
   to: string,
-): AsyncGenerator<DocumentEntry> {
+): AsyncGenerator<DocumentEntry<UsageSums>> {
   let read = 0;
   for (let next = from; ;) {
-    const page = await documents.list(collection, { from: next, to, limit: PAGE });
+    const page = await collection.list(documents, { from: next, to, limit: PAGE });
     yield* page;
     read += page.length;
     if (page.length < PAGE) return;
@@ -41,8 +43,8 @@ async function* documentsIn(
   }
 }
 
-function cellsOf(value: unknown, of: Omit<UsageCell, "category" | "usage">): UsageCell[] {
-  return Object.entries((value as UsageSums).usage).map(([category, usage]) => ({ ...of, category, usage }));
+function cellsOf(value: UsageSums, of: Omit<UsageCell, "category" | "usage">): UsageCell[] {
+  return Object.entries(value.usage).map(([category, usage]) => ({ ...of, category, usage }));
 }
 
 export interface UsageQuestion {
@@ -64,7 +66,7 @@ export async function readUsage(
   const cells: UsageCell[] = [];
   if (key === null && !by_key) {
     const [from, to] = [`${customer}:${since}`, `${customer}:${until}`];
-    for await (const { key: id, value } of documentsIn(documents, "usage_days", from, to)) {
+    for await (const { key: id, value } of documentsIn(documents, USAGE_DAYS, from, to)) {
       const [, day, project] = id.split(":");
       cells.push(...cellsOf(value, { project: project!, key: null, day: day! }));
     }
@@ -72,7 +74,7 @@ export async function readUsage(
   }
   const own = key === null ? `${customer}:` : `${customer}:${key.project}:${key.prefix}:`;
   const [from, to] = key === null ? [own, `${customer};`] : [`${own}${since}`, `${own}${until}`];
-  for await (const { key: id, value } of documentsIn(documents, "usage_key_days", from, to)) {
+  for await (const { key: id, value } of documentsIn(documents, USAGE_KEY_DAYS, from, to)) {
     const [, project, prefix, day] = id.split(":");
     if (day! < since || day! >= until) continue;
     cells.push(...cellsOf(value, { project: project!, key: prefix!, day: day! }));
@@ -89,12 +91,12 @@ export async function readMonth(
 ): Promise<readonly UsageCell[]> {
   const all = `${customer}:${month}:`;
   if (key !== null) {
-    const stored = await documents.get("usage_key_months", `${all}${key.project}:${key.prefix}`);
-    return stored ? cellsOf(stored.value, { project: key.project, key: key.prefix, day: null }) : [];
+    const stored = await USAGE_KEY_MONTHS.get(documents, `${all}${key.project}:${key.prefix}`);
+    return stored ? cellsOf(stored, { project: key.project, key: key.prefix, day: null }) : [];
   }
   const cells: UsageCell[] = [];
   const to = `${customer}:${month};`;
-  for await (const { key: id, value } of documentsIn(documents, "usage_key_months", all, to)) {
+  for await (const { key: id, value } of documentsIn(documents, USAGE_KEY_MONTHS, all, to)) {
     const [, , project, prefix] = id.split(":");
     cells.push(...cellsOf(value, { project: project!, key: prefix!, day: null }));
   }

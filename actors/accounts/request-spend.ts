@@ -4,15 +4,11 @@
  * request, a full stop, and a name of the attempt.
  */
 import type { Documents } from "../../cluster/ports/documents.ts";
+import { REQUEST_SPEND } from "./collections.ts";
 
-const REQUEST_SPEND = "request_spend";
 /** Rows of requests whose gateway died are written within minutes; a store or a cluster may be away for a day. */
 const RETENTION_MS = 2 * 24 * 3_600_000;
 const MAX_ATTEMPTS_OF_A_REQUEST = 100;
-
-interface AttemptSpend {
-  readonly micros: number;
-}
 
 /** Before the attempt with the most that it can cost, after it with what it did cost. Throws Fault. */
 export async function recordSpend(
@@ -21,17 +17,13 @@ export async function recordSpend(
   micros: number,
   now_ms: number,
 ): Promise<void> {
-  const value: AttemptSpend = { micros };
   const options = { expires_at_ms: Math.floor(now_ms) + RETENTION_MS };
-  for (;;) {
-    const stored = await documents.get(REQUEST_SPEND, attempt_id);
-    if (await documents.put(REQUEST_SPEND, attempt_id, value, stored?.version ?? 0, options)) return;
-  }
+  await REQUEST_SPEND.update(documents, attempt_id, () => ({ value: { micros }, options }));
 }
 
 /** What the attempts of a request have cost, or have reserved where they are not settled. Throws Fault. */
 export async function readSpend(documents: Documents, request_id: string): Promise<number> {
   const range = { from: `${request_id}.`, to: `${request_id}/`, limit: MAX_ATTEMPTS_OF_A_REQUEST };
-  const attempts = await documents.list(REQUEST_SPEND, range);
-  return attempts.reduce((sum, { value }) => sum + (value as AttemptSpend).micros, 0);
+  const attempts = await REQUEST_SPEND.list(documents, range);
+  return attempts.reduce((sum, { value }) => sum + value.micros, 0);
 }

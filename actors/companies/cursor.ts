@@ -5,8 +5,9 @@
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import type { Documents } from "../../cluster/ports/documents.ts";
 import type { Json } from "./claim.ts";
+import { collection } from "../../cluster/collection.ts";
 
-export const CURSOR_KEYS = "company_cursor_keys";
+export const CURSOR_KEYS = collection<string>("company_cursor_keys");
 const MAC_BYTES = 12;
 const MAX_CHARS = 1_000;
 
@@ -22,8 +23,8 @@ export function openCursors(documents: Documents): Cursors {
 
   async function load(): Promise<Buffer> {
     const fresh = randomBytes(32).toString("base64");
-    await documents.put(CURSOR_KEYS, "key", fresh, 0);
-    return Buffer.from((await documents.get(CURSOR_KEYS, "key"))!.value as string, "base64");
+    await CURSOR_KEYS.put(documents, "key", fresh, 0);
+    return Buffer.from((await CURSOR_KEYS.get(documents, "key"))!, "base64");
   }
 
   async function sign(list: string, text: string): Promise<Buffer> {

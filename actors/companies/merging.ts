@@ -3,7 +3,7 @@
  */
 import { IDENTIFIER_SCHEMES, type IdentifierScheme } from "../../schemas/identifier-schemes.ts";
 import { isOwnOf, type RecordIdentifier } from "./record.ts";
-import type { StoredCompany } from "./stored-company.ts";
+import type { Judgement, StoredCompany } from "./stored-company.ts";
 
 /** Without a status it is active. */
 type StatedIdentifier = Pick<RecordIdentifier, "scheme" | "value"> & { readonly status?: string };
@@ -13,9 +13,6 @@ export interface MergeSide {
   readonly created_ms: number;
   readonly identifiers: readonly RecordIdentifier[];
 }
-
-/** The verdict of the operator or of an earlier refusal about two companies. */
-export type Judgement = "positive" | "negative" | "unsure";
 
 export type MergeDecision =
   | { readonly kind: "merge"; readonly survivor: string; readonly loser: string }

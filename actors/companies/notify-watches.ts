@@ -14,7 +14,6 @@ import {
   deliveryKey,
   newDelivery,
   rangeOf,
-  type StoredWatch,
   WATCHED_COMPANIES,
   watchedKey,
 } from "./watch.ts";
@@ -33,18 +32,18 @@ export async function notifyWatches(
   const { company_id, type, merged_into, seq } = change;
   const { from, to } = rangeOf(company_id);
   for (let next = from; ;) {
-    const page = await documents.list(WATCHED_COMPANIES, { from: next, to, limit: WATCHES_AT_ONCE });
+    const page = await WATCHED_COMPANIES.list(documents, { from: next, to, limit: WATCHES_AT_ONCE });
     for (const { key } of page) {
       const watch_id = key.slice(company_id.length + 1);
-      const watch = (await documents.get(COMPANY_WATCHES, watch_id))?.value as StoredWatch | undefined;
+      const watch = await COMPANY_WATCHES.get(documents, watch_id);
       if (!watch || watch.is_off) continue;
       // A watch on a company that merges follows the survivor.
       if (type === "merged" && merged_into !== null)
-        await documents.put(WATCHED_COMPANIES, watchedKey(merged_into, watch_id), null, 0);
+        await WATCHED_COMPANIES.put(documents, watchedKey(merged_into, watch_id), null, 0);
       const now_ms = Math.floor(clock.now());
       const delivery = newDelivery(change, watch_id, company_id, now_ms);
       const options = { expires_at_ms: now_ms + DELIVERY_TTL_MS };
-      await documents.put(COMPANY_DELIVERIES, deliveryKey(watch_id, seq), delivery, 0, options);
+      await COMPANY_DELIVERIES.put(documents, deliveryKey(watch_id, seq), delivery, 0, options);
       await ask(CompanyWatch, watch_id, "deliver", null);
     }
     if (page.length < WATCHES_AT_ONCE) return;

@@ -10,7 +10,7 @@ import { isPersonal, type SourceAnswer } from "./apply-answers.ts";
 import type { Json, SourceClaim } from "./claim.ts";
 import { foldName } from "./names/fold.ts";
 import type { StoredClaim, StoredGroup } from "./stored-claims.ts";
-import { COMPANY_PEOPLE, overwrite, REMOVED_PEOPLE, type StoredPeople } from "./stored-company.ts";
+import { COMPANY_PEOPLE, REMOVED_PEOPLE, type StoredPeople } from "./stored-company.ts";
 
 export interface PeopleStore {
   /** Which claims of these answers are about persons whom the operator removed. Throws Fault. */
@@ -66,7 +66,7 @@ export function openPeople({ documents, clock, retention_ms }: PeopleDeps): Peop
       const digests = [...names];
       for (let at = 0; at < digests.length; at += 1_000) {
         const page = digests.slice(at, at + 1_000);
-        const found = await documents.getMany(REMOVED_PEOPLE, page);
+        const found = await REMOVED_PEOPLE.getMany(documents, page);
         for (const [index, document] of found.entries()) if (document) removed.add(page[index]!);
       }
       return (claim) => {
@@ -81,18 +81,18 @@ export function openPeople({ documents, clock, retention_ms }: PeopleDeps): Peop
     async store(company_id, groups, version) {
       const value: StoredPeople = { groups: retained(groups), stored_ms: clock.now() };
       const options = { expires_at_ms: clock.now() + retention_ms };
-      if (await documents.put(COMPANY_PEOPLE, company_id, value, version, options)) return;
-      await overwrite(documents, COMPANY_PEOPLE, company_id, () => ({ value, options }));
+      if (await COMPANY_PEOPLE.put(documents, company_id, value, version, options)) return;
+      await COMPANY_PEOPLE.update(documents, company_id, () => ({ value, options }));
     },
 
     async remove(name) {
       const digest = digestOf(name);
       const value = { removed_at: new Date(clock.now()).toISOString() };
-      await overwrite(documents, REMOVED_PEOPLE, digest, () => ({ value }));
+      await REMOVED_PEOPLE.update(documents, digest, () => ({ value }));
       let [companies, claims] = [0, 0];
       let from = "";
       for (;;) {
-        const page = await documents.list(COMPANY_PEOPLE, { from, limit: LISTED_AT_ONCE });
+        const page = await COMPANY_PEOPLE.list(documents, { from, limit: LISTED_AT_ONCE });
         for (const { key } of page) {
           const removed = await removeFrom(documents, key, digest, retention_ms);
           companies += removed > 0 ? 1 : 0;
@@ -112,7 +112,7 @@ async function removeFrom(
   retention_ms: number,
 ): Promise<number> {
   let removed = 0;
-  await overwrite<StoredPeople>(documents, COMPANY_PEOPLE, company_id, (stored) => {
+  await COMPANY_PEOPLE.update(documents, company_id, (stored) => {
     removed = 0;
     const isKept = (claim: StoredClaim): boolean => {
       const name = personIn(claim);

@@ -1,7 +1,7 @@
 /** Makes the search index again from the stored companies, where it is empty: its file was lost, or damaged and set aside. */
 import type { Documents } from "../../cluster/ports/documents.ts";
 import { type CompanyIndex, indexedCompany } from "./search-index.ts";
-import { COMPANIES, type StoredCompany } from "./stored-company.ts";
+import { COMPANIES } from "./stored-company.ts";
 
 const LISTED_AT_ONCE = 100;
 
@@ -13,8 +13,8 @@ export async function rebuildIndex(
   if ((await index.size()) > 0) return 0;
   let count = 0;
   for (let from: string | null = ""; from !== null;) {
-    const page = await documents.list(COMPANIES, { from, limit: LISTED_AT_ONCE });
-    const companies = page.map(({ value }) => value as StoredCompany);
+    const page = await COMPANIES.list(documents, { from, limit: LISTED_AT_ONCE });
+    const companies = page.map(({ value }) => value);
     // One that was merged into another is found by that one.
     const found = companies.filter(({ merged_into }) => merged_into === null);
     await Promise.all(found.map((company) => index.put(indexedCompany(company))));

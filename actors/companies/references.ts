@@ -79,8 +79,8 @@ export async function findCompany(
 /** The id under which a company with this identifier is created when a source knows it. Concurrent callers get one id. */
 async function claimProvisionally(documents: Documents, reference: string, now_ms: number): Promise<string> {
   const id = newCompanyId();
-  const value = { companies: [id], is_provisional: true };
-  if (await documents.put(COMPANY_IDS, reference, value, 0, { expires_at_ms: now_ms + PROVISIONAL_TTL_MS }))
+  const value = { companies: [id], is_provisional: true } as const;
+  if (await COMPANY_IDS.put(documents, reference, value, 0, { expires_at_ms: now_ms + PROVISIONAL_TTL_MS }))
     return id;
   return (await ownerOf(documents, reference)) ?? claimProvisionally(documents, reference, now_ms);
 }

@@ -31,7 +31,7 @@ import { workFields } from "../lib/work-fields.ts";
 import { type AskSourceDeps, askSource, type LookupCaller } from "./ask-source.ts";
 import type { FieldPath, SourceClaim } from "./claim.ts";
 import { MAX_NOT_FOUND_S } from "./freshness.ts";
-import { decideMerge, edgeKey, isStrong, type Judgement, mergeSideOf } from "./merging.ts";
+import { decideMerge, edgeKey, isStrong, mergeSideOf } from "./merging.ts";
 import type { PeopleStore } from "./people.ts";
 import { ownIdentifiersOf, type RecordAddress } from "./record.ts";
 import { identifierOf, referenceOf } from "./references.ts";
@@ -50,7 +50,6 @@ import {
   type LoadedCompany,
   loadAliases,
   loadCompany,
-  overwrite,
   PENDING_TAG,
   type PendingMerge,
   putCompany,
@@ -116,7 +115,7 @@ export async function refreshCompany(run: Run): Promise<RefreshAnswer> {
     });
     return cost_micros === 0 ? written : { ...written, cost_micros };
   }
-  throw new Fault("documents_unreachable", `Cannot store "${company_id}": other writers were always first`);
+  throw new Fault("document_contended", `Cannot store "${company_id}": other writers were always first`);
 }
 
 async function askSources(run: Run, loaded: LoadedCompany): Promise<Refreshed> {
@@ -303,8 +302,8 @@ function linesOf({ outcomes, checks }: Applied, fresh: RefreshPlan["fresh"]): Co
 }
 
 async function putChecks({ deps, company_id }: Run, checks: Checks, version: number): Promise<void> {
-  if (await deps.documents.put(COMPANY_CHECKS, company_id, checks, version)) return;
-  await overwrite<Checks>(deps.documents, COMPANY_CHECKS, company_id, (stored) => ({
+  if (await COMPANY_CHECKS.put(deps.documents, company_id, checks, version)) return;
+  await COMPANY_CHECKS.update(deps.documents, company_id, (stored) => ({
     value: { ...stored, ...checks },
   }));
 }
@@ -316,7 +315,7 @@ async function rememberUnknown(
   version: number,
 ): Promise<void> {
   const expires_at_ms = deps.clock.now() + UNKNOWN_TTL_MS;
-  await deps.documents.put(COMPANY_CHECKS, company_id, checks, version, { expires_at_ms });
+  await COMPANY_CHECKS.put(deps.documents, company_id, checks, version, { expires_at_ms });
 }
 
 /** Another company with one of the strong identifiers. */
@@ -368,7 +367,7 @@ async function claimIdentifiers(run: Run, company: StoredCompany, isNew: boolean
 /** The owner of the identifier: this company, unless another one has it. */
 async function claimIdentifier(documents: Documents, reference: string, company_id: string): Promise<string> {
   let owner = company_id;
-  await overwrite<IdentifierOwners>(documents, COMPANY_IDS, reference, (owners) => {
+  await COMPANY_IDS.update(documents, reference, (owners) => {
     const companies = owners?.companies ?? [];
     owner = companies.includes(company_id) ? company_id : (companies[0] ?? company_id);
     const isShared = !isStrong(identifierOf(reference).scheme);
@@ -379,7 +378,7 @@ async function claimIdentifier(documents: Documents, reference: string, company_
 }
 
 async function repoint(documents: Documents, reference: string, from: string, to: string): Promise<void> {
-  await overwrite<IdentifierOwners>(documents, COMPANY_IDS, reference, (owners) =>
+  await COMPANY_IDS.update(documents, reference, (owners) =>
     owners === null || owners.companies[0] === from ? { value: { companies: [to] } } : null,
   );
 }
@@ -426,7 +425,7 @@ async function planMerges(
     }
     const { survivor, loser } = decision;
     const pending: PendingMerge = { judgement: "pending", survivor, loser, shared };
-    await documents.put(COMPANY_EDGES, edgeKey(survivor, loser), pending, 0, { tag: PENDING_TAG });
+    await COMPANY_EDGES.put(documents, edgeKey(survivor, loser), pending, 0, { tag: PENDING_TAG });
     merges.push(pending);
   }
   return merges;
@@ -438,9 +437,7 @@ async function merge(run: Run, { survivor, loser, shared }: PendingMerge): Promi
 }
 
 async function decide(documents: Documents, a: StoredCompany, b: StoredCompany) {
-  const edge = (await documents.get(COMPANY_EDGES, edgeKey(a.id, b.id)))?.value as
-    | { readonly judgement: Judgement | "pending" }
-    | undefined;
+  const edge = await COMPANY_EDGES.get(documents, edgeKey(a.id, b.id));
   const judgement = edge?.judgement === "pending" ? null : (edge?.judgement ?? null);
   return decideMerge(mergeSideOf(a), mergeSideOf(b), judgement);
 }
@@ -454,18 +451,18 @@ async function recordRefusal(
   because: string,
 ): Promise<void> {
   const at = new Date(clock.now()).toISOString();
-  await overwrite<{ readonly judgement: string }>(documents, COMPANY_EDGES, edgeKey(a, b), (edge) =>
+  await COMPANY_EDGES.update(documents, edgeKey(a, b), (edge) =>
     edge === null || edge.judgement === "pending"
-      ? { value: { judgement: "unsure", shared, because, at } as { readonly judgement: string } }
+      ? { value: { judgement: "unsure", shared, because, at } }
       : null,
   );
 }
 
 /** The merge is made, or there is nothing left to merge. */
 async function removePending(documents: Documents, a: string, b: string): Promise<void> {
-  const edge = await documents.get(COMPANY_EDGES, edgeKey(a, b));
-  if ((edge?.value as { readonly judgement?: string } | undefined)?.judgement === "pending")
-    await documents.remove(COMPANY_EDGES, edgeKey(a, b), edge!.version);
+  await COMPANY_EDGES.update(documents, edgeKey(a, b), (edge) =>
+    edge?.judgement === "pending" ? "remove" : null,
+  );
 }
 
 /**
@@ -517,7 +514,7 @@ export async function mergeCompany(
 /** Replaces what was known of the two companies. */
 async function recordByOperator({ documents, clock }: RefreshDeps, a: string, b: string): Promise<void> {
   const at = new Date(clock.now()).toISOString();
-  await overwrite<object>(documents, COMPANY_EDGES, edgeKey(a, b), () => ({
+  await COMPANY_EDGES.update(documents, edgeKey(a, b), () => ({
     value: { judgement: "positive", because: "operator", at },
   }));
 }
@@ -533,7 +530,7 @@ export async function splitCompany({ deps, ask, company_id, context }: CompanyTa
     const survivor = company.value?.merged_into ?? null;
     if (!company.value || survivor === null) return null;
     const at = new Date(clock.now()).toISOString();
-    await overwrite<object>(documents, COMPANY_EDGES, edgeKey(company_id, survivor), () => ({
+    await COMPANY_EDGES.update(documents, edgeKey(company_id, survivor), () => ({
       value: { judgement: "negative", because: "operator", at },
     }));
     const { record } = company.value;
@@ -549,7 +546,7 @@ export async function splitCompany({ deps, ask, company_id, context }: CompanyTa
     await announce({ deps, ask, company_id, context }, split);
     return survivor;
   }
-  throw new Fault("documents_unreachable", `Cannot store "${company_id}": other writers were always first`);
+  throw new Fault("document_contended", `Cannot store "${company_id}": other writers were always first`);
 }
 
 /**
@@ -614,7 +611,7 @@ async function forgetChecks(
 ): Promise<void> {
   const keys = new Set(groups.map(({ source, group }) => checkKey(source, group)));
   if (keys.size === 0) return;
-  await overwrite<Checks>(documents, COMPANY_CHECKS, company_id, (stored) => ({
+  await COMPANY_CHECKS.update(documents, company_id, (stored) => ({
     value: Object.fromEntries(Object.entries(stored ?? {}).filter(([key]) => !keys.has(key))),
   }));
 }

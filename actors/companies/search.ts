@@ -149,12 +149,12 @@ async function summariesOf(
   scored: readonly ScoredCompany[],
 ): Promise<readonly JsonObject[]> {
   if (scored.length === 0) return [];
-  const stored = await documents.getMany(
-    COMPANIES,
+  const stored = await COMPANIES.getMany(
+    documents,
     scored.map(({ company }) => company.id),
   );
   return scored.flatMap(({ score, matched_on }, index) => {
-    const company = stored[index]?.value as StoredCompany | undefined;
+    const company = stored[index];
     if (!company || company.merged_into !== null) return [];
     return [summaryView(company, rounded(score), { field: matched_on.field, value: matched_on.value })];
   });

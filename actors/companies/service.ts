@@ -144,14 +144,13 @@ export function companyService(deps: ServiceDeps): CompanyService {
   ): Promise<CompanySnapshot | UnknownCompany> {
     if (!company.value) return { company: null, refresh };
     const aliases = await loadAliases(documents, company.value);
-    const [aliasPeople, aliasChecks] = await Promise.all(
-      [COMPANY_PEOPLE, COMPANY_CHECKS].map((name) => documents.getMany(name, company.value!.aliases)),
-    );
+    const [aliasPeople, aliasChecks] = await Promise.all([
+      COMPANY_PEOPLE.getMany(documents, company.value.aliases),
+      COMPANY_CHECKS.getMany(documents, company.value.aliases),
+    ]);
     const { aliases: alias_ids } = company.value;
-    const checksOf = (id: string): Checks =>
-      (aliasChecks![alias_ids.indexOf(id)]?.value as Checks | undefined) ?? {};
-    const peopleOf = (at: number): readonly StoredGroup[] =>
-      (aliasPeople![at]?.value as StoredPeople | undefined)?.groups ?? [];
+    const checksOf = (id: string): Checks => aliasChecks[alias_ids.indexOf(id)] ?? {};
+    const peopleOf = (at: number): readonly StoredGroup[] => aliasPeople[at]?.groups ?? [];
     return {
       company: company.value,
       groups: [
@@ -162,7 +161,7 @@ export function companyService(deps: ServiceDeps): CompanyService {
         ...withChecks(people.value?.groups ?? [], checks.value ?? {}),
         ...alias_ids.flatMap((id, at) => withChecks(peopleOf(at), checksOf(id))),
       ],
-      checks: Object.assign({}, ...aliasChecks!.map((each) => each?.value), checks.value) as Checks,
+      checks: Object.assign({}, ...aliasChecks, checks.value) as Checks,
       redirected_from,
       refresh,
       is_cached,

@@ -7,11 +7,7 @@ import type { Clock } from "../../cluster/ports/clock.ts";
 import type { Documents } from "../../cluster/ports/documents.ts";
 import type { Log } from "../../cluster/ports/log.ts";
 import { driftedPaths, type EndpointShapes, endpointOf, NO_SHAPES, observeShape, shapeOf } from "./drift.ts";
-import { overwrite } from "./stored-company.ts";
-
-const SOURCE_HEALTH = "company_source_health";
-/** By source and endpoint. */
-const SOURCE_SHAPES = "company_source_shapes";
+import { collection } from "../../cluster/collection.ts";
 
 export interface SourceOutcome {
   readonly at_ms: number;
@@ -37,6 +33,10 @@ export interface HealthRecord {
   /** Paths that went away, by endpoint. */
   readonly drift?: Readonly<Record<string, readonly string[]>>;
 }
+
+export const SOURCE_HEALTH = collection<HealthRecord>("company_source_health", { rebuildable: true });
+/** By source and endpoint. */
+export const SOURCE_SHAPES = collection<EndpointShapes>("company_source_shapes", { rebuildable: true });
 
 export type HealthState = "operational" | "degraded" | "partial" | "major";
 
@@ -198,13 +198,13 @@ export function openHealth({
       try {
         const drift: Record<string, readonly string[]> = {};
         for (const [endpoint, observed] of endpoints) {
-          await overwrite<EndpointShapes>(documents, SOURCE_SHAPES, `${source} ${endpoint}`, (previous) => {
+          await SOURCE_SHAPES.update(documents, `${source} ${endpoint}`, (previous) => {
             const value = observed.reduce(observeShape, previous ?? NO_SHAPES);
             drift[endpoint] = driftedPaths(value);
             return { value };
           });
         }
-        await overwrite<HealthRecord>(documents, SOURCE_HEALTH, source, (previous) => ({
+        await SOURCE_HEALTH.update(documents, source, (previous) => ({
           value: {
             ...(previous ?? EMPTY),
             drift: Object.fromEntries(
@@ -225,10 +225,10 @@ export function openHealth({
     view: (record: HealthRecord, now_ms: number) => T,
   ): Promise<ReadonlyMap<string, T>> {
     const now_ms = clock.now();
-    const found = await documents.getMany(SOURCE_HEALTH, sources);
+    const found = await SOURCE_HEALTH.getMany(documents, sources);
     return new Map(
       sources.map((source, index) => {
-        const stored = (found[index]?.value as HealthRecord | undefined) ?? null;
+        const stored = found[index] ?? null;
         return [source, view(recordOutcomes(stored, waiting.get(source) ?? [], now_ms), now_ms)];
       }),
     );
@@ -240,7 +240,7 @@ export function openHealth({
       waiting.delete(source);
       if (used.delete(source)) onUsed(source);
       try {
-        await overwrite<HealthRecord>(documents, SOURCE_HEALTH, source, (previous) => ({
+        await SOURCE_HEALTH.update(documents, source, (previous) => ({
           value: recordOutcomes(previous, outcomes, clock.now()),
         }));
       } catch (problem) {
@@ -273,7 +273,7 @@ export function openHealth({
       shapesTimer ??= clock.at(clock.now() + STORE_SHAPES_AFTER_MS, () => void storeShapes());
     },
     async recordCanary(source, problem) {
-      await overwrite<HealthRecord>(documents, SOURCE_HEALTH, source, (previous) => {
+      await SOURCE_HEALTH.update(documents, source, (previous) => {
         const failures = problem === null ? 0 : (previous?.canary?.failures ?? 0) + 1;
         const canary = { at_ms: clock.now(), problem, failures };
         return { value: { ...(previous ?? EMPTY), canary } };

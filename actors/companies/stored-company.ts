@@ -4,23 +4,12 @@
  * document of their own, which expires. What an unchanged refresh writes is a third, small one.
  */
 import { Fault } from "../../cluster/ports/fault.ts";
-import type { Documents, PutOptions, Versioned } from "../../cluster/ports/documents.ts";
+import type { Documents, PutOptions } from "../../cluster/ports/documents.ts";
 import type { CompanyChangeType, FieldGroup } from "../../schemas/companies.ts";
 import type { ResolvedRecord } from "./record.ts";
 import type { RawDocument } from "./source.ts";
 import type { StoredGroup } from "./stored-claims.ts";
-
-export const COMPANIES = "companies";
-/** By company: when each source was asked last. */
-export const COMPANY_CHECKS = "company_checks";
-/** By company: claims about natural persons. */
-export const COMPANY_PEOPLE = "company_people";
-/** By `scheme:value`: which companies have the identifier. */
-export const COMPANY_IDS = "company_ids";
-/** By `<company> <company>`: merges that were refused, and merges that the operator undid. */
-export const COMPANY_EDGES = "company_edges";
-/** By the digest of a name: persons that the operator removed. */
-export const REMOVED_PEOPLE = "company_people_removed";
+import { type Collection, collection } from "../../cluster/collection.ts";
 
 /** Merges that are still to be made are listed by this tag. */
 export const PENDING_TAG = "pending";
@@ -97,6 +86,29 @@ export interface IdentifierOwners {
   readonly companies: readonly string[];
 }
 
+/** What is known of two companies that may be one. */
+export interface JudgedPair {
+  readonly judgement: Judgement;
+  readonly because: string;
+  readonly at: string;
+  readonly shared?: string;
+}
+
+/** The verdict of the operator or of an earlier refusal about two companies. */
+export type Judgement = "positive" | "negative" | "unsure";
+
+export const COMPANIES = collection<StoredCompany>("companies");
+/** By company: when each source was asked last. */
+export const COMPANY_CHECKS = collection<Checks>("company_checks", { expires: true });
+/** By company: claims about natural persons. */
+export const COMPANY_PEOPLE = collection<StoredPeople>("company_people", { expires: true });
+/** By `scheme:value`: which companies have the identifier. */
+export const COMPANY_IDS = collection<IdentifierOwners>("company_ids", { expires: true });
+/** By `<company> <company>`: merges that are still to be made, were refused, or were undone by the operator. */
+export const COMPANY_EDGES = collection<PendingMerge | JudgedPair>("company_edges");
+/** By the digest of a name: persons that the operator removed. */
+export const REMOVED_PEOPLE = collection<{ readonly removed_at: string }>("company_people_removed");
+
 /** A document and the version to write it at; null: it is not there. */
 export interface Stored<T> {
   readonly value: T | null;
@@ -109,17 +121,16 @@ export interface LoadedCompany {
   readonly people: Stored<StoredPeople>;
 }
 
-async function read<T>(documents: Documents, collection: string, key: string): Promise<Stored<T>> {
-  const found = await documents.get(collection, key);
-  return { value: (found?.value as T | undefined) ?? null, version: found?.version ?? 0 };
+async function read<T>(documents: Documents, collection: Collection<T>, key: string): Promise<Stored<T>> {
+  return (await collection.read(documents, key)) ?? { value: null, version: 0 };
 }
 
 /** Throws Fault. */
 export async function loadCompany(documents: Documents, id: string): Promise<LoadedCompany> {
   const [company, checks, people] = await Promise.all([
-    read<StoredCompany>(documents, COMPANIES, id),
-    read<Checks>(documents, COMPANY_CHECKS, id),
-    read<StoredPeople>(documents, COMPANY_PEOPLE, id),
+    read(documents, COMPANIES, id),
+    read(documents, COMPANY_CHECKS, id),
+    read(documents, COMPANY_PEOPLE, id),
   ]);
   return { company, checks, people };
 }
@@ -130,8 +141,8 @@ export async function loadAliases(
   { aliases }: Pick<StoredCompany, "aliases">,
 ): Promise<readonly StoredCompany[]> {
   if (aliases.length === 0) return [];
-  const found = await documents.getMany(COMPANIES, aliases);
-  return found.flatMap((each) => (each ? [each.value as StoredCompany] : []));
+  const found = await COMPANIES.getMany(documents, aliases);
+  return found.filter((each) => each !== null);
 }
 
 /** Merges are flattened, so a chain is as short as the writes of two concurrent merges make it. */
@@ -141,7 +152,7 @@ const MAX_REDIRECTS = 5;
 export async function survivorOf(documents: Documents, id: string): Promise<StoredCompany | null> {
   let next = id;
   for (let hop = 0; hop < MAX_REDIRECTS; hop++) {
-    const company = (await documents.get(COMPANIES, next))?.value as StoredCompany | undefined;
+    const company = await COMPANIES.get(documents, next);
     if (!company) return null;
     if (company.merged_into === null) return company;
     next = company.merged_into;
@@ -151,7 +162,7 @@ export async function survivorOf(documents: Documents, id: string): Promise<Stor
 
 /** Null: no company has the identifier. Throws Fault. */
 export async function ownerOf(documents: Documents, reference: string): Promise<string | null> {
-  return firstOwner(await documents.get(COMPANY_IDS, reference));
+  return firstOwner(await COMPANY_IDS.get(documents, reference));
 }
 
 /** One for each reference, in their order; null: no company has the identifier. Throws Fault. */
@@ -159,36 +170,18 @@ export async function ownersOf(
   documents: Documents,
   references: readonly string[],
 ): Promise<readonly (string | null)[]> {
-  return (await documents.getMany(COMPANY_IDS, references)).map(firstOwner);
+  return (await COMPANY_IDS.getMany(documents, references)).map(firstOwner);
 }
 
-const firstOwner = (stored: Versioned | null): string | null =>
-  (stored?.value as IdentifierOwners | undefined)?.companies[0] ?? null;
+const firstOwner = (owners: IdentifierOwners | null): string | null => owners?.companies[0] ?? null;
+
+/** What is stored beside a company, so that those with changes are listed. */
+export const companyOptions = ({ outbox }: StoredCompany): PutOptions =>
+  outbox.length > 0 ? { tag: OUTBOX_TAG } : {};
 
 /** False: another writer was first. Throws Fault. */
 export const putCompany = (documents: Documents, company: StoredCompany, version: number): Promise<boolean> =>
-  documents.put(
-    COMPANIES,
-    company.id,
-    company,
-    version,
-    company.outbox.length > 0 ? { tag: OUTBOX_TAG } : {},
-  );
-
-/** Writes a document whatever is stored. Throws Fault. */
-export async function overwrite<T>(
-  documents: Documents,
-  collection: string,
-  key: string,
-  change: (previous: T | null) => { readonly value: T; readonly options?: PutOptions } | null,
-): Promise<void> {
-  for (;;) {
-    const previous = await read<T>(documents, collection, key);
-    const next = change(previous.value);
-    if (next === null || (await documents.put(collection, key, next.value, previous.version, next.options)))
-      return;
-  }
-}
+  COMPANIES.put(documents, company.id, company, version, companyOptions(company));
 
 /** The alpha-2 country of a jurisdiction. */
 export const countryOf = (jurisdiction: string | null): string | null => jurisdiction?.slice(0, 2) ?? null;

@@ -15,7 +15,6 @@ import { afterAttempt, beginDelivery, DELIVERY_TTL_MS } from "../callbacks/deliv
 import { postSigned, type PostSignedDeps, type SignedDelivery } from "../callbacks/post-signed.ts";
 import type { Cursors } from "./cursor.ts";
 import { changeId } from "./feed/changes.ts";
-import { overwrite } from "./stored-company.ts";
 import {
   COMPANY_DELIVERIES,
   COMPANY_WATCHES,
@@ -62,32 +61,32 @@ export function watchActor(deps: WatchDeps) {
 /** The oldest delivery of each company. Those of a watch that is removed or off are removed. Throws Fault. */
 async function listWaiting({ documents }: WatchDeps, watch_id: string): Promise<readonly WaitingDelivery[]> {
   const range = rangeOf(watch_id);
-  const watch = (await documents.get(COMPANY_WATCHES, watch_id))?.value as StoredWatch | undefined;
+  const watch = await COMPANY_WATCHES.get(documents, watch_id);
   if (!watch || watch.is_off) {
-    await documents.removeRange(COMPANY_DELIVERIES, range.from, range.to);
+    await COMPANY_DELIVERIES.removeRange(documents, range.from, range.to);
     return [];
   }
-  const listed = await documents.list(COMPANY_DELIVERIES, { ...range, limit: DELIVERIES_AT_ONCE });
-  const first = firstOfEach(listed.map(({ value }) => value as StoredDelivery));
+  const listed = await COMPANY_DELIVERIES.list(documents, { ...range, limit: DELIVERIES_AT_ONCE });
+  const first = firstOfEach(listed.map(({ value }) => value));
   return first.map((delivery) => ({ next_ms: delivery.next_ms, watch, delivery }));
 }
 
 async function attempt(deps: WatchDeps, watch: StoredWatch, waiting: StoredDelivery): Promise<void> {
   const { documents, clock, metrics, random } = deps;
   const key = deliveryKey(watch.id, waiting.seq);
-  const stored = await documents.get(COMPANY_DELIVERIES, key);
+  const stored = await COMPANY_DELIVERIES.read(documents, key);
   if (!stored) return;
-  const begun = beginDelivery(stored.value as StoredDelivery, Math.floor(clock.now()));
+  const begun = beginDelivery(stored.value, Math.floor(clock.now()));
   const options = { expires_at_ms: begun.created_ms + DELIVERY_TTL_MS };
-  if (!(await documents.put(COMPANY_DELIVERIES, key, begun, stored.version, options))) return;
+  if (!(await COMPANY_DELIVERIES.put(documents, key, begun, stored.version, options))) return;
   const result = await postSigned(deps, await deliveryOf(deps, watch, begun));
   metrics.count("trawl_company_deliveries_total", { outcome: result.status.replace(/_.*$/, "") });
   const after = afterAttempt(begun, result, clock.now(), random());
   if (after.kind === "again")
-    await documents.put(COMPANY_DELIVERIES, key, after.delivery, stored.version + 1, options);
-  else await documents.remove(COMPANY_DELIVERIES, key, stored.version + 1);
+    await COMPANY_DELIVERIES.put(documents, key, after.delivery, stored.version + 1, options);
+  else await COMPANY_DELIVERIES.remove(documents, key, stored.version + 1);
   const last_delivery_ms = clock.now();
-  await overwrite<StoredWatch>(documents, COMPANY_WATCHES, watch.id, (current) =>
+  await COMPANY_WATCHES.update(documents, watch.id, (current) =>
     current === null
       ? null
       : {

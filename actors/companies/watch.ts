@@ -5,13 +5,7 @@
 import type { ScheduledDelivery } from "../callbacks/delivery-schedule.ts";
 import type { SealedCollection, SecretPlace } from "../../cluster/ports/secrets.ts";
 import type { StoredChange } from "./feed/changes.ts";
-
-/** By id. */
-export const COMPANY_WATCHES = "company_watches";
-/** By `<company> <watch>`. */
-export const WATCHED_COMPANIES = "company_watched";
-/** By `<watch> <number of the change>`. */
-export const COMPANY_DELIVERIES = "company_deliveries";
+import { collection } from "../../cluster/collection.ts";
 
 export interface StoredWatch {
   readonly id: string;
@@ -27,9 +21,14 @@ export interface StoredWatch {
   readonly is_off: boolean;
 }
 
+/** By id, tagged with the project. */
+export const COMPANY_WATCHES = collection<StoredWatch>("company_watches");
+/** By `<company> <watch>`. */
+export const WATCHED_COMPANIES = collection<null>("company_watched");
+
 /** Where the address or the secret of a watch is sealed for. */
 export const watchPlace = (id: string, field: "url" | "secret"): SecretPlace => ({
-  collection: COMPANY_WATCHES,
+  collection: COMPANY_WATCHES.name,
   key: id,
   field,
 });
@@ -52,6 +51,9 @@ export interface StoredDelivery extends ScheduledDelivery {
   readonly company_id: string;
   readonly fields: readonly string[];
 }
+
+/** By `<watch> <number of the change>`. */
+export const COMPANY_DELIVERIES = collection<StoredDelivery>("company_deliveries", { expires: true });
 
 export const watchedKey = (company_id: string, watch_id: string): string => `${company_id} ${watch_id}`;
 export const deliveryKey = (watch_id: string, seq: number): string =>

@@ -7,6 +7,7 @@ import type { CachedPage } from "./freshness.ts";
 import { formatsBody, pageOptions } from "./page-store.ts";
 import type { ExtractCaller } from "../lib/content/extraction-result.ts";
 import type { PipelineDeps } from "./run.ts";
+import { PAGES } from "./collections.ts";
 
 export function formatsDeriver({
   clock,
@@ -45,7 +46,7 @@ export function formatsDeriver({
     if (result.kind === "failed") return record;
     const options = pageOptions(page);
     if (formats_sha256) await refs.retain([formats_sha256], `page ${digest}`, options.expires_at_ms);
-    await documents.put("pages", digest, { ...page, record }, stored.version, options);
+    await PAGES.put(documents, digest, { ...page, record }, stored.version, options);
     return record;
   };
 }

@@ -81,6 +81,7 @@ export const privateKey = (digest: string, project: string): string =>
 
 /** Stored under a page's cache key when projects have private copies of it. It says nothing of the copies. */
 export const PRIVATE_MARK = { private_copies: true } as const;
+export type PrivateMark = typeof PRIVATE_MARK;
 export const isPrivateMark = (value: unknown): boolean =>
   typeof value === "object" && value !== null && Object.hasOwn(value, "private_copies");
 

@@ -12,6 +12,7 @@ import type { AlternateLookup, AlternateMatch, AlternateResult } from "./alterna
 import { asCachedPage } from "./freshness.ts";
 import type { PageDraft, PageStore } from "./page-store.ts";
 import { type Candidate, isSold, type PipelineDeps, recordAttempt, type RunState } from "./run.ts";
+import { PAGES } from "./collections.ts";
 
 export type FindAlternate = (lookup: AlternateLookup) => Promise<AlternateResult>;
 
@@ -31,7 +32,7 @@ export async function findOpenCopy(
   const seen = cause === "paywall" ? (teaser?.extracted ?? null) : null;
   const known: KnownPage | null = seen
     ? { ...seen, final_url: teaser?.page?.final_url ?? null, ...declaredOf(seen.meta) }
-    : storedVersion((await documents.get("pages", run.digest))?.value);
+    : storedVersion(await PAGES.get(documents, run.digest));
   const leads = seen?.leads ?? best?.extracted?.leads;
   // Perhaps nothing was stored since the request began, and a search need not store anything.
   await documents.synced();

@@ -20,6 +20,7 @@ import type { TakenScreenshot } from "../lib/web/transport.ts";
 import {
   asCachedPage,
   type CachedPage,
+  type PrivateMark,
   fromCache,
   isPrivateMark,
   mayReplace,
@@ -30,6 +31,7 @@ import {
 } from "./freshness.ts";
 import type { Candidate, PipelineDeps, RunState, TransportPage } from "./run.ts";
 import { TIERS } from "../../schemas/tier-table.ts";
+import { PAGES } from "./collections.ts";
 
 /** A page's record, and the contents it names by digest, which may not be stored yet. */
 export interface PageDraft {
@@ -67,9 +69,9 @@ export interface PageStore {
 /** What is cached of an address. */
 export interface StoredPages {
   /** Under the digest of the cache key: the page for all projects, or the mark of private copies. */
-  readonly shared: Versioned | null;
+  readonly shared: Versioned<CachedPage | PrivateMark> | null;
   /** The document for this project, and its key: the shared one, or a private copy. */
-  readonly own: Versioned | null;
+  readonly own: Versioned<CachedPage | PrivateMark> | null;
   readonly key: string;
   /** The page in it. */
   readonly page: CachedPage | null;
@@ -80,9 +82,9 @@ export async function loadPages(
   digest: string,
   project: string,
 ): Promise<StoredPages> {
-  const shared = await documents.get("pages", digest);
+  const shared = await PAGES.read(documents, digest);
   const key = isPrivateMark(shared?.value) ? privateKey(digest, project) : digest;
-  const own = key === digest ? shared : await documents.get("pages", key);
+  const own = key === digest ? shared : await PAGES.read(documents, key);
   return { shared, own, key, page: asCachedPage(own?.value) };
 }
 
@@ -96,8 +98,6 @@ export const pageOptions = (page: CachedPage): PutOptions & { readonly expires_a
 });
 
 const STORED = Promise.resolve();
-/** Writes of one page at the same time: a write that loses reads again and tries twice more; a cache may lose a write. */
-const MAX_CACHE_WRITES = 3;
 
 export function pageStore({
   clock,
@@ -128,10 +128,10 @@ export function pageStore({
     const is_private = origin.is_private || only_project || renewed?.is_private === true;
     const origin_ttl_ms = ttlOf(origin);
     const key = is_private ? privateKey(digest, request.project) : digest;
-    const mayCache = (existing: Versioned | null): boolean =>
-      renewed !== null || mayReplace(asCachedPage(existing?.value), record, request, now_ms);
-    let existing = is_private ? await documents.get("pages", key) : await run.stored;
-    if (origin_ttl_ms === null || !mayCache(existing)) {
+    const mayCache = (existing: unknown): boolean =>
+      renewed !== null || mayReplace(asCachedPage(existing), record, request, now_ms);
+    const known = is_private ? await PAGES.read(documents, key) : await run.stored;
+    if (origin_ttl_ms === null || !mayCache(known?.value ?? null)) {
       await putBodies(contents);
       return false;
     }
@@ -144,22 +144,24 @@ export function pageStore({
       refs.retain(partDigests(record), `page ${key}`, expires_at_ms),
       is_private && markPrivate(run, now_ms, expires_at_ms),
     ]);
-    for (let write = 1; ; write++) {
-      await retainReplaced(key, existing, record.sha256);
-      if (await documents.put("pages", key, page, existing?.version ?? 0, pageOptions(page))) return true;
-      if (write === MAX_CACHE_WRITES) return false;
-      existing = await documents.get("pages", key);
-      if (!mayCache(existing)) return false;
-    }
+    let isCached = false;
+    await PAGES.update(
+      documents,
+      key,
+      async (existing) => {
+        isCached = mayCache(existing);
+        if (!isCached) return null;
+        await retainReplaced(key, existing, record.sha256);
+        return { value: page, options: pageOptions(page) };
+      },
+      known,
+    );
+    return isCached;
   }
 
   /** The body of a page that is replaced is kept as long as the page would be: its record may still be on its way to a caller. */
-  async function retainReplaced(
-    key: string,
-    existing: Versioned | null,
-    new_sha256: string | null,
-  ): Promise<void> {
-    const replaced = asCachedPage(existing?.value);
+  async function retainReplaced(key: string, existing: unknown, new_sha256: string | null): Promise<void> {
+    const replaced = asCachedPage(existing);
     if (replaced && replaced.record.sha256 !== new_sha256)
       await refs.retain([replaced.record.sha256], `page ${key}`, expiryOf(replaced));
   }
@@ -169,8 +171,8 @@ export function pageStore({
     const shared = await run.stored;
     const page = asCachedPage(shared?.value);
     if (page && now_ms - page.validated_ms <= page.ttl_ms) return;
-    await retainReplaced(run.digest, shared, null);
-    await documents.put("pages", run.digest, PRIVATE_MARK, shared?.version ?? 0, { expires_at_ms });
+    await retainReplaced(run.digest, shared?.value, null);
+    await PAGES.put(documents, run.digest, PRIVATE_MARK, shared?.version ?? 0, { expires_at_ms });
   }
 
   return {

@@ -19,7 +19,7 @@ import type { ExtractCaller, Extracted, ExtractTask } from "../lib/content/extra
 import type { BodyRoom, HopRefusal, Transport, TransportResult } from "../lib/web/transport.ts";
 import { type JoinedSites, parseUrl, siteOf } from "../lib/web/url.ts";
 import type { Sources } from "./alternates/lookup.ts";
-import type { CachedPage } from "./freshness.ts";
+import type { CachedPage, PrivateMark } from "./freshness.ts";
 import { isOpen, NO_HINTS, type Outcome, type RouteHints } from "./ladder.ts";
 import type { PageBacklog } from "./page-backlog.ts";
 import type { Prices } from "./prices.ts";
@@ -104,7 +104,7 @@ export interface FetchRun {
   /** The digest under which the page is cached; the second word of the actor's key. */
   readonly digest: string;
   /** What was stored under the digest when the run began, or null. */
-  readonly stored: Promise<Versioned | null>;
+  readonly stored: Promise<Versioned<CachedPage | PrivateMark> | null>;
   /** A stored page to revalidate with the origin, or null. */
   readonly stale: CachedPage | null;
   /** What the callers accept together; it grows when another caller joins. */

@@ -31,6 +31,7 @@ import {
 } from "./freshness.ts";
 import type { Metrics } from "../../cluster/ports/metrics.ts";
 import type { Log } from "../../cluster/ports/log.ts";
+import { PAGES } from "./collections.ts";
 
 interface FetchServiceDeps {
   readonly documents: Documents;
@@ -143,11 +144,10 @@ export function fetchService({
   function lookUp(digest: string): Promise<CachedLookup> {
     const under_way = lookups.get(digest);
     if (under_way) return under_way;
-    const lookup = documents
-      .get("pages", digest)
+    const lookup = PAGES.get(documents, digest)
       .then((stored) => {
-        const page = asCachedPage(stored?.value);
-        const entry = { page, is_marked: isPrivateMark(stored?.value), looked_up_ms: clock.mono() };
+        const page = asCachedPage(stored);
+        const entry = { page, is_marked: isPrivateMark(stored), looked_up_ms: clock.mono() };
         cached.set(digest, entry);
         return entry;
       })

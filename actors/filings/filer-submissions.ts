@@ -21,6 +21,7 @@ import {
 } from "./results.ts";
 import type { SourceReader } from "./source-reader.ts";
 import type { PageEntry } from "./submissions.ts";
+import { SUBMISSIONS_FILES } from "./collections.ts";
 
 export interface FilerFilings {
   readonly kind: "submissions";
@@ -67,8 +68,6 @@ export interface FilerSubmissionsDeps {
 export const NO_ROWS: RowsQuery = { filter: { forms: [], since: null, until: null }, limit: 0 };
 
 const YEAR_S = 365 * 24 * 60 * 60;
-/** The entry each page of older filings had when the page was read, by the page's name. */
-const COLLECTION = "submissions_files";
 
 export function filerSubmissions({
   reader,
@@ -113,10 +112,8 @@ export function filerSubmissions({
   }
 
   async function remember({ entry }: OlderDocument): Promise<void> {
-    const stored = await documents.get(COLLECTION, entry.name);
-    const expires_at_ms = clock.now() + YEAR_S * 1_000;
-    // A lost race needs no retry: the other writer has read the same page.
-    await documents.put(COLLECTION, entry.name, entry, stored?.version ?? 0, { expires_at_ms });
+    const options = { expires_at_ms: clock.now() + YEAR_S * 1_000 };
+    await SUBMISSIONS_FILES.update(documents, entry.name, () => ({ value: entry, options }));
   }
 
   return {
@@ -131,8 +128,8 @@ export function filerSubmissions({
     },
     async olderPage(entry, caller) {
       // While the filer's list describes a page as it did when the page was read, the page has not changed.
-      const stored = await documents.get(COLLECTION, entry.name);
-      const is_known = stored !== null && JSON.stringify(stored.value) === JSON.stringify(entry);
+      const stored = await SUBMISSIONS_FILES.get(documents, entry.name);
+      const is_known = stored !== null && JSON.stringify(stored) === JSON.stringify(entry);
       const cache_ttl_s = is_known ? YEAR_S : null;
       const answer = await reader.get({ ...addressOf(entry), kind: "submissions", cache_ttl_s }, caller);
       if (answer.kind === "failed") return failureOf(answer);

@@ -22,7 +22,8 @@ import { FilingAddress, type SourceRequest } from "../../schemas/filing-source.t
 import type { SourceAnswer } from "../../schemas/upstream.ts";
 import { type FilingHosts, isWithin, type SourceAddress } from "./upstream/hosts.ts";
 import { asCachedDocument, type CachedDocument, digestOf, lookup } from "../upstream/document-cache.ts";
-import { FILING_DOCUMENTS, KIND_RULES } from "./upstream/limits.ts";
+import { KIND_RULES } from "./upstream/limits.ts";
+import { FILING_DOCUMENTS } from "./collections.ts";
 
 export interface FilingSource {
   readonly get: (request: SourceRequest) => Promise<SourceAnswer>;
@@ -102,7 +103,7 @@ export function filingSource(deps: FilingSourceDeps): FilingSource {
     const underWay = lookups.get(digest);
     if (underWay) return underWay;
     const lookingUp = (async () => {
-      const cached = asCachedDocument((await documents.get(FILING_DOCUMENTS, digest))?.value);
+      const cached = asCachedDocument(await FILING_DOCUMENTS.get(documents, digest));
       if (cached?.answer.kind !== "got" || (await blobs.head(cached.answer.sha256))) return cached;
       await discard(address, cached.answer.sha256);
       return null;
@@ -113,10 +114,10 @@ export function filingSource(deps: FilingSourceDeps): FilingSource {
 
   async function discard(address: SourceAddress, sha256: string): Promise<void> {
     const digest = digestOf(hosts.urlOf(address));
-    const document = await documents.get(FILING_DOCUMENTS, digest);
-    const cached = asCachedDocument(document?.value);
-    if (!document || (cached?.answer.kind === "got" && cached.answer.sha256 !== sha256)) return;
-    await documents.remove(FILING_DOCUMENTS, digest, document.version);
+    await FILING_DOCUMENTS.update(documents, digest, (stored) => {
+      const cached = asCachedDocument(stored);
+      return cached?.answer.kind === "got" && cached.answer.sha256 !== sha256 ? null : "remove";
+    });
   }
 }
 

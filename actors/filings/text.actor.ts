@@ -23,6 +23,7 @@ import { workFields } from "../lib/work-fields.ts";
 import { cutOff } from "../lib/content/extract.ts";
 import type { ExtractCaller, Extracted, ExtractTask } from "../lib/content/extraction-result.ts";
 import { contentKindOf } from "../lib/web/http.ts";
+import { FILING_TEXTS } from "./collections.ts";
 
 export interface FilingTextDeps {
   readonly clock: Clock;
@@ -156,10 +157,7 @@ async function extractText(
     const expires_at_ms = clock.now() + TEXT_TTL_MS;
     const { text_sha256, pdf_pages_sha256 } = text;
     await refs.retain([text_sha256, pdf_pages_sha256], `filing ${key}`, expires_at_ms);
-    const previous = await documents.get("filing_texts", key);
-    await documents.put("filing_texts", key, text, previous?.version ?? 0, {
-      expires_at_ms,
-    });
+    await FILING_TEXTS.update(documents, key, () => ({ value: text, options: { expires_at_ms } }));
   }
   return text;
 }

@@ -9,14 +9,7 @@
  */
 import { actor, DEFERRED } from "../../cluster/actor.ts";
 import { bodyRefs } from "../../cluster/body-refs.ts";
-import {
-  type AttemptOutcome,
-  type IdempotencyRecord,
-  Job,
-  type JobRecord,
-  Scheduler,
-  SCHEDULER_KEY,
-} from "../../schemas/jobs.ts";
+import { type AttemptOutcome, Job, type JobRecord, Scheduler, SCHEDULER_KEY } from "../../schemas/jobs.ts";
 import type { SpanSpec } from "../../cluster/ports/tracing.ts";
 import { applyLease, leaseUnits, permission, refusalOf, unitsOf } from "./allowance.ts";
 import {
@@ -48,6 +41,7 @@ import {
   RETRY_MS,
   startTask,
 } from "./state.ts";
+import { JOB_IDEMPOTENCY_KEYS } from "../../records/collections.ts";
 
 export interface JobDeps extends Omit<JobServices, "bodyRefs" | "kinds" | "inputs" | "board"> {
   /** Default: nothing is told of what jobs wait for. */
@@ -263,9 +257,9 @@ function checkClaim({ documents }: JobServices, turn: JobTurn): void {
   const { key, state } = turn;
   const { idempotency_doc } = state.record!.spec;
   turn.pipeToSelf("claimChecked", async () => {
-    const claim = await documents.get("job_idempotency_keys", idempotency_doc).catch(() => undefined);
+    const claim = await JOB_IDEMPOTENCY_KEYS.get(documents, idempotency_doc).catch(() => undefined);
     if (claim === undefined) return { is_claimed: null };
-    return { is_claimed: (claim?.value as IdempotencyRecord | undefined)?.job_id === key };
+    return { is_claimed: claim?.job_id === key };
   });
 }
 

@@ -26,6 +26,8 @@ import { inBatches, storedResults } from "./results.ts";
 import { openInput } from "./stored-inputs.ts";
 import { advance, mayPay, nextStep, stepAfterFault } from "./retry.ts";
 import { type JobServices, type JobState, RETRY_MS } from "./state.ts";
+import { JOB_ITEMS } from "../../records/collections.ts";
+import { JOB_RESULTS } from "./collections.ts";
 
 /** Inputs in memory for all jobs of a node, by the characters of their JSON. */
 const MAX_INPUT_CHARS = 2 ** 20;
@@ -201,7 +203,7 @@ async function inputOf(
   const key = chunkKey(job_id, index);
   let chunk = inputs.get(key);
   if (!chunk) {
-    chunk = (await documents.get("job_items", key))?.value as Chunk | undefined;
+    chunk = (await JOB_ITEMS.get(documents, key)) ?? undefined;
     if (!chunk) throw new Error(`Cannot read item ${index} of job "${job_id}": its input is missing`);
     inputs.set(key, chunk);
   }
@@ -213,9 +215,7 @@ async function storedOutcome(
   { documents }: JobServices,
   { job_id, item: { index } }: ItemAttempt,
 ): Promise<AttemptOutcome | null> {
-  const result = (await documents.get("job_results", resultKey(job_id, index)))?.value as
-    | StoredResult
-    | undefined;
+  const result = await JOB_RESULTS.get(documents, resultKey(job_id, index));
   return result ? outcomeOf(index, result) : null;
 }
 
@@ -233,8 +233,8 @@ export async function sealAttempts(
 ): Promise<AttemptOutcome[]> {
   const sealed = async (index: number): Promise<AttemptOutcome> => {
     const key = resultKey(job_id, index);
-    if (await documents.put("job_results", key, CANCELLED_RESULT, 0)) return { kind: "stopped", index };
-    const stored = (await documents.get("job_results", key))?.value as StoredResult | undefined;
+    if (await JOB_RESULTS.put(documents, key, CANCELLED_RESULT, 0)) return { kind: "stopped", index };
+    const stored = await JOB_RESULTS.get(documents, key);
     return stored ? outcomeOf(index, stored) : { kind: "stopped", index };
   };
   const outcomes: AttemptOutcome[] = [];
@@ -277,7 +277,7 @@ async function storeResult(
   const { index } = attempt.item;
   if (!attempt.ownsJob()) return failedToRun(index);
   await bodyRefs.retain(result.body_refs, bodyHolder(attempt.job_id), Infinity);
-  if (await documents.put("job_results", resultKey(attempt.job_id, index), result, 0))
+  if (await JOB_RESULTS.put(documents, resultKey(attempt.job_id, index), result, 0))
     return outcomeOf(index, result);
   return (await storedOutcome(services, attempt)) ?? failedToRun(index);
 }

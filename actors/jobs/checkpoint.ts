@@ -16,6 +16,7 @@ import type { JobRecord } from "../../schemas/jobs.ts";
 import type { Frontier } from "./frontier.ts";
 import { storedResults } from "./results.ts";
 import { type JobServices, type JobState, type JobTurn, NO_QUOTA, startTask } from "./state.ts";
+import { LEDGER } from "../../records/collections.ts";
 
 /** How far the record may be behind the results. */
 export const CHECKPOINT_MS = 500;
@@ -115,7 +116,7 @@ export function writeRows({ documents }: JobServices, turn: JobTurn): void {
         rows[places.get(index)!] = bill;
       const stored = packRows(rows.filter((row) => row !== null));
       // False: an earlier attempt has stored it.
-      await documents.put("ledger", name, stored, 0, options);
+      await LEDGER.put(documents, name, stored, 0, options);
       void ask(UsageTotals, spec.customer, "written", null).catch(() => {});
       return { sequence };
     } catch {

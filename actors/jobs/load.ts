@@ -15,6 +15,7 @@ import type { ItemKind } from "./kind.ts";
 import { storedResults } from "./results.ts";
 import { inputOrNull } from "./stored-inputs.ts";
 import { type JobServices, type JobTurn, type LoadedItems, type LoadSlot, startTask } from "./state.ts";
+import { JOB_ITEMS } from "../../records/collections.ts";
 
 const CHUNKS_AT_ONCE = 10;
 
@@ -88,12 +89,12 @@ async function addToLanes(
   const end = Math.min(total, first + CHUNKS_AT_ONCE * CHUNK_ITEMS);
   const starts: number[] = [];
   for (let at = first; at < end; at += CHUNK_ITEMS) starts.push(at);
-  const chunks = await documents.getMany(
-    "job_items",
+  const chunks = await JOB_ITEMS.getMany(
+    documents,
     starts.map((at) => chunkKey(job_id, at)),
   );
   for (const [n, from] of starts.entries()) {
-    const inputs = (chunks[n]?.value as Chunk | undefined)?.items ?? [];
+    const inputs = chunks[n]?.items ?? [];
     for (let index = from; index < Math.min(end, from + CHUNK_ITEMS); index++) {
       const input = inputs[index - from];
       const opened = input && inputOrNull(secrets, input, job_id, index);

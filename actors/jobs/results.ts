@@ -1,6 +1,7 @@
 /** Reads the stored results of a job's items, a bounded number at a time, because each may hold a page's text. */
 import type { Documents } from "../../cluster/ports/documents.ts";
 import { resultKey, type StoredResult } from "../../schemas/jobs.ts";
+import { JOB_RESULTS } from "./collections.ts";
 
 const RESULTS_AT_ONCE = 50;
 
@@ -15,10 +16,10 @@ export async function* storedResults(
   indexes: readonly number[],
 ): AsyncGenerator<readonly [index: number, result: StoredResult]> {
   for (const batch of inBatches(indexes)) {
-    const results = await documents.getMany(
-      "job_results",
+    const results = await JOB_RESULTS.getMany(
+      documents,
       batch.map((index) => resultKey(job_id, index)),
     );
-    for (const [n, result] of results.entries()) if (result) yield [batch[n]!, result.value as StoredResult];
+    for (const [n, result] of results.entries()) if (result) yield [batch[n]!, result];
   }
 }

@@ -4,21 +4,15 @@
  * this order, so that a crash in between only repeats the rest.
  */
 import { yieldToEventLoop } from "../../cluster/ports/clock.ts";
-import {
-  type IdempotencyRecord,
-  JOB_RETENTION_MS,
-  jobRange,
-  resultKey,
-  Scheduler,
-  SCHEDULER_KEY,
-  type StoredResult,
-} from "../../schemas/jobs.ts";
+import { JOB_RETENTION_MS, jobRange, resultKey, Scheduler, SCHEDULER_KEY } from "../../schemas/jobs.ts";
 import { returnUnits } from "./allowance.ts";
 import { bodyHolder } from "./attempt.ts";
 import { beginAttempt, closeInterrupted, deliverCallback } from "./callback.ts";
 import { finalCheckpoint, sealRows, writeRows } from "./checkpoint.ts";
 import type { Frontier } from "./frontier.ts";
 import { type JobServices, type JobTurn, startTask } from "./state.ts";
+import { JOB_IDEMPOTENCY_KEYS, JOB_ITEMS } from "../../records/collections.ts";
+import { JOB_RESULTS, JOBS } from "./collections.ts";
 
 /** Results removed at once. Each is read first, for the bodies it keeps alive, and may be a few megabytes. */
 const REMOVED_AT_ONCE = 50;
@@ -97,17 +91,17 @@ async function purge(
 ): Promise<void> {
   for (let index = 0; index < total; index += REMOVED_AT_ONCE) {
     const [from, to] = [resultKey(job_id, index), resultKey(job_id, index + REMOVED_AT_ONCE)];
-    const results = await documents.list("job_results", { from, to, limit: REMOVED_AT_ONCE });
-    const body_refs = results.flatMap(({ value }) => (value as StoredResult).body_refs);
+    const results = await JOB_RESULTS.list(documents, { from, to, limit: REMOVED_AT_ONCE });
+    const body_refs = results.flatMap(({ value }) => value.body_refs);
     await bodyRefs.release(body_refs, bodyHolder(job_id));
-    await documents.removeRange("job_results", from, to);
+    await JOB_RESULTS.removeRange(documents, from, to);
     await yieldToEventLoop(clock);
   }
-  await documents.removeRange("job_results", ...jobRange(job_id));
-  await documents.removeRange("job_items", ...jobRange(job_id));
-  const claim = await documents.get("job_idempotency_keys", idempotency_doc);
-  if (claim && (claim.value as IdempotencyRecord).job_id === job_id)
-    await documents.remove("job_idempotency_keys", idempotency_doc, claim.version);
+  await JOB_RESULTS.removeRange(documents, ...jobRange(job_id));
+  await JOB_ITEMS.removeRange(documents, ...jobRange(job_id));
+  await JOB_IDEMPOTENCY_KEYS.update(documents, idempotency_doc, (claim) =>
+    claim?.job_id === job_id ? "remove" : null,
+  );
 }
 
 /** The record of a purged job is stored as null; this removes the document as well. */
@@ -115,7 +109,7 @@ export function removeRecord({ documents }: JobServices, turn: JobTurn): void {
   const { key, state } = turn;
   state.record = null;
   turn.pipeToSelf("tick", async () => {
-    await documents.removeRange("job", key, `${key}!`).catch(() => {});
+    await JOBS.removeRange(documents, key, `${key}!`).catch(() => {});
     return null;
   });
 }

@@ -33,8 +33,7 @@ import {
 import { PAGE_LIMITS, SLOT_WAIT_MS } from "./limits.ts";
 import type { PageReading } from "./read-page.ts";
 import { recordAttempt, type SiteRequestDeps, type SiteRun } from "./site-run.ts";
-
-export const COLLECTION = "profile_pages";
+import { PROFILE_PAGES } from "./collections.ts";
 
 /** The cache entry of an address; every caller's, whatever exit the request takes. */
 export const pageDigest = ({
@@ -127,8 +126,8 @@ async function lookUp(
 ): Promise<Lookup | null> {
   const { fresh_ms, stored_ms } = PAGE_LIMITS[kind];
   if (stored_ms === 0 || cache_ttl_s === 0) return null;
-  const document = await documents.get(COLLECTION, digest);
-  const stored = document?.value as StoredProfilePage | undefined;
+  const document = await PROFILE_PAGES.read(documents, digest);
+  const stored = document?.value;
   if (!document || !stored || stored.parser_version !== `${provider.name} ${provider.parser_version}`)
     return null;
   const age_ms = now_ms - stored.validated_ms;
@@ -406,9 +405,9 @@ async function storePage(
     validated_ms: now_ms,
   };
   await refs.retain([sha256, reading_sha256], `profiles ${digest}`, now_ms + stored_ms);
-  const existing = await documents.get(COLLECTION, digest);
+  const existing = await PROFILE_PAGES.read(documents, digest);
   // Another writer's page is as good.
-  await documents.put(COLLECTION, digest, stored, existing?.version ?? 0, {
+  await PROFILE_PAGES.put(documents, digest, stored, existing?.version ?? 0, {
     expires_at_ms: now_ms + stored_ms,
   });
   return { ...answer, reading_sha256, parser_version: provider.parser_version };
@@ -424,7 +423,7 @@ async function revalidated(
   const current = { ...stored, validated_ms: now_ms };
   const expires_at_ms = now_ms + PAGE_LIMITS[stored.kind].stored_ms;
   await refs.retain([stored.sha256, stored.reading_sha256], `profiles ${digest}`, expires_at_ms);
-  await documents.put(COLLECTION, digest, current, version, { expires_at_ms });
+  await PROFILE_PAGES.put(documents, digest, current, version, { expires_at_ms });
   return fromCache(current, { revalidated: true });
 }
 

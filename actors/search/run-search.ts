@@ -23,6 +23,7 @@ import type { Engine, EngineAnswer, RawResult } from "./engine.ts";
 import { merge, fallbackReason, RESULTS_ENOUGH } from "./merge.ts";
 import type { Metrics } from "../../cluster/ports/metrics.ts";
 import type { Log } from "../../cluster/ports/log.ts";
+import { SEARCHES } from "./collections.ts";
 
 /** The accounts that pay: reserved from before the fallback is called, settled when the call's cost is known. */
 export interface Spending {
@@ -174,7 +175,7 @@ export function runSearch(
   }
 
   const stored = (digest: string) =>
-    withCache("read", null, async () => asCachedSearch((await documents.get("searches", digest))?.value));
+    withCache("read", null, async () => asCachedSearch(await SEARCHES.get(documents, digest)));
 
   async function store(
     digest: string,
@@ -198,9 +199,9 @@ export function runSearch(
       ttl_ms,
     };
     await withCache("write", false, async () => {
-      const old = await documents.get("searches", digest);
+      const old = await SEARCHES.read(documents, digest);
       // If another search has written meanwhile, its answer is as good.
-      return documents.put("searches", digest, entry, old?.version ?? 0, {
+      return SEARCHES.put(documents, digest, entry, old?.version ?? 0, {
         expires_at_ms: searched_ms + ttl_ms,
       });
     });

@@ -8,6 +8,7 @@ import { withWholeCost } from "../lib/whole-cost.ts";
 import { asCachedSearch, freshAnswer, searchKey } from "./cache.ts";
 import type { SearchDeps } from "./run-search.ts";
 import type { Metrics } from "../../cluster/ports/metrics.ts";
+import { SEARCHES } from "./collections.ts";
 
 interface SearchServiceDeps {
   readonly documents: Documents;
@@ -35,7 +36,7 @@ export function searchService(
   /** A cache fault does not prevent the search. */
   const readCache = async (digest: string) => {
     try {
-      return asCachedSearch((await documents.get("searches", digest))?.value);
+      return asCachedSearch(await SEARCHES.get(documents, digest));
     } catch (problem) {
       if (problem instanceof Fault) return null;
       throw problem;

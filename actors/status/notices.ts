@@ -14,9 +14,8 @@ import {
   type StatusMaintenance,
 } from "../../schemas/status.ts";
 import { maintenanceState, type Notices } from "./evaluate.ts";
-
-export const INCIDENTS = "status_incidents";
-export const MAINTENANCE = "status_maintenance";
+import { type Collection } from "../../cluster/collection.ts";
+import { INCIDENTS, MAINTENANCE } from "./collections.ts";
 
 /** Of each kind and tag: more unresolved incidents than this are not shown. */
 const MAX_READ = 100;
@@ -39,14 +38,14 @@ interface Writer {
 
 /** Throws Fault. */
 export async function readNotices(documents: Documents): Promise<Notices> {
-  const read = async (collection: string) => {
+  const read = async <N>(collection: Collection<N>): Promise<readonly N[]> => {
     const found = await Promise.all(
-      ["open", "ended"].map((tag) => documents.list(collection, { tag, limit: MAX_READ, reverse: true })),
+      ["open", "ended"].map((tag) => collection.list(documents, { tag, limit: MAX_READ, reverse: true })),
     );
     return found.flat().map(({ value }) => value);
   };
   const [incidents, maintenance] = await Promise.all([read(INCIDENTS), read(MAINTENANCE)]);
-  return { incidents: incidents as StatusIncident[], maintenance: maintenance as StatusMaintenance[] };
+  return { incidents, maintenance };
 }
 
 export interface IncidentText {
@@ -91,7 +90,7 @@ export function updateIncident(
   id: string,
   change: IncidentChange,
 ): Promise<StatusIncident> {
-  return replace<StatusIncident>(documents, INCIDENTS, id, now_ms, (incident) => {
+  return replace(documents, INCIDENTS, id, now_ms, (incident) => {
     const { status = incident.status, impact = incident.impact, message } = change;
     if (incident.status === "resolved") throw new NoticeError(`The incident "${id}" is resolved`);
     if (INCIDENT_STATES.indexOf(status) < INCIDENT_STATES.indexOf(incident.status))
@@ -152,7 +151,7 @@ export function completeMaintenance(
   id: string,
   message: string,
 ): Promise<StatusMaintenance> {
-  return replace<StatusMaintenance>(documents, MAINTENANCE, id, now_ms, (window) => {
+  return replace(documents, MAINTENANCE, id, now_ms, (window) => {
     if (maintenanceState(window, now_ms) === "completed")
       throw new NoticeError(`The maintenance "${id}" is completed`);
     const at = new Date(now_ms).toISOString();
@@ -193,31 +192,30 @@ function checkedComponents(components: readonly string[]): string[] {
   return [...new Set(components)];
 }
 
-async function create(
+async function create<N extends StatusIncident | StatusMaintenance>(
   documents: Documents,
-  collection: string,
-  notice: StatusIncident | StatusMaintenance,
+  collection: Collection<N>,
+  notice: N,
 ): Promise<void> {
-  if (!(await documents.put(collection, notice.id, notice, 0, { tag: "open" })))
+  if (!(await collection.put(documents, notice.id, notice, 0, { tag: "open" })))
     throw new NoticeError(`There is a notice "${notice.id}" already: try again`);
 }
 
-const MAX_TRIES = 5;
-
-async function replace<Notice extends StatusIncident | StatusMaintenance>(
+async function replace<N extends StatusIncident | StatusMaintenance>(
   documents: Documents,
-  collection: string,
+  collection: Collection<N>,
   id: string,
   now_ms: number,
-  change: (notice: Notice) => Notice,
-): Promise<Notice> {
-  for (let tried = 0; tried < MAX_TRIES; tried++) {
-    const stored = await documents.get(collection, id);
-    if (!stored) throw new NoticeError(`There is no notice "${id}"`);
-    const next = change(stored.value as Notice);
-    const isEnded = next.status === "resolved" || next.status === "completed";
-    const options = isEnded ? { tag: "ended", expires_at_ms: now_ms + RETENTION_MS } : { tag: "open" };
-    if (await documents.put(collection, id, next, stored.version, options)) return next;
-  }
-  throw new NoticeError(`The notice "${id}" is being changed by others: try again`);
+  change: (notice: N) => N,
+): Promise<N> {
+  const changed = await collection.update(documents, id, (notice) => {
+    if (notice === null) throw new NoticeError(`There is no notice "${id}"`);
+    const value = change(notice);
+    const isEnded = value.status === "resolved" || value.status === "completed";
+    return {
+      value,
+      options: isEnded ? { tag: "ended", expires_at_ms: now_ms + RETENTION_MS } : { tag: "open" },
+    };
+  });
+  return changed!.value;
 }

@@ -41,7 +41,9 @@ import {
   type SlotRules,
   takeSlots,
   type UpstreamLimits,
+  type SlotRecord,
 } from "./slots.ts";
+import { type Collection } from "../../cluster/collection.ts";
 
 /** What the limiter reports to the operator's metrics and log. */
 export interface LimiterEvents {
@@ -55,7 +57,7 @@ export interface LimiterDeps {
   readonly documents: Documents;
   readonly clock: Clock;
   /** The collection of the slot records. */
-  readonly collection: string;
+  readonly collection: Collection<SlotRecord>;
   readonly limits: UpstreamLimits;
   readonly requests_per_second: number;
   /** Requests without an outcome, slow ones included; further callers wait. */

@@ -6,8 +6,8 @@
 import { Type } from "typebox";
 import { compiled } from "../../schemas/compiled.ts";
 import type { Clock } from "../../cluster/ports/clock.ts";
-import type { Documents } from "../../cluster/ports/documents.ts";
-import { Fault } from "../../cluster/ports/fault.ts";
+import type { Documents, Versioned } from "../../cluster/ports/documents.ts";
+import type { Change, Collection } from "../../cluster/collection.ts";
 import { Pause } from "../../schemas/upstream.ts";
 import { INITIAL_RECORD, type SlotRecord } from "./slots.ts";
 
@@ -23,7 +23,7 @@ const slotRecordCheck = compiled(
 export interface SlotStore {
   /**
    * Applies a rule to the stored record and stores the result. After a lost race the rule is applied again, to the
-   * record and at the time of then. Throws Fault documents_unreachable.
+   * record and at the time of then. Throws Fault.
    */
   readonly change: <T>(
     egress: string,
@@ -37,49 +37,28 @@ export interface SlotStoreDeps {
   readonly documents: Documents;
   readonly clock: Clock;
   /** One record per egress stands in this collection. */
-  readonly collection: string;
-}
-
-/** Two limiters lose a race once or twice; this many lost races mean that the store does not work. */
-const MAX_ATTEMPTS = 50;
-
-interface CachedRecord {
-  readonly record: SlotRecord;
-  readonly version: number;
+  readonly collection: Collection<SlotRecord>;
 }
 
 export function slotStore({ documents, clock, collection }: SlotStoreDeps): SlotStore {
   /** As this process last read or wrote them. A copy may be out of date; compare-and-set finds that out. */
-  const cachedRecords = new Map<string, CachedRecord>();
-
-  async function readRecord(egress: string): Promise<CachedRecord> {
-    const stored = await documents.get(collection, egress);
-    const record = slotRecordCheck.check(stored?.value) ? stored!.value : INITIAL_RECORD;
-    return { record: record as SlotRecord, version: stored?.version ?? 0 };
-  }
+  const copies = new Map<string, Versioned<SlotRecord>>();
 
   return {
     async change(egress, rule) {
-      let isCached = cachedRecords.has(egress);
-      let current = cachedRecords.get(egress) ?? (await readRecord(egress));
-      for (let attempts = 0; attempts < MAX_ATTEMPTS; attempts++) {
-        const changed = rule(current.record, clock.now());
-        if (changed.record === current.record) {
-          // Without a write nothing proves that a copy is current, so the record is read.
-          if (!isCached) return changed;
-        } else if (await documents.put(collection, egress, changed.record, current.version)) {
-          cachedRecords.set(egress, { record: changed.record, version: current.version + 1 });
-          return changed;
-        }
-        current = await readRecord(egress);
-        cachedRecords.set(egress, current);
-        isCached = false;
-      }
-      cachedRecords.delete(egress);
-      throw new Fault(
-        "documents_unreachable",
-        `Cannot change the slots of "${egress}": another limiter always writes first`,
-      );
+      let changed: ReturnType<typeof rule> | null = null;
+      const apply = (stored: SlotRecord | null): Change<SlotRecord> => {
+        const record = slotRecordCheck.check(stored) ? (stored as SlotRecord) : INITIAL_RECORD;
+        changed = rule(record, clock.now());
+        return changed.record === record ? null : { value: changed.record };
+      };
+      const copy = copies.get(egress);
+      copies.delete(egress);
+      // Without a write nothing proves that a copy is current, so the record is read.
+      const isCopyOfUse = copy !== undefined && apply(copy.value) !== null;
+      const stored = await collection.update(documents, egress, apply, isCopyOfUse ? copy : undefined);
+      if (stored !== null) copies.set(egress, stored);
+      return changed!;
     },
   };
 }

@@ -1,10 +1,10 @@
 /** A stored value and the version at which it was read. */
-export interface Versioned {
-  readonly value: unknown;
+export interface Versioned<V = unknown> {
+  readonly value: V;
   readonly version: number;
 }
 
-export interface DocumentEntry extends Versioned {
+export interface DocumentEntry<V = unknown> extends Versioned<V> {
   readonly key: string;
 }
 

@@ -8,6 +8,7 @@ export const FAULT_CODES = [
   "bodies_unreachable",
   "body_damaged",
   "document_damaged",
+  "document_contended",
   "no_descriptors",
   "mailbox_full",
   "overloaded",
@@ -37,12 +38,13 @@ const INFRASTRUCTURE: ReadonlySet<FaultCode> = new Set([
   "bus_unreachable",
   "documents_unreachable",
   "bodies_unreachable",
+  "document_contended",
   "no_descriptors",
   "no_workers",
 ]);
 
 /**
- * Whether the bus or a store did not answer, this node has no file descriptor left, or no node owns the key. Nothing is wrong then with the message or with the code that handled it: the
+ * Whether the bus or a store did not answer, other writers were always first, this node has no file descriptor left, or no node owns the key. Nothing is wrong then with the message or with the code that handled it: the
  * message waits and is tried again, and never counts as poison. Everything else that a turn throws is a bug.
  */
 export const isInfrastructureFault = (problem: unknown): problem is Fault =>

@@ -20,6 +20,7 @@ import {
 } from "./client.ts";
 import { CommandError, type Context, EXIT, type Json, withDocuments, withJson } from "./context.ts";
 import { readJob, watch } from "./watch.ts";
+import { JOB_RESULTS, JOBS } from "../../actors/jobs/collections.ts";
 
 const RESULTS_AT_ONCE = 200;
 
@@ -112,15 +113,12 @@ function show(context: Context, job: JobStatus, { json }: Json): void {
 
 /** Reads the job before its results: results may be ahead of the record, never behind it. Throws CommandError, Fault. */
 async function verify(documents: Documents, job_id: string) {
-  const job = (await documents.get("job", job_id))?.value as JobRecord | null | undefined;
+  const job = await JOBS.get(documents, job_id);
   if (!job) throw new CommandError(`There is no job "${job_id}" in this store`);
   const results = new Map<number, Pick<StoredResult, "status" | "bill">>();
   for (let [from, to] = jobRange(job_id); ;) {
-    const page = await documents.list("job_results", { from, to, limit: RESULTS_AT_ONCE });
-    for (const { key, value } of page) {
-      const { status, bill } = value as StoredResult;
-      results.set(Number(key.slice(job_id.length + 1)), { status, bill });
-    }
+    const page = await JOB_RESULTS.list(documents, { from, to, limit: RESULTS_AT_ONCE });
+    for (const { key, value } of page) results.set(Number(key.slice(job_id.length + 1)), value);
     if (page.length < RESULTS_AT_ONCE) break;
     from = `${page.at(-1)!.key}\0`;
   }

@@ -118,9 +118,9 @@ describe.each(Object.entries(SETUPS))("a message that breaks its turn, in %s", (
     const { clock, documents, actors, ask } = await poisoned();
     await clock.advance(BROKEN_MS);
     const [deadLetter] = await listDeadLetters(documents);
-    const { version } = (await documents.get(DEAD_LETTERS, "000"))!;
+    const { version } = (await documents.get(DEAD_LETTERS.name, "000"))!;
     const harmless = { ...deadLetter!, operation: "note", message: '{"by":3}' };
-    await documents.put(DEAD_LETTERS, "000", harmless, version);
+    await documents.put(DEAD_LETTERS.name, "000", harmless, version);
     await retryMarked(documents, actors, ask);
     expect(await listDeadLetters(documents)).toHaveLength(1);
     expect(await requestRetry(documents, (await readDeadLetter(documents, 0))!)).toBe(true);
@@ -139,7 +139,7 @@ describe.each(Object.entries(SETUPS))("a message that breaks its turn, in %s", (
     await clock.advance(BROKEN_MS);
     const { deadLetter, version } = (await readDeadLetter(documents, 0))!;
     await documents.put(
-      DEAD_LETTERS,
+      DEAD_LETTERS.name,
       "000",
       { ...deadLetter, operation: "worked", message: '{"count":1}' },
       version,
@@ -207,8 +207,8 @@ describe("dead letters are bounded", () => {
     await keep(2);
     await requestRetry(documents, (await readDeadLetter(documents, 1))!);
     const end_ms = START_MS + KEEP_DEAD_LETTERS_MS;
-    expect(await documents.removeExpired(DEAD_LETTERS, end_ms, 10)).toBe(0);
-    expect(await documents.removeExpired(DEAD_LETTERS, end_ms + 1, 10)).toBe(2);
+    expect(await documents.removeExpired(DEAD_LETTERS.name, end_ms, 10)).toBe(0);
+    expect(await documents.removeExpired(DEAD_LETTERS.name, end_ms + 1, 10)).toBe(2);
     // The number goes on, so that no operator deletes another dead letter than the one that was listed.
     await keep(3);
     expect(await listDeadLetters(documents)).toMatchObject([{ id: 2 }]);

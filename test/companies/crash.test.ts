@@ -81,7 +81,9 @@ async function courseWith(at: number | null, when: "before" | "after") {
   for (let pass = 0; pass < 4; pass++) await register.feed();
   const page = await readChanges(stored, 0, 100, null);
   if (page === "expired") throw new Error("expired");
-  const companies = (await stored.list(COMPANIES, { limit: 10 })).map(({ value }) => value as StoredCompany);
+  const companies = (await stored.list(COMPANIES.name, { limit: 10 })).map(
+    ({ value }) => value as StoredCompany,
+  );
   await register.stop();
   return { companies, changes: page.changes, writes };
 }

@@ -91,7 +91,7 @@ describe("the change feed", () => {
             for (let update = 0; update < updates; update++) {
               const id = `cmp_${String((number * 7 + update) % 40).padStart(16, "0")}`;
               for (;;) {
-                const stored = await documents.get(COMPANIES, id);
+                const stored = await documents.get(COMPANIES.name, id);
                 const before = (stored?.value as StoredCompany | undefined) ?? null;
                 const after = before
                   ? withChange(before, before.record, "updated", ["names"], clock.now())
@@ -152,13 +152,13 @@ describe("the change feed", () => {
     const slow: Documents = {
       ...documents,
       async put(collection, key, ...rest) {
-        if (collection === COMPANY_CHANGES && key === changeKey(2)) await held.promise;
+        if (collection === COMPANY_CHANGES.name && key === changeKey(2)) await held.promise;
         return documents.put(collection, key, ...rest);
       },
     };
     const sequencing = sequence({ documents: slow, clock, ownsKey: () => true }, null);
     await clock.advance(1);
-    expect(await documents.get(COMPANY_CHANGES, changeKey(3))).not.toBeNull();
+    expect(await documents.get(COMPANY_CHANGES.name, changeKey(3))).not.toBeNull();
     const before = await readChanges(documents, 0, 10, null);
     expect(before).toMatchObject({ changes: [{ seq: 1 }], through_seq: 1 });
     expect(await readChanges(documents, 1, 10, null)).toEqual({ changes: [], through_seq: 1 });
@@ -191,11 +191,11 @@ describe("the change feed", () => {
       await putCompany(documents, newCompany(`cmp_${String(each).padStart(16, "0")}`), 0);
       await sequence({ documents, clock, ownsKey: () => true }, null);
     }
-    await documents.remove(COMPANY_CHANGES, changeKey(1), 1);
+    await documents.remove(COMPANY_CHANGES.name, changeKey(1), 1);
     expect(await readChanges(documents, 0, 10, null)).toBe("expired");
     expect(await readChanges(documents, 1, 10, null)).toMatchObject({ changes: [{ seq: 2 }, { seq: 3 }] });
     // Nothing has changed for so long that the feed is empty.
-    for (const seq of [2, 3]) await documents.remove(COMPANY_CHANGES, changeKey(seq), 1);
+    for (const seq of [2, 3]) await documents.remove(COMPANY_CHANGES.name, changeKey(seq), 1);
     expect(await readChanges(documents, 1, 10, null)).toBe("expired");
     expect(await readChanges(documents, 3, 10, null)).toEqual({ changes: [], through_seq: 3 });
   });

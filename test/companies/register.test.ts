@@ -54,7 +54,7 @@ function leiAndHome(says: { lei?: readonly ScriptedClaim[]; home?: readonly Scri
 }
 
 const stored = async (documents: Documents, id: string): Promise<StoredCompany> =>
-  (await documents.get(COMPANIES, id))!.value as StoredCompany;
+  (await documents.get(COMPANIES.name, id))!.value as StoredCompany;
 
 /** Counts the writes of each collection. */
 function counting(documents: Documents) {
@@ -107,9 +107,9 @@ describe("an unknown company", () => {
       register.get(`lei:${LEI}`),
     ]);
     expect(new Set(found.map((each) => each!.company.id)).size).toBe(1);
-    expect(await register.documents.list(COMPANIES, { limit: 10 })).toHaveLength(1);
+    expect(await register.documents.list(COMPANIES.name, { limit: 10 })).toHaveLength(1);
     expect(
-      ((await register.documents.get(COMPANY_IDS, `ch_uid:${UID}`))!.value as { companies: string[] })
+      ((await register.documents.get(COMPANY_IDS.name, `ch_uid:${UID}`))!.value as { companies: string[] })
         .companies,
     ).toEqual([found[0]!.company.id]);
   });
@@ -125,7 +125,9 @@ describe("a refresh", () => {
     writes.length = 0;
     const second = (await register.get(first.company.id))!;
     expect(second.refresh.map(({ result }) => result)).toEqual(["refreshed", "refreshed"]);
-    expect(writes.filter((collection) => !collection.startsWith("company_feed"))).toEqual([COMPANY_CHECKS]);
+    expect(writes.filter((collection) => !collection.startsWith("company_feed"))).toEqual([
+      COMPANY_CHECKS.name,
+    ]);
     expect(second.company.version).toBe(first.company.version);
     expect(second.checks["gleif core"]!.confirmed_ms).toBeGreaterThan(
       first.checks["gleif core"]!.confirmed_ms!,
@@ -631,7 +633,7 @@ describe("people", () => {
   test("are stored apart from the company, and only when they were asked for", async () => {
     register = oneRegister(withPeople);
     const { company } = (await register.get(`lei:${LEI}`))!;
-    expect(await register.documents.get(COMPANY_PEOPLE, company.id)).toBeNull();
+    expect(await register.documents.get(COMPANY_PEOPLE.name, company.id)).toBeNull();
     expect(await names(company.id)).toEqual(["Ada Beispiel", "Max Muster"]);
     expect(JSON.stringify(await stored(register.documents, company.id))).not.toContain("Beispiel");
   });
@@ -673,12 +675,20 @@ describe("people", () => {
     register = oneRegister(withPeople);
     const { company } = (await register.get(`lei:${LEI}`, { groups: ["people"] }))!;
     expect(
-      await register.documents.removeExpired(COMPANY_PEOPLE, register.clock.now() + RETENTION_MS - 1, 10),
+      await register.documents.removeExpired(
+        COMPANY_PEOPLE.name,
+        register.clock.now() + RETENTION_MS - 1,
+        10,
+      ),
     ).toBe(0);
     expect(
-      await register.documents.removeExpired(COMPANY_PEOPLE, register.clock.now() + RETENTION_MS + 1, 10),
+      await register.documents.removeExpired(
+        COMPANY_PEOPLE.name,
+        register.clock.now() + RETENTION_MS + 1,
+        10,
+      ),
     ).toBe(1);
-    expect(await register.documents.get(COMPANY_PEOPLE, company.id)).toBeNull();
+    expect(await register.documents.get(COMPANY_PEOPLE.name, company.id)).toBeNull();
   });
 
   test("do not stay longer because another person of the company was removed", async () => {
@@ -687,7 +697,7 @@ describe("people", () => {
     const ends_ms = register.clock.now() + RETENTION_MS;
     await register.clock.advance(DAY_MS);
     await register.people.remove("Max Muster");
-    expect(await register.documents.removeExpired(COMPANY_PEOPLE, ends_ms + 1, 10)).toBe(1);
+    expect(await register.documents.removeExpired(COMPANY_PEOPLE.name, ends_ms + 1, 10)).toBe(1);
   });
 
   test("that the operator removed are gone and do not come back", async () => {

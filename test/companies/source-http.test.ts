@@ -11,6 +11,7 @@ import { seededRandom } from "../../cluster/adapters/time/random.seeded.ts";
 import { bodyRefs } from "../../cluster/body-refs.ts";
 import { embedded } from "../../cluster/embedded.ts";
 import { limiterContract } from "../../schemas/upstream.ts";
+import { SOURCE_SLOTS } from "../../actors/companies/source-slots.ts";
 
 const ADDRESS = "https://register.example/companies?q=alpina";
 
@@ -24,7 +25,7 @@ test("two searches for one name at one moment are two requests, and both are ans
       limiterActor(limiter, {
         documents,
         clock,
-        collection: "slots",
+        collection: SOURCE_SLOTS,
         limits: {
           max_starts_per_second: 6,
           first_pause_ms: 10_000,

@@ -47,7 +47,7 @@ describe("a request that went upstream", () => {
     expect((await answer).status).toBe(504);
     expect((await fetch(PAGE, { key: mine })).status).toBe(429);
     expect(await listedRows(gateway, mine)).toEqual([]);
-    expect(await documents.list(PENDING_REQUESTS, { limit: 10 })).toHaveLength(1);
+    expect(await documents.list(PENDING_REQUESTS.name, { limit: 10 })).toHaveLength(1);
     await clock.advance(20 * SECOND_MS);
     expect(await listedRows(gateway, mine)).toMatchObject([
       {
@@ -59,7 +59,7 @@ describe("a request that went upstream", () => {
         project_ref: "r",
       },
     ]);
-    expect(await documents.list(PENDING_REQUESTS, { limit: 10 })).toEqual([]);
+    expect(await documents.list(PENDING_REQUESTS.name, { limit: 10 })).toEqual([]);
   });
 
   test("for a profile and broke has a row of that category", async () => {
@@ -95,7 +95,7 @@ describe("a request that went upstream", () => {
       expect((await gateway.fetch(PAGE, { key: mine })).status).toBe(status);
       await gateway.clock.advance(SECOND_MS);
       expect(await listedRows(gateway, mine)).toHaveLength(rows);
-      expect(await gateway.documents.list(PENDING_REQUESTS, { limit: 10 })).toEqual([]);
+      expect(await gateway.documents.list(PENDING_REQUESTS.name, { limit: 10 })).toEqual([]);
     },
   );
 
@@ -123,7 +123,7 @@ describe("a request that went upstream", () => {
     expect(await listedRows(gateway, mine)).toMatchObject([{ ok: true, error: null }]);
     const { clock, telemetry, money } = gateway;
     await recoverPending({ documents, clock, log: telemetry.log, spentBy: money.spentBy }, 0);
-    expect(await documents.list(PENDING_REQUESTS, { limit: 10 })).toEqual([]);
+    expect(await documents.list(PENDING_REQUESTS.name, { limit: 10 })).toEqual([]);
     expect(await listedRows(gateway, mine)).toHaveLength(1);
   });
 
@@ -135,7 +135,7 @@ describe("a request that went upstream", () => {
       documents: {
         ...documents,
         put: async (...named) => {
-          if (isAway && named[0] === PENDING_REQUESTS) throw new Fault("documents_unreachable", "away");
+          if (isAway && named[0] === PENDING_REQUESTS.name) throw new Fault("documents_unreachable", "away");
           return documents.put(...named);
         },
       },
@@ -191,7 +191,7 @@ describe("documents of pending requests and their rows", () => {
     const requests_for_each_write = (answered - before.answered) / (writes - before.writes);
     await clock.advance(4 * SECOND_MS);
     expect(answered).toBe(rps * seconds);
-    expect(await stored.list(PENDING_REQUESTS, { limit: 10 })).toEqual([]);
+    expect(await stored.list(PENDING_REQUESTS.name, { limit: 10 })).toEqual([]);
     return { requests_for_each_write, slowest_ms };
   }
 
@@ -214,7 +214,7 @@ describe("documents of pending requests and their rows", () => {
     const keys = new Set<string>();
     for (let n = 0; n < 5; n++) {
       await pending.begin({ customer: "acme", row: ledgerRow({ request_id: `r${n}` }) });
-      const [only, ...others] = await documents.list(PENDING_REQUESTS, { limit: 10 });
+      const [only, ...others] = await documents.list(PENDING_REQUESTS.name, { limit: 10 });
       expect(only!.value).toMatchObject({ rows: [{ row: { request_id: `r${n}` } }] });
       expect(others).toEqual([]);
       keys.add(only!.key);
@@ -222,7 +222,7 @@ describe("documents of pending requests and their rows", () => {
     }
     expect(keys.size).toBe(1);
     await clock.advance(2 * SECOND_MS);
-    expect(await documents.list(PENDING_REQUESTS, { limit: 10 })).toEqual([]);
+    expect(await documents.list(PENDING_REQUESTS.name, { limit: 10 })).toEqual([]);
   });
 
   test("that another node has removed are replaced by new ones", async () => {
@@ -233,9 +233,9 @@ describe("documents of pending requests and their rows", () => {
     const begin = (request_id: string) => pending.begin({ customer: "acme", row: ledgerRow({ request_id }) });
     await begin("r1");
     pending.end("r1");
-    await documents.removeRange(PENDING_REQUESTS, "", ";");
+    await documents.removeRange(PENDING_REQUESTS.name, "", ";");
     await begin("r2");
-    expect(await documents.list(PENDING_REQUESTS, { limit: 10 })).toMatchObject([
+    expect(await documents.list(PENDING_REQUESTS.name, { limit: 10 })).toMatchObject([
       { value: { rows: [{ row: { request_id: "r2" } }] } },
     ]);
   });
@@ -245,7 +245,7 @@ describe("documents of pending requests and their rows", () => {
 const MOST_MICROS = 500_000;
 const COST_MICROS = 300_000;
 const LEFT = [
-  PENDING_REQUESTS,
+  PENDING_REQUESTS.name,
   "ledger",
   "account",
   "request_spend",
@@ -326,7 +326,7 @@ test("a gateway that is killed at any moment leaves each request that was begun 
         const ids = stored.map(({ request_id }) => request_id);
         expect(new Set(ids).size).toBe(ids.length);
         expect(ids).toEqual(expect.arrayContaining([...begun.difference(refused)]));
-        expect(await left.list(PENDING_REQUESTS, { limit: 10 })).toEqual([]);
+        expect(await left.list(PENDING_REQUESTS.name, { limit: 10 })).toEqual([]);
         const month = monthOf(clock.now());
         const { settled } = await next.ask(Account, accountKey("default", "default"), "allowances", {
           month,

@@ -630,6 +630,7 @@ describe("every answer", () => {
     ["no_workers", 503],
     ["no_descriptors", 503],
     ["document_damaged", 503],
+    ["document_contended", 503],
     ["lease_lost", 503],
     ["no_answer", 503],
     ["message_too_large", 500],

@@ -3,7 +3,8 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
-import { addHook, ALERT_HOOKS, hookView, listHooks } from "../../actors/accounts/alerts.ts";
+import { ALERT_HOOKS } from "../../actors/accounts/collections.ts";
+import { addHook, hookView, listHooks } from "../../actors/accounts/alerts.ts";
 import { COMPANY_WATCHES } from "../../actors/companies/watch.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
 import { newSecretKey } from "../../cluster/adapters/secrets/secrets.aes.ts";
@@ -62,7 +63,9 @@ function nodeOf(documents: Documents, key_file?: string) {
 const stored = async (documents: Documents): Promise<string> =>
   JSON.stringify(
     await Promise.all(
-      [ALERT_HOOKS, COMPANY_WATCHES, "job", "job_items"].map((name) => documents.list(name, { limit: 100 })),
+      [ALERT_HOOKS.name, COMPANY_WATCHES.name, "job", "job_items"].map((name) =>
+        documents.list(name, { limit: 100 }),
+      ),
     ),
   );
 
@@ -118,7 +121,7 @@ async function inClear(documents: Documents) {
   const plain = { seal: (text: string) => text } as unknown as ReturnType<typeof secretsOf>;
   await addHook({ documents, secrets: plain }, HOOK);
   const watch = { id: "wch_0123456789abcdef", project: "p", url: URL_, secret: SECRET, companies: [] };
-  await documents.put(COMPANY_WATCHES, watch.id, watch, 0, { tag: "p" });
+  await documents.put(COMPANY_WATCHES.name, watch.id, watch, 0, { tag: "p" });
   await documents.put(
     "job_items",
     "j:00000",
@@ -146,9 +149,9 @@ describe("texts in clear", () => {
     expect(await stored(documents)).toContain("https://open.example/");
     const [hook] = await listHooks(documents, "acme");
     expect(
-      secrets.open(hook!.secret, { collection: ALERT_HOOKS, key: "acme 000000001", field: "secret" }),
+      secrets.open(hook!.secret, { collection: ALERT_HOOKS.name, key: "acme 000000001", field: "secret" }),
     ).toBe(SECRET);
-    expect(await documents.list(COMPANY_WATCHES, { tag: "p", limit: 9 })).toHaveLength(1);
+    expect(await documents.list(COMPANY_WATCHES.name, { tag: "p", limit: 9 })).toHaveLength(1);
     expect((await node.open()).isAllSealed).toBe(true);
   });
 });
@@ -275,6 +278,6 @@ describe("a lost key", () => {
 
 test("the collections with sealed texts are those of the features", async () => {
   expect(Object.keys(await sealedCollections()).toSorted()).toEqual(
-    [ALERT_HOOKS, COMPANY_WATCHES, "job", "job_items"].toSorted(),
+    [ALERT_HOOKS.name, COMPANY_WATCHES.name, "job", "job_items"].toSorted(),
   );
 });

@@ -136,7 +136,7 @@ export function pendingRequestsSuite(open: () => Promise<Documents>): void {
         for (const id of answered) expect(byId.get(id)).toMatchObject({ ok: true, cost_micros: 3 });
         for (const id of begun.difference(answered).difference(refused)) expect(byId.has(id)).toBe(true);
         for (const { ok, cost_micros } of rows) expect(cost_micros).toBe(ok ? 3 : 7);
-        expect(await documents.list(PENDING_REQUESTS, { limit: 10 })).toEqual([]);
+        expect(await documents.list(PENDING_REQUESTS.name, { limit: 10 })).toEqual([]);
       },
     );
     await fc.assert(law, { numRuns: 25 });

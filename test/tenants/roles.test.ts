@@ -4,7 +4,7 @@
  */
 import { randomBytes } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
-import { INVOICES } from "../../actors/accounts/invoices.ts";
+import { INVOICES } from "../../actors/accounts/collections.ts";
 import { createCustomer, createKey, createProject, type KeyOptions } from "../../actors/accounts/keys.ts";
 import { COMPANY_WATCHES, type StoredWatch } from "../../actors/companies/watch.ts";
 import { readConfig } from "../../ops/config.ts";
@@ -138,7 +138,7 @@ describe.each(SETUPS)("each role on each operation, $setup", ({ start }) => {
         last_status: null,
         is_off: false,
       };
-      await documents.put(COMPANY_WATCHES, watch.id, watch, 0, { tag: watch.project });
+      await documents.put(COMPANY_WATCHES.name, watch.id, watch, 0, { tag: watch.project });
       const invoice: Invoice = {
         id: "inv-2026-10-1-owner",
         customer: "owner",
@@ -154,7 +154,7 @@ describe.each(SETUPS)("each role on each operation, $setup", ({ start }) => {
         exchange_rate: null,
         lines: [],
       };
-      await documents.put(INVOICES, "owner:2026-10:001", { invoice, counted: {} }, 0, { tag: "owner" });
+      await documents.put(INVOICES.name, "owner:2026-10:001", { invoice, counted: {} }, 0, { tag: "owner" });
       const site = sites.site({
         "/": { body: article("Known to the owner") },
         "/other": { body: article("Known to all") },

@@ -15,6 +15,7 @@ import { distributed, type DistributedCluster } from "../../cluster/distributed.
 import { partitionOf } from "../../cluster/placement.ts";
 import { Fault } from "../../cluster/ports/fault.ts";
 import { FilingAddress, FilingLimiter, type SourceRequest } from "../../schemas/filing-source.ts";
+import { FILING_SLOTS } from "../../actors/filings/collections.ts";
 
 const CALLERS = 70;
 /** As in send-request.ts. */
@@ -32,7 +33,7 @@ function world() {
     const limiter = limiterActor(FilingLimiter, {
       documents,
       clock,
-      collection: "slots",
+      collection: FILING_SLOTS,
       limits: FILING_LIMITS,
       requests_per_second: 8,
       max_in_flight: CALLERS,

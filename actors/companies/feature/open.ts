@@ -37,11 +37,11 @@ import { watchRoutes } from "./watch-routes.ts";
 import { type CompaniesStatus, companiesStatus } from "./status.ts";
 import type { CompaniesSettings } from "./settings.ts";
 import { recordReference } from "./record-reference.ts";
+import { SOURCE_SLOTS } from "../source-slots.ts";
 
 const DAY_MS = 86_400_000;
 /** Documents from which nothing new was read; the others are kept with their claims. */
 const DOCUMENT_RETENTION_MS = 30 * DAY_MS;
-const SLOTS = "company_source_slots";
 /** A source that asks for a pause gets this one first; each further one is twice as long. */
 const FIRST_PAUSE_MS = 10_000;
 const MAX_PAUSE_MS = 600_000;
@@ -249,7 +249,7 @@ function sourceLimiter(
   return limiterActor(contract, {
     documents,
     clock,
-    collection: SLOTS,
+    collection: SOURCE_SLOTS,
     limits: {
       max_starts_per_second: Math.ceil(limits.requests_per_second) + 1,
       first_pause_ms: FIRST_PAUSE_MS,

@@ -111,8 +111,8 @@ export function watchRoutes({
 }: WatchRouteDeps): readonly Route[] {
   const common = { tags: ["companies"] } as const;
   const watchesOf = async (project: string): Promise<readonly StoredWatch[]> =>
-    (await documents.list(COMPANY_WATCHES, { tag: project, limit: MAX_WATCHES }))
-      .map(({ value }) => value as StoredWatch)
+    (await COMPANY_WATCHES.list(documents, { tag: project, limit: MAX_WATCHES }))
+      .map(({ value }) => value)
       .toSorted((a, b) => a.created_ms - b.created_ms);
 
   return [
@@ -189,8 +189,8 @@ export function watchRoutes({
         };
         // The watch is stored last: an entry without its watch notifies nobody.
         for (const company_id of companies)
-          await documents.put(WATCHED_COMPANIES, watchedKey(company_id, watch.id), null, 0);
-        await documents.put(COMPANY_WATCHES, watch.id, watch, 0, { tag: project });
+          await WATCHED_COMPANIES.put(documents, watchedKey(company_id, watch.id), null, 0);
+        await COMPANY_WATCHES.put(documents, watch.id, watch, 0, { tag: project });
         return json(201, view(secrets, watch, secret));
       },
     }),
@@ -206,23 +206,16 @@ export function watchRoutes({
         404: { description: "The project has no such watch", schema: Type.Object({ detail: Type.String() }) },
       },
       handle: async ({ params: { watch_id }, caller }) => {
-        const stored = await documents.get(COMPANY_WATCHES, watch_id);
-        const watch = stored?.value as StoredWatch | undefined;
-        if (!stored || watch?.project !== caller.grant.project.name)
-          return json(404, { detail: "watch not found" });
+        const watch = await COMPANY_WATCHES.get(documents, watch_id);
+        if (watch?.project !== caller.grant.project.name) return json(404, { detail: "watch not found" });
         // A delivery may store its outcome at this moment.
-        for (let at = stored; ;) {
-          if (await documents.remove(COMPANY_WATCHES, watch_id, at.version)) break;
-          const again = await documents.get(COMPANY_WATCHES, watch_id);
-          if (!again) break;
-          at = again;
-        }
+        await COMPANY_WATCHES.update(documents, watch_id, () => "remove");
         for (const company_id of watch.companies) {
           const key = watchedKey(company_id, watch_id);
-          await documents.removeRange(WATCHED_COMPANIES, key, `${key}\0`);
+          await WATCHED_COMPANIES.removeRange(documents, key, `${key}\0`);
         }
         const { from, to } = rangeOf(watch_id);
-        await documents.removeRange(COMPANY_DELIVERIES, from, to);
+        await COMPANY_DELIVERIES.removeRange(documents, from, to);
         return { status: 204, headers: {}, body: Buffer.alloc(0) };
       },
     }),

@@ -4,11 +4,7 @@
  */
 import type { Documents } from "../../../cluster/ports/documents.ts";
 import type { CompanyChangeType } from "../../../schemas/companies.ts";
-
-/** By number. */
-export const COMPANY_CHANGES = "company_changes";
-/** `state`: the sequencer's state; `dispatched`: how far the dispatcher is. */
-export const COMPANY_FEED_STATE = "company_sequencer";
+import { collection } from "../../../cluster/collection.ts";
 
 export const CHANGE_RETENTION_MS = 90 * 86_400_000;
 
@@ -38,6 +34,12 @@ export interface SequencerState {
   readonly batch: readonly StoredChange[];
 }
 
+/** By number. */
+export const COMPANY_CHANGES = collection<StoredChange>("company_changes", { expires: true });
+/** `state`: what the sequencer has numbered. `dispatched`: up to which number changes were handled. */
+export const COMPANY_FEED_STATE = collection<SequencerState>("company_sequencer");
+export const DISPATCHED = COMPANY_FEED_STATE.of<{ readonly seq: number }>();
+
 export const EMPTY_STATE: SequencerState = { last_seq: 0, changed_ms: 0, batch: [] };
 
 export interface ChangePage {
@@ -64,13 +66,12 @@ export async function readChanges(
   let through_seq = after_seq;
   while (changes.length < limit && through_seq - after_seq < MAX_SCANNED) {
     const from = changeKey(through_seq + 1);
-    const page = await documents.list(COMPANY_CHANGES, { from, limit: Math.min(PAGE, limit) });
+    const page = await COMPANY_CHANGES.list(documents, { from, limit: Math.min(PAGE, limit) });
     if (page.length === 0) {
       if (through_seq === after_seq && !(await isBeingWritten(documents, after_seq + 1))) return "expired";
       break;
     }
-    for (const { value } of page) {
-      const change = value as StoredChange;
+    for (const { value: change } of page) {
       if (change.seq !== through_seq + 1) {
         if (changes.length > 0 || through_seq !== after_seq) return { changes, through_seq };
         return (await isBeingWritten(documents, after_seq + 1)) ? { changes, through_seq } : "expired";
@@ -85,29 +86,24 @@ export async function readChanges(
 
 /** A number the sequencer has given, whose change is on its way. */
 async function isBeingWritten(documents: Documents, seq: number): Promise<boolean> {
-  const state = (await documents.get(COMPANY_FEED_STATE, "state"))?.value as SequencerState | undefined;
+  const state = await COMPANY_FEED_STATE.get(documents, "state");
   if (!state || seq > state.last_seq) return true;
   if (state.batch.some((change) => change.seq === seq)) return true;
   // It was written between the listing and now, or it is gone.
-  return (await documents.get(COMPANY_CHANGES, changeKey(seq))) !== null;
+  return (await COMPANY_CHANGES.get(documents, changeKey(seq))) !== null;
 }
 
 /** The number before the first change at or after this time. Throws Fault. */
 export async function seqBefore(documents: Documents, since_ms: number): Promise<number> {
-  const [first] = await documents.list(COMPANY_CHANGES, { limit: 1 });
-  const [last] = await documents.list(COMPANY_CHANGES, { limit: 1, reverse: true });
-  if (!first || !last)
-    return (
-      ((await documents.get(COMPANY_FEED_STATE, "state"))?.value as SequencerState | undefined)?.last_seq ?? 0
-    );
-  let [low, high] = [(first.value as StoredChange).seq, (last.value as StoredChange).seq + 1];
+  const [first] = await COMPANY_CHANGES.list(documents, { limit: 1 });
+  const [last] = await COMPANY_CHANGES.list(documents, { limit: 1, reverse: true });
+  if (!first || !last) return (await COMPANY_FEED_STATE.get(documents, "state"))?.last_seq ?? 0;
+  let [low, high] = [first.value.seq, last.value.seq + 1];
   while (low < high) {
     const middle = Math.floor((low + high) / 2);
-    const found = (await documents.get(COMPANY_CHANGES, changeKey(middle)))?.value as
-      | StoredChange
-      | undefined;
+    const found = await COMPANY_CHANGES.get(documents, changeKey(middle));
     // A missing change is the newest, which is being written, or the oldest, which has expired.
-    const changed_ms = found?.changed_ms ?? (middle - (first.value as StoredChange).seq > 500 ? Infinity : 0);
+    const changed_ms = found?.changed_ms ?? (middle - first.value.seq > 500 ? Infinity : 0);
     if (changed_ms >= since_ms) high = middle;
     else low = middle + 1;
   }

@@ -13,7 +13,7 @@ import {
   type PendingMerge,
   type StoredCompany,
 } from "../stored-company.ts";
-import { COMPANY_FEED_STATE, readChanges, type StoredChange } from "./changes.ts";
+import { COMPANY_CHANGES, DISPATCHED, readChanges, type StoredChange } from "./changes.ts";
 
 export interface DispatcherDeps {
   readonly documents: Documents;
@@ -29,20 +29,20 @@ const MERGES_AT_ONCE = 50;
 /** Handles the next changes; answers how many. Throws Fault. */
 export async function dispatch(deps: DispatcherDeps): Promise<number> {
   const { documents } = deps;
-  const stored = await documents.get(COMPANY_FEED_STATE, "dispatched");
-  const after_seq = (stored?.value as { readonly seq: number } | undefined)?.seq ?? 0;
+  const stored = await DISPATCHED.read(documents, "dispatched");
+  const after_seq = stored?.value.seq ?? 0;
   const page = await readChanges(documents, after_seq, CHANGES_AT_ONCE, null);
   // Changes that no dispatcher saw for as long as they are stored: the next one that is stored goes on.
   const { changes, through_seq } = page === "expired" ? await firstStored(documents) : page;
   for (const change of changes) await handle(deps, change);
   if (through_seq > after_seq)
-    await documents.put(COMPANY_FEED_STATE, "dispatched", { seq: through_seq }, stored?.version ?? 0);
+    await DISPATCHED.put(documents, "dispatched", { seq: through_seq }, stored?.version ?? 0);
   return changes.length;
 }
 
 async function firstStored(documents: Documents) {
-  const [first] = await documents.list("company_changes", { limit: 1 });
-  const seq = (first?.value as StoredChange | undefined)?.seq ?? 1;
+  const [first] = await COMPANY_CHANGES.list(documents, { limit: 1 });
+  const seq = first?.value.seq ?? 1;
   return { changes: [], through_seq: seq - 1 };
 }
 
@@ -51,7 +51,7 @@ async function handle(
   change: StoredChange,
 ): Promise<void> {
   const { company_id, merged_into } = change;
-  const company = (await documents.get(COMPANIES, company_id))?.value as StoredCompany | undefined;
+  const company = await COMPANIES.get(documents, company_id);
   if (!company || company.merged_into !== null) await index.remove(company_id);
   else await index.put(indexedCompany(company));
   if (merged_into !== null) await ask(Company, merged_into, "aliasChanged", { company_id });
@@ -63,9 +63,10 @@ export async function retryMerges({
   documents,
   ask,
 }: Pick<DispatcherDeps, "documents" | "ask">): Promise<void> {
-  const pending = await documents.list(COMPANY_EDGES, { tag: PENDING_TAG, limit: MERGES_AT_ONCE });
+  const pending = await COMPANY_EDGES.list(documents, { tag: PENDING_TAG, limit: MERGES_AT_ONCE });
   for (const { value } of pending) {
-    const { survivor, loser, shared } = value as PendingMerge;
+    if (value.judgement !== "pending") continue;
+    const { survivor, loser, shared } = value;
     await ask(Company, loser, "mergeInto", { survivor, shared });
   }
 }

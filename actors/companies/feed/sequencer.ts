@@ -9,7 +9,7 @@
  */
 import type { Clock } from "../../../cluster/ports/clock.ts";
 import type { Documents } from "../../../cluster/ports/documents.ts";
-import { COMPANIES, OUTBOX_TAG, putCompany, type StoredCompany } from "../stored-company.ts";
+import { COMPANIES, companyOptions, OUTBOX_TAG } from "../stored-company.ts";
 import {
   CHANGE_RETENTION_MS,
   changeKey,
@@ -44,21 +44,19 @@ const COMPANIES_AT_ONCE = 64;
 /** One batch. Throws Fault. */
 export async function sequence(deps: SequencerDeps, from: string | null): Promise<SequencerResult> {
   const { documents, clock } = deps;
-  const stored = await documents.get(COMPANY_FEED_STATE, "state");
-  const state = (stored?.value as SequencerState | undefined) ?? EMPTY_STATE;
+  const stored = await COMPANY_FEED_STATE.read(documents, "state");
+  const state = stored?.value ?? EMPTY_STATE;
   const version = stored?.version ?? 0;
   await finish(deps, state.batch);
 
-  const page = await documents.list(COMPANIES, {
+  const page = await COMPANIES.list(documents, {
     tag: OUTBOX_TAG,
     limit: COMPANIES_AT_ONCE,
     ...(from !== null && { from }),
   });
   const changed_ms = Math.max(state.changed_ms, Math.floor(clock.now()));
   const waiting = page
-    .flatMap(({ value }) =>
-      (value as StoredCompany).outbox.map((entry) => ({ id: (value as StoredCompany).id, entry })),
-    )
+    .flatMap(({ value: { id, outbox } }) => outbox.map((entry) => ({ id, entry })))
     // Changes of one company keep their order: their times do not decrease.
     .toSorted((a, b) => a.entry.at_ms - b.entry.at_ms);
   const oldest_ms = waiting[0]?.entry.at_ms ?? null;
@@ -83,7 +81,7 @@ export async function sequence(deps: SequencerDeps, from: string | null): Promis
   if (!deps.ownsKey()) return { sequenced: 0, is_done: true, oldest_ms, next_from: null };
   const next: SequencerState = { last_seq: state.last_seq + batch.length, changed_ms, batch };
   // Refused: another sequencer numbered changes meanwhile, and this listing may be older than its batch.
-  if (!(await documents.put(COMPANY_FEED_STATE, "state", next, version)))
+  if (!(await COMPANY_FEED_STATE.put(documents, "state", next, version)))
     return { sequenced: 0, is_done: false, oldest_ms, next_from: null };
   await finish(deps, batch);
   return { sequenced: batch.length, is_done: is_last_page, oldest_ms, next_from };
@@ -95,7 +93,7 @@ async function finish(deps: SequencerDeps, batch: readonly StoredChange[]): Prom
   if (batch.length === 0) return;
   await Promise.all(
     batch.map((change) =>
-      documents.put(COMPANY_CHANGES, changeKey(change.seq), change, 0, {
+      COMPANY_CHANGES.put(documents, changeKey(change.seq), change, 0, {
         expires_at_ms: change.changed_ms + CHANGE_RETENTION_MS,
       }),
     ),
@@ -107,12 +105,11 @@ async function finish(deps: SequencerDeps, batch: readonly StoredChange[]): Prom
 }
 
 async function emptyOutbox(documents: Documents, id: string, through_version: number): Promise<void> {
-  for (;;) {
-    const stored = await documents.get(COMPANIES, id);
-    if (!stored) return;
-    const company = stored.value as StoredCompany;
+  await COMPANIES.update(documents, id, (company) => {
+    if (company === null) return null;
     const outbox = company.outbox.filter(({ version }) => version > through_version);
-    if (outbox.length === company.outbox.length) return;
-    if (await putCompany(documents, { ...company, outbox }, stored.version)) return;
-  }
+    if (outbox.length === company.outbox.length) return null;
+    const value = { ...company, outbox };
+    return { value, options: companyOptions(value) };
+  });
 }

@@ -16,6 +16,7 @@ import { fetchItems } from "./item-kind.ts";
 import { fetchBatch, fetchRoutes } from "./routes.ts";
 import type { FetchSettings } from "./settings.ts";
 import { fetchStatus } from "./status.ts";
+import { HOST_PROFILES } from "../collections.ts";
 
 /** Of each kind: busiest, slowest, most waited for. */
 const MAX_DOMAINS_REPORTED = 20;
@@ -79,7 +80,7 @@ export async function openFetch(context: FeatureContext, settings: FetchSettings
         // A host profile is stored in the collection of its actor, under the actor's key: "<site> <host>".
         hostsOf: async (site, limit) => {
           const range = { from: `${site} `, to: `${site}!`, limit };
-          const profiles = await documents.list("host_profile", range);
+          const profiles = await HOST_PROFILES.list(documents, range);
           return profiles.map(({ key }) => key.slice(site.length + 1));
         },
       }),

@@ -1,4 +1,5 @@
 /** The filings feature: its settings, and what it contributes to a node. open.ts assembles it. */
+import * as collections from "../collections.ts";
 import { feature } from "../../../node/feature.ts";
 import { SETTINGS } from "./settings.ts";
 
@@ -17,10 +18,7 @@ export const filingsFeature = feature({
     const message = "must be an e-mail address that is read: the filing system writes to it";
     return { env: "TRAWL_FILINGS_IDENTITY", message };
   },
-  collections: {
-    expiring: ["submissions_files", "filing_texts", "filing_documents"],
-    rebuildable: ["filing_documents"],
-  },
+  collections: Object.values(collections),
   async open(context, settings) {
     const { openFilings } = await import("./open.ts");
     return openFilings(context, settings.filings);

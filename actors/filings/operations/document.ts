@@ -21,6 +21,7 @@ import {
 import { asFilingText, textKey } from "../text.actor.ts";
 import { documentError, validated } from "../refusals.ts";
 import type { OperationDeps } from "./context.ts";
+import { FILING_TEXTS } from "../collections.ts";
 
 export interface DocumentDeps extends OperationDeps {
   readonly ask: ActorClient;
@@ -96,7 +97,7 @@ async function textOf(
   { id, deadline_ms, project }: CallerContext,
 ): Promise<FilingText | null> {
   const key = textKey({ sha256, content_type, url: final_url });
-  const stored = asFilingText((await documents.get("filing_texts", key))?.value);
+  const stored = asFilingText(await FILING_TEXTS.get(documents, key));
   if (stored) return stored;
   const timeout_ms = Math.max(MIN_READ_MS, Math.min(MAX_READ_MS, deadline_ms - clock.now()));
   const request = { sha256, bytes, url: final_url, content_type, project, work_id: id };

@@ -9,8 +9,9 @@ import type { FetchDocument } from "../../upstream/address.actor.ts";
 import { asCachedDocument, lookup } from "../../upstream/document-cache.ts";
 import { attemptOnce } from "./attempt.ts";
 import { type FetchDocumentDeps, type FetchRun, pause } from "./fetch-run.ts";
-import { FILING_DOCUMENTS, KIND_RULES } from "./limits.ts";
+import { KIND_RULES } from "./limits.ts";
 import { filingRobots } from "./robots.ts";
+import { FILING_DOCUMENTS } from "../collections.ts";
 
 const MAX_ATTEMPTS = 2;
 
@@ -20,7 +21,7 @@ export function documentFetcher(deps: FetchDocumentDeps): FetchDocument<SourceRe
 
   return async (ask, work, request, digest) => {
     const rules = KIND_RULES[request.kind];
-    const stored = asCachedDocument((await documents.get(FILING_DOCUMENTS, digest))?.value);
+    const stored = asCachedDocument(await FILING_DOCUMENTS.get(documents, digest));
     const cached = lookup(stored, rules, request, clock.now());
     if (cached.kind === "hit") return cached.answer;
 

@@ -5,7 +5,8 @@ import type { Log } from "../../../cluster/ports/log.ts";
 import type { Metrics } from "../../../cluster/ports/metrics.ts";
 import { FilingLimiter } from "../../../schemas/filing-source.ts";
 import { limiterActor } from "../../upstream/limiter.actor.ts";
-import { FILING_LIMITS, FILING_SLOTS, MAX_IN_FLIGHT } from "./limits.ts";
+import { FILING_LIMITS, MAX_IN_FLIGHT } from "./limits.ts";
+import { FILING_SLOTS } from "../collections.ts";
 
 export interface FilingLimiterDeps {
   readonly documents: Documents;

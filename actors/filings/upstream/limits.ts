@@ -14,10 +14,6 @@ export const FILING_LIMITS: UpstreamLimits = {
 /** Requests on their way, the slow ones included; further requests wait. */
 export const MAX_IN_FLIGHT = 32;
 
-/** Collections: slot records by egress; answers by the digest of their address. */
-export const FILING_SLOTS = "filing_slots";
-export const FILING_DOCUMENTS = "filing_documents";
-
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 const MEBIBYTE = 2 ** 20;

@@ -15,7 +15,8 @@ import { judgeRobots, parseRobots, MAX_ROBOTS_BYTES } from "../../lib/web/robots
 import { asCachedDocument, digestOf, lookup } from "../../upstream/document-cache.ts";
 import type { FailedAnswer, FetchDocumentDeps } from "./fetch-run.ts";
 import type { SourceAddress } from "./hosts.ts";
-import { FILING_DOCUMENTS, KIND_RULES } from "./limits.ts";
+import { KIND_RULES } from "./limits.ts";
+import { FILING_DOCUMENTS } from "../collections.ts";
 
 export type FilingRobotsVerdict =
   | { readonly kind: "allowed" }
@@ -66,7 +67,7 @@ export function filingRobots(deps: FetchDocumentDeps): CheckRobots {
       ...(work_id !== undefined && { work_id }),
     };
     const digest = digestOf(url);
-    const stored = asCachedDocument((await documents.get(FILING_DOCUMENTS, digest))?.value);
+    const stored = asCachedDocument(await FILING_DOCUMENTS.get(documents, digest));
     const cached = lookup(stored, rules, request, clock.now());
     if (cached.kind === "hit") return cached.answer;
     const ask_id = `robots.${digestOf(hosts.urlOf(address))}`;

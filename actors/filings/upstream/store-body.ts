@@ -8,7 +8,8 @@ import type { SourceAnswer } from "../../../schemas/upstream.ts";
 import { type CachedDocument, expiresAt } from "../../upstream/document-cache.ts";
 import { type BodyAssessment, bodyAssessor } from "./classify-response.ts";
 import type { FetchRun } from "./fetch-run.ts";
-import { FILING_DOCUMENTS, KIND_RULES } from "./limits.ts";
+import { KIND_RULES } from "./limits.ts";
+import { FILING_DOCUMENTS } from "../collections.ts";
 
 export type ExchangeAnswer = Extract<Exchange, { kind: "answered" }>;
 
@@ -80,10 +81,5 @@ export async function storeAnswer(
   const cached: CachedDocument = { answer, last_modified, validated_ms };
   const expires_at_ms = expiresAt(KIND_RULES[request.kind], validated_ms);
   if (answer.kind === "got") await refs.retain([answer.sha256], `filing ${digest}`, expires_at_ms);
-  // One retry after a lost race: a cache need not have the latest of two answers.
-  for (let attempts = 0; attempts < 2; attempts++) {
-    const stored = await documents.get(FILING_DOCUMENTS, digest);
-    if (await documents.put(FILING_DOCUMENTS, digest, cached, stored?.version ?? 0, { expires_at_ms }))
-      return;
-  }
+  await FILING_DOCUMENTS.update(documents, digest, () => ({ value: cached, options: { expires_at_ms } }));
 }

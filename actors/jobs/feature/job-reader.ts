@@ -12,7 +12,6 @@ import type { BatchKind, Input } from "../../../gateway/batch.ts";
 import { type States, statusOf } from "../../../schemas/job-states.ts";
 import {
   callbackPlace,
-  type Chunk,
   CHUNK_ITEMS,
   chunkKey,
   JOB_RETENTION_MS,
@@ -23,6 +22,8 @@ import {
   resultKey,
   type StoredResult,
 } from "../../../schemas/jobs.ts";
+import { JOB_ITEMS } from "../../../records/collections.ts";
+import { JOB_RESULTS, JOBS } from "../collections.ts";
 
 /** Items read at once, and results rendered at once unless they weigh more than MAX_GROUP_BYTES together. */
 export const RESULTS_AT_ONCE = 10;
@@ -68,14 +69,14 @@ export function jobReader({ documents, secrets, clock, log, kinds, memory }: Job
   }
 
   async function find(job_id: string, caller: Caller): Promise<JobRecord | null> {
-    const job = ((await documents.get("job", job_id))?.value ?? null) as JobRecord | null;
+    const job = await JOBS.get(documents, job_id);
     return isVisible(job, caller) ? job : null;
   }
 
   async function inputsOf(job_id: string, indexes: readonly number[]): Promise<readonly Input[]> {
     const keys = [...new Set(indexes.map((index) => chunkKey(job_id, index)))];
-    const stored = await documents.getMany("job_items", keys);
-    const chunks = new Map(keys.map((key, at) => [key, stored[at]?.value as Chunk | undefined]));
+    const stored = await JOB_ITEMS.getMany(documents, keys);
+    const chunks = new Map(keys.map((key, at) => [key, stored[at]]));
     return indexes.map((index) => {
       const input = chunks.get(chunkKey(job_id, index))?.items[index % CHUNK_ITEMS];
       return (input && inputOrNull(secrets, input, job_id, index)) ?? {};
@@ -89,9 +90,7 @@ export function jobReader({ documents, secrets, clock, log, kinds, memory }: Job
   ): Promise<readonly (StoredResult | null)[]> {
     try {
       const keys = indexes.map((index) => resultKey(job_id, index));
-      return (await documents.getMany("job_results", keys)).map(
-        (result) => (result?.value as StoredResult | undefined) ?? null,
-      );
+      return await JOB_RESULTS.getMany(documents, keys);
     } catch (problem) {
       if (!(problem instanceof Fault)) throw problem;
       return indexes.map(() => null);

@@ -12,6 +12,8 @@ import {
   type JobStatus,
 } from "../../../schemas/jobs.ts";
 import { type JobReader, type JobReaderDeps, statusView } from "./job-reader.ts";
+import { PROJECT_JOBS } from "../../../records/collections.ts";
+import { JOBS } from "../collections.ts";
 
 const PAGE_DEFAULT = 100;
 const MAX_PAGE = 1_000;
@@ -50,16 +52,16 @@ export function listRoute({ documents, secrets }: JobReaderDeps, { isVisible }: 
           next_cursor = to.slice(from.length);
           break;
         }
-        const entries = await documents.list("project_jobs", {
+        const entries = await PROJECT_JOBS.list(documents, {
           from,
           to,
           limit: READ_AT_ONCE,
           reverse: true,
         });
         const ids = entries.map(({ key }) => key.slice(from.length));
-        const records = ids.length === 0 ? [] : await documents.getMany("job", ids);
+        const records = ids.length === 0 ? [] : await JOBS.getMany(documents, ids);
         for (const [at, job_id] of ids.entries()) {
-          const job = (records[at]?.value ?? null) as JobRecord | null;
+          const job = records[at] ?? null;
           to = projectJobKey(project, job_id);
           if (!isVisible(job, caller) || (kind != null && job.spec.kind !== kind)) continue;
           const view = statusView(secrets, job_id, job);

@@ -14,6 +14,7 @@ import { decodeStates, isFinal } from "../../../schemas/job-states.ts";
 import { JobId, type JobItem, type JobKind, type JobRecord, MAX_JOB_ITEMS } from "../../../schemas/jobs.ts";
 import { csvLines, csvOf } from "./csv.ts";
 import { type JobReader, type JobReaderDeps, RESULTS_AT_ONCE } from "./job-reader.ts";
+import { JOBS } from "../collections.ts";
 
 /** The stored state of a job is at most half a second old. */
 const LOOK_EVERY_MS = 500;
@@ -54,8 +55,7 @@ export function resultsRoutes(
   let followers = 0;
   const csvByKind = new Map(kinds.map((kind) => [kind.name as JobKind, csvOf(kind)]));
 
-  const load = async (job_id: string): Promise<JobRecord | null> =>
-    ((await documents.get("job", job_id))?.value ?? null) as JobRecord | null;
+  const load = (job_id: string): Promise<JobRecord | null> => JOBS.get(documents, job_id);
 
   /** Items in their order; null when there is nothing to tell yet. Ends with the job, or with its last item. */
   async function* itemsOf(first: JobRecord, following: Following): AsyncGenerator<readonly JobItem[] | null> {

@@ -7,6 +7,8 @@ import type { Documents } from "../../../cluster/ports/documents.ts";
 import { findBody } from "../../../cluster/read-body.ts";
 import { asCachedPage } from "../../fetch/freshness.ts";
 import type { StoredPage } from "../../fetch/run.ts";
+import { PAGES } from "../../fetch/collections.ts";
+import { BODY_GRANTS } from "../../../gateway/body-access.ts";
 
 const LISTED_AT_ONCE = 50;
 const PROJECTS_AT_ONCE = 1_000;
@@ -22,7 +24,7 @@ interface RebuildDeps {
 export async function readCachedPages({ documents, blobs, isStopped, onPage }: RebuildDeps): Promise<number> {
   let count = 0;
   for (let from: string | null = ""; from !== null && !isStopped();) {
-    const listed = await documents.list("pages", { from, limit: LISTED_AT_ONCE });
+    const listed = await PAGES.list(documents, { from, limit: LISTED_AT_ONCE });
     for (const { value } of listed) {
       const page = asCachedPage(value);
       if (page === null || page.record.sha256 === null || isStopped()) continue;
@@ -45,6 +47,6 @@ export async function readCachedPages({ documents, blobs, isStopped, onPage }: R
 /** Those that retrieved the body. Their rights to it have keys of digest and project. */
 async function projectsOf(documents: Pick<Documents, "list">, sha256: string): Promise<readonly string[]> {
   const range = { from: `${sha256}:`, to: `${sha256};`, limit: PROJECTS_AT_ONCE };
-  const grants = await documents.list("body_grants", range);
+  const grants = await BODY_GRANTS.list(documents, range);
   return grants.map(({ key }) => key.slice(sha256.length + 1));
 }

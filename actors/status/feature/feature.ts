@@ -1,8 +1,8 @@
 /** The status feature: what the whole service is like, for everyone. It stands after the features whose components it shows. */
 import { Type } from "typebox";
+import * as collections from "../collections.ts";
 import { feature } from "../../../node/feature.ts";
 import { closed } from "../../../node/settings.ts";
-import { INCIDENTS, MAINTENANCE } from "../notices.ts";
 
 export const statusFeature = feature({
   name: "status",
@@ -22,7 +22,7 @@ export const statusFeature = feature({
       closed,
     ),
   },
-  collections: { expiring: [INCIDENTS, MAINTENANCE], rebuildable: [] },
+  collections: Object.values(collections),
   async open(context, settings) {
     const { openStatus } = await import("./open.ts");
     return openStatus(context, 1_000 * settings.status.period_s);

@@ -1,0 +1,71 @@
+/** The collections of a node: every one is listed, and the lists say what is removed and what may be lost. */
+import { glob } from "node:fs/promises";
+import { readFileSync } from "node:fs";
+import { beforeAll, expect, test } from "vitest";
+import { collection } from "../../cluster/collection.ts";
+import { assertListed, EXPIRING, LISTED } from "../../ops/collections.ts";
+import { REBUILDABLE } from "../../ops/stores.ts";
+
+const DECLARATION = /\bcollection<[^;]*?>\(\s*"([a-z_]+)"/g;
+
+/** Names in the source, by a reading of its text. */
+const written = new Set<string>();
+beforeAll(async () => {
+  for await (const path of glob(
+    ["actors", "cluster", "gateway", "ops", "records"].map((top) => `${top}/**/*.ts`),
+  ))
+    for (const [, name] of readFileSync(path, "utf8").matchAll(DECLARATION)) written.add(name!);
+});
+
+test("every collection that is declared anywhere is listed", () => {
+  expect(written.size).toBeGreaterThan(30);
+  expect([...written].toSorted()).toEqual([...new Set(LISTED.map(({ name }) => name))].toSorted());
+});
+
+test("a node does not start with a collection that no feature lists", () => {
+  expect(() => assertListed()).not.toThrow();
+  expect(() => assertListed(LISTED.filter(({ name }) => name !== "invoices"))).toThrow(
+    'Cannot start: the collections "invoices" are declared, and no feature lists them',
+  );
+  collection("test_unlisted");
+  expect(() => assertListed()).toThrow('"test_unlisted"');
+});
+
+test("documents that expire are removed, and only caches may be lost", () => {
+  expect(EXPIRING.toSorted()).toEqual([
+    "alert_deliveries",
+    "body_grants",
+    "body_refs",
+    "company_changes",
+    "company_checks",
+    "company_deliveries",
+    "company_ids",
+    "company_people",
+    "dead_letters",
+    "debug_records",
+    "filing_documents",
+    "filing_texts",
+    "ledger",
+    "pages",
+    "profile_pages",
+    "project_jobs",
+    "request_audit",
+    "request_spend",
+    "searches",
+    "status_incidents",
+    "status_maintenance",
+    "store_probes",
+    "submissions_files",
+    "usage_days",
+    "usage_key_days",
+    "usage_key_months",
+  ]);
+  expect(REBUILDABLE.toSorted()).toEqual([
+    "company_source_health",
+    "company_source_shapes",
+    "filing_documents",
+    "pages",
+    "profile_pages",
+    "searches",
+  ]);
+});
