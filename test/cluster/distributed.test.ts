@@ -62,7 +62,7 @@ function world() {
           if (typeof member !== "function") return member;
           return (...args: unknown[]): unknown => {
             if (link.cut) return Promise.reject(new Fault("bus_unreachable", "Cut off"));
-            if (link.keepsNothing && (port as object) === documents && args[0] === DEAD_LETTERS)
+            if (link.keepsNothing && (port as object) === documents && args[0] === DEAD_LETTERS.name)
               return Promise.reject(new Fault("documents_unreachable", "Cut off"));
             const result = (member as (...all: unknown[]) => unknown).apply(target, args);
             if (!link.deaf || (port as object) === documents) return result;
