@@ -76,10 +76,10 @@ export async function referencedBetween(
   { from, to }: Required<Pick<KeyRange, "from" | "to">>,
 ): Promise<ReadonlySet<string>> {
   const referenced = new Set<string>();
-  for (const collection of collections) {
+  for (const name of collections) {
     let next: string | null = from;
     while (next !== null) {
-      const page = await documents.list(collection, { from: next, to, limit: LISTED_AT_ONCE });
+      const page = await documents.list(name, { from: next, to, limit: LISTED_AT_ONCE });
       for (const { key } of page) referenced.add(key.slice(0, 64));
       next = page.length < LISTED_AT_ONCE ? null : `${page.at(-1)!.key}\0`;
     }
@@ -96,8 +96,8 @@ export async function isTagged(
   collections: readonly string[],
   sha256: string,
 ): Promise<boolean> {
-  for (const collection of collections)
-    if ((await documents.list(collection, { tag: bodyTag(sha256), limit: 1 })).length > 0) return true;
+  for (const name of collections)
+    if ((await documents.list(name, { tag: bodyTag(sha256), limit: 1 })).length > 0) return true;
   return false;
 }
 
@@ -107,9 +107,9 @@ export async function forgetTagged(
   collections: readonly string[],
   sha256: string,
 ): Promise<void> {
-  for (const collection of collections)
-    for (const { key, version } of await documents.list(collection, { tag: bodyTag(sha256), limit: 100 }))
-      await documents.remove(collection, key, version);
+  for (const name of collections)
+    for (const { key, version } of await documents.list(name, { tag: bodyTag(sha256), limit: 100 }))
+      await documents.remove(name, key, version);
 }
 
 /** Collections of documents that keep a body by their tag. */

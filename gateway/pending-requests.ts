@@ -316,8 +316,7 @@ async function rowsInLedger(
   for (let from = at(Math.min(...requests.map(({ at_ms }) => at_ms))); missing.size > 0;) {
     const page = await LEDGER.list(documents, { from, to, limit: 100 });
     for (const { value } of page)
-      for (const row of rowsOf(value))
-        if (missing.delete(row.request_id)) found.set(row.request_id, row);
+      for (const row of rowsOf(value)) if (missing.delete(row.request_id)) found.set(row.request_id, row);
     if (page.length < 100) break;
     from = `${page.at(-1)!.key}\0`;
   }

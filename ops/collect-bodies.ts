@@ -12,7 +12,7 @@
  */
 import type { Blobs, ListedBlob } from "../cluster/ports/blobs.ts";
 import type { Clock } from "../cluster/ports/clock.ts";
-import type { Documents, Versioned } from "../cluster/ports/documents.ts";
+import type { Documents } from "../cluster/ports/documents.ts";
 import type { Random } from "../cluster/ports/random.ts";
 import {
   BODY_REF_COLLECTIONS,

@@ -19,7 +19,6 @@ interface ScrubDeps {
   readonly rebuildable: readonly string[];
 }
 
-const COLLECTION = "stores";
 const KEY = "scrub";
 const A_MINUTE = 500;
 

@@ -9,7 +9,7 @@
  */
 import { BODY_REF_COLLECTIONS, BODY_TAG_COLLECTIONS } from "../cluster/body-refs.ts";
 import type { Blobs, StoreMark } from "../cluster/ports/blobs.ts";
-import type { Documents, Versioned } from "../cluster/ports/documents.ts";
+import type { Documents } from "../cluster/ports/documents.ts";
 import type { Random } from "../cluster/ports/random.ts";
 import { settingsId } from "./agreed-settings.ts";
 import { STORES } from "./store-documents.ts";

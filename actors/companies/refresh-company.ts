@@ -46,7 +46,6 @@ import {
   COMPANY_EDGES,
   COMPANY_IDS,
   countryOf,
-  type IdentifierOwners,
   type LoadedCompany,
   loadAliases,
   loadCompany,

@@ -26,7 +26,6 @@ import {
   loadCompany,
   type LoadedCompany,
   type StoredCompany,
-  type StoredPeople,
 } from "./stored-company.ts";
 
 export interface ServiceDeps {

@@ -121,8 +121,8 @@ export interface LoadedCompany {
   readonly people: Stored<StoredPeople>;
 }
 
-async function read<T>(documents: Documents, collection: Collection<T>, key: string): Promise<Stored<T>> {
-  return (await collection.read(documents, key)) ?? { value: null, version: 0 };
+async function read<T>(documents: Documents, of: Collection<T>, key: string): Promise<Stored<T>> {
+  return (await of.read(documents, key)) ?? { value: null, version: 0 };
 }
 
 /** Throws Fault. */

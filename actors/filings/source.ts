@@ -114,8 +114,8 @@ export function filingSource(deps: FilingSourceDeps): FilingSource {
 
   async function discard(address: SourceAddress, sha256: string): Promise<void> {
     const digest = digestOf(hosts.urlOf(address));
-    await FILING_DOCUMENTS.update(documents, digest, (stored) => {
-      const cached = asCachedDocument(stored);
+    await FILING_DOCUMENTS.update(documents, digest, (existing) => {
+      const cached = asCachedDocument(existing);
       return cached?.answer.kind === "got" && cached.answer.sha256 !== sha256 ? null : "remove";
     });
   }

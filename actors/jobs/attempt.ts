@@ -13,7 +13,6 @@ import { isQueued, progressOf } from "../../schemas/job-states.ts";
 import {
   type AttemptContext,
   type AttemptOutcome,
-  type Chunk,
   CHUNK_ITEMS,
   chunkKey,
   type JobSpec,

@@ -8,7 +8,7 @@ import type { Documents } from "../../cluster/ports/documents.ts";
 import type { Secrets } from "../../cluster/ports/secrets.ts";
 import { CANCELLED, decodeStates, DONE, FAILED, isQueued, type States } from "../../schemas/job-states.ts";
 import type { LedgerRow } from "../../schemas/ledger.ts";
-import { type Chunk, CHUNK_ITEMS, chunkKey, type JobRecord } from "../../schemas/jobs.ts";
+import { CHUNK_ITEMS, chunkKey, type JobRecord } from "../../schemas/jobs.ts";
 import { sealAttempts, settleCharges } from "./attempt.ts";
 import { frontier, type Frontier } from "./frontier.ts";
 import type { ItemKind } from "./kind.ts";

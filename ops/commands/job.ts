@@ -5,7 +5,7 @@
 import { Command } from "commander";
 import { checkInvariants } from "../../actors/jobs/invariants.ts";
 import type { Documents } from "../../cluster/ports/documents.ts";
-import { jobRange, type JobStatus, type JobRecord, type StoredResult } from "../../schemas/jobs.ts";
+import { jobRange, type JobStatus, type StoredResult } from "../../schemas/jobs.ts";
 import { systemTerminal } from "../terminal.ts";
 import {
   type ClientOptions,

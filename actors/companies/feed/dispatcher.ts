@@ -6,13 +6,7 @@ import type { ActorClient } from "../../../cluster/actor.ts";
 import type { Documents } from "../../../cluster/ports/documents.ts";
 import { Company } from "../../../schemas/companies.ts";
 import { type CompanyIndex, indexedCompany } from "../search-index.ts";
-import {
-  COMPANIES,
-  COMPANY_EDGES,
-  PENDING_TAG,
-  type PendingMerge,
-  type StoredCompany,
-} from "../stored-company.ts";
+import { COMPANIES, COMPANY_EDGES, PENDING_TAG } from "../stored-company.ts";
 import { COMPANY_CHANGES, DISPATCHED, readChanges, type StoredChange } from "./changes.ts";
 
 export interface DispatcherDeps {

@@ -3,14 +3,7 @@ import { Type } from "typebox";
 import { json } from "../../../gateway/http-errors.ts";
 import { type Route, route } from "../../../gateway/route.ts";
 import { Field, Nullable } from "../../../schemas/common.ts";
-import {
-  JOB_KINDS,
-  JOB_STATUSES,
-  JobPage,
-  type JobRecord,
-  projectJobKey,
-  type JobStatus,
-} from "../../../schemas/jobs.ts";
+import { JOB_KINDS, JOB_STATUSES, JobPage, projectJobKey, type JobStatus } from "../../../schemas/jobs.ts";
 import { type JobReader, type JobReaderDeps, statusView } from "./job-reader.ts";
 import { PROJECT_JOBS } from "../../../records/collections.ts";
 import { JOBS } from "../collections.ts";
