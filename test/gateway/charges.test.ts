@@ -98,9 +98,9 @@ describe("what a customer with prices is charged", () => {
     expect(await status("cached")).toBe(200);
     expect(await status("cached")).toBe(200);
     expect(await status("cached")).toBe(429);
-    expect(await gateway.documents.list(PENDING_REQUESTS, { limit: 10 })).toHaveLength(1);
+    expect(await gateway.documents.list(PENDING_REQUESTS.name, { limit: 10 })).toHaveLength(1);
     await gateway.clock.advance(2 * SECOND_MS);
-    expect(await gateway.documents.list(PENDING_REQUESTS, { limit: 10 })).toEqual([]);
+    expect(await gateway.documents.list(PENDING_REQUESTS.name, { limit: 10 })).toEqual([]);
     expect(await owed(gateway.documents)).toBe(1_400);
   });
 
