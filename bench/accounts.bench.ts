@@ -17,6 +17,7 @@ import { fetchRoutes } from "../actors/fetch/feature/routes.ts";
 import { memoryBlobs } from "../cluster/adapters/blobs/blobs.memory.ts";
 import { sqliteDocuments } from "../cluster/adapters/documents/documents.sqlite.ts";
 import { fakeEgress } from "../cluster/adapters/egress/egress.fake.ts";
+import { METRICS } from "../ops/metrics.ts";
 import { prometheusMetrics } from "../cluster/adapters/telemetry/metrics.prometheus.ts";
 import { silentTelemetry } from "../cluster/adapters/telemetry/telemetry.silent.ts";
 import { systemClock } from "../cluster/adapters/time/clock.system.ts";
@@ -102,7 +103,12 @@ async function serve(kind: string, port: number): Promise<void> {
     remove: (...named) => (counted(named[0]), stored.remove(...named)),
   };
   const { log } = silentTelemetry();
-  const [clock, random, metrics, blobs] = [systemClock(), systemRandom(), prometheusMetrics(), memoryBlobs()];
+  const [clock, random, metrics, blobs] = [
+    systemClock(),
+    systemRandom(),
+    prometheusMetrics(METRICS),
+    memoryBlobs(),
+  ];
   const ask: ActorClient = (...named) => cluster.ask(...named);
   const ledger = openLedger({ documents, ask, clock, log, writer: () => "bench" });
   const egress = fakeEgress({}, clock);

@@ -18,6 +18,7 @@ import { memoryBlobs } from "../cluster/adapters/blobs/blobs.memory.ts";
 import { s3Blobs, type S3Options } from "../cluster/adapters/blobs/blobs.s3.ts";
 import { natsRoleBus } from "../cluster/adapters/nodes/role-bus.nats.ts";
 import { fakeEgress } from "../cluster/adapters/egress/egress.fake.ts";
+import { METRICS } from "../ops/metrics.ts";
 import { prometheusMetrics } from "../cluster/adapters/telemetry/metrics.prometheus.ts";
 import { systemClock } from "../cluster/adapters/time/clock.system.ts";
 import { systemRandom } from "../cluster/adapters/time/random.system.ts";
@@ -38,7 +39,7 @@ const CALLERS = 32;
 const url = "http://one.example/";
 const clock = systemClock();
 const random = systemRandom();
-const metrics = prometheusMetrics();
+const metrics = prometheusMetrics(METRICS);
 
 const actorOver = (tier: Tier, transport: Transport): RoleActor =>
   tierActor(tier, { transport, policy: tierPolicy(tier, {}, 4), clock, metrics, log: SILENT_LOG });

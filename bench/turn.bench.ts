@@ -14,7 +14,7 @@ import { memoryDocuments } from "../cluster/adapters/documents/documents.memory.
 import { sqliteDocuments } from "../cluster/adapters/documents/documents.sqlite.ts";
 import { systemRandom } from "../cluster/adapters/time/random.system.ts";
 import { embedded } from "../cluster/embedded.ts";
-import { ask, contract, tell } from "../schemas/contract.ts";
+import { ask, contract, tell } from "../cluster/contracts/contract.ts";
 
 const Gate = contract("gate", {
   acquire: ask(

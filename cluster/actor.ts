@@ -1,5 +1,5 @@
 /** What an actor is: plain functions bound to a contract. turn.ts calls them; activation.ts makes and ends activations. */
-import type { Ask, Contract, MessageOf, Operation, ReplyOf } from "../schemas/contract.ts";
+import type { Ask, Contract, MessageOf, Operation, ReplyOf } from "./contracts/contract.ts";
 
 declare const R: unique symbol;
 

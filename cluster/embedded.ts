@@ -4,7 +4,7 @@
  * Messages are checked and copied as if they were sent, so what works here works between nodes. Only snapshots survive
  * the process: a message in a mailbox is gone with it, and reminders are found in the store.
  */
-import type { Contract, MessageOf, ReplyOf } from "../schemas/contract.ts";
+import type { Contract, MessageOf, ReplyOf } from "./contracts/contract.ts";
 import type { Actor, AskOptions, ActorClient } from "./actor.ts";
 import type { CacheLimits } from "./cache-limits.ts";
 import { node } from "./node.ts";

@@ -7,7 +7,7 @@
 import { LRUCache } from "lru-cache";
 import type { Actor } from "./actor.ts";
 import { activationFor } from "./activation.ts";
-import { DEFAULT_CACHES } from "./cache-limits.ts";
+import { cacheLimits, RUNTIME_CACHES } from "./cache-limits.ts";
 import { type DeadLetterKeeper, deadLetterKeeper } from "./dead-letters.ts";
 import type { NodeDeps, NodeState, Outbound, ShardContext } from "./node-state.ts";
 import { type NodeStats, statsOf, stopSweeps } from "./passivation.ts";
@@ -49,7 +49,7 @@ export function node(actors: readonly Actor[], deps: NodeDeps, outbound: Outboun
     rememberedAnswers: new LRUCache({
       max: MAX_REMEMBERED_ANSWERS,
       // By the characters of their JSON.
-      maxSize: (deps.caches ?? DEFAULT_CACHES).answers,
+      maxSize: (deps.caches ?? cacheLimits(RUNTIME_CACHES)).answers,
       sizeCalculation: ({ chars }) => chars,
       ttl: REMEMBER_MS,
       // Asked at each look: a clock that a test moves has no idle time.

@@ -4,7 +4,7 @@
  * it has already and answers it once.
  */
 import { createHash } from "node:crypto";
-import type { Contract, MessageOf, ReplyOf } from "../schemas/contract.ts";
+import type { Contract, MessageOf, ReplyOf } from "./contracts/contract.ts";
 import type { ActorClient, AskOptions } from "./actor.ts";
 import type { ByteBudget } from "./byte-budget.ts";
 import type { Outcome } from "./node-state.ts";

@@ -4,7 +4,7 @@
  * it takes calls side by side, because a call is work that lasts, not a turn: what it knows of itself (calls in progress,
  * calls that wait, a circuit breaker) changes between two awaits only.
  */
-import type { AnswerOf, MessageOf, QuestionOf, ReplyOf, RoleContract } from "../schemas/contract.ts";
+import type { AnswerOf, MessageOf, QuestionOf, ReplyOf, RoleContract } from "./contracts/contract.ts";
 
 /** The caller of a call in progress. */
 export interface Caller<Question, Answer> {

@@ -5,7 +5,7 @@
  *
  * Within the process a call is a function call: nothing is copied, checked or awaited for it.
  */
-import type { RoleContract } from "../schemas/contract.ts";
+import type { RoleContract } from "./contracts/contract.ts";
 import type {
   Caller,
   RoleActor,

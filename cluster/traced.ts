@@ -1,5 +1,5 @@
 /** A client that records what it asks, for a debugged request. */
-import { MAX_TRACE_STEPS, type TraceStep } from "../schemas/trace.ts";
+import { MAX_TRACE_STEPS, type TraceStep } from "./contracts/trace.ts";
 import type { ActorClient } from "./actor.ts";
 import { Fault } from "./ports/fault.ts";
 

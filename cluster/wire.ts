@@ -3,8 +3,8 @@
  * process, so that a live object or a Date cannot slip through there and fail between two nodes.
  */
 import type { TSchema } from "typebox";
-import { compiled } from "../schemas/compiled.ts";
-import type { Call, Contract, Operation, RoleContract } from "../schemas/contract.ts";
+import { compiled } from "./contracts/compiled.ts";
+import type { Call, Contract, Operation, RoleContract } from "./contracts/contract.ts";
 import { MAX_ENVELOPE_BYTES } from "./ports/bus.ts";
 import { Fault } from "./ports/fault.ts";
 

@@ -5,7 +5,7 @@
  */
 import { isUtf8 } from "node:buffer";
 import type { Static, TSchema } from "typebox";
-import { compiled } from "../schemas/compiled.ts";
+import { compiled } from "../cluster/contracts/compiled.ts";
 import { duplicateKey } from "./duplicate-keys.ts";
 import { Test as fitsFormat } from "typebox/format";
 

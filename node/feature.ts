@@ -29,7 +29,7 @@ import type { Documents } from "../cluster/ports/documents.ts";
 import type { Egress } from "../cluster/ports/egress.ts";
 import type { Log } from "../cluster/ports/log.ts";
 import type { SealedCollection, Secrets } from "../cluster/ports/secrets.ts";
-import type { NodeReport } from "../cluster/ports/node-directory.ts";
+import type { NodeFigures } from "../cluster/ports/node-directory.ts";
 import type { Metrics } from "../cluster/ports/metrics.ts";
 import type { Tracing } from "../cluster/ports/tracing.ts";
 import type { Random } from "../cluster/ports/random.ts";
@@ -226,7 +226,7 @@ export interface OpenFeature {
     readonly onGone: (page: { readonly url: string; readonly project: string }) => void;
   };
   /** For operators, of this node. */
-  readonly node_figures?: () => Pick<NodeReport, "domains" | "jobs">;
+  readonly node_figures?: () => NodeFigures;
   /** Work that each node does every minute, all nodes at the same time; `what` is logged when it throws. */
   readonly every_minute?: {
     readonly what: string;

@@ -10,6 +10,7 @@ import type { ActorClient } from "../cluster/actor.ts";
 import { untracedTimers } from "../cluster/spans.ts";
 import { lacksDescriptors } from "../cluster/adapters/egress/descriptors.ts";
 import { pinoLog } from "../cluster/adapters/telemetry/log.pino.ts";
+import { METRICS } from "./metrics.ts";
 import { prometheusMetrics } from "../cluster/adapters/telemetry/metrics.prometheus.ts";
 import { systemClock } from "../cluster/adapters/time/clock.system.ts";
 import type { Clock } from "../cluster/ports/clock.ts";
@@ -79,7 +80,7 @@ async function compose(config: Config, closers: Closers): Promise<Running> {
   if (problem !== null) throw new Error(problem);
   const lock = claimData(config);
   closers.push(async () => lock[Symbol.dispose]());
-  const metrics = prometheusMetrics();
+  const metrics = prometheusMetrics(METRICS);
   const line = { tracing: undefined as Tracing | undefined, node: undefined as string | undefined };
   const log = pinoLog({
     level: config.log.level,

@@ -6,7 +6,7 @@
 import type { TObject, TSchema } from "typebox";
 import { Type } from "typebox";
 import { Default, Errors } from "typebox/value";
-import { MASKED, maskAddresses } from "../schemas/mask.ts";
+import { MASKED, maskAddresses } from "../cluster/ports/mask.ts";
 import { nearestName } from "../gateway/nearest-name.ts";
 import type { Feature, FeatureSettings } from "../node/feature.ts";
 import { FEATURES } from "./features.ts";

@@ -9,6 +9,7 @@ import { destination } from "../actors/lib/web/destination.ts";
 import { undiciEgress } from "../cluster/adapters/egress/egress.undici.ts";
 import { systemRandom } from "../cluster/adapters/time/random.system.ts";
 import { cacheLimits } from "../cluster/cache-limits.ts";
+import { CACHES } from "./caches.ts";
 import { openBodyGrants } from "../gateway/body-access.ts";
 import { openDebugRecords } from "../gateway/debug-records.ts";
 import { openLedger } from "../gateway/ledger.ts";
@@ -115,7 +116,7 @@ export async function openContext(
     secrets,
     store_id: identity.id,
     memory: openMemory(config, { clock, metrics }),
-    caches: cacheLimits(config.memory.cache_mb),
+    caches: cacheLimits(CACHES, config.memory.cache_mb),
     destination: rule,
     unreserved_destination: rule,
     ca,

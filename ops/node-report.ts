@@ -1,6 +1,6 @@
 /** What a node reports about itself to operators, from what runs on it. */
 import type { Cluster } from "../cluster/embedded.ts";
-import type { NodeReport } from "../cluster/ports/node-directory.ts";
+import type { NodeFigures, NodeReport } from "../cluster/ports/node-directory.ts";
 import type { BuildInfo } from "./build-info.ts";
 import type { Config } from "./config.ts";
 import type { HttpServers } from "./http.ts";
@@ -14,7 +14,7 @@ export interface NodeReportDeps {
   readonly started_ms: number;
   readonly draining: () => boolean;
   /** What features add. */
-  readonly figures: () => readonly Pick<NodeReport, "domains" | "jobs">[];
+  readonly figures: () => readonly NodeFigures[];
 }
 
 export function nodeReport(deps: NodeReportDeps): NodeReport {

@@ -12,7 +12,7 @@ import {
   Sha256,
   Timestamp,
 } from "./common.ts";
-import { ask, contract, tell } from "./contract.ts";
+import { ask, contract, tell } from "../cluster/contracts/contract.ts";
 
 /** An operator key is made by the command line only, and is the only one for /v1/ops. */
 export const ROLES = ["standard", "account_admin", "operator"] as const;

@@ -4,7 +4,7 @@
  */
 import { type Static, Type } from "typebox";
 import { Field, Component, Nullable, Timestamp } from "./common.ts";
-import { ask, contract, tell } from "./contract.ts";
+import { ask, contract, tell } from "../cluster/contracts/contract.ts";
 import { deliveryContract } from "./delivery.ts";
 
 export const COMPANY_ID = "^cmp_[0-9a-hjkmnp-tv-z]{16}$";

@@ -1,7 +1,7 @@
 /** The contract of an actor that delivers signed webhooks: usage alerts of a customer, changes of the companies of a watch. */
 import { Type } from "typebox";
 import { Nullable } from "./common.ts";
-import { contract, tell } from "./contract.ts";
+import { contract, tell } from "../cluster/contracts/contract.ts";
 
 export const deliveryContract = (name: string) =>
   contract(

@@ -4,7 +4,7 @@
  */
 import { type Static, Type } from "typebox";
 import { Field, Component, Nullable } from "./common.ts";
-import { ask, contract, tell } from "./contract.ts";
+import { ask, contract, tell } from "../cluster/contracts/contract.ts";
 
 /**
  * Tells the runs of one fetch apart, which have the same fetch_id: it begins again when its node loses it. What an earlier

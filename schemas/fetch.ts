@@ -15,9 +15,9 @@ import {
   emptyOf,
   picked,
 } from "./common.ts";
-import { ask, contract, Deadline, tell } from "./contract.ts";
+import { ask, contract, Deadline, tell } from "../cluster/contracts/contract.ts";
 import { RENDER_MODES, TIERS } from "./tier-table.ts";
-import { Trace } from "./trace.ts";
+import { Trace } from "../cluster/contracts/trace.ts";
 import { DomainView } from "./domain.ts";
 
 export const MAX_BYTES_DEFAULT = 15_728_640;

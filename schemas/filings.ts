@@ -5,7 +5,7 @@
  */
 import { type Static, type TProperties, type TSchema, Type } from "typebox";
 import { Component, Field, Nullable, Sha256, Timestamp } from "./common.ts";
-import { ask, contract, Deadline, tell } from "./contract.ts";
+import { ask, contract, Deadline, tell } from "../cluster/contracts/contract.ts";
 import { ContentKind, FetchAnswer, MAX_BYTES_CEILING, MIN_TIMEOUT_S, MAX_TIMEOUT_S } from "./fetch.ts";
 
 export const SUBMISSIONS_LIMIT_DEFAULT = 100;

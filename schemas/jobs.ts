@@ -12,7 +12,7 @@
 import { type Static, Type } from "typebox";
 import { type Bill, LeaseReply, QUOTA_CATEGORIES } from "./accounts.ts";
 import { Field, Component, Nullable, Timestamp } from "./common.ts";
-import { ask, contract, tell } from "./contract.ts";
+import { ask, contract, tell } from "../cluster/contracts/contract.ts";
 import { LedgerRow } from "./ledger.ts";
 
 export const JobId = Field(Type.String({ format: "uuid" }), "The id of the job");

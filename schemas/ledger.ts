@@ -6,7 +6,7 @@
 import { type Static, Type } from "typebox";
 import { KeyPrefix, ProjectName, Currency, SpendBasis, type Usage } from "./accounts.ts";
 import { Field, Component, BILLING_CATEGORIES, BillingCategory, Nullable, Timestamp } from "./common.ts";
-import { ask, contract, tell } from "./contract.ts";
+import { ask, contract, tell } from "../cluster/contracts/contract.ts";
 
 const DAY_MS = 24 * 3_600_000;
 

@@ -4,7 +4,7 @@
  */
 import { type Static, type TSchema, Type } from "typebox";
 import { Field, Component, BillingCategory, Nullable, Patterned, Timestamp } from "./common.ts";
-import { ask, contract, Deadline, tell } from "./contract.ts";
+import { ask, contract, Deadline, tell } from "../cluster/contracts/contract.ts";
 import { Attempt, Redirect } from "./fetch.ts";
 import { PREMIUM_TIERS } from "./tier-table.ts";
 

@@ -4,8 +4,8 @@
  */
 import { type Static, Type } from "typebox";
 import { Field, Component, BillingCategory, CountryCode, Nullable, Patterned } from "./common.ts";
-import { ask, contract, tell } from "./contract.ts";
-import { Trace } from "./trace.ts";
+import { ask, contract, tell } from "../cluster/contracts/contract.ts";
+import { Trace } from "../cluster/contracts/trace.ts";
 
 export const MAX_QUERY_CHARS = 2_000;
 export const MAX_RESULTS_DEFAULT = 20;

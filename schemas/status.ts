@@ -4,7 +4,7 @@
  */
 import { type Static, Type } from "typebox";
 import { Field, Component, Nullable, Timestamp } from "./common.ts";
-import { ask, contract } from "./contract.ts";
+import { ask, contract } from "../cluster/contracts/contract.ts";
 
 /** From best to worst. */
 export const STATUSES = ["operational", "maintenance", "degraded", "partial_outage", "major_outage"] as const;

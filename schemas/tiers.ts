@@ -4,7 +4,7 @@
  * and fencing stay with the owner of the domain whichever node sends.
  */
 import { type Static, Type } from "typebox";
-import { Bytes, call, contract } from "./contract.ts";
+import { Bytes, call, contract } from "../cluster/contracts/contract.ts";
 import { Nullable, picked } from "./common.ts";
 import { FetchOptions, Redirect, StoredScreenshot, TIER_OPTIONS } from "./fetch.ts";
 import { type Tier, TIERS } from "./tier-table.ts";

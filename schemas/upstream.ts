@@ -6,7 +6,7 @@
  */
 import { type Static, type TObject, Type } from "typebox";
 import { Nullable, Sha256 } from "./common.ts";
-import { type Ask, ask, type Contract, contract, Deadline, tell } from "./contract.ts";
+import { type Ask, ask, type Contract, contract, Deadline, tell } from "../cluster/contracts/contract.ts";
 import { Redirect } from "./fetch.ts";
 
 /** The fields of a request that every upstream has; an upstream adds its hosts and kinds of documents. */

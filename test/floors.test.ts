@@ -11,15 +11,17 @@ import { expect, test } from "vitest";
 
 /** From the ground up: a floor may import only floors that stand before it. */
 const FLOORS: Record<string, string[]> = {
-  schemas: [],
-  "cluster/ports": ["schemas"],
-  "actors/lib": ["schemas"],
-  cluster: ["schemas", "cluster/ports"],
-  "cluster/adapters": ["schemas", "cluster/ports"],
+  "cluster/contracts": [],
+  "cluster/ports": ["cluster/contracts"],
+  // The runtime knows nothing that is above it, the shapes of the product included.
+  cluster: ["cluster/contracts", "cluster/ports"],
+  "cluster/adapters": ["cluster/contracts", "cluster/ports"],
+  schemas: ["cluster/contracts", "cluster/ports"],
+  "actors/lib": ["schemas", "cluster/contracts", "cluster/ports"],
   // Collections that the gateway shares with slices.
-  records: ["schemas", "cluster"],
-  "actors/upstream": ["schemas", "actors/lib", "cluster", "cluster/ports"],
-  "actors/callbacks": ["schemas", "actors/lib", "cluster/ports"],
+  records: ["schemas", "cluster", "cluster/contracts", "cluster/ports"],
+  "actors/upstream": ["schemas", "actors/lib", "cluster", "cluster/contracts", "cluster/ports"],
+  "actors/callbacks": ["schemas", "actors/lib", "cluster/contracts", "cluster/ports"],
   "actors/*": [
     "schemas",
     "records",
@@ -27,17 +29,28 @@ const FLOORS: Record<string, string[]> = {
     "actors/upstream",
     "actors/callbacks",
     "cluster",
+    "cluster/contracts",
     "cluster/ports",
   ],
-  "actors/*/adapters": ["schemas", "actors/lib", "actors/*", "cluster/ports"],
-  gateway: ["schemas", "records", "cluster", "cluster/ports"],
+  "actors/*/adapters": ["schemas", "actors/lib", "actors/*", "cluster/contracts", "cluster/ports"],
+  gateway: ["schemas", "records", "cluster", "cluster/contracts", "cluster/ports"],
   // What a node is and gives: its settings, and the form of a feature. It knows no feature.
-  node: ["schemas", "cluster", "cluster/ports", "actors/lib", "actors/*", "actors/*/adapters", "gateway"],
+  node: [
+    "schemas",
+    "cluster",
+    "cluster/contracts",
+    "cluster/ports",
+    "actors/lib",
+    "actors/*",
+    "actors/*/adapters",
+    "gateway",
+  ],
   // A slice's door: its settings, routes and assembly. It stands above the gateway, and may join several slices.
   "actors/*/feature": [
     "schemas",
     "records",
     "cluster",
+    "cluster/contracts",
     "cluster/ports",
     "cluster/adapters",
     "actors/lib",
@@ -52,6 +65,7 @@ const FLOORS: Record<string, string[]> = {
     "schemas",
     "records",
     "cluster",
+    "cluster/contracts",
     "cluster/ports",
     "cluster/adapters",
     "actors/lib",

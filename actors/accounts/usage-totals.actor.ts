@@ -5,7 +5,7 @@
 import { actor, DEFERRED, type ReplyTo, type Turn } from "../../cluster/actor.ts";
 import type { Documents } from "../../cluster/ports/documents.ts";
 import type { Log } from "../../cluster/ports/log.ts";
-import type { ReplyOf } from "../../schemas/contract.ts";
+import type { ReplyOf } from "../../cluster/contracts/contract.ts";
 import { UsageTotals } from "../../schemas/ledger.ts";
 import { foldLedger } from "./fold.ts";
 

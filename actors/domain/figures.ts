@@ -3,7 +3,33 @@
  * domains those that were idle longest are forgotten. Not stored; a domain that moves begins anew on its next node.
  */
 import { LRUCache } from "lru-cache";
-import type { DomainFigures } from "../../cluster/ports/node-directory.ts";
+
+export interface DomainFigures {
+  readonly domain: string;
+  /** Slots that were given back. */
+  readonly requests: number;
+  /** Of these: no answer, 429 or 5xx. */
+  readonly failures: number;
+  /** From the grant of a slot to its release; null: there was none. */
+  readonly mean_ms: number | null;
+  /** Callers that wait for a slot, and slots in use. */
+  readonly waiting: number;
+  readonly in_flight: number;
+  /** By the operator. */
+  readonly is_paused: boolean;
+  /**
+   * Origins of the domain that asked for a pause or a longer delay, at most three of them; "*": all that it does not know. Absent in
+   * reports of older versions.
+   */
+  readonly slowed?: readonly string[];
+}
+
+declare module "../../cluster/ports/node-directory.ts" {
+  interface NodeFigures {
+    /** Of the last ten minutes: the busiest, the slowest, the most waited for. */
+    readonly domains?: readonly DomainFigures[];
+  }
+}
 
 const MAX_DOMAINS = 2_000;
 const MAX_SLOWED_SHOWN = 3;

@@ -20,7 +20,7 @@ import {
   type FetchRequest,
   type PageRecord,
 } from "../../schemas/fetch.ts";
-import type { TraceStep } from "../../schemas/trace.ts";
+import type { TraceStep } from "../../cluster/contracts/trace.ts";
 import {
   callersOf,
   type Coalescer,

@@ -5,7 +5,8 @@
  */
 import { LRUCache } from "lru-cache";
 import type { ActorClient } from "../../cluster/actor.ts";
-import { type CacheLimits, DEFAULT_CACHES, heapBytes } from "../../cluster/cache-limits.ts";
+import { type CacheLimits, cacheLimits, heapBytes } from "../../cluster/cache-limits.ts";
+import { FETCH_CACHES } from "./caches.ts";
 import type { Clock } from "../../cluster/ports/clock.ts";
 import type { Documents } from "../../cluster/ports/documents.ts";
 import type { FetchError } from "../../schemas/errors.ts";
@@ -132,7 +133,7 @@ export function fetchService({
   spentBy,
   hasPaidRoute = () => true,
   onFetched,
-  caches = DEFAULT_CACHES,
+  caches = cacheLimits(FETCH_CACHES),
 }: FetchServiceDeps): FetchService {
   const cached = new LRUCache<string, CachedLookup>({
     maxSize: caches.pages,

@@ -4,7 +4,8 @@
  * the rows say is submissions.ts.
  */
 import { LRUCache } from "lru-cache";
-import { type CacheLimits, DEFAULT_CACHES } from "../../cluster/cache-limits.ts";
+import { type CacheLimits, cacheLimits } from "../../cluster/cache-limits.ts";
+import { FILING_CACHES } from "./caches.ts";
 import type { Clock } from "../../cluster/ports/clock.ts";
 import type { Documents } from "../../cluster/ports/documents.ts";
 import type { FilerDetails } from "../../schemas/filings.ts";
@@ -74,7 +75,7 @@ export function filerSubmissions({
   documents,
   clock,
   www_url,
-  caches = DEFAULT_CACHES,
+  caches = cacheLimits(FILING_CACHES),
 }: FilerSubmissionsDeps): FilerSubmissions {
   /** By the digests of the documents, the CIK and the query. */
   const readings = new LRUCache<string, FilingRows>({

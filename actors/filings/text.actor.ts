@@ -5,7 +5,7 @@
  */
 import { readBody } from "../../cluster/read-body.ts";
 import { createHash } from "node:crypto";
-import { compiled } from "../../schemas/compiled.ts";
+import { compiled } from "../../cluster/contracts/compiled.ts";
 import { actor, DEFERRED, type ReplyTo } from "../../cluster/actor.ts";
 import type { ByteBudget } from "../../cluster/byte-budget.ts";
 import type { Blobs } from "../../cluster/ports/blobs.ts";

@@ -1,8 +1,28 @@
 /** Which jobs of this node are not finished, and what they wait for, for operators. Not stored; bounded. */
 import { LRUCache } from "lru-cache";
-import type { JobFigures } from "../../cluster/ports/node-directory.ts";
 import { monthOf } from "../../schemas/accounts.ts";
 import type { JobState } from "./state.ts";
+
+export interface JobFigures {
+  readonly job_id: string;
+  readonly project: string;
+  readonly kind: string;
+  readonly created_ms: number;
+  readonly total: number;
+  readonly finished: number;
+  readonly in_flight: number;
+  /** Why no further item starts now; null: items start. */
+  readonly waits_for: string | null;
+  /** Of the sites that told it to come back later, some; absent in reports of earlier versions. */
+  readonly waits_for_sites?: readonly string[];
+}
+
+declare module "../../cluster/ports/node-directory.ts" {
+  interface NodeFigures {
+    /** Jobs of this node that are not finished, at most 200. */
+    readonly jobs?: readonly JobFigures[];
+  }
+}
 
 const MAX_JOBS = 200;
 /** Of the sites that one job waits for. */

@@ -14,7 +14,7 @@ import {
 } from "../../cluster/actor.ts";
 import { Search, type SearchAnswer, type SearchRequest } from "../../schemas/search.ts";
 import { traced } from "../../cluster/traced.ts";
-import type { TraceStep } from "../../schemas/trace.ts";
+import type { TraceStep } from "../../cluster/contracts/trace.ts";
 import {
   type Coalescer,
   type CoalescerRules,

@@ -4,7 +4,7 @@
  */
 import { createHash } from "node:crypto";
 import { type Static, Type } from "typebox";
-import { compiled } from "../../schemas/compiled.ts";
+import { compiled } from "../../cluster/contracts/compiled.ts";
 import { Nullable } from "../../schemas/common.ts";
 import {
   FALLBACK_REASONS,

@@ -4,7 +4,7 @@
  * new service is one more entry here; transport.render.ts makes the call.
  */
 import { type Static, type TSchema, Type } from "typebox";
-import { compiled } from "../../schemas/compiled.ts";
+import { compiled } from "../../cluster/contracts/compiled.ts";
 
 export interface RenderRequest {
   readonly url: string;

@@ -4,7 +4,7 @@
  * that. The rules are slots.ts.
  */
 import { Type } from "typebox";
-import { compiled } from "../../schemas/compiled.ts";
+import { compiled } from "../../cluster/contracts/compiled.ts";
 import type { Clock } from "../../cluster/ports/clock.ts";
 import type { Documents, Versioned } from "../../cluster/ports/documents.ts";
 import type { Change, Collection } from "../../cluster/collection.ts";

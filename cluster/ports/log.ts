@@ -2,8 +2,8 @@
  * Log lines for operators. A line is a constant English sentence; what varies stands in `fields`, so that lines can be
  * searched. Fields never hold secrets, and callers cut query strings off URLs.
  */
-import type { LOG_LEVELS } from "../../schemas/operator.ts";
-
+/** From the least to the most urgent. */
+export const LOG_LEVELS = ["debug", "info", "warn", "error"] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
 export type LogFields = Readonly<Record<string, unknown>>;

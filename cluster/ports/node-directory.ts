@@ -6,7 +6,7 @@ import type { Stream } from "./bus.ts";
 import type { LogLevel } from "./log.ts";
 
 /** A node's report about itself. */
-export interface NodeReport {
+export interface NodeReport extends NodeFigures {
   readonly node: string;
   readonly version: string;
   /** What it was built from; null: not known. Absent in reports of older versions. */
@@ -28,45 +28,10 @@ export interface NodeReport {
   readonly active_actors: number;
   readonly background_works: number;
   readonly pending_asks: number;
-  /** Of the last ten minutes: the busiest, the slowest, the most waited for. Absent in reports of older versions. */
-  readonly domains?: readonly DomainFigures[];
-  /** Jobs of this node that are not finished, at most 200. Absent in reports of older versions. */
-  readonly jobs?: readonly JobFigures[];
 }
 
-export interface DomainFigures {
-  readonly domain: string;
-  /** Slots that were given back. */
-  readonly requests: number;
-  /** Of these: no answer, 429 or 5xx. */
-  readonly failures: number;
-  /** From the grant of a slot to its release; null: there was none. */
-  readonly mean_ms: number | null;
-  /** Callers that wait for a slot, and slots in use. */
-  readonly waiting: number;
-  readonly in_flight: number;
-  /** By the operator. */
-  readonly is_paused: boolean;
-  /**
-   * Origins of the domain that asked for a pause or a longer delay, at most three of them; "*": all that it does not know. Absent in
-   * reports of older versions.
-   */
-  readonly slowed?: readonly string[];
-}
-
-export interface JobFigures {
-  readonly job_id: string;
-  readonly project: string;
-  readonly kind: string;
-  readonly created_ms: number;
-  readonly total: number;
-  readonly finished: number;
-  readonly in_flight: number;
-  /** Why no further item starts now; null: items start. */
-  readonly waits_for: string | null;
-  /** Of the sites that told it to come back later, some; absent in reports of earlier versions. */
-  readonly waits_for_sites?: readonly string[];
-}
+/** What the slices of a node add to its report. Each adds the type of its own figures; absent in reports of older versions. */
+export interface NodeFigures {}
 
 /** How loaded a tier of a node is. */
 export interface TierReport {

@@ -2,7 +2,7 @@
  * Secrets that are stored: webhook secrets, and addresses that may hold passwords. A slice seals a text before it stores or sends
  * it, and opens it where it is used.
  */
-import { maskAddresses } from "../../schemas/mask.ts";
+import { maskAddresses } from "./mask.ts";
 import { Fault } from "./fault.ts";
 
 /** Where a sealed text stands. It opens nowhere else. */

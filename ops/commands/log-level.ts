@@ -1,6 +1,6 @@
 /** trawl log-level: sets the level of all running nodes, until they end; TRAWL_LOG_LEVEL is what they start with. */
 import { Argument, type Command } from "commander";
-import { LOG_LEVELS } from "../../schemas/operator.ts";
+import { LOG_LEVELS } from "../../cluster/ports/log.ts";
 import { type ClientOptions, operatorCommand, errorOf, post, operatedService } from "./client.ts";
 import type { Context } from "./context.ts";
 

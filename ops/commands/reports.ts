@@ -1,5 +1,7 @@
 /** What all nodes report, asked of the service, for `trawl top`, `domains` and `jobs`. */
-import type { DomainFigures, JobFigures, NodeReport } from "../../cluster/ports/node-directory.ts";
+import type { DomainFigures } from "../../actors/domain/figures.ts";
+import type { JobFigures } from "../../actors/jobs/figures.ts";
+import type { NodeReport } from "../../cluster/ports/node-directory.ts";
 import { exchange, errorOf } from "./client.ts";
 import { table } from "./context.ts";
 import { shortDuration } from "./duration.ts";

@@ -1,15 +1,16 @@
 import { expect, test } from "vitest";
-import { cacheLimits, DEFAULT_CACHES, heapBytes } from "../../cluster/cache-limits.ts";
+import { cacheLimits, DEFAULT_CACHE_MB, heapBytes } from "../../cluster/cache-limits.ts";
+import { CACHES } from "../../ops/caches.ts";
 import { readConfig } from "../../ops/config.ts";
 
 test("all caches together may hold what the limit says, and each has a part", () => {
-  const parts = Object.values(cacheLimits(64));
+  const parts = Object.values(cacheLimits(CACHES, 64));
   expect(parts.reduce((sum, part) => sum + part, 0)).toBe(64 * 2 ** 20);
   expect(Math.min(...parts)).toBeGreaterThanOrEqual(4 * 2 ** 20);
 });
 
 test("caches that are told nothing have what the setting says by default", () => {
-  expect(DEFAULT_CACHES).toEqual(cacheLimits(readConfig({}).memory.cache_mb));
+  expect(readConfig({}).memory.cache_mb).toBe(DEFAULT_CACHE_MB);
 });
 
 test.each([

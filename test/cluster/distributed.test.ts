@@ -23,7 +23,7 @@ import { type Clock, sleep } from "../../cluster/ports/clock.ts";
 import { Fault } from "../../cluster/ports/fault.ts";
 import type { Bus, Delivery } from "../../cluster/ports/bus.ts";
 import type { Leases } from "../../cluster/ports/leases.ts";
-import { ask as askOperation, contract, Deadline, tell } from "../../schemas/contract.ts";
+import { ask as askOperation, contract, Deadline, tell } from "../../cluster/contracts/contract.ts";
 import { KEEP_UNREADABLE_MS, MAX_UNREADABLE } from "../../cluster/unreadable-envelopes.ts";
 import { Counter, counterActor, type Trace } from "../harness/counter.actor.ts";
 import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.silent.ts";

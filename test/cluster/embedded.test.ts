@@ -4,7 +4,7 @@ import type { WorkContext, ActorClient } from "../../cluster/actor.ts";
 import { settled, virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
 import { seededRandom } from "../../cluster/adapters/time/random.seeded.ts";
-import { type CacheLimits, DEFAULT_CACHES } from "../../cluster/cache-limits.ts";
+import { type CacheLimits, cacheLimits, RUNTIME_CACHES } from "../../cluster/cache-limits.ts";
 import { embedded } from "../../cluster/embedded.ts";
 import { nextEpoch } from "../../cluster/process-epoch.ts";
 import { MAX_ASKS, MAX_TELLS } from "../../cluster/shard.ts";
@@ -18,7 +18,7 @@ function startNode({
   documents = memoryDocuments(),
   telemetry = silentTelemetry(),
   work = undefined as ((ask: ActorClient, context: WorkContext) => Promise<{ count: number }>) | undefined,
-  caches = DEFAULT_CACHES as Pick<CacheLimits, "answers">,
+  caches = cacheLimits(RUNTIME_CACHES) as Pick<CacheLimits, "answers">,
 } = {}) {
   const trace: Trace = { activations: 0, reminders: [], stumbles: 0 };
   const cluster = embedded([counterActor(work, trace)], {

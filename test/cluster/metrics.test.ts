@@ -2,7 +2,8 @@
 import fc from "fast-check";
 import { Counter, Histogram, Registry } from "prom-client";
 import { describe, expect, test } from "vitest";
-import { METRICS } from "../../cluster/ports/metrics.ts";
+import { GATEWAY_METRICS } from "../../gateway/metrics.ts";
+import { METRICS } from "../../ops/metrics.ts";
 import { prometheusMetrics } from "../../cluster/adapters/telemetry/metrics.prometheus.ts";
 
 const linesOf = (text: string, name: string): string[] =>
@@ -28,10 +29,10 @@ describe("metrics as Prometheus reads them", () => {
     );
     await fc.assert(
       fc.asyncProperty(calls, async (made) => {
-        const ours = prometheusMetrics();
+        const ours = prometheusMetrics(METRICS);
         const registry = new Registry();
-        const requests = METRICS.trawl_http_requests_total;
-        const durations = METRICS.trawl_http_request_duration_seconds;
+        const requests = GATEWAY_METRICS.trawl_http_requests_total;
+        const durations = GATEWAY_METRICS.trawl_http_request_duration_seconds;
         const count = new Counter({
           name: "trawl_http_requests_total",
           help: requests.help,
@@ -61,7 +62,7 @@ describe("metrics as Prometheus reads them", () => {
   });
 
   test("labels given as one object again and again are counted as equal ones are", async () => {
-    const metrics = prometheusMetrics();
+    const metrics = prometheusMetrics(METRICS);
     const sent = { direction: "sent" } as const;
     for (const by of [1, 10]) {
       metrics.count("trawl_http_body_bytes_total", sent, by);
@@ -76,7 +77,7 @@ describe("metrics as Prometheus reads them", () => {
   });
 
   test("a counter without labels is there before it first counts, and adds what it counts", async () => {
-    const ours = prometheusMetrics();
+    const ours = prometheusMetrics(METRICS);
     expect(await ours.render()).toContain("\ntrawl_http_aborted_total 0\n");
     ours.count("trawl_http_aborted_total", {}, 3);
     expect(await ours.render()).toContain("\ntrawl_http_aborted_total 3\n");

@@ -1,7 +1,7 @@
 /** An actor for tests of the runtime: its messages make it count, wait, work, fail and set reminders. */
 import { Type } from "typebox";
 import { actor, DEFERRED, type WorkContext, type ReplyTo, type ActorClient } from "../../cluster/actor.ts";
-import { ask, contract, tell } from "../../schemas/contract.ts";
+import { ask, contract, tell } from "../../cluster/contracts/contract.ts";
 
 const Count = Type.Object({ count: Type.Integer() });
 

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { CREATION_TIMEOUT_MS } from "../../actors/jobs/state.ts";
 import { actor } from "../../cluster/actor.ts";
 import { Nullable } from "../../schemas/common.ts";
-import { ask, contract } from "../../schemas/contract.ts";
+import { ask, contract } from "../../cluster/contracts/contract.ts";
 import { Job, JOB_RETENTION_MS } from "../../schemas/jobs.ts";
 import { type ScriptedOutcome, BEGAN_MS, oneCluster, pages } from "../harness/jobs-harness.ts";
 

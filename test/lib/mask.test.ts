@@ -1,7 +1,7 @@
 /** What is masked of addresses and values that are shown. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { isSecretName, maskAddresses, maskValue } from "../../schemas/mask.ts";
+import { isSecretName, maskAddresses, maskValue } from "../../cluster/ports/mask.ts";
 
 describe("an address", () => {
   test.each([

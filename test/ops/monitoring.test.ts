@@ -5,7 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { prometheusMetrics } from "../../cluster/adapters/telemetry/metrics.prometheus.ts";
-import { type MetricName, METRICS, type MetricSpec } from "../../cluster/ports/metrics.ts";
+import type { MetricName, MetricSpec } from "../../cluster/ports/metrics.ts";
+import { METRICS } from "../../ops/metrics.ts";
 
 const FOLDER = "ops/monitoring";
 const folder = mkdtempSync(join(tmpdir(), "trawl-monitoring-"));
@@ -21,7 +22,7 @@ if (!hasPromtool)
 
 /** Every metric, with a series each. */
 async function everything(): Promise<string> {
-  const metrics = prometheusMetrics();
+  const metrics = prometheusMetrics(METRICS);
   for (const [key, spec] of Object.entries<MetricSpec>(METRICS)) {
     const name = key as MetricName;
     const labels: any = Object.fromEntries(spec.labels.map((label) => [label, "x"]));
@@ -77,14 +78,14 @@ describe("metrics", () => {
   });
 
   test("of labels with known values are there from the start", async () => {
-    const text = await prometheusMetrics().render();
+    const text = await prometheusMetrics(METRICS).render();
     expect(text).toContain('trawl_tier_calls_total{tier="proxy_render",outcome="infrastructure"} 0\n');
     expect(text).toContain('trawl_filings_slot_wait_seconds_count{lane="batch"} 0\n');
     expect(text).toContain('trawl_store_failing{store="documents"} 0\n');
   });
 
   test("of Node have their stock names", async () => {
-    const text = await prometheusMetrics().render();
+    const text = await prometheusMetrics(METRICS).render();
     expect(text).toMatch(/^process_resident_memory_bytes \d/m);
     expect(text).toMatch(/^nodejs_eventloop_lag_p99_seconds /m);
   });

@@ -4,7 +4,7 @@ import { afterAll, expect, test } from "vitest";
 import type { Cluster } from "../../cluster/embedded.ts";
 import type { CallerSession, RoleActor, RoleDefinition, RoleLoad } from "../../cluster/role-actor.ts";
 import { roleActor } from "../../cluster/role-actor.ts";
-import { Bytes, call, contract } from "../../schemas/contract.ts";
+import { Bytes, call, contract } from "../../cluster/contracts/contract.ts";
 
 export const Work = contract(
   "work",

@@ -8,7 +8,7 @@ import { Type } from "typebox";
 import { expect, inject, test } from "vitest";
 import { actor, DEFERRED, type ReplyTo } from "../../cluster/actor.ts";
 import { Fault } from "../../cluster/ports/fault.ts";
-import { ask, contract, tell } from "../../schemas/contract.ts";
+import { ask, contract, tell } from "../../cluster/contracts/contract.ts";
 import {
   CHANCES,
   DELAY_MS,

@@ -4,7 +4,7 @@
  */
 import { Type } from "typebox";
 import { type Actor, actor, type Turn } from "../../cluster/actor.ts";
-import { contract, tell } from "../../schemas/contract.ts";
+import { contract, tell } from "../../cluster/contracts/contract.ts";
 
 /** With padding, so that notes fill the memory for messages. */
 const Note = Type.Object({ id: Type.Integer(), padding: Type.String() });

@@ -5,7 +5,7 @@ import { limitsOf, newRun } from "../../actors/fetch/run.ts";
 import { actor, type ActorClient, DEFERRED, type ReplyTo, type WorkContext } from "../../cluster/actor.ts";
 import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.silent.ts";
 import type { Clock } from "../../cluster/ports/clock.ts";
-import { ask, contract, tell } from "../../schemas/contract.ts";
+import { ask, contract, tell } from "../../cluster/contracts/contract.ts";
 import { Robots } from "../../schemas/domain.ts";
 import { DEFAULT_REQUEST } from "../harness/fetch-request.ts";
 

@@ -1,7 +1,7 @@
 /** Never run: these lines are the compiler's tests. */
 import { Type } from "typebox";
 import { actor, type ActorClient, DEFERRED, type Turn } from "../../cluster/actor.ts";
-import { ask as asked, contract, tell } from "../../schemas/contract.ts";
+import { ask as asked, contract, tell } from "../../cluster/contracts/contract.ts";
 
 const Door = contract(
   "door",

@@ -1,6 +1,6 @@
 /** Reads the JSON answers of sources: what is no JSON, or JSON of another shape, is a failure with a reason. Pure. */
 import { type Static, type TSchema, Type } from "typebox";
-import { compiled } from "../../../schemas/compiled.ts";
+import { compiled } from "../../../cluster/contracts/compiled.ts";
 import type { SourceFailure, SourceResponse } from "../source.ts";
 
 /** A field that a source may leave out or send as null. */

@@ -4,7 +4,7 @@
  */
 import { gunzipSync } from "node:zlib";
 import { Type } from "typebox";
-import { compiled } from "../../../schemas/compiled.ts";
+import { compiled } from "../../../cluster/contracts/compiled.ts";
 import { addressOf } from "../../lib/content/similarity.ts";
 
 const Crawls = compiled(

@@ -1,6 +1,6 @@
 /** The Guardian's open API, as a source of its own articles: the request's address and the parsed answer. Pure functions. */
 import { type Static, Type } from "typebox";
-import { compiled } from "../../../schemas/compiled.ts";
+import { compiled } from "../../../cluster/contracts/compiled.ts";
 
 const HOSTS = /^(?:www\.|amp\.|m\.)?(?:theguardian\.com|guardian\.co\.uk)$/i;
 

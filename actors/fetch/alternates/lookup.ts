@@ -4,7 +4,8 @@
  */
 import { LRUCache } from "lru-cache";
 import type { ActorClient } from "../../../cluster/actor.ts";
-import { type CacheLimits, DEFAULT_CACHES } from "../../../cluster/cache-limits.ts";
+import { type CacheLimits, cacheLimits } from "../../../cluster/cache-limits.ts";
+import { FETCH_CACHES } from "../caches.ts";
 import type { Clock } from "../../../cluster/ports/clock.ts";
 import type { TaskResult } from "../../../cluster/ports/workers.ts";
 import type { ContentKind, FetchRequest } from "../../../schemas/fetch.ts";
@@ -101,7 +102,9 @@ export interface Lookup extends AlternateLookup {
 
 export type RecentPages = LRUCache<string, { readonly page: Page; readonly until_ms: number }>;
 
-export const newRecentPages = ({ feeds }: Pick<CacheLimits, "feeds"> = DEFAULT_CACHES): RecentPages =>
+export const newRecentPages = (
+  { feeds }: Pick<CacheLimits, "feeds"> = cacheLimits(FETCH_CACHES),
+): RecentPages =>
   new LRUCache({
     maxSize: feeds,
     sizeCalculation: ({ page }) => page.body.length + 1_024,

@@ -1,6 +1,6 @@
 /** Open copies of papers by DOI, from a register with the API of Unpaywall (v2): request and answer. Pure functions. */
 import { Type } from "typebox";
-import { compiled } from "../../../schemas/compiled.ts";
+import { compiled } from "../../../cluster/contracts/compiled.ts";
 import { Nullable } from "../../../schemas/common.ts";
 import { addressOf } from "../../lib/content/similarity.ts";
 

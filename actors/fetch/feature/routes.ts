@@ -9,7 +9,8 @@ import { readBody } from "../../../cluster/read-body.ts";
 import assert from "node:assert/strict";
 import { LRUCache } from "lru-cache";
 import type { ByteBudget, Reservation } from "../../../cluster/byte-budget.ts";
-import { type CacheLimits, DEFAULT_CACHES } from "../../../cluster/cache-limits.ts";
+import { type CacheLimits, cacheLimits } from "../../../cluster/cache-limits.ts";
+import { FETCH_CACHES } from "../caches.ts";
 import type { Blobs } from "../../../cluster/ports/blobs.ts";
 import type { Clock } from "../../../cluster/ports/clock.ts";
 import { Fault } from "../../../cluster/ports/fault.ts";
@@ -99,7 +100,7 @@ const keyOf = (bytes: Buffer, external: boolean): string => {
 };
 
 export function fetchRoutes(services: FetchServices): readonly Route[] {
-  const { metrics, bodyGrants, cache, caches = DEFAULT_CACHES } = services;
+  const { metrics, bodyGrants, cache, caches = cacheLimits(FETCH_CACHES) } = services;
   const written = new LRUCache<string, Written>({
     maxSize: caches.responses,
     maxEntrySize: Math.min(WRITTEN_BYTES_EACH, caches.responses),

@@ -8,8 +8,7 @@ import { partitionOfSubject, readConsumerName, STREAMS, streamName } from "../bu
 import { hasNoResponder, linkNats, orUnreachable } from "../bus/connection.nats.ts";
 import { isStreamNotFound } from "../bus/stream-guard.nats.ts";
 import { BUCKETS, bucketStream } from "../leases/leases.nats.ts";
-import type { Log } from "../../ports/log.ts";
-import { LOG_LEVELS } from "../../../schemas/operator.ts";
+import { type Log, LOG_LEVELS } from "../../ports/log.ts";
 
 /** How long reports are collected. A healthy node answers within a few milliseconds, a busy one takes longer. */
 const REPORT_WAIT_MS = 700;

@@ -1,6 +1,6 @@
 /** Log lines through pino: one JSON object a line on standard error, readable lines where that is a terminal. */
 import pino from "pino";
-import { maskAddresses } from "../../../schemas/mask.ts";
+import { maskAddresses } from "../../ports/mask.ts";
 import type { Log, LogFields, LogLevel } from "../../ports/log.ts";
 
 /** Loaded where it is needed only: a service under systemd or in a container writes JSON. */

@@ -1,12 +1,6 @@
 /** Metrics in a registry of prom-client, together with its figures of the process (memory, event loop, CPU). */
 import { collectDefaultMetrics, Gauge, type Metric, Registry } from "prom-client";
-import {
-  type MetricLabels,
-  type MetricName,
-  METRICS,
-  type Metrics,
-  type MetricSpec,
-} from "../../ports/metrics.ts";
+import { type MetricLabels, type MetricName, type Metrics, type MetricTable } from "../../ports/metrics.ts";
 import { counter, histogram } from "./metric-series.ts";
 
 export interface PrometheusMetrics extends Metrics {
@@ -15,7 +9,7 @@ export interface PrometheusMetrics extends Metrics {
   readonly contentType: string;
 }
 
-export function prometheusMetrics(): PrometheusMetrics {
+export function prometheusMetrics(table: MetricTable): PrometheusMetrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   // Gauges with the suffix of a counter; the same figures by type are left.
@@ -23,7 +17,7 @@ export function prometheusMetrics(): PrometheusMetrics {
   const counters = new Map<MetricName, ReturnType<typeof counter>>();
   const gauges = new Map<MetricName, Gauge>();
   const histograms = new Map<MetricName, ReturnType<typeof histogram>>();
-  for (const [key, metric] of Object.entries(METRICS)) {
+  for (const [key, metric] of Object.entries(table)) {
     const name = key as MetricName;
     const { help, labels } = metric;
     switch (metric.kind) {
@@ -50,7 +44,7 @@ export function prometheusMetrics(): PrometheusMetrics {
     gauge: (metric, labels, value) => gauges.get(metric)!.set(labels, value),
     observe: (metric, labels, value) => histograms.get(metric)!.observe(labels, value),
   };
-  for (const [key, metric] of Object.entries<MetricSpec>(METRICS)) {
+  for (const [key, metric] of Object.entries(table)) {
     const name = key as MetricName;
     const known = metric.series ?? (metric.values ? combinations(metric.labels, metric.values) : []);
     for (const labels of known) record.begin(name, labels as MetricLabels<typeof name>);

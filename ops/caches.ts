@@ -1,0 +1,10 @@
+/** The shares of all caches of a process. The compiler names a part of the program whose caches are missing here. */
+import { FETCH_CACHES } from "../actors/fetch/caches.ts";
+import { FILING_CACHES } from "../actors/filings/caches.ts";
+import { type CacheShares, type KnownCaches, RUNTIME_CACHES } from "../cluster/cache-limits.ts";
+
+export const CACHES: CacheShares<keyof KnownCaches> = {
+  ...RUNTIME_CACHES,
+  ...FETCH_CACHES,
+  ...FILING_CACHES,
+};
