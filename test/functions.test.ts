@@ -45,12 +45,13 @@ interface LongFunction {
 
 /** Functions of one source text that are longer than MAX_LINES, with the name they are bound to. */
 function longFunctions(file: string, text: string): LongFunction[] {
+  if (text.split("\n").length <= MAX_LINES) return [];
   const { program, errors } = parseSync(file, text);
   expect(errors).toEqual([]);
   const long: LongFunction[] = [];
-  const check = (name: string, start: number, end: number): void => {
-    const lines = text.slice(start, end).split("\n").length;
-    if (lines > MAX_LINES) long.push({ name, lines });
+  const check = (node: { type: string; start: number; end: number }, name?: string): void => {
+    const lines = text.slice(node.start, node.end).split("\n").length;
+    if (lines > MAX_LINES) long.push({ name: name ?? nameOf(node), lines });
   };
   const nameOf = (node: { type: string; start: number }): string =>
     text
@@ -59,9 +60,9 @@ function longFunctions(file: string, text: string): LongFunction[] {
       ?.slice(1)
       .find(Boolean) ?? "(unnamed)";
   new Visitor({
-    FunctionDeclaration: (node) => check(node.id?.name ?? "(default)", node.start, node.end),
-    ArrowFunctionExpression: (node) => check(nameOf(node), node.start, node.end),
-    FunctionExpression: (node) => check(nameOf(node), node.start, node.end),
+    FunctionDeclaration: (node) => check(node, node.id?.name ?? "(default)"),
+    ArrowFunctionExpression: (node) => check(node),
+    FunctionExpression: (node) => check(node),
   }).visit(program);
   return long;
 }
