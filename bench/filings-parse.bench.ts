@@ -13,7 +13,6 @@ import { join } from "node:path";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { setTimeout as sleep } from "node:timers/promises";
 import { sqliteNameIndex } from "../actors/filings/adapters/name-index.sqlite.ts";
-import { noRegister } from "../actors/filings/register.ts";
 import type { CallerContext } from "../actors/filings/results.ts";
 import { filingsService } from "../actors/filings/service.ts";
 import { foldName } from "../actors/filings/ticker-lists.ts";
@@ -138,7 +137,7 @@ const readers = openReaders(
 );
 
 const service = filingsService({
-  register: noRegister,
+  register: async () => ({ kind: "unknown" }),
   clock,
   blobs,
   readers,

@@ -7,9 +7,9 @@
 import type { Actor } from "./actor.ts";
 import type { ByteBudget } from "./byte-budget.ts";
 import { type ClockSkew, clockSkew } from "./clock-skew.ts";
-import { type Cluster, type ClusterDeps } from "./embedded.ts";
+import type { Cluster, ClusterClient, ClusterDeps, Serves } from "./embedded.ts";
 import { BEAT_MS, generations } from "./generation.ts";
-import { node } from "./node.ts";
+import { type Node, node } from "./node.ts";
 import { localEntry } from "./node-state.ts";
 import {
   type ClusterState,
@@ -21,8 +21,9 @@ import {
   resendAsks,
   resolveAsk,
 } from "./outstanding-asks.ts";
-import { ownership } from "./ownership.ts";
+import { type Ownership, ownership } from "./ownership.ts";
 import type { PartitionLease } from "./partition-lease.ts";
+import { NO_STATS } from "./passivation.ts";
 import { openPartition, type PartitionDeps } from "./partition.ts";
 import { watchPartitions } from "./partition-watch.ts";
 import { pendingAsks } from "./pending-asks.ts";
@@ -33,7 +34,7 @@ import type { Leases } from "./ports/leases.ts";
 import { SILENT_LOG } from "./ports/log.ts";
 import { SILENT_METRICS } from "./ports/metrics.ts";
 import { type RoleNetwork, roleRouter } from "./role-router.ts";
-import { type OutgoingTell, tellLines } from "./tell-retries.ts";
+import { type OutgoingTell, type TellLines, tellLines } from "./tell-retries.ts";
 import { encodeBody, validatorsOf } from "./wire.ts";
 
 export interface DistributedDeps extends ClusterDeps {
@@ -52,7 +53,7 @@ export interface Role {
   readonly owns: boolean;
 }
 
-export interface DistributedCluster extends Cluster {
+export interface DistributedClient extends ClusterClient {
   readonly partitions: () => readonly number[];
   /** The same with their epochs. */
   readonly ownedPartitions: () => readonly Pick<PartitionLease, "partition" | "epoch">[];
@@ -66,14 +67,31 @@ export interface DistributedCluster extends Cluster {
   readonly clockSkew: Pick<ClockSkew, "skew_ms" | "isTooLarge">;
 }
 
+export interface DistributedCluster extends DistributedClient, Pick<Cluster, "recovered"> {}
+
 const RESEND_CHECK_MS = 1_000;
 const STOP_MS = 10_000;
 
 export async function distributed(
   actors: readonly Actor[],
   deps: DistributedDeps,
-  { name: nodeName, owns }: Role,
+  role: Role,
 ): Promise<DistributedCluster> {
+  return (await joinDistributed(deps, role)).serve(actors);
+}
+
+/** What a node has once it owns keys. */
+interface Serving {
+  readonly node: Node;
+  readonly tells: TellLines<OutgoingClusterTell>;
+  readonly owner: Ownership | null;
+}
+
+/** The node joins with its client and its actors that are placed by role, and owns nothing until `serve`. */
+export async function joinDistributed(
+  deps: DistributedDeps,
+  { name: nodeName, owns }: Role,
+): Promise<DistributedClient & Serves<DistributedCluster>> {
   const { clock, bus, leases, documents, metrics = SILENT_METRICS, log = SILENT_LOG, tracing } = deps;
   await assertClusterSettings(deps);
   const { claimTerms, confirm, isForeign, watched } = generations(documents, clock, leases.ttl_ms);
@@ -100,27 +118,7 @@ export async function distributed(
     nextId: 0,
     isStopping: false,
   };
-  const tells = tellLines<OutgoingClusterTell>({ clock, metrics, log }, (outgoing) =>
-    deliverTell(state, outgoing),
-  );
-  const localNode = node(
-    actors,
-    { ...deps, metrics, log },
-    {
-      reply: (reply_to, outcome) => reply(state, reply_to, outcome),
-      tell: (contract, key, operation, message) => {
-        const dedup_id = `${nodeName}:tell:${state.nextId++}`;
-        const traceparent = tracing?.current();
-        tells.send({ name: contract.name, contract, key, operation, message, dedup_id, traceparent });
-      },
-    },
-  );
-  const partitionDeps: PartitionDeps = {
-    actors,
-    openShard: localNode.openShard,
-    deadLetters: localNode.deadLetters,
-    relinquish: (partition) => partitionOwner?.relinquish(partition),
-  };
+  let serving: Serving | null = null;
 
   let resendTimer: Disposable | null = null;
   function resendRegularly(): void {
@@ -143,22 +141,7 @@ export async function distributed(
   });
   // A node whose clock is wrong claims nothing.
   await skew.first;
-  const mayOwn = (): boolean => !skew.isTooLarge();
-  const partitionOwner = owns
-    ? ownership(
-        nodeName,
-        {
-          clock,
-          leases: watched(leases),
-          metrics,
-          log,
-          mayOwn,
-          isForeign,
-          claimTerms: () => claimTerms(() => watch.refresh()),
-        },
-        (lease) => openPartition(state, partitionDeps, lease),
-      )
-    : null;
+  const ownsPartition = (partition: number): boolean => state.partitions.get(partition)?.isValid() ?? false;
 
   let beatTimer: Disposable | null = null;
   let wasForeign = false;
@@ -170,7 +153,6 @@ export async function distributed(
     wasForeign = isForeign();
     if (!state.isStopping) beatTimer = clock.at(clock.now() + BEAT_MS, () => void confirmRegularly());
   }
-  void confirmRegularly();
 
   async function stop(limit_ms = STOP_MS): Promise<void> {
     state.isStopping = true;
@@ -179,9 +161,9 @@ export async function distributed(
     const timer = clock.at(ends_ms, limit.resolve);
     const rolesDrained = roles.drain(limit_ms);
     await Promise.race([limit.promise, state.pending.drained()]);
-    await partitionOwner?.drain(Math.max(0, ends_ms - clock.now()));
+    await serving?.owner?.drain(Math.max(0, ends_ms - clock.now()));
     // What partitions could not finish is on its way to their next owners.
-    await Promise.race([limit.promise, tells.drained()]);
+    await Promise.race([limit.promise, serving?.tells.drained()]);
     await rolesDrained;
     timer[Symbol.dispose]();
     resendTimer?.[Symbol.dispose]();
@@ -192,24 +174,77 @@ export async function distributed(
       resolveAsk(state, token, { fault: new Fault("no_answer", "Cannot answer: this node has stopped") });
     await state.inbox.close();
     await roles.close();
-    localNode.close();
+    serving?.node.close();
   }
 
-  const ownsPartition = (partition: number): boolean => state.partitions.get(partition)?.isValid() ?? false;
-  return {
+  const client: DistributedClient = {
     ask: clientFor(state, null),
     roles,
-    recovered: partitionOwner?.firstRound ?? Promise.resolve(),
+    stats: () => ({ ...(serving?.node.stats() ?? NO_STATS), pending_asks: state.pending.size() }),
+    ownsKey: ({ shard_by }, key) => ownsPartition(partitionOf(shard_by, key)),
     stop,
-    partitions: () => (partitionOwner?.partitions() ?? []).map(({ partition }) => partition),
-    ownedPartitions: () => partitionOwner?.partitions() ?? [],
+    partitions: () => (serving?.owner?.partitions() ?? []).map(({ partition }) => partition),
+    ownedPartitions: () => serving?.owner?.partitions() ?? [],
     desertedPartitions: () => watch.deserted(),
     ownsPartition,
-    ownsKey: ({ shard_by }, key) => ownsPartition(partitionOf(shard_by, key)),
     clockSkew: skew,
     isForeign,
-    stats: () => ({ ...localNode.stats(), pending_asks: state.pending.size() }),
   };
+
+  function serve(actors: readonly Actor[]): DistributedCluster {
+    const { tells, node: localNode } = runActors(state, deps, actors);
+    const partitionDeps: PartitionDeps = {
+      actors,
+      openShard: localNode.openShard,
+      deadLetters: localNode.deadLetters,
+      relinquish: (partition) => owner?.relinquish(partition),
+    };
+    const owner = owns
+      ? ownership(
+          nodeName,
+          {
+            clock,
+            leases: watched(leases),
+            metrics,
+            log,
+            mayOwn: () => !skew.isTooLarge(),
+            isForeign,
+            claimTerms: () => claimTerms(() => watch.refresh()),
+          },
+          (lease) => openPartition(state, partitionDeps, lease),
+        )
+      : null;
+    serving = { node: localNode, tells, owner };
+    void confirmRegularly();
+    return { ...client, recovered: owner?.firstRound ?? Promise.resolve() };
+  }
+
+  return { ...client, serve };
+}
+
+/** The actors of this node, and what they tell others. */
+function runActors(
+  state: ClusterState,
+  deps: DistributedDeps,
+  actors: readonly Actor[],
+): Pick<Serving, "node" | "tells"> {
+  const { clock, metrics, log, tracing, nodeName } = state;
+  const tells = tellLines<OutgoingClusterTell>({ clock, metrics, log }, (outgoing) =>
+    deliverTell(state, outgoing),
+  );
+  const localNode = node(
+    actors,
+    { ...deps, metrics, log },
+    {
+      reply: (reply_to, outcome) => reply(state, reply_to, outcome),
+      tell: (contract, key, operation, message) => {
+        const dedup_id = `${nodeName}:tell:${state.nextId++}`;
+        const traceparent = tracing?.current();
+        tells.send({ name: contract.name, contract, key, operation, message, dedup_id, traceparent });
+      },
+    },
+  );
+  return { node: localNode, tells };
 }
 
 interface OutgoingClusterTell extends OutgoingTell {

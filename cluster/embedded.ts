@@ -7,9 +7,9 @@
 import type { Contract, MessageOf, ReplyOf } from "./contracts/contract.ts";
 import type { Actor, AskOptions, ActorClient } from "./actor.ts";
 import type { CacheLimits } from "./cache-limits.ts";
-import { node } from "./node.ts";
+import { type Node, node } from "./node.ts";
 import { localEntry } from "./node-state.ts";
-import type { NodeStats } from "./passivation.ts";
+import { NO_STATS, type NodeStats } from "./passivation.ts";
 import { ASK_TIMEOUT_MS, pendingAsks } from "./pending-asks.ts";
 import { PARTITIONS } from "./placement.ts";
 import type { Clock } from "./ports/clock.ts";
@@ -21,6 +21,7 @@ import type { Random } from "./ports/random.ts";
 import type { Tracing } from "./ports/tracing.ts";
 import type { RoleActor } from "./role-actor.ts";
 import { localRouter, type RoleRouter } from "./role-router.ts";
+import type { Shard } from "./shard.ts";
 import { tracedAsks } from "./spans.ts";
 import { tellLines } from "./tell-retries.ts";
 import { copyOverWire, validatorsOf } from "./wire.ts";
@@ -38,21 +39,32 @@ export interface ClusterDeps {
   readonly caches?: Pick<CacheLimits, "answers">;
 }
 
-export interface Cluster {
+/** A node as its actors and routes see it. */
+export interface ClusterClient {
   /** For an ask the answer; for a tell nothing, once it cannot be lost any more. */
   readonly ask: ActorClient;
   /** Calls the actors that are placed by role. */
   readonly roles: Pick<RoleRouter, "call" | "hasRole" | "loads" | "figures">;
-  /** Resolves when the stored reminders have been found; rejects with a Fault when the store did not answer. */
-  readonly recovered: Promise<void>;
+  readonly stats: () => NodeStats & { readonly pending_asks: number };
+  /** Whether the actor with this key lives on this node now. */
+  readonly ownsKey: (of: Pick<Actor["contract"], "shard_by">, key: string) => boolean;
   /**
    * Takes nothing new from outside the actors, answers the callers that asked already, starts no more background work
    * and lets what is in flight end. After limit_ms the rest is aborted and its callers get a fault. Default 10 s.
    */
   readonly stop: (limit_ms?: number) => Promise<void>;
-  readonly stats: () => NodeStats & { readonly pending_asks: number };
-  /** Whether the actor with this key lives on this node now. */
-  readonly ownsKey: (of: Pick<Actor["contract"], "shard_by">, key: string) => boolean;
+}
+
+/** A node whose actors run. */
+export interface Cluster extends ClusterClient {
+  /** Resolves when the stored reminders have been found; rejects with a Fault when the store did not answer. */
+  readonly recovered: Promise<void>;
+}
+
+/** A node that has joined and owns nothing yet, so that its actors can be made with its client. */
+export interface Serves<C extends Cluster> {
+  /** Called once: from now on the node owns keys. */
+  readonly serve: (actors: readonly Actor[]) => C;
 }
 
 const STOP_MS = 10_000;
@@ -60,15 +72,16 @@ const STOP_MS = 10_000;
 const nothing = (): void => {};
 
 /** `epoch`: larger than that of every earlier process on these documents (process-epoch.ts). Default 0, for one process only. */
-export function embedded(actors: readonly Actor[], deps: ClusterDeps, epoch = 0): Cluster {
+export const embedded = (actors: readonly Actor[], deps: ClusterDeps, epoch = 0): Cluster =>
+  joinEmbedded(deps, epoch).serve(actors);
+
+/** The process before its actors run, with the client that they are made with. */
+export function joinEmbedded(deps: ClusterDeps, epoch = 0): ClusterClient & Serves<Cluster> {
   const { clock, metrics = SILENT_METRICS, log = SILENT_LOG, tracing } = deps;
   const pending = pendingAsks(clock, metrics);
   let nextToken = 0;
   let isStopping = false;
-
-  const tells = tellLines({ clock, metrics, log }, ({ name, key, operation, message, traceparent }) =>
-    shard.deliver(name, key, localEntry(operation, message, traceparent)),
-  );
+  let serving: { readonly node: Node; readonly shard: Shard } | null = null;
 
   const clientFor =
     (isExternal: boolean): ActorClient =>
@@ -86,8 +99,13 @@ export function embedded(actors: readonly Actor[], deps: ClusterDeps, epoch = 0)
       try {
         if (isStopping && isExternal)
           throw new Fault("no_answer", `Cannot ask "${of.name}/${key}": this node is stopping`);
+        if (serving === null)
+          throw new Fault(
+            "no_workers",
+            `Cannot ask "${of.name}/${key}": this node does not serve its actors yet`,
+          );
         const { kind, message: validator } = validatorsOf(of, operation);
-        shard.deliver(of.name, key, {
+        serving.shard.deliver(of.name, key, {
           operation,
           message: copyOverWire(`"${of.name}.${operation}"`, validator, message),
           traceparent: tracing?.current(),
@@ -105,27 +123,10 @@ export function embedded(actors: readonly Actor[], deps: ClusterDeps, epoch = 0)
       return promise;
     };
 
-  const localNode = node(
-    actors,
-    { ...deps, metrics, log },
-    {
-      reply: pending.resolve,
-      tell: ({ name }, key, operation, message) =>
-        tells.send({ name, key, operation, message, traceparent: tracing?.current() }),
-    },
-  );
-  const shard = localNode.openShard({
-    ownsKeys: () => true,
-    mayStore: () => true,
-    epoch,
-    ask: tracedAsks(tracing, clientFor(false)),
-  });
-  const recovered = shard.recover(Array.from({ length: PARTITIONS }, (_, partition) => partition));
-  // The caller may wait for it; a test that does not must not fail by it.
-  recovered.catch(nothing);
-
   async function stop(limit_ms = STOP_MS): Promise<void> {
     isStopping = true;
+    if (serving === null) return;
+    const { shard, node: localNode } = serving;
     const limit = Promise.withResolvers<void>();
     const timer = clock.at(clock.now() + limit_ms, limit.resolve);
     await Promise.race([limit.promise, pending.drained()]);
@@ -136,12 +137,39 @@ export function embedded(actors: readonly Actor[], deps: ClusterDeps, epoch = 0)
     localNode.close();
   }
 
-  return {
+  const client: ClusterClient = {
     ask: tracedAsks(tracing, clientFor(true)),
     roles: localRouter(deps.roleActors ?? [], deps.random, tracing),
-    recovered,
-    stop,
-    stats: () => ({ ...localNode.stats(), pending_asks: pending.size() }),
+    stats: () => ({ ...(serving?.node.stats() ?? NO_STATS), pending_asks: pending.size() }),
     ownsKey: () => true,
+    stop,
   };
+
+  function serve(actors: readonly Actor[]): Cluster {
+    const tells = tellLines({ clock, metrics, log }, ({ name, key, operation, message, traceparent }) =>
+      shard.deliver(name, key, localEntry(operation, message, traceparent)),
+    );
+    const localNode = node(
+      actors,
+      { ...deps, metrics, log },
+      {
+        reply: pending.resolve,
+        tell: ({ name }, key, operation, message) =>
+          tells.send({ name, key, operation, message, traceparent: tracing?.current() }),
+      },
+    );
+    const shard = localNode.openShard({
+      ownsKeys: () => true,
+      mayStore: () => true,
+      epoch,
+      ask: tracedAsks(tracing, clientFor(false)),
+    });
+    serving = { node: localNode, shard };
+    const recovered = shard.recover(Array.from({ length: PARTITIONS }, (_, partition) => partition));
+    // The caller may wait for it; a test that does not must not fail by it.
+    recovered.catch(nothing);
+    return { ...client, recovered };
+  }
+
+  return { ...client, serve };
 }

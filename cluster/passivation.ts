@@ -16,6 +16,9 @@ export interface NodeStats {
   readonly running_work: number;
 }
 
+/** Of a node that serves no actors. */
+export const NO_STATS: NodeStats = { activations: {}, waiting: {}, oldest_ms: {}, running_work: 0 };
+
 /** Sees that a sweep comes; called when an activation is made. */
 export function scheduleSweep(node: NodeState): void {
   const { sweep, clock } = node;

@@ -7,7 +7,8 @@ import type { Membership } from "./cluster.ts";
 import { collectBodies } from "./collect-bodies.ts";
 import { everyMinute } from "./every-minute.ts";
 import { expireDocuments } from "./expire-documents.ts";
-import type { FeatureContext, OpenFeature } from "../node/feature.ts";
+import type { Spending } from "../actors/accounts/spend.ts";
+import type { JoinedFeature, JoinedNode } from "../node/feature.ts";
 import { memoryAtRest, thisProcess } from "./memory-at-rest.ts";
 import { nodeGauges } from "./node-gauges.ts";
 import { scrubDocuments } from "./scrub-documents.ts";
@@ -36,8 +37,9 @@ export function startBackgroundWork(
     ledger,
     spending: { spentBy, settleCharge },
     identity,
-  }: FeatureContext & { readonly identity: StoreIdentity },
-  opened: readonly OpenFeature[],
+    topology,
+  }: JoinedNode & { readonly identity: StoreIdentity; readonly spending: Spending },
+  parts: readonly JoinedFeature[],
   actors: readonly Actor[],
   { cluster, ownedPartitions }: Membership,
 ): BackgroundWork {
@@ -63,14 +65,14 @@ export function startBackgroundWork(
       ),
     ),
     // A node without the role lacks some of the actors.
-    ...(config.cluster.roles.includes("worker")
+    ...(topology.isWorker
       ? [
           everyMinute({ clock, log, what: "Cannot retry dead letters" }, () =>
             retryMarked(documents, actors, ask),
           ),
         ]
       : []),
-    ...opened.flatMap(({ every_minute: chore }) =>
+    ...parts.flatMap(({ every_minute: chore }) =>
       chore ? [everyMinute({ clock, log, what: chore.what }, chore.work)] : [],
     ),
   ];

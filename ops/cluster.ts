@@ -1,25 +1,28 @@
 /**
  * How this process is part of a cluster: alone, with everything in memory between its actors, or as one of many nodes
- * over NATS. compose.ts hands in the actors and gets back the cluster to ask.
+ * over NATS. compose.ts gets the client, with which the actors are made, and has the node serve them.
  */
 import { once } from "node:events";
 import { connect } from "node:net";
 import { hostname } from "node:os";
 import type { Actor } from "../cluster/actor.ts";
 import type { ByteBudget } from "../cluster/byte-budget.ts";
-import { distributed, type DistributedCluster } from "../cluster/distributed.ts";
-import { type Cluster, embedded, type ClusterDeps } from "../cluster/embedded.ts";
+import { type DistributedCluster, joinDistributed } from "../cluster/distributed.ts";
+import { type ClusterClient, joinEmbedded, type ClusterDeps } from "../cluster/embedded.ts";
 import { isUsedElsewhere } from "../cluster/generation.ts";
 import { nextEpoch } from "../cluster/process-epoch.ts";
 import type { Blobs } from "../cluster/ports/blobs.ts";
 import { Fault } from "../cluster/ports/fault.ts";
 import type { LogLevel } from "../cluster/ports/log.ts";
 import type { NodeAdmin, NodeDirectory, NodeReport } from "../cluster/ports/node-directory.ts";
+import { type Topology, topologyOf } from "../node/topology.ts";
 import { agreedSettings, agreeOnSettings } from "./agreed-settings.ts";
 import type { Config } from "./config.ts";
 
 export interface Membership {
-  readonly cluster: Cluster;
+  readonly cluster: ClusterClient;
+  /** From now on the node owns keys; resolves when the stored reminders have been found. Throws Fault. */
+  readonly serve: (actors: readonly Actor[]) => Promise<void>;
   /** The name of this node, unlike that of every other and every earlier one. */
   readonly node: string;
   /** What /ready asks, by name. */
@@ -43,20 +46,6 @@ export interface Membership {
 
 export type RoleName = Config["cluster"]["roles"][number];
 
-/** Why roles, bus and stores of a configuration do not fit together, as one sentence; null when they do. */
-export function topologyProblem({ cluster, storage }: Config): string | null {
-  const missing = (["gateway", "worker"] as const).find((role) => !cluster.roles.includes(role));
-  if (cluster.bus === "memory")
-    return missing === undefined
-      ? null
-      : `TRAWL_ROLES without "${missing}" needs other nodes: set TRAWL_BUS to a NATS server they share`;
-  if (storage.documents.startsWith("sqlite"))
-    return "TRAWL_BUS is NATS, so nodes must share their documents: set TRAWL_DOCUMENTS to mongodb://…";
-  if (storage.blobs === "file")
-    return "TRAWL_BUS is NATS, so nodes must share their bodies: set TRAWL_BLOBS to s3://…, or to a file:PATH on a disk that all nodes share";
-  return null;
-}
-
 /** For the commands that look at a cluster, too. Throws Fault. */
 export async function openNodeDirectory(address: string): Promise<NodeDirectory> {
   const { natsNodeDirectory } = await import("../cluster/adapters/nodes/node-directory.nats.ts");
@@ -64,10 +53,10 @@ export async function openNodeDirectory(address: string): Promise<NodeDirectory>
 }
 
 /** Before stored data is migrated: a node of the older version would go on writing what it knows. Throws Fault, Error. */
-export async function assertNoNodeRuns({ cluster }: Config): Promise<void> {
+export async function assertNoNodeRuns(config: Config): Promise<void> {
   // A single process has locked its data.
-  if (cluster.bus === "memory") return;
-  const nodeDirectory = await openNodeDirectory(cluster.bus);
+  if (topologyOf(config).isAlone) return;
+  const nodeDirectory = await openNodeDirectory(config.cluster.bus);
   try {
     const running = (await nodeDirectory.nodes()).map(({ node, version }) => `${node} (${version})`);
     if (running.length > 0)
@@ -99,7 +88,7 @@ function assertClock({ isTooLarge, skew_ms }: DistributedCluster["clockSkew"]): 
 
 export async function join(
   config: Config,
-  actors: readonly Actor[],
+  topology: Topology,
   {
     blobs,
     memory,
@@ -107,15 +96,16 @@ export async function join(
     ...deps
   }: ClusterDeps & { readonly blobs: Blobs; readonly memory: ByteBudget; readonly documents_id: string },
 ): Promise<Membership> {
-  const { bus: address, roles } = config.cluster;
+  const { bus: address } = config.cluster;
   const { random, documents, log } = deps;
   const chance = Math.floor(random.next() * 2 ** 32).toString(36);
   const node = `${hostname().replaceAll(/[^A-Za-z0-9-]/g, "-")}-${process.pid}-${chance}`;
-  if (address === "memory") {
-    const cluster = embedded(actors, deps, await nextEpoch(documents));
+  if (topology.isAlone) {
+    const cluster = joinEmbedded(deps, await nextEpoch(documents));
     let own: NodeAdmin | null = null;
     return {
       cluster,
+      serve: (actors) => cluster.serve(actors).recovered,
       node,
       checks: {},
       clock_skew_ms: () => null,
@@ -141,7 +131,7 @@ export async function join(
   const leases = await natsLeases(address, log ? { log } : {});
   const nodeDirectory = await openNodeDirectory(address);
   const roleBus = await natsRoleBus(address, log);
-  const owns = roles.includes("worker");
+  const owns = topology.isWorker;
   const close = async (): Promise<void> => {
     await Promise.allSettled([nodeDirectory.close(), leases.close(), roleBus.close(), bus.close()]);
   };
@@ -159,9 +149,10 @@ export async function join(
       );
     const roleNetwork = { bus: roleBus, blobs };
     const all = { ...deps, bus, leases, memory, roleNetwork };
-    const cluster = await distributed(owns ? actors : [], all, { name: node, owns });
+    const cluster = await joinDistributed(all, { name: node, owns });
     return {
       cluster,
+      serve: (actors) => cluster.serve(owns ? actors : []).recovered,
       node,
       checks: {
         bus: { ping: () => bus.ping(), gates: true },

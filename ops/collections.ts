@@ -8,7 +8,7 @@ import { DEBUG_RECORDS } from "../gateway/debug-records.ts";
 import { PENDING_REQUESTS } from "../gateway/pending-requests.ts";
 import { JOB_IDEMPOTENCY_KEYS, JOB_ITEMS, LEDGER, PROJECT_JOBS } from "../records/collections.ts";
 import { FORMATS } from "./data-format.ts";
-import type { Feature } from "../node/feature.ts";
+import type { AnyFeature } from "../node/feature.ts";
 import { FEATURES } from "./features.ts";
 import { REQUEST_AUDIT } from "./request-audit.ts";
 import { SECRETS } from "./secrets.ts";
@@ -35,7 +35,7 @@ const OF_NO_FEATURE: readonly Declared[] = [
 
 export const LISTED: readonly Declared[] = [
   ...OF_NO_FEATURE,
-  ...FEATURES.flatMap(({ collections }: Pick<Feature, "collections">) => collections),
+  ...FEATURES.flatMap(({ collections }: Pick<AnyFeature, "collections">) => collections),
 ];
 
 /** The names of those whose documents expire. */

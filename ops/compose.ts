@@ -6,7 +6,8 @@ import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { prepareAccounts } from "../actors/accounts/keys.ts";
 import { prepareOperatorKey } from "../actors/accounts/operator-key.ts";
-import type { ActorClient } from "../cluster/actor.ts";
+import type { Spending } from "../actors/accounts/spend.ts";
+import { Spend } from "../actors/accounts/feature/tokens.ts";
 import { untracedTimers } from "../cluster/spans.ts";
 import { lacksDescriptors } from "../cluster/adapters/egress/descriptors.ts";
 import { pinoLog } from "../cluster/adapters/telemetry/log.pino.ts";
@@ -21,19 +22,22 @@ import { metering } from "../gateway/metering.ts";
 import type { LedgerRow } from "../schemas/ledger.ts";
 import { pendingRequests, recoverPending } from "../gateway/pending-requests.ts";
 import { keyQuotas } from "../gateway/quotas.ts";
+import type { AnyFeature, JoinedFeature, JoinedNode } from "../node/feature.ts";
+import { startOrder } from "../node/start-order.ts";
+import { topologyOf, topologyProblem } from "../node/topology.ts";
 import { startBackgroundWork } from "./background-work.ts";
 import { readBuildInfo } from "./build-info.ts";
-import { join as joinCluster, type Membership, topologyProblem } from "./cluster.ts";
+import { join as joinCluster, type Membership } from "./cluster.ts";
 import type { Config } from "./config.ts";
-import { openContext } from "./context.ts";
-import type { FeatureContext, OpenFeature } from "../node/feature.ts";
+import { joinContext, openContext } from "./context.ts";
+import { FEATURES } from "./features.ts";
 import { fewFilesWarning } from "./findings.ts";
 import { openHttp } from "./http.ts";
 import { inNetworks } from "./networks.ts";
 import { nodeReport } from "./node-report.ts";
 import { engineWarnings } from "./engine-warnings.ts";
 import { sealAll } from "./seal-all.ts";
-import { openFeatures } from "./open-features.ts";
+import { openFeatures } from "./start-features.ts";
 import { operatorKeyFile } from "./operator-key-file.ts";
 import { startWhenReachable } from "./start-retry.ts";
 import { type Closers, type Stopping, stopping } from "./stopping.ts";
@@ -76,7 +80,9 @@ export async function start(config: Config): Promise<Running> {
 }
 
 async function compose(config: Config, closers: Closers): Promise<Running> {
-  const problem = topologyProblem(config);
+  const order = startOrder<AnyFeature>(FEATURES);
+  const topology = topologyOf(config);
+  const problem = topologyProblem(topology, config.storage);
   if (problem !== null) throw new Error(problem);
   const lock = claimData(config);
   closers.push(async () => lock[Symbol.dispose]());
@@ -96,44 +102,22 @@ async function compose(config: Config, closers: Closers): Promise<Running> {
   const tracing = (line.tracing = await openTracing(config, build.version, log));
   closers.push(async () => tracing?.close());
   const clock = untracedTimers(tracing, systemClock());
-  // Features may keep `ask` and `node`; both work once the node has joined the cluster.
-  const ask: ActorClient = (of, key, operation, message, options) =>
-    cluster.ask(of, key, operation, message, options);
-  const ownsKey: FeatureContext["ownsKey"] = (of, key) => cluster.ownsKey(of, key);
-  const roles: FeatureContext["roles"] = {
-    call: (of, operation, message, options) => cluster.roles.call(of, operation, message, options),
-    hasRole: (role) => cluster.roles.hasRole(role),
-  };
-  const given = {
-    version: build.version,
-    metrics,
-    log,
-    tracing,
-    clock,
-    ask,
-    roles,
-    node: () => node,
-    actorStats: () => cluster.stats(),
-    ownsKey,
-    checkStores: () => answersOf(stores, clock),
-  };
-  const context = await openContext(config, given, closers);
-  const opened = await openFeatures(context, config, closers);
-  assertListed();
+  const opening = await openContext(
+    config,
+    { topology, version: build.version, metrics, log, tracing, clock },
+    closers,
+  );
+  const { role_actors: roleActors, join } = await openFeatures(order, opening, config, closers);
 
-  const actors = opened.flatMap((feature) => feature.actors ?? []);
-  const roleActors = opened.flatMap((feature) => feature.role_actors ?? []);
-  const { random, documents, blobs, memory, caches } = context;
+  const { random, documents, blobs, memory, caches, identity, storeWatch } = opening;
   const shared = { clock, random, documents, blobs, memory, caches, metrics, log, tracing, roleActors };
-  const documents_id = context.identity.id;
-  const membership = await joinCluster(config, actors, { ...shared, documents_id });
+  const membership = await joinCluster(config, topology, { ...shared, documents_id: identity.id });
   const { cluster, node } = membership;
   line.node = node;
-  const { ping } = context.storeWatch;
   const stores = {
-    documents: { ping: ping.documents, gates: true },
+    documents: { ping: storeWatch.ping.documents, gates: true },
     ...membership.checks,
-    object_storage: { ping: ping.object_storage, gates: true },
+    object_storage: { ping: storeWatch.ping.object_storage, gates: true },
   };
   const stops = stopping({ clock, log, metrics, node }, () => ({
     stopBackgroundWork,
@@ -148,7 +132,12 @@ async function compose(config: Config, closers: Closers): Promise<Running> {
       if (!stops.isDraining()) await cluster.stop(0);
     },
   );
-  await cluster.recovered;
+  const context = joinContext(opening, membership, () => answersOf(stores, clock), closers);
+  const features = await join(context);
+  assertListed();
+  const { parts } = features;
+  const actors = parts.flatMap((part) => part.actors ?? []);
+  await membership.serve(actors);
 
   const first = await prepareAccounts(documents, config.gateway.admin_key ?? null, clock.now());
   if (first.admin_key === "revoked")
@@ -158,17 +147,18 @@ async function compose(config: Config, closers: Closers): Promise<Running> {
     {
       named_key: config.gateway.operator_key ?? null,
       file: operatorKeyFile(config),
-      is_shared: config.cluster.bus !== "memory",
+      is_shared: !topology.isAlone,
     },
     clock.now(),
   );
   if (operator === "revoked")
     log.warn("TRAWL_OPERATOR_KEY names a revoked key: it stays revoked and is refused");
-  const usage = await openUsage(context, node);
-  const work = startBackgroundWork(build, context, opened, actors, membership);
+  const spending = features.given(Spend);
+  const usage = await openUsage(context, spending);
+  const work = startBackgroundWork(build, { ...context, identity, spending }, parts, actors, membership);
   const few_files = fewFilesWarning(await readFile("/proc/self/limits", "utf8").catch(() => null));
   const warnings = (): readonly string[] => [...work.warnings(), ...(few_files === null ? [] : [few_files])];
-  const sealing = context.secrets.isAllSealed ? null : sealAll(context);
+  const sealing = opening.secrets.isAllSealed ? null : sealAll(opening);
   const stopBackgroundWork = (): void => {
     work.stop();
     sealing?.[Symbol.dispose]();
@@ -177,14 +167,14 @@ async function compose(config: Config, closers: Closers): Promise<Running> {
 
   const http = await openHttp({
     context,
-    opened,
+    parts,
     membership,
     usage,
-    storeWatch: context.storeWatch,
+    storeWatch,
     checks: {
       ...stores,
       file_descriptors: DESCRIPTORS,
-      ...Object.assign({}, ...opened.map((feature) => feature.checks)),
+      ...Object.assign({}, ...parts.map((part) => part.checks)),
     },
     draining: stops.isDraining,
     warnings,
@@ -196,9 +186,9 @@ async function compose(config: Config, closers: Closers): Promise<Running> {
   });
   closers.push(http.close);
 
-  for (const { onJoined } of opened) await onJoined?.();
-  await announce({ config, clock, opened, membership, http, stops, setLogLevel: log.setLevel });
-  const serves = config.cluster.roles.includes("gateway");
+  for (const { onServing } of parts) await onServing?.();
+  await announce({ config, clock, parts, membership, http, stops, setLogLevel: log.setLevel });
+  const serves = topology.isGateway;
   if (serves) await http.serveApi();
   const { name, address } = http.listening();
   const { status_address, sentence } = http;
@@ -212,22 +202,22 @@ async function compose(config: Config, closers: Closers): Promise<Running> {
 
 /** Meters what the API answers. Rows of requests whose process died are written first. */
 async function openUsage(
-  { config, documents, clock, log, ask, ledger, spending }: FeatureContext,
-  node: string,
+  { topology, documents, clock, log, ask, ledger, name }: JoinedNode,
+  spending: Spending,
 ): Promise<ReturnType<typeof metering>> {
-  const quotas = keyQuotas({ ask, clock, log, gateway: node });
-  const pending = pendingRequests({ documents, clock, log, gateway: () => node });
+  const quotas = keyQuotas({ ask, clock, log, gateway: name });
+  const pending = pendingRequests({ documents, clock, log, gateway: () => name });
   // A single process that starts finds only requests of processes that ended.
   const { spentBy, settleCharge } = spending;
   const onRow = (row: LedgerRow): Promise<void> => settleCharge(ask, row);
-  if (config.cluster.bus === "memory") await recoverPending({ documents, clock, log, spentBy, onRow }, 0);
+  if (topology.isAlone) await recoverPending({ documents, clock, log, spentBy, onRow }, 0);
   return metering({ ask, clock, quotas, ledger, pending, spending });
 }
 
 interface Announced {
   readonly config: Config;
   readonly clock: Clock;
-  readonly opened: readonly OpenFeature[];
+  readonly parts: readonly JoinedFeature[];
   readonly membership: Membership;
   readonly http: Awaited<ReturnType<typeof openHttp>>;
   readonly stops: Stopping;
@@ -236,9 +226,9 @@ interface Announced {
 
 /** The node answers what other nodes ask of it: its report, `trawl drain`, its log level. */
 async function announce(node: Announced): Promise<void> {
-  const { config, clock, opened, membership, http, stops, setLogLevel } = node;
+  const { config, clock, parts, membership, http, stops, setLogLevel } = node;
   const started_ms = clock.now();
-  const figures = () => opened.flatMap(({ node_figures }) => node_figures?.() ?? []);
+  const figures = () => parts.flatMap(({ node_figures }) => node_figures?.() ?? []);
   await membership.announce({
     report: () =>
       nodeReport({ config, build, membership, http, started_ms, draining: stops.isDraining, figures }),

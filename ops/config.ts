@@ -8,7 +8,7 @@ import { Type } from "typebox";
 import { Default, Errors } from "typebox/value";
 import { MASKED, maskAddresses } from "../cluster/ports/mask.ts";
 import { nearestName } from "../gateway/nearest-name.ts";
-import type { Feature, FeatureSettings } from "../node/feature.ts";
+import type { AnyFeature, FeatureSettings } from "../node/feature.ts";
 import { FEATURES } from "./features.ts";
 import { NODE_SECTIONS, type NodeConfig } from "../node/node-settings.ts";
 import { closed, type SettingSpec } from "../node/settings.ts";
@@ -78,7 +78,7 @@ export function readConfig(environment: Environment, readFile: (path: string) =>
     const value = setting && values[setting.section]?.[setting.name];
     mistakes.push(`${setting?.env ?? instancePath} ${message}${quoted(value, setting?.secret)}`);
   }
-  for (const feature of FEATURES as readonly Feature[]) {
+  for (const feature of FEATURES as readonly AnyFeature[]) {
     const wrong = feature.problem?.(config as never);
     if (wrong) mistakes.push(`${wrong.env} ${wrong.message}`);
   }

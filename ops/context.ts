@@ -2,8 +2,6 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { allowedNetworks } from "../actors/accounts/allowed-networks.ts";
-import { type FindPayer, findPayer } from "../actors/accounts/payer.ts";
-import { spending } from "../actors/accounts/spend.ts";
 import { RollingWindow } from "../actors/lib/rolling-window.ts";
 import { destination } from "../actors/lib/web/destination.ts";
 import { undiciEgress } from "../cluster/adapters/egress/egress.undici.ts";
@@ -13,10 +11,12 @@ import { CACHES } from "./caches.ts";
 import { openBodyGrants } from "../gateway/body-access.ts";
 import { openDebugRecords } from "../gateway/debug-records.ts";
 import { openLedger } from "../gateway/ledger.ts";
-import { assertNoNodeRuns } from "./cluster.ts";
+import { assertNoNodeRuns, type Membership } from "./cluster.ts";
 import type { Config } from "./config.ts";
 import type { Extraction, ReaderDeps } from "./extraction.ts";
-import type { FeatureContext } from "../node/feature.ts";
+import { FEATURES } from "./features.ts";
+import type { AnyFeature, JoinedNode, OpeningNode } from "../node/feature.ts";
+import { hostOwners, unownedDestination, withoutOwnedHosts } from "../node/host-owners.ts";
 import { openMemory } from "./memory.ts";
 import { meteredEgress } from "./metered-egress.ts";
 import { meteredBlobs, meteredDocuments } from "./metered-stores.ts";
@@ -29,21 +29,8 @@ import { openStoreIdentity, type StoreIdentity } from "./store-identity.ts";
 import { withoutDamagedCaches } from "./scrub-documents.ts";
 import { dataPath, openBlobs, openDocuments, REBUILDABLE, storePlaces } from "./stores.ts";
 
-/** What the node gives; `ask`, `roles`, `node`, `actorStats`, `ownsKey` and `checkStores` work once it has joined the cluster. */
-type Given = Pick<
-  FeatureContext,
-  | "version"
-  | "metrics"
-  | "log"
-  | "tracing"
-  | "clock"
-  | "ask"
-  | "roles"
-  | "node"
-  | "actorStats"
-  | "ownsKey"
-  | "checkStores"
->;
+/** What is there before the stores. */
+type Given = Pick<OpeningNode, "topology" | "version" | "metrics" | "log" | "tracing" | "clock">;
 
 /** `closers` gets what closes each part, also when a later part fails to open. */
 export async function openContext(
@@ -51,14 +38,13 @@ export async function openContext(
   given: Given,
   closers: Closers,
 ): Promise<
-  FeatureContext & {
+  OpeningNode & {
     readonly storeWatch: StoreWatch;
     readonly identity: StoreIdentity;
     readonly secrets: OpenSecrets;
   }
 > {
-  const { version, metrics, log, tracing, clock, node } = given;
-  const isWorker = config.cluster.roles.includes("worker");
+  const { topology, version, metrics, log, tracing, clock } = given;
   const random = systemRandom();
   const openedDocuments = await openDocuments(config, {
     log,
@@ -93,17 +79,14 @@ export async function openContext(
   const waiting = { count: 0 };
   const onBodyBytes = (direction: "received" | "sent", bytes: number): void =>
     metrics.count("trawl_egress_body_bytes_total", { direction }, bytes);
-  const openEgress: FeatureContext["openEgress"] = (options) =>
+  const openEgress: OpeningNode["openEgress"] = (options) =>
     meteredEgress(undiciEgress({ ...options, dns_servers, ca, onBodyBytes }), { metrics, waiting, tracing });
-  const egress = openEgress({ judge: rule });
+  const hosts = hostOwners(FEATURES.flatMap((feature: AnyFeature) => feature.hosts?.(config, config) ?? []));
+  const egress = withoutOwnedHosts(openEgress({ judge: rule }), hosts);
   closers.push(() => egress.close());
-  const readers = await openDocumentReaders(isWorker, { clock, log, metrics });
+  const readers = await openDocumentReaders(topology.isWorker, { clock, log, metrics });
   closers.push(readers.close);
-  const isAudited = isWorker && config.audit.requests === "on";
-  const audit = isAudited ? openRequestAudit({ documents, clock, log, node }) : null;
-  if (audit) closers.push(() => audit.close());
   const [canonical] = config.profiles.hosts;
-  const payerOf: FindPayer = (project, prefix) => findPayer(documents, project, prefix);
   return {
     ...given,
     config,
@@ -118,7 +101,8 @@ export async function openContext(
     memory: openMemory(config, { clock, metrics }),
     caches: cacheLimits(CACHES, config.memory.cache_mb),
     destination: rule,
-    unreserved_destination: rule,
+    unowned_destination: unownedDestination(rule, hosts),
+    hosts,
     ca,
     networksOf: allowedNetworks({
       documents,
@@ -133,17 +117,36 @@ export async function openContext(
     bodyGrants: openBodyGrants({ documents, clock }),
     joined: new Map(config.profiles.hosts.map((host) => [host, canonical!])),
     requestWindow: new RollingWindow(["requests", "successes"]),
-    onRequestSent: audit?.record,
-    findPayer: payerOf,
     debugRecords: openDebugRecords({ documents, clock, secrets }),
-    ledger: openLedger({ documents, ask: given.ask, clock, log, writer: node }),
-    spending: spending({ findPayer: payerOf, documents, clock, log }),
     dataPath: (name) => dataPath(config.storage.data_dir, name),
-    opened: [],
   };
 }
 
-type DocumentReaders = Extraction & Pick<FeatureContext, "openReaders">;
+/** What features may use now that the node has joined. */
+export function joinContext(
+  context: OpeningNode,
+  { cluster, node }: Pick<Membership, "cluster" | "node">,
+  checkStores: JoinedNode["checkStores"],
+  closers: Closers,
+): JoinedNode {
+  const { topology, config, documents, clock, log } = context;
+  const isAudited = topology.isWorker && config.audit.requests === "on";
+  const audit = isAudited ? openRequestAudit({ documents, clock, log, node }) : null;
+  if (audit) closers.push(() => audit.close());
+  return {
+    ...context,
+    name: node,
+    ask: cluster.ask,
+    roles: cluster.roles,
+    actorStats: cluster.stats,
+    ownsKey: cluster.ownsKey,
+    checkStores,
+    onRequestSent: audit?.record,
+    ledger: openLedger({ documents, ask: cluster.ask, clock, log, writer: () => node }),
+  };
+}
+
+type DocumentReaders = Extraction & Pick<OpeningNode, "openReaders">;
 
 /** Documents are read on workers; other nodes do not load what reads them. */
 async function openDocumentReaders(isWorker: boolean, deps: ReaderDeps): Promise<DocumentReaders> {

@@ -20,6 +20,7 @@ import type { Documents } from "../cluster/ports/documents.ts";
 import type { TaskResult } from "../cluster/ports/workers.ts";
 import { demoRoutes } from "../gateway/routes/demo.ts";
 import { EMPTY_RECORD, type FetchRequest, type PageRecord } from "../schemas/fetch.ts";
+import { IndexOfPages } from "../actors/search/feature/tokens.ts";
 import { feature } from "../node/feature.ts";
 import { closed } from "../node/settings.ts";
 import { collection } from "../cluster/collection.ts";
@@ -54,15 +55,19 @@ export const demoFeature = feature({
     ),
   },
   collections: [DEMO],
-  async open({ documents, blobs, clock, extract, opened }, { demo }) {
-    const index = opened.find(({ page_index }) => page_index?.local)?.page_index?.local;
-    if (!index || demo.pages === "off") return {};
-    const pages = readDemo();
-    return {
-      routes: demoRoutes(pages),
-      onAddress: (base) => seedDemo({ documents, blobs, index, clock, extract }, pages, base),
-    };
-  },
+  needs: { pages: IndexOfPages },
+  provides: {},
+  open: async (_, { demo }) => ({
+    join({ documents, blobs, clock, extract }, { pages: { local: index } }) {
+      if (!index || demo.pages === "off") return { provides: {} };
+      const pages = readDemo();
+      return {
+        provides: {},
+        routes: demoRoutes(pages),
+        onAddress: (base) => seedDemo({ documents, blobs, index, clock, extract }, pages, base),
+      };
+    },
+  }),
 });
 
 interface DemoDeps {

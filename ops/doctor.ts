@@ -7,7 +7,7 @@ import { access, constants, readFile, statfs } from "node:fs/promises";
 import { existsSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, resolve } from "node:path";
-import { configuredChromium } from "../actors/fetch/feature/browser.ts";
+import { configuredChromium } from "../actors/tiers/feature/browser.ts";
 import { destination } from "../actors/lib/web/destination.ts";
 import { sandboxed } from "../actors/tiers/adapters/sandbox.ts";
 import { undiciEgress } from "../cluster/adapters/egress/egress.undici.ts";
@@ -16,7 +16,7 @@ import { Fault } from "../cluster/ports/fault.ts";
 import type { NodeDirectory } from "../cluster/ports/node-directory.ts";
 import { chooseHttp } from "../gateway/adapters/choose-http.ts";
 import type { BuildInfo } from "./build-info.ts";
-import { topologyProblem } from "./cluster.ts";
+import { topologyOf, topologyProblem } from "../node/topology.ts";
 import type { Config } from "./config.ts";
 import {
   certificateFinding,
@@ -51,7 +51,7 @@ const DATE_STEP_MS = 1_000;
 
 export async function examine(deps: DoctorDeps): Promise<readonly Finding[]> {
   const { config, build } = deps;
-  const problem = topologyProblem(config);
+  const problem = topologyProblem(topologyOf(config), config.storage);
   return [
     ok("Trawl", `${build.version}${build.commit === null ? "" : `, commit ${build.commit}`}`),
     nodeFinding(process.version, deps.tested_node),

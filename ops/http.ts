@@ -27,7 +27,7 @@ import type { EndedRequest } from "../gateway/request-end.ts";
 import { server } from "../gateway/server.ts";
 import { behindProxies } from "../gateway/trusted-proxies.ts";
 import type { Membership } from "./cluster.ts";
-import type { FeatureContext, OpenFeature } from "../node/feature.ts";
+import type { JoinedFeature, JoinedNode } from "../node/feature.ts";
 import { inNetworks } from "./networks.ts";
 import { ownUrl } from "./own-endpoints.ts";
 import { pageFiles } from "./page-files.ts";
@@ -35,8 +35,8 @@ import { openTlsFiles, tlsPaths } from "./tls-files.ts";
 import type { StoreWatch } from "./store-watch.ts";
 
 interface HttpDeps {
-  readonly context: FeatureContext;
-  readonly opened: readonly OpenFeature[];
+  readonly context: JoinedNode;
+  readonly parts: readonly JoinedFeature[];
   readonly membership: Membership;
   readonly usage: Metering;
   readonly storeWatch: StoreWatch;
@@ -64,7 +64,7 @@ export interface HttpServers {
 }
 
 export async function openHttp(deps: HttpDeps): Promise<HttpServers> {
-  const { context, opened, membership, usage, storeWatch } = deps;
+  const { context, parts, membership, usage, storeWatch } = deps;
   const { config, documents, clock, random, metrics, log, tracing, ask, requestWindow } = context;
   const { isShared } = membership;
   const { metrics: metricsPage } = deps;
@@ -76,7 +76,7 @@ export async function openHttp(deps: HttpDeps): Promise<HttpServers> {
   let address = addressOf(port);
   const publicUrl = (): string => config.gateway.public_url ?? address;
   const announceAddress = async (): Promise<void> => {
-    for (const { onAddress } of opened) await onAddress?.(publicUrl().replace(/\/+$/, ""));
+    for (const { onAddress } of parts) await onAddress?.(publicUrl().replace(/\/+$/, ""));
   };
 
   const isNode = config.gateway.http_server === "node";
@@ -155,12 +155,12 @@ export const isPublished = ({
   host,
   public_url,
   trusted_proxies,
-}: FeatureContext["config"]["gateway"]): boolean =>
+}: JoinedNode["config"]["gateway"]): boolean =>
   public_url !== undefined || trusted_proxies.length > 0 || !isLoopbackHost(host);
 
 /** What every node answers. */
 function statusOf(deps: HttpDeps, metrics_readers: MetricsReaders): readonly Route[] {
-  const { context, opened, membership, checks, draining, warnings, metrics } = deps;
+  const { context, parts, membership, checks, draining, warnings, metrics } = deps;
   const { memory, version, clock } = context;
   const { clock_skew_ms } = membership;
   return statusRoutes({
@@ -171,21 +171,21 @@ function statusOf(deps: HttpDeps, metrics_readers: MetricsReaders): readonly Rou
     clock_skew_ms,
     memory,
     metrics_readers,
-    warnings: () => [...warnings(), ...opened.flatMap((feature) => feature.warnings?.() ?? [])],
+    warnings: () => [...warnings(), ...parts.flatMap((feature) => feature.warnings?.() ?? [])],
     ...(metrics && { metrics }),
   });
 }
 
 /** What a gateway answers. */
 function apiOf(
-  { context, opened, membership }: HttpDeps,
+  { context, parts, membership }: HttpDeps,
   statusPages: readonly Route[],
   publicUrl: () => string,
 ): readonly Route[] {
   const { blobs, bodyGrants, documents, version } = context;
-  const references = opened.flatMap(({ reference }) => reference ?? []);
+  const references = parts.flatMap(({ reference }) => reference ?? []);
   const routes: Route[] = [
-    ...opened.flatMap((feature) => feature.routes ?? []),
+    ...parts.flatMap((feature) => feature.routes ?? []),
     ...bodyRoutes({
       blobs,
       bodyGrants,
@@ -203,7 +203,7 @@ function apiOf(
 
 /** Counts requests to the API for the public status. */
 export const countingRequests =
-  (window: FeatureContext["requestWindow"]) =>
+  (window: JoinedNode["requestWindow"]) =>
   ({ route, status, ms, ended_ms }: EndedRequest): void => {
     if (!route.startsWith("/v1/") || route.startsWith("/v1/status")) return;
     window.add("requests", ended_ms);

@@ -42,7 +42,7 @@ interface RequestAuditDeps {
   readonly documents: Documents;
   readonly clock: Clock;
   readonly log: Log;
-  readonly node: () => string;
+  readonly node: string;
 }
 
 /** Sorts by time as text does. */
@@ -65,7 +65,7 @@ export function openRequestAudit({ documents, clock, log, node }: RequestAuditDe
 
   async function flush(): Promise<void> {
     if (rows.length === 0) return;
-    const batch: Batch = { node: node(), rows };
+    const batch: Batch = { node: node, rows };
     rows = [];
     const first_ms = Math.min(...batch.rows.map(([, at_ms]) => at_ms));
     try {

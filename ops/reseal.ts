@@ -5,7 +5,7 @@
 import type { Documents } from "../cluster/ports/documents.ts";
 import { Fault } from "../cluster/ports/fault.ts";
 import type { SealedCollection, SecretPlace, Secrets } from "../cluster/ports/secrets.ts";
-import type { Feature } from "../node/feature.ts";
+import type { AnyFeature } from "../node/feature.ts";
 import { FEATURES } from "./features.ts";
 import { updateDocument } from "../cluster/collection.ts";
 
@@ -28,7 +28,7 @@ export interface ResealOptions {
 /** Of all features. */
 export async function sealedCollections(): Promise<Readonly<Record<string, SealedCollection>>> {
   const all: Record<string, SealedCollection> = {};
-  for (const { sealed } of FEATURES as readonly Feature[]) Object.assign(all, await sealed?.());
+  for (const { sealed } of FEATURES as readonly AnyFeature[]) Object.assign(all, await sealed?.());
   return all;
 }
 

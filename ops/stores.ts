@@ -16,10 +16,10 @@ import type { Config } from "./config.ts";
 import { assertDataFormat, type MigrationPermit } from "./data-format.ts";
 import { FEATURES } from "./features.ts";
 import type { StorePlaces } from "./store-identity.ts";
-import { type Feature } from "../node/feature.ts";
+import type { AnyFeature } from "../node/feature.ts";
 
 /** Collections that are only caches. */
-export const REBUILDABLE = FEATURES.flatMap(({ collections }: Pick<Feature, "collections">) =>
+export const REBUILDABLE = FEATURES.flatMap(({ collections }: Pick<AnyFeature, "collections">) =>
   collections.filter(({ rebuildable }) => rebuildable === true).map(({ name }) => name),
 );
 

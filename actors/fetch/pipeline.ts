@@ -29,7 +29,6 @@ import { sharingOf } from "./freshness.ts";
 import { needsBrowser, nextStep, NO_HINTS, type Outcome, type Tried } from "./ladder.ts";
 import { draftOfCopy, type FindAlternate, findOpenCopy, primarySourcesOf } from "./open-copy.ts";
 import { type PageDraft, type PageStore, pageStore } from "./page-store.ts";
-import { reserveBudget, settleBudget } from "./premium.ts";
 import {
   answerOf,
   applyLimits,
@@ -216,7 +215,8 @@ async function takeRoute(pipeline: Pipeline, run: RunState, tier: Tier): Promise
   }
   if (isPremium(tier)) {
     if (run.hints.premium === "refused") return unavailable("refused", "premium_skipped_domain_refuses");
-    if (!(await reserveBudget(deps, run, tier))) return unavailable("budget_exhausted", "budget_exhausted");
+    if (deps.costs && !(await deps.costs.reserve(run, tier)))
+      return unavailable("budget_exhausted", "budget_exhausted");
   }
   const validators = tier === "direct" && stale !== null ? stale.record : null;
   const result = await route({
@@ -232,7 +232,7 @@ async function takeRoute(pipeline: Pipeline, run: RunState, tier: Tier): Promise
     admit: admitFor(deps, run),
   });
   // First: the money was spent, even if another node owns the key by now.
-  if (isPremium(tier)) await settleBudget(deps, run, tier, result);
+  if (isPremium(tier)) await deps.costs?.settle(run, tier, result);
   assertOwned(run);
   deps.metrics.observe("trawl_fetch_duration_seconds", { tier }, result.ms / 1_000);
   switch (result.kind) {

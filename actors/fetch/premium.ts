@@ -1,15 +1,40 @@
 /** The cost of a premium attempt: reserved before it, settled with what it cost after it. */
+import type { ActorClient } from "../../cluster/actor.ts";
 import { type PremiumTier } from "../../schemas/tier-table.ts";
 import type { TransportResult } from "../lib/web/transport.ts";
-import { priceMost, priceOf } from "./prices.ts";
-import type { PipelineDeps, RunState } from "./run.ts";
+import { priceMost, priceOf, type Prices } from "./prices.ts";
 
-type PremiumDeps = Pick<PipelineDeps, "prices" | "spending">;
+/** The accounts that pay for an attempt: those of the request's key, project and customer. */
+export interface Spending {
+  /** False: one of them has less left. The same id again is the same reservation. Throws Fault. */
+  readonly reserve: (
+    ask: ActorClient,
+    payer: { readonly project: string; readonly key?: string | undefined },
+    id: string,
+    micros: number,
+  ) => Promise<boolean>;
+  /** Never throws. */
+  readonly settle: (
+    ask: ActorClient,
+    payer: { readonly project: string; readonly key?: string | undefined },
+    id: string,
+    micros: number,
+  ) => Promise<void>;
+}
+
+interface PremiumDeps {
+  /** Default: every attempt is free. */
+  readonly prices?: Prices;
+  /** Default: money has no limit. */
+  readonly spending?: Spending;
+}
 
 /** What the cost of an attempt is counted on. */
-export interface PremiumRun extends Pick<RunState, "ask" | "spent_micros"> {
+export interface PremiumRun {
+  readonly ask: ActorClient;
   readonly request: { readonly fetch_id: string; readonly project: string; readonly key?: string };
-  readonly work: Pick<RunState["work"], "epoch">;
+  readonly work: { readonly epoch: number };
+  spent_micros: number;
 }
 
 /** With the epoch, so that what an earlier owner of the key still settles is not this run's. */
@@ -17,7 +42,7 @@ const reservationId = ({ request, work }: PremiumRun, tier: PremiumTier): string
   `${request.fetch_id}.${tier}.${work.epoch}`;
 
 /** Whether the payer has room for one attempt; then the highest price of it is reserved. */
-export async function reserveBudget(
+async function reserveBudget(
   { prices = {}, spending }: PremiumDeps,
   run: PremiumRun,
   tier: PremiumTier,
@@ -27,7 +52,7 @@ export async function reserveBudget(
   return spending.reserve(run.ask, run.request, reservationId(run, tier), micros);
 }
 
-export async function settleBudget(
+async function settleBudget(
   { prices = {}, spending }: PremiumDeps,
   run: PremiumRun,
   tier: PremiumTier,
@@ -43,8 +68,8 @@ export async function settleBudget(
   await spending?.settle(run.ask, run.request, reservationId(run, tier), micros);
 }
 
-/** The cost of attempts for work that is no fetch. */
 export interface PremiumCosts {
+  /** False: an account that pays has less left. */
   readonly reserve: (run: PremiumRun, tier: PremiumTier) => Promise<boolean>;
   /** Adds what the attempt cost to the run. */
   readonly settle: (run: PremiumRun, tier: PremiumTier, result: TransportResult) => Promise<void>;

@@ -58,12 +58,17 @@ export interface RouteRefusal {
   readonly error_detail: string;
 }
 
-export interface ReservedHosts {
-  readonly isReserved: (url: string) => boolean;
+/** Reads the pages of the hosts of one owner. */
+export interface PageReader {
   /** Why the routes that a request allows do not read this host; null: they do. Default: the route direct is needed. */
   readonly refusal?: (tiers: readonly Tier[], url: string) => RouteRefusal | null;
   /** Throws Fault and nothing else. */
   readonly fetch: (request: ReservedRequest) => Promise<ReservedResult>;
+}
+
+/** The readers of all owners as one. */
+export interface ReservedHosts extends PageReader {
+  readonly isReserved: (url: string) => boolean;
 }
 
 /** The same page for every caller: nothing that a caller chooses reaches the host. */

@@ -22,31 +22,13 @@ import type { Sources } from "./alternates/lookup.ts";
 import type { CachedPage, PrivateMark } from "./freshness.ts";
 import { isOpen, NO_HINTS, type Outcome, type RouteHints } from "./ladder.ts";
 import type { PageBacklog } from "./page-backlog.ts";
-import type { Prices } from "./prices.ts";
+import type { PremiumCosts } from "./premium.ts";
 import type { ReservedHosts } from "./reserved-hosts.ts";
 import type { Metrics } from "../../cluster/ports/metrics.ts";
 import type { Log } from "../../cluster/ports/log.ts";
 
 /** The longest time of a run without timeout_s, which continues into the cache after its callers have gone. */
 export const MAX_RUN_MS = 310_000;
-
-/** The accounts that pay for an attempt: those of the request's key, project and customer. */
-export interface Spending {
-  /** False: one of them has less left. The same id again is the same reservation. Throws Fault. */
-  readonly reserve: (
-    ask: ActorClient,
-    payer: { readonly project: string; readonly key?: string | undefined },
-    id: string,
-    micros: number,
-  ) => Promise<boolean>;
-  /** Never throws. */
-  readonly settle: (
-    ask: ActorClient,
-    payer: { readonly project: string; readonly key?: string | undefined },
-    id: string,
-    micros: number,
-  ) => Promise<void>;
-}
 
 /** When a caller may come back after this node had no room for a page. */
 const NO_ROOM_RETRY_S = 10;
@@ -76,10 +58,8 @@ export interface PipelineDeps {
   readonly onGone?: (page: { readonly url: string; readonly project: string }) => void;
   /** Called when a request to an origin is sent. Must not wait or throw. */
   readonly onRequestSent?: (sent: RequestSent) => void;
-  /** What an attempt on a premium route costs. Default: nothing. */
-  readonly prices?: Prices;
-  /** The accounts that pay for premium routes. Default: money has no limit. */
-  readonly spending?: Spending;
+  /** The cost of attempts on premium routes, and the accounts that pay. Default: attempts are free. */
+  readonly costs?: PremiumCosts;
   /** Hosts that another system reads, with limits of its own. Default: none. */
   readonly reservedHosts?: ReservedHosts;
   /** Where open copies of unavailable pages are searched, over the route `direct`. Default: nowhere. */

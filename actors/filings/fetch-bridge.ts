@@ -82,5 +82,5 @@ export function filingPages({ source, hosts, blobs, clock }: FetchBridgeDeps) {
     }
   }
 
-  return { isReserved: hosts.owns, fetch: read };
+  return { fetch: read };
 }

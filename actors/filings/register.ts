@@ -24,5 +24,3 @@ export type RegisterAnswer =
     };
 
 export type Register = (question: RegisterQuery) => Promise<RegisterAnswer>;
-
-export const noRegister: Register = async () => ({ kind: "unknown" });

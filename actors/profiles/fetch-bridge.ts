@@ -94,7 +94,6 @@ export function profilePages({ ask, blobs, clock, site, isConfigured }: FetchBri
   }
 
   return {
-    isReserved: site.owns,
     fetch,
     refusal: (tiers: readonly Tier[]) =>
       paid(tiers).length > 0 ? null : { error: "premium_route_required" as const, error_detail: PAID_ONLY },

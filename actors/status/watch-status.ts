@@ -39,7 +39,7 @@ export interface StatusWatchDeps {
   /** Between two reports of this node. */
   readonly period_ms: number;
   /** The name of this node; it is shown nowhere. */
-  readonly node: () => string;
+  readonly node: string;
   /** In the order in which they are listed. */
   readonly specs: readonly ComponentSpec[];
   readonly isWorker: boolean;
@@ -92,7 +92,7 @@ export function watchStatus(deps: StatusWatchDeps): StatusWatch {
     const now_ms = clock.mono();
     const isKnown = cluster !== null && now_ms - cluster.at_ms < FRESH_PERIODS * period_ms;
     try {
-      const message = { node: node(), figures: own };
+      const message = { node, figures: own };
       const { figures, collected_ms } = await ask(StatusBoard, BOARD_KEY, "report", message, {
         timeout_ms: TIMEOUT_MS,
       });

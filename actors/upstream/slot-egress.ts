@@ -1,6 +1,6 @@
 /**
- * The two ways out of the process: requests to an upstream, each with a slot of its limiter, and all other requests,
- * for which the upstream's hosts do not exist. So no request reaches the upstream without a slot.
+ * Requests to an upstream, each with a slot of its limiter. For all other requests the upstream's hosts do not exist
+ * (node/host-owners.ts), so no request reaches the upstream without a slot.
  */
 import type { Clock } from "../../cluster/ports/clock.ts";
 import type { Egress, Exchange, ExchangeRequest } from "../../cluster/ports/egress.ts";
@@ -56,21 +56,3 @@ export function sendWithSlot(egress: Egress, clock: Clock): SendWithSlot {
     return exchange.kind === "failed" && isRefused ? { kind: "expired", was_sent } : exchange;
   };
 }
-
-/** The egress of everything else. `name` is the upstream's in error messages, "the filing system" for example. */
-export const denyHosts = (
-  egress: Egress,
-  { owns, name }: { readonly owns: (url: string) => boolean; readonly name: string },
-): Egress => ({
-  close: () => egress.close(),
-  async exchange(request) {
-    if (!owns(request.url)) return egress.exchange(request);
-    return {
-      kind: "failed",
-      problem: "blocked_destination",
-      connected: false,
-      detail: `Cannot ask ${name}: it is asked through its limiter only`,
-      ms: 0,
-    };
-  },
-});

@@ -1,7 +1,9 @@
 import { existsSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
+import { filingOwner } from "../../actors/filings/feature/owner.ts";
 import { bodyAssessor, throttlePage, classify } from "../../actors/filings/upstream/classify-response.ts";
 import { filingHosts, isWithin, kindOf } from "../../actors/filings/upstream/hosts.ts";
+import { hostOwners } from "../../node/host-owners.ts";
 import type { SourceKind } from "../../schemas/filing-source.ts";
 import { SHARED_EDGAR } from "../harness/edgar.ts";
 
@@ -94,16 +96,19 @@ describe("a body with status 200", () => {
 });
 
 describe("the addresses of the filing system", () => {
-  const real = filingHosts({
-    data: "https://data.sec.gov",
-    www: "https://www.sec.gov",
-    search: "https://efts.sec.gov",
-  });
-  const mirror = filingHosts({
-    data: "http://127.0.0.1:8001",
-    www: "http://127.0.0.1:8002/mirror/",
-    search: "http://127.0.0.1:8003",
-  });
+  const filingSystem = (data_url: string, www_url: string, search_url: string) => {
+    const { ownerOf } = hostOwners([filingOwner({ data_url, www_url, search_url })]);
+    return {
+      ...filingHosts({ data: data_url, www: www_url, search: search_url }),
+      owns: (url: string) => ownerOf(url) !== null,
+    };
+  };
+  const real = filingSystem("https://data.sec.gov", "https://www.sec.gov", "https://efts.sec.gov");
+  const mirror = filingSystem(
+    "http://127.0.0.1:8001",
+    "http://127.0.0.1:8002/mirror/",
+    "http://127.0.0.1:8003",
+  );
 
   test.each([
     ["https://www.sec.gov/x?y=1#z", "https://www.sec.gov/x?y=1"],

@@ -70,17 +70,14 @@ function upstreamNode(
     TRAWL_FILINGS_EGRESS: `egress-${opened++}`,
     ...environment,
   });
-  const rule = destination({ allow: ["127.0.0.0/8"] });
   const random = systemRandom();
   const common = { clock, random, documents, blobs, metrics: SILENT_METRICS, log: SILENT_LOG };
   // The source asks the cluster of its own actors.
   const ask: ActorClient = (...question) => cluster.ask(...question);
   const { hosts, source } = filingsUpstream({ ...common, ask }, config.filings);
-  const parts = upstreamActors(
-    { ...common, config, hosts, destination: rule, openEgress: undiciEgress },
-    config.filings,
-  );
-  const cluster = embedded(parts.actors, { clock, random, documents });
+  const egress = undiciEgress({ judge: destination({ allow: ["127.0.0.0/8"] }), http2: false });
+  const actors = upstreamActors({ ...common, config, hosts, egress }, config.filings);
+  const cluster = embedded(actors, { clock, random, documents });
   const HOSTS = { f: "www", A: "www", s: "data", a: "data", L: "search" } as const;
   const KINDS = { f: "tickers", s: "submissions", a: "facts", L: "search" } as const;
   return {
@@ -104,7 +101,7 @@ function upstreamNode(
     },
     async close() {
       await cluster.stop(0);
-      await parts.close();
+      await egress.close();
     },
   };
 }

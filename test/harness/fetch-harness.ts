@@ -6,6 +6,7 @@ import { fetchActor } from "../../actors/fetch/actor.ts";
 import { formatsDeriver } from "../../actors/fetch/formats.ts";
 import { loadPages } from "../../actors/fetch/page-store.ts";
 import { fetchPipeline } from "../../actors/fetch/pipeline.ts";
+import { premiumCosts } from "../../actors/fetch/premium.ts";
 import type { PipelineDeps } from "../../actors/fetch/run.ts";
 import { hostProfileActor } from "../../actors/fetch/host-profile.actor.ts";
 import { fetchService } from "../../actors/fetch/service.ts";
@@ -60,7 +61,7 @@ export interface RealRoutes {
   readonly egress: Egress;
 }
 
-type ScriptedDeps = Pick<PipelineDeps, "prices" | "spending"> &
+type ScriptedDeps = Parameters<typeof premiumCosts>[0] &
   Partial<Pick<PipelineDeps, "extract" | "backlog" | "reservedHosts" | "sources">>;
 
 /**
@@ -73,7 +74,8 @@ export async function oneService(
   openReal?: (clock: VirtualClock) => RealRoutes,
 ) {
   const clock = virtualClock(Date.UTC(2026, 10, 21));
-  const deps = typeof given === "function" ? given(clock) : given;
+  const { prices, spending, ...deps } = typeof given === "function" ? given(clock) : given;
+  const costs = premiumCosts({ ...(prices && { prices }), ...(spending && { spending }) });
   const real = openReal?.(clock);
   const documents = flakyDocuments();
   const blobs = memoryBlobs();
@@ -124,6 +126,7 @@ export async function oneService(
             ...real?.transports,
           },
           extract,
+          costs,
           ...deps,
         }),
         deriveFormats: formatsDeriver({ clock, documents, blobs, extract }),

@@ -25,7 +25,7 @@ function world() {
       documents,
       clock,
       ...silentTelemetry(),
-      node: () => node,
+      node,
     });
   const visit = async (node: ReturnType<typeof auditOf>, after_ms: number) => {
     await clock.advance(NOW_MS + after_ms - clock.now());

@@ -18,6 +18,7 @@ import { asCachedPage } from "../../actors/fetch/freshness.ts";
 import { hostProfileActor } from "../../actors/fetch/host-profile.actor.ts";
 import { loadPages } from "../../actors/fetch/page-store.ts";
 import { fetchPipeline } from "../../actors/fetch/pipeline.ts";
+import { premiumCosts } from "../../actors/fetch/premium.ts";
 import type { PipelineDeps } from "../../actors/fetch/run.ts";
 import { type FetchService, fetchService } from "../../actors/fetch/service.ts";
 import { jobActor } from "../../actors/jobs/actor.ts";
@@ -267,8 +268,7 @@ async function takeCourse(world: World, durability: Durability) {
               ...own,
               extract,
               routes: { direct: routeOf(link, false), proxy: routeOf(link, true) },
-              prices: { proxy: PRICE_MICROS },
-              spending: money,
+              costs: premiumCosts({ prices: { proxy: PRICE_MICROS }, spending: money }),
             }),
             deriveFormats: formatsDeriver({ ...own, extract }),
             loadStored: (digest, project) => loadPages(ownDocuments, digest, project),

@@ -28,7 +28,7 @@ function world() {
     clock: jobs.clock,
     ask: jobs.ask,
     period_ms: PERIOD_MS,
-    node: () => "one",
+    node: "one",
     specs: [BATCH_JOBS],
     isWorker: true,
     isGateway: true,

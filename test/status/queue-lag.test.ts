@@ -35,7 +35,7 @@ test("a message that waits in front of fetches or searches is lag, until it is p
     clock,
     ask,
     period_ms: PERIOD_MS,
-    node: () => "one",
+    node: "one",
     specs: [SEARCH, FETCH],
     isWorker: true,
     isGateway: true,

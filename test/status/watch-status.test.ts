@@ -40,7 +40,7 @@ function world() {
       metrics,
       ask,
       period_ms: PERIOD_MS,
-      node: () => name,
+      node: name,
       specs: SPECS,
       isWorker: true,
       isGateway: true,

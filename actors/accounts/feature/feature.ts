@@ -1,6 +1,7 @@
 /** The accounts feature: keys, what is left of their limits, and what was used. open.ts assembles it. */
 import * as collections from "../collections.ts";
 import { feature } from "../../../node/feature.ts";
+import { Payers, Spend } from "./tokens.ts";
 
 export const accountsFeature = feature({
   name: "accounts",
@@ -10,8 +11,10 @@ export const accountsFeature = feature({
     const { sealedHooks } = await import("../alerts.ts");
     return { [collections.ALERT_HOOKS.name]: sealedHooks };
   },
-  async open(context) {
+  needs: {},
+  provides: { payers: Payers, spending: Spend },
+  async open() {
     const { openAccounts } = await import("./open.ts");
-    return openAccounts(context);
+    return { join: openAccounts };
   },
 });

@@ -1,13 +1,15 @@
 /** Assembles accounts: the actors that keep them, and the routes by which clients see them. */
 import { hash } from "node:crypto";
 import { keyIn } from "../../../gateway/authenticate.ts";
-import type { FeatureContext, OpenFeature } from "../../../node/feature.ts";
+import type { JoinedFeature, JoinedNode } from "../../../node/feature.ts";
 import { UsageTotals } from "../../../schemas/ledger.ts";
 import { debugRoutes } from "../../../gateway/routes/debug.ts";
 import { accountActor } from "../actor.ts";
 import { alertsActor } from "../alerts.actor.ts";
 import { announceCrossings } from "../alerts.ts";
 import { findGrant } from "../keys.ts";
+import { type FindPayer, findPayer } from "../payer.ts";
+import { type Spending, spending } from "../spend.ts";
 import { usageTotalsActor } from "../usage-totals.actor.ts";
 import { accountRoutes } from "./account-routes.ts";
 import { invoiceDrawing } from "../draw-invoices.ts";
@@ -20,8 +22,8 @@ import { usageRoutes } from "./usage-routes.ts";
 
 const REFRESH_WAIT_MS = 10_000;
 
-type AccountsContext = Pick<
-  FeatureContext,
+type AccountsNode = Pick<
+  JoinedNode,
   | "documents"
   | "ask"
   | "clock"
@@ -34,20 +36,27 @@ type AccountsContext = Pick<
   | "destination"
   | "secrets"
 > &
-  Partial<Pick<FeatureContext, "networksOf">>;
+  Partial<Pick<JoinedNode, "networksOf">>;
 
-export function openAccounts(context: AccountsContext): OpenFeature {
-  const { documents, ask, ledger, log, random } = context;
+interface AccountsProvide {
+  readonly payers: FindPayer;
+  readonly spending: Spending;
+}
+
+export function openAccounts(node: AccountsNode): JoinedFeature<AccountsProvide> {
+  const { documents, ask, clock, ledger, log, random } = node;
+  const payers: FindPayer = (project, prefix) => findPayer(documents, project, prefix);
   const refresh: Refresh = async (customer) => {
     await ledger.flush(customer);
     return (await ask(UsageTotals, customer, "refresh", null, { timeout_ms: REFRESH_WAIT_MS })).at_ms;
   };
-  const deps = { ...context, refresh };
+  const deps = { ...node, refresh };
   return {
+    provides: { payers, spending: spending({ findPayer: payers, documents, clock, log }) },
     actors: [
       accountActor(announceCrossings(documents)),
       usageTotalsActor({ documents, log }),
-      alertsActor({ ...context, random: () => random.next() }),
+      alertsActor({ ...node, random: () => random.next() }),
     ],
     routes: [
       quotaRoute(deps),
@@ -57,7 +66,7 @@ export function openAccounts(context: AccountsContext): OpenFeature {
       ...alertRoutes(deps),
       ...invoiceRoutes(deps),
       ...debugRoutes({
-        ...context.debugRecords,
+        ...node.debugRecords,
         async projectOf(authorization) {
           const key = keyIn(authorization);
           const grant = key === null ? null : await findGrant(documents, hash("sha256", key));
@@ -65,7 +74,7 @@ export function openAccounts(context: AccountsContext): OpenFeature {
         },
       }),
     ],
-    onAddress: async (base) => context.debugRecords.onAddress(base),
+    onAddress: async (base) => node.debugRecords.onAddress(base),
     every_minute: { what: "Cannot draw up invoices", work: invoiceDrawing(deps) },
   };
 }

@@ -1,4 +1,7 @@
-/** The company register: its settings, and what it contributes to a node. open.ts assembles it. */
+/**
+ * The company register: its settings, and what it contributes to a node. Its index is a feature of its own: the filing
+ * system, which is a source of the register, looks companies up there.
+ */
 import { feature } from "../../../node/feature.ts";
 import { CURSOR_KEYS } from "../cursor.ts";
 import { COMPANY_CHANGES, COMPANY_FEED_STATE } from "../feed/changes.ts";
@@ -13,7 +16,13 @@ import {
   REMOVED_PEOPLE,
 } from "../stored-company.ts";
 import { COMPANY_DELIVERIES, COMPANY_WATCHES, sealedWatches, WATCHED_COMPANIES } from "../watch.ts";
+import { Payers, Spend } from "../../accounts/feature/tokens.ts";
+import { FilingDocuments } from "../../filings/feature/tokens.ts";
+import { ItemKinds } from "../../jobs/feature/tokens.ts";
+import { Profiles } from "../../profiles/feature/tokens.ts";
+import { StatusParts } from "../../status/feature/tokens.ts";
 import { SETTINGS } from "./settings.ts";
+import { FindCompany, IndexOfCompanies } from "./tokens.ts";
 
 export const companiesFeature = feature({
   name: "companies",
@@ -36,8 +45,28 @@ export const companiesFeature = feature({
     SOURCE_SLOTS,
   ],
   sealed: async () => ({ [COMPANY_WATCHES.name]: sealedWatches }),
-  async open(context, settings) {
+  needs: {
+    index: IndexOfCompanies,
+    payers: Payers,
+    readFilings: FilingDocuments,
+    readProfile: Profiles,
+    spending: Spend,
+  },
+  provides: { kinds: ItemKinds, status: StatusParts },
+  async open(node, settings) {
     const { openCompanies } = await import("./open.ts");
-    return openCompanies(context, settings.companies);
+    return openCompanies(node, settings.companies);
+  },
+});
+
+export const companyIndexFeature = feature({
+  name: "company_index",
+  settings: {},
+  collections: [],
+  needs: {},
+  provides: { index: IndexOfCompanies, find: FindCompany },
+  async open(node) {
+    const { openCompanyIndex } = await import("./open-index.ts");
+    return openCompanyIndex(node);
   },
 });

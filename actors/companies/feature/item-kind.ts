@@ -2,7 +2,7 @@
 import { Type } from "typebox";
 import type { Clock } from "../../../cluster/ports/clock.ts";
 import type { BodyGrants } from "../../../gateway/body-access.ts";
-import type { ItemKindParts } from "../../../node/feature.ts";
+import type { ItemKindParts } from "../../jobs/feature/tokens.ts";
 import { Field, Component, Nullable } from "../../../schemas/common.ts";
 import type { CompanyRefresh } from "../../../schemas/companies.ts";
 import type { RetryAdvice } from "../../../schemas/jobs.ts";

@@ -1,16 +1,20 @@
 /** Assembles the company register: its sources with a limiter each, its actors, its search index, its routes. */
 import type { CompanyIndex } from "../search-index.ts";
-import { openOrSetAside } from "../../../cluster/adapters/files/set-aside.sqlite.ts";
 import type { Actor } from "../../../cluster/actor.ts";
 import { bodyRefs } from "../../../cluster/body-refs.ts";
-import type { FeatureContext, OpenFeature } from "../../../node/feature.ts";
+import type { Egress } from "../../../cluster/ports/egress.ts";
+import type { JoinedFeature, JoinedNode, OpenFeature, OpeningNode } from "../../../node/feature.ts";
 import { allowsPaid } from "../../../schemas/accounts.ts";
 import { COMPANY_FEED_KEY, CompanyFeed, CompanySource } from "../../../schemas/companies.ts";
 import { type LimiterContract, limiterContract } from "../../../schemas/upstream.ts";
 import { limiterActor } from "../../upstream/limiter.actor.ts";
 import { sendWithSlot } from "../../upstream/slot-egress.ts";
-import { sqliteCompanyIndex } from "../adapters/index.sqlite.ts";
-import { rebuildIndex } from "../rebuild-index.ts";
+import type { FindPayer } from "../../accounts/payer.ts";
+import type { Spending } from "../../accounts/spend.ts";
+import type { ReadFilingDocument } from "../../filings/feature/tokens.ts";
+import type { ItemKindParts } from "../../jobs/feature/tokens.ts";
+import type { ReadProfile } from "../../profiles/feature/tokens.ts";
+import type { StatusPart } from "../../status/feature/tokens.ts";
 import type { AskSourceDeps, LookupCaller } from "../ask-source.ts";
 import { companyActor } from "../company.actor.ts";
 import { openCursors } from "../cursor.ts";
@@ -26,7 +30,6 @@ import { watchActor } from "../watch.actor.ts";
 import { openSources } from "../sources/sources.ts";
 import { feedRoutes } from "./feed-routes.ts";
 import { filingHttp } from "./filing-http.ts";
-import { filingRegister } from "./filing-register.ts";
 import { companyItems } from "./item-kind.ts";
 import { recordRoutes } from "./record-routes.ts";
 import { operatorRoutes } from "./operator-routes.ts";
@@ -51,37 +54,46 @@ const PROFILE_SOURCE = "northdata";
 /** Their requests go through another slice, with its limits. */
 const BRIDGED: ReadonlySet<string> = new Set([FILING_SOURCE, PROFILE_SOURCE]);
 
-/** The driver is loaded when the store is MongoDB. */
-async function openIndex({ config, clock, log, store_id, dataPath }: FeatureContext): Promise<CompanyIndex> {
-  if (config.storage.documents.startsWith("mongodb"))
-    return (await import("../adapters/index.mongo.ts")).mongoCompanyIndex(config.storage.documents);
-  const path = dataPath("companies.sqlite");
-  return openOrSetAside(path, () => sqliteCompanyIndex(path), { clock, log, store_id }).opened;
+interface CompaniesNeed {
+  readonly index: CompanyIndex;
+  readonly payers: FindPayer;
+  readonly readFilings: ReadFilingDocument | null;
+  readonly readProfile: ReadProfile | null;
+  readonly spending: Spending;
 }
 
-function rebuildInBackground({ documents, log }: FeatureContext, index: CompanyIndex): void {
-  void rebuildIndex(documents, index).then(
-    (companies) => companies > 0 && log.info("The index of companies was made again", { companies }),
-    (problem: unknown) => log.warn("Cannot make the index of companies again", { problem: String(problem) }),
-  );
+interface CompaniesProvide {
+  readonly kinds: readonly ItemKindParts[];
+  readonly status: readonly StatusPart[];
 }
 
-export async function openCompanies(
-  context: FeatureContext,
+export function openCompanies(
+  node: OpeningNode,
   settings: CompaniesSettings,
-): Promise<OpenFeature> {
-  const { clock, random, documents, blobs, metrics, log, ask, bodyGrants, user_agent } = context;
-  const readFilings = context.opened.find(({ readFilingDocument }) => readFilingDocument)?.readFilingDocument;
-  const readProfile = context.opened.find((feature) => feature.readProfile)?.readProfile;
+): OpenFeature<CompaniesNeed, CompaniesProvide> {
+  const egress = node.openEgress({ judge: node.unowned_destination });
+  return {
+    join: (joined, given) => joinCompanies(joined, given, settings, egress),
+    close: () => egress.close(),
+  };
+}
+
+/** `egress`: of the sources that have a limiter here. */
+function joinCompanies(
+  node: JoinedNode,
+  { index, payers, readFilings, readProfile, spending }: CompaniesNeed,
+  settings: CompaniesSettings,
+  egress: Egress,
+): JoinedFeature<CompaniesProvide> {
+  const { clock, random, documents, blobs, metrics, log, ask, bodyGrants, user_agent } = node;
   const sources = openSources(
     sourceSettings(settings, {
-      hasFilings: readFilings !== undefined,
-      hasProfiles: readProfile !== undefined,
+      hasFilings: readFilings !== null,
+      hasProfiles: readProfile !== null,
     }),
   );
   const retention_ms = settings.people_retention_days * DAY_MS;
   const refs = bodyRefs(documents);
-  const egress = context.openEgress({ judge: context.unreserved_destination });
   const sendRequest = sendWithSlot(egress, clock);
   const limiters = new Map(
     sources
@@ -91,7 +103,6 @@ export async function openCompanies(
         limiterContract(`company_limiter_${description.name}`, "company_sources"),
       ]),
   );
-  const index = await openIndex(context);
   const people = openPeople({ documents, clock, retention_ms });
   const health = openHealth({
     documents,
@@ -141,7 +152,7 @@ export async function openCompanies(
     health,
     openHttp: (source, caller, work, signal) => openHttp(source, caller, work.ownsKey, signal),
   };
-  const service = companyService({ documents, clock, ask, sources, ...paymentsOf(context) });
+  const service = companyService({ documents, clock, ask, sources, ...paymentsOf(payers, spending) });
   const search = {
     documents,
     clock,
@@ -156,6 +167,10 @@ export async function openCompanies(
   let public_url = "";
 
   return {
+    provides: {
+      kinds: [companyItems({ ...search, bodyGrants })],
+      status: [status.part],
+    },
     actors: [
       companyActor({ ...asking, documents, sources, index, people, bodyRefs: refs }),
       sourceActor({ ...asking, health, sources }),
@@ -169,14 +184,14 @@ export async function openCompanies(
         notifyWatches: (client, change) => notifyWatches({ documents, ask: client, clock }, change),
       }),
       watchActor({
-        ...context,
+        ...node,
         cursors,
         random: () => random.next(),
         publicUrl: () => public_url,
       }),
       ...[...limiters].map(([name, contract]) =>
         sourceLimiter(
-          context,
+          node,
           contract,
           sources.find(({ description }) => description.name === name)!,
           status,
@@ -185,34 +200,28 @@ export async function openCompanies(
     ],
     routes: [
       ...searchRoutes({ ...search, cursors }),
-      ...watchRoutes({ ...context, service }),
+      ...watchRoutes({ ...node, service }),
       ...feedRoutes({ documents, clock, cursors }),
       ...registerRoutes({ sources, health }),
       ...operatorRoutes({ sources, people, ask }),
       ...recordRoutes({ service, sources, cursors, bodyGrants, clock }),
     ],
-    findCompany: filingRegister({ documents, index }),
-    item_kinds: [companyItems({ ...search, bodyGrants })],
     reference: recordReference,
-    status: status.part,
     checks: sourceChecks(sources, health),
     onAddress: async (base) => {
       public_url = base;
     },
-    onJoined() {
-      rebuildInBackground(context, index);
+    onServing() {
       // A node that died may have left changes without numbers.
       return ask(CompanyFeed, COMPANY_FEED_KEY, "wake", null).catch(() => {});
     },
     async close() {
       await health.close().catch(() => {});
-      await index.close();
-      await egress.close();
     },
   };
 }
 
-const paymentsOf = ({ findPayer, spending }: Pick<FeatureContext, "findPayer" | "spending">) => ({
+const paymentsOf = (findPayer: FindPayer, spending: Spending) => ({
   allowsPaid: async (project: string, prefix: string): Promise<boolean> => {
     const payer = await findPayer(project, prefix);
     return payer?.key != null && allowsPaid(payer.key);
@@ -237,7 +246,7 @@ const sourceChecks = (sources: readonly Source[], health: HealthBook) =>
   );
 
 function sourceLimiter(
-  { documents, clock, metrics, log }: FeatureContext,
+  { documents, clock, metrics, log }: OpeningNode,
   contract: LimiterContract,
   { description: { name, limits } }: Source,
   status: CompaniesStatus,

@@ -1,5 +1,5 @@
 /** Company sources in the public status: a component for each source that is asked, judged by what all nodes recorded. */
-import type { StatusPart } from "../../../node/feature.ts";
+import type { StatusPart } from "../../status/feature/tokens.ts";
 import type { Figure, Figures } from "../../../schemas/status.ts";
 import { companyComponent } from "../../status/components.ts";
 import { pauseFigure, type PauseFigure } from "../../status/paused.ts";

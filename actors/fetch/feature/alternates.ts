@@ -1,20 +1,24 @@
 /** The sources of open copies, from the settings; the web search among them is the service's own. */
 import { Fault } from "../../../cluster/ports/fault.ts";
-import type { FeatureContext, OpenFeature } from "../../../node/feature.ts";
+import type { JoinedNode } from "../../../node/feature.ts";
 import { toMicros } from "../../../schemas/accounts.ts";
+import type { SearchPages } from "../../search/feature/tokens.ts";
 import type { Sources } from "../alternates/lookup.ts";
 import type { FetchSettings } from "./settings.ts";
 
 const RESULTS = 10;
 const withoutTrailingSlash = (url: string): string => url.replace(/(?<!\/)\/+$/, "");
 
-export function openSources(context: FeatureContext, { alternates }: FetchSettings): Sources {
+export function openSources(
+  node: JoinedNode,
+  { alternates }: FetchSettings,
+  search: SearchPages | null,
+): Sources {
   const { guardian_url, guardian_key, unpaywall_url, unpaywall_email } = alternates;
   const { common_crawl_url, common_crawl_data_url } = alternates;
-  const search = context.opened.find((feature) => feature.search)?.search;
   return {
-    user_agent: context.user_agent,
-    ...(search && { search: searchFor(context, search) }),
+    user_agent: node.user_agent,
+    ...(search && { search: searchFor(node, search) }),
     ...(guardian_key !== undefined && {
       guardian: { url: withoutTrailingSlash(guardian_url), key: guardian_key },
     }),
@@ -32,10 +36,7 @@ export function openSources(context: FeatureContext, { alternates }: FetchSettin
 
 const NOTHING = { urls: [], cost_micros: 0 } as const;
 
-function searchFor(
-  { log }: FeatureContext,
-  search: NonNullable<OpenFeature["search"]>,
-): NonNullable<Sources["search"]> {
+function searchFor({ log }: JoinedNode, search: SearchPages): NonNullable<Sources["search"]> {
   return async (ask, query, { id, project, language }, signal) => {
     const aborted = Promise.withResolvers<typeof NOTHING>();
     const onAbort = () => aborted.resolve(NOTHING);

@@ -2,7 +2,7 @@
 import type { Clock } from "../../../cluster/ports/clock.ts";
 import type { BatchKind } from "../../../gateway/batch.ts";
 import type { BodyGrants } from "../../../gateway/body-access.ts";
-import type { ItemKindParts } from "../../../node/feature.ts";
+import type { ItemKindParts } from "../../jobs/feature/tokens.ts";
 import { type FetchBody, partDigests } from "../../../schemas/fetch.ts";
 import { type JoinedSites, originOf, parseUrl, siteOf } from "../../lib/web/url.ts";
 import { retryForFetch } from "../retry-policy.ts";

@@ -3,13 +3,14 @@
  * may take. A node that is no worker does not load this file.
  */
 import type { Actor } from "../../../cluster/actor.ts";
-import type { FeatureContext, OpenFeature } from "../../../node/feature.ts";
+import type { JoinedNode } from "../../../node/feature.ts";
 import { PREMIUM_TIERS, type Tier, TIERS } from "../../../schemas/tier-table.ts";
 import { domainActor } from "../../domain/actor.ts";
 import type { DomainRecorder } from "../../domain/figures.ts";
 import { LEASE_MS } from "../../domain/politeness.ts";
 import { robotsActor } from "../../domain/robots.actor.ts";
 import type { Transport } from "../../lib/web/transport.ts";
+import type { PageIndex, SearchPages } from "../../search/feature/tokens.ts";
 import { exchangeByRoutes } from "../../tiers/exchange-by-routes.ts";
 import { tierRoute } from "../../tiers/tier-route.ts";
 import { fetchActor } from "../actor.ts";
@@ -18,8 +19,8 @@ import { hostProfileActor } from "../host-profile.actor.ts";
 import { loadPages } from "../page-store.ts";
 import { pageBacklog } from "../page-backlog.ts";
 import { fetchPipeline } from "../pipeline.ts";
+import type { PremiumCosts } from "../premium.ts";
 import type { ReservedHosts } from "../reserved-hosts.ts";
-import type { PipelineDeps } from "../run.ts";
 import { openSources } from "./alternates.ts";
 import type { FetchSettings } from "./settings.ts";
 
@@ -27,23 +28,24 @@ import type { FetchSettings } from "./settings.ts";
 const PROFILES_LIMITS = { min_delay_ms: 1_000, max_concurrency: 2 };
 
 interface FetchWorkerDeps {
-  readonly premium: Pick<PipelineDeps, "prices" | "spending">;
+  readonly costs: PremiumCosts;
   readonly reservedHosts: ReservedHosts;
-  readonly indexes: readonly NonNullable<OpenFeature["page_index"]>[];
+  readonly index: PageIndex;
+  readonly search: SearchPages | null;
   /** No node could take a call of the tier. */
   readonly onUnavailable: (tier: Tier) => void;
   readonly domains: DomainRecorder;
 }
 
 export function fetchActors(
-  context: FeatureContext,
+  node: JoinedNode,
   settings: FetchSettings,
-  { premium, reservedHosts, indexes, onUnavailable, domains }: FetchWorkerDeps,
+  { costs, reservedHosts, index, search, onUnavailable, domains }: FetchWorkerDeps,
 ): readonly Actor[] {
-  const { config, clock, documents, blobs, metrics, log, egress, joined, extract, memory, caches } = context;
-  const { onRequestSent, user_agent } = context;
+  const { config, clock, documents, blobs, metrics, log, egress, joined, extract, memory, caches } = node;
+  const { onRequestSent, user_agent } = node;
   const [canonical] = config.profiles.hosts;
-  const routes = routesTo(context, onUnavailable);
+  const routes = routesTo(node, onUnavailable);
   const paidRoutes = () => PREMIUM_TIERS.flatMap((tier) => routes[tier] ?? []);
   return [
     domainActor(
@@ -73,14 +75,14 @@ export function fetchActors(
         caches,
         backlog: pageBacklog(clock),
         routes,
-        networksOf: context.networksOf,
+        networksOf: node.networksOf,
         ...(onRequestSent && { onRequestSent }),
         extract,
         joined,
-        ...premium,
-        sources: openSources(context, settings),
-        onPageStored: (page) => indexes.forEach(({ onPageStored }) => onPageStored(page)),
-        onGone: (page) => indexes.forEach(({ onGone }) => onGone(page)),
+        costs,
+        sources: openSources(node, settings, search),
+        onPageStored: index.onPageStored,
+        onGone: index.onGone,
         reservedHosts,
       }),
       deriveFormats: formatsDeriver({ clock, documents, blobs, extract }),
@@ -92,12 +94,11 @@ export function fetchActors(
 
 /** A route for each tier that some node has at this moment. */
 function routesTo(
-  { roles, clock, config }: FeatureContext,
+  { roles, clock, topology }: JoinedNode,
   onUnavailable: FetchWorkerDeps["onUnavailable"],
 ): Readonly<Partial<Record<Tier, Transport>>> {
   // Where other nodes may have a browser, one that is away is worth another attempt: it is configured.
-  const { bus, roles: ownRoles } = config.cluster;
-  const isElsewhere = bus !== "memory" && !ownRoles.includes("browser");
+  const isElsewhere = !topology.isAlone && !topology.named_tiers.has("browser");
   const routeOf = (tier: Tier): Transport =>
     tierRoute(tier, { call: roles.call, clock, onUnavailable: () => onUnavailable(tier) });
   // Fetches run on workers, which have it themselves.

@@ -1,16 +1,21 @@
 /**
  * Assembles fetches: on every node the API's routes and fetches as batch items, which ask the actors; on workers those
- * actors, on nodes with tiers the tiers.
+ * actors.
  */
-import type { FeatureContext, OpenFeature } from "../../../node/feature.ts";
-import { PREMIUM_TIERS, TIERS } from "../../../schemas/tier-table.ts";
+import type { RoleActor } from "../../../cluster/role-actor.ts";
+import type { JoinedFeature, JoinedNode, OpenFeature } from "../../../node/feature.ts";
+import type { HostOwners } from "../../../node/host-owners.ts";
+import { PREMIUM_TIERS } from "../../../schemas/tier-table.ts";
 import { decodeText } from "../../lib/content/decode-text.ts";
 import { siteNamed } from "../../lib/web/url.ts";
 import { domainRecorder } from "../../domain/figures.ts";
-import { premiumCosts } from "../premium.ts";
-import { readPrices } from "../prices.ts";
-import { needsDirect, type ReservedHosts } from "../reserved-hosts.ts";
-import { fetchService, type RetrievedPage } from "../service.ts";
+import type { Spending } from "../../accounts/spend.ts";
+import type { ItemKindParts } from "../../jobs/feature/tokens.ts";
+import type { PageIndex, SearchPages } from "../../search/feature/tokens.ts";
+import type { StatusPart } from "../../status/feature/tokens.ts";
+import type { PremiumCosts } from "../premium.ts";
+import { needsDirect, type PageReader, type ReservedHosts } from "../reserved-hosts.ts";
+import { fetchService } from "../service.ts";
 import { domainRoutes } from "./domain-routes.ts";
 import { fetchItems } from "./item-kind.ts";
 import { fetchBatch, fetchRoutes } from "./routes.ts";
@@ -21,17 +26,33 @@ import { HOST_PROFILES } from "../collections.ts";
 /** Of each kind: busiest, slowest, most waited for. */
 const MAX_DOMAINS_REPORTED = 20;
 
-export async function openFetch(context: FeatureContext, settings: FetchSettings): Promise<OpenFeature> {
-  const { config, clock, documents, blobs, metrics, log, ask, joined, bodyGrants, opened, memory, caches } =
-    context;
-  const roles: readonly string[] = config.cluster.roles;
-  const isWorker = roles.includes("worker");
-  const hasTiers = isWorker || TIERS.some((tier) => roles.includes(tier));
-  const tiers = hasTiers ? await (await import("./open-tiers.ts")).openTiers(context, settings) : null;
-  const reservedHosts = allReserved(opened);
-  const indexes = opened.flatMap(({ page_index }) => page_index ?? []);
-  const onRetrieved = (page: RetrievedPage) => indexes.forEach((index) => index.onRetrieved(page));
-  const status = fetchStatus(clock, tiers?.actors ?? [], context.actorStats);
+interface FetchNeeds {
+  readonly costs: PremiumCosts;
+  readonly index: PageIndex;
+  readonly readers: readonly OwnersReader[];
+  readonly search: SearchPages | null;
+  readonly spending: Spending;
+  readonly tiers: readonly RoleActor[];
+}
+
+interface FetchProvides {
+  readonly kinds: readonly ItemKindParts[];
+  readonly status: readonly StatusPart[];
+}
+
+export const openFetch = (settings: FetchSettings): OpenFeature<FetchNeeds, FetchProvides> => ({
+  join: (node, given) => joinFetch(node, given, settings),
+});
+
+async function joinFetch(
+  node: JoinedNode,
+  { costs, index, readers, search, spending, tiers }: FetchNeeds,
+  settings: FetchSettings,
+): Promise<JoinedFeature<FetchProvides>> {
+  const { topology, clock, documents, blobs, metrics, log, ask, joined, bodyGrants, memory, caches } = node;
+  const { isWorker } = topology;
+  const reservedHosts = readersOf(node.hosts, readers);
+  const status = fetchStatus(clock, tiers, node.actorStats);
   const service = fetchService({
     documents,
     ask,
@@ -40,23 +61,26 @@ export async function openFetch(context: FeatureContext, settings: FetchSettings
     log,
     joined,
     reservedHosts,
-    onRetrieved,
-    spentBy: context.spending.spentBy,
-    hasPaidRoute: () => PREMIUM_TIERS.some((tier) => context.roles.hasRole(tier)),
+    onRetrieved: index.onRetrieved,
+    spentBy: spending.spentBy,
+    hasPaidRoute: () => PREMIUM_TIERS.some((tier) => node.roles.hasRole(tier)),
     onFetched: status.onFetched,
     caches,
   });
-  const premium = { prices: readPrices(settings.tiers.prices), spending: context.spending };
   const domains = domainRecorder();
   const rendering = { blobs, decode: decodeText, isOperatorUrl: reservedHosts.isReserved };
 
   return {
-    role_actors: tiers?.actors ?? [],
+    provides: {
+      kinds: [fetchItems({ fetchWith: service.fetchWith, bodyGrants, clock, joined }, fetchBatch(rendering))],
+      status: [status.part],
+    },
     actors: isWorker
-      ? (await import("./open-worker.ts")).fetchActors(context, settings, {
-          premium,
+      ? (await import("./open-worker.ts")).fetchActors(node, settings, {
+          costs,
           reservedHosts,
-          indexes,
+          index,
+          search,
           onUnavailable: status.onUnavailable,
           domains,
         })
@@ -69,7 +93,7 @@ export async function openFetch(context: FeatureContext, settings: FetchSettings
         bodyGrants,
         memory,
         caches,
-        debugRecords: context.debugRecords,
+        debugRecords: node.debugRecords,
         clock,
         metrics,
         log,
@@ -85,28 +109,24 @@ export async function openFetch(context: FeatureContext, settings: FetchSettings
         },
       }),
     ],
-    item_kinds: [
-      fetchItems({ fetchWith: service.fetchWith, bodyGrants, clock, joined }, fetchBatch(rendering)),
-    ],
-    premium_costs: premiumCosts(premium),
-    status: status.part,
     node_figures: () => (isWorker ? { domains: domains.top(clock.now(), MAX_DOMAINS_REPORTED) } : {}),
-    warnings: () => tiers?.warnings() ?? [],
-    close: async () => tiers?.close(),
   };
 }
 
-/** The reserved hosts of all features as one. */
-function allReserved(opened: readonly OpenFeature[]): ReservedHosts {
-  const all = opened.flatMap(({ reserved_hosts }) => reserved_hosts?.pages ?? []);
-  const ownerOf = (url: string) => all.find(({ isReserved }) => isReserved(url));
+type OwnersReader = { readonly owner: string; readonly reader: PageReader };
+
+/** The readers of all owned hosts as one. */
+function readersOf({ ownerOf }: HostOwners, readers: readonly OwnersReader[]): ReservedHosts {
+  const byOwner = new Map(readers.map(({ owner, reader }) => [owner, reader]));
+  const readerOf = (url: string): PageReader => {
+    const owner = ownerOf(url);
+    const reader = owner && byOwner.get(owner.name);
+    if (!reader) throw new TypeError(`Cannot delegate "${url}": no feature reads its host`);
+    return reader;
+  };
   return {
-    isReserved: (url) => ownerOf(url) !== undefined,
-    refusal: (tiers, url) => (ownerOf(url)?.refusal ?? needsDirect)(tiers, url),
-    fetch(request) {
-      const owner = ownerOf(request.url);
-      if (!owner) throw new TypeError(`Cannot delegate "${request.url}": its host is not reserved`);
-      return owner.fetch(request);
-    },
+    isReserved: (url) => ownerOf(url) !== null,
+    refusal: (tiers, url) => (readerOf(url).refusal ?? needsDirect)(tiers, url),
+    fetch: (request) => readerOf(request.url).fetch(request),
   };
 }

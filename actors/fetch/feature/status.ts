@@ -2,7 +2,7 @@
 import type { Clock } from "../../../cluster/ports/clock.ts";
 import type { NodeStats } from "../../../cluster/passivation.ts";
 import type { RoleActor } from "../../../cluster/role-actor.ts";
-import type { StatusPart } from "../../../node/feature.ts";
+import type { StatusPart } from "../../status/feature/tokens.ts";
 import { Domain, Robots } from "../../../schemas/domain.ts";
 import { Fetch, HostProfile } from "../../../schemas/fetch.ts";
 import type { Figure, Figures } from "../../../schemas/status.ts";

@@ -1,7 +1,13 @@
 /** The filings feature: its settings, and what it contributes to a node. open.ts assembles it. */
 import * as collections from "../collections.ts";
 import { feature } from "../../../node/feature.ts";
+import { FindCompany } from "../../companies/feature/tokens.ts";
+import { PageReaders } from "../../fetch/feature/tokens.ts";
+import { ItemKinds } from "../../jobs/feature/tokens.ts";
+import { StatusParts } from "../../status/feature/tokens.ts";
+import { filingOwner } from "./owner.ts";
 import { SETTINGS } from "./settings.ts";
+import { FilingDocuments } from "./tokens.ts";
 
 /** Host names and addresses that are reserved for examples. */
 const MADE_UP = /[@.](?:example(?:\.\w+)?|\w+\.(?:test|invalid|localhost))$/i;
@@ -19,8 +25,11 @@ export const filingsFeature = feature({
     return { env: "TRAWL_FILINGS_IDENTITY", message };
   },
   collections: Object.values(collections),
-  async open(context, settings) {
+  hosts: ({ filings }) => [filingOwner(filings)],
+  needs: { findCompany: FindCompany },
+  provides: { documents: FilingDocuments, readers: PageReaders, kinds: ItemKinds, status: StatusParts },
+  async open(node, settings) {
     const { openFilings } = await import("./open.ts");
-    return openFilings(context, settings.filings);
+    return openFilings(node, settings.filings);
   },
 });

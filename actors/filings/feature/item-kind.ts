@@ -3,7 +3,7 @@ import type { Blobs } from "../../../cluster/ports/blobs.ts";
 import type { Clock } from "../../../cluster/ports/clock.ts";
 import type { BatchKind } from "../../../gateway/batch.ts";
 import type { BodyGrants } from "../../../gateway/body-access.ts";
-import type { ItemKindParts } from "../../../node/feature.ts";
+import type { ItemKindParts } from "../../jobs/feature/tokens.ts";
 import { canRetryFilings } from "../../../schemas/errors.ts";
 import { partDigests } from "../../../schemas/fetch.ts";
 import type { FilingsItem, FilingsOp, StoredFiling } from "../../../schemas/filings.ts";

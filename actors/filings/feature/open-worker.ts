@@ -3,9 +3,9 @@
  * worker does not load this file.
  */
 import type { Actor } from "../../../cluster/actor.ts";
-import type { FeatureContext } from "../../../node/feature.ts";
+import type { JoinedNode, OpeningNode } from "../../../node/feature.ts";
 import { filingsActor } from "../filings.actor.ts";
-import { noRegister } from "../register.ts";
+import type { Register } from "../register.ts";
 import { filingsService } from "../service.ts";
 import { filingTextActor } from "../text.actor.ts";
 import type { FilingsSettings } from "./settings.ts";
@@ -13,8 +13,15 @@ import type { FilingsStatus } from "./status.ts";
 import { upstreamActors } from "./upstream-actors.ts";
 import type { FilingsUpstream } from "./upstream.ts";
 
-interface FilingsWorker {
-  readonly actors: readonly Actor[];
+export interface FilingsWorker {
+  readonly actors: (
+    node: JoinedNode,
+    upstream: FilingsUpstream,
+    given: {
+      readonly findCompany: Register;
+      readonly status: Pick<FilingsStatus, "onSlotWait" | "onPauseLevel">;
+    },
+  ) => readonly Actor[];
   readonly close: () => Promise<void>;
 }
 
@@ -23,42 +30,39 @@ const DOCUMENT_POOL = { heap_mb: 512, max_rss_mb: 1_536, cpu_ms: 30_000, idle_ms
 /** It keeps its directories of filers; they are built again when it has been idle. */
 const FILERS_POOL = { ...DOCUMENT_POOL, size: 1, idle_ms: 600_000, max_tasks: Infinity };
 
-export function openFilingsWorker(
-  context: FeatureContext,
-  settings: FilingsSettings,
-  { hosts, source }: FilingsUpstream,
-  { onSlotWait, onPauseLevel }: Pick<FilingsStatus, "onSlotWait" | "onPauseLevel">,
-): FilingsWorker {
-  const { clock, documents, blobs, metrics, log, ask, extract, memory, caches } = context;
-  const requesting = upstreamActors({ ...context, hosts, onSlotWait, onPauseLevel }, settings);
-  const readers = context.openReaders({
+export function openFilingsWorker(node: OpeningNode, settings: FilingsSettings): FilingsWorker {
+  const readers = node.openReaders({
     tasks: new URL("../adapters/reader-tasks.ts", import.meta.url),
     pools: { document: DOCUMENT_POOL, filers: FILERS_POOL },
   });
-  const service = filingsService({
-    source: settings.identity === undefined ? null : source,
-    // The register is opened after this feature, so it is looked for when it is needed.
-    register: (question) =>
-      (context.opened.find(({ findCompany }) => findCompany)?.findCompany ?? noRegister)(question),
-    ask,
-    blobs,
-    documents,
-    clock,
-    log,
-    memory,
-    caches,
-    readers,
-    www_url: settings.www_url.replace(/(?<!\/)\/+$/, ""),
-  });
+  // A pool of its own, so that an open connection is ready when a slot begins. HTTP/1.1, because connections over
+  // HTTP/2 were reset.
+  const egress = node.openEgress({ judge: node.destination, http2: false });
   return {
-    actors: [
-      ...requesting.actors,
-      filingTextActor({ clock, documents, blobs, memory, metrics, log, extract }),
-      filingsActor({ service, documents, blobs, clock, log }),
-    ],
+    actors(joined, { hosts, source }, { findCompany, status: { onSlotWait, onPauseLevel } }) {
+      const { clock, documents, blobs, metrics, log, ask, extract, memory, caches } = joined;
+      const service = filingsService({
+        source: settings.identity === undefined ? null : source,
+        register: findCompany,
+        ask,
+        blobs,
+        documents,
+        clock,
+        log,
+        memory,
+        caches,
+        readers,
+        www_url: settings.www_url.replace(/(?<!\/)\/+$/, ""),
+      });
+      return [
+        ...upstreamActors({ ...joined, egress, hosts, onSlotWait, onPauseLevel }, settings),
+        filingTextActor({ clock, documents, blobs, memory, metrics, log, extract }),
+        filingsActor({ service, documents, blobs, clock, log }),
+      ];
+    },
     async close() {
       await readers.close();
-      await requesting.close();
+      await egress.close();
     },
   };
 }

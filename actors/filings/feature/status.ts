@@ -1,6 +1,6 @@
 /** The filing system in the public status: what counts as a failure, and the figures of this node. */
 import type { Clock } from "../../../cluster/ports/clock.ts";
-import type { StatusPart } from "../../../node/feature.ts";
+import type { StatusPart } from "../../status/feature/tokens.ts";
 import { RollingWindow } from "../../lib/rolling-window.ts";
 import { FILINGS } from "../../status/components.ts";
 import { windowFigures } from "../../status/figures.ts";

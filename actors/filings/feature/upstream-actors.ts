@@ -1,6 +1,6 @@
 /** The actors that request documents of the filing system: the limiter, and the address actors with an egress of their own. */
 import type { Actor } from "../../../cluster/actor.ts";
-import type { FeatureContext } from "../../../node/feature.ts";
+import type { OpeningNode } from "../../../node/feature.ts";
 import type { NodeConfig } from "../../../node/node-settings.ts";
 import { FilingAddress } from "../../../schemas/filing-source.ts";
 import { addressActor } from "../../upstream/address.actor.ts";
@@ -11,51 +11,35 @@ import { type FilingLimiterDeps, filingLimiterActor } from "../upstream/limiter.
 import type { FilingsSettings } from "./settings.ts";
 
 export type UpstreamActorsDeps = Pick<FilingLimiterDeps, "onSlotWait" | "onPauseLevel"> &
-  Pick<FeatureContext, "clock" | "documents" | "blobs" | "metrics" | "log" | "openEgress" | "destination"> & {
+  Pick<OpeningNode, "clock" | "documents" | "blobs" | "metrics" | "log" | "egress"> & {
     readonly config: Pick<NodeConfig, "crawler">;
     readonly hosts: FilingHosts;
   };
 
+/** `egress`: the filing system's own, which asks nothing without a slot. */
 export function upstreamActors(
-  {
-    config,
-    clock,
-    documents,
-    blobs,
-    metrics,
-    log,
-    hosts,
-    openEgress,
-    destination,
-    ...events
-  }: UpstreamActorsDeps,
-  { identity, egress, requests_per_second }: FilingsSettings,
-): { readonly actors: readonly Actor[]; readonly close: () => Promise<void> } {
-  // A pool of its own, so that an open connection is ready when a slot begins. HTTP/1.1, because connections over
-  // HTTP/2 were reset.
-  const filingsEgress = openEgress({ judge: destination, http2: false });
-  const common = { clock, documents, blobs, metrics, log, hosts, egress };
-  return {
-    actors: [
-      filingLimiterActor({
-        documents,
-        clock,
-        metrics,
-        log,
-        requests_per_second,
-        ...(events.onSlotWait && { onSlotWait: events.onSlotWait }),
-        ...(events.onPauseLevel && { onPauseLevel: events.onPauseLevel }),
+  { config, clock, documents, blobs, metrics, log, hosts, egress, ...events }: UpstreamActorsDeps,
+  { identity, egress: egress_name, requests_per_second }: FilingsSettings,
+): readonly Actor[] {
+  const common = { clock, documents, blobs, metrics, log, hosts, egress: egress_name };
+  return [
+    filingLimiterActor({
+      documents,
+      clock,
+      metrics,
+      log,
+      requests_per_second,
+      ...(events.onSlotWait && { onSlotWait: events.onSlotWait }),
+      ...(events.onPauseLevel && { onPauseLevel: events.onPauseLevel }),
+    }),
+    addressActor(
+      FilingAddress,
+      documentFetcher({
+        ...common,
+        send: sendWithSlot(egress, clock),
+        identity: identity ?? "not configured",
+        crawler_name: config.crawler.name,
       }),
-      addressActor(
-        FilingAddress,
-        documentFetcher({
-          ...common,
-          send: sendWithSlot(filingsEgress, clock),
-          identity: identity ?? "not configured",
-          crawler_name: config.crawler.name,
-        }),
-      ),
-    ],
-    close: () => filingsEgress.close(),
-  };
+    ),
+  ];
 }

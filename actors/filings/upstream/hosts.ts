@@ -12,8 +12,6 @@ export interface SourceAddress {
 
 export interface FilingHosts {
   readonly urlOf: (address: SourceAddress) => string;
-  /** Whether requests to this address need a slot. */
-  readonly owns: (url: string) => boolean;
   /** Null: the address is not the filing system's, has a user name, or has a port of its own. */
   readonly addressOf: (url: string) => SourceAddress | null;
 }
@@ -28,6 +26,14 @@ const REAL: Readonly<Record<string, SourceHost>> = {
 const nameOf = ({ hostname }: URL): string => hostname.replace(/\.$/, "");
 const isDefault = ({ port }: URL): boolean => port === "";
 
+/** What needs a slot: the real hosts at any port, and the origins of the bases. */
+export const ownedHosts = (
+  bases: Readonly<Record<SourceHost, string>>,
+): { readonly hosts: readonly string[]; readonly origins: readonly string[] } => ({
+  hosts: Object.keys(REAL),
+  origins: Object.values(bases).map((base) => new URL(base).origin),
+});
+
 /** `bases`: absolute addresses, with or without a path prefix. */
 export function filingHosts(bases: Readonly<Record<SourceHost, string>>): FilingHosts {
   const origins = (["data", "www", "search"] as const).map((host) => {
@@ -41,10 +47,6 @@ export function filingHosts(bases: Readonly<Record<SourceHost, string>>): Filing
     urlOf({ host, path }) {
       const { origin, prefix } = origins.find((base) => base.host === host)!;
       return new URL(`${origin}${prefix}${path}`).href;
-    },
-    owns(text) {
-      const url = URL.parse(text);
-      return url !== null && (nameOf(url) in REAL || origins.some(({ origin }) => origin === url.origin));
     },
     addressOf(text) {
       const url = URL.parse(text);

@@ -1,7 +1,10 @@
-/** The jobs feature: batch jobs over the item kinds of the features before it. open.ts assembles it. */
+/** The jobs feature: batch jobs over the item kinds of all features. open.ts assembles it. */
 import { feature } from "../../../node/feature.ts";
 import * as collections from "../collections.ts";
 import { JOB_ITEMS } from "../../../records/collections.ts";
+import { Payers, Spend } from "../../accounts/feature/tokens.ts";
+import { StatusParts } from "../../status/feature/tokens.ts";
+import { ItemKinds } from "./tokens.ts";
 
 export const jobsFeature = feature({
   name: "jobs",
@@ -11,8 +14,10 @@ export const jobsFeature = feature({
     const { sealedInputs, sealedJobs } = await import("../sealed.ts");
     return { [collections.JOBS.name]: sealedJobs, [JOB_ITEMS.name]: sealedInputs };
   },
-  async open(context) {
+  needs: { kinds: ItemKinds, payers: Payers, spending: Spend },
+  provides: { status: StatusParts },
+  async open() {
     const { openJobs } = await import("./open.ts");
-    return openJobs(context);
+    return { join: openJobs };
   },
 });

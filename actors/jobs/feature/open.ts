@@ -1,34 +1,34 @@
-/** Assembles batch jobs: their actors, and a route for every item kind of the features that are open. */
+/** Assembles batch jobs: their actors, and a route for every item kind. */
 import { batchRoute, csvBatchRoute } from "../../../gateway/batch.ts";
-import type { FeatureContext, OpenFeature } from "../../../node/feature.ts";
+import type { JoinedFeature, JoinedNode } from "../../../node/feature.ts";
 import { Job } from "../../../schemas/jobs.ts";
+import type { FindPayer } from "../../accounts/payer.ts";
+import type { Spending } from "../../accounts/spend.ts";
+import type { StatusPart } from "../../status/feature/tokens.ts";
 import { jobActor } from "../actor.ts";
 import { jobRecorder } from "../figures.ts";
 import { schedulerActor } from "../scheduler.actor.ts";
 import { jobRoutes } from "./routes.ts";
 import { jobBoard } from "../job-board.ts";
 import { jobsStatus } from "./status.ts";
+import type { ItemKindParts } from "./tokens.ts";
 
-export function openJobs(context: FeatureContext): OpenFeature {
-  const {
-    documents,
-    clock,
-    random,
-    metrics,
-    log,
-    tracing,
-    egress,
-    ask,
-    ownsKey,
-    opened,
-    findPayer,
-    secrets,
-  } = context;
-  const kinds = opened.flatMap(({ item_kinds = [] }) => item_kinds);
+interface JobsNeed {
+  readonly kinds: readonly ItemKindParts[];
+  readonly payers: FindPayer;
+  readonly spending: Spending;
+}
+
+export function openJobs(
+  node: JoinedNode,
+  { kinds, payers, spending }: JobsNeed,
+): JoinedFeature<{ readonly status: readonly StatusPart[] }> {
+  const { documents, clock, random, metrics, log, tracing, egress, ask, ownsKey, secrets } = node;
   const recorder = jobRecorder();
   const deps = { documents, ask, clock, random, log, secrets };
   const board = jobBoard(clock, (job_id) => ownsKey(Job, job_id));
   return {
+    provides: { status: [jobsStatus(board, metrics)] },
     actors: [
       jobActor({
         documents,
@@ -38,12 +38,12 @@ export function openJobs(context: FeatureContext): OpenFeature {
         log,
         tracing,
         egress,
-        networksOf: context.networksOf,
+        networksOf: node.networksOf,
         secrets,
         board,
-        findPayer,
-        spentBy: context.spending.spentBy,
-        charges: context.spending,
+        findPayer: payers,
+        spentBy: spending.spentBy,
+        charges: spending,
         onTurn: recorder.onTurn,
         kinds: kinds.map(({ worker }) => worker),
       }),
@@ -58,7 +58,6 @@ export function openJobs(context: FeatureContext): OpenFeature {
         csv_results: kinds.flatMap(({ gateway, csv }) => (csv ? { kind: gateway, names: csv.results } : [])),
       }),
     ],
-    status: jobsStatus(board, metrics),
     node_figures: () => ({ jobs: recorder.list(clock.now()) }),
   };
 }

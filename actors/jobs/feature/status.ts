@@ -1,6 +1,6 @@
 /** Batch jobs in the public status. */
 import type { Metrics } from "../../../cluster/ports/metrics.ts";
-import type { StatusPart } from "../../../node/feature.ts";
+import type { StatusPart } from "../../status/feature/tokens.ts";
 import { BATCH_JOBS } from "../../status/components.ts";
 import type { JobBoard } from "../job-board.ts";
 

@@ -2,7 +2,7 @@
 import type { Clock } from "../../../cluster/ports/clock.ts";
 import type { BatchKind } from "../../../gateway/batch.ts";
 import type { BodyGrants } from "../../../gateway/body-access.ts";
-import type { ItemKindParts } from "../../../node/feature.ts";
+import type { ItemKindParts } from "../../jobs/feature/tokens.ts";
 import { canRetryProfiles } from "../../../schemas/errors.ts";
 import type { RetryAdvice } from "../../../schemas/jobs.ts";
 import type { ProfilesItem } from "../../../schemas/profiles.ts";

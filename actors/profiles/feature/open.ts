@@ -1,80 +1,93 @@
 /**
- * Assembles profiles: the site's hosts, which are reserved on every node also while profiles are off, the routes and
- * batch items, and on workers the actors that ask the site over the premium tiers.
+ * Assembles profiles: the routes and batch items, and on workers the actors that ask the site over the premium tiers.
  */
-import type { FeatureContext, OpenFeature } from "../../../node/feature.ts";
+import type { JoinedFeature, JoinedNode, OpenFeature, OpeningNode } from "../../../node/feature.ts";
 import { toMicros } from "../../../schemas/accounts.ts";
 import type { SearchError } from "../../../schemas/errors.ts";
 import { PREMIUM_TIERS, type PremiumTier } from "../../../schemas/tier-table.ts";
+import type { Spending } from "../../accounts/spend.ts";
+import type { PremiumCosts } from "../../fetch/premium.ts";
+import type { PageReader } from "../../fetch/reserved-hosts.ts";
+import type { ItemKindParts } from "../../jobs/feature/tokens.ts";
 import { siteOf } from "../../lib/web/url.ts";
 import type { Transport } from "../../lib/web/transport.ts";
+import type { SearchPages as SearchService } from "../../search/feature/tokens.ts";
 import { tierRoute } from "../../tiers/tier-route.ts";
-import { denyHosts } from "../../upstream/slot-egress.ts";
 import { profilePages } from "../fetch-bridge.ts";
 import { PROVIDERS } from "../providers/providers.ts";
 import { type ProfileSite, profilesService, type SearchPages } from "../service.ts";
 import { nameRules } from "./name-rules.ts";
+import type { ProfilesWorker } from "./open-worker.ts";
+import { PROFILE_OWNER } from "./owner.ts";
 import { profilesItems } from "./item-kind.ts";
 import { profilesBatch, profilesRoutes } from "./routes.ts";
 import type { ProfilesSettings } from "./settings.ts";
+import type { ReadProfile } from "./tokens.ts";
+
+interface ProfilesNeed {
+  readonly costs: PremiumCosts;
+  readonly search: SearchService | null;
+  readonly spending: Spending;
+}
+
+interface ProfilesProvide {
+  readonly profiles: ReadProfile | null;
+  readonly readers: readonly { readonly owner: string; readonly reader: PageReader }[];
+  readonly kinds: readonly ItemKindParts[];
+}
 
 export async function openProfiles(
-  context: FeatureContext,
+  node: OpeningNode,
   settings: ProfilesSettings,
-): Promise<OpenFeature> {
-  const { config, clock, blobs, metrics, log, ask, bodyGrants, roles } = context;
+): Promise<OpenFeature<ProfilesNeed, ProfilesProvide>> {
+  const worker = node.topology.isWorker ? (await import("./open-worker.ts")).openProfilesWorker(node) : null;
+  return {
+    join: (joined, given) => joinProfiles(joined, settings, given, worker),
+    close: async () => worker?.close(),
+  };
+}
+
+function joinProfiles(
+  node: JoinedNode,
+  settings: ProfilesSettings,
+  { costs, search, spending }: ProfilesNeed,
+  worker: ProfilesWorker | null,
+): JoinedFeature<ProfilesProvide> {
+  const { config, clock, blobs, metrics, log, ask, bodyGrants, roles } = node;
   const [provider] = PROVIDERS;
-  const site = siteOfSettings(config.profiles.hosts, settings, context);
-  const routes = premiumRoutes(context);
+  const site = siteOfSettings(config.profiles.hosts, settings, node);
   const hasRoute = (): boolean => PREMIUM_TIERS.some((tier) => roles.hasRole(tier));
   const isConfigured = (): boolean => settings.enabled === "on" && hasRoute();
-  const isWorker = config.cluster.roles.includes("worker");
-  const worker = isWorker
-    ? (await import("./open-worker.ts")).openProfilesWorker(context, { provider, routes })
-    : null;
   const service = profilesService({
     clock,
     blobs,
     provider,
     site,
     names: nameRules,
-    search: searchOf(context),
+    search: searchOf(search),
     isConfigured,
-    spentBy: context.spending.spentBy,
+    spentBy: spending.spentBy,
   });
-  const rendering = { provider, site };
 
   return {
-    reference: { tags: { profiles: "Company profiles of a public company-information site" } },
-    actors: worker?.actors ?? [],
-    routes: profilesRoutes({ service, ask, bodyGrants, clock, metrics, log }),
-    item_kinds: [profilesItems({ service, bodyGrants, clock }, profilesBatch())],
-    reserved_hosts: {
-      pages: profilePages({ ask, blobs, clock, site: rendering.site, isConfigured }),
-      // Through a proxy is the only way; the tier that uses it takes a slot of the site.
-      denyEgress: (egress) => {
-        const denied = denyHosts(egress, { owns: site.owns, name: "the profile site" });
-        return {
-          ...denied,
-          exchange: (request) => (request.via ? egress.exchange(request) : denied.exchange(request)),
-        };
-      },
-      denyDestination: (destination) => ({
-        ...destination,
-        url: (url, networks) => (site.owns(url) ? "blocked_destination" : destination.url(url, networks)),
-      }),
+    provides: {
+      profiles:
+        settings.enabled === "on"
+          ? (fields, caller) => service(ask, { op: "profile", fields }, caller)
+          : null,
+      readers: [{ owner: PROFILE_OWNER, reader: profilePages({ ask, blobs, clock, site, isConfigured }) }],
+      kinds: [profilesItems({ service, bodyGrants, clock }, profilesBatch())],
     },
-    ...(settings.enabled === "on" && {
-      readProfile: (fields, caller) => service(ask, { op: "profile", fields }, caller),
-    }),
-    close: async () => worker?.close(),
+    reference: { tags: { profiles: "Company profiles of a public company-information site" } },
+    actors: worker?.actors(node, { provider, costs, routes: premiumRoutes(node) }) ?? [],
+    routes: profilesRoutes({ service, ask, bodyGrants, clock, metrics, log }),
   };
 }
 
 function siteOfSettings(
   hosts: readonly string[],
   { url }: ProfilesSettings,
-  { joined }: Pick<FeatureContext, "joined">,
+  { joined }: Pick<OpeningNode, "joined">,
 ): ProfileSite {
   const [canonical = ""] = hosts;
   return {
@@ -89,7 +102,7 @@ function siteOfSettings(
 }
 
 /** The premium tiers that some node has at the moment. */
-function premiumRoutes({ roles, clock }: FeatureContext): Readonly<Partial<Record<PremiumTier, Transport>>> {
+function premiumRoutes({ roles, clock }: JoinedNode): Readonly<Partial<Record<PremiumTier, Transport>>> {
   const routes = {};
   for (const tier of PREMIUM_TIERS) {
     const transport = tierRoute(tier, { call: roles.call, clock });
@@ -103,12 +116,13 @@ function premiumRoutes({ roles, clock }: FeatureContext): Readonly<Partial<Recor
 
 const NO_SEARCH_ENGINE = "no_metasearch_instance" satisfies SearchError;
 
-/** The service's own search; the feature that has it is opened after this one. */
+const NOTHING_FOUND = { results: [], cached: true, cost_micros: 0, error: null } as const;
+
+/** The service's own search. */
 const searchOf =
-  (context: FeatureContext): SearchPages =>
+  (search: SearchService | null): SearchPages =>
   async (ask, query, { country, max_results, caller, id }) => {
-    const search = context.opened.find((feature) => feature.search)?.search;
-    if (!search) return { results: [], cached: true, cost_micros: 0, error: null };
+    if (!search) return NOTHING_FOUND;
     const { project, key } = caller;
     const answer = await search(
       {

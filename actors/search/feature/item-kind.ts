@@ -1,6 +1,6 @@
 /** Searches as items of a batch job: how a worker runs one, how the gateway takes and shows it. */
 import type { ActorClient } from "../../../cluster/actor.ts";
-import type { ItemKindParts } from "../../../node/feature.ts";
+import type { ItemKindParts } from "../../jobs/feature/tokens.ts";
 import type { SearchAnswer, SearchBody, SearchRequest } from "../../../schemas/search.ts";
 import { billOf, searchBatch, searchRequestOf } from "./routes.ts";
 

@@ -6,10 +6,13 @@ import { LRUCache } from "lru-cache";
 import { openOrSetAside } from "../../../cluster/adapters/files/set-aside.sqlite.ts";
 import { onlyTo } from "../../../cluster/adapters/egress/upstream-proxy.ts";
 import type { Egress } from "../../../cluster/ports/egress.ts";
-import type { FeatureContext, OpenFeature } from "../../../node/feature.ts";
+import type { JoinedFeature, JoinedNode, OpenFeature, OpeningNode } from "../../../node/feature.ts";
 import { toMicros } from "../../../schemas/accounts.ts";
 import type { SearchRequest } from "../../../schemas/search.ts";
+import type { Spending } from "../../accounts/spend.ts";
 import type { StoredPage } from "../../fetch/run.ts";
+import type { ItemKindParts } from "../../jobs/feature/tokens.ts";
+import type { StatusPart } from "../../status/feature/tokens.ts";
 import { refusesIndexing } from "../../lib/content/noindex.ts";
 import { searchActor } from "../actor.ts";
 import { fallbackEngine } from "../adapters/engine.fallback.ts";
@@ -24,55 +27,92 @@ import { readCachedPages } from "./rebuild-index.ts";
 import { searchRoutes } from "./routes.ts";
 import type { SearchSettings } from "./settings.ts";
 import { searchStatus } from "./status.ts";
+import type { PageIndex, SearchPages } from "./tokens.ts";
 
 /** One that is forgotten is looked up in the index once more. */
 const MAX_RETRIEVED = 10_000;
 
-export function openSearch(context: FeatureContext, settings: SearchSettings): OpenFeature {
-  const { config, clock, documents, blobs, metrics, log, ask } = context;
-  const { searxng_urls, fallback_url, fallback_key, fallback_price, local_index } = settings;
+interface SearchNeeds {
+  readonly spending: Spending;
+}
+
+interface SearchProvides {
+  readonly search: SearchPages | null;
+  readonly index: PageIndex;
+  readonly kinds: readonly ItemKindParts[];
+  readonly status: readonly StatusPart[];
+}
+
+export function openSearch(
+  node: OpeningNode,
+  settings: SearchSettings,
+): OpenFeature<SearchNeeds, SearchProvides> {
+  const { clock } = node;
+  const { searxng_urls, fallback_url, fallback_key, local_index } = settings;
   const egresses: Egress[] = [];
   /** Reaches exactly one endpoint that the operator configured, private or not. */
   const egressTo = (url: string): Egress => {
-    const egress = context.openEgress({ judge: onlyTo(new URL(url)) });
+    const egress = node.openEgress({ judge: onlyTo(new URL(url)) });
     egresses.push(egress);
     return egress;
   };
-
-  let isClosed = false;
-  const isShared = local_index === "shared";
-  const index =
-    searxng_urls.length === 0 && config.cluster.bus === "memory" && local_index !== "off"
-      ? openOrSetAside(
-          context.dataPath("search.sqlite"),
-          () => localIndex({ path: context.dataPath("search.sqlite"), isShared, clock, metrics, log }),
-          { clock, log, store_id: context.store_id },
-        ).opened
-      : null;
-  /** Pages in memory whose retrieval by a project the index has heard of. */
-  const retrieved = new LRUCache<string, true>({ max: MAX_RETRIEVED });
-  // Answers of an index that shows each project its own pages are each project's own.
-  const audienceOf = ({ project }: SearchRequest): string | null => (index && !isShared ? project : null);
-  const engines: Engine[] = index
+  const isIndexed = searxng_urls.length === 0 && node.topology.isAlone && local_index !== "off";
+  const index = isIndexed ? openIndex(node, local_index === "shared") : null;
+  const engines: readonly Engine[] = index
     ? [index.engine]
     : searxng_urls.map((url) => metasearchEngine({ egress: egressTo(url), clock, url }));
-  const fallback: Fallback | null =
+  const fallback =
     fallback_url === undefined
       ? null
-      : {
-          engine: fallbackEngine({
-            egress: egressTo(fallback_url),
-            clock,
-            url: fallback_url,
-            key: fallback_key ?? null,
-          }),
-          price_micros: toMicros(fallback_price) ?? 0,
-          spending: context.spending,
-        };
+      : fallbackEngine({
+          egress: egressTo(fallback_url),
+          clock,
+          url: fallback_url,
+          key: fallback_key ?? null,
+        });
+  const state = { isClosed: false };
+  return {
+    join: (joined, { spending }) =>
+      joinSearch(joined, settings, { index, engines, fallback, spending, state }),
+    async close() {
+      state.isClosed = true;
+      for (const egress of egresses) await egress.close();
+      index?.close();
+    },
+  };
+}
+
+/** The built-in index; a damaged one is set aside and made again. */
+function openIndex({ clock, metrics, log, store_id, dataPath }: OpeningNode, isShared: boolean): LocalIndex {
+  const path = dataPath("search.sqlite");
+  const open = (): LocalIndex => localIndex({ path, isShared, clock, metrics, log });
+  return openOrSetAside(path, open, { clock, log, store_id }).opened;
+}
+
+interface OpenEngines extends SearchNeeds {
+  /** Null: pages are not indexed on this node. */
+  readonly index: LocalIndex | null;
+  readonly engines: readonly Engine[];
+  readonly fallback: Engine | null;
+  readonly state: { readonly isClosed: boolean };
+}
+
+function joinSearch(
+  node: JoinedNode,
+  { fallback_price, local_index }: SearchSettings,
+  { index, engines, fallback: fallbackApi, spending, state }: OpenEngines,
+): JoinedFeature<SearchProvides> {
+  const { config, clock, documents, blobs, metrics, log, ask, actorStats } = node;
+  const isShared = local_index === "shared";
+  // Answers of an index that shows each project its own pages are each project's own.
+  const audienceOf = ({ project }: SearchRequest): string | null => (index && !isShared ? project : null);
+  const fallback: Fallback | null = fallbackApi && {
+    engine: fallbackApi,
+    price_micros: toMicros(fallback_price) ?? 0,
+    spending,
+  };
   const revision = () => index?.revision() ?? null;
-  const { name: crawler_name } = config.crawler;
   const hasEngine = engines.length > 0;
-  const { actorStats } = context;
   const status = searchStatus({ clock, ask, actorStats, hasEngine, hasFallback: fallback !== null });
   const search = searchService({
     documents,
@@ -81,11 +121,18 @@ export function openSearch(context: FeatureContext, settings: SearchSettings): O
     metrics,
     revision,
     audienceOf,
-    ...(fallback && { spentBy: context.spending.spentBy }),
+    ...(fallback && { spentBy: spending.spentBy }),
     onSearched: status.onSearched,
   });
+  const pages = indexOfPages(index, isShared, config.crawler.name);
 
   return {
+    provides: {
+      search: hasEngine ? search : null,
+      index: pages,
+      kinds: [searchItems(search)],
+      status: [status.part],
+    },
     actors: [
       searchActor({
         runSearch: runSearch({ clock, documents, metrics, log, engines, fallback, revision }),
@@ -95,49 +142,45 @@ export function openSearch(context: FeatureContext, settings: SearchSettings): O
     ],
     routes: searchRoutes({
       search: (request, beginWork) => search(request, ask, beginWork),
-      debugRecords: context.debugRecords,
+      debugRecords: node.debugRecords,
       clock,
       metrics,
       log,
     }),
-    item_kinds: [searchItems(search)],
-    status: status.part,
     checks: {
       search: {
         ping: hasEngine ? async () => {} : null,
         gates: true,
       },
     },
-    ...(hasEngine && { search }),
-    page_index: {
-      local: index,
-      onPageStored: (page) => {
-        if (index) indexPage(index, page, isShared ? null : page.project, crawler_name);
-      },
-      onRetrieved({ url, project, record }) {
-        const { sha256 } = record;
-        if (!index || isShared || sha256 === null) return;
-        const key = JSON.stringify([project, url, sha256]);
-        if (retrieved.has(key)) return;
-        retrieved.set(key, true);
-        index.share({ url: indexedUrl(url, record), project, sha256 });
-      },
-      onGone: ({ url, project }) => index?.remove({ url, project: isShared ? null : project }),
-    },
-    onJoined: async () => {
+    onServing: async () => {
       if (!index || index.pages() > 0) return;
-      const onPage = (page: StoredPage): void =>
-        indexPage(index, page, isShared ? null : page.project, crawler_name);
-      void readCachedPages({ documents, blobs, isStopped: () => isClosed, onPage }).then(
-        (pages) => pages > 0 && log.info("The search index was made again", { pages }),
+      const isStopped = (): boolean => state.isClosed;
+      void readCachedPages({ documents, blobs, isStopped, onPage: pages.onPageStored }).then(
+        (count) => count > 0 && log.info("The search index was made again", { pages: count }),
         (problem: unknown) => log.warn("Cannot make the search index again", { problem: String(problem) }),
       );
     },
-    close: async () => {
-      isClosed = true;
-      for (const egress of egresses) await egress.close();
-      index?.close();
+  };
+}
+
+function indexOfPages(index: LocalIndex | null, isShared: boolean, crawler_name: string): PageIndex {
+  /** Pages in memory whose retrieval by a project the index has heard of. */
+  const retrieved = new LRUCache<string, true>({ max: MAX_RETRIEVED });
+  return {
+    local: index,
+    onPageStored: (page) => {
+      if (index) indexPage(index, page, isShared ? null : page.project, crawler_name);
     },
+    onRetrieved({ url, project, record }) {
+      const { sha256 } = record;
+      if (!index || isShared || sha256 === null) return;
+      const key = JSON.stringify([project, url, sha256]);
+      if (retrieved.has(key)) return;
+      retrieved.set(key, true);
+      index.share({ url: indexedUrl(url, record), project, sha256 });
+    },
+    onGone: ({ url, project }) => index?.remove({ url, project: isShared ? null : project }),
   };
 }
 

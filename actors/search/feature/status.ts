@@ -2,7 +2,7 @@
 import type { ActorClient } from "../../../cluster/actor.ts";
 import type { NodeStats } from "../../../cluster/passivation.ts";
 import type { Clock } from "../../../cluster/ports/clock.ts";
-import type { StatusPart } from "../../../node/feature.ts";
+import type { StatusPart } from "../../status/feature/tokens.ts";
 import { Instances, INSTANCES_KEY, Search, type SearchAnswer } from "../../../schemas/search.ts";
 import type { Figures } from "../../../schemas/status.ts";
 import { RollingWindow } from "../../lib/rolling-window.ts";

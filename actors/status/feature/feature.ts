@@ -1,8 +1,9 @@
-/** The status feature: what the whole service is like, for everyone. It stands after the features whose components it shows. */
+/** The status feature: what the whole service is like, for everyone. */
 import { Type } from "typebox";
 import * as collections from "../collections.ts";
 import { feature } from "../../../node/feature.ts";
 import { closed } from "../../../node/settings.ts";
+import { StatusParts } from "./tokens.ts";
 
 export const statusFeature = feature({
   name: "status",
@@ -23,8 +24,10 @@ export const statusFeature = feature({
     ),
   },
   collections: Object.values(collections),
-  async open(context, settings) {
+  needs: { parts: StatusParts },
+  provides: {},
+  async open(_, settings) {
     const { openStatus } = await import("./open.ts");
-    return openStatus(context, 1_000 * settings.status.period_s);
+    return openStatus(1_000 * settings.status.period_s);
   },
 });

@@ -1,5 +1,5 @@
 /** Assembles the public status: the components of all features, the board, the history, the routes. */
-import type { FeatureContext, OpenFeature, StatusPart } from "../../../node/feature.ts";
+import type { JoinedFeature, JoinedNode, OpenFeature } from "../../../node/feature.ts";
 import { COMPONENT_IDS, type Figures } from "../../../schemas/status.ts";
 import { statusBoardActor } from "../board.actor.ts";
 import type { ComponentSpec } from "../component.ts";
@@ -9,24 +9,33 @@ import { statusHistorianActor } from "../historian.actor.ts";
 import { readNotices } from "../notices.ts";
 import { watchStatus } from "../watch-status.ts";
 import { statusRoutes } from "./routes.ts";
+import type { StatusPart } from "./tokens.ts";
 
-export function openStatus(context: FeatureContext, period_ms: number): OpenFeature {
-  const { config, clock, log, metrics, ask, node, documents, requestWindow, checkStores, opened } = context;
+export const openStatus = (period_ms: number): OpenFeature<StatusNeeds> => ({
+  join: (node, { parts }) => joinStatus(node, parts, period_ms),
+});
+
+interface StatusNeeds {
+  readonly parts: readonly StatusPart[];
+}
+
+function joinStatus(node: JoinedNode, others: readonly StatusPart[], period_ms: number): JoinedFeature {
+  const { topology, clock, log, metrics, ask, documents, requestWindow, checkStores } = node;
   const own: StatusPart = {
     components: [API, STORAGE],
     figures: () => windowFigures("api", requestWindow, clock.now()),
   };
-  const parts = [own, ...opened.flatMap(({ status }) => status ?? [])];
+  const parts = [own, ...others];
   const watch = watchStatus({
     clock,
     log,
     metrics,
     ask,
     period_ms,
-    node,
+    node: node.name,
     specs: inOrder(parts.flatMap(({ components }) => components)),
-    isWorker: config.cluster.roles.includes("worker"),
-    isGateway: config.cluster.roles.includes("gateway"),
+    isWorker: topology.isWorker,
+    isGateway: topology.isGateway,
     figures: () => mergeFigures(parts.map(({ figures }) => figures?.() ?? {})),
     clusterFigures: async () =>
       mergeFigures(
@@ -36,9 +45,10 @@ export function openStatus(context: FeatureContext, period_ms: number): OpenFeat
     readNotices: () => readNotices(documents),
   });
   return {
+    provides: {},
     actors: [statusBoardActor(period_ms), statusHistorianActor()],
     routes: statusRoutes({ watch, clock }),
-    onJoined: async () => watch.start(),
+    onServing: async () => watch.start(),
     close: async () => watch.close(),
   };
 }

@@ -1,13 +1,13 @@
 /** The route `browser` of a node with that role: Chromium, the egress proxy before it, and the pool of pages. */
 import { egressProxy } from "../../../cluster/adapters/egress/egress.proxy.ts";
-import type { FeatureContext } from "../../../node/feature.ts";
+import type { OpeningNode } from "../../../node/feature.ts";
 import type { Transport } from "../../lib/web/transport.ts";
-import { browserPool, MAX_PAGES, playwrightChromium } from "../../tiers/adapters/browser-pool.ts";
-import { type Chromium, findChromium } from "../../tiers/adapters/chromium.ts";
-import { programFolder, sandboxed } from "../../tiers/adapters/sandbox.ts";
-import { browserTransport } from "../../tiers/adapters/transport.browser.ts";
-import { readCapacities } from "../../tiers/policy.ts";
-import type { FetchSettings } from "./settings.ts";
+import { browserPool, MAX_PAGES, playwrightChromium } from "../adapters/browser-pool.ts";
+import { type Chromium, findChromium } from "../adapters/chromium.ts";
+import { programFolder, sandboxed } from "../adapters/sandbox.ts";
+import { browserTransport } from "../adapters/transport.browser.ts";
+import { readCapacities } from "../policy.ts";
+import type { TiersSettings } from "./settings.ts";
 
 export interface OpenBrowser {
   /** Null: the route is off, because the browser does not run in its sandbox and has to. */
@@ -21,18 +21,18 @@ export interface OpenBrowser {
 
 /** Null without a Chromium: the route is not configured. Chromium is started with the first page. */
 export async function openBrowser(
-  { config, clock, metrics, log, destination, unreserved_destination, ca, dataPath }: FeatureContext,
-  { tiers }: FetchSettings,
+  { config, clock, metrics, log, destination, unowned_destination, ca, dataPath }: OpeningNode,
+  settings: TiersSettings,
 ): Promise<OpenBrowser | null> {
-  const found = configuredChromium(tiers, dataPath);
+  const found = configuredChromium(settings, dataPath);
   if (found === null) {
-    const path = tiers.chromium_path;
+    const path = settings.chromium_path;
     log[path === "none" ? "info" : "warn"]("There is no Chromium: the route browser is not configured", {
       ...(path !== undefined && { TRAWL_CHROMIUM_PATH: path }),
     });
     return null;
   }
-  const chromium = sandboxed(found, { setting: tiers.chromium_sandbox, folder: dataPath("chromium") });
+  const chromium = sandboxed(found, { setting: settings.chromium_sandbox, folder: dataPath("chromium") });
   let warning: string | null = null;
   const tried = chromium.sandbox().then(
     (state) => {
@@ -48,10 +48,10 @@ export async function openBrowser(
   if (chromium.is_required) await tried;
   const isOff = chromium.is_required && warning !== null;
   log.info("The route browser is configured", { chromium: chromium.sentence });
-  // What a page loads by itself must not reach reserved hosts either.
+  // What a page loads by itself must not reach hosts that a feature owns either.
   const { dns_servers } = config.egress;
-  const proxy = await egressProxy({ judge: unreserved_destination, dns_servers, ca });
-  const { browser: max_pages = MAX_PAGES } = readCapacities(tiers.capacities);
+  const proxy = await egressProxy({ judge: unowned_destination, dns_servers, ca });
+  const { browser: max_pages = MAX_PAGES } = readCapacities(settings.capacities);
   const pool = browserPool({ chromium, proxy, metrics, log, limits: { pages: max_pages } });
   return {
     transport: isOff ? null : browserTransport({ pool, clock, destination }),
@@ -68,7 +68,7 @@ export async function openBrowser(
 
 /** The browser that the settings name, or that is found. */
 export const configuredChromium = (
-  { chromium_path }: Pick<FetchSettings["tiers"], "chromium_path">,
+  { chromium_path }: Pick<TiersSettings, "chromium_path">,
   dataPath: (name: string) => string,
 ): Chromium | null =>
   findChromium({

@@ -1,17 +1,17 @@
 /** The tiers that a node offers: for each a transport, as far as it is configured, and its actor, placed by role. */
 import { onlyTo } from "../../../cluster/adapters/egress/upstream-proxy.ts";
 import type { RoleActor } from "../../../cluster/role-actor.ts";
-import type { FeatureContext } from "../../../node/feature.ts";
+import type { OpeningNode } from "../../../node/feature.ts";
 import { type Tier, TIERS } from "../../../schemas/tier-table.ts";
 import type { Transport } from "../../lib/web/transport.ts";
-import { archiveTransport } from "../../tiers/adapters/transport.archive.ts";
-import { directTransport } from "../../tiers/adapters/transport.direct.ts";
-import { proxyTransport } from "../../tiers/adapters/transport.proxy.ts";
-import { renderTransport } from "../../tiers/adapters/transport.render.ts";
-import { readCapacities, tierPolicy } from "../../tiers/policy.ts";
-import { tierActor } from "../../tiers/tier.actor.ts";
-import { openRoom } from "../run.ts";
-import type { FetchSettings } from "./settings.ts";
+import { archiveTransport } from "../adapters/transport.archive.ts";
+import { directTransport } from "../adapters/transport.direct.ts";
+import { proxyTransport } from "../adapters/transport.proxy.ts";
+import { renderTransport } from "../adapters/transport.render.ts";
+import { readCapacities, tierPolicy } from "../policy.ts";
+import { tierActor } from "../tier.actor.ts";
+import { openRoom } from "../../fetch/run.ts";
+import type { TiersSettings } from "./settings.ts";
 
 export interface OpenTiers {
   readonly actors: readonly RoleActor[];
@@ -20,10 +20,10 @@ export interface OpenTiers {
 }
 
 /** The tiers of this node: those of its roles, and of a worker all that are configured but the browser. */
-export async function openTiers(context: FeatureContext, settings: FetchSettings): Promise<OpenTiers> {
-  const { clock, metrics, log, memory } = context;
-  const { transports, pages, warnings, close } = await openTransports(context, settings);
-  const capacities = readCapacities(settings.tiers.capacities);
+export async function openTiers(node: OpeningNode, settings: TiersSettings): Promise<OpenTiers> {
+  const { clock, metrics, log, memory } = node;
+  const { transports, pages, warnings, close } = await openTransports(node, settings);
+  const capacities = readCapacities(settings.capacities);
   const actors = TIERS.flatMap((tier) => {
     const transport = transports[tier];
     if (!transport) return [];
@@ -43,27 +43,26 @@ interface OpenTransports {
   readonly close: () => Promise<void>;
 }
 
-async function openTransports(context: FeatureContext, settings: FetchSettings): Promise<OpenTransports> {
-  const { config, clock, destination, egress, joined, user_agent } = context;
-  const { archive_url, proxy_url, render_url, render_key } = settings.tiers;
-  const roles: readonly string[] = config.cluster.roles;
-  const isNamed = (tier: Tier): boolean => roles.includes(tier);
+async function openTransports(node: OpeningNode, settings: TiersSettings): Promise<OpenTransports> {
+  const { topology, clock, destination, egress, joined, user_agent } = node;
+  const { archive_url, proxy_url, render_url, render_key } = settings;
+  const isNamed = (tier: Tier): boolean => topology.named_tiers.has(tier);
   if (isNamed("archive") && archive_url === "none")
     throw new Error('TRAWL_ROLES has "archive", but TRAWL_ARCHIVE_URL is none');
   if (isNamed("proxy_render") && render_url === undefined)
     throw new Error('TRAWL_ROLES has "proxy_render", but TRAWL_RENDER_URL is not set');
-  if (isNamed("proxy") && roles.includes("worker") && proxy_url === undefined)
+  if (isNamed("proxy") && topology.isWorker && proxy_url === undefined)
     throw new Error('TRAWL_ROLES has "worker" and "proxy", but TRAWL_PROXY_URL is not set');
-  const has = (tier: Tier): boolean => isNamed(tier) || roles.includes("worker");
+  const has = (tier: Tier): boolean => topology.tiers.has(tier);
   // Playwright alone takes 80 MB: a node without the role does not load it.
   const browser = isNamed("browser")
-    ? await (await import("./browser.ts")).openBrowser(context, settings)
+    ? await (await import("./browser.ts")).openBrowser(node, settings)
     : null;
   // Reaches only the rendering service, so that its address may be private.
   const toRenderer =
     render_url === undefined || !has("proxy_render")
       ? null
-      : context.openEgress({ judge: onlyTo(new URL(render_url)) });
+      : node.openEgress({ judge: onlyTo(new URL(render_url)) });
   const common = { egress, clock, destination };
   function openProxy(): Transport | null {
     // An egress node: other addresses than those of the workers, without a proxy behind it.
