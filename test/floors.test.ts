@@ -16,6 +16,7 @@ const FLOORS: Record<string, string[]> = {
   // The runtime knows nothing that is above it, the shapes of the product included.
   cluster: ["cluster/contracts", "cluster/ports"],
   "cluster/adapters": ["cluster/contracts", "cluster/ports"],
+  "cluster/examples": ["cluster/contracts", "cluster/ports", "cluster", "cluster/adapters"],
   schemas: ["cluster/contracts", "cluster/ports"],
   "actors/lib": ["schemas", "cluster/contracts", "cluster/ports"],
   // Collections that the gateway shares with slices.
