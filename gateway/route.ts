@@ -45,6 +45,18 @@ export interface Call<Params = unknown, Query = unknown, Body = unknown> extends
    * after it: then the work awaits a durable write of the same documents before it asks anything outside. Throws Fault.
    */
   readonly beginWork: (options?: BeginOptions) => Promise<void>;
+  /**
+   * To be awaited before each request beyond the first that is billed as one of its own. Null: the key's quota or a limit of spend
+   * leaves nothing for it. Throws Fault.
+   */
+  readonly beginFurtherWork: () => Promise<FurtherWork | null>;
+}
+
+export interface FurtherWork {
+  /** Of its row in the ledger. */
+  readonly id: string;
+  /** Called once; without it the work has a row as one that was interrupted. Resolves when the row is stored. Throws Fault. */
+  readonly finish: (bill: Bill) => Promise<void>;
 }
 
 /** Without a `bill` the call is not counted, for example because the service could not answer it. */

@@ -16,7 +16,7 @@ import type { BeginOptions } from "./pending-requests.ts";
 import { type QuotaClaim, UNLIMITED } from "./quotas.ts";
 import { projectRefOf, type RequestBills, workKind } from "./request-bill.ts";
 import type { RequestEnd } from "./request-end.ts";
-import type { Answer, Route } from "./route.ts";
+import type { Answer, Call, Route } from "./route.ts";
 import type { StoreHealth } from "./store-health.ts";
 import { WARNING_HEADER } from "./warnings.ts";
 
@@ -74,6 +74,46 @@ class Work {
   }
 
   readonly end = (): void => this.#metering.end(this.row.request_id);
+}
+
+/**
+ * Further requests of one call, `<request id>.2` and so on: each has a unit of the quota, fits the limits of spend and is pending
+ * until its row is stored, like the first one.
+ */
+function furtherWork(
+  metering: Metering,
+  billed: RequestBills["billed"],
+  unanswered: Billed,
+  { context, caller }: { readonly context: RequestContext; readonly caller: Caller },
+): Call["beginFurtherWork"] {
+  const route = context.compiled.route!;
+  const { request_id, now_ms } = context;
+  const { meter } = caller;
+  let begun = 1;
+  return async () => {
+    const claim = route.category === null ? UNLIMITED : await meter.quota.claim(route.category, now_ms);
+    if (claim === null) return null;
+    const row = { ...unanswered, request_id: `${request_id}.${++begun}` };
+    const work = new Work(metering, caller, row);
+    try {
+      await work.begin({ kind: workKind(route) }, now_ms);
+    } catch (problem) {
+      claim.settle(false);
+      if (!(problem instanceof Overspent)) throw problem;
+      work.end();
+      return null;
+    }
+    return {
+      id: row.request_id,
+      async finish(bill) {
+        // Whatever becomes of the row now, `recoverPending` writes one.
+        claim.settle(true);
+        work.row = { ...billed(context, bill, row.project_ref), request_id: row.request_id };
+        await metering.store(meter, work.row);
+        await work.settleCharge(work.end);
+      },
+    };
+  };
 }
 
 /** Faults that say that no actor took the request. */
@@ -195,7 +235,8 @@ export function serving({ end, bills, metering, stores, metrics }: ServeDeps): S
       if (overspend) throw new Overspent(overspend);
       if (!work.isBegun) await work.begin({ kind: workKind(route) }, now_ms, options);
     };
-    const authenticatedCall = { ...call, caller, beginWork };
+    const beginFurtherWork = furtherWork(metering, billed, work.row, { context, caller });
+    const authenticatedCall = { ...call, caller, beginWork, beginFurtherWork };
     const refusal =
       (category && categoryRefused(caller, category)) ?? route.authorize?.(authenticatedCall) ?? null;
     if (refusal) return finish(context, refusal, caller, limit);

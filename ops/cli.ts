@@ -28,6 +28,7 @@ import { nodesCommand } from "./commands/nodes.ts";
 import { projectCommand } from "./commands/project.ts";
 import { rateCommand } from "./commands/rate.ts";
 import { secretsCommand } from "./commands/secrets.ts";
+import { mapCommand } from "./commands/map.ts";
 import { searchCommand } from "./commands/search.ts";
 import { bodiesCommand, storesCommand } from "./commands/stores.ts";
 import { startCommand, type Starting } from "./commands/start.ts";
@@ -75,6 +76,7 @@ export async function trawl(words: readonly string[], world: World): Promise<num
     auditCommand(context),
     fetchCommand(context),
     searchCommand(context),
+    mapCommand(context),
     batchCommand(context),
     jobCommand(context),
     domainCommand(context),

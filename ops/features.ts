@@ -9,6 +9,7 @@ import { filingsFeature } from "../actors/filings/feature/feature.ts";
 import { jobsFeature } from "../actors/jobs/feature/feature.ts";
 import { profilesFeature } from "../actors/profiles/feature/feature.ts";
 import { searchFeature } from "../actors/search/feature/feature.ts";
+import { sitesFeature } from "../actors/sites/feature/feature.ts";
 import { statusFeature } from "../actors/status/feature/feature.ts";
 import { tiersFeature } from "../actors/tiers/feature/feature.ts";
 import { demoFeature } from "./demo.ts";
@@ -22,6 +23,7 @@ export const FEATURES = [
   searchFeature,
   tiersFeature,
   fetchFeature,
+  sitesFeature,
   demoFeature,
   jobsFeature,
   statusFeature,

@@ -79,6 +79,7 @@ export const GATEWAY_REFERENCE: ApiReference = {
     fetch: "Pages and documents, with the bytes as they were sent",
     jobs: "Batches of up to 50,000 items",
     filings: "Companies' filings and what is in them",
+    sites: "The addresses of a site",
     companies: "The register of companies",
     account: "The account of a key: limits, usage, keys",
     callbacks: "Requests that the service makes to a client's address",

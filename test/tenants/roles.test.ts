@@ -50,7 +50,7 @@ const TABLE: readonly (readonly [row: Row, operations: string])[] = [
   // Work and views of the caller's own project, and of what all share.
   [
     row(401, MAY, MAY, MAY, MAY),
-    `search fetch batchFetch batchSearch batchFilings batchProfiles batchCompanies batchCompaniesFromCsv listJobs getQuota usage requests
+    `search fetch mapSite batchFetch batchSearch batchFilings batchProfiles batchCompanies batchCompaniesFromCsv listJobs getQuota usage requests
     listAlerts createAlert
     resolveFiler listSubmissions latestFiling listFilingDocuments fetchFilingDocument summariseFacts searchFilings
     suggestProfiles discoverProfile getProfile getProfileGraph

@@ -5,6 +5,7 @@
 import type { RoleActor } from "../../../cluster/role-actor.ts";
 import type { JoinedFeature, JoinedNode, OpenFeature } from "../../../node/feature.ts";
 import type { HostOwners } from "../../../node/host-owners.ts";
+import { WAIT_MS } from "../../../gateway/with-deadline.ts";
 import { PREMIUM_TIERS } from "../../../schemas/tier-table.ts";
 import { decodeText } from "../../lib/content/decode-text.ts";
 import { siteNamed } from "../../lib/web/url.ts";
@@ -18,9 +19,10 @@ import { needsDirect, type PageReader, type ReservedHosts } from "../reserved-ho
 import { fetchService } from "../service.ts";
 import { domainRoutes } from "./domain-routes.ts";
 import { fetchItems } from "./item-kind.ts";
-import { fetchBatch, fetchRoutes } from "./routes.ts";
+import { billOf, fetchBatch, fetchRequestOf, fetchRoutes, textsOf } from "./routes.ts";
 import type { FetchSettings } from "./settings.ts";
 import { fetchStatus } from "./status.ts";
+import type { FetchPage } from "./tokens.ts";
 import { HOST_PROFILES } from "../collections.ts";
 
 /** Of each kind: busiest, slowest, most waited for. */
@@ -37,6 +39,7 @@ interface FetchNeeds {
 
 interface FetchProvides {
   readonly kinds: readonly ItemKindParts[];
+  readonly pages: FetchPage;
   readonly status: readonly StatusPart[];
 }
 
@@ -73,6 +76,14 @@ async function joinFetch(
   return {
     provides: {
       kinds: [fetchItems({ fetchWith: service.fetchWith, bodyGrants, clock, joined }, fetchBatch(rendering))],
+      async pages(body, { signal, ...caller }) {
+        const now_ms = clock.now();
+        const request = fetchRequestOf(body, { ...caller, lane: "sync", now_ms, wait_ms: WAIT_MS });
+        const answer = await service.fetchWith(ask, request, signal);
+        const wanted = { with_html: false, with_formats: request.with_formats === true };
+        const { formats } = await textsOf(rendering, answer.record, wanted);
+        return { answer, bill: billOf(answer), formats };
+      },
       status: [status.part],
     },
     actors: isWorker

@@ -38,6 +38,12 @@ export interface LocalIndex {
   /** The project has retrieved this very page, which may be indexed for another project already. */
   readonly share: (page: Pick<IndexedPage, "url" | "sha256"> & { readonly project: string }) => void;
   readonly remove: (page: Pick<IndexedPage, "url" | "project">) => void;
+  /** Pages of an origin that the project finds, at most `limit`. */
+  readonly pagesOf: (
+    origin: string,
+    project: string,
+    limit: number,
+  ) => readonly { readonly url: string; readonly title: string | null }[];
   /** Forgets every pinned page but these. */
   readonly unpin: (keep: readonly string[]) => void;
   /** Changes with every change of the index. */
@@ -193,6 +199,10 @@ export function localIndex({
   );
   const forEveryone = database.prepare("SELECT id, chars FROM pages WHERE pinned = 0 AND owner = ?");
   const pinned = database.prepare("SELECT id, key, chars FROM pages WHERE pinned = 1");
+  const ofOrigin = database.prepare(
+    `SELECT pages.url, words.title AS title FROM pages JOIN words ON words.rowid = pages.id
+     WHERE key >= ? AND key < ? AND pages.owner IN (?, ?) ORDER BY key LIMIT ?`,
+  );
   const saveState = database.prepare("UPDATE state SET revision = ?, chars = ? WHERE one = 1");
   const state = database.prepare("SELECT revision, chars FROM state").get()!;
   let revision = Number(state["revision"]);
@@ -397,6 +407,12 @@ export function localIndex({
       if (!isShared) enqueue({ kind: "share", page });
     },
     remove: (page) => enqueue({ kind: "remove", page }),
+    pagesOf(origin, project, limit) {
+      flush();
+      const owner = isShared ? EVERYONE : ownerOf(project);
+      const rows = ofOrigin.all(`${origin}/`, `${origin}0`, owner, EVERYONE, limit);
+      return rows.map(({ url, title }) => ({ url: String(url), title: String(title) || null }));
+    },
     unpin(keep) {
       flush();
       const keys = new Set(keep.map((url) => normaliseUrl(new URL(url))));
