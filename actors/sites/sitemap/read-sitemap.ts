@@ -47,7 +47,7 @@ export async function readSitemap(
   pieces: AsyncIterable<Buffer>,
   options: ReadOptions,
 ): Promise<SitemapSummary> {
-  const { url, pause, isLate = () => false, max_bytes = MAX_SITEMAP_BYTES } = options;
+  const { pause, isLate = () => false, max_bytes = MAX_SITEMAP_BYTES } = options;
   const sink = sniffing(options);
   let bytes = 0;
   let error: SitemapError | null = null;
