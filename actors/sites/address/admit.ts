@@ -1,6 +1,6 @@
 /** Whether a crawl fetches an address, and if not, why: the rules in their order, without memory of their own. */
 import type { KeyOptions } from "./key.ts";
-import { compilePatterns, type Compiled, type Matches } from "./patterns.ts";
+import type { Matches } from "./patterns.ts";
 import type { IsInScope } from "./scope.ts";
 
 export interface AddressRules extends KeyOptions {
@@ -22,13 +22,4 @@ export function refusalOf(
   if (isExcluded(url)) return "excluded_by_pattern";
   if (isIncluded && !isSeed && !isIncluded(url)) return "not_included";
   return max_depth !== null && depth > max_depth ? "too_deep" : null;
-}
-
-/** The two lists of a body; null in place of `include`: everything is included. */
-export function compileLists(
-  include: readonly string[] | null | undefined,
-  exclude: readonly string[] | null | undefined,
-): { readonly include: Compiled | null; readonly exclude: Compiled } {
-  const isGiven = include != null && include.length > 0;
-  return { include: isGiven ? compilePatterns(include) : null, exclude: compilePatterns(exclude ?? []) };
 }
