@@ -102,74 +102,6 @@ export function sharedRates({ ask, clock, metrics }: SharedRatesDeps): Rates {
     return created;
   }
 
-  function poolOf(projectRates: ProjectRates, name: string, limit: number, window: number): Pool {
-    let pool = projectRates.pools.get(name);
-    if (!pool) {
-      // Keys come and go. Shares of a forgotten window are asked for again.
-      if (projectRates.pools.size >= MAX_PROJECTS) projectRates.pools.clear();
-      pool = {
-        name,
-        limit,
-        window,
-        free: 0,
-        remaining: limit,
-        used: 0,
-        granted: 0,
-        last_granted: 0,
-        ahead: null,
-      };
-      projectRates.pools.set(name, pool);
-    }
-    pool.limit = limit;
-    turn(pool, window);
-    return pool;
-  }
-
-  function turn(pool: Pool, window: number): void {
-    if (pool.window === window) return;
-    const { ahead, limit, granted } = pool;
-    const last_granted = granted > 0 ? granted : pool.last_granted;
-    Object.assign(pool, {
-      window,
-      used: 0,
-      free: 0,
-      remaining: limit,
-      granted: 0,
-      last_granted,
-      ahead: null,
-    });
-    if (ahead?.window !== window) return;
-    const { free, remaining } = ahead;
-    Object.assign(pool, { free, remaining, granted: free });
-  }
-
-  const isShort = ({ free, remaining }: Pool): boolean => free === 0 && remaining > 0;
-
-  /** Takes one request from each window, or names the limit that is exceeded. Null: the actor must be asked first. */
-  function take(project: Pool, key: Pool | null, now_ms: number): Counted | null {
-    if (isShort(project) || (project.free > 0 && key !== null && isShort(key))) return null;
-    const passed = !takeFrom(project) ? "project" : key !== null && !takeFrom(key) ? "key" : null;
-    return { passed, limit: fieldOf(project, key, now_ms) };
-  }
-
-  function takeFrom(pool: Pool): boolean {
-    if (pool.free === 0) return false;
-    pool.free--;
-    pool.used++;
-    return true;
-  }
-
-  function requestsOf({ waiting }: ProjectRates): Record<string, RateRequest> {
-    const byPool = new Map<Pool, number>();
-    for (const { project, key } of waiting)
-      for (const pool of key === null ? [project] : [project, key])
-        byPool.set(pool, (byPool.get(pool) ?? 0) + 1);
-    const short = [...byPool].filter(([{ free, remaining }, requested]) => free < requested && remaining > 0);
-    return Object.fromEntries(
-      short.map(([{ name, limit, free }, requested]) => [name, { limit, requested: requested - free }]),
-    );
-  }
-
   /** Asks the actor until no request waits. One question runs at a time; requests that arrive meanwhile go into the next. */
   async function serveWaiting(projectRates: ProjectRates): Promise<void> {
     projectRates.isAsking = true;
@@ -291,4 +223,72 @@ function fieldOf(project: Pool, key: Pool | null, now_ms: number): string {
     window_left_ms: WINDOW_MS - (now_ms % WINDOW_MS),
   });
   return limitField(windowUse(project), key && windowUse(key));
+}
+
+function poolOf(projectRates: ProjectRates, name: string, limit: number, window: number): Pool {
+  let pool = projectRates.pools.get(name);
+  if (!pool) {
+    // Keys come and go. Shares of a forgotten window are asked for again.
+    if (projectRates.pools.size >= MAX_PROJECTS) projectRates.pools.clear();
+    pool = {
+      name,
+      limit,
+      window,
+      free: 0,
+      remaining: limit,
+      used: 0,
+      granted: 0,
+      last_granted: 0,
+      ahead: null,
+    };
+    projectRates.pools.set(name, pool);
+  }
+  pool.limit = limit;
+  turn(pool, window);
+  return pool;
+}
+
+function turn(pool: Pool, window: number): void {
+  if (pool.window === window) return;
+  const { ahead, limit, granted } = pool;
+  const last_granted = granted > 0 ? granted : pool.last_granted;
+  Object.assign(pool, {
+    window,
+    used: 0,
+    free: 0,
+    remaining: limit,
+    granted: 0,
+    last_granted,
+    ahead: null,
+  });
+  if (ahead?.window !== window) return;
+  const { free, remaining } = ahead;
+  Object.assign(pool, { free, remaining, granted: free });
+}
+
+const isShort = ({ free, remaining }: Pool): boolean => free === 0 && remaining > 0;
+
+/** Takes one request from each window, or names the limit that is exceeded. Null: the actor must be asked first. */
+function take(project: Pool, key: Pool | null, now_ms: number): Counted | null {
+  if (isShort(project) || (project.free > 0 && key !== null && isShort(key))) return null;
+  const passed = !takeFrom(project) ? "project" : key !== null && !takeFrom(key) ? "key" : null;
+  return { passed, limit: fieldOf(project, key, now_ms) };
+}
+
+function takeFrom(pool: Pool): boolean {
+  if (pool.free === 0) return false;
+  pool.free--;
+  pool.used++;
+  return true;
+}
+
+function requestsOf({ waiting }: ProjectRates): Record<string, RateRequest> {
+  const byPool = new Map<Pool, number>();
+  for (const { project, key } of waiting)
+    for (const pool of key === null ? [project] : [project, key])
+      byPool.set(pool, (byPool.get(pool) ?? 0) + 1);
+  const short = [...byPool].filter(([{ free, remaining }, requested]) => free < requested && remaining > 0);
+  return Object.fromEntries(
+    short.map(([{ name, limit, free }, requested]) => [name, { limit, requested: requested - free }]),
+  );
 }

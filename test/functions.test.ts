@@ -17,7 +17,6 @@ const ALGORITHMS: Readonly<Record<string, string>> = {
   "actors/lib/article/tree.ts buildTree": "a tree of blocks from a stream of tags, without recursion",
   "actors/search/adapters/engine.local.sqlite.ts localIndex":
     "one full-text index: its statements and what runs them",
-  "actors/search/run-search.ts runSearch": "instances in their order until one answers",
   "actors/tiers/adapters/browser-pool.ts browserPool": "browsers started, lent, counted, recycled and killed",
   "actors/tiers/adapters/transport.browser.ts pageVisit":
     "one visit of one page, from navigation to its text",
@@ -30,12 +29,8 @@ const ALGORITHMS: Readonly<Record<string, string>> = {
   "cluster/adapters/egress/egress.proxy.ts egressProxy": "one proxy server: CONNECT, plain requests, limits",
   "cluster/adapters/egress/egress.undici.ts undiciEgress":
     "one exchange with an origin, from the address to the last byte",
-  "cluster/adapters/leases/leases.nats.ts leasesOn":
-    "leases in one bucket: claimed, renewed, watched and created again",
   "cluster/adapters/workers/workers.processes.ts pool":
     "child processes: tasks assigned, limits enforced, children replaced",
-  "gateway/rates.ts sharedRates": "one node's share of each key's rate",
-  "actors/filings/feature/routes.ts filingsRoutes": "a table of routes",
 };
 
 interface LongFunction {

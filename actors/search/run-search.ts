@@ -69,158 +69,23 @@ export const MAX_INSTANCES = 3;
 export function runSearch(
   deps: SearchDeps,
 ): (ask: ActorClient, work: WorkContext, request: SearchRequest, digest: string) => Promise<SearchOutcome> {
-  const { clock, documents, metrics, log, fallback, revision } = deps;
+  const { clock, fallback, revision } = deps;
   const engines = new Map(deps.engines.map((engine) => [engine.name, engine]));
 
-  /** An upstream's answer within UPSTREAM_MS, whatever it does with the signal. */
-  async function askUpstream(
-    engine: Engine,
-    request: SearchRequest,
-    work: WorkContext,
-  ): Promise<EngineAnswer> {
-    if (!work.ownsKey())
-      throw new Fault("lease_lost", `Cannot search "${engine.name}": another node may hold this query`);
-    const timeout = new AbortController();
-    const alarm = clock.at(clock.now() + UPSTREAM_MS, () => timeout.abort());
-    const signal = AbortSignal.any([work.signal, timeout.signal]);
-    const timedOut = new Promise<EngineAnswer>((resolve) => {
-      const end = () =>
-        resolve({ kind: "failed", reason: "timeout", retry_after_s: null, detail: "no answer in time" });
-      if (signal.aborted) end();
-      signal.addEventListener("abort", end, { once: true });
-    });
-    try {
-      return await Promise.race([engine.ask(request, signal), timedOut]);
-    } finally {
-      alarm[Symbol.dispose]();
-    }
-  }
-
-  function countUpstream(
-    { search_id }: SearchRequest,
-    provider: "metasearch" | "fallback",
-    name: string,
-    answer: EngineAnswer,
-  ): void {
-    const reason = answer.kind === "answered" ? "ok" : answer.reason;
-    metrics.count("trawl_search_upstream_total", { provider, reason: reasonLabel(reason) });
-    if (answer.kind === "answered") return;
-    const { detail } = answer;
-    log.warn("An upstream of search failed", { ...workFields(search_id), provider, name, reason, detail });
-  }
-
-  /** The answer of the first instance that gives one, or why none did. */
-  async function askPrimary(
-    ask: ActorClient,
-    work: WorkContext,
-    request: SearchRequest,
-  ): Promise<Answered | FallbackReason> {
-    // So many results as tell whether its answer is good enough, also for a caller that wants fewer.
-    const question = { ...request, max_results: Math.max(request.max_results, RESULTS_ENOUGH) };
-    const asked_instances: string[] = [];
-    let failure: FallbackReason = "no_metasearch_instance";
-    while (asked_instances.length < MAX_INSTANCES) {
-      const { instance } = await ask(Instances, INSTANCES_KEY, "next", { except: asked_instances });
-      const engine = instance === null ? undefined : engines.get(instance);
-      if (!engine) break;
-      asked_instances.push(engine.name);
-      const answer = await askUpstream(engine, question, work);
-      countUpstream(request, "metasearch", engine.name, answer);
-      const failed = answer.kind === "failed";
-      await ask(Instances, INSTANCES_KEY, "report", {
-        instance: engine.name,
-        failure: failed ? answer.reason : null,
-        retry_after_s: failed ? answer.retry_after_s : null,
-      });
-      if (!failed) return answer;
-      failure = answer.reason === "timeout" ? "metasearch_timeout" : "metasearch_error";
-    }
-    return failure;
-  }
-
-  /** The fallback's results and cost, or its error. */
-  async function askFallback(
-    ask: ActorClient,
-    work: WorkContext,
-    request: SearchRequest,
-    { engine, price_micros, spending }: Fallback,
-  ): Promise<{ results: readonly RawResult[]; cost_micros: number } | SearchError> {
-    const id = `${request.search_id}.search.${work.epoch}`;
-    const most_micros = price_micros * requestsFor(request);
-    const hasCost = most_micros > 0;
-    if (hasCost && !(await spending.reserve(ask, request, id, most_micros))) return "budget_exhausted";
-    let cost_micros = 0;
-    try {
-      const answer = await askUpstream(engine, request, work);
-      countUpstream(request, "fallback", engine.name, answer);
-      if (answer.kind === "failed")
-        return `fallback_${answer.reason === "captcha" ? "invalid_answer" : answer.reason}`;
-      cost_micros = price_micros * answer.billed;
-      return { results: answer.results, cost_micros };
-    } finally {
-      if (hasCost) await spending.settle(ask, request, id, cost_micros);
-    }
-  }
-
-  /** A cache fault makes a search slower, not wrong. */
-  async function withCache<T>(what: string, otherwise: T, work: () => Promise<T>): Promise<T> {
-    try {
-      return await work();
-    } catch (problem) {
-      if (!(problem instanceof Fault)) throw problem;
-      metrics.count("trawl_faults_total", { code: problem.code });
-      log.warn(`Cannot ${what} the search cache`, { problem: problem.message });
-      return otherwise;
-    }
-  }
-
-  const stored = (digest: string) =>
-    withCache("read", null, async () => asCachedSearch(await SEARCHES.get(documents, digest)));
-
-  async function store(
-    digest: string,
-    request: SearchRequest,
-    answer: SearchAnswer,
-    results: SearchResult[],
-    revisionBefore: string | null,
-  ) {
-    const { provider, fallback_reason, unresponsive_engines } = answer;
-    const ttl_ms = ttlOf(answer);
-    if (provider === null || ttl_ms === 0) return;
-    const searched_ms = clock.now();
-    const entry: CachedSearch = {
-      results: results,
-      provider,
-      fallback_reason,
-      unresponsive_engines,
-      depth: request.max_results,
-      revision: provider === "metasearch" ? revisionBefore : null,
-      searched_ms,
-      ttl_ms,
-    };
-    await withCache("write", false, async () => {
-      const old = await SEARCHES.read(documents, digest);
-      // If another search has written meanwhile, its answer is as good.
-      return SEARCHES.put(documents, digest, entry, old?.version ?? 0, {
-        expires_at_ms: searched_ms + ttl_ms,
-      });
-    });
-  }
-
   return async (ask, work, request, digest) => {
-    const entry = request.cache_ttl_s === 0 ? null : await stored(digest);
+    const entry = request.cache_ttl_s === 0 ? null : await stored(deps, digest);
     const hit = freshAnswer(entry, request, revision(), clock.now());
     if (hit) return { answer: hit, is_refused: false };
 
     // Read before the search: a page stored during the search may be missing from its answer.
     const revisionBefore = revision();
-    const primaryResult = await askPrimary(ask, work, request);
+    const primaryResult = await askPrimary(deps, engines, ask, work, request);
     const options = { freshness: request.freshness, now_ms: clock.now() };
     const results = typeof primaryResult === "string" ? [] : merge([primaryResult.results], options);
     const reason =
       typeof primaryResult === "string" ? primaryResult : fallbackReason(primaryResult, results.length);
     const fallbackResult =
-      reason !== null && fallback ? await askFallback(ask, work, request, fallback) : null;
+      reason !== null && fallback ? await askFallback(deps, ask, work, request, fallback) : null;
 
     const usesFallback = fallbackResult !== null && typeof fallbackResult !== "string";
     const allResults = usesFallback
@@ -244,9 +109,156 @@ export function runSearch(
     };
     // A poor answer that the fallback could not improve is not stored: the next search may improve it.
     if (reason === null || usesFallback || !fallback)
-      await store(digest, request, answer, allResults, revisionBefore);
+      await store(deps, digest, request, answer, allResults, revisionBefore);
     return { answer, is_refused: fallbackResult === "budget_exhausted" };
   };
+}
+
+/** An upstream's answer within UPSTREAM_MS, whatever it does with the signal. */
+async function askUpstream(
+  { clock }: SearchDeps,
+  engine: Engine,
+  request: SearchRequest,
+  work: WorkContext,
+): Promise<EngineAnswer> {
+  if (!work.ownsKey())
+    throw new Fault("lease_lost", `Cannot search "${engine.name}": another node may hold this query`);
+  const timeout = new AbortController();
+  const alarm = clock.at(clock.now() + UPSTREAM_MS, () => timeout.abort());
+  const signal = AbortSignal.any([work.signal, timeout.signal]);
+  const timedOut = new Promise<EngineAnswer>((resolve) => {
+    const end = () =>
+      resolve({ kind: "failed", reason: "timeout", retry_after_s: null, detail: "no answer in time" });
+    if (signal.aborted) end();
+    signal.addEventListener("abort", end, { once: true });
+  });
+  try {
+    return await Promise.race([engine.ask(request, signal), timedOut]);
+  } finally {
+    alarm[Symbol.dispose]();
+  }
+}
+
+function countUpstream(
+  { metrics, log }: SearchDeps,
+  { search_id }: SearchRequest,
+  provider: "metasearch" | "fallback",
+  name: string,
+  answer: EngineAnswer,
+): void {
+  const reason = answer.kind === "answered" ? "ok" : answer.reason;
+  metrics.count("trawl_search_upstream_total", { provider, reason: reasonLabel(reason) });
+  if (answer.kind === "answered") return;
+  const { detail } = answer;
+  log.warn("An upstream of search failed", { ...workFields(search_id), provider, name, reason, detail });
+}
+
+/** The answer of the first instance that gives one, or why none did. */
+async function askPrimary(
+  deps: SearchDeps,
+  engines: ReadonlyMap<string, Engine>,
+  ask: ActorClient,
+  work: WorkContext,
+  request: SearchRequest,
+): Promise<Answered | FallbackReason> {
+  // So many results as tell whether its answer is good enough, also for a caller that wants fewer.
+  const question = { ...request, max_results: Math.max(request.max_results, RESULTS_ENOUGH) };
+  const asked_instances: string[] = [];
+  let failure: FallbackReason = "no_metasearch_instance";
+  while (asked_instances.length < MAX_INSTANCES) {
+    const { instance } = await ask(Instances, INSTANCES_KEY, "next", { except: asked_instances });
+    const engine = instance === null ? undefined : engines.get(instance);
+    if (!engine) break;
+    asked_instances.push(engine.name);
+    const answer = await askUpstream(deps, engine, question, work);
+    countUpstream(deps, request, "metasearch", engine.name, answer);
+    const failed = answer.kind === "failed";
+    await ask(Instances, INSTANCES_KEY, "report", {
+      instance: engine.name,
+      failure: failed ? answer.reason : null,
+      retry_after_s: failed ? answer.retry_after_s : null,
+    });
+    if (!failed) return answer;
+    failure = answer.reason === "timeout" ? "metasearch_timeout" : "metasearch_error";
+  }
+  return failure;
+}
+
+/** The fallback's results and cost, or its error. */
+async function askFallback(
+  deps: SearchDeps,
+  ask: ActorClient,
+  work: WorkContext,
+  request: SearchRequest,
+  { engine, price_micros, spending }: Fallback,
+): Promise<{ results: readonly RawResult[]; cost_micros: number } | SearchError> {
+  const id = `${request.search_id}.search.${work.epoch}`;
+  const most_micros = price_micros * requestsFor(request);
+  const hasCost = most_micros > 0;
+  if (hasCost && !(await spending.reserve(ask, request, id, most_micros))) return "budget_exhausted";
+  let cost_micros = 0;
+  try {
+    const answer = await askUpstream(deps, engine, request, work);
+    countUpstream(deps, request, "fallback", engine.name, answer);
+    if (answer.kind === "failed")
+      return `fallback_${answer.reason === "captcha" ? "invalid_answer" : answer.reason}`;
+    cost_micros = price_micros * answer.billed;
+    return { results: answer.results, cost_micros };
+  } finally {
+    if (hasCost) await spending.settle(ask, request, id, cost_micros);
+  }
+}
+
+/** A cache fault makes a search slower, not wrong. */
+async function withCache<T>(
+  { metrics, log }: SearchDeps,
+  what: string,
+  otherwise: T,
+  work: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await work();
+  } catch (problem) {
+    if (!(problem instanceof Fault)) throw problem;
+    metrics.count("trawl_faults_total", { code: problem.code });
+    log.warn(`Cannot ${what} the search cache`, { problem: problem.message });
+    return otherwise;
+  }
+}
+
+const stored = (deps: SearchDeps, digest: string) =>
+  withCache(deps, "read", null, async () => asCachedSearch(await SEARCHES.get(deps.documents, digest)));
+
+async function store(
+  deps: SearchDeps,
+  digest: string,
+  request: SearchRequest,
+  answer: SearchAnswer,
+  results: SearchResult[],
+  revisionBefore: string | null,
+) {
+  const { clock, documents } = deps;
+  const { provider, fallback_reason, unresponsive_engines } = answer;
+  const ttl_ms = ttlOf(answer);
+  if (provider === null || ttl_ms === 0) return;
+  const searched_ms = clock.now();
+  const entry: CachedSearch = {
+    results: results,
+    provider,
+    fallback_reason,
+    unresponsive_engines,
+    depth: request.max_results,
+    revision: provider === "metasearch" ? revisionBefore : null,
+    searched_ms,
+    ttl_ms,
+  };
+  await withCache(deps, "write", false, async () => {
+    const old = await SEARCHES.read(documents, digest);
+    // If another search has written meanwhile, its answer is as good.
+    return SEARCHES.put(documents, digest, entry, old?.version ?? 0, {
+      expires_at_ms: searched_ms + ttl_ms,
+    });
+  });
 }
 
 /**

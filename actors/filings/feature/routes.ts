@@ -3,6 +3,7 @@
  * identifier is part of the answer, with HTTP 200; a parameter of a wrong type is HTTP 422. The service decides how and
  * when the filing system is asked.
  */
+import type { Static } from "typebox";
 import assert from "node:assert/strict";
 import type { Blobs } from "../../../cluster/ports/blobs.ts";
 import { Fault } from "../../../cluster/ports/fault.ts";
@@ -58,8 +59,8 @@ const ERRORS =
   "Answers 200 also when there is no answer: look at `error`, `message` and `retry_after_s`. A malformed identifier is " +
   "`invalid_identifier`, and no request was sent to the filing system.";
 
-/** One algorithm: the table of the routes under /v1/filings. */
-export function filingsRoutes(deps: FilingsRouteDeps): readonly Route[] {
+/** How calls of /v1/filings are answered: within their time, with the right to the bodies they name, counted and billed. */
+function filingResponses(deps: FilingsRouteDeps) {
   const { filings, clock, metrics, log, bodyGrants, blobs } = deps;
 
   /** Null: the client has gone, or the operation took much longer than its limit. */
@@ -114,6 +115,30 @@ export function filingsRoutes(deps: FilingsRouteDeps): readonly Route[] {
     return { status: 200, headers: JSON_TYPE, body: { length: null, chunks }, bill };
   }
 
+  async function respondDocument(
+    call: Call & { readonly body: Static<typeof DocumentBody> },
+  ): Promise<Answer> {
+    const { body, request_id, caller } = call;
+    const reply = await withTimeout(call, body, async (filingsCaller) =>
+      filings("document", fieldsOf(body), filingsCaller),
+    );
+    if (reply === null) return timedOut(request_id);
+    assert(reply.kind === "document");
+    const { url, answer, bodies } = reply;
+    await grantBodies(call, bodies);
+    const bill = billOf(answer.cached, answer.error, answer.record.bytes);
+    countAnswer("document", bill, answer.error);
+    const reader = { request_id, external: caller.grant.customer.external };
+    const response = await rendered(deps, { url, answer }, body.include_html ?? true, reader);
+    return { ...json(200, response), bill };
+  }
+
+  return { respond, respondDocument };
+}
+
+/** The routes under /v1/filings. */
+export function filingsRoutes(deps: FilingsRouteDeps): readonly Route[] {
+  const { respond, respondDocument } = filingResponses(deps);
   const common = { tags: ["filings"], category: "fetch", always_begins_work: true } as const;
   return [
     route({
@@ -195,21 +220,7 @@ export function filingsRoutes(deps: FilingsRouteDeps): readonly Route[] {
       replies: {
         200: { description: "The document, or in `error` why there is none", schema: FetchResponse },
       },
-      handle: async (call) => {
-        const { body, request_id, caller } = call;
-        const reply = await withTimeout(call, body, async (filingsCaller) =>
-          filings("document", fieldsOf(body), filingsCaller),
-        );
-        if (reply === null) return timedOut(request_id);
-        assert(reply.kind === "document");
-        const { url, answer, bodies } = reply;
-        await grantBodies(call, bodies);
-        const bill = billOf(answer.cached, answer.error, answer.record.bytes);
-        countAnswer("document", bill, answer.error);
-        const reader = { request_id, external: caller.grant.customer.external };
-        const response = await rendered(deps, { url, answer }, body.include_html ?? true, reader);
-        return { ...json(200, response), bill };
-      },
+      handle: respondDocument,
     }),
     route({
       ...common,

@@ -53,7 +53,11 @@ export async function natsLeases(
   }
 }
 
-/** One algorithm: the leases of one bucket are claimed, renewed, watched, and created again when the bucket is lost. */
+const keyOf = (partition: number): string => `p${partition}`;
+/** The value of a partition's key. */
+const ownerValue = (node: string, { epoch }: Lease): string => `${node}/${epoch}`;
+
+/** The leases of one bucket are claimed, renewed, watched, and created again when the bucket is lost. */
 async function leasesOn(link: NatsLink, ttl_ms: number, log: Log | undefined): Promise<Leases> {
   const { js, jsm, name: cluster, replicas } = link;
   const buckets = new Kvm(js);
@@ -91,57 +95,16 @@ async function leasesOn(link: NatsLink, ttl_ms: number, log: Log | undefined): P
   const reach = <T>(what: string, call: () => Promise<T>): Promise<T> =>
     orUnreachable(link, what, () => guard.run(call), RENEWAL_MS);
 
-  async function lookAtStore(): Promise<LeaseSurvey> {
-    const info = await jsm.streams.info(own_stream, { subjects_filter: `${own_prefix}>` });
-    // The type lacks `ts`, the server's time, which every supported version sends.
-    const { ts } = info as typeof info & { readonly ts: string };
-    const subjects = Object.keys(info.state.subjects ?? {});
-    return {
-      store_id: info.created,
-      age_ms: Date.parse(ts) - Date.parse(info.created),
-      revision: info.state.last_seq,
-      held: new Set(subjects.map((subject) => Number(subject.slice(own_prefix.length + 1)))),
-    };
-  }
-
-  /** A node claims dozens of partitions at once: calls that wait while the server is asked share the next answer. */
-  let asking: Promise<unknown> = Promise.resolve();
-  let next: Promise<LeaseSurvey> | null = null;
-  const survey = (): Promise<LeaseSurvey> =>
-    (next ??= asking.then(() => {
-      next = null;
-      const answer = lookAtStore();
-      asking = answer.catch(() => {});
-      return answer;
-    }));
+  const survey = leaseSurveys(jsm, own_stream, own_prefix);
 
   async function namesIn(stream: string, prefix: string): Promise<string[]> {
     const { state } = await jsm.streams.info(stream, { subjects_filter: `${prefix}>` });
     return Object.keys(state.subjects ?? {}).map((subject) => subject.slice(prefix.length));
   }
 
-  const key = (partition: number): string => `p${partition}`;
   /** By a purge: a delete marker would count as a lease in every survey. */
   async function remove(partition: number, revision: number): Promise<void> {
-    await jsm.streams.purge(own_stream, { filter: `${own_prefix}${key(partition)}`, seq: revision + 1 });
-  }
-  /** The value of a partition's key. */
-  const ownerValue = (node: string, { epoch }: Lease): string => `${node}/${epoch}`;
-
-  async function renewLease(partition: number, node: string, lease: Lease): Promise<number | null> {
-    let { revision } = lease;
-    for (let n = 0; n < MAX_RENEWAL_ATTEMPTS; n++) {
-      try {
-        return await own.update(key(partition), ownerValue(node, lease), revision, RENEWAL_MS);
-      } catch (problem) {
-        if (!isWrongRevision(problem)) throw problem;
-      }
-      // An earlier renewal may have been stored although its reply was lost. Then this one continues from its revision.
-      const current = await own.get(key(partition));
-      if (current?.string() !== ownerValue(node, lease)) return null;
-      revision = current.revision;
-    }
-    return null;
+    await jsm.streams.purge(own_stream, { filter: `${own_prefix}${keyOf(partition)}`, seq: revision + 1 });
   }
 
   return {
@@ -153,7 +116,7 @@ async function leasesOn(link: NatsLink, ttl_ms: number, log: Log | undefined): P
       reach(`claim partition ${partition}`, async () => {
         let revision: number;
         try {
-          revision = await own.create(key(partition), node);
+          revision = await own.create(keyOf(partition), node);
         } catch (problem) {
           if (isWrongRevision(problem)) return null;
           throw problem;
@@ -171,7 +134,7 @@ async function leasesOn(link: NatsLink, ttl_ms: number, log: Log | undefined): P
 
     renew: (partition, node, lease) =>
       reach(`renew partition ${partition}`, async () => {
-        const revision = await renewLease(partition, node, lease);
+        const revision = await renewLease(own, partition, node, lease);
         return revision === null ? { kind: "lost" } : { kind: "renewed", revision };
       }),
 
@@ -216,4 +179,51 @@ async function leasesOn(link: NatsLink, ttl_ms: number, log: Log | undefined): P
 
     close: () => link.close(),
   };
+}
+
+/** What the bucket of owners holds, as the server says it. */
+function leaseSurveys(
+  jsm: NatsLink["jsm"],
+  own_stream: string,
+  own_prefix: string,
+): () => Promise<LeaseSurvey> {
+  async function lookAtStore(): Promise<LeaseSurvey> {
+    const info = await jsm.streams.info(own_stream, { subjects_filter: `${own_prefix}>` });
+    // The type lacks `ts`, the server's time, which every supported version sends.
+    const { ts } = info as typeof info & { readonly ts: string };
+    const subjects = Object.keys(info.state.subjects ?? {});
+    return {
+      store_id: info.created,
+      age_ms: Date.parse(ts) - Date.parse(info.created),
+      revision: info.state.last_seq,
+      held: new Set(subjects.map((subject) => Number(subject.slice(own_prefix.length + 1)))),
+    };
+  }
+
+  /** A node claims dozens of partitions at once: calls that wait while the server is asked share the next answer. */
+  let asking: Promise<unknown> = Promise.resolve();
+  let next: Promise<LeaseSurvey> | null = null;
+  return () =>
+    (next ??= asking.then(() => {
+      next = null;
+      const answer = lookAtStore();
+      asking = answer.catch(() => {});
+      return answer;
+    }));
+}
+
+async function renewLease(own: KV, partition: number, node: string, lease: Lease): Promise<number | null> {
+  let { revision } = lease;
+  for (let n = 0; n < MAX_RENEWAL_ATTEMPTS; n++) {
+    try {
+      return await own.update(keyOf(partition), ownerValue(node, lease), revision, RENEWAL_MS);
+    } catch (problem) {
+      if (!isWrongRevision(problem)) throw problem;
+    }
+    // An earlier renewal may have been stored although its reply was lost. Then this one continues from its revision.
+    const current = await own.get(keyOf(partition));
+    if (current?.string() !== ownerValue(node, lease)) return null;
+    revision = current.revision;
+  }
+  return null;
 }
