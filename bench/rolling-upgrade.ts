@@ -4,7 +4,7 @@
  * fetch pages and a batch job runs. Then no fetch may have failed, every item of the job must be done, no page may have been
  * asked for more often than once, and a page that the old nodes stored must come from the cache of the new ones. It prints what
  * callers saw and ends with exit code 1 otherwise. About a minute. A commit with another format of stored data is refused: its
- * nodes must end before the data is migrated (ops/operating.md).
+ * nodes must end before the data is migrated (docs/operating/upgrades.md).
  */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";

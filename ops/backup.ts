@@ -5,7 +5,7 @@
  *
  * Bodies are copied before and after the documents: one that the service removes meanwhile is in the first pass, one that it
  * stores meanwhile is in the second, so the backup has every body that its documents name. MongoDB and S3 have tools of
- * their own (operating.md).
+ * their own (docs/operating/backup.md).
  */
 import { createHash } from "node:crypto";
 import {

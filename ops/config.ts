@@ -1,6 +1,6 @@
 /**
  * The settings of the service. Each section configures one module; each setting has a variable, a default and a description,
- * and `trawl config` and the README's table are generated from them. This file reads no environment and no file:
+ * and `trawl config` and the table of docs/settings.md are generated from them. This file reads no environment and no file:
  * main.ts passes both in, once.
  */
 import type { TObject, TSchema } from "typebox";

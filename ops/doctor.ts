@@ -200,7 +200,11 @@ const identityFinding = (config: Config, openDocuments: DoctorDeps["openDocument
         if (belonging === null) return ok("stores", "Documents and bodies get one id at the next start");
         return belonging.kind === "one"
           ? ok("stores", "Documents and bodies carry the same id")
-          : warning("stores", belonging.problem, "ops/runbook.md: The stores do not belong together");
+          : warning(
+              "stores",
+              belonging.problem,
+              "docs/operating/runbook.md: The stores do not belong together",
+            );
       } finally {
         await blobs.close();
       }

@@ -1,6 +1,7 @@
 /**
- * READMEs claim nothing that is not so: the table of settings is the configuration's, every path that one names exists, and
- * every folder of the code has one. Names of files in all prose are checked by references.test.ts.
+ * READMEs and documents claim nothing that is not so: the table of settings is the configuration's, every path that one names
+ * exists, and every folder of the code has one. Names of files in all prose are checked by references.test.ts, commands and
+ * links of the documents by docs/documents.test.ts and scenarios/docs.test.ts.
  */
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
@@ -24,22 +25,24 @@ function table(): string {
 }
 
 test("the table of settings is the configuration's", () => {
-  const readme = readFileSync("README.md", "utf8");
+  const document = readFileSync("docs/settings.md", "utf8");
   if (process.env["UPDATE"]) {
     writeFileSync(
-      "README.md",
-      readme.replace(PLACE, (_, open, _old, close) => `${open}${table()}${close}`),
+      "docs/settings.md",
+      document.replace(PLACE, (_, open, _old, close) => `${open}${table()}${close}`),
     );
     return;
   }
-  expect(PLACE.exec(readme)?.[2]).toBe(table());
+  expect(PLACE.exec(document)?.[2]).toBe(table());
 });
 
 const tracked = execFileSync("git", ["ls-files"], { encoding: "utf8" }).trim().split("\n");
-const readmes = tracked.filter((file) => /(?:^|\/)README\.md$/.test(file) && !file.includes("fixtures/"));
+const readmes = tracked.filter(
+  (file) => /(?:^|\/)README\.md$|^docs\/.*\.md$/.test(file) && !file.includes("fixtures/"),
+);
 
 /** Paths from the root of the repository, or from the folder of the README. */
-const PATH = /`((?:schemas|cluster|actors|gateway|ops|bench|test|\.ci)\/[\w./-]*)`/g;
+const PATH = /`((?:schemas|cluster|actors|gateway|node|ops|bench|test|docs|\.ci)\/[\w./-]*)`/g;
 const missingPaths = (readme: string, text: string): string[] =>
   [...text.matchAll(PATH)]
     .map(([, path]) => path!)
@@ -90,8 +93,8 @@ test("every folder of schemas, cluster, actors, gateway and node has a README", 
 
 const CHANGES = /<!-- changes: .*? -->\n([^]*?)<!-- \/changes -->/;
 
-test("each common change of the README begins in a file that has the name", () => {
-  const [, rows] = CHANGES.exec(readFileSync("README.md", "utf8"))!;
+test("each common change of the map begins in a file that has the name", () => {
+  const [, rows] = CHANGES.exec(readFileSync("docs/contributing/map.md", "utf8"))!;
   const changes = rows!
     .trim()
     .split("\n")

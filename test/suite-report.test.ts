@@ -16,9 +16,9 @@ test("the committed results are of the pinned versions", () => {
 });
 
 const PROGRAMS = ["trawl", "undici", "crawlee http", "crawlee cheerio", "scrapy", "colly", "spider"];
-test.each(["light", "real", "mixed", "bytes"])("the README has the medians of %s pages", (kind) => {
+test.each(["light", "real", "mixed", "bytes"])("docs/performance.md has the medians of %s pages", (kind) => {
   const start = kind === "bytes" ? "| 8 KiB of bytes" : `| ${kind}`;
-  const row = read("README.md")
+  const row = read("docs/performance.md")
     .split("\n")
     .find((line) => line.startsWith(start))!;
   const cells = row

@@ -1,6 +1,6 @@
 /**
  * Failures of our own engines and nodes. Each code has one meaning, one value of the metric label `code`, and one entry
- * in ops/runbook.md.
+ * in docs/operating/runbook.md.
  */
 export const FAULT_CODES = [
   "bus_unreachable",

@@ -13,7 +13,7 @@ interface BackupOptions extends Json {
   readonly withKey?: boolean;
 }
 
-const HOW_ELSEWHERE = "ops/operating.md says how MongoDB and S3 are backed up";
+const HOW_ELSEWHERE = "docs/operating/backup.md says how MongoDB and S3 are backed up";
 
 export const backupCommand = (context: Context): Command =>
   withJson(new Command("backup").description("copy the embedded stores into a folder while the service runs"))

@@ -128,7 +128,7 @@ describe("a backup", () => {
     const cluster = { ...environment, TRAWL_DOCUMENTS: "mongodb://127.0.0.1/x" };
     expect(await run(cluster, "backup", newFolder())).toMatchObject({
       code: 1,
-      err: expect.stringContaining("ops/operating.md says how MongoDB and S3 are backed up"),
+      err: expect.stringContaining("docs/operating/backup.md says how MongoDB and S3 are backed up"),
     });
   });
 });

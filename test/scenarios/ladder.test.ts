@@ -1,4 +1,4 @@
-/** The two pages of the README that direct does not get: one that a browser must run, one that only the archive has. */
+/** The two pages of docs/api/fetch.md that direct does not get: one that a browser must run, one that only the archive has. */
 import { createHash } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import type { FetchBody } from "../../schemas/fetch.ts";

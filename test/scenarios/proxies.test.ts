@@ -1,5 +1,5 @@
 /**
- * Two gateways behind HAProxy and behind nginx, configured as `ops/deploy/compose.yaml` ships and `ops/operating.md` documents them:
+ * Two gateways behind HAProxy and behind nginx, configured as `ops/deploy/compose.yaml` ships and `docs/operating/security.md` documents them:
  * only addresses and ports are others.
  */
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -59,7 +59,7 @@ events {}
 http {
 access_log off;
 ${["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map((name) => `${name}_temp_path ${folder}/${name};`).join("\n")}
-${excerpt("ops/operating.md", /```nginx\n([^`]+)```/)
+${excerpt("docs/operating/security.md", /```nginx\n([^`]+)```/)
   .replaceAll("listen 80;", `listen 127.0.0.1:${front};`)
   .replaceAll(/10\.0\.0\.(\d):8080/g, (_, n) => `${HOSTS[Number(n) - 1]}:${api}`)}
 }

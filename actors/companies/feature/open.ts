@@ -27,7 +27,7 @@ import { sourceHttp } from "../source-http.ts";
 import { sourceActor } from "../source.actor.ts";
 import type { Source, SourceHttp, SourceSettings } from "../source.ts";
 import { watchActor } from "../watch.actor.ts";
-import { openSources } from "../sources/sources.ts";
+import { openSources, type SourceName } from "../sources/sources.ts";
 import { feedRoutes } from "./feed-routes.ts";
 import { filingHttp } from "./filing-http.ts";
 import { companyItems } from "./item-kind.ts";
@@ -283,7 +283,7 @@ function sourceLimiter(
 function sourceSettings(
   settings: CompaniesSettings,
   { hasFilings, hasProfiles }: { readonly hasFilings: boolean; readonly hasProfiles: boolean },
-): Readonly<Record<string, SourceSettings>> {
+): Readonly<Record<SourceName, SourceSettings>> {
   const bare = (url: string, credentials?: string) => ({
     base_url: url.replace(/(?<!\/)\/+$/, ""),
     credentials: credentials ?? null,

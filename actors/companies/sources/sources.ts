@@ -1,4 +1,4 @@
-/** All sources, in the order in which they are listed. A new source is one file here and one line. */
+/** All sources, in the order in which they are listed. A new source is one file here and one line; the compiler asks for its settings. */
 import type { OpenSource, Source, SourceSettings } from "../source.ts";
 import { openBrreg } from "./brreg.ts";
 import { openCompaniesHouse } from "./companies-house.ts";
@@ -11,7 +11,7 @@ import { openSecEdgar } from "./sec-edgar.ts";
 import { openZefix } from "./zefix.ts";
 
 /** By the name of the source. */
-export const SOURCES: Readonly<Record<string, OpenSource>> = {
+export const SOURCES = {
   gleif: openGleif,
   sec_edgar: openSecEdgar,
   zefix: openZefix,
@@ -21,11 +21,10 @@ export const SOURCES: Readonly<Record<string, OpenSource>> = {
   recherche_entreprises: openRechercheEntreprises,
   krs: openKrs,
   northdata: openProfileSite,
-};
+} as const satisfies Readonly<Record<string, OpenSource>>;
 
-/** The sources that have settings. */
-export const openSources = (settings: Readonly<Record<string, SourceSettings>>): readonly Source[] =>
-  Object.entries(SOURCES).flatMap(([name, open]) => {
-    const own = settings[name];
-    return own === undefined ? [] : [open(own)];
-  });
+export type SourceName = keyof typeof SOURCES;
+
+/** All sources: a source without settings does not compile. */
+export const openSources = (settings: Readonly<Record<SourceName, SourceSettings>>): readonly Source[] =>
+  (Object.keys(SOURCES) as SourceName[]).map((name) => SOURCES[name](settings[name]));

@@ -1,0 +1,41 @@
+/** The documents whose commands are run, and the blocks that no test can run, each with the reason. */
+
+export interface Document {
+  readonly file: string;
+  /** What its commands run against (test/scenarios/docs.test.ts). */
+  readonly world: "plain" | "pages" | "filings" | "companies" | "profiles" | "nothing";
+}
+
+export const DOCUMENTS: readonly Document[] = [
+  { file: "README.md", world: "pages" },
+  { file: "docs/api/README.md", world: "plain" },
+  { file: "docs/api/fetch.md", world: "pages" },
+  { file: "docs/api/search.md", world: "plain" },
+  { file: "docs/api/jobs.md", world: "pages" },
+  { file: "docs/api/filings.md", world: "filings" },
+  { file: "docs/api/companies.md", world: "companies" },
+  { file: "docs/api/profiles.md", world: "profiles" },
+  { file: "docs/api/accounts.md", world: "plain" },
+  { file: "docs/api/status.md", world: "plain" },
+  { file: "docs/commands.md", world: "pages" },
+  { file: "docs/operating/README.md", world: "plain" },
+  { file: "docs/operating/backup.md", world: "plain" },
+  { file: "docs/operating/several-nodes.md", world: "nothing" },
+  { file: "docs/operating/observing.md", world: "plain" },
+  { file: "docs/operating/security.md", world: "plain" },
+];
+
+/** The first line of each block that says `not-run`, and why. */
+export const NOT_RUN: Readonly<Record<string, string>> = {
+  "npm start": "begins a service that ends with the terminal: test/scenarios/life.test.ts",
+  "npm run check": "what CI runs (.ci/run)",
+  "openapi-typescript http://127.0.0.1:8080/openapi.json --default-non-nullable=false":
+    "programs that a checkout has not: test/scenarios/openapi.test.ts, where they are installed",
+  "node ops/node.mjs --disable-warning=ExperimentalWarning test/harness/edgar.main.ts > edgar.env":
+    "two terminals; the test starts the same simulator and the service",
+  "node ops/node.mjs --disable-warning=ExperimentalWarning test/harness/profiles.main.ts > profiles.env":
+    "two terminals; the test starts the same site and the service",
+  "mkfifo names": "three terminals; the test runs the same program on such a pipe",
+  'mongodump --uri "$TRAWL_DOCUMENTS" --gzip --archive=documents.gz':
+    "tools of MongoDB and Amazon, which cannot be had from the package registries",
+};

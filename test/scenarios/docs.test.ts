@@ -1,0 +1,237 @@
+/**
+ * The documents do what they say: the commands of each are given to one shell beside a running service, in their order, and what
+ * they print is the JSON or text that follows them. Addresses of the documents stand for those of the test: the service's own,
+ * and sites below example.org. Blocks that say `not-run` are those of test/docs/documents.test.ts, each with its reason.
+ */
+import { type ChildProcessByStdio, spawn, spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Readable } from "node:stream";
+import { describe, expect, test } from "vitest";
+import { DOCUMENTS } from "../docs/documents.ts";
+import { type Block, blocksOf, examplesOf } from "../docs/blocks.ts";
+import { differences, isText, lastJson } from "../docs/compare.ts";
+import { edgar } from "../harness/edgar.ts";
+import { freePort } from "../harness/free-port.ts";
+import { profileSite } from "../harness/profile-site.ts";
+import { programWords } from "../harness/program-words.ts";
+import { type Environment, SETUPS } from "../harness/service.ts";
+import { type Shell, shell } from "../harness/shell.ts";
+import { type Arrival, article, type Page, prose, type Web, web } from "../harness/web.ts";
+
+type Pairs = (readonly [documented: string, actual: string])[];
+
+/** What the documents of one kind run against. */
+interface World {
+  readonly environment?: Environment;
+  /** Without a service: the document starts its own. */
+  readonly isAlone?: boolean;
+  /** Variables of the shell beside the service's own. */
+  readonly variables?: Environment;
+  readonly pairs?: Pairs;
+  readonly close?: () => unknown;
+}
+
+const SCRIPTED = `<!doctype html><title>Tides</title><div id="app"></div><script>
+  document.getElementById("app").innerHTML = "<article><h1>Tides</h1><p>" + ${JSON.stringify(prose(12))} + "</p></article>";
+</script>`;
+
+/** Pages of the sites that the documents name. */
+function pages(sites: Web): World {
+  const taken_ms = Date.now() - 40 * 24 * 3_600_000;
+  const copied = new Date(taken_ms).toISOString().replaceAll(/\D/g, "").slice(0, 14);
+  const listing = ({ path }: Arrival): Page => {
+    const url = new URL(path, "http://any.example").searchParams.get("url")!;
+    const header = ["urlkey", "timestamp", "original", "mimetype", "statuscode", "digest", "length"];
+    const rows = url.includes("/page") ? [["k", copied, url, "text/html", "200", "-", "1"]] : [];
+    return { type: "application/json", body: JSON.stringify([header, ...rows]) };
+  };
+  const copy: Page = {
+    headers: { "memento-datetime": new Date(taken_ms).toUTCString() },
+    body: article("Kept"),
+  };
+  const archive = sites.site({ "/cdx/search/cdx": listing, "*": copy }, "archive");
+  const tides = sites.site({ "/": { body: SCRIPTED } }, "tides");
+  const closed = sites.site({ "/page": { status: 403, body: article("No") } }, "closed");
+  const example = sites.site({ "/": { body: article("Example") } }, "example");
+  return {
+    environment: { TRAWL_ARCHIVE_URL: archive.origin, TRAWL_CHROMIUM_PATH: "" },
+    pairs: [
+      ["https://archive.example.org", archive.origin],
+      ["https://tides.example.org", tides.origin],
+      ["https://closed.example.org", closed.origin],
+      ["https://example.org", example.origin],
+    ],
+  };
+}
+
+async function filings(): Promise<World> {
+  const upstream = await edgar();
+  return {
+    environment: {
+      ...upstream.environment,
+      TRAWL_FILINGS_IDENTITY: "Company name contact@company.com",
+    },
+    close: () => upstream.close(),
+  };
+}
+
+/** The invented GLEIF as the guide starts it: the program of test/harness, whose input is the pipe `names`. */
+async function companies(_: Web, folder: string): Promise<World> {
+  const pipe = join(folder, "names");
+  spawnSync("mkfifo", [pipe]);
+  const input = openSync(pipe, "r+");
+  const main = new URL("../harness/gleif.main.ts", import.meta.url).pathname;
+  const program = spawn(process.execPath, ["--disable-warning=ExperimentalWarning", main], {
+    stdio: [input, "pipe", "ignore"],
+  }) as ChildProcessByStdio<null, Readable, null>;
+  let printed = "";
+  await new Promise<void>((resolve) => {
+    program.stdout.on("data", (text: Buffer) => {
+      printed += text.toString();
+      if (printed.includes("export HOOK=")) resolve();
+    });
+  });
+  const settings = Object.fromEntries(
+    [...printed.matchAll(/export (\w+)='(.*)'/g)].map(([, k, v]) => [k!, v!]),
+  );
+  const { LEI, HOOK, ...environment } = settings;
+  return { environment, variables: { LEI: LEI!, HOOK: HOOK! }, close: () => program.kill() };
+}
+
+async function profiles(sites: Web): Promise<World> {
+  const site = await profileSite(sites);
+  return site === null ? {} : { environment: site.environment, close: () => site.close() };
+}
+
+const WORLDS = {
+  pages,
+  filings,
+  companies,
+  profiles,
+  plain: (): World => ({}),
+  nothing: (): World => ({ isAlone: true }),
+};
+
+interface Reading {
+  readonly shell: Shell;
+  /** Grows with the values that answers have for documented ones. */
+  readonly pairs: Pairs;
+  /** How many of the pairs are addresses, which outputs are translated back to. */
+  readonly fixed: number;
+  /** HTTP statuses since they were asked for last. */
+  readonly statuses: () => readonly number[];
+  readonly close: () => Promise<void>;
+}
+
+const ROOT = new URL("../..", import.meta.url).pathname;
+
+/** Functions that stand for the programs of the documents. Each HTTP status is written to a file. */
+const preamble = (folder: string): string => `
+npx() { local program="$1"; shift; [ "$program" = trawl ] && ${[process.execPath, ...programWords()].map((word) => `'${word}'`).join(" ")} "$@"; }
+npm() { command npm --prefix '${ROOT}' "$@"; }
+curl() { command curl -sS -w '%{stderr}%{http_code}\\n%{stdout}\\n' "$@" 2>> '${folder}/statuses'; }
+`;
+
+async function open(name: keyof typeof WORLDS, sites: Web): Promise<Reading> {
+  const folder = mkdtempSync(join(tmpdir(), "trawl-docs-"));
+  const world: World = await WORLDS[name](sites, folder);
+  const port = await freePort();
+  const service = world.isAlone
+    ? null
+    : await SETUPS[0]!.start({
+        PORT: String(port),
+        TRAWL_DEMO: "on",
+        TRAWL_DNS_SERVERS: sites.dns,
+        TRAWL_EGRESS_ALLOW: "127.0.0.0/8",
+        ...world.environment,
+      });
+  const alone = { PATH: process.env["PATH"]!, HOME: process.env["HOME"]!, PORT: String(port) };
+  const environment = service
+    ? { ...service.environment, HOME: folder, TRAWL_KEY: service.key, ...world.variables }
+    : alone;
+  const bash = shell(preamble(folder), folder, environment);
+  mkdirSync(join(folder, "backups"));
+  const pairs: Pairs = [
+    ["http://127.0.0.1:8080", `http://127.0.0.1:${port}`],
+    ["/backups", join(folder, "backups")],
+    ...(world.pairs ?? []),
+  ];
+  return {
+    shell: bash,
+    pairs,
+    fixed: pairs.length,
+    statuses() {
+      const file = join(folder, "statuses");
+      const lines = existsSync(file) ? readFileSync(file, "utf8").split("\n") : [];
+      rmSync(file, { force: true });
+      return lines.filter((line) => /^\d{3}$/.test(line)).map(Number);
+    },
+    async close() {
+      await bash.close();
+      await service?.close();
+      await world.close?.();
+      rmSync(folder, { recursive: true });
+    },
+  };
+}
+
+/** The text with each documented value replaced by the one of this run, or back again. */
+const replaced = (text: string, pairs: Pairs): string =>
+  pairs
+    .toSorted(([a], [b]) => b.length - a.length)
+    .reduce((rest, [from, to]) => rest.replaceAll(from, to), text);
+const back = (text: string, pairs: Pairs): string =>
+  replaced(
+    text,
+    pairs.map(([documented, actual]) => [actual, documented] as const),
+  );
+
+/** Runs the commands, and tells what their output has otherwise than documented. */
+async function follow(reading: Reading, commands: Block, output: Block | null): Promise<string[]> {
+  const { pairs } = reading;
+  const ran = await reading.shell.run(replaced(commands.text, pairs));
+  const refused = reading
+    .statuses()
+    .filter((status) => status >= 400 && !commands.text.includes(`${status}`));
+  const faults = refused.map((status) => `HTTP ${status}: ${ran.stdout}`);
+  if (output === null) return faults;
+  const printed = back(ran.stdout, reading.pairs.slice(0, reading.fixed));
+  if (output.lang === "text") {
+    const lines = (text: string) => text.replaceAll("\r", "").trim().split("\n");
+    const [expected, actual] = [lines(output.text), lines(printed)];
+    if (expected.length !== actual.length || expected.some((line, at) => !isText(line, actual[at]!)))
+      faults.push(`documented:\n${output.text}\nwas:\n${printed}`);
+    return faults;
+  }
+  const remember = (documented: string, actual: string): void => {
+    // What later commands name: an id, or a digest that the documents shorten.
+    if (/[0-9a-f]{8}/.test(documented) && !/\s/.test(documented)) pairs.push([documented, actual]);
+  };
+  return [...faults, ...differences(JSON.parse(output.text), lastJson(printed), remember)];
+}
+
+describe("commands and answers of the documents", () => {
+  test.each(DOCUMENTS)(
+    "$file",
+    async ({ file, world }) => {
+      const { examples } = examplesOf(blocksOf(file, readFileSync(file, "utf8")));
+      const runnable = examples.filter(({ commands }) => commands.meta !== "not-run");
+      expect(runnable.length).toBeGreaterThan(0);
+      const sites = await web();
+      const reading = await open(world, sites);
+      try {
+        for (const { commands, output } of runnable)
+          expect({ place: commands.place, differs: await follow(reading, commands, output) }).toEqual({
+            place: commands.place,
+            differs: [],
+          });
+      } finally {
+        await reading.close();
+        await sites.close();
+      }
+    },
+    180_000,
+  );
+});
