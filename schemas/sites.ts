@@ -114,7 +114,7 @@ export const MapResponse = Component("MapResponse", {
   cached: Field(Type.Boolean(), "Everything was read from the cache"),
   error: Field(
     Nullable(Type.String()),
-    "Null: something was found. Else an error of a fetch: why nothing could be read; `timeout` and `quota_exhausted` beside what was found before",
+    "Null: something was found. Else an error of a fetch: why nothing could be read; `timeout` and `quota_exhausted` (nothing is left of the quota or of a limit of spend) beside what was found before",
     "dns",
   ),
   request_id: Type.String(),

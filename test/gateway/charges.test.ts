@@ -16,6 +16,7 @@ import { Account, accountKey } from "../../schemas/accounts.ts";
 import { priceOf } from "../../schemas/invoices.ts";
 import { type LedgerBatch, rowsOf } from "../../schemas/ledger-batch.ts";
 import { fetchAnswer, gatewayHarness, NOON_MS } from "../harness/gateway-harness.ts";
+import { killable } from "../harness/killable-documents.ts";
 
 const PRICES = { fetch_own: 1_000, fetch_cached: 200 };
 const SECOND_MS = 1_000;
@@ -114,26 +115,6 @@ describe("what a customer with prices is charged", () => {
     expect((await held).status).toBe(200);
   });
 });
-
-/** The writes of a process that is killed after some of them: what follows has no effect and no answer. */
-function killable(documents: Documents): Documents & { left: number } {
-  const dead = (): Promise<never> => new Promise(() => {});
-  const write =
-    <Args extends unknown[], T>(run: (...args: Args) => Promise<T>) =>
-    async (...args: Args): Promise<T> => {
-      if (process.left <= 0) return dead();
-      process.left--;
-      const answer = await run(...args);
-      return process.left <= 0 ? dead() : answer;
-    };
-  const process = {
-    ...documents,
-    left: Infinity,
-    put: write(documents.put.bind(documents)),
-    remove: write(documents.remove.bind(documents)),
-  };
-  return process;
-}
 
 test("a gateway that is killed after any write charges each answer once, nothing else, and nothing stays reserved", async () => {
   await fc.assert(

@@ -223,6 +223,46 @@ describe.each(SETUPS)("a map, $setup", ({ start }) => {
     ).toEqual([request_id, ...[2, 3, 4].map((n) => `${request_id}.${n}`)]);
   });
 
+  test("limits of spend hold for each request, also where the customer has prices", async () => {
+    const site = sites.site({
+      "/robots.txt": text("Sitemap: /1.xml\nSitemap: /2.xml\nSitemap: /3.xml"),
+      ...Object.fromEntries([1, 2, 3].map((n) => [`/${n}.xml`, { ...XML, body: urlset(`/page-${n}`) }])),
+    });
+    await service.trawl("customer", "create", "mapper", "--external", "--currency", "CHF");
+    await service.trawl("customer", "price", "mapper", "fetch_own=0.001");
+    await service.trawl("project", "create", "mapper", "--customer", "mapper");
+    const { key } = await service.trawl(
+      "key",
+      "create",
+      "--project",
+      "mapper",
+      "--admin",
+      "--spend-cap",
+      "0.0025",
+    );
+    const answer = await mapping(service)({ url: site.origin, sitemap: "only" }, key);
+    expect(answer).toMatchObject({ total: 1, truncated: true, error: "quota_exhausted" });
+    const { spend } = (await service.call("GET", "/v1/quota", { key })).json.keys[0];
+    expect(spend).toMatchObject({ basis: "charge", used: "0.002000" });
+  });
+
+  test("answers with what it found when its time is over", async () => {
+    const never = Promise.withResolvers<Page>();
+    const site = sites.site({
+      "/robots.txt": text(
+        "Sitemap: /quick.xml\nSitemap: /slow.xml\nSitemap: /b.xml\nSitemap: /c.xml\nSitemap: /late.xml",
+      ),
+      "/quick.xml": { ...XML, body: urlset("/a") },
+      "/slow.xml": () => never.promise,
+    });
+    const answer = await mapping(service)({ url: site.origin, sitemap: "only", timeout_s: 5 });
+    never.resolve({});
+    expect(pathsOf(answer)).toEqual(["/a"]);
+    expect(answer).toMatchObject({ truncated: true, error: "timeout" });
+    expect(answer.sitemaps.map(({ error }) => error)).toEqual([null, "timeout", "http_404", "http_404"]);
+    expect(site.hits("/late.xml")).toBe(0);
+  });
+
   test("is available as a command", async () => {
     const site = sites.site({
       "/sitemap.txt": text("no addresses"),
@@ -247,6 +287,14 @@ describe.each(SETUPS.filter(({ setup }) => setup === "embedded"))("stored pages,
       lastmod: null,
       found_in: "stored",
     });
+    // What only tells crawlers of pages is found by no search.
+    const listed = sites.site({
+      "/robots.txt": text("Sitemap: /sitemap.xml\n# quinquagesimal"),
+      "/sitemap.xml": { ...XML, body: urlset("/quinquagesimal") },
+    });
+    expect((await mapping(service)({ url: listed.origin, sitemap: "only" })).total).toBe(1);
+    const search = await service.call("POST", "/v1/search", { body: { query: "quinquagesimal" } });
+    expect(search.json.results).toEqual([]);
     await service.trawl("project", "create", "other", "--customer", "default");
     const { key } = (await service.trawl("key", "create", "--project", "other")) as { key: string };
     expect(pathsOf(await mapping(service)({ url: site.origin, sitemap: "skip" }, key))).toEqual([

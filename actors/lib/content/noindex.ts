@@ -3,6 +3,14 @@
  * convention). Such a page may still be fetched by its address.
  */
 
+/** The first element of a sitemap, behind declarations and comments. */
+const SITEMAP = /<(?:[\w-]{1,40}:)?(?:urlset|sitemapindex)[\s>]/i;
+const HEAD_OF_SITEMAP_CHARS = 2_000;
+
+/** Whether a file only tells crawlers which pages there are: robots.txt, or a sitemap in XML. No search should find it. */
+export const isForCrawlers = (url: string, text: string): boolean =>
+  URL.parse(url)?.pathname === "/robots.txt" || SITEMAP.test(text.slice(0, HEAD_OF_SITEMAP_CHARS));
+
 /** Where a head ends, generously. */
 const HEAD_CHARS = 65_536;
 const META = /<meta\s[^<>]{0,2000}>/gi;

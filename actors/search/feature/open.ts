@@ -13,7 +13,7 @@ import type { Spending } from "../../accounts/spend.ts";
 import type { StoredPage } from "../../fetch/run.ts";
 import type { ItemKindParts } from "../../jobs/feature/tokens.ts";
 import type { StatusPart } from "../../status/feature/tokens.ts";
-import { refusesIndexing } from "../../lib/content/noindex.ts";
+import { isForCrawlers, refusesIndexing } from "../../lib/content/noindex.ts";
 import { searchActor } from "../actor.ts";
 import { fallbackEngine } from "../adapters/engine.fallback.ts";
 import { type LocalIndex, localIndex } from "../adapters/engine.local.sqlite.ts";
@@ -192,7 +192,8 @@ const indexedUrl = (url: string, { tier, final_url }: StoredPage["record"]): str
 function indexPage(index: LocalIndex, page: StoredPage, project: string | null, crawler_name: string): void {
   const { record, text, headers, body } = page;
   const url = indexedUrl(page.url, record);
-  const isRefused = record.content_kind === "html" && refusesIndexing(headers, body, crawler_name);
+  const isRefused =
+    record.content_kind === "html" ? refusesIndexing(headers, body, crawler_name) : isForCrawlers(url, text);
   if (text.trim() === "" || isRefused || record.content_kind === "binary")
     return index.remove({ url, project });
   index.add({

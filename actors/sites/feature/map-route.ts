@@ -132,7 +132,7 @@ function mapDeps(services: MapServices, call: MapCall) {
     stored: (origins: readonly string[]) =>
       index ? origins.flatMap((origin) => index.pagesOf(origin, grant.project.name, MAX_STORED)) : [],
     pause: () => yieldToEventLoop(clock),
-    isLate: () => clock.now() >= ends_ms || signal.aborted,
+    isLate: (beyond_ms: number) => clock.now() >= ends_ms + beyond_ms || signal.aborted,
   };
 }
 

@@ -34,8 +34,8 @@ export interface MapDeps {
     origins: readonly string[],
   ) => readonly { readonly url: string; readonly title: string | null }[];
   readonly pause: () => Promise<void>;
-  /** Whether the caller's time is over. */
-  readonly isLate: () => boolean;
+  /** Whether the caller's time is over, and so much more. */
+  readonly isLate: (beyond_ms: number) => boolean;
 }
 
 export interface SiteMap {
@@ -62,6 +62,8 @@ const MAX_FILES = 50_000;
 const MAX_LEVELS = 5;
 /** Asked for at once; the domain's own slots are fewer. */
 const FILES_AT_ONCE = 4;
+/** A file that came in time is read although the time is over since: those that it was asked for with may have been slower. */
+const READ_BEYOND_MS = 5_000;
 const MAX_LISTED_FILES = 1_000;
 const MAX_ROBOTS_BYTES = 500 * 1024;
 
@@ -125,7 +127,7 @@ class MapRun {
   }
 
   #isOver(): boolean {
-    if (this.#isStopped === null && this.#deps.isLate()) this.#isStopped = "timeout";
+    if (this.#isStopped === null && this.#deps.isLate(0)) this.#isStopped = "timeout";
     if (this.#isStopped !== null) this.isCut = true;
     return this.#isStopped !== null;
   }
@@ -194,7 +196,7 @@ class MapRun {
     const summary: SitemapSummary = await readSitemap(pieces, {
       url: new URL(final_url),
       pause: this.#deps.pause,
-      isLate: this.#deps.isLate,
+      isLate: () => this.#deps.isLate(READ_BEYOND_MS),
       onKind: (kind) => (isFeed = kind === "rss" || kind === "atom"),
       onEntry: ({ kind, url: entry, title, lastmod }) => {
         if (kind === "sitemap") below.push(entry);
