@@ -1,5 +1,5 @@
 /** Words that do not belong, each with what to write instead. Lint sees most of them; this sees the rest. */
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { glob } from "node:fs/promises";
 import { expect, test } from "vitest";
@@ -83,4 +83,17 @@ test("retired words do not come back", () => {
     [...readFileSync(file, "utf8").matchAll(retired)].map(([word]) => `${file}: ${word}`),
   );
   expect(places).toEqual([]);
+});
+
+const MAX_SUBJECT = 72;
+const tooLong = (subjects: string): readonly string[] =>
+  subjects.split("\n").filter((subject) => subject.length > MAX_SUBJECT);
+
+test("subjects of commits that main does not have yet fit a line", () => {
+  const git = (...words: string[]) => spawnSync("git", words, { encoding: "utf8" });
+  const main = ["main", "origin/main"].find((name) => git("rev-parse", "--verify", "-q", name).status === 0);
+  // An export without history, or a clone without main, has nothing to compare with.
+  const subjects = main === undefined ? "" : git("log", "--format=%s", `${main}..HEAD`).stdout;
+  expect(tooLong(subjects)).toEqual([]);
+  expect(tooLong(`${"x".repeat(72)}\n${"y".repeat(73)}`)).toEqual(["y".repeat(73)]);
 });

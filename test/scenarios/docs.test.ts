@@ -159,6 +159,7 @@ async function open(name: keyof typeof WORLDS, sites: Web): Promise<Reading> {
   const pairs: Pairs = [
     ["http://127.0.0.1:8080", `http://127.0.0.1:${port}`],
     ["/backups", join(folder, "backups")],
+    ["ak_…", service?.key ?? ""],
     ...(world.pairs ?? []),
   ];
   return {
