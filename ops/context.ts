@@ -79,8 +79,15 @@ export async function openContext(
   const waiting = { count: 0 };
   const onBodyBytes = (direction: "received" | "sent", bytes: number): void =>
     metrics.count("trawl_egress_body_bytes_total", { direction }, bytes);
+  // Callers are told that such a name does not exist: an operator finds the reason here.
+  const onHiddenName = (name: string): void =>
+    log.debug("A name leads to refused addresses only", { name, answered: "dns_nxdomain" });
   const openEgress: OpeningNode["openEgress"] = (options) =>
-    meteredEgress(undiciEgress({ ...options, dns_servers, ca, onBodyBytes }), { metrics, waiting, tracing });
+    meteredEgress(undiciEgress({ ...options, dns_servers, ca, onBodyBytes, onHiddenName }), {
+      metrics,
+      waiting,
+      tracing,
+    });
   const hosts = hostOwners(FEATURES.flatMap((feature: AnyFeature) => feature.hosts?.(config, config) ?? []));
   const egress = withoutOwnedHosts(openEgress({ judge: rule }), hosts);
   closers.push(() => egress.close());

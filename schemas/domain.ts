@@ -33,6 +33,8 @@ export const SlotRequest = Type.Object({
   origin: Origin,
   /** Absent: no project, to which only the skips of all projects apply. */
   caller: Type.Optional(SlotCaller),
+  /** Private networks that the request may reach: a name may exist for them only. Absent: what the service itself may. */
+  networks: Type.Optional(Type.Array(Type.String())),
   /** Synchronous calls go before batch work, at most 4 to 1. */
   lane: Type.Enum(["sync", "batch"]),
   /**
@@ -230,7 +232,11 @@ export const Domain = contract(
     recordOutcome: tell(FetchOutcome),
     /** The name does not exist. An ask, because the second report within 6 h makes the host dead for this very fetch. */
     reportNxdomain: ask(
-      Type.Object({ fetch_id: Type.String(), host: Type.String() }),
+      Type.Object({
+        fetch_id: Type.String(),
+        host: Type.String(),
+        networks: Type.Optional(Type.Array(Type.String())),
+      }),
       Type.Object({ dead: Type.Boolean() }),
     ),
     /** robots.txt of one origin asks for a longer delay (already capped at 30 s); null removes it. */

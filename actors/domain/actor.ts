@@ -49,6 +49,7 @@ import {
   withOutcome,
   withoutSlot,
   deadFor,
+  isMissing,
   hostOf,
   openForOrigin,
 } from "./politeness.ts";
@@ -256,14 +257,16 @@ export function domainActor(
         grantDueSlots(turn, limitsOf(turn), record);
       },
 
-      reportNxdomain(turn, { fetch_id, host }) {
+      reportNxdomain(turn, { fetch_id, host, networks }) {
         const { now_ms, state } = turn;
-        state.politeness = afterNxdomain(state.politeness, now_ms, { fetch_id, host });
-        const refusal = deadFor(state.politeness, host, now_ms);
+        state.politeness = afterNxdomain(state.politeness, now_ms, { fetch_id, host, networks });
+        const refusal = deadFor(state.politeness, { host, networks }, now_ms);
         if (refusal === null) return { dead: false };
         refuse(
           turn,
-          takeIf(state.queue, (waiter) => hostOf(waiter.origin) === host),
+          takeIf(state.queue, (waiter) =>
+            isMissing({ host, networks }, hostOf(waiter.origin), waiter.networks),
+          ),
           refusal,
         );
         return { dead: true };
@@ -316,7 +319,7 @@ function acquire(
   record: ProcessRecord,
   request: SlotRequest,
 ): SlotAnswer | typeof DEFERRED {
-  const { fetch_id, run_id, origin, caller, lane, wait_max_ms } = request;
+  const { fetch_id, run_id, origin, caller, networks, lane, wait_max_ms } = request;
   const { redirected = false, reports = false } = request;
   const { now_ms } = turn;
   const { queue, unsent } = turn.state;
@@ -370,6 +373,7 @@ function acquire(
     const target = {
       origin,
       ...(caller && { caller }),
+      ...(networks && { networks }),
       redirected,
       reports,
     };
@@ -605,12 +609,16 @@ function grantAhead(
   return { lease, without: politeness, with: withLease(politeness, lease) };
 }
 
-const grantOf = ({ id, run_id, origin, redirected }: Waiter, { process }: ProcessRecord): SlotGrant => ({
+const grantOf = (
+  { id, run_id, origin, redirected, networks }: Waiter,
+  { process }: ProcessRecord,
+): SlotGrant => ({
   fetch_id: id,
   run_id,
   origin,
   process,
   ...(redirected && { redirected: "unsent" }),
+  ...(networks && { networks }),
 });
 
 const isLeaseOf = ({ fetch_id, run_id }: Lease, waiter: Waiter): boolean =>

@@ -5,6 +5,7 @@
 import assert from "node:assert/strict";
 import type { FetchOutcome, SlotAnswer, SlotRelease, SlotRequest } from "../../schemas/domain.ts";
 import { type OperatorSettings, pauseOf } from "./operator-settings.ts";
+import { sameNetworks } from "./robots-state.ts";
 import {
   afterOutcome,
   NO_OUTCOMES,
@@ -60,11 +61,13 @@ export interface Lease {
   readonly redirected?: "unsent" | "sent";
   /** It was stored before `started_ms`, and its fetch was told then or not at all. Absent: it was told when it was stored. */
   readonly ahead?: true;
+  /** As the request for it has them. */
+  readonly networks?: string[];
 }
 
 /** What a slot is granted for. */
 export type SlotGrant = Pick<SlotRequest, "fetch_id" | "origin" | "run_id"> &
-  Pick<Lease, "process" | "redirected" | "ahead">;
+  Pick<Lease, "process" | "redirected" | "ahead" | "networks">;
 type Slot = Pick<SlotRelease, "fetch_id" | "run_id">;
 
 /** A host name that does not exist (NXDOMAIN). */
@@ -74,6 +77,8 @@ interface NxdomainRecord {
   readonly at_ms: number;
   /** 0 for a name that was reported only once. */
   readonly dead_until_ms: number;
+  /** For requests that may reach these private networks; absent: those that the service itself may. */
+  readonly networks?: string[];
 }
 
 /** The stored state of a domain. It is stored whole whenever it changes, so every list in it is short. */
@@ -136,15 +141,25 @@ export function refusalFor(politeness: Politeness, request: SkipRequest, now_ms:
   const pause_ms = pauseOf(politeness.operator, now_ms);
   // As a busy domain: items of jobs wait, and no attempt is counted.
   if (pause_ms > 0) return refused("domain_busy", pause_ms);
-  const dead = deadFor(politeness, hostOf(request.origin), now_ms);
+  const dead = deadFor(politeness, { host: hostOf(request.origin), networks: request.networks }, now_ms);
   if (dead) return dead;
   const until_ms = skippedUntil(politeness, request, now_ms);
   return until_ms === null ? null : refused("domain_unavailable", until_ms - now_ms);
 }
 
-/** The refusal for a host whose name does not exist; null: it may. */
-export function deadFor({ nxdomains }: Politeness, host: string, now_ms: number): SlotRefusal | null {
-  const dead = nxdomains.find((name) => name.host === host && name.dead_until_ms > now_ms);
+type MissingName = { readonly host: string; readonly networks?: SlotRequest["networks"] | undefined };
+
+/** A name that leads to an allowed network exists for requests that may reach it, and for no other. */
+export const isMissing = (missing: MissingName, host: string, networks: SlotRequest["networks"]): boolean =>
+  missing.host === host && sameNetworks(missing.networks ?? null, networks ?? null);
+
+/** The refusal for a host whose name does not exist for requests with these networks; null: it may. */
+export function deadFor(
+  { nxdomains }: Politeness,
+  { host, networks }: MissingName,
+  now_ms: number,
+): SlotRefusal | null {
+  const dead = nxdomains.find((name) => isMissing(name, host, networks) && name.dead_until_ms > now_ms);
   return dead ? refused("domain_dead", dead.dead_until_ms - now_ms) : null;
 }
 
@@ -361,7 +376,10 @@ export function releaseSlot(
     ...paused,
     leases: keepsSlot ? politeness.leases : politeness.leases.filter((active) => active !== lease),
     slot_ms: slot_ms === 0 ? took_ms : Math.round(slot_ms + SLOT_TIME_WEIGHT * (took_ms - slot_ms)),
-    nxdomains: status === null ? politeness.nxdomains : withoutName(politeness.nxdomains, hostOf(origin)),
+    nxdomains:
+      status === null
+        ? politeness.nxdomains
+        : withoutName(politeness.nxdomains, hostOf(origin), lease.networks),
   };
   const usual_ms = limits.min_delay_ms;
   if (status === 429)
@@ -383,11 +401,15 @@ const withSlowed = (
     ? politeness
     : { ...politeness, slowed, successes: withoutSuccess(politeness.successes, forgotten) };
 
-/** A host that answers exists. */
-const withoutName = (nxdomains: Politeness["nxdomains"], answering: string): Politeness["nxdomains"] =>
-  nxdomains.some(({ host }) => host === answering)
-    ? nxdomains.filter(({ host }) => host !== answering)
-    : nxdomains;
+/** A host that answers exists, for requests that may reach the same networks. */
+function withoutName(
+  nxdomains: Politeness["nxdomains"],
+  answering: string,
+  networks: Lease["networks"],
+): Politeness["nxdomains"] {
+  const left = nxdomains.filter((name) => !isMissing(name, answering, networks));
+  return left.length === nxdomains.length ? nxdomains : left;
+}
 
 /** Without these the next owner node would be less polite, or would skip a site that answers. */
 const MUST_BE_STORED = Object.keys({
@@ -416,12 +438,13 @@ export const mayStoreLater = (stored: Politeness, next: Politeness): boolean =>
 export function afterNxdomain(
   politeness: Politeness,
   now_ms: number,
-  { fetch_id, host }: { readonly fetch_id: string; readonly host: string },
+  { fetch_id, host, networks }: MissingName & { readonly fetch_id: string },
 ): Politeness {
   const remembered = politeness.nxdomains.filter((name) => forgetAt(name) > now_ms);
-  const previous = remembered.find((name) => name.host === host);
+  const previous = remembered.find((name) => isMissing(name, host, networks));
   if (previous?.fetch_id === fetch_id) return politeness;
-  const name = { host, fetch_id, at_ms: now_ms, dead_until_ms: previous ? now_ms + DEAD_MS : 0 };
+  const reach = networks && { networks };
+  const name = { host, fetch_id, at_ms: now_ms, dead_until_ms: previous ? now_ms + DEAD_MS : 0, ...reach };
   const other_names = remembered.filter((each) => each !== previous).slice(-(MAX_MISSING - 1));
   return { ...politeness, nxdomains: [...other_names, name] };
 }

@@ -27,7 +27,7 @@ export interface RobotsMemory {
 
 type RecentFailure = Extract<RobotsReadResult, { kind: "unreadable" | "host_unreachable" | "blocked" }> & {
   readonly until_ms: number;
-  /** `blocked` holds for requests with the same networks. */
+  /** Where it depends on them it holds for requests with the same networks. */
   readonly networks: Networks | null;
 };
 
@@ -36,6 +36,22 @@ interface ReadFor {
   readonly networks: Networks | null;
   readonly is_private: boolean;
 }
+
+/** Whether a read came to an end that another request, which may reach other networks, need not come to. */
+export const dependsOnNetworks = (result: RobotsReadResult): boolean => {
+  switch (result.kind) {
+    case "blocked":
+      return true;
+    case "read":
+      return result.is_private === true;
+    case "host_unreachable":
+      return result.reason === "dns_nxdomain";
+    case "no_slot":
+      return result.error === "domain_dead";
+    case "unreadable":
+      return false;
+  }
+};
 
 export const sameNetworks = (a: Networks | null, b: Networks | null): boolean =>
   a === b || (a !== null && b !== null && a.length === b.length && a.every((network) => b.includes(network)));
@@ -138,10 +154,8 @@ export function answerFor(
   const age_ms = copy ? now_ms - copy.read_at_ms : Infinity;
   if (copy && age_ms < FRESH_MS) return byRules(copy, url);
   if (!failure || failure.until_ms <= now_ms) return null;
-  if (failure.kind === "blocked")
-    return sameNetworks(failure.networks, networks)
-      ? { kind: "blocked", error: "blocked_destination" }
-      : null;
+  if (dependsOnNetworks(failure) && !sameNetworks(failure.networks, networks)) return null;
+  if (failure.kind === "blocked") return { kind: "blocked", error: "blocked_destination" };
   // Also for an unreachable host: it may be back before its rules are read again.
   if (copy && age_ms < LAST_COPY_MS) return byRules(copy, url);
   switch (failure.kind) {

@@ -45,6 +45,7 @@ import {
   answerFor,
   readFailure,
   afterRead,
+  dependsOnNetworks,
   sameNetworks,
   interpretStatus,
   NO_RULES,
@@ -155,9 +156,9 @@ export function robotsActor(deps: RobotsDeps) {
         parsed.delete(key);
         const [read] = state.pending.runs;
         const networks = read?.request.networks ?? null;
-        const dependsOnNetworks = result.kind === "blocked" || (result.kind === "read" && result.is_private);
+        const isForNetworks = dependsOnNetworks(result);
         const isServed = ({ request }: PendingCheck): boolean =>
-          (!dependsOnNetworks || sameNetworks(request.networks ?? null, networks)) &&
+          (!isForNetworks || sameNetworks(request.networks ?? null, networks)) &&
           (result.kind !== "no_slot" || isRefusalFor(request, result, read?.request.caller));
         const completed = read && complete(state.pending, RULES, read.run, isServed);
         assert(completed, "A read ends once");
@@ -268,6 +269,7 @@ async function readRobots(
         redirected,
         reports: redirected,
         wait_max_ms,
+        ...(networks && { networks: [...networks] }),
       },
       { timeout_ms: wait_max_ms + SLOT_ANSWER_GRACE_MS },
     ).catch((problem: unknown) => {

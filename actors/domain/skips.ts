@@ -58,7 +58,7 @@ export interface Outcomes {
 export const NO_OUTCOMES: Outcomes = { failure_rows: [], closures: [], successes: [] };
 
 /** What a skip is decided by. */
-export type SkipRequest = Pick<SlotRequest, "caller" | "origin">;
+export type SkipRequest = Pick<SlotRequest, "caller" | "origin" | "networks">;
 
 const MINUTE_MS = 60_000;
 

@@ -234,7 +234,9 @@ function needsOwnRun(
   // The skip may be that of the project alone whose request was run.
   if (error === "domain_unavailable" && caller.project !== shared.project) return true;
   // The project whose request was run may reach fewer private networks.
-  if (error === "blocked_destination" && caller.project !== shared.project) return true;
+  const isUnreached =
+    error === "blocked_destination" || attempts.some(({ reason }) => reason === "dns_nxdomain");
+  if ((isUnreached || error === "domain_dead") && caller.project !== shared.project) return true;
   // There is no page because of a budget: another key or project may have budget left.
   const lackedBudget = error !== null && attempts.some(({ reason }) => reason === "budget_exhausted");
   if (lackedBudget && !isSamePayer(caller, shared)) return true;

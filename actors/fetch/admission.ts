@@ -130,6 +130,7 @@ async function admitBySlot(
       redirected,
       reports: redirected,
       wait_max_ms,
+      ...reach,
     },
     { timeout_ms: wait_max_ms + SLOT_ANSWER_GRACE_MS },
   ).catch((problem: unknown) => {

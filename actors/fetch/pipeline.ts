@@ -314,7 +314,8 @@ async function afterFailure(
   // A redirect to a missing name is not a failure of the requested host.
   if (missing !== run.host) return { kind: "blocked", status: null };
   // The domain counts missing names; the second time within six hours the host is dead.
-  const message = { fetch_id: run.request.fetch_id, host: run.host };
+  const reach = run.networks && { networks: [...run.networks] };
+  const message = { fetch_id: run.request.fetch_id, host: run.host, ...reach };
   const { dead } = await run.ask(Domain, run.site, "reportNxdomain", message);
   return { kind: "no_host", dead };
 }
@@ -349,7 +350,10 @@ async function finish(
     ? sharingOf(page.headers, { body: page.body, redirected: page.redirects.length > 0 }, deps.clock.now())
     : null;
   const isOwnNetwork = run.owns_networks && page?.is_private === true;
-  const only_project = isFoundByProject || isOwnNetwork || hasLogin || sharing?.is_private === true;
+  // The name may exist for projects that may reach private networks: they get no archived copy in place of their own host.
+  const isOfMissingName = run.tried.some(({ outcome }) => outcome.kind === "no_host");
+  const only_project =
+    isFoundByProject || isOwnNetwork || hasLogin || isOfMissingName || sharing?.is_private === true;
   const mayCache = error === null && (copy !== null || isWhole) && sharing?.no_store !== true;
   if (!page || !mayCache) await store.putBodies(contents);
   else if (

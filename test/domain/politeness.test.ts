@@ -339,6 +339,27 @@ describe("dead hosts (domain_dead)", () => {
     expect(refusalFor(gone(silent, T0 + 2, "b"), { origin }, T0 + 2)).toMatchObject({ error: "domain_dead" });
   });
 
+  test("is dead for requests that may reach the same private networks, and for no others", () => {
+    const networks = ["10.0.0.0/8"];
+    const dead = gone(gone(UNTOUCHED, T0, "a"), T0, "b");
+    expect(refusalFor(dead, { origin, networks }, T0)).toBeNull();
+    const once = afterNxdomain(dead, T0, { fetch_id: "c", host, networks });
+    expect(refusalFor(once, { origin, networks }, T0)).toBeNull();
+    const inside = afterNxdomain(once, T0, { fetch_id: "d", host, networks });
+    expect(refusalFor(inside, { origin, networks: [] }, T0)).toBeNull();
+    expect(refusalFor(inside, { origin, networks }, T0)).toMatchObject({ error: "domain_dead" });
+  });
+
+  test("that answers one network stays missing for the others", () => {
+    const networks = ["10.0.0.0/8"];
+    const dead = gone(gone(UNTOUCHED, T0, "a"), T0, "b");
+    const grant = { fetch_id: "c", run_id, origin, process, networks };
+    const leased = grantSlot(dead, limits, T0, grant);
+    const slot = { fetch_id: "c", run_id, origin, status: 200, retry_after_s: null };
+    const answered = releaseSlot(leased, limits, T0 + 1, slot);
+    expect(refusalFor(answered, { origin }, T0 + 1)).toMatchObject({ error: "domain_dead" });
+  });
+
   test("sixty-four are remembered", () => {
     let politeness = UNTOUCHED;
     for (let n = 0; n < 200; n++) politeness = gone(politeness, T0 + n, `f${n}`, `h${n}.example.org`);

@@ -92,10 +92,10 @@ describe("names", () => {
   test.each([
     ["mixed.test", "blocked_destination"],
     ["mixed6.test", "blocked_destination"],
-    ["inside.test", "blocked_destination"],
-    ["mapped.test", "blocked_destination"],
-    ["nat64.test", "blocked_destination"],
-    ["zero.test", "blocked_destination"],
+    ["inside.test", "dns_nxdomain"],
+    ["mapped.test", "dns_nxdomain"],
+    ["nat64.test", "dns_nxdomain"],
+    ["zero.test", "dns_nxdomain"],
     ["nothing.test", "dns_error"],
     ["broken.test", "dns_error"],
     ["nowhere.test", "dns_nxdomain"],
@@ -106,6 +106,25 @@ describe("names", () => {
     // The caller is not told where the name leads.
     expect((exchange as { detail: string }).detail).not.toMatch(/\d+\.\d+\.\d+\.\d+|fd00|64:ff9b/);
     expect(site.requests.length).toBe(before);
+  });
+
+  test("that lead inside only are answered as names that do not exist; the operator hears of them", async () => {
+    const hidden: string[] = [];
+    const egress = out({ onHiddenName: (name) => hidden.push(name) });
+    const answerOf = async (name: string) => {
+      const { ms: _, ...answer } = (await get(egress, `http://${name}:${site.port}/`)) as { ms: number };
+      return JSON.stringify(answer).replaceAll(name, "NAME");
+    };
+    expect(await answerOf("inside.test")).toBe(await answerOf("nowhere.test"));
+    expect(hidden).toEqual(["inside.test"]);
+  });
+
+  test("of this machine are no secret: localhost is refused as its addresses are", async () => {
+    const judge: Judge = { url: () => "resolve", address: () => "blocked_destination" };
+    const local = out({ judge, dns_servers: [] });
+    expect(await get(local, `http://localhost:${site.port}/`)).toMatchObject({
+      problem: "blocked_destination",
+    });
   });
 
   test("without an answer end with the time to connect", async () => {
@@ -121,7 +140,7 @@ describe("names", () => {
     await read(egress, url);
     expect(dns.asked("rebind.test")).toBe(1);
     // A POST opens a connection of its own.
-    expect(await get(egress, url, { method: "POST" })).toMatchObject({ problem: "blocked_destination" });
+    expect(await get(egress, url, { method: "POST" })).toMatchObject({ problem: "dns_nxdomain" });
     expect(dns.asked("rebind.test")).toBe(2);
   });
 

@@ -13,6 +13,8 @@ import { article, redirect } from "../harness/web.ts";
 
 const BLOCKED = "blocked_destination";
 const INVALID = "invalid_url";
+/** As a name that does not exist. */
+const UNKNOWN = "all_tiers_failed";
 
 /** `PORT` stands for a listener on loopback that must never hear anything. */
 const URLS: readonly (readonly [url: string, error: string])[] = [
@@ -79,11 +81,11 @@ const URLS: readonly (readonly [url: string, error: string])[] = [
   ["http://printer.local/", BLOCKED],
   ["http://wiki.intranet/", BLOCKED],
   // Names that lead there, and one answer among good ones.
-  ["http://private.test/", BLOCKED],
-  ["http://loopback.test:PORT/", BLOCKED],
-  ["http://loopback6.test:PORT/", BLOCKED],
+  ["http://private.test/", UNKNOWN],
+  ["http://loopback.test:PORT/", UNKNOWN],
+  ["http://loopback6.test:PORT/", UNKNOWN],
   ["http://mixed.test:PORT/", BLOCKED],
-  ["http://mapped.test:PORT/", BLOCKED],
+  ["http://mapped.test:PORT/", UNKNOWN],
   // Ports that read HTTP as commands.
   ["http://public.test:25/", BLOCKED],
   ["http://public.test:6379/", BLOCKED],
@@ -126,11 +128,19 @@ const URLS: readonly (readonly [url: string, error: string])[] = [
   [`http://public.test/${"é".repeat(4_000)}`, INVALID],
 ];
 
+/** An answer without its times and ids, and with one word for the name that was asked. */
+const timeless = (answer: unknown, name: string): object =>
+  JSON.parse(
+    JSON.stringify(answer, (key, value: unknown) =>
+      /(?:_ms|_at|_id|^ms|^retry_after_s)$/.test(key) ? null : value,
+    ).replaceAll(name, "NAME"),
+  ) as object;
+
 describe.each(SETUPS)("hostile URLs, $setup", ({ start }) => {
   let trap: Server;
   let port: number;
   let connections = 0;
-  const { service } = scenario(start, async (web) => {
+  const { sites, service } = scenario(start, async (web) => {
     web.name("private", ["10.1.2.3"]);
     web.name("loopback", ["127.0.0.1"]);
     web.name("loopback6", ["::1"]);
@@ -173,6 +183,24 @@ describe.each(SETUPS)("hostile URLs, $setup", ({ start }) => {
     expect(connections).toBe(0);
   });
 
+  test("with a name that leads inside only are answered as those with a name that does not exist", async () => {
+    const names = [sites.name("wiki", ["10.1.2.4"]), "absent.test"] as const;
+    const answersFor = async (name: string): Promise<unknown[]> => {
+      const answers: unknown[] = [];
+      // The second time within six hours the host is taken for dead; then it is not asked.
+      for (const tiers of [["direct"], ["direct", "archive"], ["direct"]]) {
+        const body = { url: `http://${name}:${port}/page`, tiers };
+        const { status, json } = await service.call("POST", "/v1/fetch", { body });
+        answers.push({ status, ...timeless(json, name) });
+      }
+      return answers;
+    };
+    const [inside, absent] = [await answersFor(names[0]), await answersFor(names[1])];
+    expect(inside).toEqual(absent);
+    expect(inside).toMatchObject([{ error: UNKNOWN }, { error: "domain_dead" }, { error: "domain_dead" }]);
+    expect(connections).toBe(0);
+  });
+
   test("are refused by every other route as well", async () => {
     const { attempts } = await service.fetch({ url: `http://127.0.0.1:${port}/` });
     expect(attempts).toMatchObject([{ tier: "egress", reason: BLOCKED }]);
@@ -203,13 +231,12 @@ describe.each(SETUPS)("ways around the rules, $setup", ({ start }) => {
     const own = new URL(service.url).port;
     const name = sites.name("ourselves", ["127.0.0.1"]);
     const site = sites.site({ "/": redirect(`http://${name}:${own}/metrics`) });
-    for (const url of [
-      `http://127.0.0.1:${own}/metrics`,
-      `http://${name}:${own}/metrics`,
-      `${site.origin}/`,
-    ]) {
-      expect(await service.fetch({ url })).toMatchObject({ error: BLOCKED, text: "" });
-    }
+    const ends = [
+      [`http://127.0.0.1:${own}/metrics`, BLOCKED],
+      [`http://${name}:${own}/metrics`, UNKNOWN],
+      [`${site.origin}/`, UNKNOWN],
+    ] as const;
+    for (const [url, error] of ends) expect(await service.fetch({ url })).toMatchObject({ error, text: "" });
   });
 
   test("a name that changes its address between two lookups is checked each time", async () => {
@@ -217,10 +244,10 @@ describe.each(SETUPS)("ways around the rules, $setup", ({ start }) => {
     sites.name("changing", [["127.0.0.1"], ["169.254.169.254"]]);
     const robots = await service.fetch({ url: `${site.origin}/` });
     // The rules came over a connection that may still be open; a new one is judged anew.
-    expect([null, BLOCKED]).toContain(robots.error);
+    expect([null, UNKNOWN]).toContain(robots.error);
     sites.name("changing", ["10.0.0.1"]);
     const other = `${site.origin.replace(/:\d+$/, "")}:${sites.port + 1}/`;
-    expect(await service.fetch({ url: other })).toMatchObject({ error: BLOCKED });
+    expect(await service.fetch({ url: other })).toMatchObject({ error: UNKNOWN });
   });
 });
 

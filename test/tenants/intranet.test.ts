@@ -50,7 +50,8 @@ describe.runIf(hasNamespaces).each(found)("an allowed private network, %s", (_, 
   test.each(["/form", "/navigate", "direct redirect", "browser redirect"])(
     "is not where a public page leads: %s",
     (attack) => {
-      expect(seen[attack]).toMatchObject({ error: "blocked_destination", asked: [] });
+      // As any name that does not exist.
+      expect(seen[attack]).toMatchObject({ error: "all_tiers_failed", reasons: ["dns_nxdomain"], asked: [] });
     },
   );
 
@@ -74,8 +75,9 @@ describe.runIf(hasNamespaces).each(found)("an allowed private network, %s", (_, 
   });
 
   test("is for no project when there is a second customer, until the operator names one", () => {
-    for (const request of ["second, direct", "second, browser"])
-      expect(seen[request]).toMatchObject({ error: "blocked_destination", asked: [] });
+    expect(seen["second, direct"]).toMatchObject({ error: "all_tiers_failed", asked: [] });
+    // Missing for the second time: for this project, not for one that may reach it.
+    expect(seen["second, browser"]).toMatchObject({ error: "domain_dead", asked: [] });
     expect(seen["second, allowed"]).toMatchObject({ error: null, title: "the secret of the intranet" });
     expect(seen["networks"]).toEqual([
       ["default", []],
@@ -86,7 +88,7 @@ describe.runIf(hasNamespaces).each(found)("an allowed private network, %s", (_, 
   test("a page from a project's own network is cached for that project only", () => {
     expect(seen["second, cached"]).toMatchObject({ error: null, cached: true, asked: [] });
     expect(seen["first, not from the cache of the second"]).toMatchObject({
-      error: "blocked_destination",
+      error: "domain_dead",
       asked: [],
     });
   });

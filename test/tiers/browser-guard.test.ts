@@ -179,7 +179,6 @@ describeBrowser("a page in a browser", (openSetup) => {
       "a form",
       { body: `<form id=f method=post action="http://127.0.0.2:PORT/"></form><script>f.submit()</script>` },
     ],
-    ["a name", redirect("http://private.test:PORT/")],
     ["the metadata service", redirect("http://169.254.169.254/latest/meta-data/")],
   ])("that leads itself there, by %s, is refused", async (_, page) => {
     const shown = JSON.parse(JSON.stringify(page).replaceAll("PORT", String(inside.port))) as typeof page;
@@ -191,9 +190,23 @@ describeBrowser("a page in a browser", (openSetup) => {
     expect(inside.received).toEqual([]);
   });
 
+  test("that leads itself to a name inside, or is at one, ends as at a name that does not exist", async () => {
+    const ends = async (name: string) => {
+      const url = `http://${name}:${inside.port}/`;
+      const { web, fetch } = it;
+      const answers = [await fetch(url), await fetch(web.site({ "/": redirect(url) }).origin + "/")];
+      return answers.map(({ kind, ...end }) => [kind, "reason" in end ? end.reason : null]);
+    };
+    expect(await ends("private.test")).toEqual(await ends("nowhere.test"));
+    expect(await ends("private.test")).toEqual([
+      ["failed", "dns_nxdomain"],
+      ["failed", "dns_nxdomain"],
+    ]);
+    expect(inside.received).toEqual([]);
+  });
+
   test.each([
     ["http://127.0.0.2:PORT/", "blocked_destination"],
-    ["https://private.test:PORT/", "blocked_destination"],
     ["http://mixed.test:PORT/", "blocked_destination"],
     ["file:///etc/passwd", "invalid_url"],
     ["chrome://version", "invalid_url"],

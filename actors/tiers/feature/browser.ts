@@ -50,7 +50,13 @@ export async function openBrowser(
   log.info("The route browser is configured", { chromium: chromium.sentence });
   // What a page loads by itself must not reach hosts that a feature owns either.
   const { dns_servers } = config.egress;
-  const proxy = await egressProxy({ judge: unowned_destination, dns_servers, ca });
+  const proxy = await egressProxy({
+    judge: unowned_destination,
+    dns_servers,
+    ca,
+    onHiddenName: (name) =>
+      log.debug("A name leads to refused addresses only", { name, answered: "dns_nxdomain" }),
+  });
   const { browser: max_pages = MAX_PAGES } = readCapacities(settings.capacities);
   const pool = browserPool({ chromium, proxy, metrics, log, limits: { pages: max_pages } });
   return {

@@ -24,12 +24,9 @@ import type { Duplex } from "node:stream";
 import { EgressError, type EgressProblem } from "../../ports/egress.ts";
 import type { EgressProxy, ProxySession, SessionLimits, SessionOptions } from "../../ports/egress-proxy.ts";
 import { type PrivateAuthority, privateAuthority } from "./private-authority.ts";
-import { codeOf, connector, type Judge, type Resolve } from "./pinned-connect.ts";
+import { codeOf, connector, type ConnectorOptions, type Judge, type Resolve } from "./pinned-connect.ts";
 
-export interface EgressProxyOptions {
-  readonly judge: Judge;
-  /** DNS servers as ip[:port], asked for every name. Empty: the system's resolver. */
-  readonly dns_servers?: readonly string[];
+export interface EgressProxyOptions extends ConnectorOptions {
   /** Additional trusted roots, PEM. Default: none, and no tunnel is looked into. */
   readonly ca?: readonly string[];
   /** Called for each connection that failed. The browser itself does not learn the reason. */
@@ -126,7 +123,7 @@ const STATUS_OF: Readonly<Partial<Record<EgressProblem, number>>> = {
 /** One algorithm: one proxy server with its sessions, tunnels, plain requests and limits. */
 export async function egressProxy(options: EgressProxyOptions): Promise<EgressProxyServer> {
   const limits: ProxyLimits = { ...LIMITS, ...options.limits };
-  const connections = connector(options.judge, options.dns_servers ?? []);
+  const connections = connector(options);
   const { ca = [] } = options;
   const operators_authority = ca.length === 0 ? null : privateAuthority(ca);
   const browser_sockets = new Set<Socket>();

@@ -16,16 +16,13 @@ import {
   type Timings,
 } from "../../ports/egress.ts";
 import { Fault } from "../../ports/fault.ts";
-import { codeOf, connector, hostOf, type Judge, secure } from "./pinned-connect.ts";
+import { codeOf, connector, type ConnectorOptions, hostOf, type Judge, secure } from "./pinned-connect.ts";
 import { codingsOf, decodeBody } from "./decode.ts";
 import { LACK_OF_DESCRIPTORS } from "./descriptors.ts";
 import { throughProxy } from "./upstream-proxy.ts";
 import { Client } from "../parts.undici.ts";
 
-export interface UndiciEgressOptions {
-  readonly judge: Judge;
-  /** DNS servers as ip[:port], asked for every name. Empty: the system's resolver. */
-  readonly dns_servers?: readonly string[];
+export interface UndiciEgressOptions extends ConnectorOptions {
   /** Offers HTTP/2 to https origins. Default true. */
   readonly http2?: boolean;
   /** Additional trusted roots, PEM. */
@@ -92,7 +89,7 @@ export interface UndiciEgress extends Egress {
 /** One algorithm: an exchange over a checked connection, new or kept alive. */
 export function undiciEgress(options: UndiciEgressOptions): UndiciEgress {
   const limits: EgressLimits = { ...LIMITS, ...options.limits };
-  const connects = connector(options.judge, options.dns_servers ?? []);
+  const connects = connector(options);
   const connections = new Set<Connection>();
   /** Oldest first, in the insertion order of Set. */
   const idle = new Set<Connection>();

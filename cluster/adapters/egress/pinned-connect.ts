@@ -80,8 +80,22 @@ const CIPHERS = [
 
 export type Resolve = (name: string) => Promise<readonly LookupAddress[]>;
 
-/** `dns_servers` are ip[:port]; empty: the system's resolver with /etc/hosts. */
-export function connector(rule: Judge, dns_servers: readonly string[]): Connector {
+/** The operator's own names of this machine (RFC 6761 §6.3): that they exist is no secret. */
+const LOCAL_NAME = /(?:^|\.)localhost$/;
+
+export interface ConnectorOptions {
+  readonly judge: Judge;
+  /** ip[:port], asked for every name. Empty: the system's resolver with /etc/hosts. */
+  readonly dns_servers?: readonly string[];
+  /** Called with a name that is said not to exist because it leads to refused addresses only. */
+  readonly onHiddenName?: (name: string) => void;
+}
+
+export function connector({
+  judge: rule,
+  dns_servers = [],
+  onHiddenName = () => {},
+}: ConnectorOptions): Connector {
   const resolver = new Resolver({ timeout: DNS_TRY_MS, tries: 2 });
   if (dns_servers.length > 0) resolver.setServers(dns_servers);
   const resolve = dns_servers.length > 0 ? queryServers(resolver) : querySystem(resolver);
@@ -102,7 +116,13 @@ export function connector(rule: Judge, dns_servers: readonly string[]): Connecto
           : [{ address: host, family: isIP(host) }];
       const resolved = performance.now();
       const judgements = addresses.map(({ address }) => judge.address(address, port, networks));
-      if (judgements.includes("blocked_destination")) throw blockedError(url);
+      if (judgements.includes("blocked_destination")) {
+        const isName = isIP(host) === 0 && !LOCAL_NAME.test(host);
+        if (!isName || judgements.some((judged) => judged !== "blocked_destination")) throw blockedError(url);
+        // Another answer would tell every caller which names exist inside.
+        onHiddenName(host);
+        throw resolveError(host, "ENOTFOUND");
+      }
       // A name with addresses of both kinds is a private host: the address that answers first does not decide what it is.
       const is_private = judgements.includes("private");
       const expected = is_private ? "private" : "allowed";
