@@ -356,8 +356,8 @@ describe("dead hosts (domain_dead)", () => {
     const grant = { fetch_id: "c", run_id, origin, process, networks };
     const leased = grantSlot(dead, limits, T0, grant);
     const slot = { fetch_id: "c", run_id, origin, status: 200, retry_after_s: null };
-    const answered = releaseSlot(leased, limits, T0 + 1, slot);
-    expect(refusalFor(answered, { origin }, T0 + 1)).toMatchObject({ error: "domain_dead" });
+    const released = releaseSlot(leased, limits, T0 + 1, slot);
+    expect(refusalFor(released, { origin }, T0 + 1)).toMatchObject({ error: "domain_dead" });
   });
 
   test("sixty-four are remembered", () => {

@@ -112,8 +112,8 @@ describe("names", () => {
     const hidden: string[] = [];
     const egress = out({ onHiddenName: (name) => hidden.push(name) });
     const answerOf = async (name: string) => {
-      const { ms: _, ...answer } = (await get(egress, `http://${name}:${site.port}/`)) as { ms: number };
-      return JSON.stringify(answer).replaceAll(name, "NAME");
+      const { ms: _, ...ended } = (await get(egress, `http://${name}:${site.port}/`)) as { ms: number };
+      return JSON.stringify(ended).replaceAll(name, "NAME");
     };
     expect(await answerOf("inside.test")).toBe(await answerOf("nowhere.test"));
     expect(hidden).toEqual(["inside.test"]);

@@ -129,9 +129,9 @@ const URLS: readonly (readonly [url: string, error: string])[] = [
 ];
 
 /** An answer without its times and ids, and with one word for the name that was asked. */
-const timeless = (answer: unknown, name: string): object =>
+const timeless = (told: unknown, name: string): object =>
   JSON.parse(
-    JSON.stringify(answer, (key, value: unknown) =>
+    JSON.stringify(told, (key, value: unknown) =>
       /(?:_ms|_at|_id|^ms|^retry_after_s)$/.test(key) ? null : value,
     ).replaceAll(name, "NAME"),
   ) as object;

@@ -16,7 +16,7 @@ import {
   type Timings,
 } from "../../ports/egress.ts";
 import { Fault } from "../../ports/fault.ts";
-import { codeOf, connector, type ConnectorOptions, hostOf, type Judge, secure } from "./pinned-connect.ts";
+import { codeOf, connector, type ConnectorOptions, hostOf, secure } from "./pinned-connect.ts";
 import { codingsOf, decodeBody } from "./decode.ts";
 import { LACK_OF_DESCRIPTORS } from "./descriptors.ts";
 import { throughProxy } from "./upstream-proxy.ts";
