@@ -541,7 +541,18 @@ type TierOption = {
 }[keyof FetchOptions];
 const OPTIONS = Object.keys(OPTION_REACH) as (keyof FetchOptions)[];
 export const TIER_OPTIONS = OPTIONS.filter((name): name is TierOption => OPTION_REACH[name].tier);
-export const PAGE_OPTIONS = OPTIONS.filter((name) => OPTION_REACH[name].page);
+
+/** An option that the page depends on, and the value with which the page is as without it. */
+export interface PageOption {
+  readonly name: string;
+  readonly default: unknown;
+}
+export const PAGE_OPTIONS: readonly PageOption[] = OPTIONS.filter((name) => OPTION_REACH[name].page).map(
+  (name) => ({
+    name,
+    default: (FetchOptions.properties[name] as { readonly default?: unknown }).default ?? null,
+  }),
+);
 
 /** The request to the Fetch actor. */
 export const FetchRequest = Type.Object({

@@ -3,6 +3,7 @@
  * how long it is stored. Pure functions.
  */
 import { createHash } from "node:crypto";
+import { isDeepStrictEqual } from "node:util";
 import { type Static, Type } from "typebox";
 import { compiled } from "../../cluster/contracts/compiled.ts";
 import {
@@ -11,6 +12,7 @@ import {
   type FetchAnswer,
   type FetchRequest,
   PAGE_OPTIONS,
+  type PageOption,
   PageRecord,
 } from "../../schemas/fetch.ts";
 import { freshnessOf } from "../lib/web/http.ts";
@@ -55,17 +57,24 @@ const THIN_TTL_MS = 5 * MINUTE_MS;
 /** How long a page is stored after it stopped being fresh, for conditional requests. */
 export const STALE_TTL_MS = 7 * 24 * HOUR_MS;
 
-/** Every cache key has so many options, whatever they are; further ones only where a request has them. */
+/** Every cache key has the values of so many options; of the others only those that are not the default. */
 const OPTIONS_ALWAYS = 4;
 
 /**
  * The cache key: the normalised URL and the options that change the page (`OPTION_REACH`). Tiers, sizes and times are not part of
- * it; whether a stored page fits a request is decided by `freshness`.
+ * it; whether a stored page fits a request is decided by `freshness`. A value that is the option's default counts as absent, so a
+ * new option leaves the keys of stored pages as they are.
  */
-export function cacheKey(normalised_url: string, request: FetchRequest): string {
-  const values = PAGE_OPTIONS.map((name) =>
-    keyed(name === "country" ? request.country?.toUpperCase() : request[name]),
-  );
+export function cacheKey(
+  normalised_url: string,
+  request: FetchRequest,
+  options: readonly PageOption[] = PAGE_OPTIONS,
+): string {
+  const given = request as Readonly<Record<string, unknown>>;
+  const values = options.map(({ name, default: absent }, at) => {
+    const value = name === "country" ? request.country?.toUpperCase() : given[name];
+    return at >= OPTIONS_ALWAYS && isDeepStrictEqual(value, absent) ? null : keyed(value);
+  });
   while (values.length > OPTIONS_ALWAYS && values.at(-1) === null) values.pop();
   return createHash("sha256")
     .update(JSON.stringify([normalised_url, ...values]))

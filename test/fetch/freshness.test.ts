@@ -1,3 +1,4 @@
+import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
   asCachedPage,
@@ -8,7 +9,7 @@ import {
   ttlOf,
   variantOf,
 } from "../../actors/fetch/freshness.ts";
-import { EMPTY_RECORD, type FetchRequest, type PageRecord } from "../../schemas/fetch.ts";
+import { EMPTY_RECORD, type FetchRequest, PAGE_OPTIONS, type PageRecord } from "../../schemas/fetch.ts";
 import { DEFAULT_REQUEST as DEFAULTS } from "../harness/fetch-request.ts";
 
 const HOUR_MS = 3_600_000;
@@ -136,6 +137,43 @@ describe("the cache key", () => {
       cacheKey("https://example.org/", DEFAULT_REQUEST) ===
       cacheKey("https://example.org/", { ...DEFAULT_REQUEST, ...overrides });
     expect(same).toBe(!changes);
+  });
+
+  test("of a page without options is that of pages stored before", () => {
+    expect(cacheKey("https://example.org/", DEFAULT_REQUEST)).toBe(
+      "ee582d5cbb5bc1581083a274e0c8e7a22524da4fbf9345c02aaf3063eca5a8cb",
+    );
+  });
+
+  const options = fc.uniqueArray(
+    fc.record({
+      name: fc.stringMatching(/^new_[a-z]{1,5}$/),
+      default: fc.oneof(fc.boolean(), fc.jsonValue({ maxDepth: 2 })),
+    }),
+    { selector: ({ name }) => name, minLength: 1, maxLength: 4 },
+  );
+
+  test("stays as it is when there is a new option, given with its default or not at all", () => {
+    fc.assert(
+      fc.property(options, fc.infiniteStream(fc.boolean()), (added, isGiven) => {
+        const given = added
+          .filter(() => isGiven.next().value)
+          .map(({ name, default: value }) => [name, value]);
+        // Another object with the same value: options are read from JSON.
+        const request = { ...DEFAULT_REQUEST, ...structuredClone(Object.fromEntries(given)) } as FetchRequest;
+        expect(cacheKey("u", request, [...PAGE_OPTIONS, ...added])).toBe(cacheKey("u", DEFAULT_REQUEST));
+      }),
+    );
+  });
+
+  test("changes with a value of a new option that is not its default", () => {
+    fc.assert(
+      fc.property(options, fc.integer(), (added, value) => {
+        fc.pre(added[0]!.default !== value && value !== 0);
+        const request = { ...DEFAULT_REQUEST, [added[0]!.name]: value } as FetchRequest;
+        expect(cacheKey("u", request, [...PAGE_OPTIONS, ...added])).not.toBe(cacheKey("u", DEFAULT_REQUEST));
+      }),
+    );
   });
 
   test("treats ch and CH alike", () => {
