@@ -62,6 +62,10 @@ export interface BatchKind {
   readonly item: TObject;
   /** An item for the API reference. */
   readonly item_example: Input;
+  /** What `render` answers, for the API reference. */
+  readonly result: TSchema;
+  /** The codes of an item's `error`, and patterns of those with a status, for the API reference. */
+  readonly errors: { readonly names: readonly string[]; readonly patterns?: readonly string[] };
   readonly category?: QuotaCategory;
   /** Fields of the whole job that every item is stored with. */
   readonly shared?: TObject;

@@ -11,6 +11,16 @@ import type { Bill } from "../schemas/accounts.ts";
 
 export type Method = "GET" | "HEAD" | "POST" | "PATCH" | "DELETE";
 
+/** Who a route is for: programs of clients, operators and their tools, or people with a browser. */
+export const AUDIENCES = ["clients", "operators", "people"] as const;
+export type Audience = (typeof AUDIENCES)[number];
+
+export const audienceOf = ({
+  audience,
+  operators_only,
+}: Pick<Route, "audience" | "operators_only">): Audience =>
+  audience ?? (operators_only ? "operators" : "clients");
+
 const OPERATORS_PATH = "/v1/ops/";
 
 /** 64 MB: the specification's limit of a request body. */
@@ -106,6 +116,8 @@ interface RouteDescription {
   readonly summary: string;
   readonly description?: string;
   readonly tags: readonly string[];
+  /** In which API document it stands. Default: operators' for /v1/ops, else clients'. */
+  readonly audience?: Audience;
   /** A body of the first content type that works as it is. Default: none is shown. */
   readonly body_example?: object | string;
   readonly callbacks?: Readonly<Record<string, CallbackShape>>;

@@ -194,7 +194,7 @@ function apiOf(
     ...operatorRoutes(membership),
     ...statusPages,
     ...pageRoutes({
-      document: () => openapi({ routes, public_url: publicUrl(), references }),
+      document: (audience) => openapi({ routes, public_url: publicUrl(), audience, references }),
       file: pageFiles(version),
     }),
   ];

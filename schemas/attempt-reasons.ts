@@ -1,4 +1,7 @@
 /** Reasons of attempts, of which there are dozens, as the few classes that a metric has. */
+import { Type } from "typebox";
+import { Words } from "./common.ts";
+import { FETCH_ERRORS, HTTP_STATUS } from "./errors.ts";
 
 /** The first pattern that fits gives the class. */
 const CLASSES = [
@@ -42,3 +45,19 @@ export const ATTEMPT_REASON_CLASSES: readonly AttemptReasonClass[] = [
 
 export const attemptReasonClass = (reason: string): AttemptReasonClass =>
   CLASSES.find(([pattern]) => pattern.test(reason))?.[1] ?? "other";
+
+/** `reason` of an attempt: those that have no number or name in them, a status, or a word with the class as its beginning or end. */
+export const AttemptReason = Type.Unsafe<string>({
+  anyOf: [
+    Words("AttemptReasonName", [
+      "ok",
+      "not_modified",
+      "thin_content",
+      "not_configured",
+      "no_room",
+      ...Object.keys(FETCH_ERRORS),
+    ]),
+    { type: "string", pattern: HTTP_STATUS },
+    { type: "string", pattern: "^[a-z][a-z0-9_]*$" },
+  ],
+});

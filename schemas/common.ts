@@ -117,3 +117,20 @@ export function emptyOf<P extends TProperties>(object: TObject<P>): Static<TObje
   });
   return Object.fromEntries(fields) as Static<TObject<P>>;
 }
+
+/** An enumeration with a name of its own in the API document: clients switch over it, and the compiler names the missing case. */
+export const Words = (title: string, words: readonly string[]) =>
+  Type.Unsafe<string>({ type: "string", enum: [...words], title });
+
+/**
+ * A code, or null: one of the words, or one that a pattern describes, as `http_404`. In the API document the words are an
+ * enumeration of their own.
+ */
+export const NullableCode = (words: TSchema, patterns: readonly string[] = []) =>
+  Type.Unsafe<string | null>({
+    anyOf: [words, ...patterns.map((pattern) => ({ type: "string", pattern })), { type: "null" }],
+  });
+
+/** One of several objects, told apart by a property that has another word in each of them. */
+export const OneOf = (title: string, property: string, members: readonly TObject[]) =>
+  Type.Unsafe<object>({ title, oneOf: members, discriminator: { propertyName: property } });

@@ -3,6 +3,8 @@
  * fields, and these tables are the only place that lists them.
  */
 
+import { NullableCode, Words } from "./common.ts";
+
 /** Whether a repeated request can help: never, later, or only when it is changed. */
 type Retry = "no" | "later" | "changed";
 
@@ -70,6 +72,13 @@ export const FETCH_ERRORS = {
   redirect_not_allowed: { retry: "no", means: "filing-system URL that redirects off its hosts" },
 } as const satisfies Record<string, Meaning>;
 
+/** A status of HTTP in an error, a reason or an outcome. */
+export const HTTP_STATUS = "^http_[1-9][0-9]{2}$";
+
+const FetchErrorName = Words("FetchErrorName", Object.keys(FETCH_ERRORS));
+/** `error` of a fetch. */
+export const FetchErrorCode = NullableCode(FetchErrorName, [HTTP_STATUS]);
+
 export type FetchError = keyof typeof FETCH_ERRORS | `http_${number}`;
 
 /** Whether the same fetch may succeed later. */
@@ -92,6 +101,10 @@ export const SEARCH_ERRORS = {
   fallback_unreachable: { retry: "later", means: "the connection to the fallback API failed or broke" },
   fallback_invalid_answer: { retry: "later", means: "the fallback API's answer is not a search result" },
 } as const satisfies Record<string, Meaning>;
+
+const SearchErrorName = Words("SearchErrorName", Object.keys(SEARCH_ERRORS));
+/** `error` of a search. */
+export const SearchErrorCode = NullableCode(SearchErrorName, ["^fallback_http_[1-9][0-9]{2}$"]);
 
 export type SearchError = keyof typeof SEARCH_ERRORS | `fallback_http_${number}`;
 
@@ -125,6 +138,15 @@ export const FILINGS_ERRORS = {
   timeout: { retry: "changed", means: "timeout_s ran out" },
 } as const satisfies Record<string, Meaning>;
 
+const FilingsErrorName = Words("FilingsErrorName", Object.keys(FILINGS_ERRORS));
+/** `error` of a filing-system answer. */
+export const FilingsErrorCode = NullableCode(FilingsErrorName, [HTTP_STATUS]);
+/** `error` of a document of the filing system, which is fetched like a page. */
+export const FilingDocumentErrorCode = NullableCode(
+  Words("FilingDocumentErrorName", [...new Set(Object.keys({ ...FILINGS_ERRORS, ...FETCH_ERRORS }))]),
+  [HTTP_STATUS],
+);
+
 /** `error` of a profile answer. */
 export const PROFILE_ERRORS = {
   not_found: { retry: "no", means: "no profile: 404, 410, a list of results, or nothing was discovered" },
@@ -156,7 +178,26 @@ export const PROFILE_ERRORS = {
   },
 } as const satisfies Record<string, Meaning>;
 
+const ProfileErrorName = Words("ProfileErrorName", Object.keys(PROFILE_ERRORS));
+export const ProfileErrorCode = NullableCode(ProfileErrorName);
+
 export type ProfileError = keyof typeof PROFILE_ERRORS;
+
+/** `error` of an item of a job beside those of its kind. */
+export const ITEM_ERRORS = {
+  cancelled: { retry: "no", means: "the job was cancelled before the item finished" },
+  result_unavailable: { retry: "later", means: "the stored result cannot be read right now" },
+  internal_error: { retry: "later", means: "an error of the service" },
+  key_quota_exhausted: { retry: "later", means: "the key's quota of the month is used up" },
+  key_budget_exhausted: { retry: "later", means: "the key's or the customer's spend cap leaves nothing" },
+} as const satisfies Record<string, Meaning>;
+
+/** `error` of an item of a kind, whose errors have these names and patterns. */
+export const itemErrorCode = (kind: string, names: readonly string[], patterns: readonly string[] = []) =>
+  NullableCode(
+    Words(`${kind}JobItemErrorName`, [...new Set([...names, ...Object.keys(ITEM_ERRORS)])]),
+    patterns,
+  );
 
 /** Whether the same request may succeed later. */
 export const canRetryProfiles = (error: string): boolean =>

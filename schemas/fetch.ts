@@ -19,6 +19,8 @@ import { ask, contract, Deadline, tell } from "../cluster/contracts/contract.ts"
 import { RENDER_MODES, TIERS } from "./tier-table.ts";
 import { Trace } from "../cluster/contracts/trace.ts";
 import { DomainView } from "./domain.ts";
+import { FetchErrorCode } from "./errors.ts";
+import { AttemptReason } from "./attempt-reasons.ts";
 
 export const MAX_BYTES_DEFAULT = 15_728_640;
 /** The limit for a PDF, in a batch item without max_bytes. */
@@ -188,7 +190,8 @@ export const Redirect = Component("Redirect", {
 });
 export type Redirect = Static<typeof Redirect>;
 
-export const Attempt = Component("Attempt", {
+/** As it is recorded and sent between nodes, whose versions may differ: the reason is any word. */
+export const Attempt = Type.Object({
   /** A route, `source`, or a pseudo-step: robots, dns, cache, request_timeout, politeness. */
   tier: Field(
     Type.String(),
@@ -201,6 +204,11 @@ export const Attempt = Component("Attempt", {
   detail: Field(Nullable(Type.String()), "More about the reason", "connection refused"),
 });
 export type Attempt = Static<typeof Attempt>;
+/** As an answer has it. */
+export const ShownAttempt = Component("Attempt", {
+  ...Attempt.properties,
+  reason: Field(AttemptReason, "`ok`, or why it was not good enough", "ok"),
+});
 
 export const PdfPage = Component("PdfPage", {
   page: Field(Type.Integer({ minimum: 1 }), "Its number, from 1", 1),
@@ -732,7 +740,7 @@ export const FetchResponse = Component("FetchResponse", {
   origin_content_type: page.origin_content_type,
   headers: page.headers,
   tier: page.tier,
-  attempts: Field(Type.Array(Attempt), "Every route that was tried, in order"),
+  attempts: Field(Type.Array(ShownAttempt), "Every route that was tried, in order"),
   html: Type.Optional(
     Field(
       Nullable(Type.String()),
@@ -802,8 +810,8 @@ export const FetchResponse = Component("FetchResponse", {
   primary_sources: page.primary_sources,
   text_complete: page.text_complete,
   error: Field(
-    Nullable(Type.String()),
-    "Null: there is a page. A code that does not change: `dns`, `http_404`, `robots_disallowed` …",
+    FetchErrorCode,
+    "Null: there is a page. A code that does not change: `domain_dead`, `http_404`, `robots_disallowed` …",
     "http_404",
   ),
   error_detail: Type.Optional(
@@ -818,3 +826,16 @@ export const FetchResponse = Component("FetchResponse", {
   request_id: Type.String(),
 });
 export type FetchResponse = Static<typeof FetchResponse>;
+
+/** The answer 503: the fetch's, with the code where every other refusal has it. */
+export const DomainBusy = Component("DomainBusy", {
+  ...FetchResponse.properties,
+  detail: Field(
+    Component("DomainBusyDetail", {
+      error: Field(Type.Literal("domain_busy"), "The code, as in `error`"),
+      message: Field(Type.String(), "A sentence for people", "The wait for a slot of the domain is too long"),
+    }),
+    "Why there is no answer now, as in other refusals",
+  ),
+});
+export type DomainBusy = Static<typeof DomainBusy>;

@@ -6,7 +6,15 @@
 import { type Static, type TProperties, type TSchema, Type } from "typebox";
 import { Component, Field, Nullable, Sha256, Timestamp } from "./common.ts";
 import { ask, contract, Deadline, tell } from "../cluster/contracts/contract.ts";
-import { ContentKind, FetchAnswer, MAX_BYTES_CEILING, MIN_TIMEOUT_S, MAX_TIMEOUT_S } from "./fetch.ts";
+import {
+  ContentKind,
+  FetchAnswer,
+  FetchResponse,
+  MAX_BYTES_CEILING,
+  MIN_TIMEOUT_S,
+  MAX_TIMEOUT_S,
+} from "./fetch.ts";
+import { FilingDocumentErrorCode, FilingsErrorCode } from "./errors.ts";
 
 export const SUBMISSIONS_LIMIT_DEFAULT = 100;
 export const MAX_SUBMISSIONS_LIMIT = 10_000;
@@ -201,6 +209,12 @@ export const FilingsItem = Component("FilingsItem", {
 });
 export type FilingsItem = Static<typeof FilingsItem>;
 
+/** A document in the form of a fetch. */
+export const FilingDocumentResponse = Component("FilingDocumentResponse", {
+  ...FetchResponse.properties,
+  error: Field(FilingDocumentErrorCode, "Null: there is a document", "http_404"),
+});
+
 /** The stored answer of an item. The texts of a document are bodies of their own. */
 export interface StoredFiling {
   readonly op: string;
@@ -236,7 +250,7 @@ export const FilerHint = Component("FilerHint", {
 export type FilerHint = Static<typeof FilerHint>;
 
 const Common = {
-  error: Text,
+  error: FilingsErrorCode,
   message: Text,
   retry_after_s: Nullable(Type.Integer({ minimum: 1 })),
   cached: Field(Type.Boolean(), "Every document of this answer came from the cache"),

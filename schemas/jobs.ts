@@ -11,7 +11,8 @@
  */
 import { type Static, Type } from "typebox";
 import { type Bill, LeaseReply, QUOTA_CATEGORIES } from "./accounts.ts";
-import { Field, Component, Nullable, Timestamp } from "./common.ts";
+import { Field, Component, Nullable, NullableCode, Timestamp, Words } from "./common.ts";
+import { HTTP_STATUS } from "./errors.ts";
 import { ask, contract, tell } from "../cluster/contracts/contract.ts";
 import { LedgerRow } from "./ledger.ts";
 
@@ -47,28 +48,24 @@ export const JobCreated = Component("JobCreated", {
   created: Field(Type.Boolean(), "False: the idempotency key already named this job"),
 });
 
-export const JobItem = Component("JobItem", {
-  /** Position in the submitted items. */
-  index: Field(Type.Integer({ minimum: 0 }), "Its place among the submitted items, from 0", 0),
-  status: Field(Type.Enum([...ITEM_STATUSES]), "What has become of it"),
-  /** As submitted, defaults and unknown fields left out. */
-  input: Field(
-    Type.Record(Type.String(), Type.Unknown()),
-    "As it was submitted, without defaults and unknown fields",
-    { url: "https://example.org/" },
-  ),
-  result: Field(
-    Nullable(Type.Record(Type.String(), Type.Unknown())),
-    "The answer of the single endpoint; null while unfinished or unavailable",
-    { status: 200 },
-  ),
-  error: Field(
-    Nullable(Type.String()),
-    "The result's error; also `cancelled`, and `result_unavailable` when the stored result cannot be read right now",
-    "http_404",
-  ),
-});
-export type JobItem = Static<typeof JobItem>;
+/** The schema of an item in the API document. */
+const JOB_ITEM = "#/components/schemas/JobItem";
+
+/** An item of any kind, as the service makes it. The API document has the item of each kind (actors/jobs/feature/item-schema.ts). */
+export interface JobItem {
+  readonly index: number;
+  readonly kind: JobKind;
+  readonly status: ItemStatus;
+  readonly input: Readonly<Record<string, unknown>>;
+  readonly result: Readonly<Record<string, unknown>> | null;
+  readonly error: string | null;
+}
+
+/** How a completion callback ended. */
+export const CallbackOutcome = NullableCode(
+  Words("CallbackOutcome", ["blocked_destination", "error_interrupted", "error_secret_unreadable"]),
+  ["^delivered_2[0-9]{2}$", HTTP_STATUS, "^error_[a-z0-9_]+$"],
+);
 
 export const JobStatus = Component("JobStatus", {
   job_id: JobId,
@@ -84,7 +81,7 @@ export const JobStatus = Component("JobStatus", {
     "https://client.example/jobs",
   ),
   callback_status: Field(
-    Nullable(Type.String()),
+    CallbackOutcome,
     "Of the last attempt: `delivered_<code>`, `http_<code>`, `blocked_destination` or `error_<class>`; null before it",
     "delivered_200",
   ),
@@ -94,7 +91,9 @@ export const JobStatus = Component("JobStatus", {
     "/v1/jobs/019ab3f2-7c1e-7a10-9d55-3e5b8f0c2a41?include=items",
   ),
   /** With include=items: one page of items, in the order they were submitted. */
-  items: Type.Optional(Field(Type.Array(JobItem), "With include=items: one page of items")),
+  items: Type.Optional(
+    Field(Type.Array(Type.Unsafe<JobItem>({ $ref: JOB_ITEM })), "With include=items: one page of items"),
+  ),
   next_after: Type.Optional(
     Field(
       Nullable(Type.Integer({ minimum: 0 })),

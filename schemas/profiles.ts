@@ -5,8 +5,9 @@
 import { type Static, type TSchema, Type } from "typebox";
 import { Field, Component, BillingCategory, Nullable, Patterned, Timestamp } from "./common.ts";
 import { ask, contract, Deadline, tell } from "../cluster/contracts/contract.ts";
-import { Attempt, Redirect } from "./fetch.ts";
+import { Attempt, Redirect, ShownAttempt } from "./fetch.ts";
 import { PREMIUM_TIERS } from "./tier-table.ts";
+import { ProfileErrorCode } from "./errors.ts";
 
 /** The score of a suggested name, 0 to 100, from which it is the company that was asked for. */
 export const MIN_SIMILARITY_DEFAULT = 70;
@@ -293,7 +294,7 @@ export const ProfileFetch = Component("ProfileFetch", {
   retrieved_at: Field(Nullable(Timestamp), "When it came from the site"),
   cached: Type.Boolean(),
   revalidated: Field(Type.Boolean(), "The site confirmed the cached page", false),
-  attempts: Field(Type.Array(Attempt), "Every route that was tried, in order"),
+  attempts: Field(Type.Array(ShownAttempt), "Every route that was tried, in order"),
   /** Null for the keys of an external customer. */
   cost_usd: Nullable(Type.Number()),
   parser_version: Field(Text, "The parser that read it", "4"),
@@ -327,7 +328,7 @@ export type Discovery = Static<typeof Discovery>;
 
 /** What every answer ends with. */
 const OUTCOME = {
-  error: Text,
+  error: ProfileErrorCode,
   error_detail: Text,
   retry_after_s: Nullable(Type.Integer()),
   cost_usd: Nullable(Type.Number()),

@@ -6,6 +6,7 @@ import { type Static, Type } from "typebox";
 import { Field, Component, BillingCategory, CountryCode, Nullable, Patterned } from "./common.ts";
 import { ask, contract, tell } from "../cluster/contracts/contract.ts";
 import { Trace } from "../cluster/contracts/trace.ts";
+import { SearchErrorCode } from "./errors.ts";
 
 export const MAX_QUERY_CHARS = 2_000;
 export const MAX_RESULTS_DEFAULT = 20;
@@ -206,7 +207,7 @@ export const SearchResponse = Component("SearchResponse", {
   cached: Type.Boolean(),
   cost_usd: Nullable(Type.Number()),
   billing_category: Field(BillingCategory, "How the answer is billed", "search"),
-  error: Nullable(Type.String()),
+  error: SearchErrorCode,
   request_id: Type.String(),
 });
 export type SearchResponse = Static<typeof SearchResponse>;

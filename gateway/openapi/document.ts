@@ -3,7 +3,7 @@
  * every route does it (keys, limits, validation) comes from common-replies.ts.
  */
 import type { TSchema } from "typebox";
-import type { ReplyShape, Route } from "../route.ts";
+import { type Audience, audienceOf, type ReplyShape, type Route } from "../route.ts";
 import { commonReplies, headersOf } from "./common-replies.ts";
 import { GATEWAY_REFERENCE, HEADERS } from "./gateway-reference.ts";
 import { type ApiReference, mergeReferences } from "./reference.ts";
@@ -12,6 +12,8 @@ import { type Node, pascal, schemaWriter } from "./schemas.ts";
 export interface About {
   readonly routes: readonly Route[];
   readonly public_url: string;
+  /** Whose operations it has. */
+  readonly audience: Audience;
   /** What the slices add. */
   readonly references: readonly ApiReference[];
 }
@@ -19,7 +21,22 @@ export interface About {
 /** The version of the API, not of the program. */
 const API_VERSION = "1.0.0";
 
-export function openapi({ routes, public_url, references }: About): object {
+const ABOUT: Readonly<Record<Audience, { readonly title: string; readonly description: string }>> = {
+  clients: {
+    title: "Trawl",
+    description: "A crawler service: searches the web, and fetches pages, PDFs and documents politely.",
+  },
+  operators: {
+    title: "Trawl for operators",
+    description: "What only the operator of the service may call, and what its monitoring reads.",
+  },
+  people: {
+    title: "Trawl's pages",
+    description: "Pages for people with a browser. A program has no use for them.",
+  },
+};
+
+export function openapi({ routes, public_url, audience, references }: About): object {
   const reference = mergeReferences([GATEWAY_REFERENCE, ...references]);
   const { write, field, components } = schemaWriter(reference);
 
@@ -145,14 +162,17 @@ export function openapi({ routes, public_url, references }: About): object {
   };
 
   const paths: Record<string, Record<string, object>> = {};
-  for (const route of routes) (paths[route.path] ??= {})[route.method.toLowerCase()] = operation(route);
-  const used = new Set(routes.flatMap(({ tags, callbacks: made }) => (made ? [...tags, "callbacks"] : tags)));
+  // All are written, so that a schema has the same name in each of the documents.
+  const own = routes
+    .map((route) => [route, operation(route)] as const)
+    .filter(([route]) => audienceOf(route) === audience);
+  for (const [{ path, method }, written] of own) (paths[path] ??= {})[method.toLowerCase()] = written;
+  const used = new Set(own.flatMap(([{ tags, callbacks: made }]) => (made ? [...tags, "callbacks"] : tags)));
   return {
     openapi: "3.1.0",
     info: {
-      title: "Trawl",
+      ...ABOUT[audience],
       version: API_VERSION,
-      description: "A crawler service: searches the web, and fetches pages, PDFs and documents politely.",
       contact: { name: "The operator of this service", url: public_url },
     },
     servers: [{ url: public_url }],
@@ -161,11 +181,39 @@ export function openapi({ routes, public_url, references }: About): object {
       .map(([name, description]) => ({ name, description })),
     paths,
     components: {
-      securitySchemes: {
-        bearer: { type: "http", scheme: "bearer", description: "An API key: sk_…, ak_… or ok_…" },
-      },
-      headers: HEADERS,
-      schemas: components() satisfies Record<string, Node>,
+      ...(own.some(([{ auth }]) => auth === "key") && {
+        securitySchemes: {
+          bearer: { type: "http", scheme: "bearer", description: "An API key: sk_…, ak_… or ok_…" },
+        },
+      }),
+      headers: reachedFrom("headers", paths, HEADERS),
+      schemas: reachedFrom("schemas", paths, components()),
     },
   };
+}
+
+/** The components of a kind that these paths refer to, directly or through others. */
+function reachedFrom<Part extends object>(
+  kind: "headers" | "schemas",
+  paths: object,
+  components: Readonly<Record<string, Part>>,
+): Record<string, Part> {
+  const reference = `#/components/${kind}/`;
+  const reached = new Set<string>();
+  const look = (part: unknown): void => {
+    if (typeof part !== "object" || part === null) return;
+    for (const [keyword, value] of Object.entries(part)) {
+      const name =
+        keyword === "$ref" && typeof value === "string" && value.startsWith(reference)
+          ? value.slice(reference.length)
+          : null;
+      if (name === null) look(value);
+      else if (!reached.has(name)) {
+        reached.add(name);
+        look(components[name]);
+      }
+    }
+  };
+  look(paths);
+  return Object.fromEntries(Object.entries(components).filter(([name]) => reached.has(name)));
 }

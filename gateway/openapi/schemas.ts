@@ -17,10 +17,16 @@ export interface Node {
   default?: unknown;
   format?: string;
   anyOf?: Node[];
+  oneOf?: Node[];
   items?: Node;
   properties?: Record<string, Node>;
   additionalProperties?: Node | boolean;
   [keyword: string]: unknown;
+}
+
+interface Discriminator {
+  readonly propertyName: string;
+  readonly mapping?: Readonly<Record<string, string>>;
 }
 
 export interface SchemaWriter {
@@ -93,6 +99,9 @@ export function schemaWriter({
       if (keyword === "properties") node.properties = properties(part as Record<string, TSchema>, name);
       else if (keyword === "items") node.items = write(part, `${name}Item`);
       else if (keyword === "anyOf") node.anyOf = (part as unknown[]).map((each) => write(each, name));
+      else if (keyword === "oneOf") node.oneOf = (part as unknown[]).map((each) => write(each, name));
+      else if (keyword === "discriminator")
+        node.discriminator = discriminator(source.oneOf!, (part as Discriminator).propertyName);
       else if (keyword === "allOf" && (part as unknown[]).length === 1)
         Object.assign(node, write((part as unknown[])[0], name));
       else if (keyword === "patternProperties") {
@@ -108,6 +117,14 @@ export function schemaWriter({
     }
     return node;
   }
+
+  /** Says which component a word means: generators would take the word for its name. */
+  const discriminator = (members: readonly Node[], propertyName: string): Discriminator => ({
+    propertyName,
+    mapping: Object.fromEntries(
+      members.map((member) => [member.properties![propertyName]!.const, REFERENCE + titleOf(member)!]),
+    ),
+  });
 
   const properties = (parts: Record<string, TSchema>, scope: string): Record<string, Node> =>
     Object.fromEntries(Object.entries(parts).map(([name, part]) => [name, field(scope, name, part)]));
@@ -145,11 +162,12 @@ export function schemaWriter({
       const isOpen = Object.keys(component).length === 0;
       return isOpen || component.properties !== undefined || refersToObject(component);
     }
-    const { items, additionalProperties, anyOf = [] } = node;
+    const { items, additionalProperties, anyOf = [], oneOf = [] } = node;
     const parts = [
       items,
       typeof additionalProperties === "object" ? additionalProperties : undefined,
       ...anyOf,
+      ...oneOf,
     ];
     return parts.some((part) => part !== undefined && refersToObject(part));
   }
@@ -183,9 +201,11 @@ export function schemaWriter({
   };
 }
 
-/** The name of an object that has one. */
+/** The name of an object, a choice of objects or an enumeration that has one. */
 const titleOf = (source: Node): string | undefined =>
-  isRecord(source) && typeof source["title"] === "string" ? source["title"] : undefined;
+  (isRecord(source) || source.oneOf || source.enum) && typeof source["title"] === "string"
+    ? source["title"]
+    : undefined;
 
 /** What a field says of itself; undefined where it is only a schema. */
 function docOf(schema: TSchema): FieldDoc | undefined {

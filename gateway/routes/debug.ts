@@ -23,6 +23,7 @@ export const debugRoutes = ({ find, isOpen, projectOf }: DebugRoutesDeps): reado
     method: "GET",
     path: "/debug/{name}",
     operationId: "debugRecord",
+    audience: "people",
     summary: "The story of a debugged request, for seven days",
     description:
       "A page for people; JSON with Accept: application/json. The answer's debug_url opens it for an hour, a key of the project " +

@@ -14,6 +14,7 @@ export function demoRoutes(pages: ReadonlyMap<string, Buffer>): readonly Route[]
       method: "GET",
       path: "/demo/{page}",
       operationId: "demoPage",
+      audience: "people",
       summary: "A page of the bundled demo site",
       tags: ["about"],
       params: Type.Object({ page: Type.String({ pattern: "^[a-z0-9-]{1,60}$" }) }),

@@ -1,8 +1,8 @@
-/** The pages for people (`/`, `/docs`, `/changelog`) with their files, and the OpenAPI document for tools. */
+/** The pages for people (`/`, `/docs`, `/changelog`) with their files, and the OpenAPI documents for tools. */
 import { Type } from "typebox";
 import { NOT_FOUND } from "../http-errors.ts";
 import type { Reply } from "../http.ts";
-import { openRoute, type Route } from "../route.ts";
+import { type Audience, openRoute, type Route } from "../route.ts";
 
 /** A file of the package that a page consists of. */
 export interface PageFile {
@@ -11,8 +11,8 @@ export interface PageFile {
 }
 
 export interface PageRoutesDeps {
-  /** The OpenAPI document; called after all routes are known. */
-  readonly document: () => object;
+  /** An OpenAPI document; called after all routes are known. */
+  readonly document: (audience: Audience) => object;
   /** The pages by their path, and the files they load by `/pages/<name>`. Called for each request. */
   readonly file: (path: string) => PageFile | null;
 }
@@ -32,8 +32,6 @@ const POLICY = [
 const HTML = { description: "A page", content_type: "text/html", schema: Type.String() };
 
 export function pageRoutes({ document, file }: PageRoutesDeps): readonly Route[] {
-  let openapi: Buffer | null = null;
-
   const answer = (path: string): Reply => {
     const found = file(path);
     if (!found) return NOT_FOUND;
@@ -56,25 +54,33 @@ export function pageRoutes({ document, file }: PageRoutesDeps): readonly Route[]
       operationId,
       summary,
       tags: ["about"],
+      audience: "people",
       replies: { 200: HTML },
       handle: () => answer(path),
     });
-
-  return [
-    openRoute({
+  const openapi = (audience: Audience, path: string, operationId: string, summary: string): Route => {
+    let bytes: Buffer | null = null;
+    return openRoute({
       method: "GET",
-      path: "/openapi.json",
-      operationId: "openapi",
-      summary: "This API as an OpenAPI 3.1 document",
+      path,
+      operationId,
+      summary,
       tags: ["about"],
+      audience,
       cors: true,
       replies: { 200: { description: "The document", schema: Type.Record(Type.String(), Type.Unknown()) } },
       handle: () => ({
         status: 200,
         headers: { "Content-Type": "application/json", "Cache-Control": "public, max-age=60" },
-        body: (openapi ??= Buffer.from(JSON.stringify(document()))),
+        body: (bytes ??= Buffer.from(JSON.stringify(document(audience)))),
       }),
-    }),
+    });
+  };
+
+  return [
+    openapi("clients", "/openapi.json", "openapi", "This API as an OpenAPI 3.1 document"),
+    openapi("operators", "/openapi-operator.json", "openapiOperator", "The operators' part of it"),
+    openapi("people", "/openapi-pages.json", "openapiPages", "The pages for people, in the same form"),
     page("/", "home", "What this is, for people, with a search and a fetch to try"),
     page("/docs", "docs", "The API reference, for people"),
     page("/changelog", "changelog", "What changed for operators, for people"),
@@ -84,6 +90,7 @@ export function pageRoutes({ document, file }: PageRoutesDeps): readonly Route[]
       operationId: "pageFile",
       summary: "A script or style of the pages for people",
       tags: ["about"],
+      audience: "people",
       params: Type.Object({ name: Type.String({ maxLength: 60 }) }),
       replies: {
         200: {

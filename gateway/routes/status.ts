@@ -148,6 +148,7 @@ export function metricsRoute(
     method: "GET",
     path: "/metrics",
     operationId: "metrics",
+    audience: "operators",
     summary:
       "Metrics of this process for Prometheus; answered to this machine and to the networks of TRAWL_METRICS_ALLOW, on a node's status port only once the API is published",
     tags: ["status"],

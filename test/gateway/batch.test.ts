@@ -283,7 +283,7 @@ describe("a job", () => {
     expect(cancelled.json.finished_at).not.toBeNull();
     const { json } = await call("GET", `/v1/jobs/${job_id}?include=items&limit=1`);
     expect(json.items).toEqual([
-      { index: 0, status: "cancelled", input: urls(1)[0], result: null, error: "cancelled" },
+      { index: 0, kind: "fetch", status: "cancelled", input: urls(1)[0], result: null, error: "cancelled" },
     ]);
     expect((await call("DELETE", `/v1/jobs/${job_id}`)).json).toMatchObject({ status: "cancelled" });
   });

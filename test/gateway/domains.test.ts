@@ -190,9 +190,12 @@ describe("a domain's memory", () => {
     },
   );
 
-  test("is tagged internal in /openapi.json", async () => {
+  test("is an operation of operators, not of clients", async () => {
     const { call } = await remembering();
-    const { paths } = (await call("GET", "/openapi.json", { key: null })).json;
+    expect((await call("GET", "/openapi.json", { key: null })).json.paths["/v1/ops/domains/{domain}"]).toBe(
+      undefined,
+    );
+    const { paths } = (await call("GET", "/openapi-operator.json", { key: null })).json;
     expect(paths["/v1/ops/domains/{domain}"]).toMatchObject({
       get: { operationId: "viewDomain", tags: ["internal"] },
       delete: { operationId: "clearDomain", tags: ["internal"] },

@@ -237,7 +237,7 @@ describe("what is answered", () => {
     expect(busy).toMatchObject({
       status: 503,
       headers: { "retry-after": "17" },
-      json: { retry_after_s: 17, error },
+      json: { retry_after_s: 17, error, detail: { error, message: expect.any(String) } },
     });
     expect(response.fits(busy.json)).toBe(true);
   });

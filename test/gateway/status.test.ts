@@ -4,6 +4,7 @@ import { Validator } from "@seriousme/openapi-schema-validator";
 import { describe, expect, test } from "vitest";
 import { changelogPage } from "../../ops/page-files.ts";
 import { gatewayHarness } from "../harness/gateway-harness.ts";
+import { API_DOCUMENTS } from "../harness/api-documents.ts";
 
 const fine = { ping: async () => {}, gates: true };
 const broken = { ping: () => Promise.reject(new Error("mongodb://user:pass@10.0.0.7")), gates: true };
@@ -106,22 +107,33 @@ describe("/health and /metrics", () => {
 describe("/openapi.json", () => {
   test("is valid OpenAPI 3.1", async () => {
     const { call } = await gatewayHarness();
-    const { json } = await call("GET", "/openapi.json", { key: null });
-    expect(json.info.version).toBe("1.0.0");
-    const { valid, errors } = await new Validator().validate(structuredClone(json));
-    expect([valid, errors]).toEqual([true, undefined]);
+    for (const path of API_DOCUMENTS) {
+      const { json } = await call("GET", path, { key: null });
+      expect(json.info.version).toBe("1.0.0");
+      const { valid, errors } = await new Validator().validate(structuredClone(json));
+      expect([path, valid, errors]).toEqual([path, true, undefined]);
+    }
   });
 
   test("its operation ids are frozen: clients are generated from them", async () => {
     const { call } = await gatewayHarness();
+    expect(operations((await call("GET", "/openapi-operator.json")).json)).toEqual([
+      "metrics GET /metrics",
+      "openapiOperator GET /openapi-operator.json",
+    ]);
+    expect(operations((await call("GET", "/openapi-pages.json")).json)).toEqual([
+      "changelog GET /changelog",
+      "debugRecord GET /debug/{name}",
+      "docs GET /docs",
+      "home GET /",
+      "openapiPages GET /openapi-pages.json",
+      "pageFile GET /pages/{name}",
+    ]);
     expect(operations((await call("GET", "/openapi.json")).json)).toEqual([
       "changeKey PATCH /v1/keys/{prefix} key",
-      "changelog GET /changelog",
       "createAlert POST /v1/alerts key",
       "createKey POST /v1/keys key",
-      "debugRecord GET /debug/{name}",
       "deleteAlert DELETE /v1/alerts/{alert_id} key",
-      "docs GET /docs",
       "fetch POST /v1/fetch key",
       "getAccount GET /v1/account key",
       "getBody GET /v1/bodies/{sha256} key",
@@ -129,13 +141,10 @@ describe("/openapi.json", () => {
       "getQuota GET /v1/quota key",
       "headBody HEAD /v1/bodies/{sha256} key",
       "health GET /health",
-      "home GET /",
       "listAlerts GET /v1/alerts key",
       "listInvoices GET /v1/invoices key",
       "listKeys GET /v1/keys key",
-      "metrics GET /metrics",
       "openapi GET /openapi.json",
-      "pageFile GET /pages/{name}",
       "ready GET /ready",
       "requests GET /v1/requests key",
       "revokeKey DELETE /v1/keys/{prefix} key",

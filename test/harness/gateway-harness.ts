@@ -180,10 +180,11 @@ export async function gatewayHarness(options: HarnessOptions = {}) {
       metrics: { content_type: "text/plain", render: async () => "trawl_up 1\n" },
     }),
     ...pageRoutes({
-      document: () =>
+      document: (audience) =>
         openapi({
           routes,
           public_url: "http://127.0.0.1:8080",
+          audience,
           references: [],
         }),
       file: pageFiles("0.0.0"),

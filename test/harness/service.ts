@@ -21,6 +21,7 @@ import { natsNodeDirectory } from "../../cluster/adapters/nodes/node-directory.n
 import { type Check, openapiCheck } from "./openapi-check.ts";
 import { programWords } from "./program-words.ts";
 import { settled } from "./settled.ts";
+import { wholeApi } from "./api-documents.ts";
 
 export type Environment = Readonly<Record<string, string>>;
 
@@ -237,7 +238,7 @@ async function service(
         await nodeDirectory.close();
       }
     }
-    check ??= openapiCheck((await call("GET", "/openapi.json", { key: null })).json);
+    check ??= openapiCheck(await wholeApi((path) => call("GET", path, { key: null })));
   }
 
   async function end(signal: "SIGTERM" | "SIGKILL"): Promise<Ended> {

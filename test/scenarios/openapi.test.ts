@@ -1,10 +1,10 @@
 /**
- * /openapi.json as its readers use it: two linters, and clients that openapi-typescript and openapi-python-client generate from it,
+ * The API documents as their readers use them: two linters, and clients that openapi-typescript and openapi-python-client generate from it,
  * compiled, which call each operation of a running service. CI installs the tools (`.ci/run`): those from npm in /opt/openapi-tools, the
  * one from PyPI in /opt/openapi-python-client. `OPENAPI_TOOLS` and `OPENAPI_PYTHON_CLIENT` name other places.
  */
 import { execFile } from "node:child_process";
-import { existsSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -19,6 +19,9 @@ import {
 } from "../harness/clients/document.ts";
 import { type Gleif, gleif } from "../harness/gleif.ts";
 import { OPERATOR_KEY, type Service, SETUPS } from "../harness/service.ts";
+import { FETCH_ERRORS } from "../../schemas/errors.ts";
+import { JOB_KINDS } from "../../schemas/jobs.ts";
+import { API_DOCUMENTS, wholeApi } from "../harness/api-documents.ts";
 
 const run = promisify(execFile);
 const ROOT = new URL("../..", import.meta.url).pathname;
@@ -62,7 +65,8 @@ const PUMA = "529900GRZ2BQY5ZM9N49";
 
 describe("the OpenAPI document", () => {
   const folder = mkdtempSync(join(tmpdir(), "trawl-openapi-"));
-  const file = join(folder, "openapi.json");
+  const file = join(folder, "whole.json");
+  const documents = new Map<string, Document>();
   let service: Service;
   let source: Gleif;
   let document: Document;
@@ -83,7 +87,13 @@ describe("the OpenAPI document", () => {
       TRAWL_GLEIF_URL: source.url,
       ...Object.fromEntries(OTHER_SOURCES.map((name) => [name, nowhere])),
     });
-    document = (await service.call("GET", "/openapi.json", { key: null })).json as Document;
+    for (const path of API_DOCUMENTS) {
+      const { json } = await service.call("GET", path, { key: null });
+      documents.set(path, json as Document);
+      writeFileSync(join(folder, path), JSON.stringify(json));
+    }
+    // Clients of both kinds call the operators' part as well; pages are for people.
+    document = (await wholeApi((path) => service.call("GET", path, { key: null }))) as Document;
     writeFileSync(file, JSON.stringify(document));
     const page = await service.fetch({ url: `${service.url}/demo/lighthouse` });
     const { json } = await service.call("POST", "/v1/batch/search", {
@@ -122,6 +132,47 @@ describe("the OpenAPI document", () => {
     ]);
   });
 
+  test("pages and operators' operations stand in documents of their own", () => {
+    const ids = [...documents.values()].map((each) =>
+      operationsOf(each).map(({ operationId, path }) => `${operationId} ${path}`),
+    );
+    const [clients, operators, pages] = ids as [string[], string[], string[]];
+    expect(clients.filter((each) => / \/(?:v1\/ops|debug|demo|docs|metrics)/.test(each))).toEqual([]);
+    expect(clients.filter((each) => !/ \/v1\/| \/(?:health|ready|openapi\.json)$/.test(each))).toEqual([]);
+    expect(operators.filter((each) => !each.includes(" /v1/ops/"))).toEqual([
+      "metrics /metrics",
+      "openapiOperator /openapi-operator.json",
+    ]);
+    expect(pages.toSorted()).toEqual([
+      "changelog /changelog",
+      "debugRecord /debug/{name}",
+      "demoPage /demo/{page}",
+      "docs /docs",
+      "home /",
+      "openapiPages /openapi-pages.json",
+      "pageFile /pages/{name}",
+      "statusPage /status",
+    ]);
+  });
+
+  test("an item of a job is one of its kinds, and every error is a word or a pattern", () => {
+    const { schemas } = document.components as unknown as { schemas: Record<string, any> };
+    const { oneOf, discriminator } = schemas["JobItem"];
+    const mapping = Object.fromEntries(
+      JOB_KINDS.map((kind) => [kind, `#/components/schemas/${itemName(kind)}`]),
+    );
+    expect(discriminator).toEqual({ propertyName: "kind", mapping });
+    expect(oneOf.map(({ $ref }: any) => $ref).toSorted()).toEqual(Object.values(mapping).toSorted());
+    expect(schemas["FetchErrorName"].enum).toEqual(Object.keys(FETCH_ERRORS));
+    const open = Object.entries(schemas).flatMap(([name, { properties = {} }]) =>
+      ["error", "callback_status"].flatMap((field) =>
+        field in properties && isAnyText(properties[field]) ? [`${name}.${field}`] : [],
+      ),
+    );
+    // The sources of the register have words of their own, and a row of the ledger has those of every operation.
+    expect(open).toEqual(["CompanyRefresh.error", "RequestRecord.error"]);
+  });
+
   test("requests that the service makes and its own header fields are described", () => {
     const withCallbacks = operationsOf(document).filter(({ callbacks }) => callbacks !== undefined);
     expect(withCallbacks.map(({ operationId }) => operationId).toSorted()).toEqual([
@@ -152,26 +203,30 @@ describe("the OpenAPI document", () => {
       writeFileSync(join(folder, "redocly.yaml"), JSON.stringify(REDOCLY));
       writeFileSync(join(folder, "spectral.yaml"), JSON.stringify({ extends: ["spectral:oas"] }));
       const bin = join(NPM_TOOLS, "node_modules/.bin");
-      const lint = async (program: string, ...words: string[]): Promise<any> => {
+      const lint = async (document_file: string, program: string, ...words: string[]): Promise<any> => {
         const options = {
           cwd: folder,
           maxBuffer: 32 << 20,
           env: { ...process.env, REDOCLY_TELEMETRY: "off" },
         };
-        const outcome = await run(join(bin, program), ["lint", "openapi.json", ...words], options).catch(
+        const outcome = await run(join(bin, program), ["lint", document_file, ...words], options).catch(
           (problem: { stdout: string }) => problem,
         );
         return JSON.parse(outcome.stdout);
       };
-      const redocly = await lint("redocly", "--format=json", "--config=redocly.yaml");
-      const spectral = await lint("spectral", "--format=json", "--ruleset=spectral.yaml", "--quiet");
-      const places = redocly.problems.map(({ ruleId, message, location }: any) => [
-        ruleId,
-        message,
-        location[0].pointer,
-      ]);
-      expect(places).toEqual([]);
-      expect(spectral.map(({ code, message, path }: any) => [code, message, path.join("/")])).toEqual([]);
+      for (const path of API_DOCUMENTS) {
+        const name = path.slice(1);
+        const redocly = await lint(name, "redocly", "--format=json", "--config=redocly.yaml");
+        const spectral = await lint(name, "spectral", "--format=json", "--ruleset=spectral.yaml", "--quiet");
+        const places = redocly.problems.map(({ ruleId, message, location }: any) => [
+          ruleId,
+          message,
+          location[0].pointer,
+        ]);
+        expect([name, ...places]).toEqual([name]);
+        const found = spectral.map(({ code, message, path: at }: any) => [code, message, at.join("/")]);
+        expect([name, ...found]).toEqual([name]);
+      }
     },
   );
 
@@ -185,6 +240,7 @@ describe("the OpenAPI document", () => {
       const bin = join(NPM_TOOLS, "node_modules/.bin");
       await run(join(bin, "openapi-typescript"), [file, "-o", join(client, "api.ts"), OPTIONAL_DEFAULTS]);
       writeFileSync(join(client, "calls.ts"), typescriptCalls(calls, service.url));
+      copyFileSync(join(ROOT, "test/harness/clients/typed-program.ts.txt"), join(client, "typed-program.ts"));
       const compiler = {
         strict: true,
         noEmit: true,
@@ -198,7 +254,7 @@ describe("the OpenAPI document", () => {
       };
       writeFileSync(
         join(client, "tsconfig.json"),
-        JSON.stringify({ compilerOptions: compiler, files: ["calls.ts"] }),
+        JSON.stringify({ compilerOptions: compiler, files: ["calls.ts", "typed-program.ts"] }),
       );
       const compiled = await run(join(ROOT, "node_modules/.bin/tsc"), ["-p", client]).catch(
         (problem: { stdout: string }) => problem,
@@ -269,6 +325,13 @@ describe("the OpenAPI document", () => {
     expect(refused).toEqual([]);
   }
 });
+
+const itemName = (kind: string): string => `${kind[0]!.toUpperCase()}${kind.slice(1)}JobItem`;
+
+/** Whether any text fits. */
+const isAnyText = ({ type, format, pattern, enum: words, const: word, anyOf = [], $ref }: any): boolean =>
+  (type === "string" && [format, pattern, words, word, $ref].every((each) => each === undefined)) ||
+  anyOf.some(isAnyText);
 
 const AS_CSV = 'bodySerializer: (body) => body as string, headers: { "Content-Type": "text/csv" }';
 

@@ -191,7 +191,12 @@ test("the page escapes what the operator wrote", async () => {
 
 test("its part of the OpenAPI document is valid and described", async () => {
   const { routes } = await harness();
-  const document = openapi({ routes, public_url: "http://127.0.0.1:8080", references: [] });
+  const document = openapi({
+    routes,
+    public_url: "http://127.0.0.1:8080",
+    audience: "clients",
+    references: [],
+  });
   const plain = JSON.parse(JSON.stringify(document));
   expect(await new Validator().validate(structuredClone(plain))).toMatchObject({ valid: true });
   expect(Object.keys(plain.paths["/v1/status/components/{id}"].get.responses)).toEqual(

@@ -14,6 +14,7 @@ import { type ApiDocument, operationsOf, requestOf } from "../harness/openapi-re
 import { scenario } from "../harness/scenario.ts";
 import { SETUPS } from "../harness/service.ts";
 import { article, gate } from "../harness/web.ts";
+import { wholeApi } from "../harness/api-documents.ts";
 
 /** `admin` and `standard` are of the customer whose identifiers are asked for, and of one project. */
 const ROLES = ["none", "foreign_admin", "external_admin", "operator", "standard", "admin"] as const;
@@ -44,7 +45,7 @@ const TABLE: readonly (readonly [row: Row, operations: string])[] = [
   // No key is needed, and none changes the answer.
   [
     row(MAY, MAY, MAY, MAY, MAY),
-    `status statusSummary statusComponent statusHistory statusPage health ready metrics openapi home docs changelog pageFile demoPage
+    `status statusSummary statusComponent statusHistory statusPage health ready metrics openapi openapiOperator openapiPages home docs changelog pageFile demoPage
     debugRecord`,
   ],
   // Work and views of the caller's own project, and of what all share.
@@ -198,7 +199,7 @@ describe.each(SETUPS)("each role on each operation, $setup", ({ start }) => {
     } finally {
       await documents.close();
     }
-    document = (await service.call("GET", "/openapi.json", { key: null })).json;
+    document = await wholeApi((path) => service.call("GET", path, { key: null }));
   });
 
   test("every operation of the document stands in a row", () => {

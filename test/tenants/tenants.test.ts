@@ -10,6 +10,7 @@ import { type ApiDocument, operationsOf, requestOf } from "../harness/openapi-re
 import { scenario } from "../harness/scenario.ts";
 import { SETUPS } from "../harness/service.ts";
 import { article, gate, redirect, type Site } from "../harness/web.ts";
+import { wholeApi } from "../harness/api-documents.ts";
 
 describe.each(SETUPS)("two projects, $setup", ({ setup, start }) => {
   // A proxy is configured and down.
@@ -27,7 +28,7 @@ describe.each(SETUPS)("two projects, $setup", ({ setup, start }) => {
     await service.trawl("project", "create", "second");
     for (const project of ["first", "second"] as const)
       keys[project] = (await service.trawl("key", "create", "--project", project)).key;
-    document = (await service.call("GET", "/openapi.json", { key: null })).json;
+    document = await wholeApi((path) => service.call("GET", path, { key: null }));
     site = sites.site({
       "/": { body: article("Known to the first") },
       "/slow": async () => {

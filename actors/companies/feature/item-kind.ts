@@ -15,16 +15,30 @@ import type { CompanyService } from "../service.ts";
 import type { Source } from "../source.ts";
 import { groupsFor, type Include, recordView } from "../view.ts";
 import { companyBill, grantDocuments } from "./record-routes.ts";
-import { resolveCompany, type ResolveQuery, type SearchRouteDeps, wrongIdentifier } from "./search-routes.ts";
+import {
+  ResolveAnswer,
+  resolveCompany,
+  type ResolveQuery,
+  type SearchRouteDeps,
+  wrongIdentifier,
+} from "./search-routes.ts";
+import { companySchema } from "../../../schemas/company-record.ts";
 
 const BATCH_INCLUDES = ["people", "ownership", "filings", "financials", "events"] as const;
 export const ACTIONS = ["get", "refresh", "resolve"] as const;
 
 /** What applies to every item of a job. */
 export const SharedFields = Type.Object({
-  action: Type.Optional(Nullable(Type.Enum([...ACTIONS], { description: "Default: get" }))),
-  include: Type.Optional(Nullable(Type.Array(Type.Enum([...BATCH_INCLUDES])))),
-  max_age: Type.Optional(Nullable(Type.Integer({ minimum: 0 }))),
+  action: Type.Optional(Field(Nullable(Type.Enum([...ACTIONS])), "What is done with each item; default get")),
+  include: Type.Optional(
+    Field(
+      Nullable(Type.Array(Type.Enum([...BATCH_INCLUDES]))),
+      "With get and refresh: further parts of the record",
+    ),
+  ),
+  max_age: Type.Optional(
+    Field(Nullable(Type.Integer({ minimum: 0 })), "Seconds; older data is fetched again first", 86_400),
+  ),
 });
 
 export const CompanyBatchItem = Component("CompanyBatchItem", {
@@ -48,6 +62,11 @@ export const CompanyBatchItem = Component("CompanyBatchItem", {
     Field(Nullable(Type.Array(Type.String({ maxLength: 32 }))), "Only these sources; default all", ["gleif"]),
   ),
   project_ref: Type.Optional(Nullable(Type.String({ maxLength: 200 }))),
+});
+
+/** With get and refresh. */
+const FoundRecord = Component("CompanyJobRecord", {
+  record: Field(Nullable(companySchema("CompanyRecord")), "The record; null: no source knows the company"),
 });
 
 /** An item as it is stored, with the job's fields. */
@@ -156,6 +175,8 @@ export const companyItems = (deps: ItemKindDeps): ItemKindParts => ({
     name: "company",
     item: CompanyBatchItem,
     item_example: { ref: "lei:529900GRZ2BQY5ZM9N49" },
+    result: Type.Union([FoundRecord, ResolveAnswer]),
+    errors: { names: ["not_found", "source_unavailable"] },
     shared: SharedFields,
     category: "fetch",
     check: (item, shared) =>

@@ -48,12 +48,7 @@ export const recordReference: ApiReference = {
       reason: [null, "NO_KNOWN_PERSON"],
       reference: ["What the reason refers to", "https://register.example/notice"],
     },
-    BatchCompaniesBody: {
-      items: "Companies",
-      action: "What is done with each item; default get",
-      include: "With get and refresh: further parts of the record",
-      max_age: ["Seconds; older data is fetched again first", 86_400],
-    },
+    BatchCompaniesBody: { items: "Companies" },
     batchCompaniesFromCsv: {
       include: ["With get and refresh: further parts of the record, with commas between", "ownership,events"],
       max_age: ["Seconds; older data is fetched again first", 86_400],

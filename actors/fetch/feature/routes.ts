@@ -21,6 +21,7 @@ import {
   type FetchAnswer,
   type FetchRequest,
   FetchBody,
+  DomainBusy,
   FetchResponse,
   BATCH_PDF_BYTES_DEFAULT,
   MAX_BYTES_DEFAULT,
@@ -44,6 +45,7 @@ import type { BodyGrants } from "../../../gateway/body-access.ts";
 import { type Answer, type Call, type Route, route, type Shortcut } from "../../../gateway/route.ts";
 import type { Metrics } from "../../../cluster/ports/metrics.ts";
 import type { Log } from "../../../cluster/ports/log.ts";
+import { FETCH_ERRORS, HTTP_STATUS, meaningOf } from "../../../schemas/errors.ts";
 
 export interface FetchServices {
   /**
@@ -204,12 +206,16 @@ export function fetchRoutes(services: FetchServices): readonly Route[] {
       cached: String(answer.cached),
       category: bill.category,
     });
-    const content = Buffer.from(JSON.stringify(response));
-    if (answer.error !== "domain_busy") return { status: 200, headers: JSON_TYPE, body: content, bill };
+    if (answer.error !== "domain_busy")
+      return { status: 200, headers: JSON_TYPE, body: Buffer.from(JSON.stringify(response)), bill };
+    const busy: DomainBusy = {
+      ...response,
+      detail: { error: "domain_busy", message: answer.error_detail ?? meaningOf("domain_busy") },
+    };
     return {
       status: 503,
       headers: { ...JSON_TYPE, "Retry-After": String(answer.retry_after_s ?? 1) },
-      body: content,
+      body: Buffer.from(JSON.stringify(busy)),
     };
   }
 
@@ -233,7 +239,7 @@ export function fetchRoutes(services: FetchServices): readonly Route[] {
         503: {
           description:
             "`domain_busy`: the expected wait for a polite slot is too long for a synchronous call",
-          schema: FetchResponse,
+          schema: DomainBusy,
           headers: { "Retry-After": "Seconds until a slot is expected" },
         },
       },
@@ -352,6 +358,8 @@ export const fetchBatch = (
   name: "fetch",
   item: FetchBody,
   item_example: { url: "https://example.org/" },
+  result: FetchResponse,
+  errors: { names: Object.keys(FETCH_ERRORS), patterns: [HTTP_STATUS] },
   category: "fetch",
   csv: {
     columns: [

@@ -5,9 +5,10 @@
  */
 import type { Static } from "typebox";
 import assert from "node:assert/strict";
+import { type TObject, Type } from "typebox";
 import type { Blobs } from "../../../cluster/ports/blobs.ts";
 import { Fault } from "../../../cluster/ports/fault.ts";
-import { type FetchAnswer, FetchResponse } from "../../../schemas/fetch.ts";
+import type { FetchAnswer, FetchResponse } from "../../../schemas/fetch.ts";
 import {
   CallOptionsQuery,
   CikPath,
@@ -17,7 +18,9 @@ import {
   FilingPath,
   FilingSearchAnswer,
   FilingSearchQuery,
+  FilingDocumentResponse,
   FilingsItem,
+  type FilingsOp,
   IndexAnswer,
   LatestAnswer,
   LatestQuery,
@@ -40,6 +43,9 @@ import {
   textsOf,
   WAIT_BEYOND_TIMEOUT_MS,
 } from "../../fetch/feature/routes.ts";
+import { FETCH_ERRORS, FILINGS_ERRORS, HTTP_STATUS } from "../../../schemas/errors.ts";
+import { Component, Field, OneOf } from "../../../schemas/common.ts";
+import { pascal } from "../../../gateway/openapi/schemas.ts";
 
 export interface FilingsRouteDeps extends Pick<
   FetchServices,
@@ -218,7 +224,7 @@ export function filingsRoutes(deps: FilingsRouteDeps): readonly Route[] {
       body: DocumentBody,
       body_example: { cik: 320193, accession: "0000320193-24-000123", document: "aapl-20240928.htm" },
       replies: {
-        200: { description: "The document, or in `error` why there is none", schema: FetchResponse },
+        200: { description: "The document, or in `error` why there is none", schema: FilingDocumentResponse },
       },
       handle: respondDocument,
     }),
@@ -250,6 +256,21 @@ export function filingsRoutes(deps: FilingsRouteDeps): readonly Route[] {
   ];
 }
 
+const ofOp = (op: FilingsOp, answer: TObject) =>
+  Component(`Filings${pascal(op)}Result`, {
+    op: Field(Type.Literal(op), "The operation"),
+    ...answer.properties,
+  });
+/** What an item answers, by its operation. */
+const FilingsResult = OneOf("FilingsResult", "op", [
+  ofOp("resolve", ResolveAnswer),
+  ofOp("submissions", SubmissionsAnswer),
+  ofOp("latest", LatestAnswer),
+  ofOp("facts", FactsAnswer),
+  ofOp("filing", IndexAnswer),
+  ofOp("document", FilingDocumentResponse),
+]);
+
 /** Items of a batch; `check` returns what is wrong with an item, and in which field. */
 export const filingsBatch = (
   deps: Pick<FilingsRouteDeps, "blobs" | "decode">,
@@ -258,6 +279,11 @@ export const filingsBatch = (
   name: "filings",
   item: FilingsItem,
   item_example: { op: "latest", ticker: "AAPL" },
+  result: FilingsResult,
+  errors: {
+    names: [...Object.keys(FILINGS_ERRORS), ...Object.keys(FETCH_ERRORS)],
+    patterns: [HTTP_STATUS],
+  },
   category: "fetch",
   check(item) {
     const problem = check(item as FilingsItem);

@@ -107,7 +107,7 @@ export function jobReader({ documents, secrets, clock, log, kinds, memory }: Job
     stored: StoredResult | null,
   ): Promise<JobItem> {
     const status = statusOf(state);
-    const item = { index, status, input: shownInput(input), result: null };
+    const item = { index, kind: spec.kind, status, input: shownInput(input), result: null };
     if (status === "cancelled") return { ...item, error: "cancelled" };
     if (status !== "done" && status !== "failed") return { ...item, error: null };
     const unavailable = { ...item, error: "result_unavailable" };

@@ -12,6 +12,7 @@ import { jobRoutes } from "./routes.ts";
 import { jobBoard } from "../job-board.ts";
 import { jobsStatus } from "./status.ts";
 import type { ItemKindParts } from "./tokens.ts";
+import { itemSchema } from "./item-schema.ts";
 
 interface JobsNeed {
   readonly kinds: readonly ItemKindParts[];
@@ -58,6 +59,7 @@ export function openJobs(
         csv_results: kinds.flatMap(({ gateway, csv }) => (csv ? { kind: gateway, names: csv.results } : [])),
       }),
     ],
+    reference: { schemas: { JobItem: itemSchema(kinds.map(({ gateway }) => gateway)) } },
     node_figures: () => ({ jobs: recorder.list(clock.now()) }),
   };
 }

@@ -29,6 +29,8 @@ import {
 } from "../../../schemas/profiles.ts";
 import { CALL_MS } from "../limits.ts";
 import type { ProfilesCall, ProfilesResult, ProfilesService } from "../service.ts";
+import { PROFILE_ERRORS } from "../../../schemas/errors.ts";
+import { OneOf } from "../../../schemas/common.ts";
 
 export interface ProfilesRouteDeps {
   readonly service: ProfilesService;
@@ -169,6 +171,8 @@ export const profilesBatch = (): BatchKind => ({
   name: "profiles",
   item: ProfilesItem,
   item_example: { op: "profile", company_name: "Kranwerk Muster GmbH", country: "DE" },
+  result: OneOf("ProfilesResult", "op", [SuggestAnswer, DiscoverAnswer, ProfileAnswer, GraphAnswer]),
+  errors: { names: Object.keys(PROFILE_ERRORS) },
   category: "fetch",
   check: (item) => {
     const problem = checkProfilesItem(item as ProfilesItem);

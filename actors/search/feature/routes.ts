@@ -20,6 +20,7 @@ import { json, timedOut } from "../../../gateway/http-errors.ts";
 import { type Route, route } from "../../../gateway/route.ts";
 import type { Metrics } from "../../../cluster/ports/metrics.ts";
 import type { Log } from "../../../cluster/ports/log.ts";
+import { SEARCH_ERRORS } from "../../../schemas/errors.ts";
 
 export interface SearchRoutesDeps {
   /** The whole search: cache, instances, fallback. `beginWork` is awaited before an actor is asked. Throws Fault. */
@@ -130,6 +131,8 @@ export const searchBatch: BatchKind = {
   name: "search",
   item: SearchBody,
   item_example: { query: "when was the lighthouse lit" },
+  result: SearchResponse,
+  errors: { names: Object.keys(SEARCH_ERRORS), patterns: ["^fallback_http_[1-9][0-9]{2}$"] },
   category: "search",
   csv: {
     columns: ["query", "rank", "url", "title", "published_at", "snippet"],

@@ -144,6 +144,7 @@ export function statusRoutes({ watch, clock }: StatusRoutesDeps): readonly Route
       method: "GET",
       path: "/status",
       operationId: "statusPage",
+      audience: "people",
       summary: "The status of the service, for people",
       tags: ["about"],
       replies: {

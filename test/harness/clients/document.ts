@@ -13,6 +13,7 @@ export interface Schema {
   readonly description?: string;
   readonly examples?: readonly unknown[];
   readonly anyOf?: readonly Schema[];
+  readonly oneOf?: readonly Schema[];
   readonly items?: Schema;
   readonly properties?: Readonly<Record<string, Schema>>;
   readonly additionalProperties?: Schema | boolean;
@@ -89,11 +90,12 @@ export function undocumentedOf(document: Document): readonly string[] {
   const isObject = (schema: Schema): boolean => {
     if (schema.$ref !== undefined)
       return isObject(schemas[schema.$ref.replace("#/components/schemas/", "")]!);
-    const { items, additionalProperties, anyOf = [], properties } = schema;
+    const { items, additionalProperties, anyOf = [], oneOf = [], properties } = schema;
     const parts = [
       items,
       typeof additionalProperties === "object" ? additionalProperties : undefined,
       ...anyOf,
+      ...oneOf,
     ];
     return properties !== undefined || parts.some((part) => part !== undefined && isObject(part));
   };
