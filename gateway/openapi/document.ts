@@ -7,7 +7,7 @@ import { type Audience, audienceOf, type ReplyShape, type Route } from "../route
 import { commonReplies, headersOf } from "./common-replies.ts";
 import { GATEWAY_REFERENCE, HEADERS } from "./gateway-reference.ts";
 import { type ApiReference, mergeReferences } from "./reference.ts";
-import { type Node, pascal, schemaWriter } from "./schemas.ts";
+import { pascal, schemaWriter } from "./schemas.ts";
 
 export interface About {
   readonly routes: readonly Route[];
