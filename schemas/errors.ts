@@ -102,6 +102,17 @@ export const SEARCH_ERRORS = {
   fallback_invalid_answer: { retry: "later", means: "the fallback API's answer is not a search result" },
 } as const satisfies Record<string, Meaning>;
 
+/** `error` of a map, and of a sitemap in it. */
+export const MapErrorCode = NullableCode(
+  Words("MapErrorName", [...Object.keys(FETCH_ERRORS), "quota_exhausted"]),
+  [HTTP_STATUS],
+);
+const SITEMAP_ERRORS = ["not_a_sitemap", "malformed", "too_slow", "already_read", "too_deep"];
+export const MapSitemapErrorCode = NullableCode(
+  Words("MapSitemapErrorName", [...Object.keys(FETCH_ERRORS), ...SITEMAP_ERRORS]),
+  [HTTP_STATUS],
+);
+
 const SearchErrorName = Words("SearchErrorName", Object.keys(SEARCH_ERRORS));
 /** `error` of a search. */
 export const SearchErrorCode = NullableCode(SearchErrorName, ["^fallback_http_[1-9][0-9]{2}$"]);

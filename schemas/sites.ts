@@ -2,6 +2,7 @@
 import { type Static, Type } from "typebox";
 import { Component, Field, Nullable } from "./common.ts";
 import { MAX_TIMEOUT_S, MIN_TIMEOUT_S } from "./fetch.ts";
+import { MapErrorCode, MapSitemapErrorCode } from "./errors.ts";
 
 export const MAP_LIMIT_DEFAULT = 5_000;
 export const MAP_LIMIT_CEILING = 100_000;
@@ -87,7 +88,7 @@ export const MapSitemap = Component("MapSitemap", {
   status: Field(Nullable(Type.Integer()), "The origin's status; null: no answer", 200),
   entries: Field(Type.Integer(), "The entries that were read", 120),
   error: Field(
-    Nullable(Type.String()),
+    MapSitemapErrorCode,
     "Null: it was read to its end. An error of a fetch, or `not_a_sitemap`, `malformed`, `too_large`, `too_slow`, `already_read`, `too_deep`",
     "http_404",
   ),
@@ -113,9 +114,9 @@ export const MapResponse = Component("MapResponse", {
   ),
   cached: Field(Type.Boolean(), "Everything was read from the cache"),
   error: Field(
-    Nullable(Type.String()),
+    MapErrorCode,
     "Null: something was found. Else an error of a fetch: why nothing could be read; `timeout` and `quota_exhausted` (nothing is left of the quota or of a limit of spend) beside what was found before",
-    "dns",
+    "domain_dead",
   ),
   request_id: Type.String(),
 });
