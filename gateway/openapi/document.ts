@@ -7,7 +7,7 @@ import { type Audience, audienceOf, type ReplyShape, type Route } from "../route
 import { commonReplies, headersOf } from "./common-replies.ts";
 import { GATEWAY_REFERENCE, HEADERS } from "./gateway-reference.ts";
 import { type ApiReference, mergeReferences } from "./reference.ts";
-import { pascal, schemaWriter } from "./schemas.ts";
+import { type Node, pascal, schemaWriter } from "./schemas.ts";
 
 export interface About {
   readonly routes: readonly Route[];
@@ -161,13 +161,29 @@ export function openapi({ routes, public_url, audience, references }: About): ob
     };
   };
 
-  const paths: Record<string, Record<string, object>> = {};
   // All are written, so that a schema has the same name in each of the documents.
   const own = routes
-    .map((route) => [route, operation(route)] as const)
-    .filter(([route]) => audienceOf(route) === audience);
-  for (const [{ path, method }, written] of own) (paths[path] ??= {})[method.toLowerCase()] = written;
-  const used = new Set(own.flatMap(([{ tags, callbacks: made }]) => (made ? [...tags, "callbacks"] : tags)));
+    .map((route) => ({ route, written: operation(route) }))
+    .filter(({ route }) => audienceOf(route) === audience);
+  return documentOf(own, { audience, public_url, tags: reference.tags, schemas: components() });
+}
+
+interface Frame extends Pick<About, "audience" | "public_url"> {
+  readonly tags: Readonly<Record<string, string>>;
+  readonly schemas: Readonly<Record<string, Node>>;
+}
+
+/** The document of these operations, with the components that they refer to. */
+function documentOf(
+  operations: readonly { readonly route: Route; readonly written: object }[],
+  { audience, public_url, tags, schemas }: Frame,
+): object {
+  const paths: Record<string, Record<string, object>> = {};
+  for (const { route, written } of operations)
+    (paths[route.path] ??= {})[route.method.toLowerCase()] = written;
+  const used = new Set(
+    operations.flatMap(({ route }) => (route.callbacks ? [...route.tags, "callbacks"] : route.tags)),
+  );
   return {
     openapi: "3.1.0",
     info: {
@@ -176,18 +192,18 @@ export function openapi({ routes, public_url, audience, references }: About): ob
       contact: { name: "The operator of this service", url: public_url },
     },
     servers: [{ url: public_url }],
-    tags: Object.entries(reference.tags)
+    tags: Object.entries(tags)
       .filter(([name]) => used.has(name))
       .map(([name, description]) => ({ name, description })),
     paths,
     components: {
-      ...(own.some(([{ auth }]) => auth === "key") && {
+      ...(operations.some(({ route }) => route.auth === "key") && {
         securitySchemes: {
           bearer: { type: "http", scheme: "bearer", description: "An API key: sk_…, ak_… or ok_…" },
         },
       }),
       headers: reachedFrom("headers", paths, HEADERS),
-      schemas: reachedFrom("schemas", paths, components()),
+      schemas: reachedFrom("schemas", paths, schemas),
     },
   };
 }

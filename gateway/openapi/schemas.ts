@@ -118,14 +118,6 @@ export function schemaWriter({
     return node;
   }
 
-  /** Says which component a word means: generators would take the word for its name. */
-  const discriminator = (members: readonly Node[], propertyName: string): Discriminator => ({
-    propertyName,
-    mapping: Object.fromEntries(
-      members.map((member) => [member.properties![propertyName]!.const, REFERENCE + titleOf(member)!]),
-    ),
-  });
-
   const properties = (parts: Record<string, TSchema>, scope: string): Record<string, Node> =>
     Object.fromEntries(Object.entries(parts).map(([name, part]) => [name, field(scope, name, part)]));
 
@@ -239,3 +231,11 @@ function liftDescription(node: Node): string | undefined {
   node.anyOf = node.anyOf!.map((each) => (each === branch ? rest : each));
   return description;
 }
+
+/** Says which component a word means: generators would take the word for its name. */
+const discriminator = (members: readonly Node[], propertyName: string): Discriminator => ({
+  propertyName,
+  mapping: Object.fromEntries(
+    members.map((member) => [member.properties![propertyName]!.const, REFERENCE + titleOf(member)!]),
+  ),
+});

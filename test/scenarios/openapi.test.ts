@@ -240,7 +240,7 @@ describe("the OpenAPI document", () => {
       const bin = join(NPM_TOOLS, "node_modules/.bin");
       await run(join(bin, "openapi-typescript"), [file, "-o", join(client, "api.ts"), OPTIONAL_DEFAULTS]);
       writeFileSync(join(client, "calls.ts"), typescriptCalls(calls, service.url));
-      copyFileSync(join(ROOT, "test/harness/clients/typed-program.ts.txt"), join(client, "typed-program.ts"));
+      copyFileSync(join(ROOT, "test/harness/clients/typed-program.txt"), join(client, "typed-program.ts"));
       const compiler = {
         strict: true,
         noEmit: true,
