@@ -19,6 +19,19 @@ const PORTS = [
 const SCENARIOS = ["test/scenarios/**/*.test.ts", "test/tenants/**/*.test.ts", "test/ops/stores.test.ts"];
 /** A whole cluster on a virtual clock, with faults from a seed. */
 const SIMULATION = ["test/sim/**/*.test.ts"];
+/** What takes CPU time: large and hostile documents, whole collections of pages, every crash of a course. */
+const LIMITS = [
+  "test/patterns.test.ts",
+  "test/lib/{article,article-gold,article-length,markdown,office,pdf,robots}.test.ts",
+  "test/{companies,jobs}/crash.test.ts",
+  "test/gateway/{charges,pending-requests}.test.ts",
+  "test/fetch/page-backlog.test.ts",
+  "test/cluster/stored-bounds.test.ts",
+  "test/ops/{backup,collect-bodies}.test.ts",
+  "test/search/local-index.test.ts",
+  "test/accounts/actor.test.ts",
+  "test/filings/limiter.test.ts",
+];
 const seed = seedOfRun();
 const report = reportFile();
 const TEST = {
@@ -47,7 +60,16 @@ export default defineConfig({
           ...TEST,
           name: "unit",
           include: ["test/**/*.test.ts"],
-          exclude: [...configDefaults.exclude, ...PORTS, ...SCENARIOS, ...SIMULATION],
+          exclude: [...configDefaults.exclude, ...PORTS, ...SCENARIOS, ...SIMULATION, ...LIMITS],
+        },
+      },
+      {
+        test: {
+          ...TEST,
+          name: "limits",
+          include: LIMITS,
+          testTimeout: 180_000,
+          setupFiles: [...TEST.setupFiles, "test/harness/cpu-budget.setup.ts"],
         },
       },
       { test: { ...TEST, name: "simulation", include: SIMULATION, testTimeout: 60_000 } },
