@@ -10,6 +10,7 @@ import { PROFILE_METRICS } from "../actors/profiles/metrics.ts";
 import { FILING_METRICS } from "../actors/filings/metrics.ts";
 import { COMPANY_METRICS } from "../actors/companies/metrics.ts";
 import { ACCOUNT_METRICS } from "../actors/accounts/metrics.ts";
+import { SITE_METRICS } from "../actors/sites/metrics.ts";
 import { STATUS_METRICS } from "../actors/status/metrics.ts";
 
 export const METRICS: Readonly<Record<MetricName, MetricSpec>> = {
@@ -24,5 +25,6 @@ export const METRICS: Readonly<Record<MetricName, MetricSpec>> = {
   ...FILING_METRICS,
   ...COMPANY_METRICS,
   ...ACCOUNT_METRICS,
+  ...SITE_METRICS,
   ...STATUS_METRICS,
 };

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { setBudget, setCustomerBudget, setPrices } from "../../actors/accounts/keys.ts";
 import type { FetchPage } from "../../actors/fetch/feature/tokens.ts";
-import { mapRoutes } from "../../actors/sites/feature/map-route.ts";
+import { mapRoutes, type MapServices } from "../../actors/sites/feature/map-route.ts";
 import { memoryBlobs } from "../../cluster/adapters/blobs/blobs.memory.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
 import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
@@ -50,8 +50,8 @@ test("each request of a map has a row: the first under the id of the call, the o
   const gateway = await gatewayHarness({
     documents,
     blobs,
-    more: ({ clock, log }) =>
-      mapRoutes({ fetchPage: site(blobs, 3), blobs, clock, log, memory, index: null }),
+    more: ({ clock, metrics }) =>
+      mapRoutes({ fetchPage: site(blobs, 3), blobs, clock, metrics, memory, index: null }),
   });
   const key = await gateway.key({});
   const broken = await gateway.call("POST", "/v1/map", { key, body: BODY });
@@ -75,13 +75,8 @@ test("a gateway that is killed after any write charges each request of a map onc
         const blobs = memoryBlobs();
         const killed = killable(documents);
         const process = { clock: virtualClock(NOON_MS), random: seededRandom(1), name: "g1" };
-        const more = ({
-          clock,
-          log,
-        }: {
-          readonly clock: typeof process.clock;
-          readonly log: Parameters<typeof mapRoutes>[0]["log"];
-        }) => mapRoutes({ fetchPage: site(blobs, broken), blobs, clock, log, memory, index: null });
+        const more = (context: Pick<MapServices, "clock" | "metrics">) =>
+          mapRoutes({ ...context, fetchPage: site(blobs, broken), blobs, memory, index: null });
         const gateway = await gatewayHarness({ documents: killed, blobs, process, more });
         await setPrices(documents, "default", "2026-11", PRICES);
         await setBudget(documents, "default", limit_micros);

@@ -18,6 +18,7 @@ import { CLUSTER } from "./cluster.ts";
 import { DOMAIN } from "./domain.ts";
 import { JOBS } from "./jobs.ts";
 import type { Mutant } from "./mutant.ts";
+import { SITES } from "./sites.ts";
 
 const MIN_FOUND = 0.9;
 /** A program that hangs is found, too. */
@@ -27,7 +28,7 @@ const COPIES = 2;
 
 const home = new URL("../..", import.meta.url).pathname;
 const words = process.argv.slice(2);
-const mutants = [...CLUSTER, ...DOMAIN, ...JOBS, ...ACCOUNTS].filter(({ name, file }) =>
+const mutants = [...CLUSTER, ...DOMAIN, ...JOBS, ...SITES, ...ACCOUNTS].filter(({ name, file }) =>
   words.every((word) => name.includes(word) || file.includes(word)),
 );
 

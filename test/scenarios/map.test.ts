@@ -223,6 +223,30 @@ describe.each(SETUPS)("a map, $setup", ({ start }) => {
     ).toEqual([request_id, ...[2, 3, 4].map((n) => `${request_id}.${n}`)]);
   });
 
+  test("follows the address to the host it leads to, and to no other", async () => {
+    const site = sites.site({
+      "/home": { body: article("Home").replace("<nav>", '<nav><a href="/a">A</a>') },
+      "/sitemap.xml": () => ({
+        ...XML,
+        body: urlset(`${site.origin}/b`, `${old.origin}/c`, "http://third.test/d"),
+      }),
+    });
+    const old = sites.site({
+      "/": () => redirect(`${site.origin}/home`, 301),
+      "/sitemap.xml": { ...XML, body: urlset("/no") },
+    });
+    const answer = await mapping(service)({ url: old.origin });
+    expect(answer.links.map(({ url }) => url)).toEqual([
+      `${site.origin}/home`,
+      `${site.origin}/a`,
+      `${site.origin}/`,
+      `${site.origin}/about`,
+      `${site.origin}/b`,
+      `${old.origin}/c`,
+    ]);
+    expect(old.hits("/sitemap.xml")).toBe(0);
+  });
+
   test("limits of spend hold for each request, also where the customer has prices", async () => {
     const site = sites.site({
       "/robots.txt": text("Sitemap: /1.xml\nSitemap: /2.xml\nSitemap: /3.xml"),

@@ -12,8 +12,11 @@ export const sitesFeature = feature({
   async open() {
     const { mapRoutes } = await import("./map-route.ts");
     return {
-      join({ blobs, clock, log, memory }, { fetchPage, index: { local } }) {
-        return { provides: {}, routes: mapRoutes({ fetchPage, blobs, clock, log, memory, index: local }) };
+      join({ blobs, clock, metrics, memory }, { fetchPage, index: { local } }) {
+        return {
+          provides: {},
+          routes: mapRoutes({ fetchPage, blobs, clock, metrics, memory, index: local }),
+        };
       },
     };
   },

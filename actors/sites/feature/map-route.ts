@@ -5,7 +5,7 @@
 import type { ByteBudget } from "../../../cluster/byte-budget.ts";
 import type { Blobs } from "../../../cluster/ports/blobs.ts";
 import { type Clock, yieldToEventLoop } from "../../../cluster/ports/clock.ts";
-import type { Log } from "../../../cluster/ports/log.ts";
+import type { Metrics } from "../../../cluster/ports/metrics.ts";
 import { JSON_TYPE, json, unavailable } from "../../../gateway/http-errors.ts";
 import { type Answer, type Call, type Route, route } from "../../../gateway/route.ts";
 import type { Bill } from "../../../schemas/accounts.ts";
@@ -21,7 +21,7 @@ export interface MapServices {
   readonly fetchPage: FetchPage;
   readonly blobs: Blobs;
   readonly clock: Clock;
-  readonly log: Log;
+  readonly metrics: Metrics;
   readonly memory: ByteBudget;
   /** Null: no index of stored pages is on this node. */
   readonly index: Pick<LocalIndex, "pagesOf"> | null;
@@ -71,6 +71,9 @@ async function handleMap(services: MapServices, call: MapCall): Promise<Answer> 
   try {
     const deps = mapDeps(services, call);
     const map = await mapSite(url, body, deps);
+    const isCut = map.error === "timeout" || map.error === "quota_exhausted";
+    const outcome = isCut ? "cut" : map.total > 0 ? "found" : "nothing_found";
+    services.metrics.count("trawl_map_requests_total", { outcome });
     const content = Buffer.from(JSON.stringify(responseOf(body, map, request_id)));
     return { status: 200, headers: JSON_TYPE, body: content, bill: deps.bill() };
   } finally {

@@ -68,16 +68,18 @@ const MAX_LISTED_FILES = 1_000;
 const MAX_ROBOTS_BYTES = 500 * 1024;
 
 export async function mapSite(url: URL, body: MapBody, deps: MapDeps): Promise<SiteMap> {
-  const isInScope = scopeOf([url], body.include_subdomains ? "subdomains" : "host");
+  const scope = body.include_subdomains ? "subdomains" : "host";
+  let isInScope = scopeOf([url], scope);
   const isRanked = (body.search ?? "").trim() !== "";
   const { limit = 5_000 } = body;
   const found = linkList({
-    isInScope,
+    isInScope: (each) => isInScope(each),
     ignore_query: body.ignore_query ?? false,
     // The best are known only when all are.
     most: isRanked ? LIST_LIMIT : limit,
   });
-  const run = new MapRun(url, found, deps);
+  // An address that leads to another host is the old name of that site.
+  const run = new MapRun(url, found, deps, (moved) => (isInScope = scopeOf([url, moved], scope)));
   if (body.sitemap !== "only") await run.readHome();
   if (body.sitemap !== "skip") await run.readSitemaps();
   if (body.sitemap !== "only") run.addStored();
@@ -89,7 +91,9 @@ export async function mapSite(url: URL, body: MapBody, deps: MapDeps): Promise<S
 }
 
 class MapRun {
-  readonly #url: URL;
+  /** Where the page at the address is, once it was read. */
+  #url: URL;
+  readonly #onMoved: (url: URL) => void;
   readonly #found: LinkList;
   readonly #deps: MapDeps;
   readonly #files: MapSitemap[] = [];
@@ -101,8 +105,9 @@ class MapRun {
   #isCached = true;
   isCut = false;
 
-  constructor(url: URL, found: LinkList, deps: MapDeps) {
+  constructor(url: URL, found: LinkList, deps: MapDeps, onMoved: (url: URL) => void) {
     this.#url = url;
+    this.#onMoved = onMoved;
     this.#found = found;
     this.#deps = deps;
   }
@@ -137,6 +142,8 @@ class MapRun {
     if (page === null) return;
     this.#first_error = page.error;
     if (page.error !== null || page.final_url === null) return;
+    this.#url = new URL(page.final_url);
+    this.#onMoved(this.#url);
     this.#found.add(page.final_url, { title: page.title, lastmod: null, found_in: "page" });
     for (const { url, text } of page.links)
       this.#found.add(url, { title: text.trim() || null, lastmod: null, found_in: "page" });

@@ -239,7 +239,6 @@ class Reading {
 
   end(): void {
     if (this.isOver) return;
-    this.isOver = true;
     if (this.kind === null) this.fail("not_a_sitemap", "It has no element");
     else if (this.#path.length > 0) this.fail("malformed", `It ends inside "${this.#path.at(-1)}"`);
   }
