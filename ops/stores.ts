@@ -2,11 +2,12 @@
  * Opens the document store and the blob store of a configuration. The drivers of MongoDB and S3 are loaded only when
  * they are configured, so that other starts, and commands like `trawl key`, stay fast.
  */
-import { chmodSync, statSync } from "node:fs";
+import { chmodSync, realpathSync, statSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { fileBlobs } from "../cluster/adapters/blobs/blobs.file.ts";
 import { sqliteBlobs } from "../cluster/adapters/blobs/blobs.sqlite.ts";
 import { sqliteDocuments } from "../cluster/adapters/documents/documents.sqlite.ts";
+import { lockFolder } from "../cluster/adapters/documents/process-lock.flock.ts";
 import { lockFile } from "../cluster/adapters/documents/process-lock.sqlite.ts";
 import { type Durability, makeFolder } from "../cluster/adapters/files/durable-files.ts";
 import type { Blobs } from "../cluster/ports/blobs.ts";
@@ -137,8 +138,11 @@ export function claimData({ storage, cluster }: Config): Disposable {
   const lock_of_folder = dataPath(data_dir, "process.lock", durability);
   closeToOthers(data_dir);
   const wanted = new Map<string, string>();
+  /** Locked themselves as well: a lock file may have been removed. */
+  const folders = new Set<string>();
   if (cluster.bus === "memory") {
     wanted.set(lock_of_folder, data_dir);
+    folders.add(realpathSync(data_dir));
     if (documents.startsWith("sqlite:")) {
       const path = documents.slice("sqlite:".length);
       wanted.set(`${dataPath(dirname(path), basename(path))}.lock`, path);
@@ -146,20 +150,20 @@ export function claimData({ storage, cluster }: Config): Disposable {
     if (blobs.startsWith("file:")) {
       const path = blobs.slice("file:".length);
       wanted.set(dataPath(path, "process.lock"), path);
+      folders.add(realpathSync(path));
     }
   }
   const locks: Disposable[] = [];
   const release = (): void => locks.forEach((lock) => lock[Symbol.dispose]());
-  for (const [file, place] of wanted) {
-    const lock = lockFile(file);
-    if (lock !== null) locks.push(lock);
-    else {
-      release();
-      throw new Error(
-        `Cannot use the data in "${place}": another process uses it. Stop that process, or set another TRAWL_DATA_DIR`,
-      );
-    }
-  }
+  const take = (lock: Disposable | null, place: string): void => {
+    if (lock !== null) return void locks.push(lock);
+    release();
+    throw new Error(
+      `Cannot use the data in "${place}": another process uses it. Stop that process, or set another TRAWL_DATA_DIR`,
+    );
+  };
+  for (const [file, place] of wanted) take(lockFile(file), place);
+  for (const folder of folders) take(lockFolder(folder), folder);
   return { [Symbol.dispose]: release };
 }
 

@@ -139,6 +139,27 @@ test("a second process refuses the data of the first, which is readable for its 
   expect(third.said()).toContain("Trawl answers at");
 });
 
+test("a second process refuses the data of the first also when every lock file was removed", async () => {
+  const { env, folder, answers } = await situation();
+  const first = launch(process.execPath, ["ops/trawl.mjs", "start"], env);
+  await first.saying("Trawl answers at");
+  const files = readdirSync(folder, { recursive: true, encoding: "utf8" });
+  const locks = files.filter((name) => name.endsWith(".lock"));
+  expect(locks).toContain("process.lock");
+  for (const name of locks) rmSync(join(folder, name));
+
+  const second = launch(process.execPath, ["ops/trawl.mjs", "start"], { ...env, PORT: "0" });
+  expect(await second.ended).toBe(1);
+  expect(second.said()).toContain(`Cannot use the data in "${folder}": another process uses it`);
+  expect(await answers()).toBe(true);
+
+  process.kill(-first.child.pid!, "SIGKILL");
+  await first.ended;
+  const third = launch(process.execPath, ["ops/trawl.mjs", "start"], env);
+  await third.saying("Trawl answers at");
+  expect(third.said()).toContain("Trawl answers at");
+});
+
 const { bus, documents, blobs } = await engines("bus", "documents", "blobs");
 test.skipIf(!bus || !documents || !blobs)("SIGTERM to npm run engines ends all three", async () => {
   const npm = launch("npm", ["run", "engines"], {});
