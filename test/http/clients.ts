@@ -11,10 +11,17 @@ export interface Child {
   readonly close: () => Promise<unknown>;
 }
 
+/**
+ * glibc takes blocks from here on from the system, and gives them back when they are freed. Left to itself it raises this with the first
+ * large block that is freed, up to 32 MB: then the process keeps up to 50 MB, more or less by chance, that no request holds.
+ */
+const MMAP_THRESHOLD = { MALLOC_MMAP_THRESHOLD_: String(128 * 1024) };
+
 /** One adapter in a process of its own: "uws" or "node". */
 export async function spawn(adapter: string): Promise<Child> {
   const child = fork(new URL("server.ts", import.meta.url), [adapter], {
     execArgv: ["--expose-gc", "--disable-warning=ExperimentalWarning"],
+    env: { ...process.env, ...MMAP_THRESHOLD },
   });
   const [{ port }] = (await once(child, "message")) as [{ port: number }];
   return {

@@ -620,8 +620,7 @@ export function httpSuite(
         expect(after.begun).toBeGreaterThan(0);
         expect(after.descriptors).toBe(before.descriptors);
         expect(after.heap_mb - before.heap_mb).toBeLessThan(0.5);
-        // What the allocator gives back late: node:http has held 50 to 90 MB for a while since uploads are paced.
-        expect(after.rss_mb - before.rss_mb).toBeLessThan(name === "node:http" ? 160 : spare_mb);
+        expect(after.rss_mb - before.rss_mb).toBeLessThan(spare_mb);
         const ready = await fetch(`http://127.0.0.1:${child.port}/ready`);
         expect(await ready.text()).toBe("ready");
       });
