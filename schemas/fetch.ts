@@ -112,14 +112,26 @@ export const FetchBody = Component("FetchBody", {
     ),
   ),
   accept_pdf: Type.Optional(Field(Type.Boolean({ default: true }), "Whether PDFs are read")),
-  cache_ttl_s: Type.Optional(Nullable(Type.Integer({ minimum: 0 }))),
+  cache_ttl_s: Type.Optional(
+    Field(
+      Nullable(Type.Integer({ minimum: 0 })),
+      "The oldest acceptable answer from the cache, in seconds; 0 asks anew",
+      3600,
+    ),
+  ),
   min_text_chars: Type.Optional(
     Field(
       Type.Integer({ minimum: 0, default: MIN_TEXT_CHARS_DEFAULT }),
       "With fewer characters of text the next route is tried; a Chinese character counts as three, a kana or a Korean syllable as two",
     ),
   ),
-  project_ref: Type.Optional(Nullable(Type.String({ maxLength: 500 }))),
+  project_ref: Type.Optional(
+    Field(
+      Nullable(Type.String({ maxLength: 500 })),
+      "A word of the client's own, which the ledger of requests shows again",
+      "customer-4711",
+    ),
+  ),
   allow_archive: Type.Optional(
     Field(Type.Boolean({ default: true }), "Whether an archived copy may be served when the page is gone"),
   ),
@@ -145,7 +157,13 @@ export const FetchBody = Component("FetchBody", {
       "browser",
     ]),
   ),
-  timeout_s: Type.Optional(Nullable(Type.Number({ minimum: MIN_TIMEOUT_S, maximum: MAX_TIMEOUT_S }))),
+  timeout_s: Type.Optional(
+    Field(
+      Nullable(Type.Number({ minimum: MIN_TIMEOUT_S, maximum: MAX_TIMEOUT_S })),
+      "How long to wait at most, in seconds; what is then known is the answer",
+      30,
+    ),
+  ),
   country: Type.Optional(
     Field(Nullable(CountryCode), "The country of the exit on premium routes, ISO 3166-1 alpha-2", "ch"),
   ),

@@ -76,7 +76,13 @@ export const SearchBody = Component("SearchBody", {
       3600,
     ),
   ),
-  project_ref: Type.Optional(Nullable(Type.String({ maxLength: 500 }))),
+  project_ref: Type.Optional(
+    Field(
+      Nullable(Type.String({ maxLength: 500 })),
+      "A word of the client's own, which the ledger of requests shows again",
+      "customer-4711",
+    ),
+  ),
 });
 export type SearchBody = Static<typeof SearchBody>;
 

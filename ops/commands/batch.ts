@@ -10,6 +10,17 @@ import { systemTerminal } from "../terminal.ts";
 import { type ClientOptions, clientCommand, post, errorOf, service } from "./client.ts";
 import { CommandError, type Context, EXIT } from "./context.ts";
 import { watch } from "./watch.ts";
+import { FetchBody } from "../../schemas/fetch.ts";
+import { SearchBody } from "../../schemas/search.ts";
+import { fieldFlags, givenFields, withFlags } from "./field-flags.ts";
+
+/** What an item is, and what only a line can say or the command has in a form of its own. */
+const BODIES = { fetch: FetchBody, search: SearchBody } as const;
+const FLAGS = fieldFlags({ properties: { ...SearchBody.properties, ...FetchBody.properties } }, [
+  "url",
+  "query",
+  "allow_premium",
+]);
 
 interface BatchOptions extends ClientOptions {
   readonly search?: boolean;
@@ -20,9 +31,12 @@ interface BatchOptions extends ClientOptions {
 }
 
 export const batchCommand = (context: Context): Command =>
-  clientCommand("batch")
-    .description("fetch every URL of a file, or search for every line with --search, as one job")
-    .argument("[file]", "one URL, query or JSON object per line; - or nothing: standard input", "-")
+  withFlags(
+    clientCommand("batch")
+      .description("fetch every URL of a file, or search for every line with --search, as one job")
+      .argument("[file]", "one URL, query or JSON object per line; - or nothing: standard input", "-"),
+    FLAGS,
+  )
     .option("--search", "the lines are search queries")
     .option("--callback <url>", "an address that is called when the job has finished")
     .option("--idempotency-key <key>", "identifies the job; default: a hash of the request")
@@ -35,7 +49,8 @@ export const batchCommand = (context: Context): Command =>
       const text = await terminal.read(file).catch((problem: Error) => {
         throw new CommandError(`Cannot read "${file}": ${problem.message}`, EXIT.usage);
       });
-      const items = readItems(text, kind);
+      const given = fieldsOf(kind, options);
+      const items = readItems(text, kind).map((item) => ({ ...given, ...item }));
       if (items.length === 0)
         throw new CommandError(`Cannot run a batch: "${file}" has no items`, EXIT.usage);
       if (items.length > MAX_JOB_ITEMS)
@@ -55,6 +70,15 @@ export const batchCommand = (context: Context): Command =>
       const isPrinted = terminal.isPiped || options.json === true;
       return watch(context, terminal, { base, key, job_id, from, isPrinted });
     });
+
+/** Fields of all items that do not have them themselves. Throws CommandError for one that items of the kind do not have. */
+function fieldsOf(kind: keyof typeof BODIES, options: BatchOptions): Record<string, unknown> {
+  const given = givenFields(FLAGS, options as unknown as Readonly<Record<string, unknown>>);
+  const wrong = FLAGS.find(({ field }) => field in given && !(field in BODIES[kind].properties));
+  if (wrong)
+    throw new CommandError(`Cannot run a batch: ${wrong.option.long} is not for a ${kind}`, EXIT.usage);
+  return given;
+}
 
 /** Lines that are empty or begin with # are left out. Throws CommandError. */
 export function readItems(text: string, kind: Extract<JobKind, "search" | "fetch">): object[] {

@@ -5,7 +5,7 @@
 import { writeFile } from "node:fs/promises";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import {
-  type FetchBody,
+  FetchBody,
   type FetchResponse,
   MAX_WAIT_FOR_MS,
   type ScreenshotType,
@@ -19,26 +19,15 @@ import {
   download,
   errorOf,
   service,
-  wholeNumber,
 } from "./client.ts";
 import { type Context, EXIT } from "./context.ts";
-import { TIERS, type Tier } from "../../schemas/tier-table.ts";
+import { fieldFlags, givenFields, withFlags } from "./field-flags.ts";
+
+/** In a form of its own here: the argument, what is printed, the picture's file, the other name of a switch. */
+const OWN_FORMS = ["url", "include_html", "formats", "screenshot_options", "wait_for", "allow_premium"];
+const FLAGS = fieldFlags(FetchBody, OWN_FORMS);
 
 interface FetchOptions extends ClientOptions {
-  readonly render?: FetchBody["render"];
-  readonly maxBytes?: number;
-  readonly pdf: boolean;
-  readonly cacheTtl?: number;
-  readonly minText?: number;
-  readonly archive: boolean;
-  readonly alternates: boolean;
-  readonly paid: boolean;
-  readonly tiers?: Tier[];
-  readonly timeout?: number;
-  readonly country?: string;
-  readonly userAgent?: string;
-  readonly acceptLanguage?: string;
-  readonly projectRef?: string;
   readonly html?: boolean;
   readonly markdown?: boolean;
   readonly screenshot?: string;
@@ -48,27 +37,12 @@ interface FetchOptions extends ClientOptions {
 }
 
 export const fetchCommand = (context: Context): Command =>
-  clientCommand("fetch")
-    .description("fetch a page, PDF or document through the service and print its text")
-    .argument("<url>", "what to fetch")
-    .addOption(new Option("--render <when>", "when to use a browser").choices(["auto", "never", "always"]))
-    .option("--max-bytes <number>", "the largest body to read", wholeNumber)
-    .option("--no-pdf", "refuse PDFs")
-    .option(
-      "--cache-ttl <seconds>",
-      "the oldest acceptable copy from the cache; 0: do not use the cache",
-      wholeNumber,
-    )
-    .option("--min-text <characters>", "try the next route when a page has less text than this", wholeNumber)
-    .option("--no-archive", "do not use archived copies")
-    .option("--no-alternates", "do not look for open copies on other sites")
-    .option("--no-paid", "do not use premium routes")
-    .option("--tiers <list>", `only these routes, separated by commas: ${TIERS.join(", ")}`, tiers)
-    .option("--timeout <seconds>", "deadline of the whole fetch, 5 to 150", seconds)
-    .option("--country <code>", "country of the exit for premium routes, for example CH")
-    .option("--user-agent <text>", "a User-Agent that the project is allowed to use")
-    .option("--accept-language <text>", "for example de-CH, de;q=0.8")
-    .option("--project-ref <text>", "a text that is recorded with the usage")
+  withFlags(
+    clientCommand("fetch")
+      .description("fetch a page, PDF or document through the service and print its text")
+      .argument("<url>", "what to fetch"),
+    FLAGS,
+  )
     .option("--html", "print the page's HTML instead of its text")
     .addOption(new Option("--markdown", "print the page's text as Markdown").conflicts("html"))
     .option("--screenshot <file>", "save a picture of the page there, .png or .webp", pictureFile)
@@ -93,30 +67,18 @@ export const fetchCommand = (context: Context): Command =>
     });
 
 function bodyOf(url: string, options: FetchOptions): FetchBody {
+  const { screenshot } = options;
   return {
     url,
     include_html: options.html === true || options.json === true,
-    accept_pdf: options.pdf,
-    allow_archive: options.archive,
-    allow_alternates: options.alternates,
-    allow_paid: options.paid,
+    ...givenFields(FLAGS, options as unknown as Readonly<Record<string, unknown>>),
     ...withoutUndefined({
       formats: formatsOf(options),
       wait_for: options.waitFor,
       screenshot_options:
-        options.screenshot === undefined
+        screenshot === undefined
           ? undefined
-          : { type: typeOf(options.screenshot)!, full_page: options.fullPage === true },
-      render: options.render,
-      max_bytes: options.maxBytes,
-      cache_ttl_s: options.cacheTtl,
-      min_text_chars: options.minText,
-      tiers: options.tiers,
-      timeout_s: options.timeout,
-      country: options.country,
-      user_agent: options.userAgent,
-      accept_language: options.acceptLanguage,
-      project_ref: options.projectRef,
+          : { type: typeOf(screenshot)!, full_page: options.fullPage === true },
     }),
   };
 }
@@ -150,11 +112,6 @@ const exitOf = (error: string): number =>
       ? EXIT.limit
       : EXIT.error;
 
-function seconds(text: string): number {
-  if (!/^\d{1,3}(\.\d+)?$/.test(text)) throw new InvalidArgumentError("Not a number of seconds.");
-  return Number(text);
-}
-
 const typeOf = (file: string): ScreenshotType | null =>
   /\.png$/i.test(file) ? "png" : /\.webp$/i.test(file) ? "webp" : null;
 
@@ -167,11 +124,4 @@ function waitFor(text: string): WaitFor {
   if (!/^\d+$/.test(text)) return { selector: text };
   if (Number(text) > MAX_WAIT_FOR_MS) throw new InvalidArgumentError(`At most ${MAX_WAIT_FOR_MS} ms.`);
   return { ms: Number(text) };
-}
-
-function tiers(text: string): Tier[] {
-  const names = text.split(",").map((name) => name.trim());
-  const unknown = names.find((name) => !(TIERS as readonly string[]).includes(name));
-  if (unknown !== undefined) throw new InvalidArgumentError(`There is no route "${unknown}".`);
-  return names as Tier[];
 }

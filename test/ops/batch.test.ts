@@ -133,6 +133,24 @@ describe("trawl batch", () => {
     await close();
   });
 
+  test("gives every item the fields of the flags, unless its line has them itself", async () => {
+    const text = '{"url": "https://example.org/0", "render": "always"}\nhttps://example.org/1\n';
+    const { run, close } = await shell({ "urls.txt": text });
+    const { code, out } = await run("batch", "urls.txt", "--render", "never", "--no-pdf");
+    expect([code, out.map((line) => (JSON.parse(line) as JobItem).input)]).toEqual([
+      0,
+      [
+        { url: "https://example.org/0", render: "always", accept_pdf: false },
+        { url: "https://example.org/1", render: "never", accept_pdf: false },
+      ],
+    ]);
+    expect(await run("batch", "--search", "urls.txt", "--render", "never")).toMatchObject({
+      code: 2,
+      err: "Cannot run a batch: --render is not for a search",
+    });
+    await close();
+  });
+
   test("draws a bar for people and prints no items", async () => {
     const { run, drawn, close } = await shell({ "-": list(40) }, { isPiped: false, ms: 400 });
     const { code, out, err } = await run("batch");

@@ -533,9 +533,9 @@ describe("fetch", () => {
       code: 4,
       err: expect.stringContaining("403: user_agent_not_allowed: Leave user_agent out"),
     });
-    expect(await ask("--key", key, "--timeout", "1")).toMatchObject({
+    expect(await ask("--key", key, "--country", "Peru")).toMatchObject({
       code: 2,
-      err: "422: timeout_s: Input should be greater than or equal to 5",
+      err: "422: country: Input should be a two-character country code (ISO 3166-1), such as de",
     });
     await close(0);
     expect(await ask("--key", key)).toMatchObject({
