@@ -6,7 +6,7 @@ declare const R: unique symbol;
 /** Where a deferred reply goes. Plain text, so it can be stored and answered from another node. */
 export type ReplyTo<Reply> = string & { readonly [R]?: Reply };
 
-/** What a handler returns when it will answer later, through a ReplyTo that it stored. */
+/** The value that a handler returns when it will answer later, through a ReplyTo that it stored. */
 export const DEFERRED: unique symbol = Symbol("deferred");
 
 /** One message at a time: everything a handler may read or do. Its parts can be taken out and passed on. */
@@ -50,7 +50,7 @@ export interface Turn<State, Own> {
   ) => void;
 }
 
-/** What background work knows of the key it belongs to. */
+/** The key that background work belongs to: whether this node still owns it, and when the work has to end. */
 export interface WorkContext {
   /** Aborts when the activation ends: after a failure, when another node takes the key, at the limit of a stop. */
   readonly signal: AbortSignal;
@@ -91,13 +91,13 @@ export type Handlers<State, Operations, Own> = {
   readonly [N in keyof Own]: (turn: Turn<State, Own>, message: MessageOf<Own[N]>) => HandlerResult<Own[N]>;
 };
 
-/** What an activation knows of itself when it is made. */
+/** The circumstances of an activation when it is made. */
 export interface ActivationContext {
   readonly key: string;
   readonly now_ms: number;
 }
 
-/** One of an actor's own messages, and when the actor must get it. */
+/** An own message of an actor, and when the actor must get it. */
 export type Reminder<Own> = {
   readonly [N in keyof Own & string]: {
     readonly at_ms: number;

@@ -55,7 +55,7 @@ export interface Role {
 
 export interface DistributedClient extends ClusterClient {
   readonly partitions: () => readonly number[];
-  /** The same with their epochs. */
+  /** The owned partitions with their epochs. */
   readonly ownedPartitions: () => readonly Pick<PartitionLease, "partition" | "epoch">[];
   /** The number of partitions that no node owns and none is about to claim: asks for their keys are refused. */
   readonly desertedPartitions: () => number;
@@ -80,7 +80,7 @@ export async function distributed(
   return (await joinDistributed(deps, role)).serve(actors);
 }
 
-/** What a node has once it owns keys. */
+/** The parts that a node has once it owns keys. */
 interface Serving {
   readonly node: Node;
   readonly tells: TellLines<OutgoingClusterTell>;
@@ -162,7 +162,7 @@ export async function joinDistributed(
     const rolesDrained = roles.drain(limit_ms);
     await Promise.race([limit.promise, state.pending.drained()]);
     await serving?.owner?.drain(Math.max(0, ends_ms - clock.now()));
-    // What partitions could not finish is on its way to their next owners.
+    // Messages that partitions could not finish are on its way to their next owners.
     await Promise.race([limit.promise, serving?.tells.drained()]);
     await rolesDrained;
     timer[Symbol.dispose]();
@@ -249,7 +249,7 @@ function runActors(
 
 interface OutgoingClusterTell extends OutgoingTell {
   readonly contract: Actor["contract"];
-  /** The same for every attempt: a refusal may only mean that the answer got lost. */
+  /** One id for every attempt: a refusal may only mean that the answer got lost. */
   readonly dedup_id: string;
 }
 
@@ -274,7 +274,7 @@ function deliverTell(state: ClusterState, outgoing: OutgoingClusterTell): void |
   return state.bus.send(envelope).then(() => {});
 }
 
-/** What all nodes must share, or this node may not join. */
+/** Refuses to join a cluster whose nodes have other values of what all must share. */
 async function assertClusterSettings({ leases }: DistributedDeps): Promise<void> {
   const settings = { partitions: PARTITIONS, lease_ttl_ms: leases.ttl_ms };
   for (const [name, value] of Object.entries(settings)) {

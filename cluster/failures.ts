@@ -1,4 +1,4 @@
-/** What a failure looks like to the caller, to the metrics and to the log. */
+/** Failures as the caller, the metrics and the log see them. */
 import { Fault, type FaultCode, isInfrastructureFault } from "./ports/fault.ts";
 import type { ActorKind, NodeDeps } from "./node-state.ts";
 

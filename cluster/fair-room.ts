@@ -4,7 +4,7 @@
  * growing reservation is taken away. So no owner can refuse another one its small reservations, however much it holds.
  */
 
-/** One reservation. It counts what it has grown to, nothing before. */
+/** A reservation of an owner. It counts what it has grown to, nothing before. */
 export interface FairReservation {
   /** Whether there is room for so many bytes in all. What is held stays when there is not. */
   readonly growTo: (bytes: number) => boolean;
@@ -20,7 +20,7 @@ export interface FairRoom {
   readonly reserved_bytes: () => number;
 }
 
-/** What one reservation counts at most, so that a single one of any size is possible and leaves room beside it. */
+/** The share of the room that one reservation counts at most, so that a single one of any size is possible and leaves room beside it. */
 export const ONE_PART = 3 / 4;
 /** Up to this part of the whole an owner gets what others hold, where they hold more. Above it only what is free. */
 export const GUARANTEED_PART = 1 - ONE_PART;

@@ -12,7 +12,7 @@ import { Fault } from "./ports/fault.ts";
 import type { ClaimTerms, Leases, LeaseSurvey } from "./ports/leases.ts";
 import { CLUSTER } from "./cluster-documents.ts";
 
-/** What all nodes of a cluster share through the document store. */
+/** The record that all nodes of a cluster share through the document store. */
 export interface ClusterRecord {
   readonly generation: number;
   /** The lease store of this generation; absent: written by an earlier version, or `trawl cluster rebuild` removed the store. */
@@ -50,7 +50,7 @@ export interface Generations {
   ) => Promise<{ readonly survey: LeaseSurvey; readonly terms: ClaimTerms | null }>;
   /** Looks whether the documents belong to this node's lease store; `beats`: and shows that its nodes run. Throws Fault. */
   readonly confirm: (look: LookAtStore, beats: boolean) => Promise<void>;
-  /** The same leases, of which this node notices by its own claims and renewals that they were rolled back. */
+  /** The leases, of which this node notices by its own claims and renewals that they were rolled back. */
   readonly watched: (leases: Leases) => Leases;
   /** Whether the documents belonged to the nodes of another lease store at the last look. */
   readonly isForeign: () => boolean;
@@ -197,7 +197,7 @@ async function confirm(state: GenerationsState, look: LookAtStore, beats: boolea
   const { beat = 0 } = record;
   const hasOtherBeaten = state.seen?.store_id === store_id && state.seen.beat !== beat;
   state.seen = { store_id, beat, since_ms: clock.mono() };
-  // One node's beat is enough.
+  // A single node's beat is enough.
   if (hasOtherBeaten) return;
   if (await RECORDS.put(documents, KEY, { ...record, beat: beat + 1, revision }, stored!.version))
     state.seen = { ...state.seen, beat: beat + 1 };

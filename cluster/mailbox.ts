@@ -26,7 +26,7 @@ export function schedule(activation: Activation): void {
   queueMicrotask(() => runTurns(node));
 }
 
-/** One turn each, in the order in which the activations got a message. */
+/** Runs one turn of each activation, in the order in which they got a message. */
 function runTurns(node: NodeState): void {
   for (let at = 0; at < node.runnable.length; at++) {
     const activation = node.runnable[at]!;
@@ -50,7 +50,7 @@ export function acknowledge(activation: Activation, entry: MailboxEntry, reason:
   entry.ack?.(reason);
 }
 
-/** One message or one piece of background work is done; the last one lets the shard drain. */
+/** Notes that one message or one piece of background work is done; the last one lets the shard drain. */
 export function finishOne(shard: ShardState): void {
   shard.inFlight--;
   if (shard.inFlight === 0) for (const resolve of shard.drainWaiters.splice(0)) resolve();

@@ -9,7 +9,7 @@ import type { Delivery, Envelope } from "./ports/bus.ts";
 
 /** The text of the envelope and the message that is read from it. */
 const COPIES = 2;
-/** What an envelope takes beside its body: names, addresses, its place in sets. */
+/** The memory of an envelope beside its body: names, addresses, its place in sets. */
 const ENVELOPE_BYTES = 1_024;
 
 const sizeOf = ({ body }: Envelope): number => ENVELOPE_BYTES + COPIES * body.length;

@@ -27,7 +27,7 @@ export interface NodeDeps {
   readonly caches?: Pick<CacheLimits, "answers">;
 }
 
-/** What a caller is answered: a reply that has been copied and checked, or what went wrong. */
+/** The answer to a caller: a reply that has been copied and checked, or what went wrong. */
 export type Outcome = { readonly reply: unknown } | { readonly fault: Fault };
 
 /** Why a message need not be delivered again: its turn is stored, its deadline has passed, or it failed too often. */
@@ -80,7 +80,7 @@ export interface Outbound {
   readonly tell: (contract: Actor["contract"], key: string, operation: string, message: unknown) => void;
 }
 
-/** What the assembly says about the keys it hands to a shard. */
+/** The assembly's part of a shard: what it says about the shard's keys. */
 export interface ShardContext {
   /** Asked before each request to an origin; the shard answers no by itself once it has ended. */
   readonly ownsKeys: () => boolean;
@@ -95,7 +95,7 @@ export interface ShardContext {
 export interface CatalogueEntry {
   readonly actor: Actor;
   readonly name: string;
-  /** Of every operation, the actor's own messages included. */
+  /** The validators of every operation, the actor's own messages included. */
   readonly validators: ReadonlyMap<string, OperationValidators>;
 }
 
@@ -153,10 +153,10 @@ export interface Activation {
   phase: "loading" | "idle" | "storing" | "ended";
   isScheduled: boolean;
   state: unknown;
-  /** What is stored of the state, at `version`. */
+  /** The stored part of the state, at `version`. */
   snapshot: unknown;
   version: number;
-  /** What is stored later than its turn's effects have left, and since when (store-later.ts); null: nothing. */
+  /** The snapshot that is stored after its turn's effects have left, and since when it waits (store-later.ts); null: nothing. */
   unstored: { readonly snapshot: unknown; readonly since_ms: number } | null;
   storeTimer: Disposable | null;
   /** When it last handled a message or finished background work. */

@@ -67,7 +67,7 @@ interface OutstandingAsk {
   sentTo: LocalPartition | null;
 }
 
-/** What the parts of one node of a cluster share. */
+/** The state that the parts of one node of a cluster share. */
 export interface ClusterState {
   readonly clock: Clock;
   readonly bus: Bus;
@@ -250,7 +250,7 @@ export function resendAsks(state: ClusterState, all: boolean): void {
     ask.resend_at_ms = now_ms + RESEND_AFTER_MS;
     ask.attempt++;
     state.metrics.count("trawl_actor_asks_repeated_total", {});
-    // What is refused now may be taken in ten seconds; the timeout ends it.
+    // An ask that is refused now may be taken in ten seconds; the timeout ends it.
     send(state, ask).catch(() => {});
   }
 }

@@ -16,7 +16,7 @@ export interface PartitionLease {
   readonly epoch: number;
   /** Asked immediately before each request to an origin: false once another node may have taken over. */
   readonly isValid: () => boolean;
-  /** The same while the partition drains: what was begun may still be stored. */
+  /** Whether the lease still covers writes while the partition drains: what was begun may be stored. */
   readonly mayStore: () => boolean;
   /** Whether the lease is this node's as far as it knows; what was begun may end. */
   readonly isHeld: () => boolean;
@@ -24,7 +24,7 @@ export interface PartitionLease {
   readonly lose: (why: string) => void;
 }
 
-/** What runs in a partition. */
+/** The parts of a partition on this node, as its owner ends them. */
 export interface PartitionHandle {
   /** Begins nothing more and takes nothing more; resolves when what is in flight has ended and was acknowledged. */
   readonly drain: () => Promise<void>;
@@ -55,7 +55,7 @@ export interface OwnershipDeps {
   readonly leases: Leases;
   readonly metrics: Metrics;
   readonly log: Log;
-  /** What is owned now, and the terms for a claim; null: nothing may be claimed yet. Throws Fault. */
+  /** The partitions that are owned now, and the terms for a claim; null: nothing may be claimed yet. Throws Fault. */
   readonly claimTerms: () => Promise<{ readonly survey: LeaseSurvey; readonly terms: ClaimTerms | null }>;
 }
 

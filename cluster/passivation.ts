@@ -16,7 +16,7 @@ export interface NodeStats {
   readonly running_work: number;
 }
 
-/** Of a node that serves no actors. */
+/** The figures of a node that serves no actors. */
 export const NO_STATS: NodeStats = { activations: {}, waiting: {}, oldest_ms: {}, running_work: 0 };
 
 /** Sees that a sweep comes; called when an activation is made. */

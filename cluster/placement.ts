@@ -3,7 +3,7 @@
  * change them and every document's tag and every message in flight is in the wrong place.
  */
 
-/** The same for the life of a cluster; a node with another number may not join. */
+/** The number of partitions, fixed for the life of a cluster; a node with another number may not join. */
 export const PARTITIONS = 64;
 
 const OFFSET_BASIS = 0x811c9dc5;

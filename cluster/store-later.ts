@@ -21,7 +21,7 @@ export function storeLater(activation: Activation, snapshot: unknown): void {
   if (!activation.storeTimer) setStoreTimer(activation, since_ms);
 }
 
-/** One timer for many turns: it looks whether what is not stored now has waited long enough. */
+/** Sets the one timer of many turns: it looks whether what is not stored now has waited long enough. */
 function setStoreTimer(activation: Activation, since_ms: number): void {
   const { clock } = activation.kind.shard.node;
   activation.storeTimer = clock.at(since_ms + STORE_LATER_MS, () => {

@@ -15,7 +15,7 @@ import { STORE, storeLater } from "./store-later.ts";
 import { endStoreWait, waitForStore, whileOwned } from "./store-wait.ts";
 import { copyOverWire, measuredCopy, validatorsOf } from "./wire.ts";
 
-/** What the handler asked for and what leaves once its turn is stored. */
+/** The effects that the handler asked for, which leave once its turn is stored. */
 interface Outbox {
   readonly effects: (() => void)[];
   /** The turn is over; a handler that kept its Turn can add nothing more. */

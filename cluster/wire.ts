@@ -10,7 +10,7 @@ import { Fault } from "./ports/fault.ts";
 
 export interface Validator {
   readonly check: (value: unknown) => boolean;
-  /** What does not fit, for the error's text: the first places and why, without their values. */
+  /** The parts that do not fit, for the error's text: the first places and why, without their values. */
   readonly describeErrors: (value: unknown) => string;
 }
 
@@ -58,7 +58,7 @@ function compileOperation(operation: Operation): OperationValidators {
 
 type Operations = Readonly<Record<string, Operation>>;
 
-/** What a public operation carries and answers; throws TypeError when callers have no such operation. */
+/** The validators of a public operation's message and answer; throws TypeError when callers have no such operation. */
 export function validatorsOf(of: Contract<unknown>, operation: string): OperationValidators {
   const declared = (of.operations as Operations)[operation];
   if (declared) return compileOperation(declared);
@@ -75,7 +75,7 @@ export interface CallValidators {
 
 const callCache = new WeakMap<Call<any, any, any, any>, CallValidators>();
 
-/** What an operation of an actor that is placed by role carries between nodes. */
+/** The validators of what an operation of an actor placed by role carries between nodes. */
 export function callValidatorsOf(of: RoleContract<any>, operation: string): CallValidators {
   const declared = (of.operations as Readonly<Record<string, Call<any, any, any, any>>>)[operation]!;
   const existing = callCache.get(declared);
@@ -90,7 +90,7 @@ export function callValidatorsOf(of: RoleContract<any>, operation: string): Call
   return validators;
 }
 
-/** Of everything the actor handles: its operations and its own messages. */
+/** The validators of everything the actor handles: its operations and its own messages. */
 export const allValidatorsOf = ({ operations, own }: Contract<unknown>): Map<string, OperationValidators> =>
   new Map(
     Object.entries({ ...(operations as Operations), ...(own as Operations) }).map(([name, operation]) => [
@@ -118,11 +118,11 @@ export function assertFits<T>(what: string, { check, describeErrors }: Validator
   return value;
 }
 
-/** What comes out at the other end of a wire: a copy, with its size and shape checked. */
+/** The value at the other end of a wire: a copy, with its size and shape checked. */
 export const copyOverWire = (what: string, expected: Validator, value: unknown): unknown =>
   measuredCopy(what, expected, value).copy;
 
-/** The same with the characters of its JSON. */
+/** A copy as by `copyOverWire`, with the number of characters of its JSON. */
 export function measuredCopy(
   what: string,
   expected: Validator,

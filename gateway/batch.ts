@@ -58,7 +58,7 @@ export type Input = Readonly<Record<string, unknown>>;
 /** The gateway's half of a kind of items; schemas/jobs.ts describes both halves. */
 export interface BatchKind {
   readonly name: JobKind;
-  /** One item as it may be submitted: the body of the single endpoint. */
+  /** The schema of an item as it may be submitted: the body of the single endpoint. */
   readonly item: TObject;
   /** An item for the API reference. */
   readonly item_example: Input;
@@ -214,7 +214,7 @@ async function writeItems(
 /** The fields around the items. */
 interface Around {
   readonly head: Head;
-  /** Those that every item is stored with, without their defaults. */
+  /** The options that every item is stored with, without their defaults. */
   readonly shared: Input;
 }
 

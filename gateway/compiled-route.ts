@@ -1,4 +1,4 @@
-/** What the gateway compiles once for a route, and how a request is read with it. */
+/** A route as the gateway compiles it once, and how a request is read with it. */
 import type { Body, ClientAbort, Head, Reply } from "./http.ts";
 import { BODY_TOO_SLOW, invalid, TOO_MANY_LARGE, tooLarge } from "./http-errors.ts";
 import type { Route } from "./route.ts";
@@ -11,7 +11,7 @@ const NO_BYTES = Buffer.alloc(0);
 
 export const statusClass = (status: number): string => CLASSES[Math.floor(status / 100) - 1] ?? "5xx";
 
-/** What is compiled once for a route. */
+/** The compiled parts of a route. */
 export interface CompiledRoute {
   readonly route: Route;
   readonly params: ((given: Readonly<Record<string, string>>) => ReadResult<unknown>) | null;
@@ -23,7 +23,7 @@ export interface CompiledRoute {
   readonly counted: ReadonlyMap<string, { route: string; method: string; status: string }>;
 }
 
-/** One request during the checks. */
+/** A request during the checks. */
 export interface RequestContext {
   readonly request_id: string;
   readonly head: Head;
@@ -34,7 +34,7 @@ export interface RequestContext {
   readonly params: Readonly<Record<string, string>>;
 }
 
-/** What a route is called with, before the caller is known. */
+/** The arguments of a route before the caller is known. */
 export interface Checked {
   readonly signal: AbortSignal;
   readonly params: unknown;

@@ -31,7 +31,7 @@ export function matches(if_none_match: string | undefined, tag: string): boolean
 const ONE_RANGE = /^bytes=\s*(\d*)-(\d*)\s*$/i;
 const number = (digits: string): number => (digits.length > 15 ? Infinity : Number(digits));
 
-/** What a GET or HEAD is answered with, given its conditional fields. */
+/** The answer to a GET or HEAD with its conditional fields. */
 export function readOf(
   headers: ReadonlyMap<string, string>,
   { tag, length }: Representation,

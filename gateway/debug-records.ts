@@ -41,7 +41,7 @@ export interface DebugRecord {
   readonly trace: readonly TraceStep[] | null;
 }
 
-/** What a route knows of a call. */
+/** The part of a call that its route knows. */
 interface DebuggedCall {
   readonly request_id: string;
   readonly head: Head;

@@ -53,7 +53,7 @@ function membersOf(value: unknown): number {
 interface Level {
   /** Null: a list. */
   readonly names: Set<string> | null;
-  /** Of the current part: its name or index. */
+  /** The name or index of the current part. */
   place: string | number;
   isName: boolean;
 }

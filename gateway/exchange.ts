@@ -46,7 +46,7 @@ export interface Wire {
   readonly resume: () => void;
 }
 
-/** What of a body arrived before its request was admitted. */
+/** The part of a body that arrived before its request was admitted. */
 interface Early {
   readonly hasRoom: HasRoom;
   readonly pieces: Buffer[];
@@ -85,7 +85,7 @@ export class Exchange implements ClientAbort, Upload {
   readonly #framing: BodyFraming;
   readonly #parties: Parties;
   readonly #wire: Wire;
-  /** Of Upload. */
+  /** A field of Upload. */
   received_bytes = 0;
   #arrived: boolean;
   #over = false;
@@ -97,7 +97,7 @@ export class Exchange implements ClientAbort, Upload {
   #abortController: AbortController | null = null;
   /** No more of the body is awaited. */
   #isTooSlow = false;
-  /** Of ClientAbort. */
+  /** A field of ClientAbort. */
   aborted = false;
 
   constructor(head: Head, framing: BodyFraming, parties: Parties, wire: Wire) {

@@ -19,7 +19,7 @@ import { addRow, noRows, packColumns, type RowColumns, type RowHead } from "../s
 import { FULL_GROUP_ROWS } from "./pending-requests.ts";
 import { LEDGER } from "../records/collections.ts";
 
-/** What of a row is of one answer only. */
+/** The fields of a row that belong to one answer only. */
 export type RowAnswer = Pick<LedgerRow, "request_id" | "at_ms" | "latency_ms">;
 
 export interface Ledger {
@@ -82,7 +82,7 @@ interface Customer {
   /** How long that was ahead when it was set: a row that may wait as long has no say in it, and need not read the clock. */
   within_ms: number;
   isWriting: boolean;
-  /** What gathers is written after the write under way: its time has come, or a reader waits for it. */
+  /** The gathered rows are written after the write under way: its time has come, or a reader waits for it. */
   isUrgent: boolean;
   told_ms: number;
 }

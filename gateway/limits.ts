@@ -12,7 +12,7 @@ import {
 
 const WINDOW_MS = 1000;
 
-/** One counter of one-second windows. Counting changes it in place: it is touched on every request. */
+/** A counter of one-second windows. Counting changes it in place: it is touched on every request. */
 export interface RateWindow {
   starts_ms: number;
   used: number;
@@ -29,7 +29,7 @@ export function count(window: RateWindow, now_ms: number): number {
   return ++window.used;
 }
 
-/** What the RateLimit fields are drawn from: a limit, how many it has seen, what is left of its window. */
+/** The figures of the RateLimit fields: a limit, how many it has seen, what is left of its window. */
 export interface WindowUse {
   readonly q: number;
   readonly used: number;

@@ -1,4 +1,4 @@
-/** What the gateway counts: requests, bodies, refusals, rows of the ledger. */
+/** The metrics of the gateway: requests, bodies, refusals, rows of the ledger. */
 import { SECONDS, type MetricTable } from "../cluster/ports/metrics.ts";
 
 const DIRECTIONS = { direction: ["received", "sent"] };

@@ -302,7 +302,7 @@ export async function recoverPending(
   }
 }
 
-/** Those rows of these requests that the ledger has. */
+/** The rows of these requests that the ledger has. */
 async function rowsInLedger(
   documents: Documents,
   customer: string,

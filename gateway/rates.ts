@@ -14,7 +14,7 @@ import { Account, type RateRequest } from "../schemas/accounts.ts";
 import { limitField } from "./limits.ts";
 import type { Metrics } from "../cluster/ports/metrics.ts";
 
-/** What is limited: the project, and its key where that has a limit of its own. */
+/** The parties of a limit: the project, and its key where that has a limit of its own. */
 export interface Limited {
   /** The key of the project's Account actor. */
   readonly project: string;
@@ -41,7 +41,7 @@ interface SharedRatesDeps {
 }
 
 const WINDOW_MS = 1_000;
-/** What a gateway without a share yet takes for its own, of the limit. */
+/** The part of the limit that a gateway without a share takes for its own. */
 const UNKNOWN_SHARE = 0.25;
 /** How long a request waits for the Account actor. After that the gateway counts on its own for ALONE_MS. */
 const WAIT_MS = 500;
@@ -62,7 +62,7 @@ interface Pool {
   used: number;
   /** Shares that the actor gave for this window. */
   granted: number;
-  /** Those of the last window for which it gave any; 0: none yet. */
+  /** Shares that the actor gave for the last window for which it gave any; 0: none yet. */
   last_granted: number;
   ahead: { readonly window: number; readonly free: number; readonly remaining: number } | null;
 }

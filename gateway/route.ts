@@ -63,7 +63,7 @@ export interface Call<Params = unknown, Query = unknown, Body = unknown> extends
 }
 
 export interface FurtherWork {
-  /** Of its row in the ledger. */
+  /** The id of its row in the ledger. */
   readonly id: string;
   /** Called once; without it the work has a row as one that was interrupted. Resolves when the row is stored. Throws Fault. */
   readonly finish: (bill: Bill) => Promise<void>;
@@ -72,7 +72,7 @@ export interface FurtherWork {
 /** Without a `bill` the call is not counted, for example because the service could not answer it. */
 export interface Answer extends Reply {
   readonly bill?: Bill;
-  /** Of a 504: how the work that goes on ends, for the ledger; null: it failed, or nothing can be said. */
+  /** With a 504: how the work that goes on ends, for the ledger; null: it failed, or nothing can be said. */
   readonly late_bill?: Promise<Bill | null>;
   /**
    * Stores what must be there when the client has the answer. Called once: beside the write of the answer's row where the
@@ -223,7 +223,7 @@ export const openRoute = <P extends TObject | null = null, Q extends TObject | n
 export interface PathRoutes {
   readonly template: string;
   readonly routes: ReadonlyMap<string, Route>;
-  /** Of a 405 and of OPTIONS. */
+  /** The Allow field of a 405 and of OPTIONS. */
   readonly allow: string;
   /** Answers of this path are never compressed. */
   readonly isVerbatim: boolean;

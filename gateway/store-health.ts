@@ -4,7 +4,7 @@
 export interface FailingStore {
   /** Its name in /ready. */
   readonly store: "documents" | "object_storage";
-  /** What the last write failed with. */
+  /** The problem of the last write that failed. */
   readonly problem: unknown;
 }
 

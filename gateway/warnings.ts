@@ -9,7 +9,7 @@ export const WARNING_HEADER = "X-Service-Warning";
 export const MAX_WARNINGS = 10;
 /** Names are a client's input: longer ones are cut. */
 const MAX_NAME_CHARS = 60;
-/** Of a list so many elements are looked at. */
+/** The most elements of a list that are looked at. */
 const MAX_ELEMENTS = 100;
 
 interface Node {

@@ -90,7 +90,7 @@ type Reply = ReplyTo<SlotAnswer>;
 interface Waiter extends LaneWaiter, SkipRequest {
   readonly redirected: boolean;
   readonly reports: boolean;
-  /** Of the run that asked last. */
+  /** The run that asked last. */
   run_id: string;
   readonly asked_ms: number;
   /** More than one when the same fetch asked again. */
@@ -130,17 +130,17 @@ interface UnsentGrant {
 interface GrantAhead {
   readonly lease: Lease;
   readonly without: Politeness;
-  /** The same object as is stored, so that a grant that changes nothing else is not stored again. */
+  /** The object that is stored, so that a grant that changes nothing else is not stored again. */
   readonly with: Politeness;
 }
 
 type DomainTurn = Turn<State, typeof Domain.own>;
 
-/** What this process knows of the requests to all its domains. It outlives an activation, not the process. */
+/** The requests of this process to all its domains. The record outlives an activation, not the process. */
 interface ProcessRecord {
   /** Names this process in the slots it grants. */
   readonly process: string;
-  /** What operators see; null: nothing is recorded. */
+  /** The figures that operators see; null: nothing is recorded. */
   readonly recorder: DomainRecorder | null;
   /** By domain, the slots of this process whose request was sent and that are not released. */
   readonly sent: LRUCache<string, ReadonlySet<string>>;

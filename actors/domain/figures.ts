@@ -8,7 +8,7 @@ export interface DomainFigures {
   readonly domain: string;
   /** Slots that were given back. */
   readonly requests: number;
-  /** Of these: no answer, 429 or 5xx. */
+  /** How many of these requests had no answer, 429 or 5xx. */
   readonly failures: number;
   /** From the grant of a slot to its release; null: there was none. */
   readonly mean_ms: number | null;
@@ -26,7 +26,7 @@ export interface DomainFigures {
 
 declare module "../../cluster/ports/node-directory.ts" {
   interface NodeFigures {
-    /** Of the last ten minutes: the busiest, the slowest, the most waited for. */
+    /** The busiest, the slowest and the most waited for of the last ten minutes. */
     readonly domains?: readonly DomainFigures[];
   }
 }

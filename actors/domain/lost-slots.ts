@@ -31,7 +31,7 @@ export function reportsOf(reports: Reports, slots: readonly { readonly fetch_id:
   return kept.length === reports.size ? reports : new Map(kept);
 }
 
-/** What is missed and what is lost by now. */
+/** The slots whose node is missed, and those that are lost by now. */
 export function lookForLost(
   reports: Reports,
   now_ms: number,

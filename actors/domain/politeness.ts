@@ -65,7 +65,7 @@ export interface Lease {
   readonly networks?: string[];
 }
 
-/** What a slot is granted for. */
+/** The request that a slot is granted for. */
 export type SlotGrant = Pick<SlotRequest, "fetch_id" | "origin" | "run_id"> &
   Pick<Lease, "process" | "redirected" | "ahead" | "networks">;
 type Slot = Pick<SlotRelease, "fetch_id" | "run_id">;
@@ -87,7 +87,7 @@ export interface Politeness extends Outcomes {
   readonly last_start_ms: number | null;
   /** Moving estimate of the time from grant to release of a slot; 0 before the first release. */
   readonly slot_ms: number;
-  /** What single origins have asked for: delays and pauses. */
+  /** The delays and pauses that single origins have asked for. */
   readonly slowed: readonly SlowedOrigin[];
   readonly nxdomains: readonly NxdomainRecord[];
   /** Absent: the operator set nothing. */
@@ -171,7 +171,7 @@ const isKnownTo =
   (origin: string): boolean =>
     successes.some((success) => success.origin === origin);
 
-/** What the origin has asked for; undefined: nothing. */
+/** The delay and pause that the origin has asked for; undefined: none. */
 const slowedFor = (politeness: Politeness, origin: string): SlowedOrigin | undefined =>
   slowedOf(politeness.slowed, origin, isKnownTo(politeness));
 
@@ -392,7 +392,7 @@ export function releaseSlot(
     : released;
 }
 
-/** What was forgotten for want of room is not known to answer any more. */
+/** An origin that was forgotten for want of room is not known to answer any more. */
 const withSlowed = (
   politeness: Politeness,
   { slowed, forgotten }: ReturnType<typeof pauseOrigin>,

@@ -31,7 +31,7 @@ type RecentFailure = Extract<RobotsReadResult, { kind: "unreadable" | "host_unre
   readonly networks: Networks | null;
 };
 
-/** What was read, and for whom. */
+/** A read of robots.txt, and for whom it was made. */
 interface ReadFor {
   readonly networks: Networks | null;
   readonly is_private: boolean;
@@ -79,7 +79,7 @@ export const NO_RULES: RobotsRules = { group: null, rules: [], crawl_delay_ms: n
 
 export const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
-/** What a final status means: rules, no rules, or rules that cannot be known now. */
+/** The meaning of a final status: rules, no rules, or rules that cannot be known now. */
 export function interpretStatus(status: number): "rules" | "none" | "unreadable" {
   if (status >= 200 && status < 300) return "rules";
   if (status >= 400 && status < 500 && status !== 429) return "none";

@@ -16,9 +16,9 @@ export interface FailureRow {
   readonly origin: string;
   readonly project: string;
   readonly failures: number;
-  /** Of these: fetches that left no route out. */
+  /** How many of these fetches left no route out. */
   readonly open_failures: number;
-  /** Of the last of them, because a message may arrive twice. */
+  /** The ids of the last of these fetches, because a message may arrive twice. */
   readonly fetch_ids: readonly string[];
   readonly failed_at_ms: number;
   readonly skip_until_ms: number;
@@ -32,7 +32,7 @@ export interface Closure {
   /** Open fetches that failed since the last success, as the operator sees it. */
   readonly failures: number;
   readonly skip_until_ms: number;
-  /** Those whose fetches failed: the probe is a fetch of another project. */
+  /** The projects whose fetches failed: the probe is a fetch of another project. */
   readonly projects: readonly string[];
   /** The fetch that may try the origin although it is skipped; null: none. */
   readonly probe: string | null;
@@ -48,7 +48,7 @@ export interface LastSuccess {
   readonly failures: number;
 }
 
-/** What is stored of outcomes. The last in each list are the latest. */
+/** The stored outcomes of a domain's fetches. The last in each list are the latest. */
 export interface Outcomes {
   readonly failure_rows: readonly FailureRow[];
   readonly closures: readonly Closure[];
@@ -57,7 +57,7 @@ export interface Outcomes {
 
 export const NO_OUTCOMES: Outcomes = { failure_rows: [], closures: [], successes: [] };
 
-/** What a skip is decided by. */
+/** The part of a slot request that decides whether its origin is skipped. */
 export type SkipRequest = Pick<SlotRequest, "caller" | "origin" | "networks">;
 
 const MINUTE_MS = 60_000;
@@ -73,7 +73,7 @@ const MAX_REMEMBERED = 8;
 const MAX_ROWS = 48;
 /** With more origins that are closed for all, the one that is open soonest is forgotten. */
 const MAX_CLOSURES = 16;
-/** Of more origins it is forgotten which address of the one that answered longest ago succeeded. */
+/** The most origins whose last successful address is remembered; the one that answered longest ago is forgotten first. */
 const MAX_SUCCESSES = 32;
 
 const skipFor = (times: number): number => SKIPS_MS[Math.min(times, SKIPS_MS.length) - 1]!;
@@ -135,7 +135,7 @@ function afterSuccess(outcomes: Outcomes, url: string): Outcomes {
     : next;
 }
 
-/** The same list when it has none of this origin. */
+/** The list without this origin; the list itself where it has none of it. */
 const withoutOrigin = <One extends { readonly origin: string }>(
   list: readonly One[],
   origin: string,
@@ -216,7 +216,7 @@ function failedOnce(row: FailureRow, { fetch_id, is_open }: SlotCaller, now_ms: 
 const withLast = (texts: readonly string[], text: string): readonly string[] =>
   [...texts.filter((each) => each !== text), text].slice(-MAX_REMEMBERED);
 
-/** Of the normalised address, in 11 characters: addresses may be long, and 64 bits are not guessed. */
+/** The digest of the normalised address, in 11 characters: addresses may be long, and 64 bits are not guessed. */
 const digestOf = (url: string): string =>
   createHash("sha256")
     .update(normaliseUrl(new URL(url)))

@@ -10,9 +10,9 @@ import { MAX_SKEW_MS } from "../../cluster/clock-skew.ts";
 export interface SlowedOrigin {
   /** "https://www.example.org", or ANY_OTHER. */
   readonly origin: string;
-  /** Of its last request, or a later one of the domain; 0: none is known. */
+  /** When its last request, or a later one of the domain, was sent; 0: none is known. */
   readonly last_start_ms: number;
-  /** Of robots.txt; 0: none. */
+  /** The Crawl-delay of robots.txt; 0: none. */
   readonly crawl_delay_ms: number;
   readonly crawl_until_ms: number;
   /** The delay that 429 answers have led to; 0: none. */
@@ -36,7 +36,7 @@ const MAX_SLOWED = 32;
 const MAX_PAUSE_MS = 15 * MINUTE_MS;
 /** The first 429 makes the delay at least this long, also where the operator set none. */
 const MIN_BACKOFF_MS = SECOND_MS;
-/** What each good answer leaves of a back-off: 15 min are 1 s again after 31 answers. */
+/** The share of a back-off that each good answer leaves: 15 min are 1 s again after 31 answers. */
 const BACKOFF_DECAY = 0.8;
 /** A back-off ends after this time without a 429: only answers shrink it, and an origin without traffic has none. */
 const BACKOFF_TTL_MS = 6 * HOUR_MS;
@@ -53,7 +53,7 @@ const MAX_SENT_AFTER_MS = MINUTE_MS;
 /** Whether the domain knows the origin to answer: what holds for ANY_OTHER does not hold for it. */
 export type IsKnown = (origin: string) => boolean;
 
-/** What holds for an origin; undefined: nothing. */
+/** The delay and pause that hold for an origin; undefined: none. */
 export const slowedOf = (
   slowed: readonly SlowedOrigin[],
   origin: string,
@@ -95,7 +95,7 @@ export function withStart(
 export interface OriginChange {
   readonly origin: string;
   readonly now_ms: number;
-  /** Of the last request to the domain, from which a new delay of the origin counts; null: none. */
+  /** When the last request to the domain was sent, from which a new delay of the origin counts; null: none. */
   readonly last_start_ms: number | null;
 }
 
@@ -198,7 +198,7 @@ function limited(slowed: readonly SlowedOrigin[], now_ms: number): Limited {
   };
 }
 
-/** What holds for one and what holds for the other. */
+/** The longer delay and pause of two entries for an origin. */
 const strictest = (any: SlowedOrigin, one: SlowedOrigin, now_ms: number): SlowedOrigin => ({
   origin: any.origin,
   last_start_ms: Math.max(any.last_start_ms, one.last_start_ms),

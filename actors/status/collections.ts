@@ -1,4 +1,4 @@
-/** What operators say of the service. Tagged "open", or "ended" with an expiry. */
+/** The operator's incidents and maintenance windows. Tagged "open", or "ended" with an expiry. */
 import { collection } from "../../cluster/collection.ts";
 import type { StatusIncident, StatusMaintenance } from "../../schemas/status.ts";
 

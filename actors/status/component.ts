@@ -1,8 +1,8 @@
-/** What a component of the status is, and the parts that its rules are made of. Pure. */
+/** A component of the status, and the parts that its rules are made of. Pure. */
 import { type Reason, type Status, STATUSES } from "../../schemas/status.ts";
 import type { Facts } from "./figures.ts";
 
-/** What the figures alone say of a component. */
+/** The status of a component by its figures alone. */
 export interface Judgement {
   readonly status: Status;
   readonly reasons: readonly Reason[];

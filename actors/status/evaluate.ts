@@ -99,7 +99,7 @@ function counted({ id, group, status }: Pick<StatusComponent, "id" | "group" | "
   return status === "major_outage" && !ESSENTIAL.has(id) ? "partial_outage" : status;
 }
 
-/** Those that are shown now: incidents newest first, windows soonest first. */
+/** The notices that are shown now: incidents newest first, windows soonest first. */
 export function shownNotices({ incidents, maintenance }: Notices, now_ms: number): Notices {
   const isRecent = (at: string | null): boolean => at === null || now_ms - Date.parse(at) < SHOWN_AFTER_MS;
   return {

@@ -42,7 +42,7 @@ function valueOf(figure: Figure): number | null {
   return percentile95(figure.buckets);
 }
 
-/** What waits in the mailboxes of these kinds of actors on this node, and how long the oldest message has. */
+/** The messages that wait in the mailboxes of these kinds of actors on this node, and how long the oldest has waited. */
 export function mailboxesOf(
   { waiting, oldest_ms }: Pick<NodeStats, "waiting" | "oldest_ms">,
   kinds: readonly { readonly name: string }[],

@@ -17,7 +17,7 @@ const MAX_FINE_HOURS = 24;
 const NOTHING = ".";
 /** By the order of STATUSES, which is from best to worst. */
 const CODES = "omdpx";
-/** Of the time of a bucket. */
+/** The share of a bucket's time that counts as down. */
 const DOWNTIME: Readonly<Record<Status, number>> = {
   operational: 0,
   maintenance: 0,
@@ -34,7 +34,7 @@ const codeOf = (status: Status): string => CODES[STATUSES.indexOf(status)]!;
 const statusOf = (code: string): Status | null => STATUSES[CODES.indexOf(code)] ?? null;
 const worseCode = (a: string, b: string): string => (CODES.indexOf(a) >= CODES.indexOf(b) ? a : b);
 
-/** What is recorded of a status. */
+/** The codes of a status and its components, as the history records them. */
 export const codesOf = ({ status, components }: ServiceStatus): Observation["codes"] => ({
   [OVERALL]: codeOf(status),
   ...Object.fromEntries(components.map((component) => [component.id, codeOf(component.status)])),

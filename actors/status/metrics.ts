@@ -1,4 +1,4 @@
-/** What the public status counts. */
+/** The metrics of the public status. */
 import type { MetricTable } from "../../cluster/ports/metrics.ts";
 
 export const STATUS_METRICS = {

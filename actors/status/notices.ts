@@ -17,7 +17,7 @@ import { maintenanceState, type Notices } from "./evaluate.ts";
 import { type Collection } from "../../cluster/collection.ts";
 import { INCIDENTS, MAINTENANCE } from "./collections.ts";
 
-/** Of each kind and tag: more unresolved incidents than this are not shown. */
+/** The most notices that are read of each kind and tag: further unresolved incidents are not shown. */
 const MAX_READ = 100;
 const MAX_TEXT = 2_000;
 const MAX_TITLE = 200;

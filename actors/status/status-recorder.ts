@@ -25,7 +25,7 @@ export interface StatusRecorder {
   readonly observe: (status: ServiceStatus) => void;
   /** Never rejects: what could not be recorded is tried again with the next call. */
   readonly record: () => Promise<void>;
-  /** Of the components with these ids. Never rejects: what cannot be read is missing. */
+  /** The history of the components with these ids. Never rejects: what cannot be read is missing. */
   readonly history: (ids: readonly string[], hours: number) => Promise<StatusHistory>;
 }
 

@@ -43,9 +43,9 @@ export interface StatusWatchDeps {
   /** In the order in which they are listed. */
   readonly specs: readonly ComponentSpec[];
   readonly isWorker: boolean;
-  /** Of this node. */
+  /** The figures of this node. */
   readonly figures: () => Figures;
-  /** Of the whole cluster; asked by gateways. Must not reject. */
+  /** The figures of the whole cluster; asked by gateways. Must not reject. */
   readonly clusterFigures: () => Promise<Figures>;
   /** Whether each dependency answers, by name; `bus` is the cache of a cluster. */
   readonly checkStores: () => Promise<Readonly<Record<string, boolean>>>;

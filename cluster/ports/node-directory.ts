@@ -9,7 +9,7 @@ import type { LogLevel } from "./log.ts";
 export interface NodeReport extends NodeFigures {
   readonly node: string;
   readonly version: string;
-  /** What it was built from; null: not known. Absent in reports of older versions. */
+  /** The commit that it was built from; null: not known. Absent in reports of older versions. */
   readonly commit?: string | null;
   readonly roles: readonly string[];
   /** The actors of the node that are placed by role, in the order of the ladder. */

@@ -8,7 +8,6 @@ import { Fault } from "./fault.ts";
 /** Where a sealed text stands. It opens nowhere else. */
 export interface SecretPlace {
   readonly collection: string;
-  /** Of the document. */
   readonly key: string;
   readonly field: string;
 }

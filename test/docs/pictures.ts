@@ -26,11 +26,12 @@ function roomOf(path: string, neighbourhoods: ReadonlySet<string>): string {
   return top === "cluster" && ["ports", "adapters"].includes(second) ? `${top}/${second}` : top;
 }
 
-/** Folders of actors/ that hold folders only. */
+/** Folders of actors/ that hold slices: neither files of their own nor a door. */
 function neighbourhoodsOf(files: readonly SourceFile[]): ReadonlySet<string> {
   const inActors = files.flatMap(({ path }) => (path.startsWith("actors/") ? [path.split("/")] : []));
-  const withFiles = new Set(inActors.filter(({ length }) => length === 3).map(([, second]) => second!));
-  return new Set(inActors.map(([, second]) => second!).filter((second) => !withFiles.has(second)));
+  const slices = inActors.filter(({ length, 2: third }) => length === 3 || third === "feature");
+  const names = new Set(slices.map(([, second]) => second!));
+  return new Set(inActors.map(([, second]) => second!).filter((second) => !names.has(second)));
 }
 
 /** The title of a folder's README without the folder's name. */

@@ -54,10 +54,7 @@ function pages(sites: Web): World {
   const archive = sites.site({ "/cdx/search/cdx": listing, "*": copy }, "archive");
   const tides = sites.site({ "/": { body: SCRIPTED } }, "tides");
   const closed = sites.site({ "/page": { status: 403, body: article("No") } }, "closed");
-  const example = sites.site(
-    { "/": { body: `${article("Example")}<p><a href="/harbour">Harbour</a> <a href="/quay">Quay</a>` } },
-    "example",
-  );
+  const example = sites.site({ "/": { body: article("Example") } }, "example");
   return {
     environment: { TRAWL_ARCHIVE_URL: archive.origin, TRAWL_CHROMIUM_PATH: "" },
     pairs: [

@@ -77,7 +77,7 @@ ${past(status)}
 `;
 }
 
-/** What goes on, and what is announced. */
+/** The sections of unresolved incidents and of announced maintenance. */
 function current({ incidents, maintenance }: ServiceStatus): string {
   const open = incidents.filter(({ status }) => status !== "resolved");
   const announced = maintenance.filter(({ status }) => status !== "completed");

@@ -1,4 +1,4 @@
-/** What the public status takes of other features: their components and figures. */
+/** The token by which other features give to the public status: their components and figures. */
 import { gathered } from "../../../node/token.ts";
 import type { Figures } from "../../../schemas/status.ts";
 import type { ComponentSpec } from "../component.ts";
@@ -7,9 +7,9 @@ import type { ComponentSpec } from "../component.ts";
 export interface StatusPart {
   /** Declared on every node, also where the component's figures come from other nodes. */
   readonly components: readonly ComponentSpec[];
-  /** Of this node. */
+  /** The figures of this node. */
   readonly figures?: () => Figures;
-  /** Of the whole cluster, looked up by each gateway. */
+  /** The figures of the whole cluster, looked up by each gateway. */
   readonly clusterFigures?: () => Promise<Figures>;
 }
 
