@@ -8,8 +8,8 @@ import type { AnswerOf, MessageOf, QuestionOf, ReplyOf, RoleContract } from "./c
 
 /** The caller of a call in progress. */
 export interface Caller<Question, Answer> {
-  /** Whether it is in this process: then what it answers at once is returned at once, without a promise. */
-  readonly isLocal: boolean;
+  /** What its session has for an actor of the same process, as it is; undefined: the caller is on another node. */
+  readonly local?: unknown;
   /** Aborts when the caller leaves, when its time is over, or when its node is gone. */
   readonly signal: AbortSignal;
   /** Throws, or rejects with, Fault no_answer when the caller is gone or takes longer than the time-out. */
@@ -79,6 +79,8 @@ export const roleActor =
 
 /** The caller's side of one attempt on one node. */
 export interface CallerSession<Question, Answer> {
+  /** What an actor of this process may use instead of asking. Default: it asks, too. */
+  readonly local?: unknown;
   readonly answer: (question: Question) => Answer | Promise<Answer>;
   /** Called once when the attempt is over, however it ended. */
   readonly close: () => void;

@@ -377,7 +377,6 @@ function callerOf(state: State, run: Run, actor: RoleActor, operation: string): 
   const { clock } = state;
   let questions = 0;
   return {
-    isLocal: false,
     signal: run.abort.signal,
     async ask(question, timeout_ms) {
       const question_id = questions++;

@@ -152,7 +152,11 @@ async function route(
     let result: RemoteResult;
     try {
       if (node === HERE) {
-        const caller: Caller<any, any> = { isLocal: true, signal: options.signal, ask: session.answer };
+        const caller: Caller<any, any> = {
+          local: session.local,
+          signal: options.signal,
+          ask: session.answer,
+        };
         result = await own.get(role)!.on[operation]!(message, caller);
       } else result = await links!.calls.call(node, { role, operation, message }, of, options, session);
     } finally {

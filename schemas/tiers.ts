@@ -54,7 +54,7 @@ const Refusal = Type.Object({
   detail: Nullable(Type.String()),
 });
 
-/** What a tier asks its caller. `admission` numbers the admissions of one call. */
+/** What a tier asks a caller on another node. `admission` numbers the admissions of one call. */
 export const TierQuestion = Type.Union([
   /** May this request be sent: robots.txt, a slot, the key's ownership. */
   Type.Object({
@@ -71,15 +71,12 @@ export const TierQuestion = Type.Union([
     status: Nullable(Type.Integer()),
     retry_after_s: Nullable(Type.Number()),
   }),
-  /** Memory for a body; only asked within a process. */
-  Type.Object({ do: Type.Literal("reserve"), bytes: Type.Number() }),
-  Type.Object({ do: Type.Literal("settle"), bytes: Type.Number() }),
   /** The limits for a body that exceeds those of the call: another caller may have joined the fetch. */
   Type.Object({ do: Type.Literal("limits") }),
 ]);
 export type TierQuestion = Static<typeof TierQuestion>;
 
-/** Of `admit` and `limits` an object, of `before_send` and `reserve` a boolean, of the others null. */
+/** Of `admit` and `limits` an object, of `before_send` a boolean, of the others null. */
 export const TierAnswer = Type.Union([
   Type.Object({ kind: Type.Literal("admitted"), admission: Type.Integer() }),
   Type.Object({ kind: Type.Literal("refused"), refusal: Refusal }),

@@ -1,52 +1,58 @@
 /**
- * The permit for one request, as the hooks that a transport calls. In the caller's process they are its own functions. For
- * a caller on another node the permit is renewed while the request is being connected, because what sends it asks
+ * The remote form of what a tier asks its caller: questions of the tier's node, numbered by admission, and the answers of the
+ * caller's node. The permit of an admitted request is renewed while it is being connected, because what sends it asks
  * synchronously: the last renewal must be younger than RENEWAL_VALID_MS.
  */
 import type { Clock } from "../../cluster/ports/clock.ts";
 import type { Caller } from "../../cluster/role-actor.ts";
-import type { TierAnswer, TierQuestion } from "../../schemas/tiers.ts";
-import type { Admission } from "../lib/web/transport.ts";
+import type { AdmissionAnswer, LimitsAnswer, TierAnswer, TierQuestion } from "../../schemas/tiers.ts";
+import { type Admitted, type TierCallbacks, UNANSWERED } from "./callbacks.ts";
 
 /** A permit may wait in a domain's queue for a minute (batch), after robots.txt was loaded. */
-export const ADMIT_TIMEOUT_MS = 120_000;
-export const RELEASE_TIMEOUT_MS = 2_000;
+const ADMIT_TIMEOUT_MS = 120_000;
+const RELEASE_TIMEOUT_MS = 2_000;
 /** A lease has a safety margin of 600 ms: a node that got the answer to a question older than this must not send. */
 export const RENEWAL_VALID_MS = 400;
 const RENEW_MS = 150;
 
-type Admitted = Extract<Admission, { readonly kind: "admitted" }>;
 type TierCaller = Caller<TierQuestion, TierAnswer>;
 
-export async function admissionHooks(caller: TierCaller, admission: number, clock: Clock): Promise<Admitted> {
-  const tell = (question: TierQuestion): void => {
-    const told = caller.ask(question, RELEASE_TIMEOUT_MS);
-    // Lost on the way, the request counts as sent and its permit is released at the latest when the call ends.
-    if (told instanceof Promise) told.catch(() => {});
+/** On the tier's node: the callbacks of a caller on another one. */
+export function remoteCallbacks(caller: TierCaller, clock: Clock): Omit<TierCallbacks, "room"> {
+  return {
+    async admit(url, { is_public_only = false } = {}) {
+      const question = { do: "admit", url, ...(is_public_only && { is_public_only }) } as const;
+      const answer = (await caller.ask(question, ADMIT_TIMEOUT_MS)) as AdmissionAnswer | null;
+      if (answer?.kind !== "admitted") return answer;
+      const { admission } = answer;
+      return {
+        kind: "admitted",
+        giveBack: () => tell(caller, { do: "release", admission, ...UNANSWERED }),
+        use: () => usedPermit(caller, admission, clock),
+      };
+    },
+    currentLimits: async () => (await caller.ask({ do: "limits" }, RELEASE_TIMEOUT_MS)) as LimitsAnswer,
   };
-  const hooks = {
-    kind: "admitted",
-    onSent: () => tell({ do: "sent", admission }),
-    release: ({ status, retry_after_s }: { status: number | null; retry_after_s: number | null }) =>
-      tell({ do: "release", admission, status, retry_after_s }),
-  } as const;
-  if (caller.isLocal)
-    return {
-      ...hooks,
-      beforeSend: () => caller.ask({ do: "before_send", admission }, RENEWAL_VALID_MS) === true,
-    };
+}
+
+/** Lost on the way, a request counts as sent, and its permit is released at the latest when the call ends. */
+function tell(caller: TierCaller, question: TierQuestion): void {
+  void Promise.resolve(caller.ask(question, RELEASE_TIMEOUT_MS)).catch(() => {});
+}
+
+async function usedPermit(caller: TierCaller, admission: number, clock: Clock): Promise<Admitted> {
   const renewal = renewedPermit(caller, admission, clock);
   await renewal.first;
   return {
-    ...hooks,
+    kind: "admitted",
     beforeSend: renewal.isValid,
     onSent() {
       renewal.stop();
-      hooks.onSent();
+      tell(caller, { do: "sent", admission });
     },
-    release(answer) {
+    release({ status, retry_after_s }) {
       renewal.stop();
-      hooks.release(answer);
+      tell(caller, { do: "release", admission, status, retry_after_s });
     },
   };
 }
@@ -83,5 +89,38 @@ function renewedPermit(caller: TierCaller, admission: number, clock: Clock): Ren
       isOver = true;
       timer?.[Symbol.dispose]();
     },
+  };
+}
+
+/** On the caller's node: answers the questions of a tier on another one by the caller's own callbacks. */
+export function remoteAnswers({
+  admit,
+  currentLimits,
+}: Omit<TierCallbacks, "room">): (question: TierQuestion) => TierAnswer | Promise<TierAnswer> {
+  /** By number; null: released. */
+  const admissions: (Admitted | null)[] = [];
+  return (question) => {
+    switch (question.do) {
+      case "admit":
+        return admit(question.url, { is_public_only: question.is_public_only === true }).then(
+          async (entry): Promise<TierAnswer> =>
+            entry?.kind === "admitted"
+              ? { kind: "admitted", admission: admissions.push(await entry.use()) - 1 }
+              : entry,
+        );
+      case "before_send":
+        return admissions[question.admission]?.beforeSend() ?? false;
+      case "sent":
+        admissions[question.admission]?.onSent();
+        return null;
+      case "release": {
+        const { admission, status, retry_after_s } = question;
+        admissions[admission]?.release({ status, retry_after_s });
+        admissions[admission] = null;
+        return null;
+      }
+      case "limits":
+        return currentLimits().then((limits): TierAnswer => ({ kind: "limits", ...limits }));
+    }
   };
 }

@@ -1,7 +1,7 @@
 /**
  * A route as a fetch takes it: a transport that calls the tier actor, of this node or another one. The caller's side of a
- * call keeps all decisions: it answers the tier's questions by the fetch's own admission, and releases what a tier that
- * is gone has left open.
+ * call keeps all decisions: the tier calls back the fetch's own admission, in the same process by a function call, and what a
+ * tier that is gone has left open is released.
  */
 import type { Clock } from "../../cluster/ports/clock.ts";
 import type { CallerSession, RoleClient, RoleResult } from "../../cluster/role-actor.ts";
@@ -14,14 +14,9 @@ import {
   type TierReply,
   type TierRequest,
 } from "../../schemas/tiers.ts";
-import type {
-  Admission,
-  AdmitOptions,
-  Transport,
-  TransportRequest,
-  TransportResult,
-} from "../lib/web/transport.ts";
-import { RENEWAL_VALID_MS } from "./remote-permit.ts";
+import type { Transport, TransportRequest, TransportResult } from "../lib/web/transport.ts";
+import { type Admitted, type TierCallbacks, UNANSWERED } from "./callbacks.ts";
+import { remoteAnswers, RENEWAL_VALID_MS } from "./remote-permit.ts";
 import { resultOf } from "./tier-reply.ts";
 
 interface TierRouteDeps {
@@ -116,7 +111,9 @@ interface Work {
   broken: { readonly problem: unknown } | null;
 }
 
-interface OpenAdmission extends Extract<Admission, { readonly kind: "admitted" }> {
+/** What the caller's side knows of an admitted request. */
+interface OpenAdmission {
+  readonly entry: Admitted;
   /** The tier was told that it may send, and has not said that it did. */
   maySend: boolean;
 }
@@ -127,71 +124,70 @@ function session(
   isPaid: boolean,
   clock: Clock,
 ): CallerSession<TierQuestion, TierAnswer> {
-  const admissions: (OpenAdmission | null)[] = [];
+  const open = new Set<OpenAdmission>();
   let isClosed = false;
-  async function admit(url: string, options: AdmitOptions): Promise<TierAnswer> {
-    const entry = await request.admit(url, options).catch((problem: unknown) => {
-      work.broken = { problem };
-      throw problem;
-    });
-    if (entry.kind === "refused") return entry;
-    if (isClosed) {
-      entry.release(UNANSWERED);
-      return null;
-    }
-    return { kind: "admitted", admission: admissions.push({ ...entry, maySend: false }) - 1 };
-  }
-  function answer(question: TierQuestion): TierAnswer | Promise<TierAnswer> {
-    switch (question.do) {
-      case "admit":
-        return admit(question.url, { is_public_only: question.is_public_only === true });
-      case "before_send": {
-        const open = admissions[question.admission];
-        if (!open) return false;
-        open.maySend = true;
-        return open.beforeSend();
-      }
-      case "sent": {
-        const open = admissions[question.admission];
-        work.wasSent = true;
-        if (open) open.maySend = false;
-        open?.onSent();
+  const callbacks: TierCallbacks = {
+    async admit(url, options) {
+      const entry = await request.admit(url, options).catch((problem: unknown) => {
+        work.broken = { problem };
+        throw problem;
+      });
+      if (entry.kind === "refused") return entry;
+      if (isClosed) {
+        entry.release(UNANSWERED);
         return null;
       }
-      case "release": {
-        const { admission, status, retry_after_s } = question;
-        admissions[admission]?.release({ status, retry_after_s });
-        admissions[admission] = null;
-        return null;
-      }
-      case "reserve":
+      const admitted = tracked(entry, work, open);
+      return { kind: "admitted", giveBack: () => admitted.release(UNANSWERED), use: () => admitted };
+    },
+    currentLimits: () => currentLimits(request),
+    room: {
+      reserve: async (bytes) => {
         work.hasRoom = true;
-        return request.room?.reserve(question.bytes) ?? true;
-      case "limits":
-        return currentLimits(request);
-      case "settle":
-        request.room?.settle(question.bytes);
-        return null;
-    }
-  }
+        return request.room?.reserve(bytes) ?? true;
+      },
+      settle: (bytes) => request.room?.settle(bytes),
+    },
+  };
   return {
-    answer,
+    local: callbacks,
+    answer: remoteAnswers(callbacks),
     close() {
       isClosed = true;
-      for (const open of admissions.splice(0)) {
+      for (const { entry, maySend } of open)
         // A node that is not heard of any more may still send until its permit is too old.
-        if (open?.maySend) clock.at(clock.now() + RENEWAL_VALID_MS, () => open.release(UNANSWERED));
-        else open?.release(UNANSWERED);
-      }
+        if (maySend) clock.at(clock.now() + RENEWAL_VALID_MS, () => entry.release(UNANSWERED));
+        else entry.release(UNANSWERED);
+      open.clear();
     },
     // A provider that was asked may have been paid.
     mayRepeat: () => !(isPaid && work.wasSent) && work.broken === null,
   };
 }
 
-async function currentLimits(request: TransportRequest): Promise<TierAnswer> {
-  const { max_bytes, max_pdf_bytes = max_bytes } = (await request.currentLimits?.()) ?? request;
-  return { kind: "limits", max_bytes, max_pdf_bytes };
+/** The admission as a tier has it: released once, and not sent with after that. */
+function tracked(entry: Admitted, work: Work, open: Set<OpenAdmission>): Admitted {
+  const admission: OpenAdmission = { entry, maySend: false };
+  open.add(admission);
+  return {
+    kind: "admitted",
+    beforeSend() {
+      if (!open.has(admission)) return false;
+      admission.maySend = true;
+      return entry.beforeSend();
+    },
+    onSent() {
+      work.wasSent = true;
+      admission.maySend = false;
+      if (open.has(admission)) entry.onSent();
+    },
+    release(answer) {
+      if (open.delete(admission)) entry.release(answer);
+    },
+  };
 }
 
-const UNANSWERED = { status: null, retry_after_s: null } as const;
+async function currentLimits(request: TransportRequest): ReturnType<TierCallbacks["currentLimits"]> {
+  const { max_bytes, max_pdf_bytes = max_bytes } = (await request.currentLimits?.()) ?? request;
+  return { max_bytes, max_pdf_bytes };
+}

@@ -12,9 +12,7 @@ import type { Metrics } from "../../cluster/ports/metrics.ts";
 import { type Caller, roleActor, type RoleActor, type RoleReply } from "../../cluster/role-actor.ts";
 import type { Tier } from "../../schemas/tier-table.ts";
 import {
-  type AdmissionAnswer,
   TIER_CONTRACTS,
-  type LimitsAnswer,
   type TierAnswer,
   type TierQuestion,
   type TierReply,
@@ -23,8 +21,9 @@ import {
 import type { Admission, AdmitOptions, BodyRoom, HopRefusal, Transport } from "../lib/web/transport.ts";
 import { beginProbe, type Breaker, CLOSED, endProbe, gateOf, recordEnd, stateOf } from "./breaker.ts";
 import { hasInfrastructure, outcomeOf } from "./infrastructure.ts";
+import type { AdmissionAnswer, Admitted, TierCallbacks } from "./callbacks.ts";
 import { type PlaceLimits, places, type Places } from "./places.ts";
-import { ADMIT_TIMEOUT_MS, admissionHooks, RELEASE_TIMEOUT_MS } from "./remote-permit.ts";
+import { remoteCallbacks } from "./remote-permit.ts";
 import { replyOf } from "./tier-reply.ts";
 import { CallWindow } from "./window.ts";
 
@@ -73,6 +72,12 @@ interface TierCall {
   was_slow: boolean;
   /** Why the tier itself ended the call. */
   refusal: Exclude<RoleReply<TierReply>, { readonly kind: "done" }> | null;
+}
+
+interface CallFrom {
+  readonly callbacks: TierCallbacks;
+  readonly signal: AbortSignal;
+  readonly releaseRoom: () => void;
 }
 
 export function tierActor(tier: Tier, deps: TierDeps): RoleActor {
@@ -124,16 +129,16 @@ async function takeCall(
     refusal: null,
   };
   if (call.is_probe) setBreaker(state, beginProbe(state.breaker));
-  const room = roomOf(state, caller);
+  const from = callFrom(state, caller);
   const { left_ms, ...fields } = request;
   try {
     const result = await transport({
       ...fields,
       ...(left_ms !== undefined && { deadline_ms: clock.now() + left_ms }),
-      signal: caller.signal,
-      room,
-      admit: (hop, options) => admit(state, call, caller, hop, options),
-      currentLimits: async () => (await caller.ask({ do: "limits" }, RELEASE_TIMEOUT_MS)) as LimitsAnswer,
+      signal: from.signal,
+      room: from.callbacks.room,
+      admit: (hop, options) => admit(state, call, from, hop, options),
+      currentLimits: from.callbacks.currentLimits,
     });
     if (call.refusal !== null) return call.refusal;
     const outcome = outcomeOf(tier, result, call.was_slow);
@@ -151,7 +156,7 @@ async function takeCall(
     if (call.has_place) state.places.giveBack(call.project);
     state.slow.delete(call);
     if (call.is_probe && state.breaker.is_probing) setBreaker(state, endProbe(state.breaker));
-    room.release();
+    from.releaseRoom();
   }
 }
 
@@ -190,43 +195,39 @@ const TIER_REFUSAL: Admission = {
 async function admit(
   state: State,
   call: TierCall,
-  caller: TierCaller,
+  from: CallFrom,
   url: string,
-  { is_public_only = false }: AdmitOptions = {},
+  options?: AdmitOptions,
 ): Promise<Admission> {
-  const question = { do: "admit", url, ...(is_public_only && { is_public_only }) } as const;
-  const asked = caller.ask(question, ADMIT_TIMEOUT_MS) as Promise<AdmissionAnswer | null>;
+  const asked = from.callbacks.admit(url, options);
   const answer = call.has_place
     ? await admittedWithPlace(state, asked)
     : await unlessUnavailable(state, asked);
   if (answer === null) {
     call.refusal = unavailable(state);
-    // A permit that comes later is released unused.
+    // A permit that comes later is given back unused.
     asked.then(
-      (late) => late?.kind === "admitted" && release(caller, late.admission),
+      (late) => late?.kind === "admitted" && late.giveBack(),
       () => {},
     );
     return TIER_REFUSAL;
   }
   if (answer.kind === "refused") return answer;
   if (!call.has_place) {
-    const admission = await takePlace(state, call, caller, answer.admission);
+    const isHeld = await takePlace(state, call, from.signal, answer.giveBack);
     const isDown = !call.is_probe && (state.breaker.open !== null || isSuspect(state));
     if (!call.has_place || isDown) {
       call.refusal = isDown ? unavailable(state) : busy(state);
-      if (admission !== null) release(caller, admission);
+      if (isHeld) answer.giveBack();
       return TIER_REFUSAL;
     }
-    if (admission === null) return admit(state, call, caller, url, { is_public_only });
+    if (!isHeld) return admit(state, call, from, url, options);
   }
-  return watchAnswers(state, call, await admissionHooks(caller, answer.admission, state.clock));
+  return watchAnswers(state, call, await answer.use());
 }
 
 /** The answer to a call with a place. Admissions that calls without one hold are given back, as this call may wait for them. */
-async function admittedWithPlace(
-  state: State,
-  asked: Promise<AdmissionAnswer | null>,
-): Promise<AdmissionAnswer | null> {
+async function admittedWithPlace(state: State, asked: Promise<AdmissionAnswer>): Promise<AdmissionAnswer> {
   for (const giveBack of state.admitted_waiting) giveBack();
   state.placed_asking++;
   try {
@@ -236,19 +237,19 @@ async function admittedWithPlace(
   }
 }
 
-/** The admission that the call still holds when it has its place, or is refused one; null: it was given back meanwhile. */
+/** Whether the call still holds its admission when it has its place, or is refused one; false: it was given back meanwhile. */
 async function takePlace(
   state: State,
   call: TierCall,
-  caller: TierCaller,
-  admission: number,
-): Promise<number | null> {
-  const isTaken = state.places.take(caller.signal, call.project);
-  let held: number | null = admission;
+  signal: AbortSignal,
+  giveBackAdmission: () => void,
+): Promise<boolean> {
+  const isTaken = state.places.take(signal, call.project);
+  let isHeld = true;
   const giveBack = (): void => {
     state.admitted_waiting.delete(giveBack);
-    held = null;
-    release(caller, admission);
+    isHeld = false;
+    giveBackAdmission();
   };
   if (typeof isTaken !== "boolean") {
     if (state.placed_asking > 0) giveBack();
@@ -257,27 +258,20 @@ async function takePlace(
   call.has_place = await isTaken;
   state.admitted_waiting.delete(giveBack);
   call.placed_ms = state.clock.mono();
-  return held;
-}
-
-function release(caller: TierCaller, admission: number): void {
-  const question = { do: "release", admission, status: null, retry_after_s: null } as const;
-  void Promise.resolve(caller.ask(question, RELEASE_TIMEOUT_MS)).catch(() => {});
+  return isHeld;
 }
 
 /** Null when the tier becomes unavailable before the caller's answer comes. */
 function unlessUnavailable(
   { unadmitted, tier }: State,
-  asked: Promise<AdmissionAnswer | null>,
-): Promise<AdmissionAnswer | null> {
+  asked: Promise<AdmissionAnswer>,
+): Promise<AdmissionAnswer> {
   if (!hasInfrastructure(tier)) return asked;
   const ended = Promise.withResolvers<null>();
   const end = (): void => ended.resolve(null);
   unadmitted.add(end);
   return Promise.race([asked, ended.promise]).finally(() => unadmitted.delete(end));
 }
-
-type Admitted = Extract<Admission, { readonly kind: "admitted" }>;
 
 /** The admission, and the tier counts as suspect while its request waits too long for an answer. */
 function watchAnswers(state: State, call: TierCall, admission: Admitted): Admitted {
@@ -328,13 +322,12 @@ function reportBreaker({ tier, metrics, breaker }: State): void {
   metrics.gauge("trawl_tier_breaker_open", { tier }, breaker.open === null ? 0 : 1);
 }
 
-/** Within a process the caller has the memory for its bodies; for another node this one has to. */
-function roomOf({ openRoom }: State, caller: TierCaller): BodyRoom & { readonly release: () => void } {
-  if (caller.isLocal)
-    return {
-      reserve: async (bytes) => (await caller.ask({ do: "reserve", bytes }, RELEASE_TIMEOUT_MS)) === true,
-      settle: (bytes) => void caller.ask({ do: "settle", bytes }, RELEASE_TIMEOUT_MS),
-      release: () => {},
-    };
-  return openRoom?.(caller.signal) ?? { reserve: async () => true, settle: () => {}, release: () => {} };
+/** A call in the same process has its caller's own callbacks and memory; for one of another node this node has the memory. */
+function callFrom({ openRoom, clock }: State, caller: TierCaller): CallFrom {
+  const { local, signal } = caller;
+  if (local !== undefined) return { callbacks: local as TierCallbacks, signal, releaseRoom: () => {} };
+  const room = openRoom?.(signal) ?? UNLIMITED;
+  return { callbacks: { ...remoteCallbacks(caller, clock), room }, signal, releaseRoom: room.release };
 }
+
+const UNLIMITED = { reserve: async () => true, settle: () => {}, release: () => {} } as const;
