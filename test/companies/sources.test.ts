@@ -10,7 +10,8 @@ import { openKrs } from "../../actors/companies/sources/krs.ts";
 import { openPrh } from "../../actors/companies/sources/prh.ts";
 import { openRechercheEntreprises } from "../../actors/companies/sources/recherche-entreprises.ts";
 import { openSecEdgar } from "../../actors/companies/sources/sec-edgar.ts";
-import { openSources, SOURCES } from "../../actors/companies/sources/sources.ts";
+import { assertFits, openSources } from "../../actors/companies/sources/open-sources.ts";
+import { SOURCE_NAMES, SOURCES } from "../../actors/companies/sources/sources.ts";
 import { openZefix } from "../../actors/companies/sources/zefix.ts";
 import { parseIdentifier } from "../../actors/companies/schemes/identifier.ts";
 import { NOTHING_KNOWN, type Recorded, recordedHttp } from "../harness/recorded-http.ts";
@@ -52,7 +53,11 @@ function claimsOf(answer: LookupAnswer): Record<string, unknown> {
 const groupOf = (answer: LookupAnswer, name: FieldGroup) =>
   answer.kind === "found" ? answer.groups.find(({ group }) => group === name) : undefined;
 
-describe.each(Object.entries(SOURCES))("%s", (name, open) => {
+const openers = await Promise.all(
+  SOURCE_NAMES.map(async (name) => [name, (await SOURCES[name].load()) as OpenSource] as const),
+);
+
+describe.each(openers)("%s", (name, open) => {
   const source = open({ base_url: BASE, credentials: null });
   const { description } = source;
 
@@ -122,9 +127,22 @@ describe.each(Object.entries(SOURCES))("%s", (name, open) => {
   });
 });
 
-test("a source without its credentials says what is missing", () => {
-  const settings = Object.keys(SOURCES).map((name) => [name, { base_url: BASE, credentials: null }]);
-  const inactive = openSources(Object.fromEntries(settings)).flatMap(({ description, inactive_because }) =>
+test("an entry that does not fit its source keeps the service from starting, and names it", async () => {
+  const [source] = await openSources(() => ({ base_url: BASE, credentials: null }));
+  const { description } = source!;
+  expect(() => assertFits("gleif", { description })).not.toThrow();
+  expect(() => assertFits("glief", { description })).toThrow(
+    'Cannot start with the company source "glief": its description names it "gleif"',
+  );
+  const schemes = { ...description.schemes, lookup: ["lei", "moon_no"] };
+  expect(() => assertFits("gleif", { description: { ...description, schemes } })).toThrow(
+    'Cannot start with the company source "gleif": it looks up "moon_no", which is no identifier scheme',
+  );
+});
+
+test("a source without its credentials says what is missing", async () => {
+  const sources = await openSources(() => ({ base_url: BASE, credentials: null }));
+  const inactive = sources.flatMap(({ description, inactive_because }) =>
     inactive_because === null ? [] : [`${description.name}: ${inactive_because}`],
   );
   expect(inactive).toEqual([

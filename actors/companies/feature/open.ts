@@ -27,7 +27,8 @@ import { sourceHttp } from "../source-http.ts";
 import { sourceActor } from "../source.actor.ts";
 import type { Source, SourceHttp, SourceSettings } from "../source.ts";
 import { watchActor } from "../watch.actor.ts";
-import { openSources, type SourceName } from "../sources/sources.ts";
+import { openSources } from "../sources/open-sources.ts";
+import { type SourceName, SOURCES } from "../sources/sources.ts";
 import { feedRoutes } from "./feed-routes.ts";
 import { filingHttp } from "./filing-http.ts";
 import { companyItems } from "./item-kind.ts";
@@ -38,7 +39,7 @@ import { registerRoutes } from "./register-routes.ts";
 import { searchRoutes } from "./search-routes.ts";
 import { watchRoutes } from "./watch-routes.ts";
 import { type CompaniesStatus, companiesStatus } from "./status.ts";
-import type { CompaniesSettings } from "./settings.ts";
+import { addressedSettings, type CompaniesSettings } from "./settings.ts";
 import { recordReference } from "./record-reference.ts";
 import { SOURCE_SLOTS } from "../source-slots.ts";
 
@@ -49,10 +50,6 @@ const DOCUMENT_RETENTION_MS = 30 * DAY_MS;
 const FIRST_PAUSE_MS = 10_000;
 const MAX_PAUSE_MS = 600_000;
 const PROBE_TIMEOUT_MS = 30_000;
-const FILING_SOURCE = "sec_edgar";
-const PROFILE_SOURCE = "northdata";
-/** Their requests go through another slice, with its limits. */
-const BRIDGED: ReadonlySet<string> = new Set([FILING_SOURCE, PROFILE_SOURCE]);
 
 interface CompaniesNeed {
   readonly index: CompanyIndex;
@@ -79,25 +76,20 @@ export function openCompanies(
 }
 
 /** `egress`: of the sources that have a limiter here. */
-function joinCompanies(
+async function joinCompanies(
   node: JoinedNode,
   { index, payers, readFilings, readProfile, spending }: CompaniesNeed,
   settings: CompaniesSettings,
   egress: Egress,
-): JoinedFeature<CompaniesProvide> {
+): Promise<JoinedFeature<CompaniesProvide>> {
   const { clock, random, documents, blobs, metrics, log, ask, bodyGrants, user_agent } = node;
-  const sources = openSources(
-    sourceSettings(settings, {
-      hasFilings: readFilings !== null,
-      hasProfiles: readProfile !== null,
-    }),
-  );
+  const sources = await openSources(sourceSettings(settings, { readFilings, readProfile }));
   const retention_ms = settings.people_retention_days * DAY_MS;
   const refs = bodyRefs(documents);
   const sendRequest = sendWithSlot(egress, clock);
   const limiters = new Map(
     sources
-      .filter(({ description }) => !BRIDGED.has(description.name))
+      .filter(({ description }) => throughOf(description.name) === null)
       .map(({ description }) => [
         description.name,
         limiterContract(`company_limiter_${description.name}`, "company_sources"),
@@ -123,8 +115,9 @@ function joinCompanies(
     signal: AbortSignal,
   ): SourceHttp {
     const { name } = source.description;
-    if (name === FILING_SOURCE) return filingHttp({ read: readFilings!, blobs, clock }, caller);
-    if (name === PROFILE_SOURCE) return profileHttp({ read: readProfile!, blobs, clock }, caller);
+    const through = throughOf(name);
+    if (through === "filings") return filingHttp({ read: readFilings!, blobs, clock }, caller);
+    if (through === "profiles") return profileHttp({ read: readProfile!, blobs, clock }, caller);
     const { project, lane } = caller;
     const send = sourceHttp(
       { ask, send: sendRequest, clock, blobs, bodyRefs: refs, user_agent },
@@ -280,32 +273,36 @@ function sourceLimiter(
   });
 }
 
+/** `given`: what is null is off. */
 function sourceSettings(
   settings: CompaniesSettings,
-  { hasFilings, hasProfiles }: { readonly hasFilings: boolean; readonly hasProfiles: boolean },
-): Readonly<Record<SourceName, SourceSettings>> {
-  const bare = (url: string, credentials?: string) => ({
-    base_url: url.replace(/(?<!\/)\/+$/, ""),
-    credentials: credentials ?? null,
-  });
-  return {
-    gleif: bare(settings.gleif_url),
-    zefix: bare(settings.zefix_url, settings.zefix_key),
-    companies_house: bare(settings.companies_house_url, settings.companies_house_key),
-    brreg: bare(settings.brreg_url),
-    prh: bare(settings.prh_url),
-    recherche_entreprises: bare(settings.recherche_entreprises_url),
-    krs: bare(settings.krs_url),
-    [FILING_SOURCE]: {
-      ...bare("https://data.sec.gov"),
-      ...(!hasFilings && { inactive_because: "TRAWL_FILINGS_IDENTITY is not set" }),
-    },
-    [PROFILE_SOURCE]: {
-      // The source asks the service itself.
-      ...bare("service:"),
-      is_opt_in: settings.profiles === "named",
-      ...(settings.profiles === "off" && { inactive_because: "TRAWL_COMPANY_PROFILES is off" }),
-      ...(!hasProfiles && { inactive_because: "TRAWL_PROFILES is off" }),
-    },
+  { readFilings, readProfile }: Pick<CompaniesNeed, "readFilings" | "readProfile">,
+): (name: SourceName) => SourceSettings {
+  return (name) => {
+    switch (throughOf(name)) {
+      case "filings":
+        return {
+          base_url: "https://data.sec.gov",
+          credentials: null,
+          ...(readFilings === null && { inactive_because: "TRAWL_FILINGS_IDENTITY is not set" }),
+        };
+      case "profiles":
+        return {
+          // The source asks the service itself.
+          base_url: "service:",
+          credentials: null,
+          is_opt_in: settings.profiles === "named",
+          ...(settings.profiles === "off" && { inactive_because: "TRAWL_COMPANY_PROFILES is off" }),
+          ...(readProfile === null && { inactive_because: "TRAWL_PROFILES is off" }),
+        };
+      case null:
+        return addressedSettings(settings, name);
+    }
   };
+}
+
+/** The slice through which a source is asked; null: it is asked at an address of its own. */
+function throughOf(name: string): "filings" | "profiles" | null {
+  const entry = SOURCES[name as SourceName];
+  return "through" in entry ? entry.through : null;
 }

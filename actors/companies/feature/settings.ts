@@ -1,50 +1,40 @@
 /** The settings of the company register and its sources. */
 import { type Static, Type } from "typebox";
+import type { SourceSettings } from "../source.ts";
+import { SOURCE_NAMES, type SourceName, SOURCES } from "../sources/sources.ts";
 import { closed, optionalSetting, textSetting, WEB } from "../../../node/settings.ts";
 
-const baseUrl = (env: string, url: string, description: string) =>
+const addressOf = ({ env, default: url, description }: Addressed["address"]) =>
   textSetting({ env, default: url, shared: true, rule: WEB, description });
-const credentials = (env: string, description: string) =>
+const keyOf = ({ env, description }: Keyed["key"]) =>
   optionalSetting({ env, secret: true, shared: true, description });
+
+type Entry = (typeof SOURCES)[SourceName];
+type Addressed = Extract<Entry, { readonly address: unknown }>;
+type Keyed = Extract<Entry, { readonly key: unknown }>;
+type NamesOf<E> = { [N in SourceName]: (typeof SOURCES)[N] extends E ? N : never }[SourceName];
+
+/** The address of each source that has one of its own, and the key of each that needs one: `gleif_url`, `zefix_key`. */
+type SourceProperties = {
+  [N in NamesOf<{ readonly address: unknown }> as `${N}_url`]: ReturnType<typeof addressOf>;
+} & {
+  [N in NamesOf<{ readonly key: unknown }> as `${N}_key`]: ReturnType<typeof keyOf>;
+};
+
+const SOURCE_PROPERTIES = Object.fromEntries(
+  SOURCE_NAMES.flatMap((name) => {
+    const entry = SOURCES[name];
+    return [
+      ...("address" in entry ? [[`${name}_url`, addressOf(entry.address)]] : []),
+      ...("key" in entry ? [[`${name}_key`, keyOf(entry.key)]] : []),
+    ];
+  }),
+) as SourceProperties;
 
 export const SETTINGS = {
   companies: Type.Object(
     {
-      gleif_url: baseUrl("TRAWL_GLEIF_URL", "https://api.gleif.org/api/v1", "GLEIF, the register of LEIs."),
-      zefix_url: baseUrl(
-        "TRAWL_ZEFIX_URL",
-        "https://www.zefix.admin.ch/ZefixPublicREST",
-        "Zefix, the companies of Switzerland.",
-      ),
-      zefix_key: credentials(
-        "TRAWL_ZEFIX_KEY",
-        "Zefix account as user:password; without it Zefix is not asked.",
-      ),
-      companies_house_url: baseUrl(
-        "TRAWL_COMPANIES_HOUSE_URL",
-        "https://api.company-information.service.gov.uk",
-        "Companies House, the companies of the United Kingdom.",
-      ),
-      companies_house_key: credentials(
-        "TRAWL_COMPANIES_HOUSE_KEY",
-        "Companies House API key; without it Companies House is not asked.",
-      ),
-      brreg_url: baseUrl(
-        "TRAWL_BRREG_URL",
-        "https://data.brreg.no/enhetsregisteret/api",
-        "Brønnøysundregistrene, the companies of Norway.",
-      ),
-      prh_url: baseUrl(
-        "TRAWL_PRH_URL",
-        "https://avoindata.prh.fi/opendata-ytj-api/v3",
-        "PRH, the companies of Finland.",
-      ),
-      recherche_entreprises_url: baseUrl(
-        "TRAWL_RECHERCHE_ENTREPRISES_URL",
-        "https://recherche-entreprises.api.gouv.fr",
-        "Recherche d'entreprises, the companies of France.",
-      ),
-      krs_url: baseUrl("TRAWL_KRS_URL", "https://api-krs.ms.gov.pl/api/krs", "KRS, the companies of Poland."),
+      ...SOURCE_PROPERTIES,
       profiles: Type.Enum(["off", "named", "on"], {
         env: "TRAWL_COMPANY_PROFILES",
         default: "off",
@@ -69,3 +59,13 @@ export const SETTINGS = {
 };
 
 export type CompaniesSettings = Static<typeof SETTINGS.companies>;
+
+/** What a source with an address of its own is opened with. */
+export function addressedSettings(settings: CompaniesSettings, name: SourceName): SourceSettings {
+  const values = settings as Readonly<Record<string, unknown>>;
+  const [url, key] = [values[`${name}_url`], values[`${name}_key`]];
+  return {
+    base_url: (url as string).replace(/(?<!\/)\/+$/, ""),
+    credentials: (key as string | undefined) ?? null,
+  };
+}

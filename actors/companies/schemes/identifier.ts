@@ -33,6 +33,8 @@ const PATTERNS: ReadonlyMap<string, RegExp> = new Map(
   IDENTIFIER_SCHEMES.map(({ scheme, pattern }) => [scheme, new RegExp(pattern)] as const),
 );
 
+export const isScheme = (name: string): boolean => SCHEMES.has(name);
+
 /** A VAT number of a state that has a scheme of its own belongs to that scheme. */
 const NATIONAL_VAT: Readonly<Record<string, SchemeName>> = {
   AT: "at_vat",
