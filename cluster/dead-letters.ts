@@ -6,12 +6,11 @@
  * The collection is a ring: dead letter n is in slot n modulo MAX_DEAD_LETTERS, so a new one replaces the oldest.
  */
 import { type Static, Type } from "typebox";
+import type { Node } from "./node-record.ts";
 import type { Actor, ActorClient } from "./actor.ts";
-import { type Clock, sleep } from "./ports/clock.ts";
+import { sleep } from "./ports/clock.ts";
 import type { Documents } from "./ports/documents.ts";
 import { isInfrastructureFault } from "./ports/fault.ts";
-import type { Log } from "./ports/log.ts";
-import type { Metrics } from "./ports/metrics.ts";
 import { collection } from "./collection.ts";
 
 /** Letters of the whole cluster; with MAX_MESSAGE_BYTES they take 32 MB at most. */
@@ -67,16 +66,14 @@ export interface DeadLetterKeeper {
   readonly stop: () => void;
 }
 
-interface KeeperDeps {
-  readonly documents: Documents;
-  readonly clock: Clock;
-  readonly metrics: Metrics;
-  readonly log: Log;
-}
-
 export const slotOf = (id: number): string => String(id % MAX_DEAD_LETTERS).padStart(3, "0");
 
-export function deadLetterKeeper({ documents, clock, metrics, log }: KeeperDeps): DeadLetterKeeper {
+export function deadLetterKeeper({
+  documents,
+  clock,
+  metrics,
+  log,
+}: Pick<Node, "documents" | "clock" | "metrics" | "log">): DeadLetterKeeper {
   let waiting = 0;
   let isStopped = false;
   let last: Promise<unknown> = Promise.resolve();

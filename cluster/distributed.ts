@@ -9,7 +9,7 @@ import type { ByteBudget } from "./byte-budget.ts";
 import { type ClockSkew, clockSkew } from "./clock-skew.ts";
 import type { Cluster, ClusterClient, ClusterDeps, Serves } from "./embedded.ts";
 import { BEAT_MS, generations } from "./generation.ts";
-import { type Node, node } from "./node.ts";
+import { type LocalNode, node } from "./node.ts";
 import { localEntry } from "./node-state.ts";
 import {
   type ClusterState,
@@ -82,7 +82,7 @@ export async function distributed(
 
 /** The parts that a node has once it owns keys. */
 interface Serving {
-  readonly node: Node;
+  readonly node: LocalNode;
   readonly tells: TellLines<OutgoingClusterTell>;
   readonly owner: Ownership | null;
 }

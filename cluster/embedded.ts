@@ -7,7 +7,7 @@
 import type { Contract, MessageOf, ReplyOf } from "./contracts/contract.ts";
 import type { Actor, AskOptions, ActorClient } from "./actor.ts";
 import type { CacheLimits } from "./cache-limits.ts";
-import { type Node, node } from "./node.ts";
+import { type LocalNode, node } from "./node.ts";
 import { localEntry } from "./node-state.ts";
 import { NO_STATS, type NodeStats } from "./passivation.ts";
 import { ASK_TIMEOUT_MS, pendingAsks } from "./pending-asks.ts";
@@ -81,7 +81,7 @@ export function joinEmbedded(deps: ClusterDeps, epoch = 0): ClusterClient & Serv
   const pending = pendingAsks(clock, metrics);
   let nextToken = 0;
   let isStopping = false;
-  let serving: { readonly node: Node; readonly shard: Shard } | null = null;
+  let serving: { readonly node: LocalNode; readonly shard: Shard } | null = null;
 
   const clientFor =
     (isExternal: boolean): ActorClient =>

@@ -20,7 +20,7 @@ const MAX_REMEMBERED_ANSWERS = 10_000;
 /** Longer than any caller repeats an ask, so that an answer that was lost is found, and an old answer is not taken for a new one. */
 const REMEMBER_MS = 10 * 60_000;
 
-export interface Node {
+export interface LocalNode {
   readonly openShard: (context: ShardContext) => Shard;
   readonly deadLetters: DeadLetterKeeper;
   /** Activations, waiting messages and running background work. */
@@ -28,7 +28,7 @@ export interface Node {
   readonly close: () => void;
 }
 
-export function node(actors: readonly Actor[], deps: NodeDeps, outbound: Outbound): Node {
+export function node(actors: readonly Actor[], deps: NodeDeps, outbound: Outbound): LocalNode {
   const catalogue = actors.map((actor) => ({
     actor,
     name: actor.contract.name,

@@ -5,11 +5,9 @@
  * A partition that moves has no owner for a moment. It is deserted when it has had none for GRACE_MS, or at once when no
  * node is present that could claim it.
  */
+import type { Node } from "./node-record.ts";
 import { PARTITIONS } from "./placement.ts";
-import type { Clock } from "./ports/clock.ts";
 import type { Leases, LeaseSurvey } from "./ports/leases.ts";
-import type { Log } from "./ports/log.ts";
-import type { Metrics } from "./ports/metrics.ts";
 
 /**
  * The time from any look to the next one. `generation.ts` looks once a second, so this timer fires where it could not; a
@@ -34,16 +32,16 @@ export interface PartitionWatch {
   readonly stop: () => void;
 }
 
-interface WatchDeps {
-  readonly clock: Clock;
-  readonly leases: Leases;
-  readonly metrics: Metrics;
-  readonly log: Log;
-}
-
 /** `onDeserted` is called after each look that found deserted partitions. */
 export function watchPartitions(
-  { clock, leases, metrics, log }: WatchDeps,
+  {
+    clock,
+    leases,
+    metrics,
+    log,
+  }: Pick<Node, "clock" | "metrics" | "log"> & {
+    readonly leases: Leases;
+  },
   onDeserted: () => void,
 ): PartitionWatch {
   /** Partitions without an owner, and since when on the monotonic clock. */

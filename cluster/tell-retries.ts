@@ -5,10 +5,8 @@
  * A tell that the bus or a moving partition refuses is tried again, with growing pauses, for as long as the node runs; one
  * that a full mailbox refuses, for ten minutes. What is given up is counted and logged.
  */
-import type { Clock } from "./ports/clock.ts";
+import type { Node } from "./node-record.ts";
 import { Fault } from "./ports/fault.ts";
-import type { Log } from "./ports/log.ts";
-import type { Metrics } from "./ports/metrics.ts";
 
 const FIRST_PAUSE_MS = 250;
 const MAX_PAUSE_MS = 4_000;
@@ -35,15 +33,9 @@ export interface TellLines<T extends OutgoingTell> {
   readonly drained: () => Promise<void>;
 }
 
-interface TellDeps {
-  readonly clock: Clock;
-  readonly metrics: Metrics;
-  readonly log: Log;
-}
-
 /** `deliver` returns, or resolves, once the tell was taken; it throws, or rejects with, a Fault when it was refused. */
 export function tellLines<T extends OutgoingTell>(
-  { clock, metrics, log }: TellDeps,
+  { clock, metrics, log }: Pick<Node, "clock" | "metrics" | "log">,
   deliver: (tell: T) => void | Promise<void>,
 ): TellLines<T> {
   const lines = new Map<string, T[]>();

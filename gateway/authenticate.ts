@@ -5,7 +5,7 @@
  */
 import { hash } from "node:crypto";
 import { LRUCache } from "lru-cache";
-import type { Clock } from "../cluster/ports/clock.ts";
+import type { Node } from "../cluster/node-record.ts";
 import { Fault } from "../cluster/ports/fault.ts";
 import { accountKey, type Grant, isOperatorKey, KEY_SHAPE, type QuotaCategory } from "../schemas/accounts.ts";
 import type { Reply } from "./http.ts";
@@ -64,19 +64,20 @@ interface Remembered {
   at_ms: number;
 }
 
-interface AuthenticatorDeps {
-  /** The key with this SHA-256, its project and its customer; null: unknown or revoked. Throws Fault. */
-  readonly find: (key_sha256: string) => Promise<Grant | null>;
-  readonly metering: Metering;
-  readonly clock: Clock;
-}
-
 export type Identify = (
   authorization: string | undefined,
   now_ms: number,
 ) => Caller | Reply | Promise<Caller | Reply>;
 
-export function authenticator({ find, metering, clock }: AuthenticatorDeps): Identify {
+export function authenticator({
+  find,
+  metering,
+  clock,
+}: Pick<Node, "clock"> & {
+  /** The key with this SHA-256, its project and its customer; null: unknown or revoked. Throws Fault. */
+  readonly find: (key_sha256: string) => Promise<Grant | null>;
+  readonly metering: Metering;
+}): Identify {
   const callersByHash = new LRUCache<string, Remembered>({ max: MAX_KEYS });
   /** By Authorization field, for known keys only: the lookup is cheaper than the hash. */
   const callersByField = new LRUCache<string, Remembered>({ max: MAX_KEYS });

@@ -1,5 +1,5 @@
 /** What a request is told because of its key before its body is read: 401, suspended 403, rate 429, operators only 403. */
-import type { Metrics } from "../cluster/ports/metrics.ts";
+import type { Node } from "../cluster/node-record.ts";
 import {
   type Caller,
   countRate,
@@ -18,13 +18,6 @@ import type { RequestEnd } from "./request-end.ts";
 /** `limit`: the caller's rate as its header says it. */
 export type LimitCheck = { readonly refusal: Reply } | { readonly limit: string };
 
-interface KeyChecksDeps {
-  readonly identify: Identify;
-  readonly rates: Rates | undefined;
-  readonly end: RequestEnd;
-  readonly metrics: Metrics;
-}
-
 export interface KeyChecks {
   readonly refuseKey: (context: RequestContext, refusal: Reply) => Reply;
   /** The answer to a request without a route: it needs no key, and a caller with one is told its limits, for which it counts. */
@@ -33,7 +26,16 @@ export interface KeyChecks {
   readonly checkLimits: (context: RequestContext, caller: Caller) => LimitCheck | Promise<LimitCheck>;
 }
 
-export function keyChecks({ identify, rates, end, metrics }: KeyChecksDeps): KeyChecks {
+export function keyChecks({
+  identify,
+  rates,
+  end,
+  metrics,
+}: Pick<Node, "metrics"> & {
+  readonly identify: Identify;
+  readonly rates: Rates | undefined;
+  readonly end: RequestEnd;
+}): KeyChecks {
   const { finish, errorReply } = end;
 
   function refuseKey(context: RequestContext, refusal: Reply): Reply {

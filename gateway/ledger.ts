@@ -3,11 +3,8 @@
  * answer to a request that went upstream is sent after its row is stored; rows of answers from the cache follow within 100
  * ms. While the store is away rows are kept and written under the same key, so that none is lost or written twice.
  */
-import type { ActorClient } from "../cluster/actor.ts";
-import type { Clock } from "../cluster/ports/clock.ts";
-import type { Documents } from "../cluster/ports/documents.ts";
+import type { Node } from "../cluster/node-record.ts";
 import { Fault } from "../cluster/ports/fault.ts";
-import type { Log } from "../cluster/ports/log.ts";
 import {
   batchKey,
   LEDGER_RETENTION_MS,
@@ -45,15 +42,6 @@ interface StoreOptions {
   readonly within_ms: number;
 }
 
-interface LedgerDeps {
-  readonly documents: Documents;
-  readonly ask: ActorClient;
-  readonly clock: Clock;
-  readonly log: Log;
-  /** Unlike every other and every earlier writer. */
-  readonly writer: () => string;
-}
-
 /** With the time of a write this stays below 100 ms. */
 const GATHER_MS = 80;
 const RETRY_MS = 500;
@@ -87,7 +75,16 @@ interface Customer {
   told_ms: number;
 }
 
-export function openLedger({ documents, ask, clock, log, writer }: LedgerDeps): Ledger {
+export function openLedger({
+  documents,
+  ask,
+  clock,
+  log,
+  writer,
+}: Pick<Node, "documents" | "ask" | "clock" | "log"> & {
+  /** Unlike every other and every earlier writer. */
+  readonly writer: () => string;
+}): Ledger {
   const customers = new Map<string, Customer>();
   let kept_rows = 0;
   let last_ms = 0;

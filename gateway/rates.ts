@@ -7,12 +7,10 @@
  * limit must not make the service unavailable, nor multiply with the number of gateways. limits.ts writes the header fields. A single gateway does not use this file.
  */
 import { LRUCache } from "lru-cache";
-import type { ActorClient } from "../cluster/actor.ts";
-import type { Clock } from "../cluster/ports/clock.ts";
+import type { Node } from "../cluster/node-record.ts";
 import { Fault } from "../cluster/ports/fault.ts";
 import { Account, type RateRequest } from "../schemas/accounts.ts";
 import { limitField } from "./limits.ts";
-import type { Metrics } from "../cluster/ports/metrics.ts";
 
 /** The parties of a limit: the project, and its key where that has a limit of its own. */
 export interface Limited {
@@ -32,12 +30,6 @@ export interface Counted {
 export interface Rates {
   /** Counts one request against both windows. A request refused for its key still counts for its project. */
   readonly count: (limited: Limited, now_ms: number) => Counted | Promise<Counted>;
-}
-
-interface SharedRatesDeps {
-  readonly ask: ActorClient;
-  readonly clock: Clock;
-  readonly metrics: Metrics;
 }
 
 const WINDOW_MS = 1_000;
@@ -84,7 +76,7 @@ interface ProjectRates {
   alone_until_ms: number;
 }
 
-export function sharedRates({ ask, clock, metrics }: SharedRatesDeps): Rates {
+export function sharedRates({ ask, clock, metrics }: Pick<Node, "ask" | "clock" | "metrics">): Rates {
   const byProject = new LRUCache<string, ProjectRates>({ max: MAX_PROJECTS });
 
   function projectRatesOf(name: string): ProjectRates {

@@ -1,18 +1,12 @@
 /** Waits for work that may go on without the call: until the work ends, the deadline passes or the client disconnects. */
-import type { Clock } from "../cluster/ports/clock.ts";
-import type { Log } from "../cluster/ports/log.ts";
+import type { Node } from "../cluster/node-record.ts";
 
 /** The longest wait of a synchronous call that sets no timeout itself. */
 export const WAIT_MS = 150_000;
 
-interface DeadlineDeps {
-  readonly clock: Clock;
-  readonly log: Log;
-}
-
 /** The result of the work, or null after the deadline or a disconnect. The signal that the work was given aborts then. */
 export async function withDeadline<T>(
-  { clock, log }: DeadlineDeps,
+  { clock, log }: Pick<Node, "clock" | "log">,
   {
     id,
     timeout_ms,

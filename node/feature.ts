@@ -7,19 +7,14 @@ import type { ExtractCaller, Extracted, ExtractTask } from "../actors/lib/conten
 import type { RollingWindow } from "../actors/lib/rolling-window.ts";
 import type { Destination, NetworksOf } from "../actors/lib/web/destination.ts";
 import type { JoinedSites } from "../actors/lib/web/url.ts";
-import type { Actor, ActorClient } from "../cluster/actor.ts";
+import type { Actor } from "../cluster/actor.ts";
 import type { ByteBudget } from "../cluster/byte-budget.ts";
 import type { CacheLimits } from "../cluster/cache-limits.ts";
 import type { ClusterClient } from "../cluster/embedded.ts";
+import type { Node } from "../cluster/node-record.ts";
 import type { NodeStats } from "../cluster/passivation.ts";
-import type { Blobs } from "../cluster/ports/blobs.ts";
-import type { Clock } from "../cluster/ports/clock.ts";
-import type { Documents } from "../cluster/ports/documents.ts";
 import type { Egress } from "../cluster/ports/egress.ts";
-import type { Log } from "../cluster/ports/log.ts";
 import type { NodeFigures } from "../cluster/ports/node-directory.ts";
-import type { Metrics } from "../cluster/ports/metrics.ts";
-import type { Random } from "../cluster/ports/random.ts";
 import type { SealedCollection, Secrets } from "../cluster/ports/secrets.ts";
 import type { Tracing } from "../cluster/ports/tracing.ts";
 import type { PoolSettings, TaskResult, Workers } from "../cluster/ports/workers.ts";
@@ -81,20 +76,14 @@ export type FeatureSettings<F extends readonly unknown[]> = Intersection<
 >;
 
 /** What a feature may use before the node has joined its cluster. Every field lives as long as the node. */
-export interface OpeningNode {
+export interface OpeningNode extends Omit<Node, "ask"> {
   readonly config: NodeConfig;
   readonly topology: Topology;
   readonly version: string;
   /** The User-Agent of requests that declare the crawler. */
   readonly user_agent: string;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly metrics: Metrics;
-  readonly log: Log;
   /** Undefined: no collector is configured, and nothing is traced. */
   readonly tracing: Tracing | undefined;
-  readonly documents: Documents;
-  readonly blobs: Blobs;
   /** What the documents and everything that is made from them carry. */
   readonly store_id: string;
   /** The memory for bodies on this node. */
@@ -140,11 +129,9 @@ export interface OpeningNode {
 }
 
 /** What a feature may use once the node has joined its cluster. The actors of the node run when all features have joined. */
-export interface JoinedNode extends OpeningNode {
+export interface JoinedNode extends OpeningNode, Node {
   /** The name of this node, unlike that of every other and every earlier one. */
   readonly name: string;
-  /** Asks actors. */
-  readonly ask: ActorClient;
   /** Calls actors that are placed by role. */
   readonly roles: Pick<ClusterClient["roles"], "call" | "hasRole">;
   /** The actors of this node: how many are awake, and what waits in their mailboxes. */

@@ -9,14 +9,12 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Type } from "typebox";
+import type { Node } from "../cluster/node-record.ts";
 import { cacheKey, type CachedPage } from "../actors/fetch/freshness.ts";
 import type { ExtractCaller, Extracted, ExtractTask } from "../actors/lib/content/extraction-result.ts";
 import { normaliseUrl } from "../actors/lib/web/url.ts";
 import type { LocalIndex } from "../actors/search/adapters/engine.local.sqlite.ts";
-import type { Blobs } from "../cluster/ports/blobs.ts";
-import type { Clock } from "../cluster/ports/clock.ts";
 import { bodyRefs } from "../cluster/body-refs.ts";
-import type { Documents } from "../cluster/ports/documents.ts";
 import type { TaskResult } from "../cluster/ports/workers.ts";
 import { demoRoutes } from "../gateway/routes/demo.ts";
 import { EMPTY_RECORD, type FetchRequest, type PageRecord } from "../schemas/fetch.ts";
@@ -70,21 +68,22 @@ export const demoFeature = feature({
   }),
 });
 
-interface DemoDeps {
-  readonly documents: Documents;
-  readonly blobs: Blobs;
-  readonly index: LocalIndex;
-  readonly clock: Clock;
-  readonly extract: (task: ExtractTask, caller: ExtractCaller) => Promise<TaskResult<Extracted>>;
-}
-
 /** Practically for ever. */
 const TTL_MS = 100 * 365 * 86_400_000;
 const TYPE = "text/html; charset=utf-8";
 
 /** Stores what is not stored yet under this address. Throws Fault. */
 async function seedDemo(
-  { documents, blobs, index, clock, extract }: DemoDeps,
+  {
+    documents,
+    blobs,
+    index,
+    clock,
+    extract,
+  }: Pick<Node, "documents" | "blobs" | "clock"> & {
+    readonly index: LocalIndex;
+    readonly extract: (task: ExtractTask, caller: ExtractCaller) => Promise<TaskResult<Extracted>>;
+  },
   pages: ReadonlyMap<string, Buffer>,
   base: string,
 ): Promise<void> {

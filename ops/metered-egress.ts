@@ -1,19 +1,24 @@
 /** The egress with its times and bytes counted and, where there is a collector, a span for each request to an origin. */
+import type { Node } from "../cluster/node-record.ts";
 import type { Egress, Exchange, ExchangeRequest } from "../cluster/ports/egress.ts";
 import type { Metrics } from "../cluster/ports/metrics.ts";
 import type { Tracing } from "../cluster/ports/tracing.ts";
 
 const NO_LABELS = {};
 
-interface MeteredDeps {
-  readonly metrics: Metrics;
-  /** The node's requests that wait for their head, on all its egresses. */
-  readonly waiting: { count: number };
-  readonly tracing?: Tracing | undefined;
-}
-
 /** No `traceparent` is sent: a trace ends at the origin. */
-export function meteredEgress(egress: Egress, { metrics, waiting, tracing }: MeteredDeps): Egress {
+export function meteredEgress(
+  egress: Egress,
+  {
+    metrics,
+    waiting,
+    tracing,
+  }: Pick<Node, "metrics"> & {
+    /** The node's requests that wait for their head, on all its egresses. */
+    readonly waiting: { count: number };
+    readonly tracing?: Tracing | undefined;
+  },
+): Egress {
   async function exchange(request: ExchangeRequest): Promise<Exchange> {
     metrics.gauge("trawl_egress_requests_waiting", NO_LABELS, ++waiting.count);
     try {

@@ -4,10 +4,9 @@
  * TRAWL_REQUEST_AUDIT is on. It only records: permits are the domain actor's decision, and after a failed write
  * the audit lacks some requests. A killed node loses the last second.
  */
-import type { Clock } from "../cluster/ports/clock.ts";
+import type { Node } from "../cluster/node-record.ts";
 import type { Documents } from "../cluster/ports/documents.ts";
 import type { RequestSent } from "../schemas/domain.ts";
-import type { Log } from "../cluster/ports/log.ts";
 import { collection } from "../cluster/collection.ts";
 
 export interface AuditedRequest extends RequestSent {
@@ -38,17 +37,17 @@ export interface RequestAudit {
   readonly close: () => Promise<void>;
 }
 
-interface RequestAuditDeps {
-  readonly documents: Documents;
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly node: string;
-}
-
 /** Sorts by time as text does. */
 const keyOf = (at_ms: number, rest = ""): string => `${String(at_ms).padStart(15, "0")} ${rest}`;
 
-export function openRequestAudit({ documents, clock, log, node }: RequestAuditDeps): RequestAudit {
+export function openRequestAudit({
+  documents,
+  clock,
+  log,
+  node,
+}: Pick<Node, "documents" | "clock" | "log"> & {
+  readonly node: string;
+}): RequestAudit {
   let rows: Row[] = [];
   let alarm: Disposable | null = null;
   let writing: Promise<void> = Promise.resolve();

@@ -2,23 +2,21 @@
  * At the start of a node: seals what an older version stored in clear, or what an interrupted change of the key left. It runs beside
  * requests, on each node that starts meanwhile, and is tried again every second until it is done once.
  */
-import type { Clock } from "../cluster/ports/clock.ts";
-import type { Documents } from "../cluster/ports/documents.ts";
-import type { Log } from "../cluster/ports/log.ts";
+import type { Node } from "../cluster/node-record.ts";
 import { repeatedly } from "./every-minute.ts";
 import { resealAll } from "./reseal.ts";
 import { changeKeysRecord, type OpenSecrets } from "./secrets.ts";
 
-interface SealAllDeps {
-  readonly documents: Documents;
-  readonly secrets: OpenSecrets;
-  readonly clock: Clock;
-  readonly log: Log;
-}
-
 const AGAIN_MS = 1_000;
 
-export function sealAll({ documents, secrets, clock, log }: SealAllDeps): Disposable {
+export function sealAll({
+  documents,
+  secrets,
+  clock,
+  log,
+}: Pick<Node, "documents" | "clock" | "log"> & {
+  readonly secrets: OpenSecrets;
+}): Disposable {
   const work = repeatedly(
     {
       clock,

@@ -1,18 +1,9 @@
 /** Draws up the invoices of the month before, on every node: the document of an invoice is written once. */
-import type { Clock } from "../../cluster/ports/clock.ts";
-import type { Documents } from "../../cluster/ports/documents.ts";
-import type { Log } from "../../cluster/ports/log.ts";
+import type { Node } from "../../cluster/node-record.ts";
 import { monthOf } from "../../schemas/accounts.ts";
 import { drawInvoice, monthBefore } from "./invoices.ts";
 import { eachCustomer } from "./keys.ts";
 import type { Refresh } from "./read-usage.ts";
-
-interface DrawInvoicesDeps {
-  readonly documents: Documents;
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly refresh: Refresh;
-}
 
 /** After the month's end: requests that began in it are answered, and their rows are stored. */
 const AFTER_MS = 10 * 60_000;
@@ -20,7 +11,14 @@ const AFTER_MS = 10 * 60_000;
 const MAX_SUMS_AGE_MS = 60_000;
 
 /** To be called every minute. It does nothing once every customer of the month was looked at, with its usage added up. */
-export function invoiceDrawing({ documents, clock, log, refresh }: DrawInvoicesDeps) {
+export function invoiceDrawing({
+  documents,
+  clock,
+  log,
+  refresh,
+}: Pick<Node, "documents" | "clock" | "log"> & {
+  readonly refresh: Refresh;
+}) {
   let done_month = "";
   return async (isStopped: () => boolean): Promise<void> => {
     const month = monthBefore(monthOf(clock.now() - AFTER_MS));

@@ -3,11 +3,10 @@
  * then settle what it cost with all three. An attempt whose process dies in between is never settled; its
  * reservations lapse after six minutes and count as spent.
  */
+import type { Node } from "../../cluster/node-record.ts";
 import type { ActorClient } from "../../cluster/actor.ts";
-import { type Clock, sleep } from "../../cluster/ports/clock.ts";
-import type { Documents } from "../../cluster/ports/documents.ts";
+import { sleep } from "../../cluster/ports/clock.ts";
 import { Fault } from "../../cluster/ports/fault.ts";
-import type { Log } from "../../cluster/ports/log.ts";
 import { Account, monthOf, type ReserveRequest } from "../../schemas/accounts.ts";
 import {
   basisOf,
@@ -57,14 +56,14 @@ export interface Spending {
   readonly spentBy: (request_id: string) => Promise<number>;
 }
 
-interface SpendingDeps {
+export function spending({
+  findPayer,
+  documents,
+  clock,
+  log,
+}: Pick<Node, "documents" | "clock" | "log"> & {
   readonly findPayer: FindPayer;
-  readonly documents: Documents;
-  readonly clock: Clock;
-  readonly log: Log;
-}
-
-export function spending({ findPayer, documents, clock, log }: SpendingDeps): Spending {
+}): Spending {
   /** Repeats a part of a settlement while it ends with a Fault. Never throws. */
   async function untilDone(what: object, settleOnce: () => Promise<unknown>): Promise<void> {
     for (let attempt = 0; ; attempt++) {

@@ -2,9 +2,8 @@
  * The usage actor: one per customer. It adds the customer's new ledger batches up (fold.ts), one run at a time, a few seconds
  * after they were written or at once for a reader. It stores nothing of its own: what is added up is in the documents.
  */
+import type { Node } from "../../cluster/node-record.ts";
 import { actor, DEFERRED, type ReplyTo, type Turn } from "../../cluster/actor.ts";
-import type { Documents } from "../../cluster/ports/documents.ts";
-import type { Log } from "../../cluster/ports/log.ts";
 import type { ReplyOf } from "../../cluster/contracts/contract.ts";
 import { UsageTotals } from "../../schemas/ledger.ts";
 import { foldLedger } from "./fold.ts";
@@ -22,17 +21,12 @@ interface State {
   served: ReplyTo<Refreshed>[];
 }
 
-interface UsageTotalsDeps {
-  readonly documents: Documents;
-  readonly log: Log;
-}
-
 /** New batches are added up after this. */
 const FOLD_AFTER_MS = 5_000;
 /** Readers that wait at once; a further one gets what is added up already. */
 const MAX_WAITING = 1_000;
 
-export const usageTotalsActor = ({ documents, log }: UsageTotalsDeps) => {
+export const usageTotalsActor = ({ documents, log }: Pick<Node, "documents" | "log">) => {
   function fold(turn: Turn<State, typeof UsageTotals.own>): void {
     const { state, key, now_ms } = turn;
     if (state.began_ms !== null) return;

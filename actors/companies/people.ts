@@ -4,7 +4,7 @@
  * refresh does not bring the person back.
  */
 import { createHash } from "node:crypto";
-import type { Clock } from "../../cluster/ports/clock.ts";
+import type { Node } from "../../cluster/node-record.ts";
 import type { Documents } from "../../cluster/ports/documents.ts";
 import { isPersonal, type SourceAnswer } from "./apply-answers.ts";
 import type { Json, SourceClaim } from "./claim.ts";
@@ -23,12 +23,6 @@ export interface PeopleStore {
   readonly remove: (name: string) => Promise<{ readonly companies: number; readonly claims: number }>;
 }
 
-interface PeopleDeps {
-  readonly documents: Documents;
-  readonly clock: Clock;
-  readonly retention_ms: number;
-}
-
 const LISTED_AT_ONCE = 200;
 /** Confirmed claims are stored again after this part of the retention. */
 const RENEWALS = 4;
@@ -43,7 +37,13 @@ export function personIn({ field, value }: Pick<StoredClaim, "field" | "value">)
 const digestOf = (name: string): string =>
   createHash("sha256").update(foldName(name).split(" ").toSorted().join(" ")).digest("hex");
 
-export function openPeople({ documents, clock, retention_ms }: PeopleDeps): PeopleStore {
+export function openPeople({
+  documents,
+  clock,
+  retention_ms,
+}: Pick<Node, "documents" | "clock"> & {
+  readonly retention_ms: number;
+}): PeopleStore {
   /** Claims that are older than the retention are left out. */
   const retained = (groups: readonly StoredGroup[]): StoredGroup[] => {
     const since_ms = clock.now() - retention_ms;

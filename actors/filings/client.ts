@@ -1,7 +1,6 @@
 /** Asks the Filings actors: a call that needs no document is answered at once, any other by the actor of its filer. */
 import { createHash } from "node:crypto";
-import type { ActorClient } from "../../cluster/actor.ts";
-import type { Clock } from "../../cluster/ports/clock.ts";
+import type { Node } from "../../cluster/node-record.ts";
 import { Fault, type FaultCode } from "../../cluster/ports/fault.ts";
 import { Filings, type FilingsCall, type FilingsReply } from "../../schemas/filings.ts";
 import { padCik, parseCik } from "./identifiers.ts";
@@ -17,17 +16,17 @@ export type FilingsClient = (
   caller: CallerContext,
 ) => Promise<FilingsAnswer>;
 
-interface FilingsClientDeps {
-  readonly ask: ActorClient;
-  readonly clock: Clock;
-  /** False: the operator declared no identity, so every call is refused. */
-  readonly isConfigured: boolean;
-}
-
 /** An operation answers at its deadline; its answer needs time to arrive. */
 const GRACE_MS = 5_000;
 
-export function filingsClient({ ask, clock, isConfigured }: FilingsClientDeps): FilingsClient {
+export function filingsClient({
+  ask,
+  clock,
+  isConfigured,
+}: Pick<Node, "ask" | "clock"> & {
+  /** False: the operator declared no identity, so every call is refused. */
+  readonly isConfigured: boolean;
+}): FilingsClient {
   return async (op, fields, { project, lane, deadline_ms, id }) => {
     const now_ms = clock.now();
     const refusal = refusalOf({ op, fields }, { isConfigured, now_ms });

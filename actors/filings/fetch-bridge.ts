@@ -2,20 +2,12 @@
  * Pages of the filing system for POST /v1/fetch: requested from the source, and answered in the form of a route's
  * result. The fetch actor reads what the pages say.
  */
+import type { Node } from "../../cluster/node-record.ts";
 import { readBody } from "../../cluster/read-body.ts";
-import type { Blobs } from "../../cluster/ports/blobs.ts";
-import type { Clock } from "../../cluster/ports/clock.ts";
 import type { Redirect } from "../../schemas/fetch.ts";
 import { type FilingHosts, kindOf } from "./upstream/hosts.ts";
 import { KIND_RULES } from "./upstream/limits.ts";
 import type { FilingSource } from "./source.ts";
-
-interface FetchBridgeDeps {
-  readonly source: FilingSource;
-  readonly hosts: FilingHosts;
-  readonly blobs: Blobs;
-  readonly clock: Clock;
-}
 
 interface PageRequest {
   readonly url: string;
@@ -27,7 +19,15 @@ interface PageRequest {
   readonly fetch_id: string;
 }
 
-export function filingPages({ source, hosts, blobs, clock }: FetchBridgeDeps) {
+export function filingPages({
+  source,
+  hosts,
+  blobs,
+  clock,
+}: Pick<Node, "blobs" | "clock"> & {
+  readonly source: FilingSource;
+  readonly hosts: FilingHosts;
+}) {
   const failed = (
     error: string,
     detail: string,

@@ -2,23 +2,13 @@
  * Pages of the profile site for POST /v1/fetch: over the same paid routes as profiles, and answered in the form of a
  * route's result. The fetch actor reads and caches them.
  */
-import type { ActorClient } from "../../cluster/actor.ts";
-import type { Blobs } from "../../cluster/ports/blobs.ts";
-import type { Clock } from "../../cluster/ports/clock.ts";
+import type { Node } from "../../cluster/node-record.ts";
 import { readBody } from "../../cluster/read-body.ts";
 import { type Redirect } from "../../schemas/fetch.ts";
 import { ProfilePage, type ProfilePageAnswer } from "../../schemas/profiles.ts";
 import type { ProfileSite } from "./service.ts";
 import { pageDigest } from "./site-request.ts";
 import { PREMIUM_TIERS, type PremiumTier, type Tier } from "../../schemas/tier-table.ts";
-
-interface FetchBridgeDeps {
-  readonly ask: ActorClient;
-  readonly blobs: Blobs;
-  readonly clock: Clock;
-  readonly site: ProfileSite;
-  readonly isConfigured: () => boolean;
-}
 
 interface PageRequest {
   readonly url: string;
@@ -46,7 +36,16 @@ const OFF =
 const PAID_ONLY =
   "This site is read over the routes proxy and proxy_render only, and allow_paid or tiers leave them out";
 
-export function profilePages({ ask, blobs, clock, site, isConfigured }: FetchBridgeDeps) {
+export function profilePages({
+  ask,
+  blobs,
+  clock,
+  site,
+  isConfigured,
+}: Pick<Node, "ask" | "blobs" | "clock"> & {
+  readonly site: ProfileSite;
+  readonly isConfigured: () => boolean;
+}) {
   const paid = (tiers: readonly Tier[]): PremiumTier[] =>
     PREMIUM_TIERS.filter((tier) => tiers.includes(tier));
 

@@ -2,9 +2,7 @@
  * Records in the history what a gateway saw, and reads the history. What cannot be recorded, because the database or every
  * worker is away, is kept in memory and recorded afterwards.
  */
-import type { ActorClient } from "../../cluster/actor.ts";
-import type { Clock } from "../../cluster/ports/clock.ts";
-import type { Log } from "../../cluster/ports/log.ts";
+import type { Node } from "../../cluster/node-record.ts";
 import {
   HISTORIAN_KEY,
   type HistoryRows,
@@ -14,12 +12,6 @@ import {
   type StatusHistory,
 } from "../../schemas/status.ts";
 import { bucketOf, codesOf, historyView, NO_HISTORY, recordObservations, worstCodes } from "./history.ts";
-
-interface RecorderDeps {
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly ask: ActorClient;
-}
 
 export interface StatusRecorder {
   readonly observe: (status: ServiceStatus) => void;
@@ -35,7 +27,7 @@ const READ_EVERY_MS = 15_000;
 /** Unrecorded buckets: a day. The oldest are dropped. */
 const MAX_UNRECORDED = 288;
 
-export function statusRecorder({ clock, log, ask }: RecorderDeps): StatusRecorder {
+export function statusRecorder({ clock, log, ask }: Pick<Node, "clock" | "log" | "ask">): StatusRecorder {
   const unrecorded = new Map<number, Observation["codes"]>();
   /** The last buckets that were recorded, as this gateway saw them. */
   const recorded = new Map<number, Observation["codes"]>();

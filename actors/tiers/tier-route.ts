@@ -3,6 +3,7 @@
  * call keeps all decisions: the tier calls back the fetch's own admission, in the same process by a function call, and what a
  * tier that is gone has left open is released.
  */
+import type { Node } from "../../cluster/node-record.ts";
 import type { Clock } from "../../cluster/ports/clock.ts";
 import type { CallerSession, RoleClient, RoleResult } from "../../cluster/role-actor.ts";
 import { isPremium, type Tier, tierFailureReason } from "../../schemas/tier-table.ts";
@@ -19,17 +20,21 @@ import { type Admitted, type TierCallbacks, UNANSWERED } from "./callbacks.ts";
 import { remoteAnswers, RENEWAL_VALID_MS } from "./remote-permit.ts";
 import { resultOf } from "./tier-reply.ts";
 
-interface TierRouteDeps {
-  readonly call: RoleClient;
-  readonly clock: Clock;
-  /** No node could take the call, because what the tier needs is down. Default: nothing hears of it. */
-  readonly onUnavailable?: () => void;
-}
-
 /** Longer than any fetch: its own deadline aborts the call. */
 const MAX_CALL_MS = 330_000;
 
-export function tierRoute(tier: Tier, { call, clock, onUnavailable }: TierRouteDeps): Transport {
+export function tierRoute(
+  tier: Tier,
+  {
+    call,
+    clock,
+    onUnavailable,
+  }: Pick<Node, "clock"> & {
+    readonly call: RoleClient;
+    /** No node could take the call, because what the tier needs is down. Default: nothing hears of it. */
+    readonly onUnavailable?: () => void;
+  },
+): Transport {
   return async (request) => {
     const began_ms = clock.mono();
     const { signal, deadline_ms } = request;

@@ -1,6 +1,5 @@
 /** GET /v1/account: the whole customer, for account admin keys only. */
-import type { Clock } from "../../../cluster/ports/clock.ts";
-import type { Documents } from "../../../cluster/ports/documents.ts";
+import type { Node } from "../../../cluster/node-record.ts";
 import type { Caller } from "../../../gateway/authenticate.ts";
 import { json } from "../../../gateway/http-errors.ts";
 import { type Route, route } from "../../../gateway/route.ts";
@@ -15,23 +14,22 @@ import {
 } from "../../../schemas/accounts.ts";
 import { basisOf, pricesOf } from "../../../schemas/invoices.ts";
 import { type AccountSummary, AccountView } from "../../../schemas/ledger.ts";
-import type { ActorClient } from "../../../cluster/actor.ts";
 import { projectsOf } from "../keys.ts";
 import { addUsage, readMonth, type Refresh } from "../read-usage.ts";
 import { adminOnly } from "./admin-only.ts";
 import { usageView } from "./usage-routes.ts";
 
-interface AccountRoutesDeps {
-  readonly documents: Documents;
-  readonly ask: ActorClient;
-  readonly clock: Clock;
-  readonly refresh: Refresh;
-}
-
 const MAX_PROJECTS = 100;
 const WAIT_MS = 10_000;
 
-export function accountRoutes({ documents, ask, clock, refresh }: AccountRoutesDeps): readonly Route[] {
+export function accountRoutes({
+  documents,
+  ask,
+  clock,
+  refresh,
+}: Pick<Node, "documents" | "ask" | "clock"> & {
+  readonly refresh: Refresh;
+}): readonly Route[] {
   async function accountOf({
     grant: { customer, project, per_usd_micros },
   }: Caller): Promise<AccountSummary> {

@@ -1,8 +1,7 @@
 /** /v1/alerts: the webhooks that are told of usage. A standard key sees those of itself, an admin key its whole customer's. */
+import type { Node } from "../../../cluster/node-record.ts";
 import { Field } from "../../../schemas/common.ts";
 import { Type } from "typebox";
-import type { Clock } from "../../../cluster/ports/clock.ts";
-import type { Documents } from "../../../cluster/ports/documents.ts";
 import type { Secrets } from "../../../cluster/ports/secrets.ts";
 import { ADMIN_ONLY, invalid, json } from "../../../gateway/http-errors.ts";
 import type { Reply } from "../../../gateway/http.ts";
@@ -15,13 +14,6 @@ import { newWebhookSecret } from "../../callbacks/webhook-signature.ts";
 import type { Destination } from "../../lib/web/destination.ts";
 import { accountOf, addHook, changeHook, hookView, listHooks, MAX_ALERT_HOOKS } from "../alerts.ts";
 import { findKeyOf, projectsOf } from "../keys.ts";
-
-interface AlertRoutesDeps {
-  readonly documents: Documents;
-  readonly secrets: Secrets;
-  readonly clock: Clock;
-  readonly destination: Pick<Destination, "url">;
-}
 
 const USAGE_THRESHOLD = {
   to: "url",
@@ -36,7 +28,15 @@ const notFound = (what: string): Reply => json(404, { detail: `${what} not found
 const mistake = (field: string, msg: string): Reply =>
   invalid([{ loc: ["body", field], msg, type: "value_error" }]);
 
-export function alertRoutes({ documents, secrets, clock, destination }: AlertRoutesDeps): readonly Route[] {
+export function alertRoutes({
+  documents,
+  secrets,
+  clock,
+  destination,
+}: Pick<Node, "documents" | "clock"> & {
+  readonly secrets: Secrets;
+  readonly destination: Pick<Destination, "url">;
+}): readonly Route[] {
   const visibleTo = async (grant: Grant) => {
     const hooks = await listHooks(documents, grant.customer.name);
     return isAdmin(grant.key) ? hooks : hooks.filter(({ key }) => key === grant.key.prefix);

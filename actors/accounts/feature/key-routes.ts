@@ -1,8 +1,7 @@
 /** /v1/keys: the keys of a customer, for its account admins. Operator keys are not among them, and other customers' keys do not exist. */
+import type { Node } from "../../../cluster/node-record.ts";
 import { Field } from "../../../schemas/common.ts";
 import { Type } from "typebox";
-import type { Clock } from "../../../cluster/ports/clock.ts";
-import type { Documents } from "../../../cluster/ports/documents.ts";
 import { invalid, json } from "../../../gateway/http-errors.ts";
 import { type Route, route } from "../../../gateway/route.ts";
 import type { Mistake } from "../../../gateway/validate.ts";
@@ -34,11 +33,6 @@ import {
 } from "../keys.ts";
 import { adminOnly } from "./admin-only.ts";
 
-interface KeyRoutesDeps {
-  readonly documents: Documents;
-  readonly clock: Clock;
-}
-
 const Params = Type.Object({
   prefix: Field(Type.String({ pattern: KEY_PREFIX }), "The first characters of the key", "sk_abcdefg"),
 });
@@ -51,7 +45,7 @@ const common = {
   authorize_errors: ["admin_key_required"],
 } as const;
 
-export function keyRoutes({ documents, clock }: KeyRoutesDeps): readonly Route[] {
+export function keyRoutes({ documents, clock }: Pick<Node, "documents" | "clock">): readonly Route[] {
   const keyNamed = async (prefix: string, { key: own, customer }: Grant): Promise<Key | null> => {
     const key = await findKeyOf(documents, customer.name, prefix);
     return key && isVisibleTo(key, own) ? key : null;

@@ -1,9 +1,7 @@
 /**
  * GET /v1/quota: what a caller has used this month, by the ledger's sums, and what its accounts have left at this moment.
  */
-import type { ActorClient } from "../../../cluster/actor.ts";
-import type { Clock } from "../../../cluster/ports/clock.ts";
-import type { Documents } from "../../../cluster/ports/documents.ts";
+import type { Node } from "../../../cluster/node-record.ts";
 import { json } from "../../../gateway/http-errors.ts";
 import { quotaCategoryOf } from "../../../gateway/limits.ts";
 import { type Route, route } from "../../../gateway/route.ts";
@@ -28,13 +26,6 @@ import { basisOf, pricesOf } from "../../../schemas/invoices.ts";
 import { listKeys, projectsOf } from "../keys.ts";
 import { readMonth, type Refresh, type UsageCell } from "../read-usage.ts";
 
-interface QuotaRouteDeps {
-  readonly documents: Documents;
-  readonly ask: ActorClient;
-  readonly clock: Clock;
-  readonly refresh: Refresh;
-}
-
 const WAIT_MS = 10_000;
 /** The most projects, and keys with limits, in one answer. */
 const MAX_PROJECTS = 100;
@@ -47,7 +38,14 @@ interface Used {
   readonly spend_micros: number;
 }
 
-export function quotaRoute({ documents, ask, clock, refresh }: QuotaRouteDeps): Route {
+export function quotaRoute({
+  documents,
+  ask,
+  clock,
+  refresh,
+}: Pick<Node, "documents" | "ask" | "clock"> & {
+  readonly refresh: Refresh;
+}): Route {
   const allowancesOf = (account: string, month: string, basis: SpendBasis): Promise<AllowanceUse> =>
     ask(Account, account, "allowances", { month, basis }, { timeout_ms: WAIT_MS });
 

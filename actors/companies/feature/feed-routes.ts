@@ -1,7 +1,6 @@
 /** GET /v1/companies/changes: the change feed, oldest first, without gaps. */
 import { Type } from "typebox";
-import type { Clock } from "../../../cluster/ports/clock.ts";
-import type { Documents } from "../../../cluster/ports/documents.ts";
+import type { Node } from "../../../cluster/node-record.ts";
 import { json } from "../../../gateway/http-errors.ts";
 import { type Route, route } from "../../../gateway/route.ts";
 import { Field, Nullable } from "../../../schemas/common.ts";
@@ -11,19 +10,18 @@ import { readChanges, seqBefore } from "../feed/changes.ts";
 import { changeView } from "../view.ts";
 import { companyBill, invalidCursor, wrongQuery } from "./record-routes.ts";
 
-interface FeedRouteDeps {
-  readonly documents: Documents;
-  readonly clock: Clock;
-  readonly cursors: Cursors;
-}
-
 const ISO_8601 = "^\\d{4}-\\d{2}-\\d{2}(T\\d{2}:\\d{2}(:\\d{2}(\\.\\d{1,9})?)?(Z|[+-]\\d{2}:?\\d{2})?)?$";
 
 /** Unix milliseconds; NaN: there is no such moment. */
 const momentOf = (text: string): number =>
   Date.parse(!text.includes("T") || /(?:Z|[+-]\d{2}:?\d{2})$/.test(text) ? text : `${text}Z`);
 
-export function feedRoutes({ documents, cursors }: FeedRouteDeps): readonly Route[] {
+export function feedRoutes({
+  documents,
+  cursors,
+}: Pick<Node, "documents" | "clock"> & {
+  readonly cursors: Cursors;
+}): readonly Route[] {
   return [
     route({
       method: "GET",

@@ -2,7 +2,7 @@
  * The register as the filing slice asks it: the company behind an ISIN, a listing or a name that is on no list of filers. Only
  * what is stored is read, and no source is asked.
  */
-import type { Documents } from "../../../cluster/ports/documents.ts";
+import type { Node } from "../../../cluster/node-record.ts";
 import type { Register, RegisterAnswer, RegisterQuery } from "../../filings/register.ts";
 import { textOf } from "../claim.ts";
 import { decideMatch } from "../names/resolve.ts";
@@ -11,15 +11,15 @@ import { rank } from "../search.ts";
 import { type CompanyIndex, NO_FILTER } from "../search-index.ts";
 import { countryOf, ownerOf, ownersOf, type StoredCompany, survivorOf } from "../stored-company.ts";
 
-interface FilingRegisterDeps {
-  readonly documents: Documents;
-  readonly index: CompanyIndex;
-}
-
 const UNKNOWN: RegisterAnswer = { kind: "unknown" };
 
 /** Throws Fault. */
-export function filingRegister({ documents, index }: FilingRegisterDeps): Register {
+export function filingRegister({
+  documents,
+  index,
+}: Pick<Node, "documents"> & {
+  readonly index: CompanyIndex;
+}): Register {
   async function find(question: RegisterQuery): Promise<StoredCompany | null> {
     switch (question.by) {
       case "isin":

@@ -1,6 +1,6 @@
 /** What only the operator may do to the register: merge companies and undo it, remove a person, ask sources for their canaries. */
 import { Type } from "typebox";
-import type { ActorClient } from "../../../cluster/actor.ts";
+import type { Node } from "../../../cluster/node-record.ts";
 import { invalid, json } from "../../../gateway/http-errors.ts";
 import { type Route, route } from "../../../gateway/route.ts";
 import { Component, Field, Nullable } from "../../../schemas/common.ts";
@@ -16,19 +16,20 @@ const Survivor = Component("MergeCompaniesResponse", {
   ),
 });
 
-interface OperatorRouteDeps {
-  readonly sources: readonly Source[];
-  readonly people: PeopleStore;
-  readonly ask: ActorClient;
-}
-
 const MERGE_TIMEOUT_MS = 20_000;
 /** A source may take 20 s for each of its canaries. */
 const CHECK_TIMEOUT_MS = 90_000;
 
 const CompanyId = Type.String({ pattern: COMPANY_ID });
 
-export function operatorRoutes({ sources, people, ask }: OperatorRouteDeps): readonly Route[] {
+export function operatorRoutes({
+  sources,
+  people,
+  ask,
+}: Pick<Node, "ask"> & {
+  readonly sources: readonly Source[];
+  readonly people: PeopleStore;
+}): readonly Route[] {
   const names = sources.map(({ description }) => description.name);
   return [
     route({

@@ -1,17 +1,11 @@
 /** Company sources in the public status: a component for each source that is asked, judged by what all nodes recorded. */
+import type { Node } from "../../../cluster/node-record.ts";
 import type { StatusPart } from "../../status/feature/tokens.ts";
 import type { Figure, Figures } from "../../../schemas/status.ts";
 import { companyComponent } from "../../status/components.ts";
 import { pauseFigure, type PauseFigure } from "../../status/paused.ts";
-import type { Clock } from "../../../cluster/ports/clock.ts";
 import type { HealthBook } from "../source-health.ts";
 import type { Source } from "../source.ts";
-
-interface CompaniesStatusDeps {
-  readonly clock: Clock;
-  readonly sources: readonly Source[];
-  readonly health: Pick<HealthBook, "figures">;
-}
 
 export interface CompaniesStatus {
   readonly part: StatusPart;
@@ -23,7 +17,14 @@ export interface CompaniesStatus {
 /** A lag that was measured longer ago is not known any more. */
 const LAG_KNOWN_MS = 120_000;
 
-export function companiesStatus({ clock, sources, health }: CompaniesStatusDeps): CompaniesStatus {
+export function companiesStatus({
+  clock,
+  sources,
+  health,
+}: Pick<Node, "clock"> & {
+  readonly sources: readonly Source[];
+  readonly health: Pick<HealthBook, "figures">;
+}): CompaniesStatus {
   const active = sources.filter(({ inactive_because }) => inactive_because === null);
   const names = active.map(({ description: { name } }) => name);
   const pauses = new Map<string, PauseFigure>();

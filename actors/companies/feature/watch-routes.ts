@@ -1,8 +1,6 @@
 /** /v1/companies/watches: the companies whose changes a client gets, and its endpoint. The secret is shown once. */
 import { type Static, Type } from "typebox";
-import type { Clock } from "../../../cluster/ports/clock.ts";
-import type { Documents } from "../../../cluster/ports/documents.ts";
-import type { Log } from "../../../cluster/ports/log.ts";
+import type { Node } from "../../../cluster/node-record.ts";
 import { type Secrets, shownAddress } from "../../../cluster/ports/secrets.ts";
 import { invalid, json, timedOut } from "../../../gateway/http-errors.ts";
 import { SIGNATURE_FIELDS } from "../../../gateway/openapi/gateway-reference.ts";
@@ -26,15 +24,6 @@ import {
 } from "../watch.ts";
 import { idsOf, type RightReference } from "./named-companies.ts";
 import { NOT_FOUND } from "./record-routes.ts";
-
-interface WatchRouteDeps {
-  readonly documents: Documents;
-  readonly secrets: Secrets;
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly service: CompanyService;
-  readonly destination: Pick<Destination, "url">;
-}
 
 const MAX_COMPANIES = 1_000;
 const MAX_WATCHES = 1_000;
@@ -108,7 +97,11 @@ export function watchRoutes({
   log,
   service,
   destination,
-}: WatchRouteDeps): readonly Route[] {
+}: Pick<Node, "documents" | "clock" | "log"> & {
+  readonly secrets: Secrets;
+  readonly service: CompanyService;
+  readonly destination: Pick<Destination, "url">;
+}): readonly Route[] {
   const common = { tags: ["companies"] } as const;
   const watchesOf = async (project: string): Promise<readonly StoredWatch[]> =>
     (await COMPANY_WATCHES.list(documents, { tag: project, limit: MAX_WATCHES }))

@@ -1,5 +1,5 @@
 /** Fetches as items of a batch job: how a worker runs one, how the gateway takes and shows it. */
-import type { Clock } from "../../../cluster/ports/clock.ts";
+import type { Node } from "../../../cluster/node-record.ts";
 import type { BatchKind } from "../../../gateway/batch.ts";
 import type { BodyGrants } from "../../../gateway/body-access.ts";
 import type { ItemKindParts } from "../../jobs/feature/tokens.ts";
@@ -11,15 +11,17 @@ import type { FetchService } from "../service.ts";
 import { billOf, fetchRequestOf, grantBodies } from "./routes.ts";
 import { isPremium } from "../../../schemas/tier-table.ts";
 
-interface FetchItemDeps {
-  readonly fetchWith: FetchService["fetchWith"];
-  readonly bodyGrants: BodyGrants;
-  readonly clock: Clock;
-  readonly joined: JoinedSites;
-}
-
 export const fetchItems = (
-  { fetchWith, bodyGrants, clock, joined }: FetchItemDeps,
+  {
+    fetchWith,
+    bodyGrants,
+    clock,
+    joined,
+  }: Pick<Node, "clock"> & {
+    readonly fetchWith: FetchService["fetchWith"];
+    readonly bodyGrants: BodyGrants;
+    readonly joined: JoinedSites;
+  },
   gateway: BatchKind,
 ): ItemKindParts => ({
   worker: {

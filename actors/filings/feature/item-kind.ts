@@ -1,6 +1,6 @@
 /** Requests to the filing system as items of a batch job: how a worker runs one, how the gateway takes and shows it. */
+import type { Node } from "../../../cluster/node-record.ts";
 import type { Blobs } from "../../../cluster/ports/blobs.ts";
-import type { Clock } from "../../../cluster/ports/clock.ts";
 import type { BatchKind } from "../../../gateway/batch.ts";
 import type { BodyGrants } from "../../../gateway/body-access.ts";
 import type { ItemKindParts } from "../../jobs/feature/tokens.ts";
@@ -11,18 +11,19 @@ import type { FilingsAnswer, FilingsClient } from "../client.ts";
 import { fieldsOf, filingsLane } from "../items.ts";
 import { answerPieces, billOf } from "./routes.ts";
 
-interface FilingsItemDeps {
-  readonly filings: FilingsClient;
-  readonly blobs: Blobs;
-  readonly bodyGrants: BodyGrants;
-  readonly clock: Clock;
-}
-
 /** As long as a caller of the single endpoint waits. */
 const FILING_TIMEOUT_MS = 150_000;
 
 export const filingsItems = (
-  { filings, blobs, bodyGrants, clock }: FilingsItemDeps,
+  {
+    filings,
+    blobs,
+    bodyGrants,
+    clock,
+  }: Pick<Node, "blobs" | "clock"> & {
+    readonly filings: FilingsClient;
+    readonly bodyGrants: BodyGrants;
+  },
   gateway: BatchKind,
 ): ItemKindParts => ({
   worker: {

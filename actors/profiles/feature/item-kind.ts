@@ -1,5 +1,5 @@
 /** Profile operations as items of a batch job: how a worker runs one, how the gateway takes and shows it. */
-import type { Clock } from "../../../cluster/ports/clock.ts";
+import type { Node } from "../../../cluster/node-record.ts";
 import type { BatchKind } from "../../../gateway/batch.ts";
 import type { BodyGrants } from "../../../gateway/body-access.ts";
 import type { ItemKindParts } from "../../jobs/feature/tokens.ts";
@@ -10,14 +10,15 @@ import { CALL_MS } from "../limits.ts";
 import type { ProfilesCall, ProfilesService } from "../service.ts";
 import { billOf, opOf } from "./routes.ts";
 
-interface ProfilesItemDeps {
-  readonly service: ProfilesService;
-  readonly bodyGrants: BodyGrants;
-  readonly clock: Clock;
-}
-
 export const profilesItems = (
-  { service, bodyGrants, clock }: ProfilesItemDeps,
+  {
+    service,
+    bodyGrants,
+    clock,
+  }: Pick<Node, "clock"> & {
+    readonly service: ProfilesService;
+    readonly bodyGrants: BodyGrants;
+  },
   gateway: BatchKind,
 ): ItemKindParts => ({
   worker: {

@@ -2,7 +2,7 @@
  * Makes the built-in index again from the page cache, where it is empty: its file was lost, or damaged and set aside. A project
  * finds the pages again whose bodies it retrieved within 30 days.
  */
-import type { Blobs } from "../../../cluster/ports/blobs.ts";
+import type { Node } from "../../../cluster/node-record.ts";
 import type { Documents } from "../../../cluster/ports/documents.ts";
 import { findBody } from "../../../cluster/read-body.ts";
 import { asCachedPage } from "../../fetch/freshness.ts";
@@ -13,15 +13,17 @@ import { BODY_GRANTS } from "../../../gateway/body-access.ts";
 const LISTED_AT_ONCE = 50;
 const PROJECTS_AT_ONCE = 1_000;
 
-interface RebuildDeps {
+/** Answers how many pages were given to `onPage`, one for each project. Throws Fault. */
+export async function readCachedPages({
+  documents,
+  blobs,
+  isStopped,
+  onPage,
+}: Pick<Node, "blobs"> & {
   readonly documents: Pick<Documents, "list">;
-  readonly blobs: Blobs;
   readonly isStopped: () => boolean;
   readonly onPage: (page: StoredPage) => void;
-}
-
-/** Answers how many pages were given to `onPage`, one for each project. Throws Fault. */
-export async function readCachedPages({ documents, blobs, isStopped, onPage }: RebuildDeps): Promise<number> {
+}): Promise<number> {
   let count = 0;
   for (let from: string | null = ""; from !== null && !isStopped();) {
     const listed = await PAGES.list(documents, { from, limit: LISTED_AT_ONCE });

@@ -1,7 +1,6 @@
 /** Search in the public status: what counts as a failure, the figures of this node, and the health of the instances. */
-import type { ActorClient } from "../../../cluster/actor.ts";
+import type { Node } from "../../../cluster/node-record.ts";
 import type { NodeStats } from "../../../cluster/passivation.ts";
-import type { Clock } from "../../../cluster/ports/clock.ts";
 import type { StatusPart } from "../../status/feature/tokens.ts";
 import { Instances, INSTANCES_KEY, Search, type SearchAnswer } from "../../../schemas/search.ts";
 import type { Figures } from "../../../schemas/status.ts";
@@ -12,20 +11,18 @@ import { mailboxesOf, windowFigures } from "../../status/figures.ts";
 const VIEW_TIMEOUT_MS = 3_000;
 const COUNTS = ["requests", "successes", "fallback_requests", "fallback_successes"] as const;
 
-interface SearchStatusDeps {
-  readonly clock: Clock;
-  readonly ask: ActorClient;
-  readonly actorStats: () => NodeStats;
-  readonly hasEngine: boolean;
-  readonly hasFallback: boolean;
-}
-
 export interface SearchStatus {
   readonly part: StatusPart;
   readonly onSearched: (answer: SearchAnswer | null, ms: number) => void;
 }
 
-export function searchStatus(deps: SearchStatusDeps): SearchStatus {
+export function searchStatus(
+  deps: Pick<Node, "clock" | "ask"> & {
+    readonly actorStats: () => NodeStats;
+    readonly hasEngine: boolean;
+    readonly hasFallback: boolean;
+  },
+): SearchStatus {
   const { clock, ask, actorStats, hasEngine, hasFallback } = deps;
   const searches = new RollingWindow<(typeof COUNTS)[number]>(COUNTS);
 
