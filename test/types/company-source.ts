@@ -1,6 +1,6 @@
 /** What the compiler refuses of a source of companies. */
-import type { OpenSource, SourceFailure, SourceSettings } from "../../actors/companies/source.ts";
-import { openSources } from "../../actors/companies/sources/sources.ts";
+import type { OpenSource, SourceFailure } from "../../actors/companies/source.ts";
+import type { SourceEntry } from "../../actors/companies/sources/sources.ts";
 
 const failure: SourceFailure = { kind: "failed", error: "timeout", message: "", retry_after_s: null };
 
@@ -10,6 +10,5 @@ export const withoutDescription: OpenSource = () => ({ inactive_because: null, l
 // @ts-expect-error An answer that names no kind is none.
 export const failed: SourceFailure = { error: "timeout", message: "", retry_after_s: null };
 
-const settings: SourceSettings = { base_url: "https://register.example", credentials: null };
-// @ts-expect-error Every source that is listed is given its settings: one without them would be absent in silence.
-export const absent = () => openSources({ gleif: settings });
+// @ts-expect-error An entry says how the source is asked, at an address of its own or through a slice: its settings follow from that.
+export const absent: SourceEntry = { load: async () => withoutDescription };

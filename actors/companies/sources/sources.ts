@@ -18,6 +18,8 @@ interface BridgedSource {
   readonly load: () => Promise<OpenSource>;
 }
 
+export type SourceEntry = AddressedSource | BridgedSource;
+
 /** By the name of the source. */
 export const SOURCES = {
   gleif: {
@@ -92,7 +94,7 @@ export const SOURCES = {
     through: "profiles",
     load: async () => (await import("./profile-site.ts")).openProfileSite,
   },
-} as const satisfies Readonly<Record<string, AddressedSource | BridgedSource>>;
+} as const satisfies Readonly<Record<string, SourceEntry>>;
 
 export type SourceName = keyof typeof SOURCES;
 export const SOURCE_NAMES = Object.keys(SOURCES) as readonly SourceName[];
