@@ -2,7 +2,6 @@
  * Removes expired documents, some each minute. All nodes may run it at the same time. collect-bodies.ts removes bodies.
  */
 import type { Node } from "../cluster/node-record.ts";
-import type { Documents } from "../cluster/ports/documents.ts";
 import { everyMinute } from "./every-minute.ts";
 
 /** Documents per command, so that the store is not blocked for long. */
