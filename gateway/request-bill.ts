@@ -5,7 +5,7 @@ import type { Log } from "../cluster/ports/log.ts";
 import { type Bill, withCost } from "../schemas/accounts.ts";
 import type { Caller } from "./authenticate.ts";
 import type { Checked, RequestContext } from "./compiled-route.ts";
-import type { JobKind } from "../schemas/jobs.ts";
+import { type JobKind, UNANSWERED_AS } from "../schemas/jobs.ts";
 import type { Billed, Metering } from "./metering.ts";
 import type { Route } from "./route.ts";
 
@@ -21,9 +21,6 @@ const KINDS: Readonly<Record<string, JobKind>> = {
   companies: "company",
 };
 export const workKind = ({ tags }: Pick<Route, "tags">): JobKind => KINDS[tags[0]!] ?? "fetch";
-
-/** The billing category of work without an answer. */
-const unansweredAs = (kind: JobKind): Bill["category"] => (kind === "fetch" ? "fetch_own" : kind);
 
 export interface RequestBills {
   /** Answered now. */
@@ -61,7 +58,7 @@ export function requestBills({
 
   const unanswered = (context: RequestContext, call: Pick<Checked, "body">, error: string): Billed => {
     const bill: Bill = {
-      category: unansweredAs(workKind(context.compiled.route!)),
+      category: UNANSWERED_AS[workKind(context.compiled.route!)],
       ok: false,
       bytes: 0,
       paid: false,

@@ -11,7 +11,15 @@
  */
 import { type Static, Type } from "typebox";
 import { type Bill, LeaseReply, QUOTA_CATEGORIES } from "./accounts.ts";
-import { Field, Component, Nullable, NullableCode, Timestamp, Words } from "./common.ts";
+import {
+  type BillingCategory,
+  Field,
+  Component,
+  Nullable,
+  NullableCode,
+  Timestamp,
+  Words,
+} from "./common.ts";
 import { HTTP_STATUS } from "./errors.ts";
 import { ask, contract, tell } from "../cluster/contracts/contract.ts";
 import { LedgerRow } from "./ledger.ts";
@@ -19,9 +27,17 @@ import { LedgerRow } from "./ledger.ts";
 export const JobId = Field(Type.String({ format: "uuid" }), "The id of the job");
 
 export const MAX_JOB_ITEMS = 50_000;
-export const JOB_KINDS = ["search", "fetch", "filings", "profiles", "company"] as const;
+/** The kinds of jobs, and how work of each is billed that has no answer. */
+export const UNANSWERED_AS = {
+  search: "search",
+  fetch: "fetch_own",
+  filings: "filings",
+  profiles: "profiles",
+  company: "company",
+} as const satisfies Readonly<Record<string, Static<typeof BillingCategory>>>;
+export type JobKind = keyof typeof UNANSWERED_AS;
+export const JOB_KINDS = Object.keys(UNANSWERED_AS) as readonly JobKind[];
 export const JobKind = Type.Enum([...JOB_KINDS]);
-export type JobKind = Static<typeof JobKind>;
 
 export const JOB_STATUSES = ["queued", "running", "completed", "cancelled"] as const;
 export const ITEM_STATUSES = ["pending", "queued", "done", "failed", "cancelled"] as const;

@@ -18,6 +18,7 @@ import {
   type JobSpec,
   resultKey,
   type StoredResult,
+  UNANSWERED_AS,
 } from "../../schemas/jobs.ts";
 import type { Admitted } from "./frontier.ts";
 import type { Input } from "./kind.ts";
@@ -80,7 +81,7 @@ const unchargedRow = ({ clock }: JobServices, { job_id, spec, item }: ItemAttemp
   request_id: `${job_id}:${item.index}`,
   project: spec.project,
   key: spec.key_prefix,
-  category: spec.kind === "fetch" ? "fetch_own" : spec.kind,
+  category: UNANSWERED_AS[spec.kind],
   ok: false,
   at_ms: clock.now(),
 });
