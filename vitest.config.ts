@@ -2,6 +2,7 @@ import { configDefaults, defineConfig, type ViteUserConfig } from "vitest/config
 import ciReporter, { reportFile } from "./test/harness/ci-reporter.ts";
 import { seedOfRun } from "./test/harness/seed.ts";
 import { SlowestFirst } from "./test/harness/slowest-first.ts";
+import { shrinkableConstants } from "./test/sim/constants.ts";
 
 /** What needs a real engine, a browser, a process or a server of ours: the adapters, each held to its port. */
 const PORTS = [
@@ -72,7 +73,10 @@ export default defineConfig({
           setupFiles: [...TEST.setupFiles, "test/harness/cpu-budget.setup.ts"],
         },
       },
-      { test: { ...TEST, name: "simulation", include: SIMULATION, testTimeout: 60_000 } },
+      {
+        plugins: [shrinkableConstants(import.meta.dirname)],
+        test: { ...TEST, name: "simulation", include: SIMULATION, testTimeout: 60_000 },
+      },
       { test: { ...TEST, name: "ports", include: PORTS } },
       // A service is started in a test or its hook, which on two busy cores takes the time of two nodes' start.
       { test: { ...TEST, name: "scenarios", include: SCENARIOS, testTimeout: 60_000, hookTimeout: 180_000 } },

@@ -59,7 +59,8 @@ async function takeCourse(world: World) {
   let spent = 0;
   let refused = 0;
   const all = new Map<string, Member["node"]>();
-  const { watch, check: checkOwners } = checker(0, { account: Account.shard_by });
+  const shardBy = { account: Account.shard_by };
+  const { watch, watchSending, check: checkOwners } = checker(0, shardBy, { clock, ttl_ms: leases.ttl_ms });
   const accounts = new Map<string, AccountSnapshot>();
   let isChanged = false;
   world.onStored((collection, key, value) => {
@@ -77,14 +78,17 @@ async function takeCourse(world: World) {
     const [link, nodeClock] = [newLink(), world.nodeClock()];
     const ports = faulty(link, clock, random, owns ? chances : { ...chances, call_failed: 0 }, store);
     const watched = watch(name, { bus, documents });
+    const sending = watchSending(name, {
+      documents: ports.documents(watched.documents),
+      leases: ports.leases(leases),
+    });
     const node = await distributed(
       owns ? [accountActor()] : [],
       {
         clock: nodeClock,
         random,
-        documents: ports.documents(watched.documents),
+        ...sending,
         bus: ports.bus(watched.bus),
-        leases: ports.leases(leases),
       },
       { name, owns },
     );

@@ -5,7 +5,9 @@
 import type { DistributedCluster } from "../../cluster/distributed.ts";
 import { partitionOf, PARTITIONS } from "../../cluster/placement.ts";
 import type { Bus } from "../../cluster/ports/bus.ts";
+import type { Clock } from "../../cluster/ports/clock.ts";
 import type { Documents } from "../../cluster/ports/documents.ts";
+import type { Leases } from "../../cluster/ports/leases.ts";
 import { MAX_SLEW } from "../../cluster/adapters/time/steady-time.ts";
 
 /** A request that an origin sees. */
@@ -28,6 +30,8 @@ export interface Pause {
   readonly until_ms: number;
 }
 
+/** So long before its lease lapses a node has stopped to write for its keys. */
+const STOPPED_MS = 500;
 /** Two readings of clocks of whole milliseconds. */
 const ROUNDING_MS = 2;
 
@@ -41,11 +45,21 @@ export interface Checker {
     node: string,
     ports: { bus: Bus; documents: Documents },
   ) => { bus: Bus; documents: Documents };
+  /** The same above all faults: what the node sends, when it does. */
+  readonly watchSending: (
+    node: string,
+    ports: { leases: Leases; documents: Documents },
+  ) => { leases: Leases; documents: Documents };
   /** Throws what does not hold at this moment. */
   readonly check: (nodes: Iterable<readonly [string, DistributedCluster]>) => void;
 }
 
-export function checker(delay_ms: number, shardBy: Readonly<Record<string, string>>): Checker {
+/** `ttl_ms`: how long leases last in truth; null: nodes may believe in them for longer, and their writes are not watched. */
+export function checker(
+  delay_ms: number,
+  shardBy: Readonly<Record<string, string>>,
+  { clock, ttl_ms }: { readonly clock: Pick<Clock, "mono">; readonly ttl_ms: number | null },
+): Checker {
   /** By site, and by origin. */
   const latest = new Map<string, number>();
   /** By origin. */
@@ -58,6 +72,8 @@ export function checker(delay_ms: number, shardBy: Readonly<Record<string, strin
   /** By collection and key. */
   const writers = new Map<string, { epoch: number; version: number; node: string }>();
   const owners: (string | undefined)[] = Array.from({ length: PARTITIONS });
+  /** By node and partition: the lease, and when its last claim or renewal that was answered had been sent. */
+  const leased = new Map<string, { readonly epoch: number; readonly sent_ms: number }>();
   const problems: string[] = [];
 
   function onStart({ site, origin = `http://${site}`, crawl_delay_ms = 0, at_ms, granted_ms }: Start): void {
@@ -93,6 +109,41 @@ export function checker(delay_ms: number, shardBy: Readonly<Record<string, strin
     writers.set(name, { epoch, version, node });
   }
 
+  function onSending(node: string, collection: string, key: string): void {
+    const shard_by = shardBy[collection];
+    if (shard_by === undefined || ttl_ms === null) return;
+    const lease = leased.get(`${node} ${partitionOf(shard_by, key)}`);
+    const age_ms = lease === undefined ? Infinity : clock.mono() - lease.sent_ms;
+    if (age_ms > ttl_ms - STOPPED_MS)
+      problems.push(`${node} writes ${collection}/${key} ${age_ms} ms after it was leased`);
+  }
+
+  /** The deadline of what is answered counts from when it was asked. */
+  function watchLeases(node: string, leases: Leases): Leases {
+    const nameOf = (partition: number): string => `${node} ${partition}`;
+    return {
+      ...leases,
+      async create(partition, ...rest) {
+        const sent_ms = clock.mono();
+        const lease = await leases.create(partition, ...rest);
+        if (lease) leased.set(nameOf(partition), { epoch: lease.epoch, sent_ms });
+        return lease;
+      },
+      async renew(partition, owner, lease) {
+        const sent_ms = clock.mono();
+        const renewal = await leases.renew(partition, owner, lease);
+        const held = leased.get(nameOf(partition));
+        if (renewal.kind === "renewed" && held?.epoch === lease.epoch && sent_ms > held.sent_ms)
+          leased.set(nameOf(partition), { epoch: lease.epoch, sent_ms });
+        return renewal;
+      },
+      release(partition, lease) {
+        if (leased.get(nameOf(partition))?.epoch === lease.epoch) leased.delete(nameOf(partition));
+        return leases.release(partition, lease);
+      },
+    };
+  }
+
   return {
     onStart,
     onPause(origin, pause) {
@@ -119,6 +170,16 @@ export function checker(delay_ms: number, shardBy: Readonly<Record<string, strin
           const isStored = await documents.put(collection, key, value, version, options);
           if (isStored) onWritten(node, collection, key, version + 1);
           return isStored;
+        },
+      },
+    }),
+    watchSending: (node, { leases, documents }) => ({
+      leases: watchLeases(node, leases),
+      documents: {
+        ...documents,
+        put(collection, key, ...rest) {
+          onSending(node, collection, key);
+          return documents.put(collection, key, ...rest);
         },
       },
     }),

@@ -67,7 +67,7 @@ async function takeCourse(world: World) {
   const egress = fakeEgress({ [HOOK]: { status: 200 } }, clock);
   const attempts: string[] = [];
   const all = new Map<string, Member["node"]>();
-  const { watch, check: checkOwners } = checker(0, SHARD_BY);
+  const { watch, watchSending, check: checkOwners } = checker(0, SHARD_BY, { clock, ttl_ms: leases.ttl_ms });
 
   const items = (link: Link): ItemKind => ({
     name: "fetch",
@@ -93,7 +93,10 @@ async function takeCourse(world: World) {
     const [link, nodeClock] = [newLink(), world.nodeClock()];
     const faultyPorts = faulty(link, clock, random, owns ? chances : { ...chances, call_failed: 0 }, store);
     const watched = watch(name, { bus, documents });
-    const ownDocuments = faultyPorts.documents(watched.documents);
+    const { documents: ownDocuments, leases: ownLeases } = watchSending(name, {
+      documents: faultyPorts.documents(watched.documents),
+      leases: faultyPorts.leases(leases),
+    });
     const telemetry = silentTelemetry(),
       { metrics, log } = telemetry;
     const findPayer = async () => PAYER;
@@ -116,7 +119,7 @@ async function takeCourse(world: World) {
         random,
         documents: ownDocuments,
         bus: faultyPorts.bus(watched.bus),
-        leases: faultyPorts.leases(leases),
+        leases: ownLeases,
       },
       { name, owns },
     );

@@ -274,4 +274,4 @@ export const leftOnBus = ({ bus }: Stage, actors: readonly string[]): readonly s
   bus
     .unacknowledged()
     .filter(({ name }) => actors.includes(name))
-    .map(({ name, key, body }) => `${name}/${key} ${(JSON.parse(body) as { operation: string }).operation}`);
+    .map(({ name, key, body }) => `${name}/${key} ${/"operation":"(\w+)"/.exec(body)?.[1] ?? body}`);

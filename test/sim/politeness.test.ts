@@ -19,6 +19,7 @@ import {
   WANT_MS,
 } from "./scenario.ts";
 import { isRepeated, onSeed, seeds } from "./seeds.ts";
+import type { SlotRun } from "./slots.ts";
 import { visitor, Visits } from "./visitor.ts";
 
 const SLOTS = 2;
@@ -28,11 +29,18 @@ const CRAWL_DELAY_MS = 2_000;
 /** Of 60 items each, in twenty seconds: grants are stored ahead of their time. */
 const CROWDED_SITES = 2;
 
+const NO_ANSWER = { status: null, retry_after_s: null } as const;
+type Run = Pick<SlotRun, "fetch_id" | "run_id">;
+
 /**
  * One visit to a site, as a fetch makes it: a slot, a connection, the last question, the request, the slot back. `tells`
  * false: a visitor that does not report when its request was sent, so that delays count from grants.
  */
-const polite = ({ trueNow, sleep, chance, start, onAcknowledged }: SimulatedWorld, tells: boolean) =>
+const polite = (
+  { trueNow, sleep, chance, start, onAcknowledged, holdSlot }: SimulatedWorld,
+  tells: boolean,
+  runs: Map<string, Run>,
+) =>
   visitor(async (site, item, client, work) => {
     const host = HOSTS[Number(item.slice(1)) % HOSTS.length]!;
     const origin = `http://${host}.${site}`;
@@ -43,11 +51,17 @@ const polite = ({ trueNow, sleep, chance, start, onAcknowledged }: SimulatedWorl
     const answer = await client(Domain, site, "acquire", slot);
     if (answer.kind === "refused") return null;
     const granted_ms = trueNow();
+    const held = holdSlot({ site, ...run, work });
+    // What an earlier run of the visit has sent may come at any time.
+    const earlier = runs.get(item);
+    runs.set(item, run);
+    if (earlier) client(Domain, site, "release", { ...earlier, origin, ...NO_ANSWER }).catch(() => {});
     if (!tells) await client(Domain, site, "recordSent", { ...run, origin });
     await sleep(chance(3) === 0 ? chance(1_500) : chance(30));
     if (!work.ownsKey() || work.signal.aborted) {
+      held.releasing();
       // As a fetch does. It arrives late, where a later run of the visit may have the slot.
-      client(Domain, site, "release", { ...run, origin, status: null, retry_after_s: null }).catch(() => {});
+      client(Domain, site, "release", { ...run, origin, ...NO_ANSWER }).catch(() => {});
       throw new Fault("lease_lost", "Another node owns it by now");
     }
     if (tells) client(Domain, site, "recordSent", { ...run, origin }).catch(() => {});
@@ -55,7 +69,9 @@ const polite = ({ trueNow, sleep, chance, start, onAcknowledged }: SimulatedWorl
     await sleep(300);
     const answered = exchange.end();
     const answered_ms = trueNow();
+    held.releasing();
     await client(Domain, site, "release", { ...run, origin, ...answered });
+    held.released();
     onAcknowledged(origin, answered_ms, answered);
     return `${item} of ${site}`;
   });
@@ -69,11 +85,11 @@ function crowded({ running }: Origins): string | null {
   return most ? `${most[0]} has ${most[1].length} in flight` : null;
 }
 
-const subject = (tells: boolean, sites?: number): Subject => ({
+const subject = (tells: boolean, sites?: number, runs = new Map<string, Run>()): Subject => ({
   ...(sites !== undefined && { sites }),
   actors: (world) => [
     domainActor({ min_delay_ms: DELAY_MS, max_concurrency: SLOTS, lease_ms: LEASE_MS }),
-    polite(world, tells),
+    polite(world, tells, runs),
   ],
   shardBy: { domain: "domain" },
   want: async (client, site, item) =>

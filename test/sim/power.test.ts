@@ -131,7 +131,7 @@ async function takeCourse(world: World, durability: Durability) {
   const { clock, random, chance, note, sleep } = world;
   const disk = newDisk(clock, chance, durability);
   const problems: string[] = [];
-  const { onStart, check: checkStarts } = checker(DELAY_MS, {});
+  const { onStart, check: checkStarts } = checker(DELAY_MS, {}, { clock, ttl_ms: null });
 
   // --- what is stored, as the disk has it -------------------------------------------------------------------------
   const blobs = diskBlobs(disk, MAX_ROW_BYTES);

@@ -16,9 +16,11 @@ import { Fault } from "../../cluster/ports/fault.ts";
 import type { RoleActor, RoleClient } from "../../cluster/role-actor.ts";
 import { type Chances, drawn, faulty, hears, newLink, speaks } from "./faults.ts";
 import { Domain, type SlotRelease } from "../../schemas/domain.ts";
+import type { Politeness } from "../../actors/domain/politeness.ts";
 import { checker, type Start } from "./invariants.ts";
-import { Notebook, notebook, noteOf, type Notes } from "./messages.ts";
-import { endFaults, type Member, strike } from "./nemeses.ts";
+import { badNotes, Notebook, notebook, noteOf, type Notes } from "./messages.ts";
+import { endFaults, leftOnBus, type Member, strike } from "./nemeses.ts";
+import { type HeldSlot, type SlotRun, slotsInUse } from "./slots.ts";
 import { LEASES_LAST_MS, newWorld, traced, type World } from "./world.ts";
 
 /** What an envelope's body says. */
@@ -82,6 +84,8 @@ export interface SimulatedWorld {
   readonly start: (start: Omit<Exchange, "at_ms">) => { readonly end: () => OriginAnswer };
   /** The owner of the site has acknowledged a Retry-After that this origin gave at this true time. */
   readonly onAcknowledged: (origin: string, answered_ms: number, answer: OriginAnswer) => void;
+  /** A domain has told this run of a slot. */
+  readonly holdSlot: (run: SlotRun) => HeldSlot;
 }
 
 export interface Subject {
@@ -115,7 +119,13 @@ async function takeCourse(world: World, subject: Subject, usual: Chances): Promi
   const lostNotes = new Set<number>();
   const origins: Origins = { starts: [], running: new Set() };
   const shardBy = { ...subject.shardBy, notebook: "notebook" };
-  const { onStart, onPause, onPauseLost, watch, check: checkInvariants } = checker(DELAY_MS, shardBy);
+  const leases_truly = { clock, ttl_ms: chances.trusts_too_long_ms > 0 ? null : leases.ttl_ms };
+  const rules = checker(DELAY_MS, shardBy, leases_truly);
+  const { onStart, onPause, onPauseLost, watch, watchSending, check: checkInvariants } = rules;
+  const slots = slotsInUse(clock);
+  world.onStored((collection, key, value) => {
+    if (collection === Domain.name) slots.onStored(key, value as Politeness | null);
+  });
   const [roleBuses, blobs] = [memoryRoleBuses(clock), memoryBlobs()];
   const all = new Map<string, DistributedCluster>();
   const everyone: Member[] = [];
@@ -148,6 +158,7 @@ async function takeCourse(world: World, subject: Subject, usual: Chances): Promi
       sleep,
       chance,
       start,
+      holdSlot: slots.hold,
       onAcknowledged(origin, answered_ms, { retry_after_s }) {
         if (retry_after_s === null) return;
         note(`${name} acknowledges a Retry-After of ${retry_after_s} s for ${origin}`);
@@ -180,14 +191,17 @@ async function takeCourse(world: World, subject: Subject, usual: Chances): Promi
       () => !hears(link),
     );
     const seen = worldOf(name, nodeClock);
+    const sending = watchSending(name, {
+      documents: faultyPorts.documents(watched.documents),
+      leases: faultyPorts.leases(leases),
+    });
     const node = await distributed(
       owns ? [...subject.actors(seen), notebook(onPassed, isOlder)] : [],
       {
         clock: nodeClock,
         random,
-        documents: faultyPorts.documents(watched.documents),
+        ...sending,
         bus: faultyPorts.bus(watched.bus),
-        leases: faultyPorts.leases(leases),
         roleActors: sends ? (subject.roleActors?.(seen) ?? []) : [],
         roleNetwork: { bus: faultyPorts.roleBus(roleBus), blobs: faultyPorts.blobs(blobs) },
         memory: byteBudget({ limit_bytes: MEMORY_BYTES, clock: nodeClock, metrics: SILENT_METRICS }),
@@ -212,7 +226,7 @@ async function takeCourse(world: World, subject: Subject, usual: Chances): Promi
   const told: string[] = [];
   function check(): void {
     checkInvariants(all);
-    const wrong = subject.wrong(origins);
+    const wrong = subject.wrong(origins) ?? slots.wrong();
     if (wrong !== null) throw new Error(wrong);
     if (told.length > 0) throw new Error(told[0]);
   }
@@ -261,17 +275,21 @@ async function takeCourse(world: World, subject: Subject, usual: Chances): Promi
     if (isAccepted) accepted.push({ id, from: isPassed ? from : null, in: to });
   }
   const tellers = Array.from({ length: NOTES }, (_, id) => teller(id));
+  const bad = badNotes(world, gateway.node.ask, NOTEBOOKS);
 
   const stage = world.stageOf({
     workers,
     senders,
     onLost(envelopes) {
-      for (const { name, body } of envelopes) {
-        if (name === Notebook.name) lostNotes.add((JSON.parse(body) as Sent<{ id: number }>).message.id);
+      bad.onLost(envelopes);
+      for (const { name, key, body } of envelopes) {
+        if (name === Notebook.name && body.startsWith("{"))
+          lostNotes.add((JSON.parse(body) as Sent<{ id: number }>).message.id);
         if (name !== Domain.name) continue;
         const { operation, message } = JSON.parse(body) as Sent<SlotRelease>;
-        if (operation === "release" && message.retry_after_s !== null)
-          onPauseLost(message.origin, message.retry_after_s * 1_000);
+        if (operation !== "release") continue;
+        slots.onReleaseLost(key, message);
+        if (message.retry_after_s !== null) onPauseLost(message.origin, message.retry_after_s * 1_000);
       }
     },
     async replace(member) {
@@ -319,7 +337,12 @@ async function takeCourse(world: World, subject: Subject, usual: Chances): Promi
   for (let waited_ms = 0; waited_ms < MAX_PEACE_MS; waited_ms += 500) {
     await clock.advance(500, check);
     if (answers.size < ITEMS || store.isAway || store.isFull) continue;
-    left = await missingNotes();
+    left = [
+      ...(await missingNotes()),
+      ...(await bad.missing()),
+      ...slots.leaked(),
+      ...leftOnBus(stage, [Notebook.name]).map((name) => `${name} is not acknowledged`),
+    ];
     if (left.length === 0 && accepted.length === NOTES) break;
   }
   note(`${answers.size} answered, ${origins.starts.length} starts, ${accepted.length} notes`);
@@ -329,8 +352,8 @@ async function takeCourse(world: World, subject: Subject, usual: Chances): Promi
       .map(({ key, item }) => `${item} of ${key}`);
     throw new Error(`No answer to ${missing.length}: ${missing.slice(0, 5).join(", ")}`);
   }
-  if (left.length > 0) throw new Error(`Messages were lost: ${left.slice(0, 5).join(", ")}`);
-  await Promise.all([...callers, ...tellers]);
+  if (left.length > 0) throw new Error(`Not at rest: ${left.slice(0, 5).join(", ")}`);
+  await Promise.all([...callers, ...tellers, bad.told]);
   for (const { key, item } of wanted)
     if (answers.get(item) !== `${item} of ${key}`) throw new Error(`${item} got the answer of another`);
   for (const { node } of [...workers, ...senders, gateway])

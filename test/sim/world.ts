@@ -12,6 +12,7 @@ import type { ClusterRecord } from "../../cluster/generation.ts";
 import type { Bus, Envelope } from "../../cluster/ports/bus.ts";
 import type { Documents } from "../../cluster/ports/documents.ts";
 import type { Random } from "../../cluster/ports/random.ts";
+import { restoreConstants, shrinkConstants } from "./constants.ts";
 import { diskDocuments, newDisk, type OnStored } from "./disk.ts";
 import { newStore, type StoreState } from "./faults.ts";
 import { MAX_AHEAD_MS, type Stage } from "./nemeses.ts";
@@ -49,7 +50,10 @@ export interface World {
 /** How long a lease lasts: in some courses so short that owners change when an answer is late. */
 export const LEASES_LAST_MS = [3_000, 3_000, 2_000];
 
-/** `ttls_ms`: of these the seed draws how long a lease lasts. Default: as long as it does in production. */
+/**
+ * `ttls_ms`: of these the seed draws how long a lease lasts, and which other constants are smaller. Default: all is as in
+ * production.
+ */
 export function newWorld(seed: number, start_ms: number, ttls_ms: readonly number[] = [3_000]): World {
   const clock = virtualClock(start_ms);
   const random = seededRandom(seed);
@@ -58,6 +62,7 @@ export function newWorld(seed: number, start_ms: number, ttls_ms: readonly numbe
   const note = (text: string) => void trace.push(`${clock.mono()} ${text}`);
   const ttl_ms = ttls_ms.length > 1 ? ttls_ms[chance(ttls_ms.length)]! : ttls_ms[0]!;
   note(`leases last ${ttl_ms} ms`);
+  if (ttls_ms.length > 1) for (const shrunk of shrinkConstants(chance)) note(shrunk);
   const [memory, leases, disk] = [memoryBus(clock), memoryLeases(clock, ttl_ms), newDisk(clock, chance)];
   const listeners: OnStored[] = [];
   const documents = diskDocuments(disk, (...stored) => listeners.forEach((listen) => listen(...stored)), {
@@ -121,5 +126,7 @@ export async function traced<T>({ trace }: World, course: () => Promise<T>): Pro
   } catch (problem) {
     if (isRepeated) process.stderr.write(`${trace.join("\n")}\n`);
     throw problem;
+  } finally {
+    restoreConstants();
   }
 }
