@@ -91,7 +91,7 @@ export const CLUSTER: readonly Mutant[] = [
     "if (isOfMovingWork || at_ms >= ask.deadline_ms)",
     "if (ask.moves > 0)",
   ),
-  asks("asks the next owner without a pause", "ask.moves === 0 ? 0 :", "ask.moves >= 0 ? 0 :"),
+  asks("asks the next owner without a pause", "ask.moves === 0 ? 0 :", "ask.moves >= 0 ? 1 :"),
   mutant("failures.ts")(
     "tells a lost lease as no answer",
     '  "lease_lost",\n]);\n\nconst isTold',
