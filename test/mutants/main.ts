@@ -38,8 +38,8 @@ const COPIES = 2;
 
 const home = new URL("../..", import.meta.url).pathname;
 const words = process.argv.slice(2);
-const mutants = [...CLUSTER, ...DOMAIN, ...JOBS, ...SITES, ...ACCOUNTS, ...SIMULATION].filter(({ name, file }) =>
-  words.every((word) => name.includes(word) || file.includes(word)),
+const mutants = [...CLUSTER, ...DOMAIN, ...JOBS, ...SITES, ...ACCOUNTS, ...SIMULATION].filter(
+  ({ name, file }) => words.every((word) => name.includes(word) || file.includes(word)),
 );
 
 function copyProgram(): string {
