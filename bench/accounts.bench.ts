@@ -10,10 +10,16 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { setTimeout as sleep } from "node:timers/promises";
-import { openAccounts } from "../actors/accounts/feature/open.ts";
+import { openAccounts } from "../actors/business/accounts/feature/open.ts";
 import { destination } from "../actors/lib/web/destination.ts";
-import { createKey, createProject, findGrant, prepareAccounts, setRate } from "../actors/accounts/keys.ts";
-import { fetchRoutes } from "../actors/fetch/feature/routes.ts";
+import {
+  createKey,
+  createProject,
+  findGrant,
+  prepareAccounts,
+  setRate,
+} from "../actors/business/accounts/keys.ts";
+import { fetchRoutes } from "../actors/crawl/fetch/feature/routes.ts";
 import { memoryBlobs } from "../cluster/adapters/blobs/blobs.memory.ts";
 import { sqliteDocuments } from "../cluster/adapters/documents/documents.sqlite.ts";
 import { fakeEgress } from "../cluster/adapters/egress/egress.fake.ts";

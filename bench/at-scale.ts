@@ -5,8 +5,8 @@
  * bodies, pages and bills are not in it. Counts of operations, so the machine and its load do not matter.
  */
 import { parseArgs } from "node:util";
-import { domainActor } from "../actors/domain/actor.ts";
-import { LEASE_MS } from "../actors/domain/politeness.ts";
+import { domainActor } from "../actors/crawl/domain/actor.ts";
+import { LEASE_MS } from "../actors/crawl/domain/politeness.ts";
 import { memoryBlobs } from "../cluster/adapters/blobs/blobs.memory.ts";
 import { memoryRoleBuses } from "../cluster/adapters/nodes/role-bus.memory.ts";
 import { byteBudget } from "../cluster/byte-budget.ts";

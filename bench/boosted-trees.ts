@@ -253,7 +253,7 @@ export function chancesBy({ trees, bias }: Model, rows: Float32Array, width: num
   return chances;
 }
 
-/** One tree in preorder, as actors/lib/article/score.ts reads it. */
+/** One tree in preorder, as actors/reading/article/score.ts reads it. */
 export function preorder(tree: Tree): string {
   const tokens: string[] = [];
   const open = [0];

@@ -13,7 +13,7 @@ import { writeFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { Agent, request } from "undici";
-import { createKey } from "../actors/accounts/keys.ts";
+import { createKey } from "../actors/business/accounts/keys.ts";
 import { readConfig } from "../ops/config.ts";
 import { openDocuments } from "../ops/stores.ts";
 import type { Project } from "../schemas/accounts.ts";

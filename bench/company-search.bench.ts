@@ -9,10 +9,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { MongoClient } from "mongodb";
-import { mongoCompanyIndex } from "../actors/companies/adapters/index.mongo.ts";
-import { sqliteCompanyIndex } from "../actors/companies/adapters/index.sqlite.ts";
-import { type IndexedCompany, NO_FILTER } from "../actors/companies/search-index.ts";
-import { rank } from "../actors/companies/search.ts";
+import { mongoCompanyIndex } from "../actors/sources/companies/adapters/index.mongo.ts";
+import { sqliteCompanyIndex } from "../actors/sources/companies/adapters/index.sqlite.ts";
+import { type IndexedCompany, NO_FILTER } from "../actors/sources/companies/search-index.ts";
+import { rank } from "../actors/sources/companies/search.ts";
 
 const { values: options } = parseArgs({
   options: {

@@ -7,7 +7,7 @@
 import { load } from "cheerio";
 import type { AnyNode, Element, Text } from "domhandler";
 import { parseArgs } from "node:util";
-import { readHtml } from "../actors/lib/article/article.ts";
+import { readHtml } from "../actors/reading/article/article.ts";
 import { type GoldPage, mean, wcxbPages } from "./extraction.score.ts";
 
 const { values: options } = parseArgs({

@@ -4,7 +4,7 @@
  *   node bench/extraction.bench.ts [--only kind] [--half dev|held] [--sample n] [--worst n] [--root folder]
  */
 import { parseArgs } from "node:util";
-import { readHtml } from "../actors/lib/article/article.ts";
+import { readHtml } from "../actors/reading/article/article.ts";
 import {
   articlePages,
   isHeldOut,

@@ -2,8 +2,8 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
-import { charsetOf } from "../actors/lib/content/charset.ts";
-import { decodeText } from "../actors/lib/content/decode-text.ts";
+import { charsetOf } from "../actors/reading/content/charset.ts";
+import { decodeText } from "../actors/reading/content/decode-text.ts";
 import { counted, overlap } from "./extraction.score.ts";
 
 export interface LanguagePage {

@@ -1,6 +1,6 @@
 /**
- * Learns the weights in actors/lib/article/model.ts from the gold pages: boosted trees over the features of
- * actors/lib/article/features.ts, a line of a page being one example. The same pages give the same weights. It prints what trees
+ * Learns the weights in actors/reading/article/model.ts from the gold pages: boosted trees over the features of
+ * actors/reading/article/features.ts, a line of a page being one example. The same pages give the same weights. It prints what trees
  * learned without a site are worth on that site's pages (sites are dealt into folds), then learns on all and writes.
  *
  *   node bench/extraction.train.ts [--root folder] [--trees n] [--leaves n] [--rate x] [--folds n] [--deal n] [--no-languages]
@@ -9,9 +9,9 @@
 import { createHash } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
-import { readHtml, type Survey, surveyOf, type Weigh } from "../actors/lib/article/article.ts";
-import { readLinkedData } from "../actors/lib/article/jsonld.ts";
-import { buildTree } from "../actors/lib/article/tree.ts";
+import { readHtml, type Survey, surveyOf, type Weigh } from "../actors/reading/article/article.ts";
+import { readLinkedData } from "../actors/reading/article/jsonld.ts";
+import { buildTree } from "../actors/reading/article/tree.ts";
 import { siteOf } from "../actors/lib/web/url.ts";
 import { binned, chancesBy, learn, type Model, preorder } from "./boosted-trees.ts";
 import {
@@ -285,9 +285,9 @@ if (options.texts) writeFileSync(options.texts, JSON.stringify(texts));
 if (options.write) {
   const model = learnWithout(null);
   writeFileSync(
-    new URL("../actors/lib/article/model.ts", import.meta.url),
+    new URL("../actors/reading/article/model.ts", import.meta.url),
     `/**
- * Weights, learned and not written: boosted trees over the features of actors/lib/article/features.ts, read by actors/lib/article/score.ts.
+ * Weights, learned and not written: boosted trees over the features of actors/reading/article/features.ts, read by actors/reading/article/score.ts.
  * Made by \`node bench/extraction.train.ts --write\` from gold pages (WCXB by M. Foley, CC-BY-4.0; article-extraction-benchmark, MIT;
  * the DAnIEL corpus; trafilatura's evaluation pages, Apache-2.0) of which no text is in here. Changing a feature means learning again.
  */

@@ -12,10 +12,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { setTimeout as sleep } from "node:timers/promises";
-import { sqliteNameIndex } from "../actors/filings/adapters/name-index.sqlite.ts";
-import type { CallerContext } from "../actors/filings/results.ts";
-import { filingsService } from "../actors/filings/service.ts";
-import { foldName } from "../actors/filings/ticker-lists.ts";
+import { sqliteNameIndex } from "../actors/sources/filings/adapters/name-index.sqlite.ts";
+import type { CallerContext } from "../actors/sources/filings/results.ts";
+import { filingsService } from "../actors/sources/filings/service.ts";
+import { foldName } from "../actors/sources/filings/ticker-lists.ts";
 import { fileBlobs } from "../cluster/adapters/blobs/blobs.file.ts";
 import { systemClock } from "../cluster/adapters/time/clock.system.ts";
 import { memoryDocuments } from "../cluster/adapters/documents/documents.memory.ts";
@@ -130,7 +130,7 @@ const cpuMs = (): number => {
 const POOL = { heap_mb: 512, max_rss_mb: 1_536, cpu_ms: 30_000, warm: 1, size: 1 };
 const readers = openReaders(
   {
-    tasks: new URL("../actors/filings/adapters/reader-tasks.ts", import.meta.url),
+    tasks: new URL("../actors/sources/filings/adapters/reader-tasks.ts", import.meta.url),
     pools: { document: POOL, filers: POOL },
   },
   { clock, log: SILENT_LOG, metrics: SILENT_METRICS },

@@ -8,7 +8,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "n
 import { cpus, loadavg, release, tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { createKey } from "../actors/accounts/keys.ts";
+import { createKey } from "../actors/business/accounts/keys.ts";
 import { sqliteDocuments } from "../cluster/adapters/documents/documents.sqlite.ts";
 import type { ClusterOf } from "../test/harness/cluster-of.ts";
 import { programWords } from "../test/harness/program-words.ts";

@@ -1,12 +1,12 @@
 /**
- * Writes actors/lib/article/month-names.ts: the names of the Gregorian months in all languages that CLDR has, as Node's Intl knows
+ * Writes actors/reading/article/month-names.ts: the names of the Gregorian months in all languages that CLDR has, as Node's Intl knows
  * them, in full and short, alone and beside a day.
  *
  *   node bench/month-names.ts --write
  */
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
-import { foldedMonth } from "../actors/lib/article/month-names.ts";
+import { foldedMonth } from "../actors/reading/article/month-names.ts";
 
 const { values: options } = parseArgs({ options: { write: { type: "boolean", default: false } } });
 
@@ -64,4 +64,5 @@ ${common.map((each) => `  ${quoted(each.join(" "))},`).join("\n")}
 export const OWN_MONTHS = ${quoted(own.join(", "))}; // prettier-ignore
 `;
 console.log(`${names.size} names, ${own.length} with another meaning in some language`);
-if (options.write) writeFileSync(new URL("../actors/lib/article/month-names.ts", import.meta.url), source);
+if (options.write)
+  writeFileSync(new URL("../actors/reading/article/month-names.ts", import.meta.url), source);

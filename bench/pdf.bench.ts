@@ -10,7 +10,7 @@ import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { glob } from "node:fs/promises";
 import { basename } from "node:path";
-import { readPdf } from "../actors/lib/content/pdf.ts";
+import { readPdf } from "../actors/reading/content/pdf.ts";
 import { bombPage, writePdf } from "../test/lib/pdf-writer.ts";
 
 const HEAP_MB = 512;

@@ -5,8 +5,8 @@
  */
 import { load } from "cheerio";
 import { type CheerioAPI, load as loadSlim } from "cheerio/slim";
-import { northdata } from "../actors/profiles/providers/northdata.ts";
-import { readPage } from "../actors/profiles/read-page.ts";
+import { northdata } from "../actors/sources/profiles/providers/northdata.ts";
+import { readPage } from "../actors/sources/profiles/read-page.ts";
 import { type InventedEvent, profilePage } from "../test/harness/profile-pages.ts";
 import { machine } from "./harness.ts";
 

@@ -7,7 +7,7 @@ import { openExtraction } from "../ops/extraction.ts";
 import { systemClock } from "../cluster/adapters/time/clock.system.ts";
 import { SILENT_LOG } from "../cluster/ports/log.ts";
 import { SILENT_METRICS } from "../cluster/ports/metrics.ts";
-import type { ExtractTask } from "../actors/lib/content/extraction-result.ts";
+import type { ExtractTask } from "../actors/reading/extraction-result.ts";
 import { writePdf } from "../test/lib/pdf-writer.ts";
 import { machine } from "./harness.ts";
 

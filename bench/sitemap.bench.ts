@@ -6,7 +6,7 @@ import { fork } from "node:child_process";
 import { once } from "node:events";
 import { createGzip } from "node:zlib";
 import { Readable } from "node:stream";
-import { readSitemap } from "../actors/sites/sitemap/read-sitemap.ts";
+import { readSitemap } from "../actors/crawl/sites/sitemap/read-sitemap.ts";
 
 const ENTRIES = 50_000;
 const LANGUAGES = ["de", "fr", "it", "en"];

@@ -9,7 +9,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { sqliteDocuments } from "../cluster/adapters/documents/documents.sqlite.ts";
-import { setRate } from "../actors/accounts/keys.ts";
+import { setRate } from "../actors/business/accounts/keys.ts";
 import { clusterOf, type NodeOf } from "../test/harness/cluster-of.ts";
 import { freePort } from "../test/harness/free-port.ts";
 import { programWords } from "../test/harness/program-words.ts";

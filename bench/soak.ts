@@ -30,7 +30,7 @@ const INTERVAL_MS = Math.min(30_000, fault_every_ms / 2);
 const EXPLAINED_MS = 45_000;
 /** How long something on loopback stays away. */
 const AWAY_MS = 20_000;
-/** A domain that failed is skipped for ten minutes (actors/domain/README.md). */
+/** A domain that failed is skipped for ten minutes (actors/crawl/domain/README.md). */
 const SKIPPED_MS = 10 * MINUTE_MS + EXPLAINED_MS;
 /** Of all requests, those that are told to come back later and say when. */
 const MAX_PUT_OFF_SHARE = 0.01;

@@ -1,5 +1,5 @@
 /**
- * Learns the weights in actors/lib/article/title-model.ts from the gold titles: of all texts on a page that may be its
+ * Learns the weights in actors/reading/article/title-model.ts from the gold titles: of all texts on a page that may be its
  * title, the one the gold names should weigh most (softmax over the candidates of a page, L2, plain descent with momentum:
  * the same pages give the same weights). Prints how often weights learned on four fifths are right on the fifth left out,
  * for several ways of dealing the sites into fifths: one way alone is up to 0.01 above or below their mean.
@@ -9,8 +9,8 @@
 import { createHash } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
-import { readHtml } from "../actors/lib/article/article.ts";
-import { likeliest, type TitleCandidate } from "../actors/lib/article/title.ts";
+import { readHtml } from "../actors/reading/article/article.ts";
+import { likeliest, type TitleCandidate } from "../actors/reading/article/title.ts";
 import { mean, sameTitle, wcxbPages } from "./extraction.score.ts";
 
 const { values: options } = parseArgs({
@@ -126,9 +126,9 @@ if (options.misses)
 
 if (options.write)
   writeFileSync(
-    "actors/lib/article/title-model.ts",
+    "actors/reading/article/title-model.ts",
     `/**
- * Weights, learned and not written: one for each number of a title's candidate, in the order of actors/lib/article/title.ts.
+ * Weights, learned and not written: one for each number of a title's candidate, in the order of actors/reading/article/title.ts.
  * Made by \`node bench/title.train.ts --write\` from gold titles (WCXB by M. Foley, CC-BY-4.0) of which none is in here.
  */
 export const TITLE_WEIGHTS: readonly number[] = [${all.map((weight) => Number(weight.toFixed(3))).join(", ")}];

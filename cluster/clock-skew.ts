@@ -15,7 +15,7 @@ const MEASURE_MS = 2_000;
 /** A reading is late by the time it was on its way, never early: of the last ones of a node the largest is the best. */
 const SAMPLES = 4;
 export const WARN_SKEW_MS = 250;
-/** Beyond it a node owns nothing, and is not ready. Stored times are off by less (actors/domain/politeness.ts). */
+/** Beyond it a node owns nothing, and is not ready. Stored times are off by less (actors/crawl/domain/politeness.ts). */
 export const MAX_SKEW_MS = 2_000;
 /** A refused node is taken back below it, so that it does not come and go. */
 const READMIT_SKEW_MS = 1_000;

@@ -9,8 +9,8 @@ import type { ByteBudget } from "./byte-budget.ts";
 import { type ClockSkew, clockSkew } from "./clock-skew.ts";
 import type { Cluster, ClusterClient, ClusterDeps, Serves } from "./embedded.ts";
 import { BEAT_MS, generations } from "./generation.ts";
-import { type LocalNode, node } from "./node.ts";
-import { localEntry } from "./node-state.ts";
+import { type LocalNode, node } from "./internal/turn/node.ts";
+import { localEntry } from "./internal/turn/node-state.ts";
 import {
   type ClusterState,
   clientFor,
@@ -20,22 +20,22 @@ import {
   reply,
   resendAsks,
   resolveAsk,
-} from "./outstanding-asks.ts";
-import { type Ownership, ownership } from "./ownership.ts";
-import type { PartitionLease } from "./partition-lease.ts";
-import { NO_STATS } from "./passivation.ts";
-import { openPartition, type PartitionDeps } from "./partition.ts";
-import { watchPartitions } from "./partition-watch.ts";
-import { pendingAsks } from "./pending-asks.ts";
+} from "./internal/transport/outstanding-asks.ts";
+import { type Ownership, ownership } from "./internal/partition/ownership.ts";
+import type { PartitionLease } from "./internal/partition/partition-lease.ts";
+import { NO_STATS } from "./internal/turn/passivation.ts";
+import { openPartition, type PartitionDeps } from "./internal/partition/partition.ts";
+import { watchPartitions } from "./internal/partition/partition-watch.ts";
+import { pendingAsks } from "./internal/transport/pending-asks.ts";
 import { partitionOf, PARTITIONS } from "./placement.ts";
 import type { Bus } from "./ports/bus.ts";
 import { Fault } from "./ports/fault.ts";
 import type { Leases } from "./ports/leases.ts";
 import { SILENT_LOG } from "./ports/log.ts";
 import { SILENT_METRICS } from "./ports/metrics.ts";
-import { type RoleNetwork, roleRouter } from "./role-router.ts";
-import { type OutgoingTell, type TellLines, tellLines } from "./tell-retries.ts";
-import { encodeBody, validatorsOf } from "./wire.ts";
+import { type RoleNetwork, roleRouter } from "./internal/roles/role-router.ts";
+import { type OutgoingTell, type TellLines, tellLines } from "./internal/transport/tell-retries.ts";
+import { encodeBody, validatorsOf } from "./internal/transport/wire.ts";
 
 export interface DistributedDeps extends ClusterDeps {
   readonly bus: Bus;

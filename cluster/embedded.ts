@@ -7,10 +7,10 @@
 import type { Contract, MessageOf, ReplyOf } from "./contracts/contract.ts";
 import type { Actor, AskOptions, ActorClient } from "./actor.ts";
 import type { CacheLimits } from "./cache-limits.ts";
-import { type LocalNode, node } from "./node.ts";
-import { localEntry } from "./node-state.ts";
-import { NO_STATS, type NodeStats } from "./passivation.ts";
-import { ASK_TIMEOUT_MS, pendingAsks } from "./pending-asks.ts";
+import { type LocalNode, node } from "./internal/turn/node.ts";
+import { localEntry } from "./internal/turn/node-state.ts";
+import { NO_STATS, type NodeStats } from "./internal/turn/passivation.ts";
+import { ASK_TIMEOUT_MS, pendingAsks } from "./internal/transport/pending-asks.ts";
 import { PARTITIONS } from "./placement.ts";
 import type { Clock } from "./ports/clock.ts";
 import type { Documents } from "./ports/documents.ts";
@@ -20,11 +20,14 @@ import { type Metrics, SILENT_METRICS } from "./ports/metrics.ts";
 import type { Random } from "./ports/random.ts";
 import type { Tracing } from "./ports/tracing.ts";
 import type { RoleActor } from "./role-actor.ts";
-import { localRouter, type RoleRouter } from "./role-router.ts";
-import type { Shard } from "./shard.ts";
+import { localRouter, type RoleRouter } from "./internal/roles/role-router.ts";
+import type { Shard } from "./internal/turn/shard.ts";
 import { tracedAsks } from "./spans.ts";
-import { tellLines } from "./tell-retries.ts";
-import { copyOverWire, validatorsOf } from "./wire.ts";
+import { tellLines } from "./internal/transport/tell-retries.ts";
+import { copyOverWire, validatorsOf } from "./internal/transport/wire.ts";
+
+export type { NodeStats } from "./internal/turn/passivation.ts";
+export type { RoleRouter } from "./internal/roles/role-router.ts";
 
 export interface ClusterDeps {
   readonly clock: Clock;

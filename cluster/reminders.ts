@@ -4,11 +4,17 @@
  * A reminder is stored with the snapshot (as the document's tag) and kept as a timer of the shard, so it outlives the
  * activation. The next owner of the partition lists the documents with the tag and sets the timers again.
  */
-import { reportFailure } from "./failures.ts";
-import { enqueue } from "./mailbox.ts";
-import { type ActorKind, type AckReason, localEntry, type NodeState, type ShardState } from "./node-state.ts";
+import { reportFailure } from "./internal/turn/failures.ts";
+import { enqueue } from "./internal/turn/mailbox.ts";
+import {
+  type ActorKind,
+  type AckReason,
+  localEntry,
+  type NodeState,
+  type ShardState,
+} from "./internal/turn/node-state.ts";
 import { partitionOf } from "./placement.ts";
-import { copyOverWire } from "./wire.ts";
+import { copyOverWire } from "./internal/transport/wire.ts";
 
 interface AnyReminder {
   readonly at_ms: number;

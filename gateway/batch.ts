@@ -1,7 +1,7 @@
 /**
  * POST /v1/batch/<kind>: stores a body, JSON or CSV, as a job, completely or not at all. Every item is validated before anything is
  * written. The document under the idempotency key is the commit: the request that inserts it has created the job, and a
- * second request with the same key is answered with that job. The items run in actors/jobs/.
+ * second request with the same key is answered with that job. The items run in actors/work/jobs/.
  */
 import { createHash } from "node:crypto";
 import { type Static, type TObject, type TSchema, Type } from "typebox";

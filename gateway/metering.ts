@@ -76,7 +76,7 @@ export interface Metering {
   drain(): Promise<void>;
 }
 
-/** What customers with prices are charged (actors/accounts/spend.ts). */
+/** What customers with prices are charged (actors/business/accounts/spend.ts). */
 export interface Charges {
   readonly reserveCharge: (
     ask: ActorClient,

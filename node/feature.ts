@@ -3,7 +3,7 @@
  * ops/features.ts lists the features, and ops/start-features.ts starts them: it knows nothing else about them.
  */
 import type { Static, TObject } from "typebox";
-import type { ExtractCaller, Extracted, ExtractTask } from "../actors/lib/content/extraction-result.ts";
+import type { ExtractCaller, Extracted, ExtractTask } from "../actors/reading/extraction-result.ts";
 import type { RollingWindow } from "../actors/lib/rolling-window.ts";
 import type { Destination, NetworksOf } from "../actors/lib/web/destination.ts";
 import type { JoinedSites } from "../actors/lib/web/url.ts";
@@ -12,7 +12,7 @@ import type { ByteBudget } from "../cluster/byte-budget.ts";
 import type { CacheLimits } from "../cluster/cache-limits.ts";
 import type { ClusterClient } from "../cluster/embedded.ts";
 import type { Node } from "../cluster/node-record.ts";
-import type { NodeStats } from "../cluster/passivation.ts";
+import type { NodeStats } from "../cluster/embedded.ts";
 import type { Egress } from "../cluster/ports/egress.ts";
 import type { NodeFigures } from "../cluster/ports/node-directory.ts";
 import type { SealedCollection, Secrets } from "../cluster/ports/secrets.ts";

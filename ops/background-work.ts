@@ -7,7 +7,7 @@ import type { Membership } from "./cluster.ts";
 import { collectBodies } from "./collect-bodies.ts";
 import { everyMinute } from "./every-minute.ts";
 import { expireDocuments } from "./expire-documents.ts";
-import type { Spending } from "../actors/accounts/spend.ts";
+import type { Spending } from "../actors/business/accounts/spend.ts";
 import type { JoinedFeature, JoinedNode } from "../node/feature.ts";
 import { memoryAtRest, thisProcess } from "./memory-at-rest.ts";
 import { nodeGauges } from "./node-gauges.ts";

@@ -1,7 +1,7 @@
 /** The trawl command line: which commands there are, and how each ends. It is run by main.ts, and by tests as it is. */
 import { Command, CommanderError } from "commander";
-import { AccountError } from "../actors/accounts/keys.ts";
-import { NoticeError } from "../actors/status/notices.ts";
+import { AccountError } from "../actors/business/accounts/keys.ts";
+import { NoticeError } from "../actors/business/status/notices.ts";
 import { Fault } from "../cluster/ports/fault.ts";
 import { auditCommand } from "./commands/audit.ts";
 import { backupCommand, restoreCommand } from "./commands/backup.ts";

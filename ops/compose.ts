@@ -4,10 +4,10 @@
  */
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
-import { prepareAccounts } from "../actors/accounts/keys.ts";
-import { prepareOperatorKey } from "../actors/accounts/operator-key.ts";
-import type { Spending } from "../actors/accounts/spend.ts";
-import { Spend } from "../actors/accounts/feature/tokens.ts";
+import { prepareAccounts } from "../actors/business/accounts/keys.ts";
+import { prepareOperatorKey } from "../actors/business/accounts/operator-key.ts";
+import type { Spending } from "../actors/business/accounts/spend.ts";
+import { Spend } from "../actors/business/accounts/feature/tokens.ts";
 import { untracedTimers } from "../cluster/spans.ts";
 import { lacksDescriptors } from "../cluster/adapters/egress/descriptors.ts";
 import { pinoLog } from "../cluster/adapters/telemetry/log.pino.ts";

@@ -1,7 +1,7 @@
 /** What all features of a node share: the stores, the egress, the worker processes. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { allowedNetworks } from "../actors/accounts/allowed-networks.ts";
+import { allowedNetworks } from "../actors/business/accounts/allowed-networks.ts";
 import { RollingWindow } from "../actors/lib/rolling-window.ts";
 import { destination } from "../actors/lib/web/destination.ts";
 import { undiciEgress } from "../cluster/adapters/egress/egress.undici.ts";

@@ -10,19 +10,19 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Type } from "typebox";
 import type { Node } from "../cluster/node-record.ts";
-import { cacheKey, type CachedPage } from "../actors/fetch/freshness.ts";
-import type { ExtractCaller, Extracted, ExtractTask } from "../actors/lib/content/extraction-result.ts";
+import { cacheKey, type CachedPage } from "../actors/crawl/fetch/freshness.ts";
+import type { ExtractCaller, Extracted, ExtractTask } from "../actors/reading/extraction-result.ts";
 import { normaliseUrl } from "../actors/lib/web/url.ts";
-import type { LocalIndex } from "../actors/search/adapters/engine.local.sqlite.ts";
+import type { LocalIndex } from "../actors/sources/search/adapters/engine.local.sqlite.ts";
 import { bodyRefs } from "../cluster/body-refs.ts";
 import type { TaskResult } from "../cluster/ports/workers.ts";
 import { demoRoutes } from "../gateway/routes/demo.ts";
 import { EMPTY_RECORD, type FetchRequest, type PageRecord } from "../schemas/fetch.ts";
-import { IndexOfPages } from "../actors/search/feature/tokens.ts";
+import { IndexOfPages } from "../actors/sources/search/feature/tokens.ts";
 import { feature } from "../node/feature.ts";
 import { closed } from "../node/settings.ts";
 import { collection } from "../cluster/collection.ts";
-import { PAGES } from "../actors/fetch/collections.ts";
+import { PAGES } from "../actors/crawl/fetch/collections.ts";
 
 /** By name, in the order of names. */
 function readDemo(): ReadonlyMap<string, Buffer> {

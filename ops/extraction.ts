@@ -3,8 +3,8 @@
  * not read because this machine had no room is tried again, so that only the document itself makes it unreadable.
  */
 import { availableParallelism } from "node:os";
-import { cutOff, taskOf } from "../actors/lib/content/extract.ts";
-import type { ExtractCaller, Extracted, ExtractTask } from "../actors/lib/content/extraction-result.ts";
+import { cutOff, taskOf } from "../actors/reading/extract.ts";
+import type { ExtractCaller, Extracted, ExtractTask } from "../actors/reading/extraction-result.ts";
 import { processWorkers } from "../cluster/adapters/workers/workers.processes.ts";
 import type { Log } from "../cluster/ports/log.ts";
 import type { Metrics } from "../cluster/ports/metrics.ts";
@@ -134,7 +134,7 @@ const PAGE: ReaderPool = {
 };
 
 const EXTRACTION: ReaderOptions = {
-  tasks: new URL("../actors/lib/content/extract.ts", import.meta.url),
+  tasks: new URL("../actors/reading/extract.ts", import.meta.url),
   pools: {
     page: PAGE,
     // 50 MB of nested tags take 1.5 s of CPU time, the worst 50 MB that were found 7 s.

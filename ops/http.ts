@@ -2,7 +2,7 @@
  * The HTTP servers of a node: its status on a port of its own where several nodes form a cluster, and the API where the
  * node has the role `gateway`.
  */
-import { findGrant } from "../actors/accounts/keys.ts";
+import { findGrant } from "../actors/business/accounts/keys.ts";
 import { BODY_TAG_COLLECTIONS, forgetTagged } from "../cluster/body-refs.ts";
 import { chooseHttp } from "../gateway/adapters/choose-http.ts";
 import { listenNode } from "../gateway/adapters/http.node.ts";

@@ -2,16 +2,16 @@
 import { type MetricName, type MetricSpec, RUNTIME_METRICS } from "../cluster/ports/metrics.ts";
 import { NODE_METRICS } from "../node/metrics.ts";
 import { GATEWAY_METRICS } from "../gateway/metrics.ts";
-import { FETCH_METRICS } from "../actors/fetch/metrics.ts";
-import { TIER_METRICS } from "../actors/tiers/metrics.ts";
-import { JOB_METRICS } from "../actors/jobs/metrics.ts";
-import { SEARCH_METRICS } from "../actors/search/metrics.ts";
-import { PROFILE_METRICS } from "../actors/profiles/metrics.ts";
-import { FILING_METRICS } from "../actors/filings/metrics.ts";
-import { COMPANY_METRICS } from "../actors/companies/metrics.ts";
-import { ACCOUNT_METRICS } from "../actors/accounts/metrics.ts";
-import { SITE_METRICS } from "../actors/sites/metrics.ts";
-import { STATUS_METRICS } from "../actors/status/metrics.ts";
+import { FETCH_METRICS } from "../actors/crawl/fetch/metrics.ts";
+import { TIER_METRICS } from "../actors/crawl/tiers/metrics.ts";
+import { JOB_METRICS } from "../actors/work/jobs/metrics.ts";
+import { SEARCH_METRICS } from "../actors/sources/search/metrics.ts";
+import { PROFILE_METRICS } from "../actors/sources/profiles/metrics.ts";
+import { FILING_METRICS } from "../actors/sources/filings/metrics.ts";
+import { COMPANY_METRICS } from "../actors/sources/companies/metrics.ts";
+import { ACCOUNT_METRICS } from "../actors/business/accounts/metrics.ts";
+import { SITE_METRICS } from "../actors/crawl/sites/metrics.ts";
+import { STATUS_METRICS } from "../actors/business/status/metrics.ts";
 
 export const METRICS: Readonly<Record<MetricName, MetricSpec>> = {
   ...RUNTIME_METRICS,

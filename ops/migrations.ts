@@ -64,7 +64,7 @@ interface DomainBefore7 {
 
 /**
  * It is not known which origin asked for a pause or a back-off: it holds for all until it is over, as it did ("*", ANY_OTHER in
- * actors/domain/slowed-origins.ts). Failures are forgotten, since they were counted for several origins together.
+ * actors/crawl/domain/slowed-origins.ts). Failures are forgotten, since they were counted for several origins together.
  */
 function domainOfFormat7(stored: unknown): Rewritten | null {
   const { crawl_delays, backoff_ms, backed_off_at_ms, paused_until_ms, ...rest } =

@@ -1,6 +1,6 @@
 /** Gauges that no event changes: every 15 s this node looks at its disk, its partitions, the ledger and what it has to do. */
 import { statfs } from "node:fs/promises";
-import type { NodeStats } from "../cluster/passivation.ts";
+import type { NodeStats } from "../cluster/embedded.ts";
 import type { Clock } from "../cluster/ports/clock.ts";
 import type { Metrics } from "../cluster/ports/metrics.ts";
 import type { Ledger } from "../gateway/ledger.ts";

@@ -1,7 +1,7 @@
 /** The file in the data directory with the operator key of the command line. */
 import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { KeyFile } from "../actors/accounts/operator-key.ts";
+import type { KeyFile } from "../actors/business/accounts/operator-key.ts";
 import type { Config } from "./config.ts";
 import { dataPath } from "./stores.ts";
 

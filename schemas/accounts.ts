@@ -1,6 +1,6 @@
 /**
  * Callers and what they may use: customers own projects, projects own keys. The three are stored as documents
- * (actors/accounts/keys.ts); the month's usage belongs to one Account actor per project.
+ * (actors/business/accounts/keys.ts); the month's usage belongs to one Account actor per project.
  */
 import { type Static, Type } from "typebox";
 import {

@@ -481,7 +481,7 @@ export const FilingTextRequest = Type.Object({
 });
 export type FilingTextRequest = Static<typeof FilingTextRequest>;
 
-/** One actor per document and way of reading it; its key is `textKey` in actors/filings/text.actor.ts. */
+/** One actor per document and way of reading it; its key is `textKey` in actors/sources/filings/text.actor.ts. */
 export const FilingTextExtractor = contract(
   "filing_text",
   { extract: ask(FilingTextRequest, FilingText) },

@@ -1,6 +1,6 @@
 /**
  * The identifier schemes of the company register, as data: the same list is served as `x-identifier-schemes` of
- * company/v1. Their behaviour (normal forms, check digits) is in actors/companies/schemes/.
+ * company/v1. Their behaviour (normal forms, check digits) is in actors/sources/companies/schemes/.
  */
 
 export interface IdentifierScheme {

@@ -2,7 +2,7 @@
  * Batch jobs: what clients see, the contracts of the Job and Scheduler actors, and how jobs, items and results are stored.
  *
  * A new item kind (profiles, company) takes two halves, joined in the `feature/item-kind.ts` of its slice:
- * - for the worker an `ItemKind` (actors/jobs/kind.ts): `{ name, lane(input), run(ask, input, attempt) }`, where
+ * - for the worker an `ItemKind` (actors/work/jobs/kind.ts): `{ name, lane(input), run(ask, input, attempt) }`, where
  *   `run` returns an `AttemptResult` (below): the answer as it is stored, its error or null, its bill, and in `retry`
  *   whether another attempt is worth it. `reason: "busy"` (a full limiter, a pause) puts the item back and counts nothing.
  * - for the gateway a `BatchKind` (gateway/batch.ts): `{ name, item, category, check?, permit?, present }`, where `item`
@@ -67,7 +67,7 @@ export const JobCreated = Component("JobCreated", {
 /** The schema of an item in the API document. */
 const JOB_ITEM = "#/components/schemas/JobItem";
 
-/** An item of any kind, as the service makes it. The API document has the item of each kind (actors/jobs/feature/item-schema.ts). */
+/** An item of any kind, as the service makes it. The API document has the item of each kind (actors/work/jobs/feature/item-schema.ts). */
 export interface JobItem {
   readonly index: number;
   readonly kind: JobKind;

@@ -1,6 +1,6 @@
 /**
  * The tiers, in ladder order: what a fetch may take to a page, and everything that differs between them. A new tier is a row here and
- * a transport in actors/tiers/feature/open-tiers.ts; the compiler names both.
+ * a transport in actors/crawl/tiers/feature/open-tiers.ts; the compiler names both.
  */
 
 export const RENDER_MODES = ["auto", "never", "always"] as const;

@@ -1,5 +1,5 @@
 /**
- * The tier actors: one for each route on each node that has it (actors/tiers/README.md). A fetch calls the tier of the route
+ * The tier actors: one for each route on each node that has it (actors/crawl/tiers/README.md). A fetch calls the tier of the route
  * it takes; the tier runs the transport, and asks its caller before each request to an origin, so that robots.txt, slots
  * and fencing stay with the owner of the domain whichever node sends.
  */

@@ -11,14 +11,15 @@ const MAX_LINES = 150;
 
 /** A file and the function's name, and the one thing it does. */
 const ALGORITHMS: Readonly<Record<string, string>> = {
-  "actors/jobs/frontier.ts frontier": "which item is next: lanes by site, pauses, cool-downs",
-  "actors/lib/article/meta.ts readMeta": "what a page's head says of it, one source after another",
-  "actors/lib/article/title.ts titleCandidates": "candidates for a title and the features of each",
-  "actors/lib/article/tree.ts buildTree": "a tree of blocks from a stream of tags, without recursion",
-  "actors/search/adapters/engine.local.sqlite.ts localIndex":
+  "actors/work/jobs/frontier.ts frontier": "which item is next: lanes by site, pauses, cool-downs",
+  "actors/reading/article/meta.ts readMeta": "what a page's head says of it, one source after another",
+  "actors/reading/article/title.ts titleCandidates": "candidates for a title and the features of each",
+  "actors/reading/article/tree.ts buildTree": "a tree of blocks from a stream of tags, without recursion",
+  "actors/sources/search/adapters/engine.local.sqlite.ts localIndex":
     "one full-text index: its statements and what runs them",
-  "actors/tiers/adapters/browser-pool.ts browserPool": "browsers started, lent, counted, recycled and killed",
-  "actors/tiers/adapters/transport.browser.ts pageVisit":
+  "actors/crawl/tiers/adapters/browser-pool.ts browserPool":
+    "browsers started, lent, counted, recycled and killed",
+  "actors/crawl/tiers/adapters/transport.browser.ts pageVisit":
     "one visit of one page, from navigation to its text",
   "cluster/adapters/blobs/blobs.file.ts fileBlobs": "a content-addressed store in files",
   "cluster/adapters/blobs/blobs.s3.ts s3Blobs": "a content-addressed store in a bucket",

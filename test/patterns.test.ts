@@ -13,7 +13,8 @@ const CODE = "{actors,gateway,node,cluster,schemas}/**/*.ts";
 
 /** Patterns that may grow faster, and what bounds their input. */
 const BOUNDED: Readonly<Record<string, string>> = {
-  "actors/lib/content/alternate-links.ts (?:^|\\.)(?:[a-z0-9-]*(?:supreme": "a host name has 253 characters",
+  "actors/reading/content/alternate-links.ts (?:^|\\.)(?:[a-z0-9-]*(?:supreme":
+    "a host name has 253 characters",
   "schemas/job-states.ts (\\d*)(\\D)": "written by the service itself",
 };
 

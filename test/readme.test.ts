@@ -56,9 +56,9 @@ test("every file and folder that a README names is there", () => {
 });
 
 test("a path that is not there is found", () => {
-  expect(missingPaths("README.md", "see `cluster/no-such-folder/` and `cluster/node.ts`")).toEqual([
-    "cluster/no-such-folder/",
-  ]);
+  expect(
+    missingPaths("README.md", "see `cluster/no-such-folder/` and `cluster/internal/turn/node.ts`"),
+  ).toEqual(["cluster/no-such-folder/"]);
 });
 
 /** A file name without a folder, as a README's table of files has it. */

@@ -53,5 +53,5 @@ test.each([
   ["// As the operator decided (3-decisions.md, Core).", "3-decisions.md"],
   ["// Found in issue 12.", "issue 12"],
 ])("finds %s", (line, text) => {
-  expect(unresolved("actors/domain/actor.ts", line).map((reference) => reference.text)).toContain(text);
+  expect(unresolved("actors/crawl/domain/actor.ts", line).map((reference) => reference.text)).toContain(text);
 });

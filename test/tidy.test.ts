@@ -66,7 +66,7 @@ const RETIRED: Readonly<Record<string, string>> = {
   "gap_ms|slow_gap_ms|leaves_ms": "min_delay_ms, backoff_ms, deadline_ms",
   "Transported|vouched": "TransportResult, trusted",
   "asker|askOf|ownedAsk|toldBy|lookAt": "caller, parse-request, reserved hosts, classify, lookup",
-  "filingSend|withoutFilings|is_noting|is_looking": "sendWithSlot, denyHosts, recording, is_refilling",
+  "filingSend|withoutFilings|is_noting|is_looking": "sendWithSlot, hostOwners, recording, is_refilling",
   "takeImpatient|firstToLeave|firstLeaves|mayRead": "takeExpired, nextDeadline, isReserved",
 };
 /** The changelog tells operators what the old names became. Fixtures are other people's words. */

@@ -8,7 +8,7 @@ declare const A: unique symbol;
 
 /**
  * A time after which a caller no longer waits, in Unix milliseconds. Between nodes, whose clocks differ, it travels as what
- * is left of it (cluster/wire.ts). Only a field of the message itself, not of something within it.
+ * is left of it (cluster/internal/transport/wire.ts). Only a field of the message itself, not of something within it.
  */
 export const Deadline = () => Type.Integer({ isDeadline: true });
 

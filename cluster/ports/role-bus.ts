@@ -1,6 +1,6 @@
 /**
  * Plain messages between the nodes of a cluster, for calls to actors that are placed by role. At most once and nothing is
- * stored: who waits for something asks for a sign of life (cluster/role-calls.ts).
+ * stored: who waits for something asks for a sign of life (cluster/internal/roles/role-calls.ts).
  *
  * Messages are at most MAX_ENVELOPE_BYTES and MAX_ENVELOPE_OVERHEAD_BYTES; a larger one throws Fault message_too_large.
  */

@@ -1,6 +1,6 @@
 /**
  * /health, /ready and /metrics: whether the process is up, whether it can work, and what it counts. The public status of the
- * service (/v1/status) is the slice actors/status/.
+ * service (/v1/status) is the slice actors/business/status/.
  */
 import { type Static, Type } from "typebox";
 import type { ByteBudget } from "../../cluster/byte-budget.ts";

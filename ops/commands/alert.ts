@@ -1,7 +1,7 @@
 /** trawl alert list: the webhooks of a customer that are told of its usage, and how their last delivery ended. */
 import { Command } from "commander";
-import { hookView, listHooks } from "../../actors/accounts/alerts.ts";
-import { customerNamed } from "../../actors/accounts/keys.ts";
+import { hookView, listHooks } from "../../actors/business/accounts/alerts.ts";
+import { customerNamed } from "../../actors/business/accounts/keys.ts";
 import { openSecrets } from "../secrets.ts";
 import { type Context, type Json, table, withDocuments, withJson } from "./context.ts";
 

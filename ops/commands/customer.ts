@@ -1,6 +1,6 @@
 /** trawl customer create, list, budget, spend, suspend, activate: changes the document store; a running service follows within 5 seconds. */
 import { Command, Option } from "commander";
-import { readRate } from "../../actors/accounts/exchange.ts";
+import { readRate } from "../../actors/business/accounts/exchange.ts";
 import {
   createCustomer,
   customerNamed,
@@ -8,8 +8,8 @@ import {
   setCustomerBudget,
   setCustomerStatus,
   setPrices,
-} from "../../actors/accounts/keys.ts";
-import { readUsage, type UsageCell } from "../../actors/accounts/read-usage.ts";
+} from "../../actors/business/accounts/keys.ts";
+import { readUsage, type UsageCell } from "../../actors/business/accounts/read-usage.ts";
 import { dayOf } from "../../schemas/ledger.ts";
 import { type Customer, fromMicros, isMonth, monthOf, toMicros } from "../../schemas/accounts.ts";
 import { BILLING_CATEGORIES } from "../../schemas/common.ts";

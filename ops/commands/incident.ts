@@ -6,7 +6,7 @@ import {
   openIncident,
   readNotices,
   updateIncident,
-} from "../../actors/status/notices.ts";
+} from "../../actors/business/status/notices.ts";
 import { systemRandom } from "../../cluster/adapters/time/random.system.ts";
 import { IMPACTS, INCIDENT_STATES, type StatusIncident } from "../../schemas/status.ts";
 import { type Context, type Json, table, withDocuments, withJson } from "./context.ts";

@@ -1,8 +1,8 @@
 /** trawl invoice list, show, preview, draw, paid, void: invoices of customers. A running service draws the month before by itself. */
 import { Command } from "commander";
-import { foldLedger } from "../../actors/accounts/fold.ts";
-import { invoicePage } from "../../actors/accounts/feature/invoice-page.ts";
-import { customerNamed } from "../../actors/accounts/keys.ts";
+import { foldLedger } from "../../actors/business/accounts/fold.ts";
+import { invoicePage } from "../../actors/business/accounts/feature/invoice-page.ts";
+import { customerNamed } from "../../actors/business/accounts/keys.ts";
 import {
   changeInvoice,
   chargesOf,
@@ -10,7 +10,7 @@ import {
   findInvoice,
   listInvoices,
   monthBefore,
-} from "../../actors/accounts/invoices.ts";
+} from "../../actors/business/accounts/invoices.ts";
 import type { Documents } from "../../cluster/ports/documents.ts";
 import { type Customer, isMonth, monthOf } from "../../schemas/accounts.ts";
 import type { Invoice, InvoiceLine, InvoiceStatus } from "../../schemas/invoices.ts";

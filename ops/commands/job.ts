@@ -1,9 +1,9 @@
 /**
  * trawl job: shows, watches and cancels a job and prints its items, through the service; and verifies a stored job, in
- * the document store itself, against the invariants of actors/jobs/invariants.ts.
+ * the document store itself, against the invariants of actors/work/jobs/invariants.ts.
  */
 import { Command } from "commander";
-import { checkInvariants } from "../../actors/jobs/invariants.ts";
+import { checkInvariants } from "../../actors/work/jobs/invariants.ts";
 import type { Documents } from "../../cluster/ports/documents.ts";
 import { jobRange, type JobStatus, type StoredResult } from "../../schemas/jobs.ts";
 import { systemTerminal } from "../terminal.ts";
@@ -20,7 +20,7 @@ import {
 } from "./client.ts";
 import { CommandError, type Context, EXIT, type Json, withDocuments, withJson } from "./context.ts";
 import { readJob, watch } from "./watch.ts";
-import { JOB_RESULTS, JOBS } from "../../actors/jobs/collections.ts";
+import { JOB_RESULTS, JOBS } from "../../actors/work/jobs/collections.ts";
 
 const RESULTS_AT_ONCE = 200;
 

@@ -8,7 +8,7 @@ import {
   listKeys,
   projectNamed,
   revokeKey,
-} from "../../actors/accounts/keys.ts";
+} from "../../actors/business/accounts/keys.ts";
 import {
   allowsPaid,
   fromMicros,

@@ -1,7 +1,11 @@
 /** trawl maintenance schedule, complete, list: announced work, on the status page. Gateways show it within 15 seconds. */
 import { Command, InvalidArgumentError } from "commander";
-import { completeMaintenance, readNotices, scheduleMaintenance } from "../../actors/status/notices.ts";
-import { maintenanceState } from "../../actors/status/evaluate.ts";
+import {
+  completeMaintenance,
+  readNotices,
+  scheduleMaintenance,
+} from "../../actors/business/status/notices.ts";
+import { maintenanceState } from "../../actors/business/status/evaluate.ts";
 import { systemRandom } from "../../cluster/adapters/time/random.system.ts";
 import type { StatusMaintenance } from "../../schemas/status.ts";
 import { type Context, type Json, table, withDocuments, withJson } from "./context.ts";

@@ -11,7 +11,7 @@ import {
   listProjects,
   setBudget,
   setRate,
-} from "../../actors/accounts/keys.ts";
+} from "../../actors/business/accounts/keys.ts";
 import { type Customer, fromMicros } from "../../schemas/accounts.ts";
 import { type Context, type Json, table, withDocuments, withJson } from "./context.ts";
 import { amount, wholeNumber } from "./key.ts";

@@ -1,6 +1,6 @@
 /** trawl rate set, list: the operator's exchange rates. A running service follows within 5 seconds. */
 import { Argument, Command, InvalidArgumentError } from "commander";
-import { listRates, setRate } from "../../actors/accounts/exchange.ts";
+import { listRates, setRate } from "../../actors/business/accounts/exchange.ts";
 import { fromMicros, toMicros } from "../../schemas/accounts.ts";
 import { type Context, type Json, table, withDocuments, withJson } from "./context.ts";
 

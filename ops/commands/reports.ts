@@ -1,6 +1,6 @@
 /** What all nodes report, asked of the service, for `trawl top`, `domains` and `jobs`. */
-import type { DomainFigures } from "../../actors/domain/figures.ts";
-import type { JobFigures } from "../../actors/jobs/figures.ts";
+import type { DomainFigures } from "../../actors/crawl/domain/figures.ts";
+import type { JobFigures } from "../../actors/work/jobs/figures.ts";
 import type { NodeReport } from "../../cluster/ports/node-directory.ts";
 import { exchange, errorOf } from "./client.ts";
 import { table } from "./context.ts";

@@ -1,8 +1,8 @@
 /** The account actor: crossed thresholds, and that nothing it keeps or answers grows with its traffic. */
 import { describe, expect, test } from "vitest";
-import { type AccountSnapshot, accountActor } from "../../actors/accounts/actor.ts";
-import { lease, MAX_HOLDERS, NOTHING_USED, type Quota } from "../../actors/accounts/quota.ts";
-import { newCrossings } from "../../actors/accounts/thresholds.ts";
+import { type AccountSnapshot, accountActor } from "../../actors/business/accounts/actor.ts";
+import { lease, MAX_HOLDERS, NOTHING_USED, type Quota } from "../../actors/business/accounts/quota.ts";
+import { newCrossings } from "../../actors/business/accounts/thresholds.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
 import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.silent.ts";
 import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";

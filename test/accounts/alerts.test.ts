@@ -1,9 +1,9 @@
 /** Usage alerts: who hears of what, how often, and that secrets are shown once. */
 import { createHmac } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { listHooks } from "../../actors/accounts/alerts.ts";
-import { setRate } from "../../actors/accounts/exchange.ts";
-import { createCustomer, createProject, limitKey, setBudget } from "../../actors/accounts/keys.ts";
+import { listHooks } from "../../actors/business/accounts/alerts.ts";
+import { setRate } from "../../actors/business/accounts/exchange.ts";
+import { createCustomer, createProject, limitKey, setBudget } from "../../actors/business/accounts/keys.ts";
 import type { FakeWeb } from "../../cluster/adapters/egress/egress.fake.ts";
 import { fetchAnswer, gatewayHarness } from "../harness/gateway-harness.ts";
 

@@ -1,7 +1,7 @@
 /** A project's budget for premium routes: reserved, settled, never overspent. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { accountActor } from "../../actors/accounts/actor.ts";
+import { accountActor } from "../../actors/business/accounts/actor.ts";
 import {
   type Budget,
   RESERVATION_TTL_MS,
@@ -12,7 +12,7 @@ import {
   release,
   reserve as reserveIn,
   settle as settleIn,
-} from "../../actors/accounts/budget.ts";
+} from "../../actors/business/accounts/budget.ts";
 import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
 import { seededRandom } from "../../cluster/adapters/time/random.seeded.ts";

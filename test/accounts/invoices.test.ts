@@ -1,9 +1,9 @@
 /** Invoices: what is charged, to six places; when they are drawn up; what an external customer does not see. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { setRate } from "../../actors/accounts/exchange.ts";
-import { changeInvoice, drawInvoice, listInvoices } from "../../actors/accounts/invoices.ts";
-import { createCustomer, createProject, setPrices } from "../../actors/accounts/keys.ts";
+import { setRate } from "../../actors/business/accounts/exchange.ts";
+import { changeInvoice, drawInvoice, listInvoices } from "../../actors/business/accounts/invoices.ts";
+import { createCustomer, createProject, setPrices } from "../../actors/business/accounts/keys.ts";
 import { Fault } from "../../cluster/ports/fault.ts";
 import { type Customer, fromMicros, fromUsd, fromUsdUp, limitInUsd } from "../../schemas/accounts.ts";
 import { batchKey, newBatchTag } from "../../schemas/ledger.ts";

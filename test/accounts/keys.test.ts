@@ -14,7 +14,7 @@ import {
   revokeKey,
   setBudget,
   setCustomerStatus,
-} from "../../actors/accounts/keys.ts";
+} from "../../actors/business/accounts/keys.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
 import { shape } from "../../gateway/validate.ts";
 import { Customer, Key, Project } from "../../schemas/accounts.ts";

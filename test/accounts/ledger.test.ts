@@ -2,15 +2,15 @@
 import { zstdCompressSync } from "node:zlib";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { foldLedger } from "../../actors/accounts/fold.ts";
-import { createCustomer, createProject } from "../../actors/accounts/keys.ts";
+import { foldLedger } from "../../actors/business/accounts/fold.ts";
+import { createCustomer, createProject } from "../../actors/business/accounts/keys.ts";
 import {
   readRows,
   type RowCursor,
   type RowFilter,
   type RowPage,
-} from "../../actors/accounts/read-requests.ts";
-import { readMonth, readUsage } from "../../actors/accounts/read-usage.ts";
+} from "../../actors/business/accounts/read-requests.ts";
+import { readMonth, readUsage } from "../../actors/business/accounts/read-usage.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
 import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.silent.ts";
 import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";

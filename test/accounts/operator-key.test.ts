@@ -1,7 +1,13 @@
 /** The operator key of the command line: who draws it, where it is kept, and what a lost file or a revoked key does. */
 import { describe, expect, test } from "vitest";
-import { digestOf, findGrant, listKeys, prepareAccounts, revokeKey } from "../../actors/accounts/keys.ts";
-import { type KeyFile, prepareOperatorKey } from "../../actors/accounts/operator-key.ts";
+import {
+  digestOf,
+  findGrant,
+  listKeys,
+  prepareAccounts,
+  revokeKey,
+} from "../../actors/business/accounts/keys.ts";
+import { type KeyFile, prepareOperatorKey } from "../../actors/business/accounts/operator-key.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
 import type { Documents } from "../../cluster/ports/documents.ts";
 import { NOON_MS } from "../harness/gateway-harness.ts";

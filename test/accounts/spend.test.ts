@@ -1,10 +1,15 @@
 /** Money of a key, its project and its customer: reserved together before work, settled together after it. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { accountActor } from "../../actors/accounts/actor.ts";
-import { createKey, prepareAccounts, setBudget, setCustomerBudget } from "../../actors/accounts/keys.ts";
-import { findPayer } from "../../actors/accounts/payer.ts";
-import { spending } from "../../actors/accounts/spend.ts";
+import { accountActor } from "../../actors/business/accounts/actor.ts";
+import {
+  createKey,
+  prepareAccounts,
+  setBudget,
+  setCustomerBudget,
+} from "../../actors/business/accounts/keys.ts";
+import { findPayer } from "../../actors/business/accounts/payer.ts";
+import { spending } from "../../actors/business/accounts/spend.ts";
 import type { ActorClient } from "../../cluster/actor.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
 import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.silent.ts";

@@ -24,7 +24,7 @@ import { Fault } from "../../cluster/ports/fault.ts";
 import type { Bus, Delivery } from "../../cluster/ports/bus.ts";
 import type { Leases } from "../../cluster/ports/leases.ts";
 import { ask as askOperation, contract, Deadline, tell } from "../../cluster/contracts/contract.ts";
-import { KEEP_UNREADABLE_MS, MAX_UNREADABLE } from "../../cluster/unreadable-envelopes.ts";
+import { KEEP_UNREADABLE_MS, MAX_UNREADABLE } from "../../cluster/internal/transport/unreadable-envelopes.ts";
 import { Counter, counterActor, type Trace } from "../harness/counter.actor.ts";
 import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.silent.ts";
 

@@ -7,7 +7,7 @@ import { seededRandom } from "../../cluster/adapters/time/random.seeded.ts";
 import { type CacheLimits, cacheLimits, RUNTIME_CACHES } from "../../cluster/cache-limits.ts";
 import { embedded } from "../../cluster/embedded.ts";
 import { nextEpoch } from "../../cluster/process-epoch.ts";
-import { MAX_ASKS, MAX_TELLS } from "../../cluster/shard.ts";
+import { MAX_ASKS, MAX_TELLS } from "../../cluster/internal/turn/shard.ts";
 import { Counter, counterActor, type Trace } from "../harness/counter.actor.ts";
 import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.silent.ts";
 

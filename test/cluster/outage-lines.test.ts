@@ -4,7 +4,7 @@ import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.sile
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
 import { seededRandom } from "../../cluster/adapters/time/random.seeded.ts";
 import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
-import { reportFailure } from "../../cluster/failures.ts";
+import { reportFailure } from "../../cluster/internal/turn/failures.ts";
 import { Fault } from "../../cluster/ports/fault.ts";
 
 test("a store that is away writes one line a minute, with how many others there were and without a stack", async () => {

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { memoryRoleBuses } from "../../cluster/adapters/nodes/role-bus.memory.ts";
 import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
-import { roleDirectory } from "../../cluster/role-directory.ts";
+import { roleDirectory } from "../../cluster/internal/roles/role-directory.ts";
 import type { RoleActor } from "../../cluster/role-actor.ts";
 import { Work, worker } from "../ports/roles.ts";
 

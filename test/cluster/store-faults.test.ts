@@ -9,7 +9,7 @@ import { distributed } from "../../cluster/distributed.ts";
 import { embedded } from "../../cluster/embedded.ts";
 import { partitionOf } from "../../cluster/placement.ts";
 import { Fault } from "../../cluster/ports/fault.ts";
-import { MAX_WAITING_TELLS, tellLines } from "../../cluster/tell-retries.ts";
+import { MAX_WAITING_TELLS, tellLines } from "../../cluster/internal/transport/tell-retries.ts";
 import { Counter, counterActor } from "../harness/counter.actor.ts";
 import { flakyDocuments } from "../harness/flaky-documents.ts";
 

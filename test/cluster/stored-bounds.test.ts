@@ -5,13 +5,13 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { domainActor } from "../../actors/domain/actor.ts";
-import { robotsActor } from "../../actors/domain/robots.actor.ts";
-import { hostProfileActor } from "../../actors/fetch/host-profile.actor.ts";
-import { profileRoutesActor } from "../../actors/profiles/routes.actor.ts";
-import { searchInstancesActor } from "../../actors/search/instances.actor.ts";
-import { BUCKET_MS, bucketOf } from "../../actors/status/history.ts";
-import { statusHistorianActor } from "../../actors/status/historian.actor.ts";
+import { domainActor } from "../../actors/crawl/domain/actor.ts";
+import { robotsActor } from "../../actors/crawl/domain/robots.actor.ts";
+import { hostProfileActor } from "../../actors/crawl/fetch/host-profile.actor.ts";
+import { profileRoutesActor } from "../../actors/sources/profiles/routes.actor.ts";
+import { searchInstancesActor } from "../../actors/sources/search/instances.actor.ts";
+import { BUCKET_MS, bucketOf } from "../../actors/business/status/history.ts";
+import { statusHistorianActor } from "../../actors/business/status/historian.actor.ts";
 import type { ActorClient } from "../../cluster/actor.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
 import { fakeEgress } from "../../cluster/adapters/egress/egress.fake.ts";
@@ -140,19 +140,19 @@ const BOUNDS: Readonly<
 
 /** Files whose actors store something that this test does not drive, and why it cannot grow. */
 const ELSEWHERE: Readonly<Record<string, string>> = {
-  "accounts/actor.ts": "test/accounts/actor.test.ts drives 2,000 keys and 200,000 jobs",
-  "callbacks/delivery-behaviour.ts": "one time",
-  "companies/feed/feed.actor.ts": "one time",
-  "companies/source.actor.ts": "one time",
-  "jobs/actor.ts": "as large as its items, of which there are at most 50,000: below",
+  "business/accounts/actor.ts": "test/accounts/actor.test.ts drives 2,000 keys and 200,000 jobs",
+  "work/callbacks/delivery-behaviour.ts": "one time",
+  "sources/companies/feed/feed.actor.ts": "one time",
+  "sources/companies/source.actor.ts": "one time",
+  "work/jobs/actor.ts": "as large as its items, of which there are at most 50,000: below",
 };
 const DRIVEN: Readonly<Record<string, string>> = {
-  "domain/actor.ts": "domain",
-  "domain/robots.actor.ts": "robots",
-  "fetch/host-profile.actor.ts": "host_profile",
-  "profiles/routes.actor.ts": "profile_routes",
-  "search/instances.actor.ts": "search_instances",
-  "status/historian.actor.ts": "status_history",
+  "crawl/domain/actor.ts": "domain",
+  "crawl/domain/robots.actor.ts": "robots",
+  "crawl/fetch/host-profile.actor.ts": "host_profile",
+  "sources/profiles/routes.actor.ts": "profile_routes",
+  "sources/search/instances.actor.ts": "search_instances",
+  "business/status/historian.actor.ts": "status_history",
 };
 
 describe("what an actor stores", () => {

@@ -3,8 +3,8 @@
  * on what is stored. The client asks again. No claim and no change is lost or doubled.
  */
 import { describe, expect, test } from "vitest";
-import { readChanges } from "../../actors/companies/feed/changes.ts";
-import { COMPANIES, type StoredCompany } from "../../actors/companies/stored-company.ts";
+import { readChanges } from "../../actors/sources/companies/feed/changes.ts";
+import { COMPANIES, type StoredCompany } from "../../actors/sources/companies/stored-company.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
 import type { Documents } from "../../cluster/ports/documents.ts";
 import { identifier, oneRegister, scriptedSource } from "../harness/companies-harness.ts";

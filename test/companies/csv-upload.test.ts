@@ -1,11 +1,11 @@
 /** POST /v1/companies/batch/csv and GET /v1/companies/batch/{job_id}.csv without a socket. The register knows no company. */
 import { describe, expect, test } from "vitest";
-import { memoryCompanyIndex } from "../../actors/companies/adapters/index.memory.ts";
-import { companyItems } from "../../actors/companies/feature/item-kind.ts";
-import { findPayer } from "../../actors/accounts/payer.ts";
-import { jobActor } from "../../actors/jobs/actor.ts";
-import { jobRoutes } from "../../actors/jobs/feature/routes.ts";
-import { schedulerActor } from "../../actors/jobs/scheduler.actor.ts";
+import { memoryCompanyIndex } from "../../actors/sources/companies/adapters/index.memory.ts";
+import { companyItems } from "../../actors/sources/companies/feature/item-kind.ts";
+import { findPayer } from "../../actors/business/accounts/payer.ts";
+import { jobActor } from "../../actors/work/jobs/actor.ts";
+import { jobRoutes } from "../../actors/work/jobs/feature/routes.ts";
+import { schedulerActor } from "../../actors/work/jobs/scheduler.actor.ts";
 import { fakeEgress } from "../../cluster/adapters/egress/egress.fake.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
 import type { Clock } from "../../cluster/ports/clock.ts";

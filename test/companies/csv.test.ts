@@ -1,9 +1,9 @@
 /** Company batches as CSV: what spreadsheets write is read, and what cannot be read is refused with its row. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { type CsvLimits, readBatchCsv } from "../../actors/companies/csv/read-batch.ts";
+import { type CsvLimits, readBatchCsv } from "../../actors/sources/companies/csv/read-batch.ts";
 import type { CsvRow } from "../../schemas/csv.ts";
-import { resultRow } from "../../actors/companies/csv/result-row.ts";
+import { resultRow } from "../../actors/sources/companies/csv/result-row.ts";
 
 /** In pieces of so many bytes. */
 function* pieces(bytes: Uint8Array, size: number): Generator<Uint8Array> {

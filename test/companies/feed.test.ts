@@ -10,11 +10,11 @@ import {
   readChanges,
   seqBefore,
   type StoredChange,
-} from "../../actors/companies/feed/changes.ts";
-import { sequence } from "../../actors/companies/feed/sequencer.ts";
-import { materialise, withChange } from "../../actors/companies/apply-answers.ts";
-import { afterObservation } from "../../actors/companies/stored-claims.ts";
-import { COMPANIES, putCompany, type StoredCompany } from "../../actors/companies/stored-company.ts";
+} from "../../actors/sources/companies/feed/changes.ts";
+import { sequence } from "../../actors/sources/companies/feed/sequencer.ts";
+import { materialise, withChange } from "../../actors/sources/companies/apply-answers.ts";
+import { afterObservation } from "../../actors/sources/companies/stored-claims.ts";
+import { COMPANIES, putCompany, type StoredCompany } from "../../actors/sources/companies/stored-company.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
 import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
 import { seededRandom } from "../../cluster/adapters/time/random.seeded.ts";

@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from "vitest";
-import { filingRegister } from "../../actors/companies/feature/filing-register.ts";
+import { filingRegister } from "../../actors/sources/companies/feature/filing-register.ts";
 import { identifier, oneRegister, scriptedSource } from "../harness/companies-harness.ts";
 
 const LEI = "5493001KJTIIGC8Y1R12";

@@ -3,21 +3,21 @@ import { existsSync, readFileSync } from "node:fs";
 import { parse } from "csv-parse/sync";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { foldName } from "../../actors/companies/names/fold.ts";
-import { legalFormCategory, splitLegalForms } from "../../actors/companies/names/legal-forms.ts";
+import { foldName } from "../../actors/sources/companies/names/fold.ts";
+import { legalFormCategory, splitLegalForms } from "../../actors/sources/companies/names/legal-forms.ts";
 import {
   byRank,
   type CandidateCompany,
   decideMatch,
   matchScore,
   nameQuery,
-} from "../../actors/companies/names/resolve.ts";
-import { NAME_THRESHOLD, prepareName, scoreNames } from "../../actors/companies/names/score.ts";
+} from "../../actors/sources/companies/names/resolve.ts";
+import { NAME_THRESHOLD, prepareName, scoreNames } from "../../actors/sources/companies/names/score.ts";
 import {
   jaroWinkler,
   levenshteinSimilarity,
   nameSimilarity,
-} from "../../actors/companies/names/similarity.ts";
+} from "../../actors/sources/companies/names/similarity.ts";
 
 const score = (a: string, b: string): number => scoreNames(prepareName(a), prepareName(b));
 const stem = (name: string): string => splitLegalForms(foldName(name)).stem;

@@ -1,8 +1,8 @@
 /** What a client may ask of one company: fields of its history, pages of its lists, sources by name. */
 import { afterEach, describe, expect, test } from "vitest";
-import { resourcePage } from "../../actors/companies/feature/record-routes.ts";
-import { isHistoryField } from "../../actors/companies/record.ts";
-import { historyPage } from "../../actors/companies/view.ts";
+import { resourcePage } from "../../actors/sources/companies/feature/record-routes.ts";
+import { isHistoryField } from "../../actors/sources/companies/record.ts";
+import { historyPage } from "../../actors/sources/companies/view.ts";
 import { identifier, oneRegister, type Script, scriptedSource } from "../harness/companies-harness.ts";
 import { leiOf } from "../harness/gleif.ts";
 

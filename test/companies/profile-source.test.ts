@@ -1,15 +1,15 @@
 /** The profile site as a source of companies: the claims of a profile, the identifiers that confirm it, and its payer. */
 import Schema from "typebox/schema";
 import { afterEach, describe, expect, test } from "vitest";
-import { companyItems } from "../../actors/companies/feature/item-kind.ts";
-import { profileHttp } from "../../actors/companies/feature/profile-http.ts";
-import type { KnownCompany, SourceRequest } from "../../actors/companies/source.ts";
-import { identifierClaims, openProfileSite } from "../../actors/companies/sources/profile-site.ts";
-import { INCLUDES, recordView } from "../../actors/companies/view.ts";
-import { readPage } from "../../actors/profiles/read-page.ts";
-import { profileOf } from "../../actors/profiles/merge-graph.ts";
-import { northdata } from "../../actors/profiles/providers/northdata.ts";
-import type { ProfilesResult } from "../../actors/profiles/service.ts";
+import { companyItems } from "../../actors/sources/companies/feature/item-kind.ts";
+import { profileHttp } from "../../actors/sources/companies/feature/profile-http.ts";
+import type { KnownCompany, SourceRequest } from "../../actors/sources/companies/source.ts";
+import { identifierClaims, openProfileSite } from "../../actors/sources/companies/sources/profile-site.ts";
+import { INCLUDES, recordView } from "../../actors/sources/companies/view.ts";
+import { readPage } from "../../actors/sources/profiles/read-page.ts";
+import { profileOf } from "../../actors/sources/profiles/merge-graph.ts";
+import { northdata } from "../../actors/sources/profiles/providers/northdata.ts";
+import type { ProfilesResult } from "../../actors/sources/profiles/service.ts";
 import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
 import { openBodyGrants } from "../../gateway/body-access.ts";
 import { COMPANY_JSON_SCHEMA } from "../../schemas/company-record.ts";

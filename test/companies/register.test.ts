@@ -1,18 +1,18 @@
 import { afterEach, describe, expect, test } from "vitest";
-import { decideMerge, mergeSideOf } from "../../actors/companies/merging.ts";
-import { changedFields } from "../../actors/companies/record.ts";
-import { readChanges } from "../../actors/companies/feed/changes.ts";
-import type { CompanyIdentifier, Source } from "../../actors/companies/source.ts";
+import { decideMerge, mergeSideOf } from "../../actors/sources/companies/merging.ts";
+import { changedFields } from "../../actors/sources/companies/record.ts";
+import { readChanges } from "../../actors/sources/companies/feed/changes.ts";
+import type { CompanyIdentifier, Source } from "../../actors/sources/companies/source.ts";
 import {
   COMPANIES,
   COMPANY_CHECKS,
   COMPANY_IDS,
   COMPANY_PEOPLE,
   type StoredCompany,
-} from "../../actors/companies/stored-company.ts";
-import { rank } from "../../actors/companies/search.ts";
-import { NO_FILTER } from "../../actors/companies/search-index.ts";
-import { historyPage, recordView, sourceDocuments } from "../../actors/companies/view.ts";
+} from "../../actors/sources/companies/stored-company.ts";
+import { rank } from "../../actors/sources/companies/search.ts";
+import { NO_FILTER } from "../../actors/sources/companies/search-index.ts";
+import { historyPage, recordView, sourceDocuments } from "../../actors/sources/companies/view.ts";
 import { Company } from "../../schemas/companies.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
 import type { Documents } from "../../cluster/ports/documents.ts";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { type Candidate, resolve } from "../../actors/companies/resolution.ts";
+import { type Candidate, resolve } from "../../actors/sources/companies/resolution.ts";
 import {
   afterObservation,
   canonicalJson,
@@ -8,7 +8,7 @@ import {
   type Observation,
   openClaims,
   type StoredGroup,
-} from "../../actors/companies/stored-claims.ts";
+} from "../../actors/sources/companies/stored-claims.ts";
 import { claimOf, DAY_MS, document, type ScriptedClaim } from "../harness/companies-harness.ts";
 
 const NOW_MS = Date.UTC(2026, 10, 22);

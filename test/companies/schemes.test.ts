@@ -2,8 +2,8 @@
 import { existsSync, readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { schemeOfAuthority } from "../../actors/companies/schemes/authorities.ts";
-import { parseIdentifier, parseReference } from "../../actors/companies/schemes/identifier.ts";
+import { schemeOfAuthority } from "../../actors/sources/companies/schemes/authorities.ts";
+import { parseIdentifier, parseReference } from "../../actors/sources/companies/schemes/identifier.ts";
 import { IDENTIFIER_SCHEMES } from "../../schemas/identifier-schemes.ts";
 
 /** `scheme:value`, with a ! when the check digits are wrong; null: malformed. */

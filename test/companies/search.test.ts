@@ -1,7 +1,7 @@
 /** Search and resolve over the register: pages of a ranking, live hits, identifiers and filters. */
 import { afterEach, describe, expect, test } from "vitest";
-import type { Source } from "../../actors/companies/source.ts";
-import { NO_FILTER } from "../../actors/companies/search-index.ts";
+import type { Source } from "../../actors/sources/companies/source.ts";
+import { NO_FILTER } from "../../actors/sources/companies/search-index.ts";
 import {
   findByIdentifier,
   liveResults,
@@ -9,8 +9,8 @@ import {
   type RankPosition,
   resolveName,
   searchPage,
-} from "../../actors/companies/search.ts";
-import { parseCompanyReference } from "../../actors/companies/references.ts";
+} from "../../actors/sources/companies/search.ts";
+import { parseCompanyReference } from "../../actors/sources/companies/references.ts";
 import { identifier, oneRegister, type ScriptedClaim, scriptedSource } from "../harness/companies-harness.ts";
 import { leiOf } from "../harness/gleif.ts";
 

@@ -1,10 +1,16 @@
 /** Canaries and schema drift: a source that answers, and answers something else, is found. */
 import { describe, expect, test } from "vitest";
-import { canaryProblem } from "../../actors/companies/canary.ts";
-import { driftedPaths, endpointOf, NO_SHAPES, observeShape, shapeOf } from "../../actors/companies/drift.ts";
-import { CHECK_EVERY_MS, sourceActor } from "../../actors/companies/source.actor.ts";
-import { openHealth } from "../../actors/companies/source-health.ts";
-import type { Canary, LookupAnswer } from "../../actors/companies/source.ts";
+import { canaryProblem } from "../../actors/sources/companies/canary.ts";
+import {
+  driftedPaths,
+  endpointOf,
+  NO_SHAPES,
+  observeShape,
+  shapeOf,
+} from "../../actors/sources/companies/drift.ts";
+import { CHECK_EVERY_MS, sourceActor } from "../../actors/sources/companies/source.actor.ts";
+import { openHealth } from "../../actors/sources/companies/source-health.ts";
+import type { Canary, LookupAnswer } from "../../actors/sources/companies/source.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
 import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.silent.ts";
 import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";

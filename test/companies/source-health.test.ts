@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { healthOf, openHealth, recordOutcomes } from "../../actors/companies/source-health.ts";
+import { healthOf, openHealth, recordOutcomes } from "../../actors/sources/companies/source-health.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
 import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.silent.ts";
 import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";

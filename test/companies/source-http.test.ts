@@ -1,8 +1,8 @@
 /** Each request to a source has a slot of its own, also when two callers ask for the same address at the same moment. */
 import { expect, test } from "vitest";
-import { sourceHttp } from "../../actors/companies/source-http.ts";
-import { limiterActor } from "../../actors/upstream/limiter.actor.ts";
-import { sendWithSlot } from "../../actors/upstream/slot-egress.ts";
+import { sourceHttp } from "../../actors/sources/companies/source-http.ts";
+import { limiterActor } from "../../actors/sources/upstream/limiter.actor.ts";
+import { sendWithSlot } from "../../actors/sources/upstream/slot-egress.ts";
 import { memoryBlobs } from "../../cluster/adapters/blobs/blobs.memory.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
 import { fakeEgress } from "../../cluster/adapters/egress/egress.fake.ts";
@@ -11,7 +11,7 @@ import { seededRandom } from "../../cluster/adapters/time/random.seeded.ts";
 import { bodyRefs } from "../../cluster/body-refs.ts";
 import { embedded } from "../../cluster/embedded.ts";
 import { limiterContract } from "../../schemas/upstream.ts";
-import { SOURCE_SLOTS } from "../../actors/companies/source-slots.ts";
+import { SOURCE_SLOTS } from "../../actors/sources/companies/source-slots.ts";
 
 const ADDRESS = "https://register.example/companies?q=alpina";
 

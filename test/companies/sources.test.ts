@@ -1,19 +1,19 @@
 /** The sources of companies: what each says about itself, and what its answers become. One test for each peculiarity. */
 import { describe, expect, test } from "vitest";
-import { FIELDS } from "../../actors/companies/claim.ts";
+import { FIELDS } from "../../actors/sources/companies/claim.ts";
 import { type FieldGroup } from "../../schemas/companies.ts";
-import type { LookupAnswer, OpenSource, SourceFailure } from "../../actors/companies/source.ts";
-import { openBrreg } from "../../actors/companies/sources/brreg.ts";
-import { interestOf, openCompaniesHouse } from "../../actors/companies/sources/companies-house.ts";
-import { dateFrom, openGleif } from "../../actors/companies/sources/gleif.ts";
-import { openKrs } from "../../actors/companies/sources/krs.ts";
-import { openPrh } from "../../actors/companies/sources/prh.ts";
-import { openRechercheEntreprises } from "../../actors/companies/sources/recherche-entreprises.ts";
-import { openSecEdgar } from "../../actors/companies/sources/sec-edgar.ts";
-import { assertFits, openSources } from "../../actors/companies/sources/open-sources.ts";
-import { SOURCE_NAMES, SOURCES } from "../../actors/companies/sources/sources.ts";
-import { openZefix } from "../../actors/companies/sources/zefix.ts";
-import { parseIdentifier } from "../../actors/companies/schemes/identifier.ts";
+import type { LookupAnswer, OpenSource, SourceFailure } from "../../actors/sources/companies/source.ts";
+import { openBrreg } from "../../actors/sources/companies/sources/brreg.ts";
+import { interestOf, openCompaniesHouse } from "../../actors/sources/companies/sources/companies-house.ts";
+import { dateFrom, openGleif } from "../../actors/sources/companies/sources/gleif.ts";
+import { openKrs } from "../../actors/sources/companies/sources/krs.ts";
+import { openPrh } from "../../actors/sources/companies/sources/prh.ts";
+import { openRechercheEntreprises } from "../../actors/sources/companies/sources/recherche-entreprises.ts";
+import { openSecEdgar } from "../../actors/sources/companies/sources/sec-edgar.ts";
+import { assertFits, openSources } from "../../actors/sources/companies/sources/open-sources.ts";
+import { SOURCE_NAMES, SOURCES } from "../../actors/sources/companies/sources/sources.ts";
+import { openZefix } from "../../actors/sources/companies/sources/zefix.ts";
+import { parseIdentifier } from "../../actors/sources/companies/schemes/identifier.ts";
 import { NOTHING_KNOWN, type Recorded, recordedHttp } from "../harness/recorded-http.ts";
 
 const BASE = "http://source.test";

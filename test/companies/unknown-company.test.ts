@@ -1,6 +1,6 @@
 /** The answer about a company that is not in the register and that no source gave. */
 import { expect, test } from "vitest";
-import { unknownCompany } from "../../actors/companies/feature/record-routes.ts";
+import { unknownCompany } from "../../actors/sources/companies/feature/record-routes.ts";
 
 const failed = (source: string, error: string, retry_after_s: number | null = null) =>
   ({ source, group: "core", result: "failed", error, message: null, retry_after_s }) as never;

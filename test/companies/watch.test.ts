@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
-import { newWebhookSecret, signatureHeaders } from "../../actors/callbacks/webhook-signature.ts";
+import { newWebhookSecret, signatureHeaders } from "../../actors/work/callbacks/webhook-signature.ts";
 import {
   afterAttempt,
   beginDelivery,
   MAX_DELIVERY_ATTEMPTS,
-} from "../../actors/callbacks/delivery-schedule.ts";
-import { firstOfEach, type StoredDelivery } from "../../actors/companies/watch.ts";
+} from "../../actors/work/callbacks/delivery-schedule.ts";
+import { firstOfEach, type StoredDelivery } from "../../actors/sources/companies/watch.ts";
 
 const NOW_MS = Date.UTC(2026, 10, 22);
 const delivery: StoredDelivery = {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { domainActor } from "../../actors/domain/actor.ts";
-import { domainRecorder } from "../../actors/domain/figures.ts";
-import { LEASE_MS } from "../../actors/domain/politeness.ts";
+import { domainActor } from "../../actors/crawl/domain/actor.ts";
+import { domainRecorder } from "../../actors/crawl/domain/figures.ts";
+import { LEASE_MS } from "../../actors/crawl/domain/politeness.ts";
 import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
 import { seededRandom } from "../../cluster/adapters/time/random.seeded.ts";

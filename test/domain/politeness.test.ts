@@ -24,7 +24,7 @@ import {
   UNTOUCHED,
   withOriginStart,
   withOutcome,
-} from "../../actors/domain/politeness.ts";
+} from "../../actors/crawl/domain/politeness.ts";
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { domainActor } from "../../actors/domain/actor.ts";
-import { robotsActor } from "../../actors/domain/robots.actor.ts";
+import { domainActor } from "../../actors/crawl/domain/actor.ts";
+import { robotsActor } from "../../actors/crawl/domain/robots.actor.ts";
 import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
 import { type FakeWeb, fakeEgress } from "../../cluster/adapters/egress/egress.fake.ts";

@@ -7,7 +7,7 @@ import {
   skippedUntil,
   skipViews,
   withProbe,
-} from "../../actors/domain/skips.ts";
+} from "../../actors/crawl/domain/skips.ts";
 import type { FetchOutcome, SlotCaller } from "../../schemas/domain.ts";
 
 const MINUTE = 60_000;

@@ -1,6 +1,6 @@
 /** What a domain knows survives a store that is away: no Retry-After is forgotten, no slot is lost, no caller is failed. */
 import { expect, test } from "vitest";
-import { domainActor } from "../../actors/domain/actor.ts";
+import { domainActor } from "../../actors/crawl/domain/actor.ts";
 import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
 import { seededRandom } from "../../cluster/adapters/time/random.seeded.ts";
 import { embedded } from "../../cluster/embedded.ts";

@@ -7,7 +7,7 @@ import type {
   HopRefusal,
   TransportRequest,
 } from "../../actors/lib/web/transport.ts";
-import { directTransport } from "../../actors/tiers/adapters/transport.direct.ts";
+import { directTransport } from "../../actors/crawl/tiers/adapters/transport.direct.ts";
 import { systemClock } from "../../cluster/adapters/time/clock.system.ts";
 import { type UndiciEgress, undiciEgress } from "../../cluster/adapters/egress/egress.undici.ts";
 import { answer, type HostileRequest, type HostileSite, hostileSite, pem } from "../harness/hostile-site.ts";

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { destination } from "../../actors/lib/web/destination.ts";
 import type { TransportResult } from "../../actors/lib/web/transport.ts";
-import { directTransport } from "../../actors/tiers/adapters/transport.direct.ts";
+import { directTransport } from "../../actors/crawl/tiers/adapters/transport.direct.ts";
 import { systemClock } from "../../cluster/adapters/time/clock.system.ts";
 import { seededRandom } from "../../cluster/adapters/time/random.seeded.ts";
 import { type UndiciEgress, undiciEgress } from "../../cluster/adapters/egress/egress.undici.ts";

@@ -1,6 +1,6 @@
 /** Fetches one path and prints how far the resident memory rose at its highest, in bytes. Run by memory.test.ts. */
 import { destination } from "../../actors/lib/web/destination.ts";
-import { directTransport } from "../../actors/tiers/adapters/transport.direct.ts";
+import { directTransport } from "../../actors/crawl/tiers/adapters/transport.direct.ts";
 import { systemClock } from "../../cluster/adapters/time/clock.system.ts";
 import { undiciEgress } from "../../cluster/adapters/egress/egress.undici.ts";
 import { transportRequest } from "../harness/transport-request.ts";

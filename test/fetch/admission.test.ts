@@ -1,8 +1,8 @@
 /** Admission of one request: robots.txt, a slot, ownership of the key; every granted slot is released once. */
 import { describe, expect, test } from "vitest";
-import { admit, DELEGATED } from "../../actors/fetch/admission.ts";
-import type { PageBacklog } from "../../actors/fetch/page-backlog.ts";
-import { newRun, limitsOf } from "../../actors/fetch/run.ts";
+import { admit, DELEGATED } from "../../actors/crawl/fetch/admission.ts";
+import type { PageBacklog } from "../../actors/crawl/fetch/page-backlog.ts";
+import { newRun, limitsOf } from "../../actors/crawl/fetch/run.ts";
 import type { Admission } from "../../actors/lib/web/transport.ts";
 import type { ActorClient } from "../../cluster/actor.ts";
 import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.silent.ts";

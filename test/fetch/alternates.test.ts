@@ -12,9 +12,9 @@ import {
   queryOf,
   showsOthersPages,
   wantedOf,
-} from "../../actors/fetch/alternates/alternates.ts";
-import type { Extracted } from "../../actors/lib/content/extraction-result.ts";
-import { addressOf, gramsOf, isSameTitle, share, wordsOf } from "../../actors/lib/content/similarity.ts";
+} from "../../actors/crawl/fetch/alternates/alternates.ts";
+import type { Extracted } from "../../actors/reading/extraction-result.ts";
+import { addressOf, gramsOf, isSameTitle, share, wordsOf } from "../../actors/reading/content/similarity.ts";
 import type { FetchError } from "../../schemas/errors.ts";
 
 const WORDS = Array.from({ length: 200 }, (_, n) => `w${n}`);

@@ -1,6 +1,6 @@
 /** What fetches of a batch ask of the Fetch actor beyond others, and which of them are tried again. */
 import { describe, expect, test } from "vitest";
-import { retryForFetch } from "../../actors/fetch/retry-policy.ts";
+import { retryForFetch } from "../../actors/crawl/fetch/retry-policy.ts";
 import { Domain } from "../../schemas/domain.ts";
 import { type Attempt, EMPTY_RECORD, type FetchAnswer } from "../../schemas/fetch.ts";
 import { answer, failure, HTML, oneService, running } from "../harness/fetch-harness.ts";

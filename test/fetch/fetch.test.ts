@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import type { Extracted } from "../../actors/lib/content/extraction-result.ts";
-import { tasks } from "../../actors/lib/content/extract.ts";
+import type { Extracted } from "../../actors/reading/extraction-result.ts";
+import { tasks } from "../../actors/reading/extract.ts";
 import type { TransportResult } from "../../actors/lib/web/transport.ts";
 import { answer, failure, HTML, LONG, oneService, running, type Scripted } from "../harness/fetch-harness.ts";
 

@@ -4,18 +4,18 @@
  */
 import { gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
-import { domainActor } from "../../actors/domain/actor.ts";
-import { robotsActor } from "../../actors/domain/robots.actor.ts";
-import { fetchActor } from "../../actors/fetch/actor.ts";
-import { loadPages } from "../../actors/fetch/page-store.ts";
-import { fetchPipeline } from "../../actors/fetch/pipeline.ts";
-import type { Sources } from "../../actors/fetch/alternates/lookup.ts";
-import { hostProfileActor } from "../../actors/fetch/host-profile.actor.ts";
-import { fetchService } from "../../actors/fetch/service.ts";
+import { domainActor } from "../../actors/crawl/domain/actor.ts";
+import { robotsActor } from "../../actors/crawl/domain/robots.actor.ts";
+import { fetchActor } from "../../actors/crawl/fetch/actor.ts";
+import { loadPages } from "../../actors/crawl/fetch/page-store.ts";
+import { fetchPipeline } from "../../actors/crawl/fetch/pipeline.ts";
+import type { Sources } from "../../actors/crawl/fetch/alternates/lookup.ts";
+import { hostProfileActor } from "../../actors/crawl/fetch/host-profile.actor.ts";
+import { fetchService } from "../../actors/crawl/fetch/service.ts";
 import { destination } from "../../actors/lib/web/destination.ts";
-import { taskOf, tasks } from "../../actors/lib/content/extract.ts";
+import { taskOf, tasks } from "../../actors/reading/extract.ts";
 import type { Transport } from "../../actors/lib/web/transport.ts";
-import { directTransport } from "../../actors/tiers/adapters/transport.direct.ts";
+import { directTransport } from "../../actors/crawl/tiers/adapters/transport.direct.ts";
 import { memoryBlobs } from "../../cluster/adapters/blobs/blobs.memory.ts";
 import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";

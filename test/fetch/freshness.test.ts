@@ -8,7 +8,7 @@ import {
   mayReplace,
   ttlOf,
   variantOf,
-} from "../../actors/fetch/freshness.ts";
+} from "../../actors/crawl/fetch/freshness.ts";
 import { EMPTY_RECORD, type FetchRequest, PAGE_OPTIONS, type PageRecord } from "../../schemas/fetch.ts";
 import { DEFAULT_REQUEST as DEFAULTS } from "../harness/fetch-request.ts";
 

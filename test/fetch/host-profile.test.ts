@@ -1,7 +1,7 @@
 /** What hosts teach about premium routes, and when it is forgotten. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { Outcome, Tried } from "../../actors/fetch/ladder.ts";
+import type { Outcome, Tried } from "../../actors/crawl/fetch/ladder.ts";
 import {
   recall,
   type HostProfile,
@@ -9,7 +9,7 @@ import {
   observe,
   recordObservation,
   segmentOf,
-} from "../../actors/fetch/host-profile.ts";
+} from "../../actors/crawl/fetch/host-profile.ts";
 import type { Observation } from "../../schemas/fetch.ts";
 import { type Tier } from "../../schemas/tier-table.ts";
 

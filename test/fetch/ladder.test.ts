@@ -10,7 +10,7 @@ import {
   type Tried,
   NO_HINTS,
   type RouteOptions,
-} from "../../actors/fetch/ladder.ts";
+} from "../../actors/crawl/fetch/ladder.ts";
 import { type Tier, TIERS } from "../../schemas/tier-table.ts";
 
 const AUTO: RouteOptions = {

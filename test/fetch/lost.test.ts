@@ -1,7 +1,7 @@
 /** A run whose domain moves to another node meanwhile: what was broken off says nothing of the site. */
-import { limitsOf } from "../../actors/fetch/run.ts";
+import { limitsOf } from "../../actors/crawl/fetch/run.ts";
 import { expect, test } from "vitest";
-import { fetchPipeline } from "../../actors/fetch/pipeline.ts";
+import { fetchPipeline } from "../../actors/crawl/fetch/pipeline.ts";
 import type { ActorClient } from "../../cluster/actor.ts";
 import { memoryBlobs } from "../../cluster/adapters/blobs/blobs.memory.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";

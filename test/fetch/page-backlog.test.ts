@@ -1,9 +1,9 @@
-/** How much work a node takes on before its requests wait (actors/fetch/page-backlog.ts), on the virtual clock. */
+/** How much work a node takes on before its requests wait (actors/crawl/fetch/page-backlog.ts), on the virtual clock. */
 import { describe, expect, test } from "vitest";
-import { pageBacklog, type Sender } from "../../actors/fetch/page-backlog.ts";
+import { pageBacklog, type Sender } from "../../actors/crawl/fetch/page-backlog.ts";
 import { fakeEgress } from "../../cluster/adapters/egress/egress.fake.ts";
-import { tasks } from "../../actors/lib/content/extract.ts";
-import type { Extracted } from "../../actors/lib/content/extraction-result.ts";
+import { tasks } from "../../actors/reading/extract.ts";
+import type { Extracted } from "../../actors/reading/extraction-result.ts";
 import { virtualClock, type VirtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
 import { seededRandom } from "../../cluster/adapters/time/random.seeded.ts";
 import { answer, HTML, oneService, running } from "../harness/fetch-harness.ts";

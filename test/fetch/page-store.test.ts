@@ -1,6 +1,6 @@
 /** What a page's store writes of the bodies that it is given. */
 import { expect, test } from "vitest";
-import { pageStore } from "../../actors/fetch/page-store.ts";
+import { pageStore } from "../../actors/crawl/fetch/page-store.ts";
 import { memoryBlobs } from "../../cluster/adapters/blobs/blobs.memory.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
 import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";

@@ -1,8 +1,8 @@
 /** Routes that cost money, and archived copies in the place of a page. */
 import { describe, expect, test } from "vitest";
-import { readPrices } from "../../actors/fetch/prices.ts";
-import { fetchService } from "../../actors/fetch/service.ts";
-import { spending } from "../../actors/accounts/spend.ts";
+import { readPrices } from "../../actors/crawl/fetch/prices.ts";
+import { fetchService } from "../../actors/crawl/fetch/service.ts";
+import { spending } from "../../actors/business/accounts/spend.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
 import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
 import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.silent.ts";

@@ -1,6 +1,6 @@
 /** What an attempt on a premium route costs. */
 import { describe, expect, test } from "vitest";
-import { priceMost, priceOf, readPrice, readPrices } from "../../actors/fetch/prices.ts";
+import { priceMost, priceOf, readPrice, readPrices } from "../../actors/crawl/fetch/prices.ts";
 
 describe("a price list", () => {
   test.each<[string, readonly [string, number] | null]>([

@@ -3,20 +3,20 @@
  * on a virtual clock. Direct requests are blocked everywhere, so each fetch wants the provider.
  */
 import { describe, expect, test } from "vitest";
-import { readPrices } from "../../actors/fetch/prices.ts";
+import { readPrices } from "../../actors/crawl/fetch/prices.ts";
 import { destination } from "../../actors/lib/web/destination.ts";
-import { archiveTransport } from "../../actors/tiers/adapters/transport.archive.ts";
-import { proxyTransport } from "../../actors/tiers/adapters/transport.proxy.ts";
-import { renderTransport } from "../../actors/tiers/adapters/transport.render.ts";
-import { tierPolicy } from "../../actors/tiers/policy.ts";
-import { tierActor } from "../../actors/tiers/tier.actor.ts";
-import { tierRoute } from "../../actors/tiers/tier-route.ts";
+import { archiveTransport } from "../../actors/crawl/tiers/adapters/transport.archive.ts";
+import { proxyTransport } from "../../actors/crawl/tiers/adapters/transport.proxy.ts";
+import { renderTransport } from "../../actors/crawl/tiers/adapters/transport.render.ts";
+import { tierPolicy } from "../../actors/crawl/tiers/policy.ts";
+import { tierActor } from "../../actors/crawl/tiers/tier.actor.ts";
+import { tierRoute } from "../../actors/crawl/tiers/tier-route.ts";
 import { type FakeAnswer, fakeEgress } from "../../cluster/adapters/egress/egress.fake.ts";
 import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.silent.ts";
 import { seededRandom } from "../../cluster/adapters/time/random.seeded.ts";
 import type { VirtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
 import type { Egress } from "../../cluster/ports/egress.ts";
-import { localRouter } from "../../cluster/role-router.ts";
+import { localRouter } from "../../cluster/internal/roles/role-router.ts";
 import { type Tier } from "../../schemas/tier-table.ts";
 import { answer, HTML, oneService, type RealRoutes } from "../harness/fetch-harness.ts";
 

@@ -1,7 +1,7 @@
 /** For how long a response that was written from a cached page may be sent again. */
 import { describe, expect, test } from "vitest";
-import { cacheKey, type CachedPage } from "../../actors/fetch/freshness.ts";
-import { fetchService } from "../../actors/fetch/service.ts";
+import { cacheKey, type CachedPage } from "../../actors/crawl/fetch/freshness.ts";
+import { fetchService } from "../../actors/crawl/fetch/service.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
 import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.silent.ts";
 import { settled, virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";

@@ -1,8 +1,8 @@
 /** Tier actors: places, the breaker, what they learn, and calls from other nodes. */
 import { describe, expect, test } from "vitest";
 import type { TransportResult } from "../../actors/lib/web/transport.ts";
-import { readCapacities, readCapacity, tierPolicy } from "../../actors/tiers/policy.ts";
-import { CallWindow } from "../../actors/tiers/window.ts";
+import { readCapacities, readCapacity, tierPolicy } from "../../actors/crawl/tiers/policy.ts";
+import { CallWindow } from "../../actors/crawl/tiers/window.ts";
 import { failed, page, tierWorld } from "../harness/tier-world.ts";
 
 const reasonOf = (result: TransportResult): string =>

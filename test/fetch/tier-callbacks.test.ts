@@ -1,6 +1,6 @@
 /** How a tier asks its caller for permission: straight where both are in one process, by questions where they are not. */
 import { expect, test } from "vitest";
-import type { RoleRouter } from "../../cluster/role-router.ts";
+import type { RoleRouter } from "../../cluster/internal/roles/role-router.ts";
 import { page, tierWorld } from "../harness/tier-world.ts";
 
 /** The router, and each question that a tier asks by a message is counted. */

@@ -1,8 +1,12 @@
 import { existsSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { filingOwner } from "../../actors/filings/feature/owner.ts";
-import { bodyAssessor, throttlePage, classify } from "../../actors/filings/upstream/classify-response.ts";
-import { filingHosts, isWithin, kindOf } from "../../actors/filings/upstream/hosts.ts";
+import { filingOwner } from "../../actors/sources/filings/feature/owner.ts";
+import {
+  bodyAssessor,
+  throttlePage,
+  classify,
+} from "../../actors/sources/filings/upstream/classify-response.ts";
+import { filingHosts, isWithin, kindOf } from "../../actors/sources/filings/upstream/hosts.ts";
 import { hostOwners } from "../../node/host-owners.ts";
 import type { SourceKind } from "../../schemas/filing-source.ts";
 import { SHARED_EDGAR } from "../harness/edgar.ts";

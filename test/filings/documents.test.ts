@@ -1,9 +1,13 @@
 /** What the upstream sends, parsed: index pages, folder listings, search results, submissions, and the text of documents. */
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { easternDate, easternToUtc } from "../../actors/filings/eastern.ts";
-import { fullTextPath, parseFullTextAnswer, parseFullTextRequest } from "../../actors/filings/full-text.ts";
-import { parseFolderListing, parseIndexPage } from "../../actors/filings/index-page.ts";
+import { easternDate, easternToUtc } from "../../actors/sources/filings/eastern.ts";
+import {
+  fullTextPath,
+  parseFullTextAnswer,
+  parseFullTextRequest,
+} from "../../actors/sources/filings/full-text.ts";
+import { parseFolderListing, parseIndexPage } from "../../actors/sources/filings/index-page.ts";
 import {
   canHold,
   filingOf,
@@ -11,8 +15,8 @@ import {
   parseRows,
   parseSubmissions,
   select,
-} from "../../actors/filings/submissions.ts";
-import { readFiled, unwrapped } from "../../actors/lib/content/filing-text.ts";
+} from "../../actors/sources/filings/submissions.ts";
+import { readFiled, unwrapped } from "../../actors/reading/content/filing-text.ts";
 
 const WWW = "https://www.filings.test";
 const HERE = new URL("../fixtures/edgar/", import.meta.url);

@@ -1,10 +1,10 @@
-/** Operations as messages: the client of a gateway or a job, and the Filings actor (actors/filings/filings.actor.ts). */
+/** Operations as messages: the client of a gateway or a job, and the Filings actor (actors/sources/filings/filings.actor.ts). */
 import { describe, expect, test } from "vitest";
-import { filingsClient } from "../../actors/filings/client.ts";
-import { filingsActor } from "../../actors/filings/filings.actor.ts";
-import { NO_FACTS, NO_SUBMISSIONS } from "../../actors/filings/refusals.ts";
-import { errorResult, failure } from "../../actors/filings/results.ts";
-import type { FilingsService } from "../../actors/filings/service.ts";
+import { filingsClient } from "../../actors/sources/filings/client.ts";
+import { filingsActor } from "../../actors/sources/filings/filings.actor.ts";
+import { NO_FACTS, NO_SUBMISSIONS } from "../../actors/sources/filings/refusals.ts";
+import { errorResult, failure } from "../../actors/sources/filings/results.ts";
+import type { FilingsService } from "../../actors/sources/filings/service.ts";
 import { memoryBlobs } from "../../cluster/adapters/blobs/blobs.memory.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
 import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";

@@ -1,6 +1,6 @@
 /** notes on bad input, row by row: what is read, and the sentence that refuses the rest. */
 import { describe, expect, test } from "vitest";
-import { parseSearchRequest, parseSubmissionsRequest } from "../../actors/filings/parse-request.ts";
+import { parseSearchRequest, parseSubmissionsRequest } from "../../actors/sources/filings/parse-request.ts";
 import {
   parseAccession,
   parseCik,
@@ -12,7 +12,7 @@ import {
   parseName,
   parseQuery,
   parseTicker,
-} from "../../actors/filings/identifiers.ts";
+} from "../../actors/sources/filings/identifiers.ts";
 
 const sound = (value: unknown) => ({ kind: "valid", value });
 const wrong = (message: string) => ({ kind: "invalid", message });

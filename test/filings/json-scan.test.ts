@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { factsCounter } from "../../actors/filings/facts.ts";
-import { jsonScanner } from "../../actors/filings/json-scan.ts";
+import { factsCounter } from "../../actors/sources/filings/facts.ts";
+import { jsonScanner } from "../../actors/sources/filings/json-scan.ts";
 
 test("counts facts the same whatever the size of the pieces they come in", () => {
   const facts = fc.record({

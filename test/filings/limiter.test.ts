@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, describe, expect, test } from "vitest";
-import { filingLimiterActor } from "../../actors/filings/upstream/limiter.ts";
+import { filingLimiterActor } from "../../actors/sources/filings/upstream/limiter.ts";
 import { virtualClock, type VirtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
 import { sqliteDocuments } from "../../cluster/adapters/documents/documents.sqlite.ts";

@@ -1,7 +1,7 @@
 /** The text of a document: extracted once for all callers, stored for later ones, and not stored when it was cut off. */
 import { expect, test } from "vitest";
-import { asFilingText, filingTextActor, textKey } from "../../actors/filings/text.actor.ts";
-import { tasks } from "../../actors/lib/content/extract.ts";
+import { asFilingText, filingTextActor, textKey } from "../../actors/sources/filings/text.actor.ts";
+import { tasks } from "../../actors/reading/extract.ts";
 import { memoryBlobs } from "../../cluster/adapters/blobs/blobs.memory.ts";
 import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";

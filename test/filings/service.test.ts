@@ -1,10 +1,10 @@
 /** The answers of the filing system where the company register, several documents and time come in. */
 import { createHash } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import type { Register, RegisterAnswer } from "../../actors/filings/register.ts";
-import type { CallerContext } from "../../actors/filings/results.ts";
-import { tasks } from "../../actors/filings/adapters/reader-tasks.ts";
-import { filingsService } from "../../actors/filings/service.ts";
+import type { Register, RegisterAnswer } from "../../actors/sources/filings/register.ts";
+import type { CallerContext } from "../../actors/sources/filings/results.ts";
+import { tasks } from "../../actors/sources/filings/adapters/reader-tasks.ts";
+import { filingsService } from "../../actors/sources/filings/service.ts";
 import { inlineWorkers } from "../../cluster/adapters/workers/workers.inline.ts";
 import { SILENT_LOG } from "../../cluster/ports/log.ts";
 import { memoryBlobs } from "../../cluster/adapters/blobs/blobs.memory.ts";

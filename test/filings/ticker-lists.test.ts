@@ -6,9 +6,9 @@ import {
   tickerDirectory,
   isListedHere,
   parseTickerList,
-} from "../../actors/filings/ticker-lists.ts";
-import { parseTicker } from "../../actors/filings/identifiers.ts";
-import { sqliteNameIndex } from "../../actors/filings/adapters/name-index.sqlite.ts";
+} from "../../actors/sources/filings/ticker-lists.ts";
+import { parseTicker } from "../../actors/sources/filings/identifiers.ts";
+import { sqliteNameIndex } from "../../actors/sources/filings/adapters/name-index.sqlite.ts";
 
 test.each([
   ["AT&T INC.", "AT AND T INC"],

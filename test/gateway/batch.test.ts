@@ -2,8 +2,8 @@
 import { describe, expect, test } from "vitest";
 import type { Caller } from "../../gateway/authenticate.ts";
 import { withoutDefaults } from "../../gateway/batch.ts";
-import { fetchBatch } from "../../actors/fetch/feature/routes.ts";
-import { pageOf } from "../../actors/jobs/feature/routes.ts";
+import { fetchBatch } from "../../actors/crawl/fetch/feature/routes.ts";
+import { pageOf } from "../../actors/work/jobs/feature/routes.ts";
 import { FetchBody } from "../../schemas/fetch.ts";
 import { decodeStates } from "../../schemas/job-states.ts";
 import { batches } from "../harness/batch-harness.ts";

@@ -1,6 +1,6 @@
 /** GET and HEAD /v1/bodies/{sha256}: the exact bytes, their headers, and which projects may download them. */
 import { describe, expect, test } from "vitest";
-import { createProject } from "../../actors/accounts/keys.ts";
+import { createProject } from "../../actors/business/accounts/keys.ts";
 import { memoryBlobs } from "../../cluster/adapters/blobs/blobs.memory.ts";
 import { Fault } from "../../cluster/ports/fault.ts";
 import type { PageRecord } from "../../schemas/fetch.ts";

@@ -4,8 +4,8 @@
  */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { FetchServices } from "../../actors/fetch/feature/routes.ts";
-import { setBudget, setCustomerBudget, setPrices } from "../../actors/accounts/keys.ts";
+import type { FetchServices } from "../../actors/crawl/fetch/feature/routes.ts";
+import { setBudget, setCustomerBudget, setPrices } from "../../actors/business/accounts/keys.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
 import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
 import { seededRandom } from "../../cluster/adapters/time/random.seeded.ts";

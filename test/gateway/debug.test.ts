@@ -1,7 +1,7 @@
 /** Debug records (Authentication 9): which keys get a debug_url, and what its page shows. */
 import { describe, expect, test } from "vitest";
-import { createCustomer, createProject, limitKey } from "../../actors/accounts/keys.ts";
-import { searchRoutes } from "../../actors/search/feature/routes.ts";
+import { createCustomer, createProject, limitKey } from "../../actors/business/accounts/keys.ts";
+import { searchRoutes } from "../../actors/sources/search/feature/routes.ts";
 import { cacheThat, fetchAnswer, gatewayHarness } from "../harness/gateway-harness.ts";
 
 const PAGE = { url: "https://example.org/<b>" };

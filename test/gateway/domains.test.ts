@@ -1,14 +1,14 @@
 /** What is remembered of a domain, shown to the operator and forgotten at a word: real actors behind a real gateway. */
 import { describe, expect, test } from "vitest";
-import { createCustomer, createProject } from "../../actors/accounts/keys.ts";
-import { domainActor } from "../../actors/domain/actor.ts";
-import { hostProfileActor } from "../../actors/fetch/host-profile.actor.ts";
+import { createCustomer, createProject } from "../../actors/business/accounts/keys.ts";
+import { domainActor } from "../../actors/crawl/domain/actor.ts";
+import { hostProfileActor } from "../../actors/crawl/fetch/host-profile.actor.ts";
 import { siteNamed } from "../../actors/lib/web/url.ts";
 import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
 import { seededRandom } from "../../cluster/adapters/time/random.seeded.ts";
 import { embedded } from "../../cluster/embedded.ts";
-import { domainRoutes } from "../../actors/fetch/feature/domain-routes.ts";
+import { domainRoutes } from "../../actors/crawl/fetch/feature/domain-routes.ts";
 import { Domain } from "../../schemas/domain.ts";
 import { HostProfile, type Observation } from "../../schemas/fetch.ts";
 import { gatewayHarness, NOON_MS } from "../harness/gateway-harness.ts";

@@ -1,13 +1,13 @@
 /** POST /v1/fetch: its body, its response and its errors. */
 import { describe, expect, test } from "vitest";
-import { allowAgent, createCustomer, createProject, revokeKey } from "../../actors/accounts/keys.ts";
+import { allowAgent, createCustomer, createProject, revokeKey } from "../../actors/business/accounts/keys.ts";
 import { Fault } from "../../cluster/ports/fault.ts";
 import { shape } from "../../gateway/validate.ts";
 import type { FetchAnswer, FetchRequest } from "../../schemas/fetch.ts";
 import { FetchResponse } from "../../schemas/fetch.ts";
 import { memoryBlobs } from "../../cluster/adapters/blobs/blobs.memory.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
-import type { FetchServices } from "../../actors/fetch/feature/routes.ts";
+import type { FetchServices } from "../../actors/crawl/fetch/feature/routes.ts";
 import { thisProcess } from "../../ops/memory-at-rest.ts";
 import { DEFAULT_REQUEST } from "../harness/fetch-request.ts";
 import { cacheThat, fetchAnswer, gatewayHarness, NOON_MS } from "../harness/gateway-harness.ts";

@@ -1,6 +1,6 @@
 /** POST, PATCH and DELETE /v1/keys: an account admin makes, changes and revokes keys of its customer, and of no other. */
 import { describe, expect, test } from "vitest";
-import { createCustomer, createProject, findKey } from "../../actors/accounts/keys.ts";
+import { createCustomer, createProject, findKey } from "../../actors/business/accounts/keys.ts";
 import { gatewayHarness } from "../harness/gateway-harness.ts";
 
 async function customers() {

@@ -1,9 +1,9 @@
 /** POST /v1/map in a gateway that may die: each of its requests has one row of the ledger and is charged once. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { setBudget, setCustomerBudget, setPrices } from "../../actors/accounts/keys.ts";
-import type { FetchPage } from "../../actors/fetch/feature/tokens.ts";
-import { mapRoutes, type MapServices } from "../../actors/sites/feature/map-route.ts";
+import { setBudget, setCustomerBudget, setPrices } from "../../actors/business/accounts/keys.ts";
+import type { FetchPage } from "../../actors/crawl/fetch/feature/tokens.ts";
+import { mapRoutes, type MapServices } from "../../actors/crawl/sites/feature/map-route.ts";
 import { memoryBlobs } from "../../cluster/adapters/blobs/blobs.memory.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
 import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";

@@ -4,7 +4,7 @@
  */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { profilesRoutes } from "../../actors/profiles/feature/routes.ts";
+import { profilesRoutes } from "../../actors/sources/profiles/feature/routes.ts";
 import { openBodyGrants } from "../../gateway/body-access.ts";
 import { openLedger } from "../../gateway/ledger.ts";
 import {

@@ -1,6 +1,6 @@
 /** GET /v1/quota. */
 import { describe, expect, test } from "vitest";
-import { createCustomer, createProject } from "../../actors/accounts/keys.ts";
+import { createCustomer, createProject } from "../../actors/business/accounts/keys.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
 import type { Documents } from "../../cluster/ports/documents.ts";
 import { Fault } from "../../cluster/ports/fault.ts";

@@ -1,9 +1,9 @@
 /** POST /v1/search: its body, its response and its errors. */
 import { describe, expect, test } from "vitest";
-import { createCustomer, createKey, createProject } from "../../actors/accounts/keys.ts";
+import { createCustomer, createKey, createProject } from "../../actors/business/accounts/keys.ts";
 import { Fault } from "../../cluster/ports/fault.ts";
 import { demoRoutes } from "../../gateway/routes/demo.ts";
-import { searchRoutes } from "../../actors/search/feature/routes.ts";
+import { searchRoutes } from "../../actors/sources/search/feature/routes.ts";
 import { shape } from "../../gateway/validate.ts";
 import type { Clock } from "../../cluster/ports/clock.ts";
 import { type SearchAnswer, type SearchRequest, SearchResponse } from "../../schemas/search.ts";

@@ -7,7 +7,7 @@ import {
   createProject,
   revokeKey,
   setCustomerStatus,
-} from "../../actors/accounts/keys.ts";
+} from "../../actors/business/accounts/keys.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
 import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.silent.ts";
 import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";

@@ -1,8 +1,8 @@
 /** Several gateways keep one limit together: never more requests than it allows, and no fewer when they are asked for. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { accountActor } from "../../actors/accounts/actor.ts";
-import { allotRates, type Windows } from "../../actors/accounts/allocation.ts";
+import { accountActor } from "../../actors/business/accounts/actor.ts";
+import { allotRates, type Windows } from "../../actors/business/accounts/allocation.ts";
 import type { ActorClient } from "../../cluster/actor.ts";
 import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";

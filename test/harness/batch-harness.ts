@@ -1,16 +1,16 @@
 /** A gateway without a socket that creates and runs jobs: real actors, attempts whose outcome the test decides. */
-import { findPayer } from "../../actors/accounts/payer.ts";
-import { jobActor } from "../../actors/jobs/actor.ts";
-import type { ItemKind } from "../../actors/jobs/kind.ts";
-import { schedulerActor } from "../../actors/jobs/scheduler.actor.ts";
+import { findPayer } from "../../actors/business/accounts/payer.ts";
+import { jobActor } from "../../actors/work/jobs/actor.ts";
+import type { ItemKind } from "../../actors/work/jobs/kind.ts";
+import { schedulerActor } from "../../actors/work/jobs/scheduler.actor.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
 import { fakeEgress } from "../../cluster/adapters/egress/egress.fake.ts";
 import type { Clock } from "../../cluster/ports/clock.ts";
 import { Fault } from "../../cluster/ports/fault.ts";
 import { batchRoute } from "../../gateway/batch.ts";
-import { fetchBatch } from "../../actors/fetch/feature/routes.ts";
-import { jobRoutes } from "../../actors/jobs/feature/routes.ts";
-import { searchBatch } from "../../actors/search/feature/routes.ts";
+import { fetchBatch } from "../../actors/crawl/fetch/feature/routes.ts";
+import { jobRoutes } from "../../actors/work/jobs/feature/routes.ts";
+import { searchBatch } from "../../actors/sources/search/feature/routes.ts";
 import { fetchAnswer, gatewayHarness } from "./gateway-harness.ts";
 
 interface BatchOptions {

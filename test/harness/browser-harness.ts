@@ -13,10 +13,14 @@ import type {
   TransportResult,
   TransportRequest,
 } from "../../actors/lib/web/transport.ts";
-import { type BrowserPool, browserPool, type PoolLimits } from "../../actors/tiers/adapters/browser-pool.ts";
-import { type Chromium, findChromium } from "../../actors/tiers/adapters/chromium.ts";
-import { programFolder, sandboxed } from "../../actors/tiers/adapters/sandbox.ts";
-import { browserTransport, type PageLimits } from "../../actors/tiers/adapters/transport.browser.ts";
+import {
+  type BrowserPool,
+  browserPool,
+  type PoolLimits,
+} from "../../actors/crawl/tiers/adapters/browser-pool.ts";
+import { type Chromium, findChromium } from "../../actors/crawl/tiers/adapters/chromium.ts";
+import { programFolder, sandboxed } from "../../actors/crawl/tiers/adapters/sandbox.ts";
+import { browserTransport, type PageLimits } from "../../actors/crawl/tiers/adapters/transport.browser.ts";
 import { systemClock } from "../../cluster/adapters/time/clock.system.ts";
 import type { Judge } from "../../cluster/adapters/egress/pinned-connect.ts";
 import { type EgressProxyServer, egressProxy } from "../../cluster/adapters/egress/egress.proxy.ts";

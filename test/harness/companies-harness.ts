@@ -2,24 +2,28 @@
  * The company register without sockets: scripted sources, a virtual clock, stores in memory. A node can be killed between
  * any two writes and started again on what is stored.
  */
-import { memoryCompanyIndex } from "../../actors/companies/adapters/index.memory.ts";
-import type { OpenHttp } from "../../actors/companies/ask-source.ts";
-import type { FieldPath, Json, SourceClaim } from "../../actors/companies/claim.ts";
-import { companyActor } from "../../actors/companies/company.actor.ts";
-import { companyFeedActor } from "../../actors/companies/feed/feed.actor.ts";
-import { type StoredChange } from "../../actors/companies/feed/changes.ts";
-import { openPeople } from "../../actors/companies/people.ts";
-import { parseCompanyReference } from "../../actors/companies/references.ts";
-import { type CompanyCaller, companyService, type GetOptions } from "../../actors/companies/service.ts";
-import { sourceActor } from "../../actors/companies/source.actor.ts";
-import { openHealth } from "../../actors/companies/source-health.ts";
+import { memoryCompanyIndex } from "../../actors/sources/companies/adapters/index.memory.ts";
+import type { OpenHttp } from "../../actors/sources/companies/ask-source.ts";
+import type { FieldPath, Json, SourceClaim } from "../../actors/sources/companies/claim.ts";
+import { companyActor } from "../../actors/sources/companies/company.actor.ts";
+import { companyFeedActor } from "../../actors/sources/companies/feed/feed.actor.ts";
+import { type StoredChange } from "../../actors/sources/companies/feed/changes.ts";
+import { openPeople } from "../../actors/sources/companies/people.ts";
+import { parseCompanyReference } from "../../actors/sources/companies/references.ts";
+import {
+  type CompanyCaller,
+  companyService,
+  type GetOptions,
+} from "../../actors/sources/companies/service.ts";
+import { sourceActor } from "../../actors/sources/companies/source.actor.ts";
+import { openHealth } from "../../actors/sources/companies/source-health.ts";
 import type {
   CompanyIdentifier,
   LookupAnswer,
   RawDocument,
   Source,
   SourceDescription,
-} from "../../actors/companies/source.ts";
+} from "../../actors/sources/companies/source.ts";
 import { bodyRefs } from "../../cluster/body-refs.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
 import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.silent.ts";

@@ -2,8 +2,8 @@
  * Another profile site for tests, with other addresses and other markup: a directory whose pages are tables, whose
  * suggestions are a list of lines, and which has no tokens.
  */
-import type { Provider } from "../../actors/profiles/provider.ts";
-import { northdata } from "../../actors/profiles/providers/northdata.ts";
+import type { Provider } from "../../actors/sources/profiles/provider.ts";
+import { northdata } from "../../actors/sources/profiles/providers/northdata.ts";
 import type { PageProfile } from "../../schemas/profiles.ts";
 
 const PATH = /^\/firm\/(\w{2})\/(\d+)\/([^/]+)$/;

@@ -1,10 +1,15 @@
 /** A gateway without a socket: real accounts, real metering, memory stores, a virtual clock. */
 import type { ByteBudget } from "../../cluster/byte-budget.ts";
-import { openAccounts } from "../../actors/accounts/feature/open.ts";
-import { createKey, findGrant, type KeyOptions, prepareAccounts } from "../../actors/accounts/keys.ts";
-import { findPayer } from "../../actors/accounts/payer.ts";
+import { openAccounts } from "../../actors/business/accounts/feature/open.ts";
+import {
+  createKey,
+  findGrant,
+  type KeyOptions,
+  prepareAccounts,
+} from "../../actors/business/accounts/keys.ts";
+import { findPayer } from "../../actors/business/accounts/payer.ts";
 import { destination } from "../../actors/lib/web/destination.ts";
-import { spending, type SpendingFor } from "../../actors/accounts/spend.ts";
+import { spending, type SpendingFor } from "../../actors/business/accounts/spend.ts";
 import { fakeEgress, type FakeWeb } from "../../cluster/adapters/egress/egress.fake.ts";
 import { memoryBlobs } from "../../cluster/adapters/blobs/blobs.memory.ts";
 import { type VirtualClock, virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
@@ -26,7 +31,7 @@ import { keyQuotas } from "../../gateway/quotas.ts";
 import { openapi } from "../../gateway/openapi/document.ts";
 import { openBodyGrants } from "../../gateway/body-access.ts";
 import { bodyRoutes } from "../../gateway/routes/bodies.ts";
-import { fetchRoutes, type FetchServices } from "../../actors/fetch/feature/routes.ts";
+import { fetchRoutes, type FetchServices } from "../../actors/crawl/fetch/feature/routes.ts";
 import { pageRoutes } from "../../gateway/routes/pages.ts";
 import type { Check } from "../../gateway/checks.ts";
 import { statusRoutes } from "../../gateway/routes/status.ts";

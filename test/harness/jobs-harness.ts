@@ -3,16 +3,16 @@
  * test scripts them. `kill` ends the node between two writes; `start` starts another node on the same stores.
  */
 import { createHash } from "node:crypto";
-import { accountActor } from "../../actors/accounts/actor.ts";
-import type { Payer as FoundPayer } from "../../actors/accounts/payer.ts";
-import { spending } from "../../actors/accounts/spend.ts";
-import { jobActor } from "../../actors/jobs/actor.ts";
-import type { JobBoard } from "../../actors/jobs/job-board.ts";
-import type { ItemKind } from "../../actors/jobs/kind.ts";
-import type { JobServices } from "../../actors/jobs/state.ts";
-import { checkInvariants } from "../../actors/jobs/invariants.ts";
-import { jobRecorder } from "../../actors/jobs/figures.ts";
-import { schedulerActor } from "../../actors/jobs/scheduler.actor.ts";
+import { accountActor } from "../../actors/business/accounts/actor.ts";
+import type { Payer as FoundPayer } from "../../actors/business/accounts/payer.ts";
+import { spending } from "../../actors/business/accounts/spend.ts";
+import { jobActor } from "../../actors/work/jobs/actor.ts";
+import type { JobBoard } from "../../actors/work/jobs/job-board.ts";
+import type { ItemKind } from "../../actors/work/jobs/kind.ts";
+import type { JobServices } from "../../actors/work/jobs/state.ts";
+import { checkInvariants } from "../../actors/work/jobs/invariants.ts";
+import { jobRecorder } from "../../actors/work/jobs/figures.ts";
+import { schedulerActor } from "../../actors/work/jobs/scheduler.actor.ts";
 import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
 import type { Clock } from "../../cluster/ports/clock.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";

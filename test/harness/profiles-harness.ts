@@ -2,19 +2,23 @@
  * Profiles without sockets: the site's actors, politeness and robots.txt on a virtual clock, and routes that a test
  * scripts behind their permits.
  */
-import { accountActor } from "../../actors/accounts/actor.ts";
-import { domainActor } from "../../actors/domain/actor.ts";
-import { robotsActor } from "../../actors/domain/robots.actor.ts";
-import { admit } from "../../actors/fetch/admission.ts";
-import { premiumCosts, type Spending } from "../../actors/fetch/premium.ts";
-import { nameRules } from "../../actors/profiles/feature/name-rules.ts";
-import { profilePageActor } from "../../actors/profiles/page.actor.ts";
-import type { Provider } from "../../actors/profiles/provider.ts";
-import { northdata } from "../../actors/profiles/providers/northdata.ts";
-import { readPage } from "../../actors/profiles/read-page.ts";
-import { profileRoutesActor } from "../../actors/profiles/routes.actor.ts";
-import { profilesService, type ProfilesCall, type SearchPages } from "../../actors/profiles/service.ts";
-import { siteRequests } from "../../actors/profiles/site-request.ts";
+import { accountActor } from "../../actors/business/accounts/actor.ts";
+import { domainActor } from "../../actors/crawl/domain/actor.ts";
+import { robotsActor } from "../../actors/crawl/domain/robots.actor.ts";
+import { admit } from "../../actors/crawl/fetch/admission.ts";
+import { premiumCosts, type Spending } from "../../actors/crawl/fetch/premium.ts";
+import { nameRules } from "../../actors/sources/profiles/feature/name-rules.ts";
+import { profilePageActor } from "../../actors/sources/profiles/page.actor.ts";
+import type { Provider } from "../../actors/sources/profiles/provider.ts";
+import { northdata } from "../../actors/sources/profiles/providers/northdata.ts";
+import { readPage } from "../../actors/sources/profiles/read-page.ts";
+import { profileRoutesActor } from "../../actors/sources/profiles/routes.actor.ts";
+import {
+  profilesService,
+  type ProfilesCall,
+  type SearchPages,
+} from "../../actors/sources/profiles/service.ts";
+import { siteRequests } from "../../actors/sources/profiles/site-request.ts";
 import type { Transport, TransportRequest, TransportResult } from "../../actors/lib/web/transport.ts";
 import { memoryBlobs } from "../../cluster/adapters/blobs/blobs.memory.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";

@@ -5,7 +5,7 @@ import type {
   SourceFailure,
   SourceHttp,
   SourceRequest,
-} from "../../actors/companies/source.ts";
+} from "../../actors/sources/companies/source.ts";
 
 export type Recorded = { readonly status?: number; readonly body: unknown } | SourceFailure;
 

@@ -1,15 +1,15 @@
 /** Tier actors over scripted providers on a virtual clock: on the caller's node, or on others of a small cluster. */
 import type { Admission, OriginAnswer, Transport, TransportResult } from "../../actors/lib/web/transport.ts";
-import { admitted } from "../../actors/tiers/adapters/one-request.ts";
-import { tierActor, type TierPolicy } from "../../actors/tiers/tier.actor.ts";
-import { tierRoute } from "../../actors/tiers/tier-route.ts";
+import { admitted } from "../../actors/crawl/tiers/adapters/one-request.ts";
+import { tierActor, type TierPolicy } from "../../actors/crawl/tiers/tier.actor.ts";
+import { tierRoute } from "../../actors/crawl/tiers/tier-route.ts";
 import { memoryBlobs } from "../../cluster/adapters/blobs/blobs.memory.ts";
 import { type MemoryRoleBus, memoryRoleBuses } from "../../cluster/adapters/nodes/role-bus.memory.ts";
 import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.silent.ts";
 import { virtualClock, type VirtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
 import { seededRandom } from "../../cluster/adapters/time/random.seeded.ts";
 import type { RoleActor } from "../../cluster/role-actor.ts";
-import { localRouter, type RoleRouter, roleRouter } from "../../cluster/role-router.ts";
+import { localRouter, type RoleRouter, roleRouter } from "../../cluster/internal/roles/role-router.ts";
 import { type Tier } from "../../schemas/tier-table.ts";
 import { admission, transportRequest } from "./transport-request.ts";
 

@@ -1,7 +1,7 @@
 /** One attempt of an item, apart from its job. */
 import { expect, test } from "vitest";
-import { bodyHolder, inputCache, type ItemAttempt, runAttempt } from "../../actors/jobs/attempt.ts";
-import type { JobServices } from "../../actors/jobs/state.ts";
+import { bodyHolder, inputCache, type ItemAttempt, runAttempt } from "../../actors/work/jobs/attempt.ts";
+import type { JobServices } from "../../actors/work/jobs/state.ts";
 import { bodyRefs } from "../../cluster/body-refs.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
 import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.silent.ts";

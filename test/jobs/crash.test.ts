@@ -3,7 +3,7 @@
  * finishes or is metered twice, and only items that were in flight are attempted again.
  */
 import { describe, expect, test } from "vitest";
-import { CREATION_TIMEOUT_MS } from "../../actors/jobs/state.ts";
+import { CREATION_TIMEOUT_MS } from "../../actors/work/jobs/state.ts";
 import { Fault } from "../../cluster/ports/fault.ts";
 import { Job } from "../../schemas/jobs.ts";
 import { oneCluster, pages } from "../harness/jobs-harness.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { jobBoard } from "../../actors/jobs/job-board.ts";
+import { jobBoard } from "../../actors/work/jobs/job-board.ts";
 import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
 
 test("the oldest waiting job and the backlog leave out what an operator paused", () => {

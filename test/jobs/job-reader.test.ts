@@ -1,6 +1,6 @@
-/** Items of a job are read in groups that the node's memory for bodies has room for (actors/jobs/feature/job-reader.ts). */
+/** Items of a job are read in groups that the node's memory for bodies has room for (actors/work/jobs/feature/job-reader.ts). */
 import { describe, expect, test } from "vitest";
-import { groupsOf, jobReader } from "../../actors/jobs/feature/job-reader.ts";
+import { groupsOf, jobReader } from "../../actors/work/jobs/feature/job-reader.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
 import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.silent.ts";
 import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";

@@ -1,7 +1,7 @@
 /** A job from its creation until it is purged, on a virtual clock. */
 import { Type } from "typebox";
 import { describe, expect, test } from "vitest";
-import { CREATION_TIMEOUT_MS } from "../../actors/jobs/state.ts";
+import { CREATION_TIMEOUT_MS } from "../../actors/work/jobs/state.ts";
 import { actor } from "../../cluster/actor.ts";
 import { Nullable } from "../../schemas/common.ts";
 import { ask, contract } from "../../cluster/contracts/contract.ts";

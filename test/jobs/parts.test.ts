@@ -1,24 +1,24 @@
 /** The parts of a job one by one: loading, the outcome of an attempt, checkpoints and usage reports. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { applyOutcome } from "../../actors/jobs/attempt.ts";
+import { applyOutcome } from "../../actors/work/jobs/attempt.ts";
 import {
   checkpoint,
   CHECKPOINT_MS,
   finalCheckpoint,
   sealRows,
   withBills,
-} from "../../actors/jobs/checkpoint.ts";
-import { frontier } from "../../actors/jobs/frontier.ts";
+} from "../../actors/work/jobs/checkpoint.ts";
+import { frontier } from "../../actors/work/jobs/frontier.ts";
 import { SAME_SECRETS } from "../harness/secrets.ts";
-import { loadItems } from "../../actors/jobs/load.ts";
+import { loadItems } from "../../actors/work/jobs/load.ts";
 import {
   CREATION_TIMEOUT_MS,
   newRecord,
   newState,
   reminderAt,
   restoreRecord,
-} from "../../actors/jobs/state.ts";
+} from "../../actors/work/jobs/state.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
 import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
 import type { Documents } from "../../cluster/ports/documents.ts";

@@ -1,7 +1,7 @@
 /** GET /v1/jobs and GET /v1/jobs/{job_id}/results, on real actors without a socket. */
 import { parse } from "csv-parse/sync";
 import { describe, expect, test } from "vitest";
-import { csvLines } from "../../actors/jobs/feature/csv.ts";
+import { csvLines } from "../../actors/work/jobs/feature/csv.ts";
 import { batches } from "../harness/batch-harness.ts";
 
 const urls = (count: number) =>
@@ -42,7 +42,7 @@ describe("the jobs of a project", () => {
   test("are not listed for another project", async () => {
     const { call, fetchAll, documents } = await batches();
     await fetchAll(urls(1));
-    const { createKey, createProject } = await import("../../actors/accounts/keys.ts");
+    const { createKey, createProject } = await import("../../actors/business/accounts/keys.ts");
     await createProject(documents, { name: "other", customer: "default" }, 0);
     const { key } = await createKey(documents, { project: "other", role: "standard" }, 0);
     expect((await call("GET", "/v1/jobs", { key })).json).toEqual({ items: [], next_cursor: null });

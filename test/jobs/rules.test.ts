@@ -1,10 +1,10 @@
 /** The rules of jobs as tables and properties: states, frontier, retries, shares, bills, callbacks. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { recordAttempt, beginAttempt, closeInterrupted } from "../../actors/jobs/callback.ts";
-import { MAX_LARGE, mayLoad, maxMinShares, SMALL_ITEMS } from "../../actors/jobs/fairness.ts";
-import { CREDITS, CREDITS_WITHOUT_SITE, frontier } from "../../actors/jobs/frontier.ts";
-import { checkInvariants } from "../../actors/jobs/invariants.ts";
+import { recordAttempt, beginAttempt, closeInterrupted } from "../../actors/work/jobs/callback.ts";
+import { MAX_LARGE, mayLoad, maxMinShares, SMALL_ITEMS } from "../../actors/work/jobs/fairness.ts";
+import { CREDITS, CREDITS_WITHOUT_SITE, frontier } from "../../actors/work/jobs/frontier.ts";
+import { checkInvariants } from "../../actors/work/jobs/invariants.ts";
 import {
   advance,
   stepAfterFault,
@@ -12,7 +12,7 @@ import {
   nextStep,
   backoffMs,
   BUSY_COUNTS_AFTER_MS,
-} from "../../actors/jobs/retry.ts";
+} from "../../actors/work/jobs/retry.ts";
 import {
   countsOf,
   isFinal,

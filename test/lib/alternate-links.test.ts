@@ -1,7 +1,7 @@
 /** Links of a teaser to other copies of its text: feeds, a DOI, primary sources. */
 import { describe, expect, test } from "vitest";
-import { tasks } from "../../actors/lib/content/extract.ts";
-import { doiInUrl, readLeads, sourceKindOf } from "../../actors/lib/content/alternate-links.ts";
+import { tasks } from "../../actors/reading/extract.ts";
+import { doiInUrl, readLeads, sourceKindOf } from "../../actors/reading/content/alternate-links.ts";
 
 const URL_READ = "https://www.news.example/a/ferry";
 const leads = (head: string, body = "") =>

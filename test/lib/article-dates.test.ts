@@ -1,7 +1,7 @@
 /** Dates as pages write them, to the forms that ArticleMeta has. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { dateInUrl, parseDate } from "../../actors/lib/article/dates.ts";
+import { dateInUrl, parseDate } from "../../actors/reading/article/dates.ts";
 
 const NOW_MS = Date.UTC(2026, 10, 21, 12);
 

@@ -16,8 +16,8 @@ import {
   wcxbPages,
   wordScore,
 } from "../../bench/extraction.score.ts";
-import { readHtml } from "../../actors/lib/article/article.ts";
-import { loadDetector } from "../../actors/lib/article/language.ts";
+import { readHtml } from "../../actors/reading/article/article.ts";
+import { loadDetector } from "../../actors/reading/article/language.ts";
 
 await loadDetector();
 

@@ -4,7 +4,7 @@
  * long documents of real pages.
  */
 import { describe, expect, inject, test } from "vitest";
-import { readHtml } from "../../actors/lib/article/article.ts";
+import { readHtml } from "../../actors/reading/article/article.ts";
 import { seededRandom } from "../../cluster/adapters/time/random.seeded.ts";
 
 const random = seededRandom(inject("seed"));

@@ -1,8 +1,8 @@
 /** ArticleMeta from what pages declare, as tables of small pages. */
 import { expect, test } from "vitest";
-import { readHtml } from "../../actors/lib/article/article.ts";
-import { loadDetector } from "../../actors/lib/article/language.ts";
-import { readLinkedData } from "../../actors/lib/article/jsonld.ts";
+import { readHtml } from "../../actors/reading/article/article.ts";
+import { loadDetector } from "../../actors/reading/article/language.ts";
+import { readLinkedData } from "../../actors/reading/article/jsonld.ts";
 
 await loadDetector();
 

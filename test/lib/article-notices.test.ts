@@ -1,9 +1,9 @@
 /** Notices below articles in Chinese: what is one, and what only looks like one. */
 import { expect, test } from "vitest";
-import { surveyOf } from "../../actors/lib/article/article.ts";
-import { readLinkedData } from "../../actors/lib/article/jsonld.ts";
-import { findNotices } from "../../actors/lib/article/notices.ts";
-import { buildTree } from "../../actors/lib/article/tree.ts";
+import { surveyOf } from "../../actors/reading/article/article.ts";
+import { readLinkedData } from "../../actors/reading/article/jsonld.ts";
+import { findNotices } from "../../actors/reading/article/notices.ts";
+import { buildTree } from "../../actors/reading/article/tree.ts";
 
 const noticesAmong = (paragraphs: readonly string[], title = "渡轮加开夜班"): string[] => {
   const tree = buildTree(`<title>${title}</title>${paragraphs.map((text) => `<p>${text}</p>`).join("")}`);

@@ -1,10 +1,10 @@
 /** Which lines complete a choice of lines, and which dialogs are left out of it. */
 import { expect, test } from "vitest";
-import { surveyOf } from "../../actors/lib/article/article.ts";
-import { outsideDialogs } from "../../actors/lib/article/dialogs.ts";
-import { readLinkedData } from "../../actors/lib/article/jsonld.ts";
-import { completed } from "../../actors/lib/article/structures.ts";
-import { buildTree } from "../../actors/lib/article/tree.ts";
+import { surveyOf } from "../../actors/reading/article/article.ts";
+import { outsideDialogs } from "../../actors/reading/article/dialogs.ts";
+import { readLinkedData } from "../../actors/reading/article/jsonld.ts";
+import { completed } from "../../actors/reading/article/structures.ts";
+import { buildTree } from "../../actors/reading/article/tree.ts";
 
 const survey = (html: string) => {
   const tree = buildTree(html);

@@ -3,9 +3,9 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { readHtml } from "../../actors/lib/article/article.ts";
-import { loadDetector } from "../../actors/lib/article/language.ts";
-import { buildTree } from "../../actors/lib/article/tree.ts";
+import { readHtml } from "../../actors/reading/article/article.ts";
+import { loadDetector } from "../../actors/reading/article/language.ts";
+import { buildTree } from "../../actors/reading/article/tree.ts";
 
 const FOLDER = "test/fixtures/article";
 await loadDetector();

@@ -5,7 +5,7 @@ import {
   findWriter,
   suspectedWriters,
   tooLarge,
-} from "../../actors/tiers/adapters/browser-memory.ts";
+} from "../../actors/crawl/tiers/adapters/browser-memory.ts";
 
 const page = (pid: number, mb: number, cpu = 0): BrowserProcess => ({ pid, type: "renderer", mb, cpu });
 const shared = (mb: number): BrowserProcess => ({ pid: 1, type: "browser", mb, cpu: 10_000 });

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { challengeOf, type Served, VENDORS } from "../../actors/lib/content/challenge.ts";
+import { challengeOf, type Served, VENDORS } from "../../actors/reading/content/challenge.ts";
 
 /**
  * Written for this project after the published signs of each vendor; none is a page that was really served. A name says what is

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { charsetOf } from "../../actors/lib/content/charset.ts";
-import { decodeText } from "../../actors/lib/content/decode-text.ts";
+import { charsetOf } from "../../actors/reading/content/charset.ts";
+import { decodeText } from "../../actors/reading/content/decode-text.ts";
 import type { ContentKind } from "../../schemas/fetch.ts";
 
 /** Characters below U+0100 stand for the byte of that number. */

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { codeAt } from "../../actors/lib/content/code-at.ts";
+import { codeAt } from "../../actors/reading/content/code-at.ts";
 
 test("the units of a text are those that charCodeAt finds, however the text was made", () => {
   const long = "a word, é, Ж, 字 and \u{1f600}. ".repeat(4);

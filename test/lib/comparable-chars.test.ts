@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { comparableChars } from "../../actors/lib/content/comparable-chars.ts";
+import { comparableChars } from "../../actors/reading/content/comparable-chars.ts";
 
 test.each([
   ["", 0],

@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, test } from "vitest";
-import { cutOff, taskOf, tasks } from "../../actors/lib/content/extract.ts";
-import type { Extracted, ExtractTask } from "../../actors/lib/content/extraction-result.ts";
+import { cutOff, taskOf, tasks } from "../../actors/reading/extract.ts";
+import type { Extracted, ExtractTask } from "../../actors/reading/extraction-result.ts";
 import { inlineWorkers } from "../../cluster/adapters/workers/workers.inline.ts";
 import { processWorkers } from "../../cluster/adapters/workers/workers.processes.ts";
 import type { PoolSettings, TaskResult, Workers } from "../../cluster/ports/workers.ts";
@@ -37,7 +37,7 @@ const PDF: PoolSettings = {
 function processes(page: Partial<PoolSettings> = {}, pdf: Partial<PoolSettings> = {}): Workers {
   const pages = { ...PAGE, ...page };
   const pools = { page: pages, large_page: { ...pages, warm: 0 }, pdf: { ...PDF, ...pdf } };
-  const url = new URL("../../actors/lib/content/extract.ts", import.meta.url);
+  const url = new URL("../../actors/reading/extract.ts", import.meta.url);
   const workers = processWorkers({ tasks: url, pools, queue_limit: 100, ...silentTelemetry() });
   afterAll(() => workers.close());
   return workers;

@@ -1,7 +1,7 @@
 /** Feeds: RSS 2.0, RSS 1.0 and Atom; valid, broken and hostile. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { feedEntries, type FeedWish, findItems } from "../../actors/lib/content/feed.ts";
+import { feedEntries, type FeedWish, findItems } from "../../actors/reading/content/feed.ts";
 
 const WISH: FeedWish = { addresses: ["news.example/a/ferry"], title: "Ferry makes its last crossing" };
 const rss = (items: string): string =>

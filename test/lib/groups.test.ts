@@ -1,10 +1,10 @@
 /** Groups of siblings, and what is known of their links. */
 import { expect, test } from "vitest";
-import { findGroups } from "../../actors/lib/article/groups.ts";
-import { toLines } from "../../actors/lib/article/lines.ts";
-import { readPage, unseenInline } from "../../actors/lib/article/marks.ts";
-import { peersOf } from "../../actors/lib/article/peers.ts";
-import { buildTree } from "../../actors/lib/article/tree.ts";
+import { findGroups } from "../../actors/reading/article/groups.ts";
+import { toLines } from "../../actors/reading/article/lines.ts";
+import { readPage, unseenInline } from "../../actors/reading/article/marks.ts";
+import { peersOf } from "../../actors/reading/article/peers.ts";
+import { buildTree } from "../../actors/reading/article/tree.ts";
 
 const card = (href: string, name: string): string =>
   `<div class="card"><h3><a href="${href}">${name}</a></h3><p>Two sentences about it. They are short.</p></div>`;

@@ -1,7 +1,7 @@
 /** The language of a page, where its declaration and its text differ. */
 import { expect, test, vi } from "vitest";
-import { languageOf, loadDetector } from "../../actors/lib/article/language.ts";
-import { tasks } from "../../actors/lib/content/extract.ts";
+import { languageOf, loadDetector } from "../../actors/reading/article/language.ts";
+import { tasks } from "../../actors/reading/extract.ts";
 
 const POLISH = "Prom odpłynął z Lindholmu po raz ostatni we wtorek, a na nabrzeżu zebrało się kilkaset osób.";
 const RUSSIAN = "Паром в последний раз отошёл от причала во вторник вечером.";
@@ -12,7 +12,7 @@ const CHINESE =
 
 test("says that the detector is needed as long as it is not loaded", async () => {
   vi.resetModules();
-  const fresh = await import("../../actors/lib/article/language.ts");
+  const fresh = await import("../../actors/reading/article/language.ts");
   expect(fresh.languageOf(null, POLISH)).toEqual({ language: null, needs_detector: true });
   expect(fresh.languageOf("en", ENGLISH)).toEqual({ language: "en", needs_detector: false });
 });

@@ -5,8 +5,8 @@ import { gfmFromMarkdown } from "mdast-util-gfm";
 import { gfm } from "micromark-extension-gfm";
 import { existsSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { readHtml } from "../../actors/lib/article/article.ts";
-import { pdfMarkdown } from "../../actors/lib/markdown/pdf.ts";
+import { readHtml } from "../../actors/reading/article/article.ts";
+import { pdfMarkdown } from "../../actors/reading/markdown/pdf.ts";
 import { wcxbPages } from "../../bench/extraction.score.ts";
 
 const NOW_MS = Date.UTC(2026, 10, 21);

@@ -1,6 +1,6 @@
 /** Pages that ask not to be indexed: X-Robots-Tag and the robots meta element. */
 import { expect, test } from "vitest";
-import { refusesIndexing } from "../../actors/lib/content/noindex.ts";
+import { refusesIndexing } from "../../actors/reading/content/noindex.ts";
 
 test.each([
   ["", "", false],

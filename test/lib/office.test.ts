@@ -1,6 +1,6 @@
 /** Office documents and e-books, written by test/harness/office-files.ts and read as the reader process does. */
 import { expect, describe, test } from "vitest";
-import { tasks } from "../../actors/lib/content/extract.ts";
+import { tasks } from "../../actors/reading/extract.ts";
 import { contentKindOf } from "../../actors/lib/web/http.ts";
 import { OFFICE_KINDS, type OfficeKind } from "../../schemas/fetch.ts";
 import {

@@ -5,7 +5,7 @@ import {
   type Expected,
   type Readiness,
   readinessOf,
-} from "../../actors/tiers/adapters/page-readiness.ts";
+} from "../../actors/crawl/tiers/adapters/page-readiness.ts";
 
 const STATE: DocumentState = {
   is_parsed: true,

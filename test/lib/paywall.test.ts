@@ -1,6 +1,6 @@
 /** Paywalls are detected, never circumvented: evidence, verdicts and traps as tables. */
 import { describe, expect, test } from "vitest";
-import { readHtml } from "../../actors/lib/article/article.ts";
+import { readHtml } from "../../actors/reading/article/article.ts";
 
 const NOW_MS = Date.UTC(2026, 10, 21);
 const SENTENCES = [

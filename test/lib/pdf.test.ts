@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { realpathSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
-import { isTitle, PDF_LIMITS, readPdf } from "../../actors/lib/content/pdf.ts";
+import { isTitle, PDF_LIMITS, readPdf } from "../../actors/reading/content/pdf.ts";
 import { bombPage, nestedBombPage, writePdf } from "./pdf-writer.ts";
 
 const at_once = () => 0;
@@ -190,7 +190,7 @@ test.each([
 
 test("reads a PDF in plain Node without a canvas, and prints nothing", () => {
   const script = `
-    import { readPdf } from ${JSON.stringify(new URL("../../actors/lib/content/pdf.ts", import.meta.url).href)};
+    import { readPdf } from ${JSON.stringify(new URL("../../actors/reading/content/pdf.ts", import.meta.url).href)};
     import { writePdf } from ${JSON.stringify(new URL("./pdf-writer.ts", import.meta.url).href)};
     const pdf = await readPdf(writePdf({ pages: [{ lines: ["Hello"] }] }), () => 0);
     process.stdout.write(pdf.text);`;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { cutText, readPlain, soundText } from "../../actors/lib/content/text-document.ts";
+import { cutText, readPlain, soundText } from "../../actors/reading/content/text-document.ts";
 
 describe("a document whose text is the document", () => {
   test.each([

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { Tokenizer } from "htmlparser2";
 import { expect, test } from "vitest";
-import { readTokens } from "../../actors/lib/article/tokens.ts";
+import { readTokens } from "../../actors/reading/article/tokens.ts";
 
 /** Tokens as text: "a b", "<div", "class=x", ">", "/>", "</div". Text in pieces is one text. */
 class Tokens {

@@ -1,7 +1,7 @@
 /** The flat tree: names in any case, and character references in text and attributes. */
 import { expect, test } from "vitest";
-import { KnownNames } from "../../actors/lib/article/known-names.ts";
-import { buildTree } from "../../actors/lib/article/tree.ts";
+import { KnownNames } from "../../actors/reading/article/known-names.ts";
+import { buildTree } from "../../actors/reading/article/tree.ts";
 
 test.each([
   ["div", "div"],

@@ -1,6 +1,6 @@
 /** What a page in a browser is waited for (wait_for), on a clock that only the test moves. */
 import { beforeEach, describe, expect, test } from "vitest";
-import { type Awaited, awaitedState } from "../../actors/tiers/adapters/wait-for.ts";
+import { type Awaited, awaitedState } from "../../actors/crawl/tiers/adapters/wait-for.ts";
 
 const QUIET_MS = 500;
 const OTHER = { matches: false, is_static: false };

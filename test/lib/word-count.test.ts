@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { countWords, wordsIn } from "../../actors/lib/article/word-count.ts";
+import { countWords, wordsIn } from "../../actors/reading/article/word-count.ts";
 
 test.each([
   ["", 0, 0],

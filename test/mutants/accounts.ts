@@ -3,7 +3,7 @@ import type { Mutant } from "./mutant.ts";
 
 const quota = (name: string, find: string, replace: string): Mutant => ({
   name,
-  file: "actors/accounts/quota.ts",
+  file: "actors/business/accounts/quota.ts",
   find,
   replace,
   tests: ["test/accounts", "test/sim/accounts.test.ts"],

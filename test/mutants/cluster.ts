@@ -12,13 +12,13 @@ const mutant =
     tests,
   });
 
-const lease = mutant("partition-lease.ts");
-const partition = mutant("partition.ts");
-const turn = mutant("turn.ts");
-const asks = mutant("outstanding-asks.ts");
-const work = mutant("background-work.ts");
+const lease = mutant("internal/partition/partition-lease.ts");
+const partition = mutant("internal/partition/partition.ts");
+const turn = mutant("internal/turn/turn.ts");
+const asks = mutant("internal/transport/outstanding-asks.ts");
+const work = mutant("internal/turn/background-work.ts");
 const generation = mutant("generation.ts");
-const ownership = mutant("ownership.ts");
+const ownership = mutant("internal/partition/ownership.ts");
 const STORE_TURN =
   "else return storeTurn(activation, entry, now_ms, snapshot, () => conclude(activation, turn.state, outbox));";
 
@@ -50,7 +50,7 @@ export const CLUSTER: readonly Mutant[] = [
     "keep(given_up).then((isDone) => {\n    if (isDone) void acknowledge(open, delivery);\n  });",
     "keep(given_up);\n  void acknowledge(open, delivery);",
   ),
-  mutant("activation.ts")(
+  mutant("internal/turn/activation.ts")(
     "acknowledges a message that was given up and not kept",
     '.then((isDone) => {\n    if (isDone) ack?.("dead_lettered");\n    finishOne(shard);\n  });',
     ';\n  ack?.("dead_lettered");\n  finishOne(shard);',
@@ -71,7 +71,7 @@ export const CLUSTER: readonly Mutant[] = [
     "opened === null ? opened",
   ),
   partition("does not recover reminders", "  void recover(open);\n", ""),
-  mutant("store-wait.ts")(
+  mutant("internal/turn/store-wait.ts")(
     "reads and writes for a key that is another node's",
     "if (context.mayStore()) return use();",
     "if (context) return use();",
@@ -92,12 +92,12 @@ export const CLUSTER: readonly Mutant[] = [
     "if (ask.moves > 0)",
   ),
   asks("asks the next owner without a pause", "ask.moves === 0 ? 0 :", "ask.moves >= 0 ? 1 :"),
-  mutant("failures.ts")(
+  mutant("internal/turn/failures.ts")(
     "tells a lost lease as no answer",
     '  "lease_lost",\n]);\n\nconst isTold',
     "]);\n\nconst isTold",
   ),
-  mutant("failures.ts")(
+  mutant("internal/turn/failures.ts")(
     "tells a full mailbox as no answer",
     '  "mailbox_full",\n  "body_damaged",',
     '  "body_damaged",',
@@ -108,12 +108,12 @@ export const CLUSTER: readonly Mutant[] = [
     "  await leases.announcePresence(nodeName);\n  let members = await leases.members();",
   ),
   ownership("claims for nodes that are not there to share", "clock.mono() + GATHER_MS", "clock.mono()"),
-  mutant("ownership.ts", ["test/cluster/clock-skew.test.ts"])(
+  mutant("internal/partition/ownership.ts", ["test/cluster/clock-skew.test.ts"])(
     "owns partitions although its clock is wrong",
     "  if (!state.mayOwn()) {",
     "  if (false) {",
   ),
-  mutant("role-directory.ts")(
+  mutant("internal/roles/role-directory.ts")(
     "takes calls by role that it does not hear",
     "draining: draining || isUnheard",
     "draining",
@@ -129,7 +129,7 @@ export const CLUSTER: readonly Mutant[] = [
     "else { flush(activation, outbox); return storeTurn(activation, entry, now_ms, snapshot, () => conclude(activation, turn.state, { ...outbox, effects: [] })); }",
   ),
   turn("does not see that another node wrote the key", "  if (!isStored) throw", "  if (false) throw"),
-  mutant("turn.ts", ["test/cluster/store-faults.test.ts"])(
+  mutant("internal/turn/turn.ts", ["test/cluster/store-faults.test.ts"])(
     "takes a put of another node for its own",
     "isSame(await documents.get(kind.name, key), snapshot, version + 1)",
     "(await documents.get(kind.name, key)) !== null",
@@ -154,7 +154,7 @@ export const CLUSTER: readonly Mutant[] = [
     'if (activation.phase === "ended" || shard.mode !== "open") return;',
     'if (activation.phase === "ended") return;',
   ),
-  mutant("activation.ts")(
+  mutant("internal/turn/activation.ts")(
     "does not abort the work of an activation that ends",
     "  activation.workAbort?.abort();\n",
     "",
@@ -174,7 +174,7 @@ export const CLUSTER: readonly Mutant[] = [
     "age_ms >= claims_from_age_ms ?",
     "age_ms >= 0 ?",
   ),
-  mutant("store-later.ts")(
+  mutant("internal/turn/store-later.ts")(
     "never stores what may be stored later",
     "else storeNow(activation);\n  });",
     "});",

@@ -6,7 +6,7 @@ const mutant =
   (file: string, tests: readonly string[] = TESTS) =>
   (name: string, find: string, replace: string): Mutant => ({
     name,
-    file: `actors/${file}`,
+    file: `actors/crawl/${file}`,
     find,
     replace,
     tests,

@@ -5,7 +5,7 @@ const mutant =
   (file: string, tests: readonly string[] = ["test/jobs"]) =>
   (name: string, find: string, replace: string): Mutant => ({
     name,
-    file: `actors/jobs/${file}`,
+    file: `actors/work/jobs/${file}`,
     find,
     replace,
     tests,
@@ -17,7 +17,7 @@ const SIMULATED = ["test/jobs", "test/sim/jobs.test.ts"];
 export const JOBS: readonly Mutant[] = [
   attempt(
     "stores a result for a job that is another node's",
-    "  if (!attempt.ownsJob()) return failedToStore(index);\n",
+    "  if (!attempt.ownsJob()) return failedToRun(index);\n",
     "",
   ),
   attempt(
@@ -32,12 +32,12 @@ export const JOBS: readonly Mutant[] = [
   ),
   attempt(
     "holds the bodies of a result after it is stored",
-    '  await bodyRefs.retain(result.body_refs, bodyHolder(attempt.job_id), Infinity);\n  if (await documents.put("job_results", resultKey(attempt.job_id, index), result, 0))\n    return',
-    '  const isStored = await documents.put("job_results", resultKey(attempt.job_id, index), result, 0);\n  await bodyRefs.retain(result.body_refs, bodyHolder(attempt.job_id), Infinity);\n  if (isStored)\n    return',
+    "  await bodyRefs.retain(result.body_refs, bodyHolder(attempt.job_id), Infinity);\n  if (await JOB_RESULTS.put(documents, resultKey(attempt.job_id, index), result, 0))\n    return",
+    "  const isStored = await JOB_RESULTS.put(documents, resultKey(attempt.job_id, index), result, 0);\n  await bodyRefs.retain(result.body_refs, bodyHolder(attempt.job_id), Infinity);\n  if (isStored)\n    return",
   ),
   mutant("attempt.ts", SIMULATED)(
     "does not seal the attempts of a cancelled job",
-    'if (await documents.put("job_results", key, CANCELLED_RESULT, 0)) return',
+    "if (await JOB_RESULTS.put(documents, key, CANCELLED_RESULT, 0)) return",
     "if (key) return",
   ),
   mutant("checkpoint.ts", SIMULATED)(
@@ -47,7 +47,7 @@ export const JOBS: readonly Mutant[] = [
   ),
   mutant("actor.ts")(
     "goes on with a job whose idempotency key is another's",
-    "return { is_claimed: (claim?.value as IdempotencyRecord | undefined)?.job_id === key };",
+    "return { is_claimed: claim?.job_id === key };",
     "return { is_claimed: true };",
   ),
   mutant("callback.ts")("makes a fourth attempt of a callback", "MAX_ATTEMPTS = 3", "MAX_ATTEMPTS = 4"),

@@ -118,8 +118,8 @@ async function run(copy: string, tests: readonly string[], bail: boolean, max_ms
 }
 
 /** The files that these words name, cheapest first, in parts of which each begins with one start of the test program. */
-function partsOf(words: readonly string[], costs: ReadonlyMap<string, number>): string[][] {
-  const files = [...costs].filter(([file]) => words.some((word) => file.includes(word)));
+function partsOf(named: readonly string[], costs: ReadonlyMap<string, number>): string[][] {
+  const files = [...costs].filter(([file]) => named.some((word) => file.includes(word)));
   const parts: string[][] = [];
   let room_ms = 0;
   for (const [file, cost_ms] of files.toSorted(([, a], [, b]) => a - b)) {
@@ -134,7 +134,7 @@ function partsOf(words: readonly string[], costs: ReadonlyMap<string, number>): 
 }
 
 /** How the tests of a mutant end in the copy that has it, and by which of them. */
-async function find(copy: string, parts: readonly (readonly string[])[]): Promise<[Outcome, string]> {
+async function testMutant(copy: string, parts: readonly (readonly string[])[]): Promise<[Outcome, string]> {
   let hung: string | null = null;
   for (const files of parts) {
     let ended = await run(copy, files, true, MAX_PART_MS);
@@ -167,7 +167,7 @@ async function work(copy: string, waiting: Mutant[], costs: ReadonlyMap<string, 
     const at = join(copy, mutant.file);
     const source = readFileSync(at, "utf8");
     writeFileSync(at, mutated(source, mutant));
-    const [outcome, by] = await find(copy, partsOf(mutant.tests, costs));
+    const [outcome, by] = await testMutant(copy, partsOf(mutant.tests, costs));
     writeFileSync(at, source);
     outcomes.push(outcome);
     const lines = [`${SAID[outcome].padEnd(8)} ${mutant.file}: ${mutant.name}`];

@@ -13,33 +13,33 @@ const mutant =
 
 export const SIMULATION: readonly Mutant[] = [
   // Slots in use, by run.
-  mutant("actors/domain/politeness.ts", "politeness")(
+  mutant("actors/crawl/domain/politeness.ts", "politeness")(
     "frees the slot of another run by a stale release",
     "const keepsSlot = isTakenOver(lease, slot);",
     "const keepsSlot = false;",
   ),
-  mutant("actors/domain/politeness.ts", "politeness")(
-    "keeps a slot that is handed back after an answer",
+  mutant("actors/crawl/domain/politeness.ts", "politeness")(
+    "keeps a slot that is given back after an answer",
     "leases: keepsSlot ? politeness.leases",
     "leases: keepsSlot || status !== null ? politeness.leases",
   ),
-  mutant("actors/domain/politeness.ts", "politeness")(
+  mutant("actors/crawl/domain/politeness.ts", "politeness")(
     "gives the slot of an owner that is gone away at once",
     "const leases = inFlight(snapshot, now_ms).map((lease) => ({",
     "const leases = inFlight(snapshot, now_ms).filter((lease) => lease.process === process).map((lease) => ({",
   ),
   // A dead letter or an acknowledgement.
-  mutant("cluster/activation.ts", "cluster")(
+  mutant("cluster/internal/turn/activation.ts", "cluster")(
     "acknowledges a message that was given up and not kept",
     '.then((isDone) => {\n    if (isDone) ack?.("dead_lettered");\n    finishOne(shard);\n  });',
     ';\n  ack?.("dead_lettered");\n  finishOne(shard);',
   ),
-  mutant("cluster/partition.ts", "cluster")(
+  mutant("cluster/internal/partition/partition.ts", "cluster")(
     "acknowledges an envelope that was given up and not kept",
     "keep(given_up).then((isDone) => {\n    if (isDone) void acknowledge(open, delivery);\n  });",
     "keep(given_up);\n  void acknowledge(open, delivery);",
   ),
-  mutant("cluster/partition.ts", "cluster")(
+  mutant("cluster/internal/partition/partition.ts", "cluster")(
     "does not repeat an acknowledgement that failed",
     "if (await delivery.acknowledge().catch(() => false)) break;",
     "await delivery.acknowledge().catch(() => false); break;",
@@ -50,17 +50,17 @@ export const SIMULATION: readonly Mutant[] = [
     "if (problem) {",
   ),
   // One writer.
-  mutant("cluster/partition-lease.ts", "cluster")(
+  mutant("cluster/internal/partition/partition-lease.ts", "cluster")(
     "stores for a partition after its lease has lapsed",
     "mayStore: () => isHeld(state, owned) && clock.mono() < owned.deadline_ms",
     "mayStore: () => isHeld(state, owned)",
   ),
-  mutant("cluster/store-wait.ts", "cluster")(
+  mutant("cluster/internal/turn/store-wait.ts", "cluster")(
     "reads and writes for a key that is another node's",
     "if (context.mayStore()) return use();",
     "if (context) return use();",
   ),
-  mutant("cluster/partition-lease.ts", "cluster")(
+  mutant("cluster/internal/partition/partition-lease.ts", "cluster")(
     "counts the deadline of a renewal from its answer",
     "Math.max(owned.deadline_ms, deadlineFrom(state, sent_ms))",
     "deadlineFrom(state, clock.mono())",

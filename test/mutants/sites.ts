@@ -3,7 +3,7 @@ import type { Mutant } from "./mutant.ts";
 
 const address = (name: string, file: string, find: string, replace: string): Mutant => ({
   name,
-  file: `actors/sites/address/${file}`,
+  file: `actors/crawl/sites/address/${file}`,
   find,
   replace,
   tests: ["test/sites/address.test.ts"],
@@ -11,7 +11,7 @@ const address = (name: string, file: string, find: string, replace: string): Mut
 
 const sitemap = (name: string, file: string, find: string, replace: string): Mutant => ({
   name,
-  file: `actors/sites/sitemap/${file}`,
+  file: `actors/crawl/sites/sitemap/${file}`,
   find,
   replace,
   tests: ["test/sites/sitemap.test.ts"],

@@ -1,11 +1,11 @@
 /** `trawl company` and `trawl companies` as people read them: against a real socket, with a register in memory. */
 import { afterAll, expect, test } from "vitest";
-import { openCursors } from "../../actors/companies/cursor.ts";
-import { operatorRoutes } from "../../actors/companies/feature/operator-routes.ts";
-import { recordRoutes } from "../../actors/companies/feature/record-routes.ts";
-import { registerRoutes } from "../../actors/companies/feature/register-routes.ts";
-import { companyService } from "../../actors/companies/service.ts";
-import { openHealth } from "../../actors/companies/source-health.ts";
+import { openCursors } from "../../actors/sources/companies/cursor.ts";
+import { operatorRoutes } from "../../actors/sources/companies/feature/operator-routes.ts";
+import { recordRoutes } from "../../actors/sources/companies/feature/record-routes.ts";
+import { registerRoutes } from "../../actors/sources/companies/feature/register-routes.ts";
+import { companyService } from "../../actors/sources/companies/service.ts";
+import { openHealth } from "../../actors/sources/companies/source-health.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
 import { listenNode } from "../../gateway/adapters/http.node.ts";
 import { openBodyGrants } from "../../gateway/body-access.ts";

@@ -3,10 +3,10 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, truncateSync, writeFile
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
-import { memoryCompanyIndex } from "../../actors/companies/adapters/index.memory.ts";
-import { sqliteCompanyIndex } from "../../actors/companies/adapters/index.sqlite.ts";
-import { rebuildIndex } from "../../actors/companies/rebuild-index.ts";
-import { localIndex } from "../../actors/search/adapters/engine.local.sqlite.ts";
+import { memoryCompanyIndex } from "../../actors/sources/companies/adapters/index.memory.ts";
+import { sqliteCompanyIndex } from "../../actors/sources/companies/adapters/index.sqlite.ts";
+import { rebuildIndex } from "../../actors/sources/companies/rebuild-index.ts";
+import { localIndex } from "../../actors/sources/search/adapters/engine.local.sqlite.ts";
 import { openOrSetAside } from "../../cluster/adapters/files/set-aside.sqlite.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
 import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.silent.ts";

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
 import { listenNode } from "../../gateway/adapters/http.node.ts";
-import { domainRoutes } from "../../actors/fetch/feature/domain-routes.ts";
+import { domainRoutes } from "../../actors/crawl/fetch/feature/domain-routes.ts";
 import { trawl } from "../../ops/cli.ts";
 import { readConfig } from "../../ops/config.ts";
 import type { DomainView } from "../../schemas/domain.ts";

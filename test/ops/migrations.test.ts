@@ -1,6 +1,6 @@
 /** Stored data of an older format: each step, interrupted at any document, and which node may begin it. */
 import { describe, expect, test } from "vitest";
-import { domainActor } from "../../actors/domain/actor.ts";
+import { domainActor } from "../../actors/crawl/domain/actor.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
 import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.silent.ts";
 import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";

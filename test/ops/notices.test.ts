@@ -1,6 +1,6 @@
 /** trawl incident and trawl maintenance: what operators announce on the status page. */
 import { describe, expect, test } from "vitest";
-import { readNotices } from "../../actors/status/notices.ts";
+import { readNotices } from "../../actors/business/status/notices.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
 import { trawl } from "../../ops/cli.ts";
 import { readConfig } from "../../ops/config.ts";

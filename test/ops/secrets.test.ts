@@ -3,9 +3,9 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
-import { ALERT_HOOKS } from "../../actors/accounts/collections.ts";
-import { addHook, hookView, listHooks } from "../../actors/accounts/alerts.ts";
-import { COMPANY_WATCHES } from "../../actors/companies/watch.ts";
+import { ALERT_HOOKS } from "../../actors/business/accounts/collections.ts";
+import { addHook, hookView, listHooks } from "../../actors/business/accounts/alerts.ts";
+import { COMPANY_WATCHES } from "../../actors/sources/companies/watch.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
 import { newSecretKey } from "../../cluster/adapters/secrets/secrets.aes.ts";
 import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.silent.ts";

@@ -4,9 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { MongoClient } from "mongodb";
 import { afterAll, describe, expect, test } from "vitest";
-import { memoryCompanyIndex } from "../../actors/companies/adapters/index.memory.ts";
-import { mongoCompanyIndex } from "../../actors/companies/adapters/index.mongo.ts";
-import { sqliteCompanyIndex } from "../../actors/companies/adapters/index.sqlite.ts";
+import { memoryCompanyIndex } from "../../actors/sources/companies/adapters/index.memory.ts";
+import { mongoCompanyIndex } from "../../actors/sources/companies/adapters/index.mongo.ts";
+import { sqliteCompanyIndex } from "../../actors/sources/companies/adapters/index.sqlite.ts";
 import { engines } from "../harness/engines.ts";
 import { companyIndexSuite } from "./company-index.ts";
 

@@ -1,7 +1,11 @@
-/** What every search index of companies promises (actors/companies/search-index.ts). */
+/** What every search index of companies promises (actors/sources/companies/search-index.ts). */
 import { expect, test } from "vitest";
-import { MAX_POSTINGS } from "../../actors/companies/search-keys.ts";
-import { type CompanyIndex, type IndexedCompany, NO_FILTER } from "../../actors/companies/search-index.ts";
+import { MAX_POSTINGS } from "../../actors/sources/companies/search-keys.ts";
+import {
+  type CompanyIndex,
+  type IndexedCompany,
+  NO_FILTER,
+} from "../../actors/sources/companies/search-index.ts";
 
 let number = 0;
 

@@ -1,6 +1,6 @@
 /** What the ledger says of a profile call. */
 import { expect, test } from "vitest";
-import { billOf } from "../../actors/profiles/feature/routes.ts";
+import { billOf } from "../../actors/sources/profiles/feature/routes.ts";
 import { page, profilesWorld, SITE } from "../harness/profiles-harness.ts";
 
 test("the row of a call has its error, its status and every attempt of its routes", async () => {

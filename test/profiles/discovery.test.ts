@@ -1,11 +1,11 @@
 /** Finding a profile by a company's name, and putting it together with its graph. */
 import { describe, expect, test } from "vitest";
-import { countryCode } from "../../actors/profiles/countries.ts";
-import { searchQueries, urlScore } from "../../actors/profiles/discovery.ts";
-import { nameRules } from "../../actors/profiles/feature/name-rules.ts";
-import { CALL_MS } from "../../actors/profiles/limits.ts";
-import { northdata } from "../../actors/profiles/providers/northdata.ts";
-import type { SearchPages } from "../../actors/profiles/service.ts";
+import { countryCode } from "../../actors/sources/profiles/countries.ts";
+import { searchQueries, urlScore } from "../../actors/sources/profiles/discovery.ts";
+import { nameRules } from "../../actors/sources/profiles/feature/name-rules.ts";
+import { CALL_MS } from "../../actors/sources/profiles/limits.ts";
+import { northdata } from "../../actors/sources/profiles/providers/northdata.ts";
+import type { SearchPages } from "../../actors/sources/profiles/service.ts";
 import { inventedGraph, profilePage } from "../harness/profile-pages.ts";
 import { page, type Play, profilesWorld, SITE } from "../harness/profiles-harness.ts";
 

@@ -1,8 +1,8 @@
 /** What is read of the profile site's pages, by the provider's words and markup. */
 import { existsSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { northdata } from "../../actors/profiles/providers/northdata.ts";
-import { type PageReading, readPage } from "../../actors/profiles/read-page.ts";
+import { northdata } from "../../actors/sources/profiles/providers/northdata.ts";
+import { type PageReading, readPage } from "../../actors/sources/profiles/read-page.ts";
 import type { PageProfile } from "../../schemas/profiles.ts";
 import { type InventedCompany, inventedGraph, profilePage } from "../harness/profile-pages.ts";
 

@@ -1,7 +1,7 @@
 /** How the profile site is asked: paid routes, their skips, robots.txt, the cache and politeness. */
 import { describe, expect, test } from "vitest";
-import type { Spending } from "../../actors/fetch/premium.ts";
-import { pageDigest } from "../../actors/profiles/site-request.ts";
+import type { Spending } from "../../actors/crawl/fetch/premium.ts";
+import { pageDigest } from "../../actors/sources/profiles/site-request.ts";
 import { ProfilePage, type ProfilePageRequest, type StoredProfilePage } from "../../schemas/profiles.ts";
 import { inventedGraph, profilePage } from "../harness/profile-pages.ts";
 import { broken, HOSTS, page, type Play, profilesWorld, SITE } from "../harness/profiles-harness.ts";

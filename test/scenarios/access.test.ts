@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { monthBefore } from "../../actors/accounts/invoices.ts";
+import { monthBefore } from "../../actors/business/accounts/invoices.ts";
 import { readConfig } from "../../ops/config.ts";
 import { openDocuments } from "../../ops/stores.ts";
 import { monthOf } from "../../schemas/accounts.ts";

@@ -1,7 +1,7 @@
 /** Nodes that only send for workers: one that renders (TRAWL_ROLES=browser), one with other addresses (TRAWL_ROLES=proxy). */
 import { MAX_INLINE_BYTES } from "../../cluster/role-wire.ts";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { findChromium } from "../../actors/tiers/adapters/chromium.ts";
+import { findChromium } from "../../actors/crawl/tiers/adapters/chromium.ts";
 import type { FetchBody, FetchResponse } from "../../schemas/fetch.ts";
 import { type ClusterOf, clusterOf } from "../harness/cluster-of.ts";
 import { engines } from "../harness/engines.ts";

@@ -211,7 +211,7 @@ describe.skipIf(missing)("nodes", () => {
     // Whichever of its items comes first.
     const begun = () =>
       pages.filter(({ arrivals }) => arrivals.some(({ path }) => path !== "/robots.txt")).length;
-    // A busy node that owns most of the sites sends eight requests and waits for their pages (actors/fetch/page-backlog.ts).
+    // A busy node that owns most of the sites sends eight requests and waits for their pages (actors/crawl/fetch/page-backlog.ts).
     await expect.poll(begun, { timeout: 60_000 }).toBeGreaterThanOrEqual(8);
     const worker = cluster.nodes.find((node) => node.roles === "worker" && node.isRunning())!;
     worker.links.documents.cut();

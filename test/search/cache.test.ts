@@ -7,7 +7,7 @@ import {
   searchKey,
   ttlOf,
   TTL_MS,
-} from "../../actors/search/cache.ts";
+} from "../../actors/sources/search/cache.ts";
 import type { SearchAnswer, SearchRequest } from "../../schemas/search.ts";
 
 const keyOf = (request: Parameters<typeof searchKey>[0]): string => searchKey(request, null);

@@ -6,7 +6,7 @@ import {
   nextInstance,
   probeInstance,
   recordReport,
-} from "../../actors/search/health.ts";
+} from "../../actors/sources/search/health.ts";
 
 const NOW_MS = 1_000_000;
 const fail = (failure: string, retry_after_s: number | null = null, health: Health = HEALTHY) =>

@@ -8,8 +8,8 @@ import {
   type IndexedPage,
   type IndexLimits,
   localIndex,
-} from "../../actors/search/adapters/engine.local.sqlite.ts";
-import type { Question } from "../../actors/search/engine.ts";
+} from "../../actors/sources/search/adapters/engine.local.sqlite.ts";
+import type { Question } from "../../actors/sources/search/engine.ts";
 import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
 import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.silent.ts";
 

@@ -1,8 +1,8 @@
 /** One result list out of many engines' lists. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { RawResult } from "../../actors/search/engine.ts";
-import { merge, fallbackReason } from "../../actors/search/merge.ts";
+import type { RawResult } from "../../actors/sources/search/engine.ts";
+import { merge, fallbackReason } from "../../actors/sources/search/merge.ts";
 import { MAX_ENVELOPE_BYTES } from "../../cluster/ports/bus.ts";
 
 const NOW_MS = Date.UTC(2026, 10, 21, 12);

@@ -1,10 +1,15 @@
 /** A search from question to answer, on a clock that stands still: coalescing, instances in turn, the six reasons. */
 import { describe, expect, test } from "vitest";
-import { searchActor } from "../../actors/search/actor.ts";
-import type { Engine, EngineAnswer, Question, RawResult } from "../../actors/search/engine.ts";
-import { searchInstancesActor } from "../../actors/search/instances.actor.ts";
-import { type Spending, MAX_INSTANCES, runSearch, UPSTREAM_MS } from "../../actors/search/run-search.ts";
-import { searchService } from "../../actors/search/service.ts";
+import { searchActor } from "../../actors/sources/search/actor.ts";
+import type { Engine, EngineAnswer, Question, RawResult } from "../../actors/sources/search/engine.ts";
+import { searchInstancesActor } from "../../actors/sources/search/instances.actor.ts";
+import {
+  type Spending,
+  MAX_INSTANCES,
+  runSearch,
+  UPSTREAM_MS,
+} from "../../actors/sources/search/run-search.ts";
+import { searchService } from "../../actors/sources/search/service.ts";
 import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
 import { seededRandom } from "../../cluster/adapters/time/random.seeded.ts";

@@ -1,8 +1,8 @@
 /** The adapter and the whole slice against a real metasearch server, Debian's searx 1.1. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { metasearchEngine } from "../../actors/search/adapters/engine.metasearch.ts";
-import type { EngineAnswer, Question } from "../../actors/search/engine.ts";
-import { merge, fallbackReason } from "../../actors/search/merge.ts";
+import { metasearchEngine } from "../../actors/sources/search/adapters/engine.metasearch.ts";
+import type { EngineAnswer, Question } from "../../actors/sources/search/engine.ts";
+import { merge, fallbackReason } from "../../actors/sources/search/merge.ts";
 import { systemClock } from "../../cluster/adapters/time/clock.system.ts";
 import { undiciEgress } from "../../cluster/adapters/egress/egress.undici.ts";
 import { onlyTo } from "../../cluster/adapters/egress/upstream-proxy.ts";

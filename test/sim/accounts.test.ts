@@ -4,10 +4,10 @@
  * the month turns. After every event settled + reserved + free = limit, and what was used is settled or reserved.
  */
 import { afterAll, expect, test } from "vitest";
-import { type AccountSnapshot, accountActor } from "../../actors/accounts/actor.ts";
-import { RESERVATION_TTL_MS, reservedMicros } from "../../actors/accounts/budget.ts";
-import { HOLDER_TTL_MS, reservedUnits } from "../../actors/accounts/quota.ts";
-import { type Spending, spending } from "../../actors/accounts/spend.ts";
+import { type AccountSnapshot, accountActor } from "../../actors/business/accounts/actor.ts";
+import { RESERVATION_TTL_MS, reservedMicros } from "../../actors/business/accounts/budget.ts";
+import { HOLDER_TTL_MS, reservedUnits } from "../../actors/business/accounts/quota.ts";
+import { type Spending, spending } from "../../actors/business/accounts/spend.ts";
 import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.silent.ts";
 import { distributed } from "../../cluster/distributed.ts";
 import { type KeyQuota, keyQuotas } from "../../gateway/quotas.ts";

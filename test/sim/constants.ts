@@ -8,29 +8,33 @@ import { relative } from "node:path";
 /** By file: the constants, and the smallest value with which all that is promised still holds. */
 const SMALLEST: Readonly<Record<string, Readonly<Record<string, number>>>> = {
   // A turn whose state another owner has stored meanwhile is one of the attempts.
-  "cluster/activation.ts": { MAX_ATTEMPTS: 3, RETRY_DELAY_MS: 1 },
+  "cluster/internal/turn/activation.ts": { MAX_ATTEMPTS: 3, RETRY_DELAY_MS: 1 },
   "cluster/dead-letters.ts": { MAX_PAUSE_MS: 100 },
-  "cluster/node.ts": { MAX_REMEMBERED_ANSWERS: 1, REMEMBER_MS: 1_000 },
-  "cluster/outstanding-asks.ts": {
+  "cluster/internal/turn/node.ts": { MAX_REMEMBERED_ANSWERS: 1, REMEMBER_MS: 1_000 },
+  "cluster/internal/transport/outstanding-asks.ts": {
     RESEND_AFTER_MS: 300,
     TELL_RESEND_AFTER_MS: 50,
     FIRST_MOVED_PAUSE_MS: 10,
     MAX_MOVED_PAUSE_MS: 100,
   },
-  "cluster/ownership.ts": { ROUND_MS: 300 },
-  "cluster/partition-lease.ts": { MAX_DRAIN_MS: 100 },
-  "cluster/partition.ts": { ACK_RETRY_MS: 10, STRANDED_CHECK_MS: 2_000, STRANDED_CHECK_SOON_MS: 500 },
-  "cluster/passivation.ts": { SWEEP_MS: 200, MAX_SWEEP: 2 },
+  "cluster/internal/partition/ownership.ts": { ROUND_MS: 300 },
+  "cluster/internal/partition/partition-lease.ts": { MAX_DRAIN_MS: 100 },
+  "cluster/internal/partition/partition.ts": {
+    ACK_RETRY_MS: 10,
+    STRANDED_CHECK_MS: 2_000,
+    STRANDED_CHECK_SOON_MS: 500,
+  },
+  "cluster/internal/turn/passivation.ts": { SWEEP_MS: 200, MAX_SWEEP: 2 },
   "cluster/reminders.ts": { MAX_RECOVER: 1, MAX_CONCURRENT_RECOVERIES: 1, REMINDER_RETRY_MS: 1_000 },
-  "cluster/store-later.ts": { STORE_LATER_MS: 10 },
-  "cluster/store-wait.ts": { MAX_PAUSE_MS: 100, LEASE_PAUSE_MS: 10 },
-  "cluster/tell-retries.ts": { FIRST_PAUSE_MS: 10, MAX_PAUSE_MS: 100 },
-  "cluster/unreadable-envelopes.ts": { CHECK_MS: 200 },
-  "actors/domain/actor.ts": { MAX_QUEUE: 4, MAX_HELD: 2, MAX_REPLIES: 1, MAX_DOMAINS_WITH_SENT: 1 },
-  "actors/jobs/actor.ts": { SHARE_MS: 200 },
-  "actors/jobs/allowance.ts": { PAYER_MS: 200, REPORT_MS: 200, ASK_AGAIN_MS: 100 },
-  "actors/jobs/checkpoint.ts": { CHECKPOINT_MS: 20, SEAL_MS: 100, MAX_BATCH_ROWS: 1 },
-  "actors/jobs/load.ts": { CHUNKS_AT_ONCE: 1 },
+  "cluster/internal/turn/store-later.ts": { STORE_LATER_MS: 10 },
+  "cluster/internal/turn/store-wait.ts": { MAX_PAUSE_MS: 100, LEASE_PAUSE_MS: 10 },
+  "cluster/internal/transport/tell-retries.ts": { FIRST_PAUSE_MS: 10, MAX_PAUSE_MS: 100 },
+  "cluster/internal/transport/unreadable-envelopes.ts": { CHECK_MS: 200 },
+  "actors/crawl/domain/actor.ts": { MAX_QUEUE: 4, MAX_HELD: 2, MAX_REPLIES: 1, MAX_DOMAINS_WITH_SENT: 1 },
+  "actors/work/jobs/actor.ts": { SHARE_MS: 200 },
+  "actors/work/jobs/allowance.ts": { PAYER_MS: 200, REPORT_MS: 200, ASK_AGAIN_MS: 100 },
+  "actors/work/jobs/checkpoint.ts": { CHECKPOINT_MS: 20, SEAL_MS: 100, MAX_BATCH_ROWS: 1 },
+  "actors/work/jobs/load.ts": { CHUNKS_AT_ONCE: 1 },
 };
 
 /** In a course, one of so many is shrunk. */

@@ -120,25 +120,25 @@ export function checker(
 
   /** The deadline of what is answered counts from when it was asked. */
   function watchLeases(node: string, leases: Leases): Leases {
-    const nameOf = (partition: number): string => `${node} ${partition}`;
+    const placeOf = (partition: number): string => `${node} ${partition}`;
     return {
       ...leases,
       async create(partition, ...rest) {
         const sent_ms = clock.mono();
         const lease = await leases.create(partition, ...rest);
-        if (lease) leased.set(nameOf(partition), { epoch: lease.epoch, sent_ms });
+        if (lease) leased.set(placeOf(partition), { epoch: lease.epoch, sent_ms });
         return lease;
       },
       async renew(partition, owner, lease) {
         const sent_ms = clock.mono();
         const renewal = await leases.renew(partition, owner, lease);
-        const held = leased.get(nameOf(partition));
+        const held = leased.get(placeOf(partition));
         if (renewal.kind === "renewed" && held?.epoch === lease.epoch && sent_ms > held.sent_ms)
-          leased.set(nameOf(partition), { epoch: lease.epoch, sent_ms });
+          leased.set(placeOf(partition), { epoch: lease.epoch, sent_ms });
         return renewal;
       },
       release(partition, lease) {
-        if (leased.get(nameOf(partition))?.epoch === lease.epoch) leased.delete(nameOf(partition));
+        if (leased.get(placeOf(partition))?.epoch === lease.epoch) leased.delete(placeOf(partition));
         return leases.release(partition, lease);
       },
     };

@@ -3,12 +3,12 @@
  * invariants of the jobs and of the quota are checked after every event. A failure prints the line that repeats it.
  */
 import { expect, test } from "vitest";
-import { type AccountSnapshot, accountActor } from "../../actors/accounts/actor.ts";
-import { reservedUnits } from "../../actors/accounts/quota.ts";
-import { jobActor } from "../../actors/jobs/actor.ts";
-import type { ItemKind } from "../../actors/jobs/kind.ts";
-import { checkInvariants } from "../../actors/jobs/invariants.ts";
-import { schedulerActor } from "../../actors/jobs/scheduler.actor.ts";
+import { type AccountSnapshot, accountActor } from "../../actors/business/accounts/actor.ts";
+import { reservedUnits } from "../../actors/business/accounts/quota.ts";
+import { jobActor } from "../../actors/work/jobs/actor.ts";
+import type { ItemKind } from "../../actors/work/jobs/kind.ts";
+import { checkInvariants } from "../../actors/work/jobs/invariants.ts";
+import { schedulerActor } from "../../actors/work/jobs/scheduler.actor.ts";
 import { fakeEgress } from "../../cluster/adapters/egress/egress.fake.ts";
 import { distributed } from "../../cluster/distributed.ts";
 import { Account, monthOf } from "../../schemas/accounts.ts";

@@ -119,7 +119,7 @@ export function badNotes(
       for (const { name, body } of envelopes) if (name === Notebook.name) lost.add(idIn(body));
     },
     async missing() {
-      const letters = (await listDeadLetters(documents)).filter(({ actor }) => actor === Notebook.name);
+      const letters = (await listDeadLetters(documents)).filter((letter) => letter.actor === Notebook.name);
       const kept = new Set(letters.map(({ message }) => idIn(message ?? "")));
       const wrong = [...kept].filter((id) => !(id >= FIRST_SPOILED));
       const neither = [...accepted].filter((id) => !kept.has(id) && !lost.has(id));

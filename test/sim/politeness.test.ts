@@ -4,8 +4,8 @@
  * delays between requests as they are sent, to a site and to an origin.
  */
 import { expect, inject, test } from "vitest";
-import { domainActor } from "../../actors/domain/actor.ts";
-import { LEASE_MS } from "../../actors/domain/politeness.ts";
+import { domainActor } from "../../actors/crawl/domain/actor.ts";
+import { LEASE_MS } from "../../actors/crawl/domain/politeness.ts";
 import { Fault } from "../../cluster/ports/fault.ts";
 import { Domain } from "../../schemas/domain.ts";
 import { NO_FAULTS } from "./faults.ts";

@@ -4,8 +4,8 @@
  * gaps at every site, redirects included.
  */
 import { expect, inject, test } from "vitest";
-import { domainActor } from "../../actors/domain/actor.ts";
-import { LEASE_MS } from "../../actors/domain/politeness.ts";
+import { domainActor } from "../../actors/crawl/domain/actor.ts";
+import { LEASE_MS } from "../../actors/crawl/domain/politeness.ts";
 import { distributed } from "../../cluster/distributed.ts";
 import { partitionOf } from "../../cluster/placement.ts";
 import { Fault } from "../../cluster/ports/fault.ts";

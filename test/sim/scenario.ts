@@ -16,7 +16,7 @@ import { Fault } from "../../cluster/ports/fault.ts";
 import type { RoleActor, RoleClient } from "../../cluster/role-actor.ts";
 import { type Chances, drawn, faulty, hears, newLink, speaks } from "./faults.ts";
 import { Domain, type SlotRelease } from "../../schemas/domain.ts";
-import type { Politeness } from "../../actors/domain/politeness.ts";
+import type { Politeness } from "../../actors/crawl/domain/politeness.ts";
 import { checker, type Start } from "./invariants.ts";
 import { badNotes, Notebook, notebook, noteOf, type Notes } from "./messages.ts";
 import { endFaults, leftOnBus, type Member, strike } from "./nemeses.ts";

@@ -1,8 +1,8 @@
 /**
  * Slots in use by run, as the document store has them: a slot that a domain has given stands in its stored state for exactly the run
- * that has it, until that run hands it back or loses its key; and what was handed back does not stay.
+ * that has it, until that run gives it back or loses its key; and what was given back does not stay.
  */
-import type { Lease, Politeness } from "../../actors/domain/politeness.ts";
+import type { Lease, Politeness } from "../../actors/crawl/domain/politeness.ts";
 import type { WorkContext } from "../../cluster/actor.ts";
 import type { Clock } from "../../cluster/ports/clock.ts";
 import { MAX_AHEAD_MS } from "./nemeses.ts";
@@ -25,7 +25,7 @@ export interface HeldSlot {
 /** A next owner of the domain counts the slot for ten seconds from when it began, by its own clock. */
 const ORPHANED_MS = 10_000;
 const CERTAIN_MS = ORPHANED_MS - 2 * MAX_AHEAD_MS;
-/** What was handed back is stored as free with the next state, this much later at most where nothing breaks. */
+/** What was given back is stored as free with the next state, this much later at most where nothing breaks. */
 const STORED_MS = 10_000;
 
 interface Holder extends SlotRun {
@@ -40,7 +40,7 @@ export interface Slots {
   readonly onReleaseLost: (site: string, run: Pick<SlotRun, "fetch_id" | "run_id">) => void;
   /** What must not be so, as a sentence; null: all is well. */
   readonly wrong: () => string | null;
-  /** Slots that were handed back and are stored as in use. */
+  /** Slots that were given back and are stored as in use. */
   readonly leaked: () => readonly string[];
 }
 
@@ -52,7 +52,7 @@ export function slotsInUse(clock: Pick<Clock, "now">): Slots {
   /** By site and run: when its slot was stored first. */
   const first = new Map<string, number>();
   const holders = new Map<HeldSlot, Holder>();
-  const handedBack = new Map<string, { readonly started_ms: number; readonly at_ms: number }>();
+  const givenBack = new Map<string, { readonly started_ms: number; readonly at_ms: number }>();
   /** By site: when its state was stored last. */
   const stored_ms = new Map<string, number>();
   const problems: string[] = [];
@@ -83,7 +83,7 @@ export function slotsInUse(clock: Pick<Clock, "now">): Slots {
       const { started_ms = -Infinity } = lease ?? {};
       const held: HeldSlot = {
         releasing: () => void holders.delete(held),
-        released: () => void handedBack.set(keyOf(run.site, run), { started_ms, at_ms: clock.now() }),
+        released: () => void givenBack.set(keyOf(run.site, run), { started_ms, at_ms: clock.now() }),
       };
       holders.set(held, { ...run, granted_ms });
       check(run.site);
@@ -97,12 +97,12 @@ export function slotsInUse(clock: Pick<Clock, "now">): Slots {
         if (!first.has(keyOf(site, lease))) first.set(keyOf(site, lease), clock.now());
       check(site);
     },
-    onReleaseLost: (site, run) => void handedBack.delete(keyOf(site, run)),
+    onReleaseLost: (site, run) => void givenBack.delete(keyOf(site, run)),
     wrong: () => problems[0] ?? null,
     leaked() {
       /** By a node that went on, and not for a next owner that does not know of the release. */
       const isKept = (site: string, { started_ms, lapses_ms, ...run }: Lease): boolean => {
-        const back = handedBack.get(keyOf(site, run));
+        const back = givenBack.get(keyOf(site, run));
         const at_ms = stored_ms.get(site)!;
         // A message that comes again may have been granted a slot of its own.
         if (back === undefined || started_ms > back.started_ms || at_ms - back.at_ms < STORED_MS)
@@ -112,7 +112,7 @@ export function slotsInUse(clock: Pick<Clock, "now">): Slots {
       return [...stored].flatMap(([site, leases]) =>
         leases
           .filter((lease) => isKept(site, lease))
-          .map((lease) => `${site} keeps the slot of run ${nameOf(lease)}, which was handed back`),
+          .map((lease) => `${site} keeps the slot of run ${nameOf(lease)}, which was given back`),
       );
     },
   };

@@ -4,13 +4,13 @@
  * of scenario.ts measures the delays of every site, whichever node sends.
  */
 import { expect, test } from "vitest";
-import { domainActor } from "../../actors/domain/actor.ts";
-import { LEASE_MS } from "../../actors/domain/politeness.ts";
-import { assertOwned } from "../../actors/fetch/run.ts";
+import { domainActor } from "../../actors/crawl/domain/actor.ts";
+import { LEASE_MS } from "../../actors/crawl/domain/politeness.ts";
+import { assertOwned } from "../../actors/crawl/fetch/run.ts";
 import type { Transport } from "../../actors/lib/web/transport.ts";
-import { admitted } from "../../actors/tiers/adapters/one-request.ts";
-import { tierActor } from "../../actors/tiers/tier.actor.ts";
-import { tierRoute } from "../../actors/tiers/tier-route.ts";
+import { admitted } from "../../actors/crawl/tiers/adapters/one-request.ts";
+import { tierActor } from "../../actors/crawl/tiers/tier.actor.ts";
+import { tierRoute } from "../../actors/crawl/tiers/tier-route.ts";
 import type { WorkContext } from "../../cluster/actor.ts";
 import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.silent.ts";
 import { failed, page, POLICY, rest } from "../harness/tier-world.ts";

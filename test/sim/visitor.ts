@@ -1,7 +1,7 @@
 /** A visit to a site by an actor of its own, for simulations of what a fetch does between its slot and its result. */
 import { Type } from "typebox";
-import { admit } from "../../actors/fetch/admission.ts";
-import { limitsOf, newRun } from "../../actors/fetch/run.ts";
+import { admit } from "../../actors/crawl/fetch/admission.ts";
+import { limitsOf, newRun } from "../../actors/crawl/fetch/run.ts";
 import { actor, type ActorClient, DEFERRED, type ReplyTo, type WorkContext } from "../../cluster/actor.ts";
 import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.silent.ts";
 import type { Clock } from "../../cluster/ports/clock.ts";

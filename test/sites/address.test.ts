@@ -1,11 +1,11 @@
 /** Addresses of a site: which are one page, which belong to a crawl, which have no end. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { refusalOf, type AddressRules } from "../../actors/sites/address/admit.ts";
-import { addressKey } from "../../actors/sites/address/key.ts";
-import { compilePatterns } from "../../actors/sites/address/patterns.ts";
-import { type Scope, scopeOf } from "../../actors/sites/address/scope.ts";
-import { newTrapBook, trapOf } from "../../actors/sites/address/traps.ts";
+import { refusalOf, type AddressRules } from "../../actors/crawl/sites/address/admit.ts";
+import { addressKey } from "../../actors/crawl/sites/address/key.ts";
+import { compilePatterns } from "../../actors/crawl/sites/address/patterns.ts";
+import { type Scope, scopeOf } from "../../actors/crawl/sites/address/scope.ts";
+import { newTrapBook, trapOf } from "../../actors/crawl/sites/address/traps.ts";
 
 const SITE = "https://example.org";
 const url = (text: string): URL => new URL(text, SITE);

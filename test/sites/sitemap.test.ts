@@ -3,9 +3,9 @@ import { existsSync, readFileSync } from "node:fs";
 import { gzipSync } from "node:zlib";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { sitemapsOf } from "../../actors/sites/sitemap/robots-sitemaps.ts";
-import { readSitemap, type ReadOptions } from "../../actors/sites/sitemap/read-sitemap.ts";
-import type { SitemapEntry } from "../../actors/sites/sitemap/sitemap.ts";
+import { sitemapsOf } from "../../actors/crawl/sites/sitemap/robots-sitemaps.ts";
+import { readSitemap, type ReadOptions } from "../../actors/crawl/sites/sitemap/read-sitemap.ts";
+import type { SitemapEntry } from "../../actors/crawl/sites/sitemap/sitemap.ts";
 
 const BASE = new URL("https://example.org/maps/sitemap.xml");
 

@@ -1,6 +1,6 @@
 /** The rules of each component: the specification, "Component status rules". */
 import { describe, expect, test } from "vitest";
-import { judge } from "../../actors/status/component.ts";
+import { judge } from "../../actors/business/status/component.ts";
 import {
   API,
   ARCHIVE,
@@ -12,8 +12,8 @@ import {
   PAID_TIERS,
   SEARCH,
   STORAGE,
-} from "../../actors/status/components.ts";
-import type { Facts } from "../../actors/status/figures.ts";
+} from "../../actors/business/status/components.ts";
+import type { Facts } from "../../actors/business/status/figures.ts";
 
 const says = (spec: typeof API, facts: Facts): string => {
   const { status, reasons } = judge(spec, facts);

@@ -1,8 +1,8 @@
 /** From components to the service: the specification, "States and transitions", and what incidents and maintenance do. */
 import { describe, expect, test } from "vitest";
-import type { ComponentSpec } from "../../actors/status/component.ts";
-import { evaluate, NO_NOTICES, type Notices, overall } from "../../actors/status/evaluate.ts";
-import { factsOf, mergeFigures } from "../../actors/status/figures.ts";
+import type { ComponentSpec } from "../../actors/business/status/component.ts";
+import { evaluate, NO_NOTICES, type Notices, overall } from "../../actors/business/status/evaluate.ts";
+import { factsOf, mergeFigures } from "../../actors/business/status/figures.ts";
 import type { Status, StatusIncident, StatusMaintenance } from "../../schemas/status.ts";
 
 const NOW_MS = Date.parse("2026-11-23T12:00:00Z");

@@ -7,7 +7,7 @@ import {
   NO_HISTORY,
   recordObservations,
   worstCodes,
-} from "../../actors/status/history.ts";
+} from "../../actors/business/status/history.ts";
 import type { HistoryRows } from "../../schemas/status.ts";
 import { seededRandom } from "../../cluster/adapters/time/random.seeded.ts";
 

@@ -1,11 +1,11 @@
 /** Batch jobs in the public status, by faults on a virtual clock: a node reports, a gateway judges, and what works again is operational again. */
 import { expect, test } from "vitest";
-import { jobBoard } from "../../actors/jobs/job-board.ts";
-import { jobsStatus } from "../../actors/jobs/feature/status.ts";
-import { statusBoardActor } from "../../actors/status/board.actor.ts";
-import { BATCH_JOBS } from "../../actors/status/components.ts";
-import { NO_NOTICES } from "../../actors/status/evaluate.ts";
-import { watchStatus } from "../../actors/status/watch-status.ts";
+import { jobBoard } from "../../actors/work/jobs/job-board.ts";
+import { jobsStatus } from "../../actors/work/jobs/feature/status.ts";
+import { statusBoardActor } from "../../actors/business/status/board.actor.ts";
+import { BATCH_JOBS } from "../../actors/business/status/components.ts";
+import { NO_NOTICES } from "../../actors/business/status/evaluate.ts";
+import { watchStatus } from "../../actors/business/status/watch-status.ts";
 import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.silent.ts";
 import type { Clock } from "../../cluster/ports/clock.ts";
 import { oneCluster, pages } from "../harness/jobs-harness.ts";

@@ -1,14 +1,14 @@
 /** Queue lag in the public status, on a virtual clock: what a fetch and a search need first waits for a document store that does not answer. */
 import { expect, test } from "vitest";
-import { domainActor } from "../../actors/domain/actor.ts";
-import { fetchStatus } from "../../actors/fetch/feature/status.ts";
-import { searchInstancesActor } from "../../actors/search/instances.actor.ts";
-import { searchStatus } from "../../actors/search/feature/status.ts";
-import { statusBoardActor } from "../../actors/status/board.actor.ts";
-import { FETCH, SEARCH } from "../../actors/status/components.ts";
-import { NO_NOTICES } from "../../actors/status/evaluate.ts";
-import { mergeFigures } from "../../actors/status/figures.ts";
-import { watchStatus } from "../../actors/status/watch-status.ts";
+import { domainActor } from "../../actors/crawl/domain/actor.ts";
+import { fetchStatus } from "../../actors/crawl/fetch/feature/status.ts";
+import { searchInstancesActor } from "../../actors/sources/search/instances.actor.ts";
+import { searchStatus } from "../../actors/sources/search/feature/status.ts";
+import { statusBoardActor } from "../../actors/business/status/board.actor.ts";
+import { FETCH, SEARCH } from "../../actors/business/status/components.ts";
+import { NO_NOTICES } from "../../actors/business/status/evaluate.ts";
+import { mergeFigures } from "../../actors/business/status/figures.ts";
+import { watchStatus } from "../../actors/business/status/watch-status.ts";
 import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.silent.ts";
 import { seededRandom } from "../../cluster/adapters/time/random.seeded.ts";
 import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";

@@ -2,11 +2,16 @@
 import { describe, expect, test } from "vitest";
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { Compile } from "typebox/compile";
-import { statusRoutes } from "../../actors/status/feature/routes.ts";
-import { evaluate, type Notices, NO_NOTICES } from "../../actors/status/evaluate.ts";
-import { API, companyComponent, FETCH, STORAGE } from "../../actors/status/components.ts";
-import { historyView, NO_HISTORY, recordObservations, bucketOf } from "../../actors/status/history.ts";
-import type { Facts } from "../../actors/status/figures.ts";
+import { statusRoutes } from "../../actors/business/status/feature/routes.ts";
+import { evaluate, type Notices, NO_NOTICES } from "../../actors/business/status/evaluate.ts";
+import { API, companyComponent, FETCH, STORAGE } from "../../actors/business/status/components.ts";
+import {
+  historyView,
+  NO_HISTORY,
+  recordObservations,
+  bucketOf,
+} from "../../actors/business/status/history.ts";
+import type { Facts } from "../../actors/business/status/figures.ts";
 import { openapi } from "../../gateway/openapi/document.ts";
 import { ComponentStatus, ServiceStatus, StatusHistory, StatusSummary } from "../../schemas/status.ts";
 import { gatewayHarness, NOON_MS } from "../harness/gateway-harness.ts";

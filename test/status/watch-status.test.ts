@@ -1,12 +1,12 @@
 /** Nodes report, gateways judge and record, on a virtual clock: with stores, the board and workers that go away and come back. */
 import { describe, expect, test } from "vitest";
 import { RollingWindow } from "../../actors/lib/rolling-window.ts";
-import { statusBoardActor } from "../../actors/status/board.actor.ts";
-import { API, ARCHIVE, BROWSER, FETCH, STORAGE } from "../../actors/status/components.ts";
-import { NO_NOTICES } from "../../actors/status/evaluate.ts";
-import { windowFigures } from "../../actors/status/figures.ts";
-import { statusHistorianActor } from "../../actors/status/historian.actor.ts";
-import { type StatusWatchDeps, watchStatus } from "../../actors/status/watch-status.ts";
+import { statusBoardActor } from "../../actors/business/status/board.actor.ts";
+import { API, ARCHIVE, BROWSER, FETCH, STORAGE } from "../../actors/business/status/components.ts";
+import { NO_NOTICES } from "../../actors/business/status/evaluate.ts";
+import { windowFigures } from "../../actors/business/status/figures.ts";
+import { statusHistorianActor } from "../../actors/business/status/historian.actor.ts";
+import { type StatusWatchDeps, watchStatus } from "../../actors/business/status/watch-status.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
 import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.silent.ts";
 import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";

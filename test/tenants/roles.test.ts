@@ -4,9 +4,14 @@
  */
 import { randomBytes } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
-import { INVOICES } from "../../actors/accounts/collections.ts";
-import { createCustomer, createKey, createProject, type KeyOptions } from "../../actors/accounts/keys.ts";
-import { COMPANY_WATCHES, type StoredWatch } from "../../actors/companies/watch.ts";
+import { INVOICES } from "../../actors/business/accounts/collections.ts";
+import {
+  createCustomer,
+  createKey,
+  createProject,
+  type KeyOptions,
+} from "../../actors/business/accounts/keys.ts";
+import { COMPANY_WATCHES, type StoredWatch } from "../../actors/sources/companies/watch.ts";
 import { readConfig } from "../../ops/config.ts";
 import { openDocuments } from "../../ops/stores.ts";
 import type { Invoice } from "../../schemas/invoices.ts";

@@ -6,7 +6,7 @@ import { dirname, join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { destination } from "../../actors/lib/web/destination.ts";
 import type { HopRefusal } from "../../actors/lib/web/transport.ts";
-import { archiveTransport } from "../../actors/tiers/adapters/transport.archive.ts";
+import { archiveTransport } from "../../actors/crawl/tiers/adapters/transport.archive.ts";
 import { systemClock } from "../../cluster/adapters/time/clock.system.ts";
 import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
 import { fakeEgress, type FakeWeb } from "../../cluster/adapters/egress/egress.fake.ts";

@@ -5,7 +5,7 @@ import { createServer as createHttpServer } from "node:http";
 import { type AddressInfo, createServer } from "node:net";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { Chromium } from "../../actors/tiers/adapters/chromium.ts";
+import type { Chromium } from "../../actors/crawl/tiers/adapters/chromium.ts";
 import { HOSTILE, hostileSite } from "../harness/hostile-site.ts";
 import { article, gate, redirect, type Pages } from "../harness/web.ts";
 import {

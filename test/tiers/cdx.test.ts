@@ -13,7 +13,7 @@ import {
   replayedTimestamp,
   replayUrl,
   type Snapshot,
-} from "../../actors/tiers/cdx.ts";
+} from "../../actors/crawl/tiers/cdx.ts";
 
 const NOW_MS = Date.UTC(2026, 10, 21, 12);
 const ARCHIVE = "https://web.archive.org";

@@ -4,8 +4,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { chromium as playwright } from "playwright";
-import { defaultPages, limitsFor, playwrightChromium } from "../../actors/tiers/adapters/browser-pool.ts";
-import { findChromium } from "../../actors/tiers/adapters/chromium.ts";
+import {
+  defaultPages,
+  limitsFor,
+  playwrightChromium,
+} from "../../actors/crawl/tiers/adapters/browser-pool.ts";
+import { findChromium } from "../../actors/crawl/tiers/adapters/chromium.ts";
 import { article } from "../harness/web.ts";
 import { browsers, browserSetup } from "../harness/browser-harness.ts";
 

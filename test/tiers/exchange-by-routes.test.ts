@@ -1,6 +1,6 @@
 /** One exchange over routes instead of an egress, as robots.txt of the profile site is read. */
 import { expect, test } from "vitest";
-import { exchangeByRoutes } from "../../actors/tiers/exchange-by-routes.ts";
+import { exchangeByRoutes } from "../../actors/crawl/tiers/exchange-by-routes.ts";
 import type { Transport } from "../../actors/lib/web/transport.ts";
 import type { Exchange } from "../../cluster/ports/egress.ts";
 import { answer, failure } from "../harness/fetch-harness.ts";

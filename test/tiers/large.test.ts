@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { bodyReader, MAX_PDF_MS } from "../../actors/tiers/adapters/large-bodies.ts";
+import { bodyReader, MAX_PDF_MS } from "../../actors/crawl/tiers/adapters/large-bodies.ts";
 import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
 import { type ExchangeResponse, EgressError } from "../../cluster/ports/egress.ts";
 

@@ -1,6 +1,6 @@
 /** The places of a tier: their order, and what one project may hold while others call. */
 import { expect, test } from "vitest";
-import { type Places, places } from "../../actors/tiers/places.ts";
+import { type Places, places } from "../../actors/crawl/tiers/places.ts";
 import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
 
 const never = new AbortController().signal;

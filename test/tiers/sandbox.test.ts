@@ -4,8 +4,8 @@ import { spawnSync } from "node:child_process";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Chromium } from "../../actors/tiers/adapters/chromium.ts";
-import { sandboxed, type SandboxedChromium } from "../../actors/tiers/adapters/sandbox.ts";
+import type { Chromium } from "../../actors/crawl/tiers/adapters/chromium.ts";
+import { sandboxed, type SandboxedChromium } from "../../actors/crawl/tiers/adapters/sandbox.ts";
 import { article } from "../harness/web.ts";
 import { browsers, browserSetup, living } from "../harness/browser-harness.ts";
 

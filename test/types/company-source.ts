@@ -1,6 +1,6 @@
 /** What the compiler refuses of a source of companies. */
-import type { OpenSource, SourceFailure } from "../../actors/companies/source.ts";
-import type { SourceEntry } from "../../actors/companies/sources/sources.ts";
+import type { OpenSource, SourceFailure } from "../../actors/sources/companies/source.ts";
+import type { SourceEntry } from "../../actors/sources/companies/sources/sources.ts";
 
 const failure: SourceFailure = { kind: "failed", error: "timeout", message: "", retry_after_s: null };
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { KIND_RULES } from "../../actors/filings/upstream/limits.ts";
-import { type CachedDocument, digestOf, lookup } from "../../actors/upstream/document-cache.ts";
+import { KIND_RULES } from "../../actors/sources/filings/upstream/limits.ts";
+import { type CachedDocument, digestOf, lookup } from "../../actors/sources/upstream/document-cache.ts";
 import type { SourceKind } from "../../schemas/filing-source.ts";
 import type { SourceAnswer } from "../../schemas/upstream.ts";
 

@@ -1,10 +1,10 @@
 /** The limiter of an upstream moves to another node while documents wait for its slots. */
 import { expect, test } from "vitest";
-import { type FetchRun } from "../../actors/filings/upstream/fetch-run.ts";
-import { FILING_LIMITS } from "../../actors/filings/upstream/limits.ts";
-import { acquireSlot } from "../../actors/filings/upstream/slot-permit.ts";
-import { addressActor } from "../../actors/upstream/address.actor.ts";
-import { limiterActor } from "../../actors/upstream/limiter.actor.ts";
+import { type FetchRun } from "../../actors/sources/filings/upstream/fetch-run.ts";
+import { FILING_LIMITS } from "../../actors/sources/filings/upstream/limits.ts";
+import { acquireSlot } from "../../actors/sources/filings/upstream/slot-permit.ts";
+import { addressActor } from "../../actors/sources/upstream/address.actor.ts";
+import { limiterActor } from "../../actors/sources/upstream/limiter.actor.ts";
 import { memoryBus } from "../../cluster/adapters/bus/bus.memory.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
 import { memoryLeases } from "../../cluster/adapters/leases/leases.memory.ts";
@@ -15,7 +15,7 @@ import { distributed, type DistributedCluster } from "../../cluster/distributed.
 import { partitionOf } from "../../cluster/placement.ts";
 import { Fault } from "../../cluster/ports/fault.ts";
 import { FilingAddress, FilingLimiter, type SourceRequest } from "../../schemas/filing-source.ts";
-import { FILING_SLOTS } from "../../actors/filings/collections.ts";
+import { FILING_SLOTS } from "../../actors/sources/filings/collections.ts";
 
 const CALLERS = 70;
 /** As in send-request.ts. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { sendWithSlot, usableSlot } from "../../actors/upstream/slot-egress.ts";
+import { sendWithSlot, usableSlot } from "../../actors/sources/upstream/slot-egress.ts";
 import { fakeEgress } from "../../cluster/adapters/egress/egress.fake.ts";
 import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
 

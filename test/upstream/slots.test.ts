@@ -1,13 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { FILING_LIMITS } from "../../actors/filings/upstream/limits.ts";
+import { FILING_LIMITS } from "../../actors/sources/filings/upstream/limits.ts";
 import {
   afterOutcome,
   INITIAL_RECORD,
   slotRules,
   type SlotRecord,
   takeSlot,
-} from "../../actors/upstream/slots.ts";
+} from "../../actors/sources/upstream/slots.ts";
 import type { Slot } from "../../schemas/upstream.ts";
 import { worstSecond } from "../harness/edgar.ts";
 

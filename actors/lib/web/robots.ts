@@ -4,7 +4,7 @@
  *
  * It accepts more than the RFC where files do: a missing colon, usual misspellings, a byte order mark,
  * `Allow: …/index.html` for its folder, `Crawl-delay` (capped). What a missing or unreadable file means is
- * robots-state.ts in actors/domain.
+ * robots-state.ts in actors/crawl/domain.
  */
 import type { RobotsRule, RobotsRules } from "../../../schemas/domain.ts";
 import { normaliseEscapes } from "./url.ts";

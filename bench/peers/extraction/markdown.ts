@@ -25,7 +25,7 @@ import { gfmFromMarkdown } from "mdast-util-gfm";
 import { gfm } from "micromark-extension-gfm";
 import { NodeHtmlMarkdown } from "node-html-markdown";
 import TurndownService from "turndown";
-import { readHtml } from "../../../actors/lib/article/article.ts";
+import { readHtml } from "../../../actors/reading/article/article.ts";
 import { wcxbPages } from "../../extraction.score.ts";
 
 const { values: options } = parseArgs({

@@ -17,8 +17,8 @@ import { parseArgs } from "node:util";
 import { Readability } from "@mozilla/readability";
 import { Defuddle } from "defuddle/node";
 import { parseHTML } from "linkedom";
-import { readHtml } from "../../../actors/lib/article/article.ts";
-import { buildTree } from "../../../actors/lib/article/tree.ts";
+import { readHtml } from "../../../actors/reading/article/article.ts";
+import { buildTree } from "../../../actors/reading/article/tree.ts";
 import {
   articlePages,
   type GoldPage,

@@ -13,10 +13,10 @@ import { createRequire } from "node:module";
 import { cpus } from "node:os";
 import { parseArgs } from "node:util";
 import { parse } from "csv-parse/sync";
-import { foldName } from "../../../actors/companies/names/fold.ts";
-import { splitLegalForms } from "../../../actors/companies/names/legal-forms.ts";
-import { NAME_THRESHOLD, prepareName, scoreNames } from "../../../actors/companies/names/score.ts";
-import { nameSimilarity } from "../../../actors/companies/names/similarity.ts";
+import { foldName } from "../../../actors/sources/companies/names/fold.ts";
+import { splitLegalForms } from "../../../actors/sources/companies/names/legal-forms.ts";
+import { NAME_THRESHOLD, prepareName, scoreNames } from "../../../actors/sources/companies/names/score.ts";
+import { nameSimilarity } from "../../../actors/sources/companies/names/similarity.ts";
 
 const require = createRequire(import.meta.url);
 type Compare = (a: string, b: string) => number;

@@ -1,0 +1,20 @@
+/** The accounts feature: keys, what is left of their limits, and what was used. open.ts assembles it. */
+import * as collections from "../collections.ts";
+import { feature } from "../../../../node/feature.ts";
+import { Payers, Spend } from "./tokens.ts";
+
+export const accountsFeature = feature({
+  name: "accounts",
+  settings: {},
+  collections: Object.values(collections),
+  async sealed() {
+    const { sealedHooks } = await import("../alerts.ts");
+    return { [collections.ALERT_HOOKS.name]: sealedHooks };
+  },
+  needs: {},
+  provides: { payers: Payers, spending: Spend },
+  async open() {
+    const { openAccounts } = await import("./open.ts");
+    return { join: openAccounts };
+  },
+});

@@ -1,0 +1,75 @@
+/** GET /v1/invoices: the invoices of an admin key's account, as JSON and as a page to print. */
+import { Field } from "../../../../schemas/common.ts";
+import { Type } from "typebox";
+import type { Documents } from "../../../../cluster/ports/documents.ts";
+import { preferredType } from "../../../../gateway/accept.ts";
+import { PAGE_HEADERS } from "../../../../gateway/html-page.ts";
+import { json } from "../../../../gateway/http-errors.ts";
+import { type Route, route } from "../../../../gateway/route.ts";
+import { Invoice, INVOICE_ID, InvoiceSummary } from "../../../../schemas/invoices.ts";
+import { findInvoice, listInvoices } from "../invoices.ts";
+import { adminOnly } from "./admin-only.ts";
+import { invoicePage } from "./invoice-page.ts";
+
+const SUMMARY_FIELDS = Object.keys(InvoiceSummary.properties) as (keyof typeof InvoiceSummary.properties)[];
+
+const wantsHtml = (accept: string | undefined): boolean =>
+  preferredType(accept, ["application/json", "text/html"]) === "text/html";
+
+export const invoiceRoutes = ({ documents }: { readonly documents: Documents }): readonly Route[] => [
+  route({
+    method: "GET",
+    path: "/v1/invoices",
+    operationId: "listInvoices",
+    summary: "The account's invoices, newest first",
+    description:
+      "An invoice is issued on the first of each month for the month before. Amounts are decimals of six places.",
+    tags: ["account"],
+    replies: {
+      200: {
+        description: "At most 1,000, without their lines",
+        schema: Type.Object({ invoices: Field(Type.Array(InvoiceSummary), "Newest first") }),
+      },
+    },
+    authorize: adminOnly,
+    authorize_errors: ["admin_key_required"],
+    handle: async ({ caller }) => {
+      const invoices = await listInvoices(documents, caller.grant.customer.name);
+      return json(200, {
+        invoices: invoices.map((invoice) =>
+          Object.fromEntries(SUMMARY_FIELDS.map((name) => [name, invoice[name]])),
+        ),
+      });
+    },
+  }),
+  route({
+    method: "GET",
+    path: "/v1/invoices/{id}",
+    operationId: "getInvoice",
+    summary: "One invoice with its lines; a page to print with Accept: text/html or format=html",
+    tags: ["account"],
+    params: Type.Object({
+      id: Field(Type.String({ pattern: INVOICE_ID }), "The number of the invoice", "inv-2026-11-1-acme"),
+    }),
+    query: Type.Object({
+      format: Type.Optional(
+        Field(Type.Enum(["json", "html"]), "html: a page to print; default by the header Accept"),
+      ),
+    }),
+    replies: {
+      200: { description: "The invoice", schema: Invoice, also: ["text/html"] },
+      404: { description: "The account has no such invoice", schema: Type.Object({ detail: Type.String() }) },
+    },
+    authorize: adminOnly,
+    authorize_errors: ["admin_key_required"],
+    handle: async ({ params, query, caller, head }) => {
+      const invoice = await findInvoice(documents, params.id);
+      if (invoice?.customer !== caller.grant.customer.name) return json(404, { detail: "invoice not found" });
+      const isPage =
+        query.format === undefined ? wantsHtml(head.headers.get("accept")) : query.format === "html";
+      return isPage
+        ? { status: 200, headers: PAGE_HEADERS, body: Buffer.from(invoicePage(invoice)) }
+        : json(200, invoice);
+    },
+  }),
+];

@@ -1,0 +1,16 @@
+/** What accounts count. */
+import type { MetricTable } from "../../../cluster/ports/metrics.ts";
+
+export const ACCOUNT_METRICS = {
+  trawl_alert_deliveries_total: {
+    kind: "counter",
+    help: "Attempts to deliver usage alerts, by outcome: delivered, http, error, blocked",
+    labels: ["outcome"],
+    values: { outcome: ["delivered", "http", "error", "blocked"] },
+  },
+} as const satisfies MetricTable;
+
+type AccountMetrics = typeof ACCOUNT_METRICS;
+declare module "../../../cluster/ports/metrics.ts" {
+  interface KnownMetrics extends AccountMetrics {}
+}

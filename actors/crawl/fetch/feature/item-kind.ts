@@ -1,0 +1,63 @@
+/** Fetches as items of a batch job: how a worker runs one, how the gateway takes and shows it. */
+import type { Node } from "../../../../cluster/node-record.ts";
+import type { BatchKind } from "../../../../gateway/batch.ts";
+import type { BodyGrants } from "../../../../gateway/body-access.ts";
+import type { ItemKindParts } from "../../../work/jobs/feature/tokens.ts";
+import { type FetchBody, partDigests } from "../../../../schemas/fetch.ts";
+import { type JoinedSites, originOf, parseUrl, siteOf } from "../../../lib/web/url.ts";
+import { retryForFetch } from "../retry-policy.ts";
+import { MAX_RUN_MS } from "../run.ts";
+import type { FetchService } from "../service.ts";
+import { billOf, fetchRequestOf, grantBodies } from "./routes.ts";
+import { isPremium } from "../../../../schemas/tier-table.ts";
+
+export const fetchItems = (
+  {
+    fetchWith,
+    bodyGrants,
+    clock,
+    joined,
+  }: Pick<Node, "clock"> & {
+    readonly fetchWith: FetchService["fetchWith"];
+    readonly bodyGrants: BodyGrants;
+    readonly joined: JoinedSites;
+  },
+  gateway: BatchKind,
+): ItemKindParts => ({
+  worker: {
+    name: "fetch",
+    lane({ url }) {
+      const parsed = parseUrl(String(url));
+      return parsed && { site: siteOf(parsed.hostname, joined), origin: originOf(parsed) };
+    },
+    async run(ask, input, { attempt_id, project, key, may_pay, attempts, signal }) {
+      const request = fetchRequestOf(input as FetchBody, {
+        fetch_id: attempt_id,
+        project,
+        key,
+        lane: "batch",
+        now_ms: clock.now(),
+        wait_ms: MAX_RUN_MS,
+      });
+      // An item that wants only premium routes need not be blocked on other routes first.
+      const premium_later = !may_pay && request.allow_paid && !(request.tiers ?? ["direct"]).every(isPremium);
+      const attempt = premium_later ? { ...request, allow_paid: false, premium_later } : request;
+      const answer = await fetchWith(ask, attempt, signal);
+      await grantBodies(bodyGrants, project, answer.record);
+      return {
+        answer,
+        error: answer.error,
+        bill: billOf(answer),
+        body_refs: partDigests(answer.record),
+        retry: retryForFetch(answer, { attempts, premium_later }),
+      };
+    },
+  },
+  gateway,
+  route: {
+    path: "/v1/batch/fetch",
+    operationId: "batchFetch",
+    summary: "Fetch many pages as a job",
+    tag: "fetch",
+  },
+});

@@ -1,0 +1,143 @@
+/**
+ * Assembles fetches: on every node the API's routes and fetches as batch items, which ask the actors; on workers those
+ * actors.
+ */
+import type { RoleActor } from "../../../../cluster/role-actor.ts";
+import type { JoinedFeature, JoinedNode, OpenFeature } from "../../../../node/feature.ts";
+import type { HostOwners } from "../../../../node/host-owners.ts";
+import { WAIT_MS } from "../../../../gateway/with-deadline.ts";
+import { PREMIUM_TIERS } from "../../../../schemas/tier-table.ts";
+import { decodeText } from "../../../reading/content/decode-text.ts";
+import { siteNamed } from "../../../lib/web/url.ts";
+import { domainRecorder } from "../../domain/figures.ts";
+import type { Spending } from "../../../business/accounts/spend.ts";
+import type { ItemKindParts } from "../../../work/jobs/feature/tokens.ts";
+import type { PageIndex, SearchPages } from "../../../sources/search/feature/tokens.ts";
+import type { StatusPart } from "../../../business/status/feature/tokens.ts";
+import type { PremiumCosts } from "../premium.ts";
+import { needsDirect, type PageReader, type ReservedHosts } from "../reserved-hosts.ts";
+import { fetchService } from "../service.ts";
+import { domainRoutes } from "./domain-routes.ts";
+import { fetchItems } from "./item-kind.ts";
+import { billOf, fetchBatch, fetchRequestOf, fetchRoutes, textsOf } from "./routes.ts";
+import type { FetchSettings } from "./settings.ts";
+import { fetchStatus } from "./status.ts";
+import type { FetchPage } from "./tokens.ts";
+import { HOST_PROFILES } from "../collections.ts";
+
+/** Of each kind: busiest, slowest, most waited for. */
+const MAX_DOMAINS_REPORTED = 20;
+
+interface FetchNeeds {
+  readonly costs: PremiumCosts;
+  readonly index: PageIndex;
+  readonly readers: readonly OwnersReader[];
+  readonly search: SearchPages | null;
+  readonly spending: Spending;
+  readonly tiers: readonly RoleActor[];
+}
+
+interface FetchProvides {
+  readonly kinds: readonly ItemKindParts[];
+  readonly pages: FetchPage;
+  readonly status: readonly StatusPart[];
+}
+
+export const openFetch = (settings: FetchSettings): OpenFeature<FetchNeeds, FetchProvides> => ({
+  join: (node, given) => joinFetch(node, given, settings),
+});
+
+async function joinFetch(
+  node: JoinedNode,
+  { costs, index, readers, search, spending, tiers }: FetchNeeds,
+  settings: FetchSettings,
+): Promise<JoinedFeature<FetchProvides>> {
+  const { topology, clock, documents, blobs, metrics, log, ask, joined, bodyGrants, memory, caches } = node;
+  const { isWorker } = topology;
+  const reservedHosts = readersOf(node.hosts, readers);
+  const status = fetchStatus(clock, tiers, node.actorStats);
+  const service = fetchService({
+    documents,
+    ask,
+    clock,
+    metrics,
+    log,
+    joined,
+    reservedHosts,
+    onRetrieved: index.onRetrieved,
+    spentBy: spending.spentBy,
+    hasPaidRoute: () => PREMIUM_TIERS.some((tier) => node.roles.hasRole(tier)),
+    onFetched: status.onFetched,
+    caches,
+  });
+  const domains = domainRecorder();
+  const rendering = { blobs, decode: decodeText, isOperatorUrl: reservedHosts.isReserved };
+
+  return {
+    provides: {
+      kinds: [fetchItems({ fetchWith: service.fetchWith, bodyGrants, clock, joined }, fetchBatch(rendering))],
+      async pages(body, { signal, ...caller }) {
+        const now_ms = clock.now();
+        const request = fetchRequestOf(body, { ...caller, lane: "sync", now_ms, wait_ms: WAIT_MS });
+        const answer = await service.fetchWith(ask, request, signal);
+        const wanted = { with_html: false, with_formats: request.with_formats === true };
+        const { formats } = await textsOf(rendering, answer.record, wanted);
+        return { answer, bill: billOf(answer), formats };
+      },
+      status: [status.part],
+    },
+    actors: isWorker
+      ? (await import("./open-worker.ts")).fetchActors(node, settings, {
+          costs,
+          reservedHosts,
+          index,
+          search,
+          onUnavailable: status.onUnavailable,
+          domains,
+        })
+      : [],
+    routes: [
+      ...fetchRoutes({
+        fetch: service.fetch,
+        cache: service,
+        ...rendering,
+        bodyGrants,
+        memory,
+        caches,
+        debugRecords: node.debugRecords,
+        clock,
+        metrics,
+        log,
+      }),
+      ...domainRoutes({
+        ask,
+        siteOf: (name) => siteNamed(name, joined),
+        // A host profile is stored in the collection of its actor, under the actor's key: "<site> <host>".
+        hostsOf: async (site, limit) => {
+          const range = { from: `${site} `, to: `${site}!`, limit };
+          const profiles = await HOST_PROFILES.list(documents, range);
+          return profiles.map(({ key }) => key.slice(site.length + 1));
+        },
+      }),
+    ],
+    node_figures: () => (isWorker ? { domains: domains.top(clock.now(), MAX_DOMAINS_REPORTED) } : {}),
+  };
+}
+
+type OwnersReader = { readonly owner: string; readonly reader: PageReader };
+
+/** The readers of all owned hosts as one. */
+function readersOf({ ownerOf }: HostOwners, readers: readonly OwnersReader[]): ReservedHosts {
+  const byOwner = new Map(readers.map(({ owner, reader }) => [owner, reader]));
+  const readerOf = (url: string): PageReader => {
+    const owner = ownerOf(url);
+    const reader = owner && byOwner.get(owner.name);
+    if (!reader) throw new TypeError(`Cannot delegate "${url}": no feature reads its host`);
+    return reader;
+  };
+  return {
+    isReserved: (url) => ownerOf(url) !== null,
+    refusal: (tiers, url) => (readerOf(url).refusal ?? needsDirect)(tiers, url),
+    fetch: (request) => readerOf(request.url).fetch(request),
+  };
+}

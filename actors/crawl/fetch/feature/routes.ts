@@ -1,0 +1,680 @@
+/**
+ * POST /v1/fetch: turns a validated body into the request to the Fetch actor, waits for the answer within the call's
+ * deadline, and writes it as a FetchResponse. Whether a page is fresh, and how one is fetched, is decided by the services
+ * it is given. Responses from the cache stay in memory and are sent again without being written again.
+ */
+import { maskUserInfo } from "../../../lib/web/url.ts";
+import { type AttemptReasonClass, attemptReasonClass } from "../../../../schemas/attempt-reasons.ts";
+import { readBody } from "../../../../cluster/read-body.ts";
+import assert from "node:assert/strict";
+import { LRUCache } from "lru-cache";
+import type { ByteBudget, Reservation } from "../../../../cluster/byte-budget.ts";
+import { type CacheLimits, cacheLimits } from "../../../../cluster/cache-limits.ts";
+import { FETCH_CACHES } from "../caches.ts";
+import type { Blobs } from "../../../../cluster/ports/blobs.ts";
+import type { Clock } from "../../../../cluster/ports/clock.ts";
+import { Fault } from "../../../../cluster/ports/fault.ts";
+import { allowsPaid, toMicros, withCost } from "../../../../schemas/accounts.ts";
+import type { FetchError } from "../../../../schemas/errors.ts";
+import {
+  EMPTY_ANSWER,
+  type FetchAnswer,
+  type FetchRequest,
+  FetchBody,
+  DomainBusy,
+  FetchResponse,
+  BATCH_PDF_BYTES_DEFAULT,
+  MAX_BYTES_DEFAULT,
+  keptOptions,
+  type PageFormats,
+  type PageRecord,
+  type PdfPage,
+  type ScreenshotOptions,
+} from "../../../../schemas/fetch.ts";
+import type { Caller } from "../../../../gateway/authenticate.ts";
+import type { Reply } from "../../../../gateway/http.ts";
+import { type BatchKind, withoutDefaults } from "../../../../gateway/batch.ts";
+import { heldUntilSent } from "../../../../gateway/held-body.ts";
+import type { Bill, BodyGrant, Key } from "../../../../schemas/accounts.ts";
+import { withDeadline, WAIT_MS } from "../../../../gateway/with-deadline.ts";
+import { JSON_TYPE, timedOut, userAgentNotAllowed } from "../../../../gateway/http-errors.ts";
+import { REQUEST_ID_CHARS } from "../../../../gateway/request-id.ts";
+import type { DebugRecords } from "../../../../gateway/debug-records.ts";
+import type { AnswerSource, BeginWork, FetchService } from "../service.ts";
+import type { BodyGrants } from "../../../../gateway/body-access.ts";
+import { type Answer, type Call, type Route, route, type Shortcut } from "../../../../gateway/route.ts";
+import type { Metrics } from "../../../../cluster/ports/metrics.ts";
+import type { Log } from "../../../../cluster/ports/log.ts";
+import { FETCH_ERRORS, HTTP_STATUS, meaningOf } from "../../../../schemas/errors.ts";
+
+export interface FetchServices {
+  /**
+   * The whole fetch: from the cache or by the Fetch actor. `signal` aborts when the client does not wait any more; the
+   * work may go on into the cache. `beginWork` is awaited before an actor is asked. Throws Fault; `mailbox_full` is
+   * answered as domain_busy.
+   */
+  readonly fetch: (request: FetchRequest, signal: AbortSignal, beginWork: BeginWork) => Promise<FetchAnswer>;
+  /** Whether a response may be sent again to the same request; asked for each. Default: every response is written anew. */
+  readonly cache?: Pick<FetchService, "sourceOf" | "isCurrent">;
+  /** Whether an address is requested with the operator's User-Agent only, so that `user_agent` is ignored. Default: none. */
+  readonly isOperatorUrl?: (url: string) => boolean;
+  /** Decodes bytes by the WHATWG name of their encoding, as the extraction does. */
+  readonly decode: (bytes: Buffer, charset: string) => string;
+  readonly blobs: Blobs;
+  readonly bodyGrants: BodyGrants;
+  /** The memory for bodies on this node. Default: no limit. */
+  readonly memory?: ByteBudget;
+  readonly caches?: Pick<CacheLimits, "responses">;
+  /** Default: no request is debugged. */
+  readonly debugRecords?: DebugRecords;
+  readonly clock: Clock;
+  readonly metrics: Metrics;
+  readonly log: Log;
+}
+
+/** How long a call waits beyond its timeout_s. */
+export const WAIT_BEYOND_TIMEOUT_MS = 15_000;
+
+/** Longer request bodies are seldom sent twice without a change. */
+const REMEMBERED_BODY_BYTES = 4_096;
+/** One written response in memory at most. */
+const WRITTEN_BYTES_EACH = 2 * 2 ** 20;
+
+type FetchCall = Call<null, null, FetchBody>;
+
+/** A response from the cache as it was sent; only its request id differs between responses. */
+interface Written {
+  readonly source: AnswerSource;
+  readonly bytes: Buffer;
+  readonly id_at: number;
+  readonly bill: Bill;
+  readonly project_ref: string | null;
+  /** What it names. */
+  readonly bodies: readonly RetrievedBody[];
+}
+
+/** What no byte is as a character. */
+const EXTERNAL = "\u0100";
+/** External customers have written responses of their own: they do not see what a fetch cost. */
+const keyOf = (bytes: Buffer, external: boolean): string => {
+  const text = bytes.toString("latin1");
+  return external ? EXTERNAL + text : text;
+};
+
+export function fetchRoutes(services: FetchServices): readonly Route[] {
+  const { metrics, bodyGrants, cache, caches = cacheLimits(FETCH_CACHES) } = services;
+  const written = new LRUCache<string, Written>({
+    maxSize: caches.responses,
+    maxEntrySize: Math.min(WRITTEN_BYTES_EACH, caches.responses),
+    sizeCalculation: ({ bytes }, key) => bytes.length + key.length,
+  });
+
+  const shortcut: Route["shortcut"] = (bytes, { grant }, now_ms) => {
+    if (!cache || bytes.length > REMEMBERED_BODY_BYTES || grant.key.debug) return null;
+    const key = keyOf(bytes, grant.customer.external);
+    const cached = written.get(key);
+    if (!cached) return null;
+    if (!cache.isCurrent(cached.source, now_ms)) {
+      written.delete(key);
+      return null;
+    }
+    for (const body of cached.bodies) if (!bodyGrants.isFresh(grant.project.name, body, now_ms)) return null;
+    metrics.count("trawl_fetch_requests_total", HIT);
+    const { bill, project_ref } = cached;
+    return { bill, project_ref, reply: (request_id) => resend(cached, request_id) } satisfies Shortcut;
+  };
+
+  async function handle(call: FetchCall): Promise<Answer> {
+    const { body, caller, request_id } = call;
+    if (!isWebAddress(body.url)) return write(call, INVALID_URL, EMPTY_TEXTS);
+
+    const request = fetchRequestOf(allowedBody(body, caller.grant.key), {
+      fetch_id: request_id,
+      project: caller.grant.project.name,
+      key: caller.grant.key.prefix,
+      lane: "sync",
+      now_ms: call.now_ms,
+      wait_ms: WAIT_MS,
+    });
+    const isDebugged = services.debugRecords?.isWanted(call) === true;
+    const late = Promise.withResolvers<Bill | null>();
+    const page = await fetchWithTexts(
+      services,
+      call,
+      isDebugged ? { ...request, is_traced: true } : request,
+      (answer) => late.resolve(answer && billOf(answer)),
+    );
+    if (page === null) return { ...timedOut(request_id), late_bill: late.promise };
+    const { answer, texts, reservation } = page;
+    try {
+      const reply = write(
+        call,
+        answer,
+        texts,
+        isDebugged ? await services.debugRecords!.store(call, storyOf(answer)) : null,
+      );
+      const beforeSending = (): Promise<void> =>
+        grantBodies(services.bodyGrants, caller.grant.project.name, answer.record);
+      // A user agent is allowed by project, so a response for one project may not be sent to another.
+      // A response that is sent again from memory carries no warnings.
+      const isPlain = body.user_agent == null && call.warnings.size === 0 && !isDebugged;
+      const source = isPlain && answer.error === null && !answer.only_project && cache?.sourceOf(answer);
+      if (source) remember(call, source, answer.record, reply);
+      if (reservation === null || !Buffer.isBuffer(reply.body)) return { ...reply, beforeSending };
+      // Written: only its bytes are left.
+      reservation.shrink(reply.body.length);
+      return { ...reply, beforeSending, body: heldUntilSent(reply.body, reservation, call.signal) };
+    } catch (problem) {
+      reservation?.release();
+      throw problem;
+    }
+  }
+
+  function remember(
+    { bytes: asked, request_id, body: wishes, caller }: FetchCall,
+    source: AnswerSource,
+    record: PageRecord,
+    { body, bill }: Answer,
+  ): void {
+    if (asked.length > REMEMBERED_BODY_BYTES || !Buffer.isBuffer(body) || !bill) return;
+    // request_id is the last field, so only the quote and the brace follow it.
+    const id_at = body.length - 2 - REQUEST_ID_CHARS;
+    assert(body.toString("latin1", id_at, id_at + REQUEST_ID_CHARS) === request_id);
+    // A copy, because these bytes may still be on their way to the client.
+    const project_ref = wishes.project_ref ?? null;
+    const bytes = Buffer.from(body);
+    const bodies = retrievedBodies(record);
+    const key = keyOf(asked, caller.grant.customer.external);
+    written.set(key, { source, bytes, id_at, bill, project_ref, bodies });
+  }
+
+  function write(
+    call: FetchCall,
+    answer: FetchAnswer,
+    texts: Texts,
+    debug_url: string | null = null,
+  ): Answer {
+    const { caller, request_id, body } = call;
+    const response = responseOf(body, answer, texts, {
+      request_id,
+      external: caller.grant.customer.external,
+      ...(debug_url !== null && { debug_url }),
+    });
+    const bill = billOf(answer);
+    metrics.count("trawl_fetch_requests_total", {
+      outcome: outcomeOf(answer.error),
+      cached: String(answer.cached),
+      category: bill.category,
+    });
+    if (answer.error !== "domain_busy")
+      return { status: 200, headers: JSON_TYPE, body: Buffer.from(JSON.stringify(response)), bill };
+    const busy: DomainBusy = {
+      ...response,
+      detail: { error: "domain_busy", message: answer.error_detail ?? meaningOf("domain_busy") },
+    };
+    return {
+      status: 503,
+      headers: { ...JSON_TYPE, "Retry-After": String(answer.retry_after_s ?? 1) },
+      body: Buffer.from(JSON.stringify(busy)),
+    };
+  }
+
+  return [
+    route({
+      method: "POST",
+      path: "/v1/fetch",
+      operationId: "fetch",
+      summary: "Fetch a page, PDF or document",
+      description:
+        "Answers 200 also when the page could not be fetched: read `error`. Waits up to 150 s, or timeout_s + 15 s.",
+      tags: ["fetch"],
+      body: FetchBody,
+      request_headers: {
+        "X-Service-Debug": "1: a key that may gets debug_url, a page with the request's story",
+      },
+      body_example: { url: "https://example.org/" },
+      category: "fetch",
+      replies: {
+        200: { description: "The page, or in `error` the reason why there is none", schema: FetchResponse },
+        503: {
+          description:
+            "`domain_busy`: the expected wait for a polite slot is too long for a synchronous call",
+          schema: DomainBusy,
+          headers: { "Retry-After": "Seconds until a slot is expected" },
+        },
+      },
+      authorize_errors: ["user_agent_not_allowed"],
+      authorize: ({ body, caller }) => agentRefusal(services, body, caller),
+      shortcut,
+      handle,
+    }),
+  ];
+}
+
+/** Null: the project may send this user agent, or the address is asked with the operator's own. */
+const agentRefusal = (
+  { isOperatorUrl }: Pick<FetchServices, "isOperatorUrl">,
+  { url, user_agent }: FetchBody,
+  { grant }: Caller,
+): Reply | null =>
+  user_agent == null || grant.project.user_agents.includes(user_agent) || isOperatorUrl?.(url)
+    ? null
+    : userAgentNotAllowed(user_agent);
+
+/** What a debug record shows of an answer. */
+function storyOf(answer: FetchAnswer): Parameters<DebugRecords["store"]>[1] {
+  const { cached, cost_usd, error, error_detail, attempts, trace = null } = answer;
+  const billing_category = billOf(answer).category;
+  return { cached, billing_category, cost_usd, error, error_detail, attempts, trace };
+}
+
+/** The page, and the texts its response is written from. Null: the time was over. Throws Fault. */
+async function fetchWithTexts(
+  services: FetchServices,
+  call: FetchCall,
+  request: FetchRequest,
+  onLate: (answer: FetchAnswer | null) => void,
+): Promise<FetchedPage | null> {
+  const { body, request_id, signal: client, now_ms } = call;
+  const allowed_ms = body.timeout_s == null ? WAIT_MS : body.timeout_s * 1000 + WAIT_BEYOND_TIMEOUT_MS;
+  const timeout_ms = Math.max(1, now_ms + allowed_ms - services.clock.now());
+  const options = { id: request_id, timeout_ms, signal: client, onLate };
+  const answer = await withDeadline(services, options, (signal) =>
+    services.fetch(request, signal, call.beginWork).catch(asBusy),
+  );
+  if (answer === null) return null;
+  const wanted = { with_html: body.include_html !== false, with_formats: wantsFormats(body) };
+  const weight = weightOf(answer.record, wanted);
+  const isHeavy = services.memory !== undefined && weight > MAX_UNRESERVED_BYTES;
+  const reservation = isHeavy ? await services.memory!.reserve(weight, client) : null;
+  if (isHeavy && reservation === null) return { answer: BUSY, texts: EMPTY_TEXTS, reservation };
+  try {
+    return { answer, texts: await textsOf(services, answer.record, wanted), reservation };
+  } catch (problem) {
+    reservation?.release();
+    const isLost = problem instanceof Fault && problem.code === "body_damaged";
+    if (!isLost || !answer.cached) throw problem;
+    // A cached page whose body is lost: fetched from its origin, which stores the body anew.
+    const anew = { ...request, fetch_id: `${request_id}.anew`, cache_ttl_s: 0 };
+    return fetchWithTexts(services, call, anew, onLate);
+  }
+}
+
+const HIT = { outcome: "ok", cached: "true", category: "fetch_cached" } as const;
+
+/** A socket takes longer responses in parts, so their buffer cannot be lent: they are sent in pieces. */
+const MAX_BORROWED_BYTES = 64 * 1024;
+
+function resend({ bytes, id_at }: Written, request_id: string): Answer {
+  const { length } = bytes;
+  if (length > MAX_BORROWED_BYTES) {
+    const end = bytes.toString("latin1", id_at + REQUEST_ID_CHARS);
+    const chunks = concat(bytes.subarray(0, id_at), Buffer.from(request_id + end));
+    return { status: 200, headers: JSON_TYPE, body: { length, chunks } };
+  }
+  const take = (): Buffer => {
+    bytes.write(request_id, id_at, "latin1");
+    return bytes;
+  };
+  return { status: 200, headers: JSON_TYPE, body: { length, take } };
+}
+
+async function* concat(...pieces: readonly Buffer[]): AsyncGenerator<Buffer> {
+  yield* pieces;
+}
+
+/** Grants the project access to bodies before their addresses are sent: the client may request them at once. */
+export async function grantBodies(
+  bodyGrants: BodyGrants,
+  project: string,
+  record: PageRecord,
+): Promise<void> {
+  await Promise.all(retrievedBodies(record).map((body) => bodyGrants.record(project, body)));
+}
+
+type RetrievedBody = Omit<BodyGrant, "retrieved_at_ms">;
+
+/** The bodies that an answer names, as they are downloaded: the page and its screenshot. */
+function retrievedBodies({
+  sha256,
+  body_kind,
+  origin_content_type,
+  content_type: shown,
+  screenshot,
+}: PageRecord): readonly RetrievedBody[] {
+  if (sha256 === null || body_kind === null) return [];
+  const content_type =
+    body_kind === "rendered_dom" ? "text/html; charset=utf-8" : (origin_content_type ?? shown);
+  const page = { sha256, content_type, body_kind };
+  if (!screenshot) return [page];
+  const { sha256: taken, content_type: image } = screenshot;
+  return [page, { sha256: taken, content_type: image, body_kind: "screenshot" }];
+}
+
+/** Items of a batch: without HTML, unless an item asks for it. */
+export const fetchBatch = (
+  services: Pick<FetchServices, "blobs" | "decode" | "isOperatorUrl">,
+): BatchKind => ({
+  name: "fetch",
+  item: FetchBody,
+  item_example: { url: "https://example.org/" },
+  result: FetchResponse,
+  errors: { names: Object.keys(FETCH_ERRORS), patterns: [HTTP_STATUS] },
+  category: "fetch",
+  csv: {
+    columns: [
+      "url",
+      "final_url",
+      "http_status",
+      "tier",
+      "content_type",
+      "title",
+      "published_at",
+      "bytes",
+      "sha256",
+      "text",
+    ],
+    rows(input, result) {
+      const page = result as Partial<FetchResponse> | null;
+      const { final_url, status, tier, content_type, title, meta, bytes, sha256, text } = page ?? {};
+      return [
+        [
+          input["url"] as string,
+          final_url,
+          status,
+          tier,
+          content_type,
+          title,
+          meta?.published_at,
+          bytes,
+          sha256,
+          text,
+        ],
+      ];
+    },
+  },
+  normalize(item, { grant: { key } }) {
+    const { include_html, allow_premium, ...rest } = withoutDefaults(FetchBody, item);
+    const { max_bytes } = item as FetchBody;
+    return {
+      ...rest,
+      ...(include_html === true && { include_html }),
+      // Without max_bytes a PDF has another limit.
+      ...(typeof max_bytes === "number" && { max_bytes }),
+      ...((allow_premium === false || !allowsPaid(key)) && { allow_paid: false }),
+    };
+  },
+  authorize: (item, caller) => agentRefusal(services, item as FetchBody, caller),
+  weigh: (input, stored) => weightOf((stored as FetchAnswer).record, partsOfItem(input)),
+  async render(input, stored, reader) {
+    const answer = stored as FetchAnswer;
+    const body = { ...(input as FetchBody), include_html: input["include_html"] === true };
+    const texts = await textsOf(services, answer.record, partsOfItem(input));
+    return responseOf(body, answer, texts, reader);
+  },
+});
+
+/** A key without paid fetches never takes a route that costs money. */
+const allowedBody = (body: FetchBody, key: Pick<Key, "paid_fetches">): FetchBody =>
+  allowsPaid(key) ? body : { ...body, allow_paid: false };
+
+const partsOfItem = (input: Readonly<Record<string, unknown>>): PageParts => ({
+  with_html: input["include_html"] === true,
+  with_formats: wantsFormats(input as FetchBody),
+});
+
+/** Whether a text is an http or https URL; which destinations are allowed is judged when it is fetched. */
+function isWebAddress(text: string): boolean {
+  const url = URL.parse(text);
+  return url !== null && (url.protocol === "http:" || url.protocol === "https:");
+}
+
+interface CallerContext {
+  readonly fetch_id: string;
+  readonly project: string;
+  readonly key?: string | undefined;
+  readonly lane: FetchRequest["lane"];
+  readonly now_ms: number;
+  /** How long the caller waits when timeout_s is not given. */
+  readonly wait_ms: number;
+}
+
+/** The request to the Fetch actor, with defaults filled in. Its id names the fetch: one place in each queue. */
+export function fetchRequestOf(
+  body: FetchBody,
+  { fetch_id, project, key, lane, now_ms, wait_ms }: CallerContext,
+): FetchRequest {
+  const timeout_s = body.timeout_s ?? null;
+  return {
+    ...keptOptions(body),
+    fetch_id,
+    max_bytes: body.max_bytes ?? MAX_BYTES_DEFAULT,
+    max_pdf_bytes: body.max_bytes ?? (lane === "batch" ? BATCH_PDF_BYTES_DEFAULT : MAX_BYTES_DEFAULT),
+    allow_paid: (body.allow_paid ?? true) && (body.allow_premium ?? true),
+    ...(wantsFormats(body) && { with_formats: true }),
+    ...awaitedBy(body),
+    ...(body.formats?.includes("screenshot") && { screenshot: screenshotOf(body) }),
+    lane,
+    project,
+    ...(key !== undefined && { key }),
+    deadline_ms: Math.round(now_ms + (timeout_s === null ? wait_ms : timeout_s * 1000)),
+    hard_deadline: timeout_s !== null,
+  };
+}
+
+/** Whether forms of the page are wanted that are read from its document. */
+const wantsFormats = ({ formats }: FetchBody): boolean =>
+  (formats ?? []).some((format) => format !== "screenshot");
+
+/** Nothing for a wait that says nothing. */
+function awaitedBy({ wait_for }: FetchBody): Pick<FetchRequest, "wait_for"> {
+  const awaited = { selector: wait_for?.selector ?? null, ms: wait_for?.ms ?? 0 };
+  return awaited.selector === null && awaited.ms === 0 ? {} : { wait_for: awaited };
+}
+
+const screenshotOf = ({ screenshot_options }: FetchBody): Required<ScreenshotOptions> => ({
+  type: screenshot_options?.type ?? "png",
+  full_page: screenshot_options?.full_page ?? false,
+});
+
+const bodyUrl = (sha256: string): string => `/v1/bodies/${sha256}`;
+
+/** The long parts of a page, read from the body store. */
+interface Texts {
+  readonly html: string | null;
+  readonly text: string;
+  readonly pdf_pages: PdfPage[] | null;
+  /** Null when none are wanted, or the document has none. */
+  readonly formats: PageFormats | null;
+}
+
+/** A page with what its response is written from. */
+interface FetchedPage {
+  readonly answer: FetchAnswer;
+  readonly texts: Texts;
+  /** The memory of a large response; null: it is small. */
+  readonly reservation: Reservation | null;
+}
+
+/** Responses up to this weight are not reserved for: the number of connections bounds them. */
+const MAX_UNRESERVED_BYTES = 2 ** 20;
+/** A text stands in memory as bytes, as a string, in the JSON and in the bytes of that. */
+const COPIES = 4;
+
+/** Text, Markdown and the addresses in it, beside links and images. */
+const FORMATS_FACTOR = 3;
+
+/** What of a page is read from the body store for its response. */
+interface PageParts {
+  readonly with_html: boolean;
+  readonly with_formats: boolean;
+}
+
+/** The bytes in memory while the response of a page is written. */
+const weightOf = (
+  { content_kind, bytes, text_chars }: PageRecord,
+  { with_html, with_formats }: PageParts,
+): number =>
+  COPIES *
+  ((with_html && content_kind === "html" ? (bytes ?? 0) : 0) +
+    (text_chars ?? 0) * (with_formats ? FORMATS_FACTOR : 1));
+
+const NO_RELATIONS = { next_url: null, alternates: [] };
+const EMPTY_TEXTS: Texts = { html: null, text: "", pdf_pages: null, formats: null };
+
+export async function textsOf(
+  { blobs, decode }: Pick<FetchServices, "blobs" | "decode">,
+  record: PageRecord,
+  { with_html, with_formats }: PageParts,
+): Promise<Texts> {
+  const { content_kind, sha256, charset, text_sha256, pdf_pages_sha256, formats_sha256 } = record;
+  const wanted = with_html && content_kind === "html" && sha256 !== null;
+  const [page, text, pages, formats] = await Promise.all([
+    wanted ? readBody(blobs, sha256) : null,
+    text_sha256 === null ? null : readBody(blobs, text_sha256),
+    pdf_pages_sha256 === null ? null : readBody(blobs, pdf_pages_sha256),
+    with_formats && formats_sha256 ? readBody(blobs, formats_sha256) : null,
+  ]);
+  return {
+    html: page && decode(page, charset ?? "UTF-8"),
+    text: record.text ?? text?.toString() ?? "",
+    pdf_pages: pages && (JSON.parse(pages.toString()) as PdfPage[]),
+    formats: formats && (JSON.parse(formats.toString()) as PageFormats),
+  };
+}
+
+export function billOf({ record, cached, cost_usd, error, attempts }: FetchAnswer): Bill {
+  const premium = !cached && (record.tier === "proxy" || record.tier === "proxy_render");
+  const bill = {
+    category: cached ? "fetch_cached" : premium ? "fetch_paid" : "fetch_own",
+    ok: error === null,
+    bytes: record.bytes,
+    paid: premium,
+    detail: {
+      status: record.status,
+      error,
+      reason: cached ? null : reasonOf(attempts),
+      // What the page's own fetch tried is no news in an answer from the cache.
+      attempts: cached ? [] : attempts.map(({ tier, status, reason, ms }) => ({ tier, status, reason, ms })),
+    },
+  } as const;
+  // A premium route that failed has cost money, too, whichever route the page came by in the end.
+  return withCost(bill, toMicros(cost_usd) ?? 0);
+}
+
+/** What the site said last: why a route after it was not taken, or failed by itself, explains no failure of the page. */
+const reasonOf = (attempts: FetchAnswer["attempts"]): string | null =>
+  (attempts.findLast(({ reason }) => !NOT_OF_THE_SITE.has(attemptReasonClass(reason))) ?? attempts.at(-1))
+    ?.reason ?? null;
+
+const NOT_OF_THE_SITE: ReadonlySet<AttemptReasonClass> = new Set([
+  "not_configured",
+  "premium",
+  "archive",
+  "not_found",
+  "busy",
+  "unavailable",
+  "lost",
+  "no_room",
+  "provider",
+  "proxy",
+]);
+
+interface Reader {
+  readonly request_id: string;
+  readonly external: boolean;
+  readonly debug_url?: string;
+}
+
+/** The order of the fields is that of FetchResponse; request_id must be the last, see `remember`. */
+export function responseOf(
+  { url, include_html, formats: wanted }: FetchBody,
+  answer: FetchAnswer,
+  { html, text, pdf_pages, formats }: Texts,
+  { request_id, external, debug_url }: Reader,
+): FetchResponse {
+  const { record } = answer;
+  return {
+    url: maskUserInfo(url),
+    final_url: record.final_url,
+    redirects: record.redirects,
+    status: record.status,
+    content_type: record.content_type,
+    origin_content_type: record.origin_content_type,
+    headers: record.headers,
+    tier: record.tier,
+    attempts: answer.attempts,
+    ...(include_html !== false && { html }),
+    text,
+    pdf_text_pages: pdf_pages,
+    pdf_page_count: record.pdf_page_count,
+    ...(wanted?.includes("markdown") && { markdown: formats?.markdown ?? null }),
+    ...(wanted?.includes("links") && { links: formats?.links ?? [] }),
+    ...(wanted?.includes("images") && { images: formats?.images ?? [] }),
+    ...(wanted?.includes("entries") && { entries: formats?.entries ?? [] }),
+    ...(wanted?.includes("screenshot") && {
+      screenshot: record.screenshot
+        ? { body_url: bodyUrl(record.screenshot.sha256), ...record.screenshot }
+        : null,
+    }),
+    text_truncated: record.text_truncated,
+    title: record.title,
+    meta:
+      record.meta && wanted?.includes("links")
+        ? { ...record.meta, ...(formats?.relations ?? NO_RELATIONS) }
+        : record.meta,
+    sha256: record.sha256,
+    bytes: record.bytes,
+    cached: answer.cached,
+    revalidated: answer.revalidated,
+    retrieved_at: record.retrieved_at,
+    etag: record.etag,
+    last_modified: record.last_modified,
+    cost_usd: external ? null : Number(answer.cost_usd),
+    billing_category: billOf(answer).category,
+    archived_at: record.archived_at,
+    served_from_archive_because: record.served_from_archive_because,
+    body_url: record.sha256 === null ? null : bodyUrl(record.sha256),
+    body_kind: record.body_kind,
+    content_kind: record.content_kind,
+    paywall: record.paywall,
+    paywall_evidence: record.paywall_evidence,
+    alternate_of: record.alternate_of,
+    alternate_source: record.alternate_source,
+    match_score: record.match_score,
+    primary_sources: record.primary_sources,
+    text_complete: record.text_complete,
+    error: answer.error,
+    ...(answer.error_detail !== null && { error_detail: answer.error_detail }),
+    ...(answer.error !== null && { premium_routes_tried: answer.premium_routes_tried }),
+    retry_after_s: answer.retry_after_s,
+    ...(debug_url !== undefined && { debug_url }),
+    request_id,
+  };
+}
+
+/** The outcome as a label from a closed set: `http_404` becomes `http_4xx`. */
+const outcomeOf = (error: string | null): string =>
+  error === null ? "ok" : error.startsWith("http_") ? `http_${error.charAt(5)}xx` : error;
+
+/** Answers that the gateway gives itself. */
+const failedAnswer = (
+  error: FetchError,
+  error_detail: string,
+  retry_after_s: number | null,
+): FetchAnswer => ({
+  ...EMPTY_ANSWER,
+  error,
+  error_detail,
+  retry_after_s,
+});
+
+const INVALID_URL = failedAnswer("invalid_url", "The url is no http or https URL", null);
+const BUSY = failedAnswer("domain_busy", "Too many requests wait for this page", 5);
+
+/** A full mailbox means that too many callers wait for this page. */
+function asBusy(problem: unknown): FetchAnswer {
+  if (problem instanceof Fault && (problem.code === "mailbox_full" || problem.code === "overloaded"))
+    return BUSY;
+  throw problem;
+}

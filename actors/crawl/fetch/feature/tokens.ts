@@ -1,0 +1,27 @@
+/** What fetches take of other features, and give to them. */
+import { gathered, token } from "../../../../node/token.ts";
+import type { Bill } from "../../../../schemas/accounts.ts";
+import type { FetchAnswer, FetchBody, PageFormats } from "../../../../schemas/fetch.ts";
+import type { PageReader } from "../reserved-hosts.ts";
+
+/** The readers of pages of hosts that a feature owns; `owner` is the name of that feature's system. */
+export const PageReaders = gathered<{ readonly owner: string; readonly reader: PageReader }>("page readers");
+
+/** Whose fetch it is, and when nobody waits for it any more. */
+export interface PageCaller {
+  readonly fetch_id: string;
+  readonly project: string;
+  readonly key: string;
+  readonly signal: AbortSignal;
+}
+
+export interface FetchedPage {
+  readonly answer: FetchAnswer;
+  readonly bill: Bill;
+  /** Null: none were asked for, or the document has none. */
+  readonly formats: PageFormats | null;
+}
+
+/** Fetches a page as POST /v1/fetch does. Throws Fault. */
+export type FetchPage = (body: FetchBody, caller: PageCaller) => Promise<FetchedPage>;
+export const Pages = token<FetchPage>("pages");

@@ -1,8 +1,0 @@
-/** What is stored of fetches. The actors of domains and hosts store their own state. */
-import { collection } from "../../cluster/collection.ts";
-import type { CachedPage, PrivateMark } from "./freshness.ts";
-
-/** By the digest of the cache key, or the key of a private copy. */
-export const PAGES = collection<CachedPage | PrivateMark>("pages", { expires: true, rebuildable: true });
-/** What the actor of a host stores, by `<site> <host>`. */
-export const HOST_PROFILES = collection<object>("host_profile");

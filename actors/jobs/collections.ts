@@ -1,8 +1,0 @@
-/** What jobs store besides their inputs, which the gateway writes (records/collections.ts). */
-import { collection } from "../../cluster/collection.ts";
-import type { JobRecord, StoredResult } from "../../schemas/jobs.ts";
-
-/** What the actor of a job stores, by job id. Null: the job was purged. */
-export const JOBS = collection<JobRecord | null>("job");
-/** By `resultKey`: inserted once and never changed. */
-export const JOB_RESULTS = collection<StoredResult>("job_results");

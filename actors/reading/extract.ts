@@ -1,0 +1,176 @@
+/**
+ * Extracts a document by its kind: the tasks that run in worker processes (cluster/ports/workers.ts), and the record of a
+ * document whose task failed. Functions of their arguments: no network, no files except the libraries', and only the
+ * clock that is passed in.
+ */
+import { type ArticleMeta, isOfficeKind } from "../../schemas/fetch.ts";
+import { charsetOf } from "./content/charset.ts";
+import { decodeText } from "./content/decode-text.ts";
+import type { Extracted, ExtractTask } from "./extraction-result.ts";
+import { cutText, readPlain, soundText, MAX_TEXT_CHARS } from "./content/text-document.ts";
+
+type Extractor = (task: ExtractTask, cpu_ms: () => number) => Promise<Extracted>;
+
+/** Each loads its own parsers, once, in the child that runs it: pdf.js alone costs a child 20 MB and 0.1 s. */
+export const tasks = {
+  page: loadPage,
+  large_page: loadPage,
+  office: loadOffice,
+  pdf: async (): Promise<Extractor> => {
+    const { readPdf } = await import("./content/pdf.ts");
+    const { pdfMarkdown } = await import("./markdown/pdf.ts");
+    return async (task, cpu_ms) => {
+      const with_lines = task.with_formats === true;
+      const read = await readPdf(task.bytes, cpu_ms, { with_lines });
+      const { title, pages, page_count, text, truncated, unreadable, lines, note } = read;
+      const pdf = { pdf_pages: pages, pdf_page_count: page_count, text_truncated: truncated };
+      const formats = lines && { formats: { markdown: pdfMarkdown(lines), links: [], images: [] } };
+      return { ...NOTHING, title, text, ...pdf, ...formats, ...(unreadable && { unreadable }), note };
+    };
+  },
+};
+
+async function loadOffice(): Promise<Extractor> {
+  const { readOffice } = await import("./content/office.ts");
+  return async ({ bytes, kind, url, with_formats = false }) => {
+    if (!isOfficeKind(kind)) throw new Error(`Cannot read "${kind}" as an office document`);
+    const { truncated, ...read } = await readOffice(bytes, kind, url, with_formats);
+    return { ...NOTHING, ...read, text_truncated: truncated };
+  };
+}
+
+async function loadPage(): Promise<Extractor> {
+  const { readHtml } = await import("./article/article.ts");
+  const { loadDetector } = await import("./article/language.ts");
+  const { readLeads } = await import("./content/alternate-links.ts");
+  const { feedEntries, findItems } = await import("./content/feed.ts");
+  const { readFiled, unwrapped } = await import("./content/filing-text.ts");
+  return async (task) => {
+    if (task.items) {
+      const { text } = readPlain(task.bytes, task.content_type, "xml");
+      return { ...NOTHING, items: findItems(text, task.items) };
+    }
+    if (task.filed && (task.kind === "html" || task.kind === "text"))
+      return readAsFiled(task, readFiled, unwrapped);
+    if (task.kind === "html") return readAsHtml(task, readHtml, readLeads, loadDetector);
+    const read = readAsItIs(task);
+    if (task.kind !== "xml" || task.with_formats !== true) return read;
+    const entries = feedEntries(read.text, task.url);
+    return { ...read, formats: { markdown: null, links: [], images: [], entries } };
+  };
+}
+
+/** Pages above this size are read apart: at 20 to 70 MB/s smaller ones take a tenth of a second, these up to seconds. */
+const LARGE_PAGE_BYTES = 2 ** 20;
+
+/** The worker pool of a document: neither a slow PDF nor a large page delays an ordinary page. */
+export function taskOf({ kind, bytes }: Pick<ExtractTask, "kind" | "bytes">): keyof typeof tasks {
+  if (kind === "pdf") return "pdf";
+  if (isOfficeKind(kind)) return "office";
+  return bytes.length > LARGE_PAGE_BYTES ? "large_page" : "page";
+}
+
+/**
+ * The record of a document whose task timed out, crashed or was refused: made in the service's own process from headers and
+ * bytes alone, in at most 0.1 s for 50 MB.
+ */
+export function cutOff(task: Omit<ExtractTask, "now_ms">, reason: string): Extracted {
+  const note = `Cannot read the document: ${reason}`;
+  return { ...NOTHING, charset: charsetOf(task), pdf_pages: task.kind === "pdf" ? [] : null, note };
+}
+
+const NOTHING: Extracted = {
+  charset: null,
+  title: null,
+  text: "",
+  text_truncated: false,
+  meta: null,
+  pdf_pages: null,
+  pdf_page_count: null,
+  paywall: null,
+  paywall_evidence: [],
+  note: null,
+};
+
+type ReadHtml = (typeof import("./article/article.ts"))["readHtml"];
+type ReadLeads = (typeof import("./content/alternate-links.ts"))["readLeads"];
+
+async function readAsHtml(
+  task: ExtractTask,
+  readHtml: ReadHtml,
+  readLeads: ReadLeads,
+  loadDetector: () => Promise<void>,
+): Promise<Extracted> {
+  const charset = charsetOf(task) ?? "UTF-8";
+  const html = decodeText(task.bytes, charset);
+  const options = { formats: task.with_formats === true };
+  let page = readHtml(html, task.url, task.now_ms, options);
+  if (page.needs_detector) {
+    await loadDetector();
+    page = readHtml(html, task.url, task.now_ms, options);
+  }
+  // A second parse, which only the few paid pages need.
+  const wanted = task.leads === true || page.paywall === "hard";
+  const { text, truncated } = cutText(soundText(page.text), MAX_TEXT_CHARS);
+  return {
+    ...NOTHING,
+    charset,
+    title: page.title === null ? null : soundText(page.title),
+    text,
+    text_truncated: truncated || page.truncated,
+    meta: soundMeta(page.meta),
+    paywall: page.paywall,
+    paywall_evidence: page.paywall_evidence,
+    ...(page.formats && { formats: page.formats }),
+    ...(wanted && { leads: readLeads(html, task.url) }),
+    note: page.note,
+  };
+}
+
+function readAsFiled(
+  task: ExtractTask,
+  readFiled: (typeof import("./content/filing-text.ts"))["readFiled"],
+  unwrapped: (typeof import("./content/filing-text.ts"))["unwrapped"],
+): Extracted {
+  if (task.kind === "text") {
+    const plain = readAsItIs(task);
+    return { ...plain, text: unwrapped(plain.text) };
+  }
+  const charset = charsetOf(task) ?? "UTF-8";
+  const { title, text, truncated } = readFiled(unwrapped(decodeText(task.bytes, charset)), MAX_TEXT_CHARS);
+  const note = truncated ? `The text was read up to ${MAX_TEXT_CHARS} characters` : null;
+  return {
+    ...NOTHING,
+    charset,
+    title: title === null ? null : soundText(title),
+    text: soundText(text),
+    text_truncated: truncated,
+    note,
+  };
+}
+
+function readAsItIs(task: ExtractTask): Extracted {
+  const { kind } = task;
+  if (kind === "html" || kind === "pdf" || isOfficeKind(kind))
+    throw new Error(`Cannot read "${kind}" as it is`);
+  switch (kind) {
+    case "json":
+    case "xml":
+    case "text": {
+      const { charset, text, truncated } = readPlain(task.bytes, task.content_type, kind);
+      const note = truncated ? `The text was read up to ${MAX_TEXT_CHARS} characters` : null;
+      return { ...NOTHING, charset, text, text_truncated: truncated, note };
+    }
+    case "binary":
+      return NOTHING;
+  }
+}
+
+/** JSON-LD may contain half a surrogate pair, which stores refuse. */
+function soundMeta(meta: ArticleMeta): ArticleMeta {
+  const sound = Object.entries(meta).map(([name, value]) => [
+    name,
+    typeof value === "string" ? soundText(value) : value,
+  ]);
+  return Object.fromEntries(sound) as ArticleMeta;
+}

@@ -1,0 +1,55 @@
+/** The result of extracting a document: the answer of the tasks in worker processes. */
+import type { ArticleMeta, ContentKind, PageFormats, PdfPage } from "../../schemas/fetch.ts";
+import type { FeedItem, FeedWish } from "./content/feed.ts";
+import type { Leads } from "./content/alternate-links.ts";
+
+export interface ExtractTask {
+  readonly bytes: Uint8Array;
+  readonly url: string;
+  /** As the origin sent it, or null. */
+  readonly content_type: string | null;
+  readonly kind: ContentKind;
+  /** Unix milliseconds: dates in the far future are refused. */
+  readonly now_ms: number;
+  /** HTML: alternate links are wanted also when the page is not known to be paid. */
+  readonly leads?: boolean;
+  /** A document of the filing system: all of its text is wanted, without the wrapper (actors/reading/content/filing-text.ts). */
+  readonly filed?: boolean;
+  /** The document is a feed, of which only these items are wanted. */
+  readonly items?: FeedWish;
+  /** Markdown, links and images are wanted. */
+  readonly with_formats?: boolean;
+}
+
+/** On whose behalf a document is extracted. */
+export interface ExtractCaller {
+  readonly signal: AbortSignal;
+  /** The readers of a node are shared fairly between projects. */
+  readonly project: string;
+}
+
+export interface Extracted {
+  /** WHATWG name of the encoding; null for PDF and binary. */
+  readonly charset: string | null;
+  readonly title: string | null;
+  readonly text: string;
+  readonly text_truncated: boolean;
+  /** HTML only. */
+  readonly meta: ArticleMeta | null;
+  /** PDF only. */
+  readonly pdf_pages: readonly PdfPage[] | null;
+  readonly pdf_page_count: number | null;
+  /** HTML only; see actors/reading/content/paywall.ts. */
+  readonly paywall: "none" | "metered" | "hard" | "unknown" | null;
+  readonly paywall_evidence: readonly string[];
+  /** For HTML that is only a teaser, or if requested. */
+  readonly leads?: Leads;
+  /** If requested, and the document has any. */
+  readonly formats?: PageFormats;
+  /** If items of a feed were requested. */
+  readonly items?: readonly FeedItem[];
+  /** A document that cannot be read though it was opened: `note` says why. */
+  readonly unreadable?: true;
+  /** A note for operators: limits reached, password needed. */
+  readonly note: string | null;
+}

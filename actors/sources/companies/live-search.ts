@@ -1,0 +1,196 @@
+/**
+ * Search at the sources, by name or by an identifier: those that may know the company are asked at the same time, and a slow or failing one is only listed as such. A hit
+ * that the register has already is not repeated; any other is named by `ref`, and is stored only when it is fetched.
+ */
+import type { Clock } from "../../../cluster/ports/clock.ts";
+import type { Documents } from "../../../cluster/ports/documents.ts";
+import { IDENTIFIER_SCHEMES } from "../../../schemas/identifier-schemes.ts";
+import { type FieldPath, type Json, textOf } from "./claim.ts";
+import type { JsonObject } from "./record.ts";
+import { identifierOf, referenceOf } from "./references.ts";
+import type {
+  CompanyIdentifier,
+  KnownCompany,
+  LookupAnswer,
+  SearchAnswer,
+  SearchHit,
+  Source,
+  SourceHttp,
+} from "./source.ts";
+import { ownersOf, survivorOf } from "./stored-company.ts";
+
+export interface LiveSource {
+  readonly source: string;
+  readonly result: "ok" | "timeout" | "failed";
+  readonly hits: number;
+  readonly ms: number;
+}
+
+export interface LiveAnswer {
+  readonly hits: readonly { readonly source: string; readonly hit: SearchHit }[];
+  readonly live_sources: readonly LiveSource[];
+}
+
+export interface LiveSearchDeps {
+  readonly clock: Clock;
+  readonly documents: Documents;
+  readonly sources: readonly Source[];
+  readonly openHttp: (source: Source, project: string, signal: AbortSignal) => SourceHttp;
+}
+
+/** Slower sources are left out of the answer. */
+const MAX_SEARCH_MS = 8_000;
+const HITS_OF_A_SOURCE = 20;
+
+const NOTHING_KNOWN: KnownCompany = { names: [], city: null, country: null, identifiers: [], profiles: [] };
+
+/** The sources of the country by a name. */
+export function searchLive(
+  deps: LiveSearchDeps,
+  query: { readonly name: string; readonly country: string | null; readonly project: string },
+): Promise<LiveAnswer> {
+  const { name, country, project } = query;
+  const asked = deps.sources.filter(
+    (source) =>
+      source.inactive_because === null &&
+      "search" in source &&
+      (country === null || ["*", country].some((each) => source.description.countries.includes(each))),
+  );
+  return askAll(deps, asked, project, (source, http, signal) =>
+    source.search!({ name, country, limit: HITS_OF_A_SOURCE }, http, signal),
+  );
+}
+
+/** The sources that look companies up by such an identifier, but for those that cost money. */
+export function lookUpLive(
+  deps: LiveSearchDeps,
+  identifier: CompanyIdentifier,
+  project: string,
+): Promise<LiveAnswer> {
+  const asked = deps.sources.filter(
+    ({ inactive_because, is_opt_in = false, description: { is_paid = false, schemes } }) =>
+      inactive_because === null && !is_opt_in && !is_paid && schemes.lookup.includes(identifier.scheme),
+  );
+  return askAll(deps, asked, project, async (source, http, signal) => {
+    const answer = await source.lookup(identifier, ["core", "identifiers"], http, signal, NOTHING_KNOWN);
+    if (answer.kind === "failed") return answer;
+    return { kind: "found", hits: answer.kind === "found" ? [hitOf(identifier, answer)] : [] };
+  });
+}
+
+function hitOf(
+  identifier: CompanyIdentifier,
+  { native_id, groups }: Extract<LookupAnswer, { kind: "found" }>,
+): SearchHit {
+  const claims = groups
+    .flatMap((group) => (group.kind === "claims" ? group.claims : []))
+    .filter(({ rejected_because }) => rejected_because === undefined);
+  const all = (field: FieldPath) => claims.filter((claim) => claim.field === field);
+  const one = (field: FieldPath): Json => all(field)[0]?.value ?? null;
+  const text = (field: FieldPath): string | null => textOf(one(field) ?? undefined) || null;
+  const named = (field: FieldPath) => all(field).map(({ value }) => textOf((value as JsonObject)["name"]));
+  const address = all("addresses").find(({ key }) => key === "registered") ?? all("addresses")[0];
+  const references = [referenceOf(identifier), ...all("identifiers").map(({ key }) => key!)];
+  return {
+    identifier,
+    identifiers: [...new Set(references)].map(identifierOf),
+    name: text("names.legal") ?? named("names.trading")[0] ?? native_id,
+    former_names: named("names.former"),
+    status: text("status") ?? "unknown",
+    jurisdiction: text("jurisdiction"),
+    city: textOf((address?.value as JsonObject | undefined)?.["city"]) || null,
+    legal_form_category: textOf((one("legal_form") as JsonObject | null)?.["category"]) || null,
+  };
+}
+
+/** All at once; a source without an answer in time is listed as such. */
+async function askAll(
+  deps: LiveSearchDeps,
+  asked: readonly Source[],
+  project: string,
+  askOne: (source: Source, http: SourceHttp, signal: AbortSignal) => Promise<SearchAnswer>,
+): Promise<LiveAnswer> {
+  const { clock } = deps;
+  const stop = new AbortController();
+  const late = Promise.withResolvers<"timeout">();
+  const timer = clock.at(clock.now() + MAX_SEARCH_MS, () => {
+    late.resolve("timeout");
+    stop.abort();
+  });
+  try {
+    const answers = await Promise.all(
+      asked.map(async (source) => {
+        const began_ms = clock.mono();
+        const http = deps.openHttp(source, project, stop.signal);
+        const searching = askOne(source, http, stop.signal).catch((): SearchAnswer => ({
+          kind: "failed",
+          error: "unreadable",
+          message: "",
+          retry_after_s: null,
+        }));
+        const answer = await Promise.race([searching, late.promise]);
+        return { source: source.description.name, answer, ms: Math.round(clock.mono() - began_ms) };
+      }),
+    );
+    return {
+      hits: answers.flatMap(({ source, answer }) =>
+        answer !== "timeout" && answer.kind === "found" ? answer.hits.map((hit) => ({ source, hit })) : [],
+      ),
+      live_sources: answers.map(({ source, answer, ms }) => ({
+        source,
+        result: answer === "timeout" ? "timeout" : answer.kind === "found" ? "ok" : "failed",
+        hits: answer !== "timeout" && answer.kind === "found" ? answer.hits.length : 0,
+        ms,
+      })),
+    };
+  } finally {
+    timer[Symbol.dispose]();
+  }
+}
+
+/** The hits of one company are one hit; those of companies in the register are given with its id. Throws Fault. */
+export async function joinHits(
+  documents: Documents,
+  { hits }: LiveAnswer,
+): Promise<
+  readonly { readonly hit: SearchHit; readonly source: string; readonly company_id: string | null }[]
+> {
+  const seen = new Set<string>();
+  const distinct = hits.filter(({ hit }) => {
+    const references = hit.identifiers.map(referenceOf);
+    const isKnown = references.some((reference) => seen.has(reference));
+    for (const reference of references) seen.add(reference);
+    return !isKnown;
+  });
+  return Promise.all(
+    distinct.map(async ({ source, hit }) => {
+      for (const id of await ownersOf(documents, hit.identifiers.map(referenceOf))) {
+        const company = id === null ? null : await survivorOf(documents, id);
+        if (company) return { source, hit, company_id: company.id };
+      }
+      return { source, hit, company_id: null };
+    }),
+  );
+}
+
+/** A company that a source knows and the register does not. */
+export const liveSummary = (hit: SearchHit, source: string, match_score: number): JsonObject => ({
+  id: null,
+  ref: referenceOf(hit.identifier),
+  in_register: false,
+  match_score,
+  matched_on: null,
+  identifiers: hit.identifiers.map(
+    ({ scheme, value }) => ({ scheme, value, kind: kindOf(scheme), status: "unknown" }) as unknown as Json,
+  ),
+  names: { legal: hit.name },
+  legal_form: hit.legal_form_category === null ? null : { category: hit.legal_form_category },
+  status: hit.status,
+  jurisdiction: hit.jurisdiction,
+  addresses: [],
+  sources: [source],
+  updated_at: null,
+});
+
+const kindOf = (scheme: string): string =>
+  IDENTIFIER_SCHEMES.find((each) => each.scheme === scheme)?.kind ?? "open";

@@ -1,0 +1,88 @@
+/** Collects the claims of one document. What the source leaves empty is no claim. Pure. */
+import { IDENTIFIER_SCHEMES, type IdentifierScheme } from "../../../../schemas/identifier-schemes.ts";
+import type { FieldPath, Json, SourceClaim } from "../claim.ts";
+import { foldName } from "../names/fold.ts";
+import { parseIdentifier } from "../schemes/identifier.ts";
+import type { RawDocument } from "../source.ts";
+
+type Extra = Pick<SourceClaim, "raw_value" | "language" | "effective_from">;
+
+export interface ClaimList {
+  readonly claims: readonly SourceClaim[];
+  /** A field with one value. */
+  readonly set: (field: FieldPath, value: Json | undefined, extra?: Extra) => void;
+  /** An item of a field with several; of two items with one key the first stays. */
+  readonly add: (field: FieldPath, key: string, value: Json | undefined, extra?: Extra) => void;
+  /** A name of a field whose key is the folded name. */
+  readonly name: (
+    field: FieldPath,
+    name: string | null | undefined,
+    value: { readonly [field: string]: Json },
+    extra?: Extra,
+  ) => void;
+  /**
+   * An identifier as the source wrote it. With wrong check digits it is a claim that is never chosen; what does not have
+   * the scheme's form is no claim.
+   */
+  readonly identifier: (
+    scheme: string,
+    written: string | null | undefined,
+    more?: { readonly status?: "active" | "inactive"; readonly ra_code?: string },
+  ) => void;
+}
+
+const SCHEMES: ReadonlyMap<string, IdentifierScheme> = new Map(
+  IDENTIFIER_SCHEMES.map((scheme) => [scheme.scheme, scheme]),
+);
+
+export function claimList({ sha256: raw_sha256 }: Pick<RawDocument, "sha256">): ClaimList {
+  const claims: SourceClaim[] = [];
+  const keys = new Set<string>();
+  const push = (
+    field: FieldPath,
+    key: string | null,
+    value: Json | undefined,
+    extra: Partial<SourceClaim>,
+  ): void => {
+    if (value === undefined || value === null || value === "" || key === "") return;
+    if (keys.has(`${field} ${key}`)) return;
+    keys.add(`${field} ${key}`);
+    claims.push({ field, key, value, ...extra, raw_sha256 });
+  };
+  return {
+    claims,
+    set: (field, value, extra = {}) => push(field, null, value, extra),
+    add: (field, key, value, extra = {}) => push(field, key, value, extra),
+    name(field, name, value, extra = {}) {
+      if (!name?.trim()) return;
+      push(field, foldName(name) || name.trim(), { name: name.trim(), ...value }, extra);
+    },
+    identifier(scheme_name, written, { status = "active", ra_code } = {}) {
+      const result = parseIdentifier(scheme_name, written ?? "");
+      if (result.kind !== "identifier") return;
+      const { scheme, value, display, valid } = result.identifier;
+      const { kind, country, org_id, ra } = SCHEMES.get(scheme)!;
+      const authority = ra_code ?? ra;
+      push(
+        "identifiers",
+        `${scheme}:${value}`,
+        {
+          scheme,
+          value,
+          ...(display !== value && { display }),
+          kind,
+          country,
+          status,
+          valid,
+          ...((authority ?? org_id) !== undefined && {
+            issuer: { name: null, ra_code: authority ?? null, org_id: org_id ?? null },
+          }),
+        },
+        {
+          ...(written !== value && { raw_value: written! }),
+          ...(valid === false && { rejected_because: "check_digit" }),
+        },
+      );
+    },
+  };
+}

@@ -1,0 +1,23 @@
+/** The jobs feature: batch jobs over the item kinds of all features. open.ts assembles it. */
+import { feature } from "../../../../node/feature.ts";
+import * as collections from "../collections.ts";
+import { JOB_ITEMS } from "../../../../records/collections.ts";
+import { Payers, Spend } from "../../../business/accounts/feature/tokens.ts";
+import { StatusParts } from "../../../business/status/feature/tokens.ts";
+import { ItemKinds } from "./tokens.ts";
+
+export const jobsFeature = feature({
+  name: "jobs",
+  settings: {},
+  collections: Object.values(collections),
+  async sealed() {
+    const { sealedInputs, sealedJobs } = await import("../sealed.ts");
+    return { [collections.JOBS.name]: sealedJobs, [JOB_ITEMS.name]: sealedInputs };
+  },
+  needs: { kinds: ItemKinds, payers: Payers, spending: Spend },
+  provides: { status: StatusParts },
+  async open() {
+    const { openJobs } = await import("./open.ts");
+    return { join: openJobs };
+  },
+});

@@ -1,0 +1,65 @@
+/** Assembles batch jobs: their actors, and a route for every item kind. */
+import { batchRoute, csvBatchRoute } from "../../../../gateway/batch.ts";
+import type { JoinedFeature, JoinedNode } from "../../../../node/feature.ts";
+import { Job } from "../../../../schemas/jobs.ts";
+import type { FindPayer } from "../../../business/accounts/payer.ts";
+import type { Spending } from "../../../business/accounts/spend.ts";
+import type { StatusPart } from "../../../business/status/feature/tokens.ts";
+import { jobActor } from "../actor.ts";
+import { jobRecorder } from "../figures.ts";
+import { schedulerActor } from "../scheduler.actor.ts";
+import { jobRoutes } from "./routes.ts";
+import { jobBoard } from "../job-board.ts";
+import { jobsStatus } from "./status.ts";
+import type { ItemKindParts } from "./tokens.ts";
+import { itemSchema } from "./item-schema.ts";
+
+interface JobsNeed {
+  readonly kinds: readonly ItemKindParts[];
+  readonly payers: FindPayer;
+  readonly spending: Spending;
+}
+
+export function openJobs(
+  node: JoinedNode,
+  { kinds, payers, spending }: JobsNeed,
+): JoinedFeature<{ readonly status: readonly StatusPart[] }> {
+  const { documents, clock, random, metrics, log, tracing, egress, ask, ownsKey, secrets } = node;
+  const recorder = jobRecorder();
+  const deps = { documents, ask, clock, random, log, secrets };
+  const board = jobBoard(clock, (job_id) => ownsKey(Job, job_id));
+  return {
+    provides: { status: [jobsStatus(board, metrics)] },
+    actors: [
+      jobActor({
+        documents,
+        clock,
+        random,
+        metrics,
+        log,
+        tracing,
+        egress,
+        networksOf: node.networksOf,
+        secrets,
+        board,
+        findPayer: payers,
+        spentBy: spending.spentBy,
+        charges: spending,
+        onTurn: recorder.onTurn,
+        kinds: kinds.map(({ worker }) => worker),
+      }),
+      schedulerActor(),
+    ],
+    routes: [
+      ...kinds.map(({ gateway, route }) => batchRoute(deps, gateway, route)),
+      ...kinds.flatMap(({ gateway, csv }) => (csv ? csvBatchRoute(deps, gateway, csv.upload) : [])),
+      ...jobRoutes({
+        ...deps,
+        kinds: kinds.map(({ gateway }) => gateway),
+        csv_results: kinds.flatMap(({ gateway, csv }) => (csv ? { kind: gateway, names: csv.results } : [])),
+      }),
+    ],
+    reference: { schemas: { JobItem: itemSchema(kinds.map(({ gateway }) => gateway)) } },
+    node_figures: () => ({ jobs: recorder.list(clock.now()) }),
+  };
+}

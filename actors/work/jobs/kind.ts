@@ -1,0 +1,22 @@
+/**
+ * How a job runs its items: the worker's half of an item kind. The gateway's half is `BatchKind`
+ * (gateway/batch.ts); schemas/jobs.ts explains how to add a kind.
+ */
+import type { ActorClient } from "../../../cluster/actor.ts";
+import type { AttemptContext, JobKind, AttemptResult } from "../../../schemas/jobs.ts";
+
+export type Input = Readonly<Record<string, unknown>>;
+
+export interface ItemKind {
+  readonly name: JobKind;
+  /**
+   * The site whose slots this item shares, so that it waits behind items of that site only; null: none. With `origin`, what a busy answer
+   * pauses is the items of that origin, not all of the site. Must not throw.
+   */
+  readonly lane: (input: Input) => string | { readonly site: string; readonly origin: string } | null;
+  /**
+   * One attempt. It may throw Fault: the item is then attempted again, and the attempt does not count. After
+   * `attempt.signal` aborts it sends nothing more and ends soon; a result counts then only if it is no error.
+   */
+  readonly run: (ask: ActorClient, input: Input, attempt: AttemptContext) => Promise<AttemptResult>;
+}
