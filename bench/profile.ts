@@ -37,10 +37,10 @@ const PARTS: readonly (readonly [name: string, files: RegExp])[] = [
   ["transactions and syncs", /grouped-writes|durable-files/],
   ["documents: JSON and statements", /adapters\/documents\//],
   ["bodies: zstd, digest, rows", /adapters\/blobs\//],
-  ["search index", /actors\/search\//],
+  ["search index", /actors\/sources\/search\//],
   ["log", /sonic-boom|pino/],
-  ["request to the origin", /adapters\/egress\/|node_modules\/undici|^undici|actors\/tiers\/adapters/],
-  ["reader processes: tasks and results", /adapters\/workers\/|ops\/extraction|lib\/content\//],
+  ["request to the origin", /adapters\/egress\/|node_modules\/undici|^undici|actors\/crawl\/tiers\/adapters/],
+  ["reader processes: tasks and results", /adapters\/workers\/|ops\/extraction|actors\/reading\//],
   [
     "answer to the client, key, ledger",
     /^gateway\/|fetch\/feature\/|schemas\/ledger|uWebSockets|ops\/metered/,

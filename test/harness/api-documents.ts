@@ -5,12 +5,12 @@ interface ApiDocument {
   readonly components: { readonly schemas: Readonly<Record<string, any>> } & Readonly<Record<string, any>>;
   readonly [field: string]: any;
 }
-type Read = (path: string) => Promise<{ readonly json: any }>;
+type ReadDocument = (path: string) => Promise<{ readonly json: any }>;
 
 export const API_DOCUMENTS = ["/openapi.json", "/openapi-operator.json", "/openapi-pages.json"] as const;
 
 /** The operations of all of them, as one. */
-export async function wholeApi(read: Read): Promise<ApiDocument> {
+export async function wholeApi(read: ReadDocument): Promise<ApiDocument> {
   const documents = await Promise.all(
     API_DOCUMENTS.map(async (path) => (await read(path)).json as ApiDocument),
   );

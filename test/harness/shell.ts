@@ -4,14 +4,14 @@ import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-export interface Ran {
+export interface CommandResult {
   readonly stdout: string;
   readonly stderr: string;
 }
 
 export interface Shell {
   /** Throws when a command of the block fails (`set -e`, `pipefail`). */
-  readonly run: (commands: string) => Promise<Ran>;
+  readonly run: (commands: string) => Promise<CommandResult>;
   /** Ends the shell and what it started in the background. */
   readonly close: () => Promise<void>;
 }

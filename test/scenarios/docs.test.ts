@@ -114,7 +114,7 @@ const WORLDS = {
   nothing: (): World => ({ isAlone: true }),
 };
 
-interface Reading {
+interface Guide {
   readonly shell: Shell;
   /** Grows with the values that answers have for documented ones. */
   readonly pairs: Pairs;
@@ -134,7 +134,7 @@ npm() { command npm --prefix '${ROOT}' "$@"; }
 curl() { command curl -sS -w '%{stderr}%{http_code}\\n%{stdout}\\n' "$@" 2>> '${folder}/statuses'; }
 `;
 
-async function open(name: keyof typeof WORLDS, sites: Web): Promise<Reading> {
+async function open(name: keyof typeof WORLDS, sites: Web): Promise<Guide> {
   const folder = mkdtempSync(join(tmpdir(), "trawl-docs-"));
   const world: World = await WORLDS[name](sites, folder);
   const port = await freePort();
@@ -190,15 +190,13 @@ const back = (text: string, pairs: Pairs): string =>
   );
 
 /** Runs the commands, and tells what their output has otherwise than documented. */
-async function follow(reading: Reading, commands: Block, output: Block | null): Promise<string[]> {
-  const { pairs } = reading;
-  const ran = await reading.shell.run(replaced(commands.text, pairs));
-  const refused = reading
-    .statuses()
-    .filter((status) => status >= 400 && !commands.text.includes(`${status}`));
+async function follow(guide: Guide, commands: Block, output: Block | null): Promise<string[]> {
+  const { pairs } = guide;
+  const ran = await guide.shell.run(replaced(commands.text, pairs));
+  const refused = guide.statuses().filter((status) => status >= 400 && !commands.text.includes(`${status}`));
   const faults = refused.map((status) => `HTTP ${status}: ${ran.stdout}`);
   if (output === null) return faults;
-  const printed = back(ran.stdout, reading.pairs.slice(0, reading.fixed));
+  const printed = back(ran.stdout, guide.pairs.slice(0, guide.fixed));
   if (output.lang === "text") {
     const lines = (text: string) => text.replaceAll("\r", "").trim().split("\n");
     const [expected, actual] = [lines(output.text), lines(printed)];
@@ -221,15 +219,15 @@ describe("commands and answers of the documents", () => {
       const runnable = examples.filter(({ commands }) => commands.meta !== "not-run");
       expect(runnable.length).toBeGreaterThan(0);
       const sites = await web();
-      const reading = await open(world, sites);
+      const guide = await open(world, sites);
       try {
         for (const { commands, output } of runnable)
-          expect({ place: commands.place, differs: await follow(reading, commands, output) }).toEqual({
+          expect({ place: commands.place, differs: await follow(guide, commands, output) }).toEqual({
             place: commands.place,
             differs: [],
           });
       } finally {
-        await reading.close();
+        await guide.close();
         await sites.close();
       }
     },

@@ -81,10 +81,10 @@ describe.skipIf(missing)("nodes", () => {
     expect(json.error).toBe("unknown_identifier");
     const ONLY_ON_WORKERS = {
       "operations and parsers of filings":
-        /actors\/filings\/(?:operations|adapters|service|filings\.actor|index-page|submissions\.ts|ticker-lists)/,
-      "runs of fetches": /actors\/fetch\/(?:pipeline|assess|alternates\/|feature\/open-worker)/,
-      "routes to pages": /actors\/tiers\/(?:adapters\/transport|tier\.actor)/,
-      politeness: /actors\/domain\/(?:actor|robots\.actor)/,
+        /actors\/sources\/filings\/(?:operations|adapters|service|filings\.actor|index-page|submissions\.ts|ticker-lists)/,
+      "runs of fetches": /actors\/crawl\/fetch\/(?:pipeline|assess|alternates\/|feature\/open-worker)/,
+      "routes to pages": /actors\/crawl\/tiers\/(?:adapters\/transport|tier\.actor)/,
+      politeness: /actors\/crawl\/domain\/(?:actor|robots\.actor)/,
       "reader pools": /ops\/extraction\.ts|workers\.processes\.ts/,
       "detection of encodings": /node_modules\/jschardet\//,
     };
@@ -93,7 +93,7 @@ describe.skipIf(missing)("nodes", () => {
     const NOWHERE =
       /node_modules\/(?:undici\/(?:index\.js|lib\/(?:cache|mock|web)\/)|(?:cheerio|pdfjs-dist|@opentelemetry\/(?:sdk-trace|core|resources|exporter-trace-otlp-proto))\/)/;
     const NOT_ON_GATEWAYS =
-      /node_modules\/(?:playwright(?:-core)?|htmlparser2|stdnum)\/|actors\/lib\/(?:article|markdown)\/(?!dates|month-names)|lib\/content\/(?:extract|pdf|feed|filing-text)\.ts/;
+      /node_modules\/(?:playwright(?:-core)?|htmlparser2|stdnum)\/|actors\/reading\/(?:article|markdown)\/(?!dates|month-names)|actors\/reading\/(?:extract|content\/(?:pdf|feed|filing-text))\.ts/;
     const urls = cluster.nodes.map(({ pid }) => readFileSync(join(modules, String(pid)), "utf8").split("\n"));
     const loadedBy = (node: number) =>
       Object.entries(ONLY_ON_WORKERS).flatMap(([what, of]) =>

@@ -13,7 +13,6 @@ import {
   type SitemapSummary,
 } from "./sitemap.ts";
 import { textSitemap } from "./text-sitemap.ts";
-import { xmlSitemap } from "./xml-sitemap.ts";
 
 export interface ReadOptions {
   /** Where the file was read, after redirects: addresses may be relative to it. */
@@ -48,7 +47,7 @@ export async function readSitemap(
   options: ReadOptions,
 ): Promise<SitemapSummary> {
   const { pause, isLate = () => false, max_bytes = MAX_SITEMAP_BYTES } = options;
-  const sink = sniffing(options);
+  const sink = await sniffing(options);
   let bytes = 0;
   let error: SitemapError | null = null;
   const broken: { sentence: string | null } = { sentence: null };
@@ -72,7 +71,9 @@ export async function readSitemap(
 }
 
 /** Chooses by the first character between XML and text. */
-function sniffing({ url, onEntry, onKind }: ReadOptions) {
+async function sniffing({ url, onEntry, onKind }: ReadOptions) {
+  // With the first sitemap: a gateway that reads none does without the parser.
+  const { xmlSitemap } = await import("./xml-sitemap.ts");
   let entries = 0;
   const count = (entry: SitemapEntry): boolean => {
     if (entries === 0) onKind?.(xml?.kind() ?? "text");

@@ -72,38 +72,38 @@ export interface XmlSitemap {
 
 /** `onEntry` answers whether more entries are wanted. `base`: where the file was read. */
 export function xmlSitemap(base: URL, onEntry: (entry: SitemapEntry) => boolean): XmlSitemap {
-  const reading = new Reading(base, onEntry);
+  const document = new SitemapDocument(base, onEntry);
   const parser = new Parser(
     {
-      onopentag: (name, attributes) => reading.open(name, attributes),
-      ontext: (text) => reading.text(text),
-      onclosetag: (name, isImplied) => reading.close(localName(name), isImplied),
+      onopentag: (name, attributes) => document.open(name, attributes),
+      ontext: (text) => document.text(text),
+      onclosetag: (name, isImplied) => document.close(localName(name), isImplied),
     },
     { xmlMode: true, decodeEntities: true },
   );
   let written = 0;
   return {
     write(text) {
-      if (reading.isOver) return false;
+      if (document.isOver) return false;
       parser.write(text);
       written += text.length;
       if (written - parser.endIndex > MAX_PART_CHARS)
-        reading.fail("malformed", `A tag or a section is longer than ${MAX_PART_CHARS} characters`);
-      return !reading.isOver;
+        document.fail("malformed", `A tag or a section is longer than ${MAX_PART_CHARS} characters`);
+      return !document.isOver;
     },
     end() {
-      reading.end();
+      document.end();
       parser.end();
     },
-    kind: () => reading.kind,
-    error: () => reading.error,
-    warnings: () => [...reading.warnings],
+    kind: () => document.kind,
+    error: () => document.error,
+    warnings: () => [...document.warnings],
   };
 }
 
 const localName = (name: string): string => name.slice(name.indexOf(":") + 1).toLowerCase();
 
-class Reading {
+class SitemapDocument {
   readonly #base: URL;
   readonly #onEntry: (entry: SitemapEntry) => boolean;
   readonly #path: string[] = [];
