@@ -5,6 +5,7 @@
 import { LRUCache } from "lru-cache";
 import type { ActorClient } from "../cluster/actor.ts";
 import type { Clock } from "../cluster/ports/clock.ts";
+import type { Charges } from "../records/charges.ts";
 import {
   Account,
   accountKey,
@@ -14,13 +15,7 @@ import {
   monthOf,
   type QuotaCategory,
 } from "../schemas/accounts.ts";
-import {
-  basisOf,
-  type ChargedRow,
-  type ChargedWork,
-  type ChargeReply,
-  pricesOf,
-} from "../schemas/invoices.ts";
+import { basisOf, type ChargedWork, type ChargeReply, pricesOf } from "../schemas/invoices.ts";
 import { NO_DETAIL } from "../schemas/ledger.ts";
 import type { RowHead } from "../schemas/ledger-batch.ts";
 import type { Ledger, RowAnswer } from "./ledger.ts";
@@ -76,24 +71,13 @@ export interface Metering {
   drain(): Promise<void>;
 }
 
-/** What customers with prices are charged (actors/business/accounts/spend.ts). */
-export interface Charges {
-  readonly reserveCharge: (
-    ask: ActorClient,
-    payer: { readonly project: string; readonly key: string },
-    request_id: string,
-    work: ChargedWork,
-  ) => Promise<ChargeReply>;
-  readonly settleCharge: (ask: ActorClient, row: ChargedRow) => Promise<void>;
-}
-
 interface MeteringDeps {
   readonly ask: ActorClient;
   readonly clock: Clock;
   readonly quotas: KeyQuotas;
   readonly ledger: Ledger;
   readonly pending: PendingRequests;
-  readonly spending: Charges & { readonly spentBy: SpentBy };
+  readonly spending: Pick<Charges, "reserveCharge" | "settleCharge"> & { readonly spentBy: SpentBy };
 }
 
 const MAX_KEYS = 10_000;

@@ -11,7 +11,7 @@ import type { Bill } from "../schemas/accounts.ts";
 
 export type Method = "GET" | "HEAD" | "POST" | "PATCH" | "DELETE";
 
-/** Who a route is for: programs of clients, operators and their tools, or people with a browser. */
+/** The readers of a route: programs of clients, operators and their tools, or people with a browser. */
 export const AUDIENCES = ["clients", "operators", "people"] as const;
 export type Audience = (typeof AUDIENCES)[number];
 

@@ -42,25 +42,27 @@ class Work {
   hasRow = false;
   /** What its customer may be charged is reserved. */
   isCharging = false;
-  /** By its price the charge is settled. */
-  row: Billed;
+  /** By its price the charge is settled. Null until the work is begun, or has its answer. */
+  row: Billed | null = null;
   readonly #metering: Metering;
   readonly #caller: Caller;
+  readonly #request_id: string;
 
-  constructor(metering: Metering, caller: Caller, row: Billed) {
+  constructor(metering: Metering, caller: Caller, request_id: string) {
     this.#metering = metering;
     this.#caller = caller;
-    this.row = row;
+    this.#request_id = request_id;
   }
 
-  /** Pending first: what is reserved of a gateway that dies is settled with the request's row. */
-  async begin(charged: ChargedWork, now_ms: number, options?: BeginOptions): Promise<void> {
+  /** Pending first, with this row: what is reserved of a gateway that dies is settled with it. */
+  async begin(row: Billed, charged: ChargedWork, now_ms: number, options?: BeginOptions): Promise<void> {
     const { meter } = this.#caller;
-    await this.#metering.begin(meter, this.row, options);
+    this.row = row;
+    await this.#metering.begin(meter, row, options);
     this.isBegun = true;
     if (meter.prices === null) return;
     this.isCharging = true;
-    const reply = await this.#metering.reserveCharge(meter, this.row.request_id, charged);
+    const reply = await this.#metering.reserveCharge(meter, this.#request_id, charged);
     this.isCharging = reply === "reserved";
     if (reply === "held" || reply === "refused")
       throw new Overspent(chargeRefused(this.#caller, reply, now_ms));
@@ -70,10 +72,10 @@ class Work {
   async settleCharge(onSettled = () => {}): Promise<void> {
     if (!this.isCharging) return onSettled();
     this.isCharging = false;
-    await this.#metering.settleCharge(this.#caller.meter, this.row, onSettled);
+    await this.#metering.settleCharge(this.#caller.meter, this.row!, onSettled);
   }
 
-  readonly end = (): void => this.#metering.end(this.row.request_id);
+  readonly end = (): void => this.#metering.end(this.#request_id);
 }
 
 /**
@@ -83,7 +85,7 @@ class Work {
 function furtherWork(
   metering: Metering,
   billed: RequestBills["billed"],
-  unanswered: Billed,
+  interrupted: () => Billed,
   { context, caller }: { readonly context: RequestContext; readonly caller: Caller },
 ): Call["beginFurtherWork"] {
   const route = context.compiled.route!;
@@ -93,10 +95,11 @@ function furtherWork(
   return async () => {
     const claim = route.category === null ? UNLIMITED : await meter.quota.claim(route.category, now_ms);
     if (claim === null) return null;
-    const row = { ...unanswered, request_id: `${request_id}.${++begun}` };
-    const work = new Work(metering, caller, row);
+    const id = `${request_id}.${++begun}`;
+    const row = { ...interrupted(), request_id: id };
+    const work = new Work(metering, caller, id);
     try {
-      await work.begin({ kind: workKind(route) }, now_ms);
+      await work.begin(row, { kind: workKind(route) }, now_ms);
     } catch (problem) {
       claim.settle(false);
       if (!(problem instanceof Overspent)) throw problem;
@@ -104,11 +107,11 @@ function furtherWork(
       return null;
     }
     return {
-      id: row.request_id,
+      id,
       async finish(bill) {
         // Whatever becomes of the row now, `recoverPending` writes one.
         claim.settle(true);
-        work.row = { ...billed(context, bill, row.project_ref), request_id: row.request_id };
+        work.row = { ...billed(context, bill, row.project_ref), request_id: id };
         await metering.store(meter, work.row);
         await work.settleCharge(work.end);
       },
@@ -228,14 +231,15 @@ export function serving({ end, bills, metering, stores, metrics }: ServeDeps): S
     const { category } = route;
     const call = readCall(context, body);
     if ("status" in call) return finish(context, call, caller, limit);
-    const work = new Work(metering, caller, unanswered(context, call, "interrupted"));
+    const work = new Work(metering, caller, context.request_id);
+    const interrupted = (): Billed => unanswered(context, call, "interrupted");
     /** Of a caller without spend left: what costs nothing, such as an answer from the cache, it gets all the same. */
     let overspend: Reply | null = null;
     const beginWork = async (options?: BeginOptions): Promise<void> => {
       if (overspend) throw new Overspent(overspend);
-      if (!work.isBegun) await work.begin({ kind: workKind(route) }, now_ms, options);
+      if (!work.isBegun) await work.begin(interrupted(), { kind: workKind(route) }, now_ms, options);
     };
-    const beginFurtherWork = furtherWork(metering, billed, work.row, { context, caller });
+    const beginFurtherWork = furtherWork(metering, billed, interrupted, { context, caller });
     const authenticatedCall = { ...call, caller, beginWork, beginFurtherWork };
     const refusal =
       (category && categoryRefused(caller, category)) ?? route.authorize?.(authenticatedCall) ?? null;
@@ -258,7 +262,7 @@ export function serving({ end, bills, metering, stores, metrics }: ServeDeps): S
       const answer = (unsent = await orFailing(route, handling));
       const isTimeout = work.isBegun && answer.status === 504;
       const { bill, beforeSending } = answer;
-      if (bill && !work.isBegun && isPriced(caller, bill)) await work.begin(bill, now_ms);
+      if (bill && !work.isBegun && isPriced(caller, bill)) await work.begin(interrupted(), bill, now_ms);
       const isRowAwaited = bill !== undefined && (work.isBegun || !bill.category.endsWith("_cached"));
       if (beforeSending && !isRowAwaited) await orFailing(route, beforeSending());
       claim?.settle(bill !== undefined || isTimeout);
@@ -287,7 +291,7 @@ export function serving({ end, bills, metering, stores, metrics }: ServeDeps): S
       if (work.hasRow) claim?.settle(true);
       else if (work.isBegun && mayHaveStarted(problem)) {
         claim?.settle(true);
-        void billUnanswered(caller, unanswered(context, call, "interrupted"));
+        void billUnanswered(caller, interrupted());
       } else if (work.isBegun) work.end();
       return finish(context, errorReply(context, problem), caller, limit);
     } finally {

@@ -122,6 +122,12 @@ export function emptyOf<P extends TProperties>(object: TObject<P>): Static<TObje
 export const Words = (title: string, words: readonly string[]) =>
   Type.Unsafe<string>({ type: "string", enum: [...words], title });
 
+export const ProjectRef = Field(
+  Nullable(Type.String({ maxLength: 500 })),
+  "A word of the client's own, which the ledger of requests shows again",
+  "customer-4711",
+);
+
 /**
  * A code, or null: one of the words, or one that a pattern describes, as `http_404`. In the API document the words are an
  * enumeration of their own.

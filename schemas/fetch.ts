@@ -14,6 +14,7 @@ import {
   Timestamp,
   emptyOf,
   picked,
+  ProjectRef,
 } from "./common.ts";
 import { ask, contract, Deadline, tell } from "../cluster/contracts/contract.ts";
 import { RENDER_MODES, TIERS } from "./tier-table.ts";
@@ -125,13 +126,7 @@ export const FetchBody = Component("FetchBody", {
       "With fewer characters of text the next route is tried; a Chinese character counts as three, a kana or a Korean syllable as two",
     ),
   ),
-  project_ref: Type.Optional(
-    Field(
-      Nullable(Type.String({ maxLength: 500 })),
-      "A word of the client's own, which the ledger of requests shows again",
-      "customer-4711",
-    ),
-  ),
+  project_ref: Type.Optional(ProjectRef),
   allow_archive: Type.Optional(
     Field(Type.Boolean({ default: true }), "Whether an archived copy may be served when the page is gone"),
   ),

@@ -4,7 +4,7 @@
  * filing-source.ts.
  */
 import { type Static, type TProperties, type TSchema, Type } from "typebox";
-import { Component, Field, Nullable, Sha256, Timestamp } from "./common.ts";
+import { Component, Field, Nullable, Sha256, Timestamp, ProjectRef } from "./common.ts";
 import { ask, contract, Deadline, tell } from "../cluster/contracts/contract.ts";
 import {
   ContentKind,
@@ -51,7 +51,7 @@ const Accession = Field(Type.String(), "The number of the filing", "0000320193-2
 const IndexUrl = Field(Text, "The index page of the filing", `${FOLDER_URL}0000320193-24-000123-index.htm`);
 
 const CallOptions = {
-  project_ref: Type.Optional(Nullable(Type.String({ maxLength: 500 }))),
+  project_ref: Type.Optional(ProjectRef),
   timeout_s: Type.Optional(Nullable(Type.Number({ minimum: MIN_TIMEOUT_S, maximum: MAX_TIMEOUT_S }))),
 };
 

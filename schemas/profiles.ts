@@ -3,7 +3,7 @@
  * stored of its pages.
  */
 import { type Static, type TSchema, Type } from "typebox";
-import { Field, Component, BillingCategory, Nullable, Patterned, Timestamp } from "./common.ts";
+import { Field, Component, BillingCategory, Nullable, Patterned, Timestamp, ProjectRef } from "./common.ts";
 import { ask, contract, Deadline, tell } from "../cluster/contracts/contract.ts";
 import { Attempt, Redirect, ShownAttempt } from "./fetch.ts";
 import { PREMIUM_TIERS } from "./tier-table.ts";
@@ -193,7 +193,7 @@ const CALL = {
   allow_paid: Type.Optional(
     Field(Type.Boolean({ default: true }), "false: nothing is requested, only the cache is read", true),
   ),
-  project_ref: Type.Optional(Nullable(Type.String({ maxLength: 500 }))),
+  project_ref: Type.Optional(ProjectRef),
 };
 const name = (description: string) =>
   Patterned("\\S", "Input should not be empty", { maxLength: MAX_NAME_CHARS, description });

@@ -3,7 +3,7 @@
  * state of the metasearch instances.
  */
 import { type Static, Type } from "typebox";
-import { Field, Component, BillingCategory, CountryCode, Nullable, Patterned } from "./common.ts";
+import { Field, Component, BillingCategory, CountryCode, Nullable, Patterned, ProjectRef } from "./common.ts";
 import { ask, contract, tell } from "../cluster/contracts/contract.ts";
 import { Trace } from "../cluster/contracts/trace.ts";
 import { SearchErrorCode } from "./errors.ts";
@@ -76,13 +76,7 @@ export const SearchBody = Component("SearchBody", {
       3600,
     ),
   ),
-  project_ref: Type.Optional(
-    Field(
-      Nullable(Type.String({ maxLength: 500 })),
-      "A word of the client's own, which the ledger of requests shows again",
-      "customer-4711",
-    ),
-  ),
+  project_ref: Type.Optional(ProjectRef),
 });
 export type SearchBody = Static<typeof SearchBody>;
 

@@ -1,6 +1,6 @@
 /** POST /v1/map: its body and its response. */
 import { type Static, Type } from "typebox";
-import { Component, Field, Nullable } from "./common.ts";
+import { Component, Field, Nullable, ProjectRef } from "./common.ts";
 import { MAX_TIMEOUT_S, MIN_TIMEOUT_S } from "./fetch.ts";
 import { MapErrorCode, MapSitemapErrorCode } from "./errors.ts";
 
@@ -53,7 +53,7 @@ export const MapBody = Component("MapBody", {
       3600,
     ),
   ),
-  project_ref: Type.Optional(Nullable(Type.String({ maxLength: 500 }))),
+  project_ref: Type.Optional(ProjectRef),
   timeout_s: Type.Optional(
     Field(
       Nullable(Type.Number({ minimum: MIN_TIMEOUT_S, maximum: MAX_TIMEOUT_S })),

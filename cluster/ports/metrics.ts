@@ -22,7 +22,7 @@ export type MetricSpec = Series &
   );
 export type MetricTable = Readonly<Record<`trawl_${string}`, MetricSpec>>;
 
-const BOOLEANS = ["false", "true"];
+export const BOOLEANS = ["false", "true"];
 /** An answer by its operation, fresh or from a cache, and each of its errors. */
 export const answerSeries = (operations: readonly string[], errors: readonly string[]) =>
   operations.flatMap((operation) => [

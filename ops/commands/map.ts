@@ -1,56 +1,29 @@
 /** trawl map URL: a client of POST /v1/map. Addresses on standard output, sitemaps and the sum on standard error. */
-import { type Command, Option } from "commander";
-import { MAP_LIMIT_CEILING, type MapBody, type MapResponse, SITEMAP_USES } from "../../schemas/sites.ts";
-import {
-  type ClientOptions,
-  clientCommand,
-  errorOf,
-  post,
-  service,
-  wholeNumber,
-  withoutUndefined,
-} from "./client.ts";
+import type { Command } from "commander";
+import { MapBody, type MapResponse } from "../../schemas/sites.ts";
+import { type ClientOptions, clientCommand, errorOf, post, service } from "./client.ts";
 import { type Context, EXIT } from "./context.ts";
+import { fieldFlags, givenFields, withFlags } from "./field-flags.ts";
 
 interface MapOptions extends ClientOptions {
-  readonly search?: string;
-  readonly limit?: number;
-  readonly sitemap?: MapBody["sitemap"];
   readonly subdomains?: boolean;
-  readonly ignoreQuery?: boolean;
-  readonly cacheTtl?: number;
-  readonly timeout?: number;
-  readonly projectRef?: string;
   readonly quiet?: boolean;
 }
 
+const FLAGS = fieldFlags(MapBody, ["url", "include_subdomains"]);
+
 export const mapCommand = (context: Context): Command =>
-  clientCommand("map")
+  withFlags(clientCommand("map"), FLAGS)
     .description("list the addresses of a site through the service")
     .argument("<site>", "an address of the site, usually its home page")
-    .option("--search <words>", "addresses with these words first")
-    .option("--limit <number>", `the most addresses, 1 to ${MAP_LIMIT_CEILING}`, wholeNumber)
-    .addOption(new Option("--sitemap <use>", "whether sitemaps are read").choices([...SITEMAP_USES]))
     .option("--subdomains", "addresses of subdomains, too")
-    .option("--ignore-query", "each address once, without its query")
-    .option("--cache-ttl <seconds>", "the oldest acceptable copies; 0: read everything anew", wholeNumber)
-    .option("--timeout <seconds>", "after this time, print what was found", wholeNumber)
-    .option("--project-ref <text>", "a text that is recorded with the usage")
     .option("--quiet", "print only errors on standard error")
     .action(async (site: string, options: MapOptions) => {
       const { base, key } = service(context, options);
       const body: MapBody = {
         url: site,
-        ...withoutUndefined({
-          search: options.search,
-          limit: options.limit,
-          sitemap: options.sitemap,
-          include_subdomains: options.subdomains,
-          ignore_query: options.ignoreQuery,
-          cache_ttl_s: options.cacheTtl,
-          timeout_s: options.timeout,
-          project_ref: options.projectRef,
-        }),
+        ...givenFields(FLAGS, options as unknown as Readonly<Record<string, unknown>>),
+        ...(options.subdomains && { include_subdomains: true }),
       };
       const { reply, content } = await post(`${base}/v1/map`, key, body);
       const map = content as MapResponse;

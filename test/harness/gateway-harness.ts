@@ -9,7 +9,8 @@ import {
 } from "../../actors/business/accounts/keys.ts";
 import { findPayer } from "../../actors/business/accounts/payer.ts";
 import { destination } from "../../actors/lib/web/destination.ts";
-import { spending, type SpendingFor } from "../../actors/business/accounts/spend.ts";
+import { spending } from "../../actors/business/accounts/spend.ts";
+import type { SpendingFor } from "../../records/charges.ts";
 import { fakeEgress, type FakeWeb } from "../../cluster/adapters/egress/egress.fake.ts";
 import { memoryBlobs } from "../../cluster/adapters/blobs/blobs.memory.ts";
 import { type VirtualClock, virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";

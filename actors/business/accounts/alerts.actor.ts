@@ -2,6 +2,7 @@
  * The alerts actor: one for each customer. It makes the deliveries that are stored for the customer's webhooks, and stores every
  * attempt before it makes it. When it makes them: actors/work/callbacks/delivery-behaviour.ts.
  */
+import { outcomeOf } from "../../work/callbacks/delivery-outcome.ts";
 import { actor } from "../../../cluster/actor.ts";
 import type { Documents } from "../../../cluster/ports/documents.ts";
 import type { Metrics } from "../../../cluster/ports/metrics.ts";
@@ -73,7 +74,7 @@ async function attempt(
     secret: { stored: hook.secret, place: hookPlace(hook, "secret") },
   });
   const { status } = result;
-  metrics.count("trawl_alert_deliveries_total", { outcome: status.replace(/_.*$/, "") });
+  metrics.count("trawl_alert_deliveries_total", { outcome: outcomeOf(result) });
   const next = afterAttempt(begun, result, clock.now(), random());
   const after: StoredAlert =
     next.kind === "again" ? { ...next.delivery, status } : { ...begun, status, is_over: true };

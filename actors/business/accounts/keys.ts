@@ -42,8 +42,8 @@ export const FIRST_NAME = "default";
 export const MAX_LIST = 1_000;
 /** Earlier price lists that are remembered. */
 const MAX_PRICES = 100;
-/** A change that loses to another writer this often in a row fails. */
-const MAX_ATTEMPTS = 20;
+/** So many drawn keys in a row may have a prefix that is taken. */
+const MAX_DRAWS = 20;
 
 const iso = (now_ms: number): string => new Date(now_ms).toISOString();
 
@@ -183,12 +183,12 @@ export async function createKey(
   if ((await PROJECTS.get(documents, options.project)) === null)
     throw new AccountError(`Cannot create a key: there is no project "${options.project}"`);
   assertLabel(options.label ?? null);
-  for (let attempts = 0; attempts < MAX_ATTEMPTS; attempts++) {
+  for (let attempts = 0; attempts < MAX_DRAWS; attempts++) {
     const key = draw(options.role);
     const record = await claim(documents, key, options, now_ms);
     if (record) return { key, record };
   }
-  throw new AccountError(`Cannot create a key: ${MAX_ATTEMPTS} prefixes in a row were taken`);
+  throw new AccountError(`Cannot create a key: ${MAX_DRAWS} prefixes in a row were taken`);
 }
 
 /** Claims the prefix, then stores the key. A process that dies in between leaves a used-up prefix and nothing else. */

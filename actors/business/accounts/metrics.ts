@@ -1,4 +1,5 @@
 /** What accounts count. */
+import { DELIVERY_OUTCOMES } from "../../work/callbacks/delivery-outcome.ts";
 import type { MetricTable } from "../../../cluster/ports/metrics.ts";
 
 export const ACCOUNT_METRICS = {
@@ -6,7 +7,7 @@ export const ACCOUNT_METRICS = {
     kind: "counter",
     help: "Attempts to deliver usage alerts, by outcome: delivered, http, error, blocked",
     labels: ["outcome"],
-    values: { outcome: ["delivered", "http", "error", "blocked"] },
+    values: { outcome: DELIVERY_OUTCOMES },
   },
 } as const satisfies MetricTable;
 

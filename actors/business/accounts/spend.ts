@@ -7,30 +7,16 @@ import type { Node } from "../../../cluster/node-record.ts";
 import type { ActorClient } from "../../../cluster/actor.ts";
 import { sleep } from "../../../cluster/ports/clock.ts";
 import { Fault } from "../../../cluster/ports/fault.ts";
+import type { Charges, SpendingFor } from "../../../records/charges.ts";
 import { Account, monthOf, type ReserveRequest } from "../../../schemas/accounts.ts";
-import {
-  basisOf,
-  type ChargedRow,
-  type ChargedWork,
-  type ChargeReply,
-  priceMost,
-  priceOf,
-  pricesOf,
-} from "../../../schemas/invoices.ts";
+import { basisOf, priceMost, priceOf, pricesOf } from "../../../schemas/invoices.ts";
 import { type FindPayer, type SpendLimit, spendLimits } from "./payer.ts";
 import { readSpend, recordSpend } from "./request-spend.ts";
 
 /** A settlement is sent again after these pauses: money that was spent must not become free by a fault. */
 const SETTLE_AGAIN_MS = [500, 2_000, 5_000, 10_000, 20_000] as const;
 
-/** Whose money is spent. */
-export interface SpendingFor {
-  readonly project: string;
-  /** The prefix of the API key; absent: only the project and its customer pay. */
-  readonly key?: string | undefined;
-}
-
-export interface Spending {
+export interface Spending extends Charges {
   /**
    * Whether every account has as much left. All of them reserve it, or none does. `id` is that of the attempt and begins with the
    * request's, then a full stop. Throws Fault.
@@ -38,20 +24,6 @@ export interface Spending {
   readonly reserve: (ask: ActorClient, payer: SpendingFor, id: string, micros: number) => Promise<boolean>;
   /** Never throws: what cannot be settled within 40 s is logged. */
   readonly settle: (ask: ActorClient, payer: SpendingFor, id: string, micros: number) => Promise<void>;
-  /**
-   * Reserves what a customer with prices is charged for a request or an item. Its id names the reservation, also after a crash.
-   * Throws Fault; then some accounts may have reserved, and the caller settles.
-   */
-  readonly reserveCharge: (
-    ask: ActorClient,
-    payer: SpendingFor,
-    request_id: string,
-    work: ChargedWork,
-  ) => Promise<ChargeReply>;
-  /** Settles what was reserved for the row's request with the row's price. Never throws. */
-  readonly settleCharge: (ask: ActorClient, row: ChargedRow) => Promise<void>;
-  /** Nothing is charged for what is still reserved for requests whose ids begin so. Never throws. */
-  readonly releaseCharges: (ask: ActorClient, payer: SpendingFor, request_prefix: string) => Promise<void>;
   /** What the attempts of a request have cost, or have reserved where they are not settled. Throws Fault. */
   readonly spentBy: (request_id: string) => Promise<number>;
 }

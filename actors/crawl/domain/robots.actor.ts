@@ -6,6 +6,7 @@
  * this crawler are part of the actor's stored state: they are written once a day, and every activation needs them at
  * once. A failed read is not retried; a later check reads again.
  */
+import { firstBytes } from "../../lib/first-bytes.ts";
 import assert from "node:assert/strict";
 import {
   actor,
@@ -16,7 +17,7 @@ import {
   type Turn,
 } from "../../../cluster/actor.ts";
 import type { Clock } from "../../../cluster/ports/clock.ts";
-import { type Egress, EgressError, type Exchange } from "../../../cluster/ports/egress.ts";
+import { type Egress, EgressError } from "../../../cluster/ports/egress.ts";
 import { Fault } from "../../../cluster/ports/fault.ts";
 import {
   Domain,
@@ -335,9 +336,12 @@ async function readRobots(
         continue;
       }
       switch (interpretStatus(status)) {
-        case "rules":
-          request.onRules(parseRobots(await startOf(exchange), deps.crawler_name));
+        case "rules": {
+          // One character for each byte; one byte more shows that the file goes on.
+          const start = (await firstBytes(exchange.body, MAX_ROBOTS_BYTES + 1)).toString("latin1");
+          request.onRules(parseRobots(start, deps.crawler_name));
           return { kind: "read", status, is_private };
+        }
         case "none":
           exchange.cancel();
           return { kind: "read", status, is_private };
@@ -356,16 +360,4 @@ async function readRobots(
       await ask(Domain, target_site, "release", released).catch(() => {});
     }
   }
-}
-
-/** The part of a body that is parsed, one character for each byte; one byte more shows that the file goes on. */
-async function startOf({ body }: Extract<Exchange, { kind: "answered" }>): Promise<string> {
-  const pieces: Buffer[] = [];
-  let bytes = 0;
-  for await (const piece of body) {
-    pieces.push(piece);
-    bytes += piece.length;
-    if (bytes > MAX_ROBOTS_BYTES) break;
-  }
-  return Buffer.concat(pieces).toString("latin1", 0, MAX_ROBOTS_BYTES + 1);
 }

@@ -49,7 +49,7 @@ export function basicAuthorization(text: string): string | null {
 }
 
 /** As it is when its escapes are no UTF-8. */
-function unescaped(text: string): string {
+export function unescaped(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {

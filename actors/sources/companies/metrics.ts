@@ -1,4 +1,5 @@
 /** What the register of companies counts. */
+import { DELIVERY_OUTCOMES } from "../../work/callbacks/delivery-outcome.ts";
 import { SECONDS, type MetricTable } from "../../../cluster/ports/metrics.ts";
 
 export const COMPANY_METRICS = {
@@ -27,7 +28,7 @@ export const COMPANY_METRICS = {
     kind: "counter",
     help: "Attempts to deliver a change of a company, by outcome: delivered, http, error, blocked",
     labels: ["outcome"],
-    values: { outcome: ["delivered", "http", "error", "blocked"] },
+    values: { outcome: DELIVERY_OUTCOMES },
   },
   trawl_company_feed_lag_seconds: {
     kind: "gauge",

@@ -2,6 +2,7 @@
  * The watch actor: one for each watch. It delivers the changes that the dispatcher stored for it, oldest first for each
  * company, and stores every attempt before it makes it. When it makes them: actors/work/callbacks/delivery-behaviour.ts.
  */
+import { outcomeOf } from "../../work/callbacks/delivery-outcome.ts";
 import { actor } from "../../../cluster/actor.ts";
 import type { Documents } from "../../../cluster/ports/documents.ts";
 import type { Metrics } from "../../../cluster/ports/metrics.ts";
@@ -80,7 +81,7 @@ async function attempt(deps: WatchDeps, watch: StoredWatch, waiting: StoredDeliv
   const options = { expires_at_ms: begun.created_ms + DELIVERY_TTL_MS };
   if (!(await COMPANY_DELIVERIES.put(documents, key, begun, stored.version, options))) return;
   const result = await postSigned(deps, await deliveryOf(deps, watch, begun));
-  metrics.count("trawl_company_deliveries_total", { outcome: result.status.replace(/_.*$/, "") });
+  metrics.count("trawl_company_deliveries_total", { outcome: outcomeOf(result) });
   const after = afterAttempt(begun, result, clock.now(), random());
   if (after.kind === "again")
     await COMPANY_DELIVERIES.put(documents, key, after.delivery, stored.version + 1, options);

@@ -3,6 +3,7 @@
  * the result are always built from the requested CIK.
  */
 import { type CheerioAPI, load } from "cheerio/slim";
+import { unescaped } from "../../lib/web/url.ts";
 import { DomHandler, Parser } from "htmlparser2";
 import type { FilingDocument } from "../../../schemas/filings.ts";
 import { easternToUtc } from "./eastern.ts";
@@ -192,16 +193,8 @@ function fileNameOf(href: string | null, folder: string): string | null {
   // Pages of the flat form name the complete text file beside the folder: /Archives/edgar/data/320193/x.txt
   const names = segments[depth - 1]?.includes(".") ? segments.slice(depth - 1) : segments.slice(depth);
   if (names.length > 1) return "elsewhere";
-  const name = decoded(names[0] ?? "");
+  const name = unescaped(names[0] ?? "");
   return name !== "" && parseDocumentName(name).kind === "valid" ? name : null;
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }
 
 /** The folder's own listing, which has no types of documents. Null: the value is no such listing. */

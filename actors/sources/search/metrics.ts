@@ -1,9 +1,8 @@
 /** What searches count. */
-import type { MetricTable } from "../../../cluster/ports/metrics.ts";
+import { BOOLEANS, type MetricTable } from "../../../cluster/ports/metrics.ts";
 import { SEARCH_ERRORS } from "../../../schemas/errors.ts";
 
 const SEARCH_PROVIDERS = ["metasearch", "fallback"];
-const BOOLEANS = ["false", "true"];
 
 export const SEARCH_METRICS = {
   trawl_search_requests_total: {

@@ -7,6 +7,7 @@
  * file; so have the rules: which item is next (frontier.ts), whether it is attempted again (retry.ts), callbacks
  * (callback.ts), shares of the cluster (fairness.ts). What an attempt does is up to the item kind (kind.ts).
  */
+import { outcomeOf } from "../callbacks/delivery-outcome.ts";
 import { actor, DEFERRED } from "../../../cluster/actor.ts";
 import { bodyRefs } from "../../../cluster/body-refs.ts";
 import { type AttemptOutcome, Job, type JobRecord, Scheduler, SCHEDULER_KEY } from "../../../schemas/jobs.ts";
@@ -185,7 +186,7 @@ export function jobActor(deps: JobDeps) {
         const { state, now_ms } = turn;
         state.in_progress.delete("delivering_callback");
         if (!state.record?.callback) return;
-        metrics.count("trawl_job_callbacks_total", { outcome: status.split("_", 1)[0]! });
+        metrics.count("trawl_job_callbacks_total", { outcome: outcomeOf({ status }) });
         const callback = recordAttempt(state.record.callback, attempt, status, now_ms);
         state.record = { ...state.record, callback, updated_ms: now_ms };
         tick(services, turn);

@@ -1,4 +1,5 @@
 /** What batch jobs count. */
+import { DELIVERY_OUTCOMES } from "../callbacks/delivery-outcome.ts";
 import type { MetricTable } from "../../../cluster/ports/metrics.ts";
 import { JOB_KINDS } from "../../../schemas/jobs.ts";
 
@@ -38,7 +39,7 @@ export const JOB_METRICS = {
     kind: "counter",
     help: "Callback attempts, by outcome",
     labels: ["outcome"],
-    values: { outcome: ["delivered", "http", "error", "blocked"] },
+    values: { outcome: DELIVERY_OUTCOMES },
   },
 } as const satisfies MetricTable;
 

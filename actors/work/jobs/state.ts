@@ -6,13 +6,14 @@
 import type { NetworksOf } from "../../lib/web/destination.ts";
 import type { LRUCache } from "lru-cache";
 import type { BodyRefs } from "../../../cluster/body-refs.ts";
-import type { ActorClient, ReplyTo, Turn } from "../../../cluster/actor.ts";
+import type { ReplyTo, Turn } from "../../../cluster/actor.ts";
 import type { Clock } from "../../../cluster/ports/clock.ts";
 import type { Documents } from "../../../cluster/ports/documents.ts";
 import type { Egress } from "../../../cluster/ports/egress.ts";
 
 import type { Secrets } from "../../../cluster/ports/secrets.ts";
 import type { Random } from "../../../cluster/ports/random.ts";
+import type { Charges } from "../../../records/charges.ts";
 import {
   type Chunk,
   type Job,
@@ -22,7 +23,6 @@ import {
   type JobRecord,
   type JobSpec,
 } from "../../../schemas/jobs.ts";
-import type { ChargedRow, ChargedWork, ChargeReply } from "../../../schemas/invoices.ts";
 import type { LedgerRow } from "../../../schemas/ledger.ts";
 import { MAX_CALLBACK_WAIT_MS } from "./callback.ts";
 import { countsOf, encodeStates, newStates } from "../../../schemas/job-states.ts";
@@ -55,22 +55,7 @@ export interface JobServices {
     readonly spend_limits: readonly { readonly account: string; readonly limit_micros: number | null }[];
   } | null>;
   /** What customers with prices are charged for items (actors/business/accounts/spend.ts). Default: nothing. */
-  readonly charges?: {
-    readonly reserveCharge: (
-      ask: ActorClient,
-      payer: { readonly project: string; readonly key: string },
-      request_id: string,
-      work: ChargedWork,
-    ) => Promise<ChargeReply>;
-    /** Never throws. */
-    readonly settleCharge: (ask: ActorClient, row: ChargedRow) => Promise<void>;
-    /** Nothing is charged for what is still reserved for items of the job. Never throws. */
-    readonly releaseCharges: (
-      ask: ActorClient,
-      payer: { readonly project: string; readonly key: string },
-      request_prefix: string,
-    ) => Promise<void>;
-  };
+  readonly charges?: Charges;
   /** What the attempts of an item have cost, by `<job id>:<index>`. Throws Fault. */
   readonly spentBy: (request_id: string) => Promise<number>;
   /** For callbacks. */

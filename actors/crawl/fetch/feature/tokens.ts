@@ -7,7 +7,7 @@ import type { PageReader } from "../reserved-hosts.ts";
 /** The readers of pages of hosts that a feature owns; `owner` is the name of that feature's system. */
 export const PageReaders = gathered<{ readonly owner: string; readonly reader: PageReader }>("page readers");
 
-/** Whose fetch it is, and when nobody waits for it any more. */
+/** Project, key and id of a fetch, and the signal that ends it. */
 export interface PageCaller {
   readonly fetch_id: string;
   readonly project: string;

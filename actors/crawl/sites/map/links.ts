@@ -1,6 +1,6 @@
 /** The different addresses of a map, in the order in which they were found, and which of them fit some words best. */
 import type { MapLink } from "../../../../schemas/sites.ts";
-import { parseUrl } from "../../../lib/web/url.ts";
+import { parseUrl, unescaped } from "../../../lib/web/url.ts";
 import { addressKey } from "../address/key.ts";
 import type { IsInScope } from "../address/scope.ts";
 
@@ -67,7 +67,7 @@ function ranking(all: readonly MapLink[], words: readonly string[]): readonly Ma
 
 function scoreOf({ url, title }: MapLink, words: readonly string[]): number {
   const { pathname, search, hostname } = new URL(url);
-  const path = wordsOf(decoded(pathname + search));
+  const path = wordsOf(unescaped(pathname + search));
   const named = wordsOf(title ?? "");
   const everything = [...path, ...named, hostname].join(" ");
   let score = 0;
@@ -87,11 +87,3 @@ const wordsOf = (text: string): string[] =>
     .toLowerCase()
     .split(/[^\p{L}\p{N}]+/u)
     .filter((word) => word !== "");
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
-}

@@ -3,6 +3,7 @@
  * the project has stored. It decides what is read and in which order; reading is a fetch like any other (`MapDeps.read`), so
  * it waits for the domain's slots and obeys robots.txt.
  */
+import { firstBytes } from "../../../lib/first-bytes.ts";
 import { LIST_LIMIT, linkList, type LinkList } from "./links.ts";
 import type { MapBody, MapLink, MapSitemap } from "../../../../schemas/sites.ts";
 import { scopeOf } from "../address/scope.ts";
@@ -156,7 +157,8 @@ class MapRun {
     const page = await this.#read(robots.href);
     if (page === null) return;
     this.#first_error ??= page.error;
-    const named = page.status === 200 ? sitemapsOf(await startOf(page), new URL(page.final_url!)) : [];
+    const start = page.status === 200 ? await firstBytes((await page.open()) ?? [], MAX_ROBOTS_BYTES) : null;
+    const named = start === null ? [] : sitemapsOf(start.toString(), new URL(page.final_url!));
     await this.#readLevels(named, 1);
     if (this.#hasEntries()) return;
     for (const place of [...USUAL_PLACES, ...this.#feeds]) {
@@ -229,16 +231,4 @@ class MapRun {
     for (const { url, title } of this.#deps.stored(origins))
       if (!this.#seen.has(url)) this.#found.add(url, { title, lastmod: null, found_in: "stored" });
   }
-}
-
-/** The part of a robots.txt that counts, one character for each byte. */
-async function startOf(page: ReadPage): Promise<string> {
-  const pieces: Buffer[] = [];
-  let bytes = 0;
-  for await (const piece of (await page.open()) ?? []) {
-    pieces.push(piece);
-    bytes += piece.length;
-    if (bytes >= MAX_ROBOTS_BYTES) break;
-  }
-  return Buffer.concat(pieces).toString("utf8", 0, MAX_ROBOTS_BYTES);
 }
