@@ -37,12 +37,31 @@ const addressOf = (origin: string, of: string): string =>
   `?page=1&token=${PLANTED[`the query secret of ${of}` as Planted]}`;
 const MASKED = /^https:\/\/\*\*\*@site\.test:\d+\/hook\?page=1&token=\*\*\*$/;
 
+/** The names in a folder; none when the engine that owns it has removed it meanwhile. */
+function namesIn(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder);
+  } catch (problem) {
+    if ((problem as NodeJS.ErrnoException).code === "ENOENT") return [];
+    throw problem;
+  }
+}
+
+/** The files below a folder, by their names from there. */
+const filesBelow = (folder: string, above = ""): readonly string[] =>
+  namesIn(folder).flatMap((entry) => {
+    const [path, name] = [join(folder, entry), join(above, entry)];
+    const stat = statSync(path, { throwIfNoEntry: false });
+    if (stat?.isDirectory()) return filesBelow(path, name);
+    return stat?.isFile() ? [name] : [];
+  });
+
 /** The secrets that stand in the files below a folder, with the file. */
 function foundIn(folder: string, secrets: Readonly<Record<string, string>>): readonly string[] {
   const found: string[] = [];
-  for (const name of readdirSync(folder, { recursive: true, encoding: "utf8" })) {
+  for (const name of filesBelow(folder)) {
     const path = join(folder, name);
-    if (!existsSync(path) || !statSync(path).isFile()) continue;
+    if (!existsSync(path)) continue;
     const bytes = readFileSync(path);
     for (const [what, secret] of Object.entries(secrets))
       if (bytes.includes(secret)) found.push(`${what} in ${name}`);
