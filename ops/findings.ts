@@ -108,6 +108,6 @@ export function nodeFinding(running: string, wanted: string): Finding {
     : warning(
         "Node.js",
         `${running}; tested with ${wanted}`,
-        "Start the service with npm start or npx trawl start",
+        "Start the service with npm start or trawl start",
       );
 }

@@ -190,6 +190,7 @@ function documentOf(
       ...ABOUT[audience],
       version: API_VERSION,
       contact: { name: "The operator of this service", url: public_url },
+      license: { name: "Apache License 2.0", identifier: "Apache-2.0" },
     },
     servers: [{ url: public_url }],
     tags: Object.entries(tags)

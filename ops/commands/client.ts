@@ -35,7 +35,7 @@ export function service(context: Context, { url, key }: ClientOptions): { base: 
   const chosen = key ?? client.key ?? gateway.admin_key ?? operatorKeyOf(context, base);
   if (chosen === null)
     throw new CommandError(
-      "No key: give --key, or set TRAWL_KEY (npx trawl key create --project default)",
+      "No key: give --key, or set TRAWL_KEY (trawl key create --project default)",
       EXIT.key,
     );
   return { base, key: chosen };
@@ -52,7 +52,7 @@ export function operatedService(
   const chosen = given ?? operatorKeyOf(context, base);
   if (chosen === null)
     throw new CommandError(
-      "No operator key: give --key or TRAWL_OPERATOR_KEY (npx trawl key create --operator), or run this where the node keeps its data",
+      "No operator key: give --key or TRAWL_OPERATOR_KEY (trawl key create --operator), or run this where the node keeps its data",
       EXIT.key,
     );
   return { base, key: chosen };

@@ -88,8 +88,14 @@ describe("commands", () => {
     expect(stray.map(({ place }) => place)).toEqual([]);
   });
 
+  test("no file says npx trawl, a name on npm that anybody may take", () => {
+    const files = execFileSync("git", ["grep", "-l", "npx trawl"], { encoding: "utf8" }).trim().split("\n");
+    const mayNameIt = new Set(["CHANGELOG.md", "test/docs/documents.test.ts"]);
+    expect(files.filter((file) => !mayNameIt.has(file))).toEqual([]);
+  });
+
   /** `trawl key limit PREFIX --rps 5` and the like, in code of the text. */
-  const NAMED = /`(?:npx )?trawl ([a-z][^`]*)`/g;
+  const NAMED = /`(?:\.\/)?trawl ([a-z][^`]*)`/g;
   test("each command that a document names exists, with its options", async () => {
     const named = documents
       .filter((file) => file !== "CHANGELOG.md")

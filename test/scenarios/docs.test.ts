@@ -4,7 +4,7 @@
  * and sites below example.org. Blocks that say `not-run` are those of test/docs/documents.test.ts, each with its reason.
  */
 import { type ChildProcessByStdio, spawn, spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
@@ -17,7 +17,6 @@ import { edgar } from "../harness/edgar.ts";
 import { engineProgram } from "../harness/engines.ts";
 import { freePort } from "../harness/free-port.ts";
 import { profileSite } from "../harness/profile-site.ts";
-import { programWords } from "../harness/program-words.ts";
 import { type Environment, SETUPS } from "../harness/service.ts";
 import { type Shell, shell } from "../harness/shell.ts";
 import { type Arrival, article, type Page, prose, type Web, web } from "../harness/web.ts";
@@ -131,7 +130,6 @@ const ROOT = new URL("../..", import.meta.url).pathname;
 
 /** Functions that stand for the programs of the documents. Each HTTP status is written to a file. */
 const preamble = (folder: string): string => `
-npx() { local program="$1"; shift; [ "$program" = trawl ] && ${[process.execPath, ...programWords()].map((word) => `'${word}'`).join(" ")} "$@"; }
 npm() { command npm --prefix '${ROOT}' "$@"; }
 curl() { command curl -sS -w '%{stderr}%{http_code}\\n%{stdout}\\n' "$@" 2>> '${folder}/statuses'; }
 `;
@@ -153,6 +151,7 @@ async function open(name: keyof typeof WORLDS, sites: Web): Promise<Guide> {
   const environment = service
     ? { ...service.environment, HOME: folder, TRAWL_KEY: service.key, ...world.variables }
     : alone;
+  symlinkSync(join(ROOT, "trawl"), join(folder, "trawl"));
   const bash = shell(preamble(folder), folder, environment);
   mkdirSync(join(folder, "backups"));
   const pairs: Pairs = [
