@@ -3,6 +3,8 @@ import type { Node } from "../cluster/node-record.ts";
 
 /** The longest wait of a synchronous call that sets no timeout itself. */
 export const WAIT_MS = 150_000;
+/** How long a call waits beyond its timeout_s. */
+export const WAIT_BEYOND_TIMEOUT_MS = 15_000;
 
 /** The result of the work, or null after the deadline or a disconnect. The signal that the work was given aborts then. */
 export async function withDeadline<T>(

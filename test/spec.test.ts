@@ -7,8 +7,7 @@ import type { TSchema } from "typebox";
 import { describe, expect, test } from "vitest";
 import { BODY_GRANT_TTL_MS } from "../gateway/body-access.ts";
 import { MAX_BODY_BYTES } from "../gateway/route.ts";
-import { WAIT_MS } from "../gateway/with-deadline.ts";
-import { WAIT_BEYOND_TIMEOUT_MS } from "../actors/crawl/fetch/feature/routes.ts";
+import { WAIT_BEYOND_TIMEOUT_MS, WAIT_MS } from "../gateway/with-deadline.ts";
 import { Ready } from "../gateway/routes/status.ts";
 import {
   PREFIX_CHARS,

@@ -185,7 +185,7 @@ const STOPS: readonly Stop[] = [
   { name: "openExtraction", does: "reads text and metadata in another process" },
   { name: "pageStore", does: "stores the bytes, then the record that names them" },
   { name: "siteOutcome", does: "says what of it the site's actor is told", beside: "answeredAt" },
-  { name: "responseOf", does: "makes the answer, which the gateway sends", beside: "fetchRequestOf" },
+  { name: "responseOf", does: "makes the answer, which the gateway sends", beside: "FetchResponse" },
 ];
 
 export interface Station extends Stop {

@@ -8,7 +8,8 @@ import { type JoinedSites, originOf, parseUrl, siteOf } from "../../../lib/web/u
 import { retryForFetch } from "../retry-policy.ts";
 import { MAX_RUN_MS } from "../run.ts";
 import type { FetchService } from "../service.ts";
-import { billOf, fetchRequestOf, grantBodies } from "./routes.ts";
+import { billOf } from "../answer.ts";
+import { fetchRequestOf, grantBodies } from "./routes.ts";
 import { isPremium } from "../../../../schemas/tier-table.ts";
 
 export const fetchItems = (

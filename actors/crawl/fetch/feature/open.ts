@@ -19,7 +19,8 @@ import { needsDirect, type PageReader, type ReservedHosts } from "../reserved-ho
 import { fetchService } from "../service.ts";
 import { domainRoutes } from "./domain-routes.ts";
 import { fetchItems } from "./item-kind.ts";
-import { billOf, fetchBatch, fetchRequestOf, fetchRoutes, textsOf } from "./routes.ts";
+import { billOf, textsOf } from "../answer.ts";
+import { fetchBatch, fetchRequestOf, fetchRoutes } from "./routes.ts";
 import type { FetchSettings } from "./settings.ts";
 import { fetchStatus } from "./status.ts";
 import type { FetchPage } from "./tokens.ts";

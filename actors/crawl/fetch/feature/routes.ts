@@ -3,18 +3,14 @@
  * deadline, and writes it as a FetchResponse. Whether a page is fresh, and how one is fetched, is decided by the services
  * it is given. Responses from the cache stay in memory and are sent again without being written again.
  */
-import { maskUserInfo } from "../../../lib/web/url.ts";
-import { type AttemptReasonClass, attemptReasonClass } from "../../../../schemas/attempt-reasons.ts";
-import { readBody } from "../../../../cluster/read-body.ts";
 import assert from "node:assert/strict";
 import { LRUCache } from "lru-cache";
 import type { ByteBudget, Reservation } from "../../../../cluster/byte-budget.ts";
 import { type CacheLimits, cacheLimits } from "../../../../cluster/cache-limits.ts";
 import { FETCH_CACHES } from "../caches.ts";
-import type { Blobs } from "../../../../cluster/ports/blobs.ts";
 import type { Clock } from "../../../../cluster/ports/clock.ts";
 import { Fault } from "../../../../cluster/ports/fault.ts";
-import { allowsPaid, toMicros, withCost } from "../../../../schemas/accounts.ts";
+import { allowsPaid } from "../../../../schemas/accounts.ts";
 import type { FetchError } from "../../../../schemas/errors.ts";
 import {
   EMPTY_ANSWER,
@@ -26,9 +22,7 @@ import {
   BATCH_PDF_BYTES_DEFAULT,
   MAX_BYTES_DEFAULT,
   keptOptions,
-  type PageFormats,
   type PageRecord,
-  type PdfPage,
   type ScreenshotOptions,
 } from "../../../../schemas/fetch.ts";
 import type { Caller } from "../../../../gateway/authenticate.ts";
@@ -36,18 +30,28 @@ import type { Reply } from "../../../../gateway/http.ts";
 import { type BatchKind, withoutDefaults } from "../../../../gateway/batch.ts";
 import { heldUntilSent } from "../../../../gateway/held-body.ts";
 import type { Bill, BodyGrant, Key } from "../../../../schemas/accounts.ts";
-import { withDeadline, WAIT_MS } from "../../../../gateway/with-deadline.ts";
+import { WAIT_BEYOND_TIMEOUT_MS, WAIT_MS, withDeadline } from "../../../../gateway/with-deadline.ts";
 import { JSON_TYPE, timedOut, userAgentNotAllowed } from "../../../../gateway/http-errors.ts";
 import { REQUEST_ID_CHARS } from "../../../../gateway/request-id.ts";
 import type { DebugRecords } from "../../../../gateway/debug-records.ts";
 import type { AnswerSource, BeginWork, FetchService } from "../service.ts";
+import {
+  billOf,
+  EMPTY_TEXTS,
+  type PageParts,
+  responseOf,
+  type Texts,
+  type TextSource,
+  textsOf,
+  weightOf,
+} from "../answer.ts";
 import type { BodyGrants } from "../../../../gateway/body-access.ts";
 import { type Answer, type Call, type Route, route, type Shortcut } from "../../../../gateway/route.ts";
 import type { Metrics } from "../../../../cluster/ports/metrics.ts";
 import type { Log } from "../../../../cluster/ports/log.ts";
 import { FETCH_ERRORS, HTTP_STATUS, meaningOf } from "../../../../schemas/errors.ts";
 
-export interface FetchServices {
+export interface FetchServices extends TextSource {
   /**
    * The whole fetch: from the cache or by the Fetch actor. `signal` aborts when the client does not wait any more; the
    * work may go on into the cache. `beginWork` is awaited before an actor is asked. Throws Fault; `mailbox_full` is
@@ -58,9 +62,6 @@ export interface FetchServices {
   readonly cache?: Pick<FetchService, "sourceOf" | "isCurrent">;
   /** Whether an address is requested with the operator's User-Agent only, so that `user_agent` is ignored. Default: none. */
   readonly isOperatorUrl?: (url: string) => boolean;
-  /** Decodes bytes by the WHATWG name of their encoding, as the extraction does. */
-  readonly decode: (bytes: Buffer, charset: string) => string;
-  readonly blobs: Blobs;
   readonly bodyGrants: BodyGrants;
   /** The memory for bodies on this node. Default: no limit. */
   readonly memory?: ByteBudget;
@@ -71,9 +72,6 @@ export interface FetchServices {
   readonly metrics: Metrics;
   readonly log: Log;
 }
-
-/** How long a call waits beyond its timeout_s. */
-export const WAIT_BEYOND_TIMEOUT_MS = 15_000;
 
 /** Longer request bodies are seldom sent twice without a change. */
 const REMEMBERED_BODY_BYTES = 4_096;
@@ -477,17 +475,6 @@ const screenshotOf = ({ screenshot_options }: FetchBody): Required<ScreenshotOpt
   full_page: screenshot_options?.full_page ?? false,
 });
 
-const bodyUrl = (sha256: string): string => `/v1/bodies/${sha256}`;
-
-/** The long parts of a page, read from the body store. */
-interface Texts {
-  readonly html: string | null;
-  readonly text: string;
-  readonly pdf_pages: PdfPage[] | null;
-  /** Null when none are wanted, or the document has none. */
-  readonly formats: PageFormats | null;
-}
-
 /** A page with what its response is written from. */
 interface FetchedPage {
   readonly answer: FetchAnswer;
@@ -498,160 +485,6 @@ interface FetchedPage {
 
 /** Responses up to this weight are not reserved for: the number of connections bounds them. */
 const MAX_UNRESERVED_BYTES = 2 ** 20;
-/** A text stands in memory as bytes, as a string, in the JSON and in the bytes of that. */
-const COPIES = 4;
-
-/** Text, Markdown and the addresses in it, beside links and images. */
-const FORMATS_FACTOR = 3;
-
-/** What of a page is read from the body store for its response. */
-interface PageParts {
-  readonly with_html: boolean;
-  readonly with_formats: boolean;
-}
-
-/** The bytes in memory while the response of a page is written. */
-const weightOf = (
-  { content_kind, bytes, text_chars }: PageRecord,
-  { with_html, with_formats }: PageParts,
-): number =>
-  COPIES *
-  ((with_html && content_kind === "html" ? (bytes ?? 0) : 0) +
-    (text_chars ?? 0) * (with_formats ? FORMATS_FACTOR : 1));
-
-const NO_RELATIONS = { next_url: null, alternates: [] };
-const EMPTY_TEXTS: Texts = { html: null, text: "", pdf_pages: null, formats: null };
-
-export async function textsOf(
-  { blobs, decode }: Pick<FetchServices, "blobs" | "decode">,
-  record: PageRecord,
-  { with_html, with_formats }: PageParts,
-): Promise<Texts> {
-  const { content_kind, sha256, charset, text_sha256, pdf_pages_sha256, formats_sha256 } = record;
-  const wanted = with_html && content_kind === "html" && sha256 !== null;
-  const [page, text, pages, formats] = await Promise.all([
-    wanted ? readBody(blobs, sha256) : null,
-    text_sha256 === null ? null : readBody(blobs, text_sha256),
-    pdf_pages_sha256 === null ? null : readBody(blobs, pdf_pages_sha256),
-    with_formats && formats_sha256 ? readBody(blobs, formats_sha256) : null,
-  ]);
-  return {
-    html: page && decode(page, charset ?? "UTF-8"),
-    text: record.text ?? text?.toString() ?? "",
-    pdf_pages: pages && (JSON.parse(pages.toString()) as PdfPage[]),
-    formats: formats && (JSON.parse(formats.toString()) as PageFormats),
-  };
-}
-
-export function billOf({ record, cached, cost_usd, error, attempts }: FetchAnswer): Bill {
-  const premium = !cached && (record.tier === "proxy" || record.tier === "proxy_render");
-  const bill = {
-    category: cached ? "fetch_cached" : premium ? "fetch_paid" : "fetch_own",
-    ok: error === null,
-    bytes: record.bytes,
-    paid: premium,
-    detail: {
-      status: record.status,
-      error,
-      reason: cached ? null : reasonOf(attempts),
-      // What the page's own fetch tried is no news in an answer from the cache.
-      attempts: cached ? [] : attempts.map(({ tier, status, reason, ms }) => ({ tier, status, reason, ms })),
-    },
-  } as const;
-  // A premium route that failed has cost money, too, whichever route the page came by in the end.
-  return withCost(bill, toMicros(cost_usd) ?? 0);
-}
-
-/** What the site said last: why a route after it was not taken, or failed by itself, explains no failure of the page. */
-const reasonOf = (attempts: FetchAnswer["attempts"]): string | null =>
-  (attempts.findLast(({ reason }) => !NOT_OF_THE_SITE.has(attemptReasonClass(reason))) ?? attempts.at(-1))
-    ?.reason ?? null;
-
-const NOT_OF_THE_SITE: ReadonlySet<AttemptReasonClass> = new Set([
-  "not_configured",
-  "premium",
-  "archive",
-  "not_found",
-  "busy",
-  "unavailable",
-  "lost",
-  "no_room",
-  "provider",
-  "proxy",
-]);
-
-interface Reader {
-  readonly request_id: string;
-  readonly external: boolean;
-  readonly debug_url?: string;
-}
-
-/** The order of the fields is that of FetchResponse; request_id must be the last, see `remember`. */
-export function responseOf(
-  { url, include_html, formats: wanted }: FetchBody,
-  answer: FetchAnswer,
-  { html, text, pdf_pages, formats }: Texts,
-  { request_id, external, debug_url }: Reader,
-): FetchResponse {
-  const { record } = answer;
-  return {
-    url: maskUserInfo(url),
-    final_url: record.final_url,
-    redirects: record.redirects,
-    status: record.status,
-    content_type: record.content_type,
-    origin_content_type: record.origin_content_type,
-    headers: record.headers,
-    tier: record.tier,
-    attempts: answer.attempts,
-    ...(include_html !== false && { html }),
-    text,
-    pdf_text_pages: pdf_pages,
-    pdf_page_count: record.pdf_page_count,
-    ...(wanted?.includes("markdown") && { markdown: formats?.markdown ?? null }),
-    ...(wanted?.includes("links") && { links: formats?.links ?? [] }),
-    ...(wanted?.includes("images") && { images: formats?.images ?? [] }),
-    ...(wanted?.includes("entries") && { entries: formats?.entries ?? [] }),
-    ...(wanted?.includes("screenshot") && {
-      screenshot: record.screenshot
-        ? { body_url: bodyUrl(record.screenshot.sha256), ...record.screenshot }
-        : null,
-    }),
-    text_truncated: record.text_truncated,
-    title: record.title,
-    meta:
-      record.meta && wanted?.includes("links")
-        ? { ...record.meta, ...(formats?.relations ?? NO_RELATIONS) }
-        : record.meta,
-    sha256: record.sha256,
-    bytes: record.bytes,
-    cached: answer.cached,
-    revalidated: answer.revalidated,
-    retrieved_at: record.retrieved_at,
-    etag: record.etag,
-    last_modified: record.last_modified,
-    cost_usd: external ? null : Number(answer.cost_usd),
-    billing_category: billOf(answer).category,
-    archived_at: record.archived_at,
-    served_from_archive_because: record.served_from_archive_because,
-    body_url: record.sha256 === null ? null : bodyUrl(record.sha256),
-    body_kind: record.body_kind,
-    content_kind: record.content_kind,
-    paywall: record.paywall,
-    paywall_evidence: record.paywall_evidence,
-    alternate_of: record.alternate_of,
-    alternate_source: record.alternate_source,
-    match_score: record.match_score,
-    primary_sources: record.primary_sources,
-    text_complete: record.text_complete,
-    error: answer.error,
-    ...(answer.error_detail !== null && { error_detail: answer.error_detail }),
-    ...(answer.error !== null && { premium_routes_tried: answer.premium_routes_tried }),
-    retry_after_s: answer.retry_after_s,
-    ...(debug_url !== undefined && { debug_url }),
-    request_id,
-  };
-}
 
 /** The outcome as a label from a closed set: `http_404` becomes `http_4xx`. */
 const outcomeOf = (error: string | null): string =>

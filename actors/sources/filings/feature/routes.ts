@@ -34,23 +34,17 @@ import type { FilingsAnswer, FilingsClient } from "../client.ts";
 import type { CallerContext } from "../results.ts";
 import type { BatchKind } from "../../../../gateway/batch.ts";
 import type { Bill } from "../../../../schemas/accounts.ts";
-import { withDeadline, WAIT_MS } from "../../../../gateway/with-deadline.ts";
+import type { JoinedNode } from "../../../../node/feature.ts";
+import { WAIT_BEYOND_TIMEOUT_MS, WAIT_MS, withDeadline } from "../../../../gateway/with-deadline.ts";
 import { invalid, json, JSON_TYPE, timedOut } from "../../../../gateway/http-errors.ts";
 import { type Answer, type Call, type Route, route } from "../../../../gateway/route.ts";
-import {
-  type FetchServices,
-  responseOf,
-  textsOf,
-  WAIT_BEYOND_TIMEOUT_MS,
-} from "../../../crawl/fetch/feature/routes.ts";
+import { responseOf, type TextSource, textsOf } from "../../../crawl/fetch/answer.ts";
 import { FETCH_ERRORS, FILINGS_ERRORS, HTTP_STATUS } from "../../../../schemas/errors.ts";
 import { Component, Field, OneOf } from "../../../../schemas/common.ts";
 import { pascal } from "../../../../gateway/openapi/schemas.ts";
 
-export interface FilingsRouteDeps extends Pick<
-  FetchServices,
-  "decode" | "blobs" | "bodyGrants" | "clock" | "metrics" | "log"
-> {
+export interface FilingsRouteDeps
+  extends TextSource, Pick<JoinedNode, "bodyGrants" | "clock" | "metrics" | "log"> {
   readonly filings: FilingsClient;
 }
 
