@@ -17,7 +17,8 @@ import { collection } from "../cluster/collection.ts";
 /** 7: what a domain's origins asked for, and their failures, by origin. */
 /** 8: secrets of webhooks, callbacks and items sealed. */
 /** 9: a checksum beside each document, which an earlier version would leave as it is when it writes. */
-export const DATA_FORMAT = 9;
+/** 10: an identifier of several companies names stored ones only. */
+export const DATA_FORMAT = 10;
 
 const KEY = "data";
 

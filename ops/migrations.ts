@@ -15,8 +15,11 @@ interface Rewritten {
   readonly options?: PutOptions;
 }
 
-/** Pure. Null: the document stays. */
-type Rewrite = (value: unknown) => Rewritten | null;
+/** Null: the document stays. It reads other documents and writes none. */
+type Rewrite = (
+  value: unknown,
+  documents: Pick<Documents, "getMany">,
+) => Promise<Rewritten | null> | Rewritten | null;
 
 interface Migration {
   /** It makes the next format of this one. */
@@ -104,6 +107,21 @@ function domainOfFormat7(stored: unknown): Rewritten | null {
   };
 }
 
+/**
+ * Before format 10 an identifier that several companies may have kept, as the first of its companies, the id of a look-up that
+ * found none.
+ */
+async function identifierOfFormat10(
+  stored: unknown,
+  documents: Pick<Documents, "getMany">,
+): Promise<Rewritten | null> {
+  const { companies } = stored as { readonly companies: readonly string[] };
+  if (companies.length < 2) return null;
+  const found = await documents.getMany("companies", companies.slice(0, MAX_READ));
+  const known = companies.filter((_, at) => at >= MAX_READ || found[at] !== null);
+  return known.length === 0 || known.length === companies.length ? null : { value: { companies: known } };
+}
+
 /** By format, without gaps. Formats before the first are refused. */
 export const MIGRATIONS: readonly Migration[] = [
   { from: 2, collections: { domain: domainOfFormat3 } },
@@ -117,9 +135,12 @@ export const MIGRATIONS: readonly Migration[] = [
   { from: 7, collections: {} },
   // A document has a checksum from its next write on.
   { from: 8, collections: {} },
+  { from: 9, collections: { company_ids: identifierOfFormat10 } },
 ];
 
 const PAGE = 200;
+/** The most documents that one reading takes. */
+const MAX_READ = 1_000;
 
 /** Where a step is. */
 export interface MigrationCursor {
@@ -171,8 +192,8 @@ interface OneDocument {
 /** Again when another node wrote it meanwhile. */
 async function rewriteOne(documents: Documents, { collection, key, rewrite }: OneDocument): Promise<boolean> {
   let isRewritten = false;
-  await updateDocument(documents, { collection, key }, (stored) => {
-    const next = stored === null ? null : rewrite(stored);
+  await updateDocument(documents, { collection, key }, async (stored) => {
+    const next = stored === null ? null : await rewrite(stored, documents);
     isRewritten = next !== null;
     return next;
   });

@@ -115,6 +115,52 @@ describe("an unknown company", () => {
   });
 });
 
+describe("an identifier that several companies may have", () => {
+  const ISIN = "isin:DE000AUDB013";
+  const BIC = "bic:AUDIDEFFXXX";
+  const shared = (reference: string): ScriptedClaim => {
+    const [scheme, value] = reference.split(":") as [string, string];
+    return ["identifiers", { scheme, value, kind: "security", status: "active", valid: true }, reference];
+  };
+  const ownersOf = async (reference: string) =>
+    ((await register.documents.get(COMPANY_IDS.name, reference))!.value as { companies: string[] }).companies;
+
+  test("is found after a look-up that found no company, once a company lists it", async () => {
+    register = oneRegister(leiAndHome({ lei: [shared(ISIN), shared(BIC)] }));
+    for (const reference of [ISIN, BIC]) expect(await register.get(reference)).toBeNull();
+    const { company } = (await register.get(`lei:${LEI}`))!;
+    for (const reference of [ISIN, BIC]) {
+      expect((await register.get(reference))?.company.id).toBe(company.id);
+      expect(await ownersOf(reference)).toEqual([company.id]);
+    }
+  });
+
+  test("leads to a stored company where the first id has none: a process died before it stored it", async () => {
+    register = oneRegister(leiAndHome({ lei: [shared(ISIN)] }));
+    await COMPANY_IDS.put(register.documents, ISIN, { companies: ["cmp_0000000000000001"] }, 0);
+    expect(await register.get(ISIN)).toBeNull();
+    const { company } = (await register.get(`lei:${LEI}`))!;
+    expect(await ownersOf(ISIN)).toEqual(["cmp_0000000000000001", company.id]);
+    expect((await register.get(ISIN))?.company.id).toBe(company.id);
+  });
+
+  test("leads to the first of the companies that list it", async () => {
+    const other = "529900T8BM49AURSDO55";
+    register = oneRegister((now) => [
+      scriptedSource(
+        "gleif",
+        "lei",
+        ({ value }) => ({ core: [["names.legal", value], identifier("lei", value), shared(BIC)] }),
+        {},
+        now,
+      ),
+    ]);
+    const first = (await register.get(`lei:${LEI}`))!.company.id;
+    await register.get(`lei:${other}`);
+    expect((await register.get(BIC))!.company.id).toBe(first);
+  });
+});
+
 describe("a refresh", () => {
   test("that finds nothing new writes the checks and nothing else", async () => {
     const { documents, writes } = counting(memoryDocuments());

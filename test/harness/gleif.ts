@@ -10,6 +10,8 @@ export interface LeiCompany {
   readonly city?: string;
   readonly country?: string;
   readonly status?: "ACTIVE" | "INACTIVE";
+  readonly bic?: string;
+  readonly isins?: readonly string[];
 }
 
 export interface Gleif {
@@ -31,7 +33,16 @@ export function leiOf(first18: string): string {
   return first18 + String(98n - (BigInt(digits) % 97n)).padStart(2, "0");
 }
 
-function recordOf({ lei, name, former = [], city = "Basel", country = "CH", status = "ACTIVE" }: LeiCompany) {
+function recordOf({
+  lei,
+  name,
+  former = [],
+  city = "Basel",
+  country = "CH",
+  status = "ACTIVE",
+  bic,
+  isins,
+}: LeiCompany) {
   const address = {
     language: "de",
     addressLines: ["Seeweg 1"],
@@ -70,10 +81,10 @@ function recordOf({ lei, name, former = [], city = "Basel", country = "CH", stat
         lastUpdateDate: "2025-05-01T00:00:00Z",
         managingLou: "529900GRZ2BQY5ZM9N49",
       },
-      bic: null,
+      bic: bic === undefined ? null : [bic],
       ocid: null,
     },
-    relationships: {},
+    relationships: isins === undefined ? {} : { isins: { links: { related: `/lei-records/${lei}/isins` } } },
     links: { self: `/lei-records/${lei}` },
   };
 }
@@ -94,6 +105,12 @@ export async function gleif(): Promise<Gleif> {
       const company = companies.get(lei);
       return company ? json(response, 200, { data: recordOf(company) }) : json(response, 404, { errors: [] });
     }
+    const issuer = companies.get(/\/lei-records\/([0-9A-Z]{20})\/isins$/.exec(url.pathname)?.[1] ?? "");
+    if (issuer !== undefined)
+      return json(response, 200, {
+        meta: { pagination: { currentPage: 1, perPage: 200, total: issuer.isins?.length ?? 0, lastPage: 1 } },
+        data: (issuer.isins ?? []).map((isin) => ({ attributes: { isin, lei: issuer.lei } })),
+      });
     if (url.pathname === "/lei-records")
       return json(response, 200, {
         meta: { pagination: { currentPage: 1, perPage: 20, total: companies.size, lastPage: 1 } },

@@ -129,6 +129,36 @@ describe("a step", () => {
     expect(await quick).toMatchObject({ kind: "granted" });
   });
 
+  test("9 to 10: an identifier of several companies loses the ids without a company, and no other", async () => {
+    const documents = memoryDocuments();
+    await documents.put("format", "data", { format: 9 }, 0);
+    await documents.put("companies", "cmp_a", { id: "cmp_a" }, 0);
+    await documents.put("companies", "cmp_b", { id: "cmp_b" }, 0);
+    const owners = {
+      "isin:1": [["cmp_lookup", "cmp_a"], ["cmp_a"]],
+      "isin:2": [
+        ["cmp_a", "cmp_b"],
+        ["cmp_a", "cmp_b"],
+      ],
+      "isin:3": [["cmp_lookup"], ["cmp_lookup"]],
+      "isin:4": [
+        ["cmp_lookup", "cmp_lost"],
+        ["cmp_lookup", "cmp_lost"],
+      ],
+    };
+    for (const [key, [companies]] of Object.entries(owners))
+      await documents.put("company_ids", key, { companies }, 0);
+    const provisional = { companies: ["cmp_lookup"], is_provisional: true };
+    await documents.put("company_ids", "isin:5", provisional, 0, { expires_at_ms: NOW_MS });
+    await assertDataFormat(documents, "here", alone());
+    const stored = await documents.list("company_ids", { limit: 10 });
+    expect(stored.map(({ key, value }) => [key, value])).toEqual([
+      ...Object.entries(owners).map(([key, [, companies]]) => [key, { companies }]),
+      ["isin:5", provisional],
+    ]);
+    expect(await documents.removeExpired("company_ids", NOW_MS + 1, 10)).toBe(1);
+  });
+
   test("that is interrupted anywhere goes on where it was, and the data is as if it never had been", async () => {
     const whole = await dataOfFormat2();
     await assertDataFormat(whole, "here", alone());

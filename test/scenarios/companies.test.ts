@@ -10,6 +10,7 @@ import { type Delivery, RECEIVER_CERTIFICATE, webhookReceiver } from "../harness
 
 const ALPINA = leiOf("529900T8BM49AURSDO");
 const NORDWIND = leiOf("529900W3MOO00A18X9");
+const SECURITIES = leiOf("529900SECURITIES00");
 const NEVER = leiOf("529900ZZZZZZZZZZZZ");
 
 describe.each(SETUPS)("the company register, $setup", ({ start }) => {
@@ -98,6 +99,22 @@ describe.each(SETUPS)("the company register, $setup", ({ start }) => {
     // A mistake names its field: the last parameter, or the reference.
     const field = /[?&](\w+)=[^&]*$/.exec(path)?.[1] ?? (path === "/search" ? "q" : "company_ref");
     expect(status === 422 ? json.detail[0].loc[1] : field).toBe(field);
+  });
+
+  test("finds a company by an ISIN and a BIC that were asked for before it was there", async () => {
+    const [ISIN, BIC] = ["DE000AUDB013", "AUDIDEFFXXX"];
+    for (const reference of [`isin:${ISIN}`, `bic:${BIC}`])
+      expect((await service.call("GET", `/v1/companies/${reference}`)).status).toBe(404);
+    const company = { lei: SECURITIES, name: "Silvretta Energie AG", bic: BIC, isins: [ISIN] };
+    source.companies.set(SECURITIES, company);
+    const { id } = await get(`/lei:${SECURITIES}`);
+    for (const reference of [`isin:${ISIN}`, `bic:${BIC}`]) {
+      expect(await get(`/${reference}`)).toMatchObject({ id });
+      expect((await get(`/search?identifier=${reference}`)).results).toMatchObject([{ id }]);
+      expect(
+        (await service.call("POST", "/v1/companies/resolve", { body: { identifiers: [reference] } })).json,
+      ).toMatchObject({ match: { id } });
+    }
   });
 
   test("says which source is not asked", async () => {

@@ -371,7 +371,9 @@ async function claimIdentifier(documents: Documents, reference: string, company_
     owner = companies.includes(company_id) ? company_id : (companies[0] ?? company_id);
     const isShared = !isStrong(identifierOf(reference).scheme);
     if (companies.includes(company_id)) return owners?.is_provisional ? { value: { companies } } : null;
-    return companies.length === 0 || isShared ? { value: { companies: [...companies, company_id] } } : null;
+    // An id that only a look-up stands for has no company; it claims the identifier again when it gets one.
+    const others = isShared && owners?.is_provisional ? [] : companies;
+    return others.length === 0 || isShared ? { value: { companies: [...others, company_id] } } : null;
   });
   return owner;
 }

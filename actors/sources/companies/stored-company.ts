@@ -162,7 +162,7 @@ export async function survivorOf(documents: Documents, id: string): Promise<Stor
 
 /** Null: no company has the identifier. Throws Fault. */
 export async function ownerOf(documents: Documents, reference: string): Promise<string | null> {
-  return firstOwner(await COMPANY_IDS.get(documents, reference));
+  return firstOwner(documents, await COMPANY_IDS.get(documents, reference));
 }
 
 /** One for each reference, in their order; null: no company has the identifier. Throws Fault. */
@@ -170,10 +170,17 @@ export async function ownersOf(
   documents: Documents,
   references: readonly string[],
 ): Promise<readonly (string | null)[]> {
-  return (await COMPANY_IDS.getMany(documents, references)).map(firstOwner);
+  const owners = await COMPANY_IDS.getMany(documents, references);
+  return Promise.all(owners.map((each) => firstOwner(documents, each)));
 }
 
-const firstOwner = (owners: IdentifierOwners | null): string | null => owners?.companies[0] ?? null;
+/** The first one that is stored: a request that looked the identifier up, or a crash, may have left an id without a company. */
+async function firstOwner(documents: Documents, owners: IdentifierOwners | null): Promise<string | null> {
+  const companies = owners?.companies ?? [];
+  if (companies.length > 1)
+    for (const id of companies) if ((await COMPANIES.get(documents, id)) !== null) return id;
+  return companies[0] ?? null;
+}
 
 /** What is stored beside a company, so that those with changes are listed. */
 export const companyOptions = ({ outbox }: StoredCompany): PutOptions =>
