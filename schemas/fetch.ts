@@ -355,6 +355,19 @@ export const CONTENT_KINDS = ["html", "pdf", "text", "json", "xml", ...OFFICE_KI
 export const ContentKind = Type.Enum([...CONTENT_KINDS]);
 export type ContentKind = Static<typeof ContentKind>;
 
+/** What a page with a good status is. */
+export const PageVerdict = Type.Enum([
+  "page",
+  "soft_404",
+  "parked_domain",
+  "login_wall",
+  "consent_wall",
+  "javascript_required",
+  "maintenance",
+  "empty_shell",
+]);
+export type PageVerdict = Static<typeof PageVerdict>;
+
 export const Paywall = Type.Enum(["none", "metered", "hard", "unknown"]);
 export const PrimarySource = Component("PrimarySource", {
   url: Field(Type.String(), "Its address", "https://court.example/ruling.pdf"),
@@ -428,6 +441,13 @@ export const PageRecord = Type.Object({
   ),
   paywall: Field(Nullable(Paywall), "Whether the page is behind a paywall"),
   paywall_evidence: Field(Type.Array(Type.String()), "What showed it", ["isAccessibleForFree"]),
+  page_verdict: Type.Optional(
+    Field(
+      Nullable(PageVerdict),
+      "What the page is: `page`, or what was served in its place with a good status; null for what is no HTML, and for an error's status",
+      "page",
+    ),
+  ),
   text_complete: Field(Nullable(Type.Boolean()), "Whether the text is the whole article; null: not known"),
   alternate_of: Field(
     Nullable(Type.String()),
@@ -822,6 +842,7 @@ export const FetchResponse = Component("FetchResponse", {
   match_score: page.match_score,
   primary_sources: page.primary_sources,
   text_complete: page.text_complete,
+  page_verdict: page.page_verdict,
   error: Field(
     FetchErrorCode,
     "Null: there is a page. A code that does not change: `domain_dead`, `http_404`, `robots_disallowed` …",

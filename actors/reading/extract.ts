@@ -121,6 +121,7 @@ async function readAsHtml(
     meta: soundMeta(page.meta),
     paywall: page.paywall,
     paywall_evidence: page.paywall_evidence,
+    page_verdict: page.page_verdict,
     ...(page.formats && { formats: page.formats }),
     ...(wanted && { leads: readLeads(html, task.url) }),
     note: page.note,

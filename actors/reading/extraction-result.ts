@@ -1,5 +1,5 @@
 /** The result of extracting a document: the answer of the tasks in worker processes. */
-import type { ArticleMeta, ContentKind, PageFormats, PdfPage } from "../../schemas/fetch.ts";
+import type { ArticleMeta, ContentKind, PageFormats, PageVerdict, PdfPage } from "../../schemas/fetch.ts";
 import type { FeedItem, FeedWish } from "./content/feed.ts";
 import type { Leads } from "./content/alternate-links.ts";
 
@@ -42,6 +42,8 @@ export interface Extracted {
   /** HTML only; see actors/reading/content/paywall.ts. */
   readonly paywall: "none" | "metered" | "hard" | "unknown" | null;
   readonly paywall_evidence: readonly string[];
+  /** HTML only; see actors/reading/content/page-verdict.ts. */
+  readonly page_verdict?: PageVerdict;
   /** For HTML that is only a teaser, or if requested. */
   readonly leads?: Leads;
   /** If requested, and the document has any. */

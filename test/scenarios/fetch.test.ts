@@ -136,6 +136,7 @@ describe.each(SETUPS)("a fetch, $setup", ({ start }) => {
       match_score: null,
       primary_sources: [],
       text_complete: true,
+      page_verdict: "page",
       error: null,
       retry_after_s: null,
     });
@@ -572,6 +573,40 @@ describe.each(SETUPS)("a fetch, $setup", ({ start }) => {
         expect(answer).toMatchObject({ error: "all_tiers_failed", text: "" });
         expect(answer.attempts).toMatchObject([{ tier: "direct", reason: "challenge_cloudflare" }]);
       }
+    });
+
+    test("a check that is served with status 200 is no page, and what stands for a page is said", async () => {
+      const html = (body: string): Page => ({ headers: { "Content-Type": "text/html" }, body });
+      const missing =
+        "<title>Page not found | The Tide</title><h1>Page not found</h1><p>Try the start page.</p>";
+      const site = sites.site({
+        "/checked": html(
+          '<html><meta http-equiv="refresh" content="0;/.well-known/sgcaptcha/?r=%2F"></html>',
+        ),
+        "/missing": html(missing),
+        "/gone": { ...html(missing), status: 410 },
+        "/shop": html('<title>Shop</title><div id="root"></div><script src="/main.js"></script>'),
+        "/table.json": { headers: { "Content-Type": "application/json" }, body: "{}" },
+      });
+      const answers = await Promise.all(
+        ["checked", "missing", "gone", "shop", "table.json"].map((path) =>
+          service.fetch({
+            url: `${site.origin}/${path}`,
+            tiers: ["direct"],
+            min_text_chars: 0,
+            allow_alternates: false,
+          }),
+        ),
+      );
+      const [checked, ...pages] = answers;
+      expect(checked).toMatchObject({ error: "all_tiers_failed", text: "" });
+      expect(checked!.attempts).toMatchObject([{ tier: "direct", reason: "challenge_siteground" }]);
+      expect(pages.map(({ error, page_verdict }) => [error, page_verdict])).toEqual([
+        [null, "soft_404"],
+        ["http_410", null],
+        [null, "empty_shell"],
+        [null, null],
+      ]);
     });
 
     test.each<[string, Pages, object]>([

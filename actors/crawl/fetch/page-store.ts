@@ -272,6 +272,7 @@ function draftOf(
     served_from_archive_because: tier === "archive" ? archiveReason(tried) : null,
     paywall: extracted?.paywall ?? null,
     paywall_evidence: [...(extracted?.paywall_evidence ?? [])],
+    page_verdict: page.status < 300 ? (extracted?.page_verdict ?? null) : null,
     text_complete: extracted?.paywall ? extracted.paywall !== "hard" : null,
   };
   return { record, contents };

@@ -2,7 +2,7 @@
  * Reads main text, ArticleMeta and paywall of an HTML page, from one parse. A function of its arguments: no clock,
  * no network, no recursion, and a limit on everything (tree.ts has them).
  */
-import type { ArticleMeta, PageFormats } from "../../../schemas/fetch.ts";
+import type { ArticleMeta, PageFormats, PageVerdict } from "../../../schemas/fetch.ts";
 import { featuresOf, readTraits, type Traits } from "./features.ts";
 import { findGroups } from "./groups.ts";
 import { kindOf, type PageKind } from "./kind.ts";
@@ -29,6 +29,7 @@ import { buildTree, type Tree } from "./tree.ts";
 import { soundText } from "../content/text-document.ts";
 import { imagesOf, linksOf, relationsOf } from "../markdown/links.ts";
 import { markdownOf, plainMarkdown } from "../markdown/markdown.ts";
+import { pageVerdict } from "../content/page-verdict.ts";
 import { findGates, isDeclaredClosed, readPaywall } from "../content/paywall.ts";
 
 /** With less text than THIN_CHARS in its lines, a page takes its text from its JSON-LD, if that has CARRIED_CHARS. */
@@ -56,6 +57,7 @@ export interface ReadHtml {
   readonly meta: ArticleMeta;
   readonly paywall: "none" | "metered" | "hard" | "unknown";
   readonly paywall_evidence: readonly string[];
+  readonly page_verdict: PageVerdict;
   readonly kind: PageKind;
   /** A limit on nodes or characters of text was met: what stands behind it was not read. */
   readonly truncated: boolean;
@@ -217,6 +219,7 @@ export function readHtml(
     ...(needs_detector && { needs_detector }),
     paywall: verdict,
     paywall_evidence: evidence,
+    page_verdict: pageVerdict({ tree, unseen, lines, text }),
     kind,
     truncated: tree.capped.includes("nodes") || tree.capped.includes("text") || marked?.truncated === true,
     note:

@@ -32,7 +32,7 @@ export interface Expected {
 
 export type Readiness = "ready" | "parsing" | "thin" | "challenge";
 
-/** The longest text of a challenge (actors/reading/content/challenge.ts). */
+/** The longest text of a challenge (actors/reading/content/challenge-rows.ts). */
 const MAX_COUNTED_CHARS = 2_000;
 const MAX_START_CHARS = 65_536;
 
