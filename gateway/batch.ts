@@ -76,6 +76,8 @@ export interface BatchKind {
     item: Input,
     shared: Input,
   ) => { readonly field: string; readonly message: string; readonly type?: string } | null;
+  /** The input as it is shown in a job. Default: as it is. */
+  readonly shown?: (input: Input) => Input;
   /** The refusal for an item that this caller may not submit, or null. */
   readonly authorize?: (item: Input, caller: Caller) => Reply | null;
   /** Columns of its results in CSV, after those that every kind has; default: input and result as JSON. */

@@ -66,6 +66,10 @@ export const FETCH_ERRORS = {
     retry: "no",
     means: "the host is served only through premium routes and the project's budget leaves nothing for them",
   },
+  post_not_repeated: {
+    retry: "no",
+    means: "the POST may have reached the site and the answer was lost, for example with a node; it is not sent again",
+  },
   filings_not_configured: { retry: "no", means: "filing-system URL, and no identity is configured" },
   rate_limited: { retry: "later", means: "filing-system URL, and its limiter has no slot in time" },
   filings_unavailable: { retry: "later", means: "filing-system URL, and the system asked for a pause" },

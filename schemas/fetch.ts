@@ -22,6 +22,7 @@ import { Trace } from "../cluster/contracts/trace.ts";
 import { DomainView } from "./domain.ts";
 import { FetchErrorCode } from "./errors.ts";
 import { AttemptReason } from "./attempt-reasons.ts";
+import { OWN_REQUEST_OPTIONS, type OwnRequest, SealedRequest } from "./own-request.ts";
 
 export const MAX_BYTES_DEFAULT = 15_728_640;
 /** The limit for a PDF, in a batch item without max_bytes. */
@@ -193,6 +194,7 @@ export const FetchBody = Component("FetchBody", {
   screenshot_options: Type.Optional(
     Field(Nullable(ScreenshotOptions), "How the screenshot in `formats` is taken"),
   ),
+  ...OWN_REQUEST_OPTIONS,
 });
 export type FetchBody = Static<typeof FetchBody>;
 
@@ -506,6 +508,11 @@ const OPTION_USE = {
   formats: "worked_out",
   wait_for: "worked_out",
   screenshot_options: "worked_out",
+  headers: "worked_out",
+  cookies: "worked_out",
+  method: "worked_out",
+  body: "worked_out",
+  cache_private: "worked_out",
 } as const satisfies Readonly<Record<keyof FetchBody, "kept" | "worked_out" | "answer">>;
 
 type KeptOption = {
@@ -544,6 +551,10 @@ export const FetchOptions = Type.Object({
    * `url` does not have any more. The page is one for the caller's project only. Default: no field.
    */
   authorization: Type.Optional(Type.String()),
+  /** What the caller gives of its own request, sealed. The page is one for the caller's project only. Default: nothing. */
+  own: Type.Optional(SealedRequest),
+  /** Equal for own requests that may be answered from one page of the cache. Default: there is none. */
+  own_key: Type.Optional(Type.String()),
 });
 export type FetchOptions = Static<typeof FetchOptions>;
 
@@ -575,6 +586,8 @@ const OPTION_REACH = {
   wait_for: { tier: true, page: true },
   screenshot: { tier: true, page: true },
   authorization: { tier: true, page: true },
+  own: { tier: true, page: false },
+  own_key: { tier: false, page: true },
 } as const satisfies Readonly<Record<keyof FetchOptions, OptionReach>>;
 
 type TierOption = {
@@ -617,6 +630,11 @@ export const FetchRequest = Type.Object({
   is_traced: Type.Optional(Type.Boolean()),
 });
 export type FetchRequest = Static<typeof FetchRequest>;
+
+/** A request before its own part is sealed. It leaves no process. */
+export interface UnsealedFetch extends FetchRequest {
+  readonly own_request?: { readonly given: OwnRequest; readonly is_cached: boolean };
+}
 
 /** The result of a fetch. The record is that of the best page there is, also beside an error. */
 export const FetchAnswer = Type.Object({

@@ -86,12 +86,14 @@ function placeholder(field: string, { type, items }: Shape): string {
   if (field.endsWith("_s")) return "seconds";
   if (field.endsWith("_chars")) return "characters";
   if (type === "integer" || type === "number") return "number";
-  return items ? "list" : type === "object" ? "json" : "text";
+  if (type === "object" || items?.type === "object") return "json";
+  return items ? "list" : "text";
 }
 
 function parserOf(field: string, shape: Shape): ((text: string) => unknown) | null {
   const { type, items } = shape;
   if (type === "integer" || type === "number") return (text) => numberOf(text, field, shape);
+  if (items?.type === "object") return objectOf;
   if (items) return (text) => listOf(text, items.enum);
   return type === "object" ? objectOf : null;
 }
@@ -121,5 +123,5 @@ function objectOf(text: string): object {
   } catch {
     // What it is not is said below.
   }
-  throw new InvalidArgumentError("Not a JSON object.");
+  throw new InvalidArgumentError("Not a JSON object or list.");
 }

@@ -32,6 +32,7 @@ import type { FetchRequest } from "../../schemas/fetch.ts";
 import { describeOneBrowser } from "../harness/browser-harness.ts";
 import { DEFAULT_REQUEST } from "../harness/fetch-request.ts";
 import { article, prose, type Web, web } from "../harness/web.ts";
+import { SAME_SECRETS } from "../harness/secrets.ts";
 
 /** Hosts that are this machine, in the ways the URL standard reads and in ways it refuses. */
 const HOSTS: readonly string[] = [
@@ -229,7 +230,7 @@ beforeAll(async () => {
     { clock, random: seededRandom(1), documents },
   );
   open.push({ close: () => stop(0) });
-  const pages = fetchService({ documents, ask, clock, metrics, log });
+  const pages = fetchService({ secrets: SAME_SECRETS, documents, ask, clock, metrics, log });
   fetchPage = async (overrides) => {
     const { error, record } = await pages.fetch({
       ...DEFAULT_REQUEST,

@@ -27,6 +27,7 @@ import { writePdf } from "../lib/pdf-writer.ts";
 import { CHALLENGE, prose } from "../harness/web.ts";
 import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.silent.ts";
 import { DEFAULT_REQUEST } from "../harness/fetch-request.ts";
+import { SAME_SECRETS } from "../harness/secrets.ts";
 import { type Tier } from "../../schemas/tier-table.ts";
 
 const PAGE = "https://www.news.example/a/ferry";
@@ -110,7 +111,7 @@ async function oneService(
     ],
     { clock, random: seededRandom(1), documents },
   );
-  const pages = fetchService({ documents, ask, clock, metrics, log });
+  const pages = fetchService({ secrets: SAME_SECRETS, documents, ask, clock, metrics, log });
   let asked = 0;
   const get = async (overrides: Partial<FetchRequest> = {}) => {
     let done = false;

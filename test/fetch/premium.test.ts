@@ -11,6 +11,7 @@ import { Account, type Customer, type Project } from "../../schemas/accounts.ts"
 import { EMPTY_ANSWER, Fetch } from "../../schemas/fetch.ts";
 import { DEFAULT_REQUEST } from "../harness/fetch-request.ts";
 import { answer, failure, HTML, oneService, running, type Scripted } from "../harness/fetch-harness.ts";
+import { SAME_SECRETS } from "../harness/secrets.ts";
 
 const prices = readPrices(["proxy=0.002", "proxy_render=0.005", "proxy_render.high=0.02"]);
 const blocked: Scripted = () => answer("no", 403);
@@ -53,7 +54,7 @@ test.each([
 ] as const)(
   "a run that was repeated after its node died tells what all of it cost: it %s",
   async (_, told, spent, cost_usd) => {
-    const pages = fetchService({
+    const pages = fetchService({ secrets: SAME_SECRETS,
       ...silentTelemetry(),
       documents: memoryDocuments(),
       clock: virtualClock(),
@@ -70,7 +71,7 @@ test.each([
   ["the request allows none", false, true],
 ])("what a fetch cost before is not read where %s", async (_, allow_paid, hasPaidRoute) => {
   let reads = 0;
-  const pages = fetchService({
+  const pages = fetchService({ secrets: SAME_SECRETS,
     ...silentTelemetry(),
     documents: memoryDocuments(),
     clock: virtualClock(),

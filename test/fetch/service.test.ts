@@ -14,6 +14,7 @@ import {
   type PageRecord,
 } from "../../schemas/fetch.ts";
 import { DEFAULT_REQUEST } from "../harness/fetch-request.ts";
+import { SAME_SECRETS } from "../harness/secrets.ts";
 
 const NOON_MS = Date.UTC(2026, 10, 23, 12);
 const MINUTE_MS = 60_000;
@@ -38,7 +39,7 @@ const pageOf = (record: Partial<PageRecord> = {}, validated_ms = NOON_MS): Cache
 
 function serviceOf(over: Partial<Documents> = {}) {
   const [clock, documents] = [virtualClock(NOON_MS), memoryDocuments()];
-  const pages = fetchService({
+  const pages = fetchService({ secrets: SAME_SECRETS,
     ...silentTelemetry(),
     documents: { ...documents, ...over },
     clock,

@@ -21,6 +21,8 @@ import {
 import { type Chromium, findChromium } from "../../actors/crawl/tiers/adapters/chromium.ts";
 import { programFolder, sandboxed } from "../../actors/crawl/tiers/adapters/sandbox.ts";
 import { browserTransport, type PageLimits } from "../../actors/crawl/tiers/adapters/transport.browser.ts";
+import type { OpenOwnRequest } from "../../actors/lib/web/own-request.ts";
+import type { OwnRequest } from "../../schemas/own-request.ts";
 import { systemClock } from "../../cluster/adapters/time/clock.system.ts";
 import type { Judge } from "../../cluster/adapters/egress/pinned-connect.ts";
 import { type EgressProxyServer, egressProxy } from "../../cluster/adapters/egress/egress.proxy.ts";
@@ -147,7 +149,14 @@ export async function browserSetup(options: BrowserSetupOptions): Promise<Browse
   };
   const setup = (page: Partial<PageLimits> = {}): BrowserSetup => {
     const limits = { settle_ms: 2_000, ...page };
-    const transport = browserTransport({ pool, clock: systemClock(), destination: loopback, limits });
+    const openOwn: OpenOwnRequest = ({ sealed }) => JSON.parse(sealed) as OwnRequest;
+    const transport = browserTransport({
+      pool,
+      clock: systemClock(),
+      destination: loopback,
+      limits,
+      openOwn,
+    });
     return { ...shared, fetch: fetchBy(transport), withLimits: (over) => setup({ ...page, ...over }) };
   };
   const fetchBy =

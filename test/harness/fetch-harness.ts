@@ -22,6 +22,7 @@ import type { Egress } from "../../cluster/ports/egress.ts";
 import type { FetchRequest } from "../../schemas/fetch.ts";
 import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.silent.ts";
 import { DEFAULT_REQUEST } from "./fetch-request.ts";
+import { SAME_SECRETS } from "./secrets.ts";
 import { flakyDocuments } from "./flaky-documents.ts";
 import { type Tier } from "../../schemas/tier-table.ts";
 
@@ -136,7 +137,7 @@ export async function oneService(
     ],
     { clock, random: seededRandom(1), documents },
   );
-  const pages = fetchService({ documents, ask, clock, metrics, log });
+  const pages = fetchService({ secrets: SAME_SECRETS, documents, ask, clock, metrics, log });
   let asked = 0;
   const request = (options: Partial<FetchRequest> = {}): FetchRequest => ({
     ...DEFAULT_REQUEST,

@@ -1,4 +1,5 @@
 /** A plain request to a transport, as the pipeline makes it; a test or a benchmark sets what it is about. */
+import type { OwnRequest } from "../../schemas/own-request.ts";
 import type { Admission, OriginAnswer, TransportRequest } from "../../actors/lib/web/transport.ts";
 
 /** A permit to send now. */
@@ -19,3 +20,9 @@ export const transportRequest = (url: string, over: Partial<TransportRequest> = 
   admit: async () => admission(),
   ...over,
 });
+
+/** The part of a request that is its caller's own, as test transports open it. */
+export const ownPart = (own: Partial<OwnRequest>): Pick<TransportRequest, "own"> => {
+  const given: OwnRequest = { headers: [], cookies: [], method: "GET", body: null, ...own };
+  return { own: { sealed: JSON.stringify(given), is_post: given.method === "POST", is_cached: false } };
+};

@@ -18,6 +18,8 @@ export interface Arrival {
   readonly path: string;
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
+  /** Of a POST; it is there when the site answers. */
+  readonly body: string;
 }
 
 /** What a site answers. Left out: 200, text/html in UTF-8, nothing. */
@@ -84,9 +86,10 @@ export async function web(): Promise<Web> {
     for (const look of site.waiting) look();
     const path = pathOf(arrival.path);
     const known = site.pages[path] ?? (path === "/robots.txt" ? null : site.pages["*"]) ?? NOT_FOUND;
-    void Promise.resolve(typeof known === "function" ? known(arrival) : known).then((page) =>
-      send(response, page),
-    );
+    void bodyOf(request)
+      .then((body) => void (arrival.body = body))
+      .then(() => (typeof known === "function" ? known(arrival) : known))
+      .then((page) => send(response, page));
     return undefined;
   });
   // The crawler closes its idle connections itself; which side is faster is not tested.
@@ -144,11 +147,19 @@ const NOT_FOUND: Page = { status: 404, body: "<title>Not here</title><p>There is
 
 const pathOf = (path: string): string => path.split("?", 1)[0]!;
 
-function arrivalOf({ method, url, headers }: IncomingMessage, at_ms: number): Arrival {
+/** Nothing is waited for where there is no body. */
+async function bodyOf(request: IncomingMessage): Promise<string> {
+  if (request.method !== "POST") return "";
+  const pieces: Buffer[] = [];
+  for await (const piece of request) pieces.push(piece as Buffer);
+  return Buffer.concat(pieces).toString();
+}
+
+function arrivalOf({ method, url, headers }: IncomingMessage, at_ms: number): Arrival & { body: string } {
   const fields = Object.entries(headers).map(([name, value]) => [name, [value].flat().join(", ")] as const);
   // A forward proxy sends the whole address.
   const path = url!.replace(/^http:\/\/[^/]+/, "");
-  return { at_ms, method: method!, path, headers: Object.fromEntries(fields) };
+  return { at_ms, method: method!, path, headers: Object.fromEntries(fields), body: "" };
 }
 
 function send(response: ServerResponse, { status = 200, type, headers = {}, body = "" }: Page): void {

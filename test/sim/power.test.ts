@@ -294,6 +294,7 @@ async function takeCourse(world: World, durability: Durability) {
     });
     const { metrics, log } = at.telemetry;
     pages = fetchService({
+      secrets: SAME_SECRETS,
       documents: ownDocuments,
       ask,
       clock: nodeClock,

@@ -4,11 +4,12 @@
  * and for keys of their project, over HTTP.
  */
 import { createHmac, randomBytes } from "node:crypto";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { engineFolder } from "../harness/engines.ts";
+import { foundIn } from "../harness/files-below.ts";
 import { type Gleif, gleif, leiOf } from "../harness/gleif.ts";
 import { client } from "../harness/jobs-client.ts";
 import { scenario } from "../harness/scenario.ts";
@@ -36,38 +37,6 @@ const addressOf = (origin: string, of: string): string =>
   `${origin.replace("://", `://someone:${PLANTED[`the password of ${of}` as Planted]}@`)}/hook` +
   `?page=1&token=${PLANTED[`the query secret of ${of}` as Planted]}`;
 const MASKED = /^https:\/\/\*\*\*@site\.test:\d+\/hook\?page=1&token=\*\*\*$/;
-
-/** The names in a folder; none when the engine that owns it has removed it meanwhile. */
-function namesIn(folder: string): readonly string[] {
-  try {
-    return readdirSync(folder);
-  } catch (problem) {
-    if ((problem as NodeJS.ErrnoException).code === "ENOENT") return [];
-    throw problem;
-  }
-}
-
-/** The files below a folder, by their names from there. */
-const filesBelow = (folder: string, above = ""): readonly string[] =>
-  namesIn(folder).flatMap((entry) => {
-    const [path, name] = [join(folder, entry), join(above, entry)];
-    const stat = statSync(path, { throwIfNoEntry: false });
-    if (stat?.isDirectory()) return filesBelow(path, name);
-    return stat?.isFile() ? [name] : [];
-  });
-
-/** The secrets that stand in the files below a folder, with the file. */
-function foundIn(folder: string, secrets: Readonly<Record<string, string>>): readonly string[] {
-  const found: string[] = [];
-  for (const name of filesBelow(folder)) {
-    const path = join(folder, name);
-    if (!existsSync(path)) continue;
-    const bytes = readFileSync(path);
-    for (const [what, secret] of Object.entries(secrets))
-      if (bytes.includes(secret)) found.push(`${what} in ${name}`);
-  }
-  return found;
-}
 
 describe.each(SETUPS)("stored secrets, $setup", ({ setup, start }) => {
   let source: Gleif;

@@ -4,5 +4,7 @@ import type { CachedPage, PrivateMark } from "./freshness.ts";
 
 /** By the digest of the cache key, or the key of a private copy. */
 export const PAGES = collection<CachedPage | PrivateMark>("pages", { expires: true, rebuildable: true });
+/** Fetches whose POST a run may have sent, by the id of the fetch. */
+export const POSTS = collection<{ readonly at_ms: number }>("fetch_posts", { expires: true });
 /** What the actor of a host stores, by `<site> <host>`. */
 export const HOST_PROFILES = collection<object>("host_profile");

@@ -4,6 +4,7 @@
  */
 import { type PremiumAdvice as Lesson } from "../../../schemas/fetch.ts";
 import type { FetchError } from "../../../schemas/errors.ts";
+import type { SealedRequest } from "../../../schemas/own-request.ts";
 import { isPremium, type Tier, TIERS, TIER_TABLE, type RenderMode } from "../../../schemas/tier-table.ts";
 
 /** The part of a request that decides about routes. */
@@ -16,6 +17,8 @@ export interface RouteOptions {
   /** Either of these takes the route browser, and no other. */
   readonly wait_for?: object;
   readonly screenshot?: object;
+  /** What only the origin may get: it takes routes from this crawler's own addresses. */
+  readonly own?: Pick<SealedRequest, "is_post">;
 }
 
 /** The outcome of one route. */
@@ -80,13 +83,16 @@ export function routesOf(options: RouteOptions): readonly Tier[] {
       (options.tiers === null || options.tiers.includes(tier)) &&
       (options.allow_archive || tier !== "archive") &&
       (options.allow_paid || !isPremium(tier)) &&
-      (TIER_TABLE[tier].is_browser || !needsBrowser(options)),
+      (TIER_TABLE[tier].is_browser || !needsBrowser(options)) &&
+      (TIER_TABLE[tier].has_own_address || !options.own),
   );
 }
 
 /** Whether a request may take every route to the site that is configured. */
 export function isOpen(options: RouteOptions, configured: readonly Tier[]): boolean {
   const allowed = routesOf(options);
+  // What a site says to one caller's header fields it does not say of itself.
+  if (options.own) return false;
   return configured.every((tier) => tier === "archive" || allowed.includes(tier));
 }
 
@@ -94,12 +100,14 @@ export function isOpen(options: RouteOptions, configured: readonly Tier[]): bool
 export function nextStep(options: RouteOptions, hints: RouteHints, tried: readonly Tried[]): Step {
   const allowed = routesOf(options);
   if (allowed.length === 0) return answerStep("no_tier_allowed", null);
-  const isRequired = hints.premium === "required" && !needsBrowser(options);
+  const isRequired = hints.premium === "required" && !needsBrowser(options) && !options.own;
   const routes = isRequired ? allowed.filter((tier) => !TIER_TABLE[tier].has_own_address) : allowed;
   if (routes.length === 0) return answerStep("premium_route_required", null);
   const last = tried.at(-1);
   if (!last) return { kind: "route", tier: startOf(routes, hints) };
-  const untried = (tier: Tier) => routes.includes(tier) && tried.every((attempt) => attempt.tier !== tier);
+  const isSent = options.own?.is_post === true && tried.some(mayHaveSent);
+  const untried = (tier: Tier) =>
+    !isSent && routes.includes(tier) && tried.every((attempt) => attempt.tier !== tier);
 
   const { outcome } = last;
   if (outcome.kind === "final") return answerStep(outcome.error, null);
@@ -137,6 +145,10 @@ export function nextStep(options: RouteOptions, hints: RouteHints, tried: readon
   if (isRequired && !allowed.some(isPremium)) return answerStep("premium_route_required", null);
   return answerStep(isRequired && lacksBudget(tried) ? "budget_exhausted" : "all_tiers_failed", null);
 }
+
+/** Whether the site may have got a request by this route. */
+const mayHaveSent = ({ outcome }: Tried): boolean =>
+  !(outcome.kind === "unavailable" && (outcome.reason === "not_configured" || outcome.reason === "down"));
 
 /** Whether the missing budget was the only reason why no premium route was taken. */
 function lacksBudget(tried: readonly Tried[]): boolean {

@@ -21,6 +21,7 @@ import type { HopRefusal, TransportRequest } from "../../lib/web/transport.ts";
 import { siteOf } from "../../lib/web/url.ts";
 import { workFields } from "../../lib/work-fields.ts";
 import { admit, DELEGATED } from "./admission.ts";
+import { admitPost } from "./post-once.ts";
 import { alternateFinder } from "./alternates/find-alternate.ts";
 import { assess } from "./assess.ts";
 import { delegate } from "./delegate.ts";
@@ -35,6 +36,7 @@ import {
   assertOwned,
   type Candidate,
   type FetchRun,
+  isOfOneCaller,
   isSold,
   newRun,
   noRoom,
@@ -218,7 +220,8 @@ async function takeRoute(pipeline: Pipeline, run: RunState, tier: Tier): Promise
     if (deps.costs && !(await deps.costs.reserve(run, tier)))
       return unavailable("budget_exhausted", "budget_exhausted");
   }
-  const validators = tier === "direct" && stale !== null ? stale.record : null;
+  const validators =
+    tier === "direct" && stale !== null && request.own?.is_post !== true ? stale.record : null;
   const result = await route({
     ...request,
     ...applyLimits(limits),
@@ -278,7 +281,7 @@ const admitFor =
   (url, options) => {
     // A run that sends another request has read its page, or there was none.
     run.leaveBacklog?.();
-    return admit(deps, run, url, options);
+    return run.request.own?.is_post ? admitPost(deps, run, url, options) : admit(deps, run, url, options);
   };
 
 function afterRefusal(run: RunState, refusal: HopRefusal, ms: number): Outcome {
@@ -328,7 +331,7 @@ async function finish(
   best: Candidate | null,
 ): Promise<FetchAnswer> {
   const { request } = run;
-  const hasLogin = request.authorization !== undefined;
+  const hasLogin = isOfOneCaller(request);
   if (!hasLogin && (failure === "http_404" || failure === "http_410")) deps.onGone?.(request);
   // The title of a page behind a login is sent to no search.
   const copy =
@@ -354,7 +357,11 @@ async function finish(
   const isOfMissingName = run.tried.some(({ outcome }) => outcome.kind === "no_host");
   const only_project =
     isFoundByProject || isOwnNetwork || hasLogin || isOfMissingName || sharing?.is_private === true;
-  const mayCache = error === null && (copy !== null || isWhole) && sharing?.no_store !== true;
+  const mayCache =
+    error === null &&
+    (copy !== null || isWhole) &&
+    sharing?.no_store !== true &&
+    request.own?.is_cached !== false;
   if (!page || !mayCache) await store.putBodies(contents);
   else if (
     (await store.cache(run, { record, contents }, page.headers, { only_project })) &&
@@ -389,6 +396,7 @@ async function recordOutcome(run: RunState, { result, urls }: SiteOutcome): Prom
 function recordObservation({ log }: PipelineDeps, run: RunState): void {
   const { ask, request, tried, hints, site, host } = run;
   const observation = observe(tried);
+  if (request.own) return;
   // A host that was never blocked has no profile to change.
   const isNews =
     tried.some(({ tier }) => isPremium(tier)) || hints.premium !== "unknown" || hints.is_test === true;
@@ -425,8 +433,9 @@ function lastSeen(tried: readonly Candidate[]): Partial<PageRecord> {
 
 /** The detail of an error that no attempt explains. */
 const ERROR_DETAILS: Readonly<Partial<Record<FetchError, string>>> = {
+  post_not_repeated: "An earlier run of this request may have sent the POST, and its answer is lost",
   no_tier_allowed:
-    "tiers, render, allow_archive and allow_paid together leave no route (wait_for and a screenshot take the route browser only)",
+    "tiers, render, allow_archive and allow_paid together leave no route (wait_for and a screenshot take the route browser only; headers, cookies and POST direct and browser)",
   domain_dead: "The host name does not exist",
   premium_route_required:
     "This host was served only through premium routes, and allow_paid or tiers leave them out",

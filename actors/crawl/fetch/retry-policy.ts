@@ -18,6 +18,13 @@ export interface ItemState {
   readonly premium_later: boolean;
 }
 
+/** Steps before a request is sent. */
+const BEFORE: ReadonlySet<string> = new Set(["robots", "dns", "cache", "politeness"]);
+
+/** Whether a route was taken, so that a POST may have been sent. */
+export const mayHaveReachedSite = ({ attempts }: Pick<FetchAnswer, "attempts">): boolean =>
+  attempts.some(({ tier }) => !BEFORE.has(tier));
+
 export function retryForFetch(
   { error, attempts, retry_after_s }: FetchAnswer,
   item: ItemState,

@@ -214,11 +214,17 @@ export interface RunState extends Omit<FetchRun, "cancelled"> {
   /** Whether a request was not sent because another node may own the domain. */
   isLost: boolean;
   spent_micros: number;
+  /** This run, and no other, may send the POST of its request. */
+  is_post_claimed: boolean;
   /** The address on a reserved host that a redirect led to; "" for none. */
   delegated_url: string;
   /** Whether every source of open copies has been searched, so that a cached page need not try again. */
   isSearched: boolean;
 }
+
+/** Of an answer that what the caller sent has made: its address, title and text are told to no one else. */
+export const isOfOneCaller = ({ authorization, own }: FetchRequest): boolean =>
+  authorization !== undefined || own !== undefined;
 
 /** The record of a run that begins. */
 export function newRun(
@@ -247,7 +253,8 @@ export function newRun(
     isLost: false,
     spent_micros: 0,
     delegated_url: "",
-    isSearched: !sources || !routes.direct || started.request.authorization !== undefined,
+    isSearched: !sources || !routes.direct || isOfOneCaller(started.request),
+    is_post_claimed: false,
   };
 }
 

@@ -9,6 +9,7 @@ import { type CacheLimits, cacheLimits, heapBytes } from "../../../cluster/cache
 import { FETCH_CACHES } from "./caches.ts";
 import type { Clock } from "../../../cluster/ports/clock.ts";
 import type { Documents } from "../../../cluster/ports/documents.ts";
+import type { Secrets } from "../../../cluster/ports/secrets.ts";
 import type { FetchError } from "../../../schemas/errors.ts";
 import {
   EMPTY_ANSWER,
@@ -16,7 +17,9 @@ import {
   type FetchAnswer,
   type FetchRequest,
   type PageRecord,
+  type UnsealedFetch,
 } from "../../../schemas/fetch.ts";
+import { sealOwnRequest } from "../../lib/web/own-request.ts";
 import { basicAuthorization, type JoinedSites, normaliseUrl, parseUrl, siteOf } from "../../lib/web/url.ts";
 import { withWholeCost } from "../../lib/whole-cost.ts";
 import { workFields } from "../../lib/work-fields.ts";
@@ -35,6 +38,8 @@ import type { Log } from "../../../cluster/ports/log.ts";
 import { PAGES } from "./collections.ts";
 
 interface FetchServiceDeps {
+  /** Seal what callers give of their own requests. */
+  readonly secrets: Pick<Secrets, "seal" | "sign">;
   readonly documents: Documents;
   readonly ask: ActorClient;
   readonly clock: Clock;
@@ -81,12 +86,12 @@ export interface FetchService {
    */
   readonly fetchWith: (
     client: ActorClient,
-    request: FetchRequest,
+    request: UnsealedFetch,
     signal: AbortSignal,
   ) => Promise<FetchAnswer>;
   /** `beginWork` is awaited before an actor is asked. Throws Fault. */
   readonly fetch: (
-    request: FetchRequest,
+    request: UnsealedFetch,
     signal?: AbortSignal,
     beginWork?: BeginWork,
   ) => Promise<FetchAnswer>;
@@ -122,6 +127,7 @@ const GRACE_MS = 20_000;
 const LATE_GRACE_MS = 180_000;
 
 export function fetchService({
+  secrets,
   documents,
   ask,
   clock,
@@ -174,14 +180,16 @@ export function fetchService({
 
   async function resolveFetch(
     client: ActorClient,
-    original: FetchRequest,
+    asked: UnsealedFetch,
     signal: AbortSignal | null,
     grace_ms = GRACE_MS,
     beginWork: BeginWork = async () => {},
   ): Promise<FetchAnswer> {
-    const url = parseUrl(original.url);
+    const url = parseUrl(asked.url);
     if (url === null) return INVALID_URL;
     const isReserved = reservedHosts?.isReserved(url.href) ?? false;
+    if (isReserved && asked.own_request) return OWN_REQUEST;
+    const original = sealOwnRequest(secrets, asked);
     if (isReserved && /^[a-z]+:[/\\]*[^/?#\\]*@/i.test(original.url.trim())) return NAMED_USER;
     const authorization = basicAuthorization(original.url);
     const request = isReserved
@@ -239,10 +247,10 @@ export function fetchService({
     return isWhole ? answer : withWholeCost(spentBy, fetch_id, answer);
   }
 
-  function retrieved(request: FetchRequest, answer: FetchAnswer): FetchAnswer {
+  function retrieved(request: UnsealedFetch, answer: FetchAnswer): FetchAnswer {
     const { record, error } = answer;
     // What was asked for with credentials is found by no search.
-    if (error === null && basicAuthorization(request.url) === null)
+    if (error === null && basicAuthorization(request.url) === null && !request.own_request)
       onRetrieved?.({ url: request.url, project: request.project, record });
     return answer;
   }
@@ -276,6 +284,10 @@ const failedAnswer = (error: FetchError, error_detail: string): FetchAnswer => (
   error_detail,
 });
 const INVALID_URL = failedAnswer("invalid_url", "The url is no http or https URL");
+const OWN_REQUEST = failedAnswer(
+  "blocked_destination",
+  "This host is asked without header fields, cookies and bodies of a caller",
+);
 const NAMED_USER = failedAnswer(
   "blocked_destination",
   "This host is asked at its own ports and without a user name",

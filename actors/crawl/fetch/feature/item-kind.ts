@@ -5,7 +5,7 @@ import type { BodyGrants } from "../../../../gateway/body-access.ts";
 import type { ItemKindParts } from "../../../work/jobs/feature/tokens.ts";
 import { type FetchBody, partDigests } from "../../../../schemas/fetch.ts";
 import { type JoinedSites, originOf, parseUrl, siteOf } from "../../../lib/web/url.ts";
-import { retryForFetch } from "../retry-policy.ts";
+import { mayHaveReachedSite, retryForFetch } from "../retry-policy.ts";
 import { MAX_RUN_MS } from "../run.ts";
 import type { FetchService } from "../service.ts";
 import { billOf } from "../answer.ts";
@@ -50,7 +50,10 @@ export const fetchItems = (
         error: answer.error,
         bill: billOf(answer),
         body_refs: partDigests(answer.record),
-        retry: retryForFetch(answer, { attempts, premium_later }),
+        retry:
+          request.own_request?.given.method === "POST" && mayHaveReachedSite(answer)
+            ? null
+            : retryForFetch(answer, { attempts, premium_later }),
       };
     },
   },

@@ -58,6 +58,7 @@ async function joinFetch(
   const reservedHosts = readersOf(node.hosts, readers);
   const status = fetchStatus(clock, tiers, node.actorStats);
   const service = fetchService({
+    secrets: node.secrets,
     documents,
     ask,
     clock,

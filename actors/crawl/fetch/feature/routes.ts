@@ -16,6 +16,7 @@ import {
   EMPTY_ANSWER,
   type FetchAnswer,
   type FetchRequest,
+  type UnsealedFetch,
   FetchBody,
   DomainBusy,
   FetchResponse,
@@ -25,13 +26,15 @@ import {
   type PageRecord,
   type ScreenshotOptions,
 } from "../../../../schemas/fetch.ts";
+import { ownRequestOf, withoutOwnValues } from "../../../../schemas/own-request.ts";
+import { ownRequestMistake } from "../../../lib/web/own-request-check.ts";
 import type { Caller } from "../../../../gateway/authenticate.ts";
 import type { Reply } from "../../../../gateway/http.ts";
 import { type BatchKind, withoutDefaults } from "../../../../gateway/batch.ts";
 import { heldUntilSent } from "../../../../gateway/held-body.ts";
 import type { Bill, BodyGrant, Key } from "../../../../schemas/accounts.ts";
 import { WAIT_BEYOND_TIMEOUT_MS, WAIT_MS, withDeadline } from "../../../../gateway/with-deadline.ts";
-import { JSON_TYPE, timedOut, userAgentNotAllowed } from "../../../../gateway/http-errors.ts";
+import { invalid, JSON_TYPE, timedOut, userAgentNotAllowed } from "../../../../gateway/http-errors.ts";
 import { REQUEST_ID_CHARS } from "../../../../gateway/request-id.ts";
 import type { DebugRecords } from "../../../../gateway/debug-records.ts";
 import type { AnswerSource, BeginWork, FetchService } from "../service.ts";
@@ -57,7 +60,7 @@ export interface FetchServices extends TextSource {
    * work may go on into the cache. `beginWork` is awaited before an actor is asked. Throws Fault; `mailbox_full` is
    * answered as domain_busy.
    */
-  readonly fetch: (request: FetchRequest, signal: AbortSignal, beginWork: BeginWork) => Promise<FetchAnswer>;
+  readonly fetch: (request: UnsealedFetch, signal: AbortSignal, beginWork: BeginWork) => Promise<FetchAnswer>;
   /** Whether a response may be sent again to the same request; asked for each. Default: every response is written anew. */
   readonly cache?: Pick<FetchService, "sourceOf" | "isCurrent">;
   /** Whether an address is requested with the operator's User-Agent only, so that `user_agent` is ignored. Default: none. */
@@ -149,7 +152,9 @@ export function fetchRoutes(services: FetchServices): readonly Route[] {
         call,
         answer,
         texts,
-        isDebugged ? await services.debugRecords!.store(call, storyOf(answer)) : null,
+        isDebugged
+          ? await services.debugRecords!.store({ ...call, body: withoutOwnValues(body) }, storyOf(answer))
+          : null,
       );
       const beforeSending = (): Promise<void> =>
         grantBodies(services.bodyGrants, caller.grant.project.name, answer.record);
@@ -242,11 +247,17 @@ export function fetchRoutes(services: FetchServices): readonly Route[] {
         },
       },
       authorize_errors: ["user_agent_not_allowed"],
-      authorize: ({ body, caller }) => agentRefusal(services, body, caller),
+      authorize: ({ body, caller }) => mistakeIn(body) ?? agentRefusal(services, body, caller),
       shortcut,
       handle,
     }),
   ];
+}
+
+/** The 422 for what the schema of the body does not say; null: nothing is wrong. */
+function mistakeIn(body: FetchBody): Reply | null {
+  const mistake = ownRequestMistake(body);
+  return mistake && invalid([{ loc: ["body", mistake.field], msg: mistake.message, type: "value_error" }]);
 }
 
 /** Null: the project may send this user agent, or the address is asked with the operator's own. */
@@ -270,7 +281,7 @@ function storyOf(answer: FetchAnswer): Parameters<DebugRecords["store"]>[1] {
 async function fetchWithTexts(
   services: FetchServices,
   call: FetchCall,
-  request: FetchRequest,
+  request: UnsealedFetch,
   onLate: (answer: FetchAnswer | null) => void,
 ): Promise<FetchedPage | null> {
   const { body, request_id, signal: client, now_ms } = call;
@@ -402,6 +413,8 @@ export const fetchBatch = (
       ...((allow_premium === false || !allowsPaid(key)) && { allow_paid: false }),
     };
   },
+  check: (item) => ownRequestMistake(item as FetchBody),
+  shown: withoutOwnValues,
   authorize: (item, caller) => agentRefusal(services, item as FetchBody, caller),
   weigh: (input, stored) => weightOf((stored as FetchAnswer).record, partsOfItem(input)),
   async render(input, stored, reader) {
@@ -441,8 +454,9 @@ interface CallerContext {
 export function fetchRequestOf(
   body: FetchBody,
   { fetch_id, project, key, lane, now_ms, wait_ms }: CallerContext,
-): FetchRequest {
+): UnsealedFetch {
   const timeout_s = body.timeout_s ?? null;
+  const given = ownRequestOf(body);
   return {
     ...keptOptions(body),
     fetch_id,
@@ -452,6 +466,7 @@ export function fetchRequestOf(
     ...(wantsFormats(body) && { with_formats: true }),
     ...awaitedBy(body),
     ...(body.formats?.includes("screenshot") && { screenshot: screenshotOf(body) }),
+    ...(given && { own_request: { given, is_cached: body.cache_private ?? false } }),
     lane,
     project,
     ...(key !== undefined && { key }),

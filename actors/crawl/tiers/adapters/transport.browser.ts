@@ -26,9 +26,11 @@ import type {
   TransportResult,
   TransportRequest,
 } from "../../../lib/web/transport.ts";
+import { type OpenOwnRequest, ownHops } from "../../../lib/web/own-request.ts";
 import { originOf, parseUrl, siteOf } from "../../../lib/web/url.ts";
 import type { BrowserPool, PageEndReason, PageLease } from "./browser-pool.ts";
 import { admitted, destinationRefusal, withoutUserInfo } from "./one-request.ts";
+import { type OwnDocuments, ownDocuments, type PausedRequest, type Replaced } from "./own-documents.ts";
 import { lookAtDocument, type Readiness, readinessOf, watchNetwork } from "./page-readiness.ts";
 import { CAPTURE_MS, SCROLL_MS, type Screenshots, screenshots, type ScreenshotResult } from "./screenshot.ts";
 import { awaitedState } from "./wait-for.ts";
@@ -60,6 +62,8 @@ export interface BrowserOptions {
   /** Refuses early what the egress proxy would refuse anyway, without asking for robots.txt and a slot. */
   readonly destination: Destination;
   readonly limits?: Partial<PageLimits>;
+  /** Default: requests have no part of their caller's own. */
+  readonly openOwn?: OpenOwnRequest;
 }
 
 const LIMITS: PageLimits = {
@@ -118,7 +122,13 @@ const NET_ERRORS: readonly (readonly [RegExp, string])[] = [
   [/ERR_(?:PROXY|NO_SUPPORTED_PROXIES|MANDATORY_PROXY)/, "browser_unavailable"],
 ];
 
-export function browserTransport({ pool, clock, destination, limits: overrides }: BrowserOptions): Transport {
+export function browserTransport({
+  pool,
+  clock,
+  destination,
+  limits: overrides,
+  openOwn,
+}: BrowserOptions): Transport {
   const limits: PageLimits = { ...LIMITS, ...overrides };
   const spacing = requestSpacing(clock);
   const pictures = screenshots();
@@ -156,7 +166,10 @@ export function browserTransport({ pool, clock, destination, limits: overrides }
       hop.release();
       return over({ kind: "failed", reason: lease.reason, status: null, detail: lease.detail, ...bare() });
     }
-    const visit = pageVisit({ request, lease, hop, began_ms, clock, destination, limits, spacing, pictures });
+    const given = request.own && openOwn ? openOwn(request.own, request.project ?? "") : null;
+    const own = ownDocuments(lease.context, given, ownHops(given, first), first);
+    const shared = { clock, destination, limits, spacing, pictures };
+    const visit = pageVisit({ request, own, lease, hop, began_ms, ...shared });
     try {
       return { result: await visit.result(), is_bystander: visit.isBystander() };
     } finally {
@@ -168,7 +181,8 @@ export function browserTransport({ pool, clock, destination, limits: overrides }
 
   return async (request) => {
     const { result, is_bystander } = await visitOnce(request);
-    return is_bystander && !request.signal.aborted ? (await visitOnce(request)).result : result;
+    const mayRepeat = is_bystander && request.own?.is_post !== true;
+    return mayRepeat && !request.signal.aborted ? (await visitOnce(request)).result : result;
   };
 }
 
@@ -204,6 +218,7 @@ function hopOf(
 
 interface PageVisitDeps {
   readonly request: TransportRequest;
+  readonly own: OwnDocuments;
   readonly lease: PageLease;
   readonly hop: Hop;
   readonly began_ms: number;
@@ -220,11 +235,9 @@ interface Field {
 }
 
 /** The used fields of Fetch.requestPaused: a request before it is sent, or with its response head. */
-interface Paused {
+interface Paused extends PausedRequest {
   readonly requestId: string;
-  readonly resourceType: string;
   readonly frameId: string;
-  readonly request: { readonly url: string; readonly headers: Readonly<Record<string, string>> };
   readonly responseStatusCode?: number;
   readonly responseErrorReason?: string;
   readonly responseHeaders?: readonly Field[];
@@ -236,6 +249,7 @@ interface Paused {
  */
 function pageVisit({
   request,
+  own,
   lease,
   hop: first_hop,
   began_ms,
@@ -327,6 +341,9 @@ function pageVisit({
       hop = hopOf(next!, entry, clock);
       if (is_over) return hop.release();
     }
+    const replaced = await own.ofDocument(event, hop.url);
+    if (replaced === null)
+      return failed("redirect_with_body", "A redirect would take the body to another origin");
     page_timer.pause();
     await spacing.wait(hop.url, hop.admitted_ms);
     page_timer.resume();
@@ -335,7 +352,7 @@ function pageVisit({
     session.enterDocument(hop.url);
     await cdp.send("Fetch.continueRequest", {
       requestId: event.requestId,
-      ...withOwnFields(request, event, hop.url),
+      ...withOwnFields(request, event, hop.url, replaced),
     });
     hop.onSent();
   }
@@ -467,9 +484,10 @@ function pageVisit({
     // The first document is always the main frame's.
     if (isDocument) main_frame ??= frameId;
     if (!isDocument || frameId !== main_frame) {
+      const replaced = isLoaded(event) ? own.ofResource(event, frameId === main_frame && !isDocument) : null;
       const answer =
-        isDocument && !isStrangerInside(event)
-          ? cdp.send("Fetch.continueRequest", { requestId })
+        replaced !== null
+          ? cdp.send("Fetch.continueRequest", { requestId, ...withFields(event, replaced.headers ?? []) })
           : cdp.send("Fetch.failRequest", { requestId, errorReason: "BlockedByClient" });
       answer.catch(() => {});
       return;
@@ -481,6 +499,11 @@ function pageVisit({
       .catch(() => {})
       .finally(() => void pending_documents--);
   }
+
+  const isLoaded = (event: Paused): boolean =>
+    event.resourceType === "Document"
+      ? !isStrangerInside(event)
+      : !skipped_kinds.has(event.resourceType.toLowerCase()) && !isIcon(event);
 
   /** A frame of another site in a page of an allowed private network: its scripts would have the page's allowance. */
   const isStrangerInside = ({ request: { url } }: Paused): boolean =>
@@ -521,6 +544,7 @@ function pageVisit({
       if (opened !== page) opened.close().catch(() => {});
     });
     const sends: Promise<unknown>[] = [
+      own.putCookies(),
       cdp.send("Fetch.enable", {
         handleAuthRequests: true,
         patterns: [
@@ -528,6 +552,7 @@ function pageVisit({
           { resourceType: "Document", requestStage: "Response" },
           { urlPattern: "*/favicon.ico", resourceType: "Other" },
           ...skipped_types.map((resourceType) => ({ resourceType })),
+          ...own.patterns,
         ],
       }),
     ];
@@ -730,24 +755,41 @@ function isInFrame(request: { frame: () => { parentFrame: () => unknown } }): bo
   }
 }
 
-/** The caller's Accept-Language, of which Chromium would send the locale only, and its credentials for the origin of its address. */
+const isIcon = ({ resourceType, request: { url } }: Paused): boolean =>
+  resourceType === "Other" && URL.parse(url)?.pathname.endsWith("/favicon.ico") === true;
+
+/**
+ * The caller's Accept-Language, of which Chromium would send the locale only, its credentials for the origin of its address,
+ * and what it gives of its own request.
+ */
 function withOwnFields(
   { accept_language, authorization, url: asked }: TransportRequest,
-  { request }: Paused,
+  paused: Paused,
   url: string,
+  { headers = [], ...replaced }: Replaced,
+): Omit<Replaced, "headers"> & { headers?: Field[] } {
+  const isLoggedIn = authorization !== undefined && originOf(url) === originOf(asked);
+  return {
+    ...replaced,
+    ...withFields(paused, [
+      ...(accept_language === null ? [] : [["Accept-Language", fieldValue(accept_language)] as const]),
+      ...(isLoggedIn ? [["Authorization", authorization] as const] : []),
+      ...headers,
+    ]),
+  };
+}
+
+/** Nothing when no field is added: the request goes on as it is. */
+function withFields(
+  { request }: Paused,
+  own: readonly (readonly [string, string])[],
 ): { headers?: Field[] } {
-  const own = [
-    ...(accept_language === null ? [] : [{ name: "Accept-Language", value: fieldValue(accept_language) }]),
-    ...(authorization !== undefined && originOf(url) === originOf(asked)
-      ? [{ name: "Authorization", value: authorization }]
-      : []),
-  ];
   if (own.length === 0) return {};
-  const names = new Set(own.map(({ name }) => name.toLowerCase()));
+  const byName = new Map(own.map(([name, value]) => [name.toLowerCase(), { name, value }]));
   const others = Object.entries(request.headers)
-    .filter(([name]) => !names.has(name.toLowerCase()))
+    .filter(([name]) => !byName.has(name.toLowerCase()))
     .map(([name, value]) => ({ name, value }));
-  return { headers: [...others, ...own] };
+  return { headers: [...others, ...byName.values()] };
 }
 
 /** A valid field value: a line break must not start another field. */

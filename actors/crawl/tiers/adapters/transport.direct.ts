@@ -2,7 +2,8 @@
  * The route `direct`: plain HTTP over Egress, with the header fields of one browser. The route `proxy` is the same
  * through a forward proxy (transport.proxy.ts).
  *
- * It follows redirects itself, with a permit for each hop that is released after it, and stops reading at max_bytes.
+ * It follows redirects itself, with a permit for each hop that is released after it, and stops reading at max_bytes. What a
+ * caller gives of its own request goes with the hops of its origin (actors/lib/web/own-request.ts).
  * Cookies live for one call only, and there are no caches. Meta refresh is left to the extraction of content.
  */
 import type { Clock } from "../../../../cluster/ports/clock.ts";
@@ -10,6 +11,7 @@ import { type Egress, EgressError, type EgressProblem } from "../../../../cluste
 import type { Redirect } from "../../../../schemas/fetch.ts";
 import { type Destination, isPrivateHost } from "../../../lib/web/destination.ts";
 import { retryAfterSeconds } from "../../../lib/web/http.ts";
+import { type OpenOwnRequest, type OwnHops, ownHops } from "../../../lib/web/own-request.ts";
 import { originOf, parseUrl } from "../../../lib/web/url.ts";
 import type { HopRefusal, Transport, TransportResult, TransportRequest } from "../../../lib/web/transport.ts";
 import {
@@ -29,6 +31,8 @@ export interface DirectOptions {
   readonly destination: Destination;
   /** The forward proxy; absent: none. */
   readonly proxy_url?: string;
+  /** Default: requests have no part of their caller's own. */
+  readonly openOwn?: OpenOwnRequest;
 }
 
 const MAX_REDIRECTS = 10;
@@ -65,12 +69,20 @@ const FIELDS: readonly (readonly [name: string, value: string, when: "always" | 
 /** Neither another route nor another attempt can help: the destination itself is not allowed. */
 const OUT_OF_BOUNDS: ReadonlySet<EgressProblem> = new Set(["blocked_destination", "invalid_url"]);
 
-export function directTransport({ egress, clock, destination, proxy_url }: DirectOptions): Transport {
+export function directTransport({
+  egress,
+  clock,
+  destination,
+  proxy_url,
+  openOwn,
+}: DirectOptions): Transport {
   const readBody = bodyReader(clock);
   return async (request) => {
     const began_ms = clock.mono();
     const redirects: Redirect[] = [];
     const cookies = new Cookies();
+    const given = request.own && openOwn ? openOwn(request.own, request.project ?? "") : null;
+    const own = ownHops(given, request.url);
     const seen = new Set<string>();
     let url = readable(request.url) ?? request.url;
     let status: number | null = null;
@@ -93,7 +105,8 @@ export function directTransport({ egress, clock, destination, proxy_url }: Direc
       if (judged === "blocked_destination" || judged === "invalid_url")
         return refused(destinationRefusal(judged, url));
       // A repeated request would get the same response, unless a cookie was set on the way.
-      const visit = `${url} ${cookies.for(url)}`;
+      own.enter(url);
+      const visit = `${own.method()} ${url} ${cookies.for(url)}`;
       if (seen.has(visit)) return failed("too_many_redirects", `The redirects lead back to ${url}`);
       seen.add(visit);
       status = null;
@@ -108,12 +121,13 @@ export function directTransport({ egress, clock, destination, proxy_url }: Direc
       try {
         const exchange = await egress.exchange({
           url,
-          method: "GET",
-          headers: [
-            ...fieldsFor(request, url, cookies),
+          method: own.method(),
+          headers: fieldsFor(request, url, cookieField(own, cookies, url), [
             // A proxy would read it.
             ...(proxy_url === undefined ? loginFor(request, url) : []),
-          ],
+            ...own.headers(),
+          ]),
+          ...bodyOf(own),
           signal: request.signal,
           ...(networks && { networks }),
           ...sendHooks(entry),
@@ -155,6 +169,8 @@ export function directTransport({ egress, clock, destination, proxy_url }: Direc
         if (redirects.length > MAX_REDIRECTS) {
           return failed("too_many_redirects", `More than ${MAX_REDIRECTS} redirects`);
         }
+        if (!own.redirect(status, next))
+          return failed("redirect_with_body", "A redirect would take the body to another origin");
         url = next;
       } catch (problem) {
         if (problem instanceof EgressError) return failed(reasonOf(problem.problem), problem.message);
@@ -170,11 +186,13 @@ export function directTransport({ egress, clock, destination, proxy_url }: Direc
 const readable = (text: string, base?: string): string | null =>
   parseUrl(text, base === undefined ? undefined : new URL(base))?.href ?? null;
 
+/** `own`: fields that come in the place of those that the browser would send, or after them. */
 function fieldsFor(
   { accept_language, user_agent, validators, range }: TransportRequest,
   url: string,
-  cookies: Cookies,
-): [string, string][] {
+  cookie: string,
+  own: readonly (readonly [string, string])[],
+): (readonly [string, string])[] {
   const given: Readonly<Record<string, string | null>> = {
     "User-Agent": user_agent,
     "Accept-Language": accept_language,
@@ -183,12 +201,30 @@ function fieldsFor(
   const fields = FIELDS.filter(
     ([, , when]) => when === "always" || (isSecure && (when === "secure" || user_agent === null)),
   ).map(([name, value]): [string, string] => [name, fieldValue(given[name] ?? "") || value]);
-  const cookie = cookies.for(url);
   if (cookie !== "") fields.push(["Cookie", cookie]);
   if (range !== undefined) fields.push(["Range", fieldValue(range)]);
   if (validators?.etag) fields.push(["If-None-Match", fieldValue(validators.etag)]);
   if (validators?.last_modified) fields.push(["If-Modified-Since", fieldValue(validators.last_modified)]);
-  return fields;
+  const ownByName = new Map(own.map((field) => [field[0].toLowerCase(), field]));
+  const replaced = fields.map((field) => {
+    const instead = ownByName.get(field[0].toLowerCase());
+    ownByName.delete(field[0].toLowerCase());
+    return instead ?? field;
+  });
+  return [...replaced, ...ownByName.values()];
+}
+
+/** What the site has set on the way replaces what the caller gave. */
+function cookieField(own: OwnHops, cookies: Cookies, url: string): string {
+  const set = cookies.for(url);
+  const names = new Set(set.split("; ").map((pair) => pair.split("=", 1)[0]));
+  const given = own.cookies(url).filter(({ name }) => !names.has(name));
+  return [...given.map(({ name, value }) => `${name}=${value}`), ...(set === "" ? [] : [set])].join("; ");
+}
+
+function bodyOf(own: OwnHops): { readonly body?: Buffer } {
+  const body = own.body();
+  return body === null ? {} : { body };
 }
 
 /** The credentials of the request, for the origin of its address only. */

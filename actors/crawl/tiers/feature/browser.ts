@@ -1,6 +1,7 @@
 /** The route `browser` of a node with that role: Chromium, the egress proxy before it, and the pool of pages. */
 import { egressProxy } from "../../../../cluster/adapters/egress/egress.proxy.ts";
 import type { OpeningNode } from "../../../../node/feature.ts";
+import { ownRequestOpener } from "../../../lib/web/own-request.ts";
 import type { Transport } from "../../../lib/web/transport.ts";
 import { browserPool, MAX_PAGES, playwrightChromium } from "../adapters/browser-pool.ts";
 import { type Chromium, findChromium } from "../adapters/chromium.ts";
@@ -21,7 +22,7 @@ export interface OpenBrowser {
 
 /** Null without a Chromium: the route is not configured. Chromium is started with the first page. */
 export async function openBrowser(
-  { config, clock, metrics, log, destination, unowned_destination, ca, dataPath }: OpeningNode,
+  { config, clock, metrics, log, destination, unowned_destination, ca, dataPath, secrets }: OpeningNode,
   settings: TiersSettings,
 ): Promise<OpenBrowser | null> {
   const found = configuredChromium(settings, dataPath);
@@ -60,7 +61,7 @@ export async function openBrowser(
   const { browser: max_pages = MAX_PAGES } = readCapacities(settings.capacities);
   const pool = browserPool({ chromium, proxy, metrics, log, limits: { pages: max_pages } });
   return {
-    transport: isOff ? null : browserTransport({ pool, clock, destination }),
+    transport: isOff ? null : browserTransport({ pool, clock, destination, openOwn: ownRequestOpener(secrets) }),
     max_pages,
     warnings: () => (warning === null ? [] : [warning]),
     async close() {

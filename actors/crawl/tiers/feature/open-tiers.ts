@@ -3,6 +3,7 @@ import { onlyTo } from "../../../../cluster/adapters/egress/upstream-proxy.ts";
 import type { RoleActor } from "../../../../cluster/role-actor.ts";
 import type { OpeningNode } from "../../../../node/feature.ts";
 import { type Tier, TIERS } from "../../../../schemas/tier-table.ts";
+import { ownRequestOpener } from "../../../lib/web/own-request.ts";
 import type { Transport } from "../../../lib/web/transport.ts";
 import { archiveTransport } from "../adapters/transport.archive.ts";
 import { directTransport } from "../adapters/transport.direct.ts";
@@ -64,6 +65,7 @@ async function openTransports(node: OpeningNode, settings: TiersSettings): Promi
       ? null
       : node.openEgress({ judge: onlyTo(new URL(render_url)) });
   const common = { egress, clock, destination };
+  const openOwn = ownRequestOpener(node.secrets);
   function openProxy(): Transport | null {
     // An egress node: other addresses than those of the workers, without a proxy behind it.
     if (proxy_url === undefined) return isNamed("proxy") ? directTransport(common) : null;
@@ -71,7 +73,7 @@ async function openTransports(node: OpeningNode, settings: TiersSettings): Promi
   }
   return {
     transports: {
-      direct: has("direct") ? directTransport(common) : null,
+      direct: has("direct") ? directTransport({ ...common, openOwn }) : null,
       browser: browser?.transport ?? null,
       archive:
         has("archive") && archive_url !== "none"

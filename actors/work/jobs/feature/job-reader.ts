@@ -107,11 +107,12 @@ export function jobReader({ documents, secrets, clock, log, kinds, memory }: Job
     stored: StoredResult | null,
   ): Promise<JobItem> {
     const status = statusOf(state);
-    const item = { index, kind: spec.kind, status, input: shownInput(input), result: null };
+    const kind = byName.get(spec.kind);
+    const shown = shownInput(kind?.shown?.(input) ?? input);
+    const item = { index, kind: spec.kind, status, input: shown, result: null };
     if (status === "cancelled") return { ...item, error: "cancelled" };
     if (status !== "done" && status !== "failed") return { ...item, error: null };
     const unavailable = { ...item, error: "result_unavailable" };
-    const kind = byName.get(spec.kind);
     if (!stored || !kind) return unavailable;
     if (stored.answer === null) return { ...item, error: stored.error };
     try {
