@@ -68,7 +68,8 @@ export const FETCH_ERRORS = {
   },
   post_not_repeated: {
     retry: "no",
-    means: "the POST may have reached the site and the answer was lost, for example with a node; it is not sent again",
+    means:
+      "the POST may have reached the site and the answer was lost, for example with a node; it is not sent again",
   },
   filings_not_configured: { retry: "no", means: "filing-system URL, and no identity is configured" },
   rate_limited: { retry: "later", means: "filing-system URL, and its limiter has no slot in time" },

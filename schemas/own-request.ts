@@ -98,7 +98,8 @@ export function ownRequestOf({ headers, cookies, method = "GET", body }: OwnOpti
   const own: OwnRequest = {
     headers: fields.filter(([name]) => !isCookieField(name)),
     // A cookie that is no header field meets those that the site sets, also in a browser.
-    cookies: cookies ?? fields.filter(([name]) => isCookieField(name)).flatMap(([, value]) => cookiesIn(value)),
+    cookies:
+      cookies ?? fields.filter(([name]) => isCookieField(name)).flatMap(([, value]) => cookiesIn(value)),
     method,
     body: body ?? null,
   };

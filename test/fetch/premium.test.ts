@@ -54,7 +54,8 @@ test.each([
 ] as const)(
   "a run that was repeated after its node died tells what all of it cost: it %s",
   async (_, told, spent, cost_usd) => {
-    const pages = fetchService({ secrets: SAME_SECRETS,
+    const pages = fetchService({
+      secrets: SAME_SECRETS,
       ...silentTelemetry(),
       documents: memoryDocuments(),
       clock: virtualClock(),
@@ -71,7 +72,8 @@ test.each([
   ["the request allows none", false, true],
 ])("what a fetch cost before is not read where %s", async (_, allow_paid, hasPaidRoute) => {
   let reads = 0;
-  const pages = fetchService({ secrets: SAME_SECRETS,
+  const pages = fetchService({
+    secrets: SAME_SECRETS,
     ...silentTelemetry(),
     documents: memoryDocuments(),
     clock: virtualClock(),

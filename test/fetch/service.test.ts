@@ -39,7 +39,8 @@ const pageOf = (record: Partial<PageRecord> = {}, validated_ms = NOON_MS): Cache
 
 function serviceOf(over: Partial<Documents> = {}) {
   const [clock, documents] = [virtualClock(NOON_MS), memoryDocuments()];
-  const pages = fetchService({ secrets: SAME_SECRETS,
+  const pages = fetchService({
+    secrets: SAME_SECRETS,
     ...silentTelemetry(),
     documents: { ...documents, ...over },
     clock,

@@ -19,7 +19,7 @@ import { fakeEgress } from "../../cluster/adapters/egress/egress.fake.ts";
 import { seededRandom } from "../../cluster/adapters/time/random.seeded.ts";
 import { embedded } from "../../cluster/embedded.ts";
 import type { Egress } from "../../cluster/ports/egress.ts";
-import type { FetchRequest } from "../../schemas/fetch.ts";
+import type { FetchRequest, UnsealedFetch } from "../../schemas/fetch.ts";
 import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.silent.ts";
 import { DEFAULT_REQUEST } from "./fetch-request.ts";
 import { SAME_SECRETS } from "./secrets.ts";
@@ -145,7 +145,7 @@ export async function oneService(
     deadline_ms: clock.now() + 150_000,
     ...options,
   });
-  const get = (options: Partial<FetchRequest> = {}) => pages.fetch(request(options));
+  const get = (options: Partial<UnsealedFetch> = {}) => pages.fetch({ ...request(options) });
   /** As work of a batch asks, until it leaves. */
   const getUntil = (signal: AbortSignal, options: Partial<FetchRequest> = {}) =>
     pages.fetchWith(ask, request({ lane: "batch", ...options }), signal);

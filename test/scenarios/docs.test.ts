@@ -55,7 +55,18 @@ function pages(sites: Web): World {
   const archive = sites.site({ "/cdx/search/cdx": listing, "*": copy }, "archive");
   const tides = sites.site({ "/": { body: SCRIPTED } }, "tides");
   const closed = sites.site({ "/page": { status: 403, body: article("No") } }, "closed");
-  const example = sites.site({ "/": { body: article("Example") } }, "example");
+  const example = sites.site(
+    {
+      "/": { body: article("Example") },
+      "/account": ({ headers }) => ({
+        body: article(
+          `Account of ${headers["x-api-key"]} with ${/basket=(\w+)/.exec(headers["cookie"]!)?.[1]}`,
+        ),
+      }),
+      "/search": ({ body }) => ({ body: article(`Found: ${body}`) }),
+    },
+    "example",
+  );
   return {
     environment: { TRAWL_ARCHIVE_URL: archive.origin, TRAWL_CHROMIUM_PATH: "" },
     pairs: [

@@ -31,7 +31,10 @@ const OWN = {
 
 const [, chromium] = browsers[0] ?? [];
 const { path: chromium_path } = (await chromium?.ready()) ?? { path: null };
-const ROUTES = chromium_path !== null && existsSync(chromium_path) ? (["direct", "browser"] as const) : (["direct"] as const);
+const ROUTES =
+  chromium_path !== null && existsSync(chromium_path)
+    ? (["direct", "browser"] as const)
+    : (["direct"] as const);
 
 describe.each(SETUPS)("a caller's own request, $setup", ({ setup, start }) => {
   const { sites, service } = scenario(start, () => ({
@@ -69,7 +72,9 @@ describe.each(SETUPS)("a caller's own request, $setup", ({ setup, start }) => {
         "https://from.example/",
       );
       expect(sent(site, "/robots.txt")).toEqual([]);
-      expect(site.arrivals.filter(({ path }) => path === "/robots.txt").every((one) => !isKnown(one))).toBe(true);
+      expect(site.arrivals.filter(({ path }) => path === "/robots.txt").every((one) => !isKnown(one))).toBe(
+        true,
+      );
     });
 
     test("does not leave it: not with a redirect", async () => {
@@ -137,7 +142,12 @@ describe.each(SETUPS)("a caller's own request, $setup", ({ setup, start }) => {
     test("as a POST does not take its body to another origin", async () => {
       const there = sites.site({ "*": { body: article("Elsewhere") } });
       const site = sites.site({ "/": redirect(`${there.origin}/end`, 307) });
-      const answer = await fetch("first", { url: `${site.origin}/`, tiers, method: "POST", body: PLANTED.body });
+      const answer = await fetch("first", {
+        url: `${site.origin}/`,
+        tiers,
+        method: "POST",
+        body: PLANTED.body,
+      });
       expect(answer).toMatchObject({ error: "all_tiers_failed" });
       expect(answer.attempts).toMatchObject([{ tier, reason: "redirect_with_body" }]);
       expect(there.hits("/end")).toBe(0);
@@ -158,7 +168,12 @@ describe.each(SETUPS)("a caller's own request, $setup", ({ setup, start }) => {
       seen.push([cached, title]);
     }
     const title = "Behind the login";
-    expect(seen).toEqual([[false, title], [true, title], [false, title], [true, title]]);
+    expect(seen).toEqual([
+      [false, title],
+      [true, title],
+      [false, title],
+      [true, title],
+    ]);
     expect(await fetch("first", { ...privately, headers: { "X-Api-Key": "guessed" } })).toMatchObject({
       error: "http_401",
     });
@@ -175,7 +190,11 @@ describe.each(SETUPS)("a caller's own request, $setup", ({ setup, start }) => {
 
   test("does not take a route of a third party", async () => {
     const site = sites.site({ "/": behindLogin });
-    const answer = await fetch("first", { url: `${site.origin}/`, ...OWN, tiers: ["archive", "proxy", "proxy_render"] });
+    const answer = await fetch("first", {
+      url: `${site.origin}/`,
+      ...OWN,
+      tiers: ["archive", "proxy", "proxy_render"],
+    });
     expect(answer).toMatchObject({ error: "no_tier_allowed" });
   });
 
@@ -185,10 +204,30 @@ describe.each(SETUPS)("a caller's own request, $setup", ({ setup, start }) => {
     ["a proxy's field", { headers: { "Proxy-Authorization": "x" } }, "headers", /set by the service/],
     ["an option's field", { headers: { "User-Agent": "x" } }, "headers", /option "user_agent"/],
     ["a broken value", { headers: { "X-A": "a\r\nX-B: b" } }, "headers", /characters that are not allowed/],
-    ["too many fields", { headers: Object.fromEntries(Array.from({ length: 51 }, (_, n) => [`x-${n}`, "1"])) }, "headers", /more than 50/],
-    ["cookies twice", { headers: { Cookie: "a=1" }, cookies: [{ name: "b", value: "2" }] }, "cookies", /too$/],
-    ["a foreign domain", { cookies: [{ name: "a", value: "1", domain: "other.test" }] }, "cookies", /is not that of the url/],
-    ["a public suffix", { cookies: [{ name: "a", value: "1", domain: "test" }] }, "cookies", /is not that of the url/],
+    [
+      "too many fields",
+      { headers: Object.fromEntries(Array.from({ length: 51 }, (_, n) => [`x-${n}`, "1"])) },
+      "headers",
+      /more than 50/,
+    ],
+    [
+      "cookies twice",
+      { headers: { Cookie: "a=1" }, cookies: [{ name: "b", value: "2" }] },
+      "cookies",
+      /too$/,
+    ],
+    [
+      "a foreign domain",
+      { cookies: [{ name: "a", value: "1", domain: "other.test" }] },
+      "cookies",
+      /is not that of the url/,
+    ],
+    [
+      "a public suffix",
+      { cookies: [{ name: "a", value: "1", domain: "test" }] },
+      "cookies",
+      /is not that of the url/,
+    ],
     ["a body of a GET", { body: "x" }, "body", /"method": "POST"/],
   ])("is refused with %s", async (_, options, field, message) => {
     const body = { url: "http://www.shop.test/", ...options };
@@ -199,11 +238,17 @@ describe.each(SETUPS)("a caller's own request, $setup", ({ setup, start }) => {
       key: keys.first,
       body: { idempotency_key: `refused ${field}`, items: [body] },
     });
-    expect([batch.status, batch.json.detail]).toEqual([422, [{ loc: ["body", "items", 0, field], ...expected }]]);
+    expect([batch.status, batch.json.detail]).toEqual([
+      422,
+      [{ loc: ["body", "items", 0, field], ...expected }],
+    ]);
   });
 
   test("of an item of a job is sent, and shown without its values", async () => {
-    const site = sites.site({ "/item": behindLogin, "/post": ({ body }) => ({ body: article(body.slice(0, 1)) }) });
+    const site = sites.site({
+      "/item": behindLogin,
+      "/post": ({ body }) => ({ body: article(body.slice(0, 1)) }),
+    });
     const jobs = client(service);
     const created = await jobs.create([
       { url: `${site.origin}/item`, project_ref: SEEN, ...OWN },
@@ -248,11 +293,16 @@ describe.each(SETUPS)("a caller's own request, $setup", ({ setup, start }) => {
       [`${what} in base64`, Buffer.from(secret).toString("base64").replace(/=+$/, "")] as const,
     ]);
     for (const [place, text] of Object.entries(places))
-      for (const [what, secret] of variants) expect([place, what, text.includes(secret)]).toEqual([place, what, false]);
-    const engines = await Promise.all((["bus", "documents", "blobs"] as const).map((name) => engineFolder(name)));
+      for (const [what, secret] of variants)
+        expect([place, what, text.includes(secret)]).toEqual([place, what, false]);
+    const engines = await Promise.all(
+      (["bus", "documents", "blobs"] as const).map((name) => engineFolder(name)),
+    );
     const data = service.environment["TRAWL_DATA_DIR"]!;
     const folders = setup === "embedded" ? [data] : [data, ...engines.filter((one) => one !== null)];
-    const found = folders.flatMap((folder) => foundIn(folder, { ...Object.fromEntries(variants), "what is in clear": SEEN }));
+    const found = folders.flatMap((folder) =>
+      foundIn(folder, { ...Object.fromEntries(variants), "what is in clear": SEEN }),
+    );
     expect(found).toEqual(expect.arrayContaining([expect.stringMatching(/^what is in clear in /)]));
     expect(found.filter((line) => !line.startsWith("what is in clear"))).toEqual([]);
   });

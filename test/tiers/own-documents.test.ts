@@ -70,7 +70,10 @@ describeBrowser("a caller's own request in a browser", (openSetup) => {
   test("of a cookie without a domain reaches no other port of the host", async () => {
     const other = await openSetup();
     const taken = other.web.site({ "*": script }, "same");
-    const site = it.web.site({ "/": { body: `${article("A")}<script src="${taken.origin}/x.js"></script>` } }, "same");
+    const site = it.web.site(
+      { "/": { body: `${article("A")}<script src="${taken.origin}/x.js"></script>` } },
+      "same",
+    );
     expect(site.host).toBe(taken.host);
     await it.fetch(`${site.origin}/`, OWN);
     expect([sent(site)["/"], taken.arrivals]).toEqual([["k", "sid=c"], []]);
@@ -79,8 +82,10 @@ describeBrowser("a caller's own request in a browser", (openSetup) => {
 
   test("as a POST is of the first document only, and a form of the page is its own", async () => {
     const site = it.web.site({
-      "/": ({ method, body }) => ({ body: `<form method=post action=/next><input name=a value="${method} ${body}"></form>
-        <script>document.forms[0].submit()</script>` }),
+      "/": ({ method, body }) => ({
+        body: `<form method=post action=/next><input name=a value="${method} ${body}"></form>
+        <script>document.forms[0].submit()</script>`,
+      }),
       "/next": ({ method, body }) => ({ body: article(`${method} ${decodeURIComponent(body)}`) }),
     });
     const page = await it.fetch(`${site.origin}/`, ownPart({ method: "POST", body: "one=1" }));

@@ -62,7 +62,8 @@ function headerMistake(fields: readonly (readonly [string, string])[]): string |
     const option = SET_BY_OPTION[lower];
     if (option !== undefined) return `the field ${shown} is set with the option "${option}"`;
     if (seen.has(lower)) return `the field ${shown} is given more than once`;
-    if (!FIELD_VALUE.test(value)) return `the value of the field ${shown} has characters that are not allowed`;
+    if (!FIELD_VALUE.test(value))
+      return `the value of the field ${shown} has characters that are not allowed`;
     seen.add(lower);
     bytes += name.length + value.length;
   }

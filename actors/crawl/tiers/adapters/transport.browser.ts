@@ -780,10 +780,7 @@ function withOwnFields(
 }
 
 /** Nothing when no field is added: the request goes on as it is. */
-function withFields(
-  { request }: Paused,
-  own: readonly (readonly [string, string])[],
-): { headers?: Field[] } {
+function withFields({ request }: Paused, own: readonly (readonly [string, string])[]): { headers?: Field[] } {
   if (own.length === 0) return {};
   const byName = new Map(own.map(([name, value]) => [name.toLowerCase(), { name, value }]));
   const others = Object.entries(request.headers)

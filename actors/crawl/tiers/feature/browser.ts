@@ -61,7 +61,9 @@ export async function openBrowser(
   const { browser: max_pages = MAX_PAGES } = readCapacities(settings.capacities);
   const pool = browserPool({ chromium, proxy, metrics, log, limits: { pages: max_pages } });
   return {
-    transport: isOff ? null : browserTransport({ pool, clock, destination, openOwn: ownRequestOpener(secrets) }),
+    transport: isOff
+      ? null
+      : browserTransport({ pool, clock, destination, openOwn: ownRequestOpener(secrets) }),
     max_pages,
     warnings: () => (warning === null ? [] : [warning]),
     async close() {
