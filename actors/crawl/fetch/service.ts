@@ -15,7 +15,6 @@ import {
   EMPTY_ANSWER,
   Fetch,
   type FetchAnswer,
-  type FetchRequest,
   type PageRecord,
   type UnsealedFetch,
 } from "../../../schemas/fetch.ts";
