@@ -187,9 +187,8 @@ export function fetchService({
     const url = parseUrl(asked.url);
     if (url === null) return INVALID_URL;
     const isReserved = reservedHosts?.isReserved(url.href) ?? false;
-    if (isReserved && asked.own_request) return OWN_REQUEST;
+    if (isReserved && isOfCaller(asked)) return OWN_REQUEST;
     const original = sealOwnRequest(secrets, asked);
-    if (isReserved && /^[a-z]+:[/\\]*[^/?#\\]*@/i.test(original.url.trim())) return NAMED_USER;
     const authorization = basicAuthorization(original.url);
     const request = isReserved
       ? withoutCallerChoices(original)
@@ -249,7 +248,7 @@ export function fetchService({
   function retrieved(request: UnsealedFetch, answer: FetchAnswer): FetchAnswer {
     const { record, error } = answer;
     // What was asked for with credentials is found by no search.
-    if (error === null && basicAuthorization(request.url) === null && !request.own_request)
+    if (error === null && !isOfCaller(request))
       onRetrieved?.({ url: request.url, project: request.project, record });
     return answer;
   }
@@ -283,11 +282,10 @@ const failedAnswer = (error: FetchError, error_detail: string): FetchAnswer => (
   error_detail,
 });
 const INVALID_URL = failedAnswer("invalid_url", "The url is no http or https URL");
+/** Whether the caller gives something of its own: credentials in the address, fields, a body. */
+const isOfCaller = ({ url, own_request }: UnsealedFetch): boolean =>
+  own_request !== undefined || /^[a-z]+:[/\\]*[^/?#\\]*@/i.test(url.trim());
 const OWN_REQUEST = failedAnswer(
   "blocked_destination",
-  "This host is asked without header fields, cookies and bodies of a caller",
-);
-const NAMED_USER = failedAnswer(
-  "blocked_destination",
-  "This host is asked at its own ports and without a user name",
+  "This host is asked at its own ports, without a user name, header fields, cookies and bodies of a caller",
 );

@@ -148,14 +148,7 @@ export function fetchRoutes(services: FetchServices): readonly Route[] {
     if (page === null) return { ...timedOut(request_id), late_bill: late.promise };
     const { answer, texts, reservation } = page;
     try {
-      const reply = write(
-        call,
-        answer,
-        texts,
-        isDebugged
-          ? await services.debugRecords!.store({ ...call, body: withoutOwnValues(body) }, storyOf(answer))
-          : null,
-      );
+      const reply = write(call, answer, texts, isDebugged ? await debugUrl(services, call, answer) : null);
       const beforeSending = (): Promise<void> =>
         grantBodies(services.bodyGrants, caller.grant.project.name, answer.record);
       // A user agent is allowed by project, so a response for one project may not be sent to another.
@@ -269,6 +262,10 @@ const agentRefusal = (
   user_agent == null || grant.project.user_agents.includes(user_agent) || isOperatorUrl?.(url)
     ? null
     : userAgentNotAllowed(user_agent);
+
+/** Stores a debug record, without the values of the caller's own request. */
+const debugUrl = ({ debugRecords }: FetchServices, call: FetchCall, answer: FetchAnswer): Promise<string> =>
+  debugRecords!.store({ ...call, body: withoutOwnValues(call.body) }, storyOf(answer));
 
 /** What a debug record shows of an answer. */
 function storyOf(answer: FetchAnswer): Parameters<DebugRecords["store"]>[1] {
