@@ -3,10 +3,10 @@
  * them to other origins too; cookies in the context, where scripts and the site's own cookies meet them. Both end when a
  * document of another origin is requested.
  */
-import type { BrowserContext } from "playwright";
 import type { OwnHops } from "../../../lib/web/own-request.ts";
 import type { OwnRequest } from "../../../../schemas/own-request.ts";
 import { originOf } from "../../../lib/web/url.ts";
+import type { PageLease } from "./browser-pool.ts";
 
 /** A request as Fetch.requestPaused tells it. */
 export interface PausedRequest {
@@ -42,7 +42,7 @@ export interface OwnDocuments {
 const OF_DOCUMENTS = /^(?:content-.*|referer|origin)$/i;
 
 export function ownDocuments(
-  context: BrowserContext,
+  context: PageLease["context"],
   own: OwnRequest | null,
   hops: OwnHops,
   asked: string,
