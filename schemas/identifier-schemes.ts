@@ -651,4 +651,22 @@ export const IDENTIFIER_SCHEMES = [
   },
 ] as const satisfies readonly IdentifierScheme[];
 
-export type SchemeName = (typeof IDENTIFIER_SCHEMES)[number]["scheme"];
+/**
+ * A number of any other register: GLEIF's code of the register, a colon, the number. It is no scheme of the catalogue, which is
+ * published as it is.
+ */
+const REGISTER_NUMBER = {
+  scheme: "ra",
+  name: "Number of a register of GLEIF's list",
+  kind: "registration",
+  country: null,
+  pattern: "^RA[0-9]{6}:[^ ]{1,60}$",
+  check: "none",
+  example: "RA000236:HRB12345",
+  canonical: "code, colon, number in upper case without blanks",
+} as const satisfies IdentifierScheme;
+
+/** Every scheme that the register reads. */
+export const ALL_SCHEMES = [...IDENTIFIER_SCHEMES, REGISTER_NUMBER] as const;
+
+export type SchemeName = (typeof ALL_SCHEMES)[number]["scheme"];

@@ -2,7 +2,9 @@
 import { existsSync, readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { schemeOfAuthority } from "../../actors/sources/companies/schemes/authorities.ts";
+import { schemesOfAuthority } from "../../actors/sources/companies/schemes/authorities.ts";
+import { elfForm } from "../../actors/sources/companies/schemes/elf.ts";
+import { readRegisterNumber } from "../../actors/sources/companies/schemes/register-number.ts";
 import { parseIdentifier, parseReference } from "../../actors/sources/companies/schemes/identifier.ts";
 import { IDENTIFIER_SCHEMES } from "../../schemas/identifier-schemes.ts";
 
@@ -39,8 +41,80 @@ describe("the catalogue", () => {
     expect(new Set(names).size).toBe(names.length);
     const codes = IDENTIFIER_SCHEMES.flatMap((scheme) => ("ra" in scheme ? [scheme.ra] : []));
     expect(new Set(codes).size).toBe(codes.length);
-    expect(schemeOfAuthority("RA000548")).toBe("ch_uid");
-    expect(schemeOfAuthority("RA999999")).toBeUndefined();
+    expect(schemesOfAuthority("RA000548")).toEqual(["ch_uid"]);
+    expect(schemesOfAuthority("RA999999")).toEqual([]);
+  });
+});
+
+const LISTS = "../../actors/sources/companies/schemes/lists";
+
+describe("a number at a register of GLEIF's list", () => {
+  const numbersOf = (ra_code: string, written: string) =>
+    readRegisterNumber(ra_code, written).map((number) => read(number.scheme, number.written));
+
+  test.each([
+    ["RA000247", "HRB 13085", ["de_hrb:D3304V.HRB13085"], "the authority is the court"],
+    ["RA000242", "HRB 12345", ["de_hrb:M1201.HRB12345"], "the court has names with a place"],
+    ["RA000236", "HRB 12345", ["ra:RA000236:HRB12345"], "a court that keeps no register any more"],
+    ["RA000372", "Amtsgericht München HRB 6684", ["de_hrb:D2601V.HRB6684"], "the register of all courts"],
+    ["RA000586", "SC 6060", ["gb_coh:SC006060"], "one scheme, several authorities"],
+    ["RA000192", "732 829 320", ["fr_siren:732829320"], "one of France's two"],
+    ["RA000407", "01940680745", ["it_piva:IT01940680745"], "an Italian tax number"],
+    ["RA000407", "MI - 1234567", ["ra:RA000407:MI-1234567"], "an Italian REA number"],
+    ["RA000059", "60.701.190/0001-04", ["br_cnpj:60701190000104"], "a CNPJ, by its check digits"],
+    ["RA000059", "35300027817", ["ra:RA000059:35300027817"], "a number of the board of trade"],
+    ["RA000681", "60.701.190/0001-05", ["br_cnpj:60701190000105 !", "ra:RA000681:60701190/0001-05"], "wrong"],
+    ["RA000181", "1234567", ["ra:RA000181:01234567"], "padded"],
+    ["RA000466", "0012345", ["ra:RA000466:12345"], "counted"],
+    ["RA000161", "ΗΕ 12345", ["ra:RA000161:HE12345"], "Greek characters"],
+    ["RA000497", "J40/1/2001", ["ra:RA000497:J40/1/2001"], "a slash means something"],
+    ["RA000432", "B 7479", ["lu_rcs:B7479"], "shorter than others"],
+    ["RA000236", "N/A", [null], "no number"],
+    ["RA000585", "00000000", ["gb_coh:00000000"], "the form of a scheme"],
+    ["RA999999", "12345", [], "no register"],
+    ["RA999998", "12345", [], "a code that is not in the list"],
+  ] as const)("%s %s is %j: %s", (ra_code, written, expected, _why) => {
+    expect(numbersOf(ra_code, written)).toEqual(expected);
+  });
+
+  test("is never lost, at any register of the list", () => {
+    const { rows } = JSON.parse(
+      readFileSync(new URL(`${LISTS}/registration-authorities.json`, import.meta.url), "utf8"),
+    );
+    const codes = Object.keys(rows).filter((code) => !/^RA(?:7{6}|8{6}|9{6})$/.test(code));
+    expect(codes.length).toBeGreaterThan(1_000);
+    for (const code of codes) {
+      const numbers = numbersOf(code, "Q-77 123").filter((each) => each !== null && !each.endsWith("!"));
+      expect([code, numbers.length]).toEqual([code, 1]);
+    }
+  });
+
+  test("is what callers write, in any spelling", () => {
+    for (const text of ["ra:RA000236:HRB 12345", "RA:ra000236:hrb12345"])
+      expect(parseReference(text)).toMatchObject({
+        kind: "identifier",
+        identifier: { scheme: "ra", value: "RA000236:HRB12345" },
+      });
+    expect(parseReference("ra:RA123456:HRB 12345")).toMatchObject({ kind: "invalid" });
+  });
+});
+
+describe("legal forms by their code", () => {
+  test.each([
+    ["6QQB", "Aktiengesellschaft", "AG", "public_limited"],
+    ["2HBR", "Gesellschaft mit beschränkter Haftung", "GmbH", "private_limited"],
+    ["SGST", "Europäische Aktiengesellschaft", "SE", "european_company"],
+    ["8Z6G", "Kommanditgesellschaft", "KG", "limited_partnership"],
+    ["H0PO", "Private Limited Company", "Ltd", "private_limited"],
+    ["XTIQ", "Corporation", null, null],
+  ])("%s is %s (%s): %s", (code, label, abbreviation, category) => {
+    expect(elfForm(code)).toMatchObject({ label, abbreviation, category });
+  });
+
+  test("are all of the list; what is not on it has no form", () => {
+    const { rows } = JSON.parse(readFileSync(new URL(`${LISTS}/legal-forms.json`, import.meta.url), "utf8"));
+    expect(Object.keys(rows).length).toBeGreaterThan(3_500);
+    expect(["8888", "9999", "ZZZZ"].map(elfForm)).toEqual([null, null, null]);
   });
 });
 

@@ -193,7 +193,8 @@ describe.runIf(isHere)("recorded answers", () => {
     expect(byField(answer)).toMatchObject({
       "names.legal": "PUMA SE",
       "dates.registration": "2011-07-25",
-      legal_form: { elf: "SGST", category: "european_company" },
+      legal_form: { elf: "SGST", label: "Europäische Aktiengesellschaft", category: "european_company" },
+      "identifiers de_hrb:D3304V.HRB13085": { display: "Amtsgericht Fürth HRB 13085" },
       "identifiers bic:PUMADE77XXX": { valid: true },
       "ownership.exceptions DIRECT_ACCOUNTING_CONSOLIDATION_PARENT": { reason: "NO_KNOWN_PERSON" },
     });

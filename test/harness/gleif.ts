@@ -11,6 +11,8 @@ export interface LeiCompany {
   readonly country?: string;
   readonly status?: "ACTIVE" | "INACTIVE";
   readonly bic?: string;
+  /** Code of the authority and number. */
+  readonly registered?: readonly [string, string];
   readonly isins?: readonly string[];
 }
 
@@ -42,6 +44,7 @@ function recordOf({
   status = "ACTIVE",
   bic,
   isins,
+  registered,
 }: LeiCompany) {
   const address = {
     language: "de",
@@ -63,8 +66,8 @@ function recordOf({
         transliteratedOtherNames: [],
         legalAddress: address,
         headquartersAddress: address,
-        registeredAt: { id: "RA999999", other: null },
-        registeredAs: null,
+        registeredAt: { id: registered?.[0] ?? "RA999999", other: null },
+        registeredAs: registered?.[1] ?? null,
         jurisdiction: country,
         category: "GENERAL",
         legalForm: { id: "9999", other: "AG" },

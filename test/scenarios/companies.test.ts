@@ -11,6 +11,7 @@ import { type Delivery, RECEIVER_CERTIFICATE, webhookReceiver } from "../harness
 const ALPINA = leiOf("529900T8BM49AURSDO");
 const NORDWIND = leiOf("529900W3MOO00A18X9");
 const SECURITIES = leiOf("529900SECURITIES00");
+const REGISTERED = ["RA000236", "HRB 12345"] as const;
 const NEVER = leiOf("529900ZZZZZZZZZZZZ");
 
 describe.each(SETUPS)("the company register, $setup", ({ start }) => {
@@ -101,18 +102,29 @@ describe.each(SETUPS)("the company register, $setup", ({ start }) => {
     expect(status === 422 ? json.detail[0].loc[1] : field).toBe(field);
   });
 
-  test("finds a company by an ISIN and a BIC that were asked for before it was there", async () => {
+  test("finds a company by an ISIN and a BIC that were asked for before it was there, and by its number", async () => {
     const [ISIN, BIC] = ["DE000AUDB013", "AUDIDEFFXXX"];
     for (const reference of [`isin:${ISIN}`, `bic:${BIC}`])
       expect((await service.call("GET", `/v1/companies/${reference}`)).status).toBe(404);
-    const company = { lei: SECURITIES, name: "Silvretta Energie AG", bic: BIC, isins: [ISIN] };
+    const company = {
+      lei: SECURITIES,
+      name: "Silvretta Energie AG",
+      bic: BIC,
+      isins: [ISIN],
+      registered: REGISTERED,
+    };
     source.companies.set(SECURITIES, company);
     const { id } = await get(`/lei:${SECURITIES}`);
-    for (const reference of [`isin:${ISIN}`, `bic:${BIC}`]) {
+    // Erfurt's court keeps no register any more, so its numbers have no scheme.
+    for (const reference of [`isin:${ISIN}`, `bic:${BIC}`, "ra:RA000236:HRB%2012345"]) {
       expect(await get(`/${reference}`)).toMatchObject({ id });
       expect((await get(`/search?identifier=${reference}`)).results).toMatchObject([{ id }]);
       expect(
-        (await service.call("POST", "/v1/companies/resolve", { body: { identifiers: [reference] } })).json,
+        (
+          await service.call("POST", "/v1/companies/resolve", {
+            body: { identifiers: [decodeURIComponent(reference)] },
+          })
+        ).json,
       ).toMatchObject({ match: { id } });
     }
   });

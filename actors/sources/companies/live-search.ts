@@ -4,7 +4,7 @@
  */
 import type { Clock } from "../../../cluster/ports/clock.ts";
 import type { Documents } from "../../../cluster/ports/documents.ts";
-import { IDENTIFIER_SCHEMES } from "../../../schemas/identifier-schemes.ts";
+import { ALL_SCHEMES } from "../../../schemas/identifier-schemes.ts";
 import { type FieldPath, type Json, textOf } from "./claim.ts";
 import type { JsonObject } from "./record.ts";
 import { identifierOf, referenceOf } from "./references.ts";
@@ -192,5 +192,4 @@ export const liveSummary = (hit: SearchHit, source: string, match_score: number)
   updated_at: null,
 });
 
-const kindOf = (scheme: string): string =>
-  IDENTIFIER_SCHEMES.find((each) => each.scheme === scheme)?.kind ?? "open";
+const kindOf = (scheme: string): string => ALL_SCHEMES.find((each) => each.scheme === scheme)?.kind ?? "open";

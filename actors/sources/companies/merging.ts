@@ -1,7 +1,7 @@
 /**
  * Whether two companies that share a strong identifier are one, and which of them remains. Never by a name. Pure.
  */
-import { IDENTIFIER_SCHEMES, type IdentifierScheme } from "../../../schemas/identifier-schemes.ts";
+import { ALL_SCHEMES, type IdentifierScheme } from "../../../schemas/identifier-schemes.ts";
 import { isOwnOf, type RecordIdentifier } from "./record.ts";
 import type { Judgement, StoredCompany } from "./stored-company.ts";
 
@@ -23,7 +23,7 @@ export type MergeDecision =
     };
 
 const SCHEMES: ReadonlyMap<string, IdentifierScheme> = new Map(
-  IDENTIFIER_SCHEMES.map((scheme) => [scheme.scheme, scheme]),
+  ALL_SCHEMES.map((scheme) => [scheme.scheme, scheme]),
 );
 
 /** Numbers of a company, and of nothing else. Not here: establishments, securities, tax groups, vendors' numbers. */

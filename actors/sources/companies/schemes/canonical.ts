@@ -3,6 +3,7 @@
  * here: it has the canonical form if it matches the scheme's pattern.
  */
 import type { SchemeName } from "../../../../schemas/identifier-schemes.ts";
+import { canonicalRegisterNumber } from "./authorities.ts";
 import { courtNameOf, germanRegisterNumber } from "./german-courts.ts";
 
 type Canonical = (written: string) => string;
@@ -104,6 +105,7 @@ const CANONICAL: Readonly<Record<SchemeName, Canonical>> = {
   wkn: upper,
   ticker: (text) => text.trim().toUpperCase(),
   northdata: bare,
+  ra: canonicalRegisterNumber,
 };
 
 export const canonicalForm = (scheme: SchemeName, written: string): string => CANONICAL[scheme](written);

@@ -4,7 +4,7 @@
  * checked. Pure.
  */
 import {
-  IDENTIFIER_SCHEMES,
+  ALL_SCHEMES,
   type IdentifierScheme,
   type SchemeName,
 } from "../../../../schemas/identifier-schemes.ts";
@@ -27,10 +27,10 @@ export type IdentifierResult =
 
 const MAX_CHARS = 200;
 const SCHEMES: ReadonlyMap<string, IdentifierScheme & { readonly scheme: SchemeName }> = new Map(
-  IDENTIFIER_SCHEMES.map((scheme) => [scheme.scheme, scheme] as const),
+  ALL_SCHEMES.map((scheme) => [scheme.scheme, scheme] as const),
 );
 const PATTERNS: ReadonlyMap<string, RegExp> = new Map(
-  IDENTIFIER_SCHEMES.map(({ scheme, pattern }) => [scheme, new RegExp(pattern)] as const),
+  ALL_SCHEMES.map(({ scheme, pattern }) => [scheme, new RegExp(pattern)] as const),
 );
 
 export const isScheme = (name: string): boolean => SCHEMES.has(name);

@@ -1,8 +1,10 @@
 /** Collects the claims of one document. What the source leaves empty is no claim. Pure. */
-import { IDENTIFIER_SCHEMES, type IdentifierScheme } from "../../../../schemas/identifier-schemes.ts";
+import { ALL_SCHEMES, type IdentifierScheme } from "../../../../schemas/identifier-schemes.ts";
 import type { FieldPath, Json, SourceClaim } from "../claim.ts";
 import { foldName } from "../names/fold.ts";
+import { authorityOf } from "../schemes/authorities.ts";
 import { parseIdentifier } from "../schemes/identifier.ts";
+import { readRegisterNumber } from "../schemes/register-number.ts";
 import type { RawDocument } from "../source.ts";
 
 type Extra = Pick<SourceClaim, "raw_value" | "language" | "effective_from">;
@@ -27,12 +29,23 @@ export interface ClaimList {
   readonly identifier: (
     scheme: string,
     written: string | null | undefined,
-    more?: { readonly status?: "active" | "inactive"; readonly ra_code?: string },
+    more?: {
+      readonly status?: "active" | "inactive";
+      readonly ra_code?: string;
+      /** Of a scheme without one. */
+      readonly country?: string | null;
+    },
+  ) => void;
+  /** A company's number at a register of GLEIF's list, in the scheme that it belongs to. */
+  readonly registerNumber: (
+    ra_code: string | null | undefined,
+    written: string | null | undefined,
+    country: string | null,
   ) => void;
 }
 
 const SCHEMES: ReadonlyMap<string, IdentifierScheme> = new Map(
-  IDENTIFIER_SCHEMES.map((scheme) => [scheme.scheme, scheme]),
+  ALL_SCHEMES.map((scheme) => [scheme.scheme, scheme]),
 );
 
 export function claimList({ sha256: raw_sha256 }: Pick<RawDocument, "sha256">): ClaimList {
@@ -49,7 +62,7 @@ export function claimList({ sha256: raw_sha256 }: Pick<RawDocument, "sha256">): 
     keys.add(`${field} ${key}`);
     claims.push({ field, key, value, ...extra, raw_sha256 });
   };
-  return {
+  const made: ClaimList = {
     claims,
     set: (field, value, extra = {}) => push(field, null, value, extra),
     add: (field, key, value, extra = {}) => push(field, key, value, extra),
@@ -57,25 +70,36 @@ export function claimList({ sha256: raw_sha256 }: Pick<RawDocument, "sha256">): 
       if (!name?.trim()) return;
       push(field, foldName(name) || name.trim(), { name: name.trim(), ...value }, extra);
     },
-    identifier(scheme_name, written, { status = "active", ra_code } = {}) {
+    registerNumber(ra_code, written, country) {
+      if (!ra_code || !written) return;
+      for (const number of readRegisterNumber(ra_code, written))
+        made.identifier(number.scheme, number.written, { ra_code, country });
+    },
+    identifier(scheme_name, written, { status = "active", ra_code, country: place = null } = {}) {
       const result = parseIdentifier(scheme_name, written ?? "");
       if (result.kind !== "identifier") return;
       const { scheme, value, display, valid } = result.identifier;
       const { kind, country, org_id, ra } = SCHEMES.get(scheme)!;
       const authority = ra_code ?? ra;
+      const number =
+        scheme === "ra" ? (written ?? "").slice((written ?? "").indexOf(":") + 1).trim() : display;
       push(
         "identifiers",
         `${scheme}:${value}`,
         {
           scheme,
           value,
-          ...(display !== value && { display }),
+          ...(number !== value && { display: number }),
           kind,
-          country,
+          country: country ?? place,
           status,
           valid,
           ...((authority ?? org_id) !== undefined && {
-            issuer: { name: null, ra_code: authority ?? null, org_id: org_id ?? null },
+            issuer: {
+              name: (authority === undefined ? null : authorityOf(authority)?.name) ?? null,
+              ra_code: authority ?? null,
+              org_id: org_id ?? null,
+            },
           }),
         },
         {
@@ -85,4 +109,5 @@ export function claimList({ sha256: raw_sha256 }: Pick<RawDocument, "sha256">): 
       );
     },
   };
+  return made;
 }

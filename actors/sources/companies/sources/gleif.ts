@@ -10,7 +10,7 @@
 import { type Static, Type } from "typebox";
 import type { SourceClaim } from "../claim.ts";
 import { foldName } from "../names/fold.ts";
-import { schemeOfAuthority } from "../schemes/authorities.ts";
+import { elfForm } from "../schemes/elf.ts";
 import type {
   CompanyIdentifier,
   GroupAnswer,
@@ -156,6 +156,22 @@ const EVENTS: Readonly<Record<string, string>> = {
 };
 const NOT_LISTED: ReadonlySet<string> = new Set(["8888", "9999"]);
 
+/** By GLEIF's category of entities, else by the code of the form, else by the form that the name shows. */
+function categoryOf({
+  category,
+  legalForm,
+  legalName,
+  jurisdiction,
+  legalAddress,
+}: LeiRecord["attributes"]["entity"]): string | null {
+  const country = countryOf((jurisdiction ?? legalAddress.country ?? "").slice(0, 2));
+  return (
+    CATEGORIES[category ?? ""] ??
+    elfForm(legalForm?.id ?? "")?.category ??
+    categoryOfName(legalName.name, country)
+  );
+}
+
 /** FULLY_CORROBORATED and not lapsed: checked against the register itself. */
 const precedenceOf = ({ attributes: { registration } }: LeiRecord): number =>
   registration.corroborationLevel === "FULLY_CORROBORATED" && registration.status !== "LAPSED" ? 80 : 60;
@@ -172,7 +188,6 @@ export function coreClaims(document: RawDocument, record: LeiRecord): readonly S
   const { entity } = record.attributes;
   const list = claimList(document);
   const jurisdiction = entity.jurisdiction ?? entity.legalAddress.country ?? "";
-  const country = countryOf(jurisdiction.slice(0, 2));
   const language = entity.legalName.language ?? null;
   list.set("names.legal", entity.legalName.name, { language });
   for (const { name, type, language: other } of entity.otherNames ?? []) {
@@ -190,11 +205,17 @@ export function coreClaims(document: RawDocument, record: LeiRecord): readonly S
   );
   const { id: elf = null, other = null } = entity.legalForm ?? {};
   const isListed = elf !== null && !NOT_LISTED.has(elf) && /^[0-9A-Z]{4}$/.test(elf);
-  const category = CATEGORIES[entity.category ?? ""] ?? categoryOfName(entity.legalName.name, country);
+  const form = isListed ? elfForm(elf) : null;
+  const category = categoryOf(record.attributes.entity);
   if (isListed || other !== null || category !== null)
     list.set(
       "legal_form",
-      { elf: isListed ? elf : null, label: other, category: category ?? "unknown" },
+      {
+        elf: isListed ? elf : null,
+        label: form?.label ?? other,
+        ...(form?.abbreviation && { abbreviation: form.abbreviation }),
+        category: category ?? "unknown",
+      },
       { raw_value: { id: elf, other } },
     );
   list.set("status", statusOf(entity), { raw_value: entity.status ?? null });
@@ -229,9 +250,8 @@ export function coreClaims(document: RawDocument, record: LeiRecord): readonly S
 export function identifierClaims(document: RawDocument, { attributes }: LeiRecord): readonly SourceClaim[] {
   const list = claimList(document);
   list.identifier("lei", attributes.lei);
-  const { registeredAt, registeredAs } = attributes.entity;
-  const scheme = schemeOfAuthority(registeredAt?.id ?? "");
-  if (scheme !== undefined) list.identifier(scheme, registeredAs, { ra_code: registeredAt!.id! });
+  const { registeredAt, registeredAs, jurisdiction } = attributes.entity;
+  list.registerNumber(registeredAt?.id, registeredAs, countryOf(jurisdiction?.slice(0, 2)));
   for (const bic of attributes.bic ?? []) list.identifier("bic", bic);
   list.identifier("ocid", attributes.ocid);
   if (attributes.ocid?.startsWith("de/"))
@@ -320,7 +340,7 @@ const DESCRIPTION: SourceDescription = {
   },
   terms_url: "https://www.gleif.org/en/meta/lei-data-terms-of-use",
   limits: { requests_per_second: 1, max_in_flight: 2 },
-  parser_version: "1",
+  parser_version: "2",
   canaries: [
     {
       identifier: { scheme: "lei", value: "5493001KJTIIGC8Y1R12" },
@@ -496,7 +516,6 @@ function hitOf({ attributes: { lei, entity, ...record } }: LeiRecord): SearchHit
     .filter(({ rejected_because }) => rejected_because === undefined)
     .map(({ value }) => value as unknown as CompanyIdentifier)
     .map(({ scheme, value }) => ({ scheme, value }));
-  const country = countryOf((entity.jurisdiction ?? entity.legalAddress.country ?? "").slice(0, 2));
   return {
     identifier: { scheme: "lei", value: lei },
     identifiers,
@@ -507,7 +526,7 @@ function hitOf({ attributes: { lei, entity, ...record } }: LeiRecord): SearchHit
     status: statusOf(entity),
     jurisdiction: entity.jurisdiction ?? null,
     city: entity.legalAddress.city ?? null,
-    legal_form_category: CATEGORIES[entity.category ?? ""] ?? categoryOfName(entity.legalName.name, country),
+    legal_form_category: categoryOf(entity),
   };
 }
 
