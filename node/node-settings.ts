@@ -185,6 +185,17 @@ export const NODE_SECTIONS = {
     },
     closed,
   ),
+  runtime: Type.Object(
+    {
+      node: Type.Enum(["pinned", "system"], {
+        env: "TRAWL_NODE",
+        default: "pinned",
+        description:
+          "Which Node runs the program: pinned is the one that comes as a package, with which uWebSockets.js runs; system the one that starts the command, from 22.",
+      }),
+    },
+    closed,
+  ),
   memory: Type.Object(
     {
       limit_mb: Type.Integer({

@@ -1,6 +1,6 @@
 /**
  * Keeps this program's TypeScript without its types, V8's compiled code, and typebox in a few modules, in
- * node_modules/.cache/trawl: a start takes less than half the CPU time. Loaded with --import, so that the first module of the
+ * node_modules/.cache/trawl (of an installed package in the user's cache): a start takes less than half the CPU time. Loaded with --import, so that the first module of the
  * program comes from it. An entry is used only if it was made from the same source by the same Node. Where the folder cannot
  * be written nothing is kept. Compiled code is kept for each set of V8's flags, so this file sets those of the service, too.
  */
@@ -16,12 +16,21 @@ import {
   writeFileSync,
 } from "node:fs";
 import * as module from "node:module";
+import { homedir } from "node:os";
+import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { getHeapStatistics, setFlagsFromString } from "node:v8";
+import { env } from "node:process";
 import { isMainThread } from "node:worker_threads";
 
 const home = new URL("..", import.meta.url);
-const folder = fileURLToPath(new URL("node_modules/.cache/trawl/", home));
+/** Where compiled code is kept: of an installed package in the user's cache, since its own folders may belong to somebody else. */
+function cacheFolder() {
+  const isInstalled = home.pathname.includes("/node_modules/");
+  if (!isInstalled) return fileURLToPath(new URL("node_modules/.cache/trawl/", home));
+  return join(env.XDG_CACHE_HOME || join(homedir(), ".cache"), "trawl/");
+}
+const folder = cacheFolder();
 /**
  * A heap that may become so large grows up to fourfold by V8's own rule between two collections of old objects, a smaller one (of a process that
  * reads documents) by 30 to 100 %. Under load most of the main process was garbage (ops/decisions/0134-memory-under-load.md).

@@ -38,8 +38,8 @@ import { readTlsPair, tlsPaths } from "./tls-files.ts";
 export interface DoctorDeps {
   readonly config: Config;
   readonly build: BuildInfo;
-  /** The version of Node that the project is tested with. */
-  readonly tested_node: string;
+  /** Versions of Node that the project is tested with. */
+  readonly tested_nodes: readonly string[];
   readonly openDocuments: (config: Config) => Promise<Documents>;
   readonly openNodeDirectory: (config: Config) => Promise<NodeDirectory>;
   readonly now_ms: () => number;
@@ -54,7 +54,7 @@ export async function examine(deps: DoctorDeps): Promise<readonly Finding[]> {
   const problem = topologyProblem(topologyOf(config), config.storage);
   return [
     ok("Trawl", `${build.version}${build.commit === null ? "" : `, commit ${build.commit}`}`),
-    nodeFinding(process.version, deps.tested_node),
+    nodeFinding(process.version, deps.tested_nodes),
     await httpFinding(config),
     tlsFinding(deps),
     problem === null

@@ -101,13 +101,10 @@ export function certificateFinding(names: string, ends_ms: number, now_ms: numbe
 }
 
 /** `wanted` as in package.json's pinned package, for example 22.23.3. */
-export function nodeFinding(running: string, wanted: string): Finding {
+export function nodeFinding(running: string, tested: readonly string[]): Finding {
   const major = (version: string): string => version.replace(/^v/, "").split(".", 1)[0]!;
-  return major(running) === major(wanted)
-    ? ok("Node.js", `${running}; tested with ${wanted}`)
-    : warning(
-        "Node.js",
-        `${running}; tested with ${wanted}`,
-        "Start the service with npm start or trawl start",
-      );
+  const detail = `${running}; tested with ${tested.join(", ")}`;
+  return tested.some((version) => major(version) === major(running))
+    ? ok("Node.js", detail)
+    : warning("Node.js", detail, "Start the service with npm start or trawl start, without TRAWL_NODE");
 }

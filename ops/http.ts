@@ -117,7 +117,12 @@ export async function openHttp(deps: HttpDeps): Promise<HttpServers> {
   if (isAddressKnown) await announceAddress();
   // Gateways share their port, so each node of a cluster has a port of its own for its status. Balancers check it by HTTP/1.0.
   const statusServer = isShared
-    ? await open(statusOf(deps, "allowed"), config.cluster.status_port, { shared: false }, listenNode)
+    ? await open(
+        statusOf(deps, sentence, "allowed"),
+        config.cluster.status_port,
+        { shared: false },
+        listenNode,
+      )
     : null;
   const metricsServer = metricsPage && (await openMetrics(metricsPage));
   let apiServer: Listening | null = null;
@@ -129,7 +134,7 @@ export async function openHttp(deps: HttpDeps): Promise<HttpServers> {
     async serveApi() {
       const isSharing = isShared && port !== 0;
       if (isSharing) await membership.claimSharedPort(host, port, address);
-      const statusPages = statusOf(deps, isPublished(config.gateway) ? "none" : "allowed");
+      const statusPages = statusOf(deps, sentence, isPublished(config.gateway) ? "none" : "allowed");
       apiServer = await open(apiOf(deps, statusPages, publicUrl), port, {
         shared: isSharing,
         ...(tls && { tls }),
@@ -159,7 +164,7 @@ export const isPublished = ({
   public_url !== undefined || trusted_proxies.length > 0 || !isLoopbackHost(host);
 
 /** What every node answers. */
-function statusOf(deps: HttpDeps, metrics_readers: MetricsReaders): readonly Route[] {
+function statusOf(deps: HttpDeps, http_server: string, metrics_readers: MetricsReaders): readonly Route[] {
   const { context, parts, membership, checks, draining, warnings, metrics } = deps;
   const { memory, version, clock } = context;
   const { clock_skew_ms } = membership;
@@ -167,6 +172,7 @@ function statusOf(deps: HttpDeps, metrics_readers: MetricsReaders): readonly Rou
     checks,
     draining,
     version,
+    http_server,
     clock,
     clock_skew_ms,
     memory,

@@ -5,6 +5,7 @@ import { existsSync, lstatSync, readFileSync } from "node:fs";
 
 /** What npm should install, as a sentence; null when everything is there. */
 export function missingPackages(home) {
+  if (!existsSync(`${home}/package-lock.json`)) return null; // A published package, which npm installed with its own.
   const record = `${home}/node_modules/.package-lock.json`;
   if (!existsSync(record)) return "Installing packages, once";
   const wanted = packagesOf(`${home}/package-lock.json`);

@@ -14,7 +14,14 @@ const pinned = `${apple ? "node-bin" : "node"}-${windows ? "win" : platform}-${a
 
 installMissing(home, process);
 
+/** TRAWL_NODE=system: the Node that is here, from 22. Any other value, or none: the pinned one, with which uWebSockets.js runs. */
 function binary() {
+  const major = Number(process.versions.node.split(".")[0]);
+  if (env.TRAWL_NODE === "system") {
+    if (major >= 22) return process.execPath;
+    process.stderr.write(`TRAWL_NODE=system needs Node 22 or later; this is ${process.versions.node}\n`);
+    process.exit(2);
+  }
   try {
     return createRequire(import.meta.url).resolve(pinned);
   } catch {

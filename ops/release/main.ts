@@ -1,0 +1,59 @@
+/**
+ * `npm run release -- --dry-run`: builds in dist/ everything that would be published, checks it, installs it in an empty folder and starts it.
+ * `npm run release -- licences` prints each package that the program depends on, with its licence. Publishing is left to whoever holds the
+ * credentials: `npm publish dist/FILE.tgz --provenance`.
+ */
+import { execFileSync } from "node:child_process";
+import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { readBuildInfo } from "../build-info.ts";
+import { billOfMaterials, licencesOf } from "./bill-of-materials.ts";
+import { writeServerPackage } from "./server-package.ts";
+import { startInstalled } from "./start-installed.ts";
+
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+const DIST = join(ROOT, "dist");
+const PACKED_MAX_BYTES = 5_000_000;
+
+const [word] = process.argv.slice(2);
+if (word === "licences") console.log(licencesOf(billOfMaterials(ROOT)).join("\n"));
+else if (word === "--dry-run") await dryRun();
+else {
+  console.error(
+    "Say --dry-run or licences. Nothing is published from here: npm publish dist/FILE.tgz --provenance",
+  );
+  process.exitCode = 2;
+}
+
+async function dryRun(): Promise<void> {
+  const { version, commit } = readBuildInfo(ROOT);
+  const changelog = readFileSync(join(ROOT, "CHANGELOG.md"), "utf8");
+  const hasSection = changelog.includes(`## ${version}`) || changelog.includes("## Unreleased");
+  if (!hasSection) throw new Error(`CHANGELOG.md has no section for ${version}`);
+  mkdirSync(DIST, { recursive: true });
+
+  const folder = join(DIST, "server");
+  const { files, bytes } = writeServerPackage(ROOT, folder, commit ?? "unknown");
+  const packed = join(
+    DIST,
+    execFileSync("npm", ["pack", "--silent", "--pack-destination", DIST], {
+      cwd: folder,
+      encoding: "utf8",
+    }).trim(),
+  );
+  const size = statSync(packed).size;
+  console.log(`${packed}: ${files} files, ${bytes} bytes, ${size} packed`);
+  if (size > PACKED_MAX_BYTES) throw new Error(`${packed} has ${size} bytes, more than ${PACKED_MAX_BYTES}`);
+
+  const bill = billOfMaterials(ROOT);
+  writeFileSync(join(DIST, "sbom.cdx.json"), `${JSON.stringify(bill, null, 2)}\n`);
+  const licences = licencesOf(bill);
+  writeFileSync(join(DIST, "licences.txt"), `${licences.join("\n")}\n`);
+  console.log(
+    `${join(DIST, "sbom.cdx.json")}: ${licences.length} packages, each with a licence (licences.txt)`,
+  );
+
+  const started = await startInstalled(packed, process.env);
+  console.log(`Installed in an empty folder, started: ${started.http_server}, version ${started.version}`);
+}

@@ -1,0 +1,102 @@
+/** Installs a packed @trawl/server in an empty folder, starts it as a stranger would, asks it, and stops it. */
+import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { delimiter, dirname, join } from "node:path";
+import { promisify } from "node:util";
+
+export interface InstalledService {
+  readonly version: string;
+  /** Which server carries the API, as a sentence. */
+  readonly http_server: string;
+  /** The title of a demo page that was fetched. */
+  readonly title: string;
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+const run = promisify(execFile);
+const START_MS = 60_000;
+const INSTALL = [
+  "install",
+  "--ignore-scripts",
+  "--no-audit",
+  "--no-fund",
+  "--prefer-offline",
+  "--loglevel=error",
+];
+
+/** `packed`: the tarball. Rejects with npm's or the service's output when it does not install, start or answer. */
+export async function startInstalled(packed: string, environment: Environment): Promise<InstalledService> {
+  const folder = await installed(packed, environment);
+  try {
+    return await startIn(folder, environment);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+/** An empty folder in which the package was installed. The caller removes it. */
+export async function installed(packed: string, environment: Environment): Promise<string> {
+  const folder = mkdtempSync(join(tmpdir(), "trawl-release-"));
+  writeFileSync(join(folder, "package.json"), "{}\n");
+  await run("npm", [...INSTALL, packed], { cwd: folder, env: { ...environment } });
+  return folder;
+}
+
+/** `node`: the program that starts the command; default: the one of PATH. */
+export async function startIn(folder: string, given: Environment, node?: string): Promise<InstalledService> {
+  const PATH = [...(node ? [dirname(node)] : []), given["PATH"] ?? ""].join(delimiter);
+  const port = await freePort();
+  const data = mkdtempSync(join(folder, "data-"));
+  const environment = { ...given, PATH, PORT: String(port), TRAWL_DATA_DIR: data, TRAWL_DEMO: "on" };
+  const service = spawn(join(folder, "node_modules/.bin/trawl"), ["start"], {
+    cwd: folder,
+    env: environment,
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  try {
+    const key = await firstKey(service);
+    const url = `http://127.0.0.1:${port}`;
+    const ready = (await (await fetch(`${url}/ready`)).json()) as Omit<InstalledService, "title">;
+    const page = await fetch(`${url}/v1/fetch`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+      body: JSON.stringify({ url: `${url}/demo/tide-mill` }),
+    });
+    const { title, error } = (await page.json()) as { title: string | null; error: string | null };
+    if (title === null) throw new Error(`The demo page was not fetched: ${error}`);
+    return { version: ready.version, http_server: ready.http_server, title };
+  } finally {
+    if (service.exitCode === null && service.kill("SIGTERM")) await once(service, "exit");
+  }
+}
+
+/** Resolves with the key that the first start prints. */
+function firstKey(service: ChildProcess): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let printed = "";
+    const late = AbortSignal.timeout(START_MS);
+    late.addEventListener("abort", () => reject(new Error(`No key within ${START_MS} ms: ${printed}`)));
+    const look = (text: Buffer): void => {
+      printed += text.toString();
+      const [key] = /\bak_\w{20,}\b/.exec(printed) ?? [];
+      // The example requests follow the key: then the service listens.
+      if (key !== undefined && printed.includes("/v1/fetch")) resolve(key);
+    };
+    service.stdout!.on("data", look);
+    service.stderr!.on("data", look);
+    service.once("exit", (code) => reject(new Error(`The service ended with ${code}: ${printed}`)));
+  });
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as { port: number };
+  server.close();
+  await once(server, "close");
+  return port;
+}
