@@ -260,6 +260,10 @@ const FORMATS: Readonly<Record<string, readonly [type: string, msg: string]>> = 
   uuid: ["uuid_parsing", "Input should be a valid UUID"],
   uri: ["url_parsing", "Input should be a valid URL"],
   "css-selector": ["value_error", "Value error, input should be a CSS selector, such as main > .price"],
+  "page-selector": [
+    "value_error",
+    "Value error, input should be a CSS selector without pseudo-elements and states of a browser, such as main > .price",
+  ],
 };
 
 function bounds(node: Node, value: number, report: Report): void {

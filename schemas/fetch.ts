@@ -3,6 +3,7 @@
  * travels in a message: a record names its bytes by digest and, when they are long, its texts.
  */
 import { type Static, Type } from "typebox";
+import { CONTENT_FIELDS, Reading } from "./content.ts";
 import { CssSelector } from "./css-selector.ts";
 import {
   BillingCategory,
@@ -195,6 +196,7 @@ export const FetchBody = Component("FetchBody", {
     Field(Nullable(ScreenshotOptions), "How the screenshot in `formats` is taken"),
   ),
   ...OWN_REQUEST_OPTIONS,
+  ...CONTENT_FIELDS,
 });
 export type FetchBody = Static<typeof FetchBody>;
 
@@ -513,6 +515,9 @@ const OPTION_USE = {
   method: "worked_out",
   body: "worked_out",
   cache_private: "worked_out",
+  only_main_content: "worked_out",
+  include_selectors: "worked_out",
+  exclude_selectors: "worked_out",
 } as const satisfies Readonly<Record<keyof FetchBody, "kept" | "worked_out" | "answer">>;
 
 type KeptOption = {
@@ -542,6 +547,8 @@ export const FetchOptions = Type.Object({
   allow_paid: Type.Boolean(),
   /** The page's formats are wanted, too. Default: they are not. */
   with_formats: Type.Optional(Type.Boolean()),
+  /** What of the page is read otherwise than for everybody. Default: nothing is. */
+  reading: Type.Optional(Reading),
   /** Default: for nothing but a readable page. */
   wait_for: Type.Optional(AwaitedState),
   /** Default: none is taken. */
@@ -583,6 +590,7 @@ const OPTION_REACH = {
   accept_language: { tier: true, page: true },
   country: { tier: true, page: true },
   with_formats: { tier: false, page: false },
+  reading: { tier: false, page: false },
   wait_for: { tier: true, page: true },
   screenshot: { tier: true, page: true },
   authorization: { tier: true, page: true },

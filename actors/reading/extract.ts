@@ -6,7 +6,7 @@
 import { type ArticleMeta, isOfficeKind } from "../../schemas/fetch.ts";
 import { charsetOf } from "./content/charset.ts";
 import { decodeText } from "./content/decode-text.ts";
-import type { Extracted, ExtractTask } from "./extraction-result.ts";
+import { type Extracted, type ExtractTask, NOTHING } from "./extraction-result.ts";
 import { cutText, readPlain, soundText, MAX_TEXT_CHARS } from "./content/text-document.ts";
 
 type Extractor = (task: ExtractTask, cpu_ms: () => number) => Promise<Extracted>;
@@ -52,6 +52,10 @@ async function loadPage(): Promise<Extractor> {
     }
     if (task.filed && (task.kind === "html" || task.kind === "text"))
       return readAsFiled(task, readFiled, unwrapped);
+    if (task.kind === "html" && task.reading) {
+      const { readWanted } = await import("./dom/read-wanted.ts");
+      return readWanted(task, task.reading, readHtml);
+    }
     if (task.kind === "html") return readAsHtml(task, readHtml, readLeads, loadDetector);
     const read = readAsItIs(task);
     if (task.kind !== "xml" || task.with_formats !== true) return read;
@@ -78,19 +82,6 @@ export function cutOff(task: Omit<ExtractTask, "now_ms">, reason: string): Extra
   const note = `Cannot read the document: ${reason}`;
   return { ...NOTHING, charset: charsetOf(task), pdf_pages: task.kind === "pdf" ? [] : null, note };
 }
-
-const NOTHING: Extracted = {
-  charset: null,
-  title: null,
-  text: "",
-  text_truncated: false,
-  meta: null,
-  pdf_pages: null,
-  pdf_page_count: null,
-  paywall: null,
-  paywall_evidence: [],
-  note: null,
-};
 
 type ReadHtml = (typeof import("./article/article.ts"))["readHtml"];
 type ReadLeads = (typeof import("./content/alternate-links.ts"))["readLeads"];

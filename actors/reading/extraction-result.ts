@@ -1,5 +1,6 @@
 /** The result of extracting a document: the answer of the tasks in worker processes. */
 import type { ArticleMeta, ContentKind, PageFormats, PageVerdict, PdfPage } from "../../schemas/fetch.ts";
+import type { Reading } from "../../schemas/content.ts";
 import type { FeedItem, FeedWish } from "./content/feed.ts";
 import type { Leads } from "./content/alternate-links.ts";
 
@@ -19,6 +20,8 @@ export interface ExtractTask {
   readonly items?: FeedWish;
   /** Markdown, links and images are wanted. */
   readonly with_formats?: boolean;
+  /** HTML: what of it is wanted, and how. */
+  readonly reading?: Reading;
 }
 
 /** On whose behalf a document is extracted. */
@@ -55,3 +58,16 @@ export interface Extracted {
   /** A note for operators: limits reached, password needed. */
   readonly note: string | null;
 }
+
+export const NOTHING: Extracted = {
+  charset: null,
+  title: null,
+  text: "",
+  text_truncated: false,
+  meta: null,
+  pdf_pages: null,
+  pdf_page_count: null,
+  paywall: null,
+  paywall_evidence: [],
+  note: null,
+};

@@ -1,6 +1,7 @@
 /**
  * Flags of a command made of the fields of a request's body: a new field has one, with its sentence as help. A switch that is on by
- * default is turned off (`allow_archive`: `--no-archive`), a list takes commas, an object is JSON.
+ * default is turned off (`allow_archive`: `--no-archive`), a list takes commas, an object is JSON. Selectors have commas of their own: the flag is
+ * given once for each.
  */
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { TObject } from "typebox";
@@ -10,8 +11,12 @@ export interface FieldFlag {
   readonly option: Option;
 }
 
+/** The format of a CSS selector. */
+const SELECTOR = "page-selector";
+
 interface Shape {
   readonly type?: string;
+  readonly format?: string;
   readonly enum?: readonly string[];
   readonly default?: unknown;
   readonly minimum?: number;
@@ -50,8 +55,10 @@ export function givenFields(
 
 function optionOf(field: string, schema: Shape): Option {
   const shape = valueOf(schema);
-  const name = field.replace(/_(?:s|chars|results)$/, "").replaceAll("_", "-");
+  const name = field.replace(/_(?:s|chars|results|selectors)$/, "").replaceAll("_", "-");
   const help = helpOf(schema.description ?? shape.description ?? field, shape);
+  if (shape.type === "boolean" && shape !== schema && shape.default === undefined)
+    return new Option(`--${name} [word]`, help).preset("true").argParser(switchOf);
   if (shape.type === "boolean")
     return shape.default === true
       ? new Option(`--no-${name.replace(/^(?:accept|allow)-/, "")}`, `off: ${help}`)
@@ -82,18 +89,26 @@ function helpOf(sentence: string, { default: preset, items }: Shape): string {
   return `${text}${words}${typeof preset === "number" ? ` (default: ${preset})` : ""}`;
 }
 
+/** A switch that is neither on nor off by default. */
+function switchOf(text: string): boolean {
+  if (text === "true" || text === "false") return text === "true";
+  throw new InvalidArgumentError("Neither true nor false.");
+}
+
 function placeholder(field: string, { type, items }: Shape): string {
   if (field.endsWith("_s")) return "seconds";
   if (field.endsWith("_chars")) return "characters";
   if (type === "integer" || type === "number") return "number";
+  if (items?.format === SELECTOR) return "selector";
   if (type === "object" || items?.type === "object") return "json";
   return items ? "list" : "text";
 }
 
-function parserOf(field: string, shape: Shape): ((text: string) => unknown) | null {
+function parserOf(field: string, shape: Shape): ((text: string, given: unknown) => unknown) | null {
   const { type, items } = shape;
   if (type === "integer" || type === "number") return (text) => numberOf(text, field, shape);
   if (items?.type === "object") return objectOf;
+  if (items?.format === SELECTOR) return (text, given: unknown = []) => [...(given as string[]), text];
   if (items) return (text) => listOf(text, items.enum);
   return type === "object" ? objectOf : null;
 }

@@ -10,6 +10,7 @@ export const DOCUMENTS: readonly Document[] = [
   { file: "README.md", world: "pages" },
   { file: "docs/api/README.md", world: "plain" },
   { file: "docs/api/fetch.md", world: "pages" },
+  { file: "docs/api/content.md", world: "pages" },
   { file: "docs/api/search.md", world: "plain" },
   { file: "docs/api/sites.md", world: "pages" },
   { file: "docs/api/jobs.md", world: "pages" },

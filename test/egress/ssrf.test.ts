@@ -223,6 +223,7 @@ beforeAll(async () => {
           },
         }),
         deriveFormats: async () => null,
+        reread: async (answer) => answer,
         loadStored: (digest, project) => loadPages(documents, digest, project),
         now: () => clock.now(),
       }),

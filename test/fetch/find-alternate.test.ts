@@ -105,6 +105,7 @@ async function oneService(
           },
         }),
         deriveFormats: async () => null,
+        reread: async (answer) => answer,
         loadStored: (digest, project) => loadPages(documents, digest, project),
         now: () => clock.now(),
       }),

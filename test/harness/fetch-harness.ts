@@ -4,6 +4,7 @@ import { domainActor } from "../../actors/crawl/domain/actor.ts";
 import { robotsActor } from "../../actors/crawl/domain/robots.actor.ts";
 import { fetchActor } from "../../actors/crawl/fetch/actor.ts";
 import { formatsDeriver } from "../../actors/crawl/fetch/formats.ts";
+import { rereader } from "../../actors/crawl/fetch/reread.ts";
 import { loadPages } from "../../actors/crawl/fetch/page-store.ts";
 import { fetchPipeline } from "../../actors/crawl/fetch/pipeline.ts";
 import { premiumCosts } from "../../actors/crawl/fetch/premium.ts";
@@ -85,10 +86,9 @@ export async function oneService(
   const readPage = await tasks.page();
   // Modules are loaded before time moves: virtual time passes while a busy machine reads them.
   await loadDetector();
-  const extract: PipelineDeps["extract"] = async (task) => ({
-    kind: "done",
-    value: await readPage(task, () => 0),
-  });
+  await import("../../actors/reading/dom/read-wanted.ts");
+  const extract: PipelineDeps["extract"] =
+    deps.extract ?? (async (task) => ({ kind: "done", value: await readPage(task, () => 0) }));
   const admitting =
     (tier: string, scripted: Scripted): Transport =>
     async (request) => {
@@ -131,6 +131,7 @@ export async function oneService(
           ...deps,
         }),
         deriveFormats: formatsDeriver({ clock, documents, blobs, extract }),
+        reread: rereader({ clock, blobs, extract }),
         loadStored: (digest, project) => loadPages(documents, digest, project),
         now: () => clock.now(),
       }),

@@ -8,6 +8,7 @@ import { fetchCommand } from "../../ops/commands/fetch.ts";
 import { fieldFlags, givenFields, withFlags } from "../../ops/commands/field-flags.ts";
 import { searchCommand } from "../../ops/commands/search.ts";
 import { Field, Nullable } from "../../schemas/common.ts";
+import { PageSelector } from "../../schemas/css-selector.ts";
 import { FetchBody } from "../../schemas/fetch.ts";
 import { SearchBody } from "../../schemas/search.ts";
 
@@ -78,6 +79,8 @@ describe("what is given", () => {
       depth: Type.Optional(Field(Type.Integer({ minimum: 1, maximum: 9, default: 2 }), "The depth")),
       label: Type.Optional(Field(Nullable(Type.String()), "A label")),
       area: Type.Optional(Field(Type.Object({ x: Type.Integer() }), "An area")),
+      whole: Type.Optional(Field(Nullable(Type.Boolean()), "Whole, or as it comes")),
+      part_selectors: Type.Optional(Field(Nullable(Type.Array(PageSelector)), "Parts")),
     }),
     [],
   );
@@ -101,6 +104,9 @@ describe("what is given", () => {
     [["--depth", "3"], { depth: 3 }],
     [["--label", "3"], { label: "3" }],
     [["--area", '{"x":1}'], { area: { x: 1 } }],
+    [["--whole=false"], { whole: false }],
+    [["--whole"], { whole: true }],
+    [["--part", "a, b", "--part", ".c"], { part_selectors: ["a, b", ".c"] }],
   ])("%j is the field %j", (words, field) => {
     expect(parsed(...words)).toEqual(field);
   });
@@ -111,6 +117,7 @@ describe("what is given", () => {
     [["--wait", "4"], "Not a number of seconds from 5 to 150"],
     [["--depth", "1.5"], "Not a whole number from 1 to 9"],
     [["--area", "1"], "Not a JSON object"],
+    [["--whole=no"], "Neither true nor false"],
   ])("%j is refused", (words, sentence) => {
     expect(() => parsed(...words)).toThrow(sentence);
   });

@@ -14,6 +14,7 @@ import { fetchActor } from "../../actors/crawl/fetch/actor.ts";
 import { fetchItems } from "../../actors/crawl/fetch/feature/item-kind.ts";
 import { fetchBatch } from "../../actors/crawl/fetch/feature/routes.ts";
 import { formatsDeriver } from "../../actors/crawl/fetch/formats.ts";
+import { rereader } from "../../actors/crawl/fetch/reread.ts";
 import { asCachedPage } from "../../actors/crawl/fetch/freshness.ts";
 import { hostProfileActor } from "../../actors/crawl/fetch/host-profile.actor.ts";
 import { loadPages } from "../../actors/crawl/fetch/page-store.ts";
@@ -271,6 +272,7 @@ async function takeCourse(world: World, durability: Durability) {
               costs: premiumCosts({ prices: { proxy: PRICE_MICROS }, spending: money }),
             }),
             deriveFormats: formatsDeriver({ ...own, extract }),
+            reread: rereader({ ...own, extract }),
             loadStored: (digest, project) => loadPages(ownDocuments, digest, project),
             now: () => nodeClock.now(),
           }),

@@ -3,6 +3,7 @@
  * one run for each variant of the request, and get the same answer. It opens no socket (pipeline.ts) and decides no
  * route (ladder.ts); the rule of sharing is actors/lib/coalescer.ts.
  */
+import { isDeepStrictEqual } from "node:util";
 import {
   actor,
   type ActorClient,
@@ -33,8 +34,17 @@ import {
   type Run,
 } from "../../lib/coalescer.ts";
 import type { Versioned } from "../../../cluster/ports/documents.ts";
-import { type CachedPage, fitted, freshness, type Freshness, lacksFormats, variantOf } from "./freshness.ts";
+import {
+  type CachedPage,
+  fitted,
+  freshness,
+  type Freshness,
+  lacksFormats,
+  variantOf,
+  wantsReading,
+} from "./freshness.ts";
 import type { StoredPages } from "./page-store.ts";
+import type { Reread } from "./reread.ts";
 import { applyLimits, exceedsApplied, extendLimits, type FetchRun, limitsOf, type RunLimits } from "./run.ts";
 
 interface Caller {
@@ -68,6 +78,8 @@ export interface FetchDeps {
     stored: Versioned,
     caller: { readonly signal: AbortSignal; readonly project: string },
   ) => Promise<PageRecord | null>;
+  /** The answer as this request wants its page read; null when its body is lost. */
+  readonly reread: Reread;
   /** What is cached under this digest, and for this project. */
   readonly loadStored: (digest: string, project: string) => Promise<StoredPages>;
   readonly now: () => number;
@@ -185,20 +197,24 @@ function startRun(turn: FetchTurn, { run, request: shared }: Run<Shared>, deps: 
     stored.catch(() => {});
     const { key, own, page } = request.cache_ttl_s === 0 ? NOTHING_STORED : await loaded;
     const fresh: Freshness = freshness(page, { ...request, ...applyLimits(limits) }, deps.now());
+    const reader = { signal: abort.signal, project: request.project };
     if (fresh.kind === "hit") {
-      if (!lacksFormats(fresh.answer.record, request)) return { run, answer: fresh.answer };
-      const record = await deps.deriveFormats(key, page!, own!, {
-        signal: abort.signal,
-        project: request.project,
-      });
-      if (record) return { run, answer: { ...fresh.answer, record } };
+      const { answer } = fresh;
+      if (!lacksFormats(answer.record, request)) {
+        const read = await deps.reread(answer, request, reader);
+        if (read) return { run, answer: read };
+      } else {
+        const record = await deps.deriveFormats(key, page!, own!, reader);
+        if (record) return { run, answer: { ...answer, record } };
+      }
     }
     const stale = fresh.kind === "stale" ? fresh.page : null;
     const fetched = { request, limits, attempts, digest, stored, stale, cancelled: abort.signal };
-    if (!request.is_traced) return { run, answer: await deps.runFetch(ask, work, fetched) };
     const trace: TraceStep[] = [];
-    const answer = await deps.runFetch(traced(ask, deps.now, trace), work, fetched);
-    return { run, answer: { ...answer, trace } };
+    const asking = request.is_traced ? traced(ask, deps.now, trace) : ask;
+    const answer = await deps.runFetch(asking, work, fetched);
+    const read = (await deps.reread(answer, request, reader)) ?? answer;
+    return { run, answer: request.is_traced ? { ...read, trace } : read };
   });
 }
 
@@ -241,6 +257,8 @@ function needsOwnRun(
   const lackedBudget = error !== null && attempts.some(({ reason }) => reason === "budget_exhausted");
   if (lackedBudget && !isSamePayer(caller, shared)) return true;
   if (error === null && lacksFormats(record, caller)) return true;
+  if (wantsReading(record, caller) || wantsReading(record, shared))
+    if (!isDeepStrictEqual(caller.reading, shared.reading)) return true;
   // Copies from Common Crawl answer batch items only.
   return record.alternate_source === "common_crawl" && caller.lane === "sync";
 }

@@ -98,7 +98,7 @@ export const isPrivateMark = (value: unknown): boolean =>
 export function variantOf(request: FetchRequest): string {
   const { fetch_id: _, deadline_ms: _d, hard_deadline: _h, project: _p, ...others } = request;
   const { key: _k, lane: _l, max_bytes: _m, max_pdf_bytes: _mp, accept_pdf: _a, ...unlimited } = others;
-  const { with_formats: _f, is_traced: _t, ...shared } = unlimited;
+  const { with_formats: _f, reading: _r, is_traced: _t, ...shared } = unlimited;
   return JSON.stringify(Object.entries(shared).toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }
 
@@ -118,9 +118,16 @@ export function freshness(stored: CachedPage | null, request: FetchRequest, now_
   return isRevalidatable ? { kind: "stale", page: stored } : { kind: "miss" };
 }
 
-/** The request wants formats that were not derived from this page yet. */
+/** The request wants formats that were not derived from this page yet. A reading of its own has formats of its own. */
 export const lacksFormats = (record: PageRecord, request: FetchRequest): boolean =>
-  request.with_formats === true && record.sha256 !== null && record.formats_sha256 === undefined;
+  request.with_formats === true &&
+  record.sha256 !== null &&
+  record.formats_sha256 === undefined &&
+  !wantsReading(record, request);
+
+/** The request wants the page read otherwise than it is stored. Only elements of pages can be told apart. */
+export const wantsReading = (record: PageRecord, { reading }: FetchRequest): boolean =>
+  reading !== undefined && record.content_kind === "html" && record.sha256 !== null;
 
 /** Whether the request's own routes could have led to this page. */
 function couldAnswer({ record, tried }: CachedPage, request: FetchRequest): boolean {

@@ -221,6 +221,19 @@ function archiveReason(tried: readonly Candidate[]): PageRecord["served_from_arc
 /** Formats as they are stored. */
 export const formatsBody = (formats: PageFormats): Buffer => Buffer.from(JSON.stringify(formats));
 
+/** A text as a record has it: itself, or the digest of a long one. */
+export function textParts(
+  text: string,
+  add: (content: Buffer) => string,
+): Pick<PageRecord, "text" | "text_sha256" | "text_chars"> {
+  const isLong = Buffer.byteLength(text) > TEXT_INLINE_BYTES;
+  return {
+    text: isLong ? null : text,
+    text_sha256: isLong ? add(Buffer.from(text)) : null,
+    text_chars: text.length,
+  };
+}
+
 const storedScreenshot = (
   { bytes, ...described }: TakenScreenshot,
   add: (content: Buffer) => string,
@@ -237,9 +250,7 @@ function draftOf(
     contents.push(content);
     return sha256Of(content);
   };
-  const text = extracted?.text ?? "";
   const formats = extracted?.formats;
-  const isLong = Buffer.byteLength(text) > TEXT_INLINE_BYTES;
   const record: PageRecord = {
     ...EMPTY_RECORD,
     final_url: page.final_url,
@@ -254,9 +265,7 @@ function draftOf(
     charset: extracted?.charset ?? null,
     title: extracted?.title ?? null,
     meta: extracted?.meta ?? null,
-    text: isLong ? null : text,
-    text_sha256: isLong ? add(Buffer.from(text)) : null,
-    text_chars: text.length,
+    ...textParts(extracted?.text ?? "", add),
     text_truncated: extracted?.text_truncated ?? false,
     pdf_pages_sha256: extracted?.pdf_pages ? add(Buffer.from(JSON.stringify(extracted.pdf_pages))) : null,
     pdf_page_count: extracted?.pdf_page_count ?? null,

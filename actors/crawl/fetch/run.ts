@@ -31,7 +31,7 @@ import type { Log } from "../../../cluster/ports/log.ts";
 export const MAX_RUN_MS = 310_000;
 
 /** When a caller may come back after this node had no room for a page. */
-const NO_ROOM_RETRY_S = 10;
+export const NO_ROOM_RETRY_S = 10;
 
 export interface PipelineDeps {
   readonly clock: Clock;

@@ -31,6 +31,7 @@ import {
   isPrivateMark,
   lacksFormats,
   privateKey,
+  wantsReading,
 } from "./freshness.ts";
 import type { Metrics } from "../../../cluster/ports/metrics.ts";
 import type { Log } from "../../../cluster/ports/log.ts";
@@ -198,8 +199,10 @@ export function fetchService({
     if (request.cache_ttl_s !== 0) {
       const { key, page } = await cachedFor(digest, request.project);
       const fresh = freshness(page, request, clock.now());
-      // Formats are derived where documents are read, beside the Fetch actor.
-      if (fresh.kind === "hit" && !lacksFormats(fresh.answer.record, request)) {
+      // Documents are read beside the Fetch actor.
+      const isThere = (record: PageRecord): boolean =>
+        !lacksFormats(record, request) && !wantsReading(record, request);
+      if (fresh.kind === "hit" && isThere(fresh.answer.record)) {
         metrics.count("trawl_cache_hits_total", OF_PAGES);
         const { fresh_until_ms } = fresh;
         sources.set(fresh.answer, { digest: key, validated_ms: page!.validated_ms, fresh_until_ms });

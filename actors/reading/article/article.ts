@@ -124,6 +124,8 @@ export interface ReadHtmlOptions {
   readonly choose?: ChooseTitle;
   /** Markdown, links and images are wanted, too. */
   readonly formats?: boolean;
+  /** `shown`: everything that the page shows is text. `main`: links and images, too, are of the text alone. */
+  readonly content?: "default" | "shown" | "main";
 }
 
 /** What a page is and says. */
@@ -131,8 +133,14 @@ export function readHtml(
   html: string,
   url: string,
   now_ms: number,
-  { weigh = likely, choose = likeliestTitle, formats: with_formats = false }: ReadHtmlOptions = {},
+  {
+    weigh = likely,
+    choose = likeliestTitle,
+    formats: with_formats = false,
+    content = "default",
+  }: ReadHtmlOptions = {},
 ): ReadHtml {
+  const isShown = content === "shown";
   const tree = buildTree(html, with_formats);
   const linked = readLinkedData(tree.jsonLd);
   const survey = surveyOf(tree, linked, url);
@@ -151,8 +159,8 @@ export function readHtml(
   const lineTexts = new Set<string>();
   const read = lines.flatMap(({ node, tag, text }, i) => {
     // Hidden text of a paid page is never used.
-    if (!hasLikelyLine || !picked[i] || (closed && unseen[node])) return [];
-    if ((kind === "article" && captioned[node]) || isTemplate({ text, tag })) return [];
+    if (isShown ? unseen[node] : !hasLikelyLine || !picked[i] || (closed && unseen[node])) return [];
+    if ((kind === "article" && captioned[node] && !isShown) || isTemplate({ text, tag })) return [];
     // Repetitions by layout: clones of a carousel, a heading for wide and for narrow screens. A paragraph directly after itself is intended.
     const above = lines[i - 1];
     const beside = above?.text === text && tree.parent[above.node] === tree.parent[node];
@@ -163,7 +171,7 @@ export function readHtml(
   // The text of a paywall notice is not article text; readPaywall reads it.
   const gates = findGates({ tree, names: page.names, unseen, lines, article_lines: read });
   const reliable = read.filter(
-    (i) => !gates.some((gate) => lines[i]!.node >= gate && lines[i]!.node < tree.end[gate]!),
+    (i) => isShown || !gates.some((gate) => lines[i]!.node >= gate && lines[i]!.node < tree.end[gate]!),
   );
   const shown = linesText(reliable.map((i) => lines[i]!));
   const isLong = (i: number): boolean => lines[i]!.text.length > 60;
@@ -183,7 +191,7 @@ export function readHtml(
     kind,
     choose,
   );
-  const carried = shown.length < THIN_CHARS && !closed ? ldBody(linked, about) : "";
+  const carried = shown.length < THIN_CHARS && !closed && !isShown ? ldBody(linked, about) : "";
   const from_data = carried.length >= CARRIED_CHARS && shown.length < 0.6 * carried.length;
   const text = from_data ? carried : shown;
   const word_count = countWords(text, meta.language);
@@ -204,14 +212,21 @@ export function readHtml(
       ? { markdown: plainMarkdown(text), truncated: false }
       : markdownOf({ page, lines: reliable.map((i) => lines[i]!), url, unseen }, MARKDOWN_CHARS_MAX)
     : null;
+  const isWithin =
+    content === "main"
+      ? withinLines(
+          tree,
+          reliable.map((i) => lines[i]!),
+        )
+      : undefined;
   return {
     title,
     text,
     ...(marked && {
       formats: {
         markdown: marked.markdown === "" ? null : soundText(marked.markdown),
-        links: linksOf(tree, url),
-        images: imagesOf(tree, url),
+        links: linksOf(tree, url, isWithin),
+        images: imagesOf(tree, url, isWithin),
         relations: relationsOf(tree, url),
       },
     }),
@@ -228,4 +243,19 @@ export function readHtml(
         ...(from_data ? ["Text from JSON-LD"] : []),
       ].join("; ") || null,
   };
+}
+
+/** Whether a node has text of these lines, or stands between two of them and beside one. */
+function withinLines(tree: Tree, lines: readonly Line[]): (node: number) => boolean {
+  const before = new Uint32Array(tree.tag.length + 1);
+  const beside = new Set(lines.map(({ node }) => tree.parent[node]!));
+  for (const { pieces } of lines) for (const piece of pieces) if (piece >= 0) before[piece + 1] = 1;
+  for (let i = 1; i < before.length; i += 1) before[i]! += before[i - 1]!;
+  const all = before.at(-1)!;
+  const isBeside = (node: number): boolean => {
+    for (let up = tree.parent[node]!; up > 0; up = tree.parent[up]!) if (beside.has(up)) return true;
+    return false;
+  };
+  return (node) =>
+    before[tree.end[node]!]! > before[node]! || (before[node]! > 0 && before[node]! < all && isBeside(node));
 }

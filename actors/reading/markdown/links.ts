@@ -10,12 +10,16 @@ const TEXT_CHARS_MAX = 500;
 const SAID_CHARS_MAX = 100;
 const HTTP = /^https?:/;
 
-export function linksOf(tree: Tree, url: string): PageLink[] {
+type IsWanted = (node: number) => boolean;
+const all: IsWanted = () => true;
+
+/** `isWanted`: of a node. Default: all of them. */
+export function linksOf(tree: Tree, url: string, isWanted: IsWanted = all): PageLink[] {
   const base = baseOf(tree, url);
   const nothing = new Uint8Array(tree.tag.length);
   const links: PageLink[] = [];
   for (let node = 1; node < tree.tag.length && links.length < LINKS_MAX; node += 1) {
-    if (tree.tag[node] !== "a" && tree.tag[node] !== "area") continue;
+    if ((tree.tag[node] !== "a" && tree.tag[node] !== "area") || !isWanted(node)) continue;
     const attributes = tree.attributes[node];
     const address = absolute(attributes?.["href"], base, HTTP);
     if (address === null) continue;
@@ -47,11 +51,11 @@ export function relationsOf(tree: Tree, url: string): NonNullable<PageFormats["r
 const said = (value: string | undefined): string | null =>
   value?.trim().slice(0, SAID_CHARS_MAX).toWellFormed() || null;
 
-export function imagesOf(tree: Tree, url: string): PageImage[] {
+export function imagesOf(tree: Tree, url: string, isWanted: IsWanted = all): PageImage[] {
   const base = baseOf(tree, url);
   const images: PageImage[] = [];
   for (let node = 1; node < tree.tag.length && images.length < IMAGES_MAX; node += 1) {
-    if (tree.tag[node] !== "img") continue;
+    if (tree.tag[node] !== "img" || !isWanted(node)) continue;
     const attributes = tree.attributes[node] ?? {};
     // Images that scripts load later have a placeholder in src.
     const address = absolute(attributes["data-src"], base, HTTP) ?? absolute(attributes["src"], base, HTTP);

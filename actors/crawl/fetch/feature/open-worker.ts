@@ -15,6 +15,7 @@ import { exchangeByRoutes } from "../../tiers/exchange-by-routes.ts";
 import { tierRoute } from "../../tiers/tier-route.ts";
 import { fetchActor } from "../actor.ts";
 import { formatsDeriver } from "../formats.ts";
+import { rereader } from "../reread.ts";
 import { hostProfileActor } from "../host-profile.actor.ts";
 import { loadPages } from "../page-store.ts";
 import { pageBacklog } from "../page-backlog.ts";
@@ -86,6 +87,7 @@ export function fetchActors(
         reservedHosts,
       }),
       deriveFormats: formatsDeriver({ clock, documents, blobs, extract }),
+      reread: rereader({ clock, blobs, extract }),
       loadStored: (digest, project) => loadPages(documents, digest, project),
       now: () => clock.now(),
     }),

@@ -1,0 +1,66 @@
+/** What counts as content, as clients see it: single, in a batch, from the cache, with mistakes; the site is asked once. */
+import { describe, expect, test } from "vitest";
+import type { FetchBody } from "../../schemas/fetch.ts";
+import { client } from "../harness/jobs-client.ts";
+import { scenario } from "../harness/scenario.ts";
+import { SETUPS } from "../harness/service.ts";
+import { article } from "../harness/web.ts";
+
+const SHOP = article("Lamps").replace(
+  "</body>",
+  `<ul class="lamps"><li class="lamp"><a href="/lamps/1">Storm lamp</a> <b class="price">24.50</b></li>
+   <li class="lamp"><a href="/lamps/2">Deck lamp</a> <b class="price">31</b></li></ul>
+   <p class="end"><a href="/imprint">Imprint</a></p></body>`,
+);
+
+describe.each(SETUPS)("the content of a page, $setup", ({ start }) => {
+  const { sites, service } = scenario(start);
+
+  test("is what the selectors choose: single, from the cache and in a batch, with one request to the site", async () => {
+    const site = sites.site({ "/": { body: SHOP } });
+    const url = `${site.origin}/`;
+    expect(SHOP).toContain("Storm lamp");
+    const plain = await service.fetch({ url, formats: ["links"] });
+    expect(plain.text).toContain("Lamps");
+    const body: FetchBody = {
+      url,
+      include_selectors: [".lamp", ".end"],
+      exclude_selectors: [".price"],
+      formats: ["links", "markdown"],
+    };
+    const chosen = {
+      text: "Storm lamp\nDeck lamp\n\nImprint",
+      title: plain.title,
+      html: plain.html,
+      sha256: plain.sha256,
+      cached: true,
+      billing_category: "fetch_cached",
+      links: ["/lamps/1", "/lamps/2", "/imprint"].map((path) => ({
+        url: `${site.origin}${path}`,
+        text: expect.any(String),
+        rel: null,
+      })),
+      markdown: expect.stringContaining(`[Deck lamp](${site.origin}/lamps/2)`),
+    };
+    expect(await service.fetch(body)).toMatchObject(chosen);
+    const jobs = client(service);
+    const { job_id } = (await jobs.create([body, { url }])).json;
+    await jobs.finished(job_id);
+    const items = await jobs.items(job_id);
+    const { html: _, ...inBatch } = chosen;
+    expect(items[0]!.result).toMatchObject(inBatch);
+    expect(items[1]!.result).toMatchObject({ text: plain.text });
+    expect(site.hits("/")).toBe(1);
+  });
+
+  test("is chosen by selectors that are refused with their field and index", async () => {
+    const body = { url: "http://any.test/", exclude_selectors: ["p", "p::before"] };
+    for (const [path, request, loc] of [
+      ["/v1/fetch", body, ["body"]],
+      ["/v1/batch/fetch", { items: [body], idempotency_key: "s" }, ["body", "items", 0]],
+    ] as const) {
+      const { status, json } = await service.call("POST", path, { body: request });
+      expect([status, json.detail]).toMatchObject([422, [{ loc: [...loc, "exclude_selectors", 1] }]]);
+    }
+  });
+});
