@@ -189,11 +189,7 @@ export function fetchService({
     if (url === null) return INVALID_URL;
     const isReserved = reservedHosts?.isReserved(url.href) ?? false;
     if (isReserved && isOfCaller(asked)) return OWN_REQUEST;
-    const original = sealOwnRequest(secrets, asked);
-    const authorization = basicAuthorization(original.url);
-    const request = isReserved
-      ? withoutCallerChoices(original)
-      : { ...original, ...(authorization !== null && { authorization }) };
+    const request = sealedRequest(secrets, asked, isReserved);
     const normalised = normaliseUrl(url);
     const digest = cacheKey(normalised, request);
     if (request.cache_ttl_s !== 0) {
@@ -277,6 +273,14 @@ export function fetchService({
       return fresh;
     },
   };
+}
+
+/** What a run gets: the caller's own values sealed, credentials of the address as a field; for a reserved host none of them. */
+function sealedRequest(secrets: FetchServiceDeps["secrets"], asked: UnsealedFetch, isReserved: boolean) {
+  const original = sealOwnRequest(secrets, asked);
+  if (isReserved) return withoutCallerChoices(original);
+  const authorization = basicAuthorization(original.url);
+  return { ...original, ...(authorization !== null && { authorization }) };
 }
 
 const failedAnswer = (error: FetchError, error_detail: string): FetchAnswer => ({
