@@ -46,6 +46,7 @@ describe("/ready", () => {
         checks: expected,
 
         version: "0.0.0",
+        http_server: "HTTP by the test",
       },
     ]);
     expect(reply.bytes.toString()).not.toContain("pass");

@@ -43,6 +43,7 @@ test("documents that expire are removed, and only caches may be lost", () => {
     "company_people",
     "dead_letters",
     "debug_records",
+    "fetch_posts",
     "filing_documents",
     "filing_texts",
     "ledger",
