@@ -24,7 +24,7 @@ import { env } from "node:process";
 import { isMainThread } from "node:worker_threads";
 
 const home = new URL("..", import.meta.url);
-/** Where compiled code is kept: of an installed package in the user's cache, since its own folders may belong to somebody else. */
+/** Compiled code of an installed package is kept in the user's cache: its own folders may belong to somebody else. */
 function cacheFolder() {
   const isInstalled = home.pathname.includes("/node_modules/");
   if (!isInstalled) return fileURLToPath(new URL("node_modules/.cache/trawl/", home));

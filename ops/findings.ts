@@ -100,7 +100,7 @@ export function certificateFinding(names: string, ends_ms: number, now_ms: numbe
   return days < MIN_CERTIFICATE_DAYS ? warning("TLS", detail, advice) : ok("TLS", detail);
 }
 
-/** `wanted` as in package.json's pinned package, for example 22.23.3. */
+/** `tested`: versions of Node, for example 22.23.3. */
 export function nodeFinding(running: string, tested: readonly string[]): Finding {
   const major = (version: string): string => version.replace(/^v/, "").split(".", 1)[0]!;
   const detail = `${running}; tested with ${tested.join(", ")}`;

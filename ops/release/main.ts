@@ -1,15 +1,14 @@
 /**
- * `npm run release -- --dry-run`: builds in dist/ everything that would be published, checks it, installs it in an empty folder and starts it.
- * `npm run release -- licences` prints each package that the program depends on, with its licence. Publishing is left to whoever holds the
+ * A release: `npm run release -- --dry-run` builds in dist/ everything that would be published, checks it, installs it in an empty folder and
+ * starts it; `npm run release -- licences` prints each package that the program depends on, with its licence. Publishing is left to whoever holds the
  * credentials: `npm publish dist/FILE.tgz --provenance`.
  */
-import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { readBuildInfo } from "../build-info.ts";
 import { billOfMaterials, licencesOf } from "./bill-of-materials.ts";
-import { writeServerPackage } from "./server-package.ts";
+import { packServer } from "./server-package.ts";
 import { startInstalled } from "./start-installed.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
@@ -33,16 +32,8 @@ async function dryRun(): Promise<void> {
   if (!hasSection) throw new Error(`CHANGELOG.md has no section for ${version}`);
   mkdirSync(DIST, { recursive: true });
 
-  const folder = join(DIST, "server");
-  const { files, bytes } = writeServerPackage(ROOT, folder, commit ?? "unknown");
-  const packed = join(
-    DIST,
-    execFileSync("npm", ["pack", "--silent", "--pack-destination", DIST], {
-      cwd: folder,
-      encoding: "utf8",
-    }).trim(),
-  );
-  const size = statSync(packed).size;
+  const { path: packed, files, bytes } = packServer(ROOT, DIST, commit ?? "unknown");
+  const { size } = statSync(packed);
   console.log(`${packed}: ${files} files, ${bytes} bytes, ${size} packed`);
   if (size > PACKED_MAX_BYTES) throw new Error(`${packed} has ${size} bytes, more than ${PACKED_MAX_BYTES}`);
 

@@ -19,16 +19,27 @@ interface Manifest {
   readonly license: string;
   readonly dependencies: Readonly<Record<string, string>>;
   readonly optionalDependencies: Readonly<Record<string, string>>;
+  readonly trawl: object;
 }
 
-export interface PackedFolder {
+export interface ServerPackage {
+  /** The tarball. */
+  readonly path: string;
   readonly files: number;
   /** Before compression. */
   readonly bytes: number;
 }
 
-/** `root`: a checkout; `to`: a folder that is emptied first. */
-export function writeServerPackage(root: string, to: string, commit: string): PackedFolder {
+/** Writes `dist/server`, which is emptied first, and packs it beside. `root`: a checkout. */
+export function packServer(root: string, dist: string, commit: string): ServerPackage {
+  const to = join(dist, "server");
+  const written = writeServerPackage(root, to, commit);
+  const words = ["pack", "--silent", "--pack-destination", dist];
+  const name = execFileSync("npm", words, { cwd: to, encoding: "utf8" }).trim();
+  return { path: join(dist, name), ...written };
+}
+
+function writeServerPackage(root: string, to: string, commit: string): Omit<ServerPackage, "path"> {
   const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as Manifest;
   rmSync(to, { recursive: true, force: true });
   let files = 0;
@@ -70,7 +81,7 @@ function withCompiledNames(source: string): string {
 }
 
 function serverManifest({ version, description, license, ...manifest }: Manifest): object {
-  const { dependencies, optionalDependencies } = manifest;
+  const { dependencies, optionalDependencies, trawl } = manifest;
   return {
     name: "@trawl/server",
     version,
@@ -82,11 +93,12 @@ function serverManifest({ version, description, license, ...manifest }: Manifest
     publishConfig: { access: "public", provenance: true },
     dependencies,
     optionalDependencies,
+    trawl,
   };
 }
 
 interface Lock {
-  readonly packages: Readonly<Record<string, { readonly dev?: boolean; readonly devDependencies?: unknown }>>;
+  readonly packages: Readonly<Record<string, { readonly dev?: boolean }>>;
 }
 
 /** package-lock.json without what is for development only. npm installs a published package as its npm-shrinkwrap.json has it. */

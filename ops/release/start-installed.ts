@@ -2,7 +2,6 @@
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { promisify } from "node:util";
@@ -49,17 +48,15 @@ export async function installed(packed: string, environment: Environment): Promi
 /** `node`: the program that starts the command; default: the one of PATH. */
 export async function startIn(folder: string, given: Environment, node?: string): Promise<InstalledService> {
   const PATH = [...(node ? [dirname(node)] : []), given["PATH"] ?? ""].join(delimiter);
-  const port = await freePort();
   const data = mkdtempSync(join(folder, "data-"));
-  const environment = { ...given, PATH, PORT: String(port), TRAWL_DATA_DIR: data, TRAWL_DEMO: "on" };
+  const environment = { ...given, PATH, PORT: "0", TRAWL_DATA_DIR: data, TRAWL_DEMO: "on" };
   const service = spawn(join(folder, "node_modules/.bin/trawl"), ["start"], {
     cwd: folder,
     env: environment,
     stdio: ["ignore", "pipe", "pipe"],
   });
   try {
-    const key = await firstKey(service);
-    const url = `http://127.0.0.1:${port}`;
+    const { url, key } = await firstRequest(service);
     const ready = (await (await fetch(`${url}/ready`)).json()) as Omit<InstalledService, "title">;
     const page = await fetch(`${url}/v1/fetch`, {
       method: "POST",
@@ -74,29 +71,21 @@ export async function startIn(folder: string, given: Environment, node?: string)
   }
 }
 
-/** Resolves with the key that the first start prints. */
-function firstKey(service: ChildProcess): Promise<string> {
+/** Resolves with the address and the key of the request that the first start prints, which it does once it listens. */
+function firstRequest(service: ChildProcess): Promise<{ readonly url: string; readonly key: string }> {
   return new Promise((resolve, reject) => {
     let printed = "";
     const late = AbortSignal.timeout(START_MS);
-    late.addEventListener("abort", () => reject(new Error(`No key within ${START_MS} ms: ${printed}`)));
+    late.addEventListener("abort", () =>
+      reject(new Error(`No request to try within ${START_MS} ms: ${printed}`)),
+    );
     const look = (text: Buffer): void => {
       printed += text.toString();
-      const [key] = /\bak_\w{20,}\b/.exec(printed) ?? [];
-      // The example requests follow the key: then the service listens.
-      if (key !== undefined && printed.includes("/v1/fetch")) resolve(key);
+      const [, url, key] = /curl (\S+)\/v1\/fetch -H "Authorization: Bearer (\S+)"/.exec(printed) ?? [];
+      if (url !== undefined && key !== undefined) resolve({ url, key });
     };
     service.stdout!.on("data", look);
     service.stderr!.on("data", look);
     service.once("exit", (code) => reject(new Error(`The service ended with ${code}: ${printed}`)));
   });
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as { port: number };
-  server.close();
-  await once(server, "close");
-  return port;
 }

@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { installed, startIn } from "../../ops/release/start-installed.ts";
-import { writeServerPackage } from "../../ops/release/server-package.ts";
+import { packServer } from "../../ops/release/server-package.ts";
 import { OTHER_NODES } from "../harness/other-nodes.ts";
 
 const ROOT = new URL("../..", import.meta.url).pathname;
@@ -18,10 +18,7 @@ let packed = "";
 let folder = "";
 
 beforeAll(async () => {
-  writeServerPackage(ROOT, join(dist, "server"), "0123456789ab");
-  const words = ["pack", "--silent", "--pack-destination", dist];
-  const name = execFileSync("npm", words, { cwd: join(dist, "server"), encoding: "utf8" }).trim();
-  packed = join(dist, name);
+  packed = packServer(ROOT, dist, "0123456789ab").path;
   folder = await installed(packed, environment);
 }, 300_000);
 
