@@ -46,8 +46,18 @@ test.each([
   [ended("all_tiers_failed", ["direct challenge_cloudflare"]), { premium_later: true }, blocked],
   [ended("premium_route_required"), { premium_later: true }, { reason: "blocked", retry_after_s: 0 }],
   [ended("premium_route_required"), {}, null],
+  [ended("all_tiers_failed", ["direct network_refused"]), { is_post: true }, null],
+  [ended("domain_busy", ["direct network_refused"], 9), { is_post: true }, null],
+  [
+    ended("politeness_timeout", ["politeness politeness_timeout"], 3),
+    { is_post: true },
+    { reason: "busy", retry_after_s: 3 },
+  ],
+  [ended("robots_disallowed", ["robots robots_unreachable"]), { is_post: true }, transient],
 ] as const)("%#: %j", (fetched, item, expected) => {
-  expect(retryForFetch(fetched, { attempts: 0, premium_later: false, ...item })).toEqual(expected);
+  expect(retryForFetch(fetched, { attempts: 0, premium_later: false, is_post: false, ...item })).toEqual(
+    expected,
+  );
 });
 
 /** A page that takes until it is given up, and what was asked for. */

@@ -149,7 +149,7 @@ export async function browserSetup(options: BrowserSetupOptions): Promise<Browse
   };
   const setup = (page: Partial<PageLimits> = {}): BrowserSetup => {
     const limits = { settle_ms: 2_000, ...page };
-    const openOwn: OpenOwnRequest = ({ sealed }) => JSON.parse(sealed) as OwnRequest;
+    const openOwn: OpenOwnRequest = ({ own }) => (own ? (JSON.parse(own.sealed) as OwnRequest) : null);
     const transport = browserTransport({
       pool,
       clock: systemClock(),

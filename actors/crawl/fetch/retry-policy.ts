@@ -16,19 +16,18 @@ export interface ItemState {
   readonly attempts: number;
   /** Premium routes were held back in this one. */
   readonly premium_later: boolean;
+  /** It sends a POST, which no site gets twice. */
+  readonly is_post: boolean;
 }
 
 /** Steps before a request is sent. */
 const BEFORE: ReadonlySet<string> = new Set(["robots", "dns", "cache", "politeness"]);
 
-/** Whether a route was taken, so that a POST may have been sent. */
-export const mayHaveReachedSite = ({ attempts }: Pick<FetchAnswer, "attempts">): boolean =>
-  attempts.some(({ tier }) => !BEFORE.has(tier));
-
 export function retryForFetch(
   { error, attempts, retry_after_s }: FetchAnswer,
   item: ItemState,
 ): RetryAdvice | null {
+  if (item.is_post && attempts.some(({ tier }) => !BEFORE.has(tier))) return null;
   switch (error) {
     case "domain_busy":
     case "politeness_timeout":

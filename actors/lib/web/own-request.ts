@@ -33,13 +33,19 @@ export function sealOwnRequest(
   };
 }
 
-export type OpenOwnRequest = (sealed: SealedRequest, project: string) => OwnRequest;
+/** What a request has of its caller's own; null: nothing. */
+export type OpenOwnRequest = (request: {
+  readonly own?: SealedRequest;
+  readonly project?: string;
+}) => OwnRequest | null;
 
 /** Throws Fault secret_unreadable. */
 export const ownRequestOpener =
   ({ open }: Pick<Secrets, "open">): OpenOwnRequest =>
-  ({ sealed }, project) =>
-    JSON.parse(open(sealed, ownRequestPlace(project))) as OwnRequest;
+  ({ own, project = "" }) =>
+    own ? (JSON.parse(open(own.sealed, ownRequestPlace(project))) as OwnRequest) : null;
+
+export const nothingOwn: OpenOwnRequest = () => null;
 
 /** The own request of a route, hop by hop. */
 export interface OwnHops {

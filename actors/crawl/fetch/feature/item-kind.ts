@@ -5,7 +5,7 @@ import type { BodyGrants } from "../../../../gateway/body-access.ts";
 import type { ItemKindParts } from "../../../work/jobs/feature/tokens.ts";
 import { type FetchBody, partDigests } from "../../../../schemas/fetch.ts";
 import { type JoinedSites, originOf, parseUrl, siteOf } from "../../../lib/web/url.ts";
-import { mayHaveReachedSite, retryForFetch } from "../retry-policy.ts";
+import { retryForFetch } from "../retry-policy.ts";
 import { MAX_RUN_MS } from "../run.ts";
 import type { FetchService } from "../service.ts";
 import { billOf } from "../answer.ts";
@@ -42,6 +42,7 @@ export const fetchItems = (
       });
       // An item that wants only premium routes need not be blocked on other routes first.
       const premium_later = !may_pay && request.allow_paid && !(request.tiers ?? ["direct"]).every(isPremium);
+      const is_post = request.own_request?.given.method === "POST";
       const attempt = premium_later ? { ...request, allow_paid: false, premium_later } : request;
       const answer = await fetchWith(ask, attempt, signal);
       await grantBodies(bodyGrants, project, answer.record);
@@ -50,10 +51,7 @@ export const fetchItems = (
         error: answer.error,
         bill: billOf(answer),
         body_refs: partDigests(answer.record),
-        retry:
-          request.own_request?.given.method === "POST" && mayHaveReachedSite(answer)
-            ? null
-            : retryForFetch(answer, { attempts, premium_later }),
+        retry: retryForFetch(answer, { attempts, premium_later, is_post }),
       };
     },
   },

@@ -26,7 +26,7 @@ import type {
   TransportResult,
   TransportRequest,
 } from "../../../lib/web/transport.ts";
-import { type OpenOwnRequest, ownHops } from "../../../lib/web/own-request.ts";
+import { nothingOwn, type OpenOwnRequest, ownHops } from "../../../lib/web/own-request.ts";
 import { originOf, parseUrl, siteOf } from "../../../lib/web/url.ts";
 import type { BrowserPool, PageEndReason, PageLease } from "./browser-pool.ts";
 import { admitted, destinationRefusal, withoutUserInfo } from "./one-request.ts";
@@ -127,7 +127,7 @@ export function browserTransport({
   clock,
   destination,
   limits: overrides,
-  openOwn,
+  openOwn = nothingOwn,
 }: BrowserOptions): Transport {
   const limits: PageLimits = { ...LIMITS, ...overrides };
   const spacing = requestSpacing(clock);
@@ -166,7 +166,7 @@ export function browserTransport({
       hop.release();
       return over({ kind: "failed", reason: lease.reason, status: null, detail: lease.detail, ...bare() });
     }
-    const given = request.own && openOwn ? openOwn(request.own, request.project ?? "") : null;
+    const given = openOwn(request);
     const own = ownDocuments(lease.context, given, ownHops(given, first), first);
     const shared = { clock, destination, limits, spacing, pictures };
     const visit = pageVisit({ request, own, lease, hop, began_ms, ...shared });

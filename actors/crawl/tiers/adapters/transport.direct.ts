@@ -11,7 +11,7 @@ import { type Egress, EgressError, type EgressProblem } from "../../../../cluste
 import type { Redirect } from "../../../../schemas/fetch.ts";
 import { type Destination, isPrivateHost } from "../../../lib/web/destination.ts";
 import { retryAfterSeconds } from "../../../lib/web/http.ts";
-import { type OpenOwnRequest, type OwnHops, ownHops } from "../../../lib/web/own-request.ts";
+import { nothingOwn, type OpenOwnRequest, type OwnHops, ownHops } from "../../../lib/web/own-request.ts";
 import { originOf, parseUrl } from "../../../lib/web/url.ts";
 import type { HopRefusal, Transport, TransportResult, TransportRequest } from "../../../lib/web/transport.ts";
 import {
@@ -74,15 +74,14 @@ export function directTransport({
   clock,
   destination,
   proxy_url,
-  openOwn,
+  openOwn = nothingOwn,
 }: DirectOptions): Transport {
   const readBody = bodyReader(clock);
   return async (request) => {
     const began_ms = clock.mono();
     const redirects: Redirect[] = [];
     const cookies = new Cookies();
-    const given = request.own && openOwn ? openOwn(request.own, request.project ?? "") : null;
-    const own = ownHops(given, request.url);
+    const own = ownHops(openOwn(request), request.url);
     const seen = new Set<string>();
     let url = readable(request.url) ?? request.url;
     let status: number | null = null;
