@@ -35,20 +35,20 @@ export const CONTENT_FIELDS = {
 const ContentBody = Type.Object(CONTENT_FIELDS);
 type ContentWishes = Static<typeof ContentBody>;
 
-/** What a caller wants of a page otherwise than it is read for everybody. */
-export const Reading = Type.Object({
+/** The content of a page that one caller chooses. Without a choice the page is read as for everybody. */
+export const ContentChoice = Type.Object({
   only_main_content: Nullable(Type.Boolean()),
   include: Type.Array(Type.String()),
   exclude: Type.Array(Type.String()),
 });
-export type Reading = Static<typeof Reading>;
+export type ContentChoice = Static<typeof ContentChoice>;
 
-/** Nothing for a body that wants the page as it is read for everybody. */
-export function readingOf({
+/** Empty for a body without a choice. */
+export function contentChoiceOf({
   only_main_content = null,
   include_selectors,
   exclude_selectors,
-}: ContentWishes): { readonly reading?: Reading } {
+}: ContentWishes): { readonly reading?: ContentChoice } {
   const [include, exclude] = [include_selectors ?? [], exclude_selectors ?? []];
   if (only_main_content === null && include.length === 0 && exclude.length === 0) return {};
   return { reading: { only_main_content, include, exclude } };

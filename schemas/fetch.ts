@@ -3,7 +3,7 @@
  * travels in a message: a record names its bytes by digest and, when they are long, its texts.
  */
 import { type Static, Type } from "typebox";
-import { CONTENT_FIELDS, Reading } from "./content.ts";
+import { CONTENT_FIELDS, ContentChoice } from "./content.ts";
 import { CssSelector } from "./css-selector.ts";
 import {
   BillingCategory,
@@ -547,8 +547,8 @@ export const FetchOptions = Type.Object({
   allow_paid: Type.Boolean(),
   /** The page's formats are wanted, too. Default: they are not. */
   with_formats: Type.Optional(Type.Boolean()),
-  /** What of the page is read otherwise than for everybody. Default: nothing is. */
-  reading: Type.Optional(Reading),
+  /** The content that the caller chooses. Default: the page is read as for everybody. */
+  reading: Type.Optional(ContentChoice),
   /** Default: for nothing but a readable page. */
   wait_for: Type.Optional(AwaitedState),
   /** Default: none is taken. */

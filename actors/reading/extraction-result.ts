@@ -1,6 +1,6 @@
 /** The result of extracting a document: the answer of the tasks in worker processes. */
 import type { ArticleMeta, ContentKind, PageFormats, PageVerdict, PdfPage } from "../../schemas/fetch.ts";
-import type { Reading } from "../../schemas/content.ts";
+import type { ContentChoice } from "../../schemas/content.ts";
 import type { FeedItem, FeedWish } from "./content/feed.ts";
 import type { Leads } from "./content/alternate-links.ts";
 
@@ -21,7 +21,7 @@ export interface ExtractTask {
   /** Markdown, links and images are wanted. */
   readonly with_formats?: boolean;
   /** HTML: what of it is wanted, and how. */
-  readonly reading?: Reading;
+  readonly reading?: ContentChoice;
 }
 
 /** On whose behalf a document is extracted. */

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { NOTHING } from "../../actors/reading/extraction-result.ts";
 import { readHtml } from "../../actors/reading/article/article.ts";
 import { readWanted } from "../../actors/reading/dom/read-wanted.ts";
-import { type Reading } from "../../schemas/content.ts";
+import { type ContentChoice } from "../../schemas/content.ts";
 import { SENTENCES } from "./sentences.ts";
 
 const PAGE = `<!doctype html><html lang="en"><head><title>Harbour</title><base href="/base/"></head><body>
@@ -15,7 +15,7 @@ const PAGE = `<!doctype html><html lang="en"><head><title>Harbour</title><base h
 <footer><p>Imprint of the harbour office</p><a href="/legal">Legal</a><img src="/logo.png" alt="Logo"></footer>
 </body></html>`;
 
-const read = (wishes: Partial<Reading>, html = PAGE) => {
+const read = (wishes: Partial<ContentChoice>, html = PAGE) => {
   const reading = { only_main_content: null, include: [], exclude: [], ...wishes };
   const task = {
     bytes: Buffer.from(html),

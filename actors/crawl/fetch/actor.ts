@@ -257,8 +257,8 @@ function needsOwnRun(
   const lackedBudget = error !== null && attempts.some(({ reason }) => reason === "budget_exhausted");
   if (lackedBudget && !isSamePayer(caller, shared)) return true;
   if (error === null && lacksFormats(record, caller)) return true;
-  if (wantsReading(record, caller) || wantsReading(record, shared))
-    if (!isDeepStrictEqual(caller.reading, shared.reading)) return true;
+  const isReadApart = wantsReading(record, caller) || wantsReading(record, shared);
+  if (isReadApart && !isDeepStrictEqual(caller.reading, shared.reading)) return true;
   // Copies from Common Crawl answer batch items only.
   return record.alternate_source === "common_crawl" && caller.lane === "sync";
 }

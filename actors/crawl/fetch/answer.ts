@@ -14,6 +14,7 @@ import {
   type PageRecord,
   type PdfPage,
 } from "../../../schemas/fetch.ts";
+import { isPremium } from "../../../schemas/tier-table.ts";
 import { maskUserInfo } from "../../lib/web/url.ts";
 
 /** The long parts of a page, read from the body store. */
@@ -86,7 +87,7 @@ export function billOf({
   error,
   attempts,
 }: Pick<FetchAnswer, "record" | "cached" | "cost_usd" | "error" | "attempts">): Bill {
-  const premium = !cached && (record.tier === "proxy" || record.tier === "proxy_render");
+  const premium = !cached && isPremium(record.tier ?? "");
   const bill = {
     category: cached ? "fetch_cached" : premium ? "fetch_paid" : "fetch_own",
     ok: error === null,

@@ -34,12 +34,12 @@ export const rereader =
     const result = await extract(task, caller);
     if (result.kind === "failed") return { ...answer, ...unread(result.reason) };
     const contents: Buffer[] = [];
-    const read = readingOf(record, result.value, contents);
+    const read = rereadRecord(record, result.value, contents);
     await Promise.all(contents.map((content) => blobs.put(content)));
     return { ...answer, record: read };
   };
 
-function readingOf(
+function rereadRecord(
   record: PageRecord,
   { text, text_truncated, meta, formats }: Extracted,
   contents: Buffer[],

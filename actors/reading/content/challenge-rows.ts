@@ -45,7 +45,7 @@ export interface Mark {
 }
 
 export interface Row {
-  /** What shows how its pages look: the vendor's documentation, another project's rules or tests, or a page that somebody recorded. */
+  /** Evidence of how its pages look: the vendor's documentation, another project's rules or tests, or a page that somebody recorded. */
   readonly sources: readonly string[];
   readonly header?: (page: Page) => ChallengeKind | null;
   readonly marks: readonly Mark[];

@@ -1,9 +1,9 @@
 /** A page without the elements that a caller leaves out, or with nothing but those that the caller wants. */
-import type { Reading } from "../../../schemas/content.ts";
+import type { ContentChoice } from "../../../schemas/content.ts";
 import { type AnyNode, type Elements, htmlOf, isElement, quoted } from "./document.ts";
 
 /** Takes the excluded elements out of `$`, and answers the page as HTML: with its head, and with what is included as its body. */
-export function narrowed($: Elements, { include, exclude }: Reading): string {
+export function narrowed($: Elements, { include, exclude }: ContentChoice): string {
   if (exclude.length > 0) $(exclude.join()).not("html, head, body").remove();
   if (include.length === 0) return htmlOf($.root().get());
   const wanted = new Set<AnyNode>($(include.join()).get());

@@ -1,5 +1,5 @@
 /** A page as one caller wants it read: some of its elements, with or without what is not its main content. */
-import type { Reading } from "../../../schemas/content.ts";
+import type { ContentChoice } from "../../../schemas/content.ts";
 import type { readHtml } from "../article/article.ts";
 import { charsetOf } from "../content/charset.ts";
 import { decodeText } from "../content/decode-text.ts";
@@ -8,7 +8,7 @@ import { type Extracted, type ExtractTask, NOTHING } from "../extraction-result.
 import { elementsOf } from "./document.ts";
 import { narrowed } from "./narrow.ts";
 
-export function readWanted(task: ExtractTask, reading: Reading, read: typeof readHtml): Extracted {
+export function readWanted(task: ExtractTask, reading: ContentChoice, read: typeof readHtml): Extracted {
   const { include, exclude, only_main_content } = reading;
   const charset = charsetOf(task) ?? "UTF-8";
   const html = decodeText(task.bytes, charset);

@@ -28,7 +28,7 @@ import {
 } from "../../../../schemas/fetch.ts";
 import { ownRequestOf, withoutOwnValues } from "../../../../schemas/own-request.ts";
 import { ownRequestMistake } from "../../../lib/web/own-request-check.ts";
-import { readingOf } from "../../../../schemas/content.ts";
+import { contentChoiceOf } from "../../../../schemas/content.ts";
 import type { Caller } from "../../../../gateway/authenticate.ts";
 import type { Reply } from "../../../../gateway/http.ts";
 import { type BatchKind, withoutDefaults } from "../../../../gateway/batch.ts";
@@ -462,7 +462,7 @@ export function fetchRequestOf(
     max_pdf_bytes: body.max_bytes ?? (lane === "batch" ? BATCH_PDF_BYTES_DEFAULT : MAX_BYTES_DEFAULT),
     allow_paid: (body.allow_paid ?? true) && (body.allow_premium ?? true),
     ...(wantsFormats(body) && { with_formats: true }),
-    ...readingOf(body),
+    ...contentChoiceOf(body),
     ...awaitedBy(body),
     ...(body.formats?.includes("screenshot") && { screenshot: screenshotOf(body) }),
     ...(given && { own_request: { given, is_cached: body.cache_private ?? false } }),
