@@ -1,6 +1,6 @@
 /**
  * The folder of the package @trawl/server: what runs, TypeScript without its types (Node strips none below node_modules), with a
- * package.json of its own and the packages of package-lock.json that are not for development, pinned as npm-shrinkwrap.json.
+ * package.json of its own, and npm-shrinkwrap.json with the packages of package-lock.json that are not for development.
  */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -101,7 +101,10 @@ interface Lock {
   readonly packages: Readonly<Record<string, { readonly dev?: boolean }>>;
 }
 
-/** package-lock.json without what is for development only. npm installs a published package as its npm-shrinkwrap.json has it. */
+/**
+ * package-lock.json without what is for development only. npm obeys it where the registry says that the package has one, and not
+ * in a tarball that it is given (ops/decisions/0196-packages.md).
+ */
 function shrinkwrap(root: string, { version, license, ...manifest }: Manifest): object {
   const lock = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8")) as Lock;
   const { dependencies, optionalDependencies } = manifest;

@@ -41,15 +41,22 @@ export async function startInstalled(packed: string, environment: Environment): 
 export async function installed(packed: string, environment: Environment): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), "trawl-release-"));
   writeFileSync(join(folder, "package.json"), "{}\n");
-  await run("npm", [...INSTALL, packed], { cwd: folder, env: { ...environment } });
+  await run("npm", [...INSTALL, packed], { cwd: folder, env: strangersEnvironment(environment) });
   return folder;
+}
+
+/** Without the programs of a checkout, which `npm test` and `npm run` put first: npm is to run on the Node that it came with. */
+function strangersEnvironment(given: Environment): Environment {
+  const folders = (given["PATH"] ?? "").split(delimiter);
+  return { ...given, PATH: folders.filter((path) => !path.endsWith("/node_modules/.bin")).join(delimiter) };
 }
 
 /** `node`: the program that starts the command; default: the one of PATH. */
 export async function startIn(folder: string, given: Environment, node?: string): Promise<InstalledService> {
-  const PATH = [...(node ? [dirname(node)] : []), given["PATH"] ?? ""].join(delimiter);
+  const outside = strangersEnvironment(given);
+  const PATH = [...(node ? [dirname(node)] : []), outside["PATH"]].join(delimiter);
   const data = mkdtempSync(join(folder, "data-"));
-  const environment = { ...given, PATH, PORT: "0", TRAWL_DATA_DIR: data, TRAWL_DEMO: "on" };
+  const environment = { ...outside, PATH, PORT: "0", TRAWL_DATA_DIR: data, TRAWL_DEMO: "on" };
   const service = spawn(join(folder, "node_modules/.bin/trawl"), ["start"], {
     cwd: folder,
     env: environment,

@@ -214,7 +214,11 @@ describe.concurrent.each(SETUPS)("seen from outside, $setup", ({ start }) => {
   };
 
   test("faults bring each component to its state, and no secret is seen", IN_ORDER, async () => {
-    first = await seriesNames();
+    // Which components there are is known with the first round of the status.
+    await eventually(seriesNames, (names) => {
+      first = names;
+      expect(names.join()).toContain("trawl_component_status");
+    });
     shown = statusLog(() => read("/v1/status"));
     // They are answered in the background of what follows.
     const after = async (page: Page): Promise<Page> => (

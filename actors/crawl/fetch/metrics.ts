@@ -12,8 +12,10 @@ export const FETCH_METRICS = {
     help: "Fetches answered",
     labels: ["outcome", "cached", "category"],
     series: [
-      ...FETCH_OUTCOMES.map((outcome) => ({ outcome, cached: "false", category: "fetch_own" })),
-      { outcome: "ok", cached: "false", category: "fetch_paid" },
+      // A premium route that failed has cost money, too.
+      ...["fetch_own", "fetch_paid"].flatMap((category) =>
+        FETCH_OUTCOMES.map((outcome) => ({ outcome, cached: "false", category })),
+      ),
       { outcome: "ok", cached: "true", category: "fetch_cached" },
     ],
   },
