@@ -303,6 +303,8 @@ export const ReserveRequest = Type.Object({
   limit_micros: Nullable(Micros),
   /** `charge`: all amounts are in the customer's currency. Default: provider_cost. */
   basis: Type.Optional(SpendBasis),
+  /** Which of the tries of this id reserves. The newest holds the reservation. */
+  holder: Type.Optional(Type.String()),
 });
 export type ReserveRequest = Static<typeof ReserveRequest>;
 export const ReserveReply = Type.Union([
@@ -311,8 +313,15 @@ export const ReserveReply = Type.Union([
 ]);
 export type ReserveReply = Static<typeof ReserveReply>;
 
-/** What the attempt cost, at most what was reserved. Settles exactly once, however often it is sent. */
-export const SettleRequest = Type.Object({ id: Type.String(), micros: Micros });
+/**
+ * What the attempt cost, at most what was reserved. Settles exactly once, however often it is sent. With a holder: nothing is
+ * settled that another try has reserved since.
+ */
+export const SettleRequest = Type.Object({
+  id: Type.String(),
+  micros: Micros,
+  holder: Type.Optional(Type.String()),
+});
 
 /**
  * The keys of the accounts of a customer, of its projects and of their API keys. They begin with the same word, so all of

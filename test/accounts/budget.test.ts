@@ -25,12 +25,14 @@ const NOW_MS = Date.UTC(2026, 10, 21, 12);
 function budgetOf(limit_micros: number | null) {
   let budget: Budget = NOTHING_SPENT;
   return {
-    reserve: (id: string, micros: number, now_ms = NOW_MS) => {
-      const reserved_now = reserveIn(budget, { id, micros, limit_micros }, now_ms);
+    reserve: (id: string, micros: number, now_ms = NOW_MS, holder?: string) => {
+      const request = { id, micros, limit_micros, ...(holder !== undefined && { holder }) };
+      const reserved_now = reserveIn(budget, request, now_ms);
       ({ budget } = reserved_now);
       return reserved_now.answer;
     },
-    settle: (id: string, micros: number) => (budget = settleIn(budget, { id, micros })),
+    settle: (id: string, micros: number, holder?: string) =>
+      (budget = settleIn(budget, { id, micros, ...(holder !== undefined && { holder }) })),
     release: (prefix: string) => (budget = release(budget, prefix)),
     spent: (now_ms = NOW_MS) => budget.spent[monthOf(now_ms)] ?? 0,
     reservations: () => Object.keys(budget.reservations),
@@ -77,6 +79,19 @@ describe("a budget", () => {
     reserve("a", 60);
     settle("a", 90);
     expect(spent()).toBe(60);
+  });
+
+  test("a late message of an earlier try frees nothing that a later try of the same id holds", () => {
+    const { reserve, settle, reservations, spent } = budgetOf(100);
+    reserve("a", 60, NOW_MS, "node-1.0");
+    expect(reserve("a", 60, NOW_MS, "node-2.0")).toEqual(reserved);
+    settle("a", 0, "node-1.0");
+    expect(reservations()).toEqual(["a"]);
+    settle("a", 60);
+    expect([reservations(), spent()]).toEqual([[], 60]);
+    reserve("b", 40, NOW_MS, "node-2.1");
+    settle("b", 0, "node-2.1");
+    expect([reservations(), spent()]).toEqual([[], 60]);
   });
 
   test("counts a reservation whose settlement is lost as spent: its process may have spent it before it died", () => {

@@ -2,6 +2,7 @@
 import { expect, test } from "vitest";
 import { bodyHolder, inputCache, type ItemAttempt, runAttempt } from "../../actors/work/jobs/attempt.ts";
 import type { JobServices } from "../../actors/work/jobs/state.ts";
+import type { Charges } from "../../records/charges.ts";
 import { bodyRefs } from "../../cluster/body-refs.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
 import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.silent.ts";
@@ -29,6 +30,7 @@ function attemptOf(documents: Documents) {
     spec: { kind: "fetch", project: "p", key_prefix: "sk_aaaaaaa", created_ms: clock.now() },
     item: { index: 3, attempts: 0, deferrals: 0, has_cooled: false },
     activation: "a",
+    holder: "a.0",
     is_first_run: true,
     signal: new AbortController().signal,
     carried_micros: 0,
@@ -72,4 +74,30 @@ test("the bodies of a result are held before it is stored", async () => {
   const outcome = await attemptOf(watched).run({ kinds }, { refusal: null });
   expect(outcome).toMatchObject({ kind: "final", status: "done" });
   expect(heldAtResult).toEqual([[`${sha256} ${bodyHolder("j1")}`]]);
+});
+
+test("a try that is repeated frees only what it holds itself: its message may come after the next owner has reserved", async () => {
+  const settled: { request_id: string; holder: string | undefined }[] = [];
+  const reservedBy: (string | undefined)[] = [];
+  const charges: Charges = {
+    reserveCharge: async (_ask, _payer, _id, _work, holder) => {
+      reservedBy.push(holder);
+      return "reserved";
+    },
+    settleCharge: async (_ask, { request_id }, holder) => void settled.push({ request_id, holder }),
+    releaseCharges: async () => {},
+  };
+  const documents = memoryDocuments();
+  const attempt = attemptOf(documents);
+  const isOver = { refusal: "key_budget_exhausted", is_charged: true };
+  // Its input is missing, so the try ends without a result.
+  expect(await attempt.run({ charges }, { refusal: null, is_charged: true })).toMatchObject({
+    kind: "retry",
+  });
+  expect(await attempt.run({ charges }, isOver)).toMatchObject({ kind: "final" });
+  expect(reservedBy).toEqual(["a.0"]);
+  expect(settled).toEqual([
+    { request_id: "j1:3", holder: "a.0" },
+    { request_id: "j1:3", holder: undefined },
+  ]);
 });

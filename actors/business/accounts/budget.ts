@@ -25,6 +25,7 @@ interface Reservation {
   readonly expires_ms: number;
   /** When it was reserved; null: none. */
   readonly limit_micros: number | null;
+  readonly holder?: string;
 }
 
 export const NOTHING_SPENT: Budget = { spent: {}, reservations: {}, lapsed: {} };
@@ -45,6 +46,7 @@ export interface ReservationRequest {
   readonly limit_micros: number | null;
   /** Default: provider_cost. */
   readonly basis?: SpendBasis;
+  readonly holder?: string;
 }
 
 /** What providers cost and what the customer is charged are sums apart: "2026-11" and "2026-11 charge". */
@@ -52,14 +54,19 @@ export const purseOf = (month: string, basis: SpendBasis = "provider_cost"): str
   basis === "charge" ? `${month} charge` : month;
 export const monthOfPurse = (purse: string): string => purse.slice(0, 7);
 
-/** Idempotent: a repeated id gets the same answer and reserves nothing twice. */
+/** Idempotent: a repeated id gets the same answer and reserves nothing twice; its holder is the newest. */
 export function reserve(
   before: Budget,
-  { id, micros, limit_micros, basis }: ReservationRequest,
+  { id, micros, limit_micros, basis, holder }: ReservationRequest,
   now_ms: number,
 ): { readonly budget: Budget; readonly answer: ReserveReply } {
   const budget = lapse(before, now_ms);
-  if (budget.reservations[id]) return { budget, answer: { kind: "reserved" } };
+  const held = budget.reservations[id];
+  if (held) {
+    const isSame = holder === undefined || held.holder === holder;
+    const reservations = isSame ? budget.reservations : { ...budget.reservations, [id]: { ...held, holder } };
+    return { budget: isSame ? budget : { ...budget, reservations }, answer: { kind: "reserved" } };
+  }
   const month = purseOf(monthOf(now_ms), basis);
   const { [id]: late, ...lapsed } = budget.lapsed;
   // A provider may have been paid for the lapsed attempt; a charge is made once, however often its work is begun.
@@ -71,22 +78,23 @@ export function reserve(
       budget,
       answer: { kind: "refused", remaining_micros: Math.max(0, Math.min(remaining_micros, micros)) },
     };
-  const reservation = { micros, month, expires_ms: now_ms + RESERVATION_TTL_MS, limit_micros };
+  const expires_ms = now_ms + RESERVATION_TTL_MS;
+  const reservation = { micros, month, expires_ms, limit_micros, ...(holder !== undefined && { holder }) };
   return {
     budget: { spent, lapsed, reservations: { ...budget.reservations, [id]: reservation } },
     answer: { kind: "reserved" },
   };
 }
 
-/** Counts at most what was reserved. An id without a reservation, or one that is settled already, counts nothing. */
+/** Counts at most what was reserved. An id without a reservation of this holder, or one that is settled already, counts nothing. */
 export function settle(
   budget: Budget,
-  { id, micros }: { readonly id: string; readonly micros: number },
+  { id, micros, holder }: Pick<ReservationRequest, "id" | "micros" | "holder">,
 ): Budget {
   const { [id]: live, ...reservations } = budget.reservations;
   const { [id]: late, ...lapsed } = budget.lapsed;
   const reservation = live ?? late;
-  if (!reservation) return budget;
+  if (!reservation || (holder !== undefined && reservation.holder !== holder)) return budget;
   const counted = live ? 0 : reservation.micros;
   const spent = addTo(budget.spent, reservation.month, Math.min(micros, reservation.micros) - counted);
   return { spent, reservations, lapsed };

@@ -57,7 +57,7 @@ export function spending({
   async function reserveAll(
     ask: ActorClient,
     limits: readonly SpendLimit[],
-    what: Pick<ReserveRequest, "id" | "micros" | "basis">,
+    what: Pick<ReserveRequest, "id" | "micros" | "basis" | "holder">,
   ): Promise<SpendLimit | null> {
     const reserved: SpendLimit[] = [];
     for (const limit of limits) {
@@ -66,11 +66,11 @@ export function spending({
         const request = { ...what, limit_micros: limit.limit_micros };
         isReserved = (await ask(Account, limit.account, "reserve", request)).kind === "reserved";
       } catch (problem) {
-        await free(ask, reserved, what.id);
+        await free(ask, reserved, what);
         throw problem;
       }
       if (!isReserved) {
-        await free(ask, reserved, what.id);
+        await free(ask, reserved, what);
         return limit;
       }
       reserved.push(limit);
@@ -91,13 +91,13 @@ export function spending({
       try {
         await recordSpend(documents, id, micros, clock.now());
       } catch (problem) {
-        await free(ask, limits, id);
+        await free(ask, limits, { id });
         throw problem;
       }
       return true;
     },
 
-    async reserveCharge(ask, { project, key }, request_id, work) {
+    async reserveCharge(ask, { project, key }, request_id, work, holder) {
       const payer = await findPayer(project, key ?? null);
       const month = monthOf(clock.now());
       const prices = payer && pricesOf(payer.customer, month);
@@ -106,18 +106,20 @@ export function spending({
       const limits = spendLimits(payer).filter(({ limit_micros }) => limit_micros !== null);
       if (micros === 0 || limits.length === 0) return "free";
       const basis = "charge" as const;
-      const refusing = await reserveAll(ask, limits, { id: chargeId(request_id), micros, basis });
+      const what = { id: chargeId(request_id), micros, basis, ...ofHolder(holder) };
+      const refusing = await reserveAll(ask, limits, what);
       if (refusing === null) return "reserved";
       const { settled } = await ask(Account, refusing.account, "allowances", { month, basis });
       return settled.spend_micros + micros <= refusing.limit_micros! ? "held" : "refused";
     },
 
-    settleCharge(ask, { request_id, project, key, at_ms, ...bill }) {
+    settleCharge(ask, { request_id, project, key, at_ms, ...bill }, holder) {
       return untilDone({ request_id, project, key }, async () => {
         const payer = await findPayer(project, key);
         const prices = payer && pricesOf(payer.customer, monthOf(at_ms));
         if (!payer?.customer.prices) return;
-        const settlement = { id: chargeId(request_id), micros: prices ? priceOf(prices, bill) : 0 };
+        const micros = prices ? priceOf(prices, bill) : 0;
+        const settlement = { id: chargeId(request_id), micros, ...ofHolder(holder) };
         // Also those without a limit by now.
         await Promise.all(
           spendLimits(payer).map(({ account }) => ask(Account, account, "settle", settlement)),
@@ -148,10 +150,19 @@ export function spending({
   };
 }
 
+const ofHolder = (holder: string | undefined): { holder?: string } =>
+  holder === undefined ? {} : { holder };
+
 const chargeId = (request_id: string): string => `charge ${request_id}`;
 
-const free = (ask: ActorClient, limits: readonly SpendLimit[], id: string): Promise<unknown> =>
-  Promise.all(
-    // One that cannot be freed lapses.
-    limits.map(({ account }) => ask(Account, account, "settle", { id, micros: 0 }).catch(() => {})),
+const free = (
+  ask: ActorClient,
+  limits: readonly SpendLimit[],
+  { id, holder }: Pick<ReserveRequest, "id" | "holder">,
+): Promise<unknown> => {
+  const settlement = { id, micros: 0, ...ofHolder(holder) };
+  // One that cannot be freed lapses.
+  return Promise.all(
+    limits.map(({ account }) => ask(Account, account, "settle", settlement).catch(() => {})),
   );
+};

@@ -288,6 +288,7 @@ function admit(services: JobServices, turn: JobTurn, frontier: Frontier): void {
       spec: state.record!.spec,
       item,
       activation: state.activation,
+      holder: `${state.activation}.${state.tries++}`,
       is_first_run: state.is_first_run,
       signal: state.cancellation.signal,
       refusal,

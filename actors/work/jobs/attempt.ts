@@ -48,6 +48,8 @@ export interface ItemAttempt {
   readonly item: Admitted;
   /** Names this activation of the job among its activations. */
   readonly activation: string;
+  /** Names this try among all of the job, and holds what is reserved for it. */
+  readonly holder: string;
   /** Whether no result can exist yet, so that none is looked for. */
   readonly is_first_run: boolean;
   /** Aborts when the job is cancelled. */
@@ -71,8 +73,11 @@ export async function runAttempt(
   const outcome = await runOnce(services, ask, attempt);
   if (!attempt.is_charged) return outcome;
   if (outcome.kind === "final" && outcome.bill) await services.charges?.settleCharge(ask, outcome.bill);
-  // What another node has reserved for the item by now is its to settle.
-  else if (attempt.ownsJob()) await services.charges?.settleCharge(ask, unchargedRow(services, attempt));
+  // What another try of the item has reserved by now, on this node or on the next owner, is its to settle: this message may come late.
+  else if (attempt.ownsJob()) {
+    const holder = outcome.kind === "final" ? undefined : attempt.holder;
+    await services.charges?.settleCharge(ask, unchargedRow(services, attempt), holder);
+  }
   return outcome;
 }
 
@@ -101,11 +106,12 @@ export async function settleCharges(
 async function chargeRefusal(
   { charges }: JobServices,
   ask: ActorClient,
-  { job_id, spec, item, is_charged }: ItemAttempt,
+  { job_id, spec, item, is_charged, holder }: ItemAttempt,
 ): Promise<"held" | "key_budget_exhausted" | null> {
   if (!is_charged || !charges) return null;
   const payer = { project: spec.project, key: spec.key_prefix };
-  const reply = await charges.reserveCharge(ask, payer, `${job_id}:${item.index}`, { kind: spec.kind });
+  const work = { kind: spec.kind };
+  const reply = await charges.reserveCharge(ask, payer, `${job_id}:${item.index}`, work, holder);
   if (reply === "held") return reply;
   return reply === "refused" ? "key_budget_exhausted" : null;
 }

@@ -109,6 +109,8 @@ export interface JobState {
   may_load: boolean;
   /** Names this activation in the ids of tries (attempt.ts); "" before its first attempt. */
   activation: string;
+  /** Begun in this activation. */
+  tries: number;
   /** Whether no item was attempted before this activation, so that no result can exist yet. */
   is_first_run: boolean;
   /** The attempts of a cancelled job have ended, and their results are counted. */
@@ -167,6 +169,7 @@ export function newState(record: JobRecord | null): JobState {
     load: null,
     may_load: false,
     activation: "",
+    tries: 0,
     is_first_run: false,
     is_sealed: false,
     is_dirty: false,
