@@ -18,6 +18,7 @@ import {
   browserPool,
   type PoolLimits,
 } from "../../actors/crawl/tiers/adapters/browser-pool.ts";
+import { readProcess } from "../../actors/crawl/tiers/adapters/browser-memory.ts";
 import { type Chromium, findChromium } from "../../actors/crawl/tiers/adapters/chromium.ts";
 import { programFolder, sandboxed } from "../../actors/crawl/tiers/adapters/sandbox.ts";
 import { browserTransport, type PageLimits } from "../../actors/crawl/tiers/adapters/transport.browser.ts";
@@ -204,6 +205,13 @@ export function living(group: number, type = ""): readonly Process[] {
       }
     });
 }
+
+/** What the processes hold that the pages of a browser share. */
+export const sharedProcessesMb = (browser: number): number =>
+  living(browser).reduce((sum, { pid, command }) => {
+    const type = /--type=(\w+)/.exec(command)?.[1] ?? "browser";
+    return sum + (type === "renderer" ? 0 : (readProcess(pid, type)?.mb ?? 0));
+  }, 0);
 
 export const isAlive = (browser: number): boolean => living(browser).length > 0;
 

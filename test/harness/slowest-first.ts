@@ -19,6 +19,7 @@ const SLOWEST = [
   "scenarios/chaos",
   "scenarios/failing-disks",
   "scenarios/access",
+  "tiers/browser-bystanders",
   "tiers/browser",
   "sim/accounts",
   "scenarios/refusing-stores",

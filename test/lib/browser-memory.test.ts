@@ -5,6 +5,7 @@ import {
   findWriter,
   suspectedWriters,
   tooLarge,
+  writerByTraffic,
 } from "../../actors/crawl/tiers/adapters/browser-memory.ts";
 
 const page = (pid: number, mb: number, cpu = 0): BrowserProcess => ({ pid, type: "renderer", mb, cpu });
@@ -76,6 +77,27 @@ describe("the page that fills what pages share", () => {
     const { writer, running, all } = await search({ 2: 0, 3: 1, 4: 30 });
     expect(writer).toBe(4);
     expect(running).toEqual(all);
+  });
+
+  test("is none when it grows while all are stopped, or grew once", async () => {
+    const without_end = Array.from({ length: 100 }, () => 5);
+    expect((await search({ 2: 0, 3: 1 }, without_end)).writer).toBeNull();
+    expect((await search({ 2: 0, 3: 0 }, [0, 20])).writer).toBeNull();
+  });
+
+  const traffic = (unanswered: number, unsent_mb = 0, received_mb = 0) => ({
+    unanswered,
+    unsent_bytes: unsent_mb * 2 ** 20,
+    received_bytes: received_mb * 2 ** 20,
+  });
+  test.each([
+    ["the page with thousands of requests", [traffic(3), traffic(5_000), traffic(20)], 300, 1],
+    ["the page with large bodies to send", [traffic(3, 200), traffic(20, 5)], 300, 0],
+    ["none whose requests do not explain the growth", [traffic(3, 100), traffic(20, 5)], 300, null],
+    ["none of two alike", [traffic(3, 200), traffic(20, 150)], 300, null],
+    ["none, without a page", [], 300, null],
+  ])("is by its requests %s", (_, pages, grown_mb, index) => {
+    expect(writerByTraffic(pages, grown_mb)).toBe(index);
   });
 
   test("is not blamed for what another has sent before", async () => {

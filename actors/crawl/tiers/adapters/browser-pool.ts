@@ -10,16 +10,18 @@
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { availableParallelism, totalmem } from "node:os";
-import type { Browser, BrowserContext, BrowserContextOptions, CDPSession, Page } from "playwright";
+import type { Browser, BrowserContext, BrowserContextOptions, CDPSession, Page, Request } from "playwright";
 import type { EgressProxy, ProxySession } from "../../../../cluster/ports/egress-proxy.ts";
 import {
   type BrowserUse,
   findWriter,
+  type PageTraffic,
   processesOfGroup,
   readProcess,
   sharedMb,
   suspectedWriters,
   tooLarge,
+  writerByTraffic,
 } from "./browser-memory.ts";
 import type { Chromium } from "./chromium.ts";
 import type { Metrics } from "../../../../cluster/ports/metrics.ts";
@@ -85,12 +87,18 @@ export interface PageLease {
   readonly release: () => Promise<void>;
 }
 
+export interface PageNeeds {
+  /** Allowed private networks that the page may come from. Default: what the operator allows to the service. */
+  readonly networks?: readonly string[] | undefined;
+  /** A browser without other pages: what happens to it is then this page's doing. */
+  readonly is_alone?: boolean;
+}
+
 export interface BrowserPool {
-  /** `networks`: allowed private networks that the page may come from. Default: what the operator allows to the service. */
   readonly lease: (
     options: BrowserContextOptions,
     signal: AbortSignal,
-    networks?: readonly string[],
+    needs?: PageNeeds,
   ) => Promise<PageLease | LeaseFailure>;
   /** Slots in use, waiting requests, and the process ids of the browsers. */
   readonly stats: () => {
@@ -167,8 +175,16 @@ const MEASURE_MS = 5_000;
 const MIN_RESTART_DELAY_MS = 1_000;
 const DETAIL_CHARS = 300;
 
-/** Tells a lease that its page has ended. */
-type OnPageEnd = (end: PageEnd) => void;
+/** A page in a browser. */
+interface OpenPage {
+  /** Tells the lease that its page has ended. */
+  readonly onEnd: (end: PageEnd) => void;
+  /** It has ended, though its context may not be closed yet. */
+  readonly is_over: () => boolean;
+  readonly session: ProxySession;
+  readonly requests: HeldRequests;
+  cdp?: CDPSession;
+}
 
 interface PooledBrowser {
   readonly browser: Browser;
@@ -179,7 +195,9 @@ interface PooledBrowser {
    * Its user agent without "Headless" and minor version numbers, like a normal browser's and like the route `direct`.
    */
   readonly user_agent: string;
-  readonly on_page_end: Set<OnPageEnd>;
+  readonly open: Set<OpenPage>;
+  /** What its shared processes held before its first page. */
+  readonly empty_mb: number;
   pages: number;
   /** It gets no more pages and closes after its last one. */
   is_replaced: boolean;
@@ -217,6 +235,7 @@ export function browserPool({
   const ending = new Set<Promise<void>>();
   let leased = 0;
   let launching: Promise<PooledBrowser> | undefined;
+  const starts = new Set<Promise<PooledBrowser>>();
   let failures = 0;
   let restart_after_ms = 0;
   let last_failure = "";
@@ -292,15 +311,21 @@ export function browserPool({
 
   /**
    * The browser for the next page: one that is not being replaced, else a new one, started once for all waiting
-   * requests.
+   * requests. A page that needs one alone gets a new one, which is replaced after it.
    */
-  async function browserForPage(): Promise<PooledBrowser> {
+  async function browserForPage(is_alone: boolean): Promise<PooledBrowser> {
     const ready = [...browsers].find(
       ({ is_replaced: is_condemned, browser }) => !is_condemned && browser.isConnected(),
     );
-    if (ready) return ready;
+    if (ready && !is_alone) return ready;
     if (performance.now() < restart_after_ms) throw new Error(last_failure);
-    launching ??= launch()
+    if (is_alone) return start(true);
+    launching ??= start(false).finally(() => (launching = undefined));
+    return launching;
+  }
+
+  function start(is_alone: boolean): Promise<PooledBrowser> {
+    const starting = launch(is_alone)
       .then((started) => {
         failures = 0;
         return started;
@@ -314,11 +339,12 @@ export function browserPool({
         });
         throw problem;
       })
-      .finally(() => (launching = undefined));
-    return launching;
+      .finally(() => starts.delete(starting));
+    starts.add(starting);
+    return starting;
   }
 
-  async function launch(): Promise<PooledBrowser> {
+  async function launch(is_alone: boolean): Promise<PooledBrowser> {
     const { path, env, sandbox = process.getuid?.() !== 0 } = await executable.ready();
     const browser = await playwright().launch({
       executablePath: path,
@@ -342,9 +368,10 @@ export function browserPool({
       cdp,
       pid,
       user_agent: userAgent.replace(/(?:Headless)?Chrome\/(\d+)[\d.]*/, "Chrome/$1.0.0.0"),
-      on_page_end: new Set(),
+      open: new Set(),
+      empty_mb: sharedMb({ processes: processInfo.flatMap(({ type, id }) => readProcess(id, type) ?? []) }),
       pages: 0,
-      is_replaced: false,
+      is_replaced: is_alone,
       page_killed_ms: -Infinity,
       was_guess: false,
       measured_ms: -Infinity,
@@ -354,8 +381,8 @@ export function browserPool({
     browsers.add(launched);
     browser.on("disconnected", () => {
       if (browsers.delete(launched)) metrics.count("trawl_browser_ends_total", { reason: "crashed" });
-      const is_bystander = launched.on_page_end.size > 1;
-      for (const ended of launched.on_page_end) ended({ reason: "browser_crashed", is_bystander });
+      const is_bystander = launched.open.size > 1;
+      for (const { onEnd } of launched.open) onEnd({ reason: "browser_crashed", is_bystander });
       killGroup(pid);
     });
     log.info("Started a browser", {
@@ -372,7 +399,7 @@ export function browserPool({
     pooled.is_replaced = true;
     metrics.count("trawl_browser_ends_total", { reason });
     log.info("A browser is replaced", { reason, pages: pooled.pages });
-    if (pooled.on_page_end.size === 0) void closeBrowser(pooled);
+    if (pooled.open.size === 0) void closeBrowser(pooled);
   }
 
   /** Closes a browser. If it does not close in time, its whole process group is killed. */
@@ -424,19 +451,35 @@ export function browserPool({
     }
   }
 
-  /** Ends the page that fills what the pages of a browser share. */
+  /** Ends the page that fills what the pages of a browser share; the browser, when that page is not known. */
   async function endWriter(pooled: PooledBrowser, use: BrowserUse): Promise<void> {
     const suspects = suspectedWriters(use);
     if (suspects.length === 0) return;
     const shared = use.processes.filter(({ type }) => type !== "renderer");
     const shared_mb = () =>
       sharedMb({ processes: shared.flatMap(({ pid, type }) => readProcess(pid, type) ?? []) });
-    const stop = (pid: number) => sendSignal(pid, "SIGSTOP");
-    const run = (pid: number) => sendSignal(pid, "SIGCONT");
-    const writer = suspects.length === 1 ? null : await findWriter(suspects, { stop, run, shared_mb, pause });
-    pooled.shared_mb = shared_mb() + MORE_SHARED_MB;
-    endPage(pooled, writer ?? suspects[0]!, writer === null && suspects.length > 1);
     markForReplacement(pooled, "memory");
+    const pages = [...pooled.open].filter(({ is_over }) => !is_over());
+    if (pages.length === 0) return;
+    const by_traffic = writerByTraffic(pages.map(trafficOf), shared_mb() - pooled.empty_mb);
+    const known = pooled.open.size === 1 ? 0 : by_traffic;
+    if (known !== null) endOpenPage(pages[known]!);
+    else {
+      const stop = (pid: number) => sendSignal(pid, "SIGSTOP");
+      const run = (pid: number) => sendSignal(pid, "SIGCONT");
+      const writer = await findWriter(suspects, { stop, run, shared_mb, pause });
+      if (writer === null) return endBrowser(pooled);
+      endPage(pooled, writer, false);
+    }
+    pooled.shared_mb = shared_mb() + MORE_SHARED_MB;
+  }
+
+  /** Ends a browser with pages in it, one of which is the cause: each may be tried again. */
+  function endBrowser(pooled: PooledBrowser): void {
+    log.warn("A browser is ended for the memory that its pages share", { pages: pooled.open.size });
+    for (const { onEnd } of pooled.open) onEnd({ reason: "out_of_memory", is_bystander: true });
+    void closeBrowser(pooled);
+    killGroup(pooled.pid);
   }
 
   function endPage(pooled: PooledBrowser, pid: number, isGuess: boolean): void {
@@ -455,34 +498,41 @@ export function browserPool({
   /** Opens a context and a page in the slot that was taken; releases the slot when that fails. */
   async function openPage(
     options: BrowserContextOptions,
-    networks: readonly string[] | undefined,
+    { networks, is_alone = false }: PageNeeds,
   ): Promise<PageLease | LeaseFailure> {
     let pooled: PooledBrowser;
     try {
-      pooled = await browserForPage();
+      pooled = await browserForPage(is_alone);
     } catch (problem) {
       releaseSlot();
       return leaseFailure("browser_unavailable", firstLine(problem));
     }
-    const { promise: ended, resolve: onPageEnd } = Promise.withResolvers<PageEnd>();
+    const { promise: ended, resolve } = Promise.withResolvers<PageEnd>();
+    let is_over = false;
+    const onEnd = (end: PageEnd): void => {
+      is_over = true;
+      resolve(end);
+    };
     const session = proxy.openSession({
       received_bytes: limits.received_bytes,
       networks,
       onLimit: (limit) =>
-        onPageEnd({
+        onEnd({
           reason: limit === "requests" ? "too_many_requests" : "too_many_bytes",
           is_bystander: false,
         }),
     });
-    pooled.on_page_end.add(onPageEnd);
+    const open: OpenPage = { onEnd, is_over: () => is_over, session, requests: heldRequests() };
+    pooled.open.add(open);
     if (++pooled.pages >= limits.pages_per_browser) markForReplacement(pooled, "pages");
     let context: BrowserContext | undefined;
     const release = async () => {
+      is_over = true;
       session.close();
       if (context && (await withTimeout(context.close(), limits.close_ms)) === TIMED_OUT)
         markForReplacement(pooled, "hung");
-      pooled.on_page_end.delete(onPageEnd);
-      if (pooled.is_replaced && pooled.on_page_end.size === 0) void closeBrowser(pooled);
+      pooled.open.delete(open);
+      if (pooled.is_replaced && pooled.open.size === 0) void closeBrowser(pooled);
       else void checkBrowserMemory(pooled);
       releaseSlot();
     };
@@ -498,12 +548,15 @@ export function browserPool({
       const page = await context.newPage();
       page.on("crash", () => {
         const was_ended = performance.now() - pooled.page_killed_ms < 4 * MEMORY_CHECK_MS;
-        onPageEnd({
+        onEnd({
           reason: was_ended ? "out_of_memory" : "browser_crashed",
           is_bystander: was_ended && pooled.was_guess,
         });
       });
-      return { context, page, cdp: await context.newCDPSession(page) };
+      open.requests.watch(page);
+      const cdp = await context.newCDPSession(page);
+      open.cdp = cdp;
+      return { context, page, cdp };
     })();
     const opened = await withTimeout(opening, limits.launch_ms);
     if (opened !== TIMED_OUT && opened !== null) {
@@ -515,10 +568,10 @@ export function browserPool({
   }
 
   return {
-    async lease(options, signal, networks) {
+    async lease(options, signal, needs = {}) {
       const failure = await acquireSlot(signal);
       if (failure) return failure;
-      const opening = openPage(options, networks);
+      const opening = openPage(options, needs);
       const opened = await untilAborted(opening, signal);
       if (opened !== TIMED_OUT) return opened;
       void opening.then((lease) => (lease.kind === "leased" ? lease.release() : undefined));
@@ -533,7 +586,7 @@ export function browserPool({
         waiter.stopWaiting();
         waiter.resolve(leaseFailure("browser_unavailable", "The service is ending"));
       }
-      await launching?.catch(() => {});
+      await Promise.allSettled(starts);
       await Promise.all([...browsers].map((pooled) => closeBrowser(pooled, "closed")));
       await Promise.all(ending);
     },
@@ -608,6 +661,44 @@ function removeWebRtc(): void {
   ]) {
     Reflect.deleteProperty(globalThis, name);
   }
+}
+
+/** The requests that a browser holds for a page. */
+interface HeldRequests {
+  readonly watch: (page: Page) => void;
+  readonly count: () => Pick<PageTraffic, "unanswered" | "unsent_bytes">;
+}
+
+function heldRequests(): HeldRequests {
+  let made = 0;
+  let answered = 0;
+  let unsent_bytes = 0;
+  const bytesOf = (request: Request) => request.postDataBuffer()?.length ?? 0;
+  return {
+    watch(page) {
+      page.on("request", (request) => {
+        made++;
+        unsent_bytes += bytesOf(request);
+      });
+      page.on("requestfinished", (request) => {
+        answered++;
+        unsent_bytes -= bytesOf(request);
+      });
+      page.on("requestfailed", (request) => void (unsent_bytes -= bytesOf(request)));
+    },
+    count: () => ({ unanswered: made - answered, unsent_bytes }),
+  };
+}
+
+const trafficOf = ({ requests, session }: OpenPage): PageTraffic => ({
+  ...requests.count(),
+  received_bytes: session.received_bytes(),
+});
+
+/** A page whose process is not known among the others. */
+function endOpenPage({ onEnd, cdp }: OpenPage): void {
+  onEnd({ reason: "out_of_memory", is_bystander: false });
+  cdp?.send("Page.crash").catch(() => {});
 }
 
 const TIMED_OUT = Symbol("late");

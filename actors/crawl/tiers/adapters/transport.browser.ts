@@ -136,6 +136,7 @@ export function browserTransport({
   /** One try. `is_bystander`: it ended for what may be another page's doing. */
   async function visitOnce(
     request: TransportRequest,
+    is_alone: boolean,
   ): Promise<{ readonly result: TransportResult; readonly is_bystander: boolean }> {
     const over = (result: TransportResult) => ({ result, is_bystander: false });
     const began_ms = clock.mono();
@@ -160,7 +161,7 @@ export function browserTransport({
         ...(request.user_agent !== null && { userAgent: request.user_agent }),
       },
       request.signal,
-      request.networks,
+      { networks: request.networks, is_alone },
     );
     if (lease.kind === "failed") {
       hop.release();
@@ -180,9 +181,10 @@ export function browserTransport({
   }
 
   return async (request) => {
-    const { result, is_bystander } = await visitOnce(request);
+    const { result, is_bystander } = await visitOnce(request, false);
     const mayRepeat = is_bystander && request.own?.is_post !== true;
-    return mayRepeat && !request.signal.aborted ? (await visitOnce(request)).result : result;
+    // In a browser of its own: beside the page that did it, it would happen again.
+    return mayRepeat && !request.signal.aborted ? (await visitOnce(request, true)).result : result;
   };
 }
 
