@@ -3,54 +3,33 @@
  * written. The document under the idempotency key is the commit: the request that inserts it has created the job, and a
  * second request with the same key is answered with that job. The items run in actors/work/jobs/.
  */
-import { createHash } from "node:crypto";
 import { type Static, type TObject, type TSchema, Type } from "typebox";
-import type { ActorClient } from "../cluster/actor.ts";
-import { type Clock, yieldToEventLoop } from "../cluster/ports/clock.ts";
-import type { Documents } from "../cluster/ports/documents.ts";
-import { Fault } from "../cluster/ports/fault.ts";
-import type { Random } from "../cluster/ports/random.ts";
-import type { Secrets } from "../cluster/ports/secrets.ts";
-import { Account, accountKey, fromUsdUp, monthOf, type QuotaCategory } from "../schemas/accounts.ts";
-import { basisOf, priceMost, pricesOf } from "../schemas/invoices.ts";
+import { yieldToEventLoop } from "../cluster/ports/clock.ts";
+import type { QuotaCategory } from "../schemas/accounts.ts";
 import { Field, Nullable, Patterned } from "../schemas/common.ts";
 import {
-  callbackPlace,
   type Chunk,
   CHUNK_ITEMS,
   chunkKey,
-  Job,
   MAX_JOB_ITEMS,
   JobCompletion,
   JobCreated,
   type JobItem,
-  LISTED_MS,
-  projectJobKey,
   type JobKind,
-  type JobSpec,
-  type IdempotencyRecord,
 } from "../schemas/jobs.ts";
 import { inputPlace, sealedInput } from "../schemas/job-inputs.ts";
 import type { Caller } from "./authenticate.ts";
+import { createJob, type CreateJobDeps } from "./create-job.ts";
 import type { Reply } from "./http.ts";
 import { csvItems, type ReadCsv } from "./csv-items.ts";
 import { DuplicateKey, malformedAt, type Scanned, scanItems } from "./json-array-scanner.ts";
-import { jobId } from "./job-id.ts";
-import { secondsToReset } from "./limits.ts";
-import {
-  budgetExhausted,
-  invalid,
-  json,
-  KEY_OF_ANOTHER_JOB,
-  quotaExhausted,
-  tooLarge,
-} from "./http-errors.ts";
+import { invalid, tooLarge } from "./http-errors.ts";
 import { Detail } from "./openapi/gateway-reference.ts";
 import { type Call, type Route, route } from "./route.ts";
 import { givenTwice, type Mistake, MAX_MISTAKES, shape } from "./validate.ts";
 import { warnOfUnknownFields } from "./warnings.ts";
 import { wordsOf } from "./words.ts";
-import { JOB_IDEMPOTENCY_KEYS, JOB_ITEMS, PROJECT_JOBS } from "../records/collections.ts";
+import { JOB_ITEMS } from "../records/collections.ts";
 
 export type CsvCell = string | number | boolean | null | undefined;
 export type Input = Readonly<Record<string, unknown>>;
@@ -100,14 +79,6 @@ export interface BatchKind {
   ) => unknown;
 }
 
-export interface BatchRouteDeps {
-  readonly documents: Documents;
-  readonly ask: ActorClient;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly secrets: Pick<Secrets, "seal">;
-}
-
 export interface RouteNames {
   /** POST /v1/batch/<this> */
   readonly path: string;
@@ -117,13 +88,12 @@ export interface RouteNames {
 }
 
 /** An alias of the body's idempotency_key. */
-const IDEMPOTENCY_HEADER = "idempotency-key";
+export const IDEMPOTENCY_HEADER = "idempotency-key";
 const TOO_MANY = `at most ${MAX_JOB_ITEMS} items per job`;
 /** Chunks written to the store at the same time. */
 const WRITES_AT_ONCE = 16;
-const ASK_MS = 20_000;
 
-const jobFields = {
+export const jobFields = {
   idempotency_key: Field(
     Type.String({ minLength: 1, maxLength: 500 }),
     "Scoped to the project: the same key, kind and number of items is the same job. May be left out when the header " +
@@ -164,33 +134,9 @@ interface JobCreator {
   ) => Promise<Reply>;
 }
 
-/** A job reserves nothing when it is created; it is refused when its key has nothing left to run an item with. */
-async function allowanceRefused(
-  { ask, clock }: BatchRouteDeps,
-  kind: BatchKind,
-  { grant: { key, project, customer, per_usd_micros } }: Caller,
-): Promise<Reply | null> {
-  const limit = kind.category ? key.quotas[kind.category] : null;
-  const cap = key.spend_cap_micros;
-  if (limit === null && cap === null) return null;
-  const now_ms = clock.now();
-  const account = accountKey(customer.name, project.name, key.prefix);
-  const month = monthOf(now_ms);
-  const prices = pricesOf(customer, month);
-  const question = { month, basis: basisOf(customer, month) };
-  const { settled } = await ask(Account, account, "allowances", question, { timeout_ms: ASK_MS });
-  if (limit !== null && settled[kind.category!] >= limit)
-    return quotaExhausted(kind.category!, limit, secondsToReset(now_ms));
-  const spent = prices ? settled.spend_micros : fromUsdUp(settled.spend_micros, per_usd_micros);
-  const isFree = prices !== null && priceMost(prices, kind.name) === 0;
-  if (cap !== null && spent >= cap && !isFree)
-    return budgetExhausted(cap, customer.currency, secondsToReset(now_ms));
-  return null;
-}
-
 /** Stores items in chunks; `storedItem` makes what is stored of one, of which logins are sealed. */
 async function writeItems(
-  { documents, secrets }: Pick<BatchRouteDeps, "documents" | "secrets">,
+  { documents, secrets }: Pick<CreateJobDeps, "documents" | "secrets">,
   job_id: string,
   scanned: SubmittedItems,
   storedItem: (item: Input) => Input,
@@ -251,7 +197,7 @@ function aroundReader(shared: TObject) {
   };
 }
 
-function jobCreator(services: BatchRouteDeps, kind: BatchKind): JobCreator {
+function jobCreator(services: CreateJobDeps, kind: BatchKind): JobCreator {
   const { clock } = services;
   const itemShape = shape(kind.item);
   const shared = kind.shared ?? Type.Object({});
@@ -300,69 +246,17 @@ function jobCreator(services: BatchRouteDeps, kind: BatchKind): JobCreator {
     return mistakes.length > 0 ? invalid(mistakes) : refusal;
   }
 
-  /**
-   * Answers with the job of this key, and begins it in case its creator crashed before. 409 when kind or length differ; null
-   * when the record is all that is left of the job.
-   */
-  async function replyForExisting(
-    { job_id, kind: named_kind, total }: IdempotencyRecord,
-    count: number,
-  ): Promise<Reply | null> {
-    const { exists } = await services.ask(Job, job_id, "begin", null, { timeout_ms: ASK_MS });
-    if (!exists) return null;
-    if (named_kind !== kind.name || total !== count) return KEY_OF_ANOTHER_JOB;
-    return json(200, { job_id, created: false });
-  }
-
-  async function create(
-    call: Call,
-    scanned: SubmittedItems,
-    head: Head,
-    sharedFields: Input,
-  ): Promise<Reply> {
-    const { documents, ask, random, secrets } = services;
-    const { caller, now_ms } = call;
-    const { key, project, customer } = caller.grant;
-    const digest = createHash("sha256").update(head.idempotency_key).digest("hex");
-    const idempotency_doc = `${project.name}:${digest}`;
-    const existing = await JOB_IDEMPOTENCY_KEYS.read(documents, idempotency_doc);
-    if (existing) {
-      const reply = await replyForExisting(existing.value, scanned.count);
-      if (reply) return reply;
-      await JOB_IDEMPOTENCY_KEYS.remove(documents, idempotency_doc, existing.version);
-    }
-
-    const refusal = await allowanceRefused(services, kind, caller);
-    if (refusal) return refusal;
-    const job_id = jobId(now_ms, random);
-    const spec: JobSpec = {
+  const create = (call: Call, scanned: SubmittedItems, head: Head, sharedFields: Input): Promise<Reply> =>
+    createJob(services, call, head, {
       kind: kind.name,
-      customer: customer.name,
-      project: project.name,
       category: kind.category ?? null,
-      key_prefix: key.prefix,
-      idempotency_doc,
-      callback_url: head.callback_url == null ? null : secrets.seal(head.callback_url, callbackPlace(job_id)),
       total: scanned.count,
-      created_ms: Math.floor(now_ms),
-    };
-    await ask(Job, job_id, "open", spec, { timeout_ms: ASK_MS });
-    const listing = { expires_at_ms: spec.created_ms + LISTED_MS };
-    await PROJECT_JOBS.put(documents, projectJobKey(project.name, job_id), { kind: kind.name }, 0, listing);
-    await writeItems(services, job_id, scanned, (item) => ({ ...normalize(item, caller), ...sharedFields }));
-    const record: IdempotencyRecord = { job_id, kind: kind.name, total: scanned.count };
-    if (!(await JOB_IDEMPOTENCY_KEYS.put(documents, idempotency_doc, record, 0))) {
-      // Two requests at the same moment: the other request inserted first.
-      await ask(Job, job_id, "abandon", null).catch(() => {});
-      const winner = await JOB_IDEMPOTENCY_KEYS.get(documents, idempotency_doc);
-      const reply = winner ? await replyForExisting(winner, scanned.count) : null;
-      if (reply) return reply;
-      throw new Fault("no_answer", `Cannot create a job: its idempotency key was taken and is free again`);
-    }
-    const { exists } = await ask(Job, job_id, "begin", null, { timeout_ms: ASK_MS });
-    if (!exists) throw new Fault("no_answer", `Cannot begin job "${job_id}": it is not there`);
-    return json(202, { job_id, created: true });
-  }
+      store: (job_id) =>
+        writeItems(services, job_id, scanned, (item) => ({
+          ...normalize(item, call.caller),
+          ...sharedFields,
+        })),
+    });
 
   return {
     async accept(call, items, given, place) {
@@ -375,17 +269,17 @@ function jobCreator(services: BatchRouteDeps, kind: BatchKind): JobCreator {
   };
 }
 
-const HEADERS_READ = {
+export const HEADERS_READ = {
   "Idempotency-Key":
     "The same as the field idempotency_key; a request that has both, and different ones, is refused",
 };
-const CREATED_REPLIES = {
+export const CREATED_REPLIES = {
   202: { description: "A new job", schema: JobCreated },
   200: { description: "The existing job of this idempotency key", schema: JobCreated },
 } as const;
 
 /** The route that takes the items as JSON. */
-export function batchRoute(services: BatchRouteDeps, kind: BatchKind, names: RouteNames): Route {
+export function batchRoute(services: CreateJobDeps, kind: BatchKind, names: RouteNames): Route {
   const { accept } = jobCreator(services, kind);
   return route({
     method: "POST",
@@ -434,7 +328,7 @@ export interface CsvUpload extends RouteNames {
 }
 
 /** The route that takes the items as a CSV file, and the fields around them in the query. */
-export function csvBatchRoute(services: BatchRouteDeps, kind: BatchKind, upload: CsvUpload): Route {
+export function csvBatchRoute(services: CreateJobDeps, kind: BatchKind, upload: CsvUpload): Route {
   const { accept } = jobCreator(services, kind);
   const { idempotency_key, callback_url } = jobFields;
   const shared = kind.shared?.properties ?? {};
@@ -514,7 +408,7 @@ export const batchBody = (item: TSchema, shared?: TObject): TObject =>
     ...jobFields,
   });
 
-const JOB_COMPLETED = {
+export const JOB_COMPLETED = {
   to: "callback_url",
   summary: "The job has finished",
   description:
@@ -525,7 +419,7 @@ const JOB_COMPLETED = {
 const ItemRefused = Type.Object({
   detail: Type.Object({ error: Type.Literal("user_agent_not_allowed"), hint: Type.String() }),
 });
-const TWO_KEYS: Mistake = {
+export const TWO_KEYS: Mistake = {
   loc: ["header", "Idempotency-Key"],
   msg: "Value error, the header Idempotency-Key and idempotency_key differ",
   type: "value_error",

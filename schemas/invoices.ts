@@ -1,7 +1,7 @@
 /** Invoices: one for each customer and month, as they are stored and as /v1/invoices shows them. Amounts are decimals of six places. */
 import { type Static, Type } from "typebox";
 import { type Bill, Currency, type Customer, type SpendBasis } from "./accounts.ts";
-import type { JobKind } from "./jobs.ts";
+import { type JobKind, UNANSWERED_AS } from "./jobs.ts";
 import type { LedgerRow } from "./ledger.ts";
 import { Field, Component, BillingCategory, Nullable, Timestamp } from "./common.ts";
 
@@ -82,7 +82,12 @@ export const priceOf = (prices: Prices, { category, ok }: Pick<Bill, "category" 
 
 /** The most that a request of a kind can cost: the highest price of the kind's billing categories. */
 export const priceMost = (prices: Prices, kind: JobKind): number =>
-  Math.max(0, ...Object.entries(prices).map(([name, micros]) => (kindOf(name) === kind ? micros : 0)));
+  Math.max(
+    0,
+    ...Object.entries(prices).map(([name, micros]) =>
+      kindOf(name) === kindOf(UNANSWERED_AS[kind]) ? micros : 0,
+    ),
+  );
 
 /**
  * Whether work may begin. `free`: it can cost the customer nothing, or no account has a limit. `held`: it has to wait until other

@@ -34,6 +34,7 @@ export const UNANSWERED_AS = {
   filings: "filings",
   profiles: "profiles",
   company: "company",
+  crawl: "fetch_own",
 } as const satisfies Readonly<Record<string, Static<typeof BillingCategory>>>;
 export type JobKind = keyof typeof UNANSWERED_AS;
 export const JOB_KINDS = Object.keys(UNANSWERED_AS) as readonly JobKind[];
@@ -47,7 +48,7 @@ export type ItemStatus = (typeof ITEM_STATUSES)[number];
 export const JOB_RETENTION_MS = 30 * 24 * 60 * 60_000;
 
 export const JobCounts = Component("JobCounts", {
-  total: Field(Type.Integer(), "All items", 1000),
+  total: Field(Type.Integer(), "All items; of a crawl that runs, those that there are so far", 1000),
   /** Waiting for admission, also for another attempt. */
   pending: Field(Type.Integer(), "Waiting to be admitted, also for another attempt", 120),
   /** Admitted, queued or running. */
@@ -56,6 +57,20 @@ export const JobCounts = Component("JobCounts", {
   /** Finished with an error; result and error are stored. */
   failed: Field(Type.Integer(), "Finished with an error", 14),
   cancelled: Field(Type.Integer(), "Cancelled before they finished", 0),
+  discovered: Type.Optional(
+    Field(
+      Type.Integer(),
+      "Of a crawl: the different addresses that were found, those of its items among them",
+      2140,
+    ),
+  ),
+  excluded: Type.Optional(
+    Field(
+      Type.Integer(),
+      "Of a crawl: addresses that are not fetched, each with a reason (`/v1/jobs/{job_id}/urls`)",
+      940,
+    ),
+  ),
 });
 export type JobCounts = Static<typeof JobCounts>;
 
@@ -207,7 +222,10 @@ export const JobSpec = Type.Object({
   idempotency_doc: Type.String(),
   /** Sealed. */
   callback_url: Nullable(Type.String()),
+  /** Of a job that grows: the most items it may have. */
   total: Type.Integer({ minimum: 1, maximum: MAX_JOB_ITEMS }),
+  /** It begins without items: they are added while it runs. Absent: all are there when it begins. */
+  grows: Type.Optional(Type.Boolean()),
   created_ms: Type.Integer(),
 });
 export type JobSpec = Static<typeof JobSpec>;
@@ -268,6 +286,7 @@ export const JobRecord = Type.Object({
   phase: Type.Enum(["creating", "queued", "running", "cancelling", "completed", "cancelled"]),
   /** The state codes of the items, run-length encoded ("120+3-"); job-states.ts reads them. */
   states: Type.String(),
+  /** `total`: how many items `states` has. */
   counts: JobCounts,
   updated_ms: Type.Integer(),
   /** When a client cancelled the job. */
@@ -370,6 +389,8 @@ export const Job = contract(
     tick: tell(Type.Null()),
     claimChecked: tell(Type.Object({ is_claimed: Nullable(Type.Boolean()) })),
     itemsLoaded: tell(Type.Object({ problem: Nullable(Type.String()) })),
+    /** Further items of a job that grows are stored. */
+    itemsAdded: tell(Type.Object({ problem: Nullable(Type.String()) })),
     sharesGranted: tell(Type.Object({ window: Nullable(Type.Integer()) })),
     attemptFinished: tell(AttemptOutcome),
     /** Null: the store did not answer. */

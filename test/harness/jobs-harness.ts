@@ -15,6 +15,8 @@ import { jobRecorder } from "../../actors/work/jobs/figures.ts";
 import { schedulerActor } from "../../actors/work/jobs/scheduler.actor.ts";
 import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
 import type { Clock } from "../../cluster/ports/clock.ts";
+import type { Documents } from "../../cluster/ports/documents.ts";
+import type { Log } from "../../cluster/ports/log.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
 import { fakeEgress, type FakeWeb } from "../../cluster/adapters/egress/egress.fake.ts";
 import { seededRandom } from "../../cluster/adapters/time/random.seeded.ts";
@@ -66,6 +68,14 @@ interface JobsOptions {
   readonly board?: (clock: Clock) => JobBoard;
   /** Beside those of jobs. */
   readonly actors?: readonly Actor[];
+  /** Kinds and actors of a node that need its stores. Default: none. */
+  readonly more?: (node: {
+    readonly documents: Documents;
+    readonly clock: Clock;
+    readonly log: Log;
+    /** The kind of the scripted items. */
+    readonly items: ItemKind;
+  }) => { readonly kinds: readonly ItemKind[]; readonly actors: readonly Actor[] };
   readonly secrets?: Secrets;
   readonly chances?: Partial<Chances>;
   readonly seed?: number;
@@ -81,6 +91,7 @@ export function oneCluster({
   seed = 1,
   board,
   actors = [],
+  more = () => ({ kinds: [], actors: [] }),
   secrets = SAME_SECRETS,
   charged,
 }: JobsOptions = {}) {
@@ -140,7 +151,9 @@ export function oneCluster({
     const nodeDocuments = documents(stored);
     const telemetry = silentTelemetry();
     const { metrics, log } = telemetry;
-    const kinds = [kind(link)];
+    const items = kind(link);
+    const added = more({ documents: nodeDocuments, clock, log, items });
+    const kinds = [items, ...added.kinds];
     cluster = embedded(
       [
         accountActor(),
@@ -166,6 +179,7 @@ export function oneCluster({
           onTurn: recorder.onTurn,
         }),
         ...actors,
+        ...added.actors,
       ],
       { clock, random, documents: nodeDocuments, metrics, log },
     );

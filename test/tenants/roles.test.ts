@@ -56,7 +56,7 @@ const TABLE: readonly (readonly [row: Row, operations: string])[] = [
   // Work and views of the caller's own project, and of what all share.
   [
     row(401, MAY, MAY, MAY, MAY),
-    `search fetch mapSite batchFetch batchSearch batchFilings batchProfiles batchCompanies batchCompaniesFromCsv listJobs getQuota usage requests
+    `search fetch mapSite crawlSite batchFetch batchSearch batchFilings batchProfiles batchCompanies batchCompaniesFromCsv listJobs getQuota usage requests
     listAlerts createAlert
     resolveFiler listSubmissions latestFiling listFilingDocuments fetchFilingDocument summariseFacts searchFilings
     suggestProfiles discoverProfile getProfile getProfileGraph
@@ -69,7 +69,7 @@ const TABLE: readonly (readonly [row: Row, operations: string])[] = [
   // By identifier, of one project.
   [
     row(401, 404, 404, DONE, MAY),
-    "getBody headBody getJob getJobResults getCompanyBatchCsv cancelJob deleteCompanyWatch",
+    "getBody headBody getJob getJobResults getJobUrls getJobUrlsCsv getCompanyBatchCsv cancelJob deleteCompanyWatch",
   ],
   // By identifier, of one customer.
   [row(401, 404, 404, "admin_key_required", DONE), "getInvoice changeKey revokeKey"],
@@ -111,7 +111,8 @@ describe.each(SETUPS)("each role on each operation, $setup", ({ start }) => {
   let document: ApiDocument = { paths: {}, components: { schemas: {} } };
   /** Identifiers of what the owner has, by the name of the parameter that takes them. */
   let given: Record<string, string> = {};
-  let company_job = "";
+  /** Operations on jobs of one kind, and such a job of the owner. */
+  const jobs_of: Record<string, string> = {};
 
   beforeAll(async () => {
     const documents = await openDocuments(readConfig(service.environment));
@@ -187,7 +188,9 @@ describe.each(SETUPS)("each role on each operation, $setup", ({ start }) => {
         action: "resolve",
         items: [{ name: "Quuxbar" }],
       };
-      company_job = (await created("/v1/companies/batch", companies)).job_id;
+      jobs_of["getCompanyBatchCsv"] = (await created("/v1/companies/batch", companies)).job_id;
+      const crawl = await created("/v1/crawl", { url: `${site.origin}/slow?crawl=${secret}` });
+      jobs_of["getJobUrls"] = jobs_of["getJobUrlsCsv"] = crawl.job_id;
       // Webhooks are numbered by customer: the others will have made one or two of their own.
       const alert = { url: `https://client.example/${secret}`, scope: "customer" };
       for (let n = 0; n < 9; n++) await created("/v1/alerts", alert, keys.admin);
@@ -253,7 +256,8 @@ describe.each(SETUPS)("each role on each operation, $setup", ({ start }) => {
       const wrong: string[] = [];
       for (const [path, method, operation] of operationsOf(document)) {
         const { operationId } = operation;
-        const identifiers = operationId === "getCompanyBatchCsv" ? { ...given, job_id: company_job } : given;
+        const job_id = jobs_of[operationId];
+        const identifiers = job_id === undefined ? given : { ...given, job_id };
         const { target, body } = requestOf(document, path, operation, identifiers);
         const expected = ROWS.get(operationId)!;
         const ask = async (role: Role): Promise<void> => {

@@ -132,7 +132,10 @@ export const wantsReading = (record: PageRecord, { reading }: FetchRequest): boo
 /** Whether the request's own routes could have led to this page. */
 function couldAnswer({ record, tried }: CachedPage, request: FetchRequest): boolean {
   const routes = routesOf(request);
-  const allows_copies = request.allow_alternates && request.tiers === null && !needsBrowser(request);
+  const takes_any_route = request.tiers === null && !needsBrowser(request);
+  const allows_copies = request.allow_alternates && takes_any_route;
+  // A page that is part of the program is no copy of another one.
+  if (record.tier === null && record.alternate_of === null) return takes_any_route;
   if (record.tier === null || record.tier === "source")
     return allows_copies && (record.alternate_source !== "common_crawl" || request.lane === "batch");
   if (allows_copies && record.paywall === "hard" && !tried.includes("source")) return false;

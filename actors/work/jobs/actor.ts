@@ -27,6 +27,7 @@ import { recordAttempt } from "./callback.ts";
 import { checkpoint, nextCheckpointMs, writeRows } from "./checkpoint.ts";
 import { MAX_IN_FLIGHT, SMALL_ITEMS } from "./fairness.ts";
 import type { Frontier } from "./frontier.ts";
+import { applyGrowth, grow, hasGrown } from "./grow.ts";
 import { type JobBoard, jobBoard } from "./job-board.ts";
 import type { ItemKind } from "./kind.ts";
 import { startLoad } from "./load.ts";
@@ -132,6 +133,11 @@ export function jobActor(deps: JobDeps) {
           log.warn("Cannot read the items of a job", { job_id: turn.key, problem });
           state.retry_at_ms = now_ms + RETRY_MS;
         }
+        tick(services, turn);
+      },
+
+      itemsAdded(turn, { problem }) {
+        applyGrowth(services, turn, problem);
         tick(services, turn);
       },
 
@@ -268,10 +274,12 @@ function checkClaim({ documents }: JobServices, turn: JobTurn): void {
 function admit(services: JobServices, turn: JobTurn, frontier: Frontier): void {
   const { state, now_ms } = turn;
   frontier.admitDue(now_ms);
-  if (frontier.isFinished()) return finish(services, turn, frontier, "completed");
+  if (frontier.isFinished() && hasGrown(state, frontier))
+    return finish(services, turn, frontier, "completed");
   const allowed = permission(services, turn);
   if (allowed === "revoked") return cancel(services, turn);
   const isPaused = state.record!.paused_ms != null;
+  if (!isPaused && allowed !== "paused") grow(services, turn, frontier);
   if (!isPaused) requestShare(services, turn, frontier.demand(), true);
   leaseUnits(turn, frontier);
   const refusal = refusalOf(state, now_ms);

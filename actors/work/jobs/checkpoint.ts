@@ -49,7 +49,7 @@ export function writeProgress(state: JobState, frontier: Frontier, now_ms: numbe
     ...withBills(state.record!, state.bills),
     quota: withUsed(state, state.bills.length),
     states: frontier.encode(),
-    counts: frontier.counts(),
+    counts: { ...state.record!.counts, ...frontier.counts() },
     updated_ms: now_ms,
   };
   state.bills = [];

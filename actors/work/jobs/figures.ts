@@ -57,8 +57,8 @@ export function jobRecorder(): JobRecorder {
 function figuresOf(job_id: string, state: JobState, now_ms: number): JobFigures | null {
   const { record, frontier } = state;
   if (!record || record.finished_ms !== null) return null;
-  const { project, kind, total, created_ms } = record.spec;
-  const { done, failed, cancelled } = record.counts;
+  const { project, kind, created_ms } = record.spec;
+  const { total, done, failed, cancelled } = record.counts;
   const finished = done + failed + cancelled;
   const in_flight = frontier?.inFlight() ?? 0;
   return {

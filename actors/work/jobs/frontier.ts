@@ -12,6 +12,7 @@ import {
   isFinal,
   isPending,
   isQueued,
+  newStates,
   pendingCode,
   type Progress,
   progressOf,
@@ -71,6 +72,11 @@ export interface Frontier {
   /** Gives a cancelled item the status of the result that was found for it. False: it is not cancelled. */
   readonly revise: (index: number, status: "done" | "failed") => boolean;
   readonly inFlight: () => number;
+  /** Items that are neither in flight nor ended. */
+  readonly waiting: () => number;
+  readonly finished: () => number;
+  /** Makes room for so many items at the end, each of which is added then. */
+  readonly grow: (count: number) => void;
   /** How many items could be in flight now, including those that are. */
   readonly demand: () => number;
   readonly isFinished: () => boolean;
@@ -81,12 +87,18 @@ export interface Frontier {
   readonly encode: () => string;
 }
 
-/** Items that were in flight when `states` was stored wait again. One algorithm: lanes as linked lists in typed arrays. */
-export function frontier(states: States): Frontier {
-  const total = states.length;
-  const next = new Int32Array(total).fill(NONE);
-  const lane_of = new Int32Array(total).fill(NONE);
-  const was_taken = new Uint8Array(total);
+/**
+ * Items that were in flight when `stored` was stored wait again. `most`: how many items there may be after it has grown. One
+ * algorithm: lanes as linked lists in typed arrays.
+ */
+export function frontier(stored: States, most = stored.length): Frontier {
+  let total = stored.length;
+  const states = new Uint8Array(most);
+  states.set(stored);
+  const all = (): States => states.subarray(0, total);
+  const next = new Int32Array(most).fill(NONE);
+  const lane_of = new Int32Array(most).fill(NONE);
+  const was_taken = new Uint8Array(most);
   /** Of the few unfinished items that were deferred. */
   const deferrals = new Map<number, number>();
   const lanes = new Map<string, number>();
@@ -266,15 +278,22 @@ export function frontier(states: States): Frontier {
       for (const site of sites.values()) site.held = [];
       timers.clear();
     },
-    cancelled: () => [...states.keys()].filter((index) => states[index] === CANCELLED),
+    cancelled: () => [...all().keys()].filter((index) => states[index] === CANCELLED),
     wasTaken: (index) => was_taken[index] === 1,
     revise(index, status) {
       if (states[index] !== CANCELLED) return false;
       states[index] = status === "done" ? DONE : FAILED;
       return true;
     },
-    queued: () => [...states.keys()].filter((index) => isQueued(states[index]!)),
+    queued: () => [...all().keys()].filter((index) => isQueued(states[index]!)),
     inFlight: () => running,
+    waiting: () => unfinished - running,
+    finished: () => total - unfinished,
+    grow(count) {
+      states.set(newStates(count), total);
+      total += count;
+      unfinished += count;
+    },
     demand() {
       const startable = new Map<Site, number>();
       for (let at = first; at < ready.length; at++) {
@@ -288,8 +307,8 @@ export function frontier(states: States): Frontier {
     },
     isFinished: () => unfinished === 0,
     codeAt: (index) => states[index]!,
-    counts: () => countsOf(states),
-    encode: () => encodeStates(states),
+    counts: () => countsOf(all()),
+    encode: () => encodeStates(all()),
   };
 }
 

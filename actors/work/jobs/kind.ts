@@ -19,4 +19,29 @@ export interface ItemKind {
    * `attempt.signal` aborts it sends nothing more and ends soon; a result counts then only if it is no error.
    */
   readonly run: (ask: ActorClient, input: Input, attempt: AttemptContext) => Promise<AttemptResult>;
+  /** Where the items of a job that grows come from. Absent: jobs of this kind do not grow. */
+  readonly source?: ItemSource;
+}
+
+/** What has heard of everything that an item found before the item's result is stored. */
+export interface ItemSource {
+  /**
+   * Items from number `have` on, at most `want`: the same ones until it is asked for those behind them, which says that they are
+   * stored. Throws Fault.
+   */
+  readonly more: (
+    ask: ActorClient,
+    job_id: string,
+    request: { readonly have: number; readonly want: number },
+  ) => Promise<MoreItems>;
+  /** The job is purged: what is stored of it may go. Throws Fault. */
+  readonly forget: (ask: ActorClient, job_id: string) => Promise<void>;
+}
+
+export interface MoreItems {
+  readonly items: readonly Input[];
+  /** There are no others, unless an item that has not ended finds some. */
+  readonly is_over: boolean;
+  readonly discovered: number;
+  readonly excluded: number;
 }

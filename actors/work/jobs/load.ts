@@ -45,18 +45,18 @@ export function startLoad(services: JobServices, turn: JobTurn): void {
 export async function loadItems(
   deps: { readonly documents: Documents; readonly clock: Clock; readonly secrets: Pick<Secrets, "open"> },
   job_id: string,
-  { spec, states: text, phase }: JobRecord,
+  { spec, states: text, phase, counts: { total } }: JobRecord,
   kind: ItemKind,
 ): Promise<LoadedItems> {
   const { documents, clock } = deps;
-  const states = decodeStates(text, spec.total);
+  const states = decodeStates(text, total);
   const in_flight = [...states.keys()].filter((index) => isQueued(states[index]!));
   // The attempts of an earlier owner of a cancelled job may still be running.
   if (phase === "cancelling") await sealAttempts({ documents }, job_id, in_flight);
   const bills = await applyResults(documents, job_id, states, in_flight);
-  const items = frontier(states);
-  for (let first = 0; first < spec.total; first += CHUNKS_AT_ONCE * CHUNK_ITEMS) {
-    await addToLanes(deps, job_id, items, kind, first, spec.total);
+  const items = frontier(states, spec.total);
+  for (let first = 0; first < total; first += CHUNKS_AT_ONCE * CHUNK_ITEMS) {
+    await addToLanes(deps, job_id, items, kind, first, total);
     await yieldToEventLoop(clock);
   }
   return { frontier: items, bills, is_dirty: in_flight.length > 0 };
@@ -75,6 +75,11 @@ async function applyResults(
     if (bill) bills.push(bill);
   }
   return bills;
+}
+
+export function addToLane(items: Frontier, index: number, lane: ReturnType<ItemKind["lane"]>): void {
+  if (lane === null || typeof lane === "string") items.add(index, lane);
+  else items.add(index, lane.site, lane.origin);
 }
 
 /** Adds the items of up to ten chunks, from `first` on. An item whose input is missing or cannot be read belongs to no site. */
@@ -99,8 +104,7 @@ async function addToLanes(
       const input = inputs[index - from];
       const opened = input && inputOrNull(secrets, input, job_id, index);
       const lane = opened ? kind.lane(opened) : null;
-      if (lane === null || typeof lane === "string") items.add(index, lane);
-      else items.add(index, lane.site, lane.origin);
+      addToLane(items, index, lane);
     }
   }
 }

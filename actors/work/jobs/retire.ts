@@ -74,9 +74,13 @@ function startCallback(services: JobServices, turn: JobTurn): void {
 export function startPurge(services: JobServices, turn: JobTurn): void {
   if (!startTask(turn, "purging")) return;
   const { key, state } = turn;
-  const { total, idempotency_doc } = state.record!.spec;
-  turn.pipeToSelf("purged", () =>
-    purge(services, key, total, idempotency_doc).then(
+  const {
+    spec: { kind, grows, idempotency_doc },
+    counts: { total },
+  } = state.record!;
+  const source = grows ? services.kinds.get(kind)?.source : undefined;
+  turn.pipeToSelf("purged", (ask) =>
+    Promise.all([purge(services, key, total, idempotency_doc), source?.forget(ask, key)]).then(
       () => ({ is_purged: true }),
       () => ({ is_purged: false }),
     ),

@@ -62,7 +62,7 @@ export interface JobServices {
   readonly egress: Egress;
   /** For callbacks. Default: a callback reaches what the operator allows to the service itself. */
   readonly networksOf?: NetworksOf;
-  readonly secrets: Pick<Secrets, "open">;
+  readonly secrets: Pick<Secrets, "open" | "seal">;
   readonly kinds: ReadonlyMap<JobKind, ItemKind>;
   /** Hears what jobs wait for. */
   readonly board: JobBoard;
@@ -76,6 +76,7 @@ export interface JobServices {
 export type BackgroundTask =
   | "checking_claim"
   | "loading"
+  | "growing"
   | "requesting_share"
   | "writing_rows"
   | "reading_payer"
@@ -93,6 +94,26 @@ export interface LoadedItems {
   readonly is_dirty: boolean;
 }
 
+/** Items that were added to a job, as they are stored. */
+export interface AddedItems {
+  /** The number of the first. */
+  readonly from: number;
+  readonly lanes: readonly ReturnType<ItemKind["lane"]>[];
+  readonly is_over: boolean;
+  readonly discovered: number;
+  readonly excluded: number;
+}
+
+/** What a job that grows has heard of its source. */
+export interface Growth {
+  /** Where the work in progress leaves items. */
+  added: AddedItems | null;
+  /** How many items had ended when the source was asked last; null: it has not been. */
+  asked_at: number | null;
+  /** Whether the source had no further items then. */
+  is_over: boolean;
+}
+
 /** One per load: the load fills it, the turn of `itemsLoaded` empties it. */
 export interface LoadSlot {
   items: LoadedItems | null;
@@ -105,6 +126,7 @@ export interface JobState {
   frontier: Frontier | null;
   /** Where the load in progress leaves the items. */
   load: LoadSlot | null;
+  readonly growth: Growth;
   /** Whether the scheduler lets this job hold its items in memory; a large job may have to wait. */
   may_load: boolean;
   /** Names this activation in the ids of tries (attempt.ts); "" before its first attempt. */
@@ -167,6 +189,7 @@ export function newState(record: JobRecord | null): JobState {
     record,
     frontier: null,
     load: null,
+    growth: { added: null, asked_at: null, is_over: false },
     may_load: false,
     activation: "",
     tries: 0,
@@ -193,7 +216,7 @@ export function newState(record: JobRecord | null): JobState {
 }
 
 export function newRecord(spec: JobSpec): JobRecord {
-  const states = newStates(spec.total);
+  const states = newStates(spec.grows ? 0 : spec.total);
   return {
     spec,
     phase: "creating",

@@ -10,7 +10,7 @@ import { IndexOfPages, PageSearch } from "../../../sources/search/feature/tokens
 import { StatusParts } from "../../../business/status/feature/tokens.ts";
 import { OwnTiers, Premium } from "../../tiers/feature/tokens.ts";
 import { SETTINGS } from "./settings.ts";
-import { PageReaders, Pages } from "./tokens.ts";
+import { PageItems, PageReaders, Pages } from "./tokens.ts";
 
 export const fetchFeature = feature({
   name: "fetch",
@@ -24,7 +24,7 @@ export const fetchFeature = feature({
     spending: Spend,
     tiers: OwnTiers,
   },
-  provides: { kinds: ItemKinds, pages: Pages, status: StatusParts },
+  provides: { items: PageItems, kinds: ItemKinds, pages: Pages, status: StatusParts },
   async open(_, settings) {
     const { openFetch } = await import("./open.ts");
     return openFetch(settings);

@@ -23,7 +23,7 @@ import { billOf, textsOf } from "../answer.ts";
 import { fetchBatch, fetchRequestOf, fetchRoutes } from "./routes.ts";
 import type { FetchSettings } from "./settings.ts";
 import { fetchStatus } from "./status.ts";
-import type { FetchPage } from "./tokens.ts";
+import type { FetchPage, PageItemParts } from "./tokens.ts";
 import { HOST_PROFILES } from "../collections.ts";
 
 /** Of each kind: busiest, slowest, most waited for. */
@@ -39,6 +39,7 @@ interface FetchNeeds {
 }
 
 interface FetchProvides {
+  readonly items: PageItemParts;
   readonly kinds: readonly ItemKindParts[];
   readonly pages: FetchPage;
   readonly status: readonly StatusPart[];
@@ -75,9 +76,16 @@ async function joinFetch(
   const domains = domainRecorder();
   const rendering = { blobs, decode: decodeText, isOperatorUrl: reservedHosts.isReserved };
 
+  const item = fetchItems({ fetchWith: service.fetchWith, bodyGrants, clock, joined }, fetchBatch(rendering));
+
   return {
     provides: {
-      kinds: [fetchItems({ fetchWith: service.fetchWith, bodyGrants, clock, joined }, fetchBatch(rendering))],
+      items: {
+        item,
+        formatsOf: (record) =>
+          textsOf(rendering, record, { with_html: false, with_formats: true }).then(({ formats }) => formats),
+      },
+      kinds: [item],
       async pages(body, { signal, ...caller }) {
         const now_ms = clock.now();
         const request = fetchRequestOf(body, { ...caller, lane: "sync", now_ms, wait_ms: WAIT_MS });

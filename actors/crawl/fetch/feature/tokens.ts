@@ -1,7 +1,8 @@
 /** What fetches take of other features, and give to them. */
 import { gathered, token } from "../../../../node/token.ts";
 import type { Bill } from "../../../../schemas/accounts.ts";
-import type { FetchAnswer, FetchBody, PageFormats } from "../../../../schemas/fetch.ts";
+import type { FetchAnswer, FetchBody, PageFormats, PageRecord } from "../../../../schemas/fetch.ts";
+import type { ItemKindParts } from "../../../work/jobs/feature/tokens.ts";
 import type { PageReader } from "../reserved-hosts.ts";
 
 /** The readers of pages of hosts that a feature owns; `owner` is the name of that feature's system. */
@@ -25,3 +26,11 @@ export interface FetchedPage {
 /** Fetches a page as POST /v1/fetch does. Throws Fault. */
 export type FetchPage = (body: FetchBody, caller: PageCaller) => Promise<FetchedPage>;
 export const Pages = token<FetchPage>("pages");
+
+/** Pages as items of jobs, for kinds of jobs that are made of pages. */
+export interface PageItemParts {
+  readonly item: ItemKindParts;
+  /** Null: none were asked for, or the document has none. Throws Fault. */
+  readonly formatsOf: (record: PageRecord) => Promise<PageFormats | null>;
+}
+export const PageItems = token<PageItemParts>("page items");

@@ -8,6 +8,7 @@ import type { StatusPart } from "../../../business/status/feature/tokens.ts";
 import { jobActor } from "../actor.ts";
 import { jobRecorder } from "../figures.ts";
 import { schedulerActor } from "../scheduler.actor.ts";
+import { jobReader } from "./job-reader.ts";
 import { jobRoutes } from "./routes.ts";
 import { jobBoard } from "../job-board.ts";
 import { jobsStatus } from "./status.ts";
@@ -27,6 +28,8 @@ export function openJobs(
   const { documents, clock, random, metrics, log, tracing, egress, ask, ownsKey, secrets } = node;
   const recorder = jobRecorder();
   const deps = { documents, ask, clock, random, log, secrets };
+  const gateways = kinds.map(({ gateway }) => gateway);
+  const reader = jobReader({ ...deps, kinds: gateways });
   const board = jobBoard(clock, (job_id) => ownsKey(Job, job_id));
   return {
     provides: { status: [jobsStatus(board, metrics)] },
@@ -51,15 +54,16 @@ export function openJobs(
       schedulerActor(),
     ],
     routes: [
-      ...kinds.map(({ gateway, route }) => batchRoute(deps, gateway, route)),
+      ...kinds.flatMap(({ gateway, route }) => (route ? batchRoute(deps, gateway, route) : [])),
       ...kinds.flatMap(({ gateway, csv }) => (csv ? csvBatchRoute(deps, gateway, csv.upload) : [])),
       ...jobRoutes({
         ...deps,
-        kinds: kinds.map(({ gateway }) => gateway),
+        kinds: gateways,
         csv_results: kinds.flatMap(({ gateway, csv }) => (csv ? { kind: gateway, names: csv.results } : [])),
       }),
+      ...kinds.flatMap(({ routes }) => routes?.(reader) ?? []),
     ],
-    reference: { schemas: { JobItem: itemSchema(kinds.map(({ gateway }) => gateway)) } },
+    reference: { schemas: { JobItem: itemSchema(gateways) } },
     node_figures: () => ({ jobs: recorder.list(clock.now()) }),
   };
 }

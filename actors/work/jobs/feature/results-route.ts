@@ -66,11 +66,13 @@ export function resultsRoutes(
   /** Items in their order; null when there is nothing to tell yet. Ends with the job, or with its last item. */
   async function* itemsOf(first: JobRecord, following: Following): AsyncGenerator<readonly JobItem[] | null> {
     const { job_id, external, follow, signal } = following;
-    const { total } = first.spec;
     const until_ms = clock.now() + FOLLOW_MS;
     let job: JobRecord | null = first;
+    let { total } = job.counts;
     let states = decodeStates(job.states, total);
-    for (let next = following.from; next < total && !signal.aborted;) {
+    // A job that grows has items as long as it runs.
+    const mayGrow = (): boolean => follow && job!.spec.grows === true && job!.finished_ms === null;
+    for (let next = following.from; (next < total || mayGrow()) && !signal.aborted;) {
       let end = Math.min(total, next + RESULTS_AT_ONCE);
       const isRunning: boolean = job.finished_ms === null;
       if (follow && isRunning) end = Math.min(end, unfinishedFrom(states, next));
@@ -85,6 +87,7 @@ export function resultsRoutes(
       await pause(clock, LOOK_EVERY_MS, signal);
       job = await load(job_id);
       if (job === null) return;
+      ({ total } = job.counts);
       states = decodeStates(job.states, total);
     }
   }

@@ -120,7 +120,7 @@ export function jobRoutes(services: JobServices): readonly Route[] {
         const include = wordsOf(query.include ?? "");
         for (const word of include) warnOfUnknownWord("include", word, INCLUDES, warnings);
         if (!include.includes("items")) return json(200, statusView(secrets, job_id, job));
-        const states = decodeStates(job.states, job.spec.total);
+        const states = decodeStates(job.states, job.counts.total);
         const indexes = pageOf(states, query.status ?? null, query);
         const chunks = pages(job, job_id, caller.grant.customer.external, states, indexes, signal);
         return { status: 200, headers: JSON_TYPE, body: { length: null, chunks } };

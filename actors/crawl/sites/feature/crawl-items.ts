@@ -1,0 +1,160 @@
+/**
+ * The pages of a crawl as items of a job. A page is fetched as an item of a batch; before its result is stored its links are told
+ * to the crawl's Frontier, which is where further items come from.
+ */
+import { LRUCache } from "lru-cache";
+import type { ActorClient } from "../../../../cluster/actor.ts";
+import type { Documents } from "../../../../cluster/ports/documents.ts";
+import { Fault } from "../../../../cluster/ports/fault.ts";
+import type { Secrets } from "../../../../cluster/ports/secrets.ts";
+import type { BatchKind } from "../../../../gateway/batch.ts";
+import { Field, Nullable } from "../../../../schemas/common.ts";
+import { CrawlFetch, type FoundLink, Frontier } from "../../../../schemas/crawl.ts";
+import type { FetchAnswer } from "../../../../schemas/fetch.ts";
+import { openedInput } from "../../../../schemas/job-inputs.ts";
+import { type AttemptContext, jobRange } from "../../../../schemas/jobs.ts";
+import { Type } from "typebox";
+import { type JoinedSites, parseUrl } from "../../../lib/web/url.ts";
+import type { ItemKindParts } from "../../../work/jobs/feature/tokens.ts";
+import type { ItemSource } from "../../../work/jobs/kind.ts";
+import type { PageItemParts } from "../../fetch/feature/tokens.ts";
+import { CRAWLS, FRONTIER_ORDER, FRONTIER_ROWS, FRONTIERS } from "../frontier/collections.ts";
+import { rowsWith } from "../frontier/load.ts";
+import { type CrawlRules, rulesOf } from "../frontier/rules.ts";
+import { fetchPlace } from "../frontier/sealed.ts";
+import { urlsRoutes } from "./urls-route.ts";
+
+export interface CrawlItemDeps {
+  readonly documents: Documents;
+  readonly pages: PageItemParts;
+  readonly secrets: Pick<Secrets, "open">;
+  readonly joined: JoinedSites;
+}
+
+type Input = Readonly<Record<string, unknown>>;
+interface Crawl {
+  readonly rules: CrawlRules;
+  readonly fetch: Input;
+}
+
+/** Crawls of a node whose rules are in memory. */
+const MAX_CRAWLS = 200;
+/** Links in one message, and their characters. */
+const MAX_LINKS = 500;
+const MAX_LINK_CHARS = 100_000;
+/** Of one address; the frontier says why a longer one is not fetched. */
+const MAX_URL_CHARS = 4_000;
+
+/** The input of an item, beside the options that the crawl gives to its pages. */
+const CrawlInput = Type.Object({
+  url: Field(Type.String(), "The page", "https://example.org/about"),
+  depth: Field(Type.Integer({ minimum: 0 }), "Links from a seed to it", 1),
+  found_on: Field(
+    Nullable(Type.String()),
+    "The page that named it first; null: a seed",
+    "https://example.org/",
+  ),
+  ...CrawlFetch.properties,
+});
+
+export function crawlItems(deps: CrawlItemDeps): ItemKindParts {
+  const { documents, pages, secrets, joined } = deps;
+  const { worker, gateway } = pages.item;
+  const crawls = new LRUCache<string, Crawl>({ max: MAX_CRAWLS });
+
+  async function crawlOf(job_id: string): Promise<Crawl> {
+    const known = crawls.get(job_id);
+    if (known) return known;
+    const stored = await CRAWLS.get(documents, job_id);
+    if (stored === null) throw new Error(`Cannot read crawl "${job_id}": it is missing`);
+    const fetch = openedInput(stored.fetch, (text) => secrets.open(text, fetchPlace(job_id)));
+    const crawl = { rules: rulesOf(stored, joined), fetch };
+    crawls.set(job_id, crawl);
+    return crawl;
+  }
+
+  const source: ItemSource = {
+    async more(ask, job_id, request) {
+      const [{ fetch }, reply] = await Promise.all([crawlOf(job_id), ask(Frontier, job_id, "next", request)]);
+      const { problem, admitted, is_over, discovered, excluded } = reply;
+      if (problem !== null) throw unreachable(job_id, problem);
+      const missing = admitted.flatMap(({ ordinal, row }) => (row === null ? [ordinal] : []));
+      const stored = await rowsWith(documents, job_id, missing);
+      const items = admitted.map(({ ordinal, row }) => {
+        const { url, depth, found_on } = row ?? stored.get(ordinal)!;
+        return { url, depth, found_on, ...fetch };
+      });
+      return { items, is_over, discovered, excluded };
+    },
+    async forget(ask, job_id) {
+      await ask(Frontier, job_id, "forget", null);
+      for (const each of [FRONTIER_ROWS, FRONTIER_ORDER])
+        await each.removeRange(documents, ...jobRange(job_id));
+      for (const each of [FRONTIERS, CRAWLS]) await each.removeRange(documents, job_id, `${job_id}!`);
+    },
+  };
+
+  async function run(ask: ActorClient, input: Input, attempt: AttemptContext) {
+    const job_id = attempt.request_id.slice(0, attempt.request_id.lastIndexOf(":"));
+    const { rules } = await crawlOf(job_id);
+    const result = await worker.run(ask, pageInput(input), attempt);
+    if (result.error !== null) return result;
+    const { record } = result.answer as FetchAnswer;
+    const at = parseUrl(record.tier === "archive" ? String(input["url"]) : (record.final_url ?? ""));
+    if (at !== null && !rules.isInScope(at))
+      return { ...result, answer: null, error: "out_of_scope", body_refs: [] };
+    const formats = await pages.formatsOf(record);
+    const page = { found_on: String(input["url"]), depth: Number(input["depth"]) };
+    for (const links of inMessages(formats?.links ?? [])) {
+      const { problem } = await ask(Frontier, job_id, "discover", { ...page, links: [...links] });
+      if (problem !== null) throw unreachable(job_id, problem);
+    }
+    return result;
+  }
+
+  const kind: BatchKind = {
+    name: "crawl",
+    item: CrawlInput,
+    item_example: { url: "https://example.org/about", depth: 1, found_on: "https://example.org/" },
+    result: gateway.result,
+    errors: { ...gateway.errors, names: [...gateway.errors.names, "out_of_scope"] },
+    category: "fetch",
+    render: (input, answer, reader) => gateway.render(input, answer, reader),
+    ...(gateway.weigh && { weigh: gateway.weigh }),
+    ...(gateway.csv && { csv: gateway.csv }),
+  };
+
+  return {
+    worker: { name: "crawl", lane: worker.lane, run, source },
+    gateway: kind,
+    route: null,
+    routes: (reader) => urlsRoutes({ documents, reader }),
+  };
+}
+
+/** What a page of a crawl is fetched with. A crawl is of the site itself: other copies only where it asks for them. */
+function pageInput({ formats, ...input }: Input): Input {
+  const wanted = new Set([...((formats ?? []) as readonly string[]), "links"]);
+  return { allow_archive: false, allow_alternates: false, ...input, formats: [...wanted] };
+}
+
+function* inMessages(
+  links: readonly { readonly url: string; readonly rel: string | null }[],
+): Generator<readonly FoundLink[]> {
+  let batch: FoundLink[] = [];
+  let chars = 0;
+  for (const { url, rel } of links) {
+    const nofollow = (rel ?? "").toLowerCase().split(/\s+/).includes("nofollow");
+    const cut = url.slice(0, MAX_URL_CHARS);
+    batch.push({ url: cut, ...(nofollow && { nofollow }) });
+    chars += cut.length;
+    if (batch.length < MAX_LINKS && chars < MAX_LINK_CHARS) continue;
+    yield batch;
+    batch = [];
+    chars = 0;
+  }
+  if (batch.length > 0) yield batch;
+}
+
+const unreachable = (job_id: string, problem: string): Fault =>
+  new Fault("documents_unreachable", `Cannot ask the frontier of crawl "${job_id}": ${problem}`);

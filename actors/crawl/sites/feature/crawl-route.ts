@@ -1,0 +1,126 @@
+/** POST /v1/crawl: checks what is asked for and creates a job of kind crawl. */
+import {
+  type BatchKind,
+  CREATED_REPLIES,
+  HEADERS_READ,
+  IDEMPOTENCY_HEADER,
+  JOB_COMPLETED,
+  TWO_KEYS,
+  withoutDefaults,
+} from "../../../../gateway/batch.ts";
+import { createJob, type CreateJobDeps } from "../../../../gateway/create-job.ts";
+import { invalid } from "../../../../gateway/http-errors.ts";
+import { Detail } from "../../../../gateway/openapi/gateway-reference.ts";
+import { type Call, type Route, route } from "../../../../gateway/route.ts";
+import type { Reply } from "../../../../gateway/http.ts";
+import type { Mistake } from "../../../../gateway/validate.ts";
+import { CRAWL_LIMIT_DEFAULT, CrawlBody, CrawlFetch } from "../../../../schemas/crawl.ts";
+import { sealedInput } from "../../../../schemas/job-inputs.ts";
+import { compilePatterns } from "../address/patterns.ts";
+import { CRAWLS } from "../frontier/collections.ts";
+import type { CrawlRecord } from "../frontier/record.ts";
+import { fetchPlace } from "../frontier/sealed.ts";
+
+type CrawlCall = Call<null, null, CrawlBody>;
+
+export const crawlRoute = (services: CreateJobDeps, pages: BatchKind): Route =>
+  route({
+    method: "POST",
+    path: "/v1/crawl",
+    operationId: "crawlSite",
+    summary: "Fetch a site as a job",
+    description:
+      "Begins at `url` or `seeds` and follows links within `scope`, the lowest depth first, until `limit` pages are fetched. Each page is an item of the " +
+      "job, fetched and billed as one of a batch: it waits for the site's slots and obeys robots.txt. GET the job for its progress, " +
+      "`/v1/jobs/{job_id}/results` for the pages while it runs, `/v1/jobs/{job_id}/urls` for every address that was seen and why it " +
+      "was not fetched. `callback_url` is called when the crawl has finished.",
+    tags: ["sites"],
+    body: CrawlBody,
+    body_example: { url: "https://example.org/", limit: 100, idempotency_key: "monday" },
+    callbacks: { jobCompleted: JOB_COMPLETED },
+    request_headers: HEADERS_READ,
+    items: true,
+    category: "fetch",
+    replies: {
+      ...CREATED_REPLIES,
+      409: { description: "The idempotency key belongs to a job of another kind or limit", schema: Detail },
+    },
+    handle: (call) => create(services, pages, call),
+  });
+
+async function create(services: CreateJobDeps, pages: BatchKind, call: CrawlCall): Promise<Reply> {
+  const { body, head, caller, request_id } = call;
+  const header_key = head.headers.get(IDEMPOTENCY_HEADER);
+  const mistake = mistakeIn(body, header_key);
+  if (mistake !== null) return invalid([mistake]);
+  const fetch = { ...body.fetch, url: "" };
+  const refusal = pages.authorize?.(fetch, caller);
+  if (refusal) return refusal;
+  const seeds = body.seeds ?? [body.url!];
+  const limit = body.limit ?? CRAWL_LIMIT_DEFAULT;
+  const { scope, include, exclude, max_depth, ignore_query, follow_nofollow } = body;
+  const rules = { scope, include, exclude, max_depth, ignore_query, follow_nofollow };
+  const idempotency_key = body.idempotency_key ?? header_key ?? request_id;
+  return createJob(
+    services,
+    call,
+    { idempotency_key, callback_url: body.callback_url ?? null },
+    {
+      kind: "crawl",
+      category: "fetch",
+      total: limit,
+      grows: true,
+      store(job_id) {
+        const options = sealedInput(optionsOf(body, pages, call), (text) =>
+          services.secrets.seal(text, fetchPlace(job_id)),
+        );
+        const record: CrawlRecord = { seeds, limit, rules: givenOf(rules), fetch: options };
+        return CRAWLS.put(services.documents, job_id, record, 0);
+      },
+    },
+  );
+}
+
+/** The fields that were given. */
+const givenOf = <T extends object>(fields: T): T =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value != null)) as T;
+
+/** What each item is stored with. */
+function optionsOf({ fetch, project_ref }: CrawlBody, pages: BatchKind, { caller }: CrawlCall) {
+  const given = fetch ?? {};
+  const { allow_archive, allow_alternates } = given;
+  const { url: _, ...options } =
+    pages.normalize?.({ ...given, url: "" }, caller) ?? withoutDefaults(CrawlFetch, given);
+  return {
+    ...options,
+    // Unlike in a batch, true is not the default of these.
+    ...(allow_archive === true && { allow_archive }),
+    ...(allow_alternates === true && { allow_alternates }),
+    ...(project_ref != null && { project_ref }),
+  };
+}
+
+/** What a schema cannot check; null: nothing is wrong. */
+function mistakeIn(body: CrawlBody, header_key: string | undefined): Mistake | null {
+  const { url, seeds, idempotency_key } = body;
+  const wrong = (field: string | readonly (string | number)[], msg: string): Mistake => ({
+    loc: ["body", ...(typeof field === "string" ? [field] : field)],
+    msg: `Value error, ${msg}`,
+    type: "value_error",
+  });
+  if (header_key !== undefined && idempotency_key != null && header_key !== idempotency_key) return TWO_KEYS;
+  if (url == null && seeds == null) return wrong("url", "a crawl begins somewhere: give url or seeds");
+  if (url != null && seeds != null) return wrong("seeds", "give url or seeds, not both");
+  for (const [at, seed] of (seeds ?? [url!]).entries()) {
+    const loc = seeds == null ? ["url"] : ["seeds", at];
+    const parsed = URL.parse(seed);
+    if (parsed === null) return wrong(loc, "this is not a valid URL");
+    if (parsed.username !== "" || parsed.password !== "")
+      return wrong(loc, "a crawl takes no user name and no password in an address");
+  }
+  for (const name of ["include", "exclude"] as const) {
+    const compiled = compilePatterns(body[name] ?? []);
+    if (compiled.kind === "refused") return wrong([name, compiled.index], compiled.problem);
+  }
+  return null;
+}

@@ -1,0 +1,30 @@
+/** Assembles maps and crawls. */
+import type { JoinedFeature, JoinedNode } from "../../../../node/feature.ts";
+import type { FetchPage, PageItemParts } from "../../fetch/feature/tokens.ts";
+import type { PageIndex } from "../../../sources/search/feature/tokens.ts";
+import type { ItemKindParts } from "../../../work/jobs/feature/tokens.ts";
+import { frontierActor } from "../frontier/frontier.actor.ts";
+import { crawlItems } from "./crawl-items.ts";
+import { crawlRoute } from "./crawl-route.ts";
+import { mapRoutes } from "./map-route.ts";
+
+interface SitesNeed {
+  readonly fetchPage: FetchPage;
+  readonly index: PageIndex;
+  readonly pages: PageItemParts;
+}
+
+export function openSites(
+  node: JoinedNode,
+  { fetchPage, index: { local }, pages }: SitesNeed,
+): JoinedFeature<{ readonly kinds: readonly ItemKindParts[] }> {
+  const { ask, blobs, clock, documents, joined, log, memory, metrics, random, secrets } = node;
+  return {
+    provides: { kinds: [crawlItems({ documents, pages, secrets, joined })] },
+    actors: [frontierActor({ documents, clock, log, joined })],
+    routes: [
+      ...mapRoutes({ fetchPage, blobs, clock, metrics, memory, index: local }),
+      crawlRoute({ documents, ask, clock, random, secrets }, pages.item.gateway),
+    ],
+  };
+}

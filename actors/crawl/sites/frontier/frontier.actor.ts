@@ -1,0 +1,181 @@
+/**
+ * The Frontier actor: the addresses of one crawl, beside the Job actor of the same key. Pages tell it their links before their results
+ * are stored, and the job asks it for the next addresses; it answers only after its record says so, so nothing is lost and
+ * nothing comes twice, whenever the node dies. It never fetches.
+ */
+import { actor, DEFERRED } from "../../../../cluster/actor.ts";
+import type { ReplyOf } from "../../../../cluster/contracts/contract.ts";
+import { Frontier } from "../../../../schemas/crawl.ts";
+import { ADMITTED } from "./addresses.ts";
+import { discover } from "./discover.ts";
+import { fullChunks, load, storeChunks, withoutChunks } from "./load.ts";
+import { type FrontierRecord, NEW_RECORD, orderOf, ORDER_IN_CHUNK, ROWS_IN_CHUNK, rowsOf } from "./record.ts";
+import type { Asked, FrontierServices, FrontierState, FrontierTurn, Loaded } from "./state.ts";
+
+type Next = ReplyOf<typeof Frontier.operations.next>;
+type NextRequest = Extract<Asked, { operation: "next" }>["message"];
+
+/** Characters of the addresses in one answer. */
+const MAX_REPLY_CHARS = 100_000;
+/** While the store takes no chunks, no more than this waits in the record; then pages try again. */
+const MAX_TAIL = 20_000;
+
+export function frontierActor(services: FrontierServices) {
+  return actor(Frontier)<FrontierState, FrontierRecord | null>({
+    persist: ({ record }) => record,
+    activate: (record) => ({
+      record,
+      loaded: null,
+      slot: { loaded: null },
+      isLoading: false,
+      isFlushing: false,
+      queue: [],
+      acknowledged: 0,
+    }),
+    passivate_after_ms: 60_000,
+    on: {
+      discover: (turn, message) => whenLoaded(services, turn, { operation: "discover", message }),
+      next: (turn, message) => whenLoaded(services, turn, { operation: "next", message }),
+
+      loaded(turn, { problem }) {
+        const { state, now_ms } = turn;
+        state.isLoading = false;
+        state.loaded = state.slot.loaded;
+        state.slot.loaded = null;
+        if (state.loaded && rowsOf(state.record!) === 0) sow(state, state.loaded, now_ms);
+        for (const { to, ...asked } of state.queue.splice(0))
+          turn.answer(to, state.loaded ? handle(services, turn, asked) : { ...NOTHING, problem });
+      },
+
+      flushed(turn, { problem, ...full }) {
+        const { state } = turn;
+        state.isFlushing = false;
+        if (problem !== null)
+          services.log.warn("Cannot store addresses of a crawl", { job_id: turn.key, problem });
+        else if (state.record) {
+          state.record = withoutChunks(state.record, full);
+          flush(services, turn);
+        }
+      },
+
+      forget({ state }) {
+        state.record = null;
+        state.loaded = null;
+        return null;
+      },
+    },
+  });
+}
+
+const NOTHING: Next = { problem: null, admitted: [], is_over: false, discovered: 0, excluded: 0 };
+
+function whenLoaded(services: FrontierServices, turn: FrontierTurn, asked: Asked): Next | typeof DEFERRED {
+  const { state, key } = turn;
+  if (state.loaded) return handle(services, turn, asked);
+  state.queue.push({ ...asked, to: turn.deferReply() });
+  if (state.isLoading) return DEFERRED;
+  state.isLoading = true;
+  state.record ??= NEW_RECORD;
+  const { record, slot } = state;
+  turn.pipeToSelf("loaded", async () => {
+    try {
+      slot.loaded = await load(services, key, record);
+      return { problem: null };
+    } catch (problem) {
+      return { problem: String(problem) };
+    }
+  });
+  return DEFERRED;
+}
+
+function handle(services: FrontierServices, turn: FrontierTurn, asked: Asked): Next {
+  const { state, now_ms } = turn;
+  const loaded = state.loaded!;
+  const { tail } = state.record!.rows;
+  if (asked.operation === "discover" && tail.length > MAX_TAIL)
+    return { ...NOTHING, problem: "its addresses wait to be stored" };
+  const reply =
+    asked.operation === "discover"
+      ? learn(state, loaded, asked.message, now_ms)
+      : next(state, loaded, asked.message);
+  flush(services, turn);
+  return reply;
+}
+
+/** The seeds, once. */
+function sow(state: FrontierState, loaded: Loaded, now_ms: number): void {
+  const links = loaded.seeds.map((url) => ({ url }));
+  state.record = discover(state.record!, loaded, { found_on: null, depth: 0, links }, now_ms);
+}
+
+function learn(
+  state: FrontierState,
+  loaded: Loaded,
+  { found_on, depth, links }: Extract<Asked, { operation: "discover" }>["message"],
+  now_ms: number,
+): Next {
+  state.record = discover(state.record!, loaded, { found_on, depth: depth + 1, links }, now_ms);
+  return NOTHING;
+}
+
+/** What the job was given behind `have` and does not have, and then what is next. */
+function next(state: FrontierState, loaded: Loaded, { have, want }: NextRequest): Next {
+  state.acknowledged = Math.max(state.acknowledged, have);
+  const { rules, waiting, addresses } = loaded;
+  const first = have - state.record!.order.chunks * ORDER_IN_CHUNK;
+  const again = state.record!.order.tail.slice(first, first + want);
+  const fresh: number[] = [];
+  const left = Math.min(want - again.length, rules.limit - orderOf(state.record!));
+  while (fresh.length < left) {
+    const ordinal = waiting.take();
+    if (ordinal === null) break;
+    addresses.setStatus(ordinal, ADMITTED);
+    fresh.push(ordinal);
+  }
+  if (fresh.length > 0) {
+    const { order } = state.record!;
+    state.record = { ...state.record!, order: { ...order, tail: [...order.tail, ...fresh] } };
+  }
+  const isFull = orderOf(state.record!) >= rules.limit;
+  const admitted = withRows(state.record!, [...again, ...fresh]);
+  return {
+    problem: null,
+    admitted,
+    is_over: (isFull || waiting.count() === 0) && have + admitted.length === orderOf(state.record!),
+    discovered: addresses.count(),
+    excluded: [...loaded.by_reason.values()].reduce(
+      (sum, count) => sum + count,
+      isFull ? waiting.count() : 0,
+    ),
+  };
+}
+
+/** As many as an answer holds: the job asks for the others next. */
+function withRows({ rows }: FrontierRecord, ordinals: readonly number[]): Next["admitted"] {
+  const admitted: Next["admitted"] = [];
+  let chars = 0;
+  for (const ordinal of ordinals) {
+    const row = rows.tail[ordinal - rows.chunks * ROWS_IN_CHUNK] ?? null;
+    chars += row === null ? 0 : row.url.length + (row.found_on?.length ?? 0);
+    if (chars > MAX_REPLY_CHARS && admitted.length > 0) break;
+    admitted.push({ ordinal, row });
+  }
+  return admitted;
+}
+
+/** Stores full chunks in background work; the record gives them up afterwards. */
+function flush({ documents }: FrontierServices, turn: FrontierTurn): void {
+  const { state, key } = turn;
+  const record = state.record!;
+  const full = fullChunks(record, state.acknowledged);
+  if (state.isFlushing || full.rows + full.order === 0) return;
+  state.isFlushing = true;
+  turn.pipeToSelf("flushed", async () => {
+    try {
+      await storeChunks(documents, key, record, full);
+      return { ...full, problem: null };
+    } catch (problem) {
+      return { rows: 0, order: 0, problem: String(problem) };
+    }
+  });
+}

@@ -1,0 +1,84 @@
+/**
+ * What is true of a stored crawl at any time: every address is known once and is in one state, the job has exactly the addresses that
+ * it was given, in their order, and none of them is against the rules. Tests check this after every step, and `trawl job verify`
+ * in a store.
+ */
+import type { Documents } from "../../../../cluster/ports/documents.ts";
+import type { AddressRow } from "../../../../schemas/crawl.ts";
+import { ITEM_STATUSES, type JobRecord } from "../../../../schemas/jobs.ts";
+import type { JoinedSites } from "../../../lib/web/url.ts";
+import { refusalOf } from "../address/admit.ts";
+import { CRAWLS, FRONTIERS } from "./collections.ts";
+import { keyOf } from "./discover.ts";
+import { storedOrder, storedRows } from "./load.ts";
+import type { FrontierRecord } from "./record.ts";
+import { type CrawlRules, rulesOf } from "./rules.ts";
+
+export interface StoredCrawl {
+  readonly rules: CrawlRules;
+  readonly rows: readonly AddressRow[];
+  /** The ordinal of each item. */
+  readonly order: readonly number[];
+}
+
+/** Throws Fault, and Error where a part is missing. Null: nothing is stored of its addresses yet. */
+export async function readCrawl(
+  documents: Documents,
+  job_id: string,
+  joined?: JoinedSites,
+  record: FrontierRecord | null = null,
+): Promise<StoredCrawl | null> {
+  const [crawl, stored] = await Promise.all([
+    CRAWLS.get(documents, job_id),
+    record ?? FRONTIERS.get(documents, job_id),
+  ]);
+  if (crawl === null || stored === null) return null;
+  const rows: AddressRow[] = [];
+  const order: number[] = [];
+  for await (const part of storedRows(documents, job_id, stored)) rows.push(...part);
+  for await (const part of storedOrder(documents, job_id, stored)) order.push(...part);
+  return { rules: rulesOf(crawl, joined), rows, order };
+}
+
+/** Violations, as sentences. `urls`: of the job's items, in their order, null where one is sealed; `job` was read before the crawl. */
+export function checkCrawl(
+  { counts, spec, finished_ms, phase }: Pick<JobRecord, "counts" | "spec" | "finished_ms" | "phase">,
+  { rules, rows, order }: StoredCrawl,
+  urls: readonly (string | null)[],
+): readonly string[] {
+  const problems: string[] = [];
+  const keys = new Set<string>();
+  for (const row of rows) {
+    const key = keyOf(row, { rules });
+    if (keys.has(key)) problems.push(`"${row.url}" is known twice`);
+    keys.add(key);
+  }
+  if (new Set(order).size < order.length) problems.push("An address was given to the job twice");
+  if (order.length > spec.total)
+    problems.push(`${order.length} addresses were given, the limit is ${spec.total}`);
+  if (counts.total > order.length)
+    problems.push(`The job has ${counts.total} items, ${order.length} addresses were given`);
+  for (const [index, ordinal] of order.entries()) {
+    const row = rows[ordinal];
+    if (row === undefined || row.reason !== undefined) {
+      problems.push(`Item ${index} is address ${ordinal}, which is ${row?.reason ?? "not there"}`);
+      continue;
+    }
+    const against = refusalOf(new URL(row.url), { depth: row.depth, isSeed: row.found_on === null }, rules);
+    if (against !== null) problems.push(`"${row.url}" was given to the job, and is ${against}`);
+    if (index < counts.total && urls[index] !== null && urls[index] !== row.url)
+      problems.push(`Item ${index} is "${urls[index]}", the address is "${row.url}"`);
+  }
+  const excluded = rows.filter(({ reason }) => reason !== undefined).length;
+  const waiting = rows.length - excluded - order.length;
+  const items = ITEM_STATUSES.reduce((sum, status) => sum + counts[status], 0);
+  const given = order.length - counts.total;
+  if (items + given + waiting + excluded !== rows.length)
+    problems.push(
+      `${items} items, ${waiting + given} waiting and ${excluded} excluded are not ${rows.length}`,
+    );
+  const isOver = finished_ms !== null && phase === "completed";
+  if (isOver && (given > 0 || (waiting > 0 && order.length < spec.total)))
+    problems.push(`The crawl is finished, but ${waiting + given} addresses wait`);
+  return problems;
+}

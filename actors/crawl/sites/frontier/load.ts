@@ -1,0 +1,135 @@
+/** Reads what is stored of a crawl into memory, and writes full chunks of it. */
+import { yieldToEventLoop } from "../../../../cluster/ports/clock.ts";
+import type { Documents } from "../../../../cluster/ports/documents.ts";
+import type { AddressRow } from "../../../../schemas/crawl.ts";
+import { ADMITTED, addresses } from "./addresses.ts";
+import { CRAWLS, FRONTIER_ORDER, FRONTIER_ROWS } from "./collections.ts";
+import { add, keyOf } from "./discover.ts";
+import { type FrontierRecord, ORDER_IN_CHUNK, partKey, ROWS_IN_CHUNK } from "./record.ts";
+import { rulesOf } from "./rules.ts";
+import type { FrontierServices, Loaded } from "./state.ts";
+import { waiting } from "./waiting.ts";
+
+const CHUNKS_AT_ONCE = 50;
+
+/** Throws Fault, and Error where the crawl is not there. */
+export async function load(
+  { documents, clock, joined }: FrontierServices,
+  job_id: string,
+  record: FrontierRecord,
+): Promise<Loaded> {
+  const crawl = await CRAWLS.get(documents, job_id);
+  if (crawl === null) throw new Error("the crawl is not stored");
+  const known = addresses(job_id);
+  const loaded: Loaded = {
+    rules: rulesOf(crawl, joined),
+    seeds: crawl.seeds,
+    addresses: known,
+    waiting: waiting(),
+    by_reason: new Map(),
+  };
+  const admitted = new Set<number>();
+  for await (const ordinals of storedOrder(documents, job_id, record))
+    for (const each of ordinals) admitted.add(each);
+  for await (const rows of storedRows(documents, job_id, record)) {
+    for (const row of rows) {
+      if (!admitted.has(known.count())) add(loaded, keyOf(row, loaded), row);
+      else known.add(keyOf(row, loaded), ADMITTED);
+    }
+    await yieldToEventLoop(clock);
+  }
+  return loaded;
+}
+
+/** All rows in their order, chunk by chunk. Throws Fault, and Error where a chunk is missing. */
+export async function* storedRows(
+  documents: Pick<Documents, "getMany">,
+  job_id: string,
+  { rows }: FrontierRecord,
+  first_chunk = 0,
+): AsyncGenerator<readonly AddressRow[]> {
+  for (let first = first_chunk; first < rows.chunks; first += CHUNKS_AT_ONCE) {
+    const keys = keysOf(job_id, first, rows.chunks);
+    const chunks = await FRONTIER_ROWS.getMany(documents, keys);
+    for (const [at, chunk] of chunks.entries()) {
+      if (chunk === null) throw new Error(`Cannot read "${keys[at]}": it is missing`);
+      yield chunk.rows;
+    }
+  }
+  yield rows.tail;
+}
+
+/** The ordinals that the job was given, in their order. Throws Fault, and Error where a chunk is missing. */
+export async function* storedOrder(
+  documents: Pick<Documents, "getMany">,
+  job_id: string,
+  { order }: FrontierRecord,
+): AsyncGenerator<readonly number[]> {
+  for (let first = 0; first < order.chunks; first += CHUNKS_AT_ONCE) {
+    const keys = keysOf(job_id, first, order.chunks);
+    const chunks = await FRONTIER_ORDER.getMany(documents, keys);
+    for (const [at, chunk] of chunks.entries()) {
+      if (chunk === null) throw new Error(`Cannot read "${keys[at]}": it is missing`);
+      yield chunk.ordinals;
+    }
+  }
+  yield order.tail;
+}
+
+const keysOf = (job_id: string, first: number, end: number): readonly string[] =>
+  Array.from({ length: Math.min(CHUNKS_AT_ONCE, end - first) }, (_, at) => partKey(job_id, first + at));
+
+/** The rows with these ordinals, of full chunks. Throws Fault, and Error where one is missing. */
+export async function rowsWith(
+  documents: Pick<Documents, "getMany">,
+  job_id: string,
+  ordinals: readonly number[],
+): Promise<ReadonlyMap<number, AddressRow>> {
+  const numbers = [...new Set(ordinals.map((ordinal) => Math.floor(ordinal / ROWS_IN_CHUNK)))];
+  const stored = await FRONTIER_ROWS.getMany(
+    documents,
+    numbers.map((number) => partKey(job_id, number)),
+  );
+  const chunks = new Map(numbers.map((number, at) => [number, stored[at] ?? null]));
+  return new Map(
+    ordinals.map((ordinal) => {
+      const row = chunks.get(Math.floor(ordinal / ROWS_IN_CHUNK))?.rows[ordinal % ROWS_IN_CHUNK];
+      if (!row) throw new Error(`Cannot read address ${ordinal} of crawl "${job_id}": it is missing`);
+      return [ordinal, row];
+    }),
+  );
+}
+
+/** How many full chunks each log has beyond those that are stored. */
+export const fullChunks = ({ rows, order }: FrontierRecord, acknowledged: number) => ({
+  rows: Math.floor(rows.tail.length / ROWS_IN_CHUNK),
+  // What the job may ask for again stays in the record.
+  order: Math.max(0, Math.floor(acknowledged / ORDER_IN_CHUNK) - order.chunks),
+});
+
+/** Stores full chunks. One that is there says the same: the record that it was made of was stored before. Throws Fault. */
+export async function storeChunks(
+  documents: Pick<Documents, "put">,
+  job_id: string,
+  { rows, order }: FrontierRecord,
+  full: ReturnType<typeof fullChunks>,
+): Promise<void> {
+  for (let at = 0; at < full.rows; at++) {
+    const chunk = rows.tail.slice(at * ROWS_IN_CHUNK, (at + 1) * ROWS_IN_CHUNK);
+    await FRONTIER_ROWS.put(documents, partKey(job_id, rows.chunks + at), { rows: chunk }, 0);
+  }
+  for (let at = 0; at < full.order; at++) {
+    const ordinals = order.tail.slice(at * ORDER_IN_CHUNK, (at + 1) * ORDER_IN_CHUNK);
+    await FRONTIER_ORDER.put(documents, partKey(job_id, order.chunks + at), { ordinals }, 0);
+  }
+}
+
+/** The record once those chunks are stored. */
+export const withoutChunks = (
+  { rows, order, ...rest }: FrontierRecord,
+  full: ReturnType<typeof fullChunks>,
+): FrontierRecord => ({
+  ...rest,
+  rows: { chunks: rows.chunks + full.rows, tail: rows.tail.slice(full.rows * ROWS_IN_CHUNK) },
+  order: { chunks: order.chunks + full.order, tail: order.tail.slice(full.order * ORDER_IN_CHUNK) },
+});

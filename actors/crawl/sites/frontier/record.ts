@@ -1,0 +1,58 @@
+/**
+ * What is stored of a crawl's addresses. Two logs only ever grow: the addresses in the order in which they were found (their
+ * place is their ordinal), and the ordinals in the order in which the job was given them (their place is the item's index). Full chunks
+ * are documents of their own; the rest of each log is in the record, so that one write stores what a turn changed.
+ */
+import type { AddressRow, CrawlBody } from "../../../../schemas/crawl.ts";
+import type { TrapBook } from "../address/traps.ts";
+
+export const ROWS_IN_CHUNK = 256;
+export const ORDER_IN_CHUNK = 512;
+
+export interface RowChunk {
+  readonly rows: readonly AddressRow[];
+}
+export interface OrderChunk {
+  readonly ordinals: readonly number[];
+}
+
+interface Log<T> {
+  /** Full ones, in documents of their own. */
+  readonly chunks: number;
+  readonly tail: readonly T[];
+}
+
+export interface FrontierRecord {
+  readonly rows: Log<AddressRow>;
+  readonly order: Log<number>;
+  readonly traps: TrapBook;
+  /** Links that were not looked at, because the crawl has as many addresses as it lists. */
+  readonly unlisted: number;
+}
+
+/** What a crawl was asked for. Its fetch options, which may hold a login, are in the inputs of its items only where they are sealed. */
+export interface CrawlRecord {
+  readonly seeds: readonly string[];
+  readonly limit: number;
+  readonly rules: {
+    readonly [Name in "scope" | "include" | "exclude" | "max_depth" | "ignore_query" | "follow_nofollow"]?:
+      | CrawlBody[Name]
+      | undefined;
+  };
+  /** What each item is stored with beside its address; sealed where it holds a login. */
+  readonly fetch: Readonly<Record<string, unknown>>;
+}
+
+export const NEW_RECORD: FrontierRecord = {
+  rows: { chunks: 0, tail: [] },
+  order: { chunks: 0, tail: [] },
+  traps: { facets: {}, sessions: {}, calendar_pages: 0 },
+  unlisted: 0,
+};
+
+export const partKey = (job_id: string, chunk: number): string =>
+  `${job_id}:${String(chunk).padStart(5, "0")}`;
+
+export const rowsOf = ({ rows }: FrontierRecord): number => rows.chunks * ROWS_IN_CHUNK + rows.tail.length;
+export const orderOf = ({ order }: FrontierRecord): number =>
+  order.chunks * ORDER_IN_CHUNK + order.tail.length;

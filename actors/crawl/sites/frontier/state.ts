@@ -1,0 +1,57 @@
+/** The memory of a frontier that is awake: what its record says, in a form that is quick to ask. */
+import type { ReplyTo, Turn } from "../../../../cluster/actor.ts";
+import type { Clock } from "../../../../cluster/ports/clock.ts";
+import type { Documents } from "../../../../cluster/ports/documents.ts";
+import type { Log } from "../../../../cluster/ports/log.ts";
+import type { AddressRow, Frontier } from "../../../../schemas/crawl.ts";
+import type { JoinedSites } from "../../../lib/web/url.ts";
+import type { Addresses } from "./addresses.ts";
+import type { FrontierRecord } from "./record.ts";
+import type { CrawlRules } from "./rules.ts";
+import type { Waiting } from "./waiting.ts";
+
+export interface FrontierServices {
+  readonly documents: Documents;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly joined?: JoinedSites;
+}
+
+/** What was read of a crawl. */
+export interface Loaded {
+  readonly rules: CrawlRules;
+  readonly seeds: readonly string[];
+  readonly addresses: Addresses;
+  readonly waiting: Waiting;
+  readonly by_reason: Map<string, number>;
+}
+
+type Queued = { readonly to: ReplyTo<unknown> } & Asked;
+export type Asked =
+  | {
+      readonly operation: "discover";
+      readonly message: {
+        readonly found_on: string;
+        readonly depth: number;
+        readonly links: readonly { readonly url: string; readonly nofollow?: boolean }[];
+      };
+    }
+  | { readonly operation: "next"; readonly message: { readonly have: number; readonly want: number } };
+
+export interface FrontierState {
+  /** Stored by every turn that changes it. Null: nothing was asked of it yet, or the crawl was purged. */
+  record: FrontierRecord | null;
+  /** Null: not read yet. */
+  loaded: Loaded | null;
+  /** Where the load in progress leaves what it read. */
+  slot: { loaded: Loaded | null };
+  isLoading: boolean;
+  isFlushing: boolean;
+  /** Asked before it was loaded. */
+  readonly queue: Queued[];
+  /** Addresses that the job is known to have stored. */
+  acknowledged: number;
+}
+
+export type FrontierTurn = Turn<FrontierState, typeof Frontier.own>;
+export type { AddressRow };

@@ -1,0 +1,188 @@
+/** POST /v1/crawl: its body, and the contract of the Frontier, the actor that knows the addresses of one crawl. */
+import { type Static, Type } from "typebox";
+import { ask, contract, tell } from "../cluster/contracts/contract.ts";
+import { Component, Field, Nullable, Patterned, ProjectRef } from "./common.ts";
+import { FetchBody } from "./fetch.ts";
+import { MAX_JOB_ITEMS } from "./jobs.ts";
+
+export const CRAWL_LIMIT_DEFAULT = 1_000;
+export const MAX_SEEDS = 1_000;
+export const MAX_PATTERNS = 100;
+export const SCOPES = ["path", "host", "subdomains", "domain"] as const;
+
+const WebAddress = Patterned("^[Hh][Tt][Tt][Pp][Ss]?://[^\\s]+$", "Input should be an http or https URL", {
+  maxLength: 2_048,
+});
+const Patterns = Type.Array(Type.String({ minLength: 1, maxLength: 512 }), { maxItems: MAX_PATTERNS });
+
+const { url: _, project_ref: __, ...fetchOptions } = FetchBody.properties;
+/** What a crawl may say of how its pages are fetched. */
+export const CrawlFetch = Component("CrawlFetch", fetchOptions);
+
+export const CrawlBody = Component("CrawlBody", {
+  url: Type.Optional(
+    Field(Nullable(WebAddress), "Where the crawl begins; or `seeds`", "https://example.org/"),
+  ),
+  seeds: Type.Optional(
+    Field(
+      Nullable(Type.Array(WebAddress, { minItems: 1, maxItems: MAX_SEEDS })),
+      "Several addresses where it begins, of one or more sites, instead of `url`",
+      ["https://example.org/", "https://example.com/blog/"],
+    ),
+  ),
+  scope: Type.Optional(
+    Field(
+      Type.Enum([...SCOPES], { default: "host" }),
+      "What belongs to it: addresses in the folder of a seed, on its host (with and without `www.` is one), also on the host's subdomains, or on the whole registrable domain",
+    ),
+  ),
+  include: Type.Optional(
+    Field(
+      Nullable(Patterns),
+      "Only addresses that one of these fits, the seeds aside: globs over path and query (`*` within a segment, `**` across them), or `/regular expressions/` (RE2)",
+      ["/blog/**"],
+    ),
+  ),
+  exclude: Type.Optional(
+    Field(Nullable(Patterns), "No address that one of these fits, in the same forms", ["/blog/tag/**"]),
+  ),
+  max_depth: Type.Optional(
+    Field(
+      Nullable(Type.Integer({ minimum: 0, maximum: 65_535 })),
+      "The most links from a seed to a page; 0: the seeds alone; null: any number",
+      3,
+    ),
+  ),
+  limit: Type.Optional(
+    Field(
+      Type.Integer({ minimum: 1, maximum: MAX_JOB_ITEMS, default: CRAWL_LIMIT_DEFAULT }),
+      "The most pages that are fetched; the addresses beyond it are listed with the reason `over_limit`",
+    ),
+  ),
+  ignore_query: Type.Optional(
+    Field(
+      Type.Boolean({ default: false }),
+      "Whether addresses that differ in their query only are one page: the one that is found first is fetched",
+    ),
+  ),
+  follow_nofollow: Type.Optional(
+    Field(Type.Boolean({ default: false }), "Whether links with `rel=nofollow` are followed"),
+  ),
+  fetch: Type.Optional(
+    Field(
+      Nullable(CrawlFetch),
+      "How its pages are fetched: the options of `POST /v1/fetch`. Unlike there, archived and other copies take `allow_archive` and `allow_alternates`",
+      { formats: ["markdown"] },
+    ),
+  ),
+  idempotency_key: Type.Optional(
+    Field(
+      Nullable(Type.String({ minLength: 1, maxLength: 500 })),
+      "The same key and limit within the project is the same crawl; null: each request begins one. Also as the header Idempotency-Key",
+      "monday",
+    ),
+  ),
+  callback_url: Type.Optional(
+    Field(
+      Nullable(WebAddress),
+      "Where the crawl's end is told; null: nowhere",
+      "https://client.example/jobs",
+    ),
+  ),
+  project_ref: Type.Optional(ProjectRef),
+});
+export type CrawlBody = Static<typeof CrawlBody>;
+
+/** Why an address that was seen is not fetched. */
+export const EXCLUSIONS = [
+  "out_of_scope",
+  "excluded_by_pattern",
+  "not_included",
+  "too_deep",
+  "duplicate_address",
+  "nofollow",
+  "trap_path",
+  "trap_calendar",
+  "trap_facet",
+  "trap_sort",
+  "trap_session",
+  "trap_length",
+] as const;
+export type Exclusion = (typeof EXCLUSIONS)[number];
+
+/** Of addresses that were admitted or would have been, beside the errors of their items. */
+export const ENDINGS = ["over_limit", "cancelled"] as const;
+
+export const URL_STATES = ["waiting", "in_flight", "done", "failed", "excluded"] as const;
+
+export const CrawlUrl = Component("CrawlUrl", {
+  url: Field(Type.String(), "The address as it was found first", "https://example.org/about"),
+  state: Field(Type.Enum([...URL_STATES]), "What has become of it"),
+  depth: Field(Type.Integer(), "Links from a seed to it", 1),
+  found_on: Field(
+    Nullable(Type.String()),
+    "The page that named it first; null: a seed",
+    "https://example.org/",
+  ),
+  reason: Field(
+    Nullable(Type.String()),
+    "Why it is excluded, or the error of its item; null: nothing is wrong. `out_of_scope`, `excluded_by_pattern`, `not_included`, " +
+      "`too_deep`, `over_limit`, `duplicate_address`, `nofollow`, `trap_<shape>`, `cancelled`, or an error of a fetch such as `robots_disallowed`",
+    "out_of_scope",
+  ),
+  index: Field(Nullable(Type.Integer()), "Its item's number in the job; null: it is none", 4),
+});
+export type CrawlUrl = Static<typeof CrawlUrl>;
+
+export const CrawlUrlPage = Component("CrawlUrlPage", {
+  items: Field(Type.Array(CrawlUrl), "In the order in which they were found"),
+  next_cursor: Field(Nullable(Type.Integer()), "The `from` of the next page; null: there is none", 100),
+});
+
+/** An address as it is stored: once, and never changed. */
+export const AddressRow = Type.Object({
+  url: Type.String(),
+  depth: Type.Integer(),
+  /** The page that named it first; null: a seed. */
+  found_on: Nullable(Type.String()),
+  /** 0 to 7; the lowest is first. */
+  priority: Type.Integer(),
+  /** Absent: it is to be fetched. */
+  reason: Type.Optional(Type.Enum([...EXCLUSIONS])),
+});
+export type AddressRow = Static<typeof AddressRow>;
+
+const FoundLink = Type.Object({ url: Type.String(), nofollow: Type.Optional(Type.Boolean()) });
+export type FoundLink = Static<typeof FoundLink>;
+const Problem = Nullable(Type.String());
+
+/** One for each crawl, beside the Job actor of the same key: the job's id. */
+export const Frontier = contract(
+  "frontier",
+  {
+    /** What a page links to, before the page's result is stored. Links that are known already change nothing. */
+    discover: ask(
+      Type.Object({ found_on: Type.String(), depth: Type.Integer(), links: Type.Array(FoundLink) }),
+      Type.Object({ problem: Problem }),
+    ),
+    /** Addresses to fetch, from number `have` on: the same ones until it is asked for those behind them. */
+    next: ask(
+      Type.Object({ have: Type.Integer({ minimum: 0 }), want: Type.Integer({ minimum: 1 }) }),
+      Type.Object({
+        problem: Problem,
+        /** `row`: null: it is in its chunk. */
+        admitted: Type.Array(Type.Object({ ordinal: Type.Integer(), row: Nullable(AddressRow) })),
+        is_over: Type.Boolean(),
+        discovered: Type.Integer(),
+        excluded: Type.Integer(),
+      }),
+    ),
+    /** The job is purged. */
+    forget: ask(Type.Null(), Type.Null()),
+  },
+  {
+    loaded: tell(Type.Object({ problem: Problem })),
+    flushed: tell(Type.Object({ rows: Type.Integer(), order: Type.Integer(), problem: Problem })),
+  },
+  { shard_by: "job" },
+);

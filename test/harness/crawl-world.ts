@@ -1,0 +1,60 @@
+/** Crawls of an invented web for jobs without sockets: pages are a function of the address, links are told to a real Frontier. */
+import type { Documents } from "../../cluster/ports/documents.ts";
+import { crawlItems } from "../../actors/crawl/sites/feature/crawl-items.ts";
+import { CRAWLS } from "../../actors/crawl/sites/frontier/collections.ts";
+import { checkCrawl, readCrawl } from "../../actors/crawl/sites/frontier/invariants.ts";
+import type { CrawlRecord } from "../../actors/crawl/sites/frontier/record.ts";
+import type { ItemKind } from "../../actors/work/jobs/kind.ts";
+import { type Chunk, CHUNK_ITEMS, chunkKey, type JobRecord } from "../../schemas/jobs.ts";
+import { EMPTY_ANSWER, EMPTY_RECORD, type PageFormats } from "../../schemas/fetch.ts";
+import { SAME_SECRETS } from "./secrets.ts";
+
+/** The links of an address. */
+export type WebOf = (url: string) => readonly string[];
+
+/** The kind `crawl` over scripted items, each of which is a page with the links of `web`. */
+export function crawlKind(documents: Documents, items: ItemKind, web: WebOf): ItemKind {
+  const item = {
+    worker: {
+      ...items,
+      run: async (...[ask, input, attempt]: Parameters<ItemKind["run"]>) => {
+        const result = await items.run(ask, input, attempt);
+        const record = { ...EMPTY_RECORD, final_url: String(input["url"]), status: 200 };
+        return { ...result, answer: { ...EMPTY_ANSWER, record } };
+      },
+    },
+    gateway: {
+      name: "fetch",
+      errors: { names: [] },
+      render: (_: unknown, answer: unknown) => answer,
+    },
+  } as unknown as Parameters<typeof crawlItems>[0]["pages"]["item"];
+  const formatsOf = async ({ final_url }: { readonly final_url: string | null }) => ({
+    links: web(final_url!).map((url) => ({ url, text: "", rel: null })),
+  });
+  const pages = { item, formatsOf: formatsOf as unknown as (record: unknown) => Promise<PageFormats> };
+  return crawlItems({ documents, pages, secrets: SAME_SECRETS, joined: new Map() }).worker;
+}
+
+export const storeCrawl = (
+  documents: Documents,
+  job_id: string,
+  { seeds, limit, rules = {} }: Pick<CrawlRecord, "seeds" | "limit"> & Partial<Pick<CrawlRecord, "rules">>,
+): Promise<boolean> => CRAWLS.put(documents, job_id, { seeds, limit, rules, fetch: {} }, 0);
+
+/** The laws of a crawl, as it is stored now. */
+export async function crawlProblems(documents: Documents, job_id: string): Promise<readonly string[]> {
+  const job = (await documents.get("job", job_id))?.value as JobRecord | undefined;
+  if (!job) return [];
+  const urls: string[] = [];
+  for (let at = 0; at < job.counts.total; at += CHUNK_ITEMS) {
+    const chunk = (await documents.get("job_items", chunkKey(job_id, at)))?.value as Chunk | undefined;
+    urls.push(...(chunk?.items ?? []).map(({ url }) => String(url)));
+  }
+  const crawl = await readCrawl(documents, job_id);
+  return crawl === null
+    ? job.counts.total === 0
+      ? []
+      : ["A job without a crawl"]
+    : checkCrawl(job, crawl, urls);
+}

@@ -1,0 +1,267 @@
+/** POST /v1/crawl as callers see it: which pages of a site are fetched, and what is said of those that are not. */
+import { setTimeout as sleep } from "node:timers/promises";
+import { describe, expect, test } from "vitest";
+import type { CrawlBody, CrawlUrl } from "../../schemas/crawl.ts";
+import type { JobItem } from "../../schemas/jobs.ts";
+import { client } from "../harness/jobs-client.ts";
+import { scenario } from "../harness/scenario.ts";
+import { type Service, SETUPS } from "../harness/service.ts";
+import { type Page, prose, redirect, type Site } from "../harness/web.ts";
+
+/** A page with a text of its own and these links. */
+const linked = (title: string, ...links: string[]): Page => ({
+  body:
+    `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>${title}</title></head><body><article><h1>${title}</h1>` +
+    `<p>${prose(12, title)}</p><p>${links.map((href) => `<a href="${href}">${href}</a>`).join(" ")}</p></article></body></html>`,
+});
+
+const crawling = (service: Service) => ({
+  begin: async (body: CrawlBody): Promise<string> => {
+    const answered = await service.call("POST", "/v1/crawl", { body });
+    if (answered.status !== 202) throw new Error(`${answered.status}: ${answered.bytes.toString()}`);
+    return answered.json.job_id as string;
+  },
+  urls: async (job_id: string, query = ""): Promise<CrawlUrl[]> => {
+    const answered = await service.call("GET", `/v1/jobs/${job_id}/urls?limit=1000${query}`);
+    if (answered.status !== 200) throw new Error(`${answered.status}: ${answered.bytes.toString()}`);
+    expect(answered.json.next_cursor).toBeNull();
+    return answered.json.items as CrawlUrl[];
+  },
+});
+
+const pathOf = (url: string): string => new URL(url).pathname + new URL(url).search;
+const byPath = (urls: readonly CrawlUrl[]) =>
+  Object.fromEntries(urls.map(({ url, state, reason }) => [pathOf(url), reason ?? state]));
+const pageHits = ({ arrivals }: Site): string[] =>
+  arrivals.map(({ path }) => path).filter((path) => path !== "/robots.txt");
+
+describe.each(SETUPS)("a crawl, $setup", ({ start }) => {
+  const { sites, service } = scenario(start);
+
+  test("fetches every page of a site once, and says of every other address why not", async () => {
+    const elsewhere = sites.site({ "*": linked("Elsewhere") });
+    const site = sites.site({
+      "/robots.txt": { type: "text/plain", body: "User-agent: *\nDisallow: /private" },
+      "/": linked("Home", "/a", "/b?x=1&y=2", "/#top", `${elsewhere.origin}/x`, "mailto:a@example.org"),
+      "/a": linked(
+        "A",
+        "/",
+        "/b?y=2&x=1&utm_source=a",
+        "/private",
+        "/deep",
+        "/gone",
+        `/${"l".repeat(5_000)}`,
+      ),
+      "/b": linked("B", "/a", "/moved"),
+      "/deep": linked("Deep", "/deeper"),
+      "/deeper": linked("Deeper", "/too-deep"),
+      "/moved": redirect("/a"),
+    });
+    const { begin, urls } = crawling(service);
+    const jobs = client(service);
+    const job_id = await begin({ url: site.origin, max_depth: 3 });
+    const job = await jobs.finished(job_id);
+    const seen = await urls(job_id);
+    const { [Object.keys(byPath(seen)).find((path) => path.startsWith("/lll"))!]: long, ...others } =
+      byPath(seen);
+    expect(long).toBe("trap_length");
+    expect(others).toEqual({
+      "/": "done",
+      "/a": "done",
+      "/b?x=1&y=2": "done",
+      "/x": "out_of_scope",
+      "/private": "robots_disallowed",
+      "/deep": "done",
+      "/gone": "http_404",
+      "/deeper": "done",
+      "/moved": "done",
+      "/too-deep": "too_deep",
+    });
+    expect(job).toMatchObject({
+      kind: "crawl",
+      status: "completed",
+      counts: { total: 8, done: 6, failed: 2, discovered: 11, excluded: 3 },
+    });
+    expect(elsewhere.arrivals).toEqual([]);
+    // Twice: for itself, and where another address leads.
+    expect(pageHits(site).toSorted()).toEqual(
+      ["/", "/a", "/a", "/b?x=1&y=2", "/deep", "/deeper", "/gone", "/moved"].toSorted(),
+    );
+    const items = await jobs.items(job_id);
+    expect(items.map(({ input }) => [pathOf(String(input["url"])), input["depth"]]).slice(0, 3)).toEqual([
+      ["/", 0],
+      ["/a", 1],
+      ["/b?x=1&y=2", 1],
+    ]);
+    expect(items[1]!.input["found_on"]).toBe(`${site.origin}/`);
+    expect(items[1]!.result).toMatchObject({ title: "A", status: 200 });
+    expect((await service.trawl("job", "verify", job_id)).problems).toEqual([]);
+    const listed = await service.call("GET", "/v1/jobs?kind=crawl&limit=1");
+    expect(listed.json.items).toMatchObject([{ job_id, counts: { discovered: 11 } }]);
+  });
+
+  test("keeps to its limit, its patterns and the folder of its seed, and lists addresses as CSV and NDJSON", async () => {
+    const site = sites.site({
+      "/docs/": linked("Docs", "a", "b", "c", "d", "e", "img/x", "secret/s", "/other"),
+      "*": ({ path }) => linked(path),
+    });
+    const { begin, urls } = crawling(service);
+    const job_id = await begin({
+      url: `${site.origin}/docs/`,
+      scope: "path",
+      exclude: ["/docs/secret/**", "/img/"],
+      limit: 4,
+    });
+    const job = await client(service).finished(job_id);
+    expect(job.counts).toMatchObject({ total: 4, done: 4, discovered: 9, excluded: 5 });
+    expect(byPath(await urls(job_id, "&state=excluded"))).toEqual({
+      "/docs/d": "over_limit",
+      "/docs/e": "over_limit",
+      "/docs/img/x": "excluded_by_pattern",
+      "/docs/secret/s": "excluded_by_pattern",
+      "/other": "out_of_scope",
+    });
+    expect(Object.keys(byPath(await urls(job_id, "&reason=over_limit")))).toEqual(["/docs/d", "/docs/e"]);
+    expect(pageHits(site)).toHaveLength(4);
+
+    const csv = (await service.call("GET", `/v1/jobs/${job_id}/urls.csv`)).bytes
+      .toString()
+      .trim()
+      .split("\r\n");
+    expect(csv[0]).toBe("url,state,depth,found_on,reason,index");
+    expect(csv).toHaveLength(10);
+    expect(csv[1]).toBe(`${site.origin}/docs/,done,0,,,0`);
+    const lines = await service.call("GET", `/v1/jobs/${job_id}/urls?from=8`, {
+      headers: { accept: "application/x-ndjson" },
+    });
+    expect(JSON.parse(lines.bytes.toString())).toMatchObject({
+      url: `${site.origin}/other`,
+      state: "excluded",
+    });
+    const paged = await service.call("GET", `/v1/jobs/${job_id}/urls?limit=2&from=1&state=done`);
+    expect(paged.json).toMatchObject({ items: [{ index: 1 }, { index: 2 }], next_cursor: 3 });
+  });
+
+  test("of several sites fetches each, and follows nofollow where it is told to", async () => {
+    const page: Page = {
+      body: String(linked("Home", "/plain").body).replace(
+        "</article>",
+        '<a rel="nofollow" href="/quiet">q</a></article>',
+      ),
+    };
+    const pages = { "/": page, "*": ({ path }: { path: string }) => linked(path) };
+    const made = [sites.site(pages), sites.site(pages)];
+    const { begin, urls } = crawling(service);
+    const jobs = client(service);
+    const obeying = await begin({ seeds: made.map(({ origin }) => origin) });
+    expect((await jobs.finished(obeying)).counts).toMatchObject({ total: 4, done: 4, discovered: 6 });
+    expect((await urls(obeying, "&reason=nofollow")).map(({ url }) => url)).toEqual(
+      made.map(({ origin }) => `${origin}/quiet`),
+    );
+    const following = await begin({ url: made[0]!.origin, follow_nofollow: true });
+    expect((await jobs.finished(following)).counts).toMatchObject({ total: 3, done: 3, discovered: 3 });
+  });
+
+  test("streams its pages while it runs, and is cancelled like any job", async () => {
+    const site = sites.site({
+      "*": async ({ path }) => {
+        const n = Number(path.slice(1));
+        if (n > 3) await sleep(100);
+        return linked(`Page ${n}`, `/${n + 1}`);
+      },
+    });
+    const { begin, urls } = crawling(service);
+    const job_id = await begin({ url: `${site.origin}/1` });
+    const following = service.call("GET", `/v1/jobs/${job_id}/results?follow=true`);
+    await expect.poll(() => site.hits("/6"), { timeout: 30_000 }).toBe(1);
+    const cancelled = await service.call("DELETE", `/v1/jobs/${job_id}`);
+    expect(cancelled.json.status).toBe("cancelled");
+    const lines = (await following).bytes.toString().trim().split("\n");
+    const items = lines.filter((line) => line !== "").map((line) => JSON.parse(line) as JobItem);
+    expect(items.length).toBeGreaterThanOrEqual(5);
+    expect(items.map(({ index }) => index)).toEqual(items.map((_, at) => at));
+    expect(items[1]).toMatchObject({
+      kind: "crawl",
+      status: "done",
+      input: { url: `${site.origin}/2`, depth: 1 },
+    });
+    const states = new Set((await urls(job_id)).map(({ state }) => state));
+    expect([...states].filter((state) => state === "waiting" || state === "in_flight")).toEqual([]);
+    expect((await service.trawl("job", "verify", job_id)).problems).toEqual([]);
+  });
+
+  test("is refused with the field that is wrong, and is the same crawl under the same key", async () => {
+    const refused = async (body: object): Promise<unknown> => {
+      const answered = await service.call("POST", "/v1/crawl", { body });
+      return [answered.status, answered.json.detail[0].loc];
+    };
+    const url = "https://example.org/";
+    expect(await refused({})).toEqual([422, ["body", "url"]]);
+    expect(await refused({ url, seeds: [url] })).toEqual([422, ["body", "seeds"]]);
+    expect(await refused({ url: "ftp://example.org/" })).toEqual([422, ["body", "url"]]);
+    expect(await refused({ seeds: [url, "http://a:b@example.org/"] })).toEqual([422, ["body", "seeds", 1]]);
+    expect(await refused({ url, exclude: ["/ok/**", "/(?=x)/"] })).toEqual([422, ["body", "exclude", 1]]);
+    expect(await refused({ url, include: ["/(a{1000}){1000}/"] })).toEqual([422, ["body", "include", 0]]);
+    expect(await refused({ url, limit: 50_001 })).toEqual([422, ["body", "limit"]]);
+    expect(await refused({ url, max_depth: -1 })).toEqual([422, ["body", "max_depth"]]);
+    expect(await refused({ url, fetch: { render: "maybe" } })).toEqual([422, ["body", "fetch", "render"]]);
+
+    const site = sites.site({ "/": linked("Home") });
+    const body = { url: site.origin, idempotency_key: `again ${site.host}` };
+    const first = await service.call("POST", "/v1/crawl", { body });
+    const second = await service.call("POST", "/v1/crawl", { body });
+    expect([first.status, second.status, second.json]).toEqual([
+      202,
+      200,
+      { job_id: first.json.job_id, created: false },
+    ]);
+    const other = await service.call("POST", "/v1/crawl", { body: { ...body, limit: 7 } });
+    expect(other.status).toBe(409);
+  });
+});
+
+describe.each(SETUPS)("a crawl that is killed in the middle, $setup", ({ start }) => {
+  const { sites, service } = scenario(start);
+
+  test("loses no page and doubles none", { timeout: 240_000 }, async () => {
+    const PAGES = 40;
+    const site = sites.site({
+      "*": async ({ path }) => {
+        await sleep(60);
+        const n = Number(path.slice(1));
+        return linked(`Page ${n}`, ...[1, 2, 3].map((step) => `/${Math.min(PAGES - 1, n + step)}`), "/0");
+      },
+    });
+    const { begin, urls } = crawling(service);
+    const jobs = client(service);
+    const job_id = await begin({ url: `${site.origin}/0` });
+    const settled = new Map<string, number>();
+    for (const many of [6, 18]) {
+      const done = async () => (await jobs.read(job_id)).counts.done;
+      await expect.poll(done, { timeout: 60_000, interval: 20 }).toBeGreaterThanOrEqual(many);
+      for (const { url } of await urls(job_id, "&state=done")) {
+        const path = new URL(url).pathname;
+        settled.set(path, site.hits(path));
+      }
+      await service.kill();
+      await service.restart();
+      expect((await service.trawl("job", "verify", job_id)).problems).toEqual([]);
+    }
+    const job = await jobs.finished(job_id, 120_000);
+    expect(job.counts).toMatchObject({
+      total: PAGES,
+      done: PAGES,
+      failed: 0,
+      discovered: PAGES,
+      excluded: 0,
+    });
+    const seen = (await urls(job_id)).map(({ url }) => new URL(url).pathname);
+    expect(new Set(seen).size).toBe(PAGES);
+    for (const path of seen) {
+      expect(site.hits(path)).toBeGreaterThanOrEqual(1);
+      // In flight when the nodes were killed, at most; what had ended is not fetched again.
+      expect(site.hits(path)).toBeLessThanOrEqual(settled.get(path) ?? 3);
+    }
+    expect((await service.trawl("job", "verify", job_id)).problems).toEqual([]);
+  });
+});
