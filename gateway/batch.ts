@@ -19,6 +19,7 @@ import {
 } from "../schemas/jobs.ts";
 import { inputPlace, sealedInput } from "../schemas/job-inputs.ts";
 import type { Caller } from "./authenticate.ts";
+import type { CsvCell } from "./csv-lines.ts";
 import { createJob, type CreateJobDeps } from "./create-job.ts";
 import type { Reply } from "./http.ts";
 import { csvItems, type ReadCsv } from "./csv-items.ts";
@@ -31,7 +32,6 @@ import { warnOfUnknownFields } from "./warnings.ts";
 import { wordsOf } from "./words.ts";
 import { JOB_ITEMS } from "../records/collections.ts";
 
-export type CsvCell = string | number | boolean | null | undefined;
 export type Input = Readonly<Record<string, unknown>>;
 
 /** The gateway's half of a kind of items; schemas/jobs.ts describes both halves. */

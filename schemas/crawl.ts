@@ -15,8 +15,8 @@ const WebAddress = Patterned("^[Hh][Tt][Tt][Pp][Ss]?://[^\\s]+$", "Input should 
 });
 const Patterns = Type.Array(Type.String({ minLength: 1, maxLength: 512 }), { maxItems: MAX_PATTERNS });
 
-const { url: _, project_ref: __, ...fetchOptions } = FetchBody.properties;
-/** What a crawl may say of how its pages are fetched. */
+const { url: _, project_ref: __, method: ___, body: ____, ...fetchOptions } = FetchBody.properties;
+/** What a crawl may say of how its pages are fetched: with GET, each once. */
 export const CrawlFetch = Component("CrawlFetch", fetchOptions);
 
 export const CrawlBody = Component("CrawlBody", {
@@ -71,7 +71,7 @@ export const CrawlBody = Component("CrawlBody", {
   fetch: Type.Optional(
     Field(
       Nullable(CrawlFetch),
-      "How its pages are fetched: the options of `POST /v1/fetch`. Unlike there, archived and other copies take `allow_archive` and `allow_alternates`",
+      "How its pages are fetched: the options of `POST /v1/fetch` but for `method` and `body`. `headers`, and `cookies` without a domain, go to the origin of the seeds only, which must be one. Unlike there, archived and other copies take `allow_archive` and `allow_alternates`",
       { formats: ["markdown"] },
     ),
   ),

@@ -1,7 +1,7 @@
 /** GET /v1/jobs and GET /v1/jobs/{job_id}/results, on real actors without a socket. */
 import { parse } from "csv-parse/sync";
 import { describe, expect, test } from "vitest";
-import { csvLines } from "../../actors/work/jobs/feature/csv.ts";
+import { csvLines } from "../../gateway/csv-lines.ts";
 import { batches } from "../harness/batch-harness.ts";
 
 const urls = (count: number) =>

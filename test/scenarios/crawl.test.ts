@@ -155,11 +155,33 @@ describe.each(SETUPS)("a crawl, $setup", ({ start }) => {
     const jobs = client(service);
     const obeying = await begin({ seeds: made.map(({ origin }) => origin) });
     expect((await jobs.finished(obeying)).counts).toMatchObject({ total: 4, done: 4, discovered: 6 });
-    expect((await urls(obeying, "&reason=nofollow")).map(({ url }) => url)).toEqual(
-      made.map(({ origin }) => `${origin}/quiet`),
+    expect((await urls(obeying, "&reason=nofollow")).map(({ url }) => url).toSorted()).toEqual(
+      made.map(({ origin }) => `${origin}/quiet`).toSorted(),
     );
     const following = await begin({ url: made[0]!.origin, follow_nofollow: true });
     expect((await jobs.finished(following)).counts).toMatchObject({ total: 3, done: 3, discovered: 3 });
+  });
+
+  test("sends what the caller gives to the origin of the seeds alone, and shows none of it", async () => {
+    const other = sites.site({ "*": linked("Other") });
+    const site = sites.site({ "/": linked("Home", "/a", `${other.origin}/x`), "*": linked("A") });
+    const { begin } = crawling(service);
+    const key = "kept-between-us";
+    const job_id = await begin({
+      seeds: [`${site.origin}/`],
+      include: ["/a", "/x"],
+      scope: "domain",
+      fetch: { headers: { "X-Api-Key": key }, cookies: [{ name: "basket", value: key }] },
+    });
+    await client(service).finished(job_id);
+    const sent = site.arrivals.filter(({ path }) => path !== "/robots.txt");
+    expect(sent.map(({ headers: { cookie, "x-api-key": own } }) => [cookie, own])).toEqual([
+      [`basket=${key}`, key],
+      [`basket=${key}`, key],
+    ]);
+    expect(other.arrivals.filter(({ headers }) => JSON.stringify(headers).includes(key))).toEqual([]);
+    const shown = await service.call("GET", `/v1/jobs/${job_id}?include=items`);
+    expect(shown.bytes.toString()).not.toContain(key);
   });
 
   test("streams its pages while it runs, and is cancelled like any job", async () => {
@@ -205,6 +227,16 @@ describe.each(SETUPS)("a crawl, $setup", ({ start }) => {
     expect(await refused({ url, limit: 50_001 })).toEqual([422, ["body", "limit"]]);
     expect(await refused({ url, max_depth: -1 })).toEqual([422, ["body", "max_depth"]]);
     expect(await refused({ url, fetch: { render: "maybe" } })).toEqual([422, ["body", "fetch", "render"]]);
+    expect(await refused({ url, fetch: { method: "POST" } })).toEqual([422, ["body", "fetch", "method"]]);
+    expect(await refused({ url, fetch: { headers: { Host: "x" } } })).toEqual([
+      422,
+      ["body", "fetch", "headers"],
+    ]);
+    const headers = { "X-Api-Key": "3f9a" };
+    expect(await refused({ seeds: [url, "https://example.com/"], fetch: { headers } })).toEqual([
+      422,
+      ["body", "fetch", "headers"],
+    ]);
 
     const site = sites.site({ "/": linked("Home") });
     const body = { url: site.origin, idempotency_key: `again ${site.host}` };

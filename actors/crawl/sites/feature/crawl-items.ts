@@ -13,6 +13,7 @@ import { CrawlFetch, type FoundLink, Frontier } from "../../../../schemas/crawl.
 import type { FetchAnswer } from "../../../../schemas/fetch.ts";
 import { openedInput } from "../../../../schemas/job-inputs.ts";
 import { type AttemptContext, jobRange } from "../../../../schemas/jobs.ts";
+import type { OwnOptions } from "../../../../schemas/own-request.ts";
 import { Type } from "typebox";
 import { type JoinedSites, parseUrl } from "../../../lib/web/url.ts";
 import type { ItemKindParts } from "../../../work/jobs/feature/tokens.ts";
@@ -22,6 +23,7 @@ import { CRAWLS, FRONTIER_ORDER, FRONTIER_ROWS, FRONTIERS } from "../frontier/co
 import { rowsWith } from "../frontier/load.ts";
 import { type CrawlRules, rulesOf } from "../frontier/rules.ts";
 import { fetchPlace } from "../frontier/sealed.ts";
+import { ownOptionsOf } from "./own-options.ts";
 import { urlsRoutes } from "./urls-route.ts";
 
 export interface CrawlItemDeps {
@@ -35,6 +37,8 @@ type Input = Readonly<Record<string, unknown>>;
 interface Crawl {
   readonly rules: CrawlRules;
   readonly fetch: Input;
+  /** Where header fields and cookies of the caller go: of all seeds, where it gives any. */
+  readonly own_origin: string;
 }
 
 /** Crawls of a node whose rules are in memory. */
@@ -68,7 +72,8 @@ export function crawlItems(deps: CrawlItemDeps): ItemKindParts {
     const stored = await CRAWLS.get(documents, job_id);
     if (stored === null) throw new Error(`Cannot read crawl "${job_id}": it is missing`);
     const fetch = openedInput(stored.fetch, (text) => secrets.open(text, fetchPlace(job_id)));
-    const crawl = { rules: rulesOf(stored, joined), fetch };
+    const own_origin = new URL(stored.seeds[0]!).origin;
+    const crawl = { rules: rulesOf(stored, joined), fetch, own_origin };
     crawls.set(job_id, crawl);
     return crawl;
   }
@@ -96,8 +101,8 @@ export function crawlItems(deps: CrawlItemDeps): ItemKindParts {
 
   async function run(ask: ActorClient, input: Input, attempt: AttemptContext) {
     const job_id = attempt.request_id.slice(0, attempt.request_id.lastIndexOf(":"));
-    const { rules } = await crawlOf(job_id);
-    const result = await worker.run(ask, pageInput(input), attempt);
+    const { rules, own_origin } = await crawlOf(job_id);
+    const result = await worker.run(ask, pageInput(input, own_origin), attempt);
     if (result.error !== null) return result;
     const { record } = result.answer as FetchAnswer;
     const at = parseUrl(record.tier === "archive" ? String(input["url"]) : (record.final_url ?? ""));
@@ -120,6 +125,7 @@ export function crawlItems(deps: CrawlItemDeps): ItemKindParts {
     errors: { ...gateway.errors, names: [...gateway.errors.names, "out_of_scope"] },
     category: "fetch",
     render: (input, answer, reader) => gateway.render(input, answer, reader),
+    ...(gateway.shown && { shown: gateway.shown }),
     ...(gateway.weigh && { weigh: gateway.weigh }),
     ...(gateway.csv && { csv: gateway.csv }),
   };
@@ -133,9 +139,10 @@ export function crawlItems(deps: CrawlItemDeps): ItemKindParts {
 }
 
 /** What a page of a crawl is fetched with. A crawl is of the site itself: other copies only where it asks for them. */
-function pageInput({ formats, ...input }: Input): Input {
+function pageInput({ formats, headers, cookies, ...input }: Input, own_origin: string): Input {
+  const own = ownOptionsOf({ headers, cookies } as OwnOptions, String(input["url"]), own_origin);
   const wanted = new Set([...((formats ?? []) as readonly string[]), "links"]);
-  return { allow_archive: false, allow_alternates: false, ...input, formats: [...wanted] };
+  return { allow_archive: false, allow_alternates: false, ...input, ...own, formats: [...wanted] };
 }
 
 function* inMessages(

@@ -51,7 +51,7 @@ export const crawlRoute = (services: CreateJobDeps, pages: BatchKind): Route =>
 async function create(services: CreateJobDeps, pages: BatchKind, call: CrawlCall): Promise<Reply> {
   const { body, head, caller, request_id } = call;
   const header_key = head.headers.get(IDEMPOTENCY_HEADER);
-  const mistake = mistakeIn(body, header_key);
+  const mistake = mistakeIn(body, header_key) ?? mistakeInFetch(body, pages);
   if (mistake !== null) return invalid([mistake]);
   const fetch = { ...body.fetch, url: "" };
   const refusal = pages.authorize?.(fetch, caller);
@@ -98,6 +98,25 @@ function optionsOf({ fetch, project_ref }: CrawlBody, pages: BatchKind, { caller
     ...(allow_alternates === true && { allow_alternates }),
     ...(project_ref != null && { project_ref }),
   };
+}
+
+/** What a schema cannot check of the options of its pages; null: nothing is wrong. */
+function mistakeInFetch({ url, seeds, fetch }: CrawlBody, pages: BatchKind): Mistake | null {
+  if (fetch == null) return null;
+  const [first, ...others] = (seeds ?? [url!]).map((seed) => new URL(seed));
+  const wrong = (field: string, msg: string, type = "value_error"): Mistake => ({
+    loc: ["body", "fetch", field],
+    msg,
+    type,
+  });
+  for (const field of ["method", "body"])
+    if (field in fetch)
+      return wrong(field, "Value error, a crawl fetches its pages with GET and without a body");
+  const field = fetch.headers == null ? (fetch.cookies == null ? null : "cookies") : "headers";
+  if (field !== null && others.some(({ origin }) => origin !== first!.origin))
+    return wrong(field, "Value error, these go to one origin: give seeds of one origin");
+  const mistake = pages.check?.({ ...fetch, url: first!.href }, {});
+  return mistake ? wrong(mistake.field, mistake.message, mistake.type) : null;
 }
 
 /** What a schema cannot check; null: nothing is wrong. */

@@ -8,8 +8,8 @@ import { Field, Nullable } from "../../../../schemas/common.ts";
 import { type AddressRow, CrawlUrl, CrawlUrlPage, URL_STATES } from "../../../../schemas/crawl.ts";
 import { decodeStates, type States, statusOf } from "../../../../schemas/job-states.ts";
 import { type ItemStatus, JobId, type JobRecord } from "../../../../schemas/jobs.ts";
-import { csvLines } from "../../../work/jobs/feature/csv.ts";
-import type { JobReader } from "../../../work/jobs/feature/job-reader.ts";
+import { csvLines } from "../../../../gateway/csv-lines.ts";
+import type { JobFinder } from "../../../work/jobs/feature/tokens.ts";
 import { storedResults } from "../../../work/jobs/results.ts";
 import { FRONTIERS } from "../frontier/collections.ts";
 import { storedOrder, storedRows } from "../frontier/load.ts";
@@ -17,7 +17,7 @@ import { type FrontierRecord, orderOf, ROWS_IN_CHUNK, rowsOf } from "../frontier
 
 interface UrlsDeps {
   readonly documents: Documents;
-  readonly reader: Pick<JobReader, "find">;
+  readonly reader: JobFinder;
 }
 
 const MAX_PAGE = 1_000;

@@ -1,6 +1,6 @@
 /** Items of a job as rows of CSV (RFC 4180). */
-import { stringify } from "csv-stringify/sync";
-import type { BatchKind, CsvCell } from "../../../../gateway/batch.ts";
+import type { BatchKind } from "../../../../gateway/batch.ts";
+import type { CsvCell } from "../../../../gateway/csv-lines.ts";
 import type { JobItem } from "../../../../schemas/jobs.ts";
 
 export interface CsvTable {
@@ -29,13 +29,3 @@ export function csvOf({ csv, csv_table }: BatchKind): CsvTable {
     rows: (item) => csv.rows(item.input, item.result).map((row) => [...common(item), ...filled(row)]),
   };
 }
-
-/** Lines, each with its end. A cell that a spreadsheet would take for a formula gets an apostrophe before it. */
-export const csvLines = (rows: readonly (readonly CsvCell[])[]): string =>
-  stringify([...rows], {
-    cast: { boolean: String },
-    escape_formulas: true,
-    // Without it a cell with a single line feed is not quoted.
-    quoted_match: /[\r\n]/,
-    record_delimiter: "\r\n",
-  });

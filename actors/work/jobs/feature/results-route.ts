@@ -18,7 +18,8 @@ import {
   type JobRecord,
   MAX_JOB_ITEMS,
 } from "../../../../schemas/jobs.ts";
-import { csvLines, csvOf } from "./csv.ts";
+import { csvLines } from "../../../../gateway/csv-lines.ts";
+import { csvOf } from "./csv.ts";
 import { type JobReader, type JobReaderDeps, RESULTS_AT_ONCE } from "./job-reader.ts";
 import { JOBS } from "../collections.ts";
 

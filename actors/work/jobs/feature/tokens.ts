@@ -6,13 +6,16 @@ import type { ItemKind } from "../kind.ts";
 import type { JobReader } from "./job-reader.ts";
 
 /** One kind of batch items: how a worker runs an item, how the gateway takes and shows it, and its route. */
+/** Finds a job of the caller's project; null: it has no such job. */
+export type JobFinder = Pick<JobReader, "find">;
+
 export interface ItemKindParts {
   readonly worker: ItemKind;
   readonly gateway: BatchKind;
   /** Null: the slice of the kind has a route of its own that creates its jobs. */
   readonly route: RouteNames | null;
   /** Further routes that show a job of this kind. */
-  readonly routes?: (reader: Pick<JobReader, "find">) => readonly Route[];
+  readonly routes?: (reader: JobFinder) => readonly Route[];
   /** The routes that take items and give results as CSV, at paths of the kind's own. */
   readonly csv?: { readonly upload: CsvUpload; readonly results: RouteNames };
 }

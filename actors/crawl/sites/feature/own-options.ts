@@ -1,0 +1,19 @@
+/**
+ * Header fields and cookies that the caller of a crawl gives: they go to the origin of its seeds, and cookies with a domain to
+ * the pages of that domain, never to another site that a page links to.
+ */
+import { type GivenCookie, isWithin, type OwnOptions } from "../../../../schemas/own-request.ts";
+
+type Given = Pick<OwnOptions, "headers" | "cookies">;
+
+/** Those of a page. `own_origin`: of all seeds. */
+export function ownOptionsOf({ headers, cookies }: Given, page: string, own_origin: string): Given {
+  const url = new URL(page);
+  if (url.origin === own_origin)
+    return { ...(headers != null && { headers }), ...(cookies != null && { cookies }) };
+  const isSafe = url.protocol === new URL(own_origin).protocol;
+  const goesThere = ({ domain }: GivenCookie): boolean =>
+    isSafe && domain != null && isWithin(url.hostname, domain);
+  const kept = (cookies ?? []).filter(goesThere);
+  return kept.length > 0 ? { cookies: kept } : {};
+}
