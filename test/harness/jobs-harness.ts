@@ -186,7 +186,7 @@ export function oneCluster({
   }
   start();
 
-  const specOf = (job_id: string, total: number, more: Partial<JobSpec> = {}): JobSpec => ({
+  const specOf = (job_id: string, total: number, given: Partial<JobSpec> = {}): JobSpec => ({
     kind: "fetch",
     customer: "default",
     project: "default",
@@ -196,7 +196,7 @@ export function oneCluster({
     callback_url: null,
     total,
     created_ms: clock.now(),
-    ...more,
+    ...given,
   });
 
   const record = async (job_id: string) => (await stored.get("job", job_id))?.value as JobRecord | undefined;
@@ -235,10 +235,10 @@ export function oneCluster({
     async create(
       job_id: string,
       urls: readonly string[],
-      more: Partial<JobSpec> = {},
+      given: Partial<JobSpec> = {},
       until: "opened" | "written" | "named" | "begun" = "begun",
     ): Promise<string> {
-      await cluster.ask(Job, job_id, "open", specOf(job_id, urls.length, more));
+      await cluster.ask(Job, job_id, "open", specOf(job_id, urls.length, given));
       if (until === "opened") return job_id;
       for (let from = 0; from < urls.length; from += CHUNK_ITEMS) {
         const items = urls.slice(from, from + CHUNK_ITEMS).map((url) => ({ url }));
