@@ -3,7 +3,7 @@ import type { ReplyTo, Turn } from "../../../../cluster/actor.ts";
 import type { Clock } from "../../../../cluster/ports/clock.ts";
 import type { Documents } from "../../../../cluster/ports/documents.ts";
 import type { Log } from "../../../../cluster/ports/log.ts";
-import type { AddressRow, Frontier } from "../../../../schemas/crawl.ts";
+import type { Frontier } from "../../../../schemas/crawl.ts";
 import type { JoinedSites } from "../../../lib/web/url.ts";
 import type { Addresses } from "./addresses.ts";
 import type { FrontierRecord } from "./record.ts";
@@ -54,4 +54,3 @@ export interface FrontierState {
 }
 
 export type FrontierTurn = Turn<FrontierState, typeof Frontier.own>;
-export type { AddressRow };
