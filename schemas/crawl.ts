@@ -110,9 +110,6 @@ export const EXCLUSIONS = [
 ] as const;
 export type Exclusion = (typeof EXCLUSIONS)[number];
 
-/** Of addresses that were admitted or would have been, beside the errors of their items. */
-export const ENDINGS = ["over_limit", "cancelled"] as const;
-
 export const URL_STATES = ["waiting", "in_flight", "done", "failed", "excluded"] as const;
 
 export const CrawlUrl = Component("CrawlUrl", {
