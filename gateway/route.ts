@@ -60,7 +60,26 @@ export interface Call<Params = unknown, Query = unknown, Body = unknown> extends
    * leaves nothing for it. Throws Fault.
    */
   readonly beginFurtherWork: () => Promise<FurtherWork | null>;
+  /** Asks another operation of this API in the caller's name. */
+  readonly askWithin: AskWithin;
 }
+
+/** A request that a route makes to another route: clients' operations in another form are made of these (gateway/mcp). */
+export interface RequestWithin {
+  readonly method: Method;
+  /** With its query. */
+  readonly path: string;
+  /** Sent as JSON. */
+  readonly body?: object;
+  /** Names in lower case. */
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/**
+ * The request is checked, limited, billed, counted and logged like one that came by itself; only the first of a call counts in no
+ * window of requests, for the call did. Operators' operations are not found. Ends with the client's connection, as the call does.
+ */
+export type AskWithin = (request: RequestWithin) => Promise<Reply>;
 
 export interface FurtherWork {
   /** The id of its row in the ledger. */

@@ -16,7 +16,7 @@ import type { BeginOptions } from "./pending-requests.ts";
 import { type QuotaClaim, UNLIMITED } from "./quotas.ts";
 import { projectRefOf, type RequestBills, workKind } from "./request-bill.ts";
 import type { RequestEnd } from "./request-end.ts";
-import type { Answer, Call, Route } from "./route.ts";
+import type { Answer, AskWithin, Call, Route } from "./route.ts";
 import type { StoreHealth } from "./store-health.ts";
 import { WARNING_HEADER } from "./warnings.ts";
 
@@ -145,6 +145,8 @@ const withWarnings = (answer: Answer, warnings: ReadonlySet<string>): Answer =>
     : { ...answer, repeated_headers: [...warnings].map((warning) => [WARNING_HEADER, warning] as const) };
 
 interface ServeDeps {
+  /** The requests that one call of this caller makes within. */
+  readonly within: (context: RequestContext, caller: Caller, limit: string) => AskWithin;
   readonly end: RequestEnd;
   readonly bills: RequestBills;
   readonly metering: Metering;
@@ -164,7 +166,7 @@ export interface Serve {
   ) => Reply | Promise<Reply>;
 }
 
-export function serving({ end, bills, metering, stores, metrics }: ServeDeps): Serve {
+export function serving({ end, bills, metering, stores, metrics, within }: ServeDeps): Serve {
   const { finish, errorReply } = end;
   const { billed, unanswered, billUnanswered, billLate } = bills;
   let in_flight = 0;
@@ -240,7 +242,8 @@ export function serving({ end, bills, metering, stores, metrics }: ServeDeps): S
       if (!work.isBegun) await work.begin(interrupted(), { kind: workKind(route) }, now_ms, options);
     };
     const beginFurtherWork = furtherWork(metering, billed, interrupted, { context, caller });
-    const authenticatedCall = { ...call, caller, beginWork, beginFurtherWork };
+    const askWithin = within(context, caller, limit);
+    const authenticatedCall = { ...call, caller, beginWork, beginFurtherWork, askWithin };
     const refusal =
       (category && categoryRefused(caller, category)) ?? route.authorize?.(authenticatedCall) ?? null;
     if (refusal) return finish(context, refusal, caller, limit);

@@ -24,6 +24,7 @@ import { jobCommand } from "./commands/job.ts";
 import { keyCommand } from "./commands/key.ts";
 import { logLevelCommand } from "./commands/log-level.ts";
 import { maintenanceCommand } from "./commands/maintenance.ts";
+import { mcpCommand } from "./commands/mcp.ts";
 import { nodesCommand } from "./commands/nodes.ts";
 import { projectCommand } from "./commands/project.ts";
 import { rateCommand } from "./commands/rate.ts";
@@ -77,6 +78,7 @@ export async function trawl(words: readonly string[], world: World): Promise<num
     fetchCommand(context),
     searchCommand(context),
     mapCommand(context),
+    mcpCommand(context, world.version),
     batchCommand(context),
     jobCommand(context),
     domainCommand(context),

@@ -113,6 +113,8 @@ const HOLDERS: Record<string, RegExp> = {
       /\/adapters\/.*\.otel\.ts$/,
     ]),
   ),
+  "@modelcontextprotocol/server": /^gateway\/mcp\/mcp-server\.ts$/,
+  "@modelcontextprotocol/server/stdio": /^gateway\/mcp\/mcp-server\.ts$/,
   "prom-client": /\/adapters\/.*\.prometheus\.ts$/,
   "uWebSockets.js": /^gateway\/adapters\/http\.uws\.ts$/,
   "node:fs": /\/adapters\/|^ops\//,

@@ -19,6 +19,7 @@ export const DOCUMENTS: readonly Document[] = [
   { file: "docs/api/profiles.md", world: "profiles" },
   { file: "docs/api/accounts.md", world: "plain" },
   { file: "docs/api/status.md", world: "plain" },
+  { file: "docs/api/agents.md", world: "pages" },
   { file: "docs/commands.md", world: "pages" },
   { file: "docs/operating/README.md", world: "plain" },
   { file: "docs/operating/backup.md", world: "plain" },
@@ -30,6 +31,8 @@ export const DOCUMENTS: readonly Document[] = [
 /** The first line of each block that says `not-run`, and why. */
 export const NOT_RUN: Readonly<Record<string, string>> = {
   "npm start": "begins a service that ends with the terminal: test/scenarios/life.test.ts",
+  'claude mcp add --transport http trawl https://trawl.example/mcp --header "Authorization: Bearer $TRAWL_KEY"':
+    "a program that is not in the package registries",
   "npm run check": "what CI runs (.ci/run)",
   "openapi-typescript http://127.0.0.1:8080/openapi.json --default-non-nullable=false":
     "programs that a checkout has not: test/scenarios/openapi.test.ts, where they are installed",
