@@ -15,10 +15,11 @@ export type Method = "GET" | "HEAD" | "POST" | "PATCH" | "DELETE";
 export const AUDIENCES = ["clients", "operators", "people"] as const;
 export type Audience = (typeof AUDIENCES)[number];
 
+/** `protocols`: what a route takes and answers is described by the protocol that it speaks, in no document of this API. */
 export const audienceOf = ({
   audience,
   operators_only,
-}: Pick<Route, "audience" | "operators_only">): Audience =>
+}: Pick<Route, "audience" | "operators_only">): Audience | "protocols" =>
   audience ?? (operators_only ? "operators" : "clients");
 
 const OPERATORS_PATH = "/v1/ops/";
@@ -136,7 +137,7 @@ interface RouteDescription {
   readonly description?: string;
   readonly tags: readonly string[];
   /** In which API document it stands. Default: operators' for /v1/ops, else clients'. */
-  readonly audience?: Audience;
+  readonly audience?: Audience | "protocols";
   /** A body of the first content type that works as it is. Default: none is shown. */
   readonly body_example?: object | string;
   readonly callbacks?: Readonly<Record<string, CallbackShape>>;

@@ -209,14 +209,6 @@ export function serving({ end, bills, metering, stores, metrics, within }: Serve
   const orFailing = async <T>(route: Route, work: T | Promise<T>): Promise<T> =>
     stores && isWriting(route) ? stores.orFailing(Promise.resolve(work)) : work;
 
-  const claimFor = (
-    { compiled, now_ms }: RequestContext,
-    { meter }: Caller,
-  ): QuotaClaim | Promise<QuotaClaim | null> => {
-    const { category } = compiled.route!;
-    return category === null ? UNLIMITED : meter.quota.claim(category, now_ms);
-  };
-
   const exhausted = (context: RequestContext, caller: Caller, limit: string): Reply => {
     const refusal = quotaRefused(caller, context.compiled.route!.category!, context.now_ms);
     return overspent(context, refusal, caller, limit);
@@ -317,3 +309,11 @@ export function serving({ end, bills, metering, stores, metrics, within }: Serve
 
   return { open, serve };
 }
+
+const claimFor = (
+  { compiled, now_ms }: RequestContext,
+  { meter }: Caller,
+): QuotaClaim | Promise<QuotaClaim | null> => {
+  const { category } = compiled.route!;
+  return category === null ? UNLIMITED : meter.quota.claim(category, now_ms);
+};

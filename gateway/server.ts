@@ -23,14 +23,8 @@ import { requestBills } from "./request-bill.ts";
 import { beginSeries, type EndedRequest, OPEN_TO_BROWSERS, requestEnd } from "./request-end.ts";
 import { requestIds } from "./request-id.ts";
 import { tracedAnswer } from "./request-span.ts";
-import {
-  type AskWithin,
-  type PathRoutes,
-  type RequestWithin,
-  type Route,
-  type RouteMatch,
-  router,
-} from "./route.ts";
+import { requestsWithin } from "./requests-within.ts";
+import { type PathRoutes, type Route, type RouteMatch, router } from "./route.ts";
 import { serving } from "./serve.ts";
 import type { StoreHealth } from "./store-health.ts";
 
@@ -85,9 +79,15 @@ export function server({
   const end = requestEnd({ clock, metrics, log, onEnd });
   const { finish, errorReply } = end;
   const bills = requestBills({ metering, clock, log });
+  const { refuseKey, refuseRoute, checkLimits } = keyChecks({ identify, rates, end, metrics });
+  const within = requestsWithin({
+    find,
+    checkLimits,
+    contextOf: (head, abort, route, params) => contextOf(head, abort, compiledRoutes.get(route)!, params),
+    serve: (...request) => serve(...request),
+  });
   const { open, serve } = serving({ end, bills, metering, stores, metrics, within });
   const bodies = largeBodies(memory);
-  const { refuseKey, refuseRoute, checkLimits } = keyChecks({ identify, rates, end, metrics });
 
   function contextOf(
     head: Head,
@@ -163,24 +163,6 @@ export function server({
       : admitLimited(context, identified, check);
   }
 
-  /** See AskWithin. */
-  function within(outer: RequestContext, caller: Caller, limit: string): AskWithin {
-    let isFirst = true;
-    return async (request) => {
-      const isCounted = isFirst;
-      isFirst = false;
-      const head = headWithin(outer.head, request);
-      const match = find(head.path);
-      const route = match?.path.routes.get(request.method);
-      if (!match || !route || route.operators_only || route.auth === "none") return NOT_FOUND;
-      const context = contextOf(head, outer.abort, compiledRoutes.get(route)!, match.params);
-      const check = isCounted ? { limit } : await checkLimits(context, caller);
-      if ("refusal" in check) return check.refusal;
-      const bytes = Buffer.from(request.body === undefined ? "" : JSON.stringify(request.body));
-      return serve(context, caller, check.limit, { kind: "whole", bytes });
-    };
-  }
-
   function admit(head: Head, abort: ClientAbort): Admission | Pending {
     const admission = admitAsIs(head, abort);
     if (!("admission" in admission)) return dressed(admission, head);
@@ -214,13 +196,6 @@ export function server({
       return finish(context, errorReply(context, problem));
     },
   };
-}
-
-/** The head of a request within another one, from the same client. */
-function headWithin({ address }: Head, { method, path, headers }: RequestWithin): Head {
-  const [place, query = ""] = path.split("?", 2) as [string, string?];
-  const given = { "content-type": "application/json", ...headers };
-  return { method, path: place, query, address, headers: new Map(Object.entries(given)) };
 }
 
 const whenDone = async (reply: Promise<Reply>, coding: ContentCoding): Promise<Reply> =>

@@ -45,6 +45,7 @@ export function mcpRoute({ version, clock, publicUrl }: McpRouteDeps): Route {
       "One message of JSON-RPC, of the revisions 2025-06-18, 2025-11-25 and 2026-07-28, without sessions. `docs/api/agents.md` has " +
       "the tools. What a tool asks is limited, billed and listed like a request of its own.",
     tags: ["agents"],
+    audience: "protocols",
     body: Message,
     body_example: { jsonrpc: "2.0", id: 1, method: "ping" },
     request_headers: {

@@ -35,7 +35,7 @@ export const PROMPTS: readonly Prompt[] = [
     description: "Who a company is, from registers, filings and the web",
     arguments: [
       { name: "company", description: "Its name, or an identifier as lei:…", required: true },
-      { name: "country", description: "Two letters, where the name is common", required: false },
+      { name: "country", description: "ISO 3166-1 alpha-2 code, where the name is common", required: false },
     ],
     text: ({ company = "", country }) =>
       [

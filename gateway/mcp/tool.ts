@@ -14,7 +14,7 @@ export interface ToolContext {
 }
 
 /** An answer before it is cut to the model's budget. */
-export interface Told {
+export interface ToolText {
   /** Stands above each part: where the text is from, and when. */
   readonly head?: string;
   /** What is cut, and must be the same when the tool is asked again for the next part. */
@@ -32,7 +32,7 @@ export interface Tool {
   /** Whether it changes nothing: most tools read. */
   readonly is_read_only: boolean;
   /** Throws ToolError. */
-  readonly tell: (args: any, context: ToolContext) => Promise<Told>;
+  readonly tell: (args: any, context: ToolContext) => Promise<ToolText>;
 }
 
 /** Why a tool has no answer, in words that say what to try. */
@@ -49,7 +49,7 @@ export class ToolError extends Error {
 interface Definition<S extends TObject> extends Omit<Tool, "input" | "tell" | "is_read_only"> {
   readonly input: S;
   readonly is_read_only?: boolean;
-  readonly tell: (args: Static<S>, context: ToolContext) => Promise<Told>;
+  readonly tell: (args: Static<S>, context: ToolContext) => Promise<ToolText>;
 }
 
 export const tool = <S extends TObject>(definition: Definition<S>): Tool => ({

@@ -7,7 +7,7 @@ import { COMPANY_TOOLS } from "./tools/companies.ts";
 import { FILING_TOOLS } from "./tools/filings.ts";
 import { JOB_TOOLS } from "./tools/jobs.ts";
 import { WEB_TOOLS } from "./tools/web.ts";
-import { type Told, type Tool, ToolError, type ToolContext } from "./tool.ts";
+import { type ToolText, type Tool, ToolError, type ToolContext } from "./tool.ts";
 
 /** Claude Code warns at 10,000 tokens of an answer and delivers none above 25,000. */
 const TOKENS_DEFAULT = 8_000;
@@ -157,7 +157,7 @@ async function readMore(
   return partOf(told, place, max_tokens);
 }
 
-const tell = (name: string, args: object, context: ToolContext): Promise<Told> =>
+const tell = (name: string, args: object, context: ToolContext): Promise<ToolText> =>
   PREPARED.get(name)!.tool.tell(args, context);
 
 function checked({ input, args }: Prepared, value: Record<string, unknown>): unknown {
@@ -174,7 +174,7 @@ function checked({ input, args }: Prepared, value: Record<string, unknown>): unk
 }
 
 function partOf(
-  { head, markdown, facts }: Told,
+  { head, markdown, facts }: ToolText,
   {
     tool,
     args,

@@ -163,6 +163,7 @@ export function openapi({ routes, public_url, audience, references }: About): ob
 
   // All are written, so that a schema has the same name in each of the documents.
   const own = routes
+    .filter((route) => audienceOf(route) !== "protocols")
     .map((route) => ({ route, written: operation(route) }))
     .filter(({ route }) => audienceOf(route) === audience);
   return documentOf(own, { audience, public_url, tags: reference.tags, schemas: components() });

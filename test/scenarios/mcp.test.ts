@@ -11,7 +11,7 @@ import { scenario } from "../harness/scenario.ts";
 import { type Service, SETUPS } from "../harness/service.ts";
 import { article, prose } from "../harness/web.ts";
 
-interface Told {
+interface ToolText {
   readonly text: string;
   readonly facts: Record<string, any>;
   readonly isError: boolean;
@@ -59,7 +59,7 @@ async function call(
   name: string,
   args: Record<string, unknown> = {},
   options?: object,
-): Promise<Told> {
+): Promise<ToolText> {
   const { content, structuredContent, isError } = await client.callTool({ name, arguments: args }, options);
   const texts = (content as { text: string }[]).map(({ text }) => text);
   return {

@@ -214,8 +214,14 @@ describe.each(SETUPS)("each role on each operation, $setup", ({ start }) => {
     const documented = operationsOf(document).map(([, , { operationId }]) => operationId);
     expect(documented.filter((name) => !ROWS.has(name))).toEqual([]);
     expect(documented.length).toBeGreaterThan(60);
-    // The demo's pages are served where the demo is on.
-    expect([...ROWS.keys()].filter((name) => !documented.includes(name))).toEqual(["demoPage"]);
+    // A protocol is no operation of the document; the demo's pages are served where the demo is on.
+    expect([...ROWS.keys()].filter((name) => !documented.includes(name))).toEqual(["mcp", "demoPage"]);
+  });
+
+  test("the protocol of agents needs a key", async () => {
+    const body = { jsonrpc: "2.0", id: 1, method: "ping" };
+    const asked = (key: string | null) => service.call("POST", "/mcp", { key, body });
+    expect([(await asked(null)).status, (await asked("sk_unknown")).status]).toEqual([401, 401]);
   });
 
   test("identifiers of another customer in bodies and queries name nothing", async () => {

@@ -13,7 +13,7 @@ const resolveCompany = tool({
   description: "Find which company is meant by a name or identifiers such as `lei:…`. Gives ids for company.",
   input: Type.Object({
     name: Type.Optional(Type.String({ minLength: 1, maxLength: 500 })),
-    country: Type.Optional(Type.String({ description: "Two letters" })),
+    country: Type.Optional(Type.String({ description: "ISO 3166-1 alpha-2 code" })),
     city: Type.Optional(Type.String({ maxLength: 200 })),
     identifiers: Type.Optional(Type.Array(Type.String({ maxLength: 300 }), { maxItems: 10 })),
   }),

@@ -3,7 +3,7 @@ import { Type } from "typebox";
 import { type AskApi, withQuery } from "../api.ts";
 import { factLine, inline, link, table } from "../markdown.ts";
 import { contentOf } from "../tool-errors.ts";
-import { type Told, ToolError, type Tool, tool } from "../tool.ts";
+import { type ToolText, ToolError, type Tool, tool } from "../tool.ts";
 
 const TIMEOUT_S = 40;
 const LIMIT = 20;
@@ -41,7 +41,7 @@ const filings = tool({
   },
 });
 
-async function tellSubmissions(ask: AskApi, args: FilingsArgs): Promise<Told> {
+async function tellSubmissions(ask: AskApi, args: FilingsArgs): Promise<ToolText> {
   const { ticker, cik, name, isin, forms, since, until, limit = LIMIT } = args;
   const resolve = withQuery("/v1/filings/companies/resolve", {
     ticker,
@@ -95,7 +95,7 @@ async function tellHits(
   ask: AskApi,
   { forms, since, until, limit = LIMIT }: FilingsArgs,
   q: string,
-): Promise<Told> {
+): Promise<ToolText> {
   // The full-text search takes both dates or none; it goes back to 2001.
   const dated = since !== undefined || until !== undefined;
   const period = dated && {
@@ -150,7 +150,7 @@ const filingDocument = tool({
   },
 });
 
-async function tellIndex(ask: AskApi, cik: string, accession: string): Promise<Told> {
+async function tellIndex(ask: AskApi, cik: string, accession: string): Promise<ToolText> {
   const place = `${encodeURIComponent(cik)}/${encodeURIComponent(accession)}`;
   const index = await contentOf(ask, {
     method: "GET",

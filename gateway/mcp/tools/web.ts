@@ -20,7 +20,7 @@ export const searchTool = tool({
     query: Type.String({ minLength: 1, maxLength: 2000, description: "What to look for" }),
     max_results: Type.Optional(Type.Integer({ minimum: 1, maximum: 50, default: 10 })),
     freshness: Type.Optional(Type.Enum([...PERIODS], { description: "Only pages of this period" })),
-    country: Type.Optional(Type.String({ description: "Two letters, as ch" })),
+    country: Type.Optional(Type.String({ description: "ISO 3166-1 alpha-2 code, as ch" })),
     language: Type.Optional(Type.String({ description: "As de or de-CH" })),
   }),
   async tell(args, { ask }) {
@@ -61,7 +61,7 @@ export const fetchTool = tool({
       }),
     ),
     fresh: Type.Optional(Type.Boolean({ description: "Not from the cache" })),
-    country: Type.Optional(Type.String({ description: "Two letters: from where to ask" })),
+    country: Type.Optional(Type.String({ description: "ISO 3166-1 alpha-2 code: from where to ask" })),
   }),
   async tell({ url, render, fresh, country }, { ask, is_continued }) {
     const cache_ttl_s = is_continued ? CONTINUED_TTL_S : fresh ? 0 : null;
