@@ -79,7 +79,7 @@ export const CrawlBody = Component("CrawlBody", {
     Field(
       Nullable(Type.String({ minLength: 1, maxLength: 500 })),
       "The same key and limit within the project is the same crawl; null: each request begins one. Also as the header Idempotency-Key",
-      "monday",
+      "monday-site",
     ),
   ),
   callback_url: Type.Optional(

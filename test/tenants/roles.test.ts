@@ -215,7 +215,7 @@ describe.each(SETUPS)("each role on each operation, $setup", ({ start }) => {
     expect(documented.filter((name) => !ROWS.has(name))).toEqual([]);
     expect(documented.length).toBeGreaterThan(60);
     // A protocol is no operation of the document; the demo's pages are served where the demo is on.
-    expect([...ROWS.keys()].filter((name) => !documented.includes(name))).toEqual(["mcp", "demoPage"]);
+    expect([...ROWS.keys()].filter((name) => !documented.includes(name))).toEqual(["demoPage", "mcp"]);
   });
 
   test("the protocol of agents needs a key", async () => {

@@ -36,7 +36,7 @@ export const crawlRoute = (services: CreateJobDeps, pages: BatchKind): Route =>
       "was not fetched. `callback_url` is called when the crawl has finished.",
     tags: ["sites"],
     body: CrawlBody,
-    body_example: { url: "https://example.org/", limit: 100, idempotency_key: "monday" },
+    body_example: { url: "https://example.org/", limit: 100, idempotency_key: "monday-site" },
     callbacks: { jobCompleted: JOB_COMPLETED },
     request_headers: HEADERS_READ,
     items: true,
