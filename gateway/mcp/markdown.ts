@@ -44,9 +44,16 @@ export function outline(value: object, depth = 0): string {
     .join("\n");
 }
 
+type Cell = string | number | boolean | null | undefined;
+
+/** A link stays as it is. */
+function inCell(cell: Cell): string {
+  const text = String(cell ?? "");
+  return text.includes("](<") ? text : inline(text);
+}
+
 /** A table; a cell is null where there is nothing. */
-export function table(header: readonly string[], rows: readonly (readonly unknown[])[]): string {
-  const line = (cells: readonly unknown[]): string =>
-    `| ${cells.map((cell) => (cell === null || cell === undefined ? "" : String(cell).includes("](<") ? String(cell) : inline(String(cell)))).join(" | ")} |`;
+export function table(header: readonly string[], rows: readonly (readonly Cell[])[]): string {
+  const line = (cells: readonly Cell[]): string => `| ${cells.map(inCell).join(" | ")} |`;
   return [line(header), line(header.map(() => "---")), ...rows.map(line)].join("\n");
 }

@@ -64,7 +64,7 @@ export function mcpRoute({ version, clock, publicUrl }: McpRouteDeps): Route {
       406: refusal("Accept must name both media types"),
       415: refusal("The message is JSON"),
     },
-    handle: async (call: Call<null, null, unknown>) => {
+    handle: async (call: Call<null, null>) => {
       if (!isOwnOrigin(call.head.headers.get("origin"), publicUrl())) return FOREIGN_ORIGIN;
       const answer = await load();
       const request = new Request(`${publicUrl()}/mcp`, {

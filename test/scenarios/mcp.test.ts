@@ -145,8 +145,8 @@ describe.each(SETUPS)("agents' tools, $setup", ({ start }) => {
       expect(map.facts).toMatchObject({ truncated: false });
       const found = await call(client, "search", { query: "when was the lighthouse lit" });
       // On a cluster of the tests no metasearch instance answers: the tool says so.
-      if (found.isError) expect(found.text).toMatch(/Try again/);
-      else expect(Array.isArray(found.facts["results"])).toBe(true);
+      const isSaid = found.isError ? found.text.includes("Try again") : Array.isArray(found.facts["results"]);
+      expect(isSaid).toBe(true);
     });
 
     test("filings are listed, searched and read", async () => {
@@ -207,7 +207,7 @@ describe.each(SETUPS)("agents' tools, $setup", ({ start }) => {
         "page://fetch/{url}",
         "job://{job_id}",
       ]);
-      await expect(client.readResource({ uri: "page://nowhere" })).rejects.toThrow();
+      await expect(client.readResource({ uri: "page://nowhere" })).rejects.toThrow("page://nowhere");
       const { prompts } = await client.listPrompts();
       expect(prompts.map(({ name }) => name)).toEqual(["research", "company_dossier"]);
       const { messages } = await client.getPrompt({
