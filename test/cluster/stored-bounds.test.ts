@@ -142,6 +142,8 @@ const BOUNDS: Readonly<
 const ELSEWHERE: Readonly<Record<string, string>> = {
   "business/accounts/actor.ts": "test/accounts/actor.test.ts drives 2,000 keys and 200,000 jobs",
   "work/callbacks/delivery-behaviour.ts": "one time",
+  "crawl/sites/frontier/frontier.actor.ts":
+    "test/sites/crawl.test.ts drives a crawl whose store takes no chunks; the order is as long as the job",
   "sources/companies/feed/feed.actor.ts": "one time",
   "sources/companies/source.actor.ts": "one time",
   "work/jobs/actor.ts": "as large as its items, of which there are at most 50,000: below",

@@ -89,7 +89,11 @@ export async function web(): Promise<Web> {
     void bodyOf(request)
       .then((body) => void (arrival.body = body))
       .then(() => (typeof known === "function" ? known(arrival) : known))
-      .then((page) => send(response, page));
+      .then((page) => send(response, page))
+      // A client that went away in the middle of its body is answered nothing.
+      .catch((problem: unknown) => {
+        if (!request.destroyed) throw problem;
+      });
     return undefined;
   });
   // The crawler closes its idle connections itself; which side is faster is not tested.

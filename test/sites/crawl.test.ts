@@ -4,6 +4,7 @@
  */
 import { describe, expect, test } from "vitest";
 import { frontierActor } from "../../actors/crawl/sites/frontier/frontier.actor.ts";
+import { Fault } from "../../cluster/ports/fault.ts";
 import { jobRange } from "../../schemas/jobs.ts";
 import { crawlKind, crawlProblems, storeCrawl, type WebOf } from "../harness/crawl-world.ts";
 import { oneCluster } from "../harness/jobs-harness.ts";
@@ -102,6 +103,22 @@ describe("a crawl", () => {
     expect(record.unlisted).toBe(40_001);
     expect(await problems()).toEqual([]);
   });
+});
+
+test("while the store takes no chunks, what waits in the record of a crawl has a bound", async () => {
+  const long = "a".repeat(1_900);
+  const many = Array.from({ length: 10_000 }, (_, n) => `${HOME}${long}${n}/?a=1&b=2&c=3`);
+  const { jobs, create } = crawling((url) => (url === HOME ? many : []));
+  const put = jobs.stored.put.bind(jobs.stored);
+  jobs.stored.put = async (...args) => {
+    if (args[0] === "frontier_rows") throw new Fault("documents_unreachable", "It takes no chunks");
+    return put(...args);
+  };
+  await create(5_000);
+  await jobs.clock.advance(5_000);
+  const record = (await jobs.stored.get("frontier", "j"))!.value;
+  const chars = JSON.stringify(record).length;
+  expect([chars > 3_000_000, chars < 6_000_000]).toEqual([true, true]);
 });
 
 /** Kills the node before or after its n-th write; null: the crawl ended before that write. */

@@ -45,6 +45,33 @@ describeBrowser("a browser", (openSetup) => {
     await it.close();
   });
 
+  test("that ends while a page opens is not the page's doing: both pages are tried once more", async () => {
+    const it = await openSetup({ page: { quiet_ms: QUIET_MS, settle_ms: 20_000 } });
+    const held = gate();
+    const site = it.web.site({
+      "/neighbour": { body: scripted("fetch('/held').then(() => (document.title = 'whole'))") },
+      "/late": { body: scripted("document.title = 'whole'") },
+      "/held": () => held.opened.then(() => ({})),
+    });
+    const neighbour = it.fetch(`${site.origin}/neighbour`);
+    await site.reached("/held");
+    const [browser] = it.pool.stats().browsers;
+    let tries = 0;
+    const late = it.fetch(`${site.origin}/late`, {
+      async admit() {
+        if (++tries === 1) setImmediate(() => process.kill(browser!, "SIGKILL"));
+        return admission();
+      },
+    });
+    await site.reached("/held", 2);
+    held.open();
+    for (const answer of await Promise.all([neighbour, late])) {
+      expect(answer).toMatchObject({ kind: "page" });
+      expect(answer.kind === "page" && answer.body.toString()).toContain("<title>whole</title>");
+    }
+    await it.close();
+  });
+
   describe("a page that fills what pages share", () => {
     /** Works as much as it may, and is whole when its request is answered. */
     const busy = scripted(

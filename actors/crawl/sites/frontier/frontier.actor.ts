@@ -17,8 +17,10 @@ type NextRequest = Extract<Asked, { operation: "next" }>["message"];
 
 /** Characters of the addresses in one answer. */
 const MAX_REPLY_CHARS = 100_000;
-/** While the store takes no chunks, no more than this waits in the record; then pages try again. */
-const MAX_TAIL = 20_000;
+/** While the store takes no chunks, no more than this waits in the record, in characters; then pages try again. */
+const MAX_TAIL_CHARS = 4_000_000;
+/** Of a row, beside its addresses. */
+const ROW_CHARS = 80;
 
 export function frontierActor(services: FrontierServices) {
   return actor(Frontier)<FrontierState, FrontierRecord | null>({
@@ -91,8 +93,7 @@ function whenLoaded(services: FrontierServices, turn: FrontierTurn, asked: Asked
 function handle(services: FrontierServices, turn: FrontierTurn, asked: Asked): Next {
   const { state, now_ms } = turn;
   const loaded = state.loaded!;
-  const { tail } = state.record!.rows;
-  if (asked.operation === "discover" && tail.length > MAX_TAIL)
+  if (asked.operation === "discover" && tailChars(state.record!) > MAX_TAIL_CHARS)
     return { ...NOTHING, problem: "its addresses wait to be stored" };
   const reply =
     asked.operation === "discover"
@@ -101,6 +102,9 @@ function handle(services: FrontierServices, turn: FrontierTurn, asked: Asked): N
   flush(services, turn);
   return reply;
 }
+
+const tailChars = ({ rows }: FrontierRecord): number =>
+  rows.tail.reduce((chars, { url, found_on }) => chars + url.length + (found_on?.length ?? 0) + ROW_CHARS, 0);
 
 /** The seeds, once. */
 function sow(state: FrontierState, loaded: Loaded, now_ms: number): void {

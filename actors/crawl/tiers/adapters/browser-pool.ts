@@ -64,6 +64,8 @@ export interface LeaseFailure {
   readonly kind: "failed";
   readonly reason: "browser_busy" | "browser_unavailable" | "browser_crashed" | "timeout";
   readonly detail: string;
+  /** The browser ended while the page opened, and another page may be the cause: it may be tried again. */
+  readonly is_bystander: boolean;
 }
 
 /** Why a page ended by itself. */
@@ -215,11 +217,11 @@ interface Waiter {
   readonly stopWaiting: () => void;
 }
 
-const leaseFailure = (reason: LeaseFailure["reason"], detail: string): LeaseFailure => ({
-  kind: "failed",
-  reason,
-  detail,
-});
+const leaseFailure = (
+  reason: LeaseFailure["reason"],
+  detail: string,
+  is_bystander = false,
+): LeaseFailure => ({ kind: "failed", reason, detail, is_bystander });
 
 /** One algorithm: slots, and the browsers that serve them, from start to replacement. */
 export function browserPool({
@@ -509,7 +511,9 @@ export function browserPool({
     }
     const { promise: ended, resolve } = Promise.withResolvers<PageEnd>();
     let is_over = false;
+    let is_bystander = false;
     const onEnd = (end: PageEnd): void => {
+      is_bystander ||= !is_over && end.is_bystander;
       is_over = true;
       resolve(end);
     };
@@ -563,8 +567,10 @@ export function browserPool({
       return { kind: "leased", ...opened, session, ended, release: once(release) };
     }
     if (opened === TIMED_OUT) markForReplacement(pooled, "hung");
+    // A call to the browser may fail before its end is told.
+    is_bystander ||= !is_over && !pooled.browser.isConnected() && pooled.open.size > 1;
     await release();
-    return leaseFailure("browser_crashed", "The browser did not open a page");
+    return leaseFailure("browser_crashed", "The browser did not open a page", is_bystander);
   }
 
   return {

@@ -165,7 +165,8 @@ export function browserTransport({
     );
     if (lease.kind === "failed") {
       hop.release();
-      return over({ kind: "failed", reason: lease.reason, status: null, detail: lease.detail, ...bare() });
+      const { reason, detail, is_bystander } = lease;
+      return { result: { kind: "failed", reason, status: null, detail, ...bare() }, is_bystander };
     }
     const given = openOwn(request);
     const own = ownDocuments(lease.context, given, ownHops(given, first), first);
