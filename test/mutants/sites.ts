@@ -40,8 +40,8 @@ export const SITES: readonly Mutant[] = [
   sitemap(
     "takes an address that the file's end has cut",
     "xml-sitemap.ts",
-    "reading.end();\n      parser.end();",
-    "parser.end();\n      reading.end();",
+    "document.end();\n      parser.end();",
+    "parser.end();\n      document.end();",
   ),
   sitemap("does not count the bytes behind a compression", "read-sitemap.ts", "bytes += part.length;", ""),
   {
