@@ -93,7 +93,7 @@ const TOO_MANY = `at most ${MAX_JOB_ITEMS} items per job`;
 /** Chunks written to the store at the same time. */
 const WRITES_AT_ONCE = 16;
 
-export const jobFields = {
+const jobFields = {
   idempotency_key: Field(
     Type.String({ minLength: 1, maxLength: 500 }),
     "Scoped to the project: the same key, kind and number of items is the same job. May be left out when the header " +

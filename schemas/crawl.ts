@@ -9,6 +9,7 @@ export const CRAWL_LIMIT_DEFAULT = 1_000;
 export const MAX_SEEDS = 1_000;
 export const MAX_PATTERNS = 100;
 export const SCOPES = ["path", "host", "subdomains", "domain"] as const;
+export type Scope = (typeof SCOPES)[number];
 
 const WebAddress = Patterned("^[Hh][Tt][Tt][Pp][Ss]?://[^\\s]+$", "Input should be an http or https URL", {
   maxLength: 2_048,

@@ -15,6 +15,16 @@ export interface ApiAnswer {
   readonly content: any;
 }
 
+/** `retry_after`: the field's text. */
+export const answered = (
+  status: number,
+  retry_after: string | null | undefined,
+  content: unknown,
+): ApiAnswer => {
+  const seconds = Number(retry_after ?? Number.NaN);
+  return { status, retry_after_s: Number.isFinite(seconds) ? seconds : null, content };
+};
+
 /** Throws what the connection throws. */
 export type AskApi = (request: ApiRequest) => Promise<ApiAnswer>;
 

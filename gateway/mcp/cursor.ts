@@ -1,7 +1,7 @@
 /**
- * Where an answer was cut. A cursor holds the tool, its arguments and the place, so any node can go on without a session: it
- * asks again, which the caches answer, and compares the text with a digest. A cursor is not secret and not trusted: whoever
- * makes one could have called the tool.
+ * Where an answer was cut. A cursor holds the tool, its arguments and the place, so that any node can go on without a session:
+ * the node asks again, which the caches answer, and compares the text with a digest. A cursor is not secret and not trusted:
+ * whoever makes one could have called the tool.
  */
 import { createHash } from "node:crypto";
 import { type Static, Type } from "typebox";

@@ -5,7 +5,7 @@ import { json } from "../http-errors.ts";
 import type { Reply } from "../http.ts";
 import { wholeReply } from "../reply-bytes.ts";
 import { type AskWithin, type Call, route, type Route } from "../route.ts";
-import type { ApiAnswer, AskApi } from "./api.ts";
+import { answered, type AskApi } from "./api.ts";
 
 export interface McpRouteDeps {
   readonly version: string;
@@ -108,17 +108,8 @@ const askingWithin =
   (askWithin: AskWithin): AskApi =>
   async (request) => {
     const reply = await askWithin(request);
-    return answerOf(reply.status, reply.headers ?? {}, await wholeReply(reply));
+    return answered(reply.status, reply.headers?.["Retry-After"], contentOf(await wholeReply(reply)));
   };
-
-function answerOf(status: number, headers: Readonly<Record<string, string>>, bytes: Buffer): ApiAnswer {
-  const retry_after = Number(headers["Retry-After"] ?? Number.NaN);
-  return {
-    status,
-    retry_after_s: Number.isFinite(retry_after) ? retry_after : null,
-    content: contentOf(bytes),
-  };
-}
 
 function contentOf(bytes: Buffer): unknown {
   try {

@@ -1,5 +1,6 @@
 /** Refusals of the API and errors in its answers, as sentences that tell a model what to try. */
 import type { ApiAnswer, ApiRequest, AskApi } from "./api.ts";
+import type { Mistake } from "../validate.ts";
 import { ToolError } from "./tool.ts";
 import { meaningOf } from "../../schemas/errors.ts";
 
@@ -41,13 +42,15 @@ function failed(code: string, { content }: ApiAnswer): ToolError {
   return new ToolError(code, sentences(means, detail === means ? null : detail, advice));
 }
 
+/** Mistakes of a 422 in one line, each with its field. */
+export const mistakesText = (mistakes: readonly Pick<Mistake, "loc" | "msg">[]): string =>
+  mistakes.map(({ loc, msg }) => `${loc.slice(1).join(".")}: ${msg}`).join("; ");
+
 /** What the API refused. Its own words say which field is wrong. */
 export function refused({ status, retry_after_s, content }: ApiAnswer): ToolError {
   const { detail } = content ?? {};
   const own = Array.isArray(detail)
-    ? detail
-        .map(({ loc, msg }: { loc: unknown[]; msg: string }) => `${loc.slice(1).join(".")}: ${msg}`)
-        .join("; ")
+    ? mistakesText(detail)
     : typeof detail === "string"
       ? detail
       : (detail?.message ?? detail?.hint ?? detail?.error ?? content?.error_detail ?? null);

@@ -7,6 +7,7 @@ import { COMPANY_TOOLS } from "./tools/companies.ts";
 import { FILING_TOOLS } from "./tools/filings.ts";
 import { JOB_TOOLS } from "./tools/jobs.ts";
 import { WEB_TOOLS } from "./tools/web.ts";
+import { mistakesText } from "./tool-errors.ts";
 import { type ToolText, type Tool, ToolError, type ToolContext } from "./tool.ts";
 
 /** Claude Code warns at 10,000 tokens of an answer and delivers none above 25,000. */
@@ -169,8 +170,10 @@ function checked({ input, args }: Prepared, value: Record<string, unknown>): unk
     );
   const read = args.read("body", value);
   if (read.kind === "read") return read.value;
-  const mistakes = read.detail.map(({ loc, msg }) => `${loc.slice(1).join(".")}: ${msg}`);
-  throw new ToolError("invalid_arguments", `${mistakes.join("; ")}. Change the arguments and call again.`);
+  throw new ToolError(
+    "invalid_arguments",
+    `${mistakesText(read.detail)}. Change the arguments and call again.`,
+  );
 }
 
 function partOf(

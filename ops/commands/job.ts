@@ -5,16 +5,8 @@
 import { Command } from "commander";
 import { checkInvariants } from "../../actors/work/jobs/invariants.ts";
 import type { Documents } from "../../cluster/ports/documents.ts";
-import {
-  CHUNK_ITEMS,
-  chunkKey,
-  jobRange,
-  type JobRecord,
-  type JobStatus,
-  type StoredResult,
-} from "../../schemas/jobs.ts";
-import { checkCrawl, readCrawl } from "../../actors/crawl/sites/frontier/invariants.ts";
-import { JOB_ITEMS } from "../../records/collections.ts";
+import { jobRange, type JobStatus, type StoredResult } from "../../schemas/jobs.ts";
+import { crawlProblems } from "../../actors/crawl/sites/frontier/invariants.ts";
 import { systemTerminal } from "../terminal.ts";
 import {
   type ClientOptions,
@@ -134,20 +126,4 @@ async function verify(documents: Documents, job_id: string) {
   const { problems, ahead } = checkInvariants(job, results);
   const ofCrawl = job.spec.kind === "crawl" ? await crawlProblems(documents, job_id, job) : [];
   return { job, verdict: { problems: [...problems, ...ofCrawl], ahead }, results: results.size };
-}
-
-/** The laws of the addresses of a crawl. Throws Fault. */
-async function crawlProblems(
-  documents: Documents,
-  job_id: string,
-  job: JobRecord,
-): Promise<readonly string[]> {
-  const crawl = await readCrawl(documents, job_id);
-  if (crawl === null) return job.counts.total === 0 ? [] : ["The job has items, and its crawl is not stored"];
-  const urls: (string | null)[] = [];
-  for (let from = 0; from < job.counts.total; from += CHUNK_ITEMS) {
-    const chunk = await JOB_ITEMS.get(documents, chunkKey(job_id, from));
-    for (const { url } of chunk?.items ?? []) urls.push(typeof url === "string" ? url : null);
-  }
-  return checkCrawl(job, crawl, urls);
 }

@@ -4,7 +4,7 @@
  */
 import type { Command } from "commander";
 import { systemClock } from "../../cluster/adapters/time/clock.system.ts";
-import type { AskApi } from "../../gateway/mcp/api.ts";
+import { answered, type AskApi } from "../../gateway/mcp/api.ts";
 import { type ClientOptions, clientCommand, exchange, service } from "./client.ts";
 import { CommandError, type Context } from "./context.ts";
 
@@ -22,15 +22,10 @@ const asking =
   async ({ method, path, body }) => {
     try {
       const { reply, content } = await exchange(method, base + path, key, body);
-      const retry_after = Number(reply.headers.get("retry-after") ?? Number.NaN);
-      return {
-        status: reply.status,
-        retry_after_s: Number.isFinite(retry_after) ? retry_after : null,
-        content,
-      };
+      return answered(reply.status, reply.headers.get("retry-after"), content);
     } catch (problem) {
       if (!(problem instanceof CommandError)) throw problem;
       // For the model: the service cannot be reached, or did not answer.
-      return { status: 503, retry_after_s: null, content: { detail: problem.message } };
+      return answered(503, null, { detail: problem.message });
     }
   };

@@ -2,10 +2,8 @@
 import type { Documents } from "../../cluster/ports/documents.ts";
 import { crawlItems } from "../../actors/crawl/sites/feature/crawl-items.ts";
 import { CRAWLS } from "../../actors/crawl/sites/frontier/collections.ts";
-import { checkCrawl, readCrawl } from "../../actors/crawl/sites/frontier/invariants.ts";
 import type { CrawlRecord } from "../../actors/crawl/sites/frontier/record.ts";
 import type { ItemKind } from "../../actors/work/jobs/kind.ts";
-import { type Chunk, CHUNK_ITEMS, chunkKey, type JobRecord } from "../../schemas/jobs.ts";
 import { EMPTY_ANSWER, EMPTY_RECORD, type PageFormats } from "../../schemas/fetch.ts";
 import { SAME_SECRETS } from "./secrets.ts";
 
@@ -41,20 +39,3 @@ export const storeCrawl = (
   job_id: string,
   { seeds, limit, rules = {} }: Pick<CrawlRecord, "seeds" | "limit"> & Partial<Pick<CrawlRecord, "rules">>,
 ): Promise<boolean> => CRAWLS.put(documents, job_id, { seeds, limit, rules, fetch: {} }, 0);
-
-/** The laws of a crawl, as it is stored now. */
-export async function crawlProblems(documents: Documents, job_id: string): Promise<readonly string[]> {
-  const job = (await documents.get("job", job_id))?.value as JobRecord | undefined;
-  if (!job) return [];
-  const urls: string[] = [];
-  for (let at = 0; at < job.counts.total; at += CHUNK_ITEMS) {
-    const chunk = (await documents.get("job_items", chunkKey(job_id, at)))?.value as Chunk | undefined;
-    urls.push(...(chunk?.items ?? []).map(({ url }) => String(url)));
-  }
-  const crawl = await readCrawl(documents, job_id);
-  return crawl === null
-    ? job.counts.total === 0
-      ? []
-      : ["A job without a crawl"]
-    : checkCrawl(job, crawl, urls);
-}

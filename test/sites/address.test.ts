@@ -4,7 +4,8 @@ import { describe, expect, test } from "vitest";
 import { refusalOf, type AddressRules } from "../../actors/crawl/sites/address/admit.ts";
 import { addressKey } from "../../actors/crawl/sites/address/key.ts";
 import { compilePatterns } from "../../actors/crawl/sites/address/patterns.ts";
-import { type Scope, scopeOf } from "../../actors/crawl/sites/address/scope.ts";
+import { scopeOf } from "../../actors/crawl/sites/address/scope.ts";
+import type { Scope } from "../../schemas/crawl.ts";
 import { newTrapBook, trapOf } from "../../actors/crawl/sites/address/traps.ts";
 
 const SITE = "https://example.org";

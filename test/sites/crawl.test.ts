@@ -5,8 +5,9 @@
 import { describe, expect, test } from "vitest";
 import { frontierActor } from "../../actors/crawl/sites/frontier/frontier.actor.ts";
 import { Fault } from "../../cluster/ports/fault.ts";
-import { jobRange } from "../../schemas/jobs.ts";
-import { crawlKind, crawlProblems, storeCrawl, type WebOf } from "../harness/crawl-world.ts";
+import { crawlProblems } from "../../actors/crawl/sites/frontier/invariants.ts";
+import { type JobRecord, jobRange } from "../../schemas/jobs.ts";
+import { crawlKind, storeCrawl, type WebOf } from "../harness/crawl-world.ts";
 import { oneCluster } from "../harness/jobs-harness.ts";
 
 const HOME = "http://site.example/";
@@ -31,7 +32,12 @@ function crawling(web: WebOf) {
     await storeCrawl(jobs.stored, "j", { seeds: [HOME], limit, rules: more });
     await jobs.create("j", [], { kind: "crawl", total: limit, grows: true });
   };
-  return { jobs, create, problems: () => crawlProblems(jobs.stored, "j") };
+  /** Of a job that is stored. */
+  const problems = async (): Promise<readonly string[]> => {
+    const job = (await jobs.stored.get("job", "j"))?.value as JobRecord | undefined;
+    return job ? crawlProblems(jobs.stored, "j", job) : [];
+  };
+  return { jobs, create, problems };
 }
 
 const pathsOf = (attempts: readonly { readonly url: string }[]): string[] =>

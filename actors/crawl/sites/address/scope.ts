@@ -1,8 +1,6 @@
 /** Which addresses belong to a crawl or a map: those that share a path, a host, its subdomains or its domain with a seed. */
+import type { Scope } from "../../../../schemas/crawl.ts";
 import { type JoinedSites, siteOf } from "../../../lib/web/url.ts";
-
-export const SCOPES = ["path", "host", "subdomains", "domain"] as const;
-export type Scope = (typeof SCOPES)[number];
 
 export type IsInScope = (url: URL) => boolean;
 

@@ -83,12 +83,11 @@ export function trapOf(url: URL, book: TrapBook, { now_ms, isKnown }: TrapContex
   return null;
 }
 
-/** Counts one more for a path, of which a digest is kept; false: it has had as many as it may. */
+/** Counts one more for a path; false: it has had as many as it may. */
 function counts(book: Record<string, number>, path: string, most: number): boolean {
-  const place = digestOf(path);
-  const count = book[place] ?? 0;
+  const count = book[path] ?? 0;
   if (count >= most) return false;
-  if (count > 0 || Object.keys(book).length < MAX_COUNTED) book[place] = count + 1;
+  if (count > 0 || Object.keys(book).length < MAX_COUNTED) book[path] = count + 1;
   return true;
 }
 

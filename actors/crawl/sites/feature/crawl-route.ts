@@ -100,36 +100,34 @@ function optionsOf({ fetch, project_ref }: CrawlBody, pages: BatchKind, { caller
   };
 }
 
+const wrong = (field: readonly (string | number)[], message: string): Mistake => ({
+  loc: ["body", ...field],
+  msg: `Value error, ${message}`,
+  type: "value_error",
+});
+
 /** What a schema cannot check of the options of its pages; null: nothing is wrong. */
 function mistakeInFetch({ url, seeds, fetch }: CrawlBody, pages: BatchKind): Mistake | null {
   if (fetch == null) return null;
   const [first, ...others] = (seeds ?? [url!]).map((seed) => new URL(seed));
-  const wrong = (field: string, msg: string, type = "value_error"): Mistake => ({
-    loc: ["body", "fetch", field],
-    msg,
-    type,
-  });
   for (const field of ["method", "body"])
     if (field in fetch)
-      return wrong(field, "Value error, a crawl fetches its pages with GET and without a body");
+      return wrong(["fetch", field], "a crawl fetches its pages with GET and without a body");
   const field = fetch.headers == null ? (fetch.cookies == null ? null : "cookies") : "headers";
   if (field !== null && others.some(({ origin }) => origin !== first!.origin))
-    return wrong(field, "Value error, these go to one origin: give seeds of one origin");
+    return wrong(["fetch", field], "these go to one origin: give seeds of one origin");
   const mistake = pages.check?.({ ...fetch, url: first!.href }, {});
-  return mistake ? wrong(mistake.field, mistake.message, mistake.type) : null;
+  if (!mistake) return null;
+  const { field: wrong_field, message: msg, type = "value_error" } = mistake;
+  return { loc: ["body", "fetch", wrong_field], msg, type };
 }
 
 /** What a schema cannot check; null: nothing is wrong. */
 function mistakeIn(body: CrawlBody, header_key: string | undefined): Mistake | null {
   const { url, seeds, idempotency_key } = body;
-  const wrong = (field: string | readonly (string | number)[], msg: string): Mistake => ({
-    loc: ["body", ...(typeof field === "string" ? [field] : field)],
-    msg: `Value error, ${msg}`,
-    type: "value_error",
-  });
   if (header_key !== undefined && idempotency_key != null && header_key !== idempotency_key) return TWO_KEYS;
-  if (url == null && seeds == null) return wrong("url", "a crawl begins somewhere: give url or seeds");
-  if (url != null && seeds != null) return wrong("seeds", "give url or seeds, not both");
+  if (url == null && seeds == null) return wrong(["url"], "a crawl begins somewhere: give url or seeds");
+  if (url != null && seeds != null) return wrong(["seeds"], "give url or seeds, not both");
   for (const [at, seed] of (seeds ?? [url!]).entries()) {
     const loc = seeds == null ? ["url"] : ["seeds", at];
     const parsed = URL.parse(seed);

@@ -13,7 +13,7 @@ import type { JobFinder } from "../../../work/jobs/feature/tokens.ts";
 import { storedResults } from "../../../work/jobs/results.ts";
 import { FRONTIERS } from "../frontier/collections.ts";
 import { storedOrder, storedRows } from "../frontier/load.ts";
-import { type FrontierRecord, orderOf, ROWS_IN_CHUNK, rowsOf } from "../frontier/record.ts";
+import { type FrontierRecord, NEW_RECORD, orderOf, ROWS_IN_CHUNK, rowsOf } from "../frontier/record.ts";
 
 interface UrlsDeps {
   readonly documents: Documents;
@@ -118,23 +118,15 @@ export const urlsRoutes = (deps: UrlsDeps): readonly Route[] => [
 /** The job first: what it has the frontier has, too. Null: it is no crawl. */
 async function open({ documents }: UrlsDeps, job_id: string, job: JobRecord | null): Promise<Crawl | null> {
   if (job?.spec.kind !== "crawl") return null;
-  const record = await FRONTIERS.get(documents, job_id);
+  const record = (await FRONTIERS.get(documents, job_id)) ?? NEW_RECORD;
   const { total } = job.counts;
   const states = decodeStates(job.states, total);
-  const indexes = new Int32Array(record === null ? 0 : rowsOf(record)).fill(NONE);
+  const indexes = new Int32Array(rowsOf(record)).fill(NONE);
   let index = 0;
-  if (record !== null)
-    for await (const ordinals of storedOrder(documents, job_id, record))
-      for (const ordinal of ordinals) if (index < total) indexes[ordinal] = index++;
-  return { job_id, job, states, record: record ?? EMPTY, indexes };
+  for await (const ordinals of storedOrder(documents, job_id, record))
+    for (const ordinal of ordinals) if (index < total) indexes[ordinal] = index++;
+  return { job_id, job, states, record, indexes };
 }
-
-const EMPTY: FrontierRecord = {
-  rows: { chunks: 0, tail: [] },
-  order: { chunks: 0, tail: [] },
-  traps: { facets: {}, sessions: {}, calendar_pages: 0 },
-  unlisted: 0,
-};
 
 async function pageOf(deps: UrlsDeps, crawl: Crawl, filters: Filters, from: number, limit: number) {
   const items: CrawlUrl[] = [];

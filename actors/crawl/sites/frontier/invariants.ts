@@ -5,16 +5,15 @@
  */
 import type { Documents } from "../../../../cluster/ports/documents.ts";
 import type { AddressRow } from "../../../../schemas/crawl.ts";
-import { ITEM_STATUSES, type JobRecord } from "../../../../schemas/jobs.ts";
-import type { JoinedSites } from "../../../lib/web/url.ts";
+import { JOB_ITEMS } from "../../../../records/collections.ts";
+import { CHUNK_ITEMS, chunkKey, ITEM_STATUSES, type JobRecord } from "../../../../schemas/jobs.ts";
 import { refusalOf } from "../address/admit.ts";
 import { CRAWLS, FRONTIERS } from "./collections.ts";
 import { keyOf } from "./discover.ts";
 import { storedOrder, storedRows } from "./load.ts";
-import type { FrontierRecord } from "./record.ts";
 import { type CrawlRules, rulesOf } from "./rules.ts";
 
-export interface StoredCrawl {
+interface StoredCrawl {
   readonly rules: CrawlRules;
   readonly rows: readonly AddressRow[];
   /** The ordinal of each item. */
@@ -22,26 +21,37 @@ export interface StoredCrawl {
 }
 
 /** Throws Fault, and Error where a part is missing. Null: nothing is stored of its addresses yet. */
-export async function readCrawl(
-  documents: Documents,
-  job_id: string,
-  joined?: JoinedSites,
-  record: FrontierRecord | null = null,
-): Promise<StoredCrawl | null> {
+async function readCrawl(documents: Documents, job_id: string): Promise<StoredCrawl | null> {
   const [crawl, stored] = await Promise.all([
     CRAWLS.get(documents, job_id),
-    record ?? FRONTIERS.get(documents, job_id),
+    FRONTIERS.get(documents, job_id),
   ]);
   if (crawl === null || stored === null) return null;
   const rows: AddressRow[] = [];
   const order: number[] = [];
   for await (const part of storedRows(documents, job_id, stored)) rows.push(...part);
   for await (const part of storedOrder(documents, job_id, stored)) order.push(...part);
-  return { rules: rulesOf(crawl, joined), rows, order };
+  return { rules: rulesOf(crawl), rows, order };
+}
+
+/** Violations, as sentences; `job` was read before. Throws Fault. */
+export async function crawlProblems(
+  documents: Documents,
+  job_id: string,
+  job: JobRecord,
+): Promise<readonly string[]> {
+  const crawl = await readCrawl(documents, job_id);
+  if (crawl === null) return job.counts.total === 0 ? [] : ["The job has items, and its crawl is not stored"];
+  const urls: (string | null)[] = [];
+  for (let from = 0; from < job.counts.total; from += CHUNK_ITEMS) {
+    const chunk = await JOB_ITEMS.get(documents, chunkKey(job_id, from));
+    for (const { url } of chunk?.items ?? []) urls.push(typeof url === "string" ? url : null);
+  }
+  return checkCrawl(job, crawl, urls);
 }
 
 /** Violations, as sentences. `urls`: of the job's items, in their order, null where one is sealed; `job` was read before the crawl. */
-export function checkCrawl(
+function checkCrawl(
   { counts, spec, finished_ms, phase }: Pick<JobRecord, "counts" | "spec" | "finished_ms" | "phase">,
   { rules, rows, order }: StoredCrawl,
   urls: readonly (string | null)[],

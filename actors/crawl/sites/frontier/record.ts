@@ -4,7 +4,7 @@
  * are documents of their own; the rest of each log is in the record, so that one write stores what a turn changed.
  */
 import type { AddressRow, CrawlBody } from "../../../../schemas/crawl.ts";
-import type { TrapBook } from "../address/traps.ts";
+import { newTrapBook, type TrapBook } from "../address/traps.ts";
 
 export const ROWS_IN_CHUNK = 256;
 export const ORDER_IN_CHUNK = 512;
@@ -46,7 +46,7 @@ export interface CrawlRecord {
 export const NEW_RECORD: FrontierRecord = {
   rows: { chunks: 0, tail: [] },
   order: { chunks: 0, tail: [] },
-  traps: { facets: {}, sessions: {}, calendar_pages: 0 },
+  traps: newTrapBook(),
   unlisted: 0,
 };
 
