@@ -2,7 +2,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import { decideMerge, mergeSideOf } from "../../actors/sources/companies/merging.ts";
 import { changedFields } from "../../actors/sources/companies/record.ts";
 import { readChanges } from "../../actors/sources/companies/feed/changes.ts";
-import type { CompanyIdentifier, Source } from "../../actors/sources/companies/source.ts";
+import type { CompanyIdentifier, Source, SourceFailure } from "../../actors/sources/companies/source.ts";
 import {
   COMPANIES,
   COMPANY_CHECKS,
@@ -17,7 +17,9 @@ import { Company } from "../../schemas/companies.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
 import type { Documents } from "../../cluster/ports/documents.ts";
 import {
+  claimOf,
   DAY_MS,
+  document,
   identifier,
   oneRegister,
   RETENTION_MS,
@@ -243,6 +245,44 @@ describe("a refresh", () => {
       expect(found.refresh).toMatchObject([{ source: "gleif", group: "core", result: "failed", error }]);
       expect(found.company.record.names.legal).toBe("Roche Holding AG");
     }
+  });
+
+  test("takes what was read of a group that failed in part, ends nothing by it, and says so", async () => {
+    let trading = ["Genentech", "Tamiflu"];
+    let problem: SourceFailure | undefined;
+    const named = (name: string) => claimOf(["names.trading", { name, type: "trading" }, name.toLowerCase()]);
+    register = oneRegister((now) => [
+      scriptedSource(
+        "gleif",
+        "lei",
+        () => ({
+          kind: "found",
+          native_id: LEI,
+          groups: [
+            {
+              group: "core",
+              kind: "claims",
+              is_complete: true,
+              documents: [document(now())],
+              claims: [claimOf(NAME), claimOf(identifier("lei", LEI)), ...trading.map(named)],
+              ...(problem && { problem }),
+            },
+          ],
+        }),
+        {},
+        now,
+      ),
+    ]);
+    const { company } = (await register.get(`lei:${LEI}`))!;
+    trading = ["Kadcyla"];
+    problem = { kind: "failed", error: "timeout", message: "", retry_after_s: 60 };
+    const found = (await register.get(company.id, { refresh: true }))!;
+    expect(found.refresh).toMatchObject([{ group: "core", result: "failed", error: "timeout" }]);
+    expect(found.company.record.names.trading.map(({ name }) => name).toSorted()).toEqual([
+      "Genentech",
+      "Kadcyla",
+      "Tamiflu",
+    ]);
   });
 
   test("keeps every claim when two nodes write it at the same time, each believing that it owns the company", async () => {

@@ -5,7 +5,7 @@ import { type FieldGroup } from "../../schemas/companies.ts";
 import type { LookupAnswer, OpenSource, SourceFailure } from "../../actors/sources/companies/source.ts";
 import { openBrreg } from "../../actors/sources/companies/sources/brreg.ts";
 import { interestOf, openCompaniesHouse } from "../../actors/sources/companies/sources/companies-house.ts";
-import { dateFrom, openGleif } from "../../actors/sources/companies/sources/gleif.ts";
+import { dateFrom, dayOf, openGleif } from "../../actors/sources/companies/sources/gleif.ts";
 import { openKrs } from "../../actors/sources/companies/sources/krs.ts";
 import { openPrh } from "../../actors/sources/companies/sources/prh.ts";
 import { openRechercheEntreprises } from "../../actors/sources/companies/sources/recherche-entreprises.ts";
@@ -13,6 +13,7 @@ import { openSecEdgar } from "../../actors/sources/companies/sources/sec-edgar.t
 import { assertFits, openSources } from "../../actors/sources/companies/sources/open-sources.ts";
 import { SOURCE_NAMES, SOURCES } from "../../actors/sources/companies/sources/sources.ts";
 import { openZefix } from "../../actors/sources/companies/sources/zefix.ts";
+import { contradiction } from "../../actors/sources/companies/merging.ts";
 import { parseIdentifier } from "../../actors/sources/companies/schemes/identifier.ts";
 import { NOTHING_KNOWN, type Recorded, recordedHttp } from "../harness/recorded-http.ts";
 
@@ -302,7 +303,7 @@ describe("GLEIF", () => {
   };
   const isins = (page: number, lastPage: number, ...codes: string[]) => ({
     body: {
-      meta: { pagination: { currentPage: page, lastPage } },
+      meta: { pagination: { currentPage: page, lastPage, total: lastPage } },
       data: codes.map((isin) => ({ attributes: { isin } })),
     },
   });
@@ -341,6 +342,137 @@ describe("GLEIF", () => {
     expect(groupOf(answer, "core")).toMatchObject({ kind: "claims" });
     expect(groupOf(answer, "ownership")).toMatchObject({ kind: "failed", error: "timeout" });
     expect(groupOf(answer, "relationships")).toMatchObject({ kind: "failed" });
+  });
+
+  test.each([
+    // Mumbai's midnight, and a moment of half past six in the evening elsewhere.
+    ["2025-03-31T18:30:00Z", "IN", "2025-04-01"],
+    ["2025-03-31T18:30:00Z", "DE", "2025-03-31"],
+    ["2025-03-31T18:15:00Z", "NP", "2025-04-01"],
+    ["2025-03-31T18:15:27Z", "NP", "2025-03-31"],
+    ["2025-03-31T03:30:00Z", "CA-NL", "2025-03-31"],
+    ["2025-03-31T13:30:00Z", "AU", "2025-04-01"],
+    ["2025-03-31T22:00:00Z", "DE", "2025-04-01"],
+    ["2025-03-31T22:14:09Z", "DE", "2025-03-31"],
+  ])("%s of an LEI in %s is the day %s", (timestamp, jurisdiction, day) =>
+    expect(dayOf(timestamp, jurisdiction)).toBe(day),
+  );
+
+  const ofStatus = async (status: string) =>
+    claimsOf(
+      await look(openGleif, `lei:${LEI}`, {
+        [path]: record({}, { registration: { status, nextRenewalDate: "2024-05-01T00:00:00Z" } }),
+      }),
+    )[`identifiers lei:${LEI}`];
+
+  test("an LEI that was not renewed ended on its date; one that was withdrawn has no date", async () => {
+    expect(await ofStatus("ISSUED")).toMatchObject({ status: "active", valid_to: "2024-05-01" });
+    expect(await ofStatus("LAPSED")).toMatchObject({ status: "inactive", valid_to: "2024-05-01" });
+    const duplicate = await ofStatus("DUPLICATE");
+    expect(duplicate).toMatchObject({ status: "inactive" });
+    expect(duplicate).not.toHaveProperty("valid_to");
+  });
+
+  test("two LEIs contradict, also a lapsed one; a duplicate that was withdrawn does not", async () => {
+    type Stated = Parameters<typeof contradiction>[0][number];
+    const other: Stated = { scheme: "lei", value: "HWUPKR0MPOU8FGXBT394", status: "active" };
+    const against = async (status: string) => contradiction([(await ofStatus(status)) as Stated], [other]);
+    expect(await against("ISSUED")).toBe("lei");
+    expect(await against("LAPSED")).toBe("lei");
+    expect(await against("DUPLICATE")).toBeNull();
+    expect(await against("RETIRED")).toBeNull();
+  });
+
+  const listOf = (total: number, publishDate: string, data: readonly object[]) => ({
+    body: { meta: { goldenCopy: { publishDate }, pagination: { total } }, data },
+  });
+  const query = (page: number): string => `page%5Bnumber%5D=${page}&page%5Bsize%5D=200`;
+  const changes = (...values: readonly (readonly [string, string])[]) =>
+    values.map(([valueOld, valueNew]) => ({
+      attributes: {
+        field: "/lei:LEIData/lei:LEIRecords/lei:LEIRecord/lei:Entity/lei:LegalName",
+        date: "2024-08-29T08:00:00Z",
+        modificationType: "UPDATE",
+        valueOld,
+        valueNew,
+      },
+    }));
+
+  test("an element that changed twice on one day is two events", async () => {
+    const answer = await look(
+      openGleif,
+      `lei:${LEI}`,
+      {
+        [path]: record({}, {}, { "field-modifications": {} }),
+        [`${path}/field-modifications?${query(1)}`]: listOf(
+          2,
+          "2025-05-15T00:00:00Z",
+          changes(["Acme", "Acne Ltd"], ["Acne Ltd", "Acme Ltd"]),
+        ),
+      },
+      ["events"],
+    );
+    const events = Object.values(claimsOf(answer)).filter(
+      (value) => (value as { type?: string } | null)?.type === "name_change",
+    );
+    expect(events.map((event) => (event as { text: string }).text)).toEqual([
+      "Acme → Acne Ltd",
+      "Acne Ltd → Acme Ltd",
+    ]);
+  });
+
+  test("a list that is published anew while it is read is read again from its start", async () => {
+    const first = listOf(2, "2025-05-15T00:00:00Z", [{ attributes: { isin: "US0378331005" } }]);
+    const anew = listOf(2, "2025-05-15T08:00:00Z", [{ attributes: { isin: "NL0000009165" } }]);
+    const second = listOf(2, "2025-05-15T08:00:00Z", [{ attributes: { isin: "DE000A2SH128" } }]);
+    /** `editions` of the first page, in the order in which they are asked for. */
+    const walk = async (editions: readonly object[]) => {
+      const [...left] = editions;
+      const others: Record<string, Recorded> = {
+        [path]: record({}, {}, { isins: {} }),
+        [`${path}/isins?${query(2)}`]: second,
+      };
+      return openGleif({ base_url: BASE, credentials: null }).lookup(
+        { scheme: "lei", value: LEI },
+        ["securities"],
+        (request) => {
+          const asked = request.url.slice(BASE.length);
+          const answer = asked.endsWith(query(1)) ? (left.shift() as Recorded) : others[asked]!;
+          return recordedHttp({ [request.url]: answer }).http(request);
+        },
+        signal,
+        NOTHING_KNOWN,
+      );
+    };
+    const mended = claimsOf(await walk([first, anew]));
+    expect(Object.keys(mended).filter((key) => key.startsWith("securities"))).toEqual([
+      "securities NL0000009165",
+      "securities DE000A2SH128",
+    ]);
+    expect(groupOf(await walk([first, first, first]), "securities")).toMatchObject({
+      kind: "failed",
+      error: "inconsistent",
+    });
+  });
+
+  test("a failed page of children leaves the parents standing, and the group counts as failed", async () => {
+    const refused = { kind: "failed", error: "timeout", message: "", retry_after_s: null } as const;
+    const answer = await look(openGleif, `lei:${LEI}`, {
+      ...answers,
+      [path]: record({}, {}, { ...links, "direct-children": {} }),
+      [`${path}/direct-children?${query(1)}`]: listOf(2, "2025-05-15T00:00:00Z", [
+        record({}, { lei: "549300B56MD0ZC402L06" }).body.data,
+      ]),
+      [`${path}/direct-children?${query(2)}`]: refused,
+    });
+    const claims = claimsOf(answer);
+    expect(claims).toHaveProperty([`relationships is_directly_consolidated_by|out|lei:${parent}`]);
+    expect(groupOf(answer, "relationships")).toMatchObject({
+      kind: "claims",
+      is_complete: false,
+      problem: { error: "timeout" },
+    });
+    expect(groupOf(answer, "ownership")).toMatchObject({ kind: "claims", is_complete: true });
   });
 
   test("asks for parents and ISINs only when the caller needs them", async () => {

@@ -183,7 +183,7 @@ function applyGroup(
     precedence: answer.precedence ?? description.groups[group]?.precedence ?? 0,
     documents,
     claims: answer.claims.filter((claim) => !context.isRemoved(claim)),
-    is_complete: answer.is_complete,
+    is_complete: answer.is_complete && answer.problem === undefined,
     at_ms: context.now_ms,
   };
   const confirmed_ms = check?.confirmed_ms ?? context.now_ms;
@@ -197,12 +197,9 @@ function applyGroup(
     return index < 0 ? [...groups, next] : groups.with(index, next);
   };
   const after = { ...before, groups: fold(before.groups, false), people: fold(before.people, true) };
-  return checked(after, description, group, context, {
-    result: "ok",
-    error: null,
-    retry_after_s: null,
-    documents,
-  });
+  const { error = null, retry_after_s = null } = answer.problem ?? {};
+  const result = error === null ? "ok" : "failed";
+  return checked(after, description, group, context, { result, error, retry_after_s, documents });
 }
 
 interface CheckResult {

@@ -6,7 +6,9 @@ import { isOwnOf, type RecordIdentifier } from "./record.ts";
 import type { Judgement, StoredCompany } from "./stored-company.ts";
 
 /** Without a status it is active. */
-type StatedIdentifier = Pick<RecordIdentifier, "scheme" | "value"> & { readonly status?: string };
+type StatedIdentifier = Pick<RecordIdentifier, "scheme" | "value" | "valid_to"> & {
+  readonly status?: string;
+};
 
 export interface MergeSide {
   readonly id: string;
@@ -63,14 +65,19 @@ export function decideMerge(a: MergeSide, b: MergeSide, judgement: Judgement | n
 const isOlder = (a: MergeSide, b: MergeSide): boolean =>
   a.created_ms === b.created_ms ? a.id < b.id : a.created_ms < b.created_ms;
 
+/** A number that another took the place of. A LEI that was not renewed, and so ended on its date, is the company's still. */
+const isFormer = ({ scheme, status, valid_to }: StatedIdentifier): boolean =>
+  status === "inactive" && !(scheme === "lei" && valid_to != null);
+
 /** A scheme of one value a company, of which both have another value. */
 export function contradiction(
   left: readonly StatedIdentifier[],
   right: readonly StatedIdentifier[],
 ): string | null {
-  for (const { scheme, value, status } of left) {
-    if (!isStrong(scheme) || SCHEMES.get(scheme)?.cardinality !== "one" || status === "inactive") continue;
-    const others = right.filter((other) => other.scheme === scheme && other.status !== "inactive");
+  for (const stated of left) {
+    const { scheme, value } = stated;
+    if (!isStrong(scheme) || SCHEMES.get(scheme)?.cardinality !== "one" || isFormer(stated)) continue;
+    const others = right.filter((other) => other.scheme === scheme && !isFormer(other));
     if (others.length > 0 && !others.some((other) => other.value === value)) return scheme;
   }
   return null;

@@ -18,6 +18,8 @@ export interface RecordIdentifier {
   readonly country?: string | null;
   readonly status: string;
   readonly valid?: boolean | null;
+  readonly valid_from?: string | null;
+  readonly valid_to?: string | null;
 }
 
 export interface RecordName {

@@ -171,6 +171,8 @@ export type GroupAnswer = {
       readonly claims: readonly SourceClaim[];
       /** The source's precedence for these documents where it differs from the description's (a corroborated LEI record). */
       readonly precedence?: number;
+      /** Why a part of the group was not read: the claims stand, nothing ends, and the group counts as failed. */
+      readonly problem?: SourceFailure;
     }
   | SourceFailure
 );

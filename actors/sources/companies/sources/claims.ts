@@ -34,6 +34,10 @@ export interface ClaimList {
       readonly ra_code?: string;
       /** Of a scheme without one. */
       readonly country?: string | null;
+      /** The organisation that gave the number, where it is not the scheme's register. */
+      readonly issuer?: string | null;
+      readonly valid_from?: string | null;
+      readonly valid_to?: string | null;
     },
   ) => void;
   /** A company's number at a register of GLEIF's list, in the scheme that it belongs to. */
@@ -75,7 +79,8 @@ export function claimList({ sha256: raw_sha256 }: Pick<RawDocument, "sha256">): 
       for (const number of readRegisterNumber(ra_code, written))
         made.identifier(number.scheme, number.written, { ra_code, country });
     },
-    identifier(scheme_name, written, { status = "active", ra_code, country: place = null } = {}) {
+    identifier(scheme_name, written, more = {}) {
+      const { status = "active", ra_code, country: place = null, issuer = null, valid_from, valid_to } = more;
       const result = parseIdentifier(scheme_name, written ?? "");
       if (result.kind !== "identifier") return;
       const { scheme, value, display, valid } = result.identifier;
@@ -94,9 +99,11 @@ export function claimList({ sha256: raw_sha256 }: Pick<RawDocument, "sha256">): 
           country: country ?? place,
           status,
           valid,
+          ...(valid_from != null && { valid_from }),
+          ...(valid_to != null && { valid_to }),
           ...((authority ?? org_id) !== undefined && {
             issuer: {
-              name: (authority === undefined ? null : authorityOf(authority)?.name) ?? null,
+              name: issuer ?? (authority === undefined ? null : authorityOf(authority)?.name) ?? null,
               ra_code: authority ?? null,
               org_id: org_id ?? null,
             },

@@ -2,6 +2,7 @@
  * GLEIF, the Global Legal Entity Identifier Foundation: LEI records, parents and their exceptions, ISINs.
  *
  * Peculiarities of the source:
+ * - Children are a list of their own, field modifications too; the latter are read only where events are asked for.
  * - Dates are midnight at the company's place, written in UTC (`dateFrom`).
  * - The status of the LEI's registration is not the company's: a lapsed LEI lowers the precedence, nothing more.
  * - The record's links name either a parent's record or an exception; asking for the other one is a 404.
@@ -11,6 +12,7 @@ import { type Static, Type } from "typebox";
 import type { SourceClaim } from "../claim.ts";
 import { foldName } from "../names/fold.ts";
 import { elfForm } from "../schemes/elf.ts";
+import { digestId } from "../stored-claims.ts";
 import type {
   CompanyIdentifier,
   GroupAnswer,
@@ -23,12 +25,16 @@ import type {
   SourceResponse,
 } from "../source.ts";
 import { claimList } from "./claims.ts";
-import { jsonReader, maybe, maybeText, statusFailure } from "./reading.ts";
+import { type PagesAnswer, readPages } from "./pages.ts";
+import { jsonReader, maybe, maybeText, type Reading, statusFailure } from "./reading.ts";
 import { addressOf, categoryOfName, countryOf, dateOf, entityParty } from "./values.ts";
 
 const GleifAddress = Type.Object({
   language: maybeText,
   addressLines: maybe(Type.Array(Type.String())),
+  addressNumber: maybeText,
+  mailRouting: maybeText,
+  type: maybeText,
   city: maybeText,
   region: maybeText,
   country: maybeText,
@@ -48,6 +54,7 @@ const LeiRecord = Type.Object({
       transliteratedOtherNames: maybe(Type.Array(GleifName)),
       legalAddress: GleifAddress,
       headquartersAddress: maybe(GleifAddress),
+      otherAddresses: maybe(Type.Array(GleifAddress)),
       registeredAt: maybe(Authority),
       registeredAs: maybeText,
       jurisdiction: maybeText,
@@ -74,7 +81,13 @@ const LeiRecord = Type.Object({
         ),
       ),
     }),
-    registration: Type.Object({ status: maybeText, corroborationLevel: maybeText }),
+    registration: Type.Object({
+      status: maybeText,
+      corroborationLevel: maybeText,
+      initialRegistrationDate: maybeText,
+      nextRenewalDate: maybeText,
+      managingLou: maybeText,
+    }),
     bic: maybe(Type.Array(Type.String())),
     ocid: maybeText,
   }),
@@ -110,9 +123,25 @@ const readException = jsonReader(
     }),
   }),
 );
+const PageMeta = Type.Object({
+  goldenCopy: maybe(Type.Object({ publishDate: maybeText })),
+  pagination: Type.Object({ total: Type.Integer() }),
+});
+const readChildrenPage = jsonReader(Type.Object({ meta: PageMeta, data: Type.Array(LeiRecord) }));
+const Modification = Type.Object({
+  attributes: Type.Object({
+    field: Type.String(),
+    date: maybeText,
+    modificationType: maybeText,
+    valueOld: maybeText,
+    valueNew: maybeText,
+  }),
+});
+type Modification = Static<typeof Modification>;
+const readModifications = jsonReader(Type.Object({ meta: PageMeta, data: Type.Array(Modification) }));
 const readIsins = jsonReader(
   Type.Object({
-    meta: Type.Object({ pagination: Type.Object({ lastPage: Type.Integer() }) }),
+    meta: PageMeta,
     data: Type.Array(Type.Object({ attributes: Type.Object({ isin: Type.String() }) })),
   }),
 );
@@ -174,7 +203,7 @@ function categoryOf({
 
 /** FULLY_CORROBORATED and not lapsed: checked against the register itself. */
 const precedenceOf = ({ attributes: { registration } }: LeiRecord): number =>
-  registration.corroborationLevel === "FULLY_CORROBORATED" && registration.status !== "LAPSED" ? 80 : 60;
+  registration.corroborationLevel === "FULLY_CORROBORATED" && registration.status !== LAPSED ? 80 : 60;
 
 function statusOf({ status, expiration, successorEntities }: LeiRecord["attributes"]["entity"]): string {
   if (status === "ACTIVE") return "active";
@@ -229,28 +258,66 @@ export function coreClaims(document: RawDocument, record: LeiRecord): readonly S
     ["registered", entity.legalAddress],
     ["headquarters", entity.headquartersAddress],
   ] as const)
-    if (address)
-      list.add(
-        "addresses",
-        type,
-        addressOf({
-          type,
-          lines: address.addressLines ?? [],
-          postal_code: address.postalCode,
-          city: address.city,
-          region: address.region,
-          country: countryOf(address.country),
-          language: address.language,
-        }),
-      );
+    if (address) list.add("addresses", type, gleifAddress(type, address));
+  for (const [at, address] of (entity.otherAddresses ?? []).entries())
+    list.add("addresses", `alternative:${at + 1}`, gleifAddress("alternative", address));
   return list.claims;
+}
+
+const gleifAddress = (
+  type: "registered" | "headquarters" | "alternative",
+  address: Static<typeof GleifAddress>,
+) =>
+  addressOf({
+    type,
+    care_of: address.mailRouting,
+    lines: address.addressLines ?? [],
+    house_number: address.addressNumber,
+    postal_code: address.postalCode,
+    city: address.city,
+    region: address.region,
+    country: countryOf(address.country),
+    language: address.language,
+  });
+
+/** Of the LEI itself: it may lapse while the company is well. */
+const CURRENT_LEI: ReadonlySet<string> = new Set(["ISSUED", "PENDING_TRANSFER", "PENDING_ARCHIVAL"]);
+/** Was not renewed on its date; any other LEI that is not current (DUPLICATE, RETIRED, ANNULLED) was withdrawn. */
+const LAPSED = "LAPSED";
+
+/** Midnight in UTC at places whose clock is not whole hours from it, in standard time and in summer. */
+const PART_HOUR_MIDNIGHTS: Readonly<Record<string, RegExp>> = {
+  AF: /T19:30:00/,
+  AU: /T1[34]:30:00/,
+  CA: /T0[23]:30:00/,
+  IN: /T18:30:00/,
+  IR: /T(?:19|20):30:00/,
+  LK: /T18:30:00/,
+  MM: /T17:30:00/,
+  NP: /T18:15:00/,
+};
+
+/** A moment of the issuer's clock; of a midnight at the company's place the day there. */
+export function dayOf(timestamp: string | null | undefined, jurisdiction: string): string | null {
+  const isMidnight =
+    /T[0-9]{2}:00:00/.test(timestamp ?? "") ||
+    PART_HOUR_MIDNIGHTS[jurisdiction.slice(0, 2)]?.test(timestamp ?? "") === true;
+  return isMidnight ? dateFrom(timestamp, jurisdiction) : dateOf(timestamp);
 }
 
 /** The numbers of an LEI record. The court of a German number is in the OpenCorporates id only. */
 export function identifierClaims(document: RawDocument, { attributes }: LeiRecord): readonly SourceClaim[] {
   const list = claimList(document);
-  list.identifier("lei", attributes.lei);
   const { registeredAt, registeredAs, jurisdiction } = attributes.entity;
+  const { status, initialRegistrationDate, nextRenewalDate, managingLou } = attributes.registration;
+  const isCurrent = CURRENT_LEI.has(status ?? "ISSUED");
+  list.identifier("lei", attributes.lei, {
+    status: isCurrent ? "active" : "inactive",
+    issuer: managingLou ? `lei:${managingLou}` : null,
+    valid_from: dayOf(initialRegistrationDate, jurisdiction ?? ""),
+    // A number that was withdrawn keeps the date of a renewal that will not come.
+    valid_to: isCurrent || status === LAPSED ? dayOf(nextRenewalDate, jurisdiction ?? "") : null,
+  });
   list.registerNumber(registeredAt?.id, registeredAs, countryOf(jurisdiction?.slice(0, 2)));
   for (const bic of attributes.bic ?? []) list.identifier("bic", bic);
   list.identifier("ocid", attributes.ocid);
@@ -340,7 +407,7 @@ const DESCRIPTION: SourceDescription = {
   },
   terms_url: "https://www.gleif.org/en/meta/lei-data-terms-of-use",
   limits: { requests_per_second: 1, max_in_flight: 2 },
-  parser_version: "2",
+  parser_version: "3",
   canaries: [
     {
       identifier: { scheme: "lei", value: "5493001KJTIIGC8Y1R12" },
@@ -351,8 +418,41 @@ const DESCRIPTION: SourceDescription = {
 
 const ACCEPT = [["Accept", "application/vnd.api+json"]] as const;
 /** Of ISINs; the largest issuers have thousands, and a longer list is marked as incomplete. */
-const ISINS_A_PAGE = 200;
-const MAX_ISIN_PAGES = 10;
+const ITEMS_A_PAGE = 200;
+const MAX_PAGES = 10;
+
+interface Asked {
+  readonly http: SourceHttp;
+  readonly base_url: string;
+}
+
+interface GleifPage<Item> {
+  readonly meta: Static<typeof PageMeta>;
+  readonly data: readonly Item[];
+}
+
+/** A list below the record. Its pages must be of one golden copy. */
+const readList = <Item>(
+  { attributes: { lei } }: LeiRecord,
+  path: string,
+  { http, base_url }: Asked,
+  read: (response: SourceResponse) => Reading<GleifPage<Item>>,
+): Promise<PagesAnswer<Item>> =>
+  readPages<Item>(http, {
+    max_pages: MAX_PAGES,
+    request: (_start, page) => ({
+      method: "GET",
+      url: `${base_url}/lei-records/${lei}/${path}?page%5Bnumber%5D=${page}&page%5Bsize%5D=${ITEMS_A_PAGE}`,
+      headers: ACCEPT,
+    }),
+    read(response) {
+      const reading = read(response);
+      if (reading.kind === "failed") return reading;
+      const { meta, data } = reading.value;
+      const edition = meta.goldenCopy?.publishDate ?? null;
+      return { kind: "read", value: { total: meta.pagination.total, items: data, edition } };
+    },
+  });
 
 interface Fetched {
   readonly documents: RawDocument[];
@@ -370,7 +470,7 @@ const PATHS = {
 async function readParent(
   record: LeiRecord,
   level: "direct" | "ultimate",
-  { http, base_url }: { readonly http: SourceHttp; readonly base_url: string },
+  { http, base_url }: Asked,
   ownership: Fetched,
   relationships: Fetched,
 ): Promise<SourceFailure | null> {
@@ -411,6 +511,7 @@ async function readParent(
     ref,
     country: countryOf(entity?.legalAddress.country),
   });
+  const { jurisdiction } = record.attributes.entity;
   const current = facts.status !== "INACTIVE";
   const type = facts.type.toLowerCase();
   const list = claimList(relationship.document);
@@ -421,8 +522,8 @@ async function readParent(
     status: facts.status === "ACTIVE" || facts.status === "INACTIVE" ? facts.status : null,
     periods: (facts.periods ?? []).map((period) => ({
       type: period.type,
-      start: dateOf(period.startDate),
-      end: dateOf(period.endDate),
+      start: dateFrom(period.startDate, jurisdiction ?? ""),
+      end: dateFrom(period.endDate, jurisdiction ?? ""),
     })),
     corroboration: registration?.corroborationLevel ?? null,
     current,
@@ -441,7 +542,7 @@ async function readParent(
 async function parentGroups(
   record: LeiRecord,
   document: RawDocument,
-  asked: { readonly http: SourceHttp; readonly base_url: string },
+  asked: Asked,
   precedence: number,
 ): Promise<readonly GroupAnswer[]> {
   const ownership: Fetched = { documents: [], claims: [] };
@@ -454,46 +555,121 @@ async function parentGroups(
         { group: "relationships", documents: relationships.documents, ...problem },
       ];
   }
+  const own = { kind: "claims", precedence } as const;
   return [
-    { group: "ownership", kind: "claims", is_complete: true, precedence, ...ownership },
-    { group: "relationships", kind: "claims", is_complete: true, precedence, ...relationships },
+    { group: "ownership", ...own, is_complete: true, ...ownership },
+    { group: "relationships", ...own, ...(await childrenOf(record, asked, relationships)) },
   ];
 }
 
-async function securitiesGroup(
-  record: LeiRecord,
-  document: RawDocument,
-  { http, base_url }: { readonly http: SourceHttp; readonly base_url: string },
-): Promise<GroupAnswer> {
-  const documents: RawDocument[] = [];
-  const claims: SourceClaim[] = [];
-  const hasIsins = record.relationships?.["isins"] !== undefined;
-  const done = (is_complete: boolean): GroupAnswer => ({
-    group: "securities",
-    kind: "claims",
-    is_complete,
-    documents,
-    claims,
-  });
-  if (!hasIsins) {
-    documents.push(document);
-    return done(true);
+/** What a list below the record adds to what is known without it; a list longer than `MAX_PAGES` pages is not complete. */
+type WithList = Fetched & { readonly is_complete: boolean; readonly problem?: SourceFailure };
+
+function withList<Item>(
+  known: Fetched,
+  answer: PagesAnswer<Item> | null,
+  claimsOf: (document: RawDocument, items: readonly Item[]) => readonly SourceClaim[],
+): WithList {
+  if (answer === null) return { ...known, is_complete: true };
+  const documents = [...known.documents, ...answer.documents];
+  if (answer.kind === "missing") return { ...known, documents, is_complete: true };
+  if (answer.kind === "failed") {
+    const { documents: _, ...problem } = answer;
+    return { ...known, documents, is_complete: false, problem };
   }
-  for (let page = 1; page <= MAX_ISIN_PAGES; page++) {
-    const response = await http({
-      method: "GET",
-      url: `${base_url}/lei-records/${record.attributes.lei}/isins?page%5Bnumber%5D=${page}&page%5Bsize%5D=${ISINS_A_PAGE}`,
-      headers: ACCEPT,
+  const pages = Map.groupBy(answer.items, ({ document }) => document);
+  const claims = [...pages].flatMap(([document, items]) =>
+    claimsOf(
+      document,
+      items.map(({ item }) => item),
+    ),
+  );
+  return { documents, claims: [...known.claims, ...claims], is_complete: answer.is_complete };
+}
+
+/** The direct children, if the record has a link to them. */
+const childrenOf = async (record: LeiRecord, asked: Asked, known: Fetched): Promise<WithList> =>
+  withList(
+    known,
+    record.relationships?.["direct-children"] === undefined
+      ? null
+      : await readList(record, "direct-children", asked, readChildrenPage),
+    childClaims,
+  );
+
+function childClaims(document: RawDocument, children: readonly LeiRecord[]): readonly SourceClaim[] {
+  const list = claimList(document);
+  const type = "is_directly_consolidated_by";
+  for (const {
+    attributes: { lei, entity },
+  } of children)
+    list.add("relationships", `${type}|in|lei:${lei}`, {
+      type,
+      direction: "in",
+      party: entityParty({
+        name: entity.legalName.name,
+        ref: `lei:${lei}`,
+        country: countryOf(entity.legalAddress.country),
+      }),
+      current: entity.status !== "INACTIVE",
     });
-    if (response.kind === "failed") return { group: "securities", documents, ...response };
-    if (response.status !== 200) return { group: "securities", documents, ...statusFailure(response) };
-    const reading = readIsins(response);
-    if (reading.kind === "failed") return { group: "securities", documents, ...reading };
-    documents.push(response.document);
-    claims.push(...isinClaims(response.document, reading.value.data));
-    if (page >= reading.value.meta.pagination.lastPage) return done(true);
+  return list.claims;
+}
+
+/** What changed in the record since GLEIF keeps it, as events: names, addresses, forms, numbers. */
+function modificationClaims(
+  lei: string,
+  document: RawDocument,
+  modifications: readonly Modification[],
+): readonly SourceClaim[] {
+  const list = claimList(document);
+  for (const { attributes } of modifications) {
+    const [, part] = /\/lei:Entity\/(.+)$/.exec(attributes.field) ?? [];
+    const date = dateOf(attributes.date);
+    if (part === undefined || date === null) continue;
+    const title = part.replaceAll("lei:", "").replaceAll("/", ".");
+    const text = `${attributes.valueOld ?? ""} → ${attributes.valueNew ?? ""}`.trim();
+    // An element may change twice on one day.
+    const id = `gleif:${lei}:${title}:${date}:${digestId(text, 8)}`;
+    list.add("events", id, {
+      id,
+      type: MODIFIED.find(([pattern]) => pattern.test(title))?.[1] ?? "other",
+      date,
+      title: `${title} ${(attributes.modificationType ?? "update").toLowerCase()}`,
+      text,
+      source: "gleif",
+    });
   }
-  return done(false);
+  return list.claims;
+}
+
+/** Elements of the Common Data File that changed, and the event of company/v1. */
+const MODIFIED: readonly (readonly [RegExp, string])[] = [
+  [/^(?:LegalName|OtherEntityNames|TransliteratedOtherEntityNames)/, "name_change"],
+  [/Address/, "address_change"],
+  [/^LegalForm/, "legal_form_change"],
+  [/^RegistrationAuthority|^BusinessRegister/, "identifier_change"],
+  [/^LegalJurisdiction/, "seat_change"],
+  [/^(?:EntityStatus|EntityExpiration)/, "deregistration"],
+];
+
+async function eventsGroup(record: LeiRecord, document: RawDocument, asked: Asked): Promise<GroupAnswer> {
+  const known: Fetched = { documents: [document], claims: [...eventClaims(document, record)] };
+  const history =
+    record.relationships?.["field-modifications"] === undefined
+      ? null
+      : await readList(record, "field-modifications", asked, readModifications);
+  const { lei } = record.attributes;
+  const events = withList(known, history, (page, items) => modificationClaims(lei, page, items));
+  return { group: "events", kind: "claims", precedence: 60, ...events };
+}
+
+async function securitiesGroup(record: LeiRecord, document: RawDocument, asked: Asked): Promise<GroupAnswer> {
+  const isins =
+    record.relationships?.["isins"] === undefined ? null : await readList(record, "isins", asked, readIsins);
+  if (isins?.kind === "failed") return { group: "securities", ...isins };
+  const known: Fetched = { documents: isins === null ? [document] : [], claims: [] };
+  return { group: "securities", kind: "claims", ...withList(known, isins, isinClaims) };
 }
 
 function isinClaims(
@@ -556,7 +732,7 @@ export const openGleif: OpenSource = ({ base_url }) => ({
       groups: [
         { group: "core", ...own, claims: coreClaims(document, record) },
         { group: "identifiers", ...own, claims: identifierClaims(document, record) },
-        { group: "events", ...own, precedence: 60, claims: eventClaims(document, record) },
+        ...(groups.includes("events") ? [await eventsGroup(record, document, { http, base_url })] : []),
         ...(wantsParents ? await parentGroups(record, document, { http, base_url }, precedence) : []),
         ...(groups.includes("securities")
           ? [await securitiesGroup(record, document, { http, base_url })]

@@ -11,11 +11,16 @@ export interface PagedList<Item> {
 
 export interface PageRules<Item> {
   readonly max_pages: number;
-  /** The request of the page that begins at this item. */
-  readonly request: (start: number) => SourceRequest;
-  readonly read: (
-    response: SourceResponse,
-  ) => Reading<{ readonly total: number; readonly items: readonly Item[] }>;
+  /** The request of the page that begins at this item; the first page is 1. */
+  readonly request: (start: number, page: number) => SourceRequest;
+  readonly read: (response: SourceResponse) => Reading<Page<Item>>;
+}
+
+interface Page<Item> {
+  readonly total: number;
+  readonly items: readonly Item[];
+  /** What the page was published with: pages of two editions are not one list. Absent: the source does not say. */
+  readonly edition?: string | null;
 }
 
 export type PagesAnswer<Item> =
@@ -24,19 +29,38 @@ export type PagesAnswer<Item> =
   | { readonly kind: "missing"; readonly documents: readonly RawDocument[] }
   | (SourceFailure & { readonly documents: readonly RawDocument[] });
 
+/** A list that is published anew while it is read is read again from its start, this often. */
+const MAX_WALKS = 3;
+
 export async function readPages<Item>(http: SourceHttp, rules: PageRules<Item>): Promise<PagesAnswer<Item>> {
   const documents: RawDocument[] = [];
+  for (let walk = 0; walk < MAX_WALKS; walk++) {
+    const answer = await walkPages(http, rules, documents);
+    if (answer !== "published_anew") return answer;
+  }
+  const [first] = documents;
+  return { ...failure("inconsistent", `${first!.url} was published anew while it was read`), documents };
+}
+
+async function walkPages<Item>(
+  http: SourceHttp,
+  rules: PageRules<Item>,
+  documents: RawDocument[],
+): Promise<PagesAnswer<Item> | "published_anew"> {
   const items: { document: RawDocument; item: Item }[] = [];
-  for (let page = 0; page < rules.max_pages; page++) {
-    const response = await http(rules.request(items.length));
+  let first_edition: string | null | undefined;
+  for (let page = 1; page <= rules.max_pages; page++) {
+    const response = await http(rules.request(items.length, page));
     if (response.kind === "failed") return { ...response, documents };
     const { document, status } = response;
     documents.push(document);
-    if (status === 404 && page === 0) return { kind: "missing", documents };
+    if (status === 404 && page === 1) return { kind: "missing", documents };
     if (status !== 200) return { ...statusFailure(response), documents };
     const reading = rules.read(response);
     if (reading.kind === "failed") return { ...reading, documents };
-    const { total, items: read } = reading.value;
+    const { total, items: read, edition } = reading.value;
+    if (page === 1) first_edition = edition;
+    else if (edition !== first_edition) return "published_anew";
     items.push(...read.map((item) => ({ document, item })));
     if (items.length >= total) return { kind: "pages", documents, items, is_complete: true };
     if (read.length === 0)
