@@ -8,19 +8,16 @@ import { yieldToEventLoop } from "../cluster/ports/clock.ts";
 import type { QuotaCategory } from "../schemas/accounts.ts";
 import { Field, Nullable, Patterned } from "../schemas/common.ts";
 import {
-  type Chunk,
   CHUNK_ITEMS,
-  chunkKey,
   MAX_JOB_ITEMS,
   JobCompletion,
   JobCreated,
   type JobItem,
   type JobKind,
 } from "../schemas/jobs.ts";
-import { inputPlace, sealedInput } from "../schemas/job-inputs.ts";
 import type { Caller } from "./authenticate.ts";
 import type { CsvCell } from "./csv-lines.ts";
-import { createJob, type CreateJobDeps } from "./create-job.ts";
+import { createCallersJob, type CreateJobDeps, type Input, storeItems } from "./create-job.ts";
 import type { Reply } from "./http.ts";
 import { csvItems, type ReadCsv } from "./csv-items.ts";
 import { DuplicateKey, malformedAt, type Scanned, scanItems } from "./json-array-scanner.ts";
@@ -30,9 +27,6 @@ import { type Call, type Route, route } from "./route.ts";
 import { givenTwice, type Mistake, MAX_MISTAKES, shape } from "./validate.ts";
 import { warnOfUnknownFields } from "./warnings.ts";
 import { wordsOf } from "./words.ts";
-import { JOB_ITEMS } from "../records/collections.ts";
-
-export type Input = Readonly<Record<string, unknown>>;
 
 /** The gateway's half of a kind of items; schemas/jobs.ts describes both halves. */
 export interface BatchKind {
@@ -90,8 +84,6 @@ export interface RouteNames {
 /** An alias of the body's idempotency_key. */
 export const IDEMPOTENCY_HEADER = "idempotency-key";
 const TOO_MANY = `at most ${MAX_JOB_ITEMS} items per job`;
-/** Chunks written to the store at the same time. */
-const WRITES_AT_ONCE = 16;
 
 const jobFields = {
   idempotency_key: Field(
@@ -132,31 +124,6 @@ interface JobCreator {
     head: unknown,
     place: "body" | "query",
   ) => Promise<Reply>;
-}
-
-/** Stores items in chunks; `storedItem` makes what is stored of one, of which logins are sealed. */
-async function writeItems(
-  { documents, secrets }: Pick<CreateJobDeps, "documents" | "secrets">,
-  job_id: string,
-  scanned: SubmittedItems,
-  storedItem: (item: Input) => Input,
-): Promise<void> {
-  let writing: Promise<boolean>[] = [];
-  for (let first = 0; first < scanned.count; first += CHUNK_ITEMS) {
-    const items: Input[] = [];
-    for (let index = first; index < Math.min(first + CHUNK_ITEMS, scanned.count); index++)
-      items.push(
-        sealedInput(storedItem(scanned.read(index) as Input), (text) =>
-          secrets.seal(text, inputPlace(job_id, index)),
-        ),
-      );
-    const chunk: Chunk = { items, chars: JSON.stringify(items).length };
-    writing.push(JOB_ITEMS.put(documents, chunkKey(job_id, first), chunk, 0));
-    if (writing.length < WRITES_AT_ONCE) continue;
-    await Promise.all(writing);
-    writing = [];
-  }
-  await Promise.all(writing);
 }
 
 /** The fields around the items. */
@@ -247,13 +214,13 @@ function jobCreator(services: CreateJobDeps, kind: BatchKind): JobCreator {
   }
 
   const create = (call: Call, scanned: SubmittedItems, head: Head, sharedFields: Input): Promise<Reply> =>
-    createJob(services, call, head, {
+    createCallersJob(services, call, head, {
       kind: kind.name,
       category: kind.category ?? null,
       total: scanned.count,
       store: (job_id) =>
-        writeItems(services, job_id, scanned, (item) => ({
-          ...normalize(item, call.caller),
+        storeItems(services, job_id, scanned.count, (index) => ({
+          ...normalize(scanned.read(index) as Input, call.caller),
           ...sharedFields,
         })),
     });

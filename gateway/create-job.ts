@@ -13,20 +13,26 @@ import { Account, accountKey, fromUsdUp, monthOf, type QuotaCategory } from "../
 import { basisOf, priceMost, pricesOf } from "../schemas/invoices.ts";
 import {
   callbackPlace,
+  type Chunk,
+  CHUNK_ITEMS,
+  chunkKey,
   type IdempotencyRecord,
   Job,
   type JobKind,
   type JobSpec,
-  LISTED_MS,
+  listedMs,
   projectJobKey,
 } from "../schemas/jobs.ts";
-import { JOB_IDEMPOTENCY_KEYS, PROJECT_JOBS } from "../records/collections.ts";
+import { inputPlace, sealedInput } from "../schemas/job-inputs.ts";
+import { JOB_IDEMPOTENCY_KEYS, JOB_ITEMS, PROJECT_JOBS } from "../records/collections.ts";
 import type { Caller } from "./authenticate.ts";
 import { budgetExhausted, json, KEY_OF_ANOTHER_JOB, quotaExhausted } from "./http-errors.ts";
 import type { Reply } from "./http.ts";
 import { jobId } from "./job-id.ts";
 import { secondsToReset } from "./limits.ts";
 import type { Call } from "./route.ts";
+
+export type Input = Readonly<Record<string, unknown>>;
 
 export interface CreateJobDeps {
   readonly documents: Documents;
@@ -36,22 +42,45 @@ export interface CreateJobDeps {
   readonly secrets: Pick<Secrets, "seal">;
 }
 
-export interface NewJob {
+/** What a job is made of. */
+export interface JobParts {
   readonly kind: JobKind;
+  /** The monthly quota that its items count towards; null: none. */
   readonly category: QuotaCategory | null;
   /** Its items; of a job that grows, the most that it may have. */
   readonly total: number;
   readonly grows?: true;
-  /** Stores what the job is made of, before it begins. Throws Fault. */
+  /** Stores its items, or what they are found by, before it begins. Throws Fault. */
   readonly store: (job_id: string) => Promise<unknown>;
 }
 
+interface NewJob extends JobParts {
+  readonly payer: { readonly customer: string; readonly project: string; readonly key_prefix: string };
+  /** Scoped to the project; of a visit to its monitor. */
+  readonly idempotency_key: string;
+  readonly callback_url: string | null;
+  readonly now_ms: number;
+  /** The monitor whose visit it is. */
+  readonly monitor_id?: string;
+  /** Why no new job may be created, or null; a job that exists is answered all the same. Default: nothing is refused. */
+  readonly refusal?: () => Promise<Reply | null>;
+}
+
+type CreatedJob =
+  | { readonly kind: "job"; readonly job_id: string; readonly is_new: boolean }
+  /** The idempotency key belongs to a job of another kind or length. */
+  | { readonly kind: "taken" }
+  | { readonly kind: "refused"; readonly refusal: Reply };
+
+/** Of an actor's answer while a job is created. */
 const ASK_MS = 20_000;
+/** Chunks written to the store at the same time. */
+const WRITES_AT_ONCE = 16;
 
 /** A job reserves nothing when it is created; it is refused when its key has nothing left to run an item with. */
 async function allowanceRefused(
   { ask, clock }: CreateJobDeps,
-  { kind, category }: Pick<NewJob, "kind" | "category">,
+  { kind, category }: Pick<JobParts, "kind" | "category">,
   { grant: { key, project, customer, per_usd_micros } }: Caller,
 ): Promise<Reply | null> {
   const limit = category ? key.quotas[category] : null;
@@ -72,72 +101,107 @@ async function allowanceRefused(
   return null;
 }
 
-/**
- * Answers with the job of this key, and begins it in case its creator crashed before. 409 when kind or length differ; null
- * when the record is all that is left of the job.
- */
-async function replyForExisting(
+/** The job of the idempotency key, which begins in case its creator crashed before. Null: the record is all that is left of it. */
+async function existingJob(
   { ask }: CreateJobDeps,
-  { job_id, kind: named_kind, total: named_total }: IdempotencyRecord,
-  { kind, total }: Pick<NewJob, "kind" | "total">,
-): Promise<Reply | null> {
+  named: IdempotencyRecord,
+  { kind, total }: JobParts,
+): Promise<CreatedJob | null> {
+  const { job_id } = named;
   const { exists } = await ask(Job, job_id, "begin", null, { timeout_ms: ASK_MS });
   if (!exists) return null;
-  if (named_kind !== kind || named_total !== total) return KEY_OF_ANOTHER_JOB;
-  return json(200, { job_id, created: false });
+  return named.kind === kind && named.total === total
+    ? { kind: "job", job_id, is_new: false }
+    : { kind: "taken" };
 }
 
-/** 202 with the new job, 200 with the job that has the key already, or a refusal. Throws Fault. */
-export async function createJob(
+/** Throws Fault. */
+export async function createJob(deps: CreateJobDeps, job: NewJob): Promise<CreatedJob> {
+  const { documents, ask, random, secrets } = deps;
+  const { kind, category, payer, total, grows, now_ms, monitor_id } = job;
+  const digest = createHash("sha256").update(job.idempotency_key).digest("hex");
+  const scope = monitor_id === undefined ? payer.project : `${payer.project}:${monitor_id}`;
+  const idempotency_doc = `${scope}:${digest}`;
+  const existing = await JOB_IDEMPOTENCY_KEYS.read(documents, idempotency_doc);
+  if (existing) {
+    const created = await existingJob(deps, existing.value, job);
+    if (created) return created;
+    await JOB_IDEMPOTENCY_KEYS.remove(documents, idempotency_doc, existing.version);
+  }
+  const refusal = (await job.refusal?.()) ?? null;
+  if (refusal) return { kind: "refused", refusal };
+
+  const job_id = jobId(now_ms, random);
+  const spec: JobSpec = {
+    kind,
+    ...payer,
+    category,
+    idempotency_doc,
+    callback_url: job.callback_url && secrets.seal(job.callback_url, callbackPlace(job_id)),
+    total,
+    ...(grows && { grows }),
+    created_ms: Math.floor(now_ms),
+    ...(monitor_id !== undefined && { monitor_id }),
+  };
+  await ask(Job, job_id, "open", spec, { timeout_ms: ASK_MS });
+  const listing = { expires_at_ms: spec.created_ms + listedMs(spec) };
+  await PROJECT_JOBS.put(documents, projectJobKey(payer.project, job_id), { kind }, 0, listing);
+  await job.store(job_id);
+  const record: IdempotencyRecord = { job_id, kind, total };
+  if (!(await JOB_IDEMPOTENCY_KEYS.put(documents, idempotency_doc, record, 0))) {
+    // Two callers at the same moment: the other one inserted first.
+    await ask(Job, job_id, "abandon", null).catch(() => {});
+    const winner = await JOB_IDEMPOTENCY_KEYS.get(documents, idempotency_doc);
+    const created = winner ? await existingJob(deps, winner, job) : null;
+    if (created) return created;
+    throw new Fault("no_answer", `Cannot create a job: its idempotency key was taken and is free again`);
+  }
+  const { exists } = await ask(Job, job_id, "begin", null, { timeout_ms: ASK_MS });
+  if (!exists) throw new Fault("no_answer", `Cannot begin job "${job_id}": it is not there`);
+  return { kind: "job", job_id, is_new: true };
+}
+
+/** A caller's job: 202 with a new one, 200 with the one that has the key already, or a refusal. Throws Fault. */
+export async function createCallersJob(
   services: CreateJobDeps,
   { caller, now_ms }: Pick<Call, "caller" | "now_ms">,
   {
     idempotency_key,
     callback_url,
   }: { readonly idempotency_key: string; readonly callback_url?: string | null },
-  job: NewJob,
+  parts: JobParts,
 ): Promise<Reply> {
-  const { documents, ask, random, secrets } = services;
   const { key, project, customer } = caller.grant;
-  const digest = createHash("sha256").update(idempotency_key).digest("hex");
-  const idempotency_doc = `${project.name}:${digest}`;
-  const existing = await JOB_IDEMPOTENCY_KEYS.read(documents, idempotency_doc);
-  if (existing) {
-    const reply = await replyForExisting(services, existing.value, job);
-    if (reply) return reply;
-    await JOB_IDEMPOTENCY_KEYS.remove(documents, idempotency_doc, existing.version);
-  }
+  const created = await createJob(services, {
+    ...parts,
+    payer: { customer: customer.name, project: project.name, key_prefix: key.prefix },
+    idempotency_key,
+    callback_url: callback_url ?? null,
+    now_ms,
+    refusal: () => allowanceRefused(services, parts, caller),
+  });
+  if (created.kind === "refused") return created.refusal;
+  if (created.kind === "taken") return KEY_OF_ANOTHER_JOB;
+  return json(created.is_new ? 202 : 200, { job_id: created.job_id, created: created.is_new });
+}
 
-  const refusal = await allowanceRefused(services, job, caller);
-  if (refusal) return refusal;
-  const job_id = jobId(now_ms, random);
-  const { kind, category, total, grows } = job;
-  const spec: JobSpec = {
-    kind,
-    customer: customer.name,
-    project: project.name,
-    category,
-    key_prefix: key.prefix,
-    idempotency_doc,
-    callback_url: callback_url == null ? null : secrets.seal(callback_url, callbackPlace(job_id)),
-    total,
-    ...(grows && { grows }),
-    created_ms: Math.floor(now_ms),
-  };
-  await ask(Job, job_id, "open", spec, { timeout_ms: ASK_MS });
-  const listing = { expires_at_ms: spec.created_ms + LISTED_MS };
-  await PROJECT_JOBS.put(documents, projectJobKey(project.name, job_id), { kind }, 0, listing);
-  await job.store(job_id);
-  const record: IdempotencyRecord = { job_id, kind, total };
-  if (!(await JOB_IDEMPOTENCY_KEYS.put(documents, idempotency_doc, record, 0))) {
-    // Two requests at the same moment: the other request inserted first.
-    await ask(Job, job_id, "abandon", null).catch(() => {});
-    const winner = await JOB_IDEMPOTENCY_KEYS.get(documents, idempotency_doc);
-    const reply = winner ? await replyForExisting(services, winner, job) : null;
-    if (reply) return reply;
-    throw new Fault("no_answer", `Cannot create a job: its idempotency key was taken and is free again`);
+/** Stores the items of a job in chunks; a login in one is sealed here. Throws Fault. */
+export async function storeItems(
+  { documents, secrets }: Pick<CreateJobDeps, "documents" | "secrets">,
+  job_id: string,
+  total: number,
+  itemAt: (index: number) => Input,
+): Promise<void> {
+  let writing: Promise<boolean>[] = [];
+  for (let first = 0; first < total; first += CHUNK_ITEMS) {
+    const items: Input[] = [];
+    for (let index = first; index < Math.min(first + CHUNK_ITEMS, total); index++)
+      items.push(sealedInput(itemAt(index), (text) => secrets.seal(text, inputPlace(job_id, index))));
+    const chunk: Chunk = { items, chars: JSON.stringify(items).length };
+    writing.push(JOB_ITEMS.put(documents, chunkKey(job_id, first), chunk, 0));
+    if (writing.length < WRITES_AT_ONCE) continue;
+    await Promise.all(writing);
+    writing = [];
   }
-  const { exists } = await ask(Job, job_id, "begin", null, { timeout_ms: ASK_MS });
-  if (!exists) throw new Fault("no_answer", `Cannot begin job "${job_id}": it is not there`);
-  return json(202, { job_id, created: true });
+  await Promise.all(writing);
 }

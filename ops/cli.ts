@@ -25,6 +25,7 @@ import { keyCommand } from "./commands/key.ts";
 import { logLevelCommand } from "./commands/log-level.ts";
 import { maintenanceCommand } from "./commands/maintenance.ts";
 import { mcpCommand } from "./commands/mcp.ts";
+import { monitorsCommand } from "./commands/monitors.ts";
 import { nodesCommand } from "./commands/nodes.ts";
 import { projectCommand } from "./commands/project.ts";
 import { rateCommand } from "./commands/rate.ts";
@@ -79,6 +80,7 @@ export async function trawl(words: readonly string[], world: World): Promise<num
     searchCommand(context),
     mapCommand(context),
     mcpCommand(context, world.version),
+    monitorsCommand(context),
     batchCommand(context),
     jobCommand(context),
     domainCommand(context),

@@ -7,6 +7,7 @@ import { companiesFeature, companyIndexFeature } from "../actors/sources/compani
 import { fetchFeature } from "../actors/crawl/fetch/feature/feature.ts";
 import { filingsFeature } from "../actors/sources/filings/feature/feature.ts";
 import { jobsFeature } from "../actors/work/jobs/feature/feature.ts";
+import { monitorsFeature } from "../actors/work/monitors/feature/feature.ts";
 import { profilesFeature } from "../actors/sources/profiles/feature/feature.ts";
 import { searchFeature } from "../actors/sources/search/feature/feature.ts";
 import { sitesFeature } from "../actors/crawl/sites/feature/feature.ts";
@@ -26,5 +27,6 @@ export const FEATURES = [
   sitesFeature,
   demoFeature,
   jobsFeature,
+  monitorsFeature,
   statusFeature,
 ] as const;

@@ -10,6 +10,7 @@ import { PROFILE_METRICS } from "../actors/sources/profiles/metrics.ts";
 import { FILING_METRICS } from "../actors/sources/filings/metrics.ts";
 import { COMPANY_METRICS } from "../actors/sources/companies/metrics.ts";
 import { ACCOUNT_METRICS } from "../actors/business/accounts/metrics.ts";
+import { MONITOR_METRICS } from "../actors/work/monitors/metrics.ts";
 import { SITE_METRICS } from "../actors/crawl/sites/metrics.ts";
 import { STATUS_METRICS } from "../actors/business/status/metrics.ts";
 
@@ -25,6 +26,7 @@ export const METRICS: Readonly<Record<MetricName, MetricSpec>> = {
   ...FILING_METRICS,
   ...COMPANY_METRICS,
   ...ACCOUNT_METRICS,
+  ...MONITOR_METRICS,
   ...SITE_METRICS,
   ...STATUS_METRICS,
 };

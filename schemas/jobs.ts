@@ -44,8 +44,14 @@ export const JOB_STATUSES = ["queued", "running", "completed", "cancelled"] as c
 export const ITEM_STATUSES = ["pending", "queued", "done", "failed", "cancelled"] as const;
 export type ItemStatus = (typeof ITEM_STATUSES)[number];
 
+const DAY_MS = 24 * 60 * 60_000;
 /** A job and its results are stored this long after the job finished. */
-export const JOB_RETENTION_MS = 30 * 24 * 60 * 60_000;
+export const JOB_RETENTION_MS = 30 * DAY_MS;
+/** The job of a monitor's visit: what it found is stored with the monitor. */
+const VISIT_RETENTION_MS = DAY_MS;
+/** How long a job and its results are stored after it finished. */
+export const retentionMs = ({ monitor_id }: Pick<JobSpec, "monitor_id">): number =>
+  monitor_id === undefined ? JOB_RETENTION_MS : VISIT_RETENTION_MS;
 
 export const JobCounts = Component("JobCounts", {
   total: Field(Type.Integer(), "All items; of a crawl that runs, those that there are so far", 1000),
@@ -101,6 +107,13 @@ export const CallbackOutcome = NullableCode(
 export const JobStatus = Component("JobStatus", {
   job_id: JobId,
   kind: Field(JobKind, "What its items are"),
+  monitor_id: Type.Optional(
+    Field(
+      Type.String(),
+      "Only of a visit of a monitor, which stays listed for a day: that monitor",
+      "mon_wyvsfbx2x89mpyyv",
+    ),
+  ),
   status: Field(Type.Enum([...JOB_STATUSES]), "Queued until the first item runs"),
   counts: Field(JobCounts, "Its items by status"),
   created_at: Timestamp,
@@ -161,7 +174,7 @@ export const JobPage = Component("JobPage", {
 /** Every job of a project is listed under `project_jobs/<project>:<job_id>`; the ids of newer jobs are greater. */
 export const projectJobKey = (project: string, job_id: string): string => `${project}:${job_id}`;
 /** How long a job stays listed: longer than it can run and be kept together. */
-export const LISTED_MS = 3 * JOB_RETENTION_MS;
+export const listedMs = (spec: Pick<JobSpec, "monitor_id">): number => 3 * retentionMs(spec);
 export interface ListedJob {
   readonly kind: JobKind;
 }
@@ -227,6 +240,8 @@ export const JobSpec = Type.Object({
   /** It begins without items: they are added while it runs. Absent: all are there when it begins. */
   grows: Type.Optional(Type.Boolean()),
   created_ms: Type.Integer(),
+  /** The monitor whose visit the job is. */
+  monitor_id: Type.Optional(Type.String()),
 });
 export type JobSpec = Static<typeof JobSpec>;
 

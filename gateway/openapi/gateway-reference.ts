@@ -80,6 +80,7 @@ export const GATEWAY_REFERENCE: ApiReference = {
     jobs: "Batches of up to 50,000 items",
     filings: "Companies' filings and what is in them",
     sites: "The addresses of a site",
+    monitors: "Pages that are visited for their changes",
     companies: "The register of companies",
     account: "The account of a key: limits, usage, keys",
     callbacks: "Requests that the service makes to a client's address",

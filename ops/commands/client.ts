@@ -83,7 +83,7 @@ export const post = (address: string, key: string, body: unknown): Promise<Excha
 
 /** One request and the JSON of its answer, null without JSON. Throws CommandError when the service does not answer. */
 export async function exchange(
-  method: "GET" | "POST" | "DELETE",
+  method: "GET" | "POST" | "PATCH" | "DELETE",
   address: string,
   key: string,
   body?: unknown,

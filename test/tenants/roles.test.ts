@@ -57,7 +57,7 @@ const TABLE: readonly (readonly [row: Row, operations: string])[] = [
   [
     row(401, MAY, MAY, MAY, MAY),
     `search fetch mapSite crawlSite mcp batchFetch batchSearch batchFilings batchProfiles batchCompanies batchCompaniesFromCsv listJobs getQuota usage requests
-    listAlerts createAlert
+    listAlerts createAlert listMonitors createMonitor
     resolveFiler listSubmissions latestFiling listFilingDocuments fetchFilingDocument summariseFacts searchFilings
     suggestProfiles discoverProfile getProfile getProfileGraph
     searchCompanies resolveCompany listCompanyWatches createCompanyWatch listCompanyChanges listCompanySources getCompanySchema
@@ -69,7 +69,7 @@ const TABLE: readonly (readonly [row: Row, operations: string])[] = [
   // By identifier, of one project.
   [
     row(401, 404, 404, DONE, MAY),
-    "getBody headBody getJob getJobResults getJobUrls getJobUrlsCsv getCompanyBatchCsv cancelJob deleteCompanyWatch",
+    "getBody headBody getJob getJobResults getJobUrls getJobUrlsCsv getCompanyBatchCsv cancelJob deleteCompanyWatch getMonitor listMonitorChanges runMonitor changeMonitor deleteMonitor",
   ],
   // By identifier, of one customer.
   [row(401, 404, 404, "admin_key_required", DONE), "getInvoice changeKey revokeKey"],
@@ -87,7 +87,7 @@ const ROWS = new Map(
 );
 
 /** Requests that the schemas alone would make too large. */
-const BODIES: Readonly<Record<string, object>> = { checkCompanySources: { sources: [] } };
+const BODIES: Readonly<Record<string, object>> = { checkCompanySources: { sources: [] }, changeMonitor: { label: "Another" } };
 
 function isAsExpected(expected: Expected, status: number, json: any): boolean {
   if (expected === MAY) return status !== 401 && status !== 403 && status !== 500;
@@ -176,12 +176,21 @@ describe.each(SETUPS)("each role on each operation, $setup", ({ start }) => {
       );
       const created = async (path: string, body: object, by: string | null = keys.standard) => {
         const { status, json } = await service.call("POST", path, { key: by, body });
-        expect([path, status, json]).toEqual([path, path === "/v1/alerts" ? 201 : 202, expect.anything()]);
+        expect([path, status, json]).toEqual([
+          path,
+          ["/v1/alerts", "/v1/monitors"].includes(path) ? 201 : 202,
+          expect.anything(),
+        ]);
         return json;
       };
       const job = await created("/v1/batch/fetch", {
         idempotency_key: secret,
         items: [{ url: `${site.origin}/slow?${secret}` }],
+      });
+      const monitor = await created("/v1/monitors", {
+        url: `${site.origin}/slow?${secret}`,
+        every_s: 3_600,
+        label: secret,
       });
       const companies = {
         idempotency_key: `${secret}-companies`,
@@ -197,6 +206,7 @@ describe.each(SETUPS)("each role on each operation, $setup", ({ start }) => {
       const alert_id = (await created("/v1/alerts", alert, keys.admin)).id;
       given = {
         job_id: job.job_id,
+        monitor_id: monitor.id,
         sha256: page.sha256!,
         watch_id: watch.id,
         alert_id: String(alert_id),

@@ -51,9 +51,14 @@ describe.each(SETUPS)("two projects, $setup", ({ setup, start }) => {
         items: [{ url: `${site.origin}/slow?${secret}` }],
       },
     });
+    const monitor = await service.call("POST", "/v1/monitors", {
+      key,
+      body: { url: `${site.origin}/slow?${secret}`, every_s: 3_600, label: secret },
+    });
     // Another page than the one the first fetched: who retrieves the same bytes may download them.
     given = {
       job_id: job.json.job_id,
+      monitor_id: monitor.json.id,
       sha256: page.sha256!,
       url: `${site.origin}/other`,
       cursor: job.json.job_id,
@@ -85,7 +90,7 @@ describe.each(SETUPS)("two projects, $setup", ({ setup, start }) => {
         ...(body !== undefined && { body }),
       });
       answers.set(operation.operationId, status);
-      if (/\{(job_id|sha256)\}/.test(path)) of_the_first.set(operation.operationId, status);
+      if (/\{(job_id|sha256|monitor_id)\}/.test(path)) of_the_first.set(operation.operationId, status);
       const shown = `${JSON.stringify(headers)}${bytes.toString()}`;
       expect([operation.operationId, shown.includes(secret)]).toEqual([operation.operationId, false]);
       expect([operation.operationId, status === 500]).toEqual([operation.operationId, false]);
@@ -100,7 +105,9 @@ describe.each(SETUPS)("two projects, $setup", ({ setup, start }) => {
     const key = keys.first;
     const job = await service.call("GET", `/v1/jobs/${given["job_id"]}`, { key });
     expect(job.json).toMatchObject({ counts: { cancelled: 0 }, finished_at: null });
-    expect((await service.call("GET", "/v1/jobs", { key })).json.items).toHaveLength(1);
+    const { items } = (await service.call("GET", "/v1/jobs", { key })).json;
+    const submitted = items.filter(({ monitor_id }: { monitor_id?: string }) => monitor_id === undefined);
+    expect(submitted).toHaveLength(1);
     expect((await service.call("GET", `/v1/bodies/${given["sha256"]}`, { key })).status).toBe(200);
     const { json } = await service.call("POST", "/v1/batch/fetch", {
       key: keys.second,

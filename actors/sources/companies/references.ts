@@ -2,9 +2,9 @@
  * How clients name a company: a `cmp_` id or `scheme:value`. Parsing is pure; finding reads the identifiers, and claims one
  * that no company has for a company to be looked up.
  */
-import { randomBytes } from "node:crypto";
 import type { Documents } from "../../../cluster/ports/documents.ts";
 import { COMPANY_ID } from "../../../schemas/companies.ts";
+import { randomId } from "../../lib/random-id.ts";
 import { MAX_NOT_FOUND_S } from "./freshness.ts";
 import { parseReference } from "./schemes/identifier.ts";
 import type { CompanyIdentifier } from "./source.ts";
@@ -16,8 +16,6 @@ export type CompanyReference =
   | { readonly kind: "wrong"; readonly message: string };
 
 const ID = new RegExp(COMPANY_ID);
-const CROCKFORD = "0123456789abcdefghjkmnpqrstvwxyz";
-const ID_CHARS = 16;
 const PROVISIONAL_TTL_MS = 2 * MAX_NOT_FOUND_S * 1_000;
 
 /** Wrong check digits are a mistake of the caller. */
@@ -46,8 +44,7 @@ export function identifierOf(reference: string): CompanyIdentifier {
 }
 
 /** 80 random bits; the random beginning spreads companies over shards. */
-export const newCompanyId = (): string =>
-  `cmp_${[...randomBytes(ID_CHARS)].map((byte) => CROCKFORD[byte & 31]).join("")}`;
+export const newCompanyId = (): string => randomId("cmp_");
 
 export interface FoundCompany {
   /** Whose actor is asked; it may not be stored yet. */

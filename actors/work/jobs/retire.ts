@@ -4,7 +4,7 @@
  * this order, so that a crash in between only repeats the rest.
  */
 import { yieldToEventLoop } from "../../../cluster/ports/clock.ts";
-import { JOB_RETENTION_MS, jobRange, resultKey, Scheduler, SCHEDULER_KEY } from "../../../schemas/jobs.ts";
+import { jobRange, resultKey, retentionMs, Scheduler, SCHEDULER_KEY } from "../../../schemas/jobs.ts";
 import { returnUnits } from "./allowance.ts";
 import { bodyHolder } from "./attempt.ts";
 import { beginAttempt, closeInterrupted, deliverCallback } from "./callback.ts";
@@ -44,9 +44,9 @@ export function finishUp(services: JobServices, turn: JobTurn): void {
   sealRows(state, now_ms);
   writeRows(services, turn);
   returnUnits(turn);
-  const { callback, finished_ms, ledger_batch, quota } = state.record!;
+  const { spec, callback, finished_ms, ledger_batch, quota } = state.record!;
   if (callback?.next_ms != null && now_ms >= callback.next_ms) startCallback(services, turn);
-  if (ledger_batch === null && quota === null && now_ms >= finished_ms! + JOB_RETENTION_MS)
+  if (ledger_batch === null && quota === null && now_ms >= finished_ms! + retentionMs(spec))
     startPurge(services, turn);
 }
 

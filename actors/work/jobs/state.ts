@@ -17,11 +17,11 @@ import type { Charges } from "../../../records/charges.ts";
 import {
   type Chunk,
   type Job,
-  JOB_RETENTION_MS,
   type JobKind,
   type JobQuota,
   type JobRecord,
   type JobSpec,
+  retentionMs,
 } from "../../../schemas/jobs.ts";
 import type { LedgerRow } from "../../../schemas/ledger.ts";
 import { MAX_CALLBACK_WAIT_MS } from "./callback.ts";
@@ -261,7 +261,7 @@ export function reminderAt(record: JobRecord): number {
   if (phase === "creating") return spec.created_ms + CREATION_TIMEOUT_MS;
   if (finished_ms === null) return ALWAYS_DUE_MS;
   if (ledger_batch !== null || unrecorded.length > 0 || quota !== null) return ALWAYS_DUE_MS;
-  return callback?.next_ms ?? finished_ms + JOB_RETENTION_MS;
+  return callback?.next_ms ?? finished_ms + retentionMs(spec);
 }
 
 /** Whether this task starts now: it is not in progress, and the pause after a failure is over. */

@@ -8,7 +8,7 @@ import {
   TWO_KEYS,
   withoutDefaults,
 } from "../../../../gateway/batch.ts";
-import { createJob, type CreateJobDeps } from "../../../../gateway/create-job.ts";
+import { createCallersJob, type CreateJobDeps } from "../../../../gateway/create-job.ts";
 import { invalid } from "../../../../gateway/http-errors.ts";
 import { Detail } from "../../../../gateway/openapi/gateway-reference.ts";
 import { type Call, type Route, route } from "../../../../gateway/route.ts";
@@ -61,7 +61,7 @@ async function create(services: CreateJobDeps, pages: BatchKind, call: CrawlCall
   const { scope, include, exclude, max_depth, ignore_query, follow_nofollow } = body;
   const rules = { scope, include, exclude, max_depth, ignore_query, follow_nofollow };
   const idempotency_key = body.idempotency_key ?? header_key ?? request_id;
-  return createJob(
+  return createCallersJob(
     services,
     call,
     { idempotency_key, callback_url: body.callback_url ?? null },

@@ -11,7 +11,8 @@ import { CompanyChangedEvent } from "../../../../schemas/companies.ts";
 import { webhookAddress } from "../../../work/callbacks/webhook-address.ts";
 import { newWebhookSecret } from "../../../work/callbacks/webhook-signature.ts";
 import type { Destination } from "../../../lib/web/destination.ts";
-import { newCompanyId, parseCompanyReference } from "../references.ts";
+import { randomId } from "../../../lib/random-id.ts";
+import { parseCompanyReference } from "../references.ts";
 import type { CompanyService } from "../service.ts";
 import {
   COMPANY_DELIVERIES,
@@ -167,7 +168,7 @@ export function watchRoutes({
         );
         if (companies === null) return timedOut(request_id);
         if ("status" in companies) return companies;
-        const id = newCompanyId().replace("cmp_", "wch_");
+        const id = randomId("wch_");
         const secret = newWebhookSecret();
         const watch: StoredWatch = {
           id,

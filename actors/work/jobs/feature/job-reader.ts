@@ -8,18 +8,19 @@ import { type Secrets, shownAddress } from "../../../../cluster/ports/secrets.ts
 import { inputOrNull } from "../stored-inputs.ts";
 import { maskUserInfo } from "../../../lib/web/url.ts";
 import type { Caller } from "../../../../gateway/authenticate.ts";
-import type { BatchKind, Input } from "../../../../gateway/batch.ts";
+import type { BatchKind } from "../../../../gateway/batch.ts";
+import type { Input } from "../../../../gateway/create-job.ts";
 import { type States, statusOf } from "../../../../schemas/job-states.ts";
 import {
   callbackPlace,
   CHUNK_ITEMS,
   chunkKey,
-  JOB_RETENTION_MS,
   type JobItem,
   type JobKind,
   type JobRecord,
   type JobStatus,
   resultKey,
+  retentionMs,
   type StoredResult,
 } from "../../../../schemas/jobs.ts";
 import { JOB_ITEMS } from "../../../../records/collections.ts";
@@ -64,7 +65,7 @@ export function jobReader({ documents, secrets, clock, log, kinds, memory }: Job
 
   function isVisible(job: JobRecord | null, { grant }: Caller): job is JobRecord {
     if (job === null || job.phase === "creating" || job.spec.project !== grant.project.name) return false;
-    const ends_ms = job.finished_ms === null ? Infinity : job.finished_ms + JOB_RETENTION_MS;
+    const ends_ms = job.finished_ms === null ? Infinity : job.finished_ms + retentionMs(job.spec);
     return clock.now() < ends_ms;
   }
 
@@ -200,6 +201,7 @@ export function statusView(secrets: Pick<Secrets, "open">, job_id: string, job: 
   return {
     job_id,
     kind: spec.kind,
+    ...(spec.monitor_id !== undefined && { monitor_id: spec.monitor_id }),
     status: PHASES[phase],
     counts,
     created_at: iso(spec.created_ms),

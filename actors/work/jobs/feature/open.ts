@@ -10,9 +10,10 @@ import { jobRecorder } from "../figures.ts";
 import { schedulerActor } from "../scheduler.actor.ts";
 import { jobReader } from "./job-reader.ts";
 import { jobRoutes } from "./routes.ts";
+import { visitJobs } from "./visits.ts";
 import { jobBoard } from "../job-board.ts";
 import { jobsStatus } from "./status.ts";
-import type { ItemKindParts } from "./tokens.ts";
+import type { ItemKindParts, VisitJobs } from "./tokens.ts";
 import { itemSchema } from "./item-schema.ts";
 
 interface JobsNeed {
@@ -24,7 +25,7 @@ interface JobsNeed {
 export function openJobs(
   node: JoinedNode,
   { kinds, payers, spending }: JobsNeed,
-): JoinedFeature<{ readonly status: readonly StatusPart[] }> {
+): JoinedFeature<{ readonly status: readonly StatusPart[]; readonly visits: VisitJobs }> {
   const { documents, clock, random, metrics, log, tracing, egress, ask, ownsKey, secrets } = node;
   const recorder = jobRecorder();
   const deps = { documents, ask, clock, random, log, secrets };
@@ -32,7 +33,15 @@ export function openJobs(
   const reader = jobReader({ ...deps, kinds: gateways });
   const board = jobBoard(clock, (job_id) => ownsKey(Job, job_id));
   return {
-    provides: { status: [jobsStatus(board, metrics)] },
+    provides: {
+      status: [jobsStatus(board, metrics)],
+      visits: visitJobs({
+        ...deps,
+        kinds: kinds.map(({ gateway }) => gateway),
+        memory: node.memory,
+        findPayer: payers,
+      }),
+    },
     actors: [
       jobActor({
         documents,

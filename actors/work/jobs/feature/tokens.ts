@@ -1,14 +1,19 @@
-/** What batch jobs take of other features: the kinds of their items. */
+/** What batch jobs take of other features: the kinds of their items. And what they give: jobs that the service runs by itself. */
+import type { Caller } from "../../../../gateway/authenticate.ts";
 import type { BatchKind, CsvUpload, RouteNames } from "../../../../gateway/batch.ts";
+import type { Input } from "../../../../gateway/create-job.ts";
+import type { Reply } from "../../../../gateway/http.ts";
 import type { Route } from "../../../../gateway/route.ts";
-import { gathered } from "../../../../node/token.ts";
+import type { Mistake } from "../../../../gateway/validate.ts";
+import { gathered, token } from "../../../../node/token.ts";
+import type { JobKind } from "../../../../schemas/jobs.ts";
 import type { ItemKind } from "../kind.ts";
 import type { JobReader } from "./job-reader.ts";
 
-/** One kind of batch items: how a worker runs an item, how the gateway takes and shows it, and its route. */
 /** Finds a job of the caller's project; null: it has no such job. */
 export type JobFinder = Pick<JobReader, "find">;
 
+/** One kind of batch items: how a worker runs an item, how the gateway takes and shows it, and its route. */
 export interface ItemKindParts {
   readonly worker: ItemKind;
   readonly gateway: BatchKind;
@@ -21,3 +26,41 @@ export interface ItemKindParts {
 }
 
 export const ItemKinds = gathered<ItemKindParts>("item kinds");
+
+/** A visit of a monitor: a job of one item, with the quota, the spend, the retries and the row of the ledger of any item. */
+export interface Visit {
+  readonly monitor_id: string;
+  /** Counts the visits of the monitor: the same number is the same job. */
+  readonly number: number;
+  readonly kind: JobKind;
+  readonly project: string;
+  /** The prefix of the key that pays. */
+  readonly key: string;
+  /** As `admit` made it. */
+  readonly input: Input;
+}
+
+export interface VisitOutcome {
+  /** Null: it has a result without an error. An error of the item, or `cancelled`. */
+  readonly error: string | null;
+  /** What the single endpoint answers; null: there is no result. */
+  readonly result: Readonly<Record<string, unknown>> | null;
+}
+
+export interface VisitJobs {
+  /** An item as it is stored for this caller; or its mistakes, with `body` and the field in `loc`, or the refusal. */
+  readonly admit: (
+    kind: JobKind,
+    item: Input,
+    caller: Caller,
+  ) =>
+    | { readonly kind: "admitted"; readonly input: Input }
+    | { readonly kind: "wrong"; readonly mistakes: readonly Mistake[] }
+    | { readonly kind: "refused"; readonly refusal: Reply };
+  /** Begins the job, or finds it. Null: the key is revoked, or its project is gone. Throws Fault. */
+  readonly start: (visit: Visit) => Promise<{ readonly job_id: string } | null>;
+  /** Null: the job has not finished. `gone`: it is not stored any more. Throws Fault. */
+  readonly outcome: (job_id: string) => Promise<VisitOutcome | "gone" | null>;
+}
+
+export const Visits = token<VisitJobs>("visit jobs");
