@@ -16,6 +16,8 @@ export type Watch = (typeof WATCHES)[number];
 /** Options of a fetch that are the monitor's own, or that would make a change of what the page did not change. */
 const NOT_OF_A_VISIT = [
   "url",
+  "method",
+  "body",
   "formats",
   "include_html",
   "screenshot_options",
@@ -70,7 +72,7 @@ const settings = {
   watch: Type.Optional(
     Field(
       Type.Enum([...WATCHES], { default: "text" }),
-      "What counts as a change: of the text, of the Markdown, of the status, or of the addresses that the page links to",
+      "What counts as a change: of the text, of the Markdown, of the status, or of the addresses that the page links to. With `fetch.include_selectors` only of that part of the page",
     ),
   ),
   fetch: Type.Optional(

@@ -13,6 +13,7 @@ export const DOCUMENTS: readonly Document[] = [
   { file: "docs/api/content.md", world: "pages" },
   { file: "docs/api/search.md", world: "plain" },
   { file: "docs/api/sites.md", world: "pages" },
+  { file: "docs/api/monitors.md", world: "pages" },
   { file: "docs/api/jobs.md", world: "pages" },
   { file: "docs/api/filings.md", world: "filings" },
   { file: "docs/api/companies.md", world: "companies" },

@@ -52,6 +52,7 @@ test("documents that expire are removed, and only caches may be lost", () => {
     "filing_documents",
     "filing_texts",
     "ledger",
+    "monitor_changes",
     "pages",
     "profile_pages",
     "project_jobs",

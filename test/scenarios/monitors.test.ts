@@ -158,7 +158,7 @@ describe.each(SETUPS)("monitors, $setup", ({ start }) => {
     expect(rows.map((each: { request_id: string }) => each.request_id)).toContain(`${items[0].job_id}:0`);
     await visit();
     await visited(2);
-    // Whoever asks for a visit, the key of the monitor pays.
+    // The key of the monitor pays, also for a visit that another key asks for.
     await visit();
     await visited(3);
     expect(await seen()).toMatchObject({

@@ -87,7 +87,10 @@ const ROWS = new Map(
 );
 
 /** Requests that the schemas alone would make too large. */
-const BODIES: Readonly<Record<string, object>> = { checkCompanySources: { sources: [] }, changeMonitor: { label: "Another" } };
+const BODIES: Readonly<Record<string, object>> = {
+  checkCompanySources: { sources: [] },
+  changeMonitor: { label: "Another" },
+};
 
 function isAsExpected(expected: Expected, status: number, json: any): boolean {
   if (expected === MAY) return status !== 401 && status !== 403 && status !== 500;

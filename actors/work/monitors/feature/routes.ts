@@ -68,10 +68,15 @@ const BODY_EXAMPLE = {
   webhook: { url: "https://client.example/hook" },
 };
 
-export function monitorRoutes(deps: ManageDeps): readonly Route[] {
-  const { documents, secrets, clock, ask } = deps;
-  const common = { tags: ["monitors"] } as const;
+const common = { tags: ["monitors"] } as const;
 
+export const monitorRoutes = (deps: ManageDeps): readonly Route[] => [
+  ...changingRoutes(deps),
+  ...readingRoutes(deps),
+];
+
+/** The monitors of a caller, and the word to their actors. */
+function monitorsOf({ documents, clock, ask }: ManageDeps) {
   async function find(
     monitor_id: string,
     { grant }: { readonly grant: { readonly project: { readonly name: string } } },
@@ -87,7 +92,12 @@ export function monitorRoutes(deps: ManageDeps): readonly Route[] {
     const overdue = monitors.filter(({ paused, due_ms }) => paused === null && due_ms < due_before_ms);
     await Promise.all(overdue.map(({ id }) => wake(id)));
   }
+  return { find, wake, wakeOverdue };
+}
 
+function changingRoutes(deps: ManageDeps): readonly Route[] {
+  const { documents, secrets, clock } = deps;
+  const { find, wake } = monitorsOf(deps);
   return [
     route({
       ...common,
@@ -110,27 +120,6 @@ export function monitorRoutes(deps: ManageDeps): readonly Route[] {
         if (isRefusal(created)) return created;
         await wake(created.monitor.id);
         return json(201, monitorView(secrets, created.monitor, created.secret));
-      },
-    }),
-    route({
-      ...common,
-      method: "GET",
-      path: "/v1/monitors",
-      operationId: "listMonitors",
-      summary: "The project's monitors, oldest first",
-      replies: {
-        200: {
-          description: "Without secrets",
-          schema: Type.Object({ monitors: Field(Type.Array(Monitor), "The monitors, without secrets") }),
-        },
-      },
-      handle: async ({ caller }) => {
-        const range = { tag: caller.grant.project.name, limit: MAX_MONITORS };
-        const monitors = (await MONITORS.list(documents, range))
-          .map(({ value }) => value)
-          .toSorted((a, b) => a.created_ms - b.created_ms);
-        await wakeOverdue(monitors);
-        return json(200, { monitors: monitors.map((monitor) => monitorView(secrets, monitor, null)) });
       },
     }),
     route({
@@ -161,65 +150,6 @@ export function monitorRoutes(deps: ManageDeps): readonly Route[] {
         if (stored === null) return notFound();
         await wake(found.id);
         return json(202, monitorView(secrets, stored.value, null));
-      },
-    }),
-    route({
-      ...common,
-      method: "GET",
-      path: "/v1/monitors/{monitor_id}/changes",
-      operationId: "listMonitorChanges",
-      summary: "What has changed on the page, oldest first",
-      description:
-        "Changes are stored for 30 days. Go on with `next_cursor`, which is also given with an empty page; no change is missing or listed twice.",
-      params: Params,
-      query: Type.Object({
-        cursor: Type.Optional(
-          Field(
-            Nullable(Type.String({ maxLength: 100 })),
-            "`next_cursor` of the page before",
-            "42",
-          ),
-        ),
-        limit: Type.Integer({ minimum: 1, maximum: MAX_PAGE, default: PAGE_DEFAULT }),
-      }),
-      replies: { 200: { description: "A page of changes", schema: ChangePage }, 404: NOT_FOUND },
-      handle: async ({ params, query, caller }) => {
-        const monitor = await find(params.monitor_id, caller);
-        if (!monitor) return notFound();
-        const after = Number(CURSOR.exec(query.cursor ?? "0")?.[0] ?? NaN);
-        if (Number.isNaN(after)) return INVALID_CURSOR;
-        const range = { ...changesAfter(monitor.id, after), limit: query.limit };
-        const changes = (await MONITOR_CHANGES.list(documents, range)).map(({ value }) => value);
-        const page: Static<typeof ChangePage> = {
-          items: changes.map((change) => ({
-            ...changeShown(change),
-            delivery:
-              change.delivery === "none"
-                ? null
-                : {
-                    attempts: change.attempts,
-                    status: change.delivery_status,
-                    is_over: change.delivery === "over",
-                  },
-          })),
-          next_cursor: String(changes.at(-1)?.number ?? after),
-        };
-        return json(200, page);
-      },
-    }),
-    route({
-      ...common,
-      method: "GET",
-      path: "/v1/monitors/{monitor_id}",
-      operationId: "getMonitor",
-      summary: "A monitor and its last visit",
-      params: Params,
-      replies: { 200: { description: "Without its secret", schema: Monitor }, 404: NOT_FOUND },
-      handle: async ({ params, caller }) => {
-        const monitor = await find(params.monitor_id, caller);
-        if (!monitor) return notFound();
-        await wakeOverdue([monitor]);
-        return json(200, monitorView(secrets, monitor, null));
       },
     }),
     route({
@@ -261,6 +191,89 @@ export function monitorRoutes(deps: ManageDeps): readonly Route[] {
         if (!monitor) return notFound();
         await removeMonitor(deps, monitor);
         return { status: 204, headers: {}, body: Buffer.alloc(0) };
+      },
+    }),
+  ];
+}
+
+function readingRoutes(deps: ManageDeps): readonly Route[] {
+  const { documents, secrets } = deps;
+  const { find, wakeOverdue } = monitorsOf(deps);
+  return [
+    route({
+      ...common,
+      method: "GET",
+      path: "/v1/monitors",
+      operationId: "listMonitors",
+      summary: "The project's monitors, oldest first",
+      replies: {
+        200: {
+          description: "Without secrets",
+          schema: Type.Object({ monitors: Field(Type.Array(Monitor), "The monitors, without secrets") }),
+        },
+      },
+      handle: async ({ caller }) => {
+        const range = { tag: caller.grant.project.name, limit: MAX_MONITORS };
+        const monitors = (await MONITORS.list(documents, range))
+          .map(({ value }) => value)
+          .toSorted((a, b) => a.created_ms - b.created_ms);
+        await wakeOverdue(monitors);
+        return json(200, { monitors: monitors.map((monitor) => monitorView(secrets, monitor, null)) });
+      },
+    }),
+    route({
+      ...common,
+      method: "GET",
+      path: "/v1/monitors/{monitor_id}/changes",
+      operationId: "listMonitorChanges",
+      summary: "What has changed on the page, oldest first",
+      description:
+        "Changes are stored for 30 days. Go on with `next_cursor`, which is also given with an empty page; no change is missing or listed twice.",
+      params: Params,
+      query: Type.Object({
+        cursor: Type.Optional(
+          Field(Nullable(Type.String({ maxLength: 100 })), "`next_cursor` of the page before", "42"),
+        ),
+        limit: Type.Integer({ minimum: 1, maximum: MAX_PAGE, default: PAGE_DEFAULT }),
+      }),
+      replies: { 200: { description: "A page of changes", schema: ChangePage }, 404: NOT_FOUND },
+      handle: async ({ params, query, caller }) => {
+        const monitor = await find(params.monitor_id, caller);
+        if (!monitor) return notFound();
+        const after = Number(CURSOR.exec(query.cursor ?? "0")?.[0] ?? NaN);
+        if (Number.isNaN(after)) return INVALID_CURSOR;
+        const range = { ...changesAfter(monitor.id, after), limit: query.limit };
+        const changes = (await MONITOR_CHANGES.list(documents, range)).map(({ value }) => value);
+        const page: Static<typeof ChangePage> = {
+          items: changes.map((change) => ({
+            ...changeShown(change),
+            delivery:
+              change.delivery === "none"
+                ? null
+                : {
+                    attempts: change.attempts,
+                    status: change.delivery_status,
+                    is_over: change.delivery === "over",
+                  },
+          })),
+          next_cursor: String(changes.at(-1)?.number ?? after),
+        };
+        return json(200, page);
+      },
+    }),
+    route({
+      ...common,
+      method: "GET",
+      path: "/v1/monitors/{monitor_id}",
+      operationId: "getMonitor",
+      summary: "A monitor and its last visit",
+      params: Params,
+      replies: { 200: { description: "Without its secret", schema: Monitor }, 404: NOT_FOUND },
+      handle: async ({ params, caller }) => {
+        const monitor = await find(params.monitor_id, caller);
+        if (!monitor) return notFound();
+        await wakeOverdue([monitor]);
+        return json(200, monitorView(secrets, monitor, null));
       },
     }),
   ];
