@@ -185,9 +185,11 @@ describe("the OpenAPI document", () => {
       "batchFilings",
       "batchProfiles",
       "batchSearch",
+      "changeMonitor",
       "crawlSite",
       "createAlert",
       "createCompanyWatch",
+      "createMonitor",
     ]);
     const { headers } = document.components as unknown as { headers: object };
     expect(Object.keys(headers)).toEqual(
