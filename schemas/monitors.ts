@@ -5,6 +5,7 @@
 import { type Static, Type } from "typebox";
 import { deliveryContract } from "./delivery.ts";
 import { Component, Field, Nullable, Sha256, Timestamp } from "./common.ts";
+import { FETCH_ERRORS, HTTP_STATUS, itemErrorCode } from "./errors.ts";
 import { FetchBody } from "./fetch.ts";
 
 export const MIN_EVERY_S = 300;
@@ -167,7 +168,7 @@ export const Monitor = Component("Monitor", {
         at: Field(Timestamp, "When it ended"),
         outcome: Field(Type.Enum([...VISIT_OUTCOMES]), "`first`: there was nothing to compare with"),
         error: Field(
-          Nullable(Type.String()),
+          itemErrorCode("Fetch", Object.keys(FETCH_ERRORS), [HTTP_STATUS]),
           "Why it failed, an error of a fetch or of the key; null: it did not",
           "http_404",
         ),

@@ -21,19 +21,19 @@ const FLAGS = fieldFlags(MonitorBody, ["url", "webhook"]);
 const PATH = "/v1/monitors";
 
 export function monitorsCommand(context: Context): Command {
-  /** One request; prints its JSON with --json, else what `describe` makes of it. */
+  /** One request; prints its JSON with --json, else what `linesOf` makes of it. */
   async function run(
     options: ClientOptions,
     method: "GET" | "POST" | "PATCH" | "DELETE",
     path: string,
-    describe: (content: never) => readonly string[],
+    linesOf: (content: never) => readonly string[],
     body?: unknown,
   ): Promise<void> {
     const { base, key } = service(context, options);
     const { reply, content } = await exchange(method, `${base}${PATH}${path}`, key, body);
     if (!reply.ok) throw errorOf(reply, content);
     if (options.json && content !== null) return context.out(JSON.stringify(content, null, 2));
-    for (const line of describe(content as never)) context.out(line);
+    for (const line of linesOf(content as never)) context.out(line);
   }
   const one = (name: string, description: string): Command =>
     clientCommand(name).description(description).argument("<id>", "the monitor, mon_…");

@@ -30,8 +30,9 @@ describe.each(SETUPS)("monitors, $setup", ({ start }) => {
     return made.json as Monitor;
   };
   const read = async (id: string): Promise<Monitor> => (await service.call("GET", `/v1/monitors/${id}`)).json;
-  const checked = (id: string, checks: number) =>
-    expect.poll(async () => (await read(id)).checks, POLL).toBeGreaterThanOrEqual(checks);
+  const checked = async (id: string, checks: number): Promise<void> => {
+    await expect.poll(async () => (await read(id)).checks, POLL).toBeGreaterThanOrEqual(checks);
+  };
   const run = async (id: string): Promise<Monitor> => {
     const { checks } = await read(id);
     expect((await service.call("POST", `/v1/monitors/${id}/run`)).status).toBe(202);
@@ -143,7 +144,9 @@ describe.each(SETUPS)("monitors, $setup", ({ start }) => {
     await service.fetch({ url }, { key });
     const { id } = await create({ url, ...HOURLY }, key);
     const seen = async () => (await service.call("GET", `/v1/monitors/${id}`, { key: other })).json;
-    const visited = (number: number) => expect.poll(async () => (await seen()).checks, POLL).toBe(number);
+    const visited = async (number: number): Promise<void> => {
+      await expect.poll(async () => (await seen()).checks, POLL).toBe(number);
+    };
     const visit = () => service.call("POST", `/v1/monitors/${id}/run`, { key: other });
     await visited(1);
     expect(site.hits("/")).toBe(2);

@@ -52,15 +52,20 @@ const OTHER_SOURCES = [
 /** What the service of these tests has not, or what the first client has deleted. */
 const MISSING = new Set([
   "changeKey",
+  "changeMonitor",
   "debugRecord",
   "deleteAlert",
   "deleteCompanyWatch",
+  "deleteMonitor",
   "getCompanyBatchCsv",
   "getInvoice",
   // The clients' job is no crawl.
   "getJobUrls",
   "getJobUrlsCsv",
+  "getMonitor",
+  "listMonitorChanges",
   "revokeKey",
+  "runMonitor",
 ]);
 /** 6 s each on a quiet machine. */
 const TIMEOUT_MS = 180_000;

@@ -273,7 +273,11 @@ describe.each(SETUPS)("each role on each operation, $setup", ({ start }) => {
     { timeout: 300_000 },
     async () => {
       const wrong: string[] = [];
-      for (const [path, method, operation] of operationsOf(document)) {
+      const isRemoval = ([, method]: readonly [string, string, ...unknown[]]): number =>
+        Number(method === "DELETE");
+      // Removals last: what an operation asks for is there till then.
+      const operations = operationsOf(document).sort((a, b) => isRemoval(a) - isRemoval(b));
+      for (const [path, method, operation] of operations) {
         const { operationId } = operation;
         const job_id = jobs_of[operationId];
         const identifiers = job_id === undefined ? given : { ...given, job_id };

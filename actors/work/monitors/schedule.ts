@@ -65,8 +65,7 @@ export function visitAfter(schedule: Schedule, due_ms: number, now_ms: number): 
 
 function isZone(timezone: string): boolean {
   try {
-    new Intl.DateTimeFormat("en", { timeZone: timezone });
-    return true;
+    return new Intl.DateTimeFormat("en", { timeZone: timezone }).resolvedOptions().timeZone !== "";
   } catch {
     return false;
   }

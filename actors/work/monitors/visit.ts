@@ -3,7 +3,6 @@
  * number of the visit names its job and its change, and the monitor counts the visit in one conditional write.
  */
 import { hash } from "node:crypto";
-import type { ActorClient } from "../../../cluster/actor.ts";
 import type { BodyRefs } from "../../../cluster/body-refs.ts";
 import type { Node } from "../../../cluster/node-record.ts";
 import { sleep } from "../../../cluster/ports/clock.ts";
@@ -85,7 +84,8 @@ async function visitPage(
   try {
     ({ item } = openVisitInput(secrets, { id, input }));
   } catch (problem) {
-    if (problem instanceof Fault) return { job_id: null, error: problem.code };
+    // Its secrets cannot be read.
+    if (problem instanceof Fault) return { job_id: null, error: "internal_error" };
     throw problem;
   }
   const whose = { monitor_id: id, project, key: key_prefix };
