@@ -276,7 +276,7 @@ describe.each(SETUPS)("each role on each operation, $setup", ({ start }) => {
       const isRemoval = ([, method]: readonly [string, string, ...unknown[]]): number =>
         Number(method === "DELETE");
       // Removals last: what an operation asks for is there till then.
-      const operations = operationsOf(document).sort((a, b) => isRemoval(a) - isRemoval(b));
+      const operations = operationsOf(document).toSorted((a, b) => isRemoval(a) - isRemoval(b));
       for (const [path, method, operation] of operations) {
         const { operationId } = operation;
         const job_id = jobs_of[operationId];
