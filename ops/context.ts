@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { allowedNetworks } from "../actors/business/accounts/allowed-networks.ts";
 import { RollingWindow } from "../actors/lib/rolling-window.ts";
+import { joinedSites } from "../actors/lib/web/url.ts";
 import { destination } from "../actors/lib/web/destination.ts";
 import { undiciEgress } from "../cluster/adapters/egress/egress.undici.ts";
 import { systemRandom } from "../cluster/adapters/time/random.system.ts";
@@ -93,7 +94,6 @@ export async function openContext(
   closers.push(() => egress.close());
   const readers = await openDocumentReaders(topology.isWorker, { clock, log, metrics });
   closers.push(readers.close);
-  const [canonical] = config.profiles.hosts;
   return {
     ...given,
     config,
@@ -122,7 +122,7 @@ export async function openContext(
     extract: readers.extract,
     openReaders: readers.openReaders,
     bodyGrants: openBodyGrants({ documents, clock }),
-    joined: new Map(config.profiles.hosts.map((host) => [host, canonical!])),
+    joined: joinedSites(config.profiles.hosts),
     requestWindow: new RollingWindow(["requests", "successes"]),
     debugRecords: openDebugRecords({ documents, clock, secrets }),
     dataPath: (name) => dataPath(config.storage.data_dir, name),

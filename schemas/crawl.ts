@@ -125,10 +125,15 @@ export const CrawlUrl = Component("CrawlUrl", {
   reason: Field(
     Nullable(Type.String()),
     "Why it is excluded, or the error of its item; null: nothing is wrong. `out_of_scope`, `excluded_by_pattern`, `not_included`, " +
-      "`too_deep`, `over_limit`, `duplicate_address`, `nofollow`, `trap_<shape>`, `cancelled`, or an error of a fetch such as `robots_disallowed`",
+      "`too_deep`, `over_limit`, `duplicate_address` (another address led to it by a redirect, so its page was fetched), `nofollow`, `trap_<shape>`, `cancelled`, or an error of a fetch such as `robots_disallowed`",
     "out_of_scope",
   ),
   index: Field(Nullable(Type.Integer()), "Its item's number in the job; null: it is none", 4),
+  redirected_to: Field(
+    Nullable(Type.String()),
+    "Where it led by redirects, which counts as fetched then; null: nowhere",
+    "https://example.org/about-us",
+  ),
 });
 export type CrawlUrl = Static<typeof CrawlUrl>;
 
@@ -137,7 +142,7 @@ export const CrawlUrlPage = Component("CrawlUrlPage", {
   next_cursor: Field(Nullable(Type.Integer()), "The `from` of the next page; null: there is none", 100),
 });
 
-/** An address as it is stored: once, and never changed. */
+/** An address as it is stored, once. */
 export const AddressRow = Type.Object({
   url: Type.String(),
   depth: Type.Integer(),
@@ -147,6 +152,8 @@ export const AddressRow = Type.Object({
   priority: Type.Integer(),
   /** Absent: it is to be fetched. */
   reason: Type.Optional(Type.Enum([...EXCLUSIONS])),
+  /** Absent: nowhere, or it was not fetched yet. */
+  redirected_to: Type.Optional(Type.String()),
 });
 export type AddressRow = Static<typeof AddressRow>;
 
@@ -158,14 +165,24 @@ const Problem = Nullable(Type.String());
 export const Frontier = contract(
   "frontier",
   {
-    /** What a page links to, before the page's result is stored. Links that are known already change nothing. */
+    /** What a page links to, and where it led by redirects, before the page's result is stored. */
     discover: ask(
-      Type.Object({ found_on: Type.String(), depth: Type.Integer(), links: Type.Array(FoundLink) }),
+      Type.Object({
+        found_on: Type.String(),
+        depth: Type.Integer(),
+        redirected_to: Type.Optional(Type.String()),
+        links: Type.Array(FoundLink),
+      }),
       Type.Object({ problem: Problem }),
     ),
     /** Addresses to fetch, from number `have` on: the same ones until it is asked for those behind them. */
     next: ask(
-      Type.Object({ have: Type.Integer({ minimum: 0 }), want: Type.Integer({ minimum: 1 }) }),
+      Type.Object({
+        have: Type.Integer({ minimum: 0 }),
+        want: Type.Integer({ minimum: 1 }),
+        /** Items of the job that have ended. */
+        ended: Type.Integer({ minimum: 0 }),
+      }),
       Type.Object({
         problem: Problem,
         /** `row`: null: it is in its chunk. */

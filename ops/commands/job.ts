@@ -4,6 +4,7 @@
  */
 import { Command } from "commander";
 import { checkInvariants } from "../../actors/work/jobs/invariants.ts";
+import { type JoinedSites, joinedSites } from "../../actors/lib/web/url.ts";
 import type { Documents } from "../../cluster/ports/documents.ts";
 import { jobRange, type JobStatus, type StoredResult } from "../../schemas/jobs.ts";
 import { crawlProblems } from "../../actors/crawl/sites/frontier/invariants.ts";
@@ -86,8 +87,9 @@ export function jobCommand(context: Context): Command {
     .description("check a stored job: every finished item has exactly one result and is metered exactly once")
     .argument("<id>", "the id of the job")
     .action(async (job_id: string, { json }: Json) => {
+      const joined = joinedSites(context.config().profiles.hosts);
       const { job, verdict, results } = await withDocuments(context, (documents) =>
-        verify(documents, job_id),
+        verify(documents, job_id, joined),
       );
       const { problems, ahead } = verdict;
       if (problems.length > 0) context.exit(EXIT.error);
@@ -113,7 +115,7 @@ function show(context: Context, job: JobStatus, { json }: Json): void {
 }
 
 /** Reads the job before its results: results may be ahead of the record, never behind it. Throws CommandError, Fault. */
-async function verify(documents: Documents, job_id: string) {
+async function verify(documents: Documents, job_id: string, joined: JoinedSites) {
   const job = await JOBS.get(documents, job_id);
   if (!job) throw new CommandError(`There is no job "${job_id}" in this store`);
   const results = new Map<number, Pick<StoredResult, "status" | "bill">>();
@@ -124,6 +126,6 @@ async function verify(documents: Documents, job_id: string) {
     from = `${page.at(-1)!.key}\0`;
   }
   const { problems, ahead } = checkInvariants(job, results);
-  const ofCrawl = job.spec.kind === "crawl" ? await crawlProblems(documents, job_id, job) : [];
+  const ofCrawl = job.spec.kind === "crawl" ? await crawlProblems(documents, job_id, job, joined) : [];
   return { job, verdict: { problems: [...problems, ...ofCrawl], ahead }, results: results.size };
 }

@@ -7,17 +7,24 @@ import type { ItemKind } from "../../actors/work/jobs/kind.ts";
 import { EMPTY_ANSWER, EMPTY_RECORD, type PageFormats } from "../../schemas/fetch.ts";
 import { SAME_SECRETS } from "./secrets.ts";
 
-/** The links of an address. */
+/** The links of an address; a link that begins with "nofollow " has that relation. */
 export type WebOf = (url: string) => readonly string[];
+/** Where an address leads by redirects. */
+export type LeadsTo = (url: string) => string;
 
 /** The kind `crawl` over scripted items, each of which is a page with the links of `web`. */
-export function crawlKind(documents: Documents, items: ItemKind, web: WebOf): ItemKind {
+export function crawlKind(
+  documents: Documents,
+  items: ItemKind,
+  web: WebOf,
+  leadsTo: LeadsTo = (url) => url,
+): ItemKind {
   const item = {
     worker: {
       ...items,
       run: async (...[ask, input, attempt]: Parameters<ItemKind["run"]>) => {
         const result = await items.run(ask, input, attempt);
-        const record = { ...EMPTY_RECORD, final_url: String(input["url"]), status: 200 };
+        const record = { ...EMPTY_RECORD, final_url: leadsTo(String(input["url"])), status: 200 };
         return { ...result, answer: { ...EMPTY_ANSWER, record } };
       },
     },
@@ -28,7 +35,10 @@ export function crawlKind(documents: Documents, items: ItemKind, web: WebOf): It
     },
   } as unknown as Parameters<typeof crawlItems>[0]["pages"]["item"];
   const formatsOf = async ({ final_url }: { readonly final_url: string | null }) => ({
-    links: web(final_url!).map((url) => ({ url, text: "", rel: null })),
+    links: web(final_url!).map((link) => {
+      const url = link.replace(/^nofollow /, "");
+      return { url, text: "", rel: url === link ? null : "nofollow" };
+    }),
   });
   const pages = { item, formatsOf: formatsOf as unknown as (record: unknown) => Promise<PageFormats> };
   return crawlItems({ documents, pages, secrets: SAME_SECRETS, joined: new Map() }).worker;

@@ -52,10 +52,12 @@ describe.each(SETUPS)("a crawl, $setup", ({ start }) => {
         "/gone",
         `/${"l".repeat(5_000)}`,
       ),
-      "/b": linked("B", "/a", "/moved"),
+      "/b": linked("B", "/a", "/moved", "/moved-too"),
       "/deep": linked("Deep", "/deeper"),
       "/deeper": linked("Deeper", "/too-deep"),
       "/moved": redirect("/a"),
+      "/moved-too": redirect("/target"),
+      "/target": linked("Target", "/target", "/deep"),
     });
     const { begin, urls } = crawling(service);
     const jobs = client(service);
@@ -75,17 +77,37 @@ describe.each(SETUPS)("a crawl, $setup", ({ start }) => {
       "/gone": "http_404",
       "/deeper": "done",
       "/moved": "done",
+      "/moved-too": "done",
+      "/target": "duplicate_address",
       "/too-deep": "too_deep",
     });
+    const leads = seen.flatMap(({ url, redirected_to }) =>
+      redirected_to === null ? [] : [[url, redirected_to]],
+    );
+    expect(leads.map((pair) => pair.map((url) => pathOf(url!)))).toEqual([
+      ["/moved", "/a"],
+      ["/moved-too", "/target"],
+    ]);
     expect(job).toMatchObject({
       kind: "crawl",
       status: "completed",
-      counts: { total: 8, done: 6, failed: 2, discovered: 11, excluded: 3 },
+      counts: { total: 9, done: 7, failed: 2, discovered: 13, excluded: 4 },
     });
     expect(elsewhere.arrivals).toEqual([]);
-    // Twice: for itself, and where another address leads.
+    // Twice: where another address leads after it was fetched itself.
     expect(pageHits(site).toSorted()).toEqual(
-      ["/", "/a", "/a", "/b?x=1&y=2", "/deep", "/deeper", "/gone", "/moved"].toSorted(),
+      [
+        "/",
+        "/a",
+        "/a",
+        "/b?x=1&y=2",
+        "/deep",
+        "/deeper",
+        "/gone",
+        "/moved",
+        "/moved-too",
+        "/target",
+      ].toSorted(),
     );
     const items = await jobs.items(job_id);
     expect(items.map(({ input }) => [pathOf(String(input["url"])), input["depth"]]).slice(0, 3)).toEqual([
@@ -97,7 +119,7 @@ describe.each(SETUPS)("a crawl, $setup", ({ start }) => {
     expect(items[1]!.result).toMatchObject({ title: "A", status: 200 });
     expect((await service.trawl("job", "verify", job_id)).problems).toEqual([]);
     const listed = await service.call("GET", "/v1/jobs?kind=crawl&limit=1");
-    expect(listed.json.items).toMatchObject([{ job_id, counts: { discovered: 11 } }]);
+    expect(listed.json.items).toMatchObject([{ job_id, counts: { discovered: 13 } }]);
   });
 
   test("keeps to its limit, its patterns and the folder of its seed, and lists addresses as CSV and NDJSON", async () => {
@@ -128,9 +150,9 @@ describe.each(SETUPS)("a crawl, $setup", ({ start }) => {
       .toString()
       .trim()
       .split("\r\n");
-    expect(csv[0]).toBe("url,state,depth,found_on,reason,index");
+    expect(csv[0]).toBe("url,state,depth,found_on,reason,index,redirected_to");
     expect(csv).toHaveLength(10);
-    expect(csv[1]).toBe(`${site.origin}/docs/,done,0,,,0`);
+    expect(csv[1]).toBe(`${site.origin}/docs/,done,0,,,0,`);
     const lines = await service.call("GET", `/v1/jobs/${job_id}/urls?from=8`, {
       headers: { accept: "application/x-ndjson" },
     });
@@ -221,6 +243,8 @@ describe.each(SETUPS)("a crawl, $setup", ({ start }) => {
     expect(await refused({})).toEqual([422, ["body", "url"]]);
     expect(await refused({ url, seeds: [url] })).toEqual([422, ["body", "seeds"]]);
     expect(await refused({ url: "ftp://example.org/" })).toEqual([422, ["body", "url"]]);
+    expect(await refused({ url: "https://example.org../" })).toEqual([422, ["body", "url"]]);
+    expect(await refused({ seeds: [url, "https://a..example.org/"] })).toEqual([422, ["body", "seeds", 1]]);
     expect(await refused({ seeds: [url, "http://a:b@example.org/"] })).toEqual([422, ["body", "seeds", 1]]);
     expect(await refused({ url, exclude: ["/ok/**", "/(?=x)/"] })).toEqual([422, ["body", "exclude", 1]]);
     expect(await refused({ url, include: ["/(a{1000}){1000}/"] })).toEqual([422, ["body", "include", 0]]);

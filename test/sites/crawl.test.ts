@@ -2,13 +2,19 @@
  * Crawls on one node without sockets, with a real Frontier and a real Job. The node is killed before and after each write: no page
  * is lost or given twice, and the laws of jobs and crawls hold in what is stored at every step.
  */
+import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { frontierActor } from "../../actors/crawl/sites/frontier/frontier.actor.ts";
 import { Fault } from "../../cluster/ports/fault.ts";
+import type { CrawlRecord } from "../../actors/crawl/sites/frontier/record.ts";
 import { crawlProblems } from "../../actors/crawl/sites/frontier/invariants.ts";
 import { type JobRecord, jobRange } from "../../schemas/jobs.ts";
-import { crawlKind, storeCrawl, type WebOf } from "../harness/crawl-world.ts";
+import { crawlKind, type LeadsTo, storeCrawl, type WebOf } from "../harness/crawl-world.ts";
 import { oneCluster } from "../harness/jobs-harness.ts";
+import { FRONTIERS } from "../../actors/crawl/sites/frontier/collections.ts";
+import { storedRows } from "../../actors/crawl/sites/frontier/load.ts";
+import type { Documents } from "../../cluster/ports/documents.ts";
+import type { AddressRow } from "../../schemas/crawl.ts";
 
 const HOME = "http://site.example/";
 /** A site of `count` pages, each of which links to its next three, to itself, and off the site. */
@@ -20,15 +26,21 @@ const chain =
     return [...next.map((page) => `${HOME}${page}?utm_source=${n}`), url, `http://other.example/${n}`];
   };
 
-function crawling(web: WebOf) {
+interface Crawled {
+  readonly leadsTo?: LeadsTo;
+  /** How long the page at an address takes. */
+  readonly msOf?: (url: string) => number;
+}
+
+function crawling(web: WebOf, { leadsTo, msOf = () => 30 }: Crawled = {}) {
   const jobs = oneCluster({
-    run: () => ({ ms: 30 }),
+    run: (url) => ({ ms: msOf(url) }),
     more: ({ documents, clock, log, items }) => ({
-      kinds: [crawlKind(documents, items, web)],
+      kinds: [crawlKind(documents, items, web, leadsTo)],
       actors: [frontierActor({ documents, clock, log })],
     }),
   });
-  const create = async (limit: number, more: { readonly max_depth?: number } = {}): Promise<void> => {
+  const create = async (limit: number, more: CrawlRecord["rules"] = {}): Promise<void> => {
     await storeCrawl(jobs.stored, "j", { seeds: [HOME], limit, rules: more });
     await jobs.create("j", [], { kind: "crawl", total: limit, grows: true });
   };
@@ -109,6 +121,146 @@ describe("a crawl", () => {
     expect(record.unlisted).toBe(40_001);
     expect(await problems()).toEqual([]);
   });
+});
+
+test("what was counted of a trap is known after the node was stopped", async () => {
+  const filters = (from: number) =>
+    Array.from({ length: 30 }, (_, n) => `${HOME}list?color=${from + n}&size=1&brand=x`);
+  const web: WebOf = (url) =>
+    url === HOME ? [...filters(0), `${HOME}more`] : url.endsWith("more") ? filters(30) : [];
+  const { jobs, create, problems } = crawling(web, { msOf: (url) => (url.endsWith("more") ? 5_000 : 10) });
+  await create(1_000);
+  await jobs.clock.advance(3_000);
+  expect(jobs.attempts).toHaveLength(32);
+  jobs.kill();
+  jobs.start();
+  // The home page, "more" and fifty combinations of filters.
+  expect((await jobs.finished("j")).counts).toMatchObject({ total: 52, done: 52, excluded: 10 });
+  expect(await problems()).toEqual([]);
+});
+
+/** The rows of a crawl by their paths, as they are read. */
+async function rowsByPath(stored: Documents): Promise<Record<string, AddressRow>> {
+  const record = (await FRONTIERS.get(stored, "j"))!;
+  const rows: AddressRow[] = [];
+  for await (const part of storedRows(stored, "j", record)) rows.push(...part);
+  return Object.fromEntries(rows.map((row) => [new URL(row.url).pathname, row]));
+}
+
+describe("a redirect", () => {
+  test("makes its target count as fetched, whenever the node is stopped", async () => {
+    const numberOf = (url: string): number => Number(new URL(url).pathname.slice(2));
+    // "/r7" leads to "/p7", which links to itself and to "/r8".
+    const { jobs, create, problems } = crawling(
+      (url) => [
+        url,
+        `${HOME}r${Math.min(399, numberOf(url) + 1)}`,
+        `${HOME}r${Math.min(399, numberOf(url) + 2)}`,
+      ],
+      { leadsTo: (url) => url.replace("/r", "/p") },
+    );
+    await storeCrawl(jobs.stored, "j", { seeds: [`${HOME}r0`], limit: 1_000 });
+    await jobs.create("j", [], { kind: "crawl", total: 1_000, grows: true });
+    for (let n = 0; n < 4; n++) {
+      await jobs.clock.advance(10_000);
+      jobs.kill();
+      jobs.start();
+      expect(await problems()).toEqual([]);
+    }
+    const { counts } = await jobs.finished("j", 900_000);
+    expect(counts).toMatchObject({ total: 400, done: 400, discovered: 800, excluded: 400 });
+    expect(await problems()).toEqual([]);
+    const rows = await rowsByPath(jobs.stored);
+    for (let n = 0; n < 400; n++) {
+      expect(rows[`/r${n}`]).toMatchObject({ redirected_to: `${HOME}p${n}` });
+      expect(rows[`/p${n}`]).toMatchObject({ reason: "duplicate_address", found_on: `${HOME}r${n}` });
+    }
+    const { changes = {} } = (await FRONTIERS.get(jobs.stored, "j"))!;
+    expect(Object.keys(changes).length).toBeLessThan(400);
+  });
+
+  test("that leads off the scope fails its page, and the address where it led is told", async () => {
+    const pages: Record<string, readonly string[]> = {
+      "/": ["/moved", "/new", "/away", "/same"],
+      "/new": ["/moved", "/further", "/new"],
+    };
+    const web: WebOf = (url) => (pages[new URL(url).pathname] ?? []).map((path) => new URL(path, HOME).href);
+    const leads: Record<string, string> = {
+      "/moved": `${HOME}new`,
+      "/away": "http://other.example/",
+      "/same": `${HOME}same?utm_source=a`,
+    };
+    const { jobs, create, problems } = crawling(web, {
+      leadsTo: (url) => leads[new URL(url).pathname] ?? url,
+    });
+    await create(100);
+    const { counts } = await jobs.finished("j");
+    expect(counts).toMatchObject({ total: 6, done: 5, failed: 1, discovered: 7, excluded: 1 });
+    const record = (await FRONTIERS.get(jobs.stored, "j"))!;
+    const rows: AddressRow[] = [];
+    for await (const part of storedRows(jobs.stored, "j", record)) rows.push(...part);
+    expect(rows.filter(({ redirected_to, reason }) => redirected_to ?? reason)).toEqual([
+      { url: `${HOME}moved`, depth: 1, found_on: HOME, priority: 2, redirected_to: `${HOME}new` },
+      { url: `${HOME}away`, depth: 1, found_on: HOME, priority: 2, redirected_to: "http://other.example/" },
+      {
+        url: "http://other.example/",
+        depth: 1,
+        found_on: `${HOME}away`,
+        priority: 2,
+        reason: "out_of_scope",
+      },
+    ]);
+    expect(await problems()).toEqual([]);
+  });
+});
+
+/** Beside a link to the next page, so that paths are long; some are nofollow, some have a parameter. */
+const links_of_a_page = fc.array(
+  fc.tuple(fc.nat(11), fc.constantFrom("", "", "nofollow "), fc.constantFrom("", "", "?print=1")),
+  { maxLength: 2 },
+);
+const webs = fc.array(links_of_a_page, { minLength: 12, maxLength: 12 }).map((links): WebOf => {
+  return (url) => {
+    const page = Number(new URL(url).pathname.slice(1));
+    const more = links[page]!.map(([to, rel, query]) => `${rel}${HOME}${to}${query}`);
+    return [`${HOME}${Math.min(11, page + 1)}`, ...more];
+  };
+});
+
+/** What is fetched of a web: pages within the depth by plain links that no pattern excludes. */
+function reachable(web: WebOf, max_depth: number): readonly string[] {
+  const found = new Set(["0"]);
+  for (let depth = 0, level = ["0"]; depth < max_depth; depth++) {
+    const links = level.flatMap((page) => web(`${HOME}${page}`));
+    const plain = links.filter((link) => !link.startsWith("nofollow ") && !link.endsWith("print=1"));
+    level = [...new Set(plain.map((link) => new URL(link).pathname.slice(1)))].filter(
+      (page) => !found.has(page),
+    );
+    for (const page of level) found.add(page);
+  }
+  return [...found].toSorted();
+}
+
+test("what is fetched does not depend on which page answers first", { timeout: 120_000 }, async () => {
+  const times = fc.array(fc.constantFrom(10, 3_000, 20_000), { minLength: 12, maxLength: 12 });
+  await fc.assert(
+    fc.asyncProperty(webs, fc.integer({ min: 2, max: 5 }), times, async (web, max_depth, ms) => {
+      const { jobs, problems } = crawling(web, {
+        msOf: (url) => ms[Number(new URL(url).pathname.slice(1))]!,
+      });
+      await storeCrawl(jobs.stored, "j", {
+        seeds: [`${HOME}0`],
+        limit: 100,
+        rules: { max_depth, exclude: ["/*?print=1"], ignore_query: true },
+      });
+      await jobs.create("j", [], { kind: "crawl", total: 100, grows: true });
+      await jobs.finished("j", 900_000);
+      const fetched = pathsOf(jobs.attempts).map((path) => path.slice(1));
+      expect(fetched.toSorted()).toEqual(reachable(web, max_depth));
+      expect(await problems()).toEqual([]);
+    }),
+    { numRuns: 150, seed: 7 },
+  );
 });
 
 test("while the store takes no chunks, what waits in the record of a crawl has a bound", async () => {

@@ -41,13 +41,19 @@ test("the lowest depth is next, then the priority, then what was found first", (
     [4, 1, 3],
     [5, 0, 2],
   ] as const;
+  const take = (most_depth = Infinity): number | null =>
+    next.take(most_depth, (n) => n !== 8)?.ordinal ?? null;
   for (const [ordinal, depth, priority] of added) next.add(ordinal, depth, priority);
   expect(next.count()).toBe(6);
-  expect([next.take(), next.take()]).toEqual([3, 5]);
+  expect([take(), take()]).toEqual([3, 5]);
   next.add(6, 0, 0);
-  expect([1, 2, 3, 4, 5, 6].map(() => next.take())).toEqual([6, 1, 2, 0, 4, null]);
+  expect([take(0), take(0), take(0)]).toEqual([6, 1, null]);
+  expect([1, 2, 3, 4].map(() => take())).toEqual([2, 0, 4, null]);
+  next.add(8, 0, 0);
   next.add(7, 0, 0);
-  expect([next.take(), next.take(), next.count()]).toEqual([7, null, 0]);
+  next.drop();
+  expect(next.count()).toBe(1);
+  expect([take(), take(), next.count()]).toEqual([7, null, 0]);
 });
 
 test.each([

@@ -88,6 +88,10 @@ export type JoinedSites = ReadonlyMap<string, string>;
 
 const NONE: JoinedSites = new Map();
 
+/** Hosts that are one site, under the name of the first. */
+export const joinedSites = (hosts: readonly string[]): JoinedSites =>
+  new Map(hosts.map((host) => [host, hosts[0]!]));
+
 /** The site of a host name or address as people write it; null for what is neither. */
 export function siteNamed(text: string, joined?: JoinedSites): string | null {
   const bracketed = /^[0-9a-f]*:[0-9a-f:.]+$/i.test(text) ? `[${text}]` : text;

@@ -37,7 +37,7 @@ export function grow(services: JobServices, turn: JobTurn, frontier: Frontier): 
   const have = state.record!.counts.total;
   turn.pipeToSelf("itemsAdded", async (ask) => {
     try {
-      const { items, ...more } = await source.more(ask, key, { have, want });
+      const { items, ...more } = await source.more(ask, key, { have, want, ended: finished });
       await storeInputs(services, key, have, items);
       growth.added = { ...more, from: have, lanes: items.map(lane) };
       return { problem: null };

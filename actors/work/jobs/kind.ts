@@ -27,12 +27,12 @@ export interface ItemKind {
 export interface ItemSource {
   /**
    * Items from number `have` on, at most `want`: the same ones until it is asked for those behind them, which says that they are
-   * stored. Throws Fault.
+   * stored. `ended`: of the items before `have`. Throws Fault.
    */
   readonly more: (
     ask: ActorClient,
     job_id: string,
-    request: { readonly have: number; readonly want: number },
+    request: { readonly have: number; readonly want: number; readonly ended: number },
   ) => Promise<MoreItems>;
   /** The job is purged: what is stored of it may go. Throws Fault. */
   readonly forget: (ask: ActorClient, job_id: string) => Promise<void>;

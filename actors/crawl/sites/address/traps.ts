@@ -1,6 +1,6 @@
 /**
  * Shapes of addresses that have no end: what a crawl leaves out, and under which name. The rules see addresses only, so they cut
- * before anything is fetched; what they have counted is a `TrapBook`, which is stored with the crawl. Addresses that a sitemap
+ * before anything is fetched; what they have counted is a `TrapBook`, which follows from the addresses that were let through. Addresses that a sitemap
  * lists are exempt, as the site's own word for what its pages are.
  */
 import { createHash } from "node:crypto";
@@ -41,14 +41,14 @@ const CALENDAR_WORD =
 const DATE_PARAMETER =
   /^(?:date|day|month|year|yr|mo|week|from|to|start|end|tribe-bar-date|ical|cal(?:endar)?)$/i;
 
-/** What was counted of a crawl, by short digests of paths. Plain JSON. */
+/** What was counted of a crawl, by short digests of paths. */
 export interface TrapBook {
-  readonly facets: Record<string, number>;
-  readonly sessions: Record<string, number>;
+  readonly facets: Map<string, number>;
+  readonly sessions: Map<string, number>;
   calendar_pages: number;
 }
 
-export const newTrapBook = (): TrapBook => ({ facets: {}, sessions: {}, calendar_pages: 0 });
+export const newTrapBook = (): TrapBook => ({ facets: new Map(), sessions: new Map(), calendar_pages: 0 });
 
 interface TrapContext {
   readonly now_ms: number;
@@ -84,10 +84,10 @@ export function trapOf(url: URL, book: TrapBook, { now_ms, isKnown }: TrapContex
 }
 
 /** Counts one more for a path; false: it has had as many as it may. */
-function counts(book: Record<string, number>, path: string, most: number): boolean {
-  const count = book[path] ?? 0;
+function counts(book: Map<string, number>, path: string, most: number): boolean {
+  const count = book.get(path) ?? 0;
   if (count >= most) return false;
-  if (count > 0 || Object.keys(book).length < MAX_COUNTED) book[path] = count + 1;
+  if (count > 0 || book.size < MAX_COUNTED) book.set(path, count + 1);
   return true;
 }
 

@@ -72,7 +72,7 @@ export function crawlItems(deps: CrawlItemDeps): ItemKindParts {
     const stored = await CRAWLS.get(documents, job_id);
     if (stored === null) throw new Error(`Cannot read crawl "${job_id}": it is missing`);
     const fetch = openedInput(stored.fetch, (text) => secrets.open(text, fetchPlace(job_id)));
-    const own_origin = new URL(stored.seeds[0]!).origin;
+    const own_origin = parseUrl(stored.seeds[0]!)!.origin;
     const crawl = { rules: rulesOf(stored, joined), fetch, own_origin };
     crawls.set(job_id, crawl);
     return crawl;
@@ -105,15 +105,25 @@ export function crawlItems(deps: CrawlItemDeps): ItemKindParts {
     const result = await worker.run(ask, pageInput(input, own_origin), attempt);
     if (result.error !== null) return result;
     const { record } = result.answer as FetchAnswer;
-    const at = parseUrl(record.tier === "archive" ? String(input["url"]) : (record.final_url ?? ""));
-    if (at !== null && !rules.isInScope(at))
-      return { ...result, answer: null, error: "out_of_scope", body_refs: [] };
-    const formats = await pages.formatsOf(record);
-    const page = { found_on: String(input["url"]), depth: Number(input["depth"]) };
-    for (const links of inMessages(formats?.links ?? [])) {
+    const url = String(input["url"]);
+    const at = record.tier === "archive" ? null : parseUrl(record.final_url ?? "");
+    const page = {
+      found_on: url,
+      depth: Number(input["depth"]),
+      ...(at !== null && at.href !== url && { redirected_to: at.href }),
+    };
+    const tell = async (links: readonly FoundLink[]): Promise<void> => {
       const { problem } = await ask(Frontier, job_id, "discover", { ...page, links: [...links] });
       if (problem !== null) throw unreachable(job_id, problem);
+    };
+    if (at !== null && !rules.isInScope(at)) {
+      await tell([]);
+      return { ...result, answer: null, error: "out_of_scope", body_refs: [] };
     }
+    const formats = await pages.formatsOf(record);
+    const batches = [...inMessages(formats?.links ?? [])];
+    for (const links of batches.length === 0 && page.redirected_to !== undefined ? [[]] : batches)
+      await tell(links);
     return result;
   }
 

@@ -18,6 +18,7 @@ import { CRAWL_LIMIT_DEFAULT, CrawlBody, CrawlFetch } from "../../../../schemas/
 import { sealedInput } from "../../../../schemas/job-inputs.ts";
 import { compilePatterns } from "../address/patterns.ts";
 import { CRAWLS } from "../frontier/collections.ts";
+import { parseUrl } from "../../../lib/web/url.ts";
 import type { CrawlRecord } from "../frontier/record.ts";
 import { fetchPlace } from "../frontier/sealed.ts";
 
@@ -109,7 +110,7 @@ const wrong = (field: readonly (string | number)[], message: string): Mistake =>
 /** What a schema cannot check of the options of its pages; null: nothing is wrong. */
 function mistakeInFetch({ url, seeds, fetch }: CrawlBody, pages: BatchKind): Mistake | null {
   if (fetch == null) return null;
-  const [first, ...others] = (seeds ?? [url!]).map((seed) => new URL(seed));
+  const [first, ...others] = (seeds ?? [url!]).map((seed) => parseUrl(seed)!);
   for (const field of ["method", "body"])
     if (field in fetch)
       return wrong(["fetch", field], "a crawl fetches its pages with GET and without a body");
@@ -130,7 +131,7 @@ function mistakeIn(body: CrawlBody, header_key: string | undefined): Mistake | n
   if (url != null && seeds != null) return wrong(["seeds"], "give url or seeds, not both");
   for (const [at, seed] of (seeds ?? [url!]).entries()) {
     const loc = seeds == null ? ["url"] : ["seeds", at];
-    const parsed = URL.parse(seed);
+    const parsed = parseUrl(seed) && URL.parse(seed);
     if (parsed === null) return wrong(loc, "this is not a valid URL");
     if (parsed.username !== "" || parsed.password !== "")
       return wrong(loc, "a crawl takes no user name and no password in an address");

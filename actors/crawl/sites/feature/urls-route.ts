@@ -210,8 +210,8 @@ const STATES: Record<ItemStatus, CrawlUrl["state"]> = {
 };
 
 function urlOf({ job, states, record, indexes }: Crawl, row: AddressRow, ordinal: number): CrawlUrl {
-  const { url, depth, found_on, reason = null } = row;
-  const address = { url, depth, found_on, index: null };
+  const { url, depth, found_on, reason = null, redirected_to = null } = row;
+  const address = { url, depth, found_on, index: null, redirected_to };
   if (reason !== null) return { ...address, state: "excluded", reason };
   const index = indexes[ordinal]!;
   if (index !== NONE) {

@@ -11,6 +11,8 @@ const MAX_LOAD = 0.8;
 export const WAITING = 0;
 export const ADMITTED = 1;
 export const EXCLUDED = 2;
+/** Excluded by how it was found: another link to it may change that. */
+export const REVOCABLE = 3;
 
 export interface Addresses {
   readonly count: () => number;

@@ -1,16 +1,20 @@
-/** What becomes of the addresses that a page names: each is looked at once, and kept with the reason why it is not fetched. */
+/**
+ * What becomes of the addresses that a page names: each is kept once, with the reason why it is not fetched. A reason that lies in how
+ * an address was found is taken back when it is found otherwise, so that what is fetched does not depend on which page answers first.
+ */
 import type { AddressRow, Exclusion, FoundLink } from "../../../../schemas/crawl.ts";
 import { parseUrl } from "../../../lib/web/url.ts";
 import { refusalOf } from "../address/admit.ts";
 import { addressKey } from "../address/key.ts";
 import { priorityOf } from "../address/priority.ts";
-import { type TrapBook, trapOf } from "../address/traps.ts";
-import { EXCLUDED, WAITING } from "./addresses.ts";
+import { trapOf } from "../address/traps.ts";
+import { EXCLUDED, REVOCABLE, WAITING } from "./addresses.ts";
+import { withChange } from "./changes.ts";
 import type { FrontierRecord } from "./record.ts";
 import type { Loaded } from "./state.ts";
 
 /** Longer addresses are no page's; what is kept of one is its beginning. */
-const MAX_URL_CHARS = 2_048;
+export const MAX_URL_CHARS = 2_048;
 const KEPT_CHARS = 500;
 /** Addresses that a crawl lists, by its limit; links beyond them are counted and not looked at. */
 const LISTED_BY_LIMIT = 10;
@@ -19,6 +23,14 @@ const MAX_LISTED = 2_000_000;
 
 export const mostListed = (limit: number): number =>
   Math.min(MAX_LISTED, Math.max(MIN_LISTED, limit * LISTED_BY_LIMIT));
+
+/** Reasons that a shorter path, a plain link or another spelling takes back. */
+const BY_HOW_IT_WAS_FOUND: ReadonlySet<Exclusion> = new Set([
+  "too_deep",
+  "nofollow",
+  "not_included",
+  "excluded_by_pattern",
+]);
 
 interface Finding {
   readonly found_on: string | null;
@@ -34,40 +46,60 @@ export function discover(
   { found_on, depth, links }: Finding,
   now_ms: number,
 ): FrontierRecord {
-  const traps: TrapBook = {
-    facets: { ...record.traps.facets },
-    sessions: { ...record.traps.sessions },
-    calendar_pages: record.traps.calendar_pages,
-  };
+  const { addresses, waiting } = loaded;
   const rows: AddressRow[] = [];
-  let { unlisted } = record;
-  const most = mostListed(loaded.rules.limit);
+  let found = record;
+  let unlisted = 0;
   for (const link of links) {
-    const judged = judge(link, { found_on, depth, now_ms, traps }, loaded);
-    if (judged === null || loaded.addresses.find(judged.key) >= 0) continue;
-    if (loaded.addresses.count() >= most) {
-      unlisted++;
-      continue;
+    const judged = judge(link, { found_on, depth, now_ms }, loaded);
+    if (judged === null) continue;
+    const { key, row } = judged;
+    const ordinal = addresses.find(key);
+    if (ordinal < 0 && isFull(loaded)) unlisted++;
+    else if (ordinal < 0) {
+      add(loaded, key, row);
+      rows.push(row);
+    } else if (row.reason === undefined && addresses.statusOf(ordinal) === REVOCABLE) {
+      addresses.setStatus(ordinal, WAITING);
+      waiting.add(ordinal, row.depth, row.priority);
+      loaded.excluded--;
+      found = withChange(found, ordinal, { ...row, reason: null });
     }
-    add(loaded, judged.key, judged.row);
-    rows.push(judged.row);
   }
-  if (rows.length === 0 && unlisted === record.unlisted) return record;
+  return withRows(found, rows, unlisted);
+}
+
+/** Whether the crawl has as many addresses as it lists. */
+export const isFull = ({ addresses, rules }: Loaded): boolean => addresses.count() >= mostListed(rules.limit);
+
+/** The record with rows that are new, and the number of links that were not looked at. */
+export function withRows(
+  record: FrontierRecord,
+  added: readonly AddressRow[],
+  unlisted: number,
+): FrontierRecord {
+  if (added.length === 0 && unlisted === 0) return record;
+  const { rows } = record;
   return {
     ...record,
-    traps,
-    unlisted,
-    rows: { ...record.rows, tail: [...record.rows.tail, ...rows] },
+    rows: { ...rows, tail: [...rows.tail, ...added] },
+    unlisted: record.unlisted + unlisted,
   };
 }
 
 /** The memory of an address with this key: new ones, and stored ones when they are read. */
-export function add({ addresses, waiting, by_reason }: Loaded, key: string, row: AddressRow): number {
-  const { reason, depth, priority } = row;
-  const ordinal = addresses.add(key, reason === undefined ? WAITING : EXCLUDED);
-  if (reason === undefined) waiting.add(ordinal, depth, priority);
-  else by_reason.set(reason, (by_reason.get(reason) ?? 0) + 1);
-  return ordinal;
+export function add(loaded: Loaded, key: string, { reason, depth, priority }: AddressRow): void {
+  if (reason === undefined) loaded.waiting.add(loaded.addresses.add(key, WAITING), depth, priority);
+  else {
+    loaded.addresses.add(key, BY_HOW_IT_WAS_FOUND.has(reason) ? REVOCABLE : EXCLUDED);
+    loaded.excluded++;
+  }
+}
+
+/** Counts a stored row among the shapes of traps, as when it was found. */
+export function countTraps({ url, found_on, reason }: AddressRow, { traps }: Loaded, now_ms: number): void {
+  const parsed = found_on === null || reason !== undefined ? null : parseUrl(url);
+  if (parsed !== null) trapOf(parsed, traps, { now_ms, isKnown: () => false });
 }
 
 /** The name of an address in the crawl, from its row as it is stored. */
@@ -78,14 +110,13 @@ export function keyOf({ url, reason }: AddressRow, { rules }: Pick<Loaded, "rule
 
 interface Circumstances extends Omit<Finding, "links"> {
   readonly now_ms: number;
-  readonly traps: TrapBook;
 }
 
-/** Null: it is no address of a page. */
+/** Null: it is no address of a page, or the crawl knows what becomes of it. */
 function judge(
   { url: text, nofollow }: FoundLink,
-  { found_on, depth, now_ms, traps }: Circumstances,
-  { rules, addresses }: Loaded,
+  { found_on, depth, now_ms }: Circumstances,
+  { rules, addresses, traps }: Loaded,
 ): { readonly key: string; readonly row: AddressRow } | null {
   if (text.length > MAX_URL_CHARS) {
     const url = text.slice(0, KEPT_CHARS);
@@ -99,8 +130,9 @@ function judge(
   url.password = "";
   const key = addressKey(url, rules);
   const row = { url: url.href, depth, found_on, priority: priorityOf(url) };
+  const known = addresses.find(key);
+  if (known >= 0 && addresses.statusOf(known) !== REVOCABLE) return null;
   const isKnown = (each: string): boolean => addresses.find(each) >= 0;
-  if (isKnown(key)) return { key, row };
   const isSeed = found_on === null;
   const trap = (): Exclusion | null => {
     const shape = isSeed ? null : trapOf(url, traps, { now_ms, isKnown });

@@ -5,11 +5,21 @@
  */
 import { actor, DEFERRED } from "../../../../cluster/actor.ts";
 import type { ReplyOf } from "../../../../cluster/contracts/contract.ts";
-import { Frontier } from "../../../../schemas/crawl.ts";
-import { ADMITTED } from "./addresses.ts";
+import { type AddressRow, Frontier } from "../../../../schemas/crawl.ts";
+import { ADMITTED, WAITING } from "./addresses.ts";
+import { changed } from "./changes.ts";
 import { discover } from "./discover.ts";
-import { fullChunks, load, storeChunks, withoutChunks } from "./load.ts";
-import { type FrontierRecord, NEW_RECORD, orderOf, ORDER_IN_CHUNK, ROWS_IN_CHUNK, rowsOf } from "./record.ts";
+import { fullChunks, hasToFlush, load, storeChunks, withoutChunks } from "./load.ts";
+import { redirected } from "./redirected.ts";
+import {
+  type FrontierRecord,
+  NEW_RECORD,
+  orderOf,
+  ORDER_IN_CHUNK,
+  type RowChange,
+  ROWS_IN_CHUNK,
+  rowsOf,
+} from "./record.ts";
 import type { Asked, FrontierServices, FrontierState, FrontierTurn, Loaded } from "./state.ts";
 
 type Next = ReplyOf<typeof Frontier.operations.next>;
@@ -30,7 +40,7 @@ export function frontierActor(services: FrontierServices) {
       loaded: null,
       slot: { loaded: null },
       isLoading: false,
-      isFlushing: false,
+      flushing: null,
       queue: [],
       acknowledged: 0,
     }),
@@ -51,11 +61,12 @@ export function frontierActor(services: FrontierServices) {
 
       flushed(turn, { problem, ...full }) {
         const { state } = turn;
-        state.isFlushing = false;
+        const written = state.flushing!;
+        state.flushing = null;
         if (problem !== null)
           services.log.warn("Cannot store addresses of a crawl", { job_id: turn.key, problem });
         else if (state.record) {
-          state.record = withoutChunks(state.record, full);
+          state.record = withoutChunks(state.record, written, full);
           flush(services, turn);
         }
       },
@@ -93,7 +104,7 @@ function whenLoaded(services: FrontierServices, turn: FrontierTurn, asked: Asked
 function handle(services: FrontierServices, turn: FrontierTurn, asked: Asked): Next {
   const { state, now_ms } = turn;
   const loaded = state.loaded!;
-  if (asked.operation === "discover" && tailChars(state.record!) > MAX_TAIL_CHARS)
+  if (asked.operation === "discover" && charsOf(state.record!) > MAX_TAIL_CHARS)
     return { ...NOTHING, problem: "its addresses wait to be stored" };
   const reply =
     asked.operation === "discover"
@@ -103,8 +114,12 @@ function handle(services: FrontierServices, turn: FrontierTurn, asked: Asked): N
   return reply;
 }
 
-const tailChars = ({ rows }: FrontierRecord): number =>
-  rows.tail.reduce((chars, { url, found_on }) => chars + url.length + (found_on?.length ?? 0) + ROW_CHARS, 0);
+const charsOf = ({ rows, changes }: FrontierRecord): number =>
+  [...rows.tail, ...Object.values(changes ?? {})].reduce(
+    (chars, { url, found_on, redirected_to }) =>
+      chars + (url?.length ?? 0) + (found_on?.length ?? 0) + (redirected_to?.length ?? 0) + ROW_CHARS,
+    0,
+  );
 
 /** The seeds, once. */
 function sow(state: FrontierState, loaded: Loaded, now_ms: number): void {
@@ -115,26 +130,35 @@ function sow(state: FrontierState, loaded: Loaded, now_ms: number): void {
 function learn(
   state: FrontierState,
   loaded: Loaded,
-  { found_on, depth, links }: Extract<Asked, { operation: "discover" }>["message"],
+  { found_on, depth, redirected_to, links }: Extract<Asked, { operation: "discover" }>["message"],
   now_ms: number,
 ): Next {
+  if (redirected_to !== undefined)
+    state.record = redirected(state.record!, loaded, { from: found_on, depth, to: redirected_to });
   state.record = discover(state.record!, loaded, { found_on, depth: depth + 1, links }, now_ms);
   return NOTHING;
 }
 
-/** What the job was given behind `have` and does not have, and then what is next. */
-function next(state: FrontierState, loaded: Loaded, { have, want }: NextRequest): Next {
+/**
+ * What the job was given behind `have` and does not have, and then what is next. With `max_depth`, addresses of a depth are given when
+ * all pages of the depths before have ended: the depth of each is the smallest then, whichever page answers first.
+ */
+function next(state: FrontierState, loaded: Loaded, { have, want, ended }: NextRequest): Next {
   state.acknowledged = Math.max(state.acknowledged, have);
   const { rules, waiting, addresses } = loaded;
   const first = have - state.record!.order.chunks * ORDER_IN_CHUNK;
   const again = state.record!.order.tail.slice(first, first + want);
   const fresh: number[] = [];
+  const isWaiting = (ordinal: number): boolean => addresses.statusOf(ordinal) === WAITING;
+  let open_depth = rules.max_depth !== null && ended < orderOf(state.record!) ? loaded.deepest : Infinity;
   const left = Math.min(want - again.length, rules.limit - orderOf(state.record!));
   while (fresh.length < left) {
-    const ordinal = waiting.take();
-    if (ordinal === null) break;
-    addresses.setStatus(ordinal, ADMITTED);
-    fresh.push(ordinal);
+    const taken = waiting.take(open_depth, isWaiting);
+    if (taken === null) break;
+    addresses.setStatus(taken.ordinal, ADMITTED);
+    fresh.push(taken.ordinal);
+    loaded.deepest = Math.max(loaded.deepest, taken.depth);
+    if (rules.max_depth !== null) open_depth = loaded.deepest;
   }
   if (fresh.length > 0) {
     const { order } = state.record!;
@@ -147,19 +171,16 @@ function next(state: FrontierState, loaded: Loaded, { have, want }: NextRequest)
     admitted,
     is_over: (isFull || waiting.count() === 0) && have + admitted.length === orderOf(state.record!),
     discovered: addresses.count(),
-    excluded: [...loaded.by_reason.values()].reduce(
-      (sum, count) => sum + count,
-      isFull ? waiting.count() : 0,
-    ),
+    excluded: loaded.excluded + (isFull ? waiting.count() : 0),
   };
 }
 
 /** As many as an answer holds: the job asks for the others next. */
-function withRows({ rows }: FrontierRecord, ordinals: readonly number[]): Next["admitted"] {
+function withRows({ rows, changes }: FrontierRecord, ordinals: readonly number[]): Next["admitted"] {
   const admitted: Next["admitted"] = [];
   let chars = 0;
   for (const ordinal of ordinals) {
-    const row = rows.tail[ordinal - rows.chunks * ROWS_IN_CHUNK] ?? null;
+    const row = rowOf(rows.tail[ordinal - rows.chunks * ROWS_IN_CHUNK], changes?.[ordinal]);
     chars += row === null ? 0 : row.url.length + (row.found_on?.length ?? 0);
     if (chars > MAX_REPLY_CHARS && admitted.length > 0) break;
     admitted.push({ ordinal, row });
@@ -167,13 +188,21 @@ function withRows({ rows }: FrontierRecord, ordinals: readonly number[]): Next["
   return admitted;
 }
 
+/** Null: the chunk has it. */
+function rowOf(row: AddressRow | undefined, change: RowChange | undefined): AddressRow | null {
+  if (row !== undefined) return changed(row, change);
+  if (change?.reason !== null) return null;
+  const { reason: _, ...revoked } = change;
+  return revoked as AddressRow;
+}
+
 /** Stores full chunks in background work; the record gives them up afterwards. */
 function flush({ documents }: FrontierServices, turn: FrontierTurn): void {
   const { state, key } = turn;
   const record = state.record!;
   const full = fullChunks(record, state.acknowledged);
-  if (state.isFlushing || full.rows + full.order === 0) return;
-  state.isFlushing = true;
+  if (state.flushing !== null || !hasToFlush(record, full)) return;
+  state.flushing = record;
   turn.pipeToSelf("flushed", async () => {
     try {
       await storeChunks(documents, key, record, full);

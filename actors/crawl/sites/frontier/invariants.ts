@@ -7,6 +7,7 @@ import type { Documents } from "../../../../cluster/ports/documents.ts";
 import type { AddressRow } from "../../../../schemas/crawl.ts";
 import { JOB_ITEMS } from "../../../../records/collections.ts";
 import { CHUNK_ITEMS, chunkKey, ITEM_STATUSES, type JobRecord } from "../../../../schemas/jobs.ts";
+import type { JoinedSites } from "../../../lib/web/url.ts";
 import { refusalOf } from "../address/admit.ts";
 import { CRAWLS, FRONTIERS } from "./collections.ts";
 import { keyOf } from "./discover.ts";
@@ -21,7 +22,11 @@ interface StoredCrawl {
 }
 
 /** Throws Fault, and Error where a part is missing. Null: nothing is stored of its addresses yet. */
-async function readCrawl(documents: Documents, job_id: string): Promise<StoredCrawl | null> {
+async function readCrawl(
+  documents: Documents,
+  job_id: string,
+  joined?: JoinedSites,
+): Promise<StoredCrawl | null> {
   const [crawl, stored] = await Promise.all([
     CRAWLS.get(documents, job_id),
     FRONTIERS.get(documents, job_id),
@@ -31,16 +36,17 @@ async function readCrawl(documents: Documents, job_id: string): Promise<StoredCr
   const order: number[] = [];
   for await (const part of storedRows(documents, job_id, stored)) rows.push(...part);
   for await (const part of storedOrder(documents, job_id, stored)) order.push(...part);
-  return { rules: rulesOf(crawl), rows, order };
+  return { rules: rulesOf(crawl, joined), rows, order };
 }
 
-/** Violations, as sentences; `job` was read before. Throws Fault. */
+/** Violations, as sentences; `job` was read before. `joined`: as the nodes have them. Throws Fault. */
 export async function crawlProblems(
   documents: Documents,
   job_id: string,
   job: JobRecord,
+  joined?: JoinedSites,
 ): Promise<readonly string[]> {
-  const crawl = await readCrawl(documents, job_id);
+  const crawl = await readCrawl(documents, job_id, joined);
   if (crawl === null) return job.counts.total === 0 ? [] : ["The job has items, and its crawl is not stored"];
   const urls: (string | null)[] = [];
   for (let from = 0; from < job.counts.total; from += CHUNK_ITEMS) {

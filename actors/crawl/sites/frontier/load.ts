@@ -2,10 +2,12 @@
 import { yieldToEventLoop } from "../../../../cluster/ports/clock.ts";
 import type { Documents } from "../../../../cluster/ports/documents.ts";
 import type { AddressRow } from "../../../../schemas/crawl.ts";
+import { newTrapBook } from "../address/traps.ts";
 import { ADMITTED, addresses } from "./addresses.ts";
+import { changed, current, withoutChanges } from "./changes.ts";
 import { CRAWLS, FRONTIER_ORDER, FRONTIER_ROWS } from "./collections.ts";
-import { add, keyOf } from "./discover.ts";
-import { type FrontierRecord, ORDER_IN_CHUNK, partKey, ROWS_IN_CHUNK } from "./record.ts";
+import { add, countTraps, keyOf } from "./discover.ts";
+import { type FrontierRecord, ORDER_IN_CHUNK, partKey, ROWS_IN_CHUNK, type RowChange } from "./record.ts";
 import { rulesOf } from "./rules.ts";
 import type { FrontierServices, Loaded } from "./state.ts";
 import { waiting } from "./waiting.ts";
@@ -26,15 +28,20 @@ export async function load(
     seeds: crawl.seeds,
     addresses: known,
     waiting: waiting(),
-    by_reason: new Map(),
+    traps: newTrapBook(),
+    excluded: 0,
+    deepest: 0,
   };
   const admitted = new Set<number>();
   for await (const ordinals of storedOrder(documents, job_id, record))
     for (const each of ordinals) admitted.add(each);
   for await (const rows of storedRows(documents, job_id, record)) {
     for (const row of rows) {
-      if (!admitted.has(known.count())) add(loaded, keyOf(row, loaded), row);
-      else known.add(keyOf(row, loaded), ADMITTED);
+      countTraps(row, loaded, clock.now());
+      if (admitted.has(known.count())) {
+        known.add(keyOf(row, loaded), ADMITTED);
+        loaded.deepest = Math.max(loaded.deepest, row.depth);
+      } else add(loaded, keyOf(row, loaded), row);
     }
     await yieldToEventLoop(clock);
   }
@@ -45,18 +52,19 @@ export async function load(
 export async function* storedRows(
   documents: Pick<Documents, "getMany">,
   job_id: string,
-  { rows }: FrontierRecord,
+  record: FrontierRecord,
   first_chunk = 0,
 ): AsyncGenerator<readonly AddressRow[]> {
+  const { rows } = record;
   for (let first = first_chunk; first < rows.chunks; first += CHUNKS_AT_ONCE) {
     const keys = keysOf(job_id, first, rows.chunks);
     const chunks = await FRONTIER_ROWS.getMany(documents, keys);
     for (const [at, chunk] of chunks.entries()) {
       if (chunk === null) throw new Error(`Cannot read "${keys[at]}": it is missing`);
-      yield chunk.rows;
+      yield current(record, chunk.rows, (first + at) * ROWS_IN_CHUNK);
     }
   }
-  yield rows.tail;
+  yield current(record, rows.tail, rows.chunks * ROWS_IN_CHUNK);
 }
 
 /** The ordinals that the job was given, in their order. Throws Fault, and Error where a chunk is missing. */
@@ -107,29 +115,72 @@ export const fullChunks = ({ rows, order }: FrontierRecord, acknowledged: number
   order: Math.max(0, Math.floor(acknowledged / ORDER_IN_CHUNK) - order.chunks),
 });
 
-/** Stores full chunks. One that is there says the same: the record that it was made of was stored before. Throws Fault. */
+/** Changes of rows in full chunks that wait for a write of them; further ones are written with the next full chunk. */
+const MAX_CHANGES = 200;
+
+export const hasToFlush = (
+  { changes, rows }: FrontierRecord,
+  full: ReturnType<typeof fullChunks>,
+): boolean => {
+  if (full.rows + full.order > 0) return true;
+  const end = rows.chunks * ROWS_IN_CHUNK;
+  return Object.keys(changes ?? {}).filter((ordinal) => Number(ordinal) < end).length > MAX_CHANGES;
+};
+
+/** Stores full chunks, and the changes of those that were stored before. Writing it again changes nothing. Throws Fault. */
 export async function storeChunks(
-  documents: Pick<Documents, "put">,
+  documents: Pick<Documents, "get" | "put" | "remove">,
   job_id: string,
-  { rows, order }: FrontierRecord,
+  record: FrontierRecord,
   full: ReturnType<typeof fullChunks>,
 ): Promise<void> {
+  const { rows, order } = record;
   for (let at = 0; at < full.rows; at++) {
-    const chunk = rows.tail.slice(at * ROWS_IN_CHUNK, (at + 1) * ROWS_IN_CHUNK);
-    await FRONTIER_ROWS.put(documents, partKey(job_id, rows.chunks + at), { rows: chunk }, 0);
+    const chunk = current(
+      record,
+      rows.tail.slice(at * ROWS_IN_CHUNK, (at + 1) * ROWS_IN_CHUNK),
+      (rows.chunks + at) * ROWS_IN_CHUNK,
+    );
+    await FRONTIER_ROWS.update(documents, partKey(job_id, rows.chunks + at), () => ({
+      value: { rows: chunk },
+    }));
   }
+  for (const [number, changes] of changesByChunk(record))
+    await FRONTIER_ROWS.update(documents, partKey(job_id, number), (stored) =>
+      stored === null
+        ? null
+        : { value: { rows: stored.rows.map((row, at) => changed(row, changes.get(at))) } },
+    );
   for (let at = 0; at < full.order; at++) {
     const ordinals = order.tail.slice(at * ORDER_IN_CHUNK, (at + 1) * ORDER_IN_CHUNK);
     await FRONTIER_ORDER.put(documents, partKey(job_id, order.chunks + at), { ordinals }, 0);
   }
 }
 
-/** The record once those chunks are stored. */
-export const withoutChunks = (
-  { rows, order, ...rest }: FrontierRecord,
+/** Of the full chunks: the changes of each by their places in it. */
+function changesByChunk({ rows, changes }: FrontierRecord): ReadonlyMap<number, Map<number, RowChange>> {
+  const by_chunk = new Map<number, Map<number, RowChange>>();
+  for (const [name, change] of Object.entries(changes ?? {})) {
+    const ordinal = Number(name);
+    const number = Math.floor(ordinal / ROWS_IN_CHUNK);
+    if (number >= rows.chunks) continue;
+    const of_chunk = by_chunk.get(number) ?? new Map<number, RowChange>();
+    by_chunk.set(number, of_chunk.set(ordinal % ROWS_IN_CHUNK, change));
+  }
+  return by_chunk;
+}
+
+/** The record once those chunks are stored; `written`: the record that they were made of. */
+export function withoutChunks(
+  record: FrontierRecord,
+  written: FrontierRecord,
   full: ReturnType<typeof fullChunks>,
-): FrontierRecord => ({
-  ...rest,
-  rows: { chunks: rows.chunks + full.rows, tail: rows.tail.slice(full.rows * ROWS_IN_CHUNK) },
-  order: { chunks: order.chunks + full.order, tail: order.tail.slice(full.order * ORDER_IN_CHUNK) },
-});
+): FrontierRecord {
+  const end = (written.rows.chunks + full.rows) * ROWS_IN_CHUNK;
+  const { rows, order, ...rest } = withoutChanges(record, written, end);
+  return {
+    ...rest,
+    rows: { chunks: rows.chunks + full.rows, tail: rows.tail.slice(full.rows * ROWS_IN_CHUNK) },
+    order: { chunks: order.chunks + full.order, tail: order.tail.slice(full.order * ORDER_IN_CHUNK) },
+  };
+}

@@ -1,10 +1,10 @@
 /**
  * What is stored of a crawl's addresses. Two logs only ever grow: the addresses in the order in which they were found (their
  * place is their ordinal), and the ordinals in the order in which the job was given them (their place is the item's index). Full chunks
- * are documents of their own; the rest of each log is in the record, so that one write stores what a turn changed.
+ * are documents of their own; the rest of each log, and what has changed of rows (`changes.ts`), is in the record, so that one
+ * write stores what a turn changed.
  */
-import type { AddressRow, CrawlBody } from "../../../../schemas/crawl.ts";
-import { newTrapBook, type TrapBook } from "../address/traps.ts";
+import type { AddressRow, CrawlBody, Exclusion } from "../../../../schemas/crawl.ts";
 
 export const ROWS_IN_CHUNK = 256;
 export const ORDER_IN_CHUNK = 512;
@@ -22,10 +22,16 @@ interface Log<T> {
   readonly tail: readonly T[];
 }
 
+/** `reason`: null: it is to be fetched after all. */
+export interface RowChange extends Partial<Omit<AddressRow, "reason">> {
+  readonly reason?: Exclusion | null;
+}
+
 export interface FrontierRecord {
   readonly rows: Log<AddressRow>;
   readonly order: Log<number>;
-  readonly traps: TrapBook;
+  /** By ordinals. Absent: none. */
+  readonly changes?: Readonly<Record<number, RowChange>>;
   /** Links that were not looked at, because the crawl has as many addresses as it lists. */
   readonly unlisted: number;
 }
@@ -46,7 +52,6 @@ export interface CrawlRecord {
 export const NEW_RECORD: FrontierRecord = {
   rows: { chunks: 0, tail: [] },
   order: { chunks: 0, tail: [] },
-  traps: newTrapBook(),
   unlisted: 0,
 };
 

@@ -1,5 +1,5 @@
 /** The rules of one crawl for addresses, made from what it was asked for. */
-import type { JoinedSites } from "../../../lib/web/url.ts";
+import { type JoinedSites, parseUrl } from "../../../lib/web/url.ts";
 import type { AddressRules } from "../address/admit.ts";
 import { compilePatterns } from "../address/patterns.ts";
 import { scopeOf } from "../address/scope.ts";
@@ -22,7 +22,7 @@ export function rulesOf({ seeds, limit, rules }: CrawlRecord, joined?: JoinedSit
   return {
     limit,
     isInScope: scopeOf(
-      seeds.map((seed) => new URL(seed)),
+      seeds.flatMap((seed) => parseUrl(seed) ?? []),
       scope,
       joined,
     ),

@@ -5,6 +5,7 @@ import type { Documents } from "../../../../cluster/ports/documents.ts";
 import type { Log } from "../../../../cluster/ports/log.ts";
 import type { Frontier } from "../../../../schemas/crawl.ts";
 import type { JoinedSites } from "../../../lib/web/url.ts";
+import type { TrapBook } from "../address/traps.ts";
 import type { Addresses } from "./addresses.ts";
 import type { FrontierRecord } from "./record.ts";
 import type { CrawlRules } from "./rules.ts";
@@ -23,7 +24,10 @@ export interface Loaded {
   readonly seeds: readonly string[];
   readonly addresses: Addresses;
   readonly waiting: Waiting;
-  readonly by_reason: Map<string, number>;
+  readonly traps: TrapBook;
+  excluded: number;
+  /** The largest depth of an address that the job was given. */
+  deepest: number;
 }
 
 type Queued = { readonly to: ReplyTo<unknown> } & Asked;
@@ -33,10 +37,14 @@ export type Asked =
       readonly message: {
         readonly found_on: string;
         readonly depth: number;
+        readonly redirected_to?: string;
         readonly links: readonly { readonly url: string; readonly nofollow?: boolean }[];
       };
     }
-  | { readonly operation: "next"; readonly message: { readonly have: number; readonly want: number } };
+  | {
+      readonly operation: "next";
+      readonly message: { readonly have: number; readonly want: number; readonly ended: number };
+    };
 
 export interface FrontierState {
   /** Stored by every turn that changes it. Null: nothing was asked of it yet, or the crawl was purged. */
@@ -46,7 +54,8 @@ export interface FrontierState {
   /** Where the load in progress leaves what it read. */
   slot: { loaded: Loaded | null };
   isLoading: boolean;
-  isFlushing: boolean;
+  /** The record whose chunks are being written; null: none are. */
+  flushing: FrontierRecord | null;
   /** Asked before it was loaded. */
   readonly queue: Queued[];
   /** Addresses that the job is known to have stored. */

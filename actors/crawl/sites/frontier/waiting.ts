@@ -7,9 +7,16 @@ const PRIORITIES = 8;
 export interface Waiting {
   readonly count: () => number;
   readonly add: (ordinal: number, depth: number, priority: number) => void;
-  /** The next; null: none waits. */
-  readonly take: () => number | null;
+  /** The next of at most this depth; null: none waits. `isWaiting`: false: it was dropped. */
+  readonly take: (most_depth: number, isWaiting: (ordinal: number) => boolean) => Next | null;
+  /** One that waits is not to be fetched any more. */
+  readonly drop: () => void;
   readonly bytes: () => number;
+}
+
+interface Next {
+  readonly ordinal: number;
+  readonly depth: number;
 }
 
 /** Lists that are linked by ordinals: 4 bytes an address. */
@@ -42,17 +49,22 @@ export function waiting(): Waiting {
         list.tail = ordinal;
       }
     },
-    take() {
+    take(most_depth, isWaiting) {
       for (const rank of ranks) {
+        const depth = Math.floor(rank / PRIORITIES);
+        if (depth > most_depth) break;
         const list = lists.get(rank)!;
-        if (list.head === NONE) continue;
-        const ordinal = list.head;
-        list.head = next[Math.floor(ordinal / SEGMENT)]![ordinal % SEGMENT]!;
-        count--;
-        return ordinal;
+        while (list.head !== NONE) {
+          const ordinal = list.head;
+          list.head = next[Math.floor(ordinal / SEGMENT)]![ordinal % SEGMENT]!;
+          if (!isWaiting(ordinal)) continue;
+          count--;
+          return { ordinal, depth };
+        }
       }
       return null;
     },
+    drop: () => void count--,
     bytes: () => next.length * SEGMENT * Int32Array.BYTES_PER_ELEMENT,
   };
 }
