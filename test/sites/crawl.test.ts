@@ -151,7 +151,7 @@ describe("a redirect", () => {
   test("makes its target count as fetched, whenever the node is stopped", async () => {
     const numberOf = (url: string): number => Number(new URL(url).pathname.slice(2));
     // "/r7" leads to "/p7", which links to itself and to "/r8".
-    const { jobs, create, problems } = crawling(
+    const { jobs, problems } = crawling(
       (url) => [
         url,
         `${HOME}r${Math.min(399, numberOf(url) + 1)}`,
