@@ -24,6 +24,7 @@ import { DomainView } from "./domain.ts";
 import { FetchErrorCode } from "./errors.ts";
 import { AttemptReason } from "./attempt-reasons.ts";
 import { OWN_REQUEST_OPTIONS, type OwnRequest, SealedRequest } from "./own-request.ts";
+import { BlockedResources, PageView, VIEW_FIELDS } from "./page-view.ts";
 
 export const MAX_BYTES_DEFAULT = 15_728_640;
 /** The limit for a PDF, in a batch item without max_bytes. */
@@ -81,7 +82,7 @@ export const MAX_SCREENSHOT_PX: Readonly<Record<ScreenshotType, number>> = {
 /** A larger screenshot is `screenshot_failed`. */
 export const MAX_SCREENSHOT_BYTES = 20 * 2 ** 20;
 
-/** Of the screenshot in `formats`: of what a window of 1280 × 720 shows, or of the page from top to bottom, as wide. */
+/** Of the screenshot in `formats`: of what the window shows (1280 × 720, or `viewport`), or of the page from top to bottom, as wide. */
 export const ScreenshotOptions = Component("ScreenshotOptions", {
   type: Type.Optional(
     Field(Type.Enum([...SCREENSHOT_TYPES], { default: "png" }), "The format of the picture"),
@@ -89,7 +90,7 @@ export const ScreenshotOptions = Component("ScreenshotOptions", {
   full_page: Type.Optional(
     Field(
       Type.Boolean({ default: false }),
-      "Whether the picture shows the page from top to bottom, 20,000 pixels (WebP: 16,383) at most, instead of a window of 1280 × 720",
+      "Whether the picture shows the page from top to bottom, 20,000 pixels (WebP: 16,383) at most, instead of the window (1280 × 720, or `viewport`)",
     ),
   ),
 });
@@ -197,6 +198,7 @@ export const FetchBody = Component("FetchBody", {
   ),
   ...OWN_REQUEST_OPTIONS,
   ...CONTENT_FIELDS,
+  ...VIEW_FIELDS,
 });
 export type FetchBody = Static<typeof FetchBody>;
 
@@ -518,6 +520,9 @@ const OPTION_USE = {
   only_main_content: "worked_out",
   include_selectors: "worked_out",
   exclude_selectors: "worked_out",
+  block_resources: "worked_out",
+  device: "worked_out",
+  viewport: "worked_out",
 } as const satisfies Readonly<Record<keyof FetchBody, "kept" | "worked_out" | "answer">>;
 
 type KeptOption = {
@@ -562,6 +567,10 @@ export const FetchOptions = Type.Object({
   own: Type.Optional(SealedRequest),
   /** Equal for own requests that may be answered from one page of the cache. Default: there is none. */
   own_key: Type.Optional(Type.String()),
+  /** Default: the browser's own window. */
+  view: Type.Optional(PageView),
+  /** Default: what no answer shows. */
+  blocked: Type.Optional(BlockedResources),
 });
 export type FetchOptions = Static<typeof FetchOptions>;
 
@@ -596,6 +605,8 @@ const OPTION_REACH = {
   authorization: { tier: true, page: true },
   own: { tier: true, page: false },
   own_key: { tier: false, page: true },
+  view: { tier: true, page: true },
+  blocked: { tier: true, page: true },
 } as const satisfies Readonly<Record<keyof FetchOptions, OptionReach>>;
 
 type TierOption = {

@@ -49,6 +49,7 @@ describe("which routes a request may take", () => {
     ["an empty allowlist leaves none", { tiers: [] }, []],
     ["an allowlist against the flags leaves none", { tiers: ["proxy"], allow_paid: false }, []],
     ["an allowlist against render leaves none", { tiers: ["direct"], render: "always" }, []],
+    ["a window of the caller's is of the browser", { view: {} }, ["browser"]],
   ])("%s", (_, options, routes) => {
     expect(routesOf({ ...AUTO, ...options })).toEqual(routes);
   });

@@ -52,7 +52,7 @@ export interface Web {
   readonly port: number;
   /** ip:port, as TRAWL_DNS_SERVERS has it. */
   readonly dns: string;
-  /** A new site. Other paths, and robots.txt, are answered by "*", else with 404. */
+  /** A new site, `name.test`; a name with a final dot is the whole one. Other paths, and robots.txt, are answered by "*", else with 404. */
   readonly site: (pages: Pages, name?: string) => Site;
   /** Every site there is. */
   readonly known: () => readonly Site[];
@@ -106,7 +106,7 @@ export async function web(): Promise<Web> {
     port,
     dns: names.address,
     site(pages, name = `site-${sites.size + 1}`) {
-      const host = `${name}.test`;
+      const host = name.endsWith(".") ? name.slice(0, -1) : `${name}.test`;
       zone[host] = ["127.0.0.1"];
       const hits = (path: string) => site.arrivals.filter((arrival) => pathOf(arrival.path) === path).length;
       const site: Known = {

@@ -14,9 +14,10 @@ export interface RouteOptions {
   readonly allow_archive: boolean;
   readonly allow_paid: boolean;
   readonly min_text_chars: number;
-  /** Either of these takes the route browser, and no other. */
+  /** Each of these takes the route browser, and no other. */
   readonly wait_for?: object;
   readonly screenshot?: object;
+  readonly view?: object;
   /** What only the origin may get: it takes routes from this crawler's own addresses. */
   readonly own?: Pick<SealedRequest, "is_post">;
 }
@@ -72,8 +73,9 @@ export type Step =
 export const needsBrowser = ({
   wait_for,
   screenshot,
-}: Pick<RouteOptions, "wait_for" | "screenshot">): boolean =>
-  wait_for !== undefined || screenshot !== undefined;
+  view,
+}: Pick<RouteOptions, "wait_for" | "screenshot" | "view">): boolean =>
+  wait_for !== undefined || screenshot !== undefined || view !== undefined;
 
 /** The routes a request may take, in ladder order. Empty: no_tier_allowed. */
 export function routesOf(options: RouteOptions): readonly Tier[] {

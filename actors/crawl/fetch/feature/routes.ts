@@ -29,6 +29,7 @@ import {
 import { ownRequestOf, withoutOwnValues } from "../../../../schemas/own-request.ts";
 import { ownRequestMistake } from "../../../lib/web/own-request-check.ts";
 import { contentChoiceOf } from "../../../../schemas/content.ts";
+import { pageViewOf } from "../../../../schemas/page-view.ts";
 import type { Caller } from "../../../../gateway/authenticate.ts";
 import type { Reply } from "../../../../gateway/http.ts";
 import { type BatchKind, withoutDefaults } from "../../../../gateway/batch.ts";
@@ -464,6 +465,7 @@ export function fetchRequestOf(
     ...(wantsFormats(body) && { with_formats: true }),
     ...contentChoiceOf(body),
     ...awaitedBy(body),
+    ...pageViewOf(body, body.formats?.includes("screenshot") === true),
     ...(body.formats?.includes("screenshot") && { screenshot: screenshotOf(body) }),
     ...(given && { own_request: { given, is_cached: body.cache_private ?? false } }),
     lane,

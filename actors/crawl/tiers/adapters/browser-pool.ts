@@ -94,6 +94,8 @@ export interface PageNeeds {
   readonly networks?: readonly string[] | undefined;
   /** A browser without other pages: what happens to it is then this page's doing. */
   readonly is_alone?: boolean;
+  /** The browser says that it is one of a phone. */
+  readonly is_mobile?: boolean;
 }
 
 export interface BrowserPool {
@@ -500,7 +502,7 @@ export function browserPool({
   /** Opens a context and a page in the slot that was taken; releases the slot when that fails. */
   async function openPage(
     options: BrowserContextOptions,
-    { networks, is_alone = false }: PageNeeds,
+    { networks, is_alone = false, is_mobile = false }: PageNeeds,
   ): Promise<PageLease | LeaseFailure> {
     let pooled: PooledBrowser;
     try {
@@ -545,7 +547,7 @@ export function browserPool({
         serviceWorkers: "block",
         acceptDownloads: false,
         reducedMotion: "reduce",
-        userAgent: pooled.user_agent,
+        userAgent: is_mobile ? onPhone(pooled.user_agent) : pooled.user_agent,
         ...options,
       });
       await context.addInitScript(removeWebRtc);
@@ -598,6 +600,10 @@ export function browserPool({
     },
   };
 }
+
+/** The user agent that the same Chromium has on a phone, whose model it no longer tells. */
+const onPhone = (user_agent: string): string =>
+  user_agent.replace(/\([^)]*\)/, "(Linux; Android 10; K)").replace(" Safari/", " Mobile Safari/");
 
 /** Chromium connects through the egress proxy only, and makes no requests of its own. */
 function flags({ url: proxy_url, spki_sha256 }: EgressProxy, has_sandbox: boolean): string[] {

@@ -33,6 +33,7 @@ import { admitted, destinationRefusal, withoutUserInfo } from "./one-request.ts"
 import { type OwnDocuments, ownDocuments, type PausedRequest, type Replaced } from "./own-documents.ts";
 import { lookAtDocument, type Readiness, readinessOf, watchNetwork } from "./page-readiness.ts";
 import { CAPTURE_MS, SCROLL_MS, type Screenshots, screenshots, type ScreenshotResult } from "./screenshot.ts";
+import { skippedResources } from "./skipped-resources.ts";
 import { awaitedState } from "./wait-for.ts";
 
 export interface PageLimits {
@@ -100,9 +101,6 @@ const END_DETAILS: Readonly<Record<PageEndReason, string>> = {
   too_many_bytes: "The page received too many bytes",
 };
 
-/** Resource types that only matter to the eye. */
-const SKIPPED_TYPES = ["Image", "Media", "Font", "Ping"] as const;
-const SKIPPED_WITH_SCREENSHOT: readonly (typeof SKIPPED_TYPES)[number][] = ["Media", "Ping"];
 /** Beyond `page_ms`, for a page that is pictured. */
 const SCREENSHOT_MS = SCROLL_MS + CAPTURE_MS + 1_000;
 
@@ -158,10 +156,11 @@ export function browserTransport({
     const lease = await pool.lease(
       {
         locale: languages[0] ?? "en-US",
+        ...windowOf(request.view),
         ...(request.user_agent !== null && { userAgent: request.user_agent }),
       },
       request.signal,
-      { networks: request.networks, is_alone },
+      { networks: request.networks, is_alone, is_mobile: request.view?.device === "mobile" },
     );
     if (lease.kind === "failed") {
       hop.release();
@@ -265,8 +264,10 @@ function pageVisit({
   const { page, cdp, context, session } = lease;
   const network = watchNetwork(page, () => clock.mono());
   const awaited = awaitedState(request.wait_for ?? null, limits.wait_for_ms, () => clock.mono());
-  const skipped_types = request.screenshot ? SKIPPED_WITH_SCREENSHOT : SKIPPED_TYPES;
-  const skipped_kinds: ReadonlySet<string> = new Set(skipped_types.map((type) => type.toLowerCase()));
+  const skipped = skippedResources({
+    isSeen: request.screenshot !== undefined,
+    blocked: request.blocked ?? [],
+  });
   const redirects: Redirect[] = [];
   const end = Promise.withResolvers<TransportResult>();
   let is_over = false;
@@ -505,8 +506,8 @@ function pageVisit({
 
   const isLoaded = (event: Paused): boolean =>
     event.resourceType === "Document"
-      ? !isStrangerInside(event)
-      : !skipped_kinds.has(event.resourceType.toLowerCase()) && !isIcon(event);
+      ? !isStrangerInside(event) && !skipped.has("Document", event.request.url)
+      : !skipped.has(event.resourceType, event.request.url) && !isIcon(event);
 
   /** A frame of another site in a page of an allowed private network: its scripts would have the page's allowance. */
   const isStrangerInside = ({ request: { url } }: Paused): boolean =>
@@ -525,7 +526,7 @@ function pageVisit({
       cdp.send("Fetch.continueWithAuth", { requestId, authChallengeResponse }).catch(() => {});
     });
     page.on("request", (resource_request) => {
-      if (skipped_kinds.has(resource_request.resourceType())) return;
+      if (skipped.has(resource_request.resourceType(), resource_request.url())) return;
       requests++;
       if (requests === limits.requests) context.setOffline(true).catch(() => {});
       // Each is held by processes that other pages share, though none is sent any more.
@@ -554,7 +555,7 @@ function pageVisit({
           { resourceType: "Document", requestStage: "Request" },
           { resourceType: "Document", requestStage: "Response" },
           { urlPattern: "*/favicon.ico", resourceType: "Other" },
-          ...skipped_types.map((resourceType) => ({ resourceType })),
+          ...skipped.patterns,
           ...own.patterns,
         ],
       }),
@@ -791,6 +792,14 @@ function withFields({ request }: Paused, own: readonly (readonly [string, string
     .map(([name, value]) => ({ name, value }));
   return { headers: [...others, ...byName.values()] };
 }
+
+/** The part of a context that a window of the caller's is. One pixel for each CSS pixel: a picture has the size that was asked for. */
+const windowOf = (view: TransportRequest["view"]) =>
+  view && {
+    viewport: { width: view.width, height: view.height },
+    screen: { width: view.width, height: view.height },
+    ...(view.device === "mobile" && { isMobile: true, hasTouch: true }),
+  };
 
 /** A valid field value: a line break must not start another field. */
 const fieldValue = (text: string): string => text.replaceAll(/[^\t\u0020-\u007e]+/g, " ").trim();
