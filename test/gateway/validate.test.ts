@@ -15,6 +15,7 @@ import {
 } from "../../gateway/validate.ts";
 import { CONTENT_FIELDS } from "../../schemas/content.ts";
 import { OWN_REQUEST_OPTIONS } from "../../schemas/own-request.ts";
+import { VIEW_FIELDS } from "../../schemas/page-view.ts";
 import { FetchBody } from "../../schemas/fetch.ts";
 
 const fetchBody = shape(FetchBody);
@@ -254,7 +255,7 @@ describe.skipIf(!existsSync(SHARED))(`the shared vectors (${SHARED})`, () => {
   test("the schemas of the vectors are ours, but for fields that came later", () => {
     const { formats: _, wait_for: _w, screenshot_options: _s, ...described } = FetchBody.properties;
     const { allow_premium: _p, ...known } = described;
-    const later = Object.keys({ ...CONTENT_FIELDS, ...OWN_REQUEST_OPTIONS });
+    const later = Object.keys({ ...CONTENT_FIELDS, ...OWN_REQUEST_OPTIONS, ...VIEW_FIELDS });
     const properties = Object.fromEntries(Object.entries(known).filter(([name]) => !later.includes(name)));
     expect(plain({ ...FetchBody, properties })).toBe(plain(vectors.schemas.FetchBody));
   });

@@ -435,7 +435,7 @@ function lastSeen(tried: readonly Candidate[]): Partial<PageRecord> {
 const ERROR_DETAILS: Readonly<Partial<Record<FetchError, string>>> = {
   post_not_repeated: "An earlier run of this request may have sent the POST, and its answer is lost",
   no_tier_allowed:
-    "tiers, render, allow_archive and allow_paid together leave no route (wait_for, a screenshot, device and viewport take the route browser only; headers, cookies and POST direct and browser)",
+    "tiers, render, allow_archive and allow_paid together leave no route (device, viewport, wait_for and a screenshot take the route browser only; headers, cookies and POST direct and browser)",
   domain_dead: "The host name does not exist",
   premium_route_required:
     "This host was served only through premium routes, and allow_paid or tiers leave them out",
