@@ -38,7 +38,7 @@ describe.runIf(hasBrowser).each(SETUPS)("options of a browser, $setup", ({ start
     const blocked = { block_resources: ["stylesheet", "image"] } satisfies Partial<FetchBody>;
     expect(await service.fetch({ url, ...blocked })).toMatchObject({ tier: "direct", error: null });
     const jobs = client(service);
-    const items = [
+    const items: FetchBody[] = [
       { url, render: "always", ...blocked },
       { url, render: "always" },
     ];
