@@ -5,11 +5,10 @@
 import { type Static, Type } from "typebox";
 import { Component, Field, Nullable } from "./common.ts";
 
-export const BLOCKABLE_RESOURCES = ["image", "font", "media", "stylesheet", "ads"] as const;
+const BLOCKABLE_RESOURCES = ["image", "font", "media", "stylesheet", "ads"] as const;
 export type BlockableResource = (typeof BLOCKABLE_RESOURCES)[number];
 
-export const DEVICES = ["desktop", "mobile"] as const;
-export type Device = (typeof DEVICES)[number];
+const DEVICES = ["desktop", "mobile"] as const;
 
 /** Of the window, in CSS pixels. */
 const WINDOWS = { desktop: { width: 1280, height: 720 }, mobile: { width: 412, height: 915 } } as const;
