@@ -35,21 +35,41 @@ export const CONTENT_FIELDS = {
 const ContentBody = Type.Object(CONTENT_FIELDS);
 type ContentWishes = Static<typeof ContentBody>;
 
-/** The content of a page that one caller chooses. Without a choice the page is read as for everybody. */
+/** What is read of a page's elements beside its content. */
+export const DATA_FORMATS = ["structured", "tables"] as const;
+export const isDataFormat = (format: string): boolean => (DATA_FORMATS as readonly string[]).includes(format);
+const DataChoice = Type.Object({
+  structured: Type.Optional(Type.Literal(true)),
+  tables: Type.Optional(Type.Literal(true)),
+});
+export type DataChoice = Static<typeof DataChoice>;
+
+/** The content of a page that one caller chooses, and data of it. Without a choice the page is read as for everybody. */
 export const ContentChoice = Type.Object({
   only_main_content: Nullable(Type.Boolean()),
   include: Type.Array(Type.String()),
   exclude: Type.Array(Type.String()),
+  data: Type.Optional(DataChoice),
 });
 export type ContentChoice = Static<typeof ContentChoice>;
+
+/** Whether the caller chooses another content than the stored one. */
+export const choosesContent = ({ only_main_content, include, exclude }: ContentChoice): boolean =>
+  only_main_content !== null || include.length > 0 || exclude.length > 0;
 
 /** Empty for a body without a choice. */
 export function contentChoiceOf({
   only_main_content = null,
   include_selectors,
   exclude_selectors,
-}: ContentWishes): { readonly reading?: ContentChoice } {
-  const [include, exclude] = [include_selectors ?? [], exclude_selectors ?? []];
-  if (only_main_content === null && include.length === 0 && exclude.length === 0) return {};
-  return { reading: { only_main_content, include, exclude } };
+  formats,
+}: ContentWishes & { readonly formats?: readonly string[] | null }): { readonly reading?: ContentChoice } {
+  const named = DATA_FORMATS.filter((name) => formats?.includes(name));
+  const reading = {
+    only_main_content,
+    include: include_selectors ?? [],
+    exclude: exclude_selectors ?? [],
+    ...(named.length > 0 && { data: Object.fromEntries(named.map((name) => [name, true])) as DataChoice }),
+  };
+  return choosesContent(reading) || named.length > 0 ? { reading } : {};
 }

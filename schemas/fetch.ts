@@ -3,7 +3,7 @@
  * travels in a message: a record names its bytes by digest and, when they are long, its texts.
  */
 import { type Static, Type } from "typebox";
-import { CONTENT_FIELDS, ContentChoice } from "./content.ts";
+import { CONTENT_FIELDS, ContentChoice, DATA_FORMATS } from "./content.ts";
 import { CssSelector } from "./css-selector.ts";
 import {
   BillingCategory,
@@ -17,6 +17,7 @@ import {
   picked,
   ProjectRef,
 } from "./common.ts";
+import { type PageData, PageTable, StructuredData } from "./page-data.ts";
 import { ask, contract, Deadline, tell } from "../cluster/contracts/contract.ts";
 import { RENDER_MODES, TIERS } from "./tier-table.ts";
 import { Trace } from "../cluster/contracts/trace.ts";
@@ -35,7 +36,7 @@ export const MIN_TIMEOUT_S = 5;
 export const MAX_TIMEOUT_S = 150;
 
 /** Forms of a page that an answer has only on request; a screenshot takes the route browser, and no other. */
-export const FORMATS = ["markdown", "links", "images", "entries", "screenshot"] as const;
+export const FORMATS = ["markdown", "links", "images", "entries", "screenshot", ...DATA_FORMATS] as const;
 
 /** The longest wait for a selector, and the longest `ms`, counted from when the document is parsed. */
 export const MAX_WAIT_FOR_MS = 15_000;
@@ -342,7 +343,7 @@ export const Screenshot = Component("Screenshot", {
 export type Screenshot = Static<typeof Screenshot>;
 
 /** Everything an answer may contain on request; stored as one JSON body. */
-export interface PageFormats {
+export interface PageFormats extends PageData {
   readonly markdown: string | null;
   readonly links: PageLink[];
   readonly images: PageImage[];
@@ -425,6 +426,8 @@ export const PageRecord = Type.Object({
   pdf_page_count: Field(Nullable(Type.Integer()), "Pages of a PDF", 12),
   /** PageFormats as JSON in the body store; null: the document has none; absent: no caller has asked for them yet. */
   formats_sha256: Type.Optional(Nullable(Sha256)),
+  /** How long they are; absent: about as long as the text. */
+  formats_bytes: Type.Optional(Type.Integer()),
   /** Absent: there is none. */
   screenshot: Type.Optional(StoredScreenshot),
   sha256: Nullable(Sha256),
@@ -850,6 +853,23 @@ export const FetchResponse = Component("FetchResponse", {
       Nullable(Screenshot),
       "With formats=screenshot: a picture of the page; null: none was taken, and `error` says why",
     ),
+  ),
+  structured: Type.Optional(
+    Field(
+      Nullable(StructuredData),
+      "With formats=structured: data that the page marks up, in the forms of extruct; null for what is no HTML",
+    ),
+  ),
+  tables: Type.Optional(
+    Field(
+      Type.Array(PageTable),
+      "With formats=tables: the tables of the page, in its order, without those that only lay it out",
+    ),
+  ),
+  warnings: Type.Optional(
+    Field(Type.Array(Type.String()), "Only if there are any: what could not be done as it was asked", [
+      "structured: JSON-LD block 1 is no JSON",
+    ]),
   ),
   text_truncated: page.text_truncated,
   title: page.title,

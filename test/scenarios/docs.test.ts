@@ -34,6 +34,13 @@ interface World {
   readonly close?: () => unknown;
 }
 
+const LAMPS = article("Lamps").replace(
+  "</body>",
+  `<script type="application/ld+json">{"@type": "ItemList", "name": "Lamps"}</script><table class="prices"><caption>Lamps</caption>
+   <tr><th>Lamp<th>Price</tr><tr class="lamp"><td><a href="/lamps/1">Storm lamp</a><td class="price">24.50 €</tr>
+   <tr class="lamp"><td><a href="/lamps/2">Deck lamp</a><td class="price">31.00 €</tr></table></body>`,
+);
+
 const SCRIPTED = `<!doctype html><title>Tides</title><div id="app"></div><script>
   document.getElementById("app").innerHTML = "<article><h1>Tides</h1><p>" + ${JSON.stringify(prose(12))} + "</p></article>";
 </script>`;
@@ -58,6 +65,7 @@ function pages(sites: Web): World {
   const example = sites.site(
     {
       "/": { body: article("Example") },
+      "/lamps": { body: LAMPS },
       "/account": ({ headers }) => ({
         body: article(
           `Account of ${headers["x-api-key"]} with ${/basket=(\w+)/.exec(headers["cookie"]!)?.[1]}`,

@@ -30,7 +30,7 @@ export interface Texts {
 const COPIES = 4;
 
 /** Text, Markdown and the addresses in it, beside links and images. */
-const FORMATS_FACTOR = 3;
+const FORMATS_FACTOR = 2;
 
 const bodyUrl = (sha256: string): string => `/v1/bodies/${sha256}`;
 
@@ -49,12 +49,13 @@ export interface PageParts {
 
 /** The bytes in memory while the response of a page is written. */
 export const weightOf = (
-  { content_kind, bytes, text_chars }: PageRecord,
+  { content_kind, bytes, text_chars, formats_bytes }: PageRecord,
   { with_html, with_formats }: PageParts,
 ): number =>
   COPIES *
   ((with_html && content_kind === "html" ? (bytes ?? 0) : 0) +
-    (text_chars ?? 0) * (with_formats ? FORMATS_FACTOR : 1));
+    (text_chars ?? 0) +
+    (with_formats ? (formats_bytes ?? (text_chars ?? 0) * FORMATS_FACTOR) : 0));
 
 const NO_RELATIONS = { next_url: null, alternates: [] };
 export const EMPTY_TEXTS: Texts = { html: null, text: "", pdf_pages: null, formats: null };
@@ -152,6 +153,9 @@ export function responseOf(
     ...(asked.includes("links") && { links: formats?.links ?? [] }),
     ...(asked.includes("images") && { images: formats?.images ?? [] }),
     ...(asked.includes("entries") && { entries: formats?.entries ?? [] }),
+    ...(asked.includes("structured") && { structured: formats?.structured ?? null }),
+    ...(asked.includes("tables") && { tables: formats?.tables ?? [] }),
+    ...(formats?.warnings && { warnings: formats.warnings }),
     ...(asked.includes("screenshot") && {
       screenshot: screenshot ? { body_url: bodyUrl(screenshot.sha256), ...screenshot } : null,
     }),

@@ -2,6 +2,7 @@
 import { findBody } from "../../../cluster/read-body.ts";
 import { sha256Of } from "../../../cluster/ports/blobs.ts";
 import { NO_ROOM, type TaskFailure } from "../../../cluster/ports/workers.ts";
+import { choosesContent } from "../../../schemas/content.ts";
 import { type FetchAnswer, type FetchRequest, type PageRecord } from "../../../schemas/fetch.ts";
 import type { ExtractCaller, Extracted } from "../../reading/extraction-result.ts";
 import { wantsReading } from "./freshness.ts";
@@ -34,7 +35,7 @@ export const rereader =
     const result = await extract(task, caller);
     if (result.kind === "failed") return { ...answer, ...unread(result.reason) };
     const contents: Buffer[] = [];
-    const read = rereadRecord(record, result.value, contents);
+    const read = rereadRecord(record, result.value, contents, choosesContent(request.reading!));
     await Promise.all(contents.map((content) => blobs.put(content)));
     return { ...answer, record: read };
   };
@@ -43,17 +44,21 @@ function rereadRecord(
   record: PageRecord,
   { text, text_truncated, meta, formats }: Extracted,
   contents: Buffer[],
+  isOtherText: boolean,
 ): PageRecord {
   const add = (content: Buffer): string => {
     contents.push(content);
     return sha256Of(content);
   };
+  const body = formats && formatsBody(formats);
   return {
     ...record,
-    ...textParts(text, add),
-    text_truncated,
-    meta: record.meta && { ...record.meta, word_count: meta?.word_count ?? null },
-    ...(formats && { formats_sha256: add(formatsBody(formats)) }),
+    ...(isOtherText && {
+      ...textParts(text, add),
+      text_truncated,
+      meta: record.meta && { ...record.meta, word_count: meta?.word_count ?? null },
+    }),
+    ...(body && { formats_sha256: add(body), formats_bytes: body.length }),
   };
 }
 

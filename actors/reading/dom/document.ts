@@ -18,7 +18,19 @@ export const elementsOf = (html: string): Elements => load(html);
 export const isElement = (node: AnyNode): node is Element => "attribs" in node;
 type Text = Extract<AnyNode, { readonly data: string }>;
 const TEXT_NODE: number = 3;
-const isText = (node: AnyNode): node is Text => node.nodeType === TEXT_NODE;
+export const isText = (node: AnyNode): node is Text => node.nodeType === TEXT_NODE;
+
+/** The elements below a node, in the page's order. */
+export function elementsIn(root: AnyNode): Element[] {
+  const found: Element[] = [];
+  const stack = "children" in root ? root.children.toReversed() : [];
+  for (let node = stack.pop(); node !== undefined; node = stack.pop()) {
+    if (isElement(node)) found.push(node);
+    if ("children" in node)
+      for (let at = node.children.length - 1; at >= 0; at -= 1) stack.push(node.children[at]!);
+  }
+  return found;
+}
 
 const VOID = new Set("area base br col embed hr img input link meta param source track wbr".split(" "));
 /** Their text has no character references. */

@@ -1,24 +1,33 @@
-/** A page as one caller wants it read: some of its elements, with or without what is not its main content. */
-import type { ContentChoice } from "../../../schemas/content.ts";
+/** A page as one caller wants it read: some of its elements, with or without what is not its main content, and data of it. */
+import { choosesContent, type ContentChoice } from "../../../schemas/content.ts";
 import type { readHtml } from "../article/article.ts";
 import { charsetOf } from "../content/charset.ts";
 import { decodeText } from "../content/decode-text.ts";
 import { cutText, MAX_TEXT_CHARS, soundText } from "../content/text-document.ts";
 import { type Extracted, type ExtractTask, NOTHING } from "../extraction-result.ts";
-import { elementsOf } from "./document.ts";
-import { narrowed } from "./narrow.ts";
+import { pageData } from "../data/page-data.ts";
+import { elementsIn, elementsOf } from "./document.ts";
+import { included, leaveOut, narrowed } from "./narrow.ts";
 
 export function readWanted(task: ExtractTask, reading: ContentChoice, read: typeof readHtml): Extracted {
   const { include, exclude, only_main_content } = reading;
   const charset = charsetOf(task) ?? "UTF-8";
   const html = decodeText(task.bytes, charset);
   const isNarrowed = include.length > 0 || exclude.length > 0;
-  const $ = isNarrowed ? elementsOf(html) : null;
-  const page = read($ ? narrowed($, reading) : html, task.url, task.now_ms, {
+  const $ = isNarrowed || reading.data ? elementsOf(html) : null;
+  if ($) leaveOut($, reading);
+  const data =
+    $ && reading.data
+      ? pageData(elementsIn($.root()[0]!), included($, reading), task.url, reading.data)
+      : undefined;
+  if (!choosesContent(reading) && task.with_formats !== true)
+    return { ...NOTHING, charset, formats: { markdown: null, links: [], images: [], ...data } };
+  const page = read($ && isNarrowed ? narrowed($, reading) : html, task.url, task.now_ms, {
     formats: task.with_formats === true,
     content:
       include.length > 0 || only_main_content === false ? "shown" : only_main_content ? "main" : "default",
   });
+  const formats = page.formats ?? (data && { markdown: null, links: [], images: [] });
   const { text, truncated } = cutText(soundText(page.text), MAX_TEXT_CHARS);
   return {
     ...NOTHING,
@@ -26,7 +35,7 @@ export function readWanted(task: ExtractTask, reading: ContentChoice, read: type
     text,
     text_truncated: truncated || page.truncated,
     meta: page.meta,
-    ...(page.formats && { formats: page.formats }),
+    ...(formats && { formats: { ...formats, ...data } }),
     note: page.note,
   };
 }

@@ -28,7 +28,7 @@ import {
 } from "../../../../schemas/fetch.ts";
 import { ownRequestOf, withoutOwnValues } from "../../../../schemas/own-request.ts";
 import { ownRequestMistake } from "../../../lib/web/own-request-check.ts";
-import { contentChoiceOf } from "../../../../schemas/content.ts";
+import { contentChoiceOf, isDataFormat } from "../../../../schemas/content.ts";
 import { pageViewOf } from "../../../../schemas/page-view.ts";
 import type { Caller } from "../../../../gateway/authenticate.ts";
 import type { Reply } from "../../../../gateway/http.ts";
@@ -462,7 +462,7 @@ export function fetchRequestOf(
     max_bytes: body.max_bytes ?? MAX_BYTES_DEFAULT,
     max_pdf_bytes: body.max_bytes ?? (lane === "batch" ? BATCH_PDF_BYTES_DEFAULT : MAX_BYTES_DEFAULT),
     allow_paid: (body.allow_paid ?? true) && (body.allow_premium ?? true),
-    ...(wantsFormats(body) && { with_formats: true }),
+    ...(wantsDerived(body) && { with_formats: true }),
     ...contentChoiceOf(body),
     ...awaitedBy(body),
     ...pageViewOf(body, body.formats?.includes("screenshot") === true),
@@ -479,6 +479,10 @@ export function fetchRequestOf(
 /** Whether forms of the page are wanted that are read from its document. */
 const wantsFormats = ({ formats }: FetchBody): boolean =>
   (formats ?? []).some((format) => format !== "screenshot");
+
+/** Whether the request wants formats that are derived once for all callers. */
+const wantsDerived = ({ formats }: FetchBody): boolean =>
+  (formats ?? []).some((format) => format !== "screenshot" && !isDataFormat(format));
 
 /** Nothing for a wait that says nothing. */
 function awaitedBy({ wait_for }: FetchBody): Pick<FetchRequest, "wait_for"> {

@@ -1,0 +1,82 @@
+/** Structured data and tables of a page, as clients see them: single, from the cache, in a batch and in a crawl; the site is asked once. */
+import { describe, expect, test } from "vitest";
+import type { FetchBody } from "../../schemas/fetch.ts";
+import { client } from "../harness/jobs-client.ts";
+import { scenario } from "../harness/scenario.ts";
+import { SETUPS } from "../harness/service.ts";
+import { article } from "../harness/web.ts";
+
+const SHOP = article("Lamps").replace(
+  "</body>",
+  `<script type="application/ld+json">{"@type": "Product", "name": "Storm lamp",}</script><script type="application/ld+json">{</script>
+   <div itemscope itemtype="https://schema.org/Product"><a itemprop="url" href="/lamps/1">Storm lamp</a></div>
+   <table class="prices"><tr><th>Lamp<th>Price<tr><td>Storm<td rowspan="2">24.50<tr><td>Deck</table>
+   <table><tr><th>A<th>B<tr><td>1<td>2</table></body>`,
+);
+
+describe.each(SETUPS)("data of a page, $setup", ({ start }) => {
+  const { sites, service } = scenario(start);
+
+  test("is answered single, from the cache, in a batch and in a crawl, with one request to the site", async () => {
+    const site = sites.site({ "/": { body: SHOP } });
+    const url = `${site.origin}/`;
+    const plain = await service.fetch({ url });
+    const options: Omit<FetchBody, "url"> = {
+      formats: ["structured", "tables"],
+      include_selectors: [".prices"],
+    };
+    const data = {
+      cached: true,
+      structured: {
+        "json-ld": [{ "@type": "Product", name: "Storm lamp" }],
+        microdata: [{ type: "https://schema.org/Product", properties: { url: `${site.origin}/lamps/1` } }],
+        opengraph: [],
+        dublincore: [],
+      },
+      tables: [
+        {
+          parent: null,
+          caption: null,
+          headers: ["Lamp", "Price"],
+          rows: [
+            ["Storm", "24.50"],
+            ["Deck", "24.50"],
+          ],
+          spans: [{ row: 0, column: 1, rows: 2, columns: 1 }],
+          truncated: false,
+        },
+      ],
+      warnings: ["structured: JSON-LD block 2 is no JSON"],
+    };
+    expect(await service.fetch({ url, ...options })).toMatchObject(data);
+    const whole = await service.fetch({ url, formats: ["tables"] });
+    expect(whole).toMatchObject({
+      text: plain.text,
+      title: plain.title,
+      tables: [{}, { headers: ["A", "B"] }],
+    });
+    expect(whole).not.toHaveProperty("structured");
+    expect(await service.fetch({ url, formats: ["markdown", "structured"] })).toMatchObject({
+      text: plain.text,
+      markdown: expect.stringContaining("# Lamps"),
+      structured: data.structured,
+    });
+    const jobs = client(service);
+    const { job_id } = (await jobs.create([{ url, ...options }, { url }])).json;
+    await jobs.finished(job_id);
+    const [item, other] = await jobs.items(job_id);
+    expect(item!.result).toMatchObject(data);
+    expect(other!.result).not.toHaveProperty("tables");
+    const crawl = await service.call("POST", "/v1/crawl", { body: { url, max_depth: 0, fetch: options } });
+    await jobs.finished(crawl.json.job_id);
+    expect((await jobs.items(crawl.json.job_id))[0]!.result).toMatchObject(data);
+    expect(site.hits("/")).toBe(1);
+  });
+
+  test("is null and empty for what has no elements", async () => {
+    const site = sites.site({ "/": { type: "text/plain", body: "plain words" } });
+    const formats: FetchBody["formats"] = ["structured", "tables"];
+    const answer = await service.fetch({ url: `${site.origin}/`, formats });
+    expect(answer).toMatchObject({ text: "plain words", structured: null, tables: [] });
+  });
+});
