@@ -88,7 +88,7 @@ export interface Documents {
   verify(after: DocumentPlace | null, limit: number): Promise<Verified>;
   /** Whether no collection holds a document. */
   isEmpty(): Promise<boolean>;
-  /** Resolves when every write that was acknowledged before the call is durable, an `ordered` one, too. */
+  /** Resolves when every write that was acknowledged or read before the call is durable, an `ordered` one, too. */
   synced(): Promise<void>;
   /** Resolves when the store answers a request. */
   ping(): Promise<void>;

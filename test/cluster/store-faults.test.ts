@@ -15,9 +15,8 @@ import { flakyDocuments } from "../harness/flaky-documents.ts";
 
 const START_MS = Date.UTC(2026, 0, 1);
 
-function startNode() {
+function startNode(documents = flakyDocuments()) {
   const clock = virtualClock(START_MS);
-  const documents = flakyDocuments();
   const telemetry = silentTelemetry();
   const work = Promise.withResolvers<{ count: number }>();
   const cluster = embedded([counterActor(() => work.promise)], {
@@ -149,6 +148,20 @@ describe("while the store is away", () => {
       "info: No actor waits for the document store any more",
     ]);
   });
+});
+
+test("what another writer stored is not told before it is durable", async () => {
+  const durable = Promise.withResolvers<void>();
+  const documents = { ...flakyDocuments(), synced: () => durable.promise };
+  await documents.put("counter", "a", { count: 50, reminder_ms: null }, 0);
+  const { read } = startNode(documents);
+  const told: number[] = [];
+  const reading = read().then(({ count }) => told.push(count));
+  await settled();
+  expect(told).toEqual([]);
+  durable.resolve();
+  await reading;
+  expect(told).toEqual([50]);
 });
 
 test("a put whose answer is lost counts once", async () => {

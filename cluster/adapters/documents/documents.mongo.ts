@@ -278,7 +278,8 @@ export function mongoDocuments(address: string, { rebuildable = [] }: MongoOptio
   /** Since when no command was answered; null: the last one was answered. */
   let silent_since_ms: number | null = null;
 
-  const collectionOf = (name: string): Collection<Stored> => database.collection<Stored>(name);
+  const collectionOf = (name: string): Collection<Stored> =>
+    database.collection<Stored>(name, { readConcern: readConcernOf(name) });
 
   /** A command's answer within its time-out. */
   async function withTimeout<T>(work: Promise<T>): Promise<T> {
@@ -321,6 +322,9 @@ export function mongoDocuments(address: string, { rebuildable = [] }: MongoOptio
     }
   }
 
+  /** What a majority has is what a majority was asked to write: nothing is read that an election or a power cut may still take. */
+  const readConcernOf = (name: string) =>
+    ({ level: rebuildable.includes(name) ? "local" : "majority" }) as const;
   const concernOf = (name: string) => (rebuildable.includes(name) ? ONE_SERVER : MAJORITY);
 
   function writeQueueOf(name: string): WriteQueue {
@@ -458,7 +462,14 @@ export function mongoDocuments(address: string, { rebuildable = [] }: MongoOptio
 
   /** A plain command: a cursor for one document costs half as much again. */
   async function loadOne(name: string, key: string): Promise<readonly Stored[]> {
-    const command = { find: name, filter: { _id: key }, ...READ, limit: 1, singleBatch: true };
+    const command = {
+      find: name,
+      filter: { _id: key },
+      ...READ,
+      limit: 1,
+      singleBatch: true,
+      readConcern: readConcernOf(name),
+    };
     const find = () => database.command(command);
     const { cursor } = await reach(`read "${name}/${key}"`, () =>
       // Retried once on another connection, as the driver does for cursors.
@@ -627,7 +638,7 @@ export function mongoDocuments(address: string, { rebuildable = [] }: MongoOptio
       }
       return { looked, damaged, last };
     },
-    // Writes go over several connections, so none is ordered before another: each is acknowledged when it is durable.
+    // Writes go over several connections, so none is ordered before another: each is acknowledged and read when it is durable.
     synced: async () => {},
     async isEmpty() {
       const what = "look for documents";
