@@ -25,7 +25,8 @@ import { invalid, tooLarge } from "./http-errors.ts";
 import { Detail } from "./openapi/gateway-reference.ts";
 import { type Call, type Route, route } from "./route.ts";
 import { givenTwice, type Mistake, MAX_MISTAKES, shape } from "./validate.ts";
-import { warnOfUnknownFields } from "./warnings.ts";
+import { unknownFields } from "./unknown-names.ts";
+import { refusedNames } from "./warnings.ts";
 import { wordsOf } from "./words.ts";
 
 /** The gateway's half of a kind of items; schemas/jobs.ts describes both halves. */
@@ -134,18 +135,18 @@ interface Around {
 }
 
 /** Reads the fields around the items; `around` is null when they do not fit their schema. */
-function aroundReader(shared: TObject) {
+function aroundReader(item: TObject, shared: TObject) {
+  const named = batchBody(item, shared);
   const schema = Type.Object({ items: Type.Array(Type.Unknown()), ...jobFields, ...shared.properties });
   const { read } = shape(schema);
 
   return (
-    { head: { headers }, warnings }: Call,
+    call: Call,
     count: number,
     given: unknown,
     place: "body" | "query",
   ): { readonly around: Around | null; readonly mistakes: readonly Mistake[] } => {
-    if (place === "body") warnOfUnknownFields(schema, given, warnings);
-    const header_key = headers.get(IDEMPOTENCY_HEADER);
+    const header_key = call.head.headers.get(IDEMPOTENCY_HEADER);
     const completed = withKey(given, header_key);
     const result = read(place, completed);
     if (result.kind === "wrong") {
@@ -155,7 +156,8 @@ function aroundReader(shared: TObject) {
     }
     const head = result.value as Head;
     const { idempotency_key, callback_url } = head;
-    const mistakes: Mistake[] = [];
+    const mistakes: Mistake[] =
+      place === "body" ? [...refusedNames(unknownFields(named, given, ["body"]), call)] : [];
     if (header_key !== undefined && header_key !== idempotency_key) mistakes.push(TWO_KEYS);
     if (callback_url != null && URL.parse(callback_url) === null)
       mistakes.push({ loc: [place, "callback_url"], ...NO_URL });
@@ -168,7 +170,7 @@ function jobCreator(services: CreateJobDeps, kind: BatchKind): JobCreator {
   const { clock } = services;
   const itemShape = shape(kind.item);
   const shared = kind.shared ?? Type.Object({});
-  const readAround = aroundReader(shared);
+  const readAround = aroundReader(kind.item, shared);
   const normalize = kind.normalize ?? ((item) => withoutDefaults(kind.item, item));
 
   /**
@@ -178,7 +180,7 @@ function jobCreator(services: CreateJobDeps, kind: BatchKind): JobCreator {
   async function validateItems(
     scanned: SubmittedItems,
     sharedFields: Input | null,
-    { caller, warnings }: Call,
+    call: Call,
     mistakesAround: readonly Mistake[],
   ): Promise<Reply | null> {
     const mistakes = [...mistakesAround];
@@ -200,7 +202,8 @@ function jobCreator(services: CreateJobDeps, kind: BatchKind): JobCreator {
         mistakes.push(...wrong.slice(0, MAX_MISTAKES - mistakes.length));
         continue;
       }
-      warnOfUnknownFields(kind.item, item, warnings);
+      const refused = refusedNames(unknownFields(kind.item, item, loc), call);
+      mistakes.push(...refused.slice(0, MAX_MISTAKES - mistakes.length));
       const mistake = sharedFields && kind.check?.(read.value as Input, sharedFields);
       if (mistake)
         mistakes.push({
@@ -208,7 +211,7 @@ function jobCreator(services: CreateJobDeps, kind: BatchKind): JobCreator {
           msg: mistake.message,
           type: mistake.type ?? "value_error",
         });
-      refusal ??= kind.authorize?.(read.value as Input, caller) ?? null;
+      refusal ??= kind.authorize?.(read.value as Input, call.caller) ?? null;
     }
     return mistakes.length > 0 ? invalid(mistakes) : refusal;
   }

@@ -3,7 +3,8 @@ import type { Body, ClientAbort, Head, Reply } from "./http.ts";
 import { BODY_TOO_SLOW, invalid, TOO_MANY_LARGE, tooLarge } from "./http-errors.ts";
 import type { Route } from "./route.ts";
 import { pathReader, queryReader, type ReadResult, readJson, shape } from "./validate.ts";
-import { warnOfUnknownFields, warnOfUnknownParameters } from "./warnings.ts";
+import { unknownFields, unknownParameters } from "./unknown-names.ts";
+import { refusedNames } from "./warnings.ts";
 
 const CLASSES = ["1xx", "2xx", "3xx", "4xx", "5xx"] as const;
 const READ_NOTHING: ReadResult<unknown> = { kind: "read", value: null };
@@ -17,8 +18,6 @@ export interface CompiledRoute {
   readonly params: ((given: Readonly<Record<string, string>>) => ReadResult<unknown>) | null;
   readonly query: ((query: string) => ReadResult<unknown>) | null;
   readonly body: ((value: unknown) => ReadResult<unknown>) | null;
-  /** Names of the query parameters. */
-  readonly parameters: readonly string[];
   readonly duration: { readonly route: string };
   readonly counted: ReadonlyMap<string, { route: string; method: string; status: string }>;
 }
@@ -54,7 +53,6 @@ export function compileRoute(route: Route | null): CompiledRoute {
     params: route?.params ? pathReader(route.params) : null,
     query: route?.query ? queryReader(route.query) : null,
     body: body && ((value) => body.read("body", value)),
-    parameters: Object.keys(route?.query?.properties ?? {}),
     duration: { route: label },
     counted: new Map(CLASSES.map((status) => [status, { route: label, method, status }])),
   };
@@ -68,19 +66,26 @@ export function readCall(
   const { route, params, query, body: check } = context.compiled as CompiledRoute & { route: Route };
   const refusal = route.body && bodyRefusal(body, route);
   if (refusal) return refusal;
-  const parts = [
-    params ? params(context.params) : READ_NOTHING,
-    query ? query(context.head.query) : READ_NOTHING,
-    check ? readBody(body, check) : READ_NOTHING,
-  ];
+  const address = route.readAddress?.(context.params, context.head.query);
+  const parts = address
+    ? [READ_NOTHING, READ_NOTHING, address.body]
+    : [
+        params ? params(context.params) : READ_NOTHING,
+        query ? query(context.head.query) : READ_NOTHING,
+        check ? readBody(body, check) : READ_NOTHING,
+      ];
   const detail = parts.flatMap((part) => (part.kind === "wrong" ? part.detail : []));
   if (detail.length > 0) return invalid(detail);
   const [path, search, content] = parts.map((part) => (part as { value: unknown }).value);
   const bytes = body.kind === "whole" ? body.bytes : NO_BYTES;
   const warnings = new Set<string>();
   if (route.auth === "key") {
-    warnOfUnknownParameters(context.compiled.parameters, context.head.query, warnings);
-    if (check && route.body) warnOfUnknownFields(route.body, content, warnings);
+    const unknown = address?.unknown ?? [
+      ...unknownParameters(route.query, context.head.query),
+      ...(check && route.body ? unknownFields(route.body, content, ["body"]) : []),
+    ];
+    const refused = refusedNames(unknown, { head: context.head, warnings });
+    if (refused.length > 0) return invalid(refused);
   }
   return {
     ...context,

@@ -7,7 +7,7 @@ const isNear = (name: string, far: number): boolean => far <= Math.max(2, Math.f
 export function nearestName(name: string, known: readonly string[]): string | null {
   let nearest: { readonly other: string; readonly far: number } | null = null;
   for (const other of known) {
-    const far = distance(name, other);
+    const far = editDistance(name, other);
     if (!nearest || far < nearest.far) nearest = { other, far };
   }
   if (nearest && isNear(name, nearest.far)) return nearest.other;
@@ -15,7 +15,7 @@ export function nearestName(name: string, known: readonly string[]): string | nu
 }
 
 /** Levenshtein distance: insertions, deletions and replacements. */
-function distance(a: string, b: string): number {
+export function editDistance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, at) => at);
   for (let i = 1; i <= a.length; i++) {
     const next = [i];

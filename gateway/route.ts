@@ -7,6 +7,8 @@ import type { QuotaCategory } from "../schemas/accounts.ts";
 import type { Caller } from "./authenticate.ts";
 import type { Head, Reply } from "./http.ts";
 import type { BeginOptions } from "./pending-requests.ts";
+import type { UnknownName } from "./unknown-names.ts";
+import type { ReadResult } from "./validate.ts";
 import type { Bill } from "../schemas/accounts.ts";
 
 export type Method = "GET" | "HEAD" | "POST" | "PATCH" | "DELETE";
@@ -129,6 +131,11 @@ export interface Shortcut {
   readonly reply: (request_id: string) => Reply;
 }
 
+type ReadAddress = (
+  params: Readonly<Record<string, string>>,
+  query: string,
+) => { readonly body: ReadResult<unknown>; readonly unknown: readonly UnknownName[] };
+
 interface RouteDescription {
   readonly path: string;
   /** Frozen once served: clients are generated from it. */
@@ -163,6 +170,10 @@ export interface Route extends RouteDescription {
   readonly request_headers?: Readonly<Record<string, string>>;
   /** The route reads `bytes` by itself, piece by piece; `body` is only described, and null when it is called. */
   readonly raw?: boolean;
+  /** The last parameter of the path takes all the rest of it, undecoded. */
+  readonly rest?: boolean;
+  /** Reads `body` from the path and the query, which `params` and `query` only describe: a GET that stands for a POST. */
+  readonly readAddress?: ReadAddress;
   /** A batch of items: each is counted when it runs, the request itself is not. */
   readonly items?: boolean;
   /** Bodies larger than this are 413 while they arrive. */
@@ -177,7 +188,7 @@ export interface Route extends RouteDescription {
   /** The error codes of those refusals, for the document. */
   readonly authorize_errors?: readonly string[];
   /** Answers at once what was asked before in the very same bytes; null: the long way. */
-  readonly shortcut?: (bytes: Buffer, caller: Caller, now_ms: number) => Shortcut | null;
+  readonly shortcut?: (bytes: Buffer, caller: Caller, now_ms: number, head: Head) => Shortcut | null;
   readonly handle: (call: any) => Answer | Promise<Answer>;
 }
 
@@ -190,6 +201,8 @@ interface Shapes<P, Q, B> {
   readonly body_content?: Route["body_content"];
   readonly request_headers?: Route["request_headers"];
   readonly raw?: boolean;
+  readonly rest?: boolean;
+  readonly readAddress?: ReadAddress;
   readonly items?: boolean;
   readonly limit_bytes?: number;
   readonly too_large?: string;
@@ -260,9 +273,11 @@ interface Branch {
   readonly literals: Map<string, Branch>;
   /** Parameters with what must follow them in the segment, as `.csv`; the longest first. */
   readonly parameters: { readonly name: string; readonly suffix: string; readonly branch: Branch }[];
+  /** A parameter that takes all that follows. */
+  rest: { readonly name: string; readonly branch: Branch } | null;
 }
 
-const branch = (): Branch => ({ path: null, literals: new Map(), parameters: [] });
+const branch = (): Branch => ({ path: null, literals: new Map(), parameters: [], rest: null });
 const NO_PARAMS = Object.freeze({});
 const SEGMENT = /^\{([a-z0-9_]+)\}(.*)$/;
 
@@ -272,7 +287,9 @@ export function router(routes: readonly Route[]): (path: string) => RouteMatch |
   const literal = new Map<string, RouteMatch>();
   for (const each of routes) {
     let at = root;
-    for (const segment of each.path.split("/").slice(1)) at = grow(at, segment);
+    const segments = each.path.split("/").slice(1);
+    for (const [n, segment] of segments.entries())
+      at = each.rest && n === segments.length - 1 ? growRest(at, segment) : grow(at, segment);
     at.path ??= { template: each.path, routes: new Map(), allow: "", isVerbatim: each.verbatim ?? false };
     if (at.path.routes.has(each.method))
       throw new TypeError(`Cannot route ${each.method} "${each.path}" twice`);
@@ -299,6 +316,11 @@ function grow(at: Branch, segment: string): Branch {
   return fresh.branch;
 }
 
+function growRest(at: Branch, segment: string): Branch {
+  at.rest ??= { name: SEGMENT.exec(segment)![1]!, branch: branch() };
+  return at.rest.branch;
+}
+
 function allowOf(routes: ReadonlyMap<string, Route>): string {
   const methods = new Set<string>(routes.keys());
   if (methods.has("GET")) methods.add("HEAD");
@@ -322,7 +344,11 @@ function search(
     const deeper = search(next, segments, index + 1, [...params, [name, text]]);
     if (deeper) return deeper;
   }
-  return null;
+  const { rest } = at;
+  return (
+    rest &&
+    search(rest.branch, segments, segments.length, [...params, [rest.name, segments.slice(index).join("/")]])
+  );
 }
 
 function decoded(segment: string): string {

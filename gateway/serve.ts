@@ -18,7 +18,7 @@ import { projectRefOf, type RequestBills, workKind } from "./request-bill.ts";
 import type { RequestEnd } from "./request-end.ts";
 import type { Answer, AskWithin, Call, Route } from "./route.ts";
 import type { StoreHealth } from "./store-health.ts";
-import { WARNING_HEADER } from "./warnings.ts";
+import { withWarnings } from "./warnings.ts";
 
 const NO_LABELS = {};
 const RECEIVED = { direction: "received" };
@@ -138,12 +138,6 @@ const isWriting = ({ method, category }: Route): boolean =>
 const isPriced = ({ meter: { prices } }: Caller, bill: Bill): boolean =>
   prices !== null && priceOf(prices, bill) > 0;
 
-/** The answer with one header field for each unknown name. */
-const withWarnings = (answer: Answer, warnings: ReadonlySet<string>): Answer =>
-  warnings.size === 0
-    ? answer
-    : { ...answer, repeated_headers: [...warnings].map((warning) => [WARNING_HEADER, warning] as const) };
-
 interface ServeDeps {
   /** The requests that one call of this caller makes within. */
   readonly within: (context: RequestContext, caller: Caller, limit: string) => AskWithin;
@@ -179,7 +173,8 @@ export function serving({ end, bills, metering, stores, metrics, within }: Serve
     metering.turn(caller.meter, now_ms);
 
     if (body.kind === "whole") metrics.count("trawl_http_body_bytes_total", RECEIVED, body.bytes.length);
-    const quick = shortcut && body.kind === "whole" ? shortcut(body.bytes, caller, now_ms) : null;
+    const quick =
+      shortcut && body.kind === "whole" ? shortcut(body.bytes, caller, now_ms, context.head) : null;
     const refusal =
       quick &&
       ((category && categoryRefused(caller, category)) ??

@@ -122,6 +122,15 @@ export function emptyOf<P extends TProperties>(object: TObject<P>): Static<TObje
 export const Words = (title: string, words: readonly string[]) =>
   Type.Unsafe<string>({ type: "string", enum: [...words], title });
 
+/** Of an answer. Every JSON object that answers a request has it where there is something to tell. */
+export const Warnings = Type.Optional(
+  Field(
+    Type.Array(Type.String()),
+    "Only if there are any: what could not be done as it was asked, or is not known, as sentences",
+    ['unknown field "timeout"; did you mean "timeout_s"?'],
+  ),
+);
+
 export const ProjectRef = Field(
   Nullable(Type.String({ maxLength: 500 })),
   "A word of the client's own, which the ledger of requests shows again",

@@ -16,6 +16,7 @@ import {
   emptyOf,
   picked,
   ProjectRef,
+  Warnings,
 } from "./common.ts";
 import { type PageData, PageTable, StructuredData } from "./page-data.ts";
 import { ask, contract, Deadline, tell } from "../cluster/contracts/contract.ts";
@@ -96,6 +97,10 @@ export const ScreenshotOptions = Component("ScreenshotOptions", {
   ),
 });
 export type ScreenshotOptions = Static<typeof ScreenshotOptions>;
+
+/** The fields of an answer by name; filled where FetchResponse is declared, whose parts stand in between. */
+const answer_fields: string[] = [];
+const FetchField = Type.Unsafe<string>({ type: "string", enum: answer_fields, title: "FetchField" });
 
 export const FetchBody = Component("FetchBody", {
   /** A text that is no http(s) URL is answered with the error invalid_url, not refused. */
@@ -186,6 +191,13 @@ export const FetchBody = Component("FetchBody", {
     Field(
       Nullable(Type.Array(Type.Enum([...FORMATS]), { maxItems: 10 })),
       "Further forms of the page that the answer shall have; a screenshot takes the route browser only",
+    ),
+  ),
+  fields: Type.Optional(
+    Field(
+      Nullable(Type.Array(FetchField, { minItems: 1, maxItems: 100 })),
+      "The fields that the answer shall have where there is a page; `error`, `warnings` and `request_id` it has all the same. One that is a form of the page, as `markdown`, asks for it as `formats` does. Default: all",
+      ["url", "title", "markdown"],
     ),
   ),
   wait_for: Type.Optional(
@@ -513,6 +525,7 @@ const OPTION_USE = {
   accept_language: "kept",
   include_html: "answer",
   formats: "worked_out",
+  fields: "answer",
   wait_for: "worked_out",
   screenshot_options: "worked_out",
   headers: "worked_out",
@@ -866,11 +879,6 @@ export const FetchResponse = Component("FetchResponse", {
       "With formats=tables: the tables of the page, in its order, without those that only lay it out",
     ),
   ),
-  warnings: Type.Optional(
-    Field(Type.Array(Type.String()), "Only if there are any: what could not be done as it was asked", [
-      "structured: JSON-LD block 1 is no JSON",
-    ]),
-  ),
   text_truncated: page.text_truncated,
   title: page.title,
   meta: page.meta,
@@ -914,9 +922,33 @@ export const FetchResponse = Component("FetchResponse", {
   retry_after_s: Nullable(Type.Integer()),
   /** Only with X-Service-Debug: 1 and a key that may: a page with the story of the request, for seven days. */
   debug_url: Type.Optional(Type.String()),
+  warnings: Warnings,
   request_id: Type.String(),
 });
 export type FetchResponse = Static<typeof FetchResponse>;
+answer_fields.push(...Object.keys(FetchResponse.properties));
+
+/** What an answer has whatever fields are asked for. */
+const ALWAYS_ANSWERED: ReadonlySet<string> = new Set(["error", "warnings", "request_id"]);
+
+/** Whether an answer has a field of this name. One without a page is told whole, so that nothing that explains it is missing. */
+export const isAnswered = (
+  { fields }: Pick<FetchBody, "fields">,
+  error: string | null,
+  name: string,
+): boolean => fields == null || error !== null || ALWAYS_ANSWERED.has(name) || fields.includes(name);
+
+/** The body with the forms of the page that its `fields` name, and without HTML that they do not. */
+export function withFieldsRead(body: FetchBody): FetchBody {
+  const { fields, formats } = body;
+  if (fields == null) return body;
+  const named = FORMATS.filter((format) => fields.includes(format));
+  return {
+    ...body,
+    formats: [...new Set([...(formats ?? []), ...named])],
+    include_html: fields.includes("html"),
+  };
+}
 
 /** The answer 503: the fetch's, with the code where every other refusal has it. */
 export const DomainBusy = Component("DomainBusy", {

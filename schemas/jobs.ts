@@ -19,6 +19,7 @@ import {
   NullableCode,
   Timestamp,
   Words,
+  Warnings,
 } from "./common.ts";
 import { HTTP_STATUS } from "./errors.ts";
 import { ask, contract, tell } from "../cluster/contracts/contract.ts";
@@ -83,6 +84,7 @@ export type JobCounts = Static<typeof JobCounts>;
 export const JobCreated = Component("JobCreated", {
   job_id: JobId,
   created: Field(Type.Boolean(), "False: the idempotency key already named this job"),
+  warnings: Warnings,
 });
 
 /** The schema of an item in the API document. */

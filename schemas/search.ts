@@ -3,7 +3,16 @@
  * state of the metasearch instances.
  */
 import { type Static, Type } from "typebox";
-import { Field, Component, BillingCategory, CountryCode, Nullable, Patterned, ProjectRef } from "./common.ts";
+import {
+  Field,
+  Component,
+  BillingCategory,
+  CountryCode,
+  Nullable,
+  Patterned,
+  ProjectRef,
+  Warnings,
+} from "./common.ts";
 import { ask, contract, tell } from "../cluster/contracts/contract.ts";
 import { Trace } from "../cluster/contracts/trace.ts";
 import { SearchErrorCode } from "./errors.ts";
@@ -208,6 +217,7 @@ export const SearchResponse = Component("SearchResponse", {
   cost_usd: Nullable(Type.Number()),
   billing_category: Field(BillingCategory, "How the answer is billed", "search"),
   error: SearchErrorCode,
+  warnings: Warnings,
   request_id: Type.String(),
 });
 export type SearchResponse = Static<typeof SearchResponse>;

@@ -1,6 +1,6 @@
 /** POST /v1/map: its body and its response. */
 import { type Static, Type } from "typebox";
-import { Component, Field, Nullable, ProjectRef } from "./common.ts";
+import { Component, Field, Nullable, ProjectRef, Warnings } from "./common.ts";
 import { MAX_TIMEOUT_S, MIN_TIMEOUT_S } from "./fetch.ts";
 import { MapErrorCode, MapSitemapErrorCode } from "./errors.ts";
 
@@ -118,6 +118,7 @@ export const MapResponse = Component("MapResponse", {
     "Null: something was found. Else an error of a fetch: why nothing could be read; `timeout` and `quota_exhausted` (nothing is left of the quota or of a limit of spend) beside what was found before",
     "domain_dead",
   ),
+  warnings: Warnings,
   request_id: Type.String(),
 });
 export type MapResponse = Static<typeof MapResponse>;

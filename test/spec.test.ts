@@ -152,7 +152,7 @@ const FIELDS: readonly [name: string, schema: TSchema, fields: string][] = [
   [
     "FetchBody",
     FetchBody,
-    "url render max_bytes accept_pdf cache_ttl_s min_text_chars project_ref allow_archive allow_alternates allow_paid allow_premium tiers timeout_s country user_agent accept_language include_html formats wait_for screenshot_options headers cookies method body cache_private only_main_content include_selectors exclude_selectors block_resources device viewport",
+    "url render max_bytes accept_pdf cache_ttl_s min_text_chars project_ref allow_archive allow_alternates allow_paid allow_premium tiers timeout_s country user_agent accept_language include_html formats fields wait_for screenshot_options headers cookies method body cache_private only_main_content include_selectors exclude_selectors block_resources device viewport",
   ],
   [
     "FetchResponse",
@@ -164,7 +164,7 @@ const FIELDS: readonly [name: string, schema: TSchema, fields: string][] = [
   [
     "SearchResponse",
     SearchResponse,
-    "query results provider fallback_reason unresponsive_engines cached cost_usd billing_category error request_id",
+    "query results provider fallback_reason unresponsive_engines cached cost_usd billing_category error warnings request_id",
   ],
   ["SearchResult", SearchResult, "url title snippets engines published_at rank"],
   [

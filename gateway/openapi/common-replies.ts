@@ -43,7 +43,11 @@ export function commonReplies({
     };
   }
   if (body || params || query)
-    replies[422] = { description: "The request has mistakes; all of them are listed", schema: Validation };
+    replies[422] = {
+      description:
+        "The request has mistakes; all of them are listed. Unknown names are among them with `Prefer: handling=strict`, and always one that is near an option which changes the result",
+      schema: Validation,
+    };
   replies[500] = { description: "An error of the service; quote the request id", schema: Internal };
   return replies;
 }

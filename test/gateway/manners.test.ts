@@ -3,6 +3,9 @@ import { gunzipSync, zstdDecompressSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import { acceptedCoding } from "../../gateway/compress.ts";
 import { MAX_WARNINGS } from "../../gateway/warnings.ts";
+import { byteBudget } from "../../cluster/byte-budget.ts";
+import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
+import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.silent.ts";
 import { batches } from "../harness/batch-harness.ts";
 import { admissionOf, cacheThat, fetchAnswer, gatewayHarness } from "../harness/gateway-harness.ts";
 
@@ -77,6 +80,149 @@ describe("an unknown name", () => {
     const { fetch } = await gatewayHarness({ fetch: async () => answer, cache: cacheThat(() => true) });
     for (let n = 0; n < 3; n++)
       expect((await fetch({ url: URL_, timeout: 1 })).headers[WARNING]).toContain("timeout_s");
+  });
+});
+
+describe("unknown names in the body of the answer", () => {
+  const TIMEOUT = 'unknown field "timeout"; did you mean "timeout_s"?';
+
+  test("are in `warnings`, and no `warnings` is there without one", async () => {
+    const { fetch } = await gatewayHarness();
+    const { json } = await fetch({ url: URL_, timeout: 5 });
+    expect(json).toMatchObject({ error: null, warnings: [TIMEOUT] });
+    expect((await fetch({ url: URL_ })).json).not.toHaveProperty("warnings");
+  });
+
+  test("of a query, of a new job and of a job's streamed items", async () => {
+    const { call, fetchAll } = await batches();
+    const created = (await fetchAll([{ url: URL_, timeout: 5 }])).json;
+    expect(created).toMatchObject({ created: true, warnings: [TIMEOUT] });
+    const { json } = await call("GET", `/v1/jobs/${created.job_id}?include=items&verbose=1`);
+    expect(json.items).toHaveLength(1);
+    expect(json.warnings).toEqual(['unknown query parameter "verbose"']);
+    expect((await call("GET", "/v1/quota?verbose=1")).json.warnings).toEqual(json.warnings);
+  });
+
+  test("of a large answer, whose length stays true", async () => {
+    const text = "word ".repeat(400_000);
+    const answer = fetchAnswer({ text, text_chars: text.length });
+    const memory = byteBudget({ limit_bytes: 2 ** 30, clock: virtualClock(0), ...silentTelemetry() });
+    const { fetch } = await gatewayHarness({ fetch: async () => answer, memory });
+    const { json, status } = await fetch({ url: URL_, timeout: 5 });
+    expect([status, json.text.length, json.warnings]).toEqual([200, text.length, [TIMEOUT]]);
+  });
+});
+
+describe("Prefer: handling=strict", () => {
+  const strict = (preference: string) => ({ headers: { prefer: preference } });
+  const BODY = { url: URL_, timeout: 5, wait_for: { selector: "p", millis: 3 } };
+
+  test.each(["handling=strict", 'respond-async, handling="strict"', "wait=10;x, HANDLING = strict"])(
+    "as %j refuses every unknown name with its place",
+    async (preference) => {
+      const { call } = await gatewayHarness();
+      const { status, json } = await call("POST", "/v1/fetch?x=1", { body: BODY, ...strict(preference) });
+      expect(status).toBe(422);
+      expect(json.detail).toEqual([
+        { loc: ["query", "x"], msg: "Extra inputs are not permitted", type: "extra_forbidden" },
+        {
+          loc: ["body", "timeout"],
+          msg: 'Extra inputs are not permitted; did you mean "timeout_s"?',
+          type: "extra_forbidden",
+        },
+        {
+          loc: ["body", "wait_for", "millis"],
+          msg: "Extra inputs are not permitted",
+          type: "extra_forbidden",
+        },
+      ]);
+    },
+  );
+
+  test.each([undefined, "handling=lenient", "handling=stricter", "mishandling=strict"])(
+    "%j is no such preference",
+    async (preference) => {
+      const { call } = await gatewayHarness();
+      const headers = preference === undefined ? {} : { prefer: preference };
+      expect((await call("POST", "/v1/fetch", { body: BODY, headers })).status).toBe(200);
+    },
+  );
+
+  test("names the item of a batch, also behind the hundredth, and stores nothing", async () => {
+    const { call } = await batches();
+    const items = Array.from({ length: 150 }, (_, n) => ({
+      url: `${URL_}${n}`,
+      ...(n === 149 && { timeout: 1 }),
+    }));
+    const body = { items, idempotency_key: "monday" };
+    const { status, json } = await call("POST", "/v1/batch/fetch", { body, ...strict("handling=strict") });
+    expect([status, json.detail.map(({ loc }: { loc: unknown }) => loc)]).toEqual([
+      422,
+      [["body", "items", 149, "timeout"]],
+    ]);
+    expect((await call("POST", "/v1/batch/fetch", { body })).json.created).toBe(true);
+  });
+
+  test("holds for the words of `include`", async () => {
+    const { call, fetchAll } = await batches();
+    const { job_id } = (await fetchAll([{ url: URL_ }])).json;
+    const { status, json } = await call("GET", `/v1/jobs/${job_id}?include=item`, strict("handling=strict"));
+    expect([status, json.detail[0].loc]).toEqual([422, ["query", "include"]]);
+  });
+});
+
+describe("a name that changes the result elsewhere is refused at once", () => {
+  test.each([
+    [{ include_tags: ["main"] }, "include_selectors"],
+    [{ includeTags: ["main"] }, "include_selectors"],
+    [{ "exclude-selectors": ["nav"] }, "exclude_selectors"],
+    [{ onlyMainContent: false }, "only_main_content"],
+    [{ selector: "main" }, "include_selectors"],
+    [{ header: {} }, "headers"],
+    [{ cookie: "a=b" }, "cookies"],
+    [{ format: "markdown" }, "formats"],
+    [{ waitFor: 3 }, "wait_for"],
+    [{ location: { country: "de" } }, "country"],
+    [{ proxy: "stealth" }, "tiers"],
+    [{ include_selector: "main" }, "include_selectors"],
+  ])("%j", async (fields, meant) => {
+    const { fetch } = await gatewayHarness();
+    const { status, json } = await fetch({ url: URL_, ...fields });
+    expect([status, json.detail]).toEqual([
+      422,
+      [
+        {
+          loc: ["body", Object.keys(fields)[0]],
+          msg: `Extra inputs are not permitted; did you mean "${meant}"?`,
+          type: "extra_forbidden",
+        },
+      ],
+    ]);
+  });
+
+  test("also an option of the items beside them, and in an item", async () => {
+    const { call } = await batches();
+    const refused = async (body: object) => (await call("POST", "/v1/batch/fetch", { body })).json.detail;
+    const items = [{ url: URL_ }];
+    expect(await refused({ items, idempotency_key: "a", formats: ["markdown"] })).toEqual([
+      {
+        loc: ["body", "formats"],
+        msg: 'Extra inputs are not permitted; did you mean "items[].formats"?',
+        type: "extra_forbidden",
+      },
+    ]);
+    expect((await refused({ items: [{ url: URL_, cookie: "a=b" }], idempotency_key: "b" }))[0].loc).toEqual([
+      "body",
+      "items",
+      0,
+      "cookie",
+    ]);
+  });
+
+  test("but not a name of which this request has none", async () => {
+    const { call } = await gatewayHarness();
+    const { status, headers } = await call("GET", "/v1/quota?include_tags=main");
+    expect([status, headers[WARNING]]).toEqual([200, 'unknown query parameter "include_tags"']);
   });
 });
 

@@ -146,6 +146,7 @@ describe("/openapi.json", () => {
       "listInvoices GET /v1/invoices key",
       "listKeys GET /v1/keys key",
       "openapi GET /openapi.json",
+      "read GET /v1/read/{address} key",
       "ready GET /ready",
       "requests GET /v1/requests key",
       "revokeKey DELETE /v1/keys/{prefix} key",
@@ -162,7 +163,7 @@ describe("/openapi.json", () => {
     const served = routes.filter(({ tags, path }) => !tags.includes("about") && path !== "/metrics");
     expect(served.length).toBeGreaterThan(5);
     // Operations that came after the list.
-    const later = new Set(["createKey", "changeKey", "revokeKey"]);
+    const later = new Set(["createKey", "changeKey", "revokeKey", "read"]);
     for (const { operationId, method, path, auth } of served.filter((each) => !later.has(each.operationId)))
       expect([operationId, listed.get(operationId)]).toMatchObject([
         operationId,

@@ -8,6 +8,8 @@ export interface RequestOptions {
   readonly body?: unknown;
   /** Aborts when the client disconnects. */
   readonly signal?: AbortSignal;
+  /** The answer is not held to the API document: with `fields` it lacks what its schema requires. */
+  readonly is_lean?: boolean;
 }
 
 /** A response read to its end. */

@@ -53,6 +53,29 @@ describe.each(SETUPS)("the content of a page, $setup", ({ start }) => {
     expect(site.hits("/")).toBe(1);
   });
 
+  test("is read by one line as Markdown, and lean with `fields`: single and in a batch", async () => {
+    const site = sites.site({ "/": { body: SHOP } });
+    const url = `${site.origin}/`;
+    const read = (query = "", headers: Record<string, string> = {}) =>
+      service.call("GET", `/v1/read/${url}${query}`, { headers });
+    const { status, headers, bytes } = await read("?include_selectors=.lamp");
+    expect([status, headers["content-type"]]).toEqual([200, "text/markdown; charset=utf-8"]);
+    expect(bytes.toString()).toContain(`[Deck lamp](${site.origin}/lamps/2)`);
+    const lean = { title: "Lamps", cached: true, error: null, request_id: expect.any(String) };
+    const json = { accept: "application/json" };
+    expect((await read("?fields=title,cached", json)).json).toEqual(lean);
+    const body: FetchBody = { url, fields: ["title", "links"] };
+    const links = expect.arrayContaining([expect.objectContaining({ url: `${url}imprint` })]);
+    const one = await service.call("POST", "/v1/fetch", { body, is_lean: true });
+    expect(one.json).toEqual({ title: "Lamps", links, error: null, request_id: expect.any(String) });
+    const jobs = client(service);
+    const { job_id } = (await jobs.create([body])).json;
+    await jobs.finished(job_id);
+    const page = await service.call("GET", `/v1/jobs/${job_id}?include=items`, { is_lean: true });
+    expect(Object.keys(page.json.items[0].result)).toEqual(["links", "title", "error", "request_id"]);
+    expect(site.hits("/")).toBe(1);
+  });
+
   test("is chosen by selectors that are refused with their field and index", async () => {
     const body = { url: "http://any.test/", exclude_selectors: ["p", "p::before"] };
     for (const [path, request, loc] of [

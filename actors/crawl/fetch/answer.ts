@@ -10,9 +10,11 @@ import {
   type FetchAnswer,
   type FetchBody,
   FetchResponse,
+  isAnswered,
   type PageFormats,
   type PageRecord,
   type PdfPage,
+  withFieldsRead,
 } from "../../../schemas/fetch.ts";
 import { isPremium } from "../../../schemas/tier-table.ts";
 import { maskUserInfo } from "../../lib/web/url.ts";
@@ -134,12 +136,13 @@ interface Reader {
 const NAMES = Object.keys(FetchResponse.properties) as (keyof FetchResponse)[];
 
 export function responseOf(
-  { url, include_html, formats: wanted }: FetchBody,
+  wishes: FetchBody,
   { record, cost_usd, error_detail, premium_routes_tried, ...told }: FetchAnswer,
   { html, text, pdf_pages, formats }: Texts,
   { external, ...reader }: Reader,
 ): FetchResponse {
   const { screenshot, ...page } = record;
+  const { url, include_html, formats: wanted } = withFieldsRead(wishes);
   const asked = wanted ?? [];
   const answer: FetchResponse = {
     ...page,
@@ -169,6 +172,8 @@ export function responseOf(
     ...(error_detail !== null && { error_detail }),
     ...(told.error !== null && { premium_routes_tried }),
   };
-  const fields = NAMES.filter((name) => answer[name] !== undefined).map((name) => [name, answer[name]]);
+  const fields = NAMES.filter(
+    (name) => answer[name] !== undefined && isAnswered(wishes, told.error, name),
+  ).map((name) => [name, answer[name]]);
   return Object.fromEntries(fields) as FetchResponse;
 }

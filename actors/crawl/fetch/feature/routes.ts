@@ -18,13 +18,14 @@ import {
   type FetchRequest,
   type UnsealedFetch,
   FetchBody,
-  DomainBusy,
+  type DomainBusy,
   FetchResponse,
   BATCH_PDF_BYTES_DEFAULT,
   MAX_BYTES_DEFAULT,
   keptOptions,
   type PageRecord,
   type ScreenshotOptions,
+  withFieldsRead,
 } from "../../../../schemas/fetch.ts";
 import { ownRequestOf, withoutOwnValues } from "../../../../schemas/own-request.ts";
 import { ownRequestMistake } from "../../../lib/web/own-request-check.ts";
@@ -32,11 +33,14 @@ import { contentChoiceOf, isDataFormat } from "../../../../schemas/content.ts";
 import { pageViewOf } from "../../../../schemas/page-view.ts";
 import type { Caller } from "../../../../gateway/authenticate.ts";
 import type { Reply } from "../../../../gateway/http.ts";
+import { type Forms, JSON_FIRST, markdownReply, wantsMarkdown, withMarkdown } from "./markdown-reply.ts";
+import { FETCH_BUSY, type ReadDeps, readRoute } from "./read-route.ts";
 import { type BatchKind, withoutDefaults } from "../../../../gateway/batch.ts";
 import { heldUntilSent } from "../../../../gateway/held-body.ts";
 import type { Bill, BodyGrant, Key } from "../../../../schemas/accounts.ts";
 import { WAIT_BEYOND_TIMEOUT_MS, WAIT_MS, withDeadline } from "../../../../gateway/with-deadline.ts";
 import { invalid, JSON_TYPE, timedOut, userAgentNotAllowed } from "../../../../gateway/http-errors.ts";
+import { withWarnings } from "../../../../gateway/warnings.ts";
 import { REQUEST_ID_CHARS } from "../../../../gateway/request-id.ts";
 import type { DebugRecords } from "../../../../gateway/debug-records.ts";
 import type { AnswerSource, BeginWork, FetchService } from "../service.ts";
@@ -112,8 +116,9 @@ export function fetchRoutes(services: FetchServices): readonly Route[] {
     sizeCalculation: ({ bytes }, key) => bytes.length + key.length,
   });
 
-  const shortcut: Route["shortcut"] = (bytes, { grant }, now_ms) => {
+  const shortcut: Route["shortcut"] = (bytes, { grant }, now_ms, head) => {
     if (!cache || bytes.length > REMEMBERED_BODY_BYTES || grant.key.debug) return null;
+    if (wantsMarkdown(head, JSON_FIRST)) return null;
     const key = keyOf(bytes, grant.customer.external);
     const cached = written.get(key);
     if (!cached) return null;
@@ -127,7 +132,9 @@ export function fetchRoutes(services: FetchServices): readonly Route[] {
     return { bill, project_ref, reply: (request_id) => resend(cached, request_id) } satisfies Shortcut;
   };
 
-  async function handle(call: FetchCall): Promise<Answer> {
+  async function handle(asked: FetchCall, forms: Forms): Promise<Answer> {
+    const isMarkdown = wantsMarkdown(asked.head, forms);
+    const call = isMarkdown ? { ...asked, body: withMarkdown(asked.body) } : asked;
     const { body, caller, request_id } = call;
     if (!isWebAddress(body.url)) return write(call, INVALID_URL, EMPTY_TEXTS);
 
@@ -150,12 +157,19 @@ export function fetchRoutes(services: FetchServices): readonly Route[] {
     if (page === null) return { ...timedOut(request_id), late_bill: late.promise };
     const { answer, texts, reservation } = page;
     try {
-      const reply = write(call, answer, texts, isDebugged ? await debugUrl(services, call, answer) : null);
+      const debug_url = isDebugged ? await debugUrl(services, call, answer) : null;
+      const response = write(call, answer, texts, { debug_url, isMarkdown });
+      const reply = withWarnings(response, call.warnings);
       const beforeSending = (): Promise<void> =>
         grantBodies(services.bodyGrants, caller.grant.project.name, answer.record);
       // A user agent is allowed by project, so a response for one project may not be sent to another.
       // A response that is sent again from memory carries no warnings.
-      const isPlain = body.user_agent == null && call.warnings.size === 0 && !isDebugged;
+      const isPlain =
+        body.user_agent == null &&
+        call.warnings.size === 0 &&
+        !isDebugged &&
+        !isMarkdown &&
+        forms === JSON_FIRST;
       const source = isPlain && answer.error === null && !answer.only_project && cache?.sourceOf(answer);
       if (source) remember(call, source, answer.record, reply);
       if (reservation === null || !Buffer.isBuffer(reply.body)) return { ...reply, beforeSending };
@@ -190,7 +204,10 @@ export function fetchRoutes(services: FetchServices): readonly Route[] {
     call: FetchCall,
     answer: FetchAnswer,
     texts: Texts,
-    debug_url: string | null = null,
+    {
+      debug_url = null,
+      isMarkdown = false,
+    }: { readonly debug_url?: string | null; readonly isMarkdown?: boolean } = {},
   ): Answer {
     const { caller, request_id, body } = call;
     const response = responseOf(body, answer, texts, {
@@ -204,6 +221,8 @@ export function fetchRoutes(services: FetchServices): readonly Route[] {
       cached: String(answer.cached),
       category: bill.category,
     });
+    const lean = isMarkdown ? markdownReply(response) : null;
+    if (lean) return { ...lean, bill };
     if (answer.error !== "domain_busy")
       return { status: 200, headers: JSON_TYPE, body: Buffer.from(JSON.stringify(response)), bill };
     const busy: DomainBusy = {
@@ -217,37 +236,35 @@ export function fetchRoutes(services: FetchServices): readonly Route[] {
     };
   }
 
-  return [
-    route({
-      method: "POST",
-      path: "/v1/fetch",
-      operationId: "fetch",
-      summary: "Fetch a page, PDF or document",
-      description:
-        "Answers 200 also when the page could not be fetched: read `error`. Waits up to 150 s, or timeout_s + 15 s.",
-      tags: ["fetch"],
-      body: FetchBody,
-      request_headers: {
-        "X-Service-Debug": "1: a key that may gets debug_url, a page with the request's story",
-      },
-      body_example: { url: "https://example.org/" },
-      category: "fetch",
-      replies: {
-        200: { description: "The page, or in `error` the reason why there is none", schema: FetchResponse },
-        503: {
-          description:
-            "`domain_busy`: the expected wait for a polite slot is too long for a synchronous call",
-          schema: DomainBusy,
-          headers: { "Retry-After": "Seconds until a slot is expected" },
-        },
-      },
-      authorize_errors: ["user_agent_not_allowed"],
-      authorize: ({ body, caller }) => mistakeIn(body) ?? agentRefusal(services, body, caller),
-      shortcut,
-      handle,
-    }),
-  ];
+  const refusal = (body: FetchBody, caller: Caller): Reply | null => agentRefusal(services, body, caller);
+  return [fetchRoute({ handle, refusal, shortcut }), readRoute({ handle, refusal })];
 }
+
+const fetchRoute = ({ handle, refusal, shortcut }: ReadDeps & Required<Pick<Route, "shortcut">>): Route =>
+  route({
+    method: "POST",
+    path: "/v1/fetch",
+    operationId: "fetch",
+    summary: "Fetch a page, PDF or document",
+    description:
+      "Answers 200 also when the page could not be fetched: read `error`. Waits up to 150 s, or timeout_s + 15 s. " +
+      "With `Accept: text/markdown` a page with text is answered as Markdown and nothing else; with `fields` the answer lacks the others, also those that its schema requires.",
+    tags: ["fetch"],
+    body: FetchBody,
+    request_headers: {
+      "X-Service-Debug": "1: a key that may gets debug_url, a page with the request's story",
+    },
+    body_example: { url: "https://example.org/" },
+    category: "fetch",
+    replies: {
+      200: { description: "The page, or in `error` the reason why there is none", schema: FetchResponse },
+      503: FETCH_BUSY,
+    },
+    authorize_errors: ["user_agent_not_allowed"],
+    authorize: ({ body, caller }) => mistakeIn(body) ?? refusal(body, caller),
+    shortcut,
+    handle: (call) => handle(call, JSON_FIRST),
+  });
 
 /** The 422 for what the schema of the body does not say; null: nothing is wrong. */
 function mistakeIn(body: FetchBody): Reply | null {
@@ -283,7 +300,8 @@ async function fetchWithTexts(
   request: UnsealedFetch,
   onLate: (answer: FetchAnswer | null) => void,
 ): Promise<FetchedPage | null> {
-  const { body, request_id, signal: client, now_ms } = call;
+  const { request_id, signal: client, now_ms } = call;
+  const body = withFieldsRead(call.body);
   const allowed_ms = body.timeout_s == null ? WAIT_MS : body.timeout_s * 1000 + WAIT_BEYOND_TIMEOUT_MS;
   const timeout_ms = Math.max(1, now_ms + allowed_ms - services.clock.now());
   const options = { id: request_id, timeout_ms, signal: client, onLate };
@@ -415,11 +433,11 @@ export const fetchBatch = (
   check: (item) => ownRequestMistake(item as FetchBody),
   shown: withoutOwnValues,
   authorize: (item, caller) => agentRefusal(services, item as FetchBody, caller),
-  weigh: (input, stored) => weightOf((stored as FetchAnswer).record, partsOfItem(input)),
+  weigh: (input, stored) => weightOf((stored as FetchAnswer).record, partsOfItem(readItem(input))),
   async render(input, stored, reader) {
     const answer = stored as FetchAnswer;
-    const body = { ...(input as FetchBody), include_html: input["include_html"] === true };
-    const texts = await textsOf(services, answer.record, partsOfItem(input));
+    const body = readItem(input);
+    const texts = await textsOf(services, answer.record, partsOfItem(body));
     return responseOf(body, answer, texts, reader);
   },
 });
@@ -428,10 +446,16 @@ export const fetchBatch = (
 const allowedBody = (body: FetchBody, key: Pick<Key, "paid_fetches">): FetchBody =>
   allowsPaid(key) ? body : { ...body, allow_paid: false };
 
-const partsOfItem = (input: Readonly<Record<string, unknown>>): PageParts => ({
-  with_html: input["include_html"] === true,
-  with_formats: wantsFormats(input as FetchBody),
+const partsOfItem = (input: FetchBody): PageParts => ({
+  with_html: input.include_html === true,
+  with_formats: wantsFormats(input),
 });
+
+/** An item as it is read: without HTML unless it asks for it. */
+function readItem(input: Readonly<Record<string, unknown>>): FetchBody {
+  const item = withFieldsRead(input as FetchBody);
+  return { ...item, include_html: item.include_html === true };
+}
 
 /** Whether a text is an http or https URL; which destinations are allowed is judged when it is fetched. */
 function isWebAddress(text: string): boolean {
@@ -451,9 +475,10 @@ interface CallerContext {
 
 /** The request to the Fetch actor, with defaults filled in. Its id names the fetch: one place in each queue. */
 export function fetchRequestOf(
-  body: FetchBody,
+  asked: FetchBody,
   { fetch_id, project, key, lane, now_ms, wait_ms }: CallerContext,
 ): UnsealedFetch {
+  const body = withFieldsRead(asked);
   const timeout_s = body.timeout_s ?? null;
   const given = ownRequestOf(body);
   return {

@@ -5,9 +5,10 @@
 import { Type } from "typebox";
 import type { ActorClient } from "../../../../cluster/actor.ts";
 import { wordsOf } from "../../../../gateway/words.ts";
-import { JOB_NOT_FOUND, json, JSON_TYPE } from "../../../../gateway/http-errors.ts";
+import { invalid, JOB_NOT_FOUND, json, JSON_TYPE } from "../../../../gateway/http-errors.ts";
 import { type Route, route } from "../../../../gateway/route.ts";
-import { warnOfUnknownWord } from "../../../../gateway/warnings.ts";
+import { unknownWord } from "../../../../gateway/unknown-names.ts";
+import { refusedNames } from "../../../../gateway/warnings.ts";
 import { Field, Nullable } from "../../../../schemas/common.ts";
 import { decodeStates, type States, statusOf } from "../../../../schemas/job-states.ts";
 import {
@@ -31,7 +32,7 @@ export interface JobServices extends JobReaderDeps {
   readonly page_bytes?: number;
 }
 
-const INCLUDES = ["items"] as const;
+const INCLUDES: readonly string[] = ["items"];
 const PAGE_DEFAULT = 100;
 const MAX_PAGE = 1_000;
 /** A page ends behind the item that reaches this size: an item may have megabytes of text. */
@@ -113,12 +114,18 @@ export function jobRoutes(services: JobServices): readonly Route[] {
         status: Type.Optional(Field(Nullable(Type.Enum([...ITEM_STATUSES])), "Only items of this status")),
       }),
       replies: { 200: { description: "The job", schema: JobStatus }, 404: NOT_FOUND },
-      handle: async ({ params, query, caller, signal, warnings }) => {
+      handle: async (call) => {
+        const { params, query, caller, signal } = call;
         const job_id = params.job_id.toLowerCase();
         const job = await find(job_id, caller);
         if (!job) return JOB_NOT_FOUND;
         const include = wordsOf(query.include ?? "");
-        for (const word of include) warnOfUnknownWord("include", word, INCLUDES, warnings);
+        const unknown = include.filter((word) => !INCLUDES.includes(word));
+        const refused = refusedNames(
+          unknown.map((word) => unknownWord("include", word, INCLUDES)),
+          call,
+        );
+        if (refused.length > 0) return invalid(refused);
         if (!include.includes("items")) return json(200, statusView(secrets, job_id, job));
         const states = decodeStates(job.states, job.counts.total);
         const indexes = pageOf(states, query.status ?? null, query);
