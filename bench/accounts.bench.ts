@@ -4,6 +4,7 @@
  * on SQLite; `open` takes each request for one caller and counts nothing. Requests per second of the server's CPU, run by run in
  * turns; needs wrk. Cached pages, and pages that take 500 ms to fetch, 640 at once, for which the writes of the ledger are counted.
  */
+import { archiveKeeper } from "../actors/crawl/archive/keep.ts";
 import { hash } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -166,6 +167,7 @@ async function serve(kind: string, port: number): Promise<void> {
         decode: (bytes) => bytes.toString(),
         blobs,
         bodyGrants: openBodyGrants({ documents, clock }),
+        archives: archiveKeeper({ documents, clock }),
         clock,
         metrics,
         log,

@@ -3,6 +3,7 @@
  * they need of each other (node/start-order.ts). A new source is a folder in actors/ and a line here.
  */
 import { accountsFeature } from "../actors/business/accounts/feature/feature.ts";
+import { archiveFeature } from "../actors/crawl/archive/feature/feature.ts";
 import { companiesFeature, companyIndexFeature } from "../actors/sources/companies/feature/feature.ts";
 import { fetchFeature } from "../actors/crawl/fetch/feature/feature.ts";
 import { filingsFeature } from "../actors/sources/filings/feature/feature.ts";
@@ -28,5 +29,6 @@ export const FEATURES = [
   demoFeature,
   jobsFeature,
   monitorsFeature,
+  archiveFeature,
   statusFeature,
 ] as const;

@@ -25,6 +25,7 @@ import { Trace } from "../cluster/contracts/trace.ts";
 import { DomainView } from "./domain.ts";
 import { FetchErrorCode } from "./errors.ts";
 import { AttemptReason } from "./attempt-reasons.ts";
+import { ArchiveRef } from "./archives.ts";
 import { OWN_REQUEST_OPTIONS, type OwnRequest, SealedRequest } from "./own-request.ts";
 import { BlockedResources, PageView, VIEW_FIELDS } from "./page-view.ts";
 
@@ -208,6 +209,12 @@ export const FetchBody = Component("FetchBody", {
   ),
   screenshot_options: Type.Optional(
     Field(Nullable(ScreenshotOptions), "How the screenshot in `formats` is taken"),
+  ),
+  archive: Type.Optional(
+    Field(
+      Type.Boolean({ default: false }),
+      "Whether the exchanges with the origin are kept, for 30 days, to be downloaded as WARC; the page is then one of this project only",
+    ),
   ),
   ...OWN_REQUEST_OPTIONS,
   ...CONTENT_FIELDS,
@@ -442,6 +449,8 @@ export const PageRecord = Type.Object({
   formats_bytes: Type.Optional(Type.Integer()),
   /** Absent: there is none. */
   screenshot: Type.Optional(StoredScreenshot),
+  /** The exchanges of the fetch. Absent: none were kept. */
+  archive: Type.Optional(ArchiveRef),
   sha256: Nullable(Sha256),
   bytes: Type.Integer(),
   body_kind: Field(
@@ -488,16 +497,24 @@ export const PageRecord = Type.Object({
 });
 export type PageRecord = Static<typeof PageRecord>;
 
-/** Digests of what is stored of a page beside its body: texts that are too long for a record, formats, a screenshot. */
+/**
+ * Digests of what is stored of a page beside its body: texts that are too long for a record, formats, a screenshot, and
+ * exchanges with all of their bodies.
+ */
 export const partDigests = ({
   text_sha256,
   pdf_pages_sha256,
   formats_sha256 = null,
   screenshot,
+  archive,
 }: PageRecord): readonly string[] =>
-  [text_sha256, pdf_pages_sha256, formats_sha256, screenshot?.sha256 ?? null].filter(
-    (sha256) => sha256 !== null,
-  );
+  [
+    text_sha256,
+    pdf_pages_sha256,
+    formats_sha256,
+    screenshot?.sha256 ?? null,
+    ...(archive ? [archive.sha256, ...archive.bodies] : []),
+  ].filter((sha256) => sha256 !== null);
 
 /** The record of an answer without a page. */
 export const EMPTY_RECORD: PageRecord = { ...emptyOf(PageRecord), text: "" };
@@ -528,6 +545,7 @@ const OPTION_USE = {
   fields: "answer",
   wait_for: "worked_out",
   screenshot_options: "worked_out",
+  archive: "worked_out",
   headers: "worked_out",
   cookies: "worked_out",
   method: "worked_out",
@@ -587,6 +605,8 @@ export const FetchOptions = Type.Object({
   view: Type.Optional(PageView),
   /** Default: what no answer shows. */
   blocked: Type.Optional(BlockedResources),
+  /** Exchanges are kept, and the page is one for the caller's project only. Default: they are not. */
+  archive: Type.Optional(Type.Boolean()),
 });
 export type FetchOptions = Static<typeof FetchOptions>;
 
@@ -623,6 +643,7 @@ const OPTION_REACH = {
   own_key: { tier: false, page: true },
   view: { tier: true, page: true },
   blocked: { tier: true, page: true },
+  archive: { tier: true, page: true },
 } as const satisfies Readonly<Record<keyof FetchOptions, OptionReach>>;
 
 type TierOption = {
@@ -865,6 +886,13 @@ export const FetchResponse = Component("FetchResponse", {
     Field(
       Nullable(Screenshot),
       "With formats=screenshot: a picture of the page; null: none was taken, and `error` says why",
+    ),
+  ),
+  archive_url: Type.Optional(
+    Field(
+      Nullable(Type.String()),
+      "With archive: where the exchanges are downloaded as WARC, for 30 days; null: none were kept",
+      "/v1/requests/req_01JD5GZ0V7Q2R8S4T6W8X0Y2Z4.warc.gz",
     ),
   ),
   structured: Type.Optional(

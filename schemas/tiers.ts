@@ -91,6 +91,8 @@ export type LimitsAnswer = Extract<TierAnswer, { readonly kind: "limits" }>;
 const common = {
   redirects: Type.Array(Redirect),
   ms: Type.Number(),
+  /** The exchanges as JSON, where the request wants them archived. */
+  exchanges_json: Type.Optional(Bytes()),
 };
 
 export const TierReply = Type.Union([

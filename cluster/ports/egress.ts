@@ -77,6 +77,25 @@ export interface Timings {
 
 export type Exchange = ExchangeResponse | ExchangeFailure;
 
+/** A field as it was sent: its name in its case, the bytes of its value as Latin-1. */
+export type WireField = readonly [name: string, value: string];
+
+/** Both heads of an exchange as they were sent, in order. HTTP/2 has names in lower case, and gathers fields of one name. */
+export interface WireHeads {
+  /** What a forward proxy alone reads is left out. */
+  readonly request: readonly WireField[];
+  readonly response: readonly WireField[];
+  /** The words behind the status; "" over HTTP/2. */
+  readonly reason: string;
+  readonly protocol: "http/1.1" | "h2";
+  /** Null: the connection is not encrypted. */
+  readonly tls: {
+    readonly version: string;
+    readonly cipher: string;
+    readonly certificate_sha256: string;
+  } | null;
+}
+
 export interface ExchangeResponse {
   readonly kind: "answered";
   readonly status: number;
@@ -94,6 +113,8 @@ export interface ExchangeResponse {
   /** The address is no public one: it was reached by an allowance. Default: it is. */
   readonly is_private?: boolean;
   readonly timings: Timings;
+  /** For an archive, while the connection is open. Default: the adapter cannot say. */
+  readonly wire?: () => WireHeads;
 }
 
 export interface ExchangeFailure {

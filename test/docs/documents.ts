@@ -14,6 +14,7 @@ export const DOCUMENTS: readonly Document[] = [
   { file: "docs/api/search.md", world: "plain" },
   { file: "docs/api/sites.md", world: "pages" },
   { file: "docs/api/monitors.md", world: "pages" },
+  { file: "docs/api/archives.md", world: "pages" },
   { file: "docs/api/jobs.md", world: "pages" },
   { file: "docs/api/filings.md", world: "filings" },
   { file: "docs/api/companies.md", world: "companies" },
@@ -34,6 +35,8 @@ export const NOT_RUN: Readonly<Record<string, string>> = {
   "npm start": "begins a service that ends with the terminal: test/scenarios/life.test.ts",
   'claude mcp add --transport http trawl https://trawl.example/mcp --header "Authorization: Bearer $TRAWL_KEY"':
     "a program that is not in the package registries",
+  "pip install warcio": "a program that a checkout has not: test/scenarios/archives.test.ts",
+  "pip install wacz": "a program that a checkout has not: test/scenarios/archives.test.ts",
   "npm run check": "what CI runs (.ci/run)",
   "openapi-typescript http://127.0.0.1:8080/openapi.json --default-non-nullable=false":
     "programs that a checkout has not: test/scenarios/openapi.test.ts, where they are installed",

@@ -258,6 +258,7 @@ describe.skipIf(!existsSync(SHARED))(`the shared vectors (${SHARED})`, () => {
       fields: _f,
       wait_for: _w,
       screenshot_options: _s,
+      archive: _a,
       ...described
     } = FetchBody.properties;
     const { allow_premium: _p, ...known } = described;

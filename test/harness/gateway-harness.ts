@@ -1,5 +1,6 @@
 /** A gateway without a socket: real accounts, real metering, memory stores, a virtual clock. */
 import type { ByteBudget } from "../../cluster/byte-budget.ts";
+import { archiveKeeper } from "../../actors/crawl/archive/keep.ts";
 import { openAccounts } from "../../actors/business/accounts/feature/open.ts";
 import {
   createKey,
@@ -168,6 +169,7 @@ export async function gatewayHarness(options: HarnessOptions = {}) {
     decode: (bytes, charset) => new TextDecoder(charset).decode(bytes),
     blobs,
     bodyGrants: bodyGrants,
+    archives: archiveKeeper({ documents, clock }),
     debugRecords,
     clock,
     metrics,

@@ -31,8 +31,10 @@ export function openapiCheck(document: Document): Check {
   const compiled = new Map<object, (value: unknown) => boolean>();
   const paths = Object.keys(document.paths)
     .map((path) => ({ path, fits: new RegExp(`^${path.replace(/\{[^}]+\}/g, "[^/]+")}$`) }))
-    // A literal segment beats a parameter.
-    .toSorted((a, b) => Number(a.path.includes("{")) - Number(b.path.includes("{")));
+    // A literal segment beats a parameter, and a parameter with more behind it one with less.
+    .toSorted(
+      (a, b) => Number(a.path.includes("{")) - Number(b.path.includes("{")) || b.path.length - a.path.length,
+    );
 
   function fits(schema: object, value: unknown): boolean {
     let check = compiled.get(schema);

@@ -39,6 +39,8 @@ test("a node does not start with a collection that no feature lists", () => {
 test("documents that expire are removed, and only caches may be lost", () => {
   expect(EXPIRING.toSorted()).toEqual([
     "alert_deliveries",
+    "archive_layouts",
+    "archived_requests",
     "body_grants",
     "body_refs",
     "company_changes",
@@ -68,6 +70,7 @@ test("documents that expire are removed, and only caches may be lost", () => {
     "usage_key_months",
   ]);
   expect(REBUILDABLE.toSorted()).toEqual([
+    "archive_layouts",
     "company_source_health",
     "company_source_shapes",
     "filing_documents",

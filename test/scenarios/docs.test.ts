@@ -75,11 +75,27 @@ function pages(sites: Web): World {
     },
     "example",
   );
+  const linked = (title: string, ...links: string[]): Page => ({
+    body: article(title).replace(
+      "</body>",
+      `${links.map((href) => `<a href="${href}">${href}</a>`).join(" ")}</body>`,
+    ),
+  });
+  const island = sites.site(
+    {
+      "/": linked("Island", "/harbour", "/lighthouse", "/pier"),
+      "/harbour": linked("Harbour", "/"),
+      "/lighthouse": linked("Lighthouse", "/harbour"),
+      "/pier": { status: 301, headers: { Location: "/harbour" } },
+    },
+    "island",
+  );
   return {
     environment: { TRAWL_ARCHIVE_URL: archive.origin, TRAWL_CHROMIUM_PATH: "" },
     pairs: [
       ["https://archive.example.org", archive.origin],
       ["https://tides.example.org", tides.origin],
+      ["https://island.example.org", island.origin],
       ["https://closed.example.org", closed.origin],
       ["https://example.org", example.origin],
     ],
@@ -226,7 +242,8 @@ async function follow(guide: Guide, commands: Block, output: Block | null): Prom
   }
   const remember = (documented: string, actual: string): void => {
     // What later commands name: an id, or a digest that the documents shorten.
-    if (/[0-9a-f]{8}/.test(documented) && !/\s/.test(documented)) pairs.push([documented, actual]);
+    if (/[0-9a-f]{8}|req_[0-9A-Z]{26}/.test(documented) && !/\s/.test(documented))
+      pairs.push([documented, actual]);
   };
   return [...faults, ...differences(JSON.parse(output.text), lastJson(printed), remember)];
 }

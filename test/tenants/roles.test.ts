@@ -69,8 +69,10 @@ const TABLE: readonly (readonly [row: Row, operations: string])[] = [
   // By identifier, of one project.
   [
     row(401, 404, 404, DONE, MAY),
-    "getBody headBody getJob getJobResults getJobUrls getJobUrlsCsv getCompanyBatchCsv cancelJob deleteCompanyWatch getMonitor listMonitorChanges runMonitor changeMonitor deleteMonitor",
+    "getBody headBody getRequestWarc getJob getJobResults getJobUrls getJobUrlsCsv getCompanyBatchCsv cancelJob deleteCompanyWatch getMonitor listMonitorChanges runMonitor changeMonitor deleteMonitor",
   ],
+  // The job has not ended.
+  [row(401, 404, 404, MAY, MAY), "getJobWarc getJobWacz"],
   // By identifier, of one customer.
   [row(401, 404, 404, "admin_key_required", DONE), "getInvoice changeKey revokeKey"],
   [row(401, 404, 404, 404, DONE), "deleteAlert"],
@@ -174,7 +176,7 @@ describe.each(SETUPS)("each role on each operation, $setup", ({ start }) => {
         },
       });
       const page = await service.fetch(
-        { url: `${site.origin}/?token=${secret}`, project_ref: secret },
+        { url: `${site.origin}/?token=${secret}`, project_ref: secret, archive: true },
         { key: keys.standard },
       );
       const created = async (path: string, body: object, by: string | null = keys.standard) => {
@@ -211,6 +213,7 @@ describe.each(SETUPS)("each role on each operation, $setup", ({ start }) => {
         job_id: job.job_id,
         monitor_id: monitor.id,
         sha256: page.sha256!,
+        request_id: page.request_id,
         watch_id: watch.id,
         alert_id: String(alert_id),
         id: invoice.id,

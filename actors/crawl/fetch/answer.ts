@@ -141,8 +141,8 @@ export function responseOf(
   { html, text, pdf_pages, formats }: Texts,
   { external, ...reader }: Reader,
 ): FetchResponse {
-  const { screenshot, ...page } = record;
-  const { url, include_html, formats: wanted } = withFieldsRead(wishes);
+  const { screenshot, archive, ...page } = record;
+  const { url, include_html, formats: wanted, archive: isArchived } = withFieldsRead(wishes);
   const asked = wanted ?? [];
   const answer: FetchResponse = {
     ...page,
@@ -162,6 +162,7 @@ export function responseOf(
     ...(asked.includes("screenshot") && {
       screenshot: screenshot ? { body_url: bodyUrl(screenshot.sha256), ...screenshot } : null,
     }),
+    ...(isArchived && { archive_url: archive ? `/v1/requests/${reader.request_id}.warc.gz` : null }),
     meta:
       page.meta && asked.includes("links")
         ? { ...page.meta, ...(formats?.relations ?? NO_RELATIONS) }

@@ -21,6 +21,7 @@ import type { HopRefusal, TransportRequest } from "../../lib/web/transport.ts";
 import { siteOf } from "../../lib/web/url.ts";
 import { workFields } from "../../lib/work-fields.ts";
 import { admit, DELEGATED } from "./admission.ts";
+import { draftOfArchive, recordExchanges } from "./archived.ts";
 import { admitPost } from "./post-once.ts";
 import { alternateFinder } from "./alternates/find-alternate.ts";
 import { assess } from "./assess.ts";
@@ -220,8 +221,8 @@ async function takeRoute(pipeline: Pipeline, run: RunState, tier: Tier): Promise
     if (deps.costs && !(await deps.costs.reserve(run, tier)))
       return unavailable("budget_exhausted", "budget_exhausted");
   }
-  const validators =
-    tier === "direct" && stale !== null && request.own?.is_post !== true ? stale.record : null;
+  const mayRevalidate = request.own?.is_post !== true && request.archive !== true;
+  const validators = tier === "direct" && stale !== null && mayRevalidate ? stale.record : null;
   const result = await route({
     ...request,
     ...applyLimits(limits),
@@ -237,6 +238,7 @@ async function takeRoute(pipeline: Pipeline, run: RunState, tier: Tier): Promise
   // First: the money was spent, even if another node owns the key by now.
   if (isPremium(tier)) await deps.costs?.settle(run, tier, result);
   assertOwned(run);
+  recordExchanges(run, result);
   deps.metrics.observe("trawl_fetch_duration_seconds", { tier }, result.ms / 1_000);
   switch (result.kind) {
     case "refused":
@@ -340,12 +342,18 @@ async function finish(
       : null;
   const error = copy ? null : failure;
   const page = copy?.page ?? best?.page;
-  const { record: drafted, contents }: PageDraft = copy
+  const { record: drafted, contents: ofPage }: PageDraft = copy
     ? draftOfCopy(store, run, copy)
     : best
       ? store.draftOf(run, best)
       : { record: { ...EMPTY_RECORD, ...lastSeen(run.tried) }, contents: [] };
-  const record: PageRecord = { ...drafted, primary_sources: primarySourcesOf(run, failure, best) };
+  const archive = draftOfArchive(run);
+  const record: PageRecord = {
+    ...drafted,
+    primary_sources: primarySourcesOf(run, failure, best),
+    ...(archive && { archive: archive.ref }),
+  };
+  const contents = [...ofPage, ...(archive?.contents ?? [])];
   const isWhole = !best?.extracted || !run.unread.has(best.extracted);
   // Found through the project's own search, whose index of pages belongs to it.
   const isFoundByProject = copy !== null && record.alternate_source === "syndication";
@@ -356,7 +364,12 @@ async function finish(
   // The name may exist for projects that may reach private networks: they get no archived copy in place of their own host.
   const isOfMissingName = run.tried.some(({ outcome }) => outcome.kind === "no_host");
   const only_project =
-    isFoundByProject || isOwnNetwork || hasLogin || isOfMissingName || sharing?.is_private === true;
+    isFoundByProject ||
+    isOwnNetwork ||
+    hasLogin ||
+    isOfMissingName ||
+    request.archive === true ||
+    sharing?.is_private === true;
   const mayCache =
     error === null &&
     (copy !== null || isWhole) &&

@@ -13,6 +13,7 @@ import { Fault } from "../../../cluster/ports/fault.ts";
 import type { TaskResult } from "../../../cluster/ports/workers.ts";
 import { fromMicros } from "../../../schemas/accounts.ts";
 import type { RequestSent, SlotCaller } from "../../../schemas/domain.ts";
+import type { KeptExchange } from "../../../schemas/archives.ts";
 import type { Attempt, ContentKind, FetchAnswer, FetchRequest, PageRecord } from "../../../schemas/fetch.ts";
 import { type Tier, isPremium, TIERS } from "../../../schemas/tier-table.ts";
 import type { ExtractCaller, Extracted, ExtractTask } from "../../reading/extraction-result.ts";
@@ -203,6 +204,9 @@ export interface RunState extends Omit<FetchRun, "cancelled"> {
   /** Texts missing only because this process had no time or no room to extract them: such a page is not cached. */
   readonly unread: Set<Extracted>;
   hints: RouteHints;
+  /** What its routes have exchanged, of a request with `archive`, and bodies of these that may not be stored yet. */
+  readonly exchanges: KeptExchange[];
+  readonly exchanged_bodies: Buffer[];
   /** The last refusal of a hop. */
   refusal: HopRefusal | null;
   /** Requests admitted so far; each has an id of its own. */
@@ -247,6 +251,8 @@ export function newRun(
     tried: [],
     unread: new Set(),
     hints: NO_HINTS,
+    exchanges: [],
+    exchanged_bodies: [],
     refusal: null,
     hops: 0,
     leaveBacklog: null,

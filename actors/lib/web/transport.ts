@@ -1,4 +1,5 @@
 /** A transport is one route to a page: a request in; raw bytes, or the reason why there are none, out. Each route has an adapter. */
+import type { KeptExchange } from "../../../schemas/archives.ts";
 import type { Redirect, StoredScreenshot } from "../../../schemas/fetch.ts";
 import type { TierRequest } from "../../../schemas/tiers.ts";
 
@@ -59,44 +60,51 @@ export interface HopRefusal {
   readonly detail: string | null;
 }
 
-export type TransportResult =
-  | {
-      readonly kind: "page";
-      readonly final_url: string;
-      readonly redirects: readonly Redirect[];
-      readonly status: number;
-      /** Names in lower case, repeated fields joined by ", ", everything the origin sent. */
-      readonly headers: ReadonlyMap<string, string>;
-      readonly body: Buffer;
-      readonly body_kind: "origin" | "rendered_dom";
-      /** When an archived copy was taken, ISO 8601. */
-      readonly archived_at?: string;
-      /** For the attempt: the difficulty of rendering (low, medium, high). */
-      readonly detail?: string;
-      readonly screenshot?: TakenScreenshot;
-      /** It came from an allowed private network. Default: it did not. */
-      readonly is_private?: boolean;
-      /** What the request asked for and the page did not come to. */
-      readonly shortfall?: Shortfall;
-      readonly ms: number;
-    }
-  | {
-      /** `reason` as in Attempt: timeout, tls_error, dns_nxdomain, network_*, too_large, too_many_redirects … */
-      readonly kind: "failed";
-      readonly reason: string;
-      readonly status: number | null;
-      readonly redirects: readonly Redirect[];
-      readonly final_url: string | null;
-      readonly detail: string | null;
-      readonly ms: number;
-    }
-  | {
-      readonly kind: "refused";
-      readonly refusal: HopRefusal;
-      readonly redirects: readonly Redirect[];
-      readonly final_url: string | null;
-      readonly ms: number;
-    };
+/** In every result of a request with `archive`, of a route that keeps exchanges: those that were answered. */
+interface Archived {
+  readonly exchanges?: readonly KeptExchange[];
+}
+
+export type TransportResult = Archived &
+  (
+    | {
+        readonly kind: "page";
+        readonly final_url: string;
+        readonly redirects: readonly Redirect[];
+        readonly status: number;
+        /** Names in lower case, repeated fields joined by ", ", everything the origin sent. */
+        readonly headers: ReadonlyMap<string, string>;
+        readonly body: Buffer;
+        readonly body_kind: "origin" | "rendered_dom";
+        /** When an archived copy was taken, ISO 8601. */
+        readonly archived_at?: string;
+        /** For the attempt: the difficulty of rendering (low, medium, high). */
+        readonly detail?: string;
+        readonly screenshot?: TakenScreenshot;
+        /** It came from an allowed private network. Default: it did not. */
+        readonly is_private?: boolean;
+        /** What the request asked for and the page did not come to. */
+        readonly shortfall?: Shortfall;
+        readonly ms: number;
+      }
+    | {
+        /** `reason` as in Attempt: timeout, tls_error, dns_nxdomain, network_*, too_large, too_many_redirects … */
+        readonly kind: "failed";
+        readonly reason: string;
+        readonly status: number | null;
+        readonly redirects: readonly Redirect[];
+        readonly final_url: string | null;
+        readonly detail: string | null;
+        readonly ms: number;
+      }
+    | {
+        readonly kind: "refused";
+        readonly refusal: HopRefusal;
+        readonly redirects: readonly Redirect[];
+        readonly final_url: string | null;
+        readonly ms: number;
+      }
+  );
 
 /** A picture of a page, and its bytes. */
 export interface TakenScreenshot extends Readonly<Omit<StoredScreenshot, "sha256">> {

@@ -5,7 +5,9 @@
  * address. Redirects, cookies, caches and size limits belong to the caller.
  */
 import { isUtf8 } from "node:buffer";
+import { hash } from "node:crypto";
 import type { Socket } from "node:net";
+import { TLSSocket } from "node:tls";
 import type { Dispatcher } from "undici";
 import {
   type Egress,
@@ -14,6 +16,8 @@ import {
   type Exchange,
   type ExchangeRequest,
   type Timings,
+  type WireField,
+  type WireHeads,
 } from "../../ports/egress.ts";
 import { Fault } from "../../ports/fault.ts";
 import { codeOf, connector, type ConnectorOptions, hostOf, secure } from "./pinned-connect.ts";
@@ -319,10 +323,11 @@ export function undiciEgress(options: UndiciEgressOptions): UndiciEgress {
               if (request.body) options.onBodyBytes?.("sent", request.body.length);
               if (request.onSent) process.nextTick(request.onSent);
             },
-            onResponseStart: (controller, status, fields) => {
+            onResponseStart: (controller, status, fields, reason = "") => {
               // 1xx responses: the final one is still to come, and the time-out keeps running.
               if (status < 200) return;
-              resolve({ status, headers: headersOf(controller.rawHeaders ?? fields) });
+              const raw = controller.rawHeaders ?? fields;
+              resolve({ status, headers: headersOf(raw), raw, reason });
             },
             onResponseData: (_, chunk) => {
               options.onBodyBytes?.("received", chunk.length);
@@ -370,6 +375,7 @@ export function undiciEgress(options: UndiciEgressOptions): UndiciEgress {
         address: connection.address,
         is_private: connection.is_private,
         timings: rounded({ ...timings, first_byte_ms }),
+        wire: () => wireHeads(request, url, connection.socket, head),
       };
     } catch (problem) {
       done(false);
@@ -412,6 +418,9 @@ interface Connection {
 interface Head {
   readonly status: number;
   readonly headers: ReadonlyMap<string, readonly string[]>;
+  /** As undici gives it. */
+  readonly raw: object;
+  readonly reason: string;
 }
 
 /** An undici Client over one established connection. When the connection closes, the client is of no further use. */
@@ -613,23 +622,51 @@ function fieldsOf({ headers }: ExchangeRequest): string[] {
   return given.toSpliced(at < 0 ? given.length : at, 0, ["Accept-Encoding", ACCEPT_ENCODING]).flat();
 }
 
-/** undici's raw fields: a flat list of names and values, or an object over HTTP/2. */
 function headersOf(raw: object): ReadonlyMap<string, readonly string[]> {
   const headers = new Map<string, string[]>();
-  const add = (name: string, value: unknown) => {
-    const values = headers.get(name.toLowerCase());
+  for (const [name, value] of rawFields(raw)) {
+    const values = headers.get(textOf(name).toLowerCase());
     if (values) values.push(textOf(value));
-    else headers.set(name.toLowerCase(), [textOf(value)]);
-  };
-  if (Array.isArray(raw)) {
-    for (let i = 0; i + 1 < raw.length; i += 2) add(textOf(raw[i]), raw[i + 1]);
-    return headers;
-  }
-  for (const [name, value] of Object.entries(raw)) {
-    for (const entry of Array.isArray(value) ? value : [value]) add(name, entry);
+    else headers.set(textOf(name).toLowerCase(), [textOf(value)]);
   }
   return headers;
 }
+
+/** undici's raw fields: a flat list of names and values, or an object over HTTP/2. */
+function* rawFields(raw: object): Generator<readonly [name: unknown, value: unknown]> {
+  if (Array.isArray(raw)) {
+    for (let i = 0; i + 1 < raw.length; i += 2) yield [raw[i], raw[i + 1]];
+    return;
+  }
+  for (const [name, value] of Object.entries(raw))
+    for (const entry of Array.isArray(value) ? value : [value]) yield [name, entry];
+}
+
+/** What undici writes: Host and Connection before the fields it is given, Content-Length behind them. */
+function wireHeads(request: ExchangeRequest, url: URL, socket: Socket, { raw, reason }: Head): WireHeads {
+  const given = fieldsOf(request);
+  const tls = socket instanceof TLSSocket ? socket : null;
+  const isHttp2 = tls?.alpnProtocol === "h2";
+  return {
+    request: [
+      ["host", url.host],
+      ...(isHttp2 ? [] : [["connection", "keep-alive"] as const]),
+      ...Array.from({ length: given.length / 2 }, (_, n): WireField => [given[2 * n]!, given[2 * n + 1]!]),
+      ...(request.body ? [["content-length", String(request.body.length)] as const] : []),
+    ],
+    response: Array.from(rawFields(raw), ([name, value]): WireField => [latin1(name), latin1(value)]),
+    reason: isHttp2 ? "" : reason,
+    protocol: isHttp2 ? "h2" : "http/1.1",
+    tls: tls && {
+      version: tls.getProtocol() ?? "",
+      cipher: tls.getCipher()?.standardName ?? "",
+      certificate_sha256: hash("sha256", tls.getPeerCertificate().raw ?? "", "hex"),
+    },
+  };
+}
+
+const latin1 = (value: unknown): string =>
+  Buffer.isBuffer(value) ? value.toString("latin1") : String(value);
 
 /** UTF-8 if the bytes are valid UTF-8, else Latin-1: Location fields use either. */
 function textOf(value: unknown): string {

@@ -9,6 +9,7 @@ import { WAIT_MS } from "../../../../gateway/with-deadline.ts";
 import { PREMIUM_TIERS } from "../../../../schemas/tier-table.ts";
 import { decodeText } from "../../../reading/content/decode-text.ts";
 import { siteNamed } from "../../../lib/web/url.ts";
+import { archiveKeeper } from "../../archive/keep.ts";
 import { domainRecorder } from "../../domain/figures.ts";
 import type { Spending } from "../../../business/accounts/spend.ts";
 import type { ItemKindParts } from "../../../work/jobs/feature/tokens.ts";
@@ -112,6 +113,7 @@ async function joinFetch(
         cache: service,
         ...rendering,
         bodyGrants,
+        archives: archiveKeeper({ documents, clock }),
         memory,
         caches,
         debugRecords: node.debugRecords,

@@ -55,6 +55,7 @@ import {
   weightOf,
 } from "../answer.ts";
 import type { BodyGrants } from "../../../../gateway/body-access.ts";
+import type { ArchiveKeeper } from "../../archive/keep.ts";
 import { type Answer, type Call, type Route, route, type Shortcut } from "../../../../gateway/route.ts";
 import type { Metrics } from "../../../../cluster/ports/metrics.ts";
 import type { Log } from "../../../../cluster/ports/log.ts";
@@ -72,6 +73,7 @@ export interface FetchServices extends TextSource {
   /** Whether an address is requested with the operator's User-Agent only, so that `user_agent` is ignored. Default: none. */
   readonly isOperatorUrl?: (url: string) => boolean;
   readonly bodyGrants: BodyGrants;
+  readonly archives: Pick<ArchiveKeeper, "keep">;
   /** The memory for bodies on this node. Default: no limit. */
   readonly memory?: ByteBudget;
   readonly caches?: Pick<CacheLimits, "responses">;
@@ -160,12 +162,16 @@ export function fetchRoutes(services: FetchServices): readonly Route[] {
       const debug_url = isDebugged ? await debugUrl(services, call, answer) : null;
       const response = write(call, answer, texts, { debug_url, isMarkdown });
       const reply = withWarnings(response, call.warnings);
-      const beforeSending = (): Promise<void> =>
-        grantBodies(services.bodyGrants, caller.grant.project.name, answer.record);
+      const { name: project } = caller.grant.project;
+      const beforeSending = async (): Promise<void> => {
+        await grantBodies(services.bodyGrants, project, answer.record);
+        if (body.archive) await services.archives.keep(project, request_id, answer.record);
+      };
       // A user agent is allowed by project, so a response for one project may not be sent to another.
       // A response that is sent again from memory carries no warnings.
       const isPlain =
         body.user_agent == null &&
+        !body.archive &&
         call.warnings.size === 0 &&
         !isDebugged &&
         !isMarkdown &&
@@ -492,6 +498,7 @@ export function fetchRequestOf(
     ...awaitedBy(body),
     ...pageViewOf(body, body.formats?.includes("screenshot") === true),
     ...(body.formats?.includes("screenshot") && { screenshot: screenshotOf(body) }),
+    ...(body.archive && { archive: true }),
     ...(given && { own_request: { given, is_cached: body.cache_private ?? false } }),
     lane,
     project,

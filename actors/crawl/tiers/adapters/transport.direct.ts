@@ -10,6 +10,7 @@ import type { Clock } from "../../../../cluster/ports/clock.ts";
 import { type Egress, EgressError, type EgressProblem } from "../../../../cluster/ports/egress.ts";
 import type { Redirect } from "../../../../schemas/fetch.ts";
 import { type Destination, isPrivateHost } from "../../../lib/web/destination.ts";
+import { cutShort, ExchangeLog, type SentRequest, withBody } from "../../../lib/web/kept-exchange.ts";
 import { retryAfterSeconds } from "../../../lib/web/http.ts";
 import { nothingOwn, type OpenOwnRequest, type OwnHops, ownHops } from "../../../lib/web/own-request.ts";
 import { originOf, parseUrl } from "../../../lib/web/url.ts";
@@ -88,8 +89,14 @@ export function directTransport({
     let final_url: string | null = null;
     let { networks } = request;
     let is_private = false;
+    const log = request.archive === true ? new ExchangeLog() : null;
 
-    const common = () => ({ redirects, final_url, ms: Math.round(clock.mono() - began_ms) });
+    const common = () => ({
+      redirects,
+      final_url,
+      ms: Math.round(clock.mono() - began_ms),
+      ...(log && { exchanges: log.kept }),
+    });
     const failed = (reason: string, detail: string | null): TransportResult => ({
       kind: "failed",
       reason,
@@ -117,6 +124,12 @@ export function directTransport({
 
       let retry_after_s: number | null = null;
       let answered: number | null = null;
+      let sent_ms = clock.now();
+      const hooks = sendHooks(entry);
+      const beforeSend = (): boolean => {
+        sent_ms = clock.now();
+        return hooks.beforeSend();
+      };
       try {
         const exchange = await egress.exchange({
           url,
@@ -129,7 +142,8 @@ export function directTransport({
           ...bodyOf(own),
           signal: request.signal,
           ...(networks && { networks }),
-          ...sendHooks(entry),
+          ...hooks,
+          beforeSend,
           ...(proxy_url !== undefined && { via: { proxy_url } }),
         });
         if (exchange.kind === "failed") {
@@ -142,12 +156,14 @@ export function directTransport({
           proxy_url === undefined ? exchange.is_private === true : isPrivateHost(destination, url, networks);
         if (!is_private) networks = [];
         status = answered = exchange.status;
+        log?.begin(sentRequest(own, url, { sent_ms, is_proxied: proxy_url !== undefined }), exchange);
         retry_after_s = retryAfterSeconds(exchange.headers.get("retry-after")?.[0], clock.now());
         final_url = url;
 
         const location = REDIRECTING.has(status) ? exchange.headers.get("location")?.[0]?.trim() : "";
         if (!location) {
           const body = await readBody(exchange, url, request);
+          log?.end((kept) => (typeof body === "string" ? cutShort(kept, body) : withBody(kept, body)));
           if (typeof body === "string") return failed(body, sizeDetail(body, request));
           return {
             kind: "page",
@@ -160,6 +176,7 @@ export function directTransport({
             final_url,
           };
         }
+        await log?.endWithFewBytes(exchange);
         exchange.cancel();
         cookies.keep(url, exchange.headers.get("set-cookie") ?? []);
         const next = readable(location, url);
@@ -172,6 +189,7 @@ export function directTransport({
           return failed("redirect_with_body", "A redirect would take the body to another origin");
         url = next;
       } catch (problem) {
+        if (problem instanceof EgressError) log?.end((kept) => cutShort(kept, reasonOf(problem.problem)));
         if (problem instanceof EgressError) return failed(reasonOf(problem.problem), problem.message);
         throw problem;
       } finally {
@@ -180,6 +198,23 @@ export function directTransport({
     }
   };
 }
+
+/** What of the request that is sent now is the caller's own, so that no archive keeps it. */
+const sentRequest = (
+  own: OwnHops,
+  url: string,
+  sent: Pick<SentRequest, "sent_ms" | "is_proxied">,
+): SentRequest => ({
+  ...sent,
+  url,
+  method: own.method(),
+  own_fields: [
+    "authorization",
+    ...own.headers().map(([name]) => name),
+    ...(own.cookies(url).length > 0 ? ["cookie"] : []),
+  ],
+  own_bytes: own.body()?.length ?? 0,
+});
 
 /** Parsed as everywhere else: a redirect must satisfy the same rules as a caller's URL. */
 const readable = (text: string, base?: string): string | null =>

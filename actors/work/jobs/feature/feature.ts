@@ -4,7 +4,7 @@ import * as collections from "../collections.ts";
 import { JOB_ITEMS } from "../../../../records/collections.ts";
 import { Payers, Spend } from "../../../business/accounts/feature/tokens.ts";
 import { StatusParts } from "../../../business/status/feature/tokens.ts";
-import { ItemKinds, Visits } from "./tokens.ts";
+import { ItemKinds, JobsOfProjects, Visits } from "./tokens.ts";
 
 export const jobsFeature = feature({
   name: "jobs",
@@ -15,7 +15,7 @@ export const jobsFeature = feature({
     return { [collections.JOBS.name]: sealedJobs, [JOB_ITEMS.name]: sealedInputs };
   },
   needs: { kinds: ItemKinds, payers: Payers, spending: Spend },
-  provides: { status: StatusParts, visits: Visits },
+  provides: { jobs: JobsOfProjects, status: StatusParts, visits: Visits },
   async open() {
     const { openJobs } = await import("./open.ts");
     return { join: openJobs };

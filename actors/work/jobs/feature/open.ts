@@ -13,7 +13,7 @@ import { jobRoutes } from "./routes.ts";
 import { visitJobs } from "./visits.ts";
 import { jobBoard } from "../job-board.ts";
 import { jobsStatus } from "./status.ts";
-import type { ItemKindParts, VisitJobs } from "./tokens.ts";
+import type { ItemKindParts, JobFinder, VisitJobs } from "./tokens.ts";
 import { itemSchema } from "./item-schema.ts";
 
 interface JobsNeed {
@@ -25,7 +25,11 @@ interface JobsNeed {
 export function openJobs(
   node: JoinedNode,
   { kinds, payers, spending }: JobsNeed,
-): JoinedFeature<{ readonly status: readonly StatusPart[]; readonly visits: VisitJobs }> {
+): JoinedFeature<{
+  readonly jobs: JobFinder;
+  readonly status: readonly StatusPart[];
+  readonly visits: VisitJobs;
+}> {
   const { documents, clock, random, metrics, log, tracing, egress, ask, ownsKey, secrets } = node;
   const recorder = jobRecorder();
   const deps = { documents, ask, clock, random, log, secrets };
@@ -34,6 +38,7 @@ export function openJobs(
   const board = jobBoard(clock, (job_id) => ownsKey(Job, job_id));
   return {
     provides: {
+      jobs: reader,
       status: [jobsStatus(board, metrics)],
       visits: visitJobs({
         ...deps,

@@ -25,6 +25,9 @@ export interface ItemKindParts {
   readonly csv?: { readonly upload: CsvUpload; readonly results: RouteNames };
 }
 
+/** Jobs as their projects see them, for features that show what a job has kept. */
+export const JobsOfProjects = token<JobFinder>("jobs of projects");
+
 export const ItemKinds = gathered<ItemKindParts>("item kinds");
 
 /** A visit of a monitor: a job of one item, with the quota, the spend, the retries and the row of the ledger of any item. */

@@ -1,0 +1,18 @@
+/** Assembles the downloads of archives. */
+import type { JoinedFeature, JoinedNode } from "../../../../node/feature.ts";
+import type { JobFinder } from "../../../work/jobs/feature/tokens.ts";
+import { archiveKeeper } from "../keep.ts";
+import { archiveFiles } from "./archive-files.ts";
+import { warcRoutes } from "./warc-routes.ts";
+
+export function openArchive(
+  { blobs, documents, clock, secrets, version }: JoinedNode,
+  { jobs }: { readonly jobs: JobFinder },
+): JoinedFeature {
+  const keeper = archiveKeeper({ documents, clock });
+  const files = archiveFiles({ blobs, documents, clock, secrets });
+  return {
+    provides: {},
+    routes: warcRoutes({ documents, jobs, keeper, files, software: `Trawl ${version}` }),
+  };
+}

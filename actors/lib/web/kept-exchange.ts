@@ -1,0 +1,116 @@
+/** An exchange as it is kept for an archive, made of what egress says of it. What the caller gave of its own is left out. */
+import type { ExchangeResponse, WireField } from "../../../cluster/ports/egress.ts";
+import { sha256Of } from "../../../cluster/ports/blobs.ts";
+import type { KeptExchange, Truncation } from "../../../schemas/archives.ts";
+
+export interface SentRequest {
+  readonly url: string;
+  readonly method: string;
+  readonly sent_ms: number;
+  /** Names of fields whose values are the caller's own, in any case. */
+  readonly own_fields: readonly string[];
+  readonly own_bytes: number;
+  readonly is_proxied: boolean;
+}
+
+/** More of a redirect's body is cut off: people see none of it. */
+const MAX_REDIRECT_BYTES = 4_096;
+
+/** Null: this egress cannot say how the exchange looked. */
+function keptExchange(
+  { url, method, sent_ms, own_fields, own_bytes, is_proxied }: SentRequest,
+  { status, address, wire }: ExchangeResponse,
+): KeptExchange | null {
+  const heads = wire?.();
+  if (!heads) return null;
+  const own = new Set(own_fields.map((name) => name.toLowerCase()));
+  const isOwn = ([name]: WireField): boolean => own.has(name.toLowerCase());
+  return {
+    url,
+    started_at: new Date(sent_ms).toISOString(),
+    address: is_proxied ? null : address,
+    protocol: heads.protocol,
+    tls: heads.tls,
+    request: {
+      method,
+      fields: heads.request.filter((field) => !isOwn(field)).map(pairOf),
+      omitted: heads.request.filter(isOwn).map(([name]) => name),
+      omitted_bytes: own_bytes,
+    },
+    response: {
+      status,
+      reason: heads.reason,
+      fields: heads.response.map(pairOf),
+      body: null,
+      truncated: null,
+    },
+  };
+}
+
+const pairOf = ([name, value]: WireField): [string, string] => [name, value];
+
+/** With the body, which is stored under its digest. */
+export const withBody = (exchange: KeptExchange, body: Buffer): KeptExchange => ({
+  ...exchange,
+  response: {
+    ...exchange.response,
+    body: body.length === 0 ? { base64: "" } : { sha256: sha256Of(body), bytes: body.length },
+  },
+});
+
+/** With few bytes, in the record itself. */
+const withFewBytes = (exchange: KeptExchange, body: Buffer): KeptExchange => ({
+  ...exchange,
+  response: {
+    ...exchange.response,
+    body: { base64: body.toString("base64", 0, Math.min(body.length, MAX_REDIRECT_BYTES)) },
+    truncated: body.length > MAX_REDIRECT_BYTES ? "length" : exchange.response.truncated,
+  },
+});
+
+/** Its body was not kept, for the reason of a transport. */
+export const cutShort = (exchange: KeptExchange, reason: string): KeptExchange => ({
+  ...exchange,
+  response: { ...exchange.response, truncated: TRUNCATED_BY[reason] ?? "disconnect" },
+});
+
+const TRUNCATED_BY: Readonly<Record<string, Truncation>> = {
+  too_large: "length",
+  no_room: "length",
+  pdf_download_timeout: "time",
+  timeout: "time",
+  network_encoding: "unspecified",
+};
+
+/** The exchanges of one route, in their order. */
+export class ExchangeLog {
+  readonly #kept: KeptExchange[] = [];
+  #open: KeptExchange | null = null;
+
+  begin(sent: SentRequest, response: ExchangeResponse): void {
+    this.#open = keptExchange(sent, response);
+  }
+
+  /** The exchange is over. Without one that has begun nothing happens. */
+  end(finish: (exchange: KeptExchange) => KeptExchange): void {
+    if (this.#open) this.#kept.push(finish(this.#open));
+    this.#open = null;
+  }
+
+  /** The exchange is over, and few bytes of its body are kept. */
+  async endWithFewBytes({ body }: ExchangeResponse): Promise<void> {
+    if (this.#open === null) return;
+    const pieces: Buffer[] = [];
+    let bytes = 0;
+    for await (const piece of body) {
+      pieces.push(piece);
+      bytes += piece.length;
+      if (bytes > MAX_REDIRECT_BYTES) break;
+    }
+    this.end((exchange) => withFewBytes(exchange, Buffer.concat(pieces)));
+  }
+
+  get kept(): readonly KeptExchange[] {
+    return this.#kept;
+  }
+}

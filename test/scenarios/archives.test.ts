@@ -1,0 +1,330 @@
+/** Callers archive a fetch, a batch and a crawl: what the WARC and WACZ files have, who gets them, and that other programs read them. */
+import { execFile } from "node:child_process";
+import { createHash, createPublicKey, verify } from "node:crypto";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { gunzipSync } from "node:zlib";
+import { afterAll, describe, expect, test } from "vitest";
+import { client } from "../harness/jobs-client.ts";
+import { findProgram } from "../harness/programs.ts";
+import { scenario } from "../harness/scenario.ts";
+import { type Service, SETUPS } from "../harness/service.ts";
+import { article, coded, prose, redirect } from "../harness/web.ts";
+import { type ReadRecord, readWarc, readZip } from "../harness/warc-reader.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "trawl-archives-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+const run = promisify(execFile);
+const sha256 = (bytes: Buffer): string => `sha256:${createHash("sha256").update(bytes).digest("hex")}`;
+const wacz = findProgram("wacz", "/opt/warc-tools/bin/wacz");
+const warcio = findProgram("warcio", "/opt/warc-tools/bin/warcio");
+const how =
+  warcio === null
+    ? " (not tried: python3 -m venv /opt/warc-tools && /opt/warc-tools/bin/pip install warcio wacz)"
+    : "";
+
+async function download(service: Service, path: string): Promise<Buffer> {
+  const answered = await service.call("GET", path);
+  if (answered.status !== 200) throw new Error(`${answered.status}: ${answered.bytes.toString()}`);
+  expect(answered.headers["content-type"]).toBe("application/warc");
+  return answered.bytes;
+}
+
+const typesOf = (records: readonly ReadRecord[]): string[] => records.map(({ type }) => type);
+const ofType = (records: readonly ReadRecord[], type: string): ReadRecord[] =>
+  records.filter((record) => record.type === type);
+const pathsOf = (records: readonly ReadRecord[]): string[] =>
+  records.map((record) => new URL(record.field("WARC-Target-URI")!).pathname);
+
+describe.each(SETUPS)("archives, $setup", ({ start }) => {
+  const { sites, service } = scenario(start);
+
+  test("of a fetch has both heads of every hop as they were sent, without the caller's own secrets", async () => {
+    const page = coded("gzip", {
+      body: article("Harbour"),
+      headers: { "X-Odd-CASE": "b", "Set-Cookie": "a=1" },
+    });
+    const site = sites.site({ "/": redirect("/page"), "/page": page });
+    const began_ms = Date.now();
+    const fetched = await service.fetch({
+      url: `${site.origin}/?q=1`,
+      archive: true,
+      tiers: ["direct"],
+      headers: { "X-Token": "planted-token" },
+      cookies: [{ name: "session", value: "planted-cookie" }],
+    });
+    expect(fetched).toMatchObject({
+      error: null,
+      archive_url: `/v1/requests/${fetched.request_id}.warc.gz`,
+    });
+    const file = await download(service, fetched.archive_url!);
+    const records = readWarc(file);
+    expect(typesOf(records).slice(0, 6)).toEqual([
+      "warcinfo",
+      "response",
+      "request",
+      "response",
+      "request",
+      "metadata",
+    ]);
+    const [moved, answered] = ofType(records, "response") as [ReadRecord, ReadRecord];
+    const [, asked] = ofType(records, "request") as [ReadRecord, ReadRecord];
+    expect(moved.http.lines[0]).toBe("HTTP/1.1 302 Found");
+    expect(moved.http.lines).toContain("Location: /page");
+    expect(answered.field("WARC-Target-URI")).toBe(`${site.origin}/page`);
+    expect(answered.field("WARC-IP-Address")).toBe("127.0.0.1");
+    expect(answered.field("WARC-Protocol")).toBe("http/1.1");
+    expect(Date.parse(answered.field("WARC-Date")!)).toBeGreaterThanOrEqual(began_ms);
+    expect(answered.http.lines).toEqual(
+      expect.arrayContaining(["X-Odd-CASE: b", "Set-Cookie: a=1", "X-Orig-Content-Encoding: gzip"]),
+    );
+    expect(answered.field("WARC-Payload-Digest")).toBe(`sha256:${fetched.sha256}`);
+    expect(answered.http.payload.toString()).toBe(article("Harbour"));
+    expect(asked.http.lines.slice(0, 3)).toEqual([
+      "GET /page HTTP/1.1",
+      `host: ${new URL(site.origin).host}`,
+      "connection: keep-alive",
+    ]);
+    expect(asked.field("WARC-Concurrent-To")).toBe(answered.field("WARC-Record-ID"));
+    // The site had them, the file does not, and says so.
+    expect(site.arrivals.at(-1)!.headers).toMatchObject({
+      "x-token": "planted-token",
+      cookie: expect.stringContaining("session=planted-cookie"),
+    });
+    const text = records.map(({ block }) => block.toString("latin1")).join("\n");
+    expect(text).not.toContain("planted-");
+    const [metadata] = ofType(records, "metadata") as [ReadRecord];
+    const told = JSON.parse(metadata.block.toString());
+    expect(
+      told.exchanges[1].request_fields_omitted.map((name: string) => name.toLowerCase()).toSorted(),
+    ).toEqual(["cookie", "x-token"]);
+    expect(told.exchanges[1].response_fields).toContainEqual(["Content-Encoding", "gzip"]);
+    const conversion = ofType(records, "conversion").find(
+      (record) => record.field("WARC-Target-URI") === `urn:text:${site.origin}/page`,
+    );
+    expect(conversion!.block.toString()).toBe(fetched.text);
+    // An earlier archived page answers from the cache, with the exchanges of then.
+    const again = await service.fetch({ url: `${site.origin}/page`, archive: true });
+    const once_more = await service.fetch({ url: `${site.origin}/page`, archive: true });
+    expect(once_more).toMatchObject({ cached: true });
+    const [first, second] = await Promise.all(
+      [again, once_more].map(async ({ archive_url }) =>
+        ofType(readWarc(await download(service, archive_url!)), "response").map((record) =>
+          record.field("WARC-Record-ID"),
+        ),
+      ),
+    );
+    expect(second).toEqual(first);
+  });
+
+  test("of a crawl are written the same each time, whole and in parts, each payload once", async () => {
+    const linked = (title: string, ...links: string[]) => ({
+      body: `<title>${title}</title><p>${prose(12, title)}</p>${links.map((href) => `<a href="${href}">x</a>`).join(" ")}`,
+    });
+    const twin = linked("Twin");
+    const site = sites.site({
+      "/": linked("Home", "/a", "/twin-1", "/twin-2", "/gone", "/large"),
+      "/a": coded("br", linked("A")),
+      "/twin-1": twin,
+      "/twin-2": twin,
+      "/large": { body: `<title>Large</title><pre>${"0123456789abcdef".repeat(40_000)}</pre>` },
+    });
+    const begun = await service.call("POST", "/v1/crawl", {
+      body: { url: site.origin, fetch: { archive: true } },
+    });
+    const { job_id } = begun.json;
+    const path = `/v1/jobs/${job_id}.warc.gz`;
+    await client(service).finished(job_id);
+    const whole = await download(service, path);
+    const records = readWarc(whole);
+    const stored = [...ofType(records, "response"), ...ofType(records, "revisit")];
+    expect(pathsOf(stored).toSorted()).toEqual(["/", "/a", "/gone", "/large", "/twin-1", "/twin-2"]);
+    const [revisit, ...others] = ofType(records, "revisit");
+    expect(others).toEqual([]);
+    const original = records.find(
+      (record) => record.field("WARC-Record-ID") === revisit!.field("WARC-Refers-To"),
+    );
+    expect(original!.field("WARC-Payload-Digest")).toBe(revisit!.field("WARC-Payload-Digest"));
+    expect(original!.offset).toBeLessThan(revisit!.offset);
+
+    const again = await service.call("GET", path);
+    expect(again.bytes.equals(whole)).toBe(true);
+    expect(again.headers["content-length"]).toBe(String(whole.length));
+    const tag = again.headers["etag"]!;
+    const ends = [0, 1, revisit!.offset, revisit!.offset + 5, whole.length - 1];
+    for (const first of ends) {
+      const last = Math.min(whole.length - 1, first + 3_000);
+      const part = await service.call("GET", path, {
+        headers: { Range: `bytes=${first}-${last}`, "If-Range": tag },
+      });
+      expect(part.status).toBe(206);
+      expect(part.headers["content-range"]).toBe(`bytes ${first}-${last}/${whole.length}`);
+      expect(part.bytes.equals(whole.subarray(first, last + 1))).toBe(true);
+    }
+    const behind = await service.call("GET", path, { headers: { Range: `bytes=${whole.length}-` } });
+    expect(behind.status).toBe(416);
+    const known = await service.call("GET", path, { headers: { "If-None-Match": tag } });
+    expect(known.status).toBe(304);
+
+    const one = await client(service).items(job_id);
+    const item = one.find(({ input }) => new URL(String(input["url"])).pathname === "/a")!;
+    const { archive_url } = item.result as { archive_url: string };
+    expect(archive_url).toBe(`/v1/requests/${job_id}:${item.index}.warc.gz`);
+    expect(pathsOf(ofType(readWarc(await download(service, archive_url)), "response"))).toEqual(["/a"]);
+  });
+
+  test("are of their project alone, and of a job that has ended", async () => {
+    const door = Promise.withResolvers<void>();
+    const site = sites.site({
+      "/": { body: article("Home") },
+      "/slow": () => door.promise.then(() => ({ body: article("Slow") })),
+    });
+    const { archive_url } = await service.fetch({ url: `${site.origin}/`, archive: true });
+    const created = await client(service).create([
+      { url: `${site.origin}/`, archive: true },
+      { url: `${site.origin}/slow`, archive: true },
+    ]);
+    const { job_id } = created.json;
+    const path = `/v1/jobs/${job_id}.warc.gz`;
+    expect((await service.call("GET", path)).status).toBe(409);
+    door.resolve();
+    await client(service).finished(job_id);
+    await service.trawl("project", "create", "others");
+    const { key } = await service.trawl("key", "create", "--project", "others");
+    for (const each of [archive_url!, path, `/v1/requests/${job_id}:0.warc.gz`]) {
+      expect((await service.call("GET", each)).status).toBe(200);
+      expect((await service.call("GET", each, { key })).status).toBe(404);
+    }
+    // Another project has its own exchange, whatever was kept before.
+    const hits = site.hits("/");
+    await service.fetch({ url: `${site.origin}/`, archive: true }, { key });
+    expect(site.hits("/")).toBe(hits + 1);
+    // Nothing is kept unasked.
+    expect(await service.fetch({ url: `${site.origin}/` })).not.toHaveProperty("archive_url");
+  });
+
+  test.skipIf(warcio === null)(`are right to warcio, and written again by it${how}`, async () => {
+    const site = sites.site({
+      "/": redirect("/gzip"),
+      ...Object.fromEntries(
+        (["gzip", "br", "zstd", "deflate"] as const).map((coding) => [
+          `/${coding}`,
+          coded(coding, { body: article(coding) }),
+        ]),
+      ),
+      "/empty": { body: "" },
+      "/none": { status: 204 },
+      "/twin": { body: article("gzip") },
+      "/gone": { status: 410, body: "<p>Gone" },
+      // Of a body that is text Node writes the head as UTF-8.
+      "/latin": { body: Buffer.from(article("Latin")), headers: { "X-Bytes": "caf\u00e9" } },
+    });
+    const paths = ["/", "/gzip", "/br", "/zstd", "/deflate", "/empty", "/none", "/twin", "/gone", "/latin"];
+    const items = paths.map((path) => ({
+      url: site.origin + path,
+      archive: true,
+      tiers: ["direct" as const],
+      formats: ["markdown" as const],
+    }));
+    const created = await client(service).create(items);
+    const { job_id } = created.json;
+    await client(service).finished(job_id);
+    const file = await download(service, `/v1/jobs/${job_id}.warc.gz`);
+    const latin = readWarc(file).find((record) => record.field("WARC-Target-URI")?.endsWith("/latin"));
+    expect(latin!.http.lines).toContain("X-Bytes: caf\u00e9");
+    const name = join(folder, `${job_id}.warc.gz`);
+    writeFileSync(name, file);
+    const { stdout } = await run(warcio!, ["check", "-v", name]);
+    expect(stdout).not.toMatch(/failed|bad|error/i);
+    expect(stdout).toMatch(/digest pass/);
+    await run(warcio!, ["recompress", name, `${name}.again.gz`]);
+    const { stdout: index } = await run(warcio!, ["index", "-f", "offset,warc-type", name]);
+    const offsets = index
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line) as { offset: string });
+    expect(offsets.map(({ offset }) => Number(offset))).toEqual(readWarc(file).map(({ offset }) => offset));
+  });
+
+  test(`of a job are there as WACZ, whole and by ranges${how}`, async () => {
+    const site = sites.site({
+      "/": { body: article("First") },
+      "/b": { body: article("Second") },
+      "/gone": { status: 404, body: "<p>Gone" },
+    });
+    const urls = ["/", "/b?y=1&X=2", "/gone"].map((path) => site.origin + path);
+    const created = await client(service).create(urls.map((url) => ({ url, archive: true })));
+    const { job_id } = created.json;
+    await client(service).finished(job_id);
+    const path = `/v1/jobs/${job_id}.wacz`;
+    const answered = await service.call("GET", path);
+    expect([answered.status, answered.headers["content-type"]]).toEqual([200, "application/wacz"]);
+    const { bytes: file } = answered;
+    expect(answered.headers["content-length"]).toBe(String(file.length));
+    const entries = readZip(file);
+    expect([...entries.keys()]).toEqual([
+      "archive/data.warc.gz",
+      "indexes/index.cdx.gz",
+      "indexes/index.idx",
+      "pages/pages.jsonl",
+      "datapackage.json",
+      "datapackage-digest.json",
+    ]);
+    const entry = (name: string): Buffer => entries.get(name)!;
+    const warc = entry("archive/data.warc.gz");
+    expect(warc.equals(await download(service, `/v1/jobs/${job_id}.warc.gz`))).toBe(true);
+    const lines = gunzipSync(entry("indexes/index.cdx.gz")).toString().trim().split("\n");
+    const index = lines.map((line) => JSON.parse(line.slice(line.indexOf("{"))));
+    expect(lines).toEqual(lines.toSorted((a, b) => (a < b ? -1 : 1)));
+    expect(lines[1]).toMatch(/^test,site-\d+:\d+\)\/b\?x=2&y=1 \d{14} \{/);
+    expect(index.map(({ url }) => url).toSorted((a, b) => (a < b ? -1 : 1))).toEqual(urls.toSorted());
+    const records = readWarc(warc);
+    for (const { url, offset, length, digest, recordDigest } of index) {
+      const record = records.find((each) => each.offset === Number(offset))!;
+      expect(record.field("WARC-Target-URI")).toBe(url);
+      expect([record.length, record.field("WARC-Payload-Digest")]).toEqual([Number(length), digest]);
+      const member = warc.subarray(Number(offset), Number(offset) + Number(length));
+      expect(recordDigest).toBe(sha256(member));
+    }
+    const [head, ...pages] = entry("pages/pages.jsonl")
+      .toString()
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line));
+    expect(head).toMatchObject({ format: "json-pages-1.0", hasText: true });
+    expect(pages.map(({ url, title }) => [url, title]).slice(0, 2)).toEqual([
+      [urls[0], "First"],
+      [urls[1], "Second"],
+    ]);
+    const { resources, ...description } = JSON.parse(entry("datapackage.json").toString());
+    expect(description).toMatchObject({
+      profile: "data-package",
+      wacz_version: "1.1.1",
+      mainPageUrl: urls[0],
+    });
+    for (const { path: name, hash, bytes } of resources)
+      expect([name, hash, bytes]).toEqual([name, sha256(entry(name)), entry(name).length]);
+    const { hash, signedData } = JSON.parse(entry("datapackage-digest.json").toString());
+    expect([hash, signedData.hash]).toEqual([sha256(entry("datapackage.json")), hash]);
+    expect(signedData.created).toBe(description.created);
+    const key = createPublicKey({
+      key: Buffer.from(signedData.publicKey, "base64"),
+      type: "spki",
+      format: "der",
+    });
+    const signature = Buffer.from(signedData.signature, "base64");
+    expect(verify("sha256", Buffer.from(hash), { key, dsaEncoding: "ieee-p1363" }, signature)).toBe(true);
+    const at = warc.length - 10;
+    const part = await service.call("GET", path, { headers: { Range: `bytes=${at}-${at + 700}` } });
+    expect(part.status).toBe(206);
+    expect(part.bytes.equals(file.subarray(at, at + 701))).toBe(true);
+    if (wacz === null) return;
+    const name = join(folder, `${job_id}.wacz`);
+    writeFileSync(name, file);
+    const { stdout, stderr } = await run(wacz, ["validate", "-f", name]);
+    expect(`${stdout}${stderr}`).toMatch(/valid/i);
+    expect(`${stdout}${stderr}`).not.toMatch(/invalid|failed|error/i);
+  });
+});
