@@ -5,6 +5,7 @@
 import { type Static, Type } from "typebox";
 import { Field, Nullable } from "./common.ts";
 import { PageSelector } from "./css-selector.ts";
+import { ExtractOptions } from "./extract.ts";
 
 export const MAX_SELECTORS = 50;
 
@@ -30,6 +31,12 @@ export const CONTENT_FIELDS = {
     "CSS selectors: elements that match are taken out of the page before it is read, also out of those that are included",
     ".related",
   ),
+  extract: Type.Optional(
+    Field(
+      Nullable(ExtractOptions),
+      "Values that are taken out of the page by CSS selectors, under names of the caller: the answer has `extract`. Elements of `exclude_selectors` are not there",
+    ),
+  ),
 };
 
 const ContentBody = Type.Object(CONTENT_FIELDS);
@@ -41,6 +48,10 @@ export const isDataFormat = (format: string): boolean => (DATA_FORMATS as readon
 const DataChoice = Type.Object({
   structured: Type.Optional(Type.Literal(true)),
   tables: Type.Optional(Type.Literal(true)),
+  /** Checked with the request that it came with. */
+  extract: Type.Optional(
+    Type.Unsafe<ExtractOptions>(Type.Object({ fields: Type.Record(Type.String(), Type.Unknown()) })),
+  ),
 });
 export type DataChoice = Static<typeof DataChoice>;
 
@@ -57,19 +68,25 @@ export type ContentChoice = Static<typeof ContentChoice>;
 export const choosesContent = ({ only_main_content, include, exclude }: ContentChoice): boolean =>
   only_main_content !== null || include.length > 0 || exclude.length > 0;
 
+interface ReadingWishes extends ContentWishes {
+  readonly formats?: readonly string[] | null;
+}
+
 /** Empty for a body without a choice. */
 export function contentChoiceOf({
   only_main_content = null,
   include_selectors,
   exclude_selectors,
   formats,
-}: ContentWishes & { readonly formats?: readonly string[] | null }): { readonly reading?: ContentChoice } {
+  extract,
+}: ReadingWishes): { readonly reading?: ContentChoice } {
   const named = DATA_FORMATS.filter((name) => formats?.includes(name));
+  const whole = Object.fromEntries(named.map((name) => [name, true as const]));
   const reading = {
     only_main_content,
     include: include_selectors ?? [],
     exclude: exclude_selectors ?? [],
-    ...(named.length > 0 && { data: Object.fromEntries(named.map((name) => [name, true])) as DataChoice }),
+    ...((named.length > 0 || extract) && { data: { ...whole, ...(extract && { extract }) } }),
   };
-  return choosesContent(reading) || named.length > 0 ? { reading } : {};
+  return choosesContent(reading) || reading.data ? { reading } : {};
 }

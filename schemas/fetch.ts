@@ -24,6 +24,7 @@ import { RENDER_MODES, TIERS } from "./tier-table.ts";
 import { Trace } from "../cluster/contracts/trace.ts";
 import { DomainView } from "./domain.ts";
 import { FetchErrorCode } from "./errors.ts";
+import { Extraction } from "./extract.ts";
 import { AttemptReason } from "./attempt-reasons.ts";
 import { ArchiveRef } from "./archives.ts";
 import { OWN_REQUEST_OPTIONS, type OwnRequest, SealedRequest } from "./own-request.ts";
@@ -557,6 +558,7 @@ const OPTION_USE = {
   block_resources: "worked_out",
   device: "worked_out",
   viewport: "worked_out",
+  extract: "worked_out",
 } as const satisfies Readonly<Record<keyof FetchBody, "kept" | "worked_out" | "answer">>;
 
 type KeptOption = {
@@ -907,6 +909,7 @@ export const FetchResponse = Component("FetchResponse", {
       "With formats=tables: the tables of the page, in its order, without those that only lay it out",
     ),
   ),
+  extract: Type.Optional(Field(Extraction, "With extract: what its rules found")),
   text_truncated: page.text_truncated,
   title: page.title,
   meta: page.meta,

@@ -1,6 +1,7 @@
 /** Data that a page holds, in the forms of an answer: structured data as it was marked up, and tables. */
 import { type Static, Type } from "typebox";
 import { Component, Field, Nullable } from "./common.ts";
+import type { Extraction } from "./extract.ts";
 
 const AnyObject = Type.Record(Type.String(), Type.Unknown());
 
@@ -95,6 +96,7 @@ export type PageTable = Static<typeof PageTable>;
 export interface PageData {
   readonly structured?: StructuredData;
   readonly tables?: PageTable[];
+  readonly extract?: Extraction;
   /** Sentences: what could not be read, and what is beyond a limit. */
   readonly warnings?: string[];
 }

@@ -73,10 +73,74 @@ describe.each(SETUPS)("data of a page, $setup", ({ start }) => {
     expect(site.hits("/")).toBe(1);
   });
 
+  const fields: NonNullable<FetchBody["extract"]>["fields"] = {
+    title: { selector: "h1" },
+    lamps: {
+      selector: ".prices tr:has(td)",
+      many: true,
+      fields: { name: { selector: "td" }, price: { selector: "td + td", type: "number", required: true } },
+    },
+  };
+
+  test("is taken out by rules: single, from the cache, in a batch and in a crawl, with one request to the site", async () => {
+    const site = sites.site({ "/": { body: SHOP } });
+    const url = `${site.origin}/`;
+    const extract = {
+      data: {
+        title: "Lamps",
+        lamps: [
+          { name: "Storm", price: 24.5 },
+          { name: "Deck", price: null },
+        ],
+      },
+      errors: [{ path: "/lamps/1/price", reason: "missing" }],
+    };
+    const first = await service.fetch({ url, extract: { fields } });
+    expect(first).toMatchObject({ cached: false, extract });
+    expect(await service.fetch({ url, extract: { fields } })).toMatchObject({ cached: true, extract });
+    expect(await service.fetch({ url })).not.toHaveProperty("extract");
+    const jobs = client(service);
+    const { job_id } = (await jobs.create([{ url, extract: { fields } }])).json;
+    await jobs.finished(job_id);
+    expect((await jobs.items(job_id))[0]!.result).toMatchObject({ text: first.text, extract });
+    const body = { url, max_depth: 0, fetch: { extract: { fields } } };
+    const crawl = await service.call("POST", "/v1/crawl", { body });
+    await jobs.finished(crawl.json.job_id);
+    expect((await jobs.items(crawl.json.job_id))[0]!.result).toMatchObject({ extract });
+    expect(site.hits("/")).toBe(1);
+  });
+
+  test("has rules that are refused with the place of what is wrong, before anything is fetched", async () => {
+    const url = "http://any.test/";
+    const selector = { fields: { a: { fields: { b: { selector: "p::before" } } } } };
+    const name = { fields: { a: { selecter: "p" } } };
+    for (const [path, wrap, at] of [
+      ["/v1/fetch", (extract: object) => ({ url, extract }), ["body"]],
+      [
+        "/v1/batch/fetch",
+        (extract: object) => ({ items: [{ url, extract }], idempotency_key: "r" }),
+        ["body", "items", 0],
+      ],
+      ["/v1/crawl", (extract: object) => ({ url, fetch: { extract } }), ["body", "fetch"]],
+    ] as const) {
+      const inSelector = await service.call("POST", path, { body: wrap(selector) });
+      expect([inSelector.status, inSelector.json.detail]).toMatchObject([
+        422,
+        [{ loc: [...at, "extract", "fields", "a", "fields", "b", "selector"] }],
+      ]);
+      const inName = await service.call("POST", path, { body: wrap(name) });
+      expect([inName.status, inName.json.detail]).toMatchObject([
+        422,
+        [{ loc: [...at, "extract"], msg: expect.stringContaining('unknown name "selecter"') }],
+      ]);
+    }
+  });
+
   test("is null and empty for what has no elements", async () => {
     const site = sites.site({ "/": { type: "text/plain", body: "plain words" } });
     const formats: FetchBody["formats"] = ["structured", "tables"];
-    const answer = await service.fetch({ url: `${site.origin}/`, formats });
+    const answer = await service.fetch({ url: `${site.origin}/`, formats, extract: { fields } });
     expect(answer).toMatchObject({ text: "plain words", structured: null, tables: [] });
+    expect(answer.extract).toEqual({ data: null, errors: [{ path: "", reason: "no_elements" }] });
   });
 });

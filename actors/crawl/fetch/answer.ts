@@ -16,6 +16,7 @@ import {
   type PdfPage,
   withFieldsRead,
 } from "../../../schemas/fetch.ts";
+import type { Extraction } from "../../../schemas/extract.ts";
 import { isPremium } from "../../../schemas/tier-table.ts";
 import { maskUserInfo } from "../../lib/web/url.ts";
 
@@ -59,6 +60,10 @@ export const weightOf = (
     (text_chars ?? 0) +
     (with_formats ? (formats_bytes ?? (text_chars ?? 0) * FORMATS_FACTOR) : 0));
 
+const NO_ELEMENTS: Extraction = {
+  data: null,
+  errors: [{ path: "", reason: "no_elements" }],
+};
 const NO_RELATIONS = { next_url: null, alternates: [] };
 export const EMPTY_TEXTS: Texts = { html: null, text: "", pdf_pages: null, formats: null };
 
@@ -142,7 +147,7 @@ export function responseOf(
   { external, ...reader }: Reader,
 ): FetchResponse {
   const { screenshot, archive, ...page } = record;
-  const { url, include_html, formats: wanted, archive: isArchived } = withFieldsRead(wishes);
+  const { url, include_html, formats: wanted, extract, archive: isArchived } = withFieldsRead(wishes);
   const asked = wanted ?? [];
   const answer: FetchResponse = {
     ...page,
@@ -158,6 +163,7 @@ export function responseOf(
     ...(asked.includes("entries") && { entries: formats?.entries ?? [] }),
     ...(asked.includes("structured") && { structured: formats?.structured ?? null }),
     ...(asked.includes("tables") && { tables: formats?.tables ?? [] }),
+    ...(extract && { extract: formats?.extract ?? NO_ELEMENTS }),
     ...(formats?.warnings && { warnings: formats.warnings }),
     ...(asked.includes("screenshot") && {
       screenshot: screenshot ? { body_url: bodyUrl(screenshot.sha256), ...screenshot } : null,

@@ -2,6 +2,7 @@
 import type { DataChoice } from "../../../schemas/content.ts";
 import type { PageData, StructuredData } from "../../../schemas/page-data.ts";
 import { type AnyNode, type Element, elementsIn, isElement } from "../dom/document.ts";
+import { extractFields, type ExtractPage } from "./extract-fields.ts";
 import { jsonLdOf } from "./json-ld.ts";
 import { microdataOf } from "./microdata.ts";
 import { dublinCoreOf, openGraphOf } from "./open-graph.ts";
@@ -12,13 +13,17 @@ export function pageData(
   elements: readonly Element[],
   content: readonly AnyNode[],
   url: string,
-  { structured, tables }: DataChoice,
+  { structured, tables, extract }: DataChoice,
+  page: Pick<ExtractPage, "$" | "now_ms" | "markdownOf">,
 ): PageData {
   const warnings: string[] = [];
   const warn = (warning: string): void => void warnings.push(warning);
-  const data = {
+  const data: Omit<PageData, "warnings"> = {
     ...(structured && { structured: structuredData(elements, url, warn) }),
     ...(tables && { tables: tablesOf(withInner(content), warn) }),
+    ...(extract && {
+      extract: extractFields(extract.fields, { ...page, addressOf: addressesIn(elements, url) }, warn),
+    }),
   };
   return { ...data, ...(warnings.length > 0 && { warnings }) };
 }

@@ -18,7 +18,12 @@ export function readWanted(task: ExtractTask, reading: ContentChoice, read: type
   if ($) leaveOut($, reading);
   const data =
     $ && reading.data
-      ? pageData(elementsIn($.root()[0]!), included($, reading), task.url, reading.data)
+      ? pageData(elementsIn($.root()[0]!), included($, reading), task.url, reading.data, {
+          $,
+          now_ms: task.now_ms,
+          markdownOf: (part) =>
+            read(part, task.url, task.now_ms, { formats: true, content: "shown" }).formats?.markdown ?? "",
+        })
       : undefined;
   if (!choosesContent(reading) && task.with_formats !== true)
     return { ...NOTHING, charset, formats: { markdown: null, links: [], images: [], ...data } };

@@ -31,6 +31,7 @@ import { ownRequestOf, withoutOwnValues } from "../../../../schemas/own-request.
 import { ownRequestMistake } from "../../../lib/web/own-request-check.ts";
 import { contentChoiceOf, isDataFormat } from "../../../../schemas/content.ts";
 import { pageViewOf } from "../../../../schemas/page-view.ts";
+import { extractMistake } from "../../../../schemas/extract.ts";
 import type { Caller } from "../../../../gateway/authenticate.ts";
 import type { Reply } from "../../../../gateway/http.ts";
 import { type Forms, JSON_FIRST, markdownReply, wantsMarkdown, withMarkdown } from "./markdown-reply.ts";
@@ -272,9 +273,16 @@ const fetchRoute = ({ handle, refusal, shortcut }: ReadDeps & Required<Pick<Rout
     handle: (call) => handle(call, JSON_FIRST),
   });
 
+function fieldMistake(body: FetchBody): ReturnType<typeof ownRequestMistake> {
+  const message = extractMistake(body.extract);
+  return message === null
+    ? ownRequestMistake(body)
+    : { field: "extract", message: `Value error, ${message}` };
+}
+
 /** The 422 for what the schema of the body does not say; null: nothing is wrong. */
 function mistakeIn(body: FetchBody): Reply | null {
-  const mistake = ownRequestMistake(body);
+  const mistake = fieldMistake(body);
   return mistake && invalid([{ loc: ["body", mistake.field], msg: mistake.message, type: "value_error" }]);
 }
 
@@ -436,7 +444,7 @@ export const fetchBatch = (
       ...((allow_premium === false || !allowsPaid(key)) && { allow_paid: false }),
     };
   },
-  check: (item) => ownRequestMistake(item as FetchBody),
+  check: (item) => fieldMistake(item as FetchBody),
   shown: withoutOwnValues,
   authorize: (item, caller) => agentRefusal(services, item as FetchBody, caller),
   weigh: (input, stored) => weightOf((stored as FetchAnswer).record, partsOfItem(readItem(input))),
@@ -509,8 +517,8 @@ export function fetchRequestOf(
 }
 
 /** Whether forms of the page are wanted that are read from its document. */
-const wantsFormats = ({ formats }: FetchBody): boolean =>
-  (formats ?? []).some((format) => format !== "screenshot");
+const wantsFormats = ({ formats, extract }: FetchBody): boolean =>
+  extract != null || (formats ?? []).some((format) => format !== "screenshot");
 
 /** Whether the request wants formats that are derived once for all callers. */
 const wantsDerived = ({ formats }: FetchBody): boolean =>
