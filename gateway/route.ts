@@ -109,6 +109,8 @@ export interface ReplyShape {
   readonly schema?: TSchema;
   /** Default application/json, when there is a schema. */
   readonly content_type?: string;
+  /** Of each line where the answer is `application/x-ndjson`, alone or on request. */
+  readonly lines?: TSchema;
   /** Further content types that the client may ask for, each a text. */
   readonly also?: readonly string[];
   readonly headers?: Readonly<Record<string, string>>;

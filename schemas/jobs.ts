@@ -100,6 +100,9 @@ export interface JobItem {
   readonly error: string | null;
 }
 
+/** An item of any kind as the API document has it. */
+export const AnyJobItem = Type.Unsafe<JobItem>({ $ref: JOB_ITEM });
+
 /** How a completion callback ended. */
 export const CallbackOutcome = NullableCode(
   Words("CallbackOutcome", ["blocked_destination", "error_interrupted", "error_secret_unreadable"]),
@@ -137,9 +140,7 @@ export const JobStatus = Component("JobStatus", {
     "/v1/jobs/019ab3f2-7c1e-7a10-9d55-3e5b8f0c2a41?include=items",
   ),
   /** With include=items: one page of items, in the order they were submitted. */
-  items: Type.Optional(
-    Field(Type.Array(Type.Unsafe<JobItem>({ $ref: JOB_ITEM })), "With include=items: one page of items"),
-  ),
+  items: Type.Optional(Field(Type.Array(AnyJobItem), "With include=items: one page of items")),
   next_after: Type.Optional(
     Field(
       Nullable(Type.Integer({ minimum: 0 })),

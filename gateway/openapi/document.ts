@@ -5,6 +5,7 @@
 import type { TSchema } from "typebox";
 import { type Audience, audienceOf, type ReplyShape, type Route } from "../route.ts";
 import { commonReplies, headersOf } from "./common-replies.ts";
+import { errorBodyOf } from "./error-body.ts";
 import { GATEWAY_REFERENCE, HEADERS } from "./gateway-reference.ts";
 import { type ApiReference, mergeReferences } from "./reference.ts";
 import { type Node, pascal, schemaWriter } from "./schemas.ts";
@@ -17,6 +18,12 @@ export interface About {
   /** What the slices add. */
   readonly references: readonly ApiReference[];
 }
+
+/**
+ * OpenAPI 3.1 has no word for the schema of a line, 3.2 has `itemSchema`, which generators do not read yet: `schema` is that of one line,
+ * which is what they make a type of, and `x-item-schema` says so.
+ */
+const LINES_TYPE = "application/x-ndjson";
 
 /** The version of the API, not of the program. */
 const API_VERSION = "1.0.0";
@@ -43,7 +50,8 @@ export function openapi({ routes, public_url, audience, references }: About): ob
   function reply(status: number, shapes: readonly ReplyShape[], route: Route): object {
     const name = pascal(route.operationId) + (status < 300 ? "Response" : `Error${status}`);
     const schemas = shapes.flatMap(({ schema }) => (schema ? [write(schema, name)] : []));
-    const isEmpty = route.method === "HEAD" || schemas.length === 0;
+    const lines = shapes.flatMap((shape) => (shape.lines ? [write(shape.lines, `${name}Line`)] : []));
+    const isEmpty = route.method === "HEAD" || schemas.length + lines.length === 0;
     const schema = schemas.length === 1 ? schemas[0] : { anyOf: schemas };
     const types = shapes.flatMap(({ schema: its, content_type = "application/json" }) =>
       its ? [content_type] : [],
@@ -56,6 +64,7 @@ export function openapi({ routes, public_url, audience, references }: About): ob
       ...(!isEmpty && {
         content: Object.fromEntries([
           ...content,
+          ...lines.map((line) => [LINES_TYPE, { schema: line, "x-item-schema": line }] as const),
           ...also.map((type) => [type, { schema: { type: "string" } }] as const),
         ]),
       }),
@@ -166,18 +175,21 @@ export function openapi({ routes, public_url, audience, references }: About): ob
     .filter((route) => audienceOf(route) !== "protocols")
     .map((route) => ({ route, written: operation(route) }))
     .filter(({ route }) => audienceOf(route) === audience);
-  return documentOf(own, { audience, public_url, tags: reference.tags, schemas: components() });
+  const error_body = write(errorBodyOf(routes), "ErrorBody");
+  return documentOf(own, { audience, public_url, tags: reference.tags, error_body, schemas: components() });
 }
 
 interface Frame extends Pick<About, "audience" | "public_url"> {
   readonly tags: Readonly<Record<string, string>>;
+  /** A reference to the schema of any refusal. */
+  readonly error_body: Node;
   readonly schemas: Readonly<Record<string, Node>>;
 }
 
 /** The document of these operations, with the components that they refer to. */
 function documentOf(
   operations: readonly { readonly route: Route; readonly written: object }[],
-  { audience, public_url, tags, schemas }: Frame,
+  { audience, public_url, tags, error_body, schemas }: Frame,
 ): object {
   const paths: Record<string, Record<string, object>> = {};
   for (const { route, written } of operations)
@@ -205,8 +217,9 @@ function documentOf(
         },
       }),
       headers: reachedFrom("headers", paths, HEADERS),
-      schemas: reachedFrom("schemas", paths, schemas),
+      schemas: reachedFrom("schemas", [paths, error_body], schemas),
     },
+    "x-error-body": error_body,
   };
 }
 

@@ -16,7 +16,7 @@ export const refused = (codes: readonly string[]): TSchema =>
     }),
   });
 
-const Mistake = Type.Object({
+export const Mistake = Type.Object({
   loc: Type.Array(Type.Union([Type.String(), Type.Integer()])),
   msg: Type.String(),
   type: Type.String(),

@@ -1,6 +1,6 @@
 /**
  * Holds answers to the service's own OpenAPI document: the status must be listed for the operation, and a JSON body
- * must fit the schema given for it. Requests that no operation answers (404, 405) are not its business.
+ * must fit the schema given for it, and so must each line of a stream. Requests that no operation answers (404, 405) are not its business.
  */
 import { type XSchema, Compile } from "typebox/schema";
 
@@ -22,6 +22,8 @@ export interface Answered {
   readonly content_type: string | null;
   readonly bytes: Buffer;
 }
+
+const LINES_TYPE = "application/x-ndjson";
 
 /** The first difference from the document, as a sentence; null: none. */
 export type Check = (answered: Answered) => string | null;
@@ -55,6 +57,14 @@ export function openapiCheck(document: Document): Check {
     if (!reply) return `${what} is not in the document`;
     const media = reply.content && Object.entries(reply.content)[0];
     if (!media || method === "HEAD") return bytes.length === 0 ? null : `${what} has a body, and should not`;
+    if (content_type === LINES_TYPE && LINES_TYPE in reply.content!) {
+      const { schema } = reply.content![LINES_TYPE]!;
+      const odd = bytes
+        .toString()
+        .split("\n")
+        .find((line) => line !== "" && !fits(schema, JSON.parse(line)));
+      return odd === undefined ? null : `${what} has a line that does not fit: ${odd.slice(0, 500)}`;
+    }
     if (media[0] !== "application/json") return null;
     const other = content_type?.split(";", 1)[0] ?? "";
     if (other !== "application/json" && other in reply.content!) return null;

@@ -78,7 +78,7 @@ export const urlsRoutes = (deps: UrlsDeps): readonly Route[] => [
       ),
     }),
     replies: {
-      200: { description: "Addresses", schema: CrawlUrlPage, also: TYPES.slice(1) },
+      200: { description: "Addresses", schema: CrawlUrlPage, lines: CrawlUrl, also: ["text/csv"] },
       404: NOT_FOUND,
     },
     async handle({ params, query: { from, limit, ...filters }, caller, head, signal }) {

@@ -12,6 +12,7 @@ import { JOB_NOT_FOUND, unavailable } from "../../../../gateway/http-errors.ts";
 import { type Route, route } from "../../../../gateway/route.ts";
 import { decodeStates, isFinal } from "../../../../schemas/job-states.ts";
 import {
+  AnyJobItem,
   JobId,
   type JobItem,
   type JobKind,
@@ -173,8 +174,7 @@ export function resultsRoutes(
     replies: {
       200: {
         description: "Lines of items",
-        content_type: LINES_TYPE,
-        schema: Type.String(),
+        lines: AnyJobItem,
         also: ["text/csv"],
       },
       404: NOT_FOUND,
