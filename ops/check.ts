@@ -13,6 +13,8 @@ const env = { PATH: [dirname(process.execPath), bin, process.env["PATH"] ?? ""].
 
 const CHECKS: readonly (readonly [string, ...string[]])[] = [
   ["tsc"],
+  // On its own: without Node's types, as a browser has it.
+  ["tsc", "--noEmit", "-p", "clients/typescript"],
   ["oxlint", "--type-aware", "--deny-warnings"],
   ["oxfmt", "--check"],
   ["knip"],

@@ -79,6 +79,8 @@ const FLOORS: Record<string, string[]> = {
     "gateway",
     "node",
   ],
+  // Programs beside the service: what they know of it is made of its API document.
+  "clients/typescript": [],
   ops: [
     "schemas",
     "records",

@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { readBuildInfo } from "../build-info.ts";
 import { billOfMaterials, licencesOf } from "./bill-of-materials.ts";
+import { packClient } from "./client-package.ts";
 import { packServer } from "./server-package.ts";
 import { startInstalled } from "./start-installed.ts";
 
@@ -36,6 +37,9 @@ async function dryRun(): Promise<void> {
   const { size } = statSync(packed);
   console.log(`${packed}: ${files} files, ${bytes} bytes, ${size} packed`);
   if (size > PACKED_MAX_BYTES) throw new Error(`${packed} has ${size} bytes, more than ${PACKED_MAX_BYTES}`);
+
+  const client = packClient(ROOT, DIST);
+  console.log(`${client}: ${statSync(client).size} packed`);
 
   const bill = billOfMaterials(ROOT);
   writeFileSync(join(DIST, "sbom.cdx.json"), `${JSON.stringify(bill, null, 2)}\n`);
