@@ -1441,11 +1441,15 @@ export interface CrawlFetch {
   /** Whether the answer has `html`. Default true for a fetch, false for an item of a batch */
   include_html?: boolean | null;
   /** Further forms of the page that the answer shall have; a screenshot takes the route browser only */
-  formats?: ("markdown" | "links" | "images" | "entries" | "screenshot")[] | null;
+  formats?: ("markdown" | "links" | "images" | "entries" | "screenshot" | "structured" | "tables")[] | null;
+  /** The fields that the answer shall have where there is a page; `error`, `warnings` and `request_id` it has all the same. One that is a form of the page, as `markdown`, asks for it as `formats` does. Default: all */
+  fields?: FetchField[] | null;
   /** What a browser waits for before it reads the page; takes the route browser only */
   wait_for?: WaitFor | null;
   /** How the screenshot in `formats` is taken */
   screenshot_options?: ScreenshotOptions | null;
+  /** Whether the exchanges with the origin are kept, for 30 days, to be downloaded as WARC; the page is then one of this project only */
+  archive?: boolean;
   /** Header fields for the origin of `url` and no other, 50 and 16,384 bytes at most. Fields of the connection, proxy and `Sec-` fields are refused, and those that an option sets (`user_agent`, `accept_language`). The routes direct and browser only */
   headers?: Record<string, string> | null;
   /** Cookies for the origin of `url`. The routes direct and browser only */
@@ -1458,6 +1462,12 @@ export interface CrawlFetch {
   include_selectors?: string[] | null;
   /** CSS selectors: elements that match are taken out of the page before it is read, also out of those that are included */
   exclude_selectors?: string[] | null;
+  /** What a page in a browser does not load. Images and fonts are loaded for a screenshot only, media never; `ads` are the hosts of advertising networks. Without style sheets hidden elements show. Other routes load nothing beside the page */
+  block_resources?: ("image" | "font" | "media" | "stylesheet" | "ads")[] | null;
+  /** `mobile`: a phone with a touch screen, a window of 412 × 915 and a phone's User-Agent; takes the route browser only */
+  device?: "desktop" | "mobile";
+  /** The window of the browser; takes the route browser only. Default: 1280 × 720 */
+  viewport?: Viewport | null;
 }
 
 export interface CrawlJobItem {
@@ -1515,11 +1525,15 @@ export interface CrawlJobItemInput {
   /** Whether the answer has `html`. Default true for a fetch, false for an item of a batch */
   include_html?: boolean | null;
   /** Further forms of the page that the answer shall have; a screenshot takes the route browser only */
-  formats?: ("markdown" | "links" | "images" | "entries" | "screenshot")[] | null;
+  formats?: ("markdown" | "links" | "images" | "entries" | "screenshot" | "structured" | "tables")[] | null;
+  /** The fields that the answer shall have where there is a page; `error`, `warnings` and `request_id` it has all the same. One that is a form of the page, as `markdown`, asks for it as `formats` does. Default: all */
+  fields?: FetchField[] | null;
   /** What a browser waits for before it reads the page; takes the route browser only */
   wait_for?: WaitFor | null;
   /** How the screenshot in `formats` is taken */
   screenshot_options?: ScreenshotOptions | null;
+  /** Whether the exchanges with the origin are kept, for 30 days, to be downloaded as WARC; the page is then one of this project only */
+  archive?: boolean;
   /** Header fields for the origin of `url` and no other, 50 and 16,384 bytes at most. Fields of the connection, proxy and `Sec-` fields are refused, and those that an option sets (`user_agent`, `accept_language`). The routes direct and browser only */
   headers?: Record<string, string> | null;
   /** Cookies for the origin of `url`. The routes direct and browser only */
@@ -1532,6 +1546,12 @@ export interface CrawlJobItemInput {
   include_selectors?: string[] | null;
   /** CSS selectors: elements that match are taken out of the page before it is read, also out of those that are included */
   exclude_selectors?: string[] | null;
+  /** What a page in a browser does not load. Images and fonts are loaded for a screenshot only, media never; `ads` are the hosts of advertising networks. Without style sheets hidden elements show. Other routes load nothing beside the page */
+  block_resources?: ("image" | "font" | "media" | "stylesheet" | "ads")[] | null;
+  /** `mobile`: a phone with a touch screen, a window of 412 × 915 and a phone's User-Agent; takes the route browser only */
+  device?: "desktop" | "mobile";
+  /** The window of the browser; takes the route browser only. Default: 1280 × 720 */
+  viewport?: Viewport | null;
 }
 
 export interface CrawlUrl {
@@ -1543,10 +1563,12 @@ export interface CrawlUrl {
   depth: number;
   /** The page that named it first; null: a seed */
   found_on: string | null;
-  /** Why it is excluded, or the error of its item; null: nothing is wrong. `out_of_scope`, `excluded_by_pattern`, `not_included`, `too_deep`, `over_limit`, `duplicate_address`, `nofollow`, `trap_<shape>`, `cancelled`, or an error of a fetch such as `robots_disallowed` */
+  /** Why it is excluded, or the error of its item; null: nothing is wrong. `out_of_scope`, `excluded_by_pattern`, `not_included`, `too_deep`, `over_limit`, `duplicate_address` (another address led to it by a redirect, so its page was fetched), `nofollow`, `trap_<shape>`, `cancelled`, or an error of a fetch such as `robots_disallowed` */
   reason: string | null;
   /** Its item's number in the job; null: it is none */
   index: number | null;
+  /** Where it led by redirects, which counts as fetched then; null: nowhere */
+  redirected_to: string | null;
 }
 
 export interface CrawlUrlPage {
@@ -1651,6 +1673,15 @@ export interface DocumentBody {
   timeout_s?: number | null;
 }
 
+export interface DublinCore {
+  /** The address of each prefix */
+  namespaces: Record<string, string>;
+  /** Elements: the attributes of each, and its `URI` */
+  elements: (Record<string, string>)[];
+  /** Terms, in the same form */
+  terms: (Record<string, string>)[];
+}
+
 export interface ErrorBody {
   /** A sentence; a code with what belongs to it; or all mistakes of the request */
   detail: Refusal | Mistake[] | (string & {});
@@ -1738,11 +1769,15 @@ export interface FetchBody {
   /** Whether the answer has `html`. Default true for a fetch, false for an item of a batch */
   include_html?: boolean | null;
   /** Further forms of the page that the answer shall have; a screenshot takes the route browser only */
-  formats?: ("markdown" | "links" | "images" | "entries" | "screenshot")[] | null;
+  formats?: ("markdown" | "links" | "images" | "entries" | "screenshot" | "structured" | "tables")[] | null;
+  /** The fields that the answer shall have where there is a page; `error`, `warnings` and `request_id` it has all the same. One that is a form of the page, as `markdown`, asks for it as `formats` does. Default: all */
+  fields?: FetchField[] | null;
   /** What a browser waits for before it reads the page; takes the route browser only */
   wait_for?: WaitFor | null;
   /** How the screenshot in `formats` is taken */
   screenshot_options?: ScreenshotOptions | null;
+  /** Whether the exchanges with the origin are kept, for 30 days, to be downloaded as WARC; the page is then one of this project only */
+  archive?: boolean;
   /** Header fields for the origin of `url` and no other, 50 and 16,384 bytes at most. Fields of the connection, proxy and `Sec-` fields are refused, and those that an option sets (`user_agent`, `accept_language`). The routes direct and browser only */
   headers?: Record<string, string> | null;
   /** Cookies for the origin of `url`. The routes direct and browser only */
@@ -1759,9 +1794,17 @@ export interface FetchBody {
   include_selectors?: string[] | null;
   /** CSS selectors: elements that match are taken out of the page before it is read, also out of those that are included */
   exclude_selectors?: string[] | null;
+  /** What a page in a browser does not load. Images and fonts are loaded for a screenshot only, media never; `ads` are the hosts of advertising networks. Without style sheets hidden elements show. Other routes load nothing beside the page */
+  block_resources?: ("image" | "font" | "media" | "stylesheet" | "ads")[] | null;
+  /** `mobile`: a phone with a touch screen, a window of 412 × 915 and a phone's User-Agent; takes the route browser only */
+  device?: "desktop" | "mobile";
+  /** The window of the browser; takes the route browser only. Default: 1280 × 720 */
+  viewport?: Viewport | null;
 }
 
 export type FetchErrorName = "invalid_url" | "blocked_destination" | "robots_disallowed" | "too_large" | "pdf_not_accepted" | "unreadable_document" | "selector_not_found" | "screenshot_failed" | "all_tiers_failed" | "domain_unavailable" | "domain_dead" | "timeout" | "no_tier_allowed" | "politeness_timeout" | "domain_busy" | "premium_route_required" | "budget_exhausted" | "post_not_repeated" | "filings_not_configured" | "rate_limited" | "filings_unavailable" | "redirect_not_allowed";
+
+export type FetchField = "url" | "final_url" | "redirects" | "status" | "content_type" | "origin_content_type" | "headers" | "tier" | "attempts" | "html" | "text" | "pdf_text_pages" | "pdf_page_count" | "markdown" | "links" | "images" | "entries" | "screenshot" | "archive_url" | "structured" | "tables" | "text_truncated" | "title" | "meta" | "sha256" | "bytes" | "cached" | "revalidated" | "retrieved_at" | "etag" | "last_modified" | "cost_usd" | "billing_category" | "archived_at" | "served_from_archive_because" | "body_url" | "body_kind" | "content_kind" | "paywall" | "paywall_evidence" | "alternate_of" | "alternate_source" | "match_score" | "primary_sources" | "text_complete" | "page_verdict" | "error" | "error_detail" | "premium_routes_tried" | "retry_after_s" | "debug_url" | "warnings" | "request_id";
 
 export interface FetchJobItem {
   /** Its place among the submitted items, from 0 */
@@ -1816,11 +1859,15 @@ export interface FetchJobItemInput {
   /** Whether the answer has `html`. Default true for a fetch, false for an item of a batch */
   include_html?: boolean | null;
   /** Further forms of the page that the answer shall have; a screenshot takes the route browser only */
-  formats?: ("markdown" | "links" | "images" | "entries" | "screenshot")[] | null;
+  formats?: ("markdown" | "links" | "images" | "entries" | "screenshot" | "structured" | "tables")[] | null;
+  /** The fields that the answer shall have where there is a page; `error`, `warnings` and `request_id` it has all the same. One that is a form of the page, as `markdown`, asks for it as `formats` does. Default: all */
+  fields?: FetchField[] | null;
   /** What a browser waits for before it reads the page; takes the route browser only */
   wait_for?: WaitFor | null;
   /** How the screenshot in `formats` is taken */
   screenshot_options?: ScreenshotOptions | null;
+  /** Whether the exchanges with the origin are kept, for 30 days, to be downloaded as WARC; the page is then one of this project only */
+  archive?: boolean;
   /** Header fields for the origin of `url` and no other, 50 and 16,384 bytes at most. Fields of the connection, proxy and `Sec-` fields are refused, and those that an option sets (`user_agent`, `accept_language`). The routes direct and browser only */
   headers?: Record<string, string> | null;
   /** Cookies for the origin of `url`. The routes direct and browser only */
@@ -1837,6 +1884,12 @@ export interface FetchJobItemInput {
   include_selectors?: string[] | null;
   /** CSS selectors: elements that match are taken out of the page before it is read, also out of those that are included */
   exclude_selectors?: string[] | null;
+  /** What a page in a browser does not load. Images and fonts are loaded for a screenshot only, media never; `ads` are the hosts of advertising networks. Without style sheets hidden elements show. Other routes load nothing beside the page */
+  block_resources?: ("image" | "font" | "media" | "stylesheet" | "ads")[] | null;
+  /** `mobile`: a phone with a touch screen, a window of 412 × 915 and a phone's User-Agent; takes the route browser only */
+  device?: "desktop" | "mobile";
+  /** The window of the browser; takes the route browser only. Default: 1280 × 720 */
+  viewport?: Viewport | null;
 }
 
 export interface FetchResponse {
@@ -1876,6 +1929,12 @@ export interface FetchResponse {
   entries?: FeedEntry[];
   /** With formats=screenshot: a picture of the page; null: none was taken, and `error` says why */
   screenshot?: Screenshot | null;
+  /** With archive: where the exchanges are downloaded as WARC, for 30 days; null: none were kept */
+  archive_url?: string | null;
+  /** With formats=structured: data that the page marks up, in the forms of extruct; null for what is no HTML */
+  structured?: StructuredData | null;
+  /** With formats=tables: the tables of the page, in its order, without those that only lay it out */
+  tables?: PageTable[];
   /** The text goes on beyond its limit */
   text_truncated: boolean;
   /** The title of the page */
@@ -1936,6 +1995,8 @@ export interface FetchResponse {
   retry_after_s: number | null;
   /** Only with `X-Service-Debug: 1` and a key that may: a page with what was done for the request. The link holds for an hour, a key of the project opens it for seven days */
   debug_url?: string;
+  /** Only if there are any: what could not be done as it was asked, or is not known, as sentences */
+  warnings?: string[];
   /** Names this request in the logs of the service */
   request_id: string;
 }
@@ -2070,6 +2131,12 @@ export interface FilingDocumentResponse {
   entries?: FeedEntry[];
   /** With formats=screenshot: a picture of the page; null: none was taken, and `error` says why */
   screenshot?: Screenshot | null;
+  /** With archive: where the exchanges are downloaded as WARC, for 30 days; null: none were kept */
+  archive_url?: string | null;
+  /** With formats=structured: data that the page marks up, in the forms of extruct; null for what is no HTML */
+  structured?: StructuredData | null;
+  /** With formats=tables: the tables of the page, in its order, without those that only lay it out */
+  tables?: PageTable[];
   /** The text goes on beyond its limit */
   text_truncated: boolean;
   /** The title of the page */
@@ -2130,6 +2197,8 @@ export interface FilingDocumentResponse {
   retry_after_s: number | null;
   /** Only with `X-Service-Debug: 1` and a key that may: a page with what was done for the request. The link holds for an hour, a key of the project opens it for seven days */
   debug_url?: string;
+  /** Only if there are any: what could not be done as it was asked, or is not known, as sentences */
+  warnings?: string[];
   /** Names this request in the logs of the service */
   request_id: string;
 }
@@ -2231,6 +2300,12 @@ export interface FilingsDocumentResult {
   entries?: FeedEntry[];
   /** With formats=screenshot: a picture of the page; null: none was taken, and `error` says why */
   screenshot?: Screenshot | null;
+  /** With archive: where the exchanges are downloaded as WARC, for 30 days; null: none were kept */
+  archive_url?: string | null;
+  /** With formats=structured: data that the page marks up, in the forms of extruct; null for what is no HTML */
+  structured?: StructuredData | null;
+  /** With formats=tables: the tables of the page, in its order, without those that only lay it out */
+  tables?: PageTable[];
   /** The text goes on beyond its limit */
   text_truncated: boolean;
   /** The title of the page */
@@ -2291,6 +2366,8 @@ export interface FilingsDocumentResult {
   retry_after_s: number | null;
   /** Only with `X-Service-Debug: 1` and a key that may: a page with what was done for the request. The link holds for an hour, a key of the project opens it for seven days */
   debug_url?: string;
+  /** Only if there are any: what could not be done as it was asked, or is not known, as sentences */
+  warnings?: string[];
   /** Names this request in the logs of the service */
   request_id: string;
 }
@@ -3130,6 +3207,8 @@ export interface JobCreated {
   job_id: string;
   /** False: the idempotency key already named this job */
   created: boolean;
+  /** Only if there are any: what could not be done as it was asked, or is not known, as sentences */
+  warnings?: string[];
 }
 
 export type JobItem = FilingsJobItem | SearchJobItem | ProfilesJobItem | CompanyJobItem | FetchJobItem | CrawlJobItem;
@@ -3146,6 +3225,8 @@ export interface JobStatus {
   job_id: string;
   /** What its items are */
   kind: "search" | "fetch" | "filings" | "profiles" | "company" | "crawl";
+  /** Only of a visit of a monitor, which stays listed for a day: that monitor */
+  monitor_id?: string;
   /** Queued until the first item runs */
   status: "queued" | "running" | "completed" | "cancelled";
   /** Its items by status */
@@ -3356,6 +3437,25 @@ export interface ListJobsQuery {
   cursor?: string | null;
 }
 
+export interface ListMonitorChangesQuery {
+  /** `next_cursor` of the page before */
+  cursor?: string | null;
+  /** The most items of the answer */
+  limit?: number;
+}
+
+export interface ListMonitorChangesResponse {
+  /** Oldest first */
+  items: MonitorChange[];
+  /** For the next page; also after the last change so far */
+  next_cursor: string;
+}
+
+export interface ListMonitorsResponse {
+  /** The monitors, without secrets */
+  monitors: Monitor[];
+}
+
 export interface ListSubmissionsQuery {
   /** Comma-separated form types, each whole: 10-K is neither 10-K/A nor 10-K405 */
   forms?: string;
@@ -3422,6 +3522,8 @@ export interface MapResponse {
   cached: boolean;
   /** Null: something was found. Else an error of a fetch: why nothing could be read; `timeout` and `quota_exhausted` (nothing is left of the quota or of a limit of spend) beside what was found before */
   error: MapErrorName | (string & {}) | null;
+  /** Only if there are any: what could not be done as it was asked, or is not known, as sentences */
+  warnings?: string[];
   /** Names this request in the logs of the service */
   request_id: string;
 }
@@ -3441,6 +3543,17 @@ export interface MapSitemap {
 
 export type MapSitemapErrorName = "invalid_url" | "blocked_destination" | "robots_disallowed" | "too_large" | "pdf_not_accepted" | "unreadable_document" | "selector_not_found" | "screenshot_failed" | "all_tiers_failed" | "domain_unavailable" | "domain_dead" | "timeout" | "no_tier_allowed" | "politeness_timeout" | "domain_busy" | "premium_route_required" | "budget_exhausted" | "post_not_repeated" | "filings_not_configured" | "rate_limited" | "filings_unavailable" | "redirect_not_allowed" | "not_a_sitemap" | "malformed" | "too_slow" | "already_read" | "too_deep";
 
+export interface MicrodataItem {
+  /** Its type; several as an array */
+  type?: string | string[];
+  /** Its `itemid` */
+  id?: string;
+  /** By name: a text, an item, or an array of them */
+  properties?: Record<string, unknown>;
+  /** The text of an item without properties */
+  value?: string;
+}
+
 export interface Mistake {
   /** Where: body, query, path or header, then names and positions */
   loc: (string | number)[];
@@ -3448,6 +3561,198 @@ export interface Mistake {
   msg: string;
   /** A code of the mistake, as pydantic names it */
   type: string;
+}
+
+export interface Monitor {
+  /** The id of the monitor */
+  id: string;
+  /** The page, a user name and a password masked */
+  url: string;
+  /** The client's name for it */
+  label: string | null;
+  /** Seconds between visits; null: `cron` says when */
+  every_s: number | null;
+  /** When the page is visited; null: every `every_s` seconds */
+  cron: string | null;
+  /** Of `cron` */
+  timezone: string;
+  /** What counts as a change */
+  watch: "text" | "markdown" | "status" | "links";
+  /** How the page is fetched; null: it cannot be read */
+  fetch: MonitorFetch | null;
+  /** Where changes are delivered; null: nowhere */
+  webhook: MonitorWebhookView | null;
+  /** Why no visit is made: a client paused it, or the key that paid is revoked; null: visits are made */
+  paused: "client" | "key_revoked" | null;
+  /** When it was created */
+  created_at: string;
+  /** When the next visit is due, in the past while it is under way; null: none is */
+  next_check_at: string | null;
+  /** The last visit; null: there was none */
+  last_check: MonitorCheck | null;
+  /** Visits that failed since the last one that did not; a failed visit is no change */
+  failures: number;
+  /** All visits */
+  checks: number;
+  /** Visits that found a change */
+  changes: number;
+  /** What the last visit that did not fail found; null: there was none */
+  current: MonitoredState | null;
+  /** Signs deliveries; only in the answer to the request that gives the monitor its first webhook */
+  secret: string | null;
+}
+
+export interface MonitorBody {
+  /** The page, an http or https address */
+  url: string;
+  /** Seconds from one visit to the next; this or `cron` */
+  every_s?: number | null;
+  /** Minute, hour, day of the month, month, day of the week: when the page is visited, at least five minutes apart. What a change of the clock leaves out comes right after it; what it repeats comes once if hour and minute are single numbers */
+  cron?: string | null;
+  /** The time zone of `cron`, by its IANA name. Default UTC */
+  timezone?: string | null;
+  /** What counts as a change: of the text, of the Markdown, of the status, or of the addresses that the page links to. With `fetch.include_selectors` only of that part of the page */
+  watch?: "text" | "markdown" | "status" | "links";
+  /** How the page is fetched; each visit asks anew, and takes no archived copy */
+  fetch?: MonitorFetch | null;
+  /** Where changes are delivered; null: they are only listed */
+  webhook?: MonitorWebhook | null;
+  /** A name of the client's own */
+  label?: string | null;
+}
+
+export interface MonitorChange {
+  /** The id of the change, the same in every delivery */
+  id: string;
+  /** The monitor */
+  monitor_id: string;
+  /** The page, a user name and a password masked */
+  url: string;
+  /** When the visit ended */
+  checked_at: string;
+  /** What the visit before found */
+  previous: MonitoredState;
+  /** What this visit found */
+  current: MonitoredState;
+  /** Unified diff of the Markdown, of the status, or of the addresses; null: the page is too long or too different */
+  diff: string | null;
+  /** The diff has not everything that changed: it ends at 64 KB, or is null */
+  diff_truncated: boolean;
+  /** How it was delivered; null: the monitor had no webhook */
+  delivery: MonitorDelivery | null;
+}
+
+export interface MonitorCheck {
+  /** When it ended */
+  at: string;
+  /** `first`: there was nothing to compare with */
+  outcome: "first" | "unchanged" | "changed" | "failed";
+  /** Why it failed, an error of a fetch or of the key; null: it did not */
+  error: FetchJobItemErrorName | (string & {}) | null;
+  /** The job of the visit, listed for a day; null: none was begun */
+  job_id: string | null;
+}
+
+export interface MonitorDelivery {
+  /** Attempts so far, 8 within 24 hours at most */
+  attempts: number;
+  /** How the last attempt ended; null: none has */
+  status: string | null;
+  /** Whether no further attempt is made */
+  is_over: boolean;
+}
+
+export interface MonitorFetch {
+  /** Whether a browser runs the page's scripts: when a plain request finds no text, never, or always */
+  render?: "auto" | "never" | "always";
+  /** The largest body that is accepted */
+  max_bytes?: number;
+  /** Whether PDFs are read */
+  accept_pdf?: boolean;
+  /** With fewer characters of text the next route is tried; a Chinese character counts as three, a kana or a Korean syllable as two */
+  min_text_chars?: number;
+  /** A word of the client's own, which the ledger of requests shows again */
+  project_ref?: string | null;
+  /** Whether routes that cost money may be used */
+  allow_paid?: boolean;
+  /** Another name of `allow_paid`: false in either of them forbids these routes */
+  allow_premium?: boolean;
+  /** The routes that may be used; null: all */
+  tiers?: ("direct" | "browser" | "archive" | "proxy" | "proxy_render")[] | null;
+  /** How long to wait at most, in seconds; what is then known is the answer */
+  timeout_s?: number | null;
+  /** The country of the exit on premium routes, ISO 3166-1 alpha-2 */
+  country?: string | null;
+  /** The User-Agent to send; the project needs permission */
+  user_agent?: string | null;
+  /** The Accept-Language to send */
+  accept_language?: string | null;
+  /** The fields that the answer shall have where there is a page; `error`, `warnings` and `request_id` it has all the same. One that is a form of the page, as `markdown`, asks for it as `formats` does. Default: all */
+  fields?: FetchField[] | null;
+  /** What a browser waits for before it reads the page; takes the route browser only */
+  wait_for?: WaitFor | null;
+  /** Whether the exchanges with the origin are kept, for 30 days, to be downloaded as WARC; the page is then one of this project only */
+  archive?: boolean;
+  /** Header fields for the origin of `url` and no other, 50 and 16,384 bytes at most. Fields of the connection, proxy and `Sec-` fields are refused, and those that an option sets (`user_agent`, `accept_language`). The routes direct and browser only */
+  headers?: Record<string, string> | null;
+  /** Cookies for the origin of `url`. The routes direct and browser only */
+  cookies?: GivenCookie[] | null;
+  /** Whether an answer to `headers`, `cookies` or `body` is kept in the cache, for the same request of the same project only. By default it is not kept */
+  cache_private?: boolean;
+  /** false: text, Markdown, links and images are of everything that the page shows, menus and footers included. true: of its main content only. Default: text and Markdown of the main content, links and images of the whole page */
+  only_main_content?: boolean | null;
+  /** CSS selectors: text, Markdown, links, images and tables are of the elements that match one of them, in the page's order, whether main content or not */
+  include_selectors?: string[] | null;
+  /** CSS selectors: elements that match are taken out of the page before it is read, also out of those that are included */
+  exclude_selectors?: string[] | null;
+  /** What a page in a browser does not load. Images and fonts are loaded for a screenshot only, media never; `ads` are the hosts of advertising networks. Without style sheets hidden elements show. Other routes load nothing beside the page */
+  block_resources?: ("image" | "font" | "media" | "stylesheet" | "ads")[] | null;
+  /** `mobile`: a phone with a touch screen, a window of 412 × 915 and a phone's User-Agent; takes the route browser only */
+  device?: "desktop" | "mobile";
+  /** The window of the browser; takes the route browser only. Default: 1280 × 720 */
+  viewport?: Viewport | null;
+}
+
+export interface MonitorPatch {
+  /** Seconds from one visit to the next; this or `cron` */
+  every_s?: number | null;
+  /** Minute, hour, day of the month, month, day of the week: when the page is visited, at least five minutes apart. What a change of the clock leaves out comes right after it; what it repeats comes once if hour and minute are single numbers */
+  cron?: string | null;
+  /** The time zone of `cron`, by its IANA name. Default UTC */
+  timezone?: string | null;
+  /** Another one begins anew: the next visit only says how the page is */
+  watch?: "text" | "markdown" | "status" | "links";
+  /** How the page is fetched; each visit asks anew, and takes no archived copy */
+  fetch?: MonitorFetch | null;
+  /** Where changes are delivered; null: they are only listed */
+  webhook?: MonitorWebhook | null;
+  /** A name of the client's own */
+  label?: string | null;
+  /** Whether visits stop */
+  paused?: boolean;
+}
+
+export interface MonitorWebhook {
+  /** An https address that changes are delivered to */
+  url: string;
+}
+
+export interface MonitorWebhookView {
+  /** The address, passwords and query secrets masked; null: it cannot be read */
+  url: string | null;
+  /** Of the last delivery: `delivered_<code>`, `http_<code>`, `blocked_destination` or `error_<class>`; null before it */
+  last_status: string | null;
+  /** The receiver answered 410, so nothing is delivered until `webhook` is given again */
+  is_off: boolean;
+}
+
+export interface MonitoredState {
+  /** SHA-256 of what is watched: text, Markdown, status, or addresses one a line */
+  sha256: string;
+  /** When the page was retrieved */
+  retrieved_at: string;
+  /** Its status */
+  status: number | null;
 }
 
 export interface NetworkGraph {
@@ -3478,6 +3783,13 @@ export interface OlderPage {
   body_url: string | null;
 }
 
+export interface OpenGraph {
+  /** The address of each prefix */
+  namespace: Record<string, string>;
+  /** Names and values in the page's order; a name may come again */
+  properties: (string[])[];
+}
+
 export interface PageAlternate {
   /** Its address */
   url: string;
@@ -3485,6 +3797,29 @@ export interface PageAlternate {
   language: string | null;
   /** The media type, as the page says */
   type: string | null;
+}
+
+export interface PageChangedEvent {
+  /** The id of the change, the same in every delivery */
+  id: string;
+  /** The monitor */
+  monitor_id: string;
+  /** The page, a user name and a password masked */
+  url: string;
+  /** When the visit ended */
+  checked_at: string;
+  /** What the visit before found */
+  previous: MonitoredState;
+  /** What this visit found */
+  current: MonitoredState;
+  /** Unified diff of the Markdown, of the status, or of the addresses; null: the page is too long or too different */
+  diff: string | null;
+  /** The diff has not everything that changed: it ends at 64 KB, or is null */
+  diff_truncated: boolean;
+  /** The kind of event */
+  type: "page.changed";
+  /** The changes of the monitor */
+  changes_url: string;
 }
 
 export interface PageImage {
@@ -3505,6 +3840,21 @@ export interface PageLink {
   text: string;
   /** Its relation to the page, as its element says */
   rel: string | null;
+}
+
+export interface PageTable {
+  /** The table it stands in, as its place in `tables`, from 0 */
+  parent: number | null;
+  /** Its caption */
+  caption: string | null;
+  /** The name of each column; several rows of headers are joined by ` / `, a name that comes again ends in ` (2)`; empty: it has no headers */
+  headers: string[];
+  /** The texts of its cells, rows of equal length; a cell that covers several places is in each of them */
+  rows: (string[])[];
+  /** Cells of `rows` that cover several places */
+  spans: TableSpan[];
+  /** It goes on beyond a limit, which `warnings` names */
+  truncated: boolean;
 }
 
 export interface PdfPage {
@@ -3969,6 +4319,57 @@ export interface QuotaSpend {
   basis: "charge" | "provider_cost";
 }
 
+export interface ReadQuery {
+  /** Whether a browser runs the page's scripts: when a plain request finds no text, never, or always */
+  render?: "auto" | "never" | "always";
+  /** The largest body that is accepted */
+  max_bytes?: number;
+  /** Whether PDFs are read */
+  accept_pdf?: boolean;
+  /** The oldest acceptable answer from the cache, in seconds; 0 asks anew */
+  cache_ttl_s?: number | null;
+  /** With fewer characters of text the next route is tried; a Chinese character counts as three, a kana or a Korean syllable as two */
+  min_text_chars?: number;
+  /** A word of the client's own, which the ledger of requests shows again */
+  project_ref?: string | null;
+  /** Whether an archived copy may be served when the page is gone */
+  allow_archive?: boolean;
+  /** Whether an open copy of the same text may be served when the page is a teaser or gone */
+  allow_alternates?: boolean;
+  /** Whether routes that cost money may be used */
+  allow_paid?: boolean;
+  /** Another name of `allow_paid`: false in either of them forbids these routes */
+  allow_premium?: boolean;
+  /** The routes that may be used; null: all */
+  tiers?: ("direct" | "browser" | "archive" | "proxy" | "proxy_render")[] | null;
+  /** How long to wait at most, in seconds; what is then known is the answer */
+  timeout_s?: number | null;
+  /** The country of the exit on premium routes, ISO 3166-1 alpha-2 */
+  country?: string | null;
+  /** The User-Agent to send; the project needs permission */
+  user_agent?: string | null;
+  /** The Accept-Language to send */
+  accept_language?: string | null;
+  /** Whether the answer has `html`. Default true for a fetch, false for an item of a batch */
+  include_html?: boolean | null;
+  /** Further forms of the page that the answer shall have; a screenshot takes the route browser only */
+  formats?: ("markdown" | "links" | "images" | "entries" | "screenshot" | "structured" | "tables")[] | null;
+  /** The fields that the answer shall have where there is a page; `error`, `warnings` and `request_id` it has all the same. One that is a form of the page, as `markdown`, asks for it as `formats` does. Default: all */
+  fields?: FetchField[] | null;
+  /** Whether the exchanges with the origin are kept, for 30 days, to be downloaded as WARC; the page is then one of this project only */
+  archive?: boolean;
+  /** false: text, Markdown, links and images are of everything that the page shows, menus and footers included. true: of its main content only. Default: text and Markdown of the main content, links and images of the whole page */
+  only_main_content?: boolean | null;
+  /** CSS selectors: text, Markdown, links, images and tables are of the elements that match one of them, in the page's order, whether main content or not */
+  include_selectors?: string[] | null;
+  /** CSS selectors: elements that match are taken out of the page before it is read, also out of those that are included */
+  exclude_selectors?: string[] | null;
+  /** What a page in a browser does not load. Images and fonts are loaded for a screenshot only, media never; `ads` are the hosts of advertising networks. Without style sheets hidden elements show. Other routes load nothing beside the page */
+  block_resources?: ("image" | "font" | "media" | "stylesheet" | "ads")[] | null;
+  /** `mobile`: a phone with a touch screen, a window of 412 × 915 and a phone's User-Agent; takes the route browser only */
+  device?: "desktop" | "mobile";
+}
+
 export interface Redirect {
   /** The address that redirected */
   url: string;
@@ -4140,7 +4541,7 @@ export interface Screenshot {
 export interface ScreenshotOptions {
   /** The format of the picture */
   type?: "png" | "webp";
-  /** Whether the picture shows the page from top to bottom, 20,000 pixels (WebP: 16,383) at most, instead of a window of 1280 × 720 */
+  /** Whether the picture shows the page from top to bottom, 20,000 pixels (WebP: 16,383) at most, instead of the window (1280 × 720, or `viewport`) */
   full_page?: boolean;
 }
 
@@ -4254,6 +4655,8 @@ export interface SearchResponse {
   billing_category: "search" | "search_fallback" | "search_cached" | "fetch_own" | "fetch_paid" | "fetch_cached" | "company" | "company_cached" | "filings" | "filings_cached" | "profiles" | "profiles_cached";
   /** A code that does not change; null where there is no error */
   error: SearchErrorName | (string & {}) | null;
+  /** Only if there are any: what could not be done as it was asked, or is not known, as sentences */
+  warnings?: string[];
   /** Names this request in the logs of the service */
   request_id: string;
 }
@@ -4271,6 +4674,17 @@ export interface SearchResult {
   published_at: string | null;
   /** Its place, from 1 */
   rank: number;
+}
+
+export interface StructuredData {
+  /** JSON-LD: each object of each block, as the page has it */
+  "json-ld": unknown[];
+  /** Microdata: the items that are in no other item */
+  microdata: MicrodataItem[];
+  /** Open Graph: one entry, or none */
+  opengraph: OpenGraph[];
+  /** Dublin Core: one entry, or none */
+  dublincore: DublinCore[];
 }
 
 export interface SubmissionsAnswer {
@@ -4394,6 +4808,17 @@ export interface SummariseFactsQuery {
   timeout_s?: number | null;
 }
 
+export interface TableSpan {
+  /** Its first row in `rows`, from 0 */
+  row: number;
+  /** Its first column, from 0 */
+  column: number;
+  /** How many rows it covers */
+  rows: number;
+  /** How many columns it covers */
+  columns: number;
+}
+
 export interface UsagePeriod {
   /** The first day, UTC */
   since: string;
@@ -4471,6 +4896,13 @@ export interface UsageThresholdEvent {
   unit: string;
   /** When the month ends */
   resets_at: string;
+}
+
+export interface Viewport {
+  /** Its width */
+  width: number;
+  /** Its height */
+  height: number;
 }
 
 export interface WaitFor {
