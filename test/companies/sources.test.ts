@@ -7,6 +7,7 @@ import { openBrreg } from "../../actors/sources/companies/sources/brreg.ts";
 import { interestOf, openCompaniesHouse } from "../../actors/sources/companies/sources/companies-house.ts";
 import { dateFrom, dayOf, openGleif } from "../../actors/sources/companies/sources/gleif.ts";
 import { openKrs } from "../../actors/sources/companies/sources/krs.ts";
+import { openOpenFigi } from "../../actors/sources/companies/sources/openfigi.ts";
 import { openPrh } from "../../actors/sources/companies/sources/prh.ts";
 import { openRechercheEntreprises } from "../../actors/sources/companies/sources/recherche-entreprises.ts";
 import { openSecEdgar } from "../../actors/sources/companies/sources/sec-edgar.ts";
@@ -14,6 +15,7 @@ import { assertFits, openSources } from "../../actors/sources/companies/sources/
 import { SOURCE_NAMES, SOURCES } from "../../actors/sources/companies/sources/sources.ts";
 import { openZefix } from "../../actors/sources/companies/sources/zefix.ts";
 import { contradiction } from "../../actors/sources/companies/merging.ts";
+import { listingOnMarket } from "../../actors/sources/companies/schemes/listings.ts";
 import { parseIdentifier } from "../../actors/sources/companies/schemes/identifier.ts";
 import { NOTHING_KNOWN, type Recorded, recordedHttp } from "../harness/recorded-http.ts";
 
@@ -68,7 +70,9 @@ describe.each(openers)("%s", (name, open) => {
     expect(description.canaries.length > 0).toBe(!description.is_paid);
     expect(description.capabilities).toContain("lookup");
     expect(description.capabilities.includes("search")).toBe(source.search !== undefined);
-    expect(Object.keys(description.groups)).toEqual(expect.arrayContaining(["core", "identifiers"]));
+    // A source that never makes a company has no core: it adds to one whose name another source knows.
+    const core = source.nameOf ? [] : ["core"];
+    expect(Object.keys(description.groups)).toEqual(expect.arrayContaining([...core, "identifiers"]));
     for (const { identifier, expect: expected } of description.canaries) {
       expect(description.schemes.lookup).toContain(identifier.scheme);
       const parsed = parseIdentifier(identifier.scheme, identifier.value);
@@ -485,6 +489,123 @@ describe("GLEIF", () => {
       NOTHING_KNOWN,
     );
     expect(requests.map(({ url }) => url)).toEqual([`${BASE}${path}`]);
+  });
+});
+
+describe("GLEIF by an ISIN or a BIC", () => {
+  const LEI = "529900GRZ2BQY5ZM9N49";
+  const record = (lei: string, bic: string | null = null) => ({
+    id: lei,
+    attributes: {
+      lei,
+      entity: { legalName: { name: "PUMA SE" }, legalAddress: { country: "DE" }, status: "ACTIVE" },
+      registration: { status: "ISSUED" },
+      bic: bic === null ? null : [bic],
+    },
+  });
+  const by = (filter: string, ...data: object[]) => ({
+    [`/lei-records?filter%5B${filter}&page%5Bsize%5D=2`]: { body: { data } },
+  });
+
+  test("finds the company whose record has it", async () => {
+    const isin = by("isin%5D=DE0006969603", record(LEI));
+    expect(await look(openGleif, "isin:DE0006969603", isin, ["core"])).toMatchObject({ native_id: LEI });
+    const bic = by("bic%5D=PUMADE77XXX", record(LEI, "PUMADE77XXX"));
+    expect(await look(openGleif, "bic:PUMADE77XXX", bic, ["core"])).toMatchObject({ native_id: LEI });
+  });
+
+  test("finds none where there is none, where two have it, and where the record lacks the BIC", async () => {
+    for (const [reference, answers] of [
+      ["isin:DE0006969603", by("isin%5D=DE0006969603")],
+      ["isin:DE0006969603", by("isin%5D=DE0006969603", record(LEI), record("5493001KJTIIGC8Y1R12"))],
+      ["bic:PUMADE77XXX", by("bic%5D=PUMADE77XXX", record(LEI))],
+    ] as const)
+      expect(await look(openGleif, reference, answers, ["core"])).toMatchObject({ kind: "not_found" });
+  });
+
+  test("a BIC of eight characters is that of the head office", () =>
+    expect(parseIdentifier("bic", "pumade77")).toMatchObject({ identifier: { value: "PUMADE77XXX" } }));
+});
+
+describe("OpenFIGI", () => {
+  const figi = (exchCode: string, ticker: string, more: object = {}) => ({
+    figi: "BBG000BLNNH6",
+    name: "INTL BUSINESS MACHINES CORP",
+    ticker,
+    exchCode,
+    shareClassFIGI: "BBG001S5S399",
+    securityType2: "Common Stock",
+    ...more,
+  });
+  const known = { ...NOTHING_KNOWN, names: ["International Business Machines Corporation"], country: "US" };
+  async function mapped(reference: string, lines: readonly object[] | object, company = known) {
+    const colon = reference.indexOf(":");
+    const body = [Array.isArray(lines) ? { data: lines } : lines];
+    const { http, requests } = recordedHttp({ [`${BASE}/mapping`]: { body } });
+    const answer = await openOpenFigi({ base_url: BASE, credentials: "key" }).lookup(
+      { scheme: reference.slice(0, colon), value: reference.slice(colon + 1) },
+      ["securities"],
+      http,
+      signal,
+      company,
+    );
+    return { answer, jobs: requests.map(({ body: job }) => JSON.parse(job!)), requests };
+  }
+
+  test("of the lines of an ISIN those of shares on a market with a MIC are listings", async () => {
+    const { answer, jobs, requests } = await mapped("isin:US4592001014", [
+      figi("US", "IBM"),
+      figi("UN", "IBM"),
+      figi("GY", "IBM"),
+      figi("EO", "IBMEUR"),
+      figi("LN", "IBM/"),
+      figi("UW", "IBM 10/25 C100", { securityType2: "Option" }),
+    ]);
+    expect(jobs).toEqual([[{ idType: "ID_ISIN", idValue: "US4592001014" }]]);
+    expect(requests[0]!.headers).toEqual([["X-OPENFIGI-APIKEY", "key"]]);
+    expect(Object.keys(claimsOf(answer))).toEqual([
+      "identifiers figi:BBG001S5S399",
+      "securities ticker:XNYS:IBM",
+      "securities ticker:XETR:IBM",
+      "securities ticker:XLON:IBM",
+    ]);
+    expect(groupOf(answer, "securities")).toMatchObject({ is_complete: false });
+  });
+
+  test.each([
+    ["7203.T", "XTKS:7203", { idValue: "7203", exchCode: "JT" }],
+    ["NESN.SW", "XSWX:NESN", { idValue: "NESN", exchCode: "SE" }],
+    ["600519.SS", "XSHG:600519", { idValue: "600519", exchCode: "CG" }],
+    ["ERIC-B.ST", "XSTO:ERIC-B", { idValue: "ERICB", exchCode: "SS" }],
+    ["TECK-B.TO", "XTSE:TECK-B", { idValue: "TECK/B", exchCode: "CT" }],
+  ])("%s is asked for as a ticker on its market", async (listing, value, job) => {
+    expect(listingOnMarket(listing)).toBe(`ticker:${value}`);
+    const { jobs } = await mapped(`ticker:${value}`, { warning: "No identifier found." });
+    expect(jobs).toEqual([[{ idType: "TICKER", ...job }]]);
+  });
+
+  test("a ticker is the company's only in its country and under its name, or with its share class", async () => {
+    const lines = [figi("GY", "IBM")];
+    expect((await mapped("ticker:XETR:IBM", lines)).answer).toMatchObject({ kind: "not_found" });
+    const german = { ...known, country: "DE" };
+    expect((await mapped("ticker:XETR:IBM", lines, german)).answer).toMatchObject({ kind: "found" });
+    const other = { ...german, names: ["Deutsche Lufthansa AG"] };
+    expect((await mapped("ticker:XETR:IBM", lines, other)).answer).toMatchObject({ kind: "not_found" });
+    const same = { ...known, identifiers: [{ scheme: "figi", value: "BBG001S5S399" }] };
+    expect((await mapped("ticker:XETR:IBM", lines, same)).answer).toMatchObject({ kind: "found" });
+  });
+
+  test("what it does not find or understand is not there, and a market without a code is not asked for", async () => {
+    for (const answer of [{ warning: "No identifier found." }, { error: "Invalid idValue format." }, []])
+      expect((await mapped("isin:US4592001014", answer)).answer).toMatchObject({ kind: "not_found" });
+    const { answer, requests } = await mapped("ticker:XNAS:AAPL", []);
+    expect([answer.kind, requests]).toEqual(["not_found", []]);
+  });
+
+  test("takes 25 requests a minute, and ten times as many with a key", () => {
+    const rate = (credentials: string | null) =>
+      openOpenFigi({ base_url: BASE, credentials }).description.limits.requests_per_second * 60;
+    expect([rate(null), rate("key")].map(Math.round)).toEqual([25, 250]);
   });
 });
 

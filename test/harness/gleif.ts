@@ -114,11 +114,16 @@ export async function gleif(): Promise<Gleif> {
         meta: { pagination: { currentPage: 1, perPage: 200, total: issuer.isins?.length ?? 0, lastPage: 1 } },
         data: (issuer.isins ?? []).map((isin) => ({ attributes: { isin, lei: issuer.lei } })),
       });
-    if (url.pathname === "/lei-records")
+    if (url.pathname === "/lei-records") {
+      const [isin, bic] = [url.searchParams.get("filter[isin]"), url.searchParams.get("filter[bic]")];
+      const found = [...companies.values()].filter(
+        (each) => (isin === null || each.isins?.includes(isin)) && (bic === null || each.bic === bic),
+      );
       return json(response, 200, {
-        meta: { pagination: { currentPage: 1, perPage: 20, total: companies.size, lastPage: 1 } },
-        data: [...companies.values()].map(recordOf),
+        meta: { pagination: { currentPage: 1, perPage: 20, total: found.length, lastPage: 1 } },
+        data: found.map(recordOf),
       });
+    }
     return json(response, 404, { errors: [] });
   }).listen(0, "127.0.0.1");
   await once(server, "listening");

@@ -92,6 +92,9 @@ const common = (port: number, folder: string): Environment => ({
   // Suites have several customers, whose sites are on loopback.
   TRAWL_EGRESS_ALLOW_PROJECTS: "*",
   TRAWL_ARCHIVE_URL: "none",
+  // Sources of companies that nothing in a suite stands for never answer.
+  TRAWL_GLEIF_URL: "http://127.0.0.1:9/",
+  TRAWL_OPENFIGI_URL: "http://127.0.0.1:9/",
   TRAWL_CHROMIUM_PATH: "none",
   // Suites run as root, also in containers that grant no sandbox.
   TRAWL_CHROMIUM_SANDBOX: "auto",

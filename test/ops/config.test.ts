@@ -54,6 +54,7 @@ describe("an empty environment", () => {
         prh_url: "https://avoindata.prh.fi/opendata-ytj-api/v3",
         recherche_entreprises_url: "https://recherche-entreprises.api.gouv.fr",
         krs_url: "https://api-krs.ms.gov.pl/api/krs",
+        openfigi_url: "https://api.openfigi.com/v3",
         profiles: "off",
         people_retention_days: 30,
       },

@@ -4,6 +4,7 @@ import { Compile } from "typebox/schema";
 import { afterAll, describe, expect, test } from "vitest";
 import { type Edgar, edgar } from "../harness/edgar.ts";
 import { type Gleif, gleif, leiOf } from "../harness/gleif.ts";
+import { type OpenFigi, openFigi } from "../harness/openfigi.ts";
 import { scenario } from "../harness/scenario.ts";
 import { SETUPS } from "../harness/service.ts";
 import { type Delivery, RECEIVER_CERTIFICATE, webhookReceiver } from "../harness/webhook-receiver.ts";
@@ -11,12 +12,14 @@ import { type Delivery, RECEIVER_CERTIFICATE, webhookReceiver } from "../harness
 const ALPINA = leiOf("529900T8BM49AURSDO");
 const NORDWIND = leiOf("529900W3MOO00A18X9");
 const SECURITIES = leiOf("529900SECURITIES00");
+const SEEKRAN = leiOf("529900SEEKRAN00000");
 const REGISTERED = ["RA000236", "HRB 12345"] as const;
 const NEVER = leiOf("529900ZZZZZZZZZZZZ");
 
 describe.each(SETUPS)("the company register, $setup", ({ start }) => {
   let source: Gleif;
   let filings: Edgar;
+  let figi: OpenFigi;
   const { service } = scenario(start, async (sites) => {
     sites.name("site", ["127.0.0.1"]);
     source = await gleif();
@@ -26,15 +29,18 @@ describe.each(SETUPS)("the company register, $setup", ({ start }) => {
       former: ["Alpina Werke AG"],
     });
     filings = await edgar();
+    figi = await openFigi();
     return {
       ...filings.environment,
       TRAWL_GLEIF_URL: source.url,
+      TRAWL_OPENFIGI_URL: figi.url,
       TRAWL_CA_FILE: RECEIVER_CERTIFICATE,
     };
   });
   afterAll(async () => {
     await source.close();
     await filings.close();
+    await figi.close();
   });
   const get = async (path: string) => (await service.call("GET", `/v1/companies${path}`)).json;
 
@@ -127,6 +133,33 @@ describe.each(SETUPS)("the company register, $setup", ({ start }) => {
         ).json,
       ).toMatchObject({ match: { id } });
     }
+  });
+
+  test("the filing system's resolve finds companies nobody fetched: by an ISIN, and by a listing at home", async () => {
+    const isin = "DE000A2SH128";
+    source.companies.set(SEEKRAN, { lei: SEEKRAN, name: "Seekran SE", country: "DE", isins: [isin] });
+    const line = { name: "SEEKRAN SE-REG", shareClassFIGI: "BBG001S5S399", securityType2: "Common Stock" };
+    figi.lines.push(
+      { ...line, isin, figi: "BBG000BLNQ16", ticker: "SKR", exchCode: "GF" },
+      { ...line, isin, figi: "BBG000BLNNH6", ticker: "SKR", exchCode: "GY" },
+    );
+    const resolve = async (query: string) =>
+      (await service.call("GET", `/v1/filings/companies/resolve?${query}`)).json;
+    const hint = { company: { name: "Seekran SE", country: "DE", lei: SEEKRAN, isins: [isin] } };
+    expect(await resolve("ticker=SKR.DE")).toMatchObject({
+      error: "not_registered_filer",
+      hint: { ...hint, listing: "SKR.DE" },
+    });
+    expect(await resolve(`isin=${isin}`)).toMatchObject({
+      error: "not_registered_filer",
+      hint: {
+        company: { ...hint.company, listings: ["XETR:SKR", "XFRA:SKR"] },
+        listing: "XETR:SKR",
+        filer_candidates: [],
+      },
+    });
+    expect(await resolve("ticker=SKR.L")).toMatchObject({ error: "unknown_identifier" });
+    expect(await get("/ticker:XETR:SKR")).toMatchObject({ names: { legal: "Seekran SE" } });
   });
 
   test("says which source is not asked", async () => {

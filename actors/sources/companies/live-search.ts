@@ -68,8 +68,16 @@ export function lookUpLive(
   project: string,
 ): Promise<LiveAnswer> {
   const asked = deps.sources.filter(
-    ({ inactive_because, is_opt_in = false, description: { is_paid = false, schemes } }) =>
-      inactive_because === null && !is_opt_in && !is_paid && schemes.lookup.includes(identifier.scheme),
+    ({
+      inactive_because,
+      is_opt_in = false,
+      description: { is_paid = false, needs_name = false, schemes },
+    }) =>
+      inactive_because === null &&
+      !is_opt_in &&
+      !is_paid &&
+      !needs_name &&
+      schemes.lookup.includes(identifier.scheme),
   );
   return askAll(deps, asked, project, async (source, http, signal) => {
     const answer = await source.lookup(identifier, ["core", "identifiers"], http, signal, NOTHING_KNOWN);

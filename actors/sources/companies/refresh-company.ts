@@ -31,6 +31,7 @@ import { workFields } from "../../lib/work-fields.ts";
 import { type AskSourceDeps, askSource, type LookupCaller } from "./ask-source.ts";
 import type { FieldPath, SourceClaim } from "./claim.ts";
 import { MAX_NOT_FOUND_S } from "./freshness.ts";
+import { identify } from "./identify.ts";
 import { decideMerge, edgeKey, isStrong, mergeSideOf } from "./merging.ts";
 import type { PeopleStore } from "./people.ts";
 import { ownIdentifiersOf, type RecordAddress } from "./record.ts";
@@ -130,6 +131,7 @@ async function askSources(run: Run, loaded: LoadedCompany): Promise<Refreshed> {
   // Last: the caller may name a merged company.
   const isAlone = (company.value?.aliases ?? []).length === 0;
   if (request.reference !== null) learn({ ...identifierOf(request.reference), is_own: isAlone });
+  for (const identifier of await identified(run, company.value)) learn(identifier);
 
   const answers: SourceAnswer[] = [];
   const fresh = new Map<string, RefreshPlan["fresh"][number]>();
@@ -160,6 +162,21 @@ async function askSources(run: Run, loaded: LoadedCompany): Promise<Refreshed> {
     }
   }
   return { answers, fresh: [...fresh.values()], cost_micros };
+}
+
+/** Of a company that is not stored, and that no source looks up by the identifier that the caller has. */
+async function identified(
+  { deps, request, context }: Run,
+  stored: StoredCompany | null,
+): Promise<readonly KnownIdentifier[]> {
+  if (stored !== null || request.reference === null) return [];
+  const asked = identifierOf(request.reference);
+  const isLookedUp = deps.sources.some(
+    ({ description: { needs_name, schemes } }) => !needs_name && schemes.lookup.includes(asked.scheme),
+  );
+  if (isLookedUp) return [];
+  const found = await identify(deps, asked, request, context);
+  return found === null ? [] : [{ ...found, is_own: true }];
 }
 
 /** From the record, and from the answers of this refresh where there is none yet. */

@@ -187,7 +187,13 @@ export function companyService(deps: ServiceDeps): CompanyService {
       const skipped = notAsked(sources, wanted);
       if (found.isStored) {
         const loaded = await loadCompany(documents, found.id);
-        const identifiers = knownIdentifiers(loaded.company.value!);
+        const { aliases } = loaded.company.value!;
+        const identifiers = [
+          ...knownIdentifiers(loaded.company.value!),
+          ...(found.reference === null
+            ? []
+            : [{ ...identifierOf(found.reference), is_own: aliases.length === 0 }]),
+        ];
         const plan = planRefresh(sources, identifiers, loaded.checks.value ?? {}, wanted, clock.now());
         const lines = plan.fresh.map(({ source, group, check }) => ({
           source,

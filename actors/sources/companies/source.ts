@@ -214,6 +214,17 @@ export interface SearchQuery {
   readonly limit: number;
 }
 
+/** The name behind an identifier that no register looks up, as a source writes it. */
+export type NameAnswer =
+  | {
+      readonly kind: "named";
+      readonly name: string;
+      /** ISO 3166-1 alpha-2: where the company is expected; null: not known. */
+      readonly country: string | null;
+    }
+  | { readonly kind: "not_found" }
+  | SourceFailure;
+
 /** What the register knows of the company that is looked up. */
 export interface KnownCompany {
   /** The legal name first; empty: none is known. */
@@ -240,6 +251,11 @@ export interface Source {
     signal: AbortSignal,
     company: KnownCompany,
   ): Promise<LookupAnswer>;
+  /**
+   * Of a source that `needs_name`: what a company is called of which only an identifier is known. The register looks for a company
+   * of this name at the other sources, and asks `lookup` to confirm it. Absent: the source has no names.
+   */
+  nameOf?(identifier: CompanyIdentifier, http: SourceHttp, signal: AbortSignal): Promise<NameAnswer>;
   /** Absent: the source cannot search. */
   search?(query: SearchQuery, http: SourceHttp, signal: AbortSignal): Promise<SearchAnswer>;
 }

@@ -64,7 +64,7 @@ export function filerFinder({ listed, submissions, register }: FilerFinderDeps):
     lists: Lists,
     caller: CallerContext,
   ): Promise<ResolvedFiler | Failure> {
-    const answer = await register(query);
+    const answer = await register(query, caller);
     if (answer.kind === "unknown")
       return failure(
         "unknown_identifier",

@@ -23,4 +23,10 @@ export type RegisterAnswer =
       readonly us_cik: number | null;
     };
 
-export type Register = (question: RegisterQuery) => Promise<RegisterAnswer>;
+/** For whom the register is asked: it may ask its sources for a company that it does not have. */
+export interface RegisterCaller {
+  readonly project: string;
+  readonly lane: "sync" | "batch";
+}
+
+export type Register = (question: RegisterQuery, caller: RegisterCaller) => Promise<RegisterAnswer>;

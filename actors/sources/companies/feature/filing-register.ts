@@ -1,15 +1,26 @@
 /**
- * The register as the filing slice asks it: the company behind an ISIN, a listing or a name that is on no list of filers. Only
- * what is stored is read, and no source is asked.
+ * The register as the filing slice asks it: the company behind an ISIN, a listing or a name that is on no list of filers. What is
+ * stored is read; of an ISIN, and of a listing that names its market, the sources are asked when no company has it.
  */
+import type { ActorClient } from "../../../../cluster/actor.ts";
 import type { Node } from "../../../../cluster/node-record.ts";
-import type { Register, RegisterAnswer, RegisterQuery } from "../../filings/register.ts";
+import { Company } from "../../../../schemas/companies.ts";
+import type { Register, RegisterAnswer, RegisterCaller, RegisterQuery } from "../../filings/register.ts";
 import { textOf } from "../claim.ts";
 import { decideMatch } from "../names/resolve.ts";
-import { listingReferences } from "../schemes/listings.ts";
+import { findCompany } from "../references.ts";
+import { RECORD_GROUPS } from "../refresh-plan.ts";
+import { homeFirst, listingOnMarket, listingReferences } from "../schemes/listings.ts";
 import { rank } from "../search.ts";
 import { type CompanyIndex, NO_FILTER } from "../search-index.ts";
-import { countryOf, ownerOf, ownersOf, type StoredCompany, survivorOf } from "../stored-company.ts";
+import { countryOf, ownersOf, type StoredCompany, survivorOf } from "../stored-company.ts";
+
+/** A company that is stored answers from what is stored; only a source that was never asked by the identifier is. */
+const STORED_MAX_AGE_S = 365 * 86_400;
+/** As long as a request for a record waits. */
+const REFRESH_TIMEOUT_MS = 75_000;
+/** Companies that merge while they are asked for. */
+const MAX_HOPS = 4;
 
 const UNKNOWN: RegisterAnswer = { kind: "unknown" };
 
@@ -17,15 +28,21 @@ const UNKNOWN: RegisterAnswer = { kind: "unknown" };
 export function filingRegister({
   documents,
   index,
-}: Pick<Node, "documents"> & {
+  clock,
+  ask,
+}: Pick<Node, "documents" | "clock"> & {
   readonly index: CompanyIndex;
+  readonly ask: ActorClient;
 }): Register {
-  async function find(question: RegisterQuery): Promise<StoredCompany | null> {
+  async function find(question: RegisterQuery, caller: RegisterCaller): Promise<StoredCompany | null> {
     switch (question.by) {
       case "isin":
-        return byReference(`isin:${question.isin}`);
-      case "listing":
-        return byListing(question.listing);
+        return fromSources(`isin:${question.isin}`, caller);
+      case "listing": {
+        const market = listingOnMarket(question.listing);
+        const stored = await byListing(question.listing);
+        return stored ?? (market === null ? null : fromSources(market, caller));
+      }
       case "name": {
         const ranked = await rank({ index }, { name: question.name, city: null, filter: NO_FILTER });
         const decision = decideMatch(
@@ -51,13 +68,34 @@ export function filingRegister({
     return found.size === 1 ? [...found.values()][0]! : null;
   }
 
-  async function byReference(reference: string): Promise<StoredCompany | null> {
-    const owner = await ownerOf(documents, reference);
-    return owner === null ? null : survivorOf(documents, owner);
+  /** The company is refreshed like one that is asked for by a client: what is fresh is not asked for again. */
+  async function fromSources(reference: string, caller: RegisterCaller): Promise<StoredCompany | null> {
+    const found = await findCompany(documents, { kind: "identifier", reference }, clock.now());
+    let id = found!.id;
+    for (let hop = 0; hop < MAX_HOPS; hop++) {
+      const answer = await ask(
+        Company,
+        id,
+        "refresh",
+        {
+          reference,
+          sources: null,
+          groups: [...RECORD_GROUPS],
+          max_age_s: found!.isStored ? STORED_MAX_AGE_S : null,
+          force: false,
+          ...caller,
+        },
+        { timeout_ms: REFRESH_TIMEOUT_MS },
+      );
+      if (answer.kind === "unknown") return null;
+      id = answer.company_id;
+      if (answer.kind === "company") return survivorOf(documents, id);
+    }
+    return null;
   }
 
-  return async (question) => {
-    const company = await find(question);
+  return async (question, { project, lane }) => {
+    const company = await find(question, { project, lane });
     return company === null ? UNKNOWN : answerOf(company);
   };
 }
@@ -70,17 +108,18 @@ function answerOf({ id, record }: StoredCompany): RegisterAnswer {
   const listings = securities.flatMap(({ mic, ticker }) =>
     typeof ticker === "string" ? [typeof mic === "string" ? `${mic}:${ticker}` : ticker] : [],
   );
-  const all = [...new Set([...tickers, ...listings])];
+  const country = countryOf(jurisdiction);
+  const all = homeFirst([...new Set([...tickers, ...listings])], country);
   const cik = valueOf("us_cik");
   return {
     kind: "known",
     company: {
       id,
       name: names.legal,
-      country: countryOf(jurisdiction),
-      listings: all,
+      country,
+      listings: [...all],
       lei: valueOf("lei") ?? null,
-      isins: securities.map(({ isin }) => textOf(isin)).filter((isin) => isin !== ""),
+      isins: [...new Set(securities.map(({ isin }) => textOf(isin)).filter((isin) => isin !== ""))],
     },
     listing: all[0] ?? null,
     names: [names.legal, ...[names.trading, names.translations, names.former].flat().map(({ name }) => name)],

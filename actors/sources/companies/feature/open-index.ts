@@ -14,10 +14,10 @@ interface IndexProvides {
 
 export async function openCompanyIndex(node: OpeningNode): Promise<OpenFeature<unknown, IndexProvides>> {
   const index = await openIndex(node);
-  const { documents, log } = node;
+  const { documents, clock, log } = node;
   return {
-    join: () => ({
-      provides: { index, find: filingRegister({ documents, index }) },
+    join: ({ ask }) => ({
+      provides: { index, find: filingRegister({ documents, clock, ask, index }) },
       onServing: async () =>
         void rebuildIndex(documents, index).then(
           (companies) => companies > 0 && log.info("The index of companies was made again", { companies }),

@@ -99,7 +99,8 @@ const CANONICAL: Readonly<Record<SchemeName, Canonical>> = {
   wikidata: upper,
   duns: bare,
   permid: bare,
-  bic: upper,
+  // The head office, where no branch is named.
+  bic: (text) => upper(text).replace(/^.{8}$/, "$&XXX"),
   isin: upper,
   figi: upper,
   wkn: upper,

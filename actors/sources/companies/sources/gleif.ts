@@ -374,7 +374,7 @@ const DESCRIPTION: SourceDescription = {
   title: "GLEIF LEI records",
   countries: ["*"],
   schemes: {
-    lookup: ["lei"],
+    lookup: ["lei", "isin", "bic"],
     yields: [
       "lei",
       "bic",
@@ -706,23 +706,37 @@ function hitOf({ attributes: { lei, entity, ...record } }: LeiRecord): SearchHit
   };
 }
 
+const recordUrl = (base_url: string, { scheme, value }: CompanyIdentifier): string =>
+  scheme === "lei"
+    ? `${base_url}/lei-records/${value}`
+    : `${base_url}/lei-records?filter%5B${scheme}%5D=${value}&page%5Bsize%5D=2`;
+
+/** The one record with an ISIN or a BIC; null: there is none, or several companies have it. */
+function readFiltered(
+  response: SourceResponse,
+  { scheme, value }: CompanyIdentifier,
+): Reading<{ readonly data: LeiRecord | null }> {
+  const reading = readRecords(response);
+  if (reading.kind === "failed") return reading;
+  const [first = null, ...others] = reading.value.data;
+  const isIt = others.length === 0 && (scheme !== "bic" || first?.attributes.bic?.includes(value) === true);
+  return { kind: "read", value: { data: isIt ? first : null } };
+}
+
 export const openGleif: OpenSource = ({ base_url }) => ({
   description: DESCRIPTION,
   inactive_because: null,
 
   async lookup(identifier, groups, http) {
-    const response = await http({
-      method: "GET",
-      url: `${base_url}/lei-records/${identifier.value}`,
-      headers: ACCEPT,
-    });
+    const response = await http({ method: "GET", url: recordUrl(base_url, identifier), headers: ACCEPT });
     if (response.kind === "failed") return response;
     const { document } = response;
     if (response.status === 404) return { kind: "not_found", documents: [document] };
     if (response.status !== 200) return statusFailure(response);
-    const reading = readRecord(response);
+    const reading = identifier.scheme === "lei" ? readRecord(response) : readFiltered(response, identifier);
     if (reading.kind === "failed") return reading;
     const record = reading.value.data;
+    if (record === null) return { kind: "not_found", documents: [document] };
     const precedence = precedenceOf(record);
     const own = { kind: "claims", is_complete: true, documents: [document], precedence } as const;
     const wantsParents = groups.includes("ownership") || groups.includes("relationships");

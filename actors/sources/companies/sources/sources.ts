@@ -90,6 +90,18 @@ export const SOURCES = {
     },
     load: async () => (await import("./krs.ts")).openKrs,
   },
+  openfigi: {
+    address: {
+      env: "TRAWL_OPENFIGI_URL",
+      default: "https://api.openfigi.com/v3",
+      description: "OpenFIGI, the listings of securities.",
+    },
+    key: {
+      env: "TRAWL_OPENFIGI_KEY",
+      description: "OpenFIGI API key: 25 requests in 6 s instead of 25 a minute.",
+    },
+    load: async () => (await import("./openfigi.ts")).openOpenFigi,
+  },
   northdata: {
     through: "profiles",
     load: async () => (await import("./profile-site.ts")).openProfileSite,
