@@ -54,12 +54,14 @@ export function requestEnd({
 }): RequestEnd {
   function finish(
     context: RequestContext,
-    reply: Reply,
+    given: Reply,
     caller: Caller | null = null,
     limit: string | null = null,
     level: LogLevel = "info",
   ): Reply {
     const { compiled, request_id, head, abort } = context;
+    const { refusalAs } = compiled.route ?? {};
+    const reply = refusalAs && given.status >= 400 ? refusalAs(given) : given;
     const headers: Record<string, string> = { ...reply.headers };
     if (limit !== null) addCallerHeaders(headers, caller!, limit, context.now_ms);
     if (compiled.route?.cors) Object.assign(headers, OPEN_TO_BROWSERS);

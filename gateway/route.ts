@@ -153,6 +153,8 @@ interface RouteDescription {
   readonly replies: Readonly<Record<number, ReplyShape>>;
   /** Adds CORS headers that let scripts of any origin read it. */
   readonly cors?: boolean;
+  /** For a protocol whose clients read errors in another form: makes its answer of every refusal that the gateway gives on this route. */
+  readonly refusalAs?: (refusal: Reply) => Reply;
   /** Sent as it is, never compressed: the bytes are the answer. */
   readonly verbatim?: boolean;
 }

@@ -9,6 +9,7 @@ import { listenNode } from "../gateway/adapters/http.node.ts";
 import { authenticator } from "../gateway/authenticate.ts";
 import type { Listening, ListenOptions } from "../gateway/http.ts";
 import type { Metering } from "../gateway/metering.ts";
+import { firecrawlRoutes } from "../gateway/firecrawl/routes.ts";
 import { mcpRoute } from "../gateway/mcp/mcp-route.ts";
 import { openapi } from "../gateway/openapi/document.ts";
 import { sharedRates } from "../gateway/rates.ts";
@@ -189,7 +190,7 @@ function apiOf(
   statusPages: readonly Route[],
   publicUrl: () => string,
 ): readonly Route[] {
-  const { blobs, bodyGrants, clock, documents, version } = context;
+  const { blobs, bodyGrants, clock, config, documents, version } = context;
   const references = parts.flatMap(({ reference }) => reference ?? []);
   const routes: Route[] = [
     ...parts.flatMap((feature) => feature.routes ?? []),
@@ -199,6 +200,10 @@ function apiOf(
       onVanished: (sha256) => forgetTagged(documents, BODY_TAG_COLLECTIONS, sha256),
     }),
     mcpRoute({ version, clock, publicUrl }),
+    ...firecrawlRoutes({
+      public_url: config.gateway.public_url ?? null,
+      scheme: tlsPaths(config.gateway) ? "https" : "http",
+    }),
     ...operatorRoutes(membership),
     ...statusPages,
     ...pageRoutes({

@@ -2,7 +2,7 @@
 
 /** One request. `path` has its query. */
 export interface ApiRequest {
-  readonly method: "GET" | "POST";
+  readonly method: "GET" | "POST" | "DELETE";
   readonly path: string;
   readonly body?: object;
 }

@@ -3,9 +3,9 @@ import { Type } from "typebox";
 import type { Clock } from "../../cluster/ports/clock.ts";
 import { json } from "../http-errors.ts";
 import type { Reply } from "../http.ts";
-import { wholeReply } from "../reply-bytes.ts";
-import { type AskWithin, type Call, route, type Route } from "../route.ts";
-import { answered, type AskApi } from "./api.ts";
+import { type Call, route, type Route } from "../route.ts";
+import { askingWithin } from "../asking-within.ts";
+import type { AskApi } from "./api.ts";
 
 export interface McpRouteDeps {
   readonly version: string;
@@ -102,22 +102,6 @@ function isOwnOrigin(origin: string | undefined, public_url: string): boolean {
   return asked.origin === new URL(public_url).origin || LOOPBACK.test(asked.hostname);
 }
 const LOOPBACK = /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
-
-/** The API, asked through the gateway's own routes. */
-const askingWithin =
-  (askWithin: AskWithin): AskApi =>
-  async (request) => {
-    const reply = await askWithin(request);
-    return answered(reply.status, reply.headers?.["Retry-After"], contentOf(await wholeReply(reply)));
-  };
-
-function contentOf(bytes: Buffer): unknown {
-  try {
-    return JSON.parse(bytes.toString());
-  } catch {
-    return null;
-  }
-}
 
 function replyOf({ status, headers, body }: Response): Reply {
   const kept = Object.fromEntries(

@@ -22,6 +22,7 @@ export const DOCUMENTS: readonly Document[] = [
   { file: "docs/api/accounts.md", world: "plain" },
   { file: "docs/api/status.md", world: "plain" },
   { file: "docs/api/agents.md", world: "pages" },
+  { file: "docs/api/firecrawl.md", world: "pages" },
   { file: "docs/commands.md", world: "pages" },
   { file: "docs/operating/README.md", world: "plain" },
   { file: "docs/operating/backup.md", world: "plain" },

@@ -240,6 +240,39 @@ describe.each(SETUPS)("each role on each operation, $setup", ({ start }) => {
     expect([(await asked(null)).status, (await asked("sk_unknown")).status]).toEqual([401, 401]);
   });
 
+  test("Firecrawl's operations need a key, and another customer's job is none of theirs", async () => {
+    const jobs = (kind: string, id: string) =>
+      ["GET", "DELETE"].map((method) => [method, `/v2/${kind}/${id}`] as const);
+    const batch = [
+      ...jobs("batch/scrape", given["job_id"]!),
+      ["GET", `/v2/batch/scrape/${given["job_id"]}/errors`] as const,
+    ];
+    const crawl = [
+      ...jobs("crawl", jobs_of["getJobUrls"]!),
+      ["GET", `/v2/crawl/${jobs_of["getJobUrls"]}/errors`] as const,
+    ];
+    const lists = ["crawl/active", "team/credit-usage", "concurrency-check", "team/queue-status"].map(
+      (path) => ["GET", `/v2/${path}`] as const,
+    );
+    for (const [method, path] of [...batch, ...crawl]) {
+      const { status, bytes } = await service.call(method, path, { key: keys.foreign_admin });
+      expect([method, path, status]).toEqual([method, path, 404]);
+      expect(bytes.toString()).not.toContain(secret);
+    }
+    const posts = ["scrape", "map", "crawl", "batch/scrape", "search"].map(
+      (path) => ["POST", `/v2/${path}`] as const,
+    );
+    for (const [method, path] of [...batch, ...crawl, ...lists, ...posts]) {
+      const { status, json } = await service.call(method, path, {
+        key: null,
+        ...(method === "POST" && { body: {} }),
+      });
+      expect([method, path, status, json.success]).toEqual([method, path, 401, false]);
+    }
+    const { bytes } = await service.call("GET", "/v2/crawl/active", { key: keys.foreign_admin });
+    expect(bytes.toString()).not.toContain(secret);
+  });
+
   test("identifiers of another customer in bodies and queries name nothing", async () => {
     const { prefix, job_id } = given;
     const { json } = await service.call("GET", "/v1/requests?limit=1", { key: keys.admin });

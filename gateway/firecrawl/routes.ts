@@ -1,0 +1,177 @@
+/** The operations of Firecrawl's API, version 2. Each asks this API in the caller's name, and says the answer in their words. */
+import type { Route } from "../route.ts";
+import { BATCH_OPTIONS, crawlBodyOf, mapBodyOf } from "./crawl-options.ts";
+import { documentOf } from "./document.ts";
+import { badRequest, failureOf, Refused } from "./errors.ts";
+import { formatNames } from "./formats.ts";
+import { activeCrawls, cancelJob, jobErrors, jobStatus, jobUrl, type TheirKind } from "./jobs.ts";
+import { contentOf, type FirecrawlDeps, operation, type TheirCall } from "./operation.ts";
+import { taken } from "./option.ts";
+import { fetchOptionsOf } from "./scrape-options.ts";
+import { search } from "./search.ts";
+import { concurrency, creditUsage, queueStatus } from "./team.ts";
+import { unservedRoutes } from "./unserved.ts";
+
+export function firecrawlRoutes(deps: FirecrawlDeps): readonly Route[] {
+  const one = operation(deps);
+  const jobs = (kind: TheirKind, name: string): readonly Route[] => [
+    one({
+      method: "GET",
+      path: `/v2/${kind}/{id}`,
+      operationId: `firecrawl${name}Status`,
+      summary: "The state of a job, and its pages",
+      answer: (call) => jobStatus(call, kind),
+    }),
+    one({
+      method: "GET",
+      path: `/v2/${kind}/{id}/errors`,
+      operationId: `firecrawl${name}Errors`,
+      summary: "The addresses of a job without a page",
+      answer: (call) => jobErrors(call, kind),
+    }),
+    one({
+      method: "DELETE",
+      path: `/v2/${kind}/{id}`,
+      operationId: `firecrawl${name}Cancel`,
+      summary: "Cancel a job",
+      answer: (call) => cancelJob(call, kind),
+    }),
+  ];
+  return [
+    one({
+      method: "POST",
+      path: "/v2/scrape",
+      operationId: "firecrawlScrape",
+      summary: "Fetch a page",
+      answer: scrape,
+    }),
+    one({
+      method: "POST",
+      path: "/v2/map",
+      operationId: "firecrawlMap",
+      summary: "List a site's addresses",
+      answer: map,
+    }),
+    one({
+      method: "POST",
+      path: "/v2/crawl",
+      operationId: "firecrawlCrawl",
+      summary: "Fetch a site as a job",
+      answer: crawl,
+    }),
+    ...["active", "ongoing"].map((word) =>
+      one({
+        method: "GET",
+        path: `/v2/crawl/${word}`,
+        operationId: `firecrawlCrawls${word === "active" ? "Active" : "Ongoing"}`,
+        summary: "The crawls that go on",
+        answer: activeCrawls,
+      }),
+    ),
+    ...jobs("crawl", "Crawl"),
+    one({
+      method: "POST",
+      path: "/v2/batch/scrape",
+      operationId: "firecrawlBatch",
+      summary: "Fetch many pages as a job",
+      answer: batch,
+    }),
+    ...jobs("batch/scrape", "Batch"),
+    one({
+      method: "POST",
+      path: "/v2/search",
+      operationId: "firecrawlSearch",
+      summary: "Search",
+      answer: search,
+    }),
+    one({
+      method: "GET",
+      path: "/v2/team/credit-usage",
+      operationId: "firecrawlCredits",
+      summary: "What is left of the month's quota",
+      answer: creditUsage,
+    }),
+    one({
+      method: "GET",
+      path: "/v2/concurrency-check",
+      operationId: "firecrawlConcurrency",
+      summary: "The work that goes on",
+      answer: concurrency,
+    }),
+    one({
+      method: "GET",
+      path: "/v2/team/queue-status",
+      operationId: "firecrawlQueue",
+      summary: "The work that waits",
+      answer: queueStatus,
+    }),
+    ...unservedRoutes(),
+  ];
+}
+
+const isWebAddress = (text: string): boolean => /^https?:$/.test(URL.parse(text)?.protocol ?? "");
+
+function addressIn({ url }: TheirCall["body"]): string {
+  if (typeof url !== "string" || url === "") throw badRequest("Bad Request: url: Field required");
+  // As theirs: an address without a scheme is one of HTTP.
+  return /^[a-z][a-z0-9+.-]*:\/\//i.test(url) ? url : `http://${url}`;
+}
+
+async function scrape({ ask, base, body }: TheirCall): Promise<object> {
+  const { url: _, ...options } = body;
+  const fetch = { url: addressIn(body), ...fetchOptionsOf(options) };
+  const page = await contentOf(ask, { method: "POST", path: "/v1/fetch", body: fetch });
+  const formats = formatNames((options["formats"] as readonly unknown[] | undefined) ?? ["markdown"]);
+  const data = documentOf(page, { url: fetch.url, formats, base });
+  return { success: true, data, scrape_id: page.request_id };
+}
+
+async function map({ ask, body }: TheirCall): Promise<object> {
+  const asked = mapBodyOf({ ...body, url: addressIn(body) });
+  const found = await contentOf(ask, { method: "POST", path: "/v1/map", body: asked });
+  if (found.error !== null && found.links.length === 0) throw new Refused(mapFailure(found));
+  const links = (found.links as { url: string; title: string | null }[]).map(({ url, title }) => ({
+    url,
+    ...(title !== null && { title }),
+  }));
+  return { success: true, id: found.request_id, links };
+}
+
+function mapFailure(found: { readonly error: string }) {
+  const failure = failureOf(found);
+  return failure.status === 408 ? { ...failure, code: "MAP_TIMEOUT" } : failure;
+}
+
+async function crawl({ ask, base, body, head }: TheirCall): Promise<object> {
+  const asked = { ...crawlBodyOf({ ...body, url: addressIn(body) }), ...keyOf(head) };
+  const { job_id } = await contentOf(ask, { method: "POST", path: "/v1/crawl", body: asked });
+  return { success: true, id: job_id, url: jobUrl(base, "crawl", job_id) };
+}
+
+async function batch({ ask, base, body, head, now_ms }: TheirCall): Promise<object> {
+  const { urls, ignores_invalid = true, ...options } = taken(BATCH_OPTIONS, body);
+  if (urls === undefined) throw badRequest("Bad Request: urls: Field required");
+  const given = urls as string[];
+  const invalid = given.filter((url) => !isWebAddress(url));
+  if (invalid.length > 0 && (ignores_invalid === false || invalid.length === given.length))
+    throw badRequest(`Bad Request: urls: ${invalid.slice(0, 10).join(", ")} is no http(s) address`);
+  const wishes = { ...fetchOptionsOf({}), ...options };
+  const items = given.filter(isWebAddress).map((url) => ({ url, ...wishes }));
+  const key = keyOf(head).idempotency_key ?? `firecrawl-${now_ms}-${crypto.randomUUID()}`;
+  const { job_id } = await contentOf(ask, {
+    method: "POST",
+    path: "/v1/batch/fetch",
+    body: { items, idempotency_key: key },
+  });
+  return {
+    success: true,
+    id: job_id,
+    url: jobUrl(base, "batch/scrape", job_id),
+    ...(ignores_invalid === true && { invalidURLs: invalid }),
+  };
+}
+
+function keyOf({ headers }: TheirCall["head"]): { readonly idempotency_key?: string } {
+  const given = headers.get("x-idempotency-key");
+  return given === undefined ? {} : { idempotency_key: given };
+}

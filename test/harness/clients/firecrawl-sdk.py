@@ -1,0 +1,77 @@
+"""Calls a running service with Firecrawl's own Python client, whose models are strict. Prints what it got as JSON.
+
+usage: firecrawl-sdk.py SERVICE KEY SITE
+"""
+
+import json
+import sys
+
+from firecrawl import Firecrawl
+from firecrawl.v2.types import ScrapeOptions
+
+service, key, site = sys.argv[1:]
+client = Firecrawl(api_key=key, api_url=service)
+
+
+def failure(call):
+    try:
+        return {"answered": repr(call())}
+    except Exception as problem:  # The test says which ones it expects.
+        return {"type": type(problem).__name__, "status": getattr(problem, "status_code", None)}
+
+
+def shown(document):
+    metadata = document.metadata
+    return {
+        "markdown": document.markdown,
+        "links": document.links,
+        "html": document.raw_html,
+        "title": metadata.title,
+        "source": metadata.source_url,
+        "status": metadata.status_code,
+        "error": metadata.error,
+        "proxy": metadata.proxy_used,
+    }
+
+
+def job(result):
+    return {
+        "status": result.status,
+        "completed": result.completed,
+        "total": result.total,
+        "next": result.next,
+        "sources": sorted(document.metadata.source_url for document in result.data),
+    }
+
+
+many = [f"{site}/many/{n}" for n in range(105)]
+crawled = client.crawl(f"{site}/", limit=20, scrape_options=ScrapeOptions(formats=["markdown"]), poll_interval=1)
+begun = client.start_crawl(f"{site}/slow", limit=5)
+active = client.get_active_crawls()
+errors = client.batch_scrape([f"{site}/a", f"{site}/private"], formats=["markdown"], poll_interval=1)
+usage = client.get_credit_usage()
+concurrency = client.get_concurrency()
+
+print(
+    json.dumps(
+        {
+            "page": shown(client.scrape(f"{site}/", formats=["markdown", "links", "rawHtml"])),
+            "gone": shown(client.scrape(f"{site}/gone")),
+            "map": sorted(link.url for link in client.map(f"{site}/").links),
+            "crawl": job(crawled),
+            "batch": job(client.batch_scrape(many, formats=["markdown"], poll_interval=1)),
+            "active": [crawl.id == begun.id for crawl in active.crawls],
+            "cancelled": client.cancel_crawl(begun.id),
+            "blocked": client.get_batch_scrape_errors(errors.id).robots_blocked
+            if hasattr(errors, "id") and errors.id
+            else None,
+            "usage": [type(usage.remaining_credits).__name__, usage.plan_credits],
+            "concurrency": [type(concurrency.concurrency).__name__, type(concurrency.max_concurrency).__name__],
+            "robots": failure(lambda: client.scrape(f"{site}/private")),
+            "nowhere": failure(lambda: client.scrape("http://nowhere.invalid/")),
+            "unserved": failure(lambda: client.scrape(f"{site}/", formats=["summary"])),
+            "stranger": failure(lambda: Firecrawl(api_key="sk_unknown", api_url=service).scrape(f"{site}/")),
+            "no_job": failure(lambda: client.get_crawl_status("none")),
+        }
+    )
+)

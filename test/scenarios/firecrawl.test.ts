@@ -1,0 +1,289 @@
+/**
+ * Firecrawl's API with Firecrawl's own clients, and what they rely on by plain HTTP. `.ci/run` installs the clients: the one for JavaScript
+ * in /opt/firecrawl-javascript, the one for Python in /opt/firecrawl-python.
+ */
+import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
+import { createRequire } from "node:module";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { UNSERVED } from "../../gateway/firecrawl/unserved.ts";
+import { scenario } from "../harness/scenario.ts";
+import { SETUPS } from "../harness/service.ts";
+import { gate, type Page, prose, type Site } from "../harness/web.ts";
+
+const JAVASCRIPT = "/opt/firecrawl-javascript/";
+const PYTHON = "/opt/firecrawl-python/bin/python";
+const run = promisify(execFile);
+
+const linked = (title: string, ...links: string[]): Page => ({
+  body:
+    `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>${title}</title></head><body><article><h1>${title}</h1>` +
+    `<p>${prose(12, title)}</p><p>${links.map((href) => `<a href="${href}">${href}</a>`).join(" ")}</p></article></body></html>`,
+});
+
+const MANY = 105;
+
+describe.each(SETUPS)("Firecrawl's API, $setup", ({ start }) => {
+  const { sites, service } = scenario(start);
+  const door = gate();
+  let site: Site;
+  beforeAll(() => {
+    site = sites.site({
+      "/robots.txt": { type: "text/plain", body: "User-agent: *\nDisallow: /private" },
+      "/": linked("Home", "/a", "/b"),
+      "/a": linked("A", "/", "/gone"),
+      "/b": linked("B", "/private"),
+      ...Object.fromEntries(Array.from({ length: MANY }, (_, n) => [`/many/${n}`, linked(`Page ${n}`)])),
+      "/slow": async () => {
+        await door.opened;
+        return linked("Slow");
+      },
+    });
+  });
+
+  afterAll(() => door.open());
+
+  const call = async (method: string, path: string, body?: object, options: object = {}) =>
+    service.call(method, path, { ...(body && { body }), ...options });
+  const finished = async (path: string): Promise<any> => {
+    for (;;) {
+      const { json } = await call("GET", path);
+      if (json.status !== "scraping") return json;
+    }
+  };
+
+  test("a page has the forms that were asked for, and no other", async () => {
+    const { status, json } = await call("POST", "/v2/scrape", {
+      url: `${site.origin}/`,
+      formats: ["links", { type: "rawHtml" }],
+    });
+    expect(status).toBe(200);
+    expect(json).toEqual({
+      success: true,
+      scrape_id: expect.stringMatching(/^req_/),
+      data: {
+        links: [`${site.origin}/a`, `${site.origin}/b`],
+        rawHtml: expect.stringContaining("<article>"),
+        metadata: {
+          title: "Home",
+          language: "en",
+          url: `${site.origin}/`,
+          sourceURL: `${site.origin}/`,
+          statusCode: 200,
+          contentType: expect.stringContaining("text/html"),
+          proxyUsed: "basic",
+          cacheState: "miss",
+          creditsUsed: 1,
+          scrapeId: json.scrape_id,
+        },
+      },
+    });
+    const again = await call("POST", "/v2/scrape", { url: `${site.origin}/` });
+    expect(Object.keys(again.json.data)).toEqual(["markdown", "metadata"]);
+    expect(again.json.data.metadata).toMatchObject({ cacheState: "hit", creditsUsed: 0 });
+  });
+
+  test("the options of a page reach the request", async () => {
+    const shop = sites.site({ "*": linked("Shop") });
+    const { status } = await call("POST", "/v2/scrape", {
+      url: `${shop.origin}/`,
+      headers: { "X-Basket": "7", "Accept-Language": "de" },
+      timeout: 20_000,
+      maxAge: 0,
+      waitFor: 0,
+      proxy: "basic",
+      parsers: ["pdf"],
+      onlyMainContent: true,
+      includeTags: ["article"],
+      excludeTags: ["nav"],
+      mobile: false,
+      skipTlsVerification: false,
+      origin: "test",
+    });
+    expect(status).toBe(200);
+    const { headers } = shop.arrivals.find(({ path }) => path === "/")!;
+    expect(headers).toMatchObject({ "x-basket": "7", "accept-language": "de" });
+  });
+
+  test.each([
+    [{ zeroDataRetention: true }, 400, "NOT_SUPPORTED", "Pages and ledger rows are kept"],
+    [{ proxy: "stealth" }, 400, "NOT_SUPPORTED", "none of the proxies"],
+    [{ formats: ["summary"] }, 400, "NOT_SUPPORTED", "language model"],
+    [{ formats: ["sonnet"] }, 400, "BAD_REQUEST", "sonnet"],
+    [{ nonsense: 1 }, 400, "BAD_REQUEST", "nonsense"],
+    [{ includeTags: ["::first-line"] }, 400, "BAD_REQUEST", "includeTags.0"],
+    [{ headers: { Connection: "close" } }, 400, "BAD_REQUEST", "headers"],
+    [{ timeout: "soon" }, 400, "BAD_REQUEST", "timeout"],
+  ])("%j is refused in their words", async (options, status, code, words) => {
+    const answered = await call("POST", "/v2/scrape", { url: `${site.origin}/`, ...options });
+    expect(answered.status).toBe(status);
+    expect(answered.json).toMatchObject({ success: false, code, error: expect.stringContaining(words) });
+  });
+
+  test("refusals of the gateway are in their form, too", async () => {
+    const path = "/v2/crawl/01a21339-746c-7970-9300-be2effad19f8";
+    const answers = await Promise.all([
+      call("POST", "/v2/scrape", { url: "http://10.0.0.1/" }, { key: null }),
+      call("POST", "/v2/scrape", undefined, { body: "{" }),
+      call("GET", path),
+      call("DELETE", path),
+      call("GET", "/v2/batch/scrape/none/errors"),
+      call("POST", "/v2/scrape", { url: "http://10.0.0.1/" }),
+      call("POST", "/v2/scrape", { url: "" }),
+    ]);
+    expect(answers.map(({ status }) => status)).toEqual([401, 400, 404, 404, 404, 403, 400]);
+    for (const { json } of answers)
+      expect(json).toMatchObject({ success: false, error: expect.stringMatching(/^\S.*$/) });
+  });
+
+  test("what is not served says so", async () => {
+    for (const [path, methods] of UNSERVED)
+      for (const method of methods) {
+        const { status, json } = await call(
+          method,
+          path.replaceAll(/\{\w+\}/g, "x"),
+          method.startsWith("P") ? {} : undefined,
+        );
+        expect([method, path, status, json.success]).toEqual([method, path, 501, false]);
+        expect(json.error).toContain("is not served here: ");
+      }
+  });
+
+  test("a job is read page by page, each document once, under the name that the client used", async () => {
+    const urls = Array.from({ length: MANY }, (_, n) => `${site.origin}/many/${n}`);
+    const headers = { host: "crawler.example:8443", "x-idempotency-key": "many" };
+    const begin = () => call("POST", "/v2/batch/scrape", { urls: [...urls, "nowhere"] }, { headers });
+    const { json: begun } = await begin();
+    expect(begun).toEqual({
+      success: true,
+      id: begun.id,
+      url: `http://crawler.example:8443/v2/batch/scrape/${begun.id}`,
+      invalidURLs: ["nowhere"],
+    });
+    expect((await begin()).json.id).toBe(begun.id);
+    const path = `/v2/batch/scrape/${begun.id}`;
+    const first = await finished(path);
+    expect(first).toMatchObject({ status: "completed", completed: MANY, total: MANY, creditsUsed: MANY });
+    const next = new URL(first.next);
+    const second = (await call("GET", `${next.pathname}${next.search}`)).json;
+    expect(second).not.toHaveProperty("next");
+    const sources = [...first.data, ...second.data].map((document: any) => document.metadata.sourceURL);
+    expect(sources).toEqual(urls);
+    expect(Object.keys(first.data[0])).toEqual(["markdown", "metadata"]);
+  });
+
+  test("a crawl stays in its folder unless it is told otherwise, and is cancelled", async () => {
+    const books = sites.site({
+      "/": linked("Top", "/books/1"),
+      "/books/": linked("Books", "/books/1", "/", "/films"),
+      "/books/1": linked("One", "/books/2"),
+      "/books/2": linked("Two"),
+      "/films": linked("Films"),
+    });
+    const crawl = async (options: object): Promise<string[]> => {
+      const { status, json } = await call("POST", "/v2/crawl", { url: `${books.origin}/books/`, ...options });
+      expect([status, json.success]).toEqual([200, true]);
+      const { data } = await finished(`/v2/crawl/${json.id}`);
+      return data.map(({ metadata }: any) => new URL(metadata.sourceURL).pathname).toSorted();
+    };
+    expect(await crawl({})).toEqual(["/books/", "/books/1", "/books/2"]);
+    expect(await crawl({ crawlEntireDomain: true, excludePaths: ["^/books/\\d"] })).toEqual([
+      "/",
+      "/books/",
+      "/films",
+    ]);
+    expect(await crawl({ maxDiscoveryDepth: 1 })).toEqual(["/books/", "/books/1"]);
+    const { json: slow } = await call("POST", "/v2/crawl", { url: `${site.origin}/slow` });
+    const active = async () => (await call("GET", "/v2/crawl/active")).json;
+    // Its address is known from when the crawl has begun.
+    while ((await active()).crawls[0].url === "");
+    expect((await active()).crawls).toEqual([
+      expect.objectContaining({ id: slow.id, url: `${site.origin}/slow` }),
+    ]);
+    expect((await call("DELETE", `/v2/crawl/${slow.id}`)).json).toEqual({ status: "cancelled" });
+    expect((await call("GET", `/v2/crawl/${slow.id}`)).json).toMatchObject({ status: "cancelled", data: [] });
+    // The same id under the other kind names nothing.
+    expect((await call("GET", `/v2/batch/scrape/${slow.id}`)).status).toBe(404);
+  });
+
+  test.skipIf(!existsSync(JAVASCRIPT))(
+    `their client for JavaScript does all of it (needs npm install --prefix ${JAVASCRIPT} firecrawl)`,
+    async () => {
+      const { default: Firecrawl } = createRequire(`${JAVASCRIPT}x.js`)("firecrawl");
+      const client = new Firecrawl({ apiKey: service.key, apiUrl: service.url });
+      const page = await client.scrape(`${site.origin}/`, { formats: ["markdown", "links"] });
+      expect(page).toMatchObject({
+        links: [`${site.origin}/a`, `${site.origin}/b`],
+        metadata: { title: "Home" },
+      });
+      expect(await client.scrape(`${site.origin}/gone`)).toMatchObject({ metadata: { statusCode: 404 } });
+      const { links } = await client.map(`${site.origin}/`);
+      expect(links.map(({ url }: any) => url)).toContain(`${site.origin}/a`);
+      const crawl = await client.crawl(`${site.origin}/`, {
+        limit: 20,
+        scrapeOptions: { formats: ["markdown"] },
+      });
+      expect(crawl).toMatchObject({ status: "completed" });
+      expect(crawl.data.map(({ metadata }: any) => metadata.sourceURL)).toContain(`${site.origin}/b`);
+      expect(await client.getCrawlErrors(crawl.id)).toMatchObject({
+        robotsBlocked: [`${site.origin}/private`],
+      });
+      const urls = Array.from({ length: MANY }, (_, n) => `${site.origin}/many/${n}`);
+      const batch = await client.batchScrape(urls, { options: { formats: ["markdown"] } });
+      expect(batch.data.map(({ metadata }: any) => metadata.sourceURL)).toEqual(urls);
+      const slow = await client.startCrawl(`${site.origin}/slow`, { limit: 5 });
+      expect((await client.getActiveCrawls()).crawls.map(({ id }: any) => id)).toContain(slow.id);
+      expect(await client.cancelCrawl(slow.id)).toBe(true);
+      expect(await client.getCreditUsage()).toMatchObject({ remainingCredits: expect.any(Number) });
+      expect(await client.getConcurrency()).toEqual({ concurrency: expect.any(Number), maxConcurrency: 200 });
+      await expect(client.scrape(`${site.origin}/private`)).rejects.toMatchObject({ status: 403 });
+      await expect(client.scrape("http://nowhere.invalid/")).rejects.toMatchObject({
+        code: "SCRAPE_DNS_RESOLUTION_ERROR",
+      });
+      await expect(client.scrape(`${site.origin}/`, { proxy: "stealth" })).rejects.toMatchObject({
+        status: 400,
+      });
+      await expect(client.extract({ urls: [site.origin], prompt: "names" })).rejects.toMatchObject({
+        status: 501,
+      });
+    },
+    120_000,
+  );
+
+  test.skipIf(!existsSync(PYTHON))(
+    `their client for Python reads every answer (needs pip install firecrawl-py in ${PYTHON})`,
+    async () => {
+      const program = new URL("../harness/clients/firecrawl-sdk.py", import.meta.url).pathname;
+      const { stdout } = await run(PYTHON, [program, service.url, service.key, site.origin]);
+      const urls = Array.from({ length: MANY }, (_, n) => `${site.origin}/many/${n}`);
+      expect(JSON.parse(stdout)).toEqual({
+        page: {
+          markdown: expect.stringContaining("Home"),
+          links: [`${site.origin}/a`, `${site.origin}/b`],
+          html: expect.stringContaining("<article>"),
+          title: "Home",
+          source: `${site.origin}/`,
+          status: 200,
+          error: null,
+          proxy: "basic",
+        },
+        gone: expect.objectContaining({ status: 404, error: expect.stringContaining("404") }),
+        map: expect.arrayContaining([`${site.origin}/a`]),
+        crawl: expect.objectContaining({ status: "completed", completed: 5, total: 5, next: null }),
+        batch: { status: "completed", completed: MANY, total: MANY, next: null, sources: urls.toSorted() },
+        active: [true],
+        cancelled: true,
+        blocked: [`${site.origin}/private`],
+        usage: ["int", null],
+        concurrency: ["int", "int"],
+        robots: { type: "WebsiteNotSupportedError", status: 403 },
+        nowhere: { type: "DNSResolutionError", status: 500 },
+        unserved: { type: "BadRequestError", status: 400 },
+        stranger: { type: "UnauthorizedError", status: 401 },
+        no_job: { type: "FirecrawlError", status: 404 },
+      });
+    },
+    120_000,
+  );
+});
