@@ -48,7 +48,9 @@ many = [f"{site}/many/{n}" for n in range(105)]
 crawled = client.crawl(f"{site}/", limit=20, scrape_options=ScrapeOptions(formats=["markdown"]), poll_interval=1)
 begun = client.start_crawl(f"{site}/slow", limit=5)
 active = client.get_active_crawls()
-errors = client.batch_scrape([f"{site}/a", f"{site}/private"], formats=["markdown"], poll_interval=1)
+batch = client.start_batch_scrape([f"{site}/a", f"{site}/private"], formats=["markdown"])
+while client.get_batch_scrape_status(batch.id).status == "scraping":
+    pass
 usage = client.get_credit_usage()
 concurrency = client.get_concurrency()
 
@@ -62,9 +64,7 @@ print(
             "batch": job(client.batch_scrape(many, formats=["markdown"], poll_interval=1)),
             "active": [crawl.id == begun.id for crawl in active.crawls],
             "cancelled": client.cancel_crawl(begun.id),
-            "blocked": client.get_batch_scrape_errors(errors.id).robots_blocked
-            if hasattr(errors, "id") and errors.id
-            else None,
+            "blocked": client.get_batch_scrape_errors(batch.id).robots_blocked,
             "usage": [type(usage.remaining_credits).__name__, usage.plan_credits],
             "concurrency": [type(concurrency.concurrency).__name__, type(concurrency.max_concurrency).__name__],
             "robots": failure(lambda: client.scrape(f"{site}/private")),
