@@ -13,7 +13,7 @@ export interface TheirCall {
   /** This service as the client reaches it, without a slash at the end. */
   readonly base: string;
   readonly head: Head;
-  readonly now_ms: number;
+  readonly request_id: string;
   readonly id: string;
   readonly skip: number;
   readonly body: Given;
@@ -68,7 +68,7 @@ export const operation =
         500: refusal("The page could not be fetched"),
       },
       handle: async (call: any) => {
-        const { head, now_ms, params, query, body } = call;
+        const { head, request_id, params, query, body } = call;
         const base =
           public_url?.replace(/\/+$/, "") ?? `${scheme}://${head.headers.get("host") ?? "localhost"}`;
         try {
@@ -79,7 +79,7 @@ export const operation =
               ask,
               base,
               head,
-              now_ms,
+              request_id,
               id: params?.id ?? "",
               skip: query?.skip ?? 0,
               body: body ?? {},

@@ -148,7 +148,7 @@ async function crawl({ ask, base, body, head }: TheirCall): Promise<object> {
   return { success: true, id: job_id, url: jobUrl(base, "crawl", job_id) };
 }
 
-async function batch({ ask, base, body, head, now_ms }: TheirCall): Promise<object> {
+async function batch({ ask, base, body, head, request_id }: TheirCall): Promise<object> {
   const { urls, ignores_invalid = true, ...options } = taken(BATCH_OPTIONS, body);
   if (urls === undefined) throw badRequest("Bad Request: urls: Field required");
   const given = urls as string[];
@@ -157,7 +157,7 @@ async function batch({ ask, base, body, head, now_ms }: TheirCall): Promise<obje
     throw badRequest(`Bad Request: urls: ${invalid.slice(0, 10).join(", ")} is no http(s) address`);
   const wishes = { ...fetchOptionsOf({}), ...options };
   const items = given.filter(isWebAddress).map((url) => ({ url, ...wishes }));
-  const key = keyOf(head).idempotency_key ?? `firecrawl-${now_ms}-${crypto.randomUUID()}`;
+  const key = keyOf(head).idempotency_key ?? request_id;
   const { job_id } = await contentOf(ask, {
     method: "POST",
     path: "/v1/batch/fetch",
