@@ -58,12 +58,16 @@ export const StructuredData = Component("StructuredData", {
   ]),
   microdata: Field(Type.Array(MicrodataItem), "Microdata: the items that are in no other item"),
   opengraph: Field(Type.Array(OpenGraph), "Open Graph: one entry, or none"),
+  rdfa: Field(Type.Array(AnyObject), "RDFa: the nodes of its statements, as expanded JSON-LD", [
+    { "@id": "https://example.org/", "http://ogp.me/ns#title": [{ "@value": "Storm lamp" }] },
+  ]),
   dublincore: Field(Type.Array(DublinCore), "Dublin Core: one entry, or none"),
 });
 export interface StructuredData {
   readonly "json-ld": unknown[];
   readonly microdata: MicrodataItem[];
   readonly opengraph: OpenGraph[];
+  readonly rdfa: Record<string, unknown>[];
   readonly dublincore: DublinCore[];
 }
 

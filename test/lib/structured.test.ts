@@ -71,8 +71,25 @@ describe.skipIf(!existsSync(SAMPLES))(`extruct's samples${reason}`, () => {
   });
 
   test("everything of a page that has all of it", () => {
-    const { microformat: _, rdfa: _r, ...data } = expected("songkick__elysianfields.json");
-    expect(read(html("songkick__elysianfields"))).toEqual({ ...data, warnings: [] });
+    const { microformat: _, ...data } = expected("songkick__elysianfields.json");
+    const address = "http://www.songkick.com/artists/236156-elysian-fields";
+    expect(read(html("songkick__elysianfields"), address)).toEqual({ ...data, warnings: [] });
+  });
+
+  const ordered = (nodes: any[]) => nodes.toSorted((a, b) => (a["@id"] < b["@id"] ? -1 : 1));
+  test.each([
+    ["w3c.rdf11primer.example014", "w3crdfa__w3c.rdf11primer.example014"],
+    ["w3c.rdfalite.example003", "w3crdfa__w3c.rdfalite.example003"],
+    ["wikipedia's", "wikipedia__xhtml+rdfa"],
+  ])("RDFa of %s", (_, name) => {
+    const { rdfa } = read(html(name), "http://www.example.com/index.html");
+    expect(ordered(rdfa)).toEqual(ordered(expected(`${name}.expanded.json`)));
+  });
+
+  // Of these samples the folder has one half of each: the statements of one are those of the other.
+  test("RDFa of the primer, whose statements are written in two ways", () => {
+    const { rdfa } = read(html("w3crdfa__w3c.rdfaprimer.example007"), "http://www.example.com/index.html");
+    expect(ordered(rdfa)).toEqual(ordered(expected("w3crdfa__w3c.rdfaprimer.example007.expanded.json")));
   });
 });
 
@@ -193,6 +210,78 @@ describe("microdata", () => {
     const nested = read(`<div itemscope>${"<i itemprop=a>word".repeat(20_000)}`);
     expect(JSON.stringify(nested.microdata).length).toBeLessThan(1_500_000);
     expect(nested.warnings).toHaveLength(1);
+  });
+});
+
+describe("RDFa", () => {
+  const nodesOf = (body: string) => read(`<body>${body}`, "https://a.example/page").rdfa;
+
+  test("has values as texts, typed texts and addresses, by prefixes, vocabulary and whole addresses", () => {
+    const nodes = nodesOf(`<div about="#lamp" typeof="schema:Product x:Own" prefix="x: https://x.example/">
+      <b property="x:name schema:name" xml:lang="en">Storm <i>lamp</i></b><meta property="x:price" content="24.50" datatype="xsd:decimal">
+      <time property="x:since" datetime="1890">long</time><a property="x:maker" href="/maker">Maker</a>
+      <p vocab="https://v.example/" property="color" resource="[x:red]">red</p><p property="unknown">no</p></div>`);
+    expect(nodes).toEqual([
+      {
+        "@id": "https://a.example/page#lamp",
+        "@type": ["http://schema.org/Product", "https://x.example/Own"],
+        "https://x.example/name": [{ "@value": "Storm lamp", "@language": "en" }],
+        "http://schema.org/name": [{ "@value": "Storm lamp", "@language": "en" }],
+        "https://x.example/price": [
+          { "@value": "24.50", "@type": "http://www.w3.org/2001/XMLSchema#decimal" },
+        ],
+        "https://x.example/since": [{ "@value": "1890" }],
+        "https://x.example/maker": [{ "@id": "https://a.example/maker" }],
+        "https://v.example/color": [{ "@id": "https://x.example/red" }],
+      },
+      {
+        "@id": "https://a.example/page",
+        "http://www.w3.org/ns/rdfa#usesVocabulary": [{ "@id": "https://v.example/" }],
+      },
+    ]);
+  });
+
+  test("relates elements to those inside, forwards and backwards, and numbers what has no address", () => {
+    const nodes =
+      nodesOf(`<div rel="schema:offers"><p typeof="schema:Offer"><b property="schema:price">1</b></p><p typeof="schema:Offer"></p></div>
+      <div rev="schema:brand" resource="#lamp"></div><i about="_:x" property="schema:name">X</i><i about="_:x" property="schema:name">X</i>`);
+    expect(nodes).toEqual([
+      {
+        "@id": "_:000001",
+        "@type": ["http://schema.org/Offer"],
+        "http://schema.org/price": [{ "@value": "1" }],
+      },
+      {
+        "@id": "https://a.example/page",
+        "http://schema.org/offers": [{ "@id": "_:000001" }, { "@id": "_:000002" }],
+      },
+      { "@id": "_:000002", "@type": ["http://schema.org/Offer"] },
+      {
+        "@id": "https://a.example/page#lamp",
+        "http://schema.org/brand": [{ "@id": "https://a.example/page" }],
+      },
+      { "@id": "_:000003", "http://schema.org/name": [{ "@value": "X" }] },
+    ]);
+  });
+
+  test("is nothing on a page that says nothing", () => {
+    expect(nodesOf('<a href="/x" rel="nofollow">x</a><p>y</p>')).toEqual([]);
+  });
+
+  const relations = Array.from({ length: 100 }, (_, at) => `schema:r${at}`).join(" ");
+  const abouts = Array.from({ length: 11_000 }, (_, at) => `<i about="#${at}" property="schema:name">x</i>`);
+  test.each([
+    ["statements", abouts.join("")],
+    ["texts in one another", '<i property="schema:name">words'.repeat(20_000)],
+    [
+      "relations that many elements complete",
+      `<div rel="${relations}">${'<p resource="#x"></p>'.repeat(60_000)}`,
+    ],
+    ["prefixes", '<i prefix="a: b:"></i>'.repeat(30_000)],
+  ])("is bounded in %s, and says so", (_, html) => {
+    const { rdfa, warnings } = read(html, "https://a.example/");
+    expect(JSON.stringify(rdfa).length).toBeLessThan(2_500_000);
+    expect(warnings).toEqual([expect.stringContaining("RDFa beyond 10000 statements")]);
   });
 });
 

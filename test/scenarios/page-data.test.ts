@@ -9,7 +9,7 @@ import { article } from "../harness/web.ts";
 const SHOP = article("Lamps").replace(
   "</body>",
   `<script type="application/ld+json">{"@type": "Product", "name": "Storm lamp",}</script><script type="application/ld+json">{</script>
-   <div itemscope itemtype="https://schema.org/Product"><a itemprop="url" href="/lamps/1">Storm lamp</a></div>
+   <p about="https://example.org/lamps#storm" property="schema:name">Storm lamp</p><div itemscope itemtype="https://schema.org/Product"><a itemprop="url" href="/lamps/1">Storm lamp</a></div>
    <table class="prices"><tr><th>Lamp<th>Price<tr><td>Storm<td rowspan="2">24.50<tr><td>Deck</table>
    <table><tr><th>A<th>B<tr><td>1<td>2</table></body>`,
 );
@@ -31,6 +31,12 @@ describe.each(SETUPS)("data of a page, $setup", ({ start }) => {
         "json-ld": [{ "@type": "Product", name: "Storm lamp" }],
         microdata: [{ type: "https://schema.org/Product", properties: { url: `${site.origin}/lamps/1` } }],
         opengraph: [],
+        rdfa: [
+          {
+            "@id": "https://example.org/lamps#storm",
+            "http://schema.org/name": [{ "@value": "Storm lamp" }],
+          },
+        ],
         dublincore: [],
       },
       tables: [

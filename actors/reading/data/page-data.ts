@@ -6,6 +6,7 @@ import { extractFields, type ExtractPage } from "./extract-fields.ts";
 import { jsonLdOf } from "./json-ld.ts";
 import { microdataOf } from "./microdata.ts";
 import { dublinCoreOf, openGraphOf } from "./open-graph.ts";
+import { rdfaOf } from "./rdfa.ts";
 import { tablesOf } from "./tables.ts";
 
 /** `elements` are those of the page, `content` its content; addresses are worked out from `url` and the page's base. */
@@ -28,13 +29,14 @@ export function pageData(
   return { ...data, ...(warnings.length > 0 && { warnings }) };
 }
 
-/** Without `url` addresses stay as they are. */
+/** Without `url` addresses stay as they are, and RDFa, which is about the page, is not read. */
 export function structuredData(
   elements: readonly Element[],
   url: string | null,
   warn: (warning: string) => void,
 ): StructuredData {
   const addressOf = url === null ? (text: string) => text.trim() : addressesIn(elements, url);
+  const [root] = elements;
   return {
     "json-ld": jsonLdOf(
       elements.filter(({ name }) => name === "script"),
@@ -42,14 +44,19 @@ export function structuredData(
     ),
     microdata: microdataOf(elements, addressOf, warn),
     opengraph: openGraphOf(elements, warn),
+    rdfa: root && url !== null ? rdfaOf(root, baseOf(elements, url), warn) : [],
     dublincore: dublinCoreOf(elements, warn),
   };
 }
 
+function baseOf(elements: readonly Element[], url: string): string {
+  const said = elements.find(({ name, attribs }) => name === "base" && attribs["href"] !== undefined);
+  return URL.parse(said?.attribs["href"]?.trim() ?? "", url)?.href ?? url;
+}
+
 /** Works addresses of a page out; what is none stays as it is. */
 function addressesIn(elements: readonly Element[], url: string): (text: string) => string {
-  const said = elements.find(({ name, attribs }) => name === "base" && attribs["href"] !== undefined);
-  const base = URL.parse(said?.attribs["href"]?.trim() ?? "", url)?.href ?? url;
+  const base = baseOf(elements, url);
   return (text) => URL.parse(text.trim(), base)?.href ?? text.trim();
 }
 
