@@ -1462,6 +1462,8 @@ export interface CrawlFetch {
   include_selectors?: string[] | null;
   /** CSS selectors: elements that match are taken out of the page before it is read, also out of those that are included */
   exclude_selectors?: string[] | null;
+  /** Values that are taken out of the page by CSS selectors, under names of the caller: the answer has `extract`. Elements of `exclude_selectors` are not there */
+  extract?: ExtractOptions | null;
   /** What a page in a browser does not load. Images and fonts are loaded for a screenshot only, media never; `ads` are the hosts of advertising networks. Without style sheets hidden elements show. Other routes load nothing beside the page */
   block_resources?: ("image" | "font" | "media" | "stylesheet" | "ads")[] | null;
   /** `mobile`: a phone with a touch screen, a window of 412 × 915 and a phone's User-Agent; takes the route browser only */
@@ -1546,6 +1548,8 @@ export interface CrawlJobItemInput {
   include_selectors?: string[] | null;
   /** CSS selectors: elements that match are taken out of the page before it is read, also out of those that are included */
   exclude_selectors?: string[] | null;
+  /** Values that are taken out of the page by CSS selectors, under names of the caller: the answer has `extract`. Elements of `exclude_selectors` are not there */
+  extract?: ExtractOptions | null;
   /** What a page in a browser does not load. Images and fonts are loaded for a screenshot only, media never; `ads` are the hosts of advertising networks. Without style sheets hidden elements show. Other routes load nothing beside the page */
   block_resources?: ("image" | "font" | "media" | "stylesheet" | "ads")[] | null;
   /** `mobile`: a phone with a touch screen, a window of 412 × 915 and a phone's User-Agent; takes the route browser only */
@@ -1689,6 +1693,83 @@ export interface ErrorBody {
   request_id?: string;
 }
 
+export interface ExtractOptions {
+  /** A rule for each name; 100 rules at most, with those in rules */
+  fields: Record<string, ExtractRule>;
+}
+
+export interface ExtractRule {
+  /** A CSS selector: which element below that of the rule around it; default: that element itself */
+  selector?: string | null;
+  /** The attribute that has the value; default: the element's text, for `url` and `date` the attribute that its kind of element has */
+  attribute?: string | null;
+  /** What the value is. `number` reads signs of decimals and thousands as the language of the page has them, `date` answers ISO 8601, `url` an absolute http(s) address, `html` the element, `boolean` whether there is such an element (or attribute) that does not say no, false, off or 0 */
+  type?: "text" | "number" | "date" | "url" | "html" | "markdown" | "boolean";
+  /** All elements that match, as an array; default: the first */
+  many?: boolean;
+  /** Whether its absence is an error, `missing`; the value is null all the same */
+  required?: boolean;
+  /** Makes the value an object of these; rules stand in one another 4 levels deep at most */
+  fields?: Record<string, ExtractRuleLevel2> | null;
+}
+
+export interface ExtractRuleLevel2 {
+  /** A CSS selector: which element below that of the rule around it; default: that element itself */
+  selector?: string | null;
+  /** The attribute that has the value; default: the element's text, for `url` and `date` the attribute that its kind of element has */
+  attribute?: string | null;
+  /** What the value is. `number` reads signs of decimals and thousands as the language of the page has them, `date` answers ISO 8601, `url` an absolute http(s) address, `html` the element, `boolean` whether there is such an element (or attribute) that does not say no, false, off or 0 */
+  type?: "text" | "number" | "date" | "url" | "html" | "markdown" | "boolean";
+  /** All elements that match, as an array; default: the first */
+  many?: boolean;
+  /** Whether its absence is an error, `missing`; the value is null all the same */
+  required?: boolean;
+  /** Makes the value an object of these; rules stand in one another 4 levels deep at most */
+  fields?: Record<string, ExtractRuleLevel3> | null;
+}
+
+export interface ExtractRuleLevel3 {
+  /** A CSS selector: which element below that of the rule around it; default: that element itself */
+  selector?: string | null;
+  /** The attribute that has the value; default: the element's text, for `url` and `date` the attribute that its kind of element has */
+  attribute?: string | null;
+  /** What the value is. `number` reads signs of decimals and thousands as the language of the page has them, `date` answers ISO 8601, `url` an absolute http(s) address, `html` the element, `boolean` whether there is such an element (or attribute) that does not say no, false, off or 0 */
+  type?: "text" | "number" | "date" | "url" | "html" | "markdown" | "boolean";
+  /** All elements that match, as an array; default: the first */
+  many?: boolean;
+  /** Whether its absence is an error, `missing`; the value is null all the same */
+  required?: boolean;
+  /** Makes the value an object of these; rules stand in one another 4 levels deep at most */
+  fields?: Record<string, ExtractRuleLevel4> | null;
+}
+
+export interface ExtractRuleLevel4 {
+  /** A CSS selector: which element below that of the rule around it; default: that element itself */
+  selector?: string | null;
+  /** The attribute that has the value; default: the element's text, for `url` and `date` the attribute that its kind of element has */
+  attribute?: string | null;
+  /** What the value is. `number` reads signs of decimals and thousands as the language of the page has them, `date` answers ISO 8601, `url` an absolute http(s) address, `html` the element, `boolean` whether there is such an element (or attribute) that does not say no, false, off or 0 */
+  type?: "text" | "number" | "date" | "url" | "html" | "markdown" | "boolean";
+  /** All elements that match, as an array; default: the first */
+  many?: boolean;
+  /** Whether its absence is an error, `missing`; the value is null all the same */
+  required?: boolean;
+}
+
+export interface Extraction {
+  /** The values under the names of the rules; null for what is no HTML */
+  data: Record<string, unknown> | null;
+  /** Values that are null although they should not be, the first 100 */
+  errors: ExtractionError[];
+}
+
+export interface ExtractionError {
+  /** The value in `data`, as a JSON Pointer (RFC 6901) */
+  path: string;
+  /** `missing`: a required value is not there; `not_a_…`: what is there is none; `no_elements`: the document is no HTML */
+  reason: "missing" | "not_a_number" | "not_a_date" | "not_a_url" | "no_elements";
+}
+
 export interface FactsAnswer {
   /** The number of the filer */
   cik: number | null;
@@ -1794,6 +1875,8 @@ export interface FetchBody {
   include_selectors?: string[] | null;
   /** CSS selectors: elements that match are taken out of the page before it is read, also out of those that are included */
   exclude_selectors?: string[] | null;
+  /** Values that are taken out of the page by CSS selectors, under names of the caller: the answer has `extract`. Elements of `exclude_selectors` are not there */
+  extract?: ExtractOptions | null;
   /** What a page in a browser does not load. Images and fonts are loaded for a screenshot only, media never; `ads` are the hosts of advertising networks. Without style sheets hidden elements show. Other routes load nothing beside the page */
   block_resources?: ("image" | "font" | "media" | "stylesheet" | "ads")[] | null;
   /** `mobile`: a phone with a touch screen, a window of 412 × 915 and a phone's User-Agent; takes the route browser only */
@@ -1804,7 +1887,7 @@ export interface FetchBody {
 
 export type FetchErrorName = "invalid_url" | "blocked_destination" | "robots_disallowed" | "too_large" | "pdf_not_accepted" | "unreadable_document" | "selector_not_found" | "screenshot_failed" | "all_tiers_failed" | "domain_unavailable" | "domain_dead" | "timeout" | "no_tier_allowed" | "politeness_timeout" | "domain_busy" | "premium_route_required" | "budget_exhausted" | "post_not_repeated" | "filings_not_configured" | "rate_limited" | "filings_unavailable" | "redirect_not_allowed";
 
-export type FetchField = "url" | "final_url" | "redirects" | "status" | "content_type" | "origin_content_type" | "headers" | "tier" | "attempts" | "html" | "text" | "pdf_text_pages" | "pdf_page_count" | "markdown" | "links" | "images" | "entries" | "screenshot" | "archive_url" | "structured" | "tables" | "text_truncated" | "title" | "meta" | "sha256" | "bytes" | "cached" | "revalidated" | "retrieved_at" | "etag" | "last_modified" | "cost_usd" | "billing_category" | "archived_at" | "served_from_archive_because" | "body_url" | "body_kind" | "content_kind" | "paywall" | "paywall_evidence" | "alternate_of" | "alternate_source" | "match_score" | "primary_sources" | "text_complete" | "page_verdict" | "error" | "error_detail" | "premium_routes_tried" | "retry_after_s" | "debug_url" | "warnings" | "request_id";
+export type FetchField = "url" | "final_url" | "redirects" | "status" | "content_type" | "origin_content_type" | "headers" | "tier" | "attempts" | "html" | "text" | "pdf_text_pages" | "pdf_page_count" | "markdown" | "links" | "images" | "entries" | "screenshot" | "archive_url" | "structured" | "tables" | "extract" | "text_truncated" | "title" | "meta" | "sha256" | "bytes" | "cached" | "revalidated" | "retrieved_at" | "etag" | "last_modified" | "cost_usd" | "billing_category" | "archived_at" | "served_from_archive_because" | "body_url" | "body_kind" | "content_kind" | "paywall" | "paywall_evidence" | "alternate_of" | "alternate_source" | "match_score" | "primary_sources" | "text_complete" | "page_verdict" | "error" | "error_detail" | "premium_routes_tried" | "retry_after_s" | "debug_url" | "warnings" | "request_id";
 
 export interface FetchJobItem {
   /** Its place among the submitted items, from 0 */
@@ -1884,6 +1967,8 @@ export interface FetchJobItemInput {
   include_selectors?: string[] | null;
   /** CSS selectors: elements that match are taken out of the page before it is read, also out of those that are included */
   exclude_selectors?: string[] | null;
+  /** Values that are taken out of the page by CSS selectors, under names of the caller: the answer has `extract`. Elements of `exclude_selectors` are not there */
+  extract?: ExtractOptions | null;
   /** What a page in a browser does not load. Images and fonts are loaded for a screenshot only, media never; `ads` are the hosts of advertising networks. Without style sheets hidden elements show. Other routes load nothing beside the page */
   block_resources?: ("image" | "font" | "media" | "stylesheet" | "ads")[] | null;
   /** `mobile`: a phone with a touch screen, a window of 412 × 915 and a phone's User-Agent; takes the route browser only */
@@ -1935,6 +2020,8 @@ export interface FetchResponse {
   structured?: StructuredData | null;
   /** With formats=tables: the tables of the page, in its order, without those that only lay it out */
   tables?: PageTable[];
+  /** With extract: what its rules found */
+  extract?: Extraction;
   /** The text goes on beyond its limit */
   text_truncated: boolean;
   /** The title of the page */
@@ -2137,6 +2224,8 @@ export interface FilingDocumentResponse {
   structured?: StructuredData | null;
   /** With formats=tables: the tables of the page, in its order, without those that only lay it out */
   tables?: PageTable[];
+  /** With extract: what its rules found */
+  extract?: Extraction;
   /** The text goes on beyond its limit */
   text_truncated: boolean;
   /** The title of the page */
@@ -2306,6 +2395,8 @@ export interface FilingsDocumentResult {
   structured?: StructuredData | null;
   /** With formats=tables: the tables of the page, in its order, without those that only lay it out */
   tables?: PageTable[];
+  /** With extract: what its rules found */
+  extract?: Extraction;
   /** The text goes on beyond its limit */
   text_truncated: boolean;
   /** The title of the page */
@@ -3705,6 +3796,8 @@ export interface MonitorFetch {
   include_selectors?: string[] | null;
   /** CSS selectors: elements that match are taken out of the page before it is read, also out of those that are included */
   exclude_selectors?: string[] | null;
+  /** Values that are taken out of the page by CSS selectors, under names of the caller: the answer has `extract`. Elements of `exclude_selectors` are not there */
+  extract?: ExtractOptions | null;
   /** What a page in a browser does not load. Images and fonts are loaded for a screenshot only, media never; `ads` are the hosts of advertising networks. Without style sheets hidden elements show. Other routes load nothing beside the page */
   block_resources?: ("image" | "font" | "media" | "stylesheet" | "ads")[] | null;
   /** `mobile`: a phone with a touch screen, a window of 412 × 915 and a phone's User-Agent; takes the route browser only */
@@ -4683,6 +4776,8 @@ export interface StructuredData {
   microdata: MicrodataItem[];
   /** Open Graph: one entry, or none */
   opengraph: OpenGraph[];
+  /** RDFa: the nodes of its statements, as expanded JSON-LD */
+  rdfa: (Record<string, unknown>)[];
   /** Dublin Core: one entry, or none */
   dublincore: DublinCore[];
 }
