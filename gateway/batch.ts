@@ -311,7 +311,8 @@ export function csvBatchRoute(services: CreateJobDeps, kind: BatchKind, upload: 
     description:
       `A file of up to ${MAX_JOB_ITEMS} rows, as the body (text/csv) or as the field \`file\` of a form. The first row names the ` +
       `columns, in any order: ${upload.columns.join(", ")}. Cells are separated by commas, semicolons or tabs; several values in ` +
-      "one cell by `;`. UTF-8 with or without a byte-order mark, or windows-1252. All rows are validated first; a mistake " +
+      "one cell by `;`. UTF-8 with or without a byte-order mark, UTF-16 with one, or windows-1252. A column of another name is " +
+      "not read, and named in X-Service-Warning. All rows are validated first; a mistake " +
       "refuses the whole file, and `loc` names its row as an editor counts lines.",
     tags: [upload.tag],
     query: Type.Object({

@@ -6,7 +6,9 @@ import type { CsvRow } from "../schemas/csv.ts";
 import type { Reply } from "./http.ts";
 import { invalid, tooLarge } from "./http-errors.ts";
 import type { Call } from "./route.ts";
+import type { UnknownName } from "./unknown-names.ts";
 import { type Mistake, MAX_MISTAKES } from "./validate.ts";
+import { refusedNames } from "./warnings.ts";
 
 export type ReadCsv = (chunks: AsyncIterable<Uint8Array>) => AsyncIterable<CsvRow>;
 
@@ -21,10 +23,11 @@ const FORM_TYPE = /^multipart\/form-data\b/i;
 const FORM_FIELD = "file";
 
 export async function csvItems(
-  { bytes, head }: Call,
+  call: Call,
   readCsv: ReadCsv,
   yieldToEventLoop: () => Promise<void>,
 ): Promise<readonly CsvItem[] | Reply> {
+  const { bytes, head } = call;
   const type = head.headers.get("content-type") ?? "";
   const file = FORM_TYPE.test(type) ? await fileOf(bytes, type) : bytes;
   if (file === null) return invalid([NO_FILE]);
@@ -38,6 +41,7 @@ export async function csvItems(
   const mistakes: Mistake[] = [];
   for await (const each of readCsv(pieces(file))) {
     if (each.kind === "item") items.push(each);
+    else if (each.kind === "unknown_column") mistakes.push(...refusedNames([unknownColumn(each.name)], call));
     else if (each.kind === "refused" && each.status === 413)
       return tooLarge(
         each.row === null ? each.message : `${each.message}: row ${each.row} is the first too many`,
@@ -52,6 +56,14 @@ export async function csvItems(
   }
   return mistakes.length > 0 ? invalid(mistakes) : items;
 }
+
+const unknownColumn = (name: string): UnknownName => ({
+  what: "column",
+  name,
+  meant: null,
+  loc: ["body", "row", 1],
+  changesResult: false,
+});
 
 /** Null: it is no form, or has no such file. */
 async function fileOf(bytes: Buffer, type: string): Promise<Uint8Array | null> {

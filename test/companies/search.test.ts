@@ -192,3 +192,45 @@ describe("an identifier", () => {
     expect(live.results).toHaveLength(1);
   });
 });
+
+describe("a name that is shorter than the companies'", () => {
+  test("finds at the sources every company whose words it begins", async () => {
+    const found = [
+      "TESCO PLC",
+      "TESCO ATRATO DEPOT PROPCO LIMITED",
+      "TESCO AQUA (NOMINEE HOLDCO) LIMITED",
+      "PSC TEST LIMITED",
+      "ANTESCOPE HOLDINGS AND PARTNERS LIMITED",
+    ];
+    const register = started(searchable(() => null, found));
+    const search = { name: "tesco", city: null, filter: NO_FILTER };
+    const { results } = await liveResults(depsOf(register), search, "p");
+    const names = results.map(({ summary }) => (summary["names"] as { legal: string }).legal);
+    expect(names).toEqual(expect.arrayContaining(found.slice(0, 3)));
+    expect(names[0]).toBe("TESCO PLC");
+    expect(names).not.toContain("ANTESCOPE HOLDINGS AND PARTNERS LIMITED");
+  });
+});
+
+describe("a legal name as it is written", () => {
+  const resolved = async (name: string, found: readonly string[]) => {
+    const register = started(searchable(() => null, found));
+    const search = { name, city: null, country: null, identifiers: [] };
+    return resolveName(depsOf(register), search, 5, "default");
+  };
+  const VARIANTS = ["Hansa Werke Aktiengesellschaft", "Hansa Werke AG"];
+
+  test("is ahead of other spellings of it", async () => {
+    for (const name of [...VARIANTS, "HANSA WERKE A.G."])
+      expect(await resolved(name, VARIANTS)).toMatchObject({
+        match: { names: { legal: VARIANTS[name === VARIANTS[0] ? 0 : 1] } },
+      });
+    await running.stop();
+  });
+
+  test("is ambiguous where two companies write it so, or none", async () => {
+    const twice = await resolved("Hansa Werke AG", [...VARIANTS, "Hansa Werke AG"]);
+    expect(twice).toMatchObject({ match: null, reason: "ambiguous" });
+    expect(await resolved("Hansa Werke", VARIANTS)).toMatchObject({ match: null, reason: "ambiguous" });
+  });
+});

@@ -1,11 +1,22 @@
 import { expect, test } from "vitest";
+import type { ActorClient } from "../../cluster/actor.ts";
 import { newWebhookSecret, signatureHeaders } from "../../actors/work/callbacks/webhook-signature.ts";
 import {
   afterAttempt,
   beginDelivery,
   MAX_DELIVERY_ATTEMPTS,
 } from "../../actors/work/callbacks/delivery-schedule.ts";
-import { firstOfEach, type StoredDelivery } from "../../actors/sources/companies/watch.ts";
+import { notifyWatches } from "../../actors/sources/companies/notify-watches.ts";
+import {
+  COMPANY_DELIVERIES,
+  COMPANY_WATCHES,
+  firstOfEach,
+  type StoredDelivery,
+  WATCHED_COMPANIES,
+  watchedKey,
+} from "../../actors/sources/companies/watch.ts";
+import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
+import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
 
 const NOW_MS = Date.UTC(2026, 10, 22);
 const delivery: StoredDelivery = {
@@ -73,4 +84,41 @@ test("Retry-After is obeyed", () => {
 test("of each company the oldest delivery goes out, and the others wait for it", () => {
   const other = { ...delivery, company_id: "cmp_1123456789abcdef", seq: 2 };
   expect(firstOfEach([delivery, other, { ...delivery, seq: 3 }]).map(({ seq }) => seq)).toEqual([1, 2]);
+});
+
+test("a watch gets the changes after those that its company had when it was made", async () => {
+  const documents = memoryDocuments();
+  const [company_id, watch_id] = ["cmp_0123456789abcdef", "wch_0123456789abcdef"];
+  await COMPANY_WATCHES.put(
+    documents,
+    watch_id,
+    {
+      id: watch_id,
+      project: "default",
+      url: "https://client.example/hook",
+      companies: [company_id],
+      secret: "whsec_",
+      created_ms: NOW_MS,
+      last_delivery_ms: null,
+      last_status: null,
+      is_off: false,
+    },
+    0,
+  );
+  // The look-up of the watch has created the company, and the feed has not handed that out yet.
+  await WATCHED_COMPANIES.put(documents, watchedKey(company_id, watch_id), { since_version: 1 }, 0);
+  const told: string[] = [];
+  const ask = (async (_contract: unknown, key: string) => void told.push(key)) as unknown as ActorClient;
+  const change = { company_id, fields: ["names"], merged_into: null, changed_ms: NOW_MS, countries: ["CH"] };
+  for (const [seq, type] of [
+    [1, "created"],
+    [2, "updated"],
+  ] as const)
+    await notifyWatches(
+      { documents, ask, clock: virtualClock(NOW_MS) },
+      { ...change, seq, type, version: seq },
+    );
+  expect(told).toEqual([watch_id]);
+  const deliveries = await COMPANY_DELIVERIES.list(documents, { limit: 10 });
+  expect(deliveries.map(({ value }) => value.seq)).toEqual([2]);
 });

@@ -31,11 +31,11 @@ export async function openFigi(): Promise<OpenFigi> {
   const answersTo = (jobs: readonly Job[]) =>
     jobs.map(({ idType, idValue, exchCode }) => {
       const data = lines
-        .filter((line) =>
-          idType === "ID_ISIN"
-            ? line.isin === idValue
-            : line.ticker === idValue && line.exchCode === exchCode,
-        )
+        .filter((line) => {
+          if (idType === "ID_ISIN") return line.isin === idValue;
+          if (idType === "TICKER") return line.ticker === idValue && line.exchCode === exchCode;
+          return line.shareClassFIGI === idValue;
+        })
         .map((line) => ({ ...line, isin: undefined }));
       return data.length === 0 ? { warning: "No identifier found." } : { data };
     });

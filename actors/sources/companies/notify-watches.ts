@@ -29,11 +29,13 @@ export async function notifyWatches(
   }: { readonly documents: Documents; readonly ask: ActorClient; readonly clock: Clock },
   change: StoredChange,
 ): Promise<void> {
-  const { company_id, type, merged_into, seq } = change;
+  const { company_id, type, merged_into, seq, version } = change;
   const { from, to } = rangeOf(company_id);
   for (let next = from; ;) {
     const page = await WATCHED_COMPANIES.list(documents, { from: next, to, limit: WATCHES_AT_ONCE });
-    for (const { key } of page) {
+    for (const { key, value } of page) {
+      // The change waited in the feed when the watch was made: its maker has seen the company as it became.
+      if (value !== null && version <= value.since_version) continue;
       const watch_id = key.slice(company_id.length + 1);
       const watch = await COMPANY_WATCHES.get(documents, watch_id);
       if (!watch || watch.is_off) continue;

@@ -21,6 +21,7 @@ import {
   nameQuery,
 } from "./names/resolve.ts";
 import { textOf } from "./claim.ts";
+import { foldName } from "./names/fold.ts";
 import { contradiction } from "./merging.ts";
 import type { JsonObject, RecordIdentifier } from "./record.ts";
 import { type CompanyReference, identifierOf, referenceOf } from "./references.ts";
@@ -174,6 +175,15 @@ const entryOf = (hit: SearchHit): IndexedCompany => ({
   completeness: 0,
 });
 
+/** What people type is often the beginning of a long name: each word of the query begins a word of the hit's. */
+function beginsWords(query: string, { name, former_names }: SearchHit): boolean {
+  const wanted = foldName(query).split(" ").filter(Boolean);
+  return [name, ...former_names].some((each) => {
+    const words = foldName(each).split(" ");
+    return wanted.every((word) => words.some((other) => other.startsWith(word)));
+  });
+}
+
 export interface LiveResults {
   /** Hits that the register does not have, best first. */
   readonly results: readonly { readonly score: number; readonly summary: JsonObject }[];
@@ -194,7 +204,10 @@ export async function liveResults(
   const results = joined
     .filter(({ company_id }) => company_id === null)
     .map(({ hit, source }) => ({ hit, source, score: matchScore(query, candidateOf(entryOf(hit))).score }))
-    .filter(({ hit, score }) => score >= MIN_SCORE && hitFits(hit, search.filter))
+    .filter(
+      ({ hit, score }) =>
+        (score >= MIN_SCORE || beginsWords(search.name, hit)) && hitFits(hit, search.filter),
+    )
     .toSorted((a, b) => b.score - a.score)
     .map(({ hit, source, score }) => ({ score, summary: liveSummary(hit, source, rounded(score)) }));
   return {
@@ -274,6 +287,8 @@ export async function resolveName(
     contradiction(identifiers, summary["identifiers"] as unknown as readonly RecordIdentifier[]) === null;
   const within = { ...search, filter: { ...NO_FILTER, country } };
   const ranked = (await rank(deps, within)).slice(0, Math.max(limit, 2) + MAX_CONTRADICTED);
+  const folded = foldName(search.name);
+  const candidateWith = (summary: JsonObject): NamedCandidate => candidateOfSummary(summary, folded);
   const own = (await summariesOf(deps.documents, ranked)).filter(isPossible).map(candidateWith);
   const isFound = decide(own).kind === "match";
   const live = isFound ? [] : (await liveResults(deps, within, project)).results;
@@ -289,14 +304,15 @@ export async function resolveName(
   };
 }
 
-const candidateWith = (summary: JsonObject) => ({
+const candidateOfSummary = (summary: JsonObject, folded_query: string) => ({
   id: textOf(summary["id"] ?? summary["ref"]),
   score: Number(summary["match_score"]),
   is_active: summary["status"] === "active",
   completeness: 0,
+  is_exact: foldName(textOf((summary["names"] as JsonObject)["legal"])) === folded_query,
   summary,
 });
+type NamedCandidate = ReturnType<typeof candidateOfSummary>;
 
 /** Merged companies are one result already. */
-const decide = (candidates: readonly ReturnType<typeof candidateWith>[]) =>
-  decideMatch(candidates, () => false);
+const decide = (candidates: readonly NamedCandidate[]) => decideMatch(candidates, () => false);

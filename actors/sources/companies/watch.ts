@@ -23,8 +23,8 @@ export interface StoredWatch {
 
 /** By id, tagged with the project. */
 export const COMPANY_WATCHES = collection<StoredWatch>("company_watches");
-/** By `<company> <watch>`. */
-export const WATCHED_COMPANIES = collection<null>("company_watched");
+/** By `<company> <watch>`: the company's version when the watch was made; null: every change is delivered. */
+export const WATCHED_COMPANIES = collection<{ readonly since_version: number } | null>("company_watched");
 
 /** Where the address or the secret of a watch is sealed for. */
 export const watchPlace = (id: string, field: "url" | "secret"): SecretPlace => ({

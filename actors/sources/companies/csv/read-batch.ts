@@ -56,12 +56,15 @@ function separatorOf(header: string): string {
   return SEPARATORS[counts.indexOf(Math.max(...counts))]!;
 }
 
-/** What is wrong with the header; null: nothing. */
+const isKnown = (column: string): boolean => CSV_COLUMNS.includes(column);
+
+/** Spreadsheets write `sep=;` into the line before the header. */
+const isSeparatorLine = ([first, ...others]: readonly string[]): boolean =>
+  first?.trim().toLowerCase() === "sep=" && others.every((cell) => cell === "");
+
+/** What is wrong with the header; null: nothing. A column that is not known is not read. */
 function problemOfHeader(columns: readonly string[]): string | null {
-  const unknown = columns.find((column) => !CSV_COLUMNS.includes(column));
-  if (unknown !== undefined)
-    return `The header has the unknown column "${unknown.slice(0, 60)}"; known are ${CSV_COLUMNS.join(", ")}`;
-  const twice = columns.find((column, at) => columns.indexOf(column) !== at);
+  const twice = columns.find((column, at) => isKnown(column) && columns.indexOf(column) !== at);
   if (twice !== undefined) return `The header has the column "${twice}" twice`;
   return columns.includes("ref") || columns.includes("name") || columns.includes("identifiers")
     ? null
@@ -71,7 +74,8 @@ function problemOfHeader(columns: readonly string[]): string | null {
 function itemOf(columns: readonly string[], cells: readonly string[]): CsvItem {
   const given = columns.flatMap((column, at) => {
     const cell = cells[at]?.trim() ?? "";
-    if (cell === "") return [];
+    if (cell === "" || !isKnown(column)) return [];
+    if (column === "country") return [[column, cell.toUpperCase()] as const];
     const identifiers = cell
       .split(";")
       .map((identifier) => identifier.trim())
@@ -126,6 +130,7 @@ export async function* readBatchCsv(
       info: { lines: number };
     }>) {
       const row = info.lines - lineBreaksIn(record);
+      if (columns === null && isSeparatorLine(record)) continue;
       if (columns === null) {
         const names = record.map((cell) => cell.trim().toLowerCase());
         const problem = problemOfHeader(names);
@@ -134,6 +139,8 @@ export async function* readBatchCsv(
           return;
         }
         columns = names;
+        for (const name of names.filter((each) => each !== "" && !isKnown(each)))
+          yield { kind: "unknown_column", name };
         continue;
       }
       if (record.every((cell) => cell.trim() === "")) continue;

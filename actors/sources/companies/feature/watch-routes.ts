@@ -23,6 +23,7 @@ import {
   watchedKey,
   watchPlace,
 } from "../watch.ts";
+import { COMPANIES } from "../stored-company.ts";
 import { idsOf, type RightReference } from "./named-companies.ts";
 import { NOT_FOUND } from "./record-routes.ts";
 
@@ -182,8 +183,11 @@ export function watchRoutes({
           is_off: false,
         };
         // The watch is stored last: an entry without its watch notifies nobody.
-        for (const company_id of companies)
-          await WATCHED_COMPANIES.put(documents, watchedKey(company_id, watch.id), null, 0);
+        const stored = await COMPANIES.getMany(documents, companies);
+        for (const [at, company_id] of companies.entries()) {
+          const since_version = stored[at]?.version ?? 0;
+          await WATCHED_COMPANIES.put(documents, watchedKey(company_id, watch.id), { since_version }, 0);
+        }
         await COMPANY_WATCHES.put(documents, watch.id, watch, 0, { tag: project });
         return json(201, view(secrets, watch, secret));
       },

@@ -106,11 +106,14 @@ export interface RankedCandidate {
   readonly is_active: boolean;
   /** Of the record, 0 to 1. */
   readonly completeness: number;
+  /** Its legal name is what the caller wrote, but for case and punctuation. Default false. */
+  readonly is_exact?: boolean;
 }
 
-/** Best first; equal scores: active companies, then fuller records, then by id. */
+/** Best first; equal scores: the name as it was written, active companies, then fuller records, then by id. */
 export const byRank = (a: RankedCandidate, b: RankedCandidate): number =>
   b.score - a.score ||
+  Number(b.is_exact ?? false) - Number(a.is_exact ?? false) ||
   Number(b.is_active) - Number(a.is_active) ||
   b.completeness - a.completeness ||
   (a.id < b.id ? -1 : a.id > b.id ? 1 : 0);
@@ -121,7 +124,8 @@ export type MatchDecision =
 
 /**
  * Decides over candidates in the order of `byRank`. `areSameCompany`: whether two candidates are one company, for
- * example a branch and its head office: such a one is not ahead of itself.
+ * example a branch and its head office: such a one is not ahead of itself. A name that is written as only one company writes it is
+ * ahead of other spellings.
  */
 export function decideMatch(
   ranked: readonly RankedCandidate[],
@@ -130,7 +134,9 @@ export function decideMatch(
   const [first, ...others] = ranked;
   if (first === undefined) return { kind: "none", reason: "no_candidates" };
   if (first.score < MATCH_THRESHOLD - TOLERANCE) return { kind: "none", reason: "below_threshold" };
-  const next = others.find(({ id }) => !areSameCompany(first.id, id));
-  const isAhead = next === undefined || first.score - next.score >= MATCH_LEAD - TOLERANCE;
+  const rivals = others.filter(({ id }) => !areSameCompany(first.id, id));
+  const [next] = rivals;
+  const isOnlyExact = first.is_exact === true && !rivals.some(({ is_exact }) => is_exact);
+  const isAhead = isOnlyExact || next === undefined || first.score - next.score >= MATCH_LEAD - TOLERANCE;
   return isAhead ? { kind: "match", id: first.id } : { kind: "none", reason: "ambiguous" };
 }
