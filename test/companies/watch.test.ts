@@ -105,7 +105,7 @@ test("a watch gets the changes after those that its company had when it was made
     },
     0,
   );
-  // The look-up of the watch has created the company, and the feed has not handed that out yet.
+  // The look-up of the watch has created the company, and the change still waits in the feed.
   await WATCHED_COMPANIES.put(documents, watchedKey(company_id, watch_id), { since_version: 1 }, 0);
   const told: string[] = [];
   const ask = (async (_contract: unknown, key: string) => void told.push(key)) as unknown as ActorClient;

@@ -35,7 +35,7 @@ function searching(...rounds: readonly (readonly (readonly [url: string, title: 
 }
 
 describe("by suggestion", () => {
-  test("the most similar name wins, legal forms aside, and not the first", async () => {
+  test("the most similar name wins, and not the first", async () => {
     const { run, sent } = profilesWorld({
       proxy: siteWith([
         ["Kranwerk Alt KG", "/Kranwerk+Alt+KG/HRA+2"],
@@ -48,8 +48,9 @@ describe("by suggestion", () => {
       error: null,
       url: `${SITE}${PATH}`,
       query: NAME,
-      score: 1,
-      name_similarity: 100,
+      // The other form keeps it from being the same company for certain.
+      score: 0.88,
+      name_similarity: 88,
       discovery_method: "suggest",
       suggest_fetch: { cached: false, tier: "proxy" },
     });
@@ -60,6 +61,25 @@ describe("by suggestion", () => {
     ]);
     expect(sent.length).toBe(1);
   });
+
+  const HAMBURG = ["Kranwerk GmbH", "/Kranwerk+GmbH,+Hamburg/HRB+1"] as const;
+  const BREMEN = ["Kranwerk AG", "/Kranwerk+AG,+Bremen/HRB+2"] as const;
+
+  test.each([
+    [{ company_name: "Kranwerk AG" }, [HAMBURG, BREMEN], BREMEN, 1],
+    [{ company_name: "Kranwerk Aktiengesellschaft" }, [HAMBURG, BREMEN], BREMEN, 1],
+    [{ company_name: "Kranwerk GmbH" }, [BREMEN, HAMBURG], HAMBURG, 1],
+    [{ company_name: "Kranwerk AG" }, [HAMBURG], HAMBURG, 0.88],
+    [{ company_name: "Kranwerk", headquarters: "Bremen, Germany" }, [HAMBURG, BREMEN], BREMEN, 1],
+    [{ company_name: "Kranwerk", headquarters: "Hamburg" }, [BREMEN, HAMBURG], HAMBURG, 1],
+    [{ company_name: "Kranwerk GmbH", headquarters: "Bremen" }, [BREMEN, HAMBURG], HAMBURG, 1],
+  ] as const)(
+    "among equal names legal form and headquarters decide: %j",
+    async (wanted, listed, [, path], score) => {
+      const { run } = profilesWorld({ proxy: siteWith(listed) });
+      expect(await run("discover", wanted)).toMatchObject({ url: `${SITE}${path}`, score });
+    },
+  );
 
   test("one below min_similarity is no profile, and nothing is searched where the caller says so", async () => {
     const { queries, search } = searching([[`${SITE}${PATH}`, NAME]]);

@@ -18,6 +18,8 @@ export interface NameRules {
   readonly similarity: (a: string, b: string) => number;
   /** The legal form as the name writes it; null: it shows none. */
   readonly legalForm: (name: string) => string | null;
+  /** Both names show a legal form, and not the same: two companies. */
+  readonly formsConflict: (a: string, b: string) => boolean;
 }
 
 export interface WantedCompany {
@@ -39,21 +41,31 @@ const WEIGHTS = { path: 0.45, title: 0.25, city: 0.1, country: 0.08, host: 0.05,
 export const cityOf = (headquarters: string | null | undefined): string | null =>
   headquarters?.split(",")[0]!.trim() || null;
 
+/** Off the similarity of a name with another legal form: "Kranwerk AG" is not Kranwerk GmbH. */
+const FORMS_DIFFER = 12;
+
+/** By similarity; among equal names by the city in the address, where the caller named one. */
 export function suggestCandidates(
   names: NameRules,
-  { name }: WantedCompany,
+  { pathOf }: Pick<Provider, "pathOf">,
+  { name, city }: WantedCompany,
   items: readonly SuggestItem[],
   query: string,
 ): readonly ProfileCandidate[] {
+  const isInCity = (url: string): boolean => {
+    const address = URL.parse(url);
+    const path = address === null ? null : pathOf(address);
+    return city !== null && path !== null && coverage(names.words(city), names.words(path.words)) === 1;
+  };
   return items
-    .map((item) => ({
-      url: item.url,
-      name: item.name,
-      score: names.similarity(name, item.name),
-      query,
-      title: null,
-    }))
-    .toSorted((a, b) => b.score - a.score)
+    .map((item) => {
+      const similarity = names.similarity(name, item.name);
+      const score = names.formsConflict(name, item.name)
+        ? Math.max(0, similarity - FORMS_DIFFER)
+        : similarity;
+      return { url: item.url, name: item.name, score, query, title: null };
+    })
+    .toSorted((a, b) => b.score - a.score || Number(isInCity(b.url)) - Number(isInCity(a.url)))
     .slice(0, MAX_CANDIDATES);
 }
 

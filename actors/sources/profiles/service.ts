@@ -335,7 +335,7 @@ async function findProfile(
   const wanted: WantedCompany = { name, city: cityOf(headquarters), country: countryCode(country) };
   const { items, fetch, failed } = await suggestions(deps, work, name);
   const profiles = items.filter(({ url }) => profileUrl(deps, url) !== null);
-  const suggested = suggestCandidates(deps.names, wanted, profiles, name);
+  const suggested = suggestCandidates(deps.names, deps.provider, wanted, profiles, name);
   const found = bySuggestion(suggested, min_similarity);
   if (found) return { discovery: found, suggest_fetch: fetch, failed: null };
   // What the caller or the operator forbade is not searched around.

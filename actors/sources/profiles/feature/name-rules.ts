@@ -1,6 +1,6 @@
 /** Names as the company register compares them, for discovery. Pure. */
 import { foldName } from "../../companies/names/fold.ts";
-import { splitLegalForms } from "../../companies/names/legal-forms.ts";
+import { categoriesOf, splitLegalForms } from "../../companies/names/legal-forms.ts";
 import { nameSimilarity } from "../../companies/names/similarity.ts";
 import type { NameRules } from "../discovery.ts";
 
@@ -23,8 +23,17 @@ function legalForm(name: string): string | null {
   return null;
 }
 
+/** AG and Aktiengesellschaft are one form, AG and GmbH are two; what a name does not show is no conflict. */
+function formsConflict(a: string, b: string): boolean {
+  const [left, right] = [a, b].map(
+    (name) => new Set(splitLegalForms(foldName(name)).forms.flatMap(categoriesOf)),
+  ) as [Set<string>, Set<string>];
+  return left.size > 0 && right.size > 0 && left.isDisjointFrom(right);
+}
+
 export const nameRules: NameRules = {
   words: wordsOf,
   similarity: (a, b) => nameSimilarity(wordsOf(a).join(" "), wordsOf(b).join(" ")),
   legalForm,
+  formsConflict,
 };
