@@ -665,11 +665,26 @@ describe("Companies House", () => {
         [page(0)]: {
           body: {
             total_results: 2,
-            items: [officer("DOE, Jane", { date_of_birth: { year: 1970, month: 3 } })],
+            items: [
+              officer("DOE, Jane", {
+                date_of_birth: { year: 1970, month: 3 },
+                nationality: "South African",
+                country_of_residence: "England",
+              }),
+            ],
           },
         },
         [page(1)]: {
-          body: { total_results: 2, items: [officer("OLD, Joe", { resigned_on: "2021-01-01" })] },
+          body: {
+            total_results: 2,
+            items: [
+              officer("OLD, Joe", {
+                resigned_on: "2021-01-01",
+                nationality: "Not stated",
+                country_of_residence: "France",
+              }),
+            ],
+          },
         },
       },
       ["people"],
@@ -679,9 +694,16 @@ describe("Companies House", () => {
         given_name: "Jane",
         family_name: "DOE",
         birth: { year: 1970, month: 3 },
+        nationalities: ["ZA"],
+        residence: { country: "GB" },
         current: true,
       },
-      "people old joe|management|2020-01-02": { current: false, resigned_on: "2021-01-01" },
+      "people old joe|management|2020-01-02": {
+        current: false,
+        resigned_on: "2021-01-01",
+        nationalities: [],
+        residence: { country: "FR" },
+      },
     });
   });
 
@@ -1217,5 +1239,20 @@ describe("SEC EDGAR", () => {
     expect(claimsOf(await open(filer({ filings: { recent } })))).toMatchObject({
       "filings 0000320193-24-000001": { amendment: true, date: "2024-01-02", period_end: null },
     });
+  });
+
+  test("a filing has the address of its main document, or of its folder", async () => {
+    const urlWith = async (primaryDocument: string) => {
+      const recent = {
+        accessionNumber: ["0000320193-24-000123"],
+        form: ["10-K"],
+        filingDate: ["2024-11-01"],
+        primaryDocument: [primaryDocument],
+      };
+      return claimsOf(await open(filer({ filings: { recent } })))["filings 0000320193-24-000123"];
+    };
+    const folder = "https://www.sec.gov/Archives/edgar/data/320193/000032019324000123/";
+    expect(await urlWith("aapl-20240928.htm")).toMatchObject({ url: `${folder}aapl-20240928.htm` });
+    expect(await urlWith("")).toMatchObject({ url: folder });
   });
 });

@@ -13,6 +13,7 @@ import { type Static, Type } from "typebox";
 import type { Json, SourceClaim } from "../claim.ts";
 import type { FieldGroup } from "../../../../schemas/companies.ts";
 import { foldName } from "../names/fold.ts";
+import { COUNTRIES } from "../schemes/countries.ts";
 import { parseIdentifier } from "../schemes/identifier.ts";
 import type {
   GroupAnswer,
@@ -227,6 +228,94 @@ export function profileClaims(document: RawDocument, profile: Profile): readonly
 
 type CompanyOfficer = Static<typeof Officer>;
 
+const ENGLISH = new Intl.DisplayNames(["en"], { type: "region" });
+const COUNTRY_OF_NAME: ReadonlyMap<string, string> = new Map(
+  [...COUNTRIES].map((code) => [ENGLISH.of(code)!.toLowerCase(), code]),
+);
+/** The word for a person of a country, where it is not the country's name. */
+const COUNTRY_OF_DEMONYM: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    AE: "emirati",
+    AR: "argentine,argentinian",
+    AT: "austrian",
+    AU: "australian",
+    BE: "belgian",
+    BG: "bulgarian",
+    BR: "brazilian",
+    CA: "canadian",
+    CH: "swiss",
+    CL: "chilean",
+    CN: "chinese",
+    CO: "colombian",
+    CY: "cypriot",
+    CZ: "czech",
+    DE: "german",
+    DK: "danish",
+    EE: "estonian",
+    EG: "egyptian",
+    ES: "spanish",
+    FI: "finnish",
+    FR: "french",
+    GB: "british,english,scottish,welsh",
+    GH: "ghanaian",
+    GR: "greek",
+    HR: "croatian",
+    HU: "hungarian",
+    ID: "indonesian",
+    IE: "irish",
+    IL: "israeli",
+    IN: "indian",
+    IQ: "iraqi",
+    IR: "iranian",
+    IS: "icelandic",
+    IT: "italian",
+    JP: "japanese",
+    KE: "kenyan",
+    KR: "korean",
+    KZ: "kazakh",
+    LB: "lebanese",
+    LK: "sri lankan",
+    LT: "lithuanian",
+    LU: "luxembourger",
+    LV: "latvian",
+    MA: "moroccan",
+    MT: "maltese",
+    MX: "mexican",
+    MY: "malaysian",
+    NG: "nigerian",
+    NL: "dutch",
+    NO: "norwegian",
+    NZ: "new zealander",
+    PH: "filipino",
+    PK: "pakistani",
+    PL: "polish",
+    PT: "portuguese",
+    RO: "romanian",
+    RS: "serbian",
+    RU: "russian",
+    SA: "saudi",
+    SE: "swedish",
+    SG: "singaporean",
+    SI: "slovenian",
+    SK: "slovak",
+    TH: "thai",
+    TR: "turkish",
+    TW: "taiwanese",
+    UA: "ukrainian",
+    US: "american",
+    VN: "vietnamese",
+    ZA: "south african",
+    ZW: "zimbabwean",
+  }).flatMap(([code, words]) => words.split(",").map((word) => [word, code] as const)),
+);
+
+/** Free text: null where it is no country's name and no word for its people. */
+function countryOfWords(text: string | null | undefined): string | null {
+  const words = text?.trim().toLowerCase() ?? "";
+  if (HOME_NATIONS.test(words)) return "GB";
+  return COUNTRY_OF_NAME.get(words) ?? COUNTRY_OF_DEMONYM.get(words) ?? null;
+}
+
 function officerClaims(
   items: readonly { readonly document: RawDocument; readonly item: CompanyOfficer }[],
   isDissolved: boolean,
@@ -252,6 +341,8 @@ function officerClaims(
       born: item.date_of_birth?.year
         ? `${item.date_of_birth.year}${item.date_of_birth.month ? `-${String(item.date_of_birth.month).padStart(2, "0")}` : ""}`
         : null,
+      nationality: countryOfWords(item.nationality),
+      residence: countryOfWords(item.country_of_residence),
       ref: isBritish && number.kind === "identifier" ? `gb_coh:${number.identifier.value}` : null,
       current: !item.resigned_on && !isDissolved,
     });
@@ -347,7 +438,7 @@ const DESCRIPTION: SourceDescription = {
   terms_url: "https://developer.company-information.service.gov.uk/",
   // 600 requests in five minutes.
   limits: { requests_per_second: 2, max_in_flight: 2 },
-  parser_version: "1",
+  parser_version: "2",
   canaries: [
     {
       identifier: { scheme: "gb_coh", value: "00445790" },

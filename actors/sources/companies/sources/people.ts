@@ -29,6 +29,8 @@ export interface Officer {
   /** `1970`, `1970-01` or a full date, of which the day is dropped. */
   readonly born?: string | null;
   readonly nationality?: string | null;
+  /** ISO 3166-1 alpha-2. Never a closer place: it would be a private address. */
+  readonly residence?: string | null;
   /** scheme:value, of an entity. */
   readonly ref?: string | null;
   readonly current: boolean;
@@ -50,6 +52,7 @@ export function addOfficer(list: ClaimList, officer: Officer): void {
   const { kind, name, role, current } = officer;
   const key = `${foldName(name) || name}|${role.group}|${officer.appointed_on ?? ""}`;
   const nationality = countryOf(officer.nationality);
+  const residence = countryOf(officer.residence);
   list.add("people", key, {
     id: personId(key),
     party: { kind, name, ref: officer.ref ?? null },
@@ -60,6 +63,7 @@ export function addOfficer(list: ClaimList, officer: Officer): void {
     resigned_on: officer.resigned_on ?? null,
     birth: birthOf(officer.born),
     nationalities: nationality === null ? [] : [nationality],
+    ...(residence !== null && { residence: { country: residence } }),
     current,
   });
 }

@@ -47,6 +47,7 @@ const Submissions = Type.Object({
           form: Type.Array(Type.String()),
           filingDate: Type.Array(Type.String()),
           reportDate: texts,
+          primaryDocument: texts,
           primaryDocDescription: texts,
         }),
       ),
@@ -178,9 +179,12 @@ function webClaims(document: RawDocument, filer: Submissions): readonly SourceCl
 /** The newest filings only; the filing system itself lists them all. */
 const MAX_FILINGS = 100;
 
-function filingClaims(document: RawDocument, { filings }: Submissions): readonly SourceClaim[] {
+const ARCHIVES = "https://www.sec.gov/Archives/edgar/data";
+
+function filingClaims(document: RawDocument, { cik, filings }: Submissions): readonly SourceClaim[] {
   const list = claimList(document);
-  const { accessionNumber, form, filingDate, reportDate, primaryDocDescription } = filings?.recent ?? {};
+  const { accessionNumber, form, filingDate, reportDate, primaryDocument, primaryDocDescription } =
+    filings?.recent ?? {};
   for (const [at, accession] of (accessionNumber ?? []).slice(0, MAX_FILINGS).entries()) {
     const date = dateOf(filingDate?.[at]);
     const type = form?.[at];
@@ -193,6 +197,8 @@ function filingClaims(document: RawDocument, { filings }: Submissions): readonly
       date,
       period_end: dateOf(given(reportDate?.[at])),
       accession,
+      // Without a main document, its folder.
+      url: `${ARCHIVES}/${Number(cik)}/${accession.replaceAll("-", "")}/${primaryDocument?.[at] ?? ""}`,
       amendment: type.endsWith("/A"),
     });
   }
@@ -222,7 +228,7 @@ const DESCRIPTION: SourceDescription = {
   },
   terms_url: "https://www.sec.gov/os/accessing-edgar-data",
   limits: { requests_per_second: 8, max_in_flight: 4 },
-  parser_version: "1",
+  parser_version: "2",
   canaries: [
     {
       identifier: { scheme: "us_cik", value: "0000320193" },
