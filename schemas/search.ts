@@ -13,6 +13,7 @@ import {
   ProjectRef,
   Warnings,
 } from "./common.ts";
+import { FetchBody, FetchResponse } from "./fetch.ts";
 import { ask, contract, tell } from "../cluster/contracts/contract.ts";
 import { Trace } from "../cluster/contracts/trace.ts";
 import { SearchErrorCode } from "./errors.ts";
@@ -39,7 +40,69 @@ export const FALLBACK_REASONS = [
 ] as const;
 export type FallbackReason = (typeof FALLBACK_REASONS)[number];
 
-export const SearchBody = Component("SearchBody", {
+/** Results that a search looks through at most: `page` times `max_results`. */
+export const MAX_DEPTH = 200;
+const MAX_DOMAINS = 50;
+export const CONTENTS_DEFAULT = 5;
+const MAX_CONTENTS = 20;
+
+const domains = (sentence: string, example: string) =>
+  Type.Optional(
+    Field(
+      Nullable(
+        Type.Array(
+          Patterned("^[^\\s/:?#@*]+$", "Input should be a host name, such as example.org", {
+            maxLength: 253,
+          }),
+          { maxItems: MAX_DOMAINS },
+        ),
+      ),
+      sentence,
+      [example],
+    ),
+  );
+
+/** What a query's results are not fetched with: what belongs to one address, or is the caller's own. */
+const NOT_OF_RESULTS = [
+  "url",
+  "project_ref",
+  "method",
+  "body",
+  "headers",
+  "cookies",
+  "cache_private",
+  "session_id",
+  "actions",
+] as const;
+type OfResults = Omit<typeof FetchBody.properties, (typeof NOT_OF_RESULTS)[number]>;
+
+/** How the pages of results are fetched. */
+export const ContentsFetch = Component(
+  "ContentsFetch",
+  Object.fromEntries(
+    Object.entries(FetchBody.properties).filter(([name]) => !NOT_OF_RESULTS.some((other) => other === name)),
+  ) as OfResults,
+);
+
+export const SearchContents = Component("SearchContents", {
+  results: Type.Optional(
+    Field(
+      Type.Integer({ minimum: 1, maximum: MAX_CONTENTS, default: CONTENTS_DEFAULT }),
+      "How many of the first results get their pages",
+    ),
+  ),
+  fetch: Type.Optional(
+    Field(
+      Nullable(ContentsFetch),
+      "How they are fetched: options of `POST /v1/fetch`. `html` is left out unless `include_html` asks for it",
+      { formats: ["markdown"] },
+    ),
+  ),
+});
+export type SearchContents = Static<typeof SearchContents>;
+
+/** A search in a batch. */
+export const SearchItem = Component("SearchItem", {
   /** 1 to 2,000 characters after trimming: the pattern counts, the larger length is only a bound for its work. */
   query: Field(
     Type.String({
@@ -85,9 +148,37 @@ export const SearchBody = Component("SearchBody", {
       3600,
     ),
   ),
+  include_domains: domains("Only results of these hosts and their subdomains", "example.org"),
+  exclude_domains: domains("No results of these hosts and their subdomains", "shop.example.org"),
+  page: Type.Optional(
+    Field(
+      Type.Integer({ minimum: 1, maximum: MAX_DEPTH, default: 1 }),
+      `Which \`max_results\` of the results: 2 has those after the first page. Both together reach to the ${MAX_DEPTH}th result`,
+    ),
+  ),
   project_ref: Type.Optional(ProjectRef),
 });
+export type SearchItem = Static<typeof SearchItem>;
+
+export const SearchBody = Component("SearchBody", {
+  ...SearchItem.properties,
+  contents: Type.Optional(
+    Field(
+      Nullable(SearchContents),
+      "The pages of the first results, each fetched and billed as by `POST /v1/fetch`",
+      { results: 3 },
+    ),
+  ),
+});
 export type SearchBody = Static<typeof SearchBody>;
+
+/** The results before which a page begins, and behind which it ends. */
+export function windowOf({ page = 1, max_results = MAX_RESULTS_DEFAULT }: SearchItem): {
+  readonly from: number;
+  readonly to: number;
+} {
+  return { from: (page - 1) * max_results, to: page * max_results };
+}
 
 export function periodOf(freshness: SearchBody["freshness"]): Period | null {
   if (freshness == null) return null;
@@ -122,8 +213,11 @@ export const SearchRequest = Type.Object({
   query: Type.String(),
   language: Nullable(Type.String()),
   country: Nullable(Type.String()),
-  max_results: Type.Integer({ minimum: 1, maximum: RESULTS_CEILING }),
+  max_results: Type.Integer({ minimum: 1, maximum: MAX_DEPTH }),
   freshness: Nullable(Type.Enum([...PERIODS])),
+  /** Hosts in lower case and ASCII; absent: any. */
+  include_domains: Type.Optional(Type.Array(Type.String())),
+  exclude_domains: Type.Optional(Type.Array(Type.String())),
   cache_ttl_s: Nullable(Type.Integer()),
   /** Whose call it is: its accounts pay for the fallback. */
   project: Type.String(),
@@ -199,11 +293,31 @@ export const Instances = contract("search_instances", {
 });
 export const INSTANCES_KEY = "metasearch";
 
+/** Why a result has no page: its fetch was refused, or there was no time for it. */
+export const ContentRefusal = Component("ContentRefusal", {
+  url: Field(Type.String(), "The address of the result", "https://example.org/lighthouse"),
+  error: Field(Type.String(), "The code of the refusal", "key_quota_exhausted"),
+  error_detail: Field(Type.String(), "A sentence for people", "The quota of this key is used up"),
+});
+export type ContentRefusal = Static<typeof ContentRefusal>;
+
+/** A result as an answer has it. */
+export const ShownResult = Component("SearchResult", {
+  ...SearchResult.properties,
+  content: Type.Optional(
+    Field(
+      Type.Union([FetchResponse, ContentRefusal, Type.Null()]),
+      "With `contents`: the answer of its fetch; why it was not fetched; null behind the results that get their pages",
+    ),
+  ),
+});
+export type ShownResult = Static<typeof ShownResult>;
+
 /** The answer to a client, field by field as the specification has it. */
 export const SearchResponse = Component("SearchResponse", {
   query: Field(Type.String(), "As it was asked", "when was the lighthouse lit"),
   results: Field(
-    Type.Array(SearchResult),
+    Type.Array(ShownResult),
     "Best first. Results that differ only in tracking parameters are one",
   ),
   provider: Field(Provider, "Who answered: the metasearch instances or the fallback API; null: nobody"),

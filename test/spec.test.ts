@@ -160,7 +160,11 @@ const FIELDS: readonly [name: string, schema: TSchema, fields: string][] = [
     "url final_url redirects status content_type origin_content_type headers tier attempts html text pdf_text_pages pdf_page_count text_truncated title meta sha256 bytes cached revalidated retrieved_at etag last_modified cost_usd billing_category archived_at served_from_archive_because body_url body_kind content_kind paywall paywall_evidence alternate_of alternate_source match_score primary_sources text_complete page_verdict error error_detail premium_routes_tried retry_after_s markdown links images entries screenshot structured tables extract warnings archive_url debug_url request_id",
   ],
   ["Attempt", Attempt, "tier status reason ms detail"],
-  ["SearchBody", SearchBody, "query language country max_results freshness cache_ttl_s project_ref"],
+  [
+    "SearchBody",
+    SearchBody,
+    "query language country max_results freshness cache_ttl_s include_domains exclude_domains page project_ref contents",
+  ],
   [
     "SearchResponse",
     SearchResponse,

@@ -7,7 +7,12 @@ import { searchRoutes } from "../../actors/sources/search/feature/routes.ts";
 import { shape } from "../../gateway/validate.ts";
 import type { Clock } from "../../cluster/ports/clock.ts";
 import { type SearchAnswer, type SearchRequest, SearchResponse } from "../../schemas/search.ts";
-import { type HeadOptions, gatewayHarness } from "../harness/gateway-harness.ts";
+import {
+  fetchAnswer,
+  type HarnessOptions,
+  type HeadOptions,
+  gatewayHarness,
+} from "../harness/gateway-harness.ts";
 import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.silent.ts";
 
 const response = shape(SearchResponse);
@@ -32,7 +37,10 @@ const answered = (more: Partial<SearchAnswer> = {}): SearchAnswer => ({
   ...more,
 });
 
-async function searchHarness(search: (ask: SearchRequest) => Promise<SearchAnswer> = async () => answered()) {
+async function searchHarness(
+  search: (ask: SearchRequest) => Promise<SearchAnswer> = async () => answered(),
+  options: Pick<HarnessOptions, "fetch"> = {},
+) {
   const requests: SearchRequest[] = [];
   let time: Clock | null = null;
   const clock: Clock = {
@@ -51,6 +59,7 @@ async function searchHarness(search: (ask: SearchRequest) => Promise<SearchAnswe
     ...silentTelemetry(),
   });
   const it = await gatewayHarness({
+    ...options,
     more: [...routes, ...demoRoutes(new Map([["page", Buffer.from("<p>page</p>")]]))],
   });
   time = it.clock;
@@ -244,4 +253,140 @@ test("demo pages are shown by name and no other way", async () => {
   expect([page.status, page.bytes.toString()]).toEqual([200, "<p>page</p>"]);
   for (const path of ["/demo/other", "/demo/..%2fpage", "/demo/", "/demo"])
     expect([404, 422]).toContain((await call("GET", path, { key: null })).status);
+});
+
+describe("pages of results", () => {
+  const found = (count: number): SearchAnswer =>
+    answered({
+      results: Array.from({ length: count }, (_, n) => ({
+        ...answered().results[0]!,
+        url: `http://a.example/${n}`,
+        rank: n + 1,
+      })),
+    });
+
+  test("follow each other by `page`, with their ranks", async () => {
+    const { find, requests } = await searchHarness(async () => found(25));
+    const { json } = await find({ query: "x", max_results: 10, page: 3 });
+    expect(json.results.map(({ rank }: { rank: number }) => rank)).toEqual([21, 22, 23, 24, 25]);
+    expect(requests).toMatchObject([{ max_results: 30 }]);
+    expect((await find({ query: "x", max_results: 10, page: 4 })).json.results).toEqual([]);
+  });
+
+  test.each([
+    [{ max_results: 100, page: 3 }, "page"],
+    [{ include_domains: ["a.example", "http://b.example"] }, "include_domains"],
+    [{ exclude_domains: ["a..example%"] }, "exclude_domains"],
+  ])("%j is refused, single and in a batch", async (fields, field) => {
+    const { find, requests } = await searchHarness();
+    const { status, json } = await find({ query: "x", ...fields });
+    expect([status, json.detail[0].loc.slice(0, 2)]).toEqual([422, ["body", field]]);
+    expect(requests).toEqual([]);
+  });
+
+  test("are kept to hosts as addresses have them", async () => {
+    const { find, requests } = await searchHarness();
+    await find({ query: "x", include_domains: ["Zürich.EXAMPLE", "a.example"], exclude_domains: [] });
+    expect(requests[0]).toMatchObject({ include_domains: ["xn--zrich-kva.example", "a.example"] });
+    expect(requests[0]).not.toHaveProperty("exclude_domains");
+  });
+});
+
+describe("`contents`", () => {
+  const urls = ["http://a.example/1", "http://b.example/", "http://a.example/2", "http://c.example/"];
+  const found = (): SearchAnswer =>
+    answered({ results: urls.map((url, n) => ({ ...answered().results[0]!, url, rank: n + 1 })) });
+
+  async function contentsOf(
+    contents: object,
+    options: Partial<Parameters<typeof searchHarness>[1]> = {},
+    key: object = {},
+  ) {
+    const at = await searchHarness(async () => found(), options);
+    const answer = await at.find({ query: "x", contents }, { key: await at.key(key) });
+    return { ...at, ...answer, content: answer.json.results?.map((result: any) => result.content) };
+  }
+
+  test("are the fetches of the first results, and null behind them; one host's follow each other", async () => {
+    const running: string[] = [];
+    const most: string[] = [];
+    const { content, call } = await contentsOf(
+      { results: 3, fetch: { render: "never", formats: ["links"] } },
+      {
+        fetch: async ({ url, render }) => {
+          running.push(url);
+          most.push(running.toSorted().join(" "));
+          await new Promise<void>((resolve) => setImmediate(resolve));
+          running.splice(running.indexOf(url), 1);
+          expect(render).toBe("never");
+          return fetchAnswer({ final_url: url, text: `Text of ${url}` });
+        },
+      },
+    );
+    expect(content).toMatchObject([
+      { url: urls[0], text: `Text of ${urls[0]}`, links: [], error: null },
+      { url: urls[1], text: `Text of ${urls[1]}` },
+      { url: urls[2], text: `Text of ${urls[2]}` },
+      null,
+    ]);
+    expect(content[0]).not.toHaveProperty("html");
+    expect(most).not.toContainEqual(expect.stringMatching(/a\.example.*a\.example/));
+    expect(most).toContain(`${urls[0]} ${urls[1]}`);
+    const { items } = (await call("GET", "/v1/requests")).json;
+    expect(items.map(({ category }: { category: string }) => category).toSorted()).toEqual([
+      "fetch_own",
+      "fetch_own",
+      "fetch_own",
+      "search",
+    ]);
+  });
+
+  test("that could not be had keep their reason", async () => {
+    const { content } = await contentsOf(
+      {},
+      {
+        fetch: async ({ url }) =>
+          url.includes("a.example")
+            ? fetchAnswer({ status: 404 }, { error: "http_404", error_detail: "The origin answered 404" })
+            : fetchAnswer({}, { error: "domain_busy", retry_after_s: 5 }),
+      },
+    );
+    const busy = { error: "domain_busy", retry_after_s: 5, attempts: expect.any(Array) };
+    expect(content).toMatchObject([{ error: "http_404" }, busy, { error: "http_404" }, busy]);
+    expect(content[1]).not.toHaveProperty("detail");
+  });
+
+  test("count towards the key's quota of fetches: what is over it keeps the refusal", async () => {
+    const { content, find, status, requests } = await contentsOf(
+      { results: 4 },
+      {},
+      { quotas: { search: null, fetch: 2 } },
+    );
+    expect(status).toBe(200);
+    expect(content.filter(({ error }: { error: string | null }) => error === null)).toHaveLength(2);
+    expect(
+      content.filter(({ error }: { error: string | null }) => error === "key_quota_exhausted"),
+    ).toMatchObject([
+      { url: expect.any(String), error_detail: expect.any(String) },
+      { url: expect.any(String), error_detail: expect.any(String) },
+    ]);
+    expect([requests.length, find]).toEqual([1, expect.any(Function)]);
+  });
+
+  test("are refused before the search to a key that may fetch nothing", async () => {
+    const { status, json, requests } = await contentsOf({}, {}, { categories: ["search"] });
+    expect([status, json.detail.error, requests]).toEqual([403, "key_category_not_allowed", []]);
+  });
+
+  test.each([
+    [{ results: 21 }, ["contents", "results"]],
+    [{ fetch: { render: "sometimes" } }, ["contents", "fetch", "render"]],
+    [{ fetch: { cookie: "a=b" } }, null],
+    [{ fetch: { format: ["links"] } }, ["contents", "fetch", "format"]],
+  ])("%j names its field where it is wrong", async (contents, loc) => {
+    const { find } = await searchHarness();
+    const { status, json } = await find({ query: "x", contents });
+    if (loc === null) expect([status, json.warnings]).toEqual([200, ['unknown field "cookie"']]);
+    else expect([status, json.detail[0].loc]).toEqual([422, ["body", ...loc]]);
+  });
 });

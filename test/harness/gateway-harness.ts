@@ -81,7 +81,7 @@ interface HarnessContext {
   readonly debugRecords: DebugRecords;
 }
 
-interface HarnessOptions {
+export interface HarnessOptions {
   readonly at_ms?: number;
   /** Of a process among others: its clock, its chance and its name. Rows gather as the clock moves. */
   readonly process?: { readonly clock: VirtualClock; readonly random: Random; readonly name: string };

@@ -241,6 +241,46 @@ describe.each(SETUPS)("with an instance and a fallback, $setup", ({ start }) => 
   }, 60_000);
 });
 
+describe.each(SETUPS)("a search with the pages of its results, $setup", ({ start }) => {
+  let instance: Awaited<ReturnType<typeof upstream>>;
+  let urls: readonly string[] = [];
+  const { sites, service } = scenario(start, async () => {
+    instance = await upstream(() => ({
+      body: {
+        results: urls.map((url, at) => ({ url, title: `Result ${at}`, content: "x" })),
+        unresponsive_engines: [],
+      },
+    }));
+    return { TRAWL_SEARXNG_URLS: instance.url };
+  });
+  afterAll(() => instance.close());
+
+  test("has them or their reasons, keeps to hosts, and goes on by pages", async () => {
+    const pages = {
+      "/one": { body: article("One") },
+      "/gone": { status: 404, body: "gone" },
+      "/two": { body: article("Two") },
+    };
+    const [site, other] = [sites.site(pages), sites.site({ "/": { body: article("Other") } })];
+    urls = [`${site.origin}/one`, `${other.origin}/`, `${site.origin}/gone`, `${site.origin}/two`];
+    const search = searching(service);
+    const fetch = { formats: ["markdown" as const], allow_archive: false };
+    const { results } = await search({ query: "read", contents: { results: 3, fetch } });
+    expect(results.map(({ content }) => content)).toMatchObject([
+      { title: "One", markdown: expect.stringContaining("# One"), billing_category: "fetch_own" },
+      { title: "Other", error: null },
+      { error: "http_404", status: 404 },
+      null,
+    ]);
+    const host = new URL(site.origin).hostname;
+    const kept = await search({ query: "kept", include_domains: [host], max_results: 2, page: 2 });
+    expect(kept.results).toMatchObject([{ url: `${site.origin}/two`, rank: 3 }]);
+    expect(instance.asked.at(-1)!.searchParams.get("q")).toBe(`kept site:${host}`);
+    const { items } = (await service.call("GET", "/v1/requests?category=fetch_own")).json;
+    expect(items).toHaveLength(3);
+  });
+});
+
 const installed = hasSearx();
 if (!installed)
   console.warn("Skipped: the service over a real metasearch server. To run it: apt-get install searx");

@@ -409,3 +409,35 @@ function flood(response: ServerResponse): void {
   };
   pour();
 }
+
+describe("hosts that a search is kept to", () => {
+  const page = (host: string, count: number) => ({
+    results: Array.from({ length: count }, (_, n) => ({
+      url: `http://${host}/${n}`,
+      title: `${n}`,
+      content: "x",
+    })),
+    unresponsive_engines: [],
+  });
+
+  test("stand in the query of an instance, which is asked for three pages when few are of them", async () => {
+    const domains = { include_domains: ["a.example", "b.example"], exclude_domains: ["shop.a.example"] };
+    const { urls } = await ask("metasearch", sending(page("c.example", 20)), domains);
+    expect(urls.map(({ searchParams }) => searchParams.get("q"))).toEqual(
+      Array(3).fill("tide mill (site:a.example OR site:b.example) -site:shop.a.example"),
+    );
+    const enough = await ask("metasearch", sending(page("www.a.example", 20)), domains);
+    expect(enough.urls).toHaveLength(1);
+  });
+
+  test("stand whole behind a long query of the fallback", async () => {
+    const query = "word ".repeat(120).trim();
+    const { urls } = await ask("fallback", sending({ type: "search" }), {
+      query,
+      include_domains: ["a.example"],
+    });
+    const sent = urls[0]!.searchParams.get("q")!;
+    expect(sent).toMatch(/^(?:word )+site:a\.example$/);
+    expect(sent.split(" ").length).toBeLessThanOrEqual(50);
+  });
+});

@@ -515,10 +515,10 @@ describe("instances", () => {
         return answerOf(5);
       },
     });
-    // The failure itself, a probe, and within the same second none.
+    // The failure itself and a probe, each asked again at once, and within the same second none.
     for (const query of ["a", "b", "c"])
       expect(await look({ query })).toMatchObject({ provider: "fallback" });
-    expect([asked.filter((name) => name === "one").length, paid.length]).toEqual([2, 3]);
+    expect([asked.filter((name) => name === "one").length, paid.length]).toEqual([4, 3]);
     await clock.advance(1_000);
     isDown = false;
     for (const query of ["d", "e", "f"])
@@ -538,4 +538,59 @@ describe("instances", () => {
     await here.clock.advance(3_600_000);
     expect(await there.look({ query: "b" })).toMatchObject({ error: null });
   });
+});
+
+describe("the only instance, when it fails", () => {
+  const failing = (failures: EngineAnswer[]): Scripted => {
+    const rest = [...failures];
+    return () => rest.shift() ?? answerOf(5);
+  };
+  const fallback = (): EngineAnswer => fallbackFound(20);
+
+  test.each(["unreachable", "http_502", "invalid_answer"] as const)(
+    "with %s is asked again at once, before the fallback is paid",
+    async (reason) => {
+      const { look, asked, money } = oneService({ engines: { one: failing([failure(reason)]) }, fallback });
+      expect(await look()).toMatchObject({ provider: "metasearch", fallback_reason: null });
+      expect([asked, money]).toEqual([["one", "one"], []]);
+    },
+  );
+
+  test.each(["http_429", "timeout", "captcha", "http_403"] as const)(
+    "with %s is left alone",
+    async (reason) => {
+      const { look, asked } = oneService({ engines: { one: failing([failure(reason)]) }, fallback });
+      expect(await look()).toMatchObject({ provider: "fallback" });
+      expect(asked).toEqual(["one", "fallback"]);
+    },
+  );
+
+  test("twice is not asked a third time", async () => {
+    const twice = [failure("unreachable"), failure("unreachable")];
+    const { look, asked } = oneService({ engines: { one: failing(twice) }, fallback });
+    expect(await look()).toMatchObject({ provider: "fallback", fallback_reason: "metasearch_error" });
+    expect(asked).toEqual(["one", "one", "fallback"]);
+  });
+
+  test("is not asked again where there is another", async () => {
+    const engines = { one: failing([failure("unreachable")]), two: () => answerOf(5) };
+    const { look, asked } = oneService({ engines, fallback });
+    expect(await look()).toMatchObject({ provider: "metasearch" });
+    expect(asked).toEqual(["one", "two"]);
+  });
+});
+
+test("searches of other hosts are other searches, and only these hosts are found", async () => {
+  const engines = {
+    one: () => answerOf(0, { results: [...hits(4, "a"), ...hits(4, "b"), ...hits(4, "www.a")] }),
+  };
+  const { look, asked } = oneService({ engines });
+  const hostsOf = async (wished: Partial<SearchRequest>): Promise<string[]> => [
+    ...new Set((await look(wished)).results.map(({ url }) => new URL(url).hostname)),
+  ];
+  expect(await hostsOf({ include_domains: ["a.example"] })).toEqual(["a.example", "www.a.example"]);
+  expect(await hostsOf({ exclude_domains: ["a.example"] })).toEqual(["b.example"]);
+  expect(await hostsOf({})).toEqual(["a.example", "b.example", "www.a.example"]);
+  expect(await look({ include_domains: ["a.example"] })).toMatchObject({ cached: true });
+  expect(asked).toHaveLength(3);
 });

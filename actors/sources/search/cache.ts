@@ -40,7 +40,7 @@ export const normalizeQuery = (query: string): string => query.normalize("NFC").
 
 /** Case does not distinguish queries either; the query is sent upstream unchanged. */
 export function searchKey(
-  { query, language, country, freshness }: SearchRequest,
+  { query, language, country, freshness, include_domains, exclude_domains }: SearchRequest,
   /** The only project that the answer is for; null: all. */
   audience: string | null,
 ): string {
@@ -50,6 +50,9 @@ export function searchKey(
     country?.toLowerCase(),
     freshness,
     ...(audience === null ? [] : [audience]),
+    // Behind the others, and not there without them: stored answers keep their keys.
+    ...(include_domains ? [`only ${include_domains.toSorted().join(" ")}`] : []),
+    ...(exclude_domains ? [`not ${exclude_domains.toSorted().join(" ")}`] : []),
   ];
   return createHash("sha256")
     .update(JSON.stringify(parts.map((part) => part ?? null)))

@@ -1,7 +1,8 @@
 /** The port of a search engine: a question in, raw results or a failure out. */
+import type { DomainFilter } from "./domains.ts";
 import type { EngineFailure, Period } from "../../../schemas/search.ts";
 
-export interface Question {
+export interface Question extends DomainFilter {
   readonly query: string;
   /** Who asks, for an engine that does not show the same to all projects; null: no project. */
   readonly project: string | null;

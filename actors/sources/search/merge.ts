@@ -5,6 +5,7 @@
 import type { FallbackReason, Period, SearchResult } from "../../../schemas/search.ts";
 import { parseDate } from "../../reading/article/dates.ts";
 import { parseUrl, withoutTracking } from "../../lib/web/url.ts";
+import { type DomainFilter, isOfDomains } from "./domains.ts";
 import type { EngineAnswer, RawResult } from "./engine.ts";
 
 /** Fewer usable results than this are `too_few_results`. */
@@ -52,14 +53,15 @@ export function clip(text: string, most: number): string {
  */
 export function merge(
   lists: readonly (readonly RawResult[])[],
-  { freshness, now_ms }: { readonly freshness: Period | null; readonly now_ms: number },
+  options: DomainFilter & { readonly freshness: Period | null; readonly now_ms: number },
 ): SearchResult[] {
+  const { freshness, now_ms } = options;
   const byUrl = new Map<string, Merged>();
   for (const list of lists) {
     const seenKeys = new Set<string>();
     for (const [place, raw] of list.entries()) {
       const url = parseUrl(raw.url);
-      if (url === null) continue;
+      if (url === null || !isOfDomains(raw.url, options)) continue;
       const title = clip(collapseSpace(raw.title ?? ""), MAX_TITLE_CHARS) || null;
       const snippets = raw.snippets
         .map((snippet) => clip(collapseSpace(snippet), MAX_SNIPPET_CHARS))

@@ -80,7 +80,7 @@ export function runSearch(
     // Read before the search: a page stored during the search may be missing from its answer.
     const revisionBefore = revision();
     const primaryResult = await askPrimary(deps, engines, ask, work, request);
-    const options = { freshness: request.freshness, now_ms: clock.now() };
+    const options = { ...request, now_ms: clock.now() };
     const results = typeof primaryResult === "string" ? [] : merge([primaryResult.results], options);
     const reason =
       typeof primaryResult === "string" ? primaryResult : fallbackReason(primaryResult, results.length);
@@ -153,6 +153,9 @@ function countUpstream(
   log.warn("An upstream of search failed", { ...workFields(search_id), provider, name, reason, detail });
 }
 
+/** Failures that the next request may not meet. Not a time-out, which has taken its time, and nothing that asks for rest. */
+const MAY_PASS = /^(?:unreachable|invalid_answer|http_5\d\d)$/;
+
 /** The answer of the first instance that gives one, or why none did. */
 async function askPrimary(
   deps: SearchDeps,
@@ -165,9 +168,11 @@ async function askPrimary(
   const question = { ...request, max_results: Math.max(request.max_results, RESULTS_ENOUGH) };
   const asked_instances: string[] = [];
   let failure: FallbackReason = "no_metasearch_instance";
+  /** The instance that is asked once more when no other is left; null: it has said that it will not answer, or was. */
+  let again: Engine | null = null;
   while (asked_instances.length < MAX_INSTANCES) {
     const { instance } = await ask(Instances, INSTANCES_KEY, "next", { except: asked_instances });
-    const engine = instance === null ? undefined : engines.get(instance);
+    const engine: Engine | null = (instance === null ? undefined : engines.get(instance)) ?? again;
     if (!engine) break;
     asked_instances.push(engine.name);
     const answer = await askUpstream(deps, engine, question, work);
@@ -179,6 +184,7 @@ async function askPrimary(
       retry_after_s: failed ? answer.retry_after_s : null,
     });
     if (!failed) return answer;
+    again = asked_instances.length === 1 && MAY_PASS.test(answer.reason) ? engine : null;
     failure = answer.reason === "timeout" ? "metasearch_timeout" : "metasearch_error";
   }
   return failure;

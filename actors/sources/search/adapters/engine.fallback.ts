@@ -7,6 +7,7 @@ import type { Egress } from "../../../../cluster/ports/egress.ts";
 import type { Period } from "../../../../schemas/search.ts";
 import type { Engine, EngineAnswer, RawResult } from "../engine.ts";
 import { FALLBACK_PAGE, requestsFor } from "../run-search.ts";
+import { operatorsOf } from "../domains.ts";
 import { failed, getJson, isRecord, textOf, textsOf } from "./get-json.ts";
 
 /** The API's limits of a query. It refuses longer ones, so they are cut at a word. */
@@ -37,7 +38,7 @@ export function fallbackEngine({ egress, clock, url: configured, key }: Fallback
         const url = new URL(configured);
         const [language, region] = (question.language ?? "").split("-") as [string, string?];
         const country = question.country ?? region;
-        url.searchParams.set("q", cutQuery(question.query));
+        url.searchParams.set("q", cutQuery(question.query, operatorsOf(question)));
         url.searchParams.set("count", String(count));
         if (page > 0) url.searchParams.set("offset", String(page));
         if (question.freshness !== null) url.searchParams.set("freshness", PERIODS[question.freshness]);
@@ -62,11 +63,17 @@ export function fallbackEngine({ egress, clock, url: configured, key }: Fallback
   };
 }
 
-function cutQuery(query: string): string {
-  const words = query.split(" ").slice(0, MAX_QUERY_WORDS).join(" ");
-  if (words.length <= MAX_QUERY_CHARS) return words;
-  const end = words.lastIndexOf(" ", MAX_QUERY_CHARS);
-  return words.slice(0, end > 0 ? end : MAX_QUERY_CHARS);
+/** The operators stand whole behind what is left of the query. */
+function cutQuery(query: string, operators: string): string {
+  const operator_words = operators.split(" ").length - 1;
+  const most_chars = Math.max(0, MAX_QUERY_CHARS - operators.length);
+  const words = query
+    .split(" ")
+    .slice(0, MAX_QUERY_WORDS - operator_words)
+    .join(" ");
+  if (words.length <= most_chars) return words + operators;
+  const end = words.lastIndexOf(" ", most_chars);
+  return words.slice(0, end > 0 ? end : most_chars) + operators;
 }
 
 type ResultPage =

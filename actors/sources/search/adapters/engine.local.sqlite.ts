@@ -12,6 +12,7 @@ import type { Clock } from "../../../../cluster/ports/clock.ts";
 import { normaliseUrl, parseUrl } from "../../../lib/web/url.ts";
 import type { Engine, RawResult } from "../engine.ts";
 import { millisecondsOf, PERIOD_DAYS } from "../merge.ts";
+import { hasDomains, isOfDomains } from "../domains.ts";
 import { failed } from "./get-json.ts";
 import type { Metrics } from "../../../../cluster/ports/metrics.ts";
 import type { Log } from "../../../../cluster/ports/log.ts";
@@ -116,6 +117,8 @@ const SCHEMA = `
 
 /** Beside all words: a word in a title is worth so many in the text. */
 const TITLE_WEIGHT = 6;
+/** Pages that a search of certain hosts looks through. */
+const MAX_FILTERED = 1_000;
 const SNIPPET_TOKENS = 40;
 const RANKED = `SELECT * FROM (SELECT rowid AS id, bm25(words, ${TITLE_WEIGHT}, 1, 0) AS score FROM words
   WHERE words MATCH ? ORDER BY rowid DESC LIMIT ${COMMON_PAGES})`;
@@ -345,8 +348,9 @@ export function localIndex({
 
   const engine: Engine = {
     name: LOCAL_INDEX,
-    async ask({ query, project, language, freshness, max_results }) {
+    async ask({ query, project, language, freshness, max_results, ...domains }) {
       flush();
+      const isFiltered = hasDomains(domains);
       const terms = termsOf(query);
       if (terms.length === 0) return { kind: "answered", results: [], unresponsive: [], billed: 0 };
       const conditions: string[] = [];
@@ -369,11 +373,18 @@ export function localIndex({
         // A page's BM25 is the sum of its words'. Ranked first and shown after: a snippet takes longer than a rank.
         const ranked = database
           .prepare(
-            `SELECT pages.id FROM (${rareTerms.map(() => RANKED).join(" UNION ALL ")}) AS hits
+            `SELECT pages.id, pages.url FROM (${rareTerms.map(() => RANKED).join(" UNION ALL ")}) AS hits
              JOIN pages ON pages.id = hits.id ${conditions.length > 0 ? "WHERE" : ""} ${conditions.join(" AND ")}
              GROUP BY pages.id HAVING count(*) >= ? ORDER BY sum(score) LIMIT ?`,
           )
-          .all(...rareTerms.map(matching), ...values, minTerms(rareTerms.length), max_results);
+          .all(
+            ...rareTerms.map(matching),
+            ...values,
+            minTerms(rareTerms.length),
+            isFiltered ? MAX_FILTERED : max_results,
+          )
+          .filter((row) => !isFiltered || isOfDomains(String(row["url"]), domains))
+          .slice(0, max_results);
         const results = ranked.map((row): RawResult => {
           const hit = selectHit.get(matching(rareTerms.join(" OR ")), idOf(row))!;
           const snippet = String(hit["snippet"]);

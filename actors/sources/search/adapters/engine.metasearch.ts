@@ -5,11 +5,14 @@
 import type { Clock } from "../../../../cluster/ports/clock.ts";
 import type { Egress } from "../../../../cluster/ports/egress.ts";
 import type { Engine, EngineAnswer, RawResult, Unresponsive } from "../engine.ts";
+import { hasDomains, isOfDomains, operatorsOf } from "../domains.ts";
 import { failed, getJson, isRecord, textOf, textsOf } from "./get-json.ts";
 
 /** An instance gives 10 to 40 results a page; further pages are asked only when the request wants more, up to MAX_PAGES. */
 const PAGE = 20;
-const MAX_PAGES = 5;
+const MAX_PAGES = 10;
+/** Where an engine may not know the operators of hosts, so that the filter leaves few of its results. */
+const FILTERED_PAGES = 3;
 const MAX_RESULTS = 300;
 
 interface MetasearchEngineDeps {
@@ -43,10 +46,13 @@ export function metasearchEngine({ egress, clock, url: configured }: MetasearchE
     async ask(question, signal) {
       const results: RawResult[] = [];
       const unresponsive = new Map<string, Unresponsive>();
-      const pages = Math.min(MAX_PAGES, Math.ceil(question.max_results / PAGE));
+      const isFiltered = hasDomains(question);
+      const needed = Math.ceil(question.max_results / PAGE);
+      const pages = Math.min(MAX_PAGES, isFiltered ? Math.max(FILTERED_PAGES, needed) : needed);
+      let matching = 0;
       for (let page = 1; page <= pages; page++) {
         const url = new URL(`${name}/search`);
-        url.searchParams.set("q", question.query);
+        url.searchParams.set("q", question.query + operatorsOf(question));
         url.searchParams.set("format", "json");
         const language = languageOf(question.language, question.country);
         if (language !== null) url.searchParams.set("language", language);
@@ -65,7 +71,9 @@ export function metasearchEngine({ egress, clock, url: configured }: MetasearchE
             unresponsive.get(each.engine)?.captcha ? { ...each, captcha: true } : each,
           );
         results.push(...read.results);
-        if (read.results.length === 0 || results.length >= MAX_RESULTS) break;
+        matching += read.results.filter(({ url: found }) => isOfDomains(found, question)).length;
+        const isEnough = isFiltered && page >= needed && matching >= question.max_results;
+        if (read.results.length === 0 || results.length >= MAX_RESULTS || isEnough) break;
       }
       return {
         kind: "answered",

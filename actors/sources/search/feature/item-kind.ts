@@ -1,7 +1,7 @@
 /** Searches as items of a batch job: how a worker runs one, how the gateway takes and shows it. */
 import type { ActorClient } from "../../../../cluster/actor.ts";
 import type { ItemKindParts } from "../../../work/jobs/feature/tokens.ts";
-import type { SearchAnswer, SearchBody, SearchRequest } from "../../../../schemas/search.ts";
+import type { SearchAnswer, SearchItem, SearchRequest } from "../../../../schemas/search.ts";
 import { billOf, searchBatch, searchRequestOf } from "./routes.ts";
 
 export const searchItems = (
@@ -11,7 +11,7 @@ export const searchItems = (
     name: "search",
     lane: () => null,
     async run(ask, input, { attempt_id, project, key }) {
-      const request = searchRequestOf(input as SearchBody, { search_id: attempt_id, project, key });
+      const request = searchRequestOf(input as SearchItem, { search_id: attempt_id, project, key });
       const answer = await search(request, ask);
       const { error } = answer;
       // A budget does not come back in minutes.

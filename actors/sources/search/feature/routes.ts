@@ -5,21 +5,26 @@
 import type { Clock } from "../../../../cluster/ports/clock.ts";
 import { toMicros } from "../../../../schemas/accounts.ts";
 import {
-  MAX_RESULTS_DEFAULT,
+  MAX_DEPTH,
   periodOf,
   type SearchAnswer,
   type SearchRequest,
   SearchBody,
+  SearchItem,
   SearchResponse,
+  windowOf,
 } from "../../../../schemas/search.ts";
 import type { BatchKind } from "../../../../gateway/batch.ts";
 import type { Bill } from "../../../../schemas/accounts.ts";
 import type { DebugRecords } from "../../../../gateway/debug-records.ts";
 import { withDeadline, WAIT_MS } from "../../../../gateway/with-deadline.ts";
-import { json, timedOut } from "../../../../gateway/http-errors.ts";
+import type { Reply } from "../../../../gateway/http.ts";
+import { invalid, json, timedOut } from "../../../../gateway/http-errors.ts";
 import { type Route, route } from "../../../../gateway/route.ts";
 import type { Metrics } from "../../../../cluster/ports/metrics.ts";
 import type { Log } from "../../../../cluster/ports/log.ts";
+import { hostOf } from "../domains.ts";
+import { contentsRefused, withContents } from "./contents.ts";
 import { SEARCH_ERRORS } from "../../../../schemas/errors.ts";
 
 export interface SearchRoutesDeps {
@@ -42,7 +47,8 @@ export const searchRoutes = (services: SearchRoutesDeps): readonly Route[] => [
       "Answered from the shared cache (7 days; `cache_ttl_s` 0 bypasses it), else by the metasearch instances, and by the " +
       "fallback API when their answer is poor: `fallback_reason` says why. Results with the same address are merged, with " +
       "all snippets and engines. Answers 200 also when no engine could answer (`error` is set: ask again later) and when " +
-      "nothing was found (`error` is null: ask something else).",
+      "nothing was found (`error` is null: ask something else). With `contents` the first results have their pages: each is a fetch " +
+      "with its own bill, and all of them have 60 s.",
     tags: ["search"],
     body: SearchBody,
     request_headers: {
@@ -56,6 +62,7 @@ export const searchRoutes = (services: SearchRoutesDeps): readonly Route[] => [
         schema: SearchResponse,
       },
     },
+    authorize: (call) => mistakeIn(call.body) ?? contentsRefused(call),
     handle: async (call) => {
       const { body, caller, request_id, signal } = call;
       const { debugRecords } = services;
@@ -91,7 +98,9 @@ export const searchRoutes = (services: SearchRoutesDeps): readonly Route[] => [
       };
       const debug_url = isDebugged ? await debugRecords.store(call, story) : null;
       const reader = { request_id, external: customer.external, ...(debug_url !== null && { debug_url }) };
-      return { ...json(200, responseOf(body.query, answer, reader)), bill };
+      const response = responseOf(body, answer, reader);
+      const results = await withContents(call, response.results, services.clock);
+      return { ...json(200, { ...response, results }), bill };
     },
   }),
 ];
@@ -103,18 +112,48 @@ interface RequestOrigin {
 }
 
 /** The request with its defaults and with normalised white space; also for an item of a batch. */
-export function searchRequestOf(body: SearchBody, { search_id, project, key }: RequestOrigin): SearchRequest {
+export function searchRequestOf(body: SearchItem, { search_id, project, key }: RequestOrigin): SearchRequest {
   return {
     search_id,
     query: body.query.trim().replace(/\s+/gu, " "),
     language: body.language ?? null,
     country: body.country ?? null,
-    max_results: body.max_results ?? MAX_RESULTS_DEFAULT,
+    max_results: windowOf(body).to,
     freshness: periodOf(body.freshness),
+    ...domainsOf("include_domains", body.include_domains),
+    ...domainsOf("exclude_domains", body.exclude_domains),
     cache_ttl_s: body.cache_ttl_s ?? null,
     project,
     ...(key !== undefined && { key }),
   };
+}
+
+/** Nothing for an empty list: then any host is meant. */
+function domainsOf<N extends "include_domains" | "exclude_domains">(
+  name: N,
+  domains: readonly string[] | null | undefined,
+): Partial<Record<N, string[]>> {
+  const hosts = (domains ?? []).flatMap((domain) => hostOf(domain) ?? []);
+  return hosts.length === 0 ? {} : ({ [name]: [...new Set(hosts)] } as Record<N, string[]>);
+}
+
+/** What the schema of a search does not say. Null: nothing is wrong. */
+function searchMistake(body: SearchItem): { readonly field: string; readonly message: string } | null {
+  if (windowOf(body).to > MAX_DEPTH)
+    return {
+      field: "page",
+      message: `Value error, page and max_results reach beyond the ${MAX_DEPTH}th result`,
+    };
+  for (const field of ["include_domains", "exclude_domains"] as const) {
+    const wrong = body[field]?.find((domain) => hostOf(domain) === null);
+    if (wrong !== undefined) return { field, message: "Value error, there is no such host name" };
+  }
+  return null;
+}
+
+function mistakeIn(body: SearchBody): Reply | null {
+  const mistake = searchMistake(body);
+  return mistake && invalid([{ loc: ["body", mistake.field], msg: mistake.message, type: "value_error" }]);
 }
 
 export const billOf = ({ cached, provider, cost_usd, error, fallback_reason }: SearchAnswer): Bill => ({
@@ -129,7 +168,7 @@ export const billOf = ({ cached, provider, cost_usd, error, fallback_reason }: S
 /** Items of a batch. */
 export const searchBatch: BatchKind = {
   name: "search",
-  item: SearchBody,
+  item: SearchItem,
   item_example: { query: "when was the lighthouse lit" },
   result: SearchResponse,
   errors: { names: Object.keys(SEARCH_ERRORS), patterns: ["^fallback_http_[1-9][0-9]{2}$"] },
@@ -150,7 +189,8 @@ export const searchBatch: BatchKind = {
       ]);
     },
   },
-  render: (input, answer, reader) => responseOf((input as SearchBody).query, answer as SearchAnswer, reader),
+  check: (item) => searchMistake(item as SearchItem),
+  render: (input, answer, reader) => responseOf(input as SearchItem, answer as SearchAnswer, reader),
 };
 
 interface Reader {
@@ -161,13 +201,14 @@ interface Reader {
 
 /** Field by field as the specification lists them. */
 export function responseOf(
-  query: string,
+  item: SearchItem,
   answer: SearchAnswer,
   { request_id, external, debug_url }: Reader,
 ): SearchResponse {
+  const { from, to } = windowOf(item);
   return {
-    query,
-    results: answer.results,
+    query: item.query,
+    results: answer.results.slice(from, to),
     provider: answer.provider,
     fallback_reason: answer.fallback_reason,
     unresponsive_engines: answer.unresponsive_engines,
