@@ -7,6 +7,7 @@
  *
  * The web is a process of its own and does not count. The loop loads images, the route does not: so it is meant.
  */
+import { memoryBlobs } from "../cluster/adapters/blobs/blobs.memory.ts";
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { createServer } from "node:http";
@@ -87,7 +88,7 @@ async function route(address: (n: number) => string) {
   const rule = destination({ allow: ["127.0.0.0/8"] });
   const proxy = await egressProxy({ judge: rule });
   const pool = browserPool({ chromium, proxy, ...silentTelemetry(), limits: { pages: AT_ONCE } });
-  const fetch = browserTransport({ pool, clock: systemClock(), destination: rule });
+  const fetch = browserTransport({ pool, clock: systemClock(), destination: rule, blobs: memoryBlobs() });
   return {
     pool,
     one: async (n: number) => {

@@ -3,6 +3,7 @@
  * called by more and more callers at once; pages a second, pages a CPU second of the node and what calls wait. The sites are a process
  * of its own, which does not count. The knee is where pages a second stop growing and only the wait grows.
  */
+import { memoryBlobs } from "../cluster/adapters/blobs/blobs.memory.ts";
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { createServer } from "node:http";
@@ -107,7 +108,7 @@ async function browserSteps(web: ChildProcess, port: number): Promise<readonly S
   const steps: Step[] = [];
   for (const pages of BROWSER_STEPS) {
     const pool = browserPool({ chromium, proxy, ...silentTelemetry(), limits: { pages } });
-    const route = browserTransport({ pool, clock, destination: rule });
+    const route = browserTransport({ pool, clock, destination: rule, blobs: memoryBlobs() });
     await step(route, web, port, pages, pages);
     steps.push(await step(route, web, port, pages, BROWSER_PAGES));
     await pool.close();

@@ -27,7 +27,12 @@ export const KeptExchange = Type.Object({
   address: Nullable(Type.String()),
   protocol: Type.Enum(["http/1.1", "h2"]),
   tls: Nullable(
-    Type.Object({ version: Type.String(), cipher: Type.String(), certificate_sha256: Type.String() }),
+    Type.Object({
+      version: Type.String(),
+      cipher: Type.String(),
+      /** Null: a browser says nothing of it. */
+      certificate_sha256: Nullable(Type.String()),
+    }),
   ),
   request: Type.Object({
     method: Type.String(),

@@ -24,6 +24,8 @@ import { programFolder, sandboxed } from "../../actors/crawl/tiers/adapters/sand
 import { browserTransport, type PageLimits } from "../../actors/crawl/tiers/adapters/transport.browser.ts";
 import type { OpenOwnRequest } from "../../actors/lib/web/own-request.ts";
 import type { OwnRequest } from "../../schemas/own-request.ts";
+import { memoryBlobs } from "../../cluster/adapters/blobs/blobs.memory.ts";
+import type { Blobs } from "../../cluster/ports/blobs.ts";
 import { systemClock } from "../../cluster/adapters/time/clock.system.ts";
 import type { Judge } from "../../cluster/adapters/egress/pinned-connect.ts";
 import { type EgressProxyServer, egressProxy } from "../../cluster/adapters/egress/egress.proxy.ts";
@@ -106,6 +108,8 @@ export interface BrowserSetup {
   readonly web: Web;
   readonly proxy: EgressProxyServer;
   readonly pool: BrowserPool;
+  /** Bodies of archived exchanges. */
+  readonly blobs: Blobs;
   /** Names that the proxy refused to connect to. */
   readonly refused: string[];
   readonly visits: Visit[];
@@ -148,6 +152,7 @@ export async function browserSetup(options: BrowserSetupOptions): Promise<Browse
     visits.push(visit);
     return Promise.resolve(admission((answer) => void visit.released.push(answer)));
   };
+  const blobs = memoryBlobs();
   const setup = (page: Partial<PageLimits> = {}): BrowserSetup => {
     const limits = { settle_ms: 2_000, ...page };
     const openOwn: OpenOwnRequest = ({ own }) => (own ? (JSON.parse(own.sealed) as OwnRequest) : null);
@@ -157,6 +162,7 @@ export async function browserSetup(options: BrowserSetupOptions): Promise<Browse
       destination: loopback,
       limits,
       openOwn,
+      blobs,
     });
     return { ...shared, fetch: fetchBy(transport), withLimits: (over) => setup({ ...page, ...over }) };
   };
@@ -168,6 +174,7 @@ export async function browserSetup(options: BrowserSetupOptions): Promise<Browse
     web: local,
     proxy,
     pool,
+    blobs,
     refused,
     visits,
     async close() {

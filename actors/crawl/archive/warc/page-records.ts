@@ -36,18 +36,18 @@ export async function pageRecords(
   const records: WarcRecord[] = [];
   const originals: (readonly [string, Original])[] = [];
   const ids: string[] = [];
-  for (const [at, exchange] of archived.exchanges.entries()) {
-    const made = exchangeRecords(exchange, `${sha256} ${at}`, (digest) => seen.get(digest) ?? null);
+  for (const [n, exchange] of archived.exchanges.entries()) {
+    const made = exchangeRecords(exchange, `${sha256} ${n}`, (digest) => seen.get(digest) ?? null);
     records.push(...made.records);
     ids.push(made.response_id);
     if (made.original === null || seen.size >= MAX_ORIGINALS) continue;
     seen.set(made.original.digest, made.original.of);
     originals.push([made.original.digest, made.original.of]);
   }
-  const last = archived.exchanges.findLastIndex(({ response: { body } }) => body !== null);
-  const main = archived.exchanges[Math.max(0, last)];
+  const at = mainExchange(archived.exchanges, record.final_url);
+  const main = archived.exchanges[at];
   if (main === undefined) return { records, originals };
-  const main_id = ids[Math.max(0, last)]!;
+  const main_id = ids[at]!;
   records.push(metadataRecord(archived, ids, main_id, main, sha256));
   const made = await derivedParts(blobs, record);
   for (const { name, type, part } of made)
@@ -63,6 +63,17 @@ export async function pageRecords(
       ),
     );
   return { records, originals };
+}
+
+/** The one that brought the page; else the last one with a body. */
+function mainExchange(exchanges: readonly KeptExchange[], final_url: string | null): number {
+  const ofPage = exchanges.findLastIndex(({ url }) => url === final_url);
+  return ofPage >= 0
+    ? ofPage
+    : Math.max(
+        0,
+        exchanges.findLastIndex(({ response }) => response.body !== null),
+      );
 }
 
 /** What was tried, and the fields of each exchange as they came: the records before it have renamed some. */

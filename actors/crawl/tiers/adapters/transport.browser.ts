@@ -13,6 +13,7 @@
  */
 import type { Clock } from "../../../../cluster/ports/clock.ts";
 import type { EgressProblem } from "../../../../cluster/ports/egress.ts";
+import type { Blobs } from "../../../../cluster/ports/blobs.ts";
 import { Fault } from "../../../../cluster/ports/fault.ts";
 import { MAX_WAIT_FOR_MS, type Redirect } from "../../../../schemas/fetch.ts";
 import type { Destination } from "../../../lib/web/destination.ts";
@@ -30,7 +31,8 @@ import { nothingOwn, type OpenOwnRequest, ownHops } from "../../../lib/web/own-r
 import { originOf, parseUrl, siteOf } from "../../../lib/web/url.ts";
 import type { BrowserPool, PageEndReason, PageLease } from "./browser-pool.ts";
 import { admitted, destinationRefusal, withoutUserInfo } from "./one-request.ts";
-import { type OwnDocuments, ownDocuments, type PausedRequest, type Replaced } from "./own-documents.ts";
+import { type OwnDocuments, ownDocuments, type Replaced } from "./own-documents.ts";
+import { type PageExchanges, pageExchanges, type PausedResponse } from "./page-exchanges.ts";
 import { lookAtDocument, type Readiness, readinessOf, watchNetwork } from "./page-readiness.ts";
 import { CAPTURE_MS, SCROLL_MS, type Screenshots, screenshots, type ScreenshotResult } from "./screenshot.ts";
 import { skippedResources } from "./skipped-resources.ts";
@@ -65,6 +67,8 @@ export interface BrowserOptions {
   readonly limits?: Partial<PageLimits>;
   /** Default: requests have no part of their caller's own. */
   readonly openOwn?: OpenOwnRequest;
+  /** Where bodies of archived exchanges go. */
+  readonly blobs: Pick<Blobs, "put">;
 }
 
 const LIMITS: PageLimits = {
@@ -126,6 +130,7 @@ export function browserTransport({
   destination,
   limits: overrides,
   openOwn = nothingOwn,
+  blobs,
 }: BrowserOptions): Transport {
   const limits: PageLimits = { ...LIMITS, ...overrides };
   const spacing = requestSpacing(clock);
@@ -170,9 +175,12 @@ export function browserTransport({
     const given = openOwn(request);
     const own = ownDocuments(lease.context, given, ownHops(given, first), first);
     const shared = { clock, destination, limits, spacing, pictures };
-    const visit = pageVisit({ request, own, lease, hop, began_ms, ...shared });
+    const exchanges = request.archive ? pageExchanges(lease.cdp, { blobs, clock, own: given }) : null;
+    const visit = pageVisit({ request, own, lease, hop, began_ms, exchanges, ...shared });
     try {
-      return { result: await visit.result(), is_bystander: visit.isBystander() };
+      const result = await visit.result();
+      const archived = exchanges && { exchanges: await exchanges.finish() };
+      return { result: { ...result, ...archived }, is_bystander: visit.isBystander() };
     } finally {
       visit.close();
       // The answer does not wait for the page to close.
@@ -224,6 +232,8 @@ interface PageVisitDeps {
   readonly lease: PageLease;
   readonly hop: Hop;
   readonly began_ms: number;
+  /** Null: they are not archived. */
+  readonly exchanges: PageExchanges | null;
   readonly clock: Clock;
   readonly destination: Destination;
   readonly limits: PageLimits;
@@ -237,12 +247,9 @@ interface Field {
 }
 
 /** The used fields of Fetch.requestPaused: a request before it is sent, or with its response head. */
-interface Paused extends PausedRequest {
-  readonly requestId: string;
+interface Paused extends PausedResponse {
   readonly frameId: string;
-  readonly responseStatusCode?: number;
   readonly responseErrorReason?: string;
-  readonly responseHeaders?: readonly Field[];
 }
 
 /**
@@ -255,6 +262,7 @@ function pageVisit({
   lease,
   hop: first_hop,
   began_ms,
+  exchanges,
   clock,
   destination,
   limits,
@@ -362,11 +370,8 @@ function pageVisit({
   }
 
   /** A document of the main frame, with its response head. */
-  async function onDocumentResponse({
-    requestId,
-    responseStatusCode: status,
-    responseHeaders = [],
-  }: Paused): Promise<void> {
+  async function onDocumentResponse(event: Paused): Promise<void> {
+    const { requestId, responseStatusCode: status, responseHeaders = [] } = event;
     const continueRequest = () => cdp.send("Fetch.continueRequest", { requestId });
     const failRequest = () => cdp.send("Fetch.failRequest", { requestId, errorReason: "Aborted" });
     // The navigation throws the reason.
@@ -383,6 +388,7 @@ function pageVisit({
     if (location) {
       redirects.push({ url: hop.url, status, location: withoutUserInfo(location) });
       hop.release();
+      await exchanges?.keep(event);
       return void (await continueRequest());
     }
     const document = { url: hop.url, status, headers };
@@ -392,7 +398,10 @@ function pageVisit({
     if (isPage && status !== 204 && status !== 205) {
       origin = document;
       pages++;
-      if (!tooLong(headers)) return void (await continueRequest());
+      if (!tooLong(headers)) {
+        await exchanges?.keep(event);
+        return void (await continueRequest());
+      }
       failed("too_large", `The page is larger than ${request.max_bytes} bytes`);
       return void (await failRequest());
     }
@@ -403,6 +412,7 @@ function pageVisit({
     }
     origin = document;
     const body = tooLong(headers) ? null : await bodyOf(requestId);
+    if (body) exchanges?.keepWhole(event, body);
     if (body === null) failed("too_large", `The answer is larger than ${request.max_bytes} bytes`);
     else if (type === "" && !isFile && contentKindOf(null, body, document.url) === "html") {
       pages++;
@@ -487,7 +497,9 @@ function pageVisit({
     const isDocument = resourceType === "Document";
     // The first document is always the main frame's.
     if (isDocument) main_frame ??= frameId;
+    const isAsked = event.responseStatusCode === undefined && event.responseErrorReason === undefined;
     if (!isDocument || frameId !== main_frame) {
+      if (exchanges && !isAsked) return goOnKept(exchanges, event);
       const replaced = isLoaded(event) ? own.ofResource(event, frameId === main_frame && !isDocument) : null;
       const answer =
         replaced !== null
@@ -496,12 +508,20 @@ function pageVisit({
       answer.catch(() => {});
       return;
     }
-    const isAsked = event.responseStatusCode === undefined && event.responseErrorReason === undefined;
     pending_documents++;
     (isAsked ? onDocumentRequest(event) : onDocumentResponse(event))
       // The page may have cancelled the request, or may be gone. Other handlers report that.
       .catch(() => {})
       .finally(() => void pending_documents--);
+  }
+
+  /** A response of what a page loads, which waits until its body is kept. */
+  function goOnKept({ keep }: PageExchanges, event: Paused): void {
+    const goOn = () => cdp.send("Fetch.continueRequest", { requestId: event.requestId });
+    // The page may be gone.
+    keep(event)
+      .then(goOn, goOn)
+      .catch(() => {});
   }
 
   const isLoaded = (event: Paused): boolean =>
@@ -549,6 +569,7 @@ function pageVisit({
     });
     const sends: Promise<unknown>[] = [
       own.putCookies(),
+      ...(exchanges ? [exchanges.prepare()] : []),
       cdp.send("Fetch.enable", {
         handleAuthRequests: true,
         patterns: [
@@ -557,6 +578,7 @@ function pageVisit({
           { urlPattern: "*/favicon.ico", resourceType: "Other" },
           ...skipped.patterns,
           ...own.patterns,
+          ...(exchanges?.patterns ?? []),
         ],
       }),
     ];

@@ -22,7 +22,18 @@ export interface OpenBrowser {
 
 /** Null without a Chromium: the route is not configured. Chromium is started with the first page. */
 export async function openBrowser(
-  { config, clock, metrics, log, destination, unowned_destination, ca, dataPath, secrets }: OpeningNode,
+  {
+    blobs,
+    config,
+    clock,
+    metrics,
+    log,
+    destination,
+    unowned_destination,
+    ca,
+    dataPath,
+    secrets,
+  }: OpeningNode,
   settings: TiersSettings,
 ): Promise<OpenBrowser | null> {
   const found = configuredChromium(settings, dataPath);
@@ -63,7 +74,7 @@ export async function openBrowser(
   return {
     transport: isOff
       ? null
-      : browserTransport({ pool, clock, destination, openOwn: ownRequestOpener(secrets) }),
+      : browserTransport({ pool, clock, destination, openOwn: ownRequestOpener(secrets), blobs }),
     max_pages,
     warnings: () => (warning === null ? [] : [warning]),
     async close() {
