@@ -167,7 +167,7 @@ async function serve(kind: string, port: number): Promise<void> {
         decode: (bytes) => bytes.toString(),
         blobs,
         bodyGrants: openBodyGrants({ documents, clock }),
-        archives: archiveKeeper({ documents, clock }),
+        archives: archiveKeeper({ blobs, documents, clock }),
         clock,
         metrics,
         log,

@@ -141,7 +141,7 @@ const ACTIVE_TYPES = /^(text\/html|application\/xhtml\+xml|image\/svg\+xml|text\
  * The origin's media type, if it is valid plain text, since an origin may send anything, and the fields that keep a
  * browser from treating the body as a page of this server.
  */
-function safeHeaders(content_type: string | null, sha256: string): Record<string, string> {
+export function safeHeaders(content_type: string | null, sha256: string): Record<string, string> {
   const type = content_type === null ? null : MIMEType.parse(content_type);
   const plain = content_type !== null && /^[\x20-\x7e]*$/.test(content_type);
   const headers: Record<string, string> = {

@@ -169,7 +169,7 @@ export async function gatewayHarness(options: HarnessOptions = {}) {
     decode: (bytes, charset) => new TextDecoder(charset).decode(bytes),
     blobs,
     bodyGrants: bodyGrants,
-    archives: archiveKeeper({ documents, clock }),
+    archives: archiveKeeper({ blobs, documents, clock }),
     debugRecords,
     clock,
     metrics,

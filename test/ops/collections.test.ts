@@ -39,6 +39,7 @@ test("a node does not start with a collection that no feature lists", () => {
 test("documents that expire are removed, and only caches may be lost", () => {
   expect(EXPIRING.toSorted()).toEqual([
     "alert_deliveries",
+    "archive_captures",
     "archive_layouts",
     "archived_requests",
     "body_grants",

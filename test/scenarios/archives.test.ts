@@ -205,6 +205,84 @@ describe.each(SETUPS)("archives, $setup", ({ start }) => {
     expect(await service.fetch({ url: `${site.origin}/` })).not.toHaveProperty("archive_url");
   });
 
+  test("are listed and given back by address and time, for their project alone", async () => {
+    const site = sites.site({
+      "/page": ({ path }) => ({
+        body: article(`Version ${path}`),
+        headers: { ETag: '"v"', "Set-Cookie": "a=1" },
+      }),
+      "/moved": redirect("/page?x=2&a=1"),
+      "/other": { body: article("Other") },
+      "/gone": { status: 410, body: "<p>Gone" },
+    });
+    const { origin } = site;
+    const first = await service.fetch({ url: `${origin}/page?x=2&a=1`, archive: true });
+    const { json: job } = await client(service).create(
+      ["/moved", "/other", "/gone"].map((path) => ({ url: origin + path, archive: true })),
+    );
+    await client(service).finished(job.job_id);
+    const list = async (query: string, key?: string): Promise<string[][]> => {
+      const answered = await service.call(
+        "GET",
+        `/v1/archive/cdx?${query}`,
+        key === undefined ? {} : { key },
+      );
+      expect(answered.status).toBe(200);
+      expect(answered.json[0]).toEqual([
+        "urlkey",
+        "timestamp",
+        "original",
+        "mimetype",
+        "statuscode",
+        "digest",
+        "length",
+      ]);
+      return answered.json.slice(1);
+    };
+    const at = encodeURIComponent;
+    // The order of parameters makes no other address.
+    const rows = await list(`url=${at(`${origin}/page?a=1&x=2`)}`);
+    expect(rows.map(([, , url, mime, status]) => [url, mime, status])).toEqual([
+      [`${origin}/page?x=2&a=1`, "text/html", "200"],
+      [`${origin}/page?x=2&a=1`, "text/html", "200"],
+    ]);
+    expect(rows[0]![5]).toBe(`sha256:${first.sha256}`);
+    const all = await list(`url=${at(`${origin}/`)}&matchType=host`);
+    expect(all.map(([, , url, , status]) => `${status} ${new URL(url!).pathname}`)).toEqual([
+      "410 /gone",
+      "302 /moved",
+      "200 /other",
+      "200 /page",
+      "200 /page",
+    ]);
+    const found = await list(`url=${at(`${origin}/*`)}&filter=!statuscode:200&limit=1`);
+    expect(found.map(([, , , , status]) => status)).toEqual(["410"]);
+    expect(await list(`url=${at(`${origin}/other`)}&to=2020`)).toEqual([]);
+    const wrong = await service.call("GET", `/v1/archive/cdx?url=${at(origin)}&filter=statuscode:(`);
+    expect([wrong.status, wrong.json.detail[0].loc]).toEqual([422, ["query", "filter"]]);
+
+    const [, timestamp] = rows[0]!;
+    const replayed = await service.call("GET", `/v1/archive/web/${timestamp}id_/${origin}/page?x=2&a=1`);
+    expect(replayed.status).toBe(200);
+    expect(sha256(replayed.bytes)).toBe(`sha256:${first.sha256}`);
+    expect(replayed.headers).toMatchObject({
+      "content-type": "text/html; charset=utf-8",
+      "content-security-policy": "sandbox",
+      "x-archive-orig-etag": '"v"',
+    });
+    expect(replayed.headers).not.toHaveProperty("x-archive-orig-set-cookie");
+    expect(Date.parse(replayed.headers["memento-datetime"]!)).toBeGreaterThan(Date.now() - 600_000);
+    const moved = await service.call("GET", `/v1/archive/web/2026id_/${at(`${origin}/moved`)}`);
+    expect(moved.status).toBe(302);
+    const [, moved_at] = all.find(([, , url]) => url!.endsWith("/moved"))!;
+    expect(moved.headers["location"]).toBe(`/v1/archive/web/${moved_at}id_/${origin}/page?x=2&a=1`);
+    expect((await service.call("GET", `/v1/archive/web/2026id_/${origin}/gone`)).status).toBe(404);
+    await service.trawl("project", "create", "readers");
+    const { key } = await service.trawl("key", "create", "--project", "readers");
+    expect(await list(`url=${at(`${origin}/`)}&matchType=host`, key)).toEqual([]);
+    expect((await service.call("GET", `/v1/archive/web/2026id_/${origin}/other`, { key })).status).toBe(404);
+  });
+
   test.skipIf(warcio === null)(`are right to warcio, and written again by it${how}`, async () => {
     const site = sites.site({
       "/": redirect("/gzip"),

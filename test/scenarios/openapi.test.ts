@@ -66,6 +66,7 @@ const MISSING = new Set([
   "getMonitor",
   "listMonitorChanges",
   // The demo's pages come with the program: nothing is exchanged for them.
+  "getCapture",
   "getRequestWarc",
   "revokeKey",
   "runMonitor",

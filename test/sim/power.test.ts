@@ -4,6 +4,7 @@
  * jobs. What a client was told is there afterwards, no document names a body that a power cut could take, no site is asked twice
  * within its delay, and rows and money add up.
  */
+import { archiveKeeper } from "../../actors/crawl/archive/keep.ts";
 import { createHash } from "node:crypto";
 import { afterAll, expect, inject, test } from "vitest";
 import { spending } from "../../actors/business/accounts/spend.ts";
@@ -255,6 +256,7 @@ async function takeCourse(world: World, durability: Durability) {
           {
             fetchWith: (...given) => opened.promise.then(() => pages.fetchWith(...given)),
             bodyGrants: openBodyGrants(own),
+            archives: archiveKeeper({ ...own, clock: nodeClock }),
             clock: nodeClock,
             joined: new Map(),
           },

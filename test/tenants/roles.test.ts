@@ -56,7 +56,7 @@ const TABLE: readonly (readonly [row: Row, operations: string])[] = [
   // Work and views of the caller's own project, and of what all share.
   [
     row(401, MAY, MAY, MAY, MAY),
-    `search fetch read mapSite crawlSite mcp batchFetch batchSearch batchFilings batchProfiles batchCompanies batchCompaniesFromCsv listJobs getQuota usage requests
+    `search fetch read mapSite crawlSite mcp batchFetch batchSearch batchFilings batchProfiles batchCompanies batchCompaniesFromCsv listCaptures getCapture listJobs getQuota usage requests
     listAlerts createAlert listMonitors createMonitor
     resolveFiler listSubmissions latestFiling listFilingDocuments fetchFilingDocument summariseFacts searchFilings
     suggestProfiles discoverProfile getProfile getProfileGraph

@@ -2,6 +2,7 @@
 import type { Node } from "../../../../cluster/node-record.ts";
 import type { BatchKind } from "../../../../gateway/batch.ts";
 import type { BodyGrants } from "../../../../gateway/body-access.ts";
+import type { ArchiveKeeper } from "../../archive/keep.ts";
 import type { ItemKindParts } from "../../../work/jobs/feature/tokens.ts";
 import { type FetchBody, partDigests } from "../../../../schemas/fetch.ts";
 import { type JoinedSites, originOf, parseUrl, siteOf } from "../../../lib/web/url.ts";
@@ -16,11 +17,13 @@ export const fetchItems = (
   {
     fetchWith,
     bodyGrants,
+    archives,
     clock,
     joined,
   }: Pick<Node, "clock"> & {
     readonly fetchWith: FetchService["fetchWith"];
     readonly bodyGrants: BodyGrants;
+    readonly archives: Pick<ArchiveKeeper, "index">;
     readonly joined: JoinedSites;
   },
   gateway: BatchKind,
@@ -46,6 +49,7 @@ export const fetchItems = (
       const attempt = premium_later ? { ...request, allow_paid: false, premium_later } : request;
       const answer = await fetchWith(ask, attempt, signal);
       await grantBodies(bodyGrants, project, answer.record);
+      await archives.index(project, answer.record);
       return {
         answer,
         error: answer.error,

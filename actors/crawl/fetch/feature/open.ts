@@ -77,7 +77,11 @@ async function joinFetch(
   const domains = domainRecorder();
   const rendering = { blobs, decode: decodeText, isOperatorUrl: reservedHosts.isReserved };
 
-  const item = fetchItems({ fetchWith: service.fetchWith, bodyGrants, clock, joined }, fetchBatch(rendering));
+  const archives = archiveKeeper({ blobs, documents, clock });
+  const item = fetchItems(
+    { fetchWith: service.fetchWith, bodyGrants, archives, clock, joined },
+    fetchBatch(rendering),
+  );
 
   return {
     provides: {
@@ -113,7 +117,7 @@ async function joinFetch(
         cache: service,
         ...rendering,
         bodyGrants,
-        archives: archiveKeeper({ documents, clock }),
+        archives,
         memory,
         caches,
         debugRecords: node.debugRecords,

@@ -1,0 +1,134 @@
+/**
+ * The index of what a project has archived: a document for each document of a fetch, redirects among them, in the order of address and time.
+ * What a page loads is in the files of archives only. Pure but for reading and writing the store.
+ */
+import { hash } from "node:crypto";
+import type { Documents, KeyRange } from "../../../cluster/ports/documents.ts";
+import type { ArchivedFetch } from "../../../schemas/archives.ts";
+import type { PageRecord } from "../../../schemas/fetch.ts";
+import { ARCHIVE_CAPTURES } from "./collections.ts";
+import { surtOf, timestampOf } from "./warc/surt.ts";
+
+/** One response at one time. */
+export interface StoredCapture {
+  readonly url: string;
+  /** ISO 8601, with milliseconds. */
+  readonly date: string;
+  readonly status: number;
+  readonly mime: string;
+  /** `sha256:` and hexadecimal digits; "-": nothing of the body is kept. */
+  readonly digest: string;
+  readonly bytes: number;
+  /** Of the ArchivedFetch, and which exchange of it. */
+  readonly archive_sha256: string;
+  readonly at: number;
+}
+
+/** A longer key of an address is cut, with its digest behind it. */
+const MAX_KEY_CHARS = 1_000;
+const LISTED_AT_ONCE = 1_000;
+/** Looked at for one answer: a filter that fits few captures gives fewer than were asked for. */
+const MAX_LOOKED_AT = 50_000;
+
+function addressKey(url: string): string {
+  const key = surtOf(url);
+  return key.length <= MAX_KEY_CHARS
+    ? key
+    : `${key.slice(0, MAX_KEY_CHARS)}…${hash("sha256", key, "hex").slice(0, 32)}`;
+}
+
+/** The documents of a fetch, not what they load. */
+export function capturesOf(
+  { exchanges }: ArchivedFetch,
+  { final_url, redirects }: Pick<PageRecord, "final_url" | "redirects">,
+  archive_sha256: string,
+): readonly StoredCapture[] {
+  const documents = new Set([final_url, ...redirects.map(({ url }) => url)]);
+  return exchanges.flatMap(({ url, started_at, response }, at) => {
+    if (!documents.has(url)) return [];
+    const { body, status, fields } = response;
+    const content = body === null || "sha256" in body ? body : Buffer.from(body.base64, "base64");
+    const digest =
+      content === null ? "-" : "sha256" in content ? content.sha256 : hash("sha256", content, "hex");
+    const type = fields.find(([name]) => name.toLowerCase() === "content-type")?.[1] ?? "";
+    return {
+      url,
+      date: started_at,
+      status,
+      mime: type.split(";", 1)[0]!.trim().toLowerCase() || "unk",
+      digest: digest === "-" ? digest : `sha256:${digest}`,
+      bytes: content === null ? 0 : Buffer.isBuffer(content) ? content.length : content.bytes,
+      archive_sha256,
+      at,
+    };
+  });
+}
+
+/** Stores captures that are not stored yet. Throws Fault. */
+export async function storeCaptures(
+  documents: Pick<Documents, "put">,
+  project: string,
+  captures: readonly StoredCapture[],
+  expires_at_ms: number,
+): Promise<void> {
+  await Promise.all(
+    captures.map((capture) => {
+      const { url, date, archive_sha256, at } = capture;
+      const time = date.replaceAll(/\D/g, "");
+      const key = `${project} ${addressKey(url)} ${time} ${archive_sha256.slice(0, 16)}.${at}`;
+      return ARCHIVE_CAPTURES.put(documents as Documents, key, capture, 0, { expires_at_ms });
+    }),
+  );
+}
+
+export const MATCH_TYPES = ["exact", "prefix", "host", "domain"] as const;
+export type MatchType = (typeof MATCH_TYPES)[number];
+
+/** What the keys of wanted addresses begin with, and what else must be true of them. */
+function rangeOf(project: string, url: string, match: MatchType) {
+  const key = addressKey(url);
+  const host = key.slice(0, key.indexOf(")"));
+  const begins = { exact: `${key} `, prefix: key, host: `${host})`, domain: host.replace(/:\d+$/, "") }[
+    match
+  ];
+  const isWanted = (rest: string): boolean => match !== "domain" || /^[),:]/.test(rest);
+  return { from: `${project} ${begins}`, to: `${project} ${begins}\uffff`, isWanted };
+}
+
+/** Captures in the order of address and time, as many as are looked at. Throws Fault. */
+export async function* storedCaptures(
+  documents: Documents,
+  project: string,
+  url: string,
+  match: MatchType,
+): AsyncGenerator<StoredCapture> {
+  const { from, to, isWanted } = rangeOf(project, url, match);
+  let next: string | null = from;
+  for (let looked = 0; next !== null && looked < MAX_LOOKED_AT; looked += LISTED_AT_ONCE) {
+    const range: KeyRange = { from: next, to, limit: LISTED_AT_ONCE };
+    const page = await ARCHIVE_CAPTURES.list(documents, range);
+    for (const { key, value } of page) if (isWanted(key.slice(from.length))) yield value;
+    next = page.length < LISTED_AT_ONCE ? null : `${page.at(-1)!.key}\0`;
+  }
+}
+
+/** The columns of the Internet Archive's index. */
+export const CDX_COLUMNS = [
+  "urlkey",
+  "timestamp",
+  "original",
+  "mimetype",
+  "statuscode",
+  "digest",
+  "length",
+] as const;
+
+export const cdxRow = ({ url, date, mime, status, digest, bytes }: StoredCapture): readonly string[] => [
+  surtOf(url),
+  timestampOf(date),
+  url,
+  mime,
+  String(status),
+  digest,
+  String(bytes),
+];
