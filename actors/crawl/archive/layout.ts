@@ -52,4 +52,4 @@ export interface StoredLayout {
 }
 
 /** Counts changes of how records are written: a layout of another one is made anew. */
-export const LAYOUT_VERSION = 1;
+export const LAYOUT_VERSION = 2;

@@ -95,7 +95,8 @@ function metadataRecord(
   return warcRecord(
     [
       ...common("metadata", recordId(sha256, "metadata"), main.started_at),
-      ["WARC-Target-URI", main.url],
+      // Under the page's own address pywb would replay this record in the place of the page.
+      ["WARC-Target-URI", `urn:metadata:${main.url}`],
       ["WARC-Concurrent-To", main_id],
       ["Content-Type", "application/json"],
     ],
