@@ -6,23 +6,8 @@ import { hash } from "node:crypto";
 import type { Documents, KeyRange } from "../../../cluster/ports/documents.ts";
 import type { ArchivedFetch } from "../../../schemas/archives.ts";
 import type { PageRecord } from "../../../schemas/fetch.ts";
-import { ARCHIVE_CAPTURES } from "./collections.ts";
+import { ARCHIVE_CAPTURES, type StoredCapture } from "./collections.ts";
 import { surtOf, timestampOf } from "./warc/surt.ts";
-
-/** One response at one time. */
-export interface StoredCapture {
-  readonly url: string;
-  /** ISO 8601, with milliseconds. */
-  readonly date: string;
-  readonly status: number;
-  readonly mime: string;
-  /** `sha256:` and hexadecimal digits; "-": nothing of the body is kept. */
-  readonly digest: string;
-  readonly bytes: number;
-  /** Of the ArchivedFetch, and which exchange of it. */
-  readonly archive_sha256: string;
-  readonly at: number;
-}
 
 /** A longer key of an address is cut, with its digest behind it. */
 const MAX_KEY_CHARS = 1_000;

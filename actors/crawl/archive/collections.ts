@@ -1,8 +1,22 @@
 /** What is stored of archives, beside the exchanges themselves, which are bodies. */
 import { collection } from "../../../cluster/collection.ts";
 import type { PageRecord } from "../../../schemas/fetch.ts";
-import type { StoredCapture } from "./captures.ts";
 import type { StoredLayout } from "./layout.ts";
+
+/** One response at one time. */
+export interface StoredCapture {
+  readonly url: string;
+  /** ISO 8601, with milliseconds. */
+  readonly date: string;
+  readonly status: number;
+  readonly mime: string;
+  /** `sha256:` and hexadecimal digits; "-": nothing of the body is kept. */
+  readonly digest: string;
+  readonly bytes: number;
+  /** Of the ArchivedFetch, and which exchange of it. */
+  readonly archive_sha256: string;
+  readonly at: number;
+}
 
 /** Fetches by single requests whose exchanges were kept, by `<project> <request id>`. */
 export const ARCHIVED_REQUESTS = collection<{ readonly record: PageRecord }>("archived_requests", {

@@ -15,14 +15,8 @@ import type { ReadResult } from "../../../../gateway/validate.ts";
 import type { ArchivedFetch, KeptExchange } from "../../../../schemas/archives.ts";
 import { Field, Nullable } from "../../../../schemas/common.ts";
 import { parseUrl } from "../../../lib/web/url.ts";
-import {
-  CDX_COLUMNS,
-  cdxRow,
-  MATCH_TYPES,
-  type MatchType,
-  type StoredCapture,
-  storedCaptures,
-} from "../captures.ts";
+import { CDX_COLUMNS, cdxRow, MATCH_TYPES, type MatchType, storedCaptures } from "../captures.ts";
+import type { StoredCapture } from "../collections.ts";
 
 export interface CapturesDeps {
   readonly blobs: Blobs;

@@ -3,11 +3,11 @@
  * pauses each response before it goes on to the page. Bodies are stored at once, one after another, within limits; the content
  * coding is off. Frames of other sites are other targets of the browser, of which nothing is heard.
  */
-import type { CDPSession } from "playwright";
 import { type Blobs, sha256Of } from "../../../../cluster/ports/blobs.ts";
 import type { Clock } from "../../../../cluster/ports/clock.ts";
 import type { KeptExchange } from "../../../../schemas/archives.ts";
 import type { OwnRequest } from "../../../../schemas/own-request.ts";
+import type { PageLease } from "./browser-pool.ts";
 import type { PausedRequest } from "./own-documents.ts";
 
 /** A response as Fetch.requestPaused tells it. */
@@ -45,7 +45,7 @@ const BODILESS: ReadonlySet<number> = new Set([204, 205, 301, 302, 303, 304, 307
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
 export function pageExchanges(
-  cdp: CDPSession,
+  cdp: PageLease["cdp"],
   {
     blobs,
     clock,
