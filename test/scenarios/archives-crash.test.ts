@@ -57,7 +57,7 @@ describe.each(SETUPS)("an archive after kill -9, $setup", ({ start }) => {
 
 /** 20,000 characters that depend on the name alone. */
 function noise(name: string): string {
-  let state = [...name].reduce((sum, char) => (sum * 31 + char.charCodeAt(0)) >>> 0, 7);
+  let state = Buffer.from(name).reduce((sum, byte) => (sum * 31 + byte) >>> 0, 7);
   let text = "";
   while (text.length < 20_000) {
     state = (state * 1_664_525 + 1_013_904_223) >>> 0;
