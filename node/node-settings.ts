@@ -299,6 +299,26 @@ export const NODE_SECTIONS = {
         rule: CRAWLER,
         description: "The crawler's name in robots.txt and in the User-Agent where it declares itself.",
       }),
+      url: optionalSetting({
+        env: "TRAWL_CRAWLER_URL",
+        shared: true,
+        rule: WEB,
+        description:
+          "Where the crawler is explained to owners of sites, for example this service's /crawler: named in the User-Agent where it declares itself, which pages of crawls do then as well.",
+      }),
+      contact: optionalSetting({
+        env: "TRAWL_CRAWLER_CONTACT",
+        shared: true,
+        description:
+          "How owners of sites reach the operator, shown at /crawler: an e-mail address for example.",
+      }),
+      page_robots: Type.Enum(["obey", "ignore"], {
+        env: "TRAWL_PAGE_ROBOTS",
+        default: "obey",
+        shared: true,
+        description:
+          "obey: crawls follow no link of a page whose robots element or X-Robots-Tag says nofollow, and the built-in search finds no page with noindex; ignore: what pages say is only told.",
+      }),
     },
     closed,
   ),

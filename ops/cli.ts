@@ -30,6 +30,7 @@ import { nodesCommand } from "./commands/nodes.ts";
 import { projectCommand } from "./commands/project.ts";
 import { rateCommand } from "./commands/rate.ts";
 import { secretsCommand } from "./commands/secrets.ts";
+import { crawlCommand } from "./commands/crawl.ts";
 import { mapCommand } from "./commands/map.ts";
 import { searchCommand } from "./commands/search.ts";
 import { bodiesCommand, storesCommand } from "./commands/stores.ts";
@@ -79,6 +80,7 @@ export async function trawl(words: readonly string[], world: World): Promise<num
     fetchCommand(context),
     searchCommand(context),
     mapCommand(context),
+    crawlCommand(context),
     mcpCommand(context, world.version),
     monitorsCommand(context),
     batchCommand(context),

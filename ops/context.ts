@@ -97,7 +97,7 @@ export async function openContext(
   return {
     ...given,
     config,
-    user_agent: `Mozilla/5.0 (compatible; ${config.crawler.name}/${version})`,
+    user_agent: declaredUserAgent(config.crawler, version),
     random,
     documents,
     blobs,
@@ -164,3 +164,6 @@ async function openDocumentReaders(isWorker: boolean, deps: ReaderDeps): Promise
   const { openExtraction, openReaders } = await import("./extraction.ts");
   return { ...openExtraction(deps), openReaders: (options) => openReaders(options, deps) };
 }
+
+const declaredUserAgent = ({ name, url }: Config["crawler"], version: string): string =>
+  `Mozilla/5.0 (compatible; ${name}/${version}${url === undefined ? "" : `; +${url}`})`;

@@ -15,6 +15,7 @@ import { openapi } from "../gateway/openapi/document.ts";
 import { sharedRates } from "../gateway/rates.ts";
 import type { Route } from "../gateway/route.ts";
 import { bodyRoutes } from "../gateway/routes/bodies.ts";
+import { crawlerRoute } from "../gateway/routes/crawler.ts";
 import { operatorRoutes } from "../gateway/routes/operator.ts";
 import { pageRoutes } from "../gateway/routes/pages.ts";
 import {
@@ -190,7 +191,8 @@ function apiOf(
   statusPages: readonly Route[],
   publicUrl: () => string,
 ): readonly Route[] {
-  const { blobs, bodyGrants, clock, config, documents, version } = context;
+  const { blobs, bodyGrants, clock, config, documents, user_agent, version } = context;
+  const { name, contact = null, page_robots, url } = config.crawler;
   const references = parts.flatMap(({ reference }) => reference ?? []);
   const routes: Route[] = [
     ...parts.flatMap((feature) => feature.routes ?? []),
@@ -205,6 +207,7 @@ function apiOf(
       scheme: tlsPaths(config.gateway) ? "https" : "http",
     }),
     ...operatorRoutes(membership),
+    crawlerRoute({ name, user_agent, contact, page_robots, isDeclared: url !== undefined }),
     ...statusPages,
     ...pageRoutes({
       document: (audience) => openapi({ routes, public_url: publicUrl(), audience, references }),

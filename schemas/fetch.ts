@@ -283,7 +283,7 @@ export const ArticleMeta = Component("ArticleMeta", {
   description: Field(Nullable(Type.String()), "The page's description of itself", "A page for examples"),
   section: Field(Nullable(Type.String()), "The section of the site", "Coast"),
   word_count: Field(Nullable(Type.Integer()), "Words of the text", 840),
-  /** These two only if `links` were requested in `formats`. */
+  /** These only if `links` were requested in `formats`. */
   next_url: Type.Optional(
     Field(
       Nullable(Type.String()),
@@ -295,6 +295,13 @@ export const ArticleMeta = Component("ArticleMeta", {
     Field(
       Type.Array(PageAlternate),
       "The same content in other languages or forms, 200 at most; only if `links` were requested",
+    ),
+  ),
+  robots: Type.Optional(
+    Field(
+      Type.Array(Type.String()),
+      "What its robots elements ask, in the form of X-Robots-Tag, 20 at most; only if `links` were requested",
+      ["noindex, nofollow"],
     ),
   ),
 });
@@ -368,7 +375,7 @@ export interface PageFormats extends PageData {
   readonly links: PageLink[];
   readonly images: PageImage[];
   /** Pages only; absent where an older version stored them. */
-  readonly relations?: Required<Pick<ArticleMeta, "next_url" | "alternates">>;
+  readonly relations?: Required<Pick<ArticleMeta, "next_url" | "alternates">> & Pick<ArticleMeta, "robots">;
   /** Feeds and sitemaps only. */
   readonly entries?: FeedEntry[];
 }

@@ -22,20 +22,29 @@ export function rateOf(samples: readonly Sample[]): number | null {
   return ((last.finished - first.finished) * 1_000) / (last.at_ms - first.at_ms);
 }
 
+/** Of a crawl: the pages that are known and not excluded, `most` at most. */
+const totalOf = ({ total, discovered = 0, excluded = 0 }: JobCounts, most: number): number =>
+  Math.max(total, Math.min(most, discovered - excluded));
+
 /** `████▌    1,234 of 5,000, 12.3/s, 4 failed, 5 min left` */
-export function progress(counts: JobCounts, samples: readonly Sample[], columns: number): string {
+export function progress(
+  counts: JobCounts,
+  samples: readonly Sample[],
+  columns: number,
+  most = Infinity,
+): string {
+  const total = totalOf(counts, most);
   const finished = finishedOf(counts);
   const rate = rateOf(samples);
-  const left_s = rate === null || rate === 0 ? null : (counts.total - finished) / rate;
+  const left_s = rate === null || rate === 0 ? null : (total - finished) / rate;
   const words = [
-    `${grouped(finished)} of ${grouped(counts.total)}`,
+    `${grouped(finished)} of ${grouped(total)}`,
     ...(rate === null ? [] : [`${rate.toFixed(rate < 10 ? 1 : 0)}/s`]),
     ...(counts.failed > 0 ? [`${grouped(counts.failed)} failed`] : []),
-    ...(left_s === null || finished === counts.total ? [] : [`${span(left_s)} left`]),
+    ...(left_s === null || finished === total ? [] : [`${span(left_s)} left`]),
   ].join(", ");
   const width = Math.min(MAX_BAR, columns - words.length - 3);
-  const line =
-    width < MIN_BAR ? words : `${bar(counts.total === 0 ? 1 : finished / counts.total, width)}  ${words}`;
+  const line = width < MIN_BAR ? words : `${bar(total === 0 ? 1 : finished / total, width)}  ${words}`;
   return line.slice(0, Math.max(0, columns - 1));
 }
 

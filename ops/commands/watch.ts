@@ -16,6 +16,8 @@ interface Watched {
   readonly from: number;
   /** Whether items are printed. */
   readonly isPrinted: boolean;
+  /** Items that the job has at most, where their number grows. */
+  readonly most?: number;
 }
 
 const FIRST_POLL_MS = 200;
@@ -57,7 +59,7 @@ export async function watch(context: Context, terminal: Terminal, watched: Watch
         return summarize(job);
       }
       if (isInterrupted) return stopWatching();
-      if (terminal.columns !== null) draw(progress(job.counts, samples, terminal.columns));
+      if (terminal.columns !== null) draw(progress(job.counts, samples, terminal.columns, watched.most));
       await terminal.sleep(wait_ms);
       wait_ms = Math.min(MAX_POLL_MS, wait_ms * 1.5);
     }

@@ -41,7 +41,8 @@ export function crawlKind(
     }),
   });
   const pages = { item, formatsOf: formatsOf as unknown as (record: unknown) => Promise<PageFormats> };
-  return crawlItems({ documents, pages, secrets: SAME_SECRETS, joined: new Map() }).worker;
+  const crawler = { name: "trawl", page_robots: "obey", user_agent: null } as const;
+  return crawlItems({ documents, pages, secrets: SAME_SECRETS, joined: new Map(), crawler }).worker;
 }
 
 export const storeCrawl = (

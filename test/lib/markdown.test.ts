@@ -312,11 +312,24 @@ describe("links and images", () => {
         { url: "https://harbour.example/docs/de.html", language: "de", type: null },
         { url: "https://feeds.example/news", language: null, type: "application/rss+xml" },
       ],
+      robots: [],
     });
   });
+  test("relations: what robots elements ask, also those for one robot", () => {
+    const head = `<meta name="Robots" content="noindex, max-snippet:20"><meta name="googlebot" content="NoFollow">
+      <meta name="description" content="how to use noindex"><meta name="keywords" content="">`;
+    expect(relationsOf(`${head}<p>Text</p>`).robots).toEqual([
+      "noindex, max-snippet:20",
+      "googlebot: NoFollow",
+    ]);
+  });
   test("relations: without such an element a link says what is next, and nothing is null and empty", () => {
-    expect(formats!.relations).toEqual({ next_url: "https://harbour.example/docs/a.html", alternates: [] });
-    expect(relationsOf("<p>Alone</p>")).toEqual({ next_url: null, alternates: [] });
+    expect(formats!.relations).toEqual({
+      next_url: "https://harbour.example/docs/a.html",
+      alternates: [],
+      robots: [],
+    });
+    expect(relationsOf("<p>Alone</p>")).toEqual({ next_url: null, alternates: [], robots: [] });
   });
   test("relations: at most 200 alternates", () => {
     const many = '<link rel="alternate" hreflang="de" href="/de">'.repeat(300);

@@ -35,6 +35,12 @@ describe("the bar", () => {
     expect(line.length).toBeLessThan(columns);
   });
 
+  test("counts the pages of a crawl that are known, its limit at most", () => {
+    const crawl = { ...counts(90, 0, 100), discovered: 1_400, excluded: 200 };
+    expect(progress(crawl, [], 80, 5_000)).toMatch(/ 90 of 1,200$/);
+    expect(progress(crawl, [], 80, 500)).toMatch(/ 90 of 500$/);
+  });
+
   test("has the rate of the last half minute", () => {
     expect(rateOf(sights)).toBe(12.5);
     expect(rateOf(sights.slice(2))).toBeNull();

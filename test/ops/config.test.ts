@@ -24,7 +24,7 @@ describe("an empty environment", () => {
       egress: { allow: [], allow_projects: [], dns_servers: [] },
       politeness: { min_delay_ms: 500, max_concurrency: 2 },
       audit: { requests: "off" },
-      crawler: { name: "trawl" },
+      crawler: { name: "trawl", page_robots: "obey" },
       search: { searxng_urls: [], local_index: "project", fallback_price: "0.005" },
       tiers: {
         archive_url: "https://web.archive.org",
@@ -145,6 +145,7 @@ describe("a variable", () => {
     ],
     [{ TRAWL_BLOBS: "s3:bucket" }, "TRAWL_BLOBS must be file, file:PATH or s3://bucket/prefix"],
     [{ TRAWL_CRAWLER_NAME: "trawl/1.0" }, "TRAWL_CRAWLER_NAME must be a robots.txt name"],
+    [{ TRAWL_CRAWLER_URL: "example.org/crawler" }, "TRAWL_CRAWLER_URL must be an http or https address"],
     ...[
       "me",
       "contact@company.com",

@@ -184,6 +184,43 @@ describe.each(SETUPS)("a crawl, $setup", ({ start }) => {
     expect((await jobs.finished(following)).counts).toMatchObject({ total: 3, done: 3, discovered: 3 });
   });
 
+  test("follows no link of a page that says nofollow, in its head or by a header field", async () => {
+    const saying = (title: string, meta: string, ...links: string[]): Page => ({
+      body: String(linked(title, ...links).body).replace("</head>", `${meta}</head>`),
+    });
+    const site = sites.site({
+      "/": linked("Home", "/quiet", "/silent", "/other-robot", "/shy"),
+      "/quiet": saying("Quiet", '<meta name="robots" content="nofollow">', "/a", "/shy"),
+      "/silent": { ...linked("Silent", "/b"), headers: { "X-Robots-Tag": "noindex, nofollow" } },
+      "/other-robot": saying("Other", '<meta name="otherbot" content="nofollow">', "/c"),
+      "/shy": saying("Shy", '<meta name="trawl" content="noindex">', "/d"),
+      "*": ({ path }) => linked(path),
+    });
+    const { begin, urls } = crawling(service);
+    const jobs = client(service);
+    const job_id = await begin({ url: site.origin, fetch: { formats: ["links"] } });
+    expect((await jobs.finished(job_id)).counts).toMatchObject({ done: 7, discovered: 9, excluded: 2 });
+    expect(byPath(await urls(job_id, "&state=excluded"))).toEqual({ "/a": "nofollow", "/b": "nofollow" });
+    const items = await jobs.items(job_id);
+    const shy = items.find(({ input }) => String(input["url"]).endsWith("/shy"));
+    expect(shy!.result).toMatchObject({ meta: { robots: ["trawl: noindex"] } });
+    const all = await begin({ url: site.origin, follow_nofollow: true });
+    expect((await jobs.finished(all)).counts).toMatchObject({ done: 9, excluded: 0 });
+  });
+
+  test("is begun and gone on with by one command", async () => {
+    const site = sites.site({ "/": linked("Home", "/a", "/b"), "*": ({ path }) => linked(path) });
+    const command = ["crawl", site.origin, "--limit", "2", "--exclude", "/b", "--formats", "markdown"];
+    const first = await service.trawl(...command, "--detach");
+    await client(service).finished(first.job_id);
+    expect(await service.trawl(...command, "--detach")).toEqual({ job_id: first.job_id, created: false });
+    expect(pageHits(site).toSorted()).toEqual(["/", "/a"]);
+    const again = await service.trawl(...command, "--detach", "--new");
+    expect(again).toEqual({ job_id: expect.not.stringMatching(first.job_id), created: true });
+    const printed = await service.trawl("crawl", site.origin, "--limit", "1", "--max-depth", "0");
+    expect(printed).toMatchObject({ index: 0, status: "done", input: { url: `${site.origin}/` } });
+  });
+
   test("sends what the caller gives to the origin of the seeds alone, and shows none of it", async () => {
     const other = sites.site({ "*": linked("Other") });
     const site = sites.site({ "/": linked("Home", "/a", `${other.origin}/x`), "*": linked("A") });
@@ -319,5 +356,39 @@ describe.each(SETUPS)("a crawl that is killed in the middle, $setup", ({ start }
       expect(site.hits(path)).toBeLessThanOrEqual(settled.get(path) ?? 3);
     }
     expect((await service.trawl("job", "verify", job_id)).problems).toEqual([]);
+  });
+});
+
+describe("the crawler", () => {
+  const url = "https://crawler.example/about";
+  const { sites, service } = scenario(SETUPS[0]!.start, () => ({
+    TRAWL_CRAWLER_URL: url,
+    TRAWL_CRAWLER_CONTACT: "<crawler@example.org>",
+    TRAWL_PAGE_ROBOTS: "ignore",
+  }));
+
+  test("says who it is where the operator explains it, and follows what pages say only where it is told to", async () => {
+    const nofollow = { "X-Robots-Tag": "nofollow" };
+    const site = sites.site({ "/": { ...linked("Home", "/a"), headers: nofollow }, "/a": linked("A") });
+    const job_id = await crawling(service).begin({ url: site.origin });
+    expect((await client(service).finished(job_id)).counts).toMatchObject({ done: 2, excluded: 0 });
+    const agents = new Set(site.arrivals.map(({ headers }) => headers["user-agent"]));
+    expect([...agents]).toEqual([
+      expect.stringMatching(
+        /^Mozilla\/5\.0 \(compatible; trawl\/\S+; \+https:\/\/crawler\.example\/about\)$/,
+      ),
+    ]);
+
+    const page = await service.call("GET", "/crawler", { key: null });
+    const html = page.bytes.toString();
+    expect([page.status, page.headers["content-type"]]).toEqual([200, "text/html; charset=utf-8"]);
+    for (const part of [
+      [...agents][0]!,
+      "User-agent: trawl",
+      "Crawl-delay: 10",
+      "&lt;crawler@example.org&gt;",
+      "not obeyed",
+    ])
+      expect(html).toContain(part);
   });
 });

@@ -159,6 +159,7 @@ describe("the OpenAPI document", () => {
     ]);
     expect(pages.toSorted()).toEqual([
       "changelog /changelog",
+      "crawler /crawler",
       "debugRecord /debug/{name}",
       "demoPage /demo/{page}",
       "docs /docs",

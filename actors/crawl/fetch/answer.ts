@@ -64,7 +64,7 @@ const NO_ELEMENTS: Extraction = {
   data: null,
   errors: [{ path: "", reason: "no_elements" }],
 };
-const NO_RELATIONS = { next_url: null, alternates: [] };
+const NO_RELATIONS = { next_url: null, alternates: [], robots: [] };
 export const EMPTY_TEXTS: Texts = { html: null, text: "", pdf_pages: null, formats: null };
 
 export async function textsOf(

@@ -1,6 +1,7 @@
 /** What a page links to and shows: links, images and related pages, with absolute addresses, in document order. */
 import type { PageFormats, PageImage, PageLink } from "../../../schemas/fetch.ts";
 import { nodeText, type Tree } from "../article/tree.ts";
+import { robotsField } from "../content/page-robots.ts";
 import { absolute, baseOf } from "./spans.ts";
 
 export const LINKS_MAX = 5_000;
@@ -45,8 +46,28 @@ export function relationsOf(tree: Tree, url: string): NonNullable<PageFormats["r
     const found = has(link, "alternate") && !has(link, "stylesheet") ? address(link) : null;
     return found === null ? [] : [{ url: found, language: said(link["hreflang"]), type: said(link["type"]) }];
   });
-  return { next_url: next ?? null, alternates: alternates.slice(0, ALTERNATES_MAX) };
+  return {
+    next_url: next ?? null,
+    alternates: alternates.slice(0, ALTERNATES_MAX),
+    robots: robotsOf(tree),
+  };
 }
+
+const ROBOTS_MAX = 20;
+const ROBOTS_CHARS_MAX = 200;
+const ROBOTS_WORDS: ReadonlySet<string> = new Set(
+  "all none index noindex follow nofollow noarchive nosnippet noimageindex notranslate".split(" "),
+);
+
+/** What robots elements say, also those that are for one robot. */
+const robotsOf = ({ metas }: Tree): string[] =>
+  metas
+    .filter(
+      ([name, content]) =>
+        name === "robots" || content.split(",").every((word) => ROBOTS_WORDS.has(word.trim().toLowerCase())),
+    )
+    .slice(0, ROBOTS_MAX)
+    .map(([name, content]) => robotsField(name, content.slice(0, ROBOTS_CHARS_MAX).toWellFormed()));
 
 const said = (value: string | undefined): string | null =>
   value?.trim().slice(0, SAID_CHARS_MAX).toWellFormed() || null;

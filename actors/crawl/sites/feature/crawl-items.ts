@@ -16,6 +16,7 @@ import { type AttemptContext, jobRange } from "../../../../schemas/jobs.ts";
 import type { OwnOptions } from "../../../../schemas/own-request.ts";
 import { Type } from "typebox";
 import { type JoinedSites, parseUrl } from "../../../lib/web/url.ts";
+import { asksRobots } from "../../../reading/content/page-robots.ts";
 import type { ItemKindParts } from "../../../work/jobs/feature/tokens.ts";
 import type { ItemSource } from "../../../work/jobs/kind.ts";
 import type { PageItemParts } from "../../fetch/feature/tokens.ts";
@@ -31,6 +32,13 @@ export interface CrawlItemDeps {
   readonly pages: PageItemParts;
   readonly secrets: Pick<Secrets, "open">;
   readonly joined: JoinedSites;
+  readonly crawler: {
+    readonly name: string;
+    /** Whether links of a page that says nofollow are followed all the same. */
+    readonly page_robots: "obey" | "ignore";
+    /** The User-Agent of its pages, unless a crawl gives another; null: a browser's. */
+    readonly user_agent: string | null;
+  };
 }
 
 type Input = Readonly<Record<string, unknown>>;
@@ -62,7 +70,7 @@ const CrawlInput = Type.Object({
 });
 
 export function crawlItems(deps: CrawlItemDeps): ItemKindParts {
-  const { documents, pages, secrets, joined } = deps;
+  const { documents, pages, secrets, joined, crawler } = deps;
   const { worker, gateway } = pages.item;
   const crawls = new LRUCache<string, Crawl>({ max: MAX_CRAWLS });
 
@@ -102,7 +110,7 @@ export function crawlItems(deps: CrawlItemDeps): ItemKindParts {
   async function run(ask: ActorClient, input: Input, attempt: AttemptContext) {
     const job_id = attempt.request_id.slice(0, attempt.request_id.lastIndexOf(":"));
     const { rules, own_origin } = await crawlOf(job_id);
-    const result = await worker.run(ask, pageInput(input, own_origin), attempt);
+    const result = await worker.run(ask, pageInput(input, own_origin, crawler.user_agent), attempt);
     if (result.error !== null) return result;
     const { record } = result.answer as FetchAnswer;
     const url = String(input["url"]);
@@ -121,7 +129,9 @@ export function crawlItems(deps: CrawlItemDeps): ItemKindParts {
       return { ...result, answer: null, error: "out_of_scope", body_refs: [] };
     }
     const formats = await pages.formatsOf(record);
-    const batches = [...inMessages(formats?.links ?? [])];
+    const said = [record.headers["x-robots-tag"] ?? "", ...(formats?.relations?.robots ?? [])];
+    const nofollow = crawler.page_robots === "obey" && asksRobots("nofollow", said, crawler.name);
+    const batches = [...inMessages(formats?.links ?? [], nofollow)];
     for (const links of batches.length === 0 && page.redirected_to !== undefined ? [[]] : batches)
       await tell(links);
     return result;
@@ -149,19 +159,32 @@ export function crawlItems(deps: CrawlItemDeps): ItemKindParts {
 }
 
 /** What a page of a crawl is fetched with. A crawl is of the site itself: other copies only where it asks for them. */
-function pageInput({ formats, headers, cookies, ...input }: Input, own_origin: string): Input {
+function pageInput(
+  { formats, headers, cookies, ...input }: Input,
+  own_origin: string,
+  user_agent: string | null,
+): Input {
   const own = ownOptionsOf({ headers, cookies } as OwnOptions, String(input["url"]), own_origin);
   const wanted = new Set([...((formats ?? []) as readonly string[]), "links"]);
-  return { allow_archive: false, allow_alternates: false, ...input, ...own, formats: [...wanted] };
+  const declared = user_agent !== null && { user_agent };
+  return {
+    allow_archive: false,
+    allow_alternates: false,
+    ...declared,
+    ...input,
+    ...own,
+    formats: [...wanted],
+  };
 }
 
 function* inMessages(
   links: readonly { readonly url: string; readonly rel: string | null }[],
+  all_nofollow: boolean,
 ): Generator<readonly FoundLink[]> {
   let batch: FoundLink[] = [];
   let chars = 0;
   for (const { url, rel } of links) {
-    const nofollow = (rel ?? "").toLowerCase().split(/\s+/).includes("nofollow");
+    const nofollow = all_nofollow || (rel ?? "").toLowerCase().split(/\s+/).includes("nofollow");
     const cut = url.slice(0, MAX_URL_CHARS);
     batch.push({ url: cut, ...(nofollow && { nofollow }) });
     chars += cut.length;

@@ -18,9 +18,11 @@ export function openSites(
   node: JoinedNode,
   { fetchPage, index: { local }, pages }: SitesNeed,
 ): JoinedFeature<{ readonly kinds: readonly ItemKindParts[] }> {
-  const { ask, blobs, clock, documents, joined, log, memory, metrics, random, secrets } = node;
+  const { ask, blobs, clock, config, documents, joined, log, memory, metrics, random, secrets } = node;
+  const { name, page_robots, url } = config.crawler;
+  const crawler = { name, page_robots, user_agent: url === undefined ? null : node.user_agent };
   return {
-    provides: { kinds: [crawlItems({ documents, pages, secrets, joined })] },
+    provides: { kinds: [crawlItems({ documents, pages, secrets, joined, crawler })] },
     actors: [frontierActor({ documents, clock, log, joined })],
     routes: [
       ...mapRoutes({ fetchPage, blobs, clock, metrics, memory, index: local }),

@@ -13,7 +13,7 @@ import type { Spending } from "../../../business/accounts/spend.ts";
 import type { StoredPage } from "../../../crawl/fetch/run.ts";
 import type { ItemKindParts } from "../../../work/jobs/feature/tokens.ts";
 import type { StatusPart } from "../../../business/status/feature/tokens.ts";
-import { isForCrawlers, refusesIndexing } from "../../../reading/content/noindex.ts";
+import { isForCrawlers, refusesIndexing } from "../../../reading/content/page-robots.ts";
 import { searchActor } from "../actor.ts";
 import { fallbackEngine } from "../adapters/engine.fallback.ts";
 import { type LocalIndex, localIndex } from "../adapters/engine.local.sqlite.ts";
@@ -124,7 +124,7 @@ function joinSearch(
     ...(fallback && { spentBy: spending.spentBy }),
     onSearched: status.onSearched,
   });
-  const pages = indexOfPages(index, isShared, config.crawler.name);
+  const pages = indexOfPages(index, isShared, config.crawler);
 
   return {
     provides: {
@@ -164,13 +164,15 @@ function joinSearch(
   };
 }
 
-function indexOfPages(index: LocalIndex | null, isShared: boolean, crawler_name: string): PageIndex {
+type Crawler = Pick<OpeningNode["config"]["crawler"], "name" | "page_robots">;
+
+function indexOfPages(index: LocalIndex | null, isShared: boolean, crawler: Crawler): PageIndex {
   /** Pages in memory whose retrieval by a project the index has heard of. */
   const retrieved = new LRUCache<string, true>({ max: MAX_RETRIEVED });
   return {
     local: index,
     onPageStored: (page) => {
-      if (index) indexPage(index, page, isShared ? null : page.project, crawler_name);
+      if (index) indexPage(index, page, isShared ? null : page.project, crawler);
     },
     onRetrieved({ url, project, record }) {
       const { sha256 } = record;
@@ -189,11 +191,13 @@ const indexedUrl = (url: string, { tier, final_url }: StoredPage["record"]): str
   tier === "archive" ? url : (final_url ?? url);
 
 /** `project`: for which the page is indexed; null: for all. */
-function indexPage(index: LocalIndex, page: StoredPage, project: string | null, crawler_name: string): void {
+function indexPage(index: LocalIndex, page: StoredPage, project: string | null, crawler: Crawler): void {
   const { record, text, headers, body } = page;
   const url = indexedUrl(page.url, record);
   const isRefused =
-    record.content_kind === "html" ? refusesIndexing(headers, body, crawler_name) : isForCrawlers(url, text);
+    record.content_kind === "html"
+      ? crawler.page_robots === "obey" && refusesIndexing(headers, body, crawler.name)
+      : isForCrawlers(url, text);
   if (text.trim() === "" || isRefused || record.content_kind === "binary")
     return index.remove({ url, project });
   index.add({

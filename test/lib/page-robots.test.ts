@@ -1,6 +1,6 @@
-/** Pages that ask not to be indexed: X-Robots-Tag and the robots meta element. */
+/** What pages ask of robots: X-Robots-Tag and the robots meta element. */
 import { expect, test } from "vitest";
-import { refusesIndexing } from "../../actors/reading/content/noindex.ts";
+import { asksRobots, refusesIndexing } from "../../actors/reading/content/page-robots.ts";
 
 test.each([
   ["", "", false],
@@ -32,4 +32,19 @@ test("a page of nothing but beginnings does not hold it up", () => {
   const began = process.cpuUsage();
   expect(refusesIndexing(new Map(), body, "trawl")).toBe(false);
   expect(process.cpuUsage(began).user).toBeLessThan(500_000);
+});
+
+test.each([
+  ["nofollow", true],
+  ["noindex, NOFOLLOW", true],
+  ["none", true],
+  ["noindex", false],
+  ["follow", false],
+  ["trawl: nofollow", true],
+  ["trawl: max-snippet:20, nofollow", true],
+  ["otherbot: nofollow", false],
+  ["otherbot: noindex, trawl: nofollow", true],
+  ["unavailable_after: Wed, 25 Jun 2036 15:00:00 PST, nofollow", true],
+])("%j asks that links are not followed: %s", (field, asks) => {
+  expect(asksRobots("nofollow", ["", field], "trawl")).toBe(asks);
 });
