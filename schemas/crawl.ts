@@ -10,6 +10,7 @@ export const MAX_SEEDS = 1_000;
 export const MAX_PATTERNS = 100;
 export const SCOPES = ["path", "host", "subdomains", "domain"] as const;
 export type Scope = (typeof SCOPES)[number];
+export const SITEMAP_USES = ["skip", "include", "only"] as const;
 
 const WebAddress = Patterned("^[Hh][Tt][Tt][Pp][Ss]?://[^\\s]+$", "Input should be an http or https URL", {
   maxLength: 2_048,
@@ -58,6 +59,12 @@ export const CrawlBody = Component("CrawlBody", {
     Field(
       Type.Integer({ minimum: 1, maximum: MAX_JOB_ITEMS, default: CRAWL_LIMIT_DEFAULT }),
       "The most pages that are fetched; the addresses beyond it are listed with the reason `over_limit`",
+    ),
+  ),
+  sitemap: Type.Optional(
+    Field(
+      Type.Enum([...SITEMAP_USES], { default: "skip" }),
+      "Whether the addresses that the site's sitemaps list are pages of the crawl: `include`: beside those that pages link to; `only`: no link is followed. Each file that is read (robots.txt, the sitemaps that it names or else /sitemap.xml, those that an index lists) is an item as a page is, with `sitemap` in its `input`, and counts to `limit`",
     ),
   ),
   ignore_query: Type.Optional(
@@ -154,10 +161,19 @@ export const AddressRow = Type.Object({
   reason: Type.Optional(Type.Enum([...EXCLUSIONS])),
   /** Absent: nowhere, or it was not fetched yet. */
   redirected_to: Type.Optional(Type.String()),
+  /** It is a robots.txt or a sitemap. */
+  sitemap: Type.Optional(Type.Literal(true)),
+  /** A sitemap lists it: no shape of traps is held against it. */
+  listed: Type.Optional(Type.Literal(true)),
 });
 export type AddressRow = Static<typeof AddressRow>;
 
-const FoundLink = Type.Object({ url: Type.String(), nofollow: Type.Optional(Type.Boolean()) });
+const FoundLink = Type.Object({
+  url: Type.String(),
+  nofollow: Type.Optional(Type.Boolean()),
+  /** It leads to a sitemap. */
+  sitemap: Type.Optional(Type.Boolean()),
+});
 export type FoundLink = Static<typeof FoundLink>;
 const Problem = Nullable(Type.String());
 
@@ -171,6 +187,8 @@ export const Frontier = contract(
         found_on: Type.String(),
         depth: Type.Integer(),
         redirected_to: Type.Optional(Type.String()),
+        /** The links are entries of a sitemap. */
+        listed: Type.Optional(Type.Boolean()),
         links: Type.Array(FoundLink),
       }),
       Type.Object({ problem: Problem }),

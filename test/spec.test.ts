@@ -174,7 +174,7 @@ const FIELDS: readonly [name: string, schema: TSchema, fields: string][] = [
   [
     "ArticleMeta",
     ArticleMeta,
-    "author published_at modified_at language canonical_url publisher site_name description section word_count next_url alternates",
+    "author published_at modified_at language canonical_url publisher site_name description section word_count next_url alternates robots",
   ],
   ["Quota", Quota, "key role period resets_at as_of usage_refreshed_at keys project customer events"],
   ["Ready", Ready, "status checks version clock_skew_ms memory warnings http_server"],

@@ -1,4 +1,6 @@
 /** Crawls of an invented web for jobs without sockets: pages are a function of the address, links are told to a real Frontier. */
+import { memoryBlobs } from "../../cluster/adapters/blobs/blobs.memory.ts";
+import { systemClock } from "../../cluster/adapters/time/clock.system.ts";
 import type { Documents } from "../../cluster/ports/documents.ts";
 import { crawlItems } from "../../actors/crawl/sites/feature/crawl-items.ts";
 import { CRAWLS } from "../../actors/crawl/sites/frontier/collections.ts";
@@ -42,7 +44,15 @@ export function crawlKind(
   });
   const pages = { item, formatsOf: formatsOf as unknown as (record: unknown) => Promise<PageFormats> };
   const crawler = { name: "trawl", page_robots: "obey", user_agent: null } as const;
-  return crawlItems({ documents, pages, secrets: SAME_SECRETS, joined: new Map(), crawler }).worker;
+  return crawlItems({
+    documents,
+    blobs: memoryBlobs(),
+    clock: systemClock(),
+    pages,
+    secrets: SAME_SECRETS,
+    joined: new Map(),
+    crawler,
+  }).worker;
 }
 
 export const storeCrawl = (

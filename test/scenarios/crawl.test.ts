@@ -208,6 +208,80 @@ describe.each(SETUPS)("a crawl, $setup", ({ start }) => {
     expect((await jobs.finished(all)).counts).toMatchObject({ done: 9, excluded: 0 });
   });
 
+  const robots = (site: () => string): Page => ({
+    type: "text/plain",
+    body: `User-agent: *\nDisallow: /private\nSitemap: ${site()}/maps/index.xml`,
+  });
+  const xml = (body: string): Page => ({ type: "application/xml", body });
+  const urlset = (...urls: string[]): Page =>
+    xml(`<urlset>${urls.map((url) => `<url><loc>${url}</loc></url>`).join("")}</urlset>`);
+
+  test("takes pages of sitemaps beside links, or alone", async () => {
+    const site: Site = sites.site({
+      "/robots.txt": () => robots(() => site.origin),
+      "/maps/index.xml": () =>
+        xml(
+          `<sitemapindex><sitemap><loc>${site.origin}/maps/a.xml</loc></sitemap>` +
+            `<sitemap><loc>${site.origin}/maps/index.xml</loc></sitemap><sitemap><loc>http://other.example/m.xml</loc></sitemap></sitemapindex>`,
+        ),
+      "/maps/a.xml": () =>
+        urlset(
+          `${site.origin}/orphan`,
+          `${site.origin}/d/d/d`,
+          "http://other.example/x",
+          `${site.origin}/private`,
+        ),
+      "/": linked("Home", "/linked", "/d/d/d"),
+      "*": ({ path }) => linked(path),
+    });
+    const { begin, urls } = crawling(service);
+    const jobs = client(service);
+    const files = {
+      "/robots.txt": "done",
+      "/maps/index.xml": "done",
+      "/maps/a.xml": "done",
+      "/m.xml": "out_of_scope",
+    };
+    const listed = {
+      "/orphan": "done",
+      "/d/d/d": "done",
+      "/x": "out_of_scope",
+      "/private": "robots_disallowed",
+    };
+    const include = await begin({ url: site.origin, sitemap: "include", max_depth: 1 });
+    await jobs.finished(include);
+    const seen = byPath(await urls(include));
+    expect(seen).toEqual({ ...files, ...listed, "/": "done", "/linked": "done" });
+    expect((await service.trawl("job", "verify", include)).problems).toEqual([]);
+    const items = await jobs.items(include);
+    expect(
+      items.filter(({ input }) => input["sitemap"]).map(({ input }) => pathOf(String(input["url"]))),
+    ).toEqual(["/robots.txt", "/maps/index.xml", "/maps/a.xml"]);
+    expect(items.find(({ input }) => String(input["url"]).endsWith("/orphan"))!.input).toMatchObject({
+      depth: 1,
+      found_on: `${site.origin}/maps/a.xml`,
+    });
+    const only = await begin({ url: `${site.origin}/`, sitemap: "only" });
+    await jobs.finished(only);
+    expect(byPath(await urls(only))).toEqual({ ...files, ...listed });
+  });
+
+  test("of a site whose robots.txt names no sitemap reads the usual one, and goes on without", async () => {
+    const usual: Site = sites.site({
+      "/": linked("Home"),
+      "/sitemap.xml": () => urlset(`${usual.origin}/orphan`),
+      "/orphan": linked("Orphan"),
+    });
+    const { begin, urls } = crawling(service);
+    const job_id = await begin({ url: usual.origin, sitemap: "include" });
+    await client(service).finished(job_id);
+    const seen = { "/": "done", "/robots.txt": "http_404", "/sitemap.xml": "done", "/orphan": "done" };
+    expect(byPath(await urls(job_id))).toEqual(seen);
+    const bare = sites.site({ "/": linked("Home") });
+    const other = await begin({ url: bare.origin, sitemap: "include" });
+    expect((await client(service).finished(other)).counts).toMatchObject({ done: 1, failed: 2 });
+  });
+
   test("is begun and gone on with by one command", async () => {
     const site = sites.site({ "/": linked("Home", "/a", "/b"), "*": ({ path }) => linked(path) });
     const command = ["crawl", site.origin, "--limit", "2", "--exclude", "/b", "--formats", "markdown"];

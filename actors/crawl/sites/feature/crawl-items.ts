@@ -4,13 +4,15 @@
  */
 import { LRUCache } from "lru-cache";
 import type { ActorClient } from "../../../../cluster/actor.ts";
+import type { Blobs } from "../../../../cluster/ports/blobs.ts";
+import type { Clock } from "../../../../cluster/ports/clock.ts";
 import type { Documents } from "../../../../cluster/ports/documents.ts";
 import { Fault } from "../../../../cluster/ports/fault.ts";
 import type { Secrets } from "../../../../cluster/ports/secrets.ts";
 import type { BatchKind } from "../../../../gateway/batch.ts";
 import { Field, Nullable } from "../../../../schemas/common.ts";
 import { CrawlFetch, type FoundLink, Frontier } from "../../../../schemas/crawl.ts";
-import type { FetchAnswer } from "../../../../schemas/fetch.ts";
+import { type FetchAnswer, MAX_BYTES_CEILING, type PageRecord } from "../../../../schemas/fetch.ts";
 import { openedInput } from "../../../../schemas/job-inputs.ts";
 import { type AttemptContext, jobRange } from "../../../../schemas/jobs.ts";
 import type { OwnOptions } from "../../../../schemas/own-request.ts";
@@ -24,11 +26,14 @@ import { CRAWLS, FRONTIER_ORDER, FRONTIER_ROWS, FRONTIERS } from "../frontier/co
 import { rowsWith } from "../frontier/load.ts";
 import { type CrawlRules, rulesOf } from "../frontier/rules.ts";
 import { fetchPlace } from "../frontier/sealed.ts";
+import { linksOfSitemap } from "../sitemap/links-of-sitemap.ts";
 import { ownOptionsOf } from "./own-options.ts";
 import { urlsRoutes } from "./urls-route.ts";
 
 export interface CrawlItemDeps {
   readonly documents: Documents;
+  readonly blobs: Blobs;
+  readonly clock: Clock;
   readonly pages: PageItemParts;
   readonly secrets: Pick<Secrets, "open">;
   readonly joined: JoinedSites;
@@ -66,11 +71,12 @@ const CrawlInput = Type.Object({
     "The page that named it first; null: a seed",
     "https://example.org/",
   ),
+  sitemap: Type.Optional(Field(Type.Literal(true), "It is a robots.txt or a sitemap; absent: a page")),
   ...CrawlFetch.properties,
 });
 
 export function crawlItems(deps: CrawlItemDeps): ItemKindParts {
-  const { documents, pages, secrets, joined, crawler } = deps;
+  const { documents, blobs, clock, pages, secrets, joined, crawler } = deps;
   const { worker, gateway } = pages.item;
   const crawls = new LRUCache<string, Crawl>({ max: MAX_CRAWLS });
 
@@ -94,8 +100,8 @@ export function crawlItems(deps: CrawlItemDeps): ItemKindParts {
       const missing = admitted.flatMap(({ ordinal, row }) => (row === null ? [ordinal] : []));
       const stored = await rowsWith(documents, job_id, missing);
       const items = admitted.map(({ ordinal, row }) => {
-        const { url, depth, found_on } = row ?? stored.get(ordinal)!;
-        return { url, depth, found_on, ...fetch };
+        const { url, depth, found_on, sitemap } = row ?? stored.get(ordinal)!;
+        return { url, depth, found_on, ...(sitemap && { sitemap }), ...fetch };
       });
       return { items, is_over, discovered, excluded };
     },
@@ -110,31 +116,48 @@ export function crawlItems(deps: CrawlItemDeps): ItemKindParts {
   async function run(ask: ActorClient, input: Input, attempt: AttemptContext) {
     const job_id = attempt.request_id.slice(0, attempt.request_id.lastIndexOf(":"));
     const { rules, own_origin } = await crawlOf(job_id);
-    const result = await worker.run(ask, pageInput(input, own_origin, crawler.user_agent), attempt);
-    if (result.error !== null) return result;
-    const { record } = result.answer as FetchAnswer;
+    const isSitemap = input["sitemap"] === true;
+    const given = isSitemap
+      ? sitemapInput(input, own_origin)
+      : pageInput(input, own_origin, crawler.user_agent);
+    const result = await worker.run(ask, given, attempt);
+    const record = (result.answer as FetchAnswer | null)?.record ?? null;
+    // Also a file that is not there says something: there are other places.
+    if (record === null || (isSitemap ? result.retry !== null : result.error !== null)) return result;
     const url = String(input["url"]);
     const at = record.tier === "archive" ? null : parseUrl(record.final_url ?? "");
     const page = {
       found_on: url,
       depth: Number(input["depth"]),
       ...(at !== null && at.href !== url && { redirected_to: at.href }),
+      ...(isSitemap && { listed: true }),
     };
     const tell = async (links: readonly FoundLink[]): Promise<void> => {
       const { problem } = await ask(Frontier, job_id, "discover", { ...page, links: [...links] });
       if (problem !== null) throw unreachable(job_id, problem);
     };
-    if (at !== null && !rules.isInScope(at)) {
+    if (at !== null && !(isSitemap ? rules.mayHoldSitemap(at) : rules.isInScope(at))) {
       await tell([]);
       return { ...result, answer: null, error: "out_of_scope", body_refs: [] };
     }
-    const formats = await pages.formatsOf(record);
-    const said = [record.headers["x-robots-tag"] ?? "", ...(formats?.relations?.robots ?? [])];
-    const nofollow = crawler.page_robots === "obey" && asksRobots("nofollow", said, crawler.name);
-    const batches = [...inMessages(formats?.links ?? [], nofollow)];
+    const found = isSitemap
+      ? await linksOfSitemap(record, new URL(url), { blobs, clock, signal: attempt.signal })
+      : await linksOf(record, rules);
+    const batches = [...inMessages(found)];
     for (const links of batches.length === 0 && page.redirected_to !== undefined ? [[]] : batches)
       await tell(links);
     return result;
+  }
+
+  async function linksOf(record: PageRecord, { sitemap }: CrawlRules): Promise<readonly FoundLink[]> {
+    if (sitemap === "only") return [];
+    const formats = await pages.formatsOf(record);
+    const said = [record.headers["x-robots-tag"] ?? "", ...(formats?.relations?.robots ?? [])];
+    const all_nofollow = crawler.page_robots === "obey" && asksRobots("nofollow", said, crawler.name);
+    return (formats?.links ?? []).map(({ url, rel }) => {
+      const nofollow = all_nofollow || (rel ?? "").toLowerCase().split(/\s+/).includes("nofollow");
+      return { url, ...(nofollow && { nofollow }) };
+    });
   }
 
   const kind: BatchKind = {
@@ -177,16 +200,30 @@ function pageInput(
   };
 }
 
-function* inMessages(
-  links: readonly { readonly url: string; readonly rel: string | null }[],
-  all_nofollow: boolean,
-): Generator<readonly FoundLink[]> {
+/** What a sitemap of a crawl is fetched with: plainly, as it is no page that a browser or an archive would do better. */
+function sitemapInput({ url, project_ref, cache_ttl_s, headers, cookies }: Input, own_origin: string): Input {
+  const own = ownOptionsOf({ headers, cookies } as OwnOptions, String(url), own_origin);
+  return {
+    url,
+    tiers: ["direct"],
+    max_bytes: MAX_BYTES_CEILING,
+    min_text_chars: 0,
+    include_html: false,
+    allow_archive: false,
+    allow_alternates: false,
+    allow_paid: false,
+    ...(project_ref != null && { project_ref }),
+    ...(cache_ttl_s != null && { cache_ttl_s }),
+    ...own,
+  };
+}
+
+function* inMessages(links: readonly FoundLink[]): Generator<readonly FoundLink[]> {
   let batch: FoundLink[] = [];
   let chars = 0;
-  for (const { url, rel } of links) {
-    const nofollow = all_nofollow || (rel ?? "").toLowerCase().split(/\s+/).includes("nofollow");
+  for (const { url, ...link } of links) {
     const cut = url.slice(0, MAX_URL_CHARS);
-    batch.push({ url: cut, ...(nofollow && { nofollow }) });
+    batch.push({ url: cut, ...link });
     chars += cut.length;
     if (batch.length < MAX_LINKS && chars < MAX_LINK_CHARS) continue;
     yield batch;

@@ -59,8 +59,8 @@ async function create(services: CreateJobDeps, pages: BatchKind, call: CrawlCall
   if (refusal) return refusal;
   const seeds = body.seeds ?? [body.url!];
   const limit = body.limit ?? CRAWL_LIMIT_DEFAULT;
-  const { scope, include, exclude, max_depth, ignore_query, follow_nofollow } = body;
-  const rules = { scope, include, exclude, max_depth, ignore_query, follow_nofollow };
+  const { scope, include, exclude, max_depth, sitemap, ignore_query, follow_nofollow } = body;
+  const rules = { scope, include, exclude, max_depth, sitemap, ignore_query, follow_nofollow };
   const idempotency_key = body.idempotency_key ?? header_key ?? request_id;
   return createCallersJob(
     services,

@@ -22,7 +22,7 @@ export function openSites(
   const { name, page_robots, url } = config.crawler;
   const crawler = { name, page_robots, user_agent: url === undefined ? null : node.user_agent };
   return {
-    provides: { kinds: [crawlItems({ documents, pages, secrets, joined, crawler })] },
+    provides: { kinds: [crawlItems({ documents, blobs, clock, pages, secrets, joined, crawler })] },
     actors: [frontierActor({ documents, clock, log, joined })],
     routes: [
       ...mapRoutes({ fetchPage, blobs, clock, metrics, memory, index: local }),

@@ -4,13 +4,13 @@
  */
 import type { AddressRow, Exclusion, FoundLink } from "../../../../schemas/crawl.ts";
 import { parseUrl } from "../../../lib/web/url.ts";
-import { refusalOf } from "../address/admit.ts";
 import { addressKey } from "../address/key.ts";
 import { priorityOf } from "../address/priority.ts";
-import { trapOf } from "../address/traps.ts";
+import { TRAPS, trapOf } from "../address/traps.ts";
 import { EXCLUDED, REVOCABLE, WAITING } from "./addresses.ts";
 import { withChange } from "./changes.ts";
 import type { FrontierRecord } from "./record.ts";
+import { refusalOfRow } from "./rules.ts";
 import type { Loaded } from "./state.ts";
 
 /** Longer addresses are no page's; what is kept of one is its beginning. */
@@ -24,18 +24,20 @@ const MAX_LISTED = 2_000_000;
 export const mostListed = (limit: number): number =>
   Math.min(MAX_LISTED, Math.max(MIN_LISTED, limit * LISTED_BY_LIMIT));
 
-/** Reasons that a shorter path, a plain link or another spelling takes back. */
+/** Reasons that a shorter path, a plain link, another spelling or a sitemap takes back. */
 const BY_HOW_IT_WAS_FOUND: ReadonlySet<Exclusion> = new Set([
   "too_deep",
   "nofollow",
   "not_included",
   "excluded_by_pattern",
+  ...TRAPS.map((trap) => `trap_${trap}` as const),
 ]);
 
 interface Finding {
   readonly found_on: string | null;
   /** Of the addresses themselves. */
   readonly depth: number;
+  readonly listed?: boolean;
   readonly links: readonly FoundLink[];
 }
 
@@ -43,7 +45,7 @@ interface Finding {
 export function discover(
   record: FrontierRecord,
   loaded: Loaded,
-  { found_on, depth, links }: Finding,
+  { links, ...finding }: Finding,
   now_ms: number,
 ): FrontierRecord {
   const { addresses, waiting } = loaded;
@@ -51,7 +53,7 @@ export function discover(
   let found = record;
   let unlisted = 0;
   for (const link of links) {
-    const judged = judge(link, { found_on, depth, now_ms }, loaded);
+    const judged = judge(link, { ...finding, now_ms }, loaded);
     if (judged === null) continue;
     const { key, row } = judged;
     const ordinal = addresses.find(key);
@@ -97,8 +99,13 @@ export function add(loaded: Loaded, key: string, { reason, depth, priority }: Ad
 }
 
 /** Counts a stored row among the shapes of traps, as when it was found. */
-export function countTraps({ url, found_on, reason }: AddressRow, { traps }: Loaded, now_ms: number): void {
-  const parsed = found_on === null || reason !== undefined ? null : parseUrl(url);
+export function countTraps(
+  { url, found_on, reason, sitemap, listed }: AddressRow,
+  { traps }: Loaded,
+  now_ms: number,
+): void {
+  const isCounted = found_on !== null && reason === undefined && !sitemap && !listed;
+  const parsed = isCounted ? parseUrl(url) : null;
   if (parsed !== null) trapOf(parsed, traps, { now_ms, isKnown: () => false });
 }
 
@@ -114,10 +121,11 @@ interface Circumstances extends Omit<Finding, "links"> {
 
 /** Null: it is no address of a page, or the crawl knows what becomes of it. */
 function judge(
-  { url: text, nofollow }: FoundLink,
-  { found_on, depth, now_ms }: Circumstances,
+  { url: text, nofollow, sitemap = false }: FoundLink,
+  { found_on, depth: depth_of_links, listed = false, now_ms }: Circumstances,
   { rules, addresses, traps }: Loaded,
 ): { readonly key: string; readonly row: AddressRow } | null {
+  const depth = sitemap ? 0 : depth_of_links;
   if (text.length > MAX_URL_CHARS) {
     const url = text.slice(0, KEPT_CHARS);
     return { key: url, row: { url, depth, found_on, priority: 0, reason: "trap_length" } };
@@ -129,18 +137,23 @@ function judge(
   url.username = "";
   url.password = "";
   const key = addressKey(url, rules);
-  const row = { url: url.href, depth, found_on, priority: priorityOf(url) };
+  const row: AddressRow = {
+    url: url.href,
+    depth,
+    found_on,
+    priority: sitemap ? 0 : priorityOf(url),
+    ...(sitemap && { sitemap }),
+    ...(listed && { listed }),
+  };
   const known = addresses.find(key);
   if (known >= 0 && addresses.statusOf(known) !== REVOCABLE) return null;
   const isKnown = (each: string): boolean => addresses.find(each) >= 0;
-  const isSeed = found_on === null;
   const trap = (): Exclusion | null => {
-    const shape = isSeed ? null : trapOf(url, traps, { now_ms, isKnown });
+    const isExempt = found_on === null || sitemap || listed;
+    const shape = isExempt ? null : trapOf(url, traps, { now_ms, isKnown });
     return shape === null ? null : `trap_${shape}`;
   };
   const reason =
-    refusalOf(url, { depth, isSeed }, rules) ??
-    (nofollow && !rules.follow_nofollow ? "nofollow" : null) ??
-    trap();
+    refusalOfRow(url, row, rules) ?? (nofollow && !rules.follow_nofollow ? "nofollow" : null) ?? trap();
   return { key, row: reason === null ? row : { ...row, reason } };
 }

@@ -6,6 +6,7 @@
 import { actor, DEFERRED } from "../../../../cluster/actor.ts";
 import type { ReplyOf } from "../../../../cluster/contracts/contract.ts";
 import { type AddressRow, Frontier } from "../../../../schemas/crawl.ts";
+import { parseUrl } from "../../../lib/web/url.ts";
 import { ADMITTED, WAITING } from "./addresses.ts";
 import { changed } from "./changes.ts";
 import { discover } from "./discover.ts";
@@ -121,21 +122,28 @@ const charsOf = ({ rows, changes }: FrontierRecord): number =>
     0,
   );
 
-/** The seeds, once. */
+/** The seeds, once, and where their sites say which sitemaps they have. */
 function sow(state: FrontierState, loaded: Loaded, now_ms: number): void {
-  const links = loaded.seeds.map((url) => ({ url }));
+  const { seeds, rules } = loaded;
+  const urls = seeds.flatMap((seed) => parseUrl(seed) ?? []);
+  const links = [
+    ...(rules.sitemap === "only" ? [] : seeds.map((url) => ({ url }))),
+    ...(rules.sitemap === "skip"
+      ? []
+      : urls.map(({ origin }) => ({ url: `${origin}/robots.txt`, sitemap: true }))),
+  ];
   state.record = discover(state.record!, loaded, { found_on: null, depth: 0, links }, now_ms);
 }
 
 function learn(
   state: FrontierState,
   loaded: Loaded,
-  { found_on, depth, redirected_to, links }: Extract<Asked, { operation: "discover" }>["message"],
+  { depth, redirected_to, ...found }: Extract<Asked, { operation: "discover" }>["message"],
   now_ms: number,
 ): Next {
   if (redirected_to !== undefined)
-    state.record = redirected(state.record!, loaded, { from: found_on, depth, to: redirected_to });
-  state.record = discover(state.record!, loaded, { found_on, depth: depth + 1, links }, now_ms);
+    state.record = redirected(state.record!, loaded, { from: found.found_on, depth, to: redirected_to });
+  state.record = discover(state.record!, loaded, { ...found, depth: depth + 1 }, now_ms);
   return NOTHING;
 }
 

@@ -8,11 +8,10 @@ import type { AddressRow } from "../../../../schemas/crawl.ts";
 import { JOB_ITEMS } from "../../../../records/collections.ts";
 import { CHUNK_ITEMS, chunkKey, ITEM_STATUSES, type JobRecord } from "../../../../schemas/jobs.ts";
 import type { JoinedSites } from "../../../lib/web/url.ts";
-import { refusalOf } from "../address/admit.ts";
 import { CRAWLS, FRONTIERS } from "./collections.ts";
 import { keyOf } from "./discover.ts";
 import { storedOrder, storedRows } from "./load.ts";
-import { type CrawlRules, rulesOf } from "./rules.ts";
+import { type CrawlRules, refusalOfRow, rulesOf } from "./rules.ts";
 
 interface StoredCrawl {
   readonly rules: CrawlRules;
@@ -80,7 +79,7 @@ function checkCrawl(
       problems.push(`Item ${index} is address ${ordinal}, which is ${row?.reason ?? "not there"}`);
       continue;
     }
-    const against = refusalOf(new URL(row.url), { depth: row.depth, isSeed: row.found_on === null }, rules);
+    const against = refusalOfRow(new URL(row.url), row, rules);
     if (against !== null) problems.push(`"${row.url}" was given to the job, and is ${against}`);
     if (index < counts.total && urls[index] !== null && urls[index] !== row.url)
       problems.push(`Item ${index} is "${urls[index]}", the address is "${row.url}"`);

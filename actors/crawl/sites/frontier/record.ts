@@ -36,14 +36,14 @@ export interface FrontierRecord {
   readonly unlisted: number;
 }
 
+type Rule = "scope" | "include" | "exclude" | "max_depth" | "sitemap" | "ignore_query" | "follow_nofollow";
+
 /** What a crawl was asked for. Its fetch options, which may hold a login, are in the inputs of its items only where they are sealed. */
 export interface CrawlRecord {
   readonly seeds: readonly string[];
   readonly limit: number;
   readonly rules: {
-    readonly [Name in "scope" | "include" | "exclude" | "max_depth" | "ignore_query" | "follow_nofollow"]?:
-      | CrawlBody[Name]
-      | undefined;
+    readonly [Name in Rule]?: CrawlBody[Name] | undefined;
   };
   /** What each item is stored with beside its address; sealed where it holds a login. */
   readonly fetch: Readonly<Record<string, unknown>>;

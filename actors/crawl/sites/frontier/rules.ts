@@ -1,31 +1,54 @@
 /** The rules of one crawl for addresses, made from what it was asked for. */
 import { type JoinedSites, parseUrl } from "../../../lib/web/url.ts";
-import type { AddressRules } from "../address/admit.ts";
+import { type AddressRules, refusalOf } from "../address/admit.ts";
 import { compilePatterns } from "../address/patterns.ts";
-import { scopeOf } from "../address/scope.ts";
+import { type IsInScope, scopeOf } from "../address/scope.ts";
+import type { AddressRow, SITEMAP_USES } from "../../../../schemas/crawl.ts";
 import type { CrawlRecord } from "./record.ts";
 
 export interface CrawlRules extends AddressRules {
   readonly limit: number;
   readonly follow_nofollow: boolean;
+  readonly sitemap: (typeof SITEMAP_USES)[number];
+  /** Where sitemaps of the crawl may be: also outside of the folders of its seeds. */
+  readonly mayHoldSitemap: IsInScope;
+}
+
+/** Why a crawl does not fetch an address, whatever its shape; null: nothing is against it. */
+export function refusalOfRow(
+  url: URL,
+  { depth, found_on, sitemap }: Pick<AddressRow, "depth" | "found_on" | "sitemap">,
+  rules: CrawlRules,
+): ReturnType<typeof refusalOf> {
+  if (sitemap) return rules.mayHoldSitemap(url) ? null : "out_of_scope";
+  return refusalOf(url, { depth, isSeed: found_on === null }, rules);
 }
 
 /** Throws RangeError for patterns that POST /v1/crawl would have refused. */
 export function rulesOf({ seeds, limit, rules }: CrawlRecord, joined?: JoinedSites): CrawlRules {
-  const { scope = "host", include, exclude, max_depth, ignore_query, follow_nofollow } = rules;
+  const {
+    scope = "host",
+    include,
+    exclude,
+    max_depth,
+    sitemap = "skip",
+    ignore_query,
+    follow_nofollow,
+  } = rules;
   const matches = (patterns: readonly string[]) => {
     const compiled = compilePatterns(patterns);
     if (compiled.kind === "refused") throw new RangeError(compiled.problem);
     return compiled.matches;
   };
   const isIncluded = (include ?? []).length === 0 ? null : matches(include!);
+  const urls = seeds.flatMap((seed) => parseUrl(seed) ?? []);
+  const isInScope = scopeOf(urls, scope, joined);
+  const isOnHost = scopeOf(urls, "host");
   return {
     limit,
-    isInScope: scopeOf(
-      seeds.flatMap((seed) => parseUrl(seed) ?? []),
-      scope,
-      joined,
-    ),
+    isInScope,
+    sitemap,
+    mayHoldSitemap: (url) => isOnHost(url) || isInScope(url),
     isIncluded,
     isExcluded: matches(exclude ?? []),
     max_depth: max_depth ?? null,

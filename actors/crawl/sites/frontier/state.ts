@@ -3,7 +3,7 @@ import type { ReplyTo, Turn } from "../../../../cluster/actor.ts";
 import type { Clock } from "../../../../cluster/ports/clock.ts";
 import type { Documents } from "../../../../cluster/ports/documents.ts";
 import type { Log } from "../../../../cluster/ports/log.ts";
-import type { Frontier } from "../../../../schemas/crawl.ts";
+import type { FoundLink, Frontier } from "../../../../schemas/crawl.ts";
 import type { JoinedSites } from "../../../lib/web/url.ts";
 import type { TrapBook } from "../address/traps.ts";
 import type { Addresses } from "./addresses.ts";
@@ -38,7 +38,8 @@ export type Asked =
         readonly found_on: string;
         readonly depth: number;
         readonly redirected_to?: string;
-        readonly links: readonly { readonly url: string; readonly nofollow?: boolean }[];
+        readonly listed?: boolean;
+        readonly links: readonly FoundLink[];
       };
     }
   | {
