@@ -1,6 +1,6 @@
 /**
- * Batch jobs on a whole cluster of one virtual clock, with every fault of nemeses.ts, from a seed, while the jobs run. The
- * invariants of the jobs and of the quota are checked after every event. A failure prints the line that repeats it.
+ * Batch jobs and a crawl on a whole cluster of one virtual clock, with every fault of nemeses.ts, from a seed, while they run. The
+ * invariants of the jobs and of the quota are checked after every event, those of the crawl after every step. A failure prints the line that repeats it.
  */
 import { expect, test } from "vitest";
 import { type AccountSnapshot, accountActor } from "../../actors/business/accounts/actor.ts";
@@ -24,6 +24,10 @@ import {
 import { type LedgerBatch, rowsOf } from "../../schemas/ledger-batch.ts";
 import { CHANCES } from "./scenario.ts";
 import { onSeed, seeds } from "./seeds.ts";
+import { frontierActor } from "../../actors/crawl/sites/frontier/frontier.actor.ts";
+import { crawlProblems } from "../../actors/crawl/sites/frontier/invariants.ts";
+import { Frontier } from "../../schemas/crawl.ts";
+import { crawlKind, storeCrawl, type WebOf } from "../harness/crawl-world.ts";
 import { SAME_SECRETS } from "../harness/secrets.ts";
 import { drawn, faulty, type Link, newLink } from "./faults.ts";
 import { checker } from "./invariants.ts";
@@ -32,16 +36,20 @@ import { LEASES_LAST_MS, newWorld, traced, type World } from "./world.ts";
 import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.silent.ts";
 
 const JOBS = ["j1", "j2", "j3"] as const;
+const CRAWL = "c1";
+const ALL_JOBS = [...JOBS, CRAWL];
 const ITEMS = 150;
+/** Of the crawl, where no page fails for good. */
+const PAGES = 120;
 const SITES = 10;
 const IN_FLIGHT = 4 * SITES;
 const HOOK = "http://receiver.example/hook";
 
 /** What is watched for two writers. */
-const SHARD_BY = { job: Job.shard_by, account: Account.shard_by };
+const SHARD_BY = { job: Job.shard_by, account: Account.shard_by, frontier: Frontier.shard_by };
 
 /** The key has a quota that all items together fit into, so that each item takes a unit of it. */
-const QUOTA = JOBS.length * ITEMS;
+const QUOTA = JOBS.length * ITEMS + PAGES;
 const PAYER = {
   key: { status: "active", quotas: { search: null, fetch: QUOTA } },
   customer: { status: "active" },
@@ -54,6 +62,19 @@ const quotaProblems = ({ quotas }: AccountSnapshot): string[] =>
     const units = quota.settled.fetch + reservedUnits(quota).fetch;
     return units <= QUOTA ? [] : [`${units} of ${QUOTA} units are settled or reserved`];
   });
+
+const pageAt = (n: number): string => `http://s${n % SITES}.example/${n}`;
+/** Each page links to the next three, which are of other sites, to one that is not of the crawl, and by nofollow to one behind them. */
+const web: WebOf = (url) => {
+  const n = Number.parseInt(new URL(url).pathname.slice(1), 10);
+  const next = [1, 2, 3].map((step) => n + step).filter((page) => page < PAGES);
+  return [
+    ...next.map(pageAt),
+    `http://elsewhere.example/${n}`,
+    `nofollow ${pageAt(Math.min(PAGES - 1, n + 4))}`,
+  ];
+};
+const leadsTo = (url: string): string => (/[05]$/.test(url) ? `${url}?moved=1` : url);
 
 async function simulate(seed: number) {
   const world = newWorld(seed, Date.UTC(2026, 0, 1), LEASES_LAST_MS);
@@ -110,10 +131,10 @@ async function takeCourse(world: World) {
       secrets: SAME_SECRETS,
       findPayer,
       spentBy: async () => 0,
-      kinds: [items(link)],
+      kinds: [items(link), crawlKind(ownDocuments, items(link), web, leadsTo)],
     };
     const node = await distributed(
-      owns ? [accountActor(), schedulerActor(), jobActor(needs)] : [],
+      owns ? [accountActor(), schedulerActor(), jobActor(needs), frontierActor(needs)] : [],
       {
         clock: nodeClock,
         random,
@@ -131,7 +152,7 @@ async function takeCourse(world: World) {
 
   const recordOf = async (job_id: string) =>
     (await documents.get("job", job_id))?.value as JobRecord | undefined;
-  const results = new Map<string, Map<number, StoredResult>>(JOBS.map((job_id) => [job_id, new Map()]));
+  const results = new Map<string, Map<number, StoredResult>>(ALL_JOBS.map((job_id) => [job_id, new Map()]));
   const records = new Map<string, JobRecord>();
   const changed = new Set<string>();
   const wrong: string[] = [];
@@ -174,33 +195,50 @@ async function takeCourse(world: World) {
     }
   };
 
-  async function create(job_id: string): Promise<void> {
-    const spec = {
-      kind: "fetch",
+  async function checkCrawl(): Promise<void> {
+    const job = await recordOf(CRAWL);
+    const problems = job ? await crawlProblems(documents, CRAWL, job) : [];
+    if (problems.length > 0) throw new Error(problems.slice(0, 3).join("; "));
+  }
+
+  const specOf = (job_id: string) =>
+    ({
+      kind: job_id === CRAWL ? "crawl" : "fetch",
       customer: "c",
       project: "p",
       category: "fetch",
       key_prefix: "sk_aaaaaaa",
       idempotency_doc: `p:${job_id}`,
       callback_url: HOOK,
-      total: ITEMS,
       created_ms: clock.now(),
-    } as const;
+      ...(job_id === CRAWL ? { total: PAGES, grows: true } : { total: ITEMS, grows: false }),
+    }) as const;
+
+  async function create(job_id: string): Promise<void> {
     const { ask } = gateway.node;
+    const spec = specOf(job_id);
     await insist(() => ask(Job, job_id, "open", spec, { timeout_ms: 5_000 }));
-    for (let from = 0; from < ITEMS; from += CHUNK_ITEMS) {
-      const inputs = Array.from({ length: Math.min(CHUNK_ITEMS, ITEMS - from) }, (_, n) => ({
+    const given = spec.grows ? 0 : ITEMS;
+    if (spec.grows)
+      await insist(() =>
+        storeCrawl(documents, job_id, {
+          seeds: Array.from({ length: SITES }, (_, n) => `http://s${n}.example/${n}`),
+          limit: PAGES,
+        }),
+      );
+    for (let from = 0; from < given; from += CHUNK_ITEMS) {
+      const inputs = Array.from({ length: Math.min(CHUNK_ITEMS, given - from) }, (_, n) => ({
         url: `http://s${(from + n) % SITES}.example/${from + n}`,
       }));
       const chunk: Chunk = { items: inputs, chars: 1 };
       await insist(() => documents.put("job_items", chunkKey(job_id, from), chunk, 0));
     }
-    const named = { job_id, kind: "fetch", total: ITEMS };
+    const named = { job_id, kind: spec.kind, total: spec.total };
     await insist(() => documents.put("job_idempotency_keys", spec.idempotency_doc, named, 0));
     await insist(() => ask(Job, job_id, "begin", null, { timeout_ms: 5_000 }));
   }
 
-  const created = Promise.all(JOBS.map(create));
+  const created = Promise.all(ALL_JOBS.map(create));
   let cancelled: Promise<unknown> = Promise.resolve();
   const stage = world.stageOf({
     workers,
@@ -215,11 +253,12 @@ async function takeCourse(world: World) {
     if (step === 25)
       cancelled = insist(() => gateway.node.ask(Job, "j3", "cancel", null, { timeout_ms: 5_000 }));
     await clock.advance(500, check);
+    await checkCrawl();
   }
   endFaults(stage);
   chances.late_ms = CHANCES.late_ms;
   const isOver = async () =>
-    (await Promise.all(JOBS.map(recordOf))).every(
+    (await Promise.all(ALL_JOBS.map(recordOf))).every(
       (record) =>
         record?.finished_ms != null &&
         record.callback!.next_ms === null &&
@@ -228,6 +267,7 @@ async function takeCourse(world: World) {
     );
   for (let step = 0; step < 1_200 && !(await isOver()); step++) {
     await clock.advance(500, check);
+    await checkCrawl();
   }
   /** Time goes on until it is there. */
   async function coming<T>(answer: Promise<T>): Promise<T> {
@@ -238,7 +278,7 @@ async function takeCourse(world: World) {
     return answer;
   }
   await coming(Promise.all([created, cancelled]));
-  const ends = await Promise.all(JOBS.map(recordOf));
+  const ends = await Promise.all(ALL_JOBS.map(recordOf));
   const ledger = await documents.list("ledger", { limit: 1_000 });
   const rows = ledger.flatMap(({ value }) =>
     rowsOf(value as LedgerBatch).map(({ request_id }) => request_id),
@@ -255,7 +295,7 @@ async function takeCourse(world: World) {
     ),
   );
   // Asks of nodes that are gone wait for their deadline.
-  const names = [Job, Scheduler, Account].map(({ name }) => name);
+  const names = [Job, Scheduler, Account, Frontier].map(({ name }) => name);
   for (let step = 0; step < 20 && leftOnBus(stage, names).length > 0; step++) await clock.advance(10_000);
   const left = leftOnBus(stage, names);
   for (const { node } of [...workers, gateway]) await Promise.all([node.stop(100), clock.advance(2_000)]);
@@ -267,18 +307,22 @@ test.each(seeds(6))("jobs end whole, whatever becomes of their nodes (seed %i)",
   onSeed(seed, async () => {
     const { left, ends, attempts, faults, rows, callbacks, quota } = await simulate(seed);
     expect(left).toEqual([]);
-    expect(ends.map((record) => record!.counts.pending + record!.counts.queued)).toEqual([0, 0, 0]);
+    expect(ends.map((record) => record!.counts.pending + record!.counts.queued)).toEqual([0, 0, 0, 0]);
     expect(ends.slice(0, 2).map((record) => [record!.phase, record!.counts.cancelled])).toEqual([
       ["completed", 0],
       ["completed", 0],
     ]);
+    const { phase, counts } = ends[3]!;
+    // The seeds; a page that fails for good may hide others.
+    expect([phase, counts.cancelled, counts.total > SITES]).toEqual(["completed", 0, true]);
+    if (counts.failed === 0) expect([counts.done, counts.discovered]).toEqual([PAGES, PAGES * 2 + PAGES / 5]);
     const settled = ends.reduce((sum, record) => sum + record!.counts.done + record!.counts.failed, 0);
     expect([rows.length, new Set(rows).size]).toEqual([settled, settled]);
     expect([quota.settled.fetch, quota.reserved.fetch]).toEqual([settled, 0]);
     // An attempt has one id; an id that stands twice was in flight when a node or a connection broke.
     const repeated = attempts.length - new Set(attempts).size;
-    expect(repeated).toBeLessThanOrEqual((faults + 1) * JOBS.length * IN_FLIGHT);
-    expect(callbacks).toBeGreaterThanOrEqual(JOBS.length);
+    expect(repeated).toBeLessThanOrEqual((faults + 1) * ALL_JOBS.length * IN_FLIGHT);
+    expect(callbacks).toBeGreaterThanOrEqual(ALL_JOBS.length);
     expect(callbacks).toBeLessThanOrEqual(ends.reduce((sum, record) => sum + record!.callback!.attempts, 0));
   }),
 );
