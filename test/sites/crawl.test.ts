@@ -5,10 +5,13 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { frontierActor } from "../../actors/crawl/sites/frontier/frontier.actor.ts";
+import type { ActorClient } from "../../cluster/actor.ts";
+import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
+import type { ItemKind } from "../../actors/work/jobs/kind.ts";
 import { Fault } from "../../cluster/ports/fault.ts";
 import type { CrawlRecord } from "../../actors/crawl/sites/frontier/record.ts";
 import { crawlProblems } from "../../actors/crawl/sites/frontier/invariants.ts";
-import { type JobRecord, jobRange } from "../../schemas/jobs.ts";
+import { type AttemptContext, type JobRecord, jobRange } from "../../schemas/jobs.ts";
 import { crawlKind, type LeadsTo, storeCrawl, type WebOf } from "../harness/crawl-world.ts";
 import { oneCluster } from "../harness/jobs-harness.ts";
 import { FRONTIERS } from "../../actors/crawl/sites/frontier/collections.ts";
@@ -261,6 +264,21 @@ test("what is fetched does not depend on which page answers first", { timeout: 1
     }),
     { numRuns: 150, seed: 7 },
   );
+});
+
+test("a page is attempted again, and the attempt does not count, while the frontier is silent", async () => {
+  const documents = memoryDocuments();
+  await storeCrawl(documents, "j", { seeds: [HOME], limit: 5 });
+  const page = { answer: null, error: null, bill: null, body_refs: [], retry: null };
+  const items = { name: "fetch", lane: () => null, run: async () => page } as unknown as ItemKind;
+  const kind = crawlKind(documents, items, () => [`${HOME}a`]);
+  const silent = async () => {
+    throw new Fault("no_answer", "Nobody answers");
+  };
+  const attempt = { request_id: "j:0" } as AttemptContext;
+  const run = kind.run(silent as unknown as ActorClient, { url: HOME, depth: 0, found_on: null }, attempt);
+  // As when a store is not reached: this counts no attempt.
+  await expect(run).rejects.toMatchObject({ code: "documents_unreachable" });
 });
 
 test("while the store takes no chunks, what waits in the record of a crawl has a bound", async () => {

@@ -13,6 +13,7 @@ import { isQueued, progressOf } from "../../../schemas/job-states.ts";
 import {
   type AttemptContext,
   type AttemptOutcome,
+  type Chunk,
   CHUNK_ITEMS,
   chunkKey,
   type JobSpec,
@@ -207,13 +208,17 @@ async function inputOf(
   index: number,
 ): Promise<Input> {
   const key = chunkKey(job_id, index);
-  let chunk = inputs.get(key);
-  if (!chunk) {
-    chunk = (await JOB_ITEMS.get(documents, key)) ?? undefined;
-    if (!chunk) throw new Error(`Cannot read item ${index} of job "${job_id}": its input is missing`);
+  const itemIn = (chunk: Chunk | undefined): Input | undefined => chunk?.items[index % CHUNK_ITEMS];
+  let item = itemIn(inputs.get(key));
+  if (!item) {
+    // Also a chunk that has grown since it was read.
+    const chunk = (await JOB_ITEMS.get(documents, key)) ?? undefined;
+    item = itemIn(chunk);
+    if (!chunk || !item)
+      throw new Error(`Cannot read item ${index} of job "${job_id}": its input is missing`);
     inputs.set(key, chunk);
   }
-  return openInput(secrets, chunk.items[index % CHUNK_ITEMS]!, job_id, index);
+  return openInput(secrets, item, job_id, index);
 }
 
 /** Null: the item has no result yet. */

@@ -76,7 +76,7 @@ export function applyGrowth({ log }: JobServices, turn: JobTurn, problem: string
 
 /** The chunk that the first item goes into has earlier ones. Throws Fault. */
 async function storeInputs(
-  { documents, inputs, secrets }: JobServices,
+  { documents, secrets }: JobServices,
   job_id: string,
   from: number,
   items: readonly Input[],
@@ -92,7 +92,6 @@ async function storeInputs(
       const all = [...(stored?.items ?? []).slice(0, place), ...added];
       return { value: { items: all, chars: JSON.stringify(all).length } };
     });
-    inputs.delete(key);
     at += added.length;
   }
 }

@@ -133,7 +133,12 @@ export function crawlItems(deps: CrawlItemDeps): ItemKindParts {
       ...(isSitemap && { listed: true }),
     };
     const tell = async (links: readonly FoundLink[]): Promise<void> => {
-      const { problem } = await ask(Frontier, job_id, "discover", { ...page, links: [...links] });
+      const asked = ask(Frontier, job_id, "discover", { ...page, links: [...links] });
+      const { problem } = await asked.catch((fault: unknown) => {
+        // A frontier that is silent says nothing of this page, which would fail in the end and take its links with it.
+        if (fault instanceof Fault && fault.code === "no_answer") return { problem: fault.message };
+        throw fault;
+      });
       if (problem !== null) throw unreachable(job_id, problem);
     };
     if (at !== null && !(isSitemap ? rules.mayHoldSitemap(at) : rules.isInScope(at))) {
