@@ -4,13 +4,13 @@ import { ask, contract, tell } from "../cluster/contracts/contract.ts";
 import { Component, Field, Nullable, Patterned, ProjectRef } from "./common.ts";
 import { FetchBody } from "./fetch.ts";
 import { MAX_JOB_ITEMS } from "./jobs.ts";
+import { SITEMAP_USES } from "./sites.ts";
 
 export const CRAWL_LIMIT_DEFAULT = 1_000;
 export const MAX_SEEDS = 1_000;
 export const MAX_PATTERNS = 100;
 export const SCOPES = ["path", "host", "subdomains", "domain"] as const;
 export type Scope = (typeof SCOPES)[number];
-export const SITEMAP_USES = ["skip", "include", "only"] as const;
 
 const WebAddress = Patterned("^[Hh][Tt][Tt][Pp][Ss]?://[^\\s]+$", "Input should be an http or https URL", {
   maxLength: 2_048,

@@ -3,7 +3,8 @@ import { type JoinedSites, parseUrl } from "../../../lib/web/url.ts";
 import { type AddressRules, refusalOf } from "../address/admit.ts";
 import { compilePatterns } from "../address/patterns.ts";
 import { type IsInScope, scopeOf } from "../address/scope.ts";
-import type { AddressRow, SITEMAP_USES } from "../../../../schemas/crawl.ts";
+import type { AddressRow } from "../../../../schemas/crawl.ts";
+import type { SITEMAP_USES } from "../../../../schemas/sites.ts";
 import type { CrawlRecord } from "./record.ts";
 
 export interface CrawlRules extends AddressRules {
