@@ -30,7 +30,7 @@ const CLASSES = [
   [/^browser_/, "browser"],
   [/^(?:budget_exhausted$|premium_)/, "premium"],
   [/^(?:too_large|pdf_not_accepted)$/, "limit"],
-  [/^(?:selector_not_found|screenshot_failed)$/, "incomplete"],
+  [/^(?:selector_not_found|screenshot_failed|action_failed)$/, "incomplete"],
   [/^no_room$/, "no_room"],
   [/^(?:blocked_destination|invalid_url)$/, "destination"],
   [/challenge|captcha|^blocked/, "challenge"],

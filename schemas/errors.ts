@@ -40,6 +40,11 @@ export const FETCH_ERRORS = {
     means:
       "the page is there, and no screenshot of it: it is a file, too large, or the browser did not take one",
   },
+  action_failed: {
+    retry: "changed",
+    means:
+      "a step of actions failed, and those after it were not taken; the answer has the page as it stood, and actions says what it showed",
+  },
   all_tiers_failed: {
     retry: "later",
     means: "every allowed route failed or was blocked; status is the last status seen",
@@ -69,7 +74,7 @@ export const FETCH_ERRORS = {
   post_not_repeated: {
     retry: "no",
     means:
-      "the POST may have reached the site and the answer was lost, for example with a node; it is not sent again",
+      "the POST or the steps may have reached the site and the answer was lost, for example with a node; they are not sent again",
   },
   filings_not_configured: { retry: "no", means: "filing-system URL, and no identity is configured" },
   rate_limited: { retry: "later", means: "filing-system URL, and its limiter has no slot in time" },

@@ -28,6 +28,7 @@ import { Extraction } from "./extract.ts";
 import { AttemptReason } from "./attempt-reasons.ts";
 import { ArchiveRef } from "./archives.ts";
 import { OWN_REQUEST_OPTIONS, type OwnRequest, SealedRequest } from "./own-request.ts";
+import { ActionOutcome, StoredActions } from "./actions.ts";
 import { BlockedResources, PageView, VIEW_FIELDS } from "./page-view.ts";
 
 export const MAX_BYTES_DEFAULT = 15_728_640;
@@ -459,6 +460,8 @@ export const PageRecord = Type.Object({
   screenshot: Type.Optional(StoredScreenshot),
   /** The exchanges of the fetch. Absent: none were kept. */
   archive: Type.Optional(ArchiveRef),
+  /** Absent: there were no steps. */
+  actions: Type.Optional(StoredActions),
   sha256: Nullable(Sha256),
   bytes: Type.Integer(),
   body_kind: Field(
@@ -515,6 +518,7 @@ export const partDigests = ({
   formats_sha256 = null,
   screenshot,
   archive,
+  actions,
 }: PageRecord): readonly string[] =>
   [
     text_sha256,
@@ -522,6 +526,8 @@ export const partDigests = ({
     formats_sha256,
     screenshot?.sha256 ?? null,
     ...(archive ? [archive.sha256, ...archive.bodies] : []),
+    actions?.outcomes_sha256 ?? null,
+    ...(actions?.files ?? []).map(({ sha256 }) => sha256),
   ].filter((sha256) => sha256 !== null);
 
 /** The record of an answer without a page. */
@@ -559,6 +565,7 @@ const OPTION_USE = {
   method: "worked_out",
   body: "worked_out",
   cache_private: "worked_out",
+  actions: "worked_out",
   only_main_content: "worked_out",
   include_selectors: "worked_out",
   exclude_selectors: "worked_out",
@@ -896,6 +903,9 @@ export const FetchResponse = Component("FetchResponse", {
       Nullable(Screenshot),
       "With formats=screenshot: a picture of the page; null: none was taken, and `error` says why",
     ),
+  ),
+  actions: Type.Optional(
+    Field(Type.Array(ActionOutcome), "With `actions` in the request: what came of each step that was taken"),
   ),
   archive_url: Type.Optional(
     Field(

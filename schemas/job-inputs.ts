@@ -11,7 +11,7 @@ type Input = Readonly<Record<string, unknown>>;
 const NOT_READ = /[\u0000-\u0020]+/g;
 const LOGIN = /^[a-z][a-z0-9+.-]*:[/\\]*[^/\\?#]*@/i;
 /** Fields of an item whose values may be secrets, whatever they say. */
-const PRIVATE_FIELDS: readonly string[] = ["headers", "cookies", "body", "sealed"];
+const PRIVATE_FIELDS: readonly string[] = ["headers", "cookies", "body", "actions", "sealed"];
 export const isPrivateField = (name: string): boolean => PRIVATE_FIELDS.includes(name);
 
 /** Where the input of an item is sealed for. */

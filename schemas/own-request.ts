@@ -4,6 +4,7 @@
  */
 import { type Static, Type } from "typebox";
 import { MASKED } from "../cluster/ports/mask.ts";
+import { type Action, ACTION_FIELDS, isActing } from "./actions.ts";
 import { Component, Field, Nullable } from "./common.ts";
 
 export const MAX_OWN_HEADERS = 50;
@@ -68,9 +69,10 @@ export const OWN_REQUEST_OPTIONS = {
   cache_private: Type.Optional(
     Field(
       Type.Boolean({ default: false }),
-      "Whether an answer to `headers`, `cookies` or `body` is kept in the cache, for the same request of the same project only. By default it is not kept",
+      "Whether an answer to `headers`, `cookies`, `body` or `actions` is kept in the cache, for the same request of the same project only. By default it is not kept",
     ),
   ),
+  ...ACTION_FIELDS,
 };
 const OwnOptions = Type.Object(OWN_REQUEST_OPTIONS);
 export type OwnOptions = Static<typeof OwnOptions>;
@@ -81,7 +83,13 @@ export interface OwnRequest {
   readonly cookies: readonly GivenCookie[];
   readonly method: (typeof OWN_METHODS)[number];
   readonly body: string | null;
+  /** In the page, before it is read. Default: none. */
+  readonly actions?: readonly Action[];
 }
+
+/** Whether no site may get it twice. */
+export const isSentOnce = ({ method, actions = [] }: Pick<OwnRequest, "method" | "actions">): boolean =>
+  method === "POST" || isActing(actions);
 
 export const isCookieField = (name: string): boolean => name.toLowerCase() === "cookie";
 
@@ -93,7 +101,13 @@ export const cookiesIn = (field: string): readonly GivenCookie[] =>
   });
 
 /** Null: the caller gives nothing of its own. */
-export function ownRequestOf({ headers, cookies, method = "GET", body }: OwnOptions): OwnRequest | null {
+export function ownRequestOf({
+  headers,
+  cookies,
+  method = "GET",
+  body,
+  actions,
+}: OwnOptions): OwnRequest | null {
   const fields = Object.entries(headers ?? {});
   const own: OwnRequest = {
     headers: fields.filter(([name]) => !isCookieField(name)),
@@ -102,14 +116,18 @@ export function ownRequestOf({ headers, cookies, method = "GET", body }: OwnOpti
       cookies ?? fields.filter(([name]) => isCookieField(name)).flatMap(([, value]) => cookiesIn(value)),
     method,
     body: body ?? null,
+    ...(actions?.length && { actions }),
   };
-  return own.headers.length + own.cookies.length > 0 || method === "POST" ? own : null;
+  return own.headers.length + own.cookies.length > 0 || method === "POST" || own.actions ? own : null;
 }
 
 /** What stands for an own request in messages between nodes. */
 export const SealedRequest = Type.Object({
   sealed: Type.String(),
+  /** No site may get it twice: it is a POST, or has steps that act. */
   is_post: Type.Boolean(),
+  /** It has steps in a page. Default: none. */
+  has_actions: Type.Optional(Type.Boolean()),
   /** Its answer may be kept for its project. */
   is_cached: Type.Boolean(),
 });
@@ -129,13 +147,21 @@ const bareHost = (host: string): string => host.toLowerCase().replace(/\.$/, "")
 export const isWithin = (host: string, domain: string): boolean =>
   bareHost(host) === bareDomain(domain) || bareHost(host).endsWith(`.${bareDomain(domain)}`);
 
+/** A step without what is typed and what a script says. */
+const withoutWords = (action: Action): Action => ({
+  ...action,
+  ...(action.text !== undefined && { text: MASKED }),
+  ...(action.script !== undefined && { script: MASKED }),
+});
+
 /** A body, or the input of an item, as it is shown: names stay, values do not. */
 export function withoutOwnValues<T extends Readonly<Record<string, unknown>>>(input: T): T {
-  const { headers, cookies, body } = input as OwnOptions;
+  const { headers, cookies, body, actions } = input as OwnOptions;
   return {
     ...input,
     ...(headers && { headers: Object.fromEntries(Object.keys(headers).map((name) => [name, MASKED])) }),
     ...(cookies && { cookies: cookies.map((cookie) => ({ ...cookie, value: MASKED })) }),
     ...(body != null && { body: MASKED }),
+    ...(actions && { actions: actions.map(withoutWords) }),
   };
 }

@@ -110,6 +110,9 @@ export const TierReply = Type.Union([
     detail: Type.Optional(Type.String()),
     screenshot: Type.Optional(Type.Omit(StoredScreenshot, ["sha256"])),
     screenshot_bytes: Type.Optional(Bytes()),
+    /** What came of the steps, as JSON, and their files one after another. */
+    actions: Type.Optional(Bytes()),
+    action_files: Type.Optional(Bytes()),
     /** What the caller asked for and the page did not come to: a FetchError and a sentence. */
     shortfall: Type.Optional(Type.Object({ error: Type.String(), detail: Type.String() })),
   }),

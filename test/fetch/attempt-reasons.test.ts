@@ -14,6 +14,7 @@ test.each([
   ["robots_disallowed", "robots"],
   ["selector_not_found", "incomplete"],
   ["screenshot_failed", "incomplete"],
+  ["action_failed", "incomplete"],
   ["http_99999", "other"],
   ["what no version has", "other"],
 ])("%j counts as %j", (reason, of) => {

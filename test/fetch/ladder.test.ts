@@ -50,6 +50,7 @@ describe("which routes a request may take", () => {
     ["an allowlist against the flags leaves none", { tiers: ["proxy"], allow_paid: false }, []],
     ["an allowlist against render leaves none", { tiers: ["direct"], render: "always" }, []],
     ["a window of the caller's is of the browser", { view: {} }, ["browser"]],
+    ["steps in a page are of the browser", { own: { is_post: true, has_actions: true } }, ["browser"]],
   ])("%s", (_, options, routes) => {
     expect(routesOf({ ...AUTO, ...options })).toEqual(routes);
   });

@@ -1,5 +1,5 @@
 /** A plain request to a transport, as the pipeline makes it; a test or a benchmark sets what it is about. */
-import type { OwnRequest } from "../../schemas/own-request.ts";
+import { isSentOnce, type OwnRequest } from "../../schemas/own-request.ts";
 import type { Admission, OriginAnswer, TransportRequest } from "../../actors/lib/web/transport.ts";
 
 /** A permit to send now. */
@@ -24,5 +24,5 @@ export const transportRequest = (url: string, over: Partial<TransportRequest> = 
 /** The part of a request that is its caller's own, as test transports open it. */
 export const ownPart = (own: Partial<OwnRequest>): Pick<TransportRequest, "own"> => {
   const given: OwnRequest = { headers: [], cookies: [], method: "GET", body: null, ...own };
-  return { own: { sealed: JSON.stringify(given), is_post: given.method === "POST", is_cached: false } };
+  return { own: { sealed: JSON.stringify(given), is_post: isSentOnce(given), is_cached: false } };
 };

@@ -45,6 +45,12 @@ const SCRIPTED = `<!doctype html><title>Tides</title><div id="app"></div><script
   document.getElementById("app").innerHTML = "<article><h1>Tides</h1><p>" + ${JSON.stringify(prose(12))} + "</p></article>";
 </script>`;
 
+/** A shop: its form, and what it has found. */
+const lampsOf = (query: string | null): string =>
+  query === null
+    ? `<title>Lamps</title><form action="/lanterns"><input id="query" name="query"></form>`
+    : article(`Lamps: ${query}`, '</p><p class="lamp">Storm lamp</p><p class="lamp">Deck lamp');
+
 /** Pages of the sites that the documents name. */
 function pages(sites: Web): World {
   const taken_ms = Date.now() - 40 * 24 * 3_600_000;
@@ -72,6 +78,9 @@ function pages(sites: Web): World {
         ),
       }),
       "/search": ({ body }) => ({ body: article(`Found: ${body}`) }),
+      "/lanterns": ({ path }) => ({
+        body: lampsOf(new URL(path, "http://any.example").searchParams.get("query")),
+      }),
     },
     "example",
   );

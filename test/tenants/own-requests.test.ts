@@ -16,7 +16,7 @@ import { SETUPS } from "../harness/service.ts";
 import { type Arrival, article, type Page, redirect, type Site } from "../harness/web.ts";
 
 const word = (what: string): string => `${what}${randomBytes(12).toString("hex")}`;
-const PLANTED = { header: word("h"), cookie: word("c"), body: word("b") };
+const PLANTED = { header: word("h"), cookie: word("c"), body: word("b"), typed: word("t") };
 /** In clear in the stores, which shows that the search sees what is there. */
 const SEEN = word("seen");
 
@@ -28,6 +28,14 @@ const OWN = {
   headers: { "X-Api-Key": PLANTED.header, Referer: "https://from.example/" },
   cookies: [{ name: "sid", value: PLANTED.cookie }],
 } satisfies Partial<FetchBody>;
+
+const FORM = '<title>Form</title><input id="word">';
+const TYPED: FetchBody["actions"] = [
+  { type: "type", selector: "#word", text: PLANTED.typed },
+  { type: "evaluate", script: `document.title === "${PLANTED.typed}"` },
+];
+/** Where there is nothing to type into: a failed step says nothing of it either. */
+const TYPED_ANYWHERE: FetchBody["actions"] = TYPED.map((step) => ({ ...step, timeout_ms: 100 }));
 
 const [, chromium] = browsers[0] ?? [];
 const { path: chromium_path } = (await chromium?.ready()) ?? { path: null };
@@ -248,11 +256,13 @@ describe.each(SETUPS)("a caller's own request, $setup", ({ setup, start }) => {
     const site = sites.site({
       "/item": behindLogin,
       "/post": ({ body }) => ({ body: article(body.slice(0, 1)) }),
+      "/form": { body: FORM },
     });
     const jobs = client(service);
     const created = await jobs.create([
       { url: `${site.origin}/item`, project_ref: SEEN, ...OWN },
       { url: `${site.origin}/post`, method: "POST", body: PLANTED.body },
+      { url: `${site.origin}/form`, actions: TYPED },
     ]);
     await jobs.finished(created.json.job_id);
     const { json, bytes } = await service.call("GET", `/v1/jobs/${created.json.job_id}?include=items`);
@@ -264,6 +274,13 @@ describe.each(SETUPS)("a caller's own request, $setup", ({ setup, start }) => {
         input: { headers: { "X-Api-Key": "***" }, cookies: [{ name: "sid", value: "***" }] },
       },
       { status: "done", result: { title: "b" }, input: { body: "***", method: "POST" } },
+      ROUTES.length > 1
+        ? {
+            status: "done",
+            result: { title: "Form", actions: [{ ok: true }, { ok: true }] },
+            input: { actions: [{ text: "***" }, { script: "***" }] },
+          }
+        : { status: "failed" },
     ]);
   });
 
@@ -271,7 +288,7 @@ describe.each(SETUPS)("a caller's own request, $setup", ({ setup, start }) => {
     const site = sites.site({ "/": behindLogin });
     const debugged = await fetch(
       "first",
-      { url: `${site.origin}/`, project_ref: SEEN, ...OWN },
+      { url: `${site.origin}/`, project_ref: SEEN, ...OWN, actions: TYPED_ANYWHERE },
       { "x-service-debug": "1" },
     );
     const link = new URL(debugged.debug_url!);

@@ -52,6 +52,17 @@ describeBrowser("a page as it is shown", (openSetup) => {
     expect(own).toMatchObject({ seen: "412,915,true,true", agent: "example-bot/1.0" });
   });
 
+  test("that is not made for phones is seen whole on one, and its picture has the size that it says", async () => {
+    const site = it.web.site({ "/": { body: article("Wide") } });
+    const view = { device: "mobile", width: 412, height: 915 } as const;
+    for (const full_page of [false, true]) {
+      const { screenshot } = await rendered(`${site.origin}/`, { view, screenshot: { type: "png", full_page } });
+      const { width, height, bytes } = screenshot!;
+      expect([width, height]).toEqual([bytes.readUInt32BE(16), bytes.readUInt32BE(20)]);
+      if (!full_page) expect([width, height]).toEqual([412, 915]);
+    }
+  });
+
   test("loads nothing of what is blocked, and everything else", async () => {
     const ads = it.web.site({ "*": { type: "text/javascript", body: "" } }, "static.doubleclick.net.");
     const other = it.web.site({ "*": { type: "text/javascript", body: "" } }, "doubleclick");

@@ -17,6 +17,7 @@ import {
   withFieldsRead,
 } from "../../../schemas/fetch.ts";
 import type { Extraction } from "../../../schemas/extract.ts";
+import type { ActionOutcome, StoredOutcome } from "../../../schemas/actions.ts";
 import { isPremium } from "../../../schemas/tier-table.ts";
 import { maskUserInfo } from "../../lib/web/url.ts";
 
@@ -27,6 +28,8 @@ export interface Texts {
   readonly pdf_pages: PdfPage[] | null;
   /** Null when none are wanted, or the document has none. */
   readonly formats: PageFormats | null;
+  /** Null: there were no steps. */
+  readonly actions: readonly StoredOutcome[] | null;
 }
 
 /** A text stands in memory as bytes, as a string, in the JSON and in the bytes of that. */
@@ -65,26 +68,28 @@ const NO_ELEMENTS: Extraction = {
   errors: [{ path: "", reason: "no_elements" }],
 };
 const NO_RELATIONS = { next_url: null, alternates: [], robots: [] };
-export const EMPTY_TEXTS: Texts = { html: null, text: "", pdf_pages: null, formats: null };
+export const EMPTY_TEXTS: Texts = { html: null, text: "", pdf_pages: null, formats: null, actions: null };
 
 export async function textsOf(
   { blobs, decode }: TextSource,
   record: PageRecord,
   { with_html, with_formats }: PageParts,
 ): Promise<Texts> {
-  const { content_kind, sha256, charset, text_sha256, pdf_pages_sha256, formats_sha256 } = record;
+  const { content_kind, sha256, charset, text_sha256, pdf_pages_sha256, formats_sha256, actions } = record;
   const wanted = with_html && content_kind === "html" && sha256 !== null;
-  const [page, text, pages, formats] = await Promise.all([
+  const [page, text, pages, formats, outcomes] = await Promise.all([
     wanted ? readBody(blobs, sha256) : null,
     text_sha256 === null ? null : readBody(blobs, text_sha256),
     pdf_pages_sha256 === null ? null : readBody(blobs, pdf_pages_sha256),
     with_formats && formats_sha256 ? readBody(blobs, formats_sha256) : null,
+    actions ? readBody(blobs, actions.outcomes_sha256) : null,
   ]);
   return {
     html: page && decode(page, charset ?? "UTF-8"),
     text: record.text ?? text?.toString() ?? "",
     pdf_pages: pages && (JSON.parse(pages.toString()) as PdfPage[]),
     formats: formats && (JSON.parse(formats.toString()) as PageFormats),
+    actions: outcomes && (JSON.parse(outcomes.toString()) as StoredOutcome[]),
   };
 }
 
@@ -140,13 +145,19 @@ interface Reader {
 /** The names of an answer, in their order. `request_id` is the last: a response is sent again with another one in its place. */
 const NAMES = Object.keys(FetchResponse.properties) as (keyof FetchResponse)[];
 
+const shownOutcome = ({ screenshot, pdf, ...outcome }: StoredOutcome): ActionOutcome => ({
+  ...outcome,
+  ...(screenshot && { screenshot: { body_url: bodyUrl(screenshot.sha256), ...screenshot } }),
+  ...(pdf && { pdf: { body_url: bodyUrl(pdf.sha256), ...pdf } }),
+});
+
 export function responseOf(
   wishes: FetchBody,
   { record, cost_usd, error_detail, premium_routes_tried, ...told }: FetchAnswer,
-  { html, text, pdf_pages, formats }: Texts,
+  { html, text, pdf_pages, formats, actions }: Texts,
   { external, ...reader }: Reader,
 ): FetchResponse {
-  const { screenshot, archive, ...page } = record;
+  const { screenshot, archive, actions: _, ...page } = record;
   const { url, include_html, formats: wanted, extract, archive: isArchived } = withFieldsRead(wishes);
   const asked = wanted ?? [];
   const answer: FetchResponse = {
@@ -168,6 +179,7 @@ export function responseOf(
     ...(asked.includes("screenshot") && {
       screenshot: screenshot ? { body_url: bodyUrl(screenshot.sha256), ...screenshot } : null,
     }),
+    ...(actions && { actions: actions.map(shownOutcome) }),
     ...(isArchived && { archive_url: archive ? `/v1/requests/${reader.request_id}.warc.gz` : null }),
     meta:
       page.meta && asked.includes("links")

@@ -14,12 +14,12 @@ export interface RouteOptions {
   readonly allow_archive: boolean;
   readonly allow_paid: boolean;
   readonly min_text_chars: number;
-  /** Each of these takes the route browser, and no other. */
+  /** Each of these takes the route browser, and no other; so do steps in a page. */
   readonly wait_for?: object;
   readonly screenshot?: object;
   readonly view?: object;
   /** What only the origin may get: it takes routes from this crawler's own addresses. */
-  readonly own?: Pick<SealedRequest, "is_post">;
+  readonly own?: Pick<SealedRequest, "is_post" | "has_actions">;
 }
 
 /** The outcome of one route. */
@@ -74,8 +74,9 @@ export const needsBrowser = ({
   wait_for,
   screenshot,
   view,
-}: Pick<RouteOptions, "wait_for" | "screenshot" | "view">): boolean =>
-  wait_for !== undefined || screenshot !== undefined || view !== undefined;
+  own,
+}: Pick<RouteOptions, "wait_for" | "screenshot" | "view" | "own">): boolean =>
+  wait_for !== undefined || screenshot !== undefined || view !== undefined || own?.has_actions === true;
 
 /** The routes a request may take, in ladder order. Empty: no_tier_allowed. */
 export function routesOf(options: RouteOptions): readonly Tier[] {

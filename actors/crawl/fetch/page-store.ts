@@ -15,8 +15,9 @@ import {
   TEXT_INLINE_BYTES,
   partDigests,
 } from "../../../schemas/fetch.ts";
+import type { StoredActions } from "../../../schemas/actions.ts";
 import { bodyTypeOf, exposedHeaders, freshnessOf } from "../../lib/web/http.ts";
-import type { TakenScreenshot } from "../../lib/web/transport.ts";
+import type { TakenActions, TakenScreenshot } from "../../lib/web/transport.ts";
 import {
   asCachedPage,
   type CachedPage,
@@ -239,6 +240,14 @@ const storedScreenshot = (
   add: (content: Buffer) => string,
 ): StoredScreenshot => ({ ...described, sha256: add(bytes) });
 
+const storedActions = (
+  { outcomes, files }: TakenActions,
+  add: (content: Buffer) => string,
+): StoredActions => ({
+  outcomes_sha256: add(Buffer.from(JSON.stringify(outcomes))),
+  files: files.map(({ bytes, content_type }) => ({ sha256: add(bytes), content_type })),
+});
+
 function draftOf(
   { tried, request: { with_formats } }: RunState,
   { tier, page, kind, extracted }: Candidate,
@@ -270,6 +279,7 @@ function draftOf(
     pdf_pages_sha256: extracted?.pdf_pages ? add(Buffer.from(JSON.stringify(extracted.pdf_pages))) : null,
     pdf_page_count: extracted?.pdf_page_count ?? null,
     ...(page.screenshot && { screenshot: storedScreenshot(page.screenshot, add) }),
+    ...(page.actions && { actions: storedActions(page.actions, add) }),
     ...(with_formats && { formats_sha256: formats ? add(formatsBody(formats)) : null }),
     sha256: add(page.body),
     bytes: page.body.length,

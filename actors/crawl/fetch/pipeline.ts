@@ -446,9 +446,10 @@ function lastSeen(tried: readonly Candidate[]): Partial<PageRecord> {
 
 /** The detail of an error that no attempt explains. */
 const ERROR_DETAILS: Readonly<Partial<Record<FetchError, string>>> = {
-  post_not_repeated: "An earlier run of this request may have sent the POST, and its answer is lost",
+  post_not_repeated:
+    "An earlier run of this request may have sent the POST or taken the steps, and its answer is lost",
   no_tier_allowed:
-    "tiers, render, allow_archive and allow_paid together leave no route (device, viewport, wait_for and a screenshot take the route browser only; headers, cookies and POST direct and browser)",
+    "tiers, render, allow_archive and allow_paid together leave no route (actions, device, viewport, wait_for and a screenshot take the route browser only; headers, cookies and POST direct and browser)",
   domain_dead: "The host name does not exist",
   premium_route_required:
     "This host was served only through premium routes, and allow_paid or tiers leave them out",

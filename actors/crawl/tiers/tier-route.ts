@@ -78,7 +78,11 @@ function fieldsOf(request: TransportRequest): Omit<TierRequest, "left_ms"> {
 /** A body that another node has received needs memory here as well. False: there is none. */
 async function roomFor({ room }: TransportRequest, { hasRoom }: Work, reply: TierReply): Promise<boolean> {
   if (!room || hasRoom || reply.kind !== "page") return true;
-  const bytes = reply.body.length + (reply.screenshot_bytes?.length ?? 0);
+  const { body, screenshot_bytes, actions, action_files } = reply;
+  const bytes = [body, screenshot_bytes, actions, action_files].reduce(
+    (sum, part) => sum + (part?.length ?? 0),
+    0,
+  );
   if (!(await room.reserve(bytes))) return false;
   room.settle(bytes);
   return true;

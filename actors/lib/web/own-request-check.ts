@@ -11,6 +11,7 @@ import {
   MAX_OWN_HEADERS,
   type OwnOptions,
 } from "../../../schemas/own-request.ts";
+import { actionsMistake } from "./actions-check.ts";
 
 /** Fields of the connection, of proxies, and those that say what a browser is. */
 const SET_BY_SERVICE =
@@ -30,8 +31,10 @@ export interface OwnMistake {
 }
 
 /** What is wrong with the options beyond their schema; null: nothing. */
-export function ownRequestMistake(options: OwnOptions & { readonly url: string }): OwnMistake | null {
-  const { headers, cookies, method = "GET", body } = options;
+export function ownRequestMistake(
+  options: OwnOptions & { readonly url: string; readonly wait_for?: object | null },
+): OwnMistake | null {
+  const { headers, cookies, method = "GET", body, actions, wait_for } = options;
   const wrong = (field: string, message: string): OwnMistake => ({
     field,
     message: `Value error, ${message}`,
@@ -47,6 +50,10 @@ export function ownRequestMistake(options: OwnOptions & { readonly url: string }
   if (body != null && method !== "POST") return wrong("body", 'a body needs "method": "POST"');
   if (body != null && Buffer.byteLength(body) > MAX_OWN_BODY_BYTES)
     return wrong("body", `the body has more than ${MAX_OWN_BODY_BYTES} bytes`);
+  const inActions = actionsMistake(actions ?? []);
+  if (inActions !== null) return wrong("actions", inActions);
+  if (actions?.length && wait_for != null)
+    return wrong("wait_for", 'a page with actions waits by steps of the type "wait"');
   return null;
 }
 

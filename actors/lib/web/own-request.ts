@@ -7,6 +7,7 @@ import type { Secrets } from "../../../cluster/ports/secrets.ts";
 import type { FetchRequest, UnsealedFetch } from "../../../schemas/fetch.ts";
 import {
   type GivenCookie,
+  isSentOnce,
   isWithin,
   type OwnRequest,
   ownRequestPlace,
@@ -28,7 +29,12 @@ export function sealOwnRequest(
   return {
     ...request,
     ...(!is_cached && { cache_ttl_s: 0 }),
-    own: { sealed: seal(text, ownRequestPlace(project)), is_post: given.method === "POST", is_cached },
+    own: {
+      sealed: seal(text, ownRequestPlace(project)),
+      is_post: isSentOnce(given),
+      ...(given.actions && { has_actions: true }),
+      is_cached,
+    },
     own_key: is_cached ? sign(CACHE_PURPOSE, JSON.stringify([project, text])) : fetch_id,
   };
 }

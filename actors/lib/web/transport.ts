@@ -1,6 +1,7 @@
 /** A transport is one route to a page: a request in; raw bytes, or the reason why there are none, out. Each route has an adapter. */
 import type { KeptExchange } from "../../../schemas/archives.ts";
 import type { Redirect, StoredScreenshot } from "../../../schemas/fetch.ts";
+import type { StoredOutcome } from "../../../schemas/actions.ts";
 import type { TierRequest } from "../../../schemas/tiers.ts";
 
 export interface AdmitOptions {
@@ -81,6 +82,7 @@ export type TransportResult = Archived &
         /** For the attempt: the difficulty of rendering (low, medium, high). */
         readonly detail?: string;
         readonly screenshot?: TakenScreenshot;
+        readonly actions?: TakenActions;
         /** It came from an allowed private network. Default: it did not. */
         readonly is_private?: boolean;
         /** What the request asked for and the page did not come to. */
@@ -111,8 +113,18 @@ export interface TakenScreenshot extends Readonly<Omit<StoredScreenshot, "sha256
   readonly bytes: Buffer;
 }
 
+/** What came of a caller's steps, and the bytes of their pictures and PDFs. */
+export interface TakenActions {
+  readonly outcomes: readonly StoredOutcome[];
+  readonly files: readonly {
+    readonly sha256: string;
+    readonly content_type: string;
+    readonly bytes: Buffer;
+  }[];
+}
+
 export interface Shortfall {
-  readonly error: "selector_not_found" | "screenshot_failed" | "timeout";
+  readonly error: "action_failed" | "selector_not_found" | "screenshot_failed" | "timeout";
   /** A sentence for people. */
   readonly detail: string;
 }

@@ -5,6 +5,7 @@ import type { BodyGrants } from "../../../../gateway/body-access.ts";
 import type { ArchiveKeeper } from "../../archive/keep.ts";
 import type { ItemKindParts } from "../../../work/jobs/feature/tokens.ts";
 import { type FetchBody, partDigests } from "../../../../schemas/fetch.ts";
+import { isSentOnce } from "../../../../schemas/own-request.ts";
 import { type JoinedSites, originOf, parseUrl, siteOf } from "../../../lib/web/url.ts";
 import { retryForFetch } from "../retry-policy.ts";
 import { MAX_RUN_MS } from "../run.ts";
@@ -45,7 +46,7 @@ export const fetchItems = (
       });
       // An item that wants only premium routes need not be blocked on other routes first.
       const premium_later = !may_pay && request.allow_paid && !(request.tiers ?? ["direct"]).every(isPremium);
-      const is_post = request.own_request?.given.method === "POST";
+      const is_post = request.own_request !== undefined && isSentOnce(request.own_request.given);
       const attempt = premium_later ? { ...request, allow_paid: false, premium_later } : request;
       const answer = await fetchWith(ask, attempt, signal);
       await grantBodies(bodyGrants, project, answer.record);

@@ -27,6 +27,7 @@ import {
   type ScreenshotOptions,
   withFieldsRead,
 } from "../../../../schemas/fetch.ts";
+import { isPictured } from "../../../../schemas/actions.ts";
 import { ownRequestOf, withoutOwnValues } from "../../../../schemas/own-request.ts";
 import { ownRequestMistake } from "../../../lib/web/own-request-check.ts";
 import { contentChoiceOf, isDataFormat } from "../../../../schemas/content.ts";
@@ -381,14 +382,20 @@ function retrievedBodies({
   origin_content_type,
   content_type: shown,
   screenshot,
+  actions,
 }: PageRecord): readonly RetrievedBody[] {
   if (sha256 === null || body_kind === null) return [];
   const content_type =
     body_kind === "rendered_dom" ? "text/html; charset=utf-8" : (origin_content_type ?? shown);
-  const page = { sha256, content_type, body_kind };
-  if (!screenshot) return [page];
-  const { sha256: taken, content_type: image } = screenshot;
-  return [page, { sha256: taken, content_type: image, body_kind: "screenshot" }];
+  const pictures = [...(screenshot ? [screenshot] : []), ...(actions?.files ?? [])];
+  return [
+    { sha256, content_type, body_kind },
+    ...pictures.map((picture) => ({
+      sha256: picture.sha256,
+      content_type: picture.content_type,
+      body_kind: "screenshot" as const,
+    })),
+  ];
 }
 
 /** Items of a batch: without HTML, unless an item asks for it. */
@@ -504,7 +511,7 @@ export function fetchRequestOf(
     ...(wantsDerived(body) && { with_formats: true }),
     ...contentChoiceOf(body),
     ...awaitedBy(body),
-    ...pageViewOf(body, body.formats?.includes("screenshot") === true),
+    ...pageViewOf(body, body.formats?.includes("screenshot") === true || isPictured(body.actions ?? [])),
     ...(body.formats?.includes("screenshot") && { screenshot: screenshotOf(body) }),
     ...(body.archive && { archive: true }),
     ...(given && { own_request: { given, is_cached: body.cache_private ?? false } }),

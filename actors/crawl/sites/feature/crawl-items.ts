@@ -188,11 +188,11 @@ export function crawlItems(deps: CrawlItemDeps): ItemKindParts {
 
 /** What a page of a crawl is fetched with. A crawl is of the site itself: other copies only where it asks for them. */
 function pageInput(
-  { formats, headers, cookies, ...input }: Input,
+  { formats, headers, cookies, actions, ...input }: Input,
   own_origin: string,
   user_agent: string | null,
 ): Input {
-  const own = ownOptionsOf({ headers, cookies } as OwnOptions, String(input["url"]), own_origin);
+  const own = ownOptionsOf({ headers, cookies, actions } as OwnOptions, String(input["url"]), own_origin);
   const wanted = new Set([...((formats ?? []) as readonly string[]), "links"]);
   const declared = user_agent !== null && { user_agent };
   return {

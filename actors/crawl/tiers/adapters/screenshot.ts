@@ -87,10 +87,13 @@ async function capture(
   { cdp }: PicturedPage,
   { type, full_page }: Required<ScreenshotOptions>,
 ): Promise<ScreenshotResult> {
-  const { cssLayoutViewport, cssContentSize } = await cdp.send("Page.getLayoutMetrics");
-  const { clientWidth: width, clientHeight } = cssLayoutViewport;
+  const { cssLayoutViewport, cssVisualViewport, cssContentSize } = await cdp.send("Page.getLayoutMetrics");
+  const { clientWidth, clientHeight } = cssLayoutViewport;
+  // A phone shows a page that is not made for it smaller, so that the whole width is seen.
+  const shown = full_page ? 1 : cssVisualViewport.scale;
   const content_px = Math.max(clientHeight, Math.ceil(cssContentSize.height));
-  const height = full_page ? Math.min(content_px, MAX_SCREENSHOT_PX[type]) : clientHeight;
+  const width = Math.round(clientWidth * shown);
+  const height = full_page ? Math.min(content_px, MAX_SCREENSHOT_PX[type]) : Math.round(clientHeight * shown);
   const { data } = await cdp.send("Page.captureScreenshot", {
     format: type,
     ...(full_page && { clip: { x: 0, y: 0, width, height, scale: 1 }, captureBeyondViewport: true }),
@@ -102,7 +105,7 @@ async function capture(
     return failed(`It has ${mb(size)} MiB, and ${mb(MAX_SCREENSHOT_BYTES)} are the most${hint}`);
   }
   const bytes = Buffer.from(data, "base64");
-  const described = { content_type: `image/${type}`, width, height, truncated: content_px > height } as const;
+  const described = { content_type: `image/${type}`, width, height, truncated: content_px * shown > height } as const;
   return { kind: "taken", screenshot: { ...described, bytes } };
 }
 

@@ -29,6 +29,8 @@ import type {
 } from "../../../lib/web/transport.ts";
 import { nothingOwn, type OpenOwnRequest, ownHops } from "../../../lib/web/own-request.ts";
 import { originOf, parseUrl, siteOf } from "../../../lib/web/url.ts";
+import { type Action, isPictured, MAX_ACTIONS_MS } from "../../../../schemas/actions.ts";
+import { type ActionsResult, takeActions } from "./page-actions.ts";
 import type { BrowserPool, PageEndReason, PageLease } from "./browser-pool.ts";
 import { admitted, destinationRefusal, withoutUserInfo } from "./one-request.ts";
 import { type OwnDocuments, ownDocuments, type Replaced } from "./own-documents.ts";
@@ -83,6 +85,8 @@ const LIMITS: PageLimits = {
   dialogs: 20,
 };
 
+/** After a step, for a handler that leads the page away. */
+const STEP_SETTLE_MS = 250;
 /** Between two looks at a document: once the network is quiet, and before that. */
 const LOOK_EVERY_MS = 100;
 const LOOK_WHILE_LOADING_MS = 500;
@@ -174,7 +178,8 @@ export function browserTransport({
     }
     const given = openOwn(request);
     const own = ownDocuments(lease.context, given, ownHops(given, first), first);
-    const shared = { clock, destination, limits, spacing, pictures };
+    const steps = given?.actions ?? [];
+    const shared = { clock, destination, limits, spacing, pictures, steps };
     const exchanges = request.archive ? pageExchanges(lease.cdp, { blobs, clock, own: given }) : null;
     const visit = pageVisit({ request, own, lease, hop, began_ms, exchanges, ...shared });
     try {
@@ -239,6 +244,8 @@ interface PageVisitDeps {
   readonly limits: PageLimits;
   readonly spacing: RequestSpacing;
   readonly pictures: Screenshots;
+  /** Taken once, in the first page that is worth reading. */
+  readonly steps: readonly Action[];
 }
 
 interface Field {
@@ -268,12 +275,13 @@ function pageVisit({
   limits,
   spacing,
   pictures,
+  steps,
 }: PageVisitDeps) {
   const { page, cdp, context, session } = lease;
   const network = watchNetwork(page, () => clock.mono());
   const awaited = awaitedState(request.wait_for ?? null, limits.wait_for_ms, () => clock.mono());
   const skipped = skippedResources({
-    isSeen: request.screenshot !== undefined,
+    isSeen: request.screenshot !== undefined || isPictured(steps),
     blocked: request.blocked ?? [],
   });
   const redirects: Redirect[] = [];
@@ -284,6 +292,8 @@ function pageVisit({
   /** Number of requested documents, and of those accepted as pages. */
   let documents = 0;
   let pages = 0;
+  /** Documents before the last step began. */
+  let first_document = 0;
   /** Documents that wait for a permit or a response now. */
   let pending_documents = 0;
   let origin: {
@@ -312,7 +322,10 @@ function pageVisit({
   const refused = (refusal: HopRefusal) => end.resolve({ kind: "refused", refusal, ...common() });
 
   const page_ms =
-    limits.page_ms + (request.wait_for ? limits.wait_for_ms : 0) + (request.screenshot ? SCREENSHOT_MS : 0);
+    limits.page_ms +
+    (request.wait_for ? limits.wait_for_ms : 0) +
+    (request.screenshot ? SCREENSHOT_MS : 0) +
+    (steps.length > 0 ? MAX_ACTIONS_MS : 0);
   const page_timer = pausableTimeout(page_ms, () =>
     failed("timeout", `The page was not done within ${page_ms} ms`),
   );
@@ -329,7 +342,7 @@ function pageVisit({
   async function onDocumentRequest(event: Paused): Promise<void> {
     if (documents++ > 0) {
       const next = parseUrl(event.request.url)?.href ?? null;
-      if (documents > MAX_DOCUMENTS)
+      if (documents > first_document + MAX_DOCUMENTS)
         return failed("too_many_redirects", `More than ${MAX_DOCUMENTS - 1} redirects`);
       const is_public_only = session.documentNetwork() === "public";
       const networks = is_public_only ? [] : request.networks;
@@ -434,6 +447,7 @@ function pageVisit({
         body_kind: "origin",
         ...privacy(),
         ...(request.screenshot && { shortfall: NO_PICTURE_OF_FILES }),
+        ...(steps.length > 0 && { shortfall: NO_STEPS_IN_FILES }),
         ...common(),
         final_url: document.url,
       });
@@ -602,9 +616,16 @@ function pageVisit({
       const text = problem instanceof Error ? problem.message : String(problem);
       if (!text.includes("interrupted by another navigation")) return failNavigation(text);
     }
+    let acted: ActionsResult | null = null;
     while (!is_over) {
       const documents_before = documents;
       await untilReady();
+      if (steps.length > 0 && acted === null) {
+        // An error's page has nothing of what the steps are about.
+        const isPage = pending_documents === 0 && origin !== null && origin.status < 400;
+        if (isPage) acted = await takeSteps();
+        if (isPage || pending_documents > 0) continue;
+      }
       const read = pending_documents > 0 || documents !== documents_before ? null : await readDocument();
       if (read === null || pending_documents > 0 || documents !== documents_before) {
         await pause(20);
@@ -619,7 +640,9 @@ function pageVisit({
       if (pending_documents > 0 || documents !== documents_before) continue;
       const { status, headers, url } = origin!;
       const shortfall =
-        awaited.shortfall() ?? (picture?.kind === "failed" ? pictureFailed(picture.detail) : null);
+        actionFailed(acted) ??
+        awaited.shortfall() ??
+        (picture?.kind === "failed" ? pictureFailed(picture.detail) : null);
       end.resolve({
         kind: "page",
         status,
@@ -628,6 +651,7 @@ function pageVisit({
         body_kind: "rendered_dom",
         ...privacy(),
         ...(picture?.kind === "taken" && { screenshot: picture.screenshot }),
+        ...(acted && { actions: acted.taken }),
         ...(shortfall && { shortfall }),
         ...common(),
         final_url: url,
@@ -646,6 +670,39 @@ function pageVisit({
     });
   }
 
+  const takeSteps = (): Promise<ActionsResult> => {
+    first_document = documents;
+    return takeActions(steps, {
+      page,
+      cdp,
+      network,
+      frame: main_frame!,
+      now: () => clock.mono(),
+      left_ms: leftMs,
+      isOver: () => is_over,
+      settle,
+      takePicture: (full_page) => takePicture({ type: "png", full_page }),
+    });
+  };
+
+  /** Until the document that a step leads to, if it does, is worth reading. A handler may lead away a moment after its event. */
+  async function settle(): Promise<void> {
+    const until_ms = clock.mono() + STEP_SETTLE_MS;
+    while (!is_over && documents === first_document && clock.mono() < until_ms) await pause(20);
+    while (!is_over && (pending_documents > 0 || documents !== first_document)) {
+      first_document = documents;
+      await untilReady();
+    }
+  }
+
+  /** For reading the page, and for its picture. */
+  const reserved_ms = limits.read_ms + (request.screenshot ? SCREENSHOT_MS : 0);
+  const leftMs = (): number =>
+    Math.min(
+      page_timer.remaining_ms() - reserved_ms,
+      (request.deadline_ms ?? Infinity) - DEADLINE_MARGIN_MS - clock.now(),
+    );
+
   /** Resolves when the page is worth reading, when the time for that is over, or when it requests another document. */
   async function untilReady(): Promise<void> {
     const documents_before = documents;
@@ -657,18 +714,13 @@ function pageVisit({
     let changed_ms = -Infinity;
     let text_chars: number | null = null;
     awaited.reset();
-    const reserved_ms = limits.read_ms + (request.screenshot ? SCREENSHOT_MS : 0);
     const remainingMs = (): number => {
       const settle_ms = readiness === "challenge" ? limits.challenge_ms : limits.settle_ms;
       const limit_ms =
         parsed_ms === null
           ? document_ms + limits.parse_ms
           : Math.max(parsed_ms + settle_ms, awaited.limit_ms(limits.quiet_ms));
-      return Math.min(
-        limit_ms - clock.mono(),
-        page_timer.remaining_ms() - reserved_ms,
-        (request.deadline_ms ?? Infinity) - DEADLINE_MARGIN_MS - clock.now(),
-      );
+      return Math.min(limit_ms - clock.mono(), leftMs());
     };
     while (!is_over && documents === documents_before) {
       // The time of a document begins when its response head is there.
@@ -687,7 +739,7 @@ function pageVisit({
         const state = await Promise.race([look, pause(remainingMs()).then(() => null)]);
         if (state !== null && origin !== null) {
           // A caller that says what it waits for does not wait for text.
-          const min_text_chars = request.wait_for ? 0 : (request.min_text_chars ?? 0);
+          const min_text_chars = request.wait_for || steps.length > 0 ? 0 : (request.min_text_chars ?? 0);
           readiness = readinessOf(state, { ...origin, min_text_chars });
           if (readiness !== "parsing" && parsed_ms === null) {
             parsed_ms = looked_ms;
@@ -746,6 +798,12 @@ function pageVisit({
   };
 }
 
+const NO_STEPS_IN_FILES: Shortfall = {
+  error: "action_failed",
+  detail: "The address is a file, and the browser shows no page of it",
+};
+const actionFailed = (acted: ActionsResult | null): Shortfall | null =>
+  acted?.failure == null ? null : { error: "action_failed", detail: acted.failure };
 const pictureFailed = (detail: string): Shortfall => ({ error: "screenshot_failed", detail });
 const NO_PICTURE_OF_FILES = pictureFailed("The address is a file, and the browser shows no page of it");
 
