@@ -2,7 +2,6 @@
  * The caller's steps in a page of the browser, each within its time: what it did, how long it took with the page that it led to, and
  * for one that failed what the page showed. Nothing of what a caller typed is in an outcome. When a page has settled is transport.browser.ts.
  */
-import type { Locator } from "playwright";
 import {
   type Action,
   type ActionError,
@@ -149,7 +148,7 @@ async function takeOne(given: Step, index: number): Promise<StoredOutcome> {
 }
 
 /** The first visible element, looked for anew at each try: a menu may hide again. */
-const targetOf = ({ action, on }: Step): Locator =>
+const targetOf = ({ action, on }: Step) =>
   on.page.locator(`css=${action.selector!}`).filter({ visible: true }).first();
 
 function failureOf(
