@@ -56,7 +56,10 @@ describeBrowser("a page as it is shown", (openSetup) => {
     const site = it.web.site({ "/": { body: article("Wide") } });
     const view = { device: "mobile", width: 412, height: 915 } as const;
     for (const full_page of [false, true]) {
-      const { screenshot } = await rendered(`${site.origin}/`, { view, screenshot: { type: "png", full_page } });
+      const { screenshot } = await rendered(`${site.origin}/`, {
+        view,
+        screenshot: { type: "png", full_page },
+      });
       const { width, height, bytes } = screenshot!;
       expect([width, height]).toEqual([bytes.readUInt32BE(16), bytes.readUInt32BE(20)]);
       if (!full_page) expect([width, height]).toEqual([412, 915]);

@@ -105,7 +105,12 @@ async function capture(
     return failed(`It has ${mb(size)} MiB, and ${mb(MAX_SCREENSHOT_BYTES)} are the most${hint}`);
   }
   const bytes = Buffer.from(data, "base64");
-  const described = { content_type: `image/${type}`, width, height, truncated: content_px * shown > height } as const;
+  const described = {
+    content_type: `image/${type}`,
+    width,
+    height,
+    truncated: content_px * shown > height,
+  } as const;
   return { kind: "taken", screenshot: { ...described, bytes } };
 }
 
