@@ -71,6 +71,10 @@ export const FETCH_ERRORS = {
     retry: "no",
     means: "the host is served only through premium routes and the project's budget leaves nothing for them",
   },
+  session_not_found: {
+    retry: "changed",
+    means: "the project has no session of this id, or its time is over",
+  },
   post_not_repeated: {
     retry: "no",
     means:

@@ -566,6 +566,7 @@ const OPTION_USE = {
   body: "worked_out",
   cache_private: "worked_out",
   actions: "worked_out",
+  session_id: "worked_out",
   only_main_content: "worked_out",
   include_selectors: "worked_out",
   exclude_selectors: "worked_out",
@@ -621,6 +622,8 @@ export const FetchOptions = Type.Object({
   view: Type.Optional(PageView),
   /** Default: what no answer shows. */
   blocked: Type.Optional(BlockedResources),
+  /** The session of the caller's project. Default: none. */
+  session_id: Type.Optional(Type.String()),
   /** Exchanges are kept, and the page is one for the caller's project only. Default: they are not. */
   archive: Type.Optional(Type.Boolean()),
 });
@@ -659,6 +662,8 @@ const OPTION_REACH = {
   own_key: { tier: false, page: true },
   view: { tier: true, page: true },
   blocked: { tier: true, page: true },
+  // Part of what makes own_key.
+  session_id: { tier: true, page: false },
   archive: { tier: true, page: true },
 } as const satisfies Readonly<Record<keyof FetchOptions, OptionReach>>;
 

@@ -3,6 +3,7 @@
  * sealed wherever it is stored or sent between nodes, goes to the origin that was asked, and its answer belongs to one project.
  */
 import { type Static, Type } from "typebox";
+import { SESSION_FIELDS } from "./sessions.ts";
 import { MASKED } from "../cluster/ports/mask.ts";
 import { type Action, ACTION_FIELDS, isActing } from "./actions.ts";
 import { Component, Field, Nullable } from "./common.ts";
@@ -73,6 +74,7 @@ export const OWN_REQUEST_OPTIONS = {
     ),
   ),
   ...ACTION_FIELDS,
+  ...SESSION_FIELDS,
 };
 const OwnOptions = Type.Object(OWN_REQUEST_OPTIONS);
 export type OwnOptions = Static<typeof OwnOptions>;
@@ -85,6 +87,8 @@ export interface OwnRequest {
   readonly body: string | null;
   /** In the page, before it is read. Default: none. */
   readonly actions?: readonly Action[];
+  /** Its cookies are the session's. Default: it has none. */
+  readonly session_id?: string;
 }
 
 /** Whether no site may get it twice. */
@@ -107,6 +111,7 @@ export function ownRequestOf({
   method = "GET",
   body,
   actions,
+  session_id,
 }: OwnOptions): OwnRequest | null {
   const fields = Object.entries(headers ?? {});
   const own: OwnRequest = {
@@ -117,8 +122,10 @@ export function ownRequestOf({
     method,
     body: body ?? null,
     ...(actions?.length && { actions }),
+    ...(session_id != null && { session_id }),
   };
-  return own.headers.length + own.cookies.length > 0 || method === "POST" || own.actions ? own : null;
+  const isOwn = own.headers.length + own.cookies.length > 0 || method === "POST";
+  return isOwn || own.actions || own.session_id ? own : null;
 }
 
 /** What stands for an own request in messages between nodes. */

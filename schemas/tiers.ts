@@ -31,6 +31,8 @@ export const TierRequest = Type.Object({
   ...Type.Partial(Type.Object(more)).properties,
   /** The name of the proxy's exit. Default: one for each site and country. */
   session: Type.Optional(Type.String()),
+  /** The cookies of the request's session, sealed. Default: none. */
+  session_jar: Type.Optional(Type.String()),
   /** For a conditional GET; null for a plain one. */
   validators: Nullable(
     Type.Object({ etag: Nullable(Type.String()), last_modified: Nullable(Type.String()) }),
@@ -89,6 +91,8 @@ export type AdmissionAnswer = Extract<TierAnswer, { readonly kind: "admitted" | 
 export type LimitsAnswer = Extract<TierAnswer, { readonly kind: "limits" }>;
 
 const common = {
+  /** What the request has changed of its session's cookies, sealed. */
+  session_changes: Type.Optional(Type.String()),
   redirects: Type.Array(Redirect),
   ms: Type.Number(),
   /** The exchanges as JSON, where the request wants them archived. */

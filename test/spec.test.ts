@@ -72,6 +72,7 @@ const DECIDED = {
   selector_not_found: "changed",
   screenshot_failed: "changed",
   action_failed: "changed",
+  session_not_found: "changed",
   post_not_repeated: "no",
 } as const;
 
@@ -153,7 +154,7 @@ const FIELDS: readonly [name: string, schema: TSchema, fields: string][] = [
   [
     "FetchBody",
     FetchBody,
-    "url render max_bytes accept_pdf cache_ttl_s min_text_chars project_ref allow_archive allow_alternates allow_paid allow_premium tiers timeout_s country user_agent accept_language include_html formats fields wait_for screenshot_options archive headers cookies method body cache_private actions only_main_content include_selectors exclude_selectors extract block_resources device viewport",
+    "url render max_bytes accept_pdf cache_ttl_s min_text_chars project_ref allow_archive allow_alternates allow_paid allow_premium tiers timeout_s country user_agent accept_language include_html formats fields wait_for screenshot_options archive headers cookies method body cache_private actions session_id only_main_content include_selectors exclude_selectors extract block_resources device viewport",
   ],
   [
     "FetchResponse",

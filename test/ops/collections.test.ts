@@ -62,6 +62,7 @@ test("documents that expire are removed, and only caches may be lost", () => {
     "request_audit",
     "request_spend",
     "searches",
+    "sessions",
     "status_incidents",
     "status_maintenance",
     "store_probes",

@@ -78,6 +78,13 @@ function pages(sites: Web): World {
         ),
       }),
       "/search": ({ body }) => ({ body: article(`Found: ${body}`) }),
+      "/enter": ({ body }) => ({
+        body: article("Entered"),
+        ...(body === "word=lamp" && { headers: { "Set-Cookie": "in=1; Path=/" } }),
+      }),
+      "/room": ({ headers }) => ({
+        body: article(headers["cookie"] === "in=1" ? "Room of those who entered" : "Closed"),
+      }),
       "/lanterns": ({ path }) => ({
         body: lampsOf(new URL(path, "http://any.example").searchParams.get("query")),
       }),

@@ -58,6 +58,7 @@ const MISSING = new Set([
   "deleteAlert",
   "deleteCompanyWatch",
   "deleteMonitor",
+  "deleteSession",
   "getCompanyBatchCsv",
   "getInvoice",
   // The clients' job is no crawl.
@@ -68,6 +69,7 @@ const MISSING = new Set([
   // The demo's pages come with the program: nothing is exchanged for them.
   "getCapture",
   "getRequestWarc",
+  "getSession",
   "revokeKey",
   "runMonitor",
 ]);

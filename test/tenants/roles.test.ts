@@ -57,7 +57,7 @@ const TABLE: readonly (readonly [row: Row, operations: string])[] = [
   [
     row(401, MAY, MAY, MAY, MAY),
     `search fetch read mapSite crawlSite mcp batchFetch batchSearch batchFilings batchProfiles batchCompanies batchCompaniesFromCsv listCaptures getCapture listJobs getQuota usage requests
-    listAlerts createAlert listMonitors createMonitor
+    listAlerts createAlert listMonitors createMonitor listSessions createSession
     resolveFiler listSubmissions latestFiling listFilingDocuments fetchFilingDocument summariseFacts searchFilings
     suggestProfiles discoverProfile getProfile getProfileGraph
     searchCompanies resolveCompany listCompanyWatches createCompanyWatch listCompanyChanges listCompanySources getCompanySchema
@@ -69,7 +69,7 @@ const TABLE: readonly (readonly [row: Row, operations: string])[] = [
   // By identifier, of one project.
   [
     row(401, 404, 404, DONE, MAY),
-    "getBody headBody getRequestWarc getJob getJobResults getJobUrls getJobUrlsCsv getCompanyBatchCsv cancelJob deleteCompanyWatch getMonitor listMonitorChanges runMonitor changeMonitor deleteMonitor",
+    "getBody headBody getRequestWarc getJob getJobResults getJobUrls getJobUrlsCsv getCompanyBatchCsv cancelJob deleteCompanyWatch getMonitor listMonitorChanges runMonitor changeMonitor deleteMonitor getSession deleteSession",
   ],
   // The job has not ended.
   [row(401, 404, 404, MAY, MAY), "getJobWarc getJobWacz"],
@@ -183,7 +183,7 @@ describe.each(SETUPS)("each role on each operation, $setup", ({ start }) => {
         const { status, json } = await service.call("POST", path, { key: by, body });
         expect([path, status, json]).toEqual([
           path,
-          ["/v1/alerts", "/v1/monitors"].includes(path) ? 201 : 202,
+          ["/v1/alerts", "/v1/monitors", "/v1/sessions"].includes(path) ? 201 : 202,
           expect.anything(),
         ]);
         return json;
@@ -197,6 +197,7 @@ describe.each(SETUPS)("each role on each operation, $setup", ({ start }) => {
         every_s: 3_600,
         label: secret,
       });
+      const session = await created("/v1/sessions", { label: secret });
       const companies = {
         idempotency_key: `${secret}-companies`,
         action: "resolve",
@@ -212,6 +213,7 @@ describe.each(SETUPS)("each role on each operation, $setup", ({ start }) => {
       given = {
         job_id: job.job_id,
         monitor_id: monitor.id,
+        session_id: session.session_id,
         sha256: page.sha256!,
         request_id: page.request_id,
         watch_id: watch.id,

@@ -1,10 +1,13 @@
 /** What is stored of fetches. The actors of domains and hosts store their own state. */
 import { collection } from "../../../cluster/collection.ts";
+import type { StoredSession } from "../../../schemas/sessions.ts";
 import type { CachedPage, PrivateMark } from "./freshness.ts";
 
 /** By the digest of the cache key, or the key of a private copy. */
 export const PAGES = collection<CachedPage | PrivateMark>("pages", { expires: true, rebuildable: true });
 /** Fetches whose POST a run may have sent, by the id of the fetch. */
 export const POSTS = collection<{ readonly at_ms: number }>("fetch_posts", { expires: true });
+/** By `<project> <session id>`. Its texts are sealed. */
+export const SESSIONS = collection<StoredSession>("sessions", { expires: true });
 /** What the actor of a host stores, by `<site> <host>`. */
 export const HOST_PROFILES = collection<object>("host_profile");

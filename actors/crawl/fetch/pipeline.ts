@@ -16,6 +16,7 @@ import {
   HostProfile,
   type PageRecord,
 } from "../../../schemas/fetch.ts";
+import type { StoredSession } from "../../../schemas/sessions.ts";
 import { exposedHeaders } from "../../lib/web/http.ts";
 import type { HopRefusal, TransportRequest } from "../../lib/web/transport.ts";
 import { siteOf } from "../../lib/web/url.ts";
@@ -223,8 +224,15 @@ async function takeRoute(pipeline: Pipeline, run: RunState, tier: Tier): Promise
   }
   const mayRevalidate = request.own?.is_post !== true && request.archive !== true;
   const validators = tier === "direct" && stale !== null && mayRevalidate ? stale.record : null;
+  const session = await sessionOf(deps, run);
+  if (session === undefined) return candidate(tier, { kind: "final", error: "session_not_found" });
   const result = await route({
     ...request,
+    ...(session && {
+      session_jar: session.jar,
+      user_agent: request.user_agent ?? session.user_agent,
+      accept_language: request.accept_language ?? session.accept_language,
+    }),
     ...applyLimits(limits),
     currentLimits: async () => applyLimits(limits),
     deadline_ms: run.endsAt(),
@@ -237,6 +245,8 @@ async function takeRoute(pipeline: Pipeline, run: RunState, tier: Tier): Promise
   });
   // First: the money was spent, even if another node owns the key by now.
   if (isPremium(tier)) await deps.costs?.settle(run, tier, result);
+  // Before the answer: its caller's next request finds the cookies that this one was given.
+  if (session) await deps.sessions!.used(session.project, session.id, result.session_changes ?? null);
   assertOwned(run);
   recordExchanges(run, result);
   deps.metrics.observe("trawl_fetch_duration_seconds", { tier }, result.ms / 1_000);
@@ -259,6 +269,15 @@ async function takeRoute(pipeline: Pipeline, run: RunState, tier: Tier): Promise
       }
       return assess(deps, store, run, tier, result);
   }
+}
+
+/** Null: the request has no session; undefined: it has one that is not there. Read for each route: an earlier one may have changed it. */
+async function sessionOf(
+  { sessions }: Pick<PipelineDeps, "sessions">,
+  { request: { project, session_id } }: RunState,
+): Promise<StoredSession | null | undefined> {
+  if (session_id === undefined) return null;
+  return (await sessions?.get(project, session_id)) ?? undefined;
 }
 
 type Unavailable = Extract<Outcome, { kind: "unavailable" }>["reason"];
@@ -449,7 +468,7 @@ const ERROR_DETAILS: Readonly<Partial<Record<FetchError, string>>> = {
   post_not_repeated:
     "An earlier run of this request may have sent the POST or taken the steps, and its answer is lost",
   no_tier_allowed:
-    "tiers, render, allow_archive and allow_paid together leave no route (actions, device, viewport, wait_for and a screenshot take the route browser only; headers, cookies and POST direct and browser)",
+    "tiers, render, allow_archive and allow_paid together leave no route (actions, device, viewport, wait_for and a screenshot take the route browser only; headers, cookies, sessions and POST direct and browser)",
   domain_dead: "The host name does not exist",
   premium_route_required:
     "This host was served only through premium routes, and allow_paid or tiers leave them out",

@@ -24,6 +24,7 @@ import type { CachedPage, PrivateMark } from "./freshness.ts";
 import { isOpen, NO_HINTS, type Outcome, type RouteHints } from "./ladder.ts";
 import type { PageBacklog } from "./page-backlog.ts";
 import type { PremiumCosts } from "./premium.ts";
+import type { Sessions } from "./sessions.ts";
 import type { ReservedHosts } from "./reserved-hosts.ts";
 import type { Metrics } from "../../../cluster/ports/metrics.ts";
 import type { Log } from "../../../cluster/ports/log.ts";
@@ -63,6 +64,8 @@ export interface PipelineDeps {
   readonly costs?: PremiumCosts;
   /** Hosts that another system reads, with limits of its own. Default: none. */
   readonly reservedHosts?: ReservedHosts;
+  /** The sessions of projects. Default: there are none. */
+  readonly sessions?: Pick<Sessions, "get" | "used">;
   /** Where open copies of unavailable pages are searched, over the route `direct`. Default: nowhere. */
   readonly sources?: Sources;
 }

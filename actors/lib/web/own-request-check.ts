@@ -34,7 +34,7 @@ export interface OwnMistake {
 export function ownRequestMistake(
   options: OwnOptions & { readonly url: string; readonly wait_for?: object | null },
 ): OwnMistake | null {
-  const { headers, cookies, method = "GET", body, actions, wait_for } = options;
+  const { headers, cookies, method = "GET", body, actions, session_id, wait_for } = options;
   const wrong = (field: string, message: string): OwnMistake => ({
     field,
     message: `Value error, ${message}`,
@@ -43,6 +43,8 @@ export function ownRequestMistake(
   if (inHeaders !== null) return wrong("headers", inHeaders);
   const field = Object.entries(headers ?? {}).find(([name]) => isCookieField(name));
   if (cookies?.length && field) return wrong("cookies", 'cookies are given in headers ("Cookie"), too');
+  if (session_id != null && (cookies?.length || field))
+    return wrong("cookies", "the cookies of a session are those that its sites set");
   const inCookies = cookieMistake(cookies ?? [], URL.parse(options.url)?.hostname ?? "");
   if (inCookies !== null) return wrong("cookies", inCookies);
   const inField = cookieMistake(field ? cookiesIn(field[1]) : [], "");

@@ -63,6 +63,8 @@ export interface HopRefusal {
 
 /** In every result of a request with `archive`, of a route that keeps exchanges: those that were answered. */
 interface Archived {
+  /** What it has changed of its session's cookies, sealed. */
+  readonly session_changes?: string;
   readonly exchanges?: readonly KeptExchange[];
 }
 

@@ -16,6 +16,7 @@ export const fetchFeature = feature({
   name: "fetch",
   settings: SETTINGS,
   collections: Object.values(collections),
+  sealed: async () => ({ [collections.SESSIONS.name]: (await import("../sessions.ts")).sealedSessions }),
   needs: {
     costs: Premium,
     index: IndexOfPages,

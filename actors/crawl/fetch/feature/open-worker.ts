@@ -17,6 +17,7 @@ import { fetchActor } from "../actor.ts";
 import { formatsDeriver } from "../formats.ts";
 import { rereader } from "../reread.ts";
 import { hostProfileActor } from "../host-profile.actor.ts";
+import { sessions } from "../sessions.ts";
 import { loadPages } from "../page-store.ts";
 import { pageBacklog } from "../page-backlog.ts";
 import { fetchPipeline } from "../pipeline.ts";
@@ -85,6 +86,7 @@ export function fetchActors(
         onPageStored: index.onPageStored,
         onGone: index.onGone,
         reservedHosts,
+        sessions: sessions({ documents, secrets: node.secrets, now: () => clock.now() }),
       }),
       deriveFormats: formatsDeriver({ clock, documents, blobs, extract }),
       reread: rereader({ clock, blobs, extract }),

@@ -23,6 +23,8 @@ import { fetchItems } from "./item-kind.ts";
 import { billOf, textsOf } from "../answer.ts";
 import { fetchBatch, fetchRequestOf, fetchRoutes } from "./routes.ts";
 import type { FetchSettings } from "./settings.ts";
+import { sessionRoutes } from "./session-routes.ts";
+import { sessions } from "../sessions.ts";
 import { fetchStatus } from "./status.ts";
 import type { FetchPage, PageItemParts } from "./tokens.ts";
 import { HOST_PROFILES } from "../collections.ts";
@@ -125,6 +127,7 @@ async function joinFetch(
         metrics,
         log,
       }),
+      ...sessionRoutes(sessions({ documents, secrets: node.secrets, now: () => clock.now() })),
       ...domainRoutes({
         ask,
         siteOf: (name) => siteNamed(name, joined),

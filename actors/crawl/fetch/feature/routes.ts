@@ -514,6 +514,7 @@ export function fetchRequestOf(
     ...pageViewOf(body, body.formats?.includes("screenshot") === true || isPictured(body.actions ?? [])),
     ...(body.formats?.includes("screenshot") && { screenshot: screenshotOf(body) }),
     ...(body.archive && { archive: true }),
+    ...(body.session_id != null && { session_id: body.session_id }),
     ...(given && { own_request: { given, is_cached: body.cache_private ?? false } }),
     lane,
     project,

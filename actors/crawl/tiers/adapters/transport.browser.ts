@@ -28,6 +28,7 @@ import type {
   TransportRequest,
 } from "../../../lib/web/transport.ts";
 import { nothingOwn, type OpenOwnRequest, ownHops } from "../../../lib/web/own-request.ts";
+import { NO_JARS, type SessionJar, type SessionJars } from "../../../lib/web/session-jar.ts";
 import { originOf, parseUrl, siteOf } from "../../../lib/web/url.ts";
 import { type Action, isPictured, MAX_ACTIONS_MS } from "../../../../schemas/actions.ts";
 import { type ActionsResult, takeActions } from "./page-actions.ts";
@@ -71,6 +72,8 @@ export interface BrowserOptions {
   readonly openOwn?: OpenOwnRequest;
   /** Where bodies of archived exchanges go. */
   readonly blobs: Pick<Blobs, "put">;
+  /** Default: requests have no sessions. */
+  readonly jars?: SessionJars;
 }
 
 const LIMITS: PageLimits = {
@@ -135,6 +138,7 @@ export function browserTransport({
   limits: overrides,
   openOwn = nothingOwn,
   blobs,
+  jars = NO_JARS,
 }: BrowserOptions): Transport {
   const limits: PageLimits = { ...LIMITS, ...overrides };
   const spacing = requestSpacing(clock);
@@ -176,6 +180,8 @@ export function browserTransport({
       const { reason, detail, is_bystander } = lease;
       return { result: { kind: "failed", reason, status: null, detail, ...bare() }, is_bystander };
     }
+    const jar = jars.open(request);
+    if (jar !== null) await putJar(lease.context, jar);
     const given = openOwn(request);
     const own = ownDocuments(lease.context, given, ownHops(given, first), first);
     const steps = given?.actions ?? [];
@@ -185,7 +191,13 @@ export function browserTransport({
     try {
       const result = await visit.result();
       const archived = exchanges && { exchanges: await exchanges.finish() };
-      return { result: { ...result, ...archived }, is_bystander: visit.isBystander() };
+      // A context that has ended with its browser has no cookies.
+      const kept = jar === null ? null : await lease.context.cookies().catch(() => null);
+      if (kept !== null) jar?.keepBrowser(kept);
+      return {
+        result: { ...result, ...archived, ...jars.result(request, jar) },
+        is_bystander: visit.isBystander(),
+      };
     } finally {
       visit.close();
       // The answer does not wait for the page to close.
@@ -199,6 +211,14 @@ export function browserTransport({
     // In a browser of its own: beside the page that did it, it would happen again.
     return mayRepeat && !request.signal.aborted ? (await visitOnce(request, true)).result : result;
   };
+}
+
+/** The browser refuses some cookies that a jar has, each by itself. */
+async function putJar(context: PageLease["context"], jar: SessionJar): Promise<void> {
+  const cookies = jar.forBrowser();
+  await context
+    .addCookies(cookies)
+    .catch(() => Promise.all(cookies.map((cookie) => context.addCookies([cookie]).catch(() => {}))));
 }
 
 /** The permit for one document, released once. */

@@ -13,6 +13,7 @@ import { type Destination, isPrivateHost } from "../../../lib/web/destination.ts
 import { cutShort, ExchangeLog, type SentRequest, withBody } from "../../../lib/web/kept-exchange.ts";
 import { retryAfterSeconds } from "../../../lib/web/http.ts";
 import { nothingOwn, type OpenOwnRequest, type OwnHops, ownHops } from "../../../lib/web/own-request.ts";
+import { NO_JARS, type SessionJars } from "../../../lib/web/session-jar.ts";
 import { originOf, parseUrl } from "../../../lib/web/url.ts";
 import type { HopRefusal, Transport, TransportResult, TransportRequest } from "../../../lib/web/transport.ts";
 import {
@@ -34,6 +35,8 @@ export interface DirectOptions {
   readonly proxy_url?: string;
   /** Default: requests have no part of their caller's own. */
   readonly openOwn?: OpenOwnRequest;
+  /** Default: requests have no sessions. */
+  readonly jars?: SessionJars;
 }
 
 const MAX_REDIRECTS = 10;
@@ -76,12 +79,14 @@ export function directTransport({
   destination,
   proxy_url,
   openOwn = nothingOwn,
+  jars = NO_JARS,
 }: DirectOptions): Transport {
   const readBody = bodyReader(clock);
   return async (request) => {
     const began_ms = clock.mono();
     const redirects: Redirect[] = [];
-    const cookies = new Cookies();
+    const jar = jars.open(request);
+    const cookies: Pick<Cookies, "for" | "keep"> = jar ?? new Cookies();
     const own = ownHops(openOwn(request), request.url);
     const seen = new Set<string>();
     let url = readable(request.url) ?? request.url;
@@ -96,6 +101,7 @@ export function directTransport({
       final_url,
       ms: Math.round(clock.mono() - began_ms),
       ...(log && { exchanges: log.kept }),
+      ...jars.result(request, jar),
     });
     const failed = (reason: string, detail: string | null): TransportResult => ({
       kind: "failed",
@@ -160,6 +166,7 @@ export function directTransport({
         retry_after_s = retryAfterSeconds(exchange.headers.get("retry-after")?.[0], clock.now());
         final_url = url;
 
+        cookies.keep(url, exchange.headers.get("set-cookie") ?? []);
         const location = REDIRECTING.has(status) ? exchange.headers.get("location")?.[0]?.trim() : "";
         if (!location) {
           const body = await readBody(exchange, url, request);
@@ -178,7 +185,6 @@ export function directTransport({
         }
         await log?.endWithFewBytes(exchange);
         exchange.cancel();
-        cookies.keep(url, exchange.headers.get("set-cookie") ?? []);
         const next = readable(location, url);
         redirects.push({ url, status, location: withoutUserInfo(location) });
         if (next === null) return refused(destinationRefusal("invalid_url", url));
@@ -249,7 +255,7 @@ function fieldsFor(
 }
 
 /** What the site has set on the way replaces what the caller gave. */
-function cookieField(own: OwnHops, cookies: Cookies, url: string): string {
+function cookieField(own: OwnHops, cookies: Pick<Cookies, "for">, url: string): string {
   const set = cookies.for(url);
   const names = new Set(set.split("; ").map((pair) => pair.split("=", 1)[0]));
   const given = own.cookies(url).filter(({ name }) => !names.has(name));

@@ -2,6 +2,7 @@
 import { egressProxy } from "../../../../cluster/adapters/egress/egress.proxy.ts";
 import type { OpeningNode } from "../../../../node/feature.ts";
 import { ownRequestOpener } from "../../../lib/web/own-request.ts";
+import { sessionJars } from "../../../lib/web/session-jar.ts";
 import type { Transport } from "../../../lib/web/transport.ts";
 import { browserPool, MAX_PAGES, playwrightChromium } from "../adapters/browser-pool.ts";
 import { type Chromium, findChromium } from "../adapters/chromium.ts";
@@ -74,7 +75,14 @@ export async function openBrowser(
   return {
     transport: isOff
       ? null
-      : browserTransport({ pool, clock, destination, openOwn: ownRequestOpener(secrets), blobs }),
+      : browserTransport({
+          pool,
+          clock,
+          destination,
+          openOwn: ownRequestOpener(secrets),
+          jars: sessionJars(secrets, () => clock.now()),
+          blobs,
+        }),
     max_pages,
     warnings: () => (warning === null ? [] : [warning]),
     async close() {

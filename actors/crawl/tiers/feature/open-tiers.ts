@@ -4,6 +4,7 @@ import type { RoleActor } from "../../../../cluster/role-actor.ts";
 import type { OpeningNode } from "../../../../node/feature.ts";
 import { type Tier, TIERS } from "../../../../schemas/tier-table.ts";
 import { ownRequestOpener } from "../../../lib/web/own-request.ts";
+import { sessionJars } from "../../../lib/web/session-jar.ts";
 import type { Transport } from "../../../lib/web/transport.ts";
 import { archiveTransport } from "../adapters/transport.archive.ts";
 import { directTransport } from "../adapters/transport.direct.ts";
@@ -66,6 +67,7 @@ async function openTransports(node: OpeningNode, settings: TiersSettings): Promi
       : node.openEgress({ judge: onlyTo(new URL(render_url)) });
   const common = { egress, clock, destination };
   const openOwn = ownRequestOpener(node.secrets);
+  const jars = sessionJars(node.secrets, () => clock.now());
   function openProxy(): Transport | null {
     // An egress node: other addresses than those of the workers, without a proxy behind it.
     if (proxy_url === undefined) return isNamed("proxy") ? directTransport(common) : null;
@@ -73,7 +75,7 @@ async function openTransports(node: OpeningNode, settings: TiersSettings): Promi
   }
   return {
     transports: {
-      direct: has("direct") ? directTransport({ ...common, openOwn }) : null,
+      direct: has("direct") ? directTransport({ ...common, openOwn, jars }) : null,
       browser: browser?.transport ?? null,
       archive:
         has("archive") && archive_url !== "none"

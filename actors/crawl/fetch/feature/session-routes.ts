@@ -1,0 +1,83 @@
+/** /v1/sessions: a project's sessions, made, listed and removed. Fetches use them by `session_id`. */
+import { Type } from "typebox";
+import { invalid, json, userAgentNotAllowed } from "../../../../gateway/http-errors.ts";
+import { type Route, route } from "../../../../gateway/route.ts";
+import { Field } from "../../../../schemas/common.ts";
+import { MAX_SESSIONS, SessionBody, SessionId, SessionView } from "../../../../schemas/sessions.ts";
+import { type Sessions, sessionView } from "../sessions.ts";
+
+const NotFound = Type.Object({ detail: Type.String() });
+const NOT_FOUND = json(404, { detail: "session not found" });
+const params = Type.Object({ session_id: Field(SessionId, "The id of a session", "ses_wyvsfbx2x89mpyyv") });
+const tags = ["fetch"];
+
+export const sessionRoutes = (sessions: Sessions): readonly Route[] => [
+  route({
+    method: "POST",
+    path: "/v1/sessions",
+    operationId: "createSession",
+    summary: "Begin a session, whose cookies several fetches share",
+    description:
+      "For `session_id` of fetches, batches and crawls, on the routes direct and browser. Cookies go where RFC 6265 sends them, and are stored encrypted. A project has 500 sessions at most, a session 64 KB of cookies: the oldest go first.",
+    tags,
+    body: SessionBody,
+    body_example: { ttl_s: 3_600, label: "Shop, logged in" },
+    authorize_errors: ["user_agent_not_allowed"],
+    authorize: ({ body, caller: { grant } }) =>
+      body.user_agent == null || grant.project.user_agents.includes(body.user_agent)
+        ? null
+        : userAgentNotAllowed(body.user_agent),
+    replies: { 201: { description: "The session", schema: SessionView } },
+    async handle({ body, caller: { grant } }) {
+      const session = await sessions.create(grant.project.name, body);
+      if (session !== null) return json(201, sessionView(session));
+      const msg = `At most ${MAX_SESSIONS} sessions a project; remove one, or wait until one ends`;
+      return invalid([{ loc: ["body"], msg, type: "value_error" }]);
+    },
+  }),
+  route({
+    method: "GET",
+    path: "/v1/sessions",
+    operationId: "listSessions",
+    summary: "The project's sessions, without what their cookies say",
+    tags,
+    replies: {
+      200: {
+        description: "The sessions whose time is not over",
+        schema: Type.Object({ sessions: Field(Type.Array(SessionView), "The sessions of the project") }),
+      },
+    },
+    handle: async ({ caller: { grant } }) =>
+      json(200, { sessions: (await sessions.list(grant.project.name)).map(sessionView) }),
+  }),
+  route({
+    method: "GET",
+    path: "/v1/sessions/{session_id}",
+    operationId: "getSession",
+    summary: "A session: its age, its last use, how many cookies it holds",
+    tags,
+    params,
+    replies: {
+      200: { description: "The session", schema: SessionView },
+      404: { description: "The project has no such session", schema: NotFound },
+    },
+    async handle({ params: { session_id }, caller: { grant } }) {
+      const session = await sessions.get(grant.project.name, session_id);
+      return session === null ? NOT_FOUND : json(200, sessionView(session));
+    },
+  }),
+  route({
+    method: "DELETE",
+    path: "/v1/sessions/{session_id}",
+    operationId: "deleteSession",
+    summary: "End a session and forget its cookies",
+    tags,
+    params,
+    replies: {
+      204: { description: "It is removed" },
+      404: { description: "The project has no such session", schema: NotFound },
+    },
+    handle: async ({ params: { session_id }, caller: { grant } }) =>
+      (await sessions.remove(grant.project.name, session_id)) ? { status: 204, headers: {} } : NOT_FOUND,
+  }),
+];

@@ -1,0 +1,116 @@
+/** The sessions of projects, as documents. Requests of one session end in any order; each adds what it has changed to the stored cookies. */
+import type { Documents } from "../../../cluster/ports/documents.ts";
+import type { SealedCollection, Secrets } from "../../../cluster/ports/secrets.ts";
+import {
+  jarPlace,
+  MAX_SESSIONS,
+  type SessionBody,
+  sessionKey,
+  type SessionView,
+  type StoredSession,
+} from "../../../schemas/sessions.ts";
+import { randomId } from "../../lib/random-id.ts";
+import { EMPTY_JAR, withChanges } from "../../lib/web/session-jar.ts";
+import { SESSIONS } from "./collections.ts";
+
+const TTL_S = 3_600;
+
+export interface Sessions {
+  /** Null: the project has too many. Throws Fault, as all of these. */
+  readonly create: (project: string, body: SessionBody) => Promise<StoredSession | null>;
+  readonly list: (project: string) => Promise<readonly StoredSession[]>;
+  /** Null: there is none, or its time is over. */
+  readonly get: (project: string, id: string) => Promise<StoredSession | null>;
+  readonly remove: (project: string, id: string) => Promise<boolean>;
+  /** A request has ended; `changes` are sealed. A session that is gone stays so. */
+  readonly used: (project: string, id: string, changes: string | null) => Promise<void>;
+}
+
+const optionsOf = ({ project, expires_ms }: StoredSession) => ({
+  tag: project,
+  expires_at_ms: expires_ms,
+});
+
+export const sealedSessions: SealedCollection = {
+  rewrite({ value }, reseal) {
+    const session = value as StoredSession;
+    const jar = reseal(session.jar, jarPlace(session.project, session.id, "jar"));
+    return jar === null ? null : { value: { ...session, jar }, options: optionsOf(session) };
+  },
+};
+
+export function sessions({
+  documents,
+  secrets: { open, seal },
+  now,
+}: {
+  readonly documents: Documents;
+  readonly secrets: Pick<Secrets, "open" | "seal">;
+  readonly now: () => number;
+}): Sessions {
+  const list: Sessions["list"] = async (project) => {
+    const stored = await SESSIONS.list(documents, { tag: project, limit: MAX_SESSIONS });
+    return stored.map(({ value }) => value).filter(({ expires_ms }) => expires_ms > now());
+  };
+  return {
+    list,
+    async create(project, { ttl_s = TTL_S, label = null, user_agent = null, accept_language = null }) {
+      if ((await list(project)).length >= MAX_SESSIONS) return null;
+      const id = randomId("ses_");
+      const created_ms = Math.floor(now());
+      const session: StoredSession = {
+        id,
+        project,
+        label,
+        created_ms,
+        expires_ms: created_ms + ttl_s * 1_000,
+        used_ms: null,
+        user_agent,
+        accept_language,
+        jar: seal(EMPTY_JAR, jarPlace(project, id, "jar")),
+        cookies: 0,
+      };
+      await SESSIONS.put(documents, sessionKey(project, id), session, 0, optionsOf(session));
+      return session;
+    },
+    async get(project, id) {
+      const session = await SESSIONS.get(documents, sessionKey(project, id));
+      return session && session.expires_ms > now() ? session : null;
+    },
+    async remove(project, id) {
+      let isThere = false;
+      await SESSIONS.update(documents, sessionKey(project, id), (session) => {
+        isThere = session !== null && session.expires_ms > now();
+        return session && "remove";
+      });
+      return isThere;
+    },
+    async used(project, id, changes) {
+      await SESSIONS.update(documents, sessionKey(project, id), (session) => {
+        if (session === null) return null;
+        const place = jarPlace(project, id, "jar");
+        const jar =
+          changes && withChanges(open(session.jar, place), open(changes, jarPlace(project, id, "changes")));
+        const next: StoredSession = {
+          ...session,
+          used_ms: Math.floor(now()),
+          ...(jar && { jar: seal(jar.text, place), cookies: jar.count }),
+        };
+        return { value: next, options: optionsOf(next) };
+      });
+    },
+  };
+}
+
+const iso = (at_ms: number): string => new Date(at_ms).toISOString();
+
+export const sessionView = (session: StoredSession): SessionView => ({
+  session_id: session.id,
+  label: session.label,
+  created_at: iso(session.created_ms),
+  expires_at: iso(session.expires_ms),
+  last_used_at: session.used_ms === null ? null : iso(session.used_ms),
+  user_agent: session.user_agent,
+  accept_language: session.accept_language,
+  cookies: session.cookies,
+});

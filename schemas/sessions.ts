@@ -1,0 +1,84 @@
+/**
+ * /v1/sessions: what a caller's requests have in common, as a person's browser has: cookies, a user agent, a language. A session belongs
+ * to its project, lives a day at most, and its cookies are sealed wherever they are stored or sent.
+ */
+import { type Static, Type } from "typebox";
+import { Component, Field, Nullable, Timestamp } from "./common.ts";
+
+/** Of one project at once. */
+export const MAX_SESSIONS = 500;
+/** The cookies of a session, as JSON; the oldest go first. They travel in a message. */
+export const MAX_JAR_BYTES = 65_536;
+
+export const SessionId = Type.String({ pattern: "^ses_[0-9a-hjkmnp-tv-z]{16}$" });
+
+export const SessionBody = Component("SessionBody", {
+  ttl_s: Type.Optional(
+    Field(
+      Type.Integer({ minimum: 60, maximum: 86_400, default: 3_600 }),
+      "How long it lives, in seconds, whether it is used or not",
+    ),
+  ),
+  user_agent: Type.Optional(
+    Field(
+      Nullable(Type.String({ maxLength: 500 })),
+      "The User-Agent of its requests; the project needs permission",
+      "example-bot/1.0",
+    ),
+  ),
+  accept_language: Type.Optional(
+    Field(Nullable(Type.String({ maxLength: 200 })), "The Accept-Language of its requests", "de-CH,de;q=0.9"),
+  ),
+  label: Type.Optional(
+    Field(Nullable(Type.String({ maxLength: 200 })), "A name for people", "Shop, logged in"),
+  ),
+});
+export type SessionBody = Static<typeof SessionBody>;
+
+/** A session as it is shown: never what its cookies say. */
+export const SessionView = Component("Session", {
+  session_id: Field(SessionId, "Its id, for `session_id` of a fetch", "ses_wyvsfbx2x89mpyyv"),
+  label: Field(Nullable(Type.String()), "The name that it was given", "Shop, logged in"),
+  created_at: Timestamp,
+  expires_at: Timestamp,
+  last_used_at: Field(Nullable(Timestamp), "When a fetch with it last ended; null: none has"),
+  user_agent: Field(Nullable(Type.String()), "The User-Agent of its requests", "example-bot/1.0"),
+  accept_language: Field(Nullable(Type.String()), "The Accept-Language of its requests", "de-CH"),
+  cookies: Field(Type.Integer({ minimum: 0 }), "How many cookies it holds", 3),
+});
+export type SessionView = Static<typeof SessionView>;
+
+/** An option of a fetch. */
+export const SESSION_FIELDS = {
+  session_id: Type.Optional(
+    Field(
+      Nullable(SessionId),
+      "A session of POST /v1/sessions: its cookies go to the sites that set them, and what sites set is kept in it. The routes direct and browser only; the answer belongs to the project, as one to `cookies`",
+      "ses_wyvsfbx2x89mpyyv",
+    ),
+  ),
+};
+
+/** As it is stored, by project and id. */
+export interface StoredSession {
+  readonly id: string;
+  readonly project: string;
+  readonly label: string | null;
+  readonly created_ms: number;
+  readonly expires_ms: number;
+  readonly used_ms: number | null;
+  readonly user_agent: string | null;
+  readonly accept_language: string | null;
+  /** Sealed. */
+  readonly jar: string;
+  readonly cookies: number;
+}
+
+export const sessionKey = (project: string, id: string): string => `${project} ${id}`;
+
+/** Where the cookies of a session are sealed for, and the changes of one request to them. */
+export const jarPlace = (project: string, id: string, field: "jar" | "changes") => ({
+  collection: "sessions",
+  key: sessionKey(project, id),
+  field,
+});
