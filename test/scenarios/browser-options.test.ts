@@ -131,7 +131,7 @@ describe.runIf(hasBrowser).each(SETUPS)("options of a browser, $setup", ({ start
         idempotency_key: `steps ${site.origin}`,
         sitemap: "skip",
         exclude: ["/about"],
-        fetch: { actions: [...LOG_IN!.map((step) => ({ ...step, optional: true }))] },
+        fetch: { actions: LOG_IN!.map((step) => ({ ...step, optional: true })) },
       },
     });
     for (const { job_id } of [job, crawl.json]) await jobs.finished(job_id);

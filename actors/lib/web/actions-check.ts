@@ -32,7 +32,8 @@ const asBody = (script: string): string => `(async () => {\n${script}\n})`;
 /** Null: it compiles. It is not run. */
 function compileProblem(source: string): string | null {
   try {
-    return new Script(source) && null;
+    void new Script(source);
+    return null;
   } catch (problem) {
     return problem instanceof Error ? problem.message : String(problem);
   }

@@ -59,8 +59,8 @@ export function sessionJar(text: string, now_ms: number): SessionJar {
   );
   const isLive = ({ expires }: Written): boolean => !(Date.parse(String(expires)) <= now_ms);
   const all = (): Written[] => ((jar.serializeSync()?.cookies ?? []) as Written[]).filter(isLive);
-  const valueOf = ({ lastAccessed: _, creation: _c, creationIndex: _i, ...cookie }: Written): string =>
-    JSON.stringify(cookie);
+  const valueOf = (cookie: Written): string =>
+    JSON.stringify({ ...cookie, lastAccessed: null, creation: null, creationIndex: null });
   const before = new Map(all().map((cookie) => [nameOf(cookie), valueOf(cookie)]));
   const put = (cookie: Cookie | undefined, url: string): void => {
     if (!cookie || cookie.key.length + cookie.value.length > MAX_COOKIE_BYTES) return;
