@@ -46,8 +46,8 @@ export interface ApiDocument {
 export interface Named {
   readonly name: string;
   readonly schema: Schema;
-  /** Whether a client sends it; else only the service does. */
   readonly isSent: boolean;
+  readonly isReceived: boolean;
 }
 
 const REFERENCE = "#/components/schemas/";
@@ -74,7 +74,7 @@ export function namedSchemas(document: ApiDocument): readonly Named[] {
         ]),
       ),
     };
-    return [{ name: `${pascal(operationId)}Query`, schema, isSent: true }];
+    return [{ name: `${pascal(operationId)}Query`, schema, isSent: true, isReceived: false }];
   });
   const bodies = operations.map(({ requestBody }) => requestBody);
   const sent = reachedFrom(document, [bodies, queries]);
@@ -85,7 +85,12 @@ export function namedSchemas(document: ApiDocument): readonly Named[] {
   const received = reachedFrom(document, [answers, document["x-error-body"]]);
   const named = Object.entries(document.components.schemas)
     .filter(([name]) => sent.has(name) || received.has(name))
-    .map(([name, schema]): Named => ({ name, schema, isSent: sent.has(name) && !received.has(name) }));
+    .map(([name, schema]): Named => ({
+      name,
+      schema,
+      isSent: sent.has(name),
+      isReceived: received.has(name),
+    }));
   return [...named, ...queries].toSorted((a, b) => (a.name < b.name ? -1 : 1));
 }
 

@@ -6,7 +6,7 @@ import { apiDocument } from "./api-document.ts";
 import { generatedFiles } from "./generated-files.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
-for (const [name, content] of generatedFiles(await apiDocument())) {
+for (const [name, content] of generatedFiles(await apiDocument(), root)) {
   mkdirSync(dirname(join(root, name)), { recursive: true });
   writeFileSync(join(root, name), content);
   console.log(`${name}: ${content.split("\n").length} lines`);

@@ -3,17 +3,19 @@
  * starts it; `npm run release -- licences` prints each package that the program depends on, with its licence. Publishing is left to whoever holds the
  * credentials: `npm publish dist/FILE.tgz --provenance`.
  */
-import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { readBuildInfo } from "../build-info.ts";
 import { billOfMaterials, licencesOf } from "./bill-of-materials.ts";
+import { packPythonClient } from "./python-package.ts";
 import { packClient } from "./client-package.ts";
 import { packServer } from "./server-package.ts";
 import { startInstalled } from "./start-installed.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const DIST = join(ROOT, "dist");
+const PYTHON = process.env["PYTHON"] ?? "/opt/python-client/bin/python";
 const PACKED_MAX_BYTES = 5_000_000;
 
 const [word] = process.argv.slice(2);
@@ -40,6 +42,9 @@ async function dryRun(): Promise<void> {
 
   const client = packClient(ROOT, DIST);
   console.log(`${client}: ${statSync(client).size} packed`);
+  if (existsSync(PYTHON)) console.log(packPythonClient(ROOT, DIST, PYTHON));
+  else
+    console.log(`No wheel: ${PYTHON} with the packages build and hatchling makes it (.ci/run installs it)`);
 
   const bill = billOfMaterials(ROOT);
   writeFileSync(join(DIST, "sbom.cdx.json"), `${JSON.stringify(bill, null, 2)}\n`);

@@ -2,12 +2,10 @@
  * @trawl/client as a stranger has it: packed, installed from the tarball in an empty folder, and used against a running service, on the packaged Node
  * and on each of /opt/nodes, which CI installs (test/harness/clients/client-program.txt). Its generated types are those of the service.
  */
-import { type ChildProcess, execFile, spawn } from "node:child_process";
-import { once } from "node:events";
+import { execFile } from "node:child_process";
 import { copyFileSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
 import { promisify } from "node:util";
 import { gzipSync } from "node:zlib";
 import { rolldown } from "rolldown";
@@ -15,12 +13,13 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { generatedFiles } from "../../ops/clients/generated-files.ts";
 import { packClient } from "../../ops/release/client-package.ts";
 import { installed } from "../../ops/release/start-installed.ts";
-import { client } from "../harness/jobs-client.ts";
+import { heldJob } from "../harness/clients/held-job.ts";
+import { type Program, startProgram } from "../harness/clients/running-program.ts";
 import { OTHER_NODES } from "../harness/other-nodes.ts";
 import { scenario } from "../harness/scenario.ts";
 import { SETUPS } from "../harness/service.ts";
 import { linkTo } from "../harness/tcp-link.ts";
-import { article, gate } from "../harness/web.ts";
+import { article } from "../harness/web.ts";
 
 const ROOT = new URL("../..", import.meta.url).pathname;
 const run = promisify(execFile);
@@ -41,75 +40,11 @@ afterAll(() => {
   for (const each of [dist, folder]) rmSync(each, { recursive: true, force: true });
 });
 
-/** A program that runs, and the lines that it has printed so far. */
-interface Program {
-  readonly lines: any[];
-  /** Resolves with its lines when there are so many. */
-  readonly printed: (count: number) => Promise<any[]>;
-  /** Resolves when it has ended; rejects when it failed. */
-  readonly ended: () => Promise<any[]>;
-}
-
-const programs: ChildProcess[] = [];
-afterAll(() => {
-  for (const program of programs) if (program.exitCode === null) program.kill("SIGKILL");
-});
-
-function start(node: string, ...words: string[]): Program {
-  const program = spawn(node, words, { cwd: folder, stdio: ["ignore", "pipe", "pipe"] });
-  programs.push(program);
-  const lines: any[] = [];
-  let errors = "";
-  let look = (): void => {};
-  program.stderr.on("data", (text: Buffer) => (errors += text.toString()));
-  createInterface({ input: program.stdout }).on("line", (line) => {
-    lines.push(JSON.parse(line));
-    look();
-  });
-  const closed = once(program, "close").then(([code]) => {
-    if (code !== 0) throw new Error(`The program ended with ${code}: ${errors}`);
-    return lines;
-  });
-  closed.catch(() => {});
-  const printed = (count: number): Promise<any[]> =>
-    Promise.race([
-      new Promise<any[]>((resolve) => {
-        look = () => lines.length >= count && resolve(lines);
-        look();
-      }),
-      closed.then(() => {
-        if (lines.length < count) throw new Error(`The program ended after ${lines.length} lines: ${errors}`);
-        return lines;
-      }),
-    ]);
-  return { lines, printed, ended: () => closed };
-}
-
 describe("@trawl/client", () => {
   const { sites, service } = scenario(SETUPS.find(({ setup }) => setup === "embedded")!.start);
-  const jobs = () => client(service);
-
-  /** A job of pages of which one answers when the gate is opened, and all before it at once. */
-  async function heldJob(total: number, held: number): Promise<{ id: string; open: () => void; site: any }> {
-    const { opened, open } = gate();
-    const site = sites.site({ "*": { body: article("A page") } });
-    const slow = sites.site({
-      "*": async () => {
-        await opened;
-        return { body: article("At last") };
-      },
-    });
-    const items = Array.from({ length: total }, (_, n) => ({
-      url: n === held ? `${slow.origin}/` : `${site.origin}/${n}`,
-      timeout_s: 120,
-    }));
-    const { json } = await jobs().create(items, { idempotency_key: `held ${site.host}` });
-    return { id: json.job_id, open, site };
-  }
-
   test("has the types of the API as it is (npm run clients)", async () => {
     const { json } = await service.call("GET", "/openapi.json", { key: null });
-    for (const [name, content] of generatedFiles(json))
+    for (const [name, content] of generatedFiles(json, ROOT))
       expect(readFileSync(join(ROOT, name), "utf8") === content ? "fresh" : `${name} is old`).toBe("fresh");
   });
 
@@ -147,7 +82,7 @@ describe("@trawl/client", () => {
   for (const { version, node } of NODES)
     describe.skipIf(node === null)(`on Node ${version}${missing(node)}`, () => {
       const begin = (name: string, url: string, ...words: string[]): Program =>
-        start(node!, "program.mjs", name, url, service.key, ...words);
+        startProgram(node!, ["program.mjs", name, url, service.key, ...words], folder);
 
       test("makes each kind of call", { timeout: 120_000 }, async () => {
         const site = sites.site({
@@ -169,6 +104,7 @@ describe("@trawl/client", () => {
           [206, 4],
           { rows: true, usage: "object", quota: "object" },
           null,
+          { label: "b", listed: true },
           [],
         ]);
       });
@@ -193,13 +129,17 @@ describe("@trawl/client", () => {
           body: { project: "default", label: "slow", rate_limit_rps: 1 },
         });
         const refused = await service.meter("trawl_rate_limited_total");
-        const lines = await start(node!, "program.mjs", "limited", service.url, json.key, "3").ended();
+        const lines = await startProgram(
+          node!,
+          ["program.mjs", "limited", service.url, json.key, "3"],
+          folder,
+        ).ended();
         expect(lines).toEqual([3]);
         expect(await service.meter("trawl_rate_limited_total")).toBeGreaterThan(refused);
       });
 
       test("takes results up where a connection was cut", { timeout: 120_000 }, async () => {
-        const { id, open } = await heldJob(12, 6);
+        const { id, open } = await heldJob({ sites, service }, 12, 6);
         const link = await linkTo(Number(new URL(service.url).port));
         const program = begin("follow", `http://127.0.0.1:${link.port}`, id);
         await program.printed(6);
@@ -215,7 +155,7 @@ describe("@trawl/client", () => {
         "takes results up after the service was killed in the middle of the job",
         { timeout: 120_000 },
         async () => {
-          const { id, open, site } = await heldJob(12, 6);
+          const { id, open, site } = await heldJob({ sites, service }, 12, 6);
           const program = begin("follow", service.url, id);
           await program.printed(6);
           await service.kill();
@@ -227,7 +167,7 @@ describe("@trawl/client", () => {
       );
 
       test("ends with a loop that is left, and with its signal", { timeout: 60_000 }, async () => {
-        const { id, open } = await heldJob(3, 1);
+        const { id, open } = await heldJob({ sites, service }, 3, 1);
         const lines = await begin("left", service.url, id).ended();
         expect(lines).toEqual([0, 0, { code: "aborted", status: null, hasRequestId: false, places: [] }]);
         open();

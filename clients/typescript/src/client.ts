@@ -3,7 +3,7 @@ import type * as api from "./generated/api.ts";
 import { type CallOptions, type ClientOptions, type Http, http } from "./http.ts";
 import { Job, type StartedJob, started } from "./job.ts";
 import { type Listed, listed } from "./listed.ts";
-import { batches, begin, companies, filings, profiles, readers } from "./resources.ts";
+import { batches, begin, companies, filings, monitors, profiles, readers } from "./resources.ts";
 
 export type { CallOptions, ClientOptions } from "./http.ts";
 export { type ErrorCode, TrawlError } from "./errors.ts";
@@ -23,6 +23,7 @@ export class Trawl {
   readonly batch: ReturnType<typeof batches>;
   readonly filings: ReturnType<typeof filings>;
   readonly companies: ReturnType<typeof companies>;
+  readonly monitors: ReturnType<typeof monitors>;
   readonly profiles: ReturnType<typeof profiles>;
   readonly #http: Http;
   readonly #readers: ReturnType<typeof readers>;
@@ -33,6 +34,7 @@ export class Trawl {
     this.batch = batches(this.#http);
     this.filings = filings(this.#readers);
     this.companies = companies(this.#readers);
+    this.monitors = monitors(this.#readers);
     this.profiles = profiles(this.#readers);
   }
 

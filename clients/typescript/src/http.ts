@@ -22,7 +22,7 @@ export interface CallOptions {
 }
 
 export interface CallRequest {
-  readonly method: "GET" | "POST" | "DELETE";
+  readonly method: "GET" | "POST" | "PATCH" | "DELETE";
   readonly path: string;
   readonly query?: object | undefined;
   readonly body?: object | undefined;

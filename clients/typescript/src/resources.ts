@@ -14,9 +14,11 @@ export function readers(http: Http) {
     http.json<T>({ method: "GET", path, query, isRepeatable: true }, call);
   const post = <T>(path: string, body: object, call?: CallOptions, isRepeatable = false): Promise<T> =>
     http.json<T>({ method: "POST", path, body, isRepeatable }, call);
+  const change = <T>(path: string, body: object, call?: CallOptions): Promise<T> =>
+    http.json<T>({ method: "PATCH", path, body, isRepeatable: true }, call);
   const remove = (path: string, call?: CallOptions): Promise<void> =>
     http.json({ method: "DELETE", path, isRepeatable: true }, call);
-  return { get, post, remove };
+  return { get, post, change, remove };
 }
 type Readers = ReturnType<typeof readers>;
 
@@ -88,6 +90,25 @@ export function filings({ get, post }: Readers) {
       get<api.FactsAnswer>(of(cik, "facts"), query, call),
     search: (query: api.SearchFilingsQuery, call?: CallOptions) =>
       get<api.FilingSearchAnswer>("/v1/filings/search", query, call),
+  };
+}
+
+/** Pages that the service looks at again and again. */
+export function monitors({ get, post, change, remove }: Readers) {
+  const of = (monitor_id: string, rest = ""): string => `/v1/monitors/${part(monitor_id)}${rest}`;
+  return {
+    /** Its `secret` is told only here. */
+    create: (url: string, options?: Omit<api.MonitorBody, "url">, call?: CallOptions) =>
+      post<api.Monitor>("/v1/monitors", { ...options, url }, call),
+    list: (call?: CallOptions) => get<api.ListMonitorsResponse>("/v1/monitors", {}, call),
+    get: (monitor_id: string, call?: CallOptions) => get<api.Monitor>(of(monitor_id), {}, call),
+    change: (monitor_id: string, body: api.MonitorPatch, call?: CallOptions) =>
+      change<api.Monitor>(of(monitor_id), body, call),
+    /** Looks at the page now. */
+    run: (monitor_id: string, call?: CallOptions) => post<api.Monitor>(of(monitor_id, "/run"), {}, call),
+    delete: (monitor_id: string, call?: CallOptions) => remove(of(monitor_id), call),
+    changes: (monitor_id: string, query?: api.ListMonitorChangesQuery, call?: CallOptions) =>
+      get<api.ListMonitorChangesResponse>(of(monitor_id, "/changes"), query, call),
   };
 }
 

@@ -1,0 +1,506 @@
+"""The client that waits. Made of `_async.py` by `npm run clients`: changes are lost."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, cast
+
+import httpx
+from typing_extensions import Self, Unpack
+
+from . import _core, models, params
+from .errors import TrawlError
+
+if TYPE_CHECKING:
+    import pandas
+
+T = TypeVar("T")
+Page = TypeVar("Page")
+Entry = TypeVar("Entry")
+
+
+class _Indexed(Protocol):
+    index: int
+
+
+Item = TypeVar("Item", bound=_Indexed)
+
+
+class Http:
+    """One way to the service: the key, deadlines, and retries within a budget."""
+
+    def __init__(self, key: str, url: str, retries: int, timeout_s: float, client: httpx.Client | None) -> None:
+        self.client = client or httpx.Client()
+        self._is_own = client is None
+        self._url = url.rstrip("/")
+        self._headers = {"authorization": f"Bearer {key}"}
+        self._retries = _core.Retries(retries)
+        self._timeout_s = timeout_s
+
+    def close(self) -> None:
+        if self._is_own:
+            self.client.close()
+
+    def send(self, request: _core.Request[T]) -> T:
+        attempt = self._retries.begin(request, self._timeout_s)
+        while True:
+            try:
+                return self._once(request, attempt.timeout())
+            except TrawlError as problem:
+                error = problem
+            time.sleep(attempt.wait_after(error))
+
+    def _once(self, request: _core.Request[T], timeout: httpx.Timeout) -> T:
+        try:
+            answer = self.client.request(
+                request.method,
+                self._url + request.path,
+                params=request.parameters,
+                json=request.content,
+                headers=self._headers,
+                timeout=timeout,
+            )
+        except httpx.HTTPError as problem:
+            raise _core.failure(problem) from problem
+        if not answer.is_success:
+            raise _core.refused(answer.status_code, answer.headers, answer.content)
+        return cast("T", _core.read_json(answer.content, request.answer, request.path))
+
+    def pieces(self, path: str, range_: str | None) -> Iterator[bytes]:
+        headers = self._headers if range_ is None else {**self._headers, "range": range_}
+        for piece in self._stream(path, None, headers, self._timeout_s):
+            yield piece
+
+    def lines(self, path: str, query: Mapping[str, Any]) -> Iterator[bytes]:
+        lines = _core.Lines()
+        for piece in self._stream(path, query, self._headers, _core.SILENT_S):
+            for line in lines.of(piece):
+                yield line
+
+    def _stream(
+        self, path: str, query: Mapping[str, Any] | None, headers: Mapping[str, str], silent_s: float
+    ) -> Iterator[bytes]:
+        timeout = httpx.Timeout(silent_s, connect=_core.CONNECT_S)
+        try:
+            with self.client.stream(
+                "GET", self._url + path, params=query, headers=headers, timeout=timeout
+            ) as answer:
+                if not answer.is_success:
+                    raise _core.refused(answer.status_code, answer.headers, answer.read())
+                for piece in answer.iter_bytes():
+                    yield piece
+        except httpx.HTTPError as problem:
+            raise _core.failure(problem) from problem
+
+
+class Results(Generic[Item]):
+    """Every result in the order of the items, each once, until the job has ended. A lost connection is taken up where it was lost."""
+
+    def __init__(self, http: Http, job: Job[Item], start: int, item: Any) -> None:
+        self._http = http
+        self._job = job
+        self._start = start
+        self._item = item
+
+    def __iter__(self) -> Iterator[Item]:
+        following = _core.Following(self._start)
+        path = f"{self._job.path}/results"
+        while True:
+            try:
+                for line in self._http.lines(path, {"from": following.next, "follow": "true"}):
+                    item = cast("Item", _core.read_json(line, self._item, path))
+                    following.moved(item.index)
+                    yield item
+                status = self._job.status()
+                if following.is_over(status.finished_at, status.counts.total):
+                    return
+            except TrawlError as error:
+                following.check(error)
+            time.sleep(following.pause_s())
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """A row for each item: `index`, `status`, `error`, and the fields of input and result as columns. Needs trawl-client[pandas]."""
+        from .frames import frame_of
+
+        return frame_of([item for item in self])
+
+
+class Job(Generic[Item]):
+    """A job of the service. Iterated it is its results."""
+
+    def __init__(self, http: Http, job_id: str, created: bool, item: Any) -> None:
+        self.id = job_id
+        #: Whether this call began it; False: the idempotency key or the id named one that exists.
+        self.created = created
+        self.path = f"/v1/jobs/{_core.part(job_id)}"
+        self._http = http
+        self._item = item
+
+    def status(self) -> models.JobStatus:
+        return self._http.send(_core.get(self.path, models.JobStatus))
+
+    def cancel(self) -> models.JobStatus:
+        return self._http.send(_core.delete(self.path, models.JobStatus))
+
+    def wait(self) -> models.JobStatus:
+        """Returns when the job has ended, also when it was cancelled."""
+        wait_s = 1.0
+        while (status := self.status()).finished_at is None:
+            time.sleep(wait_s)
+            wait_s = min(10.0, wait_s * 1.5)
+        return status
+
+    def results(self, *, start: int = 0) -> Results[Item]:
+        """From an item on: a program that handled item 41 goes on with 42."""
+        return Results(self._http, self, start, self._item)
+
+    def __iter__(self) -> Iterator[Item]:
+        return self.results().__iter__()
+
+    def urls(self, **query: Unpack[params.GetJobUrlsQuery]) -> Pages[models.CrawlUrlPage, models.CrawlUrl]:
+        """Of a crawl: every address that it has seen, with why it was not fetched."""
+        return Pages(
+            self._http, f"{self.path}/urls", models.CrawlUrlPage, query, lambda page: page.items, cursor="from_"
+        )
+
+
+class Pages(Generic[Page, Entry]):
+    """A list that comes in pages. Iterated it is the entries of all of them."""
+
+    def __init__(
+        self,
+        http: Http,
+        path: str,
+        answer: type[Page],
+        query: Mapping[str, Any],
+        entries: Callable[[Page], Sequence[Entry]],
+        *,
+        cursor: str = "cursor",
+    ) -> None:
+        self._http = http
+        self._path = path
+        self._answer = answer
+        self._query = query
+        self._entries = entries
+        self._cursor = cursor
+
+    def page(self, cursor: str | int | None = None) -> Page:
+        """The first page, or the one of a `next_cursor`."""
+        query = self._query if cursor is None else {**self._query, self._cursor: cursor}
+        return self._http.send(_core.get(self._path, self._answer, query))
+
+    def __iter__(self) -> Iterator[Entry]:
+        cursor: Any = None
+        while True:
+            page: Any = self.page(cursor)
+            for entry in self._entries(page):
+                yield entry
+            cursor = page.next_cursor
+            if cursor is None:
+                return
+
+
+class Batches:
+    """Thousands of items in the background, each as the single call would have it."""
+
+    def __init__(self, http: Http) -> None:
+        self._http = http
+
+    def fetch(
+        self, items: Sequence[str | params.FetchBody], **options: Unpack[params.BatchFetchOptions]
+    ) -> Job[models.FetchJobItem]:
+        whole = [{"url": item} if isinstance(item, str) else item for item in items]
+        return _job(self._http, "/v1/batch/fetch", {**options, "items": whole}, models.FetchJobItem)
+
+    def search(
+        self, items: Sequence[str | params.SearchBody], **options: Unpack[params.BatchSearchOptions]
+    ) -> Job[models.SearchJobItem]:
+        whole = [{"query": item} if isinstance(item, str) else item for item in items]
+        return _job(self._http, "/v1/batch/search", {**options, "items": whole}, models.SearchJobItem)
+
+    def filings(
+        self, items: Sequence[params.FilingsItem], **options: Unpack[params.BatchFilingsOptions]
+    ) -> Job[models.FilingsJobItem]:
+        return _job(self._http, "/v1/batch/filings", {**options, "items": items}, models.FilingsJobItem)
+
+    def profiles(
+        self, items: Sequence[params.ProfilesItem], **options: Unpack[params.BatchProfilesOptions]
+    ) -> Job[models.ProfilesJobItem]:
+        return _job(self._http, "/v1/batch/profiles", {**options, "items": items}, models.ProfilesJobItem)
+
+    def companies(
+        self, items: Sequence[params.CompanyBatchItem], **options: Unpack[params.BatchCompaniesOptions]
+    ) -> Job[models.CompanyJobItem]:
+        return _job(self._http, "/v1/companies/batch", {**options, "items": items}, models.CompanyJobItem)
+
+
+def _job(http: Http, path: str, body: Mapping[str, Any], item: type[Item]) -> Job[Item]:
+    created = http.send(_core.begin(path, models.JobCreated, body))
+    return Job(http, created.job_id, created.created, item)
+
+
+class Filings:
+    """Filings of companies with the SEC."""
+
+    def __init__(self, http: Http) -> None:
+        self._http = http
+
+    def resolve(self, **query: Unpack[params.ResolveFilerQuery]) -> models.ResolveAnswer:
+        """The filer with a ticker, a number, an ISIN or a name."""
+        return self._http.send(_core.get("/v1/filings/companies/resolve", models.ResolveAnswer, query))
+
+    def submissions(
+        self, cik: str | int, **query: Unpack[params.ListSubmissionsQuery]
+    ) -> models.SubmissionsAnswer:
+        return self._http.send(_core.get(_filer(cik, "submissions"), models.SubmissionsAnswer, query))
+
+    def latest(self, cik: str | int, **query: Unpack[params.LatestFilingQuery]) -> models.LatestAnswer:
+        return self._http.send(_core.get(_filer(cik, "filings/latest"), models.LatestAnswer, query))
+
+    def index(
+        self, cik: str | int, accession: str, **query: Unpack[params.ListFilingDocumentsQuery]
+    ) -> models.IndexAnswer:
+        """The documents of one filing."""
+        path = f"/v1/filings/index/{_core.part(cik)}/{_core.part(accession)}"
+        return self._http.send(_core.get(path, models.IndexAnswer, query))
+
+    def document(self, **body: Unpack[params.DocumentBody]) -> models.FilingDocumentResponse:
+        return self._http.send(
+            _core.post("/v1/filings/documents/fetch", models.FilingDocumentResponse, body)
+        )
+
+    def facts(self, cik: str | int, **query: Unpack[params.SummariseFactsQuery]) -> models.FactsAnswer:
+        return self._http.send(_core.get(_filer(cik, "facts"), models.FactsAnswer, query))
+
+    def search(self, **query: Unpack[params.SearchFilingsQuery]) -> models.FilingSearchAnswer:
+        return self._http.send(_core.get("/v1/filings/search", models.FilingSearchAnswer, query))
+
+
+def _filer(cik: str | int, rest: str) -> str:
+    return f"/v1/filings/companies/{_core.part(cik)}/{rest}"
+
+
+class Profiles:
+    """Profiles of companies from a public site."""
+
+    def __init__(self, http: Http) -> None:
+        self._http = http
+
+    def suggest(self, **body: Unpack[params.SuggestBody]) -> models.SuggestAnswer:
+        return self._http.send(_core.post("/v1/profiles/suggest", models.SuggestAnswer, body))
+
+    def discover(self, **body: Unpack[params.DiscoverBody]) -> models.DiscoverAnswer:
+        return self._http.send(_core.post("/v1/profiles/discover", models.DiscoverAnswer, body))
+
+    def profile(self, **body: Unpack[params.ProfileBody]) -> models.ProfileAnswer:
+        return self._http.send(_core.post("/v1/profiles/profile", models.ProfileAnswer, body))
+
+    def graph(self, **body: Unpack[params.GraphBody]) -> models.GraphAnswer:
+        return self._http.send(_core.post("/v1/profiles/graph", models.GraphAnswer, body))
+
+
+class Companies:
+    """The register. `ref`: an id, or `scheme:value` of one of a company's numbers."""
+
+    def __init__(self, http: Http) -> None:
+        self._http = http
+
+    def search(
+        self, **query: Unpack[params.SearchCompaniesQuery]
+    ) -> Pages[models.CompanySearchAnswer, models.CompanySummary]:
+        return Pages(
+            self._http, "/v1/companies/search", models.CompanySearchAnswer, query, lambda page: page.results
+        )
+
+    def resolve(self, **body: Unpack[params.CompanyResolveBody]) -> models.CompanyResolveAnswer:
+        return self._http.send(_core.post("/v1/companies/resolve", models.CompanyResolveAnswer, body))
+
+    def get(self, ref: str, **query: Unpack[params.GetCompanyQuery]) -> models.CompanyRecord:
+        return self._http.send(_core.get(_company(ref), models.CompanyRecord, query))
+
+    def changes(
+        self, **query: Unpack[params.ListCompanyChangesQuery]
+    ) -> models.ListCompanyChangesResponse:
+        """What has changed since a moment or a cursor: `next_cursor` is kept for the next question."""
+        return self._http.send(
+            _core.get("/v1/companies/changes", models.ListCompanyChangesResponse, query)
+        )
+
+    # One for each list below a company: `npm run clients` does not know them, `mypy --strict` does.
+    def people(
+        self, ref: str, **query: Unpack[params.GetCompanyPeopleQuery]
+    ) -> Pages[models.GetCompanyPeopleResponse, Any]:
+        return Pages(
+            self._http, _company(ref, "people"), models.GetCompanyPeopleResponse, query, lambda page: page.items
+        )
+
+    def events(
+        self, ref: str, **query: Unpack[params.GetCompanyEventsQuery]
+    ) -> Pages[models.GetCompanyEventsResponse, Any]:
+        return Pages(
+            self._http, _company(ref, "events"), models.GetCompanyEventsResponse, query, lambda page: page.items
+        )
+
+    def history(
+        self, ref: str, **query: Unpack[params.GetCompanyHistoryQuery]
+    ) -> Pages[models.GetCompanyHistoryResponse, Any]:
+        return Pages(
+            self._http, _company(ref, "history"), models.GetCompanyHistoryResponse, query, lambda page: page.items
+        )
+
+    def ownership(
+        self, ref: str, **query: Unpack[params.GetCompanyOwnershipQuery]
+    ) -> Pages[models.GetCompanyOwnershipResponse, Any]:
+        return Pages(
+            self._http, _company(ref, "ownership"), models.GetCompanyOwnershipResponse, query, lambda page: page.items
+        )
+
+    def relationships(
+        self, ref: str, **query: Unpack[params.GetCompanyRelationshipsQuery]
+    ) -> Pages[models.GetCompanyRelationshipsResponse, Any]:
+        return Pages(
+            self._http,
+            _company(ref, "relationships"),
+            models.GetCompanyRelationshipsResponse,
+            query,
+            lambda page: page.items,
+        )
+
+    def filings(
+        self, ref: str, **query: Unpack[params.GetCompanyFilingsQuery]
+    ) -> Pages[models.GetCompanyFilingsResponse, Any]:
+        return Pages(
+            self._http, _company(ref, "filings"), models.GetCompanyFilingsResponse, query, lambda page: page.items
+        )
+
+    def financials(
+        self, ref: str, **query: Unpack[params.GetCompanyFinancialsQuery]
+    ) -> Pages[models.GetCompanyFinancialsResponse, Any]:
+        return Pages(
+            self._http, _company(ref, "financials"), models.GetCompanyFinancialsResponse, query, lambda page: page.items
+        )
+
+    def sources(
+        self, ref: str, **query: Unpack[params.GetCompanySourcesQuery]
+    ) -> Pages[models.GetCompanySourcesResponse, Any]:
+        return Pages(
+            self._http, _company(ref, "sources"), models.GetCompanySourcesResponse, query, lambda page: page.items
+        )
+
+
+def _company(ref: str, name: str | None = None) -> str:
+    return f"/v1/companies/{_core.part(ref)}" + (f"/{name}" if name else "")
+
+
+class Monitors:
+    """Pages that the service looks at again and again."""
+
+    def __init__(self, http: Http) -> None:
+        self._http = http
+
+    def create(self, url: str, **options: Unpack[params.MonitorOptions]) -> models.Monitor:
+        """Its `secret` is told only here."""
+        return self._http.send(_core.post("/v1/monitors", models.Monitor, {**options, "url": url}))
+
+    def list(self) -> models.ListMonitorsResponse:
+        return self._http.send(_core.get("/v1/monitors", models.ListMonitorsResponse))
+
+    def get(self, monitor_id: str) -> models.Monitor:
+        return self._http.send(_core.get(_monitor(monitor_id), models.Monitor))
+
+    def change(self, monitor_id: str, **change: Unpack[params.MonitorPatch]) -> models.Monitor:
+        request = _core.Request[models.Monitor](
+            "PATCH", _monitor(monitor_id), models.Monitor, body=change, is_repeatable=True
+        )
+        return self._http.send(request)
+
+    def run(self, monitor_id: str) -> models.Monitor:
+        """Looks at the page now."""
+        return self._http.send(_core.post(f"{_monitor(monitor_id)}/run", models.Monitor, {}))
+
+    def delete(self, monitor_id: str) -> None:
+        self._http.send(_core.delete(_monitor(monitor_id), type(None)))
+
+    def changes(
+        self, monitor_id: str, **query: Unpack[params.ListMonitorChangesQuery]
+    ) -> models.ListMonitorChangesResponse:
+        return self._http.send(
+            _core.get(f"{_monitor(monitor_id)}/changes", models.ListMonitorChangesResponse, query)
+        )
+
+
+def _monitor(monitor_id: str) -> str:
+    return f"/v1/monitors/{_core.part(monitor_id)}"
+
+
+class Trawl:
+    """The client of a service and a key. `timeout_s`: how long a call may take with its retries; the results of a job may take longer."""
+
+    def __init__(
+        self,
+        *,
+        key: str,
+        url: str,
+        retries: int = _core.RETRIES,
+        timeout_s: float = _core.TIMEOUT_S,
+        client: httpx.Client | None = None,
+    ) -> None:
+        self._http = Http(key, url, retries, timeout_s, client)
+        self.batch = Batches(self._http)
+        self.filings = Filings(self._http)
+        self.companies = Companies(self._http)
+        self.profiles = Profiles(self._http)
+        self.monitors = Monitors(self._http)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._http.close()
+
+    def fetch(self, url: str, **options: Unpack[params.FetchOptions]) -> models.FetchResponse:
+        """One page. What it failed with stands in `error` of the answer; only a refused request is raised."""
+        return self._http.send(_core.post("/v1/fetch", models.FetchResponse, {**options, "url": url}))
+
+    def search(self, query: str, **options: Unpack[params.SearchOptions]) -> models.SearchResponse:
+        return self._http.send(_core.post("/v1/search", models.SearchResponse, {**options, "query": query}))
+
+    def map(self, url: str, **options: Unpack[params.MapOptions]) -> models.MapResponse:
+        """The addresses of a site."""
+        return self._http.send(_core.post("/v1/map", models.MapResponse, {**options, "url": url}))
+
+    def crawl(
+        self, start: str | Sequence[str], **options: Unpack[params.CrawlOptions]
+    ) -> Job[models.CrawlJobItem]:
+        """The pages of a site, from one address or several: a job, whose results come as they are fetched."""
+        origin = {"url": start} if isinstance(start, str) else {"seeds": start}
+        return _job(self._http, "/v1/crawl", {**options, **origin}, models.CrawlJobItem)
+
+    def job(self, job_id: str) -> Job[models.JobItem]:
+        """A job that exists. Nothing is asked yet."""
+        return Job(self._http, job_id, False, models.JobItem)
+
+    def jobs(self, **query: Unpack[params.ListJobsQuery]) -> Pages[models.JobPage, models.JobStatus]:
+        """The project's jobs, newest first."""
+        return Pages(self._http, "/v1/jobs", models.JobPage, query, lambda page: page.items)
+
+    def body(self, sha256: str, *, range_: str | None = None) -> Iterator[bytes]:
+        """The exact bytes with this digest, piece by piece; `range_` as in HTTP: `bytes=0-1023`."""
+        return self._http.pieces(f"/v1/bodies/{_core.part(sha256)}", range_)
+
+    def usage(self, **query: Unpack[params.UsageQuery]) -> models.UsageReport:
+        return self._http.send(_core.get("/v1/usage", models.UsageReport, query))
+
+    def quota(self) -> models.Quota:
+        """What is left of the key's allowances."""
+        return self._http.send(_core.get("/v1/quota", models.Quota))
+
+    def requests(
+        self, **query: Unpack[params.RequestsQuery]
+    ) -> Pages[models.RequestList, models.RequestRecord]:
+        """The ledger: each request with what it cost, newest first."""
+        return Pages(self._http, "/v1/requests", models.RequestList, query, lambda page: page.items)
