@@ -9,6 +9,7 @@ import { batchCommand } from "./commands/batch.ts";
 import { clusterCommand } from "./commands/cluster.ts";
 import { companiesCommand } from "./commands/companies.ts";
 import { companyCommand } from "./commands/company.ts";
+import { completionCommand } from "./commands/completion.ts";
 import { configCommand } from "./commands/config.ts";
 import { doctorCommand } from "./commands/doctor.ts";
 import { CommandError, type Context, EXIT } from "./commands/context.ts";
@@ -93,6 +94,7 @@ export async function trawl(words: readonly string[], world: World): Promise<num
     deadLettersCommand(context),
     companyCommand(context),
     companiesCommand(context),
+    completionCommand(context),
   ])
     program.addCommand(command);
   configure(program, world);
