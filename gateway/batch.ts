@@ -327,6 +327,7 @@ export function csvBatchRoute(services: CreateJobDeps, kind: BatchKind, upload: 
     }),
     body: Type.String(),
     body_example: upload.csv_example,
+    query_example: { idempotency_key: "monday" },
     callbacks: { jobCompleted: JOB_COMPLETED },
     body_content: {
       "text/csv": Type.String({ format: "binary" }),

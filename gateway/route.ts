@@ -149,6 +149,8 @@ interface RouteDescription {
   readonly audience?: Audience | "protocols";
   /** A body of the first content type that works as it is. Default: none is shown. */
   readonly body_example?: object | string;
+  /** Parameters without which a request says nothing, although each may be left out; for its sample. */
+  readonly query_example?: Readonly<Record<string, string>>;
   readonly callbacks?: Readonly<Record<string, CallbackShape>>;
   readonly replies: Readonly<Record<number, ReplyShape>>;
   /** Adds CORS headers that let scripts of any origin read it. */

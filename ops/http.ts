@@ -10,6 +10,7 @@ import { authenticator } from "../gateway/authenticate.ts";
 import type { Listening, ListenOptions } from "../gateway/http.ts";
 import type { Metering } from "../gateway/metering.ts";
 import { firecrawlRoutes } from "../gateway/firecrawl/routes.ts";
+import { guideRoutes } from "../gateway/routes/guides.ts";
 import { mcpRoute } from "../gateway/mcp/mcp-route.ts";
 import { openapi } from "../gateway/openapi/document.ts";
 import { sharedRates } from "../gateway/rates.ts";
@@ -33,6 +34,7 @@ import type { Membership } from "./cluster.ts";
 import type { JoinedFeature, JoinedNode } from "../node/feature.ts";
 import { inNetworks } from "./networks.ts";
 import { ownUrl } from "./own-endpoints.ts";
+import { guideFiles } from "./guide-files.ts";
 import { pageFiles } from "./page-files.ts";
 import { openTlsFiles, tlsPaths } from "./tls-files.ts";
 import type { StoreWatch } from "./store-watch.ts";
@@ -209,6 +211,7 @@ function apiOf(
     ...operatorRoutes(membership),
     crawlerRoute({ name, user_agent, contact, page_robots, isDeclared: url !== undefined }),
     ...statusPages,
+    ...guideRoutes({ guides: guideFiles(), publicUrl }),
     ...pageRoutes({
       document: (audience) => openapi({ routes, public_url: publicUrl(), audience, references }),
       file: pageFiles(version),

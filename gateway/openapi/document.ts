@@ -8,6 +8,7 @@ import { commonReplies, headersOf } from "./common-replies.ts";
 import { errorBodyOf } from "./error-body.ts";
 import { GATEWAY_REFERENCE, HEADERS } from "./gateway-reference.ts";
 import { type ApiReference, mergeReferences } from "./reference.ts";
+import { codeSamples } from "./samples.ts";
 import { type Node, pascal, schemaWriter } from "./schemas.ts";
 
 export interface About {
@@ -166,6 +167,9 @@ export function openapi({ routes, public_url, audience, references }: About): ob
       }),
       responses: replies(route),
       ...(route.callbacks && { callbacks: callbacks(route) }),
+      "x-codeSamples": codeSamples(route, public_url, (name, schema) =>
+        field(route.operationId, name, schema),
+      ),
       security: route.auth === "key" ? [{ bearer: [] }] : [],
     };
   };

@@ -128,6 +128,7 @@ export function searchRoutes(deps: SearchRouteDeps): readonly Route[] {
       method: "GET",
       path: "/v1/companies/search",
       operationId: "searchCompanies",
+      query_example: { q: "Puma" },
       summary: "Find companies by name or identifier",
       description:
         "Needs `q` or `identifier`. With `live` the first page also has what the sources of the country find now, or know by the " +

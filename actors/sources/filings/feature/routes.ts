@@ -146,6 +146,7 @@ export function filingsRoutes(deps: FilingsRouteDeps): readonly Route[] {
       method: "GET",
       path: "/v1/filings/companies/resolve",
       operationId: "resolveFiler",
+      query_example: { ticker: "AAPL" },
       summary: "Find a filer by ticker, CIK, name or ISIN",
       description:
         "Exactly one of the four parameters. A name is compared with whole titles, then with their beginnings, then with any " +

@@ -1,0 +1,115 @@
+/** The guides as Markdown at their address, and all of them for machines: /llms.txt and /llms-full.txt. */
+import { Type } from "typebox";
+import { NOT_FOUND } from "../http-errors.ts";
+import type { Reply } from "../http.ts";
+import { openRoute, type Route } from "../route.ts";
+
+export interface Guide {
+  /** Below docs/, without its ending: `api/fetch`. */
+  readonly path: string;
+  readonly markdown: string;
+}
+
+export interface GuideRoutesDeps {
+  /** Those of clients first, in the order in which they are read. */
+  readonly guides: () => readonly Guide[];
+  readonly publicUrl: () => string;
+}
+
+const ABOUT =
+  "# Trawl\n\n> A crawler service with one HTTPS/JSON API: searches the web, fetches pages, PDFs and documents politely as text and Markdown, maps and " +
+  "crawls sites, and has companies, filings and profiles. Each request needs an API key as bearer token.\n";
+
+const isForClients = ({ path }: Guide): boolean => path.startsWith("api/");
+const titleOf = ({ path, markdown }: Guide): string => /^# (.+)$/m.exec(markdown)?.[1] ?? path;
+
+/** The first sentence behind the title; "" where a table, a list or a heading follows it. */
+function sentenceOf({ markdown }: Guide): string {
+  const [, text = ""] = /^# .+\n+(?!```|[#|<-]|\d)([^]*?)(?:\n\n|$)/.exec(markdown) ?? [];
+  const plain = text.replaceAll("\n", " ").replace(/\[([^\]]+)\]\([^)]*\)/g, "$1");
+  return /^[^]*?\.(?=\s|$)/.exec(plain)?.[0] ?? plain.replace(/:$/, ".");
+}
+
+export function guideRoutes({ guides, publicUrl }: GuideRoutesDeps): readonly Route[] {
+  const base = (): string => publicUrl().replace(/\/+$/, "");
+  const addressOf = ({ path }: Guide): string => `${base()}/docs/${path}.md`;
+
+  function index(): string {
+    const line = (guide: Guide): string =>
+      [`- [${titleOf(guide)}](${addressOf(guide)})`, sentenceOf(guide)].filter(Boolean).join(": ");
+    const all = guides();
+    return [
+      ABOUT,
+      `## Guides\n\n${all.filter(isForClients).map(line).join("\n")}\n`,
+      `## Reference\n\n- [API document](${base()}/openapi.json): every operation with its fields, errors and examples (OpenAPI 3.1).\n` +
+        `- [Everything in one file](${base()}/llms-full.txt): the guides above, one after the other.\n`,
+      `## Optional\n\n${all
+        .filter((guide) => !isForClients(guide))
+        .map(line)
+        .join("\n")}\n`,
+    ].join("\n");
+  }
+
+  const whole = (): string =>
+    [
+      ABOUT,
+      ...guides()
+        .filter(isForClients)
+        .map((guide) => `Source: ${addressOf(guide)}\n\n${guide.markdown.trim()}\n`),
+    ].join("\n---\n\n");
+
+  const text = (content_type: string, content: string): Reply => ({
+    status: 200,
+    headers: { "Content-Type": `${content_type}; charset=utf-8`, "Cache-Control": "public, max-age=300" },
+    body: Buffer.from(content),
+  });
+  const guideAt = (path: string): Reply => {
+    const found = guides().find((guide) => guide.path === path);
+    return found ? text("text/markdown", found.markdown) : NOT_FOUND;
+  };
+
+  const listed = (path: string, operationId: string, summary: string, content: () => string): Route =>
+    openRoute({
+      method: "GET",
+      path,
+      operationId,
+      summary,
+      tags: ["about"],
+      audience: "people",
+      cors: true,
+      replies: { 200: { description: "The text", content_type: "text/plain", schema: Type.String() } },
+      handle: () => text("text/plain", content()),
+    });
+  const Part = Type.String({ maxLength: 60 });
+  const GUIDE = {
+    method: "GET",
+    tags: ["about"],
+    audience: "people",
+    cors: true,
+    replies: {
+      200: { description: "The guide", content_type: "text/markdown", schema: Type.String() },
+      404: { description: "There is no such guide", schema: Type.Object({ detail: Type.String() }) },
+    },
+  } as const;
+
+  return [
+    listed("/llms.txt", "llmsText", "What there is to read here, for language models", index),
+    listed("/llms-full.txt", "llmsFullText", "The guides of clients in one file", whole),
+    openRoute({
+      ...GUIDE,
+      path: "/docs/{name}.md",
+      operationId: "guide",
+      summary: "A page of the documentation as Markdown",
+      params: Type.Object({ name: Part }),
+      handle: ({ params }) => guideAt(params.name),
+    }),
+    openRoute({
+      ...GUIDE,
+      path: "/docs/{folder}/{name}.md",
+      operationId: "guideInFolder",
+      summary: "A page of the documentation in a folder, as Markdown",
+      params: Type.Object({ folder: Part, name: Part }),
+      handle: ({ params }) => guideAt(`${params.folder}/${params.name}`),
+    }),
+  ];
+}
