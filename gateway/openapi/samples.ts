@@ -12,6 +12,11 @@ interface Sample {
 const exampleOf = ({ examples, enum: words, default: preset, anyOf = [] }: Node): unknown =>
   examples?.[0] ?? words?.[0] ?? preset ?? anyOf.map(exampleOf).find((one) => one !== undefined);
 
+function textOf(schema: Node): string {
+  const example = exampleOf(schema);
+  return typeof example === "string" ? example : JSON.stringify(example ?? "");
+}
+
 /** In single quotes of a shell. */
 const quoted = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;
 
@@ -21,16 +26,13 @@ export function codeSamples(
   field: (name: string, schema: TSchema) => Node,
 ): readonly Sample[] {
   const path = route.path.replace(/\{(\w+)\}/g, (_, name: string) =>
-    encodeURIComponent(String(exampleOf(field(name, route.params!.properties[name]!)) ?? name)),
+    encodeURIComponent(textOf(field(name, route.params!.properties[name]!))),
   );
   const required = (route.query?.required ?? []).filter(
     (name) => !("default" in route.query!.properties[name]!),
   );
   const query = new URLSearchParams([
-    ...required.map((name): [string, string] => [
-      name,
-      String(exampleOf(field(name, route.query!.properties[name]!)) ?? ""),
-    ]),
+    ...required.map((name): [string, string] => [name, textOf(field(name, route.query!.properties[name]!))]),
     ...Object.entries(route.query_example ?? {}),
   ]).toString();
   const address = `${public_url.replace(/\/+$/, "")}${path}${query === "" ? "" : `?${query}`}`;

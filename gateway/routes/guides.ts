@@ -26,7 +26,7 @@ const titleOf = ({ path, markdown }: Guide): string => /^# (.+)$/m.exec(markdown
 /** The first sentence behind the title; "" where a table, a list or a heading follows it. */
 function sentenceOf({ markdown }: Guide): string {
   const [, text = ""] = /^# .+\n+(?!```|[#|<-]|\d)([^]*?)(?:\n\n|$)/.exec(markdown) ?? [];
-  const plain = text.replaceAll("\n", " ").replace(/\[([^\]]+)\]\([^)]*\)/g, "$1");
+  const plain = text.replaceAll("\n", " ").replace(/\[([^[\]]+)\]\([^()]*\)/g, "$1");
   return /^[^]*?\.(?=\s|$)/.exec(plain)?.[0] ?? plain.replace(/:$/, ".");
 }
 
