@@ -13,19 +13,19 @@ ABSENT: Any = None
 class Answer(BaseModel):
     model_config = ConfigDict(extra="allow", populate_by_name=True, protected_namespaces=())
 
-AttemptReasonName = Literal["ok", "not_modified", "thin_content", "not_configured", "no_room", "invalid_url", "blocked_destination", "robots_disallowed", "too_large", "pdf_not_accepted", "unreadable_document", "selector_not_found", "screenshot_failed", "all_tiers_failed", "domain_unavailable", "domain_dead", "timeout", "no_tier_allowed", "politeness_timeout", "domain_busy", "premium_route_required", "budget_exhausted", "post_not_repeated", "filings_not_configured", "rate_limited", "filings_unavailable", "redirect_not_allowed"]
+AttemptReasonName = Literal["ok", "not_modified", "thin_content", "not_configured", "no_room", "invalid_url", "blocked_destination", "robots_disallowed", "too_large", "pdf_not_accepted", "unreadable_document", "selector_not_found", "screenshot_failed", "action_failed", "all_tiers_failed", "domain_unavailable", "domain_dead", "timeout", "no_tier_allowed", "politeness_timeout", "domain_busy", "premium_route_required", "budget_exhausted", "session_not_found", "post_not_repeated", "filings_not_configured", "rate_limited", "filings_unavailable", "redirect_not_allowed"]
 CallbackOutcome = Literal["blocked_destination", "error_interrupted", "error_secret_unreadable"]
 CompanyFieldGroup = Literal["core", "identifiers", "people", "ownership", "relationships", "filings", "financials", "events", "securities", "web"]
 CompanyJobItemErrorName = Literal["not_found", "source_unavailable", "cancelled", "result_unavailable", "internal_error", "key_quota_exhausted", "key_budget_exhausted"]
-CrawlJobItemErrorName = Literal["invalid_url", "blocked_destination", "robots_disallowed", "too_large", "pdf_not_accepted", "unreadable_document", "selector_not_found", "screenshot_failed", "all_tiers_failed", "domain_unavailable", "domain_dead", "timeout", "no_tier_allowed", "politeness_timeout", "domain_busy", "premium_route_required", "budget_exhausted", "post_not_repeated", "filings_not_configured", "rate_limited", "filings_unavailable", "redirect_not_allowed", "out_of_scope", "cancelled", "result_unavailable", "internal_error", "key_quota_exhausted", "key_budget_exhausted"]
-FetchErrorName = Literal["invalid_url", "blocked_destination", "robots_disallowed", "too_large", "pdf_not_accepted", "unreadable_document", "selector_not_found", "screenshot_failed", "all_tiers_failed", "domain_unavailable", "domain_dead", "timeout", "no_tier_allowed", "politeness_timeout", "domain_busy", "premium_route_required", "budget_exhausted", "post_not_repeated", "filings_not_configured", "rate_limited", "filings_unavailable", "redirect_not_allowed"]
-FetchField = Literal["url", "final_url", "redirects", "status", "content_type", "origin_content_type", "headers", "tier", "attempts", "html", "text", "pdf_text_pages", "pdf_page_count", "markdown", "links", "images", "entries", "screenshot", "archive_url", "structured", "tables", "extract", "text_truncated", "title", "meta", "sha256", "bytes", "cached", "revalidated", "retrieved_at", "etag", "last_modified", "cost_usd", "billing_category", "archived_at", "served_from_archive_because", "body_url", "body_kind", "content_kind", "paywall", "paywall_evidence", "alternate_of", "alternate_source", "match_score", "primary_sources", "text_complete", "page_verdict", "error", "error_detail", "premium_routes_tried", "retry_after_s", "debug_url", "warnings", "request_id"]
-FetchJobItemErrorName = Literal["invalid_url", "blocked_destination", "robots_disallowed", "too_large", "pdf_not_accepted", "unreadable_document", "selector_not_found", "screenshot_failed", "all_tiers_failed", "domain_unavailable", "domain_dead", "timeout", "no_tier_allowed", "politeness_timeout", "domain_busy", "premium_route_required", "budget_exhausted", "post_not_repeated", "filings_not_configured", "rate_limited", "filings_unavailable", "redirect_not_allowed", "cancelled", "result_unavailable", "internal_error", "key_quota_exhausted", "key_budget_exhausted"]
-FilingDocumentErrorName = Literal["unknown_identifier", "not_registered_filer", "not_found", "invalid_identifier", "rate_limited", "filings_unavailable", "filings_not_configured", "robots_disallowed", "redirect_not_allowed", "blocked_destination", "timeout", "invalid_url", "too_large", "pdf_not_accepted", "unreadable_document", "selector_not_found", "screenshot_failed", "all_tiers_failed", "domain_unavailable", "domain_dead", "no_tier_allowed", "politeness_timeout", "domain_busy", "premium_route_required", "budget_exhausted", "post_not_repeated"]
+CrawlJobItemErrorName = Literal["invalid_url", "blocked_destination", "robots_disallowed", "too_large", "pdf_not_accepted", "unreadable_document", "selector_not_found", "screenshot_failed", "action_failed", "all_tiers_failed", "domain_unavailable", "domain_dead", "timeout", "no_tier_allowed", "politeness_timeout", "domain_busy", "premium_route_required", "budget_exhausted", "session_not_found", "post_not_repeated", "filings_not_configured", "rate_limited", "filings_unavailable", "redirect_not_allowed", "out_of_scope", "cancelled", "result_unavailable", "internal_error", "key_quota_exhausted", "key_budget_exhausted"]
+FetchErrorName = Literal["invalid_url", "blocked_destination", "robots_disallowed", "too_large", "pdf_not_accepted", "unreadable_document", "selector_not_found", "screenshot_failed", "action_failed", "all_tiers_failed", "domain_unavailable", "domain_dead", "timeout", "no_tier_allowed", "politeness_timeout", "domain_busy", "premium_route_required", "budget_exhausted", "session_not_found", "post_not_repeated", "filings_not_configured", "rate_limited", "filings_unavailable", "redirect_not_allowed"]
+FetchField = Literal["url", "final_url", "redirects", "status", "content_type", "origin_content_type", "headers", "tier", "attempts", "html", "text", "pdf_text_pages", "pdf_page_count", "markdown", "links", "images", "entries", "screenshot", "actions", "archive_url", "structured", "tables", "extract", "text_truncated", "title", "meta", "sha256", "bytes", "cached", "revalidated", "retrieved_at", "etag", "last_modified", "cost_usd", "billing_category", "archived_at", "served_from_archive_because", "body_url", "body_kind", "content_kind", "paywall", "paywall_evidence", "alternate_of", "alternate_source", "match_score", "primary_sources", "text_complete", "page_verdict", "error", "error_detail", "premium_routes_tried", "retry_after_s", "debug_url", "warnings", "request_id"]
+FetchJobItemErrorName = Literal["invalid_url", "blocked_destination", "robots_disallowed", "too_large", "pdf_not_accepted", "unreadable_document", "selector_not_found", "screenshot_failed", "action_failed", "all_tiers_failed", "domain_unavailable", "domain_dead", "timeout", "no_tier_allowed", "politeness_timeout", "domain_busy", "premium_route_required", "budget_exhausted", "session_not_found", "post_not_repeated", "filings_not_configured", "rate_limited", "filings_unavailable", "redirect_not_allowed", "cancelled", "result_unavailable", "internal_error", "key_quota_exhausted", "key_budget_exhausted"]
+FilingDocumentErrorName = Literal["unknown_identifier", "not_registered_filer", "not_found", "invalid_identifier", "rate_limited", "filings_unavailable", "filings_not_configured", "robots_disallowed", "redirect_not_allowed", "blocked_destination", "timeout", "invalid_url", "too_large", "pdf_not_accepted", "unreadable_document", "selector_not_found", "screenshot_failed", "action_failed", "all_tiers_failed", "domain_unavailable", "domain_dead", "no_tier_allowed", "politeness_timeout", "domain_busy", "premium_route_required", "budget_exhausted", "session_not_found", "post_not_repeated"]
 FilingsErrorName = Literal["unknown_identifier", "not_registered_filer", "not_found", "invalid_identifier", "rate_limited", "filings_unavailable", "filings_not_configured", "robots_disallowed", "redirect_not_allowed", "blocked_destination", "timeout"]
-FilingsJobItemErrorName = Literal["unknown_identifier", "not_registered_filer", "not_found", "invalid_identifier", "rate_limited", "filings_unavailable", "filings_not_configured", "robots_disallowed", "redirect_not_allowed", "blocked_destination", "timeout", "invalid_url", "too_large", "pdf_not_accepted", "unreadable_document", "selector_not_found", "screenshot_failed", "all_tiers_failed", "domain_unavailable", "domain_dead", "no_tier_allowed", "politeness_timeout", "domain_busy", "premium_route_required", "budget_exhausted", "post_not_repeated", "cancelled", "result_unavailable", "internal_error", "key_quota_exhausted", "key_budget_exhausted"]
-MapErrorName = Literal["invalid_url", "blocked_destination", "robots_disallowed", "too_large", "pdf_not_accepted", "unreadable_document", "selector_not_found", "screenshot_failed", "all_tiers_failed", "domain_unavailable", "domain_dead", "timeout", "no_tier_allowed", "politeness_timeout", "domain_busy", "premium_route_required", "budget_exhausted", "post_not_repeated", "filings_not_configured", "rate_limited", "filings_unavailable", "redirect_not_allowed", "quota_exhausted"]
-MapSitemapErrorName = Literal["invalid_url", "blocked_destination", "robots_disallowed", "too_large", "pdf_not_accepted", "unreadable_document", "selector_not_found", "screenshot_failed", "all_tiers_failed", "domain_unavailable", "domain_dead", "timeout", "no_tier_allowed", "politeness_timeout", "domain_busy", "premium_route_required", "budget_exhausted", "post_not_repeated", "filings_not_configured", "rate_limited", "filings_unavailable", "redirect_not_allowed", "not_a_sitemap", "malformed", "too_slow", "already_read", "too_deep"]
+FilingsJobItemErrorName = Literal["unknown_identifier", "not_registered_filer", "not_found", "invalid_identifier", "rate_limited", "filings_unavailable", "filings_not_configured", "robots_disallowed", "redirect_not_allowed", "blocked_destination", "timeout", "invalid_url", "too_large", "pdf_not_accepted", "unreadable_document", "selector_not_found", "screenshot_failed", "action_failed", "all_tiers_failed", "domain_unavailable", "domain_dead", "no_tier_allowed", "politeness_timeout", "domain_busy", "premium_route_required", "budget_exhausted", "session_not_found", "post_not_repeated", "cancelled", "result_unavailable", "internal_error", "key_quota_exhausted", "key_budget_exhausted"]
+MapErrorName = Literal["invalid_url", "blocked_destination", "robots_disallowed", "too_large", "pdf_not_accepted", "unreadable_document", "selector_not_found", "screenshot_failed", "action_failed", "all_tiers_failed", "domain_unavailable", "domain_dead", "timeout", "no_tier_allowed", "politeness_timeout", "domain_busy", "premium_route_required", "budget_exhausted", "session_not_found", "post_not_repeated", "filings_not_configured", "rate_limited", "filings_unavailable", "redirect_not_allowed", "quota_exhausted"]
+MapSitemapErrorName = Literal["invalid_url", "blocked_destination", "robots_disallowed", "too_large", "pdf_not_accepted", "unreadable_document", "selector_not_found", "screenshot_failed", "action_failed", "all_tiers_failed", "domain_unavailable", "domain_dead", "timeout", "no_tier_allowed", "politeness_timeout", "domain_busy", "premium_route_required", "budget_exhausted", "session_not_found", "post_not_repeated", "filings_not_configured", "rate_limited", "filings_unavailable", "redirect_not_allowed", "not_a_sitemap", "malformed", "too_slow", "already_read", "too_deep"]
 ProfileErrorName = Literal["not_found", "blocked", "rate_limited", "all_tiers_failed", "parse_failed", "invalid_identifier", "paid_tier_required", "budget_exhausted", "robots_disallowed", "timeout", "politeness_timeout", "profiles_not_configured"]
 ProfilesJobItemErrorName = Literal["not_found", "blocked", "rate_limited", "all_tiers_failed", "parse_failed", "invalid_identifier", "paid_tier_required", "budget_exhausted", "robots_disallowed", "timeout", "politeness_timeout", "profiles_not_configured", "cancelled", "result_unavailable", "internal_error", "key_quota_exhausted", "key_budget_exhausted"]
 RefusalCode = Literal["admin_key_required", "customer_suspended", "domain_busy", "key_budget_exhausted", "key_category_not_allowed", "key_quota_exhausted", "key_rate_limited", "operator_only", "timeout", "user_agent_not_allowed"]
@@ -217,6 +217,80 @@ class AccountViewUsage(Answer):
     """What the answers without an error cost"""
 
 
+class Action(Answer):
+    type: Literal["click", "type", "press", "select", "scroll", "wait", "screenshot", "evaluate", "pdf"] | str = ABSENT
+    """`click`, `type` (into a field), `press` (a key), `select` (an option), `scroll` (to the end), `wait`, `screenshot`, `evaluate` (a script), `pdf`"""
+    selector: str | None = None
+    """click, type, select: the first visible element that matches. press: the element that gets the key (default: the focused one). scroll: the element to scroll (default: the page). wait: until an element that matches is visible"""
+    text: str | None = None
+    """type: what the field has then"""
+    key: str | None = None
+    """press: a key as in KeyboardEvent.key, with modifiers before it"""
+    value: str | None = None
+    """select: the value of the option, or its words"""
+    idle: Literal[True] | None = None
+    """wait: until no request has been in flight for half a second"""
+    ms: int | None = None
+    """wait: so many milliseconds"""
+    max_scrolls: int | None = None
+    """scroll: the most turns of the wheel, each of 0.8 windows. It ends before where the page does not grow any more"""
+    full_page: bool | None = None
+    """screenshot: from top to bottom, instead of the window"""
+    script: str | None = None
+    """evaluate: an expression, or the body of an async function with `return`; its value as JSON has at most 262,144 bytes"""
+    timeout_ms: int | None = None
+    """How long the step may take. Default: 5,000; scroll and pdf 30,000. All steps have 60,000 together"""
+    optional: bool | None = None
+    """true: the steps after it are taken also when it fails"""
+
+
+class ActionOutcome(Answer):
+    index: int = ABSENT
+    """Its place in `actions` of the request"""
+    type: Literal["click", "type", "press", "select", "scroll", "wait", "screenshot", "evaluate", "pdf"] | str = ABSENT
+    """Its type"""
+    ok: bool = ABSENT
+    """Whether it did what it should"""
+    ms: int = ABSENT
+    """How long it took, in milliseconds, with the page that it led to"""
+    error: Literal["not_found", "not_visible", "covered", "disabled", "timeout", "script_failed", "too_large", "failed"] | str | None = ABSENT
+    """Why it failed"""
+    detail: str | None = None
+    """The same as a sentence for people"""
+    url: str | None = ABSENT
+    """The address of the page after it"""
+    value: Any | None = None
+    """Of `evaluate`: its value; null where the script led the page away. Of `scroll`: how many turns, and whether the end was reached"""
+    page: FailedPage | None = None
+    """Of a step that failed"""
+    screenshot: ActionScreenshot | None = None
+    """Of the step `screenshot`, and of the window when a step failed"""
+    pdf: ActionPdf | None = None
+    """Of the step `pdf`"""
+
+
+class ActionPdf(Answer):
+    body_url: str = ABSENT
+    """Where it is downloaded, for 30 days"""
+    sha256: str = ABSENT
+    """SHA-256 of the exact bytes"""
+    bytes: int = ABSENT
+    """Its size"""
+
+
+class ActionScreenshot(Answer):
+    body_url: str = ABSENT
+    """Where it is downloaded, for 30 days"""
+    sha256: str = ABSENT
+    """SHA-256 of the exact bytes"""
+    content_type: str = ABSENT
+    """Its format"""
+    width: int = ABSENT
+    """In pixels"""
+    height: int = ABSENT
+    """In pixels"""
+
+
 class AlertHook(Answer):
     id: int = ABSENT
     """Its number"""
@@ -286,6 +360,8 @@ class ArticleMeta(Answer):
     """The page that follows in a series, by `rel=next`; only if `links` were requested"""
     alternates: list[PageAlternate] | None = None
     """The same content in other languages or forms, 200 at most; only if `links` were requested"""
+    robots: list[str] | None = None
+    """What its robots elements ask, in the form of X-Robots-Tag, 20 at most; only if `links` were requested"""
 
 
 class Attempt(Answer):
@@ -1281,6 +1357,15 @@ class CompanyWebProfilesItem(Answer):
     """The profile"""
 
 
+class ContentRefusal(Answer):
+    url: str = ABSENT
+    """The address of the result"""
+    error: str = ABSENT
+    """The code of the refusal"""
+    error_detail: str = ABSENT
+    """A sentence for people"""
+
+
 class CrawlJobItem(Answer):
     index: int = ABSENT
     """Its place among the submitted items, from 0"""
@@ -1303,6 +1388,8 @@ class CrawlJobItemInput(Answer):
     """Links from a seed to it"""
     found_on: str | None = None
     """The page that named it first; null: a seed"""
+    sitemap: Literal[True] | None = None
+    """It is a robots.txt or a sitemap; absent: a page"""
     render: Literal["auto", "never", "always"] | str | None = None
     """Whether a browser runs the page's scripts: when a plain request finds no text, never, or always"""
     max_bytes: int | None = None
@@ -1348,7 +1435,11 @@ class CrawlJobItemInput(Answer):
     cookies: list[GivenCookie] | None = None
     """Cookies for the origin of `url`. The routes direct and browser only"""
     cache_private: bool | None = None
-    """Whether an answer to `headers`, `cookies` or `body` is kept in the cache, for the same request of the same project only. By default it is not kept"""
+    """Whether an answer to `headers`, `cookies`, `body` or `actions` is kept in the cache, for the same request of the same project only. By default it is not kept"""
+    actions: list[Action] | None = None
+    """Steps in the page before it is read, in their order; takes the route browser only. The answer belongs to the project, and is not cached unless `cache_private` is true. In a crawl: on pages of the origin of its first seed"""
+    session_id: str | None = None
+    """A session of POST /v1/sessions: its cookies go to the sites that set them, and what sites set is kept in it. The routes direct and browser only; the answer belongs to the project, as one to `cookies`"""
     only_main_content: bool | None = None
     """false: text, Markdown, links and images are of everything that the page shows, menus and footers included. true: of its main content only. Default: text and Markdown of the main content, links and images of the whole page"""
     include_selectors: list[str] | None = None
@@ -1561,6 +1652,19 @@ class FactsAnswer(Answer):
     """Names this request in the logs of the service"""
 
 
+class FailedPage(Answer):
+    title: str = ABSENT
+    """Its title"""
+    text: str = ABSENT
+    """Its first 2,000 characters as they are shown"""
+    matches: int | None = ABSENT
+    """Elements that match the selector of the step"""
+    visible: int | None = ABSENT
+    """Of these, the visible ones"""
+    covered_by: str | None = ABSENT
+    """The element that lies over the first visible one"""
+
+
 class FeedEntry(Answer):
     url: str | None = ABSENT
     """Where the item leads, or the address that the sitemap lists"""
@@ -1641,7 +1745,11 @@ class FetchJobItemInput(Answer):
     body: str | None = None
     """The body of a POST, 65,536 bytes at most. Without a Content-Type in `headers` it is a form (application/x-www-form-urlencoded)"""
     cache_private: bool | None = None
-    """Whether an answer to `headers`, `cookies` or `body` is kept in the cache, for the same request of the same project only. By default it is not kept"""
+    """Whether an answer to `headers`, `cookies`, `body` or `actions` is kept in the cache, for the same request of the same project only. By default it is not kept"""
+    actions: list[Action] | None = None
+    """Steps in the page before it is read, in their order; takes the route browser only. The answer belongs to the project, and is not cached unless `cache_private` is true. In a crawl: on pages of the origin of its first seed"""
+    session_id: str | None = None
+    """A session of POST /v1/sessions: its cookies go to the sites that set them, and what sites set is kept in it. The routes direct and browser only; the answer belongs to the project, as one to `cookies`"""
     only_main_content: bool | None = None
     """false: text, Markdown, links and images are of everything that the page shows, menus and footers included. true: of its main content only. Default: text and Markdown of the main content, links and images of the whole page"""
     include_selectors: list[str] | None = None
@@ -1695,6 +1803,8 @@ class FetchResponse(Answer):
     """With formats=entries: the items of a feed or the addresses of a sitemap, in its order, at most 5,000"""
     screenshot: Screenshot | None = None
     """With formats=screenshot: a picture of the page; null: none was taken, and `error` says why"""
+    actions: list[ActionOutcome] | None = None
+    """With `actions` in the request: what came of each step that was taken"""
     archive_url: str | None = None
     """With archive: where the exchanges are downloaded as WARC, for 30 days; null: none were kept"""
     structured: StructuredData | None = None
@@ -1897,6 +2007,8 @@ class FilingDocumentResponse(Answer):
     """With formats=entries: the items of a feed or the addresses of a sitemap, in its order, at most 5,000"""
     screenshot: Screenshot | None = None
     """With formats=screenshot: a picture of the page; null: none was taken, and `error` says why"""
+    actions: list[ActionOutcome] | None = None
+    """With `actions` in the request: what came of each step that was taken"""
     archive_url: str | None = None
     """With archive: where the exchanges are downloaded as WARC, for 30 days; null: none were kept"""
     structured: StructuredData | None = None
@@ -2068,6 +2180,8 @@ class FilingsDocumentResult(Answer):
     """With formats=entries: the items of a feed or the addresses of a sitemap, in its order, at most 5,000"""
     screenshot: Screenshot | None = None
     """With formats=screenshot: a picture of the page; null: none was taken, and `error` says why"""
+    actions: list[ActionOutcome] | None = None
+    """With `actions` in the request: what came of each step that was taken"""
     archive_url: str | None = None
     """With archive: where the exchanges are downloaded as WARC, for 30 days; null: none were kept"""
     structured: StructuredData | None = None
@@ -2922,6 +3036,11 @@ class ListMonitorsResponse(Answer):
     """The monitors, without secrets"""
 
 
+class ListSessionsResponse(Answer):
+    sessions: list[Session] = ABSENT
+    """The sessions of the project"""
+
+
 class MapLink(Answer):
     url: str = ABSENT
     """The address"""
@@ -3103,7 +3222,11 @@ class MonitorFetch(Answer):
     cookies: list[GivenCookie] | None = None
     """Cookies for the origin of `url`. The routes direct and browser only"""
     cache_private: bool | None = None
-    """Whether an answer to `headers`, `cookies` or `body` is kept in the cache, for the same request of the same project only. By default it is not kept"""
+    """Whether an answer to `headers`, `cookies`, `body` or `actions` is kept in the cache, for the same request of the same project only. By default it is not kept"""
+    actions: list[Action] | None = None
+    """Steps in the page before it is read, in their order; takes the route browser only. The answer belongs to the project, and is not cached unless `cache_private` is true. In a crawl: on pages of the origin of its first seed"""
+    session_id: str | None = None
+    """A session of POST /v1/sessions: its cookies go to the sites that set them, and what sites set is kept in it. The routes direct and browser only; the answer belongs to the project, as one to `cookies`"""
     only_main_content: bool | None = None
     """false: text, Markdown, links and images are of everything that the page shows, menus and footers included. true: of its main content only. Default: text and Markdown of the main content, links and images of the whole page"""
     include_selectors: list[str] | None = None
@@ -3797,6 +3920,12 @@ class SearchJobItemInput(Answer):
     """Only pages of this period; `pd`, `pw`, `pm` and `py` mean day, week, month and year"""
     cache_ttl_s: int | None = None
     """The oldest acceptable answer from the cache, in seconds, at most 7 days; 0 searches anew"""
+    include_domains: list[str] | None = None
+    """Only results of these hosts and their subdomains"""
+    exclude_domains: list[str] | None = None
+    """No results of these hosts and their subdomains"""
+    page: int | None = None
+    """Which `max_results` of the results: 2 has those after the first page. Both together reach to the 200th result"""
     project_ref: str | None = None
     """A word of the client's own, which the ledger of requests shows again"""
 
@@ -3839,6 +3968,26 @@ class SearchResult(Answer):
     """When the page was published, as far as an engine knows"""
     rank: int = ABSENT
     """Its place, from 1"""
+    content: FetchResponse | ContentRefusal | None = None
+    """With `contents`: the answer of its fetch; why it was not fetched; null behind the results that get their pages"""
+
+
+class Session(Answer):
+    session_id: str = ABSENT
+    """Its id, for `session_id` of a fetch"""
+    label: str | None = ABSENT
+    """The name that it was given"""
+    created_at: str = ABSENT
+    """When it was created"""
+    expires_at: str = ABSENT
+    last_used_at: str | None = ABSENT
+    """When a fetch with it last ended; null: none has"""
+    user_agent: str | None = ABSENT
+    """The User-Agent of its requests"""
+    accept_language: str | None = ABSENT
+    """The Accept-Language of its requests"""
+    cookies: int = ABSENT
+    """How many cookies it holds"""
 
 
 class StructuredData(Answer):
@@ -3848,6 +3997,8 @@ class StructuredData(Answer):
     """Microdata: the items that are in no other item"""
     opengraph: list[OpenGraph] = ABSENT
     """Open Graph: one entry, or none"""
+    rdfa: list[dict[str, Any]] = ABSENT
+    """RDFa: the nodes of its statements, as expanded JSON-LD"""
     dublincore: list[DublinCore] = ABSENT
     """Dublin Core: one entry, or none"""
 

@@ -7,7 +7,34 @@ from typing import Literal
 
 from typing_extensions import Required, TypedDict
 
-FetchField = Literal["url", "final_url", "redirects", "status", "content_type", "origin_content_type", "headers", "tier", "attempts", "html", "text", "pdf_text_pages", "pdf_page_count", "markdown", "links", "images", "entries", "screenshot", "archive_url", "structured", "tables", "extract", "text_truncated", "title", "meta", "sha256", "bytes", "cached", "revalidated", "retrieved_at", "etag", "last_modified", "cost_usd", "billing_category", "archived_at", "served_from_archive_because", "body_url", "body_kind", "content_kind", "paywall", "paywall_evidence", "alternate_of", "alternate_source", "match_score", "primary_sources", "text_complete", "page_verdict", "error", "error_detail", "premium_routes_tried", "retry_after_s", "debug_url", "warnings", "request_id"]
+FetchField = Literal["url", "final_url", "redirects", "status", "content_type", "origin_content_type", "headers", "tier", "attempts", "html", "text", "pdf_text_pages", "pdf_page_count", "markdown", "links", "images", "entries", "screenshot", "actions", "archive_url", "structured", "tables", "extract", "text_truncated", "title", "meta", "sha256", "bytes", "cached", "revalidated", "retrieved_at", "etag", "last_modified", "cost_usd", "billing_category", "archived_at", "served_from_archive_because", "body_url", "body_kind", "content_kind", "paywall", "paywall_evidence", "alternate_of", "alternate_source", "match_score", "primary_sources", "text_complete", "page_verdict", "error", "error_detail", "premium_routes_tried", "retry_after_s", "debug_url", "warnings", "request_id"]
+
+
+class Action(TypedDict, total=False):
+    type: Required[Literal["click", "type", "press", "select", "scroll", "wait", "screenshot", "evaluate", "pdf"]]
+    """`click`, `type` (into a field), `press` (a key), `select` (an option), `scroll` (to the end), `wait`, `screenshot`, `evaluate` (a script), `pdf`"""
+    selector: str
+    """click, type, select: the first visible element that matches. press: the element that gets the key (default: the focused one). scroll: the element to scroll (default: the page). wait: until an element that matches is visible"""
+    text: str
+    """type: what the field has then"""
+    key: str
+    """press: a key as in KeyboardEvent.key, with modifiers before it"""
+    value: str
+    """select: the value of the option, or its words"""
+    idle: Literal[True]
+    """wait: until no request has been in flight for half a second"""
+    ms: int
+    """wait: so many milliseconds"""
+    max_scrolls: int
+    """scroll: the most turns of the wheel, each of 0.8 windows. It ends before where the page does not grow any more"""
+    full_page: bool
+    """screenshot: from top to bottom, instead of the window"""
+    script: str
+    """evaluate: an expression, or the body of an async function with `return`; its value as JSON has at most 262,144 bytes"""
+    timeout_ms: int
+    """How long the step may take. Default: 5,000; scroll and pdf 30,000. All steps have 60,000 together"""
+    optional: bool
+    """true: the steps after it are taken also when it fails"""
 
 
 class AlertBody(TypedDict, total=False):
@@ -84,7 +111,7 @@ class BatchProfilesBody(TypedDict, total=False):
 
 
 class BatchSearchBody(TypedDict, total=False):
-    items: Required[Sequence[SearchBody]]
+    items: Required[Sequence[SearchItem]]
     """The items of the job"""
     idempotency_key: Required[str]
     """Scoped to the project: the same key, kind and number of items is the same job. May be left out when the header Idempotency-Key has it."""
@@ -124,6 +151,63 @@ class CompanyResolveBody(TypedDict, total=False):
     """Default: 5"""
 
 
+class ContentsFetch(TypedDict, total=False):
+    render: Literal["auto", "never", "always"]
+    """Whether a browser runs the page's scripts: when a plain request finds no text, never, or always"""
+    max_bytes: int
+    """The largest body that is accepted"""
+    accept_pdf: bool
+    """Whether PDFs are read"""
+    cache_ttl_s: int | None
+    """The oldest acceptable answer from the cache, in seconds; 0 asks anew"""
+    min_text_chars: int
+    """With fewer characters of text the next route is tried; a Chinese character counts as three, a kana or a Korean syllable as two"""
+    allow_archive: bool
+    """Whether an archived copy may be served when the page is gone"""
+    allow_alternates: bool
+    """Whether an open copy of the same text may be served when the page is a teaser or gone"""
+    allow_paid: bool
+    """Whether routes that cost money may be used"""
+    allow_premium: bool
+    """Another name of `allow_paid`: false in either of them forbids these routes"""
+    tiers: Sequence[Literal["direct", "browser", "archive", "proxy", "proxy_render"]] | None
+    """The routes that may be used; null: all"""
+    timeout_s: float | None
+    """How long to wait at most, in seconds; what is then known is the answer"""
+    country: str | None
+    """The country of the exit on premium routes, ISO 3166-1 alpha-2"""
+    user_agent: str | None
+    """The User-Agent to send; the project needs permission"""
+    accept_language: str | None
+    """The Accept-Language to send"""
+    include_html: bool | None
+    """Whether the answer has `html`. Default true for a fetch, false for an item of a batch"""
+    formats: Sequence[Literal["markdown", "links", "images", "entries", "screenshot", "structured", "tables"]] | None
+    """Further forms of the page that the answer shall have; a screenshot takes the route browser only"""
+    fields: Sequence[FetchField] | None
+    """The fields that the answer shall have where there is a page; `error`, `warnings` and `request_id` it has all the same. One that is a form of the page, as `markdown`, asks for it as `formats` does. Default: all"""
+    wait_for: WaitFor | None
+    """What a browser waits for before it reads the page; takes the route browser only"""
+    screenshot_options: ScreenshotOptions | None
+    """How the screenshot in `formats` is taken"""
+    archive: bool
+    """Whether the exchanges with the origin are kept, for 30 days, to be downloaded as WARC; the page is then one of this project only"""
+    only_main_content: bool | None
+    """false: text, Markdown, links and images are of everything that the page shows, menus and footers included. true: of its main content only. Default: text and Markdown of the main content, links and images of the whole page"""
+    include_selectors: Sequence[str] | None
+    """CSS selectors: text, Markdown, links, images and tables are of the elements that match one of them, in the page's order, whether main content or not"""
+    exclude_selectors: Sequence[str] | None
+    """CSS selectors: elements that match are taken out of the page before it is read, also out of those that are included"""
+    extract: ExtractOptions | None
+    """Values that are taken out of the page by CSS selectors, under names of the caller: the answer has `extract`. Elements of `exclude_selectors` are not there"""
+    block_resources: Sequence[Literal["image", "font", "media", "stylesheet", "ads"]] | None
+    """What a page in a browser does not load. Images and fonts are loaded for a screenshot only, media never; `ads` are the hosts of advertising networks. Without style sheets hidden elements show. Other routes load nothing beside the page"""
+    device: Literal["desktop", "mobile"]
+    """`mobile`: a phone with a touch screen, a window of 412 × 915 and a phone's User-Agent; takes the route browser only"""
+    viewport: Viewport | None
+    """The window of the browser; takes the route browser only. Default: 1280 × 720"""
+
+
 class CrawlBody(TypedDict, total=False):
     url: str | None
     """Where the crawl begins; or `seeds`"""
@@ -139,6 +223,8 @@ class CrawlBody(TypedDict, total=False):
     """The most links from a seed to a page; 0: the seeds alone; null: any number"""
     limit: int
     """The most pages that are fetched; the addresses beyond it are listed with the reason `over_limit`"""
+    sitemap: Literal["include", "only", "skip"]
+    """Whether the addresses that the site's sitemaps list are pages of the crawl: `include`: beside those that pages link to; `only`: no link is followed. Each file that is read (robots.txt, the sitemaps that it names or else /sitemap.xml, those that an index lists) is an item as a page is, with `sitemap` in its `input`, and counts to `limit`"""
     ignore_query: bool
     """Whether addresses that differ in their query only are one page: the one that is found first is fetched"""
     follow_nofollow: bool
@@ -199,7 +285,11 @@ class CrawlFetch(TypedDict, total=False):
     cookies: Sequence[GivenCookie] | None
     """Cookies for the origin of `url`. The routes direct and browser only"""
     cache_private: bool
-    """Whether an answer to `headers`, `cookies` or `body` is kept in the cache, for the same request of the same project only. By default it is not kept"""
+    """Whether an answer to `headers`, `cookies`, `body` or `actions` is kept in the cache, for the same request of the same project only. By default it is not kept"""
+    actions: Sequence[Action] | None
+    """Steps in the page before it is read, in their order; takes the route browser only. The answer belongs to the project, and is not cached unless `cache_private` is true. In a crawl: on pages of the origin of its first seed"""
+    session_id: str | None
+    """A session of POST /v1/sessions: its cookies go to the sites that set them, and what sites set is kept in it. The routes direct and browser only; the answer belongs to the project, as one to `cookies`"""
     only_main_content: bool | None
     """false: text, Markdown, links and images are of everything that the page shows, menus and footers included. true: of its main content only. Default: text and Markdown of the main content, links and images of the whole page"""
     include_selectors: Sequence[str] | None
@@ -382,7 +472,11 @@ class FetchBody(TypedDict, total=False):
     body: str | None
     """The body of a POST, 65,536 bytes at most. Without a Content-Type in `headers` it is a form (application/x-www-form-urlencoded)"""
     cache_private: bool
-    """Whether an answer to `headers`, `cookies` or `body` is kept in the cache, for the same request of the same project only. By default it is not kept"""
+    """Whether an answer to `headers`, `cookies`, `body` or `actions` is kept in the cache, for the same request of the same project only. By default it is not kept"""
+    actions: Sequence[Action] | None
+    """Steps in the page before it is read, in their order; takes the route browser only. The answer belongs to the project, and is not cached unless `cache_private` is true. In a crawl: on pages of the origin of its first seed"""
+    session_id: str | None
+    """A session of POST /v1/sessions: its cookies go to the sites that set them, and what sites set is kept in it. The routes direct and browser only; the answer belongs to the project, as one to `cookies`"""
     only_main_content: bool | None
     """false: text, Markdown, links and images are of everything that the page shows, menus and footers included. true: of its main content only. Default: text and Markdown of the main content, links and images of the whole page"""
     include_selectors: Sequence[str] | None
@@ -670,6 +764,23 @@ class LatestFilingQuery(TypedDict, total=False):
     """How long to wait at most, in seconds; what is then known is the answer"""
 
 
+class ListCapturesQuery(TypedDict, total=False):
+    url: Required[str]
+    """The address; with `*` at its end, everything that begins with it"""
+    matchType: Literal["exact", "prefix", "host", "domain"] | None
+    """Which addresses: this one, those below it, its host's, also of subdomains"""
+    from_: str | None
+    """The first time: 1 to 14 digits, as 20261125"""
+    to: str | None
+    """The last time"""
+    limit: int
+    """The most captures"""
+    filter: str | None
+    """`column:expression` (RE2, the whole value), with `!` before it: those that it does not fit"""
+    output: Literal["json", "text"] | None
+    """A table, or a line for each capture with spaces between its columns"""
+
+
 class ListCompanyChangesQuery(TypedDict, total=False):
     since: str | None
     """ISO 8601, a day or a moment, UTC where it has no offset; for the first call"""
@@ -799,7 +910,11 @@ class MonitorFetch(TypedDict, total=False):
     cookies: Sequence[GivenCookie] | None
     """Cookies for the origin of `url`. The routes direct and browser only"""
     cache_private: bool
-    """Whether an answer to `headers`, `cookies` or `body` is kept in the cache, for the same request of the same project only. By default it is not kept"""
+    """Whether an answer to `headers`, `cookies`, `body` or `actions` is kept in the cache, for the same request of the same project only. By default it is not kept"""
+    actions: Sequence[Action] | None
+    """Steps in the page before it is read, in their order; takes the route browser only. The answer belongs to the project, and is not cached unless `cache_private` is true. In a crawl: on pages of the origin of its first seed"""
+    session_id: str | None
+    """A session of POST /v1/sessions: its cookies go to the sites that set them, and what sites set is kept in it. The routes direct and browser only; the answer belongs to the project, as one to `cookies`"""
     only_main_content: bool | None
     """false: text, Markdown, links and images are of everything that the page shows, menus and footers included. true: of its main content only. Default: text and Markdown of the main content, links and images of the whole page"""
     include_selectors: Sequence[str] | None
@@ -935,6 +1050,8 @@ class ReadQuery(TypedDict, total=False):
     """The fields that the answer shall have where there is a page; `error`, `warnings` and `request_id` it has all the same. One that is a form of the page, as `markdown`, asks for it as `formats` does. Default: all"""
     archive: bool
     """Whether the exchanges with the origin are kept, for 30 days, to be downloaded as WARC; the page is then one of this project only"""
+    session_id: str | None
+    """A session of POST /v1/sessions: its cookies go to the sites that set them, and what sites set is kept in it. The routes direct and browser only; the answer belongs to the project, as one to `cookies`"""
     only_main_content: bool | None
     """false: text, Markdown, links and images are of everything that the page shows, menus and footers included. true: of its main content only. Default: text and Markdown of the main content, links and images of the whole page"""
     include_selectors: Sequence[str] | None
@@ -999,8 +1116,16 @@ class SearchBody(TypedDict, total=False):
     """Only pages of this period; `pd`, `pw`, `pm` and `py` mean day, week, month and year"""
     cache_ttl_s: int | None
     """The oldest acceptable answer from the cache, in seconds, at most 7 days; 0 searches anew"""
+    include_domains: Sequence[str] | None
+    """Only results of these hosts and their subdomains"""
+    exclude_domains: Sequence[str] | None
+    """No results of these hosts and their subdomains"""
+    page: int
+    """Which `max_results` of the results: 2 has those after the first page. Both together reach to the 200th result"""
     project_ref: str | None
     """A word of the client's own, which the ledger of requests shows again"""
+    contents: SearchContents | None
+    """The pages of the first results, each fetched and billed as by `POST /v1/fetch`"""
 
 
 class SearchCompaniesQuery(TypedDict, total=False):
@@ -1022,6 +1147,13 @@ class SearchCompaniesQuery(TypedDict, total=False):
     """Whether the sources of the country are asked now"""
 
 
+class SearchContents(TypedDict, total=False):
+    results: int
+    """How many of the first results get their pages"""
+    fetch: ContentsFetch | None
+    """How they are fetched: options of `POST /v1/fetch`. `html` is left out unless `include_html` asks for it"""
+
+
 class SearchFilingsQuery(TypedDict, total=False):
     q: str
     """Words; a phrase in quotes, OR between words, a minus before what is unwanted"""
@@ -1039,6 +1171,40 @@ class SearchFilingsQuery(TypedDict, total=False):
     """A word of the client's own, which the ledger of requests shows again"""
     timeout_s: float | None
     """How long to wait at most, in seconds; what is then known is the answer"""
+
+
+class SearchItem(TypedDict, total=False):
+    query: Required[str]
+    """What to search for"""
+    language: str | None
+    """ISO 639-1, optionally with a region"""
+    country: str | None
+    """ISO 3166-1 alpha-2, in either case"""
+    max_results: int
+    """The most results"""
+    freshness: Literal["day", "week", "month", "year", "pd", "pw", "pm", "py"] | None
+    """Only pages of this period; `pd`, `pw`, `pm` and `py` mean day, week, month and year"""
+    cache_ttl_s: int | None
+    """The oldest acceptable answer from the cache, in seconds, at most 7 days; 0 searches anew"""
+    include_domains: Sequence[str] | None
+    """Only results of these hosts and their subdomains"""
+    exclude_domains: Sequence[str] | None
+    """No results of these hosts and their subdomains"""
+    page: int
+    """Which `max_results` of the results: 2 has those after the first page. Both together reach to the 200th result"""
+    project_ref: str | None
+    """A word of the client's own, which the ledger of requests shows again"""
+
+
+class SessionBody(TypedDict, total=False):
+    ttl_s: int
+    """How long it lives, in seconds, whether it is used or not"""
+    user_agent: str | None
+    """The User-Agent of its requests; the project needs permission"""
+    accept_language: str | None
+    """The Accept-Language of its requests"""
+    label: str | None
+    """A name for people"""
 
 
 class SuggestBody(TypedDict, total=False):
@@ -1138,6 +1304,8 @@ class CrawlOptions(TypedDict, total=False):
     """The most links from a seed to a page; 0: the seeds alone; null: any number"""
     limit: int
     """The most pages that are fetched; the addresses beyond it are listed with the reason `over_limit`"""
+    sitemap: Literal["include", "only", "skip"]
+    """Whether the addresses that the site's sitemaps list are pages of the crawl: `include`: beside those that pages link to; `only`: no link is followed. Each file that is read (robots.txt, the sitemaps that it names or else /sitemap.xml, those that an index lists) is an item as a page is, with `sitemap` in its `input`, and counts to `limit`"""
     ignore_query: bool
     """Whether addresses that differ in their query only are one page: the one that is found first is fetched"""
     follow_nofollow: bool
@@ -1204,7 +1372,11 @@ class FetchOptions(TypedDict, total=False):
     body: str | None
     """The body of a POST, 65,536 bytes at most. Without a Content-Type in `headers` it is a form (application/x-www-form-urlencoded)"""
     cache_private: bool
-    """Whether an answer to `headers`, `cookies` or `body` is kept in the cache, for the same request of the same project only. By default it is not kept"""
+    """Whether an answer to `headers`, `cookies`, `body` or `actions` is kept in the cache, for the same request of the same project only. By default it is not kept"""
+    actions: Sequence[Action] | None
+    """Steps in the page before it is read, in their order; takes the route browser only. The answer belongs to the project, and is not cached unless `cache_private` is true. In a crawl: on pages of the origin of its first seed"""
+    session_id: str | None
+    """A session of POST /v1/sessions: its cookies go to the sites that set them, and what sites set is kept in it. The routes direct and browser only; the answer belongs to the project, as one to `cookies`"""
     only_main_content: bool | None
     """false: text, Markdown, links and images are of everything that the page shows, menus and footers included. true: of its main content only. Default: text and Markdown of the main content, links and images of the whole page"""
     include_selectors: Sequence[str] | None
@@ -1268,5 +1440,13 @@ class SearchOptions(TypedDict, total=False):
     """Only pages of this period; `pd`, `pw`, `pm` and `py` mean day, week, month and year"""
     cache_ttl_s: int | None
     """The oldest acceptable answer from the cache, in seconds, at most 7 days; 0 searches anew"""
+    include_domains: Sequence[str] | None
+    """Only results of these hosts and their subdomains"""
+    exclude_domains: Sequence[str] | None
+    """No results of these hosts and their subdomains"""
+    page: int
+    """Which `max_results` of the results: 2 has those after the first page. Both together reach to the 200th result"""
     project_ref: str | None
     """A word of the client's own, which the ledger of requests shows again"""
+    contents: SearchContents | None
+    """The pages of the first results, each fetched and billed as by `POST /v1/fetch`"""

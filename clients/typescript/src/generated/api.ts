@@ -184,6 +184,80 @@ export interface AccountViewUsage {
   cost_ok_usd: string | null;
 }
 
+export interface Action {
+  /** `click`, `type` (into a field), `press` (a key), `select` (an option), `scroll` (to the end), `wait`, `screenshot`, `evaluate` (a script), `pdf` */
+  type: "click" | "type" | "press" | "select" | "scroll" | "wait" | "screenshot" | "evaluate" | "pdf";
+  /** click, type, select: the first visible element that matches. press: the element that gets the key (default: the focused one). scroll: the element to scroll (default: the page). wait: until an element that matches is visible */
+  selector?: string;
+  /** type: what the field has then */
+  text?: string;
+  /** press: a key as in KeyboardEvent.key, with modifiers before it */
+  key?: string;
+  /** select: the value of the option, or its words */
+  value?: string;
+  /** wait: until no request has been in flight for half a second */
+  idle?: true;
+  /** wait: so many milliseconds */
+  ms?: number;
+  /** scroll: the most turns of the wheel, each of 0.8 windows. It ends before where the page does not grow any more */
+  max_scrolls?: number;
+  /** screenshot: from top to bottom, instead of the window */
+  full_page?: boolean;
+  /** evaluate: an expression, or the body of an async function with `return`; its value as JSON has at most 262,144 bytes */
+  script?: string;
+  /** How long the step may take. Default: 5,000; scroll and pdf 30,000. All steps have 60,000 together */
+  timeout_ms?: number;
+  /** true: the steps after it are taken also when it fails */
+  optional?: boolean;
+}
+
+export interface ActionOutcome {
+  /** Its place in `actions` of the request */
+  index: number;
+  /** Its type */
+  type: "click" | "type" | "press" | "select" | "scroll" | "wait" | "screenshot" | "evaluate" | "pdf";
+  /** Whether it did what it should */
+  ok: boolean;
+  /** How long it took, in milliseconds, with the page that it led to */
+  ms: number;
+  /** Why it failed */
+  error: "not_found" | "not_visible" | "covered" | "disabled" | "timeout" | "script_failed" | "too_large" | "failed" | null;
+  /** The same as a sentence for people */
+  detail?: string;
+  /** The address of the page after it */
+  url: string | null;
+  /** Of `evaluate`: its value; null where the script led the page away. Of `scroll`: how many turns, and whether the end was reached */
+  value?: unknown;
+  /** Of a step that failed */
+  page?: FailedPage;
+  /** Of the step `screenshot`, and of the window when a step failed */
+  screenshot?: ActionScreenshot;
+  /** Of the step `pdf` */
+  pdf?: ActionPdf;
+}
+
+export interface ActionPdf {
+  /** Where it is downloaded, for 30 days */
+  body_url: string;
+  /** SHA-256 of the exact bytes */
+  sha256: string;
+  /** Its size */
+  bytes: number;
+}
+
+export interface ActionScreenshot {
+  /** Where it is downloaded, for 30 days */
+  body_url: string;
+  /** SHA-256 of the exact bytes */
+  sha256: string;
+  /** Its format */
+  content_type: string;
+  /** In pixels */
+  width: number;
+  /** In pixels */
+  height: number;
+}
+
 export interface AlertBody {
   /** A public https address */
   url: string;
@@ -266,6 +340,8 @@ export interface ArticleMeta {
   next_url?: string | null;
   /** The same content in other languages or forms, 200 at most; only if `links` were requested */
   alternates?: PageAlternate[];
+  /** What its robots elements ask, in the form of X-Robots-Tag, 20 at most; only if `links` were requested */
+  robots?: string[];
 }
 
 export interface Attempt {
@@ -281,7 +357,7 @@ export interface Attempt {
   detail: string | null;
 }
 
-export type AttemptReasonName = "ok" | "not_modified" | "thin_content" | "not_configured" | "no_room" | "invalid_url" | "blocked_destination" | "robots_disallowed" | "too_large" | "pdf_not_accepted" | "unreadable_document" | "selector_not_found" | "screenshot_failed" | "all_tiers_failed" | "domain_unavailable" | "domain_dead" | "timeout" | "no_tier_allowed" | "politeness_timeout" | "domain_busy" | "premium_route_required" | "budget_exhausted" | "post_not_repeated" | "filings_not_configured" | "rate_limited" | "filings_unavailable" | "redirect_not_allowed";
+export type AttemptReasonName = "ok" | "not_modified" | "thin_content" | "not_configured" | "no_room" | "invalid_url" | "blocked_destination" | "robots_disallowed" | "too_large" | "pdf_not_accepted" | "unreadable_document" | "selector_not_found" | "screenshot_failed" | "action_failed" | "all_tiers_failed" | "domain_unavailable" | "domain_dead" | "timeout" | "no_tier_allowed" | "politeness_timeout" | "domain_busy" | "premium_route_required" | "budget_exhausted" | "session_not_found" | "post_not_repeated" | "filings_not_configured" | "rate_limited" | "filings_unavailable" | "redirect_not_allowed";
 
 export interface BatchCompaniesBody {
   /** The items of the job */
@@ -345,7 +421,7 @@ export interface BatchProfilesBody {
 
 export interface BatchSearchBody {
   /** The items of the job */
-  items: SearchBody[];
+  items: SearchItem[];
   /** Scoped to the project: the same key, kind and number of items is the same job. May be left out when the header Idempotency-Key has it. */
   idempotency_key: string;
   /** Where the job's end is told; null: nowhere */
@@ -1380,6 +1456,72 @@ export interface CompanyWebProfilesItem {
   url: string;
 }
 
+export interface ContentRefusal {
+  /** The address of the result */
+  url: string;
+  /** The code of the refusal */
+  error: string;
+  /** A sentence for people */
+  error_detail: string;
+}
+
+export interface ContentsFetch {
+  /** Whether a browser runs the page's scripts: when a plain request finds no text, never, or always */
+  render?: "auto" | "never" | "always";
+  /** The largest body that is accepted */
+  max_bytes?: number;
+  /** Whether PDFs are read */
+  accept_pdf?: boolean;
+  /** The oldest acceptable answer from the cache, in seconds; 0 asks anew */
+  cache_ttl_s?: number | null;
+  /** With fewer characters of text the next route is tried; a Chinese character counts as three, a kana or a Korean syllable as two */
+  min_text_chars?: number;
+  /** Whether an archived copy may be served when the page is gone */
+  allow_archive?: boolean;
+  /** Whether an open copy of the same text may be served when the page is a teaser or gone */
+  allow_alternates?: boolean;
+  /** Whether routes that cost money may be used */
+  allow_paid?: boolean;
+  /** Another name of `allow_paid`: false in either of them forbids these routes */
+  allow_premium?: boolean;
+  /** The routes that may be used; null: all */
+  tiers?: ("direct" | "browser" | "archive" | "proxy" | "proxy_render")[] | null;
+  /** How long to wait at most, in seconds; what is then known is the answer */
+  timeout_s?: number | null;
+  /** The country of the exit on premium routes, ISO 3166-1 alpha-2 */
+  country?: string | null;
+  /** The User-Agent to send; the project needs permission */
+  user_agent?: string | null;
+  /** The Accept-Language to send */
+  accept_language?: string | null;
+  /** Whether the answer has `html`. Default true for a fetch, false for an item of a batch */
+  include_html?: boolean | null;
+  /** Further forms of the page that the answer shall have; a screenshot takes the route browser only */
+  formats?: ("markdown" | "links" | "images" | "entries" | "screenshot" | "structured" | "tables")[] | null;
+  /** The fields that the answer shall have where there is a page; `error`, `warnings` and `request_id` it has all the same. One that is a form of the page, as `markdown`, asks for it as `formats` does. Default: all */
+  fields?: FetchField[] | null;
+  /** What a browser waits for before it reads the page; takes the route browser only */
+  wait_for?: WaitFor | null;
+  /** How the screenshot in `formats` is taken */
+  screenshot_options?: ScreenshotOptions | null;
+  /** Whether the exchanges with the origin are kept, for 30 days, to be downloaded as WARC; the page is then one of this project only */
+  archive?: boolean;
+  /** false: text, Markdown, links and images are of everything that the page shows, menus and footers included. true: of its main content only. Default: text and Markdown of the main content, links and images of the whole page */
+  only_main_content?: boolean | null;
+  /** CSS selectors: text, Markdown, links, images and tables are of the elements that match one of them, in the page's order, whether main content or not */
+  include_selectors?: string[] | null;
+  /** CSS selectors: elements that match are taken out of the page before it is read, also out of those that are included */
+  exclude_selectors?: string[] | null;
+  /** Values that are taken out of the page by CSS selectors, under names of the caller: the answer has `extract`. Elements of `exclude_selectors` are not there */
+  extract?: ExtractOptions | null;
+  /** What a page in a browser does not load. Images and fonts are loaded for a screenshot only, media never; `ads` are the hosts of advertising networks. Without style sheets hidden elements show. Other routes load nothing beside the page */
+  block_resources?: ("image" | "font" | "media" | "stylesheet" | "ads")[] | null;
+  /** `mobile`: a phone with a touch screen, a window of 412 × 915 and a phone's User-Agent; takes the route browser only */
+  device?: "desktop" | "mobile";
+  /** The window of the browser; takes the route browser only. Default: 1280 × 720 */
+  viewport?: Viewport | null;
+}
+
 export interface CrawlBody {
   /** Where the crawl begins; or `seeds` */
   url?: string | null;
@@ -1395,6 +1537,8 @@ export interface CrawlBody {
   max_depth?: number | null;
   /** The most pages that are fetched; the addresses beyond it are listed with the reason `over_limit` */
   limit?: number;
+  /** Whether the addresses that the site's sitemaps list are pages of the crawl: `include`: beside those that pages link to; `only`: no link is followed. Each file that is read (robots.txt, the sitemaps that it names or else /sitemap.xml, those that an index lists) is an item as a page is, with `sitemap` in its `input`, and counts to `limit` */
+  sitemap?: "include" | "only" | "skip";
   /** Whether addresses that differ in their query only are one page: the one that is found first is fetched */
   ignore_query?: boolean;
   /** Whether links with `rel=nofollow` are followed */
@@ -1454,8 +1598,12 @@ export interface CrawlFetch {
   headers?: Record<string, string> | null;
   /** Cookies for the origin of `url`. The routes direct and browser only */
   cookies?: GivenCookie[] | null;
-  /** Whether an answer to `headers`, `cookies` or `body` is kept in the cache, for the same request of the same project only. By default it is not kept */
+  /** Whether an answer to `headers`, `cookies`, `body` or `actions` is kept in the cache, for the same request of the same project only. By default it is not kept */
   cache_private?: boolean;
+  /** Steps in the page before it is read, in their order; takes the route browser only. The answer belongs to the project, and is not cached unless `cache_private` is true. In a crawl: on pages of the origin of its first seed */
+  actions?: Action[] | null;
+  /** A session of POST /v1/sessions: its cookies go to the sites that set them, and what sites set is kept in it. The routes direct and browser only; the answer belongs to the project, as one to `cookies` */
+  session_id?: string | null;
   /** false: text, Markdown, links and images are of everything that the page shows, menus and footers included. true: of its main content only. Default: text and Markdown of the main content, links and images of the whole page */
   only_main_content?: boolean | null;
   /** CSS selectors: text, Markdown, links, images and tables are of the elements that match one of them, in the page's order, whether main content or not */
@@ -1487,7 +1635,7 @@ export interface CrawlJobItem {
   error: CrawlJobItemErrorName | (string & {}) | null;
 }
 
-export type CrawlJobItemErrorName = "invalid_url" | "blocked_destination" | "robots_disallowed" | "too_large" | "pdf_not_accepted" | "unreadable_document" | "selector_not_found" | "screenshot_failed" | "all_tiers_failed" | "domain_unavailable" | "domain_dead" | "timeout" | "no_tier_allowed" | "politeness_timeout" | "domain_busy" | "premium_route_required" | "budget_exhausted" | "post_not_repeated" | "filings_not_configured" | "rate_limited" | "filings_unavailable" | "redirect_not_allowed" | "out_of_scope" | "cancelled" | "result_unavailable" | "internal_error" | "key_quota_exhausted" | "key_budget_exhausted";
+export type CrawlJobItemErrorName = "invalid_url" | "blocked_destination" | "robots_disallowed" | "too_large" | "pdf_not_accepted" | "unreadable_document" | "selector_not_found" | "screenshot_failed" | "action_failed" | "all_tiers_failed" | "domain_unavailable" | "domain_dead" | "timeout" | "no_tier_allowed" | "politeness_timeout" | "domain_busy" | "premium_route_required" | "budget_exhausted" | "session_not_found" | "post_not_repeated" | "filings_not_configured" | "rate_limited" | "filings_unavailable" | "redirect_not_allowed" | "out_of_scope" | "cancelled" | "result_unavailable" | "internal_error" | "key_quota_exhausted" | "key_budget_exhausted";
 
 export interface CrawlJobItemInput {
   /** The page */
@@ -1496,6 +1644,8 @@ export interface CrawlJobItemInput {
   depth?: number;
   /** The page that named it first; null: a seed */
   found_on?: string | null;
+  /** It is a robots.txt or a sitemap; absent: a page */
+  sitemap?: true;
   /** Whether a browser runs the page's scripts: when a plain request finds no text, never, or always */
   render?: "auto" | "never" | "always";
   /** The largest body that is accepted */
@@ -1540,8 +1690,12 @@ export interface CrawlJobItemInput {
   headers?: Record<string, string> | null;
   /** Cookies for the origin of `url`. The routes direct and browser only */
   cookies?: GivenCookie[] | null;
-  /** Whether an answer to `headers`, `cookies` or `body` is kept in the cache, for the same request of the same project only. By default it is not kept */
+  /** Whether an answer to `headers`, `cookies`, `body` or `actions` is kept in the cache, for the same request of the same project only. By default it is not kept */
   cache_private?: boolean;
+  /** Steps in the page before it is read, in their order; takes the route browser only. The answer belongs to the project, and is not cached unless `cache_private` is true. In a crawl: on pages of the origin of its first seed */
+  actions?: Action[] | null;
+  /** A session of POST /v1/sessions: its cookies go to the sites that set them, and what sites set is kept in it. The routes direct and browser only; the answer belongs to the project, as one to `cookies` */
+  session_id?: string | null;
   /** false: text, Markdown, links and images are of everything that the page shows, menus and footers included. true: of its main content only. Default: text and Markdown of the main content, links and images of the whole page */
   only_main_content?: boolean | null;
   /** CSS selectors: text, Markdown, links, images and tables are of the elements that match one of them, in the page's order, whether main content or not */
@@ -1803,6 +1957,19 @@ export interface FactsAnswer {
   request_id: string;
 }
 
+export interface FailedPage {
+  /** Its title */
+  title: string;
+  /** Its first 2,000 characters as they are shown */
+  text: string;
+  /** Elements that match the selector of the step */
+  matches: number | null;
+  /** Of these, the visible ones */
+  visible: number | null;
+  /** The element that lies over the first visible one */
+  covered_by: string | null;
+}
+
 export interface FeedEntry {
   /** Where the item leads, or the address that the sitemap lists */
   url: string | null;
@@ -1867,8 +2034,12 @@ export interface FetchBody {
   method?: "GET" | "POST";
   /** The body of a POST, 65,536 bytes at most. Without a Content-Type in `headers` it is a form (application/x-www-form-urlencoded) */
   body?: string | null;
-  /** Whether an answer to `headers`, `cookies` or `body` is kept in the cache, for the same request of the same project only. By default it is not kept */
+  /** Whether an answer to `headers`, `cookies`, `body` or `actions` is kept in the cache, for the same request of the same project only. By default it is not kept */
   cache_private?: boolean;
+  /** Steps in the page before it is read, in their order; takes the route browser only. The answer belongs to the project, and is not cached unless `cache_private` is true. In a crawl: on pages of the origin of its first seed */
+  actions?: Action[] | null;
+  /** A session of POST /v1/sessions: its cookies go to the sites that set them, and what sites set is kept in it. The routes direct and browser only; the answer belongs to the project, as one to `cookies` */
+  session_id?: string | null;
   /** false: text, Markdown, links and images are of everything that the page shows, menus and footers included. true: of its main content only. Default: text and Markdown of the main content, links and images of the whole page */
   only_main_content?: boolean | null;
   /** CSS selectors: text, Markdown, links, images and tables are of the elements that match one of them, in the page's order, whether main content or not */
@@ -1885,9 +2056,9 @@ export interface FetchBody {
   viewport?: Viewport | null;
 }
 
-export type FetchErrorName = "invalid_url" | "blocked_destination" | "robots_disallowed" | "too_large" | "pdf_not_accepted" | "unreadable_document" | "selector_not_found" | "screenshot_failed" | "all_tiers_failed" | "domain_unavailable" | "domain_dead" | "timeout" | "no_tier_allowed" | "politeness_timeout" | "domain_busy" | "premium_route_required" | "budget_exhausted" | "post_not_repeated" | "filings_not_configured" | "rate_limited" | "filings_unavailable" | "redirect_not_allowed";
+export type FetchErrorName = "invalid_url" | "blocked_destination" | "robots_disallowed" | "too_large" | "pdf_not_accepted" | "unreadable_document" | "selector_not_found" | "screenshot_failed" | "action_failed" | "all_tiers_failed" | "domain_unavailable" | "domain_dead" | "timeout" | "no_tier_allowed" | "politeness_timeout" | "domain_busy" | "premium_route_required" | "budget_exhausted" | "session_not_found" | "post_not_repeated" | "filings_not_configured" | "rate_limited" | "filings_unavailable" | "redirect_not_allowed";
 
-export type FetchField = "url" | "final_url" | "redirects" | "status" | "content_type" | "origin_content_type" | "headers" | "tier" | "attempts" | "html" | "text" | "pdf_text_pages" | "pdf_page_count" | "markdown" | "links" | "images" | "entries" | "screenshot" | "archive_url" | "structured" | "tables" | "extract" | "text_truncated" | "title" | "meta" | "sha256" | "bytes" | "cached" | "revalidated" | "retrieved_at" | "etag" | "last_modified" | "cost_usd" | "billing_category" | "archived_at" | "served_from_archive_because" | "body_url" | "body_kind" | "content_kind" | "paywall" | "paywall_evidence" | "alternate_of" | "alternate_source" | "match_score" | "primary_sources" | "text_complete" | "page_verdict" | "error" | "error_detail" | "premium_routes_tried" | "retry_after_s" | "debug_url" | "warnings" | "request_id";
+export type FetchField = "url" | "final_url" | "redirects" | "status" | "content_type" | "origin_content_type" | "headers" | "tier" | "attempts" | "html" | "text" | "pdf_text_pages" | "pdf_page_count" | "markdown" | "links" | "images" | "entries" | "screenshot" | "actions" | "archive_url" | "structured" | "tables" | "extract" | "text_truncated" | "title" | "meta" | "sha256" | "bytes" | "cached" | "revalidated" | "retrieved_at" | "etag" | "last_modified" | "cost_usd" | "billing_category" | "archived_at" | "served_from_archive_because" | "body_url" | "body_kind" | "content_kind" | "paywall" | "paywall_evidence" | "alternate_of" | "alternate_source" | "match_score" | "primary_sources" | "text_complete" | "page_verdict" | "error" | "error_detail" | "premium_routes_tried" | "retry_after_s" | "debug_url" | "warnings" | "request_id";
 
 export interface FetchJobItem {
   /** Its place among the submitted items, from 0 */
@@ -1904,7 +2075,7 @@ export interface FetchJobItem {
   error: FetchJobItemErrorName | (string & {}) | null;
 }
 
-export type FetchJobItemErrorName = "invalid_url" | "blocked_destination" | "robots_disallowed" | "too_large" | "pdf_not_accepted" | "unreadable_document" | "selector_not_found" | "screenshot_failed" | "all_tiers_failed" | "domain_unavailable" | "domain_dead" | "timeout" | "no_tier_allowed" | "politeness_timeout" | "domain_busy" | "premium_route_required" | "budget_exhausted" | "post_not_repeated" | "filings_not_configured" | "rate_limited" | "filings_unavailable" | "redirect_not_allowed" | "cancelled" | "result_unavailable" | "internal_error" | "key_quota_exhausted" | "key_budget_exhausted";
+export type FetchJobItemErrorName = "invalid_url" | "blocked_destination" | "robots_disallowed" | "too_large" | "pdf_not_accepted" | "unreadable_document" | "selector_not_found" | "screenshot_failed" | "action_failed" | "all_tiers_failed" | "domain_unavailable" | "domain_dead" | "timeout" | "no_tier_allowed" | "politeness_timeout" | "domain_busy" | "premium_route_required" | "budget_exhausted" | "session_not_found" | "post_not_repeated" | "filings_not_configured" | "rate_limited" | "filings_unavailable" | "redirect_not_allowed" | "cancelled" | "result_unavailable" | "internal_error" | "key_quota_exhausted" | "key_budget_exhausted";
 
 export interface FetchJobItemInput {
   /** The page; what is no http(s) address is answered with the error `invalid_url`. A user name and a password in it are sent to its origin only (Basic) */
@@ -1959,8 +2130,12 @@ export interface FetchJobItemInput {
   method?: "GET" | "POST";
   /** The body of a POST, 65,536 bytes at most. Without a Content-Type in `headers` it is a form (application/x-www-form-urlencoded) */
   body?: string | null;
-  /** Whether an answer to `headers`, `cookies` or `body` is kept in the cache, for the same request of the same project only. By default it is not kept */
+  /** Whether an answer to `headers`, `cookies`, `body` or `actions` is kept in the cache, for the same request of the same project only. By default it is not kept */
   cache_private?: boolean;
+  /** Steps in the page before it is read, in their order; takes the route browser only. The answer belongs to the project, and is not cached unless `cache_private` is true. In a crawl: on pages of the origin of its first seed */
+  actions?: Action[] | null;
+  /** A session of POST /v1/sessions: its cookies go to the sites that set them, and what sites set is kept in it. The routes direct and browser only; the answer belongs to the project, as one to `cookies` */
+  session_id?: string | null;
   /** false: text, Markdown, links and images are of everything that the page shows, menus and footers included. true: of its main content only. Default: text and Markdown of the main content, links and images of the whole page */
   only_main_content?: boolean | null;
   /** CSS selectors: text, Markdown, links, images and tables are of the elements that match one of them, in the page's order, whether main content or not */
@@ -2014,6 +2189,8 @@ export interface FetchResponse {
   entries?: FeedEntry[];
   /** With formats=screenshot: a picture of the page; null: none was taken, and `error` says why */
   screenshot?: Screenshot | null;
+  /** With `actions` in the request: what came of each step that was taken */
+  actions?: ActionOutcome[];
   /** With archive: where the exchanges are downloaded as WARC, for 30 days; null: none were kept */
   archive_url?: string | null;
   /** With formats=structured: data that the page marks up, in the forms of extruct; null for what is no HTML */
@@ -2179,7 +2356,7 @@ export interface FilingDocument {
   url: string | null;
 }
 
-export type FilingDocumentErrorName = "unknown_identifier" | "not_registered_filer" | "not_found" | "invalid_identifier" | "rate_limited" | "filings_unavailable" | "filings_not_configured" | "robots_disallowed" | "redirect_not_allowed" | "blocked_destination" | "timeout" | "invalid_url" | "too_large" | "pdf_not_accepted" | "unreadable_document" | "selector_not_found" | "screenshot_failed" | "all_tiers_failed" | "domain_unavailable" | "domain_dead" | "no_tier_allowed" | "politeness_timeout" | "domain_busy" | "premium_route_required" | "budget_exhausted" | "post_not_repeated";
+export type FilingDocumentErrorName = "unknown_identifier" | "not_registered_filer" | "not_found" | "invalid_identifier" | "rate_limited" | "filings_unavailable" | "filings_not_configured" | "robots_disallowed" | "redirect_not_allowed" | "blocked_destination" | "timeout" | "invalid_url" | "too_large" | "pdf_not_accepted" | "unreadable_document" | "selector_not_found" | "screenshot_failed" | "action_failed" | "all_tiers_failed" | "domain_unavailable" | "domain_dead" | "no_tier_allowed" | "politeness_timeout" | "domain_busy" | "premium_route_required" | "budget_exhausted" | "session_not_found" | "post_not_repeated";
 
 export interface FilingDocumentResponse {
   /** As it was asked, a user name and a password masked */
@@ -2218,6 +2395,8 @@ export interface FilingDocumentResponse {
   entries?: FeedEntry[];
   /** With formats=screenshot: a picture of the page; null: none was taken, and `error` says why */
   screenshot?: Screenshot | null;
+  /** With `actions` in the request: what came of each step that was taken */
+  actions?: ActionOutcome[];
   /** With archive: where the exchanges are downloaded as WARC, for 30 days; null: none were kept */
   archive_url?: string | null;
   /** With formats=structured: data that the page marks up, in the forms of extruct; null for what is no HTML */
@@ -2389,6 +2568,8 @@ export interface FilingsDocumentResult {
   entries?: FeedEntry[];
   /** With formats=screenshot: a picture of the page; null: none was taken, and `error` says why */
   screenshot?: Screenshot | null;
+  /** With `actions` in the request: what came of each step that was taken */
+  actions?: ActionOutcome[];
   /** With archive: where the exchanges are downloaded as WARC, for 30 days; null: none were kept */
   archive_url?: string | null;
   /** With formats=structured: data that the page marks up, in the forms of extruct; null for what is no HTML */
@@ -2599,7 +2780,7 @@ export interface FilingsJobItem {
   error: FilingsJobItemErrorName | (string & {}) | null;
 }
 
-export type FilingsJobItemErrorName = "unknown_identifier" | "not_registered_filer" | "not_found" | "invalid_identifier" | "rate_limited" | "filings_unavailable" | "filings_not_configured" | "robots_disallowed" | "redirect_not_allowed" | "blocked_destination" | "timeout" | "invalid_url" | "too_large" | "pdf_not_accepted" | "unreadable_document" | "selector_not_found" | "screenshot_failed" | "all_tiers_failed" | "domain_unavailable" | "domain_dead" | "no_tier_allowed" | "politeness_timeout" | "domain_busy" | "premium_route_required" | "budget_exhausted" | "post_not_repeated" | "cancelled" | "result_unavailable" | "internal_error" | "key_quota_exhausted" | "key_budget_exhausted";
+export type FilingsJobItemErrorName = "unknown_identifier" | "not_registered_filer" | "not_found" | "invalid_identifier" | "rate_limited" | "filings_unavailable" | "filings_not_configured" | "robots_disallowed" | "redirect_not_allowed" | "blocked_destination" | "timeout" | "invalid_url" | "too_large" | "pdf_not_accepted" | "unreadable_document" | "selector_not_found" | "screenshot_failed" | "action_failed" | "all_tiers_failed" | "domain_unavailable" | "domain_dead" | "no_tier_allowed" | "politeness_timeout" | "domain_busy" | "premium_route_required" | "budget_exhausted" | "session_not_found" | "post_not_repeated" | "cancelled" | "result_unavailable" | "internal_error" | "key_quota_exhausted" | "key_budget_exhausted";
 
 export interface FilingsJobItemInput {
   /** One of resolve, submissions, latest, facts, filing, document */
@@ -3477,6 +3658,23 @@ export interface ListAlertsResponse {
   alerts: AlertHook[];
 }
 
+export interface ListCapturesQuery {
+  /** The address; with `*` at its end, everything that begins with it */
+  url: string;
+  /** Which addresses: this one, those below it, its host's, also of subdomains */
+  matchType?: "exact" | "prefix" | "host" | "domain" | null;
+  /** The first time: 1 to 14 digits, as 20261125 */
+  from?: string | null;
+  /** The last time */
+  to?: string | null;
+  /** The most captures */
+  limit?: number;
+  /** `column:expression` (RE2, the whole value), with `!` before it: those that it does not fit */
+  filter?: string | null;
+  /** A table, or a line for each capture with spaces between its columns */
+  output?: "json" | "text" | null;
+}
+
 export interface ListCompanyChangesQuery {
   /** ISO 8601, a day or a moment, UTC where it has no offset; for the first call */
   since?: string | null;
@@ -3547,6 +3745,11 @@ export interface ListMonitorsResponse {
   monitors: Monitor[];
 }
 
+export interface ListSessionsResponse {
+  /** The sessions of the project */
+  sessions: Session[];
+}
+
 export interface ListSubmissionsQuery {
   /** Comma-separated form types, each whole: 10-K is neither 10-K/A nor 10-K405 */
   forms?: string;
@@ -3585,7 +3788,7 @@ export interface MapBody {
   timeout_s?: number | null;
 }
 
-export type MapErrorName = "invalid_url" | "blocked_destination" | "robots_disallowed" | "too_large" | "pdf_not_accepted" | "unreadable_document" | "selector_not_found" | "screenshot_failed" | "all_tiers_failed" | "domain_unavailable" | "domain_dead" | "timeout" | "no_tier_allowed" | "politeness_timeout" | "domain_busy" | "premium_route_required" | "budget_exhausted" | "post_not_repeated" | "filings_not_configured" | "rate_limited" | "filings_unavailable" | "redirect_not_allowed" | "quota_exhausted";
+export type MapErrorName = "invalid_url" | "blocked_destination" | "robots_disallowed" | "too_large" | "pdf_not_accepted" | "unreadable_document" | "selector_not_found" | "screenshot_failed" | "action_failed" | "all_tiers_failed" | "domain_unavailable" | "domain_dead" | "timeout" | "no_tier_allowed" | "politeness_timeout" | "domain_busy" | "premium_route_required" | "budget_exhausted" | "session_not_found" | "post_not_repeated" | "filings_not_configured" | "rate_limited" | "filings_unavailable" | "redirect_not_allowed" | "quota_exhausted";
 
 export interface MapLink {
   /** The address */
@@ -3632,7 +3835,7 @@ export interface MapSitemap {
   warnings?: string[];
 }
 
-export type MapSitemapErrorName = "invalid_url" | "blocked_destination" | "robots_disallowed" | "too_large" | "pdf_not_accepted" | "unreadable_document" | "selector_not_found" | "screenshot_failed" | "all_tiers_failed" | "domain_unavailable" | "domain_dead" | "timeout" | "no_tier_allowed" | "politeness_timeout" | "domain_busy" | "premium_route_required" | "budget_exhausted" | "post_not_repeated" | "filings_not_configured" | "rate_limited" | "filings_unavailable" | "redirect_not_allowed" | "not_a_sitemap" | "malformed" | "too_slow" | "already_read" | "too_deep";
+export type MapSitemapErrorName = "invalid_url" | "blocked_destination" | "robots_disallowed" | "too_large" | "pdf_not_accepted" | "unreadable_document" | "selector_not_found" | "screenshot_failed" | "action_failed" | "all_tiers_failed" | "domain_unavailable" | "domain_dead" | "timeout" | "no_tier_allowed" | "politeness_timeout" | "domain_busy" | "premium_route_required" | "budget_exhausted" | "session_not_found" | "post_not_repeated" | "filings_not_configured" | "rate_limited" | "filings_unavailable" | "redirect_not_allowed" | "not_a_sitemap" | "malformed" | "too_slow" | "already_read" | "too_deep";
 
 export interface MicrodataItem {
   /** Its type; several as an array */
@@ -3788,8 +3991,12 @@ export interface MonitorFetch {
   headers?: Record<string, string> | null;
   /** Cookies for the origin of `url`. The routes direct and browser only */
   cookies?: GivenCookie[] | null;
-  /** Whether an answer to `headers`, `cookies` or `body` is kept in the cache, for the same request of the same project only. By default it is not kept */
+  /** Whether an answer to `headers`, `cookies`, `body` or `actions` is kept in the cache, for the same request of the same project only. By default it is not kept */
   cache_private?: boolean;
+  /** Steps in the page before it is read, in their order; takes the route browser only. The answer belongs to the project, and is not cached unless `cache_private` is true. In a crawl: on pages of the origin of its first seed */
+  actions?: Action[] | null;
+  /** A session of POST /v1/sessions: its cookies go to the sites that set them, and what sites set is kept in it. The routes direct and browser only; the answer belongs to the project, as one to `cookies` */
+  session_id?: string | null;
   /** false: text, Markdown, links and images are of everything that the page shows, menus and footers included. true: of its main content only. Default: text and Markdown of the main content, links and images of the whole page */
   only_main_content?: boolean | null;
   /** CSS selectors: text, Markdown, links, images and tables are of the elements that match one of them, in the page's order, whether main content or not */
@@ -4451,6 +4658,8 @@ export interface ReadQuery {
   fields?: FetchField[] | null;
   /** Whether the exchanges with the origin are kept, for 30 days, to be downloaded as WARC; the page is then one of this project only */
   archive?: boolean;
+  /** A session of POST /v1/sessions: its cookies go to the sites that set them, and what sites set is kept in it. The routes direct and browser only; the answer belongs to the project, as one to `cookies` */
+  session_id?: string | null;
   /** false: text, Markdown, links and images are of everything that the page shows, menus and footers included. true: of its main content only. Default: text and Markdown of the main content, links and images of the whole page */
   only_main_content?: boolean | null;
   /** CSS selectors: text, Markdown, links, images and tables are of the elements that match one of them, in the page's order, whether main content or not */
@@ -4651,8 +4860,16 @@ export interface SearchBody {
   freshness?: "day" | "week" | "month" | "year" | "pd" | "pw" | "pm" | "py" | null;
   /** The oldest acceptable answer from the cache, in seconds, at most 7 days; 0 searches anew */
   cache_ttl_s?: number | null;
+  /** Only results of these hosts and their subdomains */
+  include_domains?: string[] | null;
+  /** No results of these hosts and their subdomains */
+  exclude_domains?: string[] | null;
+  /** Which `max_results` of the results: 2 has those after the first page. Both together reach to the 200th result */
+  page?: number;
   /** A word of the client's own, which the ledger of requests shows again */
   project_ref?: string | null;
+  /** The pages of the first results, each fetched and billed as by `POST /v1/fetch` */
+  contents?: SearchContents | null;
 }
 
 export interface SearchCompaniesQuery {
@@ -4674,6 +4891,13 @@ export interface SearchCompaniesQuery {
   live?: boolean;
 }
 
+export interface SearchContents {
+  /** How many of the first results get their pages */
+  results?: number;
+  /** How they are fetched: options of `POST /v1/fetch`. `html` is left out unless `include_html` asks for it */
+  fetch?: ContentsFetch | null;
+}
+
 export type SearchErrorName = "metasearch_error" | "metasearch_timeout" | "no_metasearch_instance" | "unresponsive_engines" | "captcha_engines" | "budget_exhausted" | "fallback_timeout" | "fallback_unreachable" | "fallback_invalid_answer";
 
 export interface SearchFilingsQuery {
@@ -4693,6 +4917,29 @@ export interface SearchFilingsQuery {
   project_ref?: string | null;
   /** How long to wait at most, in seconds; what is then known is the answer */
   timeout_s?: number | null;
+}
+
+export interface SearchItem {
+  /** What to search for */
+  query: string;
+  /** ISO 639-1, optionally with a region */
+  language?: string | null;
+  /** ISO 3166-1 alpha-2, in either case */
+  country?: string | null;
+  /** The most results */
+  max_results?: number;
+  /** Only pages of this period; `pd`, `pw`, `pm` and `py` mean day, week, month and year */
+  freshness?: "day" | "week" | "month" | "year" | "pd" | "pw" | "pm" | "py" | null;
+  /** The oldest acceptable answer from the cache, in seconds, at most 7 days; 0 searches anew */
+  cache_ttl_s?: number | null;
+  /** Only results of these hosts and their subdomains */
+  include_domains?: string[] | null;
+  /** No results of these hosts and their subdomains */
+  exclude_domains?: string[] | null;
+  /** Which `max_results` of the results: 2 has those after the first page. Both together reach to the 200th result */
+  page?: number;
+  /** A word of the client's own, which the ledger of requests shows again */
+  project_ref?: string | null;
 }
 
 export interface SearchJobItem {
@@ -4725,6 +4972,12 @@ export interface SearchJobItemInput {
   freshness?: "day" | "week" | "month" | "year" | "pd" | "pw" | "pm" | "py" | null;
   /** The oldest acceptable answer from the cache, in seconds, at most 7 days; 0 searches anew */
   cache_ttl_s?: number | null;
+  /** Only results of these hosts and their subdomains */
+  include_domains?: string[] | null;
+  /** No results of these hosts and their subdomains */
+  exclude_domains?: string[] | null;
+  /** Which `max_results` of the results: 2 has those after the first page. Both together reach to the 200th result */
+  page?: number;
   /** A word of the client's own, which the ledger of requests shows again */
   project_ref?: string | null;
 }
@@ -4767,6 +5020,37 @@ export interface SearchResult {
   published_at: string | null;
   /** Its place, from 1 */
   rank: number;
+  /** With `contents`: the answer of its fetch; why it was not fetched; null behind the results that get their pages */
+  content?: FetchResponse | ContentRefusal | null;
+}
+
+export interface Session {
+  /** Its id, for `session_id` of a fetch */
+  session_id: string;
+  /** The name that it was given */
+  label: string | null;
+  /** When it was created */
+  created_at: string;
+  expires_at: string;
+  /** When a fetch with it last ended; null: none has */
+  last_used_at: string | null;
+  /** The User-Agent of its requests */
+  user_agent: string | null;
+  /** The Accept-Language of its requests */
+  accept_language: string | null;
+  /** How many cookies it holds */
+  cookies: number;
+}
+
+export interface SessionBody {
+  /** How long it lives, in seconds, whether it is used or not */
+  ttl_s?: number;
+  /** The User-Agent of its requests; the project needs permission */
+  user_agent?: string | null;
+  /** The Accept-Language of its requests */
+  accept_language?: string | null;
+  /** A name for people */
+  label?: string | null;
 }
 
 export interface StructuredData {
