@@ -39,8 +39,8 @@ export type SessionBody = Static<typeof SessionBody>;
 export const SessionView = Component("Session", {
   session_id: Field(SessionId, "Its id, for `session_id` of a fetch", "ses_wyvsfbx2x89mpyyv"),
   label: Field(Nullable(Type.String()), "The name that it was given", "Shop, logged in"),
-  created_at: Timestamp,
-  expires_at: Timestamp,
+  created_at: Field(Timestamp, "When it was made"),
+  expires_at: Field(Timestamp, "When its time is over"),
   last_used_at: Field(Nullable(Timestamp), "When a fetch with it last ended; null: none has"),
   user_agent: Field(Nullable(Type.String()), "The User-Agent of its requests", "example-bot/1.0"),
   accept_language: Field(Nullable(Type.String()), "The Accept-Language of its requests", "de-CH"),
