@@ -12,6 +12,7 @@ import {
   Patterned,
   ProjectRef,
   Warnings,
+  Words,
 } from "./common.ts";
 import { FetchBody, FetchResponse } from "./fetch.ts";
 import { ask, contract, tell } from "../cluster/contracts/contract.ts";
@@ -293,10 +294,26 @@ export const Instances = contract("search_instances", {
 });
 export const INSTANCES_KEY = "metasearch";
 
+/** The last is for what has no code of its own. */
+export const CONTENT_REFUSALS = [
+  "timeout",
+  "key_quota_exhausted",
+  "key_budget_exhausted",
+  "key_rate_limited",
+  "key_category_not_allowed",
+  "user_agent_not_allowed",
+  "unavailable",
+  "refused",
+] as const;
+
 /** Why a result has no page: its fetch was refused, or there was no time for it. */
 export const ContentRefusal = Component("ContentRefusal", {
   url: Field(Type.String(), "The address of the result", "https://example.org/lighthouse"),
-  error: Field(Type.String(), "The code of the refusal", "key_quota_exhausted"),
+  error: Field(
+    Words("ContentRefusalCode", CONTENT_REFUSALS),
+    "`timeout`: the time for all pages was over. Else the code of the refusal",
+    "key_quota_exhausted",
+  ),
   error_detail: Field(Type.String(), "A sentence for people", "The quota of this key is used up"),
 });
 export type ContentRefusal = Static<typeof ContentRefusal>;

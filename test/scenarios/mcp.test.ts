@@ -192,6 +192,56 @@ describe.each(SETUPS)("agents' tools, $setup", ({ start }) => {
       expect(notices).toEqual([...notices].toSorted((a, b) => a - b));
     });
 
+    test("the parts of a page are read that selectors name, and a selector that is none is named", async () => {
+      const body = article("Lamps").replace("</body>", `<b class="price">24.50</b></body>`);
+      const { origin } = sites.site({ "/": { body } });
+      const url = `${origin}/`;
+      const told = await call(client, "fetch", {
+        url,
+        include_selectors: [".price", "h1"],
+        exclude_selectors: ["h1"],
+      });
+      expect(told.text).toMatch(/\n\n\*\*24\.50\*\*$/);
+      expect((await call(client, "fetch", { url, only_main_content: false })).text).toContain("24.50");
+      const wrong = await call(client, "fetch", { url, include_selectors: ["p::before"] });
+      expect(wrong).toMatchObject({ isError: true });
+      expect(wrong.text).toMatch(/^include_selectors/i);
+    });
+
+    test("a site is crawled, with progress; the same call is the same crawl, and its texts are read by job", async () => {
+      const shown = Promise.withResolvers<void>();
+      const home = article("Home").replace("</body>", `<a href="/shop/lamp">Lamp</a></body>`);
+      const site = sites.site({
+        "/": { body: home },
+        "/robots.txt": { status: 404 },
+        "/shop/lamp": () => shown.promise.then(() => ({ body: article("Lamp") })),
+      });
+      const args = { url: `${site.origin}/`, include: ["/shop/**"], limit: 5, wait_s: 50 };
+      const notices: string[] = [];
+      const onprogress = ({ message = "" }: { message?: string }): void => {
+        notices.push(message);
+        shown.resolve();
+      };
+      const told = await call(client, "crawl_site", args, { onprogress });
+      expect(told.facts).toMatchObject({
+        created: true,
+        status: "completed",
+        counts: { done: 2, failed: 0 },
+      });
+      expect(told.text).toContain(`[Lamp](<${site.origin}/shop/lamp>) (done)`);
+      expect(notices[0]).toMatch(/of \d+ items/);
+      const { job_id } = told.facts;
+      const same = await call(client, "crawl_site", args);
+      expect(same.facts).toMatchObject({ job_id, created: false });
+      expect(site.hits("/shop/lamp")).toBe(1);
+      const anew = await call(client, "crawl_site", { ...args, again: true, wait_s: 0 });
+      expect(anew.facts["job_id"]).not.toBe(job_id);
+      expect((await call(client, "job", { job_id })).text).toContain("# Lamp");
+      const wrong = await call(client, "crawl_site", { url: "nowhere" });
+      expect(wrong).toMatchObject({ isError: true });
+      expect(wrong.text).toMatch(/^url/i);
+    });
+
     test("pages, jobs and the quota are resources; prompts name their steps", async () => {
       const site = sites.site({ "/a": { body: article("Attached") } });
       const uri = `page://fetch/${encodeURIComponent(`${site.origin}/a`)}`;

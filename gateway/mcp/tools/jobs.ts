@@ -1,8 +1,9 @@
-/** Tools for jobs: job. */
+/** Tools for jobs: crawl_site, job. */
 import { Type } from "typebox";
 import { withQuery } from "../api.ts";
 import { factLine, inline, link } from "../markdown.ts";
-import { contentOf } from "../tool-errors.ts";
+import { digestOf } from "../cursor.ts";
+import { contentOf, refused } from "../tool-errors.ts";
 import { type ToolContext, type Tool, tool } from "../tool.ts";
 
 /** The official client gives up after 60 s. */
@@ -10,6 +11,52 @@ const MAX_WAIT_S = 50;
 const POLL_MS = 1000;
 const LIMIT = 10;
 const ENDED: ReadonlySet<string> = new Set(["completed", "cancelled"]);
+
+/** A crawl for a conversation; a larger one is begun by the API. */
+const CRAWL_LIMIT = 20;
+const MAX_CRAWL_LIMIT = 500;
+/** Pages that the answer names: their texts are read with `job`. */
+const NAMED_PAGES = 50;
+const CRAWL_WAIT_S = 30;
+
+const Patterns = (description: string) =>
+  Type.Optional(Type.Array(Type.String({ minLength: 1, maxLength: 512 }), { maxItems: 20, description }));
+
+const crawlSite = tool({
+  name: "crawl_site",
+  title: "Fetch the pages of a site",
+  description:
+    "Fetch the pages of a site by its links and sitemaps, as a job. Names what it has; read the texts with job. The same call is the same crawl, unless `again`.",
+  is_read_only: false,
+  input: Type.Object({
+    url: Type.String({ minLength: 1, maxLength: 2048, description: "Where it begins" }),
+    limit: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_CRAWL_LIMIT, default: CRAWL_LIMIT })),
+    include: Patterns("Globs over path and query, as /blog/**"),
+    exclude: Patterns("In the same form"),
+    max_depth: Type.Optional(Type.Integer({ minimum: 0, maximum: 100, description: "Links from url" })),
+    wait_s: Type.Optional(Type.Integer({ minimum: 0, maximum: MAX_WAIT_S, default: CRAWL_WAIT_S })),
+    again: Type.Optional(Type.Boolean()),
+  }),
+  async tell({ wait_s = CRAWL_WAIT_S, again = false, ...args }, context) {
+    const asked = { limit: CRAWL_LIMIT, ...args, fetch: { formats: ["markdown"] } };
+    const body = again ? asked : { ...asked, idempotency_key: `mcp ${digestOf(JSON.stringify(asked))}` };
+    const begun = await context.ask({ method: "POST", path: "/v1/crawl", body });
+    if (begun.status !== 200 && begun.status !== 202) throw refused(begun);
+    const { job_id, created } = begun.content;
+    const status = await waited(job_id, wait_s, context);
+    const items = await pageOf(job_id, { from: 0, limit: NAMED_PAGES }, context);
+    const { done = 0, failed = 0, total = 0 } = status.counts;
+    const pages = items.map(
+      ({ index, input, result, status: state, error }) =>
+        `${index}. ${link(result?.title ?? null, input.url)} (${error ?? state})`,
+    );
+    const before = created ? "" : " It was begun before: `again` begins a new one.";
+    return {
+      markdown: `Crawl of ${args.url}, job ${job_id}, is ${status.status}: ${done} done and ${failed} failed of ${total} so far.${before} Read texts with job, by job_id and from.\n\n${pages.join("\n")}`,
+      facts: { job_id, created, status: status.status, counts: status.counts },
+    };
+  },
+});
 
 const job = tool({
   name: "job",
@@ -67,4 +114,4 @@ function tellItem({ index, status, input, result, error }: Record<string, any>):
   return `### ${index}. ${name}\n\n${about}${text === "" ? "" : `\n\n${text}`}`;
 }
 
-export const JOB_TOOLS: readonly Tool[] = [job];
+export const JOB_TOOLS: readonly Tool[] = [crawlSite, job];

@@ -11,6 +11,9 @@ const TIMEOUT_S = 40;
 const CONTINUED_TTL_S = 86_400;
 const MAP_LIMIT = 200;
 
+const Selectors = (description: string) =>
+  Type.Optional(Type.Array(Type.String({ maxLength: 1_000 }), { maxItems: 50, description }));
+
 export const searchTool = tool({
   name: "search",
   title: "Search the web",
@@ -62,11 +65,21 @@ export const fetchTool = tool({
     ),
     fresh: Type.Optional(Type.Boolean({ description: "Not from the cache" })),
     country: Type.Optional(Type.String({ description: "ISO 3166-1 alpha-2 code: from where to ask" })),
+    only_main_content: Type.Optional(Type.Boolean({ description: "false: menus and footers too" })),
+    include_selectors: Selectors("CSS: only these elements"),
+    exclude_selectors: Selectors("CSS: without these elements"),
   }),
-  async tell({ url, render, fresh, country }, { ask, is_continued }) {
+  async tell({ url, render, fresh, country, ...content }, { ask, is_continued }) {
     const cache_ttl_s = is_continued ? CONTINUED_TTL_S : fresh ? 0 : null;
     const shape = { formats: ["markdown"], include_html: false, timeout_s: TIMEOUT_S };
-    const body = { url, ...shape, cache_ttl_s, ...(render && { render }), ...(country && { country }) };
+    const body = {
+      url,
+      ...shape,
+      ...content,
+      cache_ttl_s,
+      ...(render && { render }),
+      ...(country && { country }),
+    };
     const page = await contentOf(ask, { method: "POST", path: "/v1/fetch", body });
     const source: string = page.final_url ?? url;
     const text: string = page.markdown ?? page.text ?? "";

@@ -10,6 +10,7 @@ import type { Call } from "../../../../gateway/route.ts";
 import { WAIT_MS } from "../../../../gateway/with-deadline.ts";
 import { type FetchResponse, MIN_TIMEOUT_S } from "../../../../schemas/fetch.ts";
 import {
+  CONTENT_REFUSALS,
   type ContentRefusal,
   CONTENTS_DEFAULT,
   type SearchBody,
@@ -70,7 +71,7 @@ async function contentOf(call: SearchCall, url: string, deadline_ms: number, clo
 }
 
 /** What a refusal says: an error's code and a sentence, or a sentence alone. */
-type Detail = string | { readonly error: string; readonly message?: string; readonly hint?: string };
+type Detail = string | { readonly error?: string; readonly message?: string; readonly hint?: string };
 
 /** The answer of a fetch, also that of a busy domain; else the refusal. */
 async function told(url: string, reply: Reply): Promise<Content> {
@@ -78,8 +79,18 @@ async function told(url: string, reply: Reply): Promise<Content> {
     readonly detail?: Detail;
   };
   if ("attempts" in answer || reply.status === 200) return answer;
-  if (typeof detail !== "object")
-    return { url, error: reply.status === 504 ? "timeout" : "refused", error_detail: detail ?? "No answer" };
-  const { error, message, hint } = detail;
-  return { url, error, error_detail: message ?? hint ?? `The fetch was refused: ${error}` };
+  const { error, message, hint } = typeof detail === "object" ? detail : { message: detail };
+  const code = CONTENT_REFUSALS.find((word) => word === error) ?? CODES[reply.status] ?? "refused";
+  return {
+    url,
+    error: code,
+    error_detail: message ?? hint ?? `The fetch was refused: ${error ?? reply.status}`,
+  };
 }
+
+/** Refusals that are a sentence alone. */
+const CODES: Readonly<Record<number, ContentRefusal["error"]>> = {
+  429: "key_rate_limited",
+  503: "unavailable",
+  504: "timeout",
+};
