@@ -17,6 +17,7 @@ AttemptReasonName = Literal["ok", "not_modified", "thin_content", "not_configure
 CallbackOutcome = Literal["blocked_destination", "error_interrupted", "error_secret_unreadable"]
 CompanyFieldGroup = Literal["core", "identifiers", "people", "ownership", "relationships", "filings", "financials", "events", "securities", "web"]
 CompanyJobItemErrorName = Literal["not_found", "source_unavailable", "cancelled", "result_unavailable", "internal_error", "key_quota_exhausted", "key_budget_exhausted"]
+ContentRefusalCode = Literal["timeout", "key_quota_exhausted", "key_budget_exhausted", "key_rate_limited", "key_category_not_allowed", "user_agent_not_allowed", "unavailable", "refused"]
 CrawlJobItemErrorName = Literal["invalid_url", "blocked_destination", "robots_disallowed", "too_large", "pdf_not_accepted", "unreadable_document", "selector_not_found", "screenshot_failed", "action_failed", "all_tiers_failed", "domain_unavailable", "domain_dead", "timeout", "no_tier_allowed", "politeness_timeout", "domain_busy", "premium_route_required", "budget_exhausted", "session_not_found", "post_not_repeated", "filings_not_configured", "rate_limited", "filings_unavailable", "redirect_not_allowed", "out_of_scope", "cancelled", "result_unavailable", "internal_error", "key_quota_exhausted", "key_budget_exhausted"]
 FetchErrorName = Literal["invalid_url", "blocked_destination", "robots_disallowed", "too_large", "pdf_not_accepted", "unreadable_document", "selector_not_found", "screenshot_failed", "action_failed", "all_tiers_failed", "domain_unavailable", "domain_dead", "timeout", "no_tier_allowed", "politeness_timeout", "domain_busy", "premium_route_required", "budget_exhausted", "session_not_found", "post_not_repeated", "filings_not_configured", "rate_limited", "filings_unavailable", "redirect_not_allowed"]
 FetchField = Literal["url", "final_url", "redirects", "status", "content_type", "origin_content_type", "headers", "tier", "attempts", "html", "text", "pdf_text_pages", "pdf_page_count", "markdown", "links", "images", "entries", "screenshot", "actions", "archive_url", "structured", "tables", "extract", "text_truncated", "title", "meta", "sha256", "bytes", "cached", "revalidated", "retrieved_at", "etag", "last_modified", "cost_usd", "billing_category", "archived_at", "served_from_archive_because", "body_url", "body_kind", "content_kind", "paywall", "paywall_evidence", "alternate_of", "alternate_source", "match_score", "primary_sources", "text_complete", "page_verdict", "error", "error_detail", "premium_routes_tried", "retry_after_s", "debug_url", "warnings", "request_id"]
@@ -1360,8 +1361,8 @@ class CompanyWebProfilesItem(Answer):
 class ContentRefusal(Answer):
     url: str = ABSENT
     """The address of the result"""
-    error: str = ABSENT
-    """The code of the refusal"""
+    error: ContentRefusalCode = ABSENT
+    """`timeout`: the time for all pages was over. Else the code of the refusal"""
     error_detail: str = ABSENT
     """A sentence for people"""
 
@@ -3978,8 +3979,9 @@ class Session(Answer):
     label: str | None = ABSENT
     """The name that it was given"""
     created_at: str = ABSENT
-    """When it was created"""
+    """When it was made"""
     expires_at: str = ABSENT
+    """When its time is over"""
     last_used_at: str | None = ABSENT
     """When a fetch with it last ended; null: none has"""
     user_agent: str | None = ABSENT

@@ -1459,11 +1459,13 @@ export interface CompanyWebProfilesItem {
 export interface ContentRefusal {
   /** The address of the result */
   url: string;
-  /** The code of the refusal */
-  error: string;
+  /** `timeout`: the time for all pages was over. Else the code of the refusal */
+  error: ContentRefusalCode;
   /** A sentence for people */
   error_detail: string;
 }
+
+export type ContentRefusalCode = "timeout" | "key_quota_exhausted" | "key_budget_exhausted" | "key_rate_limited" | "key_category_not_allowed" | "user_agent_not_allowed" | "unavailable" | "refused";
 
 export interface ContentsFetch {
   /** Whether a browser runs the page's scripts: when a plain request finds no text, never, or always */
@@ -5029,8 +5031,9 @@ export interface Session {
   session_id: string;
   /** The name that it was given */
   label: string | null;
-  /** When it was created */
+  /** When it was made */
   created_at: string;
+  /** When its time is over */
   expires_at: string;
   /** When a fetch with it last ended; null: none has */
   last_used_at: string | null;
