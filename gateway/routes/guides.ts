@@ -1,5 +1,6 @@
 /** The guides as Markdown at their address, and all of them for machines: /llms.txt and /llms-full.txt. */
 import { Type } from "typebox";
+import { Field } from "../../schemas/common.ts";
 import { NOT_FOUND } from "../http-errors.ts";
 import type { Reply } from "../http.ts";
 import { openRoute, type Route } from "../route.ts";
@@ -80,7 +81,7 @@ export function guideRoutes({ guides, publicUrl }: GuideRoutesDeps): readonly Ro
       replies: { 200: { description: "The text", content_type: "text/plain", schema: Type.String() } },
       handle: () => text("text/plain", content()),
     });
-  const Part = Type.String({ maxLength: 60 });
+  const part = (what: string, example: string) => Field(Type.String({ maxLength: 60 }), what, example);
   const GUIDE = {
     method: "GET",
     tags: ["about"],
@@ -100,7 +101,7 @@ export function guideRoutes({ guides, publicUrl }: GuideRoutesDeps): readonly Ro
       path: "/docs/{name}.md",
       operationId: "guide",
       summary: "A page of the documentation as Markdown",
-      params: Type.Object({ name: Part }),
+      params: Type.Object({ name: part("The page, without .md", "concepts") }),
       handle: ({ params }) => guideAt(params.name),
     }),
     openRoute({
@@ -108,7 +109,10 @@ export function guideRoutes({ guides, publicUrl }: GuideRoutesDeps): readonly Ro
       path: "/docs/{folder}/{name}.md",
       operationId: "guideInFolder",
       summary: "A page of the documentation in a folder, as Markdown",
-      params: Type.Object({ folder: Part, name: Part }),
+      params: Type.Object({
+        folder: part("A folder of the documentation", "api"),
+        name: part("The page, without .md", "fetch"),
+      }),
       handle: ({ params }) => guideAt(`${params.folder}/${params.name}`),
     }),
   ];
