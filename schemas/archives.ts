@@ -46,6 +46,8 @@ export const KeptExchange = Type.Object({
     status: Type.Integer(),
     reason: Type.String(),
     fields: WireFields,
+    /** Names of fields that came and are secrets of the caller's session. Absent: all are kept. */
+    omitted: Type.Optional(Type.Array(Type.String())),
     /** Null: nothing of it is kept. */
     body: Nullable(KeptBody),
     truncated: Nullable(Type.Enum([...TRUNCATIONS])),

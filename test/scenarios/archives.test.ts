@@ -119,6 +119,28 @@ describe.each(SETUPS)("archives, $setup", ({ start }) => {
     expect(second).toEqual(first);
   });
 
+  test("of a session have none of its cookies, neither sent nor set, and say so", async () => {
+    const site = sites.site({
+      "/login": { status: 303, headers: { Location: "/", "Set-Cookie": "sid=planted-session; Path=/" } },
+      "/": { body: article("Account") },
+    });
+    const { session_id } = (await service.call("POST", "/v1/sessions", { body: {} })).json;
+    const fetched = await service.fetch({
+      url: `${site.origin}/login`,
+      session_id,
+      archive: true,
+      tiers: ["direct"],
+    });
+    expect(site.arrivals.at(-1)!.headers["cookie"]).toBe("sid=planted-session");
+    const records = readWarc(await download(service, fetched.archive_url!));
+    expect(ofType(records, "response")).toHaveLength(2);
+    expect(await service.meter("trawl_archived_exchanges_total", 'tier="direct"')).toBeGreaterThanOrEqual(2);
+    expect(records.map(({ block }) => block.toString("latin1")).join("\n")).not.toContain("planted-");
+    const { exchanges } = JSON.parse(ofType(records, "metadata")[0]!.block.toString());
+    expect(exchanges[0].response_fields_omitted).toEqual(["Set-Cookie"]);
+    expect(exchanges[1].request_fields_omitted).toEqual(["Cookie"]);
+  });
+
   test("of a crawl are written the same each time, whole and in parts, each payload once", async () => {
     const linked = (title: string, ...links: string[]) => ({
       body: `<title>${title}</title><p>${prose(12, title)}</p>${links.map((href) => `<a href="${href}">x</a>`).join(" ")}`,

@@ -32,6 +32,12 @@ export const FETCH_METRICS = {
     values: { tier: TIERS },
     buckets: SECONDS,
   },
+  trawl_archived_exchanges_total: {
+    kind: "counter",
+    help: "Exchanges with origins that were kept for an archive, by route",
+    labels: ["tier"],
+    values: { tier: TIERS },
+  },
   trawl_domain_slot_wait_seconds: {
     kind: "histogram",
     help: "Time from the request for a polite slot of a domain to the grant, with the pauses and delays of its origin",

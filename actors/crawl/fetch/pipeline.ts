@@ -248,7 +248,7 @@ async function takeRoute(pipeline: Pipeline, run: RunState, tier: Tier): Promise
   // Before the answer: its caller's next request finds the cookies that this one was given.
   if (session) await deps.sessions!.used(session.project, session.id, result.session_changes ?? null);
   assertOwned(run);
-  recordExchanges(run, result);
+  recordExchanges(run, tier, result, deps.metrics);
   deps.metrics.observe("trawl_fetch_duration_seconds", { tier }, result.ms / 1_000);
   switch (result.kind) {
     case "refused":

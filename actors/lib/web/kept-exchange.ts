@@ -10,6 +10,8 @@ export interface SentRequest {
   /** Names of fields whose values are the caller's own, in any case. */
   readonly own_fields: readonly string[];
   readonly own_bytes: number;
+  /** The cookies are those of the caller's session, which are sealed where they are stored. */
+  readonly has_session: boolean;
   readonly is_proxied: boolean;
 }
 
@@ -18,12 +20,12 @@ const MAX_REDIRECT_BYTES = 4_096;
 
 /** Null: this egress cannot say how the exchange looked. */
 function keptExchange(
-  { url, method, sent_ms, own_fields, own_bytes, is_proxied }: SentRequest,
+  { url, method, sent_ms, own_fields, own_bytes, has_session, is_proxied }: SentRequest,
   { status, address, wire }: ExchangeResponse,
 ): KeptExchange | null {
   const heads = wire?.();
   if (!heads) return null;
-  const own = new Set(own_fields.map((name) => name.toLowerCase()));
+  const own = new Set([...own_fields.map((name) => name.toLowerCase()), ...(has_session ? ["cookie"] : [])]);
   const isOwn = ([name]: WireField): boolean => own.has(name.toLowerCase());
   return {
     url,
@@ -40,10 +42,23 @@ function keptExchange(
     response: {
       status,
       reason: heads.reason,
-      fields: heads.response.map(pairOf),
+      ...responseFields(heads.response.map(pairOf), has_session),
       body: null,
       truncated: null,
     },
+  };
+}
+
+/** The fields of a response; of a session without the cookies that the site sets, which are told by name. */
+export function responseFields(
+  fields: readonly [string, string][],
+  has_session: boolean,
+): Pick<KeptExchange["response"], "fields" | "omitted"> {
+  const isOfSession = ([name]: WireField): boolean => has_session && /^set-cookie2?$/i.test(name);
+  const omitted = fields.filter(isOfSession).map(([name]) => name);
+  return {
+    fields: fields.filter((field) => !isOfSession(field)),
+    ...(omitted.length > 0 && { omitted }),
   };
 }
 

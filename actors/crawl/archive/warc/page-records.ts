@@ -90,6 +90,7 @@ function metadataRecord(
     request_fields_omitted: request.omitted,
     request_body_omitted_bytes: request.omitted_bytes,
     response_fields: response.fields,
+    response_fields_omitted: response.omitted ?? [],
     certificate_sha256: tls?.certificate_sha256 ?? null,
   }));
   return warcRecord(

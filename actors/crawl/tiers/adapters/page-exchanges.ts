@@ -7,6 +7,7 @@ import { type Blobs, sha256Of } from "../../../../cluster/ports/blobs.ts";
 import type { Clock } from "../../../../cluster/ports/clock.ts";
 import type { KeptExchange } from "../../../../schemas/archives.ts";
 import type { OwnRequest } from "../../../../schemas/own-request.ts";
+import { responseFields } from "../../../lib/web/kept-exchange.ts";
 import type { PageLease } from "./browser-pool.ts";
 import type { PausedRequest } from "./own-documents.ts";
 
@@ -50,7 +51,14 @@ export function pageExchanges(
     blobs,
     clock,
     own,
-  }: { readonly blobs: Pick<Blobs, "put">; readonly clock: Clock; readonly own: OwnRequest | null },
+    has_session,
+  }: {
+    readonly blobs: Pick<Blobs, "put">;
+    readonly clock: Clock;
+    readonly own: OwnRequest | null;
+    /** The cookies are those of the caller's session. */
+    readonly has_session: boolean;
+  },
 ): PageExchanges {
   const kept: Mutable<KeptExchange>[] = [];
   const stored: Promise<unknown>[] = [];
@@ -62,7 +70,7 @@ export function pageExchanges(
   const ownNames = new Set([
     "authorization",
     ...(own?.headers ?? []).map(([name]) => name.toLowerCase()),
-    ...((own?.cookies.length ?? 0) > 0 ? ["cookie"] : []),
+    ...(has_session || (own?.cookies.length ?? 0) > 0 ? ["cookie"] : []),
   ]);
   let bytes = 0;
   let is_over = false;
@@ -92,7 +100,10 @@ export function pageExchanges(
       response: {
         status,
         reason: paused.responseStatusText ?? "",
-        fields: (paused.responseHeaders ?? []).flatMap(({ name, value }) => fieldsNamed(name, value)),
+        ...responseFields(
+          (paused.responseHeaders ?? []).flatMap(({ name, value }) => fieldsNamed(name, value)),
+          has_session,
+        ),
         body: BODILESS.has(status) ? { base64: "" } : null,
         truncated: BODILESS.has(status) ? null : "time",
       },
@@ -169,7 +180,7 @@ export function pageExchanges(
         for (const [at, exchange] of hops.entries()) {
           const head = heads.get(id)?.[at];
           if (head?.status === exchange.response.status)
-            exchange.response = { ...exchange.response, fields: head.fields };
+            exchange.response = { ...exchange.response, ...responseFields(head.fields, has_session) };
         }
       return kept;
     },

@@ -186,7 +186,9 @@ export function browserTransport({
     const own = ownDocuments(lease.context, given, ownHops(given, first), first);
     const steps = given?.actions ?? [];
     const shared = { clock, destination, limits, spacing, pictures, steps };
-    const exchanges = request.archive ? pageExchanges(lease.cdp, { blobs, clock, own: given }) : null;
+    const exchanges = request.archive
+      ? pageExchanges(lease.cdp, { blobs, clock, own: given, has_session: jar !== null })
+      : null;
     const visit = pageVisit({ request, own, lease, hop, began_ms, exchanges, ...shared });
     try {
       const result = await visit.result();

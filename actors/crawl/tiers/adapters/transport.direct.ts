@@ -162,7 +162,14 @@ export function directTransport({
           proxy_url === undefined ? exchange.is_private === true : isPrivateHost(destination, url, networks);
         if (!is_private) networks = [];
         status = answered = exchange.status;
-        log?.begin(sentRequest(own, url, { sent_ms, is_proxied: proxy_url !== undefined }), exchange);
+        log?.begin(
+          sentRequest(own, url, {
+            sent_ms,
+            has_session: jar !== null,
+            is_proxied: proxy_url !== undefined,
+          }),
+          exchange,
+        );
         retry_after_s = retryAfterSeconds(exchange.headers.get("retry-after")?.[0], clock.now());
         final_url = url;
 
@@ -209,7 +216,7 @@ export function directTransport({
 const sentRequest = (
   own: OwnHops,
   url: string,
-  sent: Pick<SentRequest, "sent_ms" | "is_proxied">,
+  sent: Pick<SentRequest, "sent_ms" | "has_session" | "is_proxied">,
 ): SentRequest => ({
   ...sent,
   url,
