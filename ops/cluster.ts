@@ -12,6 +12,7 @@ import { type ClusterClient, joinEmbedded, type ClusterDeps } from "../cluster/e
 import { isUsedElsewhere } from "../cluster/generation.ts";
 import { nextEpoch } from "../cluster/process-epoch.ts";
 import type { Blobs } from "../cluster/ports/blobs.ts";
+import { sleep } from "../cluster/ports/clock.ts";
 import { Fault } from "../cluster/ports/fault.ts";
 import type { LogLevel } from "../cluster/ports/log.ts";
 import type { NodeAdmin, NodeDirectory, NodeReport } from "../cluster/ports/node-directory.ts";
@@ -85,6 +86,10 @@ const roundedOrNull = (ms: number | null): number | null => (ms === null ? null 
 function assertClock({ isTooLarge, skew_ms }: DistributedCluster["clockSkew"]): void {
   if (isTooLarge()) throw new Error(`This node's clock is ${skew_ms()} ms away from the cluster's`);
 }
+
+/** A node that starts listens before it is announced, and a busy one may not report in time. */
+const ANNOUNCED_MS = 10_000;
+const ANNOUNCED_AGAIN_MS = 500;
 
 export async function join(
   config: Config,
@@ -183,11 +188,15 @@ export async function join(
         await agreement.confirm();
       },
       async claimSharedPort(host, port, at) {
+        const until_ms = deps.clock.now() + ANNOUNCED_MS;
         // With SO_REUSEPORT the system would give half of the connections to the other program.
-        if (!(await isListening(host, port))) return;
-        const otherNodes = (await nodeDirectory.nodes()).filter((other) => other.node !== node);
-        if (!otherNodes.some(({ address: nodeAddress }) => nodeAddress === at))
-          throw new Error(`Cannot listen on ${host}:${port}: the address is taken by another program`);
+        while (await isListening(host, port)) {
+          const nodes = await nodeDirectory.nodes();
+          if (nodes.some((other) => other.node !== node && other.address === at)) return;
+          if (deps.clock.now() >= until_ms)
+            throw new Error(`Cannot listen on ${host}:${port}: the address is taken by another program`);
+          await sleep(deps.clock, ANNOUNCED_AGAIN_MS);
+        }
       },
       close,
     };

@@ -70,7 +70,7 @@ export const operation =
       handle: async (call: any) => {
         const { head, request_id, params, query, body } = call;
         const base =
-          public_url?.replace(/\/+$/, "") ?? `${scheme}://${head.headers.get("host") ?? "localhost"}`;
+          public_url?.replace(/(?<!\/)\/+$/, "") ?? `${scheme}://${head.headers.get("host") ?? "localhost"}`;
         try {
           const ask = askingWithin(call.askWithin);
           return json(

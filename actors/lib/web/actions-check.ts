@@ -26,7 +26,8 @@ function stepMistake(action: Action): string | null {
   return action.script === undefined ? null : scriptMistake(action.script);
 }
 
-const asExpression = (script: string): string => `(async () => (\n${script.trim().replace(/;+$/, "")}\n))`;
+const asExpression = (script: string): string =>
+  `(async () => (\n${script.trim().replace(/(?<!;);+$/, "")}\n))`;
 const asBody = (script: string): string => `(async () => {\n${script}\n})`;
 
 /** Null: it compiles. It is not run. */

@@ -11,7 +11,7 @@ export function surtOf(url: string): string {
   const reversed = isName ? host.split(".").toReversed().join(",") : host;
   const at = port !== "" && port !== DEFAULT_PORTS[protocol] ? `:${port}` : "";
   const query = search.length > 1 ? `?${search.slice(1).split("&").toSorted().join("&")}` : "";
-  const path = pathname.length > 1 ? pathname.replace(/\/+$/, "") : pathname;
+  const path = pathname.length > 1 ? pathname.replace(/(?<!\/)\/+$/, "") : pathname;
   return `${reversed}${at})${path === "" ? "/" : path}${query}`.toLowerCase();
 }
 

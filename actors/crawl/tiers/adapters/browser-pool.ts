@@ -603,7 +603,7 @@ export function browserPool({
 
 /** The user agent that the same Chromium has on a phone, whose model it no longer tells. */
 const onPhone = (user_agent: string): string =>
-  user_agent.replace(/\([^)]*\)/, "(Linux; Android 10; K)").replace(" Safari/", " Mobile Safari/");
+  user_agent.replace(/\([^()]*\)/, "(Linux; Android 10; K)").replace(" Safari/", " Mobile Safari/");
 
 /** Chromium connects through the egress proxy only, and makes no requests of its own. */
 function flags({ url: proxy_url, spki_sha256 }: EgressProxy, has_sandbox: boolean): string[] {
