@@ -35,7 +35,7 @@ export function codeSamples(
     ...required.map((name): [string, string] => [name, textOf(field(name, route.query!.properties[name]!))]),
     ...Object.entries(route.query_example ?? {}),
   ]).toString();
-  const address = `${public_url.replace(/\/+$/, "")}${path}${query === "" ? "" : `?${query}`}`;
+  const address = `${public_url.replace(/(?<!\/)\/+$/, "")}${path}${query === "" ? "" : `?${query}`}`;
   const method =
     route.method === "GET" || (route.method === "POST" && route.body) ? "" : ` -X ${route.method}`;
   const [type = "application/json"] = Object.keys(route.body_content ?? {});

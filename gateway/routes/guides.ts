@@ -32,7 +32,7 @@ function sentenceOf({ markdown }: Guide): string {
 }
 
 export function guideRoutes({ guides, publicUrl }: GuideRoutesDeps): readonly Route[] {
-  const base = (): string => publicUrl().replace(/\/+$/, "");
+  const base = (): string => publicUrl().replace(/(?<!\/)\/+$/, "");
   const addressOf = ({ path }: Guide): string => `${base()}/docs/${path}.md`;
 
   function index(): string {
