@@ -274,6 +274,7 @@ describe.each(SETUPS)("agents' tools, $setup", ({ start }) => {
     fetch: { url: "not an address" },
     read_more: { cursor: "x" },
     map_site: { url: "not an address" },
+    crawl_site: { url: "not an address" },
     resolve_company: { name: "Nobody at all", country: "AQ" },
     company: { ref: "cmp_0000000000000000" },
     filings: { ticker: "HLI" },
