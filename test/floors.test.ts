@@ -81,6 +81,8 @@ const FLOORS: Record<string, string[]> = {
   ],
   // Programs beside the service: what they know of it is made of its API document.
   "clients/typescript": [],
+  // What users copy: it imports the client by its name, and nothing else of the repository.
+  examples: [],
   ops: [
     "schemas",
     "records",

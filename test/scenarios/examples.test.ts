@@ -1,0 +1,146 @@
+/**
+ * The programs of examples/ as a user has them: copied into a folder in which the packed client was installed, and run beside a
+ * service over the demo site, sites on loopback, and the simulators of the filing system and of GLEIF.
+ */
+import { execFile } from "node:child_process";
+import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { packClient } from "../../ops/release/client-package.ts";
+import { installed } from "../../ops/release/start-installed.ts";
+import { type Edgar, edgar } from "../harness/edgar.ts";
+import { type Gleif, gleif, leiOf } from "../harness/gleif.ts";
+import { scenario } from "../harness/scenario.ts";
+import { SETUPS } from "../harness/service.ts";
+import { readZip } from "../harness/warc-reader.ts";
+import { article } from "../harness/web.ts";
+
+const ROOT = new URL("../..", import.meta.url).pathname;
+const ALPINA = leiOf("529900T8BM49AURSDO");
+const PROGRAMS = readdirSync(join(ROOT, "examples")).filter((file) => file.endsWith(".ts"));
+const dist = mkdtempSync(join(tmpdir(), "trawl-examples-"));
+let folder = "";
+
+describe("examples", () => {
+  let filings: Edgar;
+  let companies: Gleif;
+  const { sites, service } = scenario(SETUPS.find(({ setup }) => setup === "embedded")!.start, async () => {
+    filings = await edgar();
+    companies = await gleif();
+    companies.companies.set(ALPINA, {
+      lei: ALPINA,
+      name: "Alpina Maschinenbau AG",
+      former: ["Alpina Werke AG"],
+    });
+    return { ...filings.environment, TRAWL_GLEIF_URL: companies.url, TRAWL_DEMO: "on" };
+  });
+  beforeAll(async () => {
+    folder = await installed(packClient(ROOT, dist), {
+      PATH: process.env["PATH"]!,
+      HOME: process.env["HOME"]!,
+    });
+    for (const file of PROGRAMS) copyFileSync(join(ROOT, "examples", file), join(folder, file));
+  }, 300_000);
+  afterAll(async () => {
+    await filings.close();
+    await companies.close();
+    for (const each of [dist, folder]) rmSync(each, { recursive: true, force: true });
+  });
+
+  /** What the program prints. Rejects with its errors when it fails. */
+  async function run(program: string, ...words: string[]): Promise<string> {
+    const { stdout } = await promisify(execFile)(process.execPath, [program, ...words], {
+      cwd: folder,
+      env: { PATH: process.env["PATH"]!, TRAWL_URL: service.url, TRAWL_KEY: service.key },
+    });
+    return stdout;
+  }
+
+  test("each of them is described, and has its usage", async () => {
+    const readme = readFileSync(join(ROOT, "examples/README.md"), "utf8");
+    expect(PROGRAMS.filter((file) => !readme.includes(`\`${file}\``))).toEqual([]);
+    for (const program of PROGRAMS) await expect(run(program)).rejects.toThrow(`Usage: node ${program}`);
+  });
+
+  test("site-archive.ts writes the pages of a site to a WACZ file", async () => {
+    const site = sites.site({
+      "/": { body: article("Island").replace("/about", "/harbour") },
+      "/harbour": { body: article("Harbour").replace("/about", "/") },
+    });
+    const printed = await run("site-archive.ts", `${site.origin}/`, "island.wacz");
+    expect(printed).toBe(`200 ${site.origin}/\n200 ${site.origin}/harbour\nWritten to island.wacz\n`);
+    const entries = readZip(readFileSync(join(folder, "island.wacz")));
+    const [, ...pages] = entries
+      .get("pages/pages.jsonl")!
+      .toString()
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line) as { url: string; title: string });
+    expect(pages.map(({ url, title }) => [url, title])).toEqual([
+      [`${site.origin}/`, "Island"],
+      [`${site.origin}/harbour`, "Harbour"],
+    ]);
+  });
+
+  test("price-watch.ts prints the prices, and then what has changed", async () => {
+    const shop = (price: string): string =>
+      article("Lamps").replace(
+        "</body>",
+        `<p class="lamp"><a href="/1">Storm lamp</a> <span class="price">${price} €</span></p></body>`,
+      );
+    let price = "24.50";
+    const site = sites.site({ "/lamps": () => ({ body: shop(price) }) });
+    const page = `${site.origin}/lamps`;
+    const monitor = async (): Promise<any> =>
+      (await service.call("GET", "/v1/monitors")).json.monitors.find(({ url }: any) => url === page);
+    const visited = async (checks: number): Promise<void> => {
+      await expect
+        .poll(async () => (await monitor())?.checks, { timeout: 60_000, interval: 100 })
+        .toBe(checks);
+    };
+    expect(await run("price-watch.ts", page)).toBe(
+      "Storm lamp: 24.5\nWatching every 3600 seconds from now on\n",
+    );
+    await visited(1);
+    price = "19.50";
+    await service.call("POST", `/v1/monitors/${(await monitor()).id}/run`);
+    await visited(2);
+    const [now, seen, ...diff] = (await run("price-watch.ts", page)).trim().split("\n");
+    expect([now, seen]).toEqual(["Storm lamp: 19.5", expect.stringMatching(/^Changed, seen 20.*Z:$/)]);
+    expect(diff.filter((line) => /^[-+](?![-+])/.test(line))).toEqual([
+      expect.stringMatching(/^-.*24\.50/),
+      expect.stringMatching(/^\+.*19\.50/),
+    ]);
+  });
+
+  test("research-agent.ts cites what it has read", async () => {
+    const printed = await run("research-agent.ts", "when was the lighthouse lit");
+    expect(printed).toMatch(/^# when was the lighthouse lit\n\n> .*lit.* \[1\]\n/i);
+    const sources = printed.split("## Sources\n\n")[1]!.trim().split("\n");
+    expect(sources[0]).toMatch(
+      /^1\. The lighthouse at Skarn Head, 20\d\d-\d\d-\d\d\. http:.*\/demo\/lighthouse, read 20/,
+    );
+    expect(printed.match(/\[\d+\]$/gm)).toEqual(sources.map((_, at) => `[${at + 1}]`));
+  });
+
+  test("company-dossier.ts says what is known, and who says so", async () => {
+    const printed = await run("company-dossier.ts", `lei:${ALPINA}`);
+    expect(printed).toMatch(/^# Alpina Maschinenbau AG\n\nactive, CH\n/);
+    expect(printed).toContain("- formerly Alpina Werke AG\n");
+    expect(printed).toContain(`- lei: ${ALPINA}\n`);
+    expect(printed).toMatch(/## Who says so\n[^]*- names\.legal: gleif, 20/);
+  });
+
+  test("filings-table.ts makes one row of each ticker", async () => {
+    const [head, ...rows] = (await run("filings-table.ts", "HLI", "NONE")).trim().split("\n");
+    expect(head).toBe("ticker,company,cik,form,filed,period,accession,document,error");
+    expect(rows).toEqual([
+      expect.stringMatching(
+        /^HLI,Harbour Lights Inc\.,9000001,10-K,2024-11-01,2024-09-28,0009000001-24-000007,http/,
+      ),
+      expect.stringMatching(/^NONE,,,,,,,,\w+$/),
+    ]);
+  });
+});
