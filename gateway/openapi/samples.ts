@@ -1,6 +1,10 @@
-/** `x-codeSamples` of an operation: a request that works as it is where its identifiers exist, made of the examples that the document has. */
-import type { TSchema } from "typebox";
+/**
+ * `x-codeSamples` of an operation: a request that works as it is where its identifiers exist, made of the examples that the document
+ * has, in curl and as a call of the clients that have the operation.
+ */
+import type { TObject, TSchema } from "typebox";
 import type { Route } from "../route.ts";
+import { clientSamples } from "./client-samples.ts";
 import type { Node } from "./schemas.ts";
 
 interface Sample {
@@ -12,10 +16,8 @@ interface Sample {
 const exampleOf = ({ examples, enum: words, default: preset, anyOf = [] }: Node): unknown =>
   examples?.[0] ?? words?.[0] ?? preset ?? anyOf.map(exampleOf).find((one) => one !== undefined);
 
-function textOf(schema: Node): string {
-  const example = exampleOf(schema);
-  return typeof example === "string" ? example : JSON.stringify(example ?? "");
-}
+const textOf = (example: unknown): string =>
+  typeof example === "string" ? example : JSON.stringify(example ?? "");
 
 /** In single quotes of a shell. */
 const quoted = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;
@@ -25,17 +27,21 @@ export function codeSamples(
   public_url: string,
   field: (name: string, schema: TSchema) => Node,
 ): readonly Sample[] {
-  const path = route.path.replace(/\{(\w+)\}/g, (_, name: string) =>
-    encodeURIComponent(textOf(field(name, route.params!.properties[name]!))),
-  );
+  const examples = (shape: TObject | null, names: readonly string[]): Record<string, unknown> =>
+    Object.fromEntries(names.map((name) => [name, exampleOf(field(name, shape!.properties[name]!))]));
+  const params = examples(route.params, Object.keys(route.params?.properties ?? {}));
   const required = (route.query?.required ?? []).filter(
     (name) => !("default" in route.query!.properties[name]!),
   );
-  const query = new URLSearchParams([
-    ...required.map((name): [string, string] => [name, textOf(field(name, route.query!.properties[name]!))]),
-    ...Object.entries(route.query_example ?? {}),
-  ]).toString();
-  const address = `${public_url.replace(/(?<!\/)\/+$/, "")}${path}${query === "" ? "" : `?${query}`}`;
+  const asked = { ...examples(route.query, required), ...route.query_example };
+  const path = route.path.replace(/\{(\w+)\}/g, (_, name: string) =>
+    encodeURIComponent(textOf(params[name])),
+  );
+  const query = new URLSearchParams(
+    Object.entries(asked).map(([name, value]): [string, string] => [name, textOf(value)]),
+  ).toString();
+  const service = public_url.replace(/(?<!\/)\/+$/, "");
+  const address = `${service}${path}${query === "" ? "" : `?${query}`}`;
   const method =
     route.method === "GET" || (route.method === "POST" && route.body) ? "" : ` -X ${route.method}`;
   const [type = "application/json"] = Object.keys(route.body_content ?? {});
@@ -50,5 +56,11 @@ export function codeSamples(
           `--data-raw ${quoted(typeof body === "string" ? body : JSON.stringify(body))}`,
         ]),
   ];
-  return [{ lang: "Shell", label: "curl", source: parts.join(" \\\n  ") }];
+  const fields = { ...params, ...asked, ...(typeof body === "object" && body) };
+  const calls = clientSamples(route.operationId, service, fields);
+  return [
+    { lang: "Shell", label: "curl", source: parts.join(" \\\n  ") },
+    ...(calls ? [{ lang: "TypeScript", label: "@trawl/client", source: calls.in_typescript }] : []),
+    ...(calls?.in_python ? [{ lang: "Python", label: "trawl-client", source: calls.in_python }] : []),
+  ];
 }

@@ -1,13 +1,24 @@
 /**
  * The programs of examples/ as a user has them: copied into a folder in which the packed client was installed, and run beside a
- * service over the demo site, sites on loopback, and the simulators of the filing system and of GLEIF.
+ * service over the demo site, sites on loopback, and the simulators of the filing system and of GLEIF. The clients' samples in the
+ * API document (gateway/openapi/client-samples.ts) are programs of the same kind.
  */
 import { execFile } from "node:child_process";
-import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { CALLS } from "../../gateway/openapi/client-samples.ts";
 import { packClient } from "../../ops/release/client-package.ts";
 import { installed } from "../../ops/release/start-installed.ts";
 import { type Edgar, edgar } from "../harness/edgar.ts";
@@ -19,6 +30,8 @@ import { article } from "../harness/web.ts";
 
 const ROOT = new URL("../..", import.meta.url).pathname;
 const ALPINA = leiOf("529900T8BM49AURSDO");
+/** Where CI has mypy, and what the Python client needs (.ci/run). */
+const MYPY = join(process.env["PYTHON_CLIENT"] ?? "/opt/python-client", "bin/mypy");
 const PROGRAMS = readdirSync(join(ROOT, "examples")).filter((file) => file.endsWith(".ts"));
 const dist = mkdtempSync(join(tmpdir(), "trawl-examples-"));
 let folder = "";
@@ -41,6 +54,9 @@ describe("examples", () => {
       PATH: process.env["PATH"]!,
       HOME: process.env["HOME"]!,
     });
+    const manifest = join(folder, "package.json");
+    const packages = JSON.parse(readFileSync(manifest, "utf8")) as object;
+    writeFileSync(manifest, JSON.stringify({ ...packages, type: "module" }));
     for (const file of PROGRAMS) copyFileSync(join(ROOT, "examples", file), join(folder, file));
   }, 300_000);
   afterAll(async () => {
@@ -48,6 +64,23 @@ describe("examples", () => {
     await companies.close();
     for (const each of [dist, folder]) rmSync(each, { recursive: true, force: true });
   });
+
+  interface Operation {
+    readonly operationId: string;
+    readonly "x-codeSamples": readonly { readonly lang: string; readonly source: string }[];
+  }
+
+  /** Writes the samples of the language as programs, and returns their operations. */
+  async function writeSamples(lang: "TypeScript" | "Python", ending: string): Promise<string[]> {
+    const { paths } = (await service.call("GET", "/openapi.json", { key: null })).json;
+    const operations = Object.values<object>(paths).flatMap((each) => Object.values(each) as Operation[]);
+    mkdirSync(join(folder, "samples"), { recursive: true });
+    return operations.flatMap(({ operationId, "x-codeSamples": samples }) => {
+      const sample = samples.find((each) => each.lang === lang);
+      if (sample) writeFileSync(join(folder, "samples", `${operationId}.${ending}`), `${sample.source}\n`);
+      return sample ? [operationId] : [];
+    });
+  }
 
   /** What the program prints. Rejects with its errors when it fails. */
   async function run(program: string, ...words: string[]): Promise<string> {
@@ -143,4 +176,49 @@ describe("examples", () => {
       expect.stringMatching(/^NONE,,,,,,,,\w+$/),
     ]);
   });
+
+  test(
+    "the programs and the samples in TypeScript compile, and those of reads run",
+    { timeout: 120_000 },
+    async () => {
+      const written = await writeSamples("TypeScript", "ts");
+      expect(written.toSorted()).toEqual(Object.keys(CALLS).toSorted());
+      const compilerOptions = {
+        strict: true,
+        noEmit: true,
+        target: "es2024",
+        lib: ["es2024", "es2025.collection", "dom", "dom.asynciterable"],
+        module: "nodenext",
+        types: ["node"],
+        typeRoots: [join(ROOT, "node_modules/@types")],
+      };
+      const include = ["*.ts", "samples/*.ts"];
+      writeFileSync(join(folder, "tsconfig.json"), JSON.stringify({ compilerOptions, include }));
+      const tsc = join(ROOT, "node_modules/typescript/bin/tsc");
+      const compiled = await promisify(execFile)(process.execPath, [tsc, "-p", folder]).catch(
+        (problem: { stdout: string }) => problem,
+      );
+      expect(compiled.stdout).toBe("");
+      expect(await run("samples/getQuota.ts")).toContain("key:");
+      expect(await run("samples/listMonitors.ts")).toContain("monitors:");
+      // Without a job it prints nothing, but ends well.
+      expect(await run("samples/listJobs.ts")).toMatch(/^$|job_id:/);
+    },
+  );
+
+  test.skipIf(!existsSync(MYPY))(
+    "the samples in Python pass mypy --strict",
+    { timeout: 120_000 },
+    async () => {
+      const written = await writeSamples("Python", "py");
+      const known = Object.entries(CALLS).filter(([, { in_python }]) => in_python !== false);
+      expect(written.toSorted()).toEqual(known.map(([name]) => name).toSorted());
+      const files = written.map((name) => join(folder, "samples", `${name}.py`));
+      const checked = await promisify(execFile)(MYPY, ["--strict", "--scripts-are-modules", ...files], {
+        cwd: folder,
+        env: { ...process.env, MYPYPATH: join(ROOT, "clients/python/src") },
+      }).catch((problem: { stdout: string }) => problem);
+      expect(checked.stdout).toMatch(/^Success: no issues found/);
+    },
+  );
 });

@@ -243,6 +243,7 @@ export function filingsRoutes(deps: FilingsRouteDeps): readonly Route[] {
       summary: "Search the full text of filings",
       description: `Filings since 2001, 100 hits a page, from the cache for an hour. ${ERRORS}`,
       query: FilingSearchQuery,
+      query_example: { q: "lighthouse" },
       replies: {
         200: { description: "The hits, or in `error` why there are none", schema: FilingSearchAnswer },
       },

@@ -1,0 +1,146 @@
+/** Samples in TypeScript and Python, for the operations that the clients (clients/) have: one call each, with the values of the operation's example. */
+
+interface Call {
+  /** `print`: what it answers; `each`: what it answers one after another; `do`: it answers nothing. */
+  readonly how: "print" | "each" | "do";
+  /** As both clients have it. A name in brackets is a field of the example; `…` all that are not named, as options. */
+  readonly call: string;
+  readonly in_python?: false;
+}
+
+const print = (call: string): Call => ({ how: "print", call });
+const each = (call: string): Call => ({ how: "each", call });
+
+/** By operation. */
+export const CALLS: Readonly<Record<string, Call>> = {
+  fetch: print("fetch(url, …)"),
+  search: print("search(query, …)"),
+  mapSite: print("map(url, …)"),
+  crawlSite: each("crawl(url, …)"),
+  batchFetch: each("batch.fetch(items, …)"),
+  batchSearch: each("batch.search(items, …)"),
+  batchFilings: each("batch.filings(items, …)"),
+  batchProfiles: each("batch.profiles(items, …)"),
+  batchCompanies: each("batch.companies(items, …)"),
+  listJobs: each("jobs(…)"),
+  getJob: print("job(job_id).status()"),
+  getJobResults: each("job(job_id).results()"),
+  getJobUrls: each("job(job_id).urls()"),
+  cancelJob: print("job(job_id).cancel()"),
+  createMonitor: print("monitors.create(url, …)"),
+  listMonitors: print("monitors.list()"),
+  getMonitor: print("monitors.get(monitor_id)"),
+  changeMonitor: print("monitors.change(monitor_id, …)"),
+  runMonitor: print("monitors.run(monitor_id)"),
+  deleteMonitor: { how: "do", call: "monitors.delete(monitor_id)" },
+  listMonitorChanges: print("monitors.changes(monitor_id, …)"),
+  resolveFiler: print("filings.resolve(…)"),
+  listSubmissions: print("filings.submissions(cik, …)"),
+  latestFiling: print("filings.latest(cik, …)"),
+  listFilingDocuments: print("filings.index(cik, accession, …)"),
+  fetchFilingDocument: print("filings.document(…)"),
+  summariseFacts: print("filings.facts(cik, …)"),
+  searchFilings: print("filings.search(…)"),
+  suggestProfiles: print("profiles.suggest(…)"),
+  discoverProfile: print("profiles.discover(…)"),
+  getProfile: print("profiles.profile(…)"),
+  getProfileGraph: print("profiles.graph(…)"),
+  searchCompanies: each("companies.search(…)"),
+  resolveCompany: print("companies.resolve(…)"),
+  getCompany: print("companies.get(company_ref, …)"),
+  listCompanyChanges: print("companies.changes(…)"),
+  getCompanyHistory: each("companies.history(company_ref, …)"),
+  getCompanyEvents: each("companies.events(company_ref, …)"),
+  getCompanyPeople: each("companies.people(company_ref, …)"),
+  getCompanyOwnership: each("companies.ownership(company_ref, …)"),
+  getCompanyRelationships: each("companies.relationships(company_ref, …)"),
+  getCompanyFilings: each("companies.filings(company_ref, …)"),
+  getCompanyFinancials: each("companies.financials(company_ref, …)"),
+  getCompanySources: each("companies.sources(company_ref, …)"),
+  listCompanyWatches: { ...print("companies.watches.list()"), in_python: false },
+  createCompanyWatch: { ...print("companies.watches.create(…)"), in_python: false },
+  deleteCompanyWatch: { how: "do", call: "companies.watches.delete(watch_id)", in_python: false },
+  usage: print("usage(…)"),
+  getQuota: print("quota()"),
+  requests: each("requests(…)"),
+};
+
+type Fields = Readonly<Record<string, unknown>>;
+
+interface Language {
+  readonly literals: Readonly<Record<string, string>>;
+  readonly object: (pairs: readonly (readonly [name: string, value: string])[]) => string;
+  readonly options: (pairs: readonly (readonly [name: string, value: string])[]) => string;
+}
+
+const inBraces = (pairs: readonly (readonly [string, string])[]): string =>
+  `{ ${pairs.map(([name, value]) => `${/^[a-z_]\w*$/i.test(name) ? name : JSON.stringify(name)}: ${value}`).join(", ")} }`;
+
+const TYPESCRIPT: Language = { literals: {}, object: inBraces, options: inBraces };
+const PYTHON: Language = {
+  literals: { null: "None", true: "True", false: "False" },
+  object: (pairs) => `{${pairs.map(([name, value]) => `${JSON.stringify(name)}: ${value}`).join(", ")}}`,
+  options: (pairs) => pairs.map(([name, value]) => `${name}=${value}`).join(", "),
+};
+
+function written(value: unknown, language: Language): string {
+  if (Array.isArray(value)) return `[${value.map((each_of) => written(each_of, language)).join(", ")}]`;
+  if (typeof value === "object" && value !== null) return language.object(pairsOf(value, language));
+  const text = JSON.stringify(value);
+  return language.literals[text] ?? text;
+}
+
+const pairsOf = (fields: object, language: Language) =>
+  Object.entries(fields).map(([name, value]) => [name, written(value, language)] as const);
+
+/** The call with the values of the example in place of their names. */
+function filled(call: string, fields: Fields, language: Language): string {
+  const named = new Set([...call.matchAll(/\(([^)]*)\)/g)].flatMap(([, names]) => names!.split(", ")));
+  const rest = Object.fromEntries(Object.entries(fields).filter(([name]) => !named.has(name)));
+  const argument = (name: string): readonly string[] => {
+    if (name !== "…") return [written(fields[name], language)];
+    return Object.keys(rest).length === 0 ? [] : [language.options(pairsOf(rest, language))];
+  };
+  return call.replaceAll(
+    /\(([^)]*)\)/g,
+    (_, names: string) => `(${names.split(", ").filter(Boolean).flatMap(argument).join(", ")})`,
+  );
+}
+
+/** Of an operation that the clients do not have: null. `in_python` is null where that client has it not. */
+export function clientSamples(
+  operation_id: string,
+  url: string,
+  fields: Fields,
+): { readonly in_typescript: string; readonly in_python: string | null } | null {
+  const known = CALLS[operation_id];
+  if (known === undefined) return null;
+  const { how, call, in_python } = known;
+  const typescript = `trawl.${filled(call, fields, TYPESCRIPT)}`;
+  const python = `trawl.${filled(call, fields, PYTHON)}`;
+  const lines = {
+    print: [`console.log(await ${typescript});`, `print(${python})`],
+    each: [
+      `for await (const entry of ${typescript}) console.log(entry);`,
+      `for entry in ${python}:\n    print(entry)`,
+    ],
+    do: [`await ${typescript};`, python],
+  }[how];
+  const quoted_url = JSON.stringify(url);
+  return {
+    in_typescript: [
+      'import { Trawl } from "@trawl/client";\n',
+      `const trawl = new Trawl({ url: ${quoted_url}, key: process.env.TRAWL_KEY! });`,
+      lines[0],
+    ].join("\n"),
+    in_python:
+      in_python === false
+        ? null
+        : [
+            "import os\n",
+            "from trawl_client import Trawl\n",
+            `trawl = Trawl(url=${quoted_url}, key=os.environ["TRAWL_KEY"])`,
+            lines[1],
+          ].join("\n"),
+  };
+}
