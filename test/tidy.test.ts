@@ -20,7 +20,9 @@ const BANNED: readonly { word: RegExp; instead: string; except: RegExp }[] = [
   {
     word: /\bprocess\.env\b/,
     instead: "a setting in ops/config.ts",
-    except: /^ops\/(check|main|engines\/main|release\/main)\.ts$|^bench\/|^gateway\/adapters\/http\.uws\.ts$/,
+    // client-samples.ts: in the text of programs for clients.
+    except:
+      /^ops\/(check|main|engines\/main|release\/main)\.ts$|^bench\/|^gateway\/(adapters\/http\.uws|openapi\/client-samples)\.ts$/,
   },
   {
     word: /^\s*(await )?using\s+\w+\s*=/m,
@@ -30,7 +32,7 @@ const BANNED: readonly { word: RegExp; instead: string; except: RegExp }[] = [
   {
     word: /\bconsole\.(log|error|warn)\(/,
     instead: "the Log port",
-    except: /^cluster\/examples\/|^ops\/|^bench\//,
+    except: /^cluster\/examples\/|^ops\/|^bench\/|^gateway\/openapi\/client-samples\.ts$/,
   },
 ];
 
