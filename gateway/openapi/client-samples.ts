@@ -95,14 +95,14 @@ const pairsOf = (fields: object, language: Language) =>
 
 /** The call with the values of the example in place of their names. */
 function filled(call: string, fields: Fields, language: Language): string {
-  const named = new Set([...call.matchAll(/\(([^)]*)\)/g)].flatMap(([, names]) => names!.split(", ")));
+  const named = new Set([...call.matchAll(/\(([^()]*)\)/g)].flatMap(([, names]) => names!.split(", ")));
   const rest = Object.fromEntries(Object.entries(fields).filter(([name]) => !named.has(name)));
   const argument = (name: string): readonly string[] => {
     if (name !== "…") return [written(fields[name], language)];
     return Object.keys(rest).length === 0 ? [] : [language.options(pairsOf(rest, language))];
   };
   return call.replaceAll(
-    /\(([^)]*)\)/g,
+    /\(([^()]*)\)/g,
     (_, names: string) => `(${names.split(", ").filter(Boolean).flatMap(argument).join(", ")})`,
   );
 }
