@@ -44,8 +44,9 @@ export const CRAWL_OPTIONS: Options = {
     (options) => ({ fetch: fetchOptionsOf(options) }),
   ),
   sitemap: option(
-    Type.Enum(["skip", "include"]),
-    "without effect: a crawl follows links only; `only` is refused, /v2/map reads sitemaps",
+    Type.Enum([...SITEMAP_USES]),
+    "`sitemap`, `skip` unless given: robots.txt and sitemaps that are read count to `limit`, and are no documents",
+    (sitemap) => ({ sitemap }),
   ),
   deduplicateSimilarURLs: option(
     Flag,

@@ -57,9 +57,12 @@ export async function jobStatus(call: TheirCall, kind: TheirKind): Promise<objec
     creditsUsed: counts.done,
     expiresAt: new Date(Date.parse(job.finished_at ?? job.created_at) + JOB_RETENTION_MS).toISOString(),
     ...(has_more && { next: `${jobUrl(base, kind, id)}?skip=${next}` }),
-    data: finished.flatMap((item) => documentsOf(item, base)),
+    data: finished.filter(isPage).flatMap((item) => documentsOf(item, base)),
   };
 }
+
+/** robots.txt and sitemaps that a crawl has read are items of its job, and no pages. */
+const isPage = ({ input }: Item): boolean => input["sitemap"] !== true;
 
 /** None for an item without a page: it is among the errors. */
 const documentsOf = ({ input, result, error }: Item, base: string): readonly object[] =>
@@ -72,7 +75,7 @@ export async function jobErrors(call: TheirCall, kind: TheirKind): Promise<objec
   do {
     const job = await jobOf(call, kind, { include: "items", status: "failed", limit: ERRORS_PAGE, after });
     const items = job.items as Item[];
-    for (const { index, input, result, error } of items) {
+    for (const { index, input, result, error } of items.filter(isPage)) {
       if (hasPage(error) && result !== null) continue;
       if (error === "robots_disallowed") robotsBlocked.push(input["url"]);
       else {

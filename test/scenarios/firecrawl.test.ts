@@ -47,10 +47,11 @@ describe.each(SETUPS)("Firecrawl's API, $setup", ({ start }) => {
   const call = async (method: string, path: string, body?: object, options: object = {}) =>
     service.call(method, path, { ...(body && { body }), ...options });
   const finished = async (path: string): Promise<any> => {
-    for (;;) {
-      const { json } = await call("GET", path);
-      if (json.status !== "scraping") return json;
-    }
+    let json: any = null;
+    const status = async () => ({ json } = await call("GET", path)).json.status;
+    // Status requests count in the key's requests per second.
+    await expect.poll(status, { timeout: 60_000, interval: 50 }).not.toBe("scraping");
+    return json;
   };
 
   test("a page has the forms that were asked for, and no other", async () => {
@@ -180,6 +181,11 @@ describe.each(SETUPS)("Firecrawl's API, $setup", ({ start }) => {
       "/books/1": linked("One", "/books/2"),
       "/books/2": linked("Two"),
       "/films": linked("Films"),
+      "/books/unlinked": linked("Unlinked"),
+      "/sitemap.xml": () => ({
+        type: "application/xml",
+        body: `<urlset><url><loc>${books.origin}/books/unlinked</loc></url></urlset>`,
+      }),
     });
     const crawl = async (options: object): Promise<string[]> => {
       const { status, json } = await call("POST", "/v2/crawl", { url: `${books.origin}/books/`, ...options });
@@ -194,10 +200,11 @@ describe.each(SETUPS)("Firecrawl's API, $setup", ({ start }) => {
       "/films",
     ]);
     expect(await crawl({ maxDiscoveryDepth: 1 })).toEqual(["/books/", "/books/1"]);
+    expect(await crawl({ sitemap: "only" })).toEqual(["/books/unlinked"]);
     const { json: slow } = await call("POST", "/v2/crawl", { url: `${site.origin}/slow` });
     const active = async () => (await call("GET", "/v2/crawl/active")).json;
     // Its address is known from when the crawl has begun.
-    while ((await active()).crawls[0].url === "");
+    await expect.poll(async () => (await active()).crawls[0].url, { interval: 50 }).not.toBe("");
     expect((await active()).crawls).toEqual([
       expect.objectContaining({ id: slow.id, url: `${site.origin}/slow` }),
     ]);
