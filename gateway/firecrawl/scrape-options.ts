@@ -70,7 +70,9 @@ export const SCRAPE_OPTIONS: Options = {
   useMock: option(Type.String(), "without effect"),
   origin: option(Type.String(), "without effect"),
   integration: option(Type.String(), "without effect"),
-  mobile: refused("Pages are asked for as a desktop browser asks"),
+  mobile: option(Type.Boolean(), "`device: mobile`; takes a browser", (mobile) =>
+    mobile ? { device: "mobile" } : {},
+  ),
   actions: refused("Actions in a page are not served", isEmpty),
   skipTlsVerification: refused("Certificates of sites are always checked"),
   storeInCache: refused(

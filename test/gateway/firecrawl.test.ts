@@ -6,7 +6,7 @@ import { documentOf } from "../../gateway/firecrawl/document.ts";
 import { refusalAs } from "../../gateway/firecrawl/errors.ts";
 import { REFUSED_FORMATS } from "../../gateway/firecrawl/formats.ts";
 import type { Options } from "../../gateway/firecrawl/option.ts";
-import { SCRAPE_OPTIONS } from "../../gateway/firecrawl/scrape-options.ts";
+import { fetchOptionsOf, SCRAPE_OPTIONS } from "../../gateway/firecrawl/scrape-options.ts";
 import { SEARCH_OPTIONS } from "../../gateway/firecrawl/search.ts";
 import { UNSERVED } from "../../gateway/firecrawl/unserved.ts";
 import { json } from "../../gateway/http-errors.ts";
@@ -50,6 +50,16 @@ test("the guide says of each option what it does", () => {
   if (process.env["UPDATE"]) writeFileSync(GUIDE, written);
   expect(process.env["UPDATE"] ? written : text).toBe(written);
   for (const name of Object.keys(TABLES)) expect(text).toContain(`<!-- /${name} -->`);
+});
+
+test("a page as a phone shows it is asked for by the device", () => {
+  const device = (options: Readonly<Record<string, unknown>>): unknown =>
+    (fetchOptionsOf(options) as Record<string, unknown>)["device"];
+  expect([device({ mobile: true }), device({ mobile: false }), device({})]).toEqual([
+    "mobile",
+    undefined,
+    undefined,
+  ]);
 });
 
 const asked = { url: "https://example.org/", formats: new Set(["markdown"]), base: "http://here.example" };
