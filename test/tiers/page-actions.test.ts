@@ -171,7 +171,7 @@ describeBrowser("steps in a page", (openSetup) => {
           <select id=colour><option>red</option></select>`,
       },
     });
-    const short = { timeout_ms: 300, optional: true };
+    const short = { timeout_ms: 1_000, optional: true };
     const { outcomes, shortfall } = await take(`${site.origin}/`, [
       { type: "click", selector: "#hidden", ...short },
       { type: "click", selector: "#under", ...short },
