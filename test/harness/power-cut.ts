@@ -75,6 +75,6 @@ export function powerCut(): PowerCut {
       restoreFolder(statSync(root).ino, into);
       return into;
     },
-    remove: () => rmSync(folder, { recursive: true, force: true }),
+    remove: () => rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 }),
   };
 }

@@ -55,7 +55,7 @@ describe.concurrent.each(SETUPS)("politeness, $setup", ({ start }) => {
     expect(site.arrivals).toHaveLength(9);
     expect(Math.min(...delaysOf(site))).toBeGreaterThanOrEqual(DELAY_MS - TOLERANCE_MS - late_ms);
     // And no slower than it must: the usual delay is not much longer, though a busy machine may stretch some.
-    expect(usualDelayOf(site)).toBeLessThan(DELAY_MS * 1.5);
+    expect(usualDelayOf(site)).toBeLessThan(DELAY_MS * 1.5 + late_ms);
   });
 
   test("never has more requests in flight than slots, and uses all slots (TRAWL_POLITE_CONCURRENCY)", async () => {
