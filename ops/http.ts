@@ -79,9 +79,11 @@ export async function openHttp(deps: HttpDeps): Promise<HttpServers> {
   const statusAddressOf = (at_port: number): string => ownUrl({ host, port: at_port });
   const addressOf = (at_port: number): string => ownUrl({ host, port: at_port, tls_cert });
   let address = addressOf(port);
-  const publicUrl = (): string => config.gateway.public_url ?? address;
+  /** Null: the operator has not said it. Paths are put behind it. */
+  const public_url = config.gateway.public_url?.replace(/(?<!\/)\/+$/, "") ?? null;
+  const publicUrl = (): string => public_url ?? address;
   const announceAddress = async (): Promise<void> => {
-    for (const { onAddress } of parts) await onAddress?.(publicUrl().replace(/\/+$/, ""));
+    for (const { onAddress } of parts) await onAddress?.(publicUrl());
   };
 
   const isNode = config.gateway.http_server === "node";
@@ -140,7 +142,7 @@ export async function openHttp(deps: HttpDeps): Promise<HttpServers> {
       const isSharing = isShared && port !== 0;
       if (isSharing) await membership.claimSharedPort(host, port, address);
       const statusPages = statusOf(deps, sentence, isPublished(config.gateway) ? "none" : "allowed");
-      apiServer = await open(apiOf(deps, statusPages, publicUrl), port, {
+      apiServer = await open(apiOf(deps, statusPages, { public_url, publicUrl }), port, {
         shared: isSharing,
         ...(tls && { tls }),
       });
@@ -191,7 +193,7 @@ function statusOf(deps: HttpDeps, http_server: string, metrics_readers: MetricsR
 function apiOf(
   { context, parts, membership }: HttpDeps,
   statusPages: readonly Route[],
-  publicUrl: () => string,
+  { public_url, publicUrl }: { readonly public_url: string | null; readonly publicUrl: () => string },
 ): readonly Route[] {
   const { blobs, bodyGrants, clock, config, documents, user_agent, version } = context;
   const { name, contact = null, page_robots, url } = config.crawler;
@@ -205,7 +207,7 @@ function apiOf(
     }),
     mcpRoute({ version, clock, publicUrl }),
     ...firecrawlRoutes({
-      public_url: config.gateway.public_url ?? null,
+      public_url,
       scheme: tlsPaths(config.gateway) ? "https" : "http",
     }),
     ...operatorRoutes(membership),

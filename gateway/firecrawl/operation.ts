@@ -20,7 +20,7 @@ export interface TheirCall {
 }
 
 export interface FirecrawlDeps {
-  /** Where the operator says it; null: as the client's Host field has it. */
+  /** Where the operator says it, without a slash at the end; null: as the client's Host field has it. */
   readonly public_url: string | null;
   readonly scheme: "http" | "https";
 }
@@ -69,8 +69,7 @@ export const operation =
       },
       handle: async (call: any) => {
         const { head, request_id, params, query, body } = call;
-        const base =
-          public_url?.replace(/(?<!\/)\/+$/, "") ?? `${scheme}://${head.headers.get("host") ?? "localhost"}`;
+        const base = public_url ?? `${scheme}://${head.headers.get("host") ?? "localhost"}`;
         try {
           const ask = askingWithin(call.askWithin);
           return json(

@@ -40,8 +40,7 @@ export function codeSamples(
   const query = new URLSearchParams(
     Object.entries(asked).map(([name, value]): [string, string] => [name, textOf(value)]),
   ).toString();
-  const service = public_url.replace(/(?<!\/)\/+$/, "");
-  const address = `${service}${path}${query === "" ? "" : `?${query}`}`;
+  const address = `${public_url}${path}${query === "" ? "" : `?${query}`}`;
   const method =
     route.method === "GET" || (route.method === "POST" && route.body) ? "" : ` -X ${route.method}`;
   const [type = "application/json"] = Object.keys(route.body_content ?? {});
@@ -57,7 +56,7 @@ export function codeSamples(
         ]),
   ];
   const fields = { ...params, ...asked, ...(typeof body === "object" && body) };
-  const calls = clientSamples(route.operationId, service, fields);
+  const calls = clientSamples(route.operationId, public_url, fields);
   return [
     { lang: "Shell", label: "curl", source: parts.join(" \\\n  ") },
     ...(calls ? [{ lang: "TypeScript", label: "@trawl/client", source: calls.in_typescript }] : []),

@@ -14,6 +14,7 @@ export interface Guide {
 export interface GuideRoutesDeps {
   /** Those of clients first, in the order in which they are read. */
   readonly guides: () => readonly Guide[];
+  /** Without a slash at the end. */
   readonly publicUrl: () => string;
 }
 
@@ -32,8 +33,7 @@ function sentenceOf({ markdown }: Guide): string {
 }
 
 export function guideRoutes({ guides, publicUrl }: GuideRoutesDeps): readonly Route[] {
-  const base = (): string => publicUrl().replace(/(?<!\/)\/+$/, "");
-  const addressOf = ({ path }: Guide): string => `${base()}/docs/${path}.md`;
+  const addressOf = ({ path }: Guide): string => `${publicUrl()}/docs/${path}.md`;
 
   function index(): string {
     const line = (guide: Guide): string =>
@@ -42,8 +42,8 @@ export function guideRoutes({ guides, publicUrl }: GuideRoutesDeps): readonly Ro
     return [
       ABOUT,
       `## Guides\n\n${all.filter(isForClients).map(line).join("\n")}\n`,
-      `## Reference\n\n- [API document](${base()}/openapi.json): every operation with its fields, errors and examples (OpenAPI 3.1).\n` +
-        `- [Everything in one file](${base()}/llms-full.txt): the guides above, one after the other.\n`,
+      `## Reference\n\n- [API document](${publicUrl()}/openapi.json): every operation with its fields, errors and examples (OpenAPI 3.1).\n` +
+        `- [Everything in one file](${publicUrl()}/llms-full.txt): the guides above, one after the other.\n`,
       `## Optional\n\n${all
         .filter((guide) => !isForClients(guide))
         .map(line)
