@@ -2,8 +2,8 @@
 import { meaningOf } from "../../schemas/errors.ts";
 import { json } from "../http-errors.ts";
 import type { Reply } from "../http.ts";
-import type { ApiAnswer } from "../mcp/api.ts";
-import { mistakesText } from "../mcp/tool-errors.ts";
+import { answered, type ApiAnswer } from "../mcp/api.ts";
+import { refusalText } from "../mcp/tool-errors.ts";
 import { THEIR_NAMES } from "./their-names.ts";
 
 export interface TheirError {
@@ -101,11 +101,8 @@ export function refusalOf({ status, retry_after_s, content }: ApiAnswer): TheirE
   const error: string | undefined = detail?.error ?? content?.error;
   if (typeof error === "string" && content?.attempts !== undefined)
     return failureOf({ ...content, error, retry_after_s });
-  const said = Array.isArray(detail)
-    ? `Bad Request: ${inTheirNames(mistakesText(detail))}`
-    : typeof detail === "string"
-      ? detail
-      : (detail?.message ?? detail?.hint ?? detail?.error ?? `The service answered ${status}`);
+  const text = refusalText(detail) ?? `The service answered ${status}`;
+  const said = Array.isArray(detail) ? `Bad Request: ${inTheirNames(text)}` : text;
   const answer = { error: said, ...(error !== undefined && { details: { error } }), retry_after_s };
   switch (status) {
     case 422:
@@ -127,9 +124,7 @@ const inTheirNames = (text: string): string =>
 export function refusalAs(reply: Reply): Reply {
   const content = contentOf(reply);
   if (content === null || "success" in content) return reply;
-  const retry_after = Number(reply.headers?.["Retry-After"] ?? Number.NaN);
-  const retry_after_s = Number.isFinite(retry_after) ? retry_after : null;
-  const told = errorReply(refusalOf({ status: reply.status, retry_after_s, content }));
+  const told = errorReply(refusalOf(answered(reply.status, reply.headers?.["Retry-After"], content)));
   return { ...told, headers: { ...reply.headers, ...told.headers } };
 }
 

@@ -33,8 +33,8 @@ export const SEARCH_OPTIONS: Options = {
       sources: given.map((each) => (typeof each === "string" ? each : each.type)),
     }),
   ),
-  includeDomains: option(Domains, "`site:` in the query", (include) => ({ include })),
-  excludeDomains: option(Domains, "`-site:` in the query", (exclude) => ({ exclude })),
+  includeDomains: option(Domains, "`include_domains`", (include_domains) => ({ include_domains })),
+  excludeDomains: option(Domains, "`exclude_domains`", (exclude_domains) => ({ exclude_domains })),
   tbs: option(
     Type.String({
       pattern: "^qdr:[hdwmy]$",
@@ -62,23 +62,23 @@ export const SEARCH_OPTIONS: Options = {
 export async function search({ ask, base, body }: TheirCall): Promise<object> {
   const {
     query,
-    include,
-    exclude,
     sources = ["web"],
     scrape,
     timeout,
     ...options
   } = taken(SEARCH_OPTIONS, body) as {
     query?: string;
-    include?: string[];
-    exclude?: string[];
+    include_domains?: string[];
+    exclude_domains?: string[];
     sources?: string[];
     scrape?: Given;
     timeout?: number;
   };
   if (query === undefined) throw badRequest("Bad Request: query: Field required");
   if (!sources.includes("web")) throw notServed("Only the source web is served");
-  const asked = { max_results: LIMIT, ...options, query: [query, ...sites(include, exclude)].join(" ") };
+  if (options.include_domains?.length && options.exclude_domains?.length)
+    throw badRequest("Bad Request: includeDomains and excludeDomains cannot both be given");
+  const asked = { max_results: LIMIT, ...options, query };
   const found = await contentOf(ask, { method: "POST", path: "/v1/search", body: asked });
   if (found.error !== null)
     throw new Refused({
@@ -128,14 +128,4 @@ interface Result {
 }
 interface Entry {
   readonly url: string;
-}
-
-function sites(include: readonly string[] = [], exclude: readonly string[] = []): readonly string[] {
-  if (include.length > 0 && exclude.length > 0)
-    throw badRequest("Bad Request: includeDomains and excludeDomains cannot both be given");
-  const named = include.map((domain) => `site:${domain}`).join(" OR ");
-  return [
-    ...(include.length > 1 ? [`(${named})`] : include.length === 1 ? [named] : []),
-    ...exclude.map((domain) => `-site:${domain}`),
-  ];
 }

@@ -46,14 +46,16 @@ function failed(code: string, { content }: ApiAnswer): ToolError {
 export const mistakesText = (mistakes: readonly Pick<Mistake, "loc" | "msg">[]): string =>
   mistakes.map(({ loc, msg }) => `${loc.slice(1).join(".")}: ${msg}`).join("; ");
 
+/** What a refusal says of itself: mistakes with their fields, a sentence, or its code. Undefined: nothing. */
+export function refusalText(detail: any): string | undefined {
+  if (Array.isArray(detail)) return mistakesText(detail);
+  return typeof detail === "string" ? detail : (detail?.message ?? detail?.hint ?? detail?.error);
+}
+
 /** What the API refused. Its own words say which field is wrong. */
 export function refused({ status, retry_after_s, content }: ApiAnswer): ToolError {
   const { detail } = content ?? {};
-  const own = Array.isArray(detail)
-    ? mistakesText(detail)
-    : typeof detail === "string"
-      ? detail
-      : (detail?.message ?? detail?.hint ?? detail?.error ?? content?.error_detail ?? null);
+  const own = refusalText(detail) ?? content?.error_detail;
   const code = detail?.error ?? content?.error ?? `http_${status}`;
   return new ToolError(
     code,

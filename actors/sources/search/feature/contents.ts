@@ -3,9 +3,10 @@
  * politeness and bill as one that came by itself; one host's follow each other. What could not be had keeps its reason.
  */
 import { type Clock, sleep } from "../../../../cluster/ports/clock.ts";
+import { askingWithin } from "../../../../gateway/asking-within.ts";
 import { categoryRefused, quotaRefused } from "../../../../gateway/authenticate.ts";
 import type { Reply } from "../../../../gateway/http.ts";
-import { wholeReply } from "../../../../gateway/reply-bytes.ts";
+import type { ApiAnswer } from "../../../../gateway/mcp/api.ts";
 import type { Call } from "../../../../gateway/route.ts";
 import { WAIT_MS } from "../../../../gateway/with-deadline.ts";
 import { type FetchResponse, MIN_TIMEOUT_S } from "../../../../schemas/fetch.ts";
@@ -57,15 +58,16 @@ export async function withContents(
 async function contentOf(call: SearchCall, url: string, deadline_ms: number, clock: Clock): Promise<Content> {
   const { project_ref = null, contents } = call.body;
   const options = contents?.fetch ?? {};
+  const ask = askingWithin(call.askWithin);
   for (;;) {
     const left_s = Math.floor((deadline_ms - clock.now()) / 1000);
     if (left_s < MIN_TIMEOUT_S)
       return { url, error: "timeout", error_detail: "The time for the pages of this search was over" };
     const timeout_s = Math.min(options.timeout_s ?? TIMEOUT_S, left_s);
     const body = { include_html: false, ...options, url, timeout_s, project_ref };
-    const reply = await call.askWithin({ method: "POST", path: "/v1/fetch", body });
-    const wait_s = reply.status === 429 ? Number(reply.headers?.["Retry-After"]) : Number.NaN;
-    if (!(wait_s <= MAX_RATE_WAIT_S)) return told(url, reply);
+    const answer = await ask({ method: "POST", path: "/v1/fetch", body });
+    const wait_s = answer.status === 429 ? answer.retry_after_s : null;
+    if (wait_s === null || wait_s > MAX_RATE_WAIT_S) return told(url, answer);
     await sleep(clock, wait_s * 1000);
   }
 }
@@ -74,17 +76,15 @@ async function contentOf(call: SearchCall, url: string, deadline_ms: number, clo
 type Detail = string | { readonly error?: string; readonly message?: string; readonly hint?: string };
 
 /** The answer of a fetch, also that of a busy domain; else the refusal. */
-async function told(url: string, reply: Reply): Promise<Content> {
-  const { detail, ...answer } = JSON.parse((await wholeReply(reply)).toString()) as FetchResponse & {
-    readonly detail?: Detail;
-  };
-  if ("attempts" in answer || reply.status === 200) return answer;
+function told(url: string, { status, content }: ApiAnswer): Content {
+  const { detail, ...answer } = content as FetchResponse & { readonly detail?: Detail };
+  if ("attempts" in answer || status === 200) return answer;
   const { error, message, hint } = typeof detail === "object" ? detail : { message: detail };
-  const code = CONTENT_REFUSALS.find((word) => word === error) ?? CODES[reply.status] ?? "refused";
+  const code = CONTENT_REFUSALS.find((word) => word === error) ?? CODES[status] ?? "refused";
   return {
     url,
     error: code,
-    error_detail: message ?? hint ?? `The fetch was refused: ${error ?? reply.status}`,
+    error_detail: message ?? hint ?? `The fetch was refused: ${error ?? status}`,
   };
 }
 
