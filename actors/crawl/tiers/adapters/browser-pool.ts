@@ -24,6 +24,7 @@ import {
   writerByTraffic,
 } from "./browser-memory.ts";
 import type { Chromium } from "./chromium.ts";
+import { LATE, pause, within } from "./in-time.ts";
 import type { Metrics } from "../../../../cluster/ports/metrics.ts";
 import type { Log } from "../../../../cluster/ports/log.ts";
 
@@ -411,12 +412,12 @@ export function browserPool({
     if (!browsers.delete(pooled)) return Promise.resolve();
     if (reason) metrics.count("trawl_browser_ends_total", { reason });
     const closing = pooled.browser.close();
-    const ended = withTimeout(closing, limits.close_ms)
+    const ended = settled(closing, limits.close_ms)
       .then(async (closed) => {
-        if (closed !== TIMED_OUT) return;
+        if (closed !== LATE) return;
         killGroup(pooled.pid);
         // Playwright notices the end of the process and removes the profile.
-        await withTimeout(closing, limits.close_ms);
+        await settled(closing, limits.close_ms);
       })
       .then(() => void ending.delete(ended));
     ending.add(ended);
@@ -535,7 +536,7 @@ export function browserPool({
     const release = async () => {
       is_over = true;
       session.close();
-      if (context && (await withTimeout(context.close(), limits.close_ms)) === TIMED_OUT)
+      if (context && (await settled(context.close(), limits.close_ms)) === LATE)
         markForReplacement(pooled, "hung");
       pooled.open.delete(open);
       if (pooled.is_replaced && pooled.open.size === 0) void closeBrowser(pooled);
@@ -564,11 +565,11 @@ export function browserPool({
       open.cdp = cdp;
       return { context, page, cdp };
     })();
-    const opened = await withTimeout(opening, limits.launch_ms);
-    if (opened !== TIMED_OUT && opened !== null) {
+    const opened = await settled(opening, limits.launch_ms);
+    if (opened !== LATE && opened !== null) {
       return { kind: "leased", ...opened, session, ended, release: once(release) };
     }
-    if (opened === TIMED_OUT) markForReplacement(pooled, "hung");
+    if (opened === LATE) markForReplacement(pooled, "hung");
     // A call to the browser may fail before its end is told.
     is_bystander ||= !is_over && !pooled.browser.isConnected() && pooled.open.size > 1;
     await release();
@@ -581,7 +582,7 @@ export function browserPool({
       if (failure) return failure;
       const opening = openPage(options, needs);
       const opened = await untilAborted(opening, signal);
-      if (opened !== TIMED_OUT) return opened;
+      if (opened !== LATE) return opened;
       void opening.then((lease) => (lease.kind === "leased" ? lease.release() : undefined));
       return leaseFailure("timeout", "The caller cancelled before the browser had started");
     },
@@ -713,25 +714,17 @@ function endOpenPage({ onEnd, cdp }: OpenPage): void {
   cdp?.send("Page.crash").catch(() => {});
 }
 
-const TIMED_OUT = Symbol("late");
+/** The result of the work; null: it failed; LATE: it did not end in time. */
+const settled = <T>(work: Promise<T>, timeout_ms: number): Promise<T | null | typeof LATE> =>
+  within(
+    work.catch(() => null),
+    timeout_ms,
+  );
 
-const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
-
-/** The result of the work; null: it failed; TIMED_OUT: it did not end in time. */
-async function withTimeout<T>(work: Promise<T>, timeout_ms: number): Promise<T | null | typeof TIMED_OUT> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<typeof TIMED_OUT>((resolve) => {
-    timer = setTimeout(() => resolve(TIMED_OUT), timeout_ms);
-  });
-  const done = await Promise.race([work.catch(() => null), late]);
-  clearTimeout(timer);
-  return done;
-}
-
-/** The result of the work; TIMED_OUT: the signal was aborted first. */
-async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T | typeof TIMED_OUT> {
-  const { promise, resolve } = Promise.withResolvers<typeof TIMED_OUT>();
-  const onAbort = () => resolve(TIMED_OUT);
+/** The result of the work; LATE: the signal was aborted first. */
+async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T | typeof LATE> {
+  const { promise, resolve } = Promise.withResolvers<typeof LATE>();
+  const onAbort = () => resolve(LATE);
   signal.addEventListener("abort", onAbort, { once: true });
   if (signal.aborted) onAbort();
   const done = await Promise.race([work, promise]);
@@ -740,8 +733,8 @@ async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T
 }
 
 async function processesOf({ cdp }: PooledBrowser): Promise<readonly { type: string; id: number }[]> {
-  const info = await withTimeout(cdp.send("SystemInfo.getProcessInfo"), MEMORY_CHECK_MS);
-  return info === TIMED_OUT || info === null ? [] : info.processInfo;
+  const info = await settled(cdp.send("SystemInfo.getProcessInfo"), MEMORY_CHECK_MS);
+  return info === LATE || info === null ? [] : info.processInfo;
 }
 
 function once(work: () => Promise<void>): () => Promise<void> {

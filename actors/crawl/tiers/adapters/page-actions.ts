@@ -20,6 +20,8 @@ import { sha256Of } from "../../../../cluster/ports/blobs.ts";
 import { scriptFunction } from "../../../lib/web/actions-check.ts";
 import type { TakenActions } from "../../../lib/web/transport.ts";
 import type { PageLease } from "./browser-pool.ts";
+import { LATE, pause, within } from "./in-time.ts";
+import { inIsolation } from "./isolation.ts";
 import type { NetworkActivity } from "./page-readiness.ts";
 import type { ScreenshotResult } from "./screenshot.ts";
 
@@ -231,7 +233,8 @@ async function boxOf(step: Step): Promise<{ readonly x: number; readonly y: numb
 }
 
 const lookAtScroll = async (on: ActingPage) =>
-  (await inIsolation<{ key: string; elements: number }>(on, scrollState)) ?? { key: "", elements: 0 };
+  // The document was just replaced.
+  (await inIsolation(on, scrollState).catch(() => null)) ?? { key: "", elements: 0 };
 
 async function picture(step: Step): Promise<Done> {
   return { screenshot: await pictureOf(step, step.action.full_page === true) };
@@ -301,32 +304,10 @@ async function evaluate({ action, on: { cdp }, timeout_ms, files }: Step): Promi
 /** Null: the page does not answer. */
 async function shownBy({ on, action }: Step): Promise<FailedPage | null> {
   const shown = await within(
-    inIsolation<FailedPage>(on, describePage, action.selector ?? null, SHOWN_CHARS),
+    inIsolation(on, describePage, action.selector ?? null, SHOWN_CHARS).catch(() => null),
     LOOK_MS,
   );
-  return shown === LATE ? null : shown;
-}
-
-/** Runs a function where the page's scripts cannot manipulate it. Null: the document was just replaced. */
-async function inIsolation<T>(
-  { cdp, frame: frameId }: ActingPage,
-  run: (...given: never[]) => unknown,
-  ...given: readonly unknown[]
-): Promise<T | null> {
-  try {
-    const { executionContextId } = await cdp.send("Page.createIsolatedWorld", {
-      frameId,
-      worldName: "readiness",
-    });
-    const { result } = await cdp.send("Runtime.evaluate", {
-      expression: `(${run.toString()})(${given.map((one) => JSON.stringify(one)).join(", ")})`,
-      contextId: executionContextId,
-      returnByValue: true,
-    });
-    return (result.value as T | undefined) ?? null;
-  } catch {
-    return null;
-  }
+  return shown === LATE ? null : (shown ?? null);
 }
 
 interface Files {
@@ -363,23 +344,6 @@ function filesOf(): Files {
     },
   };
 }
-
-const LATE: unique symbol = Symbol("late");
-
-async function within<T>(work: Promise<T>, timeout_ms: number): Promise<T | typeof LATE> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<typeof LATE>((resolve) => {
-    timer = setTimeout(() => resolve(LATE), timeout_ms);
-  });
-  work.catch(() => {});
-  try {
-    return await Promise.race([work, late]);
-  } finally {
-    clearTimeout(timer);
-  }
-}
-
-const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 // These run in the page, so they cannot use anything from this file.
 

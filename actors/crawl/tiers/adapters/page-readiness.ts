@@ -5,6 +5,7 @@
  */
 import type { CDPSession, Frame, Page, Request } from "playwright";
 import { challengeOf } from "../../../reading/content/challenge.ts";
+import { inIsolation } from "./isolation.ts";
 
 /** What a look at the document shows. */
 export interface DocumentState {
@@ -55,24 +56,11 @@ export function readinessOf(state: DocumentState, { status, headers, min_text_ch
 /** Null: the document was just replaced, or is about to be. */
 export async function lookAtDocument(
   cdp: CDPSession,
-  frameId: string,
+  frame: string,
   selector: string | null = null,
 ): Promise<DocumentState | null> {
-  try {
-    // The page's scripts cannot manipulate an isolated world. The same name is the same world.
-    const { executionContextId } = await cdp.send("Page.createIsolatedWorld", {
-      frameId,
-      worldName: "readiness",
-    });
-    const { result } = await cdp.send("Runtime.evaluate", {
-      expression: `(${describeDocument.toString()})(${MAX_COUNTED_CHARS}, ${MAX_START_CHARS}, ${JSON.stringify(selector)})`,
-      contextId: executionContextId,
-      returnByValue: true,
-    });
-    return (result.value as DocumentState | undefined) ?? null;
-  } catch {
-    return null;
-  }
+  const given = [MAX_COUNTED_CHARS, MAX_START_CHARS, selector];
+  return (await inIsolation({ cdp, frame }, describeDocument, ...given).catch(() => null)) ?? null;
 }
 
 /** Runs in the page, so it cannot use anything from this file. */

@@ -11,6 +11,8 @@ import {
 } from "../../../../schemas/fetch.ts";
 import type { TakenScreenshot } from "../../../lib/web/transport.ts";
 import type { PageLease } from "./browser-pool.ts";
+import { LATE, pause, within } from "./in-time.ts";
+import { inIsolation } from "./isolation.ts";
 import type { NetworkActivity } from "./page-readiness.ts";
 
 /** For scrolling through a full page, and for what it loads then. */
@@ -75,7 +77,9 @@ async function take(page: PicturedPage, options: Required<ScreenshotOptions>): P
   try {
     if (options.full_page) await scrollThrough(page, MAX_SCREENSHOT_PX[options.type]);
     const captured = await within(capture(page, options), CAPTURE_MS);
-    return captured ?? failed(`The browser did not take it within ${CAPTURE_MS / 1_000} s`);
+    return captured !== LATE
+      ? captured
+      : failed(`The browser did not take it within ${CAPTURE_MS / 1_000} s`);
   } catch (problem) {
     return failed(problem instanceof Error ? problem.message.split("\n", 1)[0]! : String(problem));
   }
@@ -115,17 +119,10 @@ async function capture(
 }
 
 /** Shows each part of the page once, and goes back to its top. */
-async function scrollThrough({ cdp, frame, network, signal }: PicturedPage, max_px: number): Promise<void> {
+async function scrollThrough(page: PicturedPage, max_px: number): Promise<void> {
+  const { network, signal } = page;
   const until_ms = performance.now() + SCROLL_MS;
-  const scrolling = (async () => {
-    const { executionContextId } = await cdp.send("Page.createIsolatedWorld", { frameId: frame });
-    await cdp.send("Runtime.evaluate", {
-      expression: `(${showParts.toString()})(${max_px}, ${PART_MS}, ${SCROLL_MS / 2})`,
-      contextId: executionContextId,
-      awaitPromise: true,
-    });
-  })();
-  await within(scrolling, SCROLL_MS);
+  await within(inIsolation(page, showParts, max_px, PART_MS, SCROLL_MS / 2), SCROLL_MS);
   while (network.quiet_ms() < QUIET_MS && performance.now() < until_ms && !signal.aborted)
     await pause(LOOK_EVERY_MS);
 }
@@ -148,17 +145,3 @@ async function showParts(max_px: number, part_ms: number, most_ms: number): Prom
 declare const document: { readonly documentElement: { readonly scrollHeight: number } | null };
 declare const innerHeight: number;
 declare const scrollTo: (options: { readonly top: number; readonly behavior: "instant" }) => void;
-
-const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
-
-/** Null: it did not end in time. */
-async function within<T>(work: Promise<T>, timeout_ms: number): Promise<T | null> {
-  const timer = Promise.withResolvers<null>();
-  const timeout = setTimeout(() => timer.resolve(null), timeout_ms);
-  work.catch(() => {});
-  try {
-    return await Promise.race([work, timer.promise]);
-  } finally {
-    clearTimeout(timeout);
-  }
-}

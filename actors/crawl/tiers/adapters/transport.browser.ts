@@ -35,6 +35,8 @@ import { type ActionsResult, takeActions } from "./page-actions.ts";
 import type { BrowserPool, PageEndReason, PageLease } from "./browser-pool.ts";
 import { admitted, destinationRefusal, withoutUserInfo } from "./one-request.ts";
 import { type OwnDocuments, ownDocuments, type Replaced } from "./own-documents.ts";
+import { LATE, pause, within } from "./in-time.ts";
+import { inIsolation } from "./isolation.ts";
 import { type PageExchanges, pageExchanges, type PausedResponse } from "./page-exchanges.ts";
 import { lookAtDocument, type Readiness, readinessOf, watchNetwork } from "./page-readiness.ts";
 import { CAPTURE_MS, SCROLL_MS, type Screenshots, screenshots, type ScreenshotResult } from "./screenshot.ts";
@@ -786,18 +788,12 @@ function pageVisit({
    * just replaced.
    */
   async function readDocument(): Promise<SerializedDocument | null> {
-    const reading = (async () => {
-      const { executionContextId } = await cdp.send("Page.createIsolatedWorld", { frameId: main_frame! });
-      const { result } = await cdp.send("Runtime.evaluate", {
-        expression: `(${serializeDocument.toString()})(${request.max_bytes})`,
-        contextId: executionContextId,
-        returnByValue: true,
-      });
-      return (result.value as SerializedDocument | undefined) ?? null;
-    })().catch(() => null);
-    const late = pause(limits.read_ms).then((): typeof TIMED_OUT => TIMED_OUT);
-    const read = await Promise.race([reading, late]);
-    if (read !== TIMED_OUT) return read;
+    const reading = inIsolation({ cdp, frame: main_frame! }, serializeDocument, request.max_bytes);
+    const read = await within(
+      reading.catch(() => null),
+      limits.read_ms,
+    );
+    if (read !== LATE) return read ?? null;
     failed("timeout", "A script of the page did not end");
     return null;
   }
@@ -828,8 +824,6 @@ const actionFailed = (acted: ActionsResult | null): Shortfall | null =>
   acted?.failure == null ? null : { error: "action_failed", detail: acted.failure };
 const pictureFailed = (detail: string): Shortfall => ({ error: "screenshot_failed", detail });
 const NO_PICTURE_OF_FILES = pictureFailed("The address is a file, and the browser shows no page of it");
-
-const TIMED_OUT: unique symbol = Symbol("late");
 
 /** Null: the document has more characters than the limit in bytes, and was not transferred. */
 interface SerializedDocument {
@@ -927,8 +921,6 @@ function fieldsOf(fields: readonly Field[]): ReadonlyMap<string, string> {
   }
   return headers;
 }
-
-const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** A time-out that can be paused. */
 function pausableTimeout(timeout_ms: number, onTimeout: () => void) {
