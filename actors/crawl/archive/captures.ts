@@ -7,6 +7,7 @@ import type { Documents, KeyRange } from "../../../cluster/ports/documents.ts";
 import type { ArchivedFetch } from "../../../schemas/archives.ts";
 import type { PageRecord } from "../../../schemas/fetch.ts";
 import { ARCHIVE_CAPTURES, type StoredCapture } from "./collections.ts";
+import { mimeOf, payloadOf } from "./warc/record.ts";
 import { surtOf, timestampOf } from "./warc/surt.ts";
 
 /** A longer key of an address is cut, with its digest behind it. */
@@ -29,20 +30,17 @@ export function capturesOf(
   archive_sha256: string,
 ): readonly StoredCapture[] {
   const documents = new Set([final_url, ...redirects.map(({ url }) => url)]);
-  return exchanges.flatMap(({ url, started_at, response }, at) => {
+  return exchanges.flatMap((exchange, at) => {
+    const { url, started_at, response } = exchange;
     if (!documents.has(url)) return [];
-    const { body, status, fields } = response;
-    const content = body === null || "sha256" in body ? body : Buffer.from(body.base64, "base64");
-    const digest =
-      content === null ? "-" : "sha256" in content ? content.sha256 : hash("sha256", content, "hex");
-    const type = fields.find(([name]) => name.toLowerCase() === "content-type")?.[1] ?? "";
+    const payload = payloadOf(exchange);
     return {
       url,
       date: started_at,
-      status,
-      mime: type.split(";", 1)[0]!.trim().toLowerCase() || "unk",
-      digest: digest === "-" ? digest : `sha256:${digest}`,
-      bytes: content === null ? 0 : Buffer.isBuffer(content) ? content.length : content.bytes,
+      status: response.status,
+      mime: mimeOf(response.fields),
+      digest: payload === null ? "-" : `sha256:${payload.sha256}`,
+      bytes: payload?.bytes ?? 0,
       archive_sha256,
       at,
     };

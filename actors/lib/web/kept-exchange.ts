@@ -7,8 +7,8 @@ export interface SentRequest {
   readonly url: string;
   readonly method: string;
   readonly sent_ms: number;
-  /** Names of fields whose values are the caller's own, in any case. */
-  readonly own_fields: readonly string[];
+  /** Names of fields whose values are the caller's own. */
+  readonly own_fields: ReadonlySet<string>;
   readonly own_bytes: number;
   /** The cookies are those of the caller's session, which are sealed where they are stored. */
   readonly has_session: boolean;
@@ -25,8 +25,6 @@ function keptExchange(
 ): KeptExchange | null {
   const heads = wire?.();
   if (!heads) return null;
-  const own = new Set([...own_fields.map((name) => name.toLowerCase()), ...(has_session ? ["cookie"] : [])]);
-  const isOwn = ([name]: WireField): boolean => own.has(name.toLowerCase());
   return {
     url,
     started_at: new Date(sent_ms).toISOString(),
@@ -35,8 +33,7 @@ function keptExchange(
     tls: heads.tls,
     request: {
       method,
-      fields: heads.request.filter((field) => !isOwn(field)).map(pairOf),
-      omitted: heads.request.filter(isOwn).map(([name]) => name),
+      ...requestFields(heads.request.map(pairOf), own_fields),
       omitted_bytes: own_bytes,
     },
     response: {
@@ -49,12 +46,34 @@ function keptExchange(
   };
 }
 
+/** In lower case. */
+export const ownFieldNames = (headers: readonly WireField[], has_cookies: boolean): ReadonlySet<string> =>
+  new Set([
+    "authorization",
+    ...headers.map(([name]) => name.toLowerCase()),
+    ...(has_cookies ? ["cookie"] : []),
+  ]);
+
+/** The fields of a request without the caller's own, which are told by name. */
+export function requestFields(
+  fields: readonly [string, string][],
+  own_fields: ReadonlySet<string>,
+): Pick<KeptExchange["request"], "fields" | "omitted"> {
+  const isOwn = ([name]: WireField): boolean => own_fields.has(name.toLowerCase());
+  return {
+    fields: fields.filter((field) => !isOwn(field)),
+    omitted: fields.filter(isOwn).map(([name]) => name),
+  };
+}
+
+export const setsCookie = (name: string): boolean => /^set-cookie2?$/i.test(name);
+
 /** The fields of a response; of a session without the cookies that the site sets, which are told by name. */
 export function responseFields(
   fields: readonly [string, string][],
   has_session: boolean,
 ): Pick<KeptExchange["response"], "fields" | "omitted"> {
-  const isOfSession = ([name]: WireField): boolean => has_session && /^set-cookie2?$/i.test(name);
+  const isOfSession = ([name]: WireField): boolean => has_session && setsCookie(name);
   const omitted = fields.filter(isOfSession).map(([name]) => name);
   return {
     fields: fields.filter((field) => !isOfSession(field)),
@@ -64,12 +83,13 @@ export function responseFields(
 
 const pairOf = ([name, value]: WireField): [string, string] => [name, value];
 
-/** With the body, which is stored under its digest. */
+/** With the whole body, which is stored under its digest. */
 export const withBody = (exchange: KeptExchange, body: Buffer): KeptExchange => ({
   ...exchange,
   response: {
     ...exchange.response,
     body: body.length === 0 ? { base64: "" } : { sha256: sha256Of(body), bytes: body.length },
+    truncated: null,
   },
 });
 

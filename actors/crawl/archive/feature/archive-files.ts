@@ -179,7 +179,7 @@ function layoutStore({ blobs, documents, clock }: Omit<ArchiveFileDeps, "secrets
     return layout?.version === LAYOUT_VERSION && layout.compressed_by === COMPRESSED_BY ? layout : null;
   }
 
-  const options = () => ({ expires_at_ms: clock.now() + ARCHIVE_TTL_MS });
+  const expiryMs = (): number => clock.now() + ARCHIVE_TTL_MS;
 
   return {
     async find(key: string): Promise<Layout | null> {
@@ -192,7 +192,7 @@ function layoutStore({ blobs, documents, clock }: Omit<ArchiveFileDeps, "secrets
 
     async store(key: string, { groups, ...file }: Layout): Promise<void> {
       const { sha256: groups_sha256 } = await blobs.put(Buffer.from(JSON.stringify(groups)));
-      const { expires_at_ms } = options();
+      const expires_at_ms = expiryMs();
       await refs.retain([groups_sha256], `layout ${key}`, expires_at_ms);
       const layout = { ...file, groups_sha256, compressed_by: COMPRESSED_BY, version: LAYOUT_VERSION };
       await ARCHIVE_LAYOUTS.update(documents, key, () => ({ value: layout, options: { expires_at_ms } }));
@@ -203,7 +203,7 @@ function layoutStore({ blobs, documents, clock }: Omit<ArchiveFileDeps, "secrets
     },
 
     async storeEntries(key: string, wacz: readonly WaczEntry[]): Promise<void> {
-      const { expires_at_ms } = options();
+      const expires_at_ms = expiryMs();
       const sha256s = wacz.flatMap(({ sha256 }) => sha256 ?? []);
       await refs.retain(sha256s, `layout ${key}`, expires_at_ms);
       await ARCHIVE_LAYOUTS.update(documents, key, (layout) =>

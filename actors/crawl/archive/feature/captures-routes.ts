@@ -14,9 +14,12 @@ import { type Call, type Route, route } from "../../../../gateway/route.ts";
 import type { ReadResult } from "../../../../gateway/validate.ts";
 import type { ArchivedFetch, KeptExchange } from "../../../../schemas/archives.ts";
 import { Field, Nullable } from "../../../../schemas/common.ts";
+import { setsCookie } from "../../../lib/web/kept-exchange.ts";
 import { parseUrl } from "../../../lib/web/url.ts";
 import { CDX_COLUMNS, cdxRow, MATCH_TYPES, type MatchType, storedCaptures } from "../captures.ts";
 import type { StoredCapture } from "../collections.ts";
+import { fieldOf } from "../warc/record.ts";
+import { timestampOf } from "../warc/surt.ts";
 
 export interface CapturesDeps {
   readonly blobs: Blobs;
@@ -209,14 +212,14 @@ async function replay({ blobs, documents }: CapturesDeps, { caller, body }: Call
     Link: `<${capture.url}>; rel="original"`,
     "Cache-Control": "private, no-cache",
   };
-  const location = response.fields.find(([name]) => name.toLowerCase() === "location")?.[1];
+  const location = fieldOf(response.fields, "location");
   const target = location === undefined || response.status < 300 ? null : parseUrl(location, url);
   if (target !== null) {
-    const time = capture.date.replaceAll(/\D/g, "").slice(0, 14);
-    return { status: 302, headers: { ...headers, Location: `/v1/archive/web/${time}id_/${target.href}` } };
+    const to = `/v1/archive/web/${timestampOf(capture.date)}id_/${target.href}`;
+    return { status: 302, headers: { ...headers, Location: to } };
   }
   const kept = response.body;
-  const type = response.fields.find(([name]) => name.toLowerCase() === "content-type")?.[1] ?? null;
+  const type = fieldOf(response.fields, "content-type") ?? null;
   const shown = { ...headers, ...safeHeaders(type, capture.archive_sha256) };
   if (kept === null || !("sha256" in kept))
     return { status: 200, headers: shown, body: Buffer.from(kept?.base64 ?? "", "base64") };
@@ -269,7 +272,7 @@ function originFields({ fields }: KeptExchange["response"]): Record<string, stri
   const sent: Record<string, string> = {};
   for (const [name, value] of fields) {
     const isPlain = /^[A-Za-z0-9-]+$/.test(name) && /^[\t\x20-\x7e]*$/.test(value);
-    if (!isPlain || /^set-cookie2?$/i.test(name)) continue;
+    if (!isPlain || setsCookie(name)) continue;
     const key = `X-Archive-Orig-${name.toLowerCase()}`;
     sent[key] = sent[key] === undefined ? value : `${sent[key]}, ${value}`;
   }

@@ -198,7 +198,7 @@ function connectionOf({ address, protocol, tls }: KeptExchange): readonly Field[
 }
 
 /** Null: nothing of the body is kept. */
-function payloadOf({
+export function payloadOf({
   response: { body },
 }: KeptExchange): { readonly part: Part; readonly sha256: string; readonly bytes: number } | null {
   if (body === null) return null;
@@ -207,9 +207,9 @@ function payloadOf({
   return { part, sha256: hash("sha256", part, "hex"), bytes: part.length };
 }
 
-const mimeOf = (fields: readonly (readonly [string, string])[]): string =>
-  fields
-    .find(([name]) => name.toLowerCase() === "content-type")?.[1]
-    .split(";", 1)[0]!
-    .trim()
-    .toLowerCase() || "unk";
+/** The first field of this name, which is in lower case. */
+export const fieldOf = (fields: readonly Field[], wanted: string): string | undefined =>
+  fields.find(([name]) => name.toLowerCase() === wanted)?.[1];
+
+export const mimeOf = (fields: readonly Field[]): string =>
+  fieldOf(fields, "content-type")?.split(";", 1)[0]!.trim().toLowerCase() || "unk";

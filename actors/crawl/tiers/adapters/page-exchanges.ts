@@ -3,11 +3,11 @@
  * pauses each response before it goes on to the page. Bodies are stored at once, one after another, within limits; the content
  * coding is off. Frames of other sites are other targets of the browser, of which nothing is heard.
  */
-import { type Blobs, sha256Of } from "../../../../cluster/ports/blobs.ts";
+import type { Blobs } from "../../../../cluster/ports/blobs.ts";
 import type { Clock } from "../../../../cluster/ports/clock.ts";
 import type { KeptExchange } from "../../../../schemas/archives.ts";
 import type { OwnRequest } from "../../../../schemas/own-request.ts";
-import { responseFields } from "../../../lib/web/kept-exchange.ts";
+import { ownFieldNames, requestFields, responseFields, withBody } from "../../../lib/web/kept-exchange.ts";
 import type { PageLease } from "./browser-pool.ts";
 import type { PausedRequest } from "./own-documents.ts";
 
@@ -67,11 +67,7 @@ export function pageExchanges(
   const byId = new Map<string, Mutable<KeptExchange>[]>();
   /** Heads of responses as the network gave them, for each hop in order: those that are paused lack `Set-Cookie` and the case. */
   const heads = new Map<string, { readonly status: number; readonly fields: [string, string][] }[]>();
-  const ownNames = new Set([
-    "authorization",
-    ...(own?.headers ?? []).map(([name]) => name.toLowerCase()),
-    ...(has_session || (own?.cookies.length ?? 0) > 0 ? ["cookie"] : []),
-  ]);
+  const own_fields = ownFieldNames(own?.headers ?? [], has_session || (own?.cookies.length ?? 0) > 0);
   let bytes = 0;
   let is_over = false;
 
@@ -83,7 +79,6 @@ export function pageExchanges(
     const fields = Object.entries(known?.fields ?? request.headers).filter(
       ([name]) => !/^:|^proxy-/i.test(name),
     );
-    const isOwn = ([name]: [string, string]): boolean => ownNames.has(name.toLowerCase());
     const exchange: Mutable<KeptExchange> = {
       url: request.url.replace(/#.*/s, ""),
       started_at: new Date(known?.at_ms ?? clock.now()).toISOString(),
@@ -93,8 +88,7 @@ export function pageExchanges(
       tls: null,
       request: {
         method: request.method,
-        fields: fields.filter((field) => !isOwn(field)),
-        omitted: fields.filter(isOwn).map(([name]) => name),
+        ...requestFields(fields, own_fields),
         omitted_bytes: request.method === "POST" ? (own?.body?.length ?? 0) : 0,
       },
       response: {
@@ -116,8 +110,7 @@ export function pageExchanges(
   function putBody(exchange: Mutable<KeptExchange>, body: Buffer): void {
     bytes += body.length;
     if (body.length > 0) stored.push(blobs.put(body));
-    const named = body.length === 0 ? { base64: "" } : { sha256: sha256Of(body), bytes: body.length };
-    exchange.response = { ...exchange.response, body: named, truncated: null };
+    exchange.response = withBody(exchange, body).response;
   }
 
   return {

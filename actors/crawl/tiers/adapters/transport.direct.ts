@@ -10,7 +10,13 @@ import type { Clock } from "../../../../cluster/ports/clock.ts";
 import { type Egress, EgressError, type EgressProblem } from "../../../../cluster/ports/egress.ts";
 import type { Redirect } from "../../../../schemas/fetch.ts";
 import { type Destination, isPrivateHost } from "../../../lib/web/destination.ts";
-import { cutShort, ExchangeLog, type SentRequest, withBody } from "../../../lib/web/kept-exchange.ts";
+import {
+  cutShort,
+  ExchangeLog,
+  ownFieldNames,
+  type SentRequest,
+  withBody,
+} from "../../../lib/web/kept-exchange.ts";
 import { retryAfterSeconds } from "../../../lib/web/http.ts";
 import { nothingOwn, type OpenOwnRequest, type OwnHops, ownHops } from "../../../lib/web/own-request.ts";
 import { NO_JARS, type SessionJars } from "../../../lib/web/session-jar.ts";
@@ -221,11 +227,7 @@ const sentRequest = (
   ...sent,
   url,
   method: own.method(),
-  own_fields: [
-    "authorization",
-    ...own.headers().map(([name]) => name),
-    ...(own.cookies(url).length > 0 ? ["cookie"] : []),
-  ],
+  own_fields: ownFieldNames(own.headers(), sent.has_session || own.cookies(url).length > 0),
   own_bytes: own.body()?.length ?? 0,
 });
 
