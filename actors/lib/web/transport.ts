@@ -61,14 +61,15 @@ export interface HopRefusal {
   readonly detail: string | null;
 }
 
-/** In every result of a request with `archive`, of a route that keeps exchanges: those that were answered. */
-interface Archived {
+/** What is in every result, whatever became of the page. */
+interface Left {
   /** What it has changed of its session's cookies, sealed. */
   readonly session_changes?: string;
+  /** Of a request with `archive`, on a route that keeps exchanges: those that were answered. */
   readonly exchanges?: readonly KeptExchange[];
 }
 
-export type TransportResult = Archived &
+export type TransportResult = Left &
   (
     | {
         readonly kind: "page";

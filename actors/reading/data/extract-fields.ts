@@ -103,12 +103,7 @@ const READERS: Readonly<Record<NonNullable<ExtractRule["type"]>, Reader>> = {
     return text === null ? null : (numberIn(text, reading.language) ?? fail(at, "not_a_number", reading));
   },
   date: (element, rule, at, reading) => {
-    const text = said(
-      element,
-      { attribute: attributeFor(element, DATE_ATTRIBUTES), ...given(rule) },
-      at,
-      reading,
-    );
+    const text = saidBy(element, DATE_ATTRIBUTES, rule, at, reading);
     if (text === null) return null;
     return (
       isoDate(text) ??
@@ -117,12 +112,7 @@ const READERS: Readonly<Record<NonNullable<ExtractRule["type"]>, Reader>> = {
     );
   },
   url: (element, rule, at, reading) => {
-    const text = said(
-      element,
-      { attribute: attributeFor(element, URL_ATTRIBUTES), ...given(rule) },
-      at,
-      reading,
-    );
+    const text = saidBy(element, URL_ATTRIBUTES, rule, at, reading);
     if (text === null) return null;
     const address = text === "" ? "" : reading.addressOf(text);
     return /^https?:/.test(address) ? address : fail(at, "not_a_url", reading);
@@ -161,15 +151,20 @@ function said(
   return value === undefined ? null : value.trim();
 }
 
-const given = ({ attribute, required }: ExtractRule): Partial<ExtractRule> => ({
-  ...(attribute != null && { attribute }),
-  ...(required && { required }),
-});
-
 const DATE_ATTRIBUTES = ["datetime", "content"];
 const URL_ATTRIBUTES = ["href", "src", "data", "content"];
-const attributeFor = ({ attribs }: Element, names: readonly string[]): string | null =>
-  names.find((name) => attribs[name] !== undefined) ?? null;
+
+/** The value of the rule's attribute, or else of the first of these that the element has, or else the text. */
+function saidBy(
+  element: Element,
+  names: readonly string[],
+  rule: ExtractRule,
+  at: string,
+  reading: ExtractState,
+): string | null {
+  const attribute = rule.attribute ?? names.find((name) => element.attribs[name] !== undefined) ?? null;
+  return said(element, { ...rule, attribute }, at, reading);
+}
 
 /** ISO 8601 as it stands: of any year, which other forms are not read for. */
 function isoDate(text: string): string | null {

@@ -179,8 +179,9 @@ export function directTransport({
         retry_after_s = retryAfterSeconds(exchange.headers.get("retry-after")?.[0], clock.now());
         final_url = url;
 
-        cookies.keep(url, exchange.headers.get("set-cookie") ?? []);
         const location = REDIRECTING.has(status) ? exchange.headers.get("location")?.[0]?.trim() : "";
+        // Without a session nothing follows the last response.
+        if (location || jar) cookies.keep(url, exchange.headers.get("set-cookie") ?? []);
         if (!location) {
           const body = await readBody(exchange, url, request);
           log?.end((kept) => (typeof body === "string" ? cutShort(kept, body) : withBody(kept, body)));
