@@ -36,6 +36,7 @@ import {
   type StoredAlert,
   type StoredHook,
 } from "./collections.ts";
+import { iso } from "../../lib/iso.ts";
 
 export const MAX_ALERT_HOOKS = 200;
 /** Longer than a month, so that the same crossing is not delivered again. */
@@ -111,8 +112,6 @@ export async function changeHook(
   });
   return isThere;
 }
-
-const iso = (at_ms: number): string => new Date(at_ms).toISOString();
 
 export const hookView = (hook: StoredHook, secrets: Pick<Secrets, "open">): AlertHook => ({
   id: hook.id,

@@ -30,6 +30,7 @@ import {
   PROJECTS,
 } from "./collections.ts";
 import { type Collection } from "../../../cluster/collection.ts";
+import { iso } from "../../lib/iso.ts";
 
 /** A mistake of the operator; the message is a sentence for them. */
 export class AccountError extends Error {
@@ -44,8 +45,6 @@ export const MAX_LIST = 1_000;
 const MAX_PRICES = 100;
 /** So many drawn keys in a row may have a prefix that is taken. */
 const MAX_DRAWS = 20;
-
-const iso = (now_ms: number): string => new Date(now_ms).toISOString();
 
 /** A new key: the role's mark and 32 random bytes in base 62. */
 export function drawKey(role: Key["role"], random: (bytes: number) => Buffer = randomBytes): string {

@@ -12,6 +12,7 @@ import {
 import { randomId } from "../../lib/random-id.ts";
 import { EMPTY_JAR, withChanges } from "../../lib/web/session-jar.ts";
 import { SESSIONS } from "./collections.ts";
+import { iso } from "../../lib/iso.ts";
 
 const TTL_S = 3_600;
 
@@ -101,8 +102,6 @@ export function sessions({
     },
   };
 }
-
-const iso = (at_ms: number): string => new Date(at_ms).toISOString();
 
 export const sessionView = (session: StoredSession): SessionView => ({
   session_id: session.id,

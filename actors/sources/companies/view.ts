@@ -13,6 +13,7 @@ import type { CheckedGroup, CompanySnapshot } from "./service.ts";
 import type { RawDocument, Source, SourceDescription } from "./source.ts";
 import { canonicalJson, digestId, openClaims, slotOf, type StoredClaim } from "./stored-claims.ts";
 import { checkKey, type StoredCompany } from "./stored-company.ts";
+import { iso } from "../../lib/iso.ts";
 
 export const INCLUDES = ["people", "ownership", "filings", "financials", "events", "claims"] as const;
 export type Include = (typeof INCLUDES)[number];
@@ -22,7 +23,6 @@ export interface ViewContext {
   readonly now_ms: number;
 }
 
-const iso = (at_ms: number): string => new Date(at_ms).toISOString();
 const bodyUrl = (sha256: string): string => `/v1/bodies/${sha256}`;
 const descriptionsOf = (sources: readonly Source[]): ReadonlyMap<string, SourceDescription> =>
   new Map(sources.map(({ description }) => [description.name, description]));

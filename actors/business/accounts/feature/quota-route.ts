@@ -25,6 +25,7 @@ import {
 import { basisOf, pricesOf } from "../../../../schemas/invoices.ts";
 import { listKeys, projectsOf } from "../keys.ts";
 import { readMonth, type Refresh, type UsageCell } from "../read-usage.ts";
+import { iso } from "../../../lib/iso.ts";
 
 const WAIT_MS = 10_000;
 /** The most projects, and keys with limits, in one answer. */
@@ -148,8 +149,6 @@ export function quotaRoute({
     handle: async ({ caller }) => json(200, await quotaOf(caller.grant)),
   });
 }
-
-const iso = (at_ms: number): string => new Date(at_ms).toISOString();
 
 const hasLimits = ({ quotas, spend_cap_micros }: Key): boolean =>
   quotas.search !== null || quotas.fetch !== null || spend_cap_micros !== null;

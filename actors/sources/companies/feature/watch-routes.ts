@@ -26,6 +26,7 @@ import {
 import { COMPANIES } from "../stored-company.ts";
 import { idsOf, type RightReference } from "./named-companies.ts";
 import { NOT_FOUND } from "./record-routes.ts";
+import { iso } from "../../../lib/iso.ts";
 
 const MAX_COMPANIES = 1_000;
 const MAX_WATCHES = 1_000;
@@ -79,8 +80,6 @@ const COMPANY_CHANGED = {
   schema: CompanyChangedEvent,
   headers: SIGNATURE_FIELDS,
 } as const;
-
-const iso = (at_ms: number): string => new Date(at_ms).toISOString();
 
 const view = (secrets: Secrets, watch: StoredWatch, secret: string | null): WatchView => ({
   id: watch.id,

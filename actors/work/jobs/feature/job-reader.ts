@@ -25,6 +25,7 @@ import {
 } from "../../../../schemas/jobs.ts";
 import { JOB_ITEMS } from "../../../../records/collections.ts";
 import { JOB_RESULTS, JOBS } from "../collections.ts";
+import { iso } from "../../../lib/iso.ts";
 
 /** Items read at once, and results rendered at once unless they weigh more than MAX_GROUP_BYTES together. */
 export const RESULTS_AT_ONCE = 10;
@@ -192,8 +193,6 @@ const PHASES = {
   completed: "completed",
   cancelled: "cancelled",
 } as const satisfies Record<JobRecord["phase"], JobStatus["status"]>;
-
-const iso = (at_ms: number): string => new Date(at_ms).toISOString();
 
 /** A job as clients see it, without its items. */
 export function statusView(secrets: Pick<Secrets, "open">, job_id: string, job: JobRecord): JobStatus {

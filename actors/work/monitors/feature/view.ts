@@ -6,8 +6,7 @@ import { isPrivateField } from "../../../../schemas/job-inputs.ts";
 import { stateShown } from "../shown.ts";
 import { monitorPlace, type StoredMonitor } from "../stored-monitor.ts";
 import { openVisitInput } from "../visit-input.ts";
-
-const iso = (at_ms: number): string => new Date(at_ms).toISOString();
+import { iso } from "../../../lib/iso.ts";
 
 /** `secret`: of a webhook that is new. */
 export function monitorView(
