@@ -60,37 +60,62 @@ export const failureIn = (answer: LookupAnswer) =>
       ? answer.groups.find((group) => group.kind === "failed")
       : undefined;
 
+/**
+ * What a source says to one question; `late()` when its time is over or the task ends first: its requests are aborted then. Throws
+ * what the question throws.
+ */
+export async function askInTime<Answer, Late>(
+  { clock, openHttp }: Pick<AskSourceDeps, "clock" | "openHttp">,
+  {
+    source,
+    caller,
+    timeout_ms,
+  }: { readonly source: Source; readonly caller: LookupCaller; readonly timeout_ms: number },
+  context: WorkContext,
+  question: (http: SourceHttp, signal: AbortSignal) => Promise<Answer>,
+  late: () => Late,
+): Promise<Answer | Late> {
+  const stop = new AbortController();
+  const over = Promise.withResolvers<Late>();
+  const giveUp = (): void => {
+    stop.abort();
+    over.resolve(late());
+  };
+  const timer = clock.at(clock.now() + timeout_ms, giveUp);
+  context.signal.addEventListener("abort", giveUp);
+  try {
+    const http = openHttp(source, caller, context, stop.signal);
+    return await Promise.race([question(http, stop.signal), over.promise]);
+  } finally {
+    timer[Symbol.dispose]();
+    context.signal.removeEventListener("abort", giveUp);
+  }
+}
+
 async function lookUp(
-  { clock, log, openHttp }: AskSourceDeps,
+  deps: AskSourceDeps,
   { source, identifier, groups }: Lookup,
   { caller, company }: { readonly caller: LookupCaller; readonly company: KnownCompany },
   context: WorkContext,
 ): Promise<LookupAnswer> {
-  const stop = new AbortController();
-  const giveUp = Promise.withResolvers<LookupAnswer>();
+  const { name } = source.description;
   const fail = (error: string, message: string): LookupAnswer => ({
     kind: "failed",
     error,
     message,
     retry_after_s: null,
   });
-  const { name } = source.description;
-  const abort = (): void => {
-    stop.abort();
-    giveUp.resolve(fail("timeout", `${name} did not answer within ${SOURCE_TIMEOUT_MS / 1_000} s`));
-  };
-  const timer = clock.at(clock.now() + SOURCE_TIMEOUT_MS, abort);
-  context.signal.addEventListener("abort", abort);
   try {
-    const http = openHttp(source, caller, context, stop.signal);
-    const looked = source.lookup(identifier, groups, http, stop.signal, company);
-    return await Promise.race([looked, giveUp.promise]);
+    return await askInTime(
+      deps,
+      { source, caller, timeout_ms: SOURCE_TIMEOUT_MS },
+      context,
+      (http, signal) => source.lookup(identifier, groups, http, signal, company),
+      () => fail("timeout", `${name} did not answer within ${SOURCE_TIMEOUT_MS / 1_000} s`),
+    );
   } catch (problem) {
     const fields = { ...workFields(caller.work_id), source: name, problem: String(problem) };
-    log.warn("A company source's document could not be parsed", fields);
+    deps.log.warn("A company source's document could not be parsed", fields);
     return fail("unreadable", `The answer of ${name} could not be parsed`);
-  } finally {
-    timer[Symbol.dispose]();
-    context.signal.removeEventListener("abort", abort);
   }
 }

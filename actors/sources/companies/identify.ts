@@ -3,7 +3,7 @@
  * one company of that name in the market's country. What it finds is looked up like any other; nothing is stored here.
  */
 import type { WorkContext } from "../../../cluster/actor.ts";
-import type { AskSourceDeps, LookupCaller } from "./ask-source.ts";
+import { askInTime, type AskSourceDeps, type LookupCaller } from "./ask-source.ts";
 import { byRank, decideMatch, matchScore, nameQuery } from "./names/resolve.ts";
 import { referenceOf } from "./references.ts";
 import { isWanted } from "./refresh-plan.ts";
@@ -88,30 +88,22 @@ function bestOf(name: string, country: string | null, hits: readonly SearchHit[]
 
 /** Null: the source did not answer in time, or broke. Its health hears of a failure. */
 async function within<Answer extends { readonly kind: string }>(
-  { clock, openHttp, health }: IdentifyDeps,
+  deps: IdentifyDeps,
   source: Source,
   caller: LookupCaller,
   context: WorkContext,
-  askOne: (http: SourceHttp, signal: AbortSignal) => Promise<Answer>,
+  question: (http: SourceHttp, signal: AbortSignal) => Promise<Answer>,
 ): Promise<Answer | null> {
-  const stop = new AbortController();
-  const late = Promise.withResolvers<null>();
-  const abort = (): void => {
-    late.resolve(null);
-    stop.abort();
-  };
-  const timer = clock.at(clock.now() + MAX_STEP_MS, abort);
-  context.signal.addEventListener("abort", abort);
-  try {
-    const http = openHttp(source, caller, context, stop.signal);
-    const answer = await Promise.race([askOne(http, stop.signal).catch(() => null), late.promise]);
-    const error = answer === null ? "timeout" : answer.kind === "failed" ? errorOf(answer) : null;
-    health.record(source.description.name, error);
-    return answer;
-  } finally {
-    timer[Symbol.dispose]();
-    context.signal.removeEventListener("abort", abort);
-  }
+  const answer = await askInTime(
+    deps,
+    { source, caller, timeout_ms: MAX_STEP_MS },
+    context,
+    (http, signal) => question(http, signal).catch(() => null),
+    () => null,
+  );
+  const error = answer === null ? "timeout" : answer.kind === "failed" ? errorOf(answer) : null;
+  deps.health.record(source.description.name, error);
+  return answer;
 }
 
 const errorOf = (answer: { readonly kind: string; readonly error?: string }): string =>
