@@ -55,7 +55,7 @@ const DataChoice = Type.Object({
 });
 export type DataChoice = Static<typeof DataChoice>;
 
-/** The content of a page that one caller chooses, and data of it. Without a choice the page is read as for everybody. */
+/** A caller's choice of a page: its parts, and data of it. Without a choice the page is read as for everybody. */
 export const ContentChoice = Type.Object({
   only_main_content: Nullable(Type.Boolean()),
   include: Type.Array(Type.String()),

@@ -1,4 +1,4 @@
-/** Makes ids that nobody can guess: a prefix and 16 characters of Crockford's base 32, in lower case. */
+/** Makes ids that cannot be guessed: a prefix and 16 characters of Crockford's base 32, in lower case. */
 import { randomBytes } from "node:crypto";
 
 const CROCKFORD = "0123456789abcdefghjkmnpqrstvwxyz";

@@ -1,4 +1,4 @@
-/** Callers archive a fetch, a batch and a crawl: what the WARC and WACZ files have, who gets them, and that other programs read them. */
+/** Archives of a fetch, a batch and a crawl: what the WARC and WACZ files have, which project gets them, and that other programs read them. */
 import { execFile } from "node:child_process";
 import { createHash, createPublicKey, verify } from "node:crypto";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";

@@ -16,7 +16,7 @@ const WIDE = `<title>Window</title><meta name=viewport content="width=device-wid
   <p>${prose(12)}</p><script>document.title = innerWidth + " × " + innerHeight</script>`;
 const pages = { "/": { body: WIDE }, "/a.css": { type: "text/css", body: "" } };
 
-/** Behind a form: its page differs for those who are logged in. */
+/** A site behind a form: its page differs with the cookie of a login. */
 const login: Pages = {
   "/": ({ headers }) => ({
     body:

@@ -1,6 +1,6 @@
 /**
- * Sessions over HTTP: a login by one fetch serves the next one, on the direct and the browser route, single, in a batch and in a crawl; to
- * nobody else. What a site's cookie says is looked for in every place that it could reach.
+ * Sessions over HTTP: a login by one fetch serves the next one, on the direct and the browser route, single, in a batch and in a crawl; in no
+ * other project. What a site's cookie says is looked for in every place that it could reach.
  */
 import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";

@@ -11,7 +11,7 @@ const DEPTH_MAX = 50;
 const CHARS_MAX = 1_000_000;
 const NODES_MAX = 2_000_000;
 
-interface Reading {
+interface PageState {
   readonly addressOf: (text: string) => string;
   readonly byId: ReadonlyMap<string, Element>;
   readonly seen: Set<Element>;
@@ -30,14 +30,14 @@ export function microdataOf(
     if (id && !byId.has(id)) byId.set(id, element);
   }
   const room = { nodes: NODES_MAX, chars: CHARS_MAX };
-  const reading: Reading = { addressOf, byId, seen: new Set(), room, isShort: false };
+  const page: PageState = { addressOf, byId, seen: new Set(), room, isShort: false };
   const found: MicrodataItem[] = [];
   for (const element of elements)
     if (isScope(element)) {
-      const item = itemOf(element, reading, 0);
+      const item = itemOf(element, page, 0);
       if (item) found.push(item);
     }
-  if (reading.isShort)
+  if (page.isShort)
     warn(
       `structured: microdata beyond ${ITEMS_MAX} items, ${DEPTH_MAX} levels or ${CHARS_MAX} characters is left out`,
     );
@@ -49,25 +49,25 @@ const isProperty = ({ attribs }: Element): boolean => attribs["itemprop"] !== un
 const wordsIn = (text = ""): string[] => text.split(/\s+/).filter((word) => word !== "");
 
 /** Null: it is in another item already, or there is no room for it. */
-function itemOf(element: Element, reading: Reading, depth: number): MicrodataItem | null {
-  if (reading.seen.has(element)) return null;
-  if (reading.seen.size >= ITEMS_MAX || depth >= DEPTH_MAX || reading.room.nodes < 0) {
-    reading.isShort = true;
+function itemOf(element: Element, page: PageState, depth: number): MicrodataItem | null {
+  if (page.seen.has(element)) return null;
+  if (page.seen.size >= ITEMS_MAX || depth >= DEPTH_MAX || page.room.nodes < 0) {
+    page.isShort = true;
     return null;
   }
-  reading.seen.add(element);
+  page.seen.add(element);
   const { itemtype, itemid, itemref } = element.attribs;
   const types = wordsIn(itemtype);
-  const referred = wordsIn(itemref).flatMap((id) => reading.byId.get(id) ?? []);
+  const referred = wordsIn(itemref).flatMap((id) => page.byId.get(id) ?? []);
   const holders = [
-    ...propertiesIn(element.children, reading),
+    ...propertiesIn(element.children, page),
     ...referred.flatMap((target) =>
-      isScope(target) && isProperty(target) ? [target] : propertiesIn(inReach(target), reading),
+      isScope(target) && isProperty(target) ? [target] : propertiesIn(inReach(target), page),
     ),
   ];
   const properties = new Map<string, unknown[]>();
   for (const holder of holders) {
-    const value = valueOf(holder, reading, depth);
+    const value = valueOf(holder, page, depth);
     if (value === undefined) break;
     for (const name of wordsIn(holder.attribs["itemprop"])) {
       const values = properties.get(name);
@@ -80,7 +80,7 @@ function itemOf(element: Element, reading: Reading, depth: number): MicrodataIte
     ...(types.length > 0 && itemid && { id: itemid.trim() }),
     ...(properties.size > 0
       ? { properties: Object.fromEntries([...properties].map(([name, values]) => [name, single(values)])) }
-      : { value: textOf(element, reading) ?? "" }),
+      : { value: textOf(element, page) ?? "" }),
   };
 }
 
@@ -90,7 +90,7 @@ const single = (values: readonly unknown[]): unknown => (values.length === 1 ? v
 const inReach = (target: Element): readonly AnyNode[] => (isScope(target) ? target.children : [target]);
 
 /** Elements with properties, in the page's order, not those of items among them. */
-function propertiesIn(nodes: readonly AnyNode[], { room }: Reading): Element[] {
+function propertiesIn(nodes: readonly AnyNode[], { room }: PageState): Element[] {
   const found: Element[] = [];
   const stack = nodes.toReversed();
   for (let node = stack.pop(); node !== undefined && (room.nodes -= 1) >= 0; node = stack.pop()) {
@@ -105,22 +105,22 @@ const SOURCE = new Set("audio embed iframe img source track video".split(" "));
 const LINK = new Set("a area link".split(" "));
 
 /** Undefined: there is no room for it. */
-function valueOf(element: Element, reading: Reading, depth: number): unknown {
-  if (isScope(element)) return itemOf(element, reading, depth + 1);
-  const value = plainValueOf(element, reading);
-  reading.room.chars -= typeof value === "string" ? value.length : 0;
-  if (reading.room.chars >= 0 && value !== undefined) return value;
-  reading.isShort = true;
+function valueOf(element: Element, page: PageState, depth: number): unknown {
+  if (isScope(element)) return itemOf(element, page, depth + 1);
+  const value = plainValueOf(element, page);
+  page.room.chars -= typeof value === "string" ? value.length : 0;
+  if (page.room.chars >= 0 && value !== undefined) return value;
+  page.isShort = true;
   return undefined;
 }
 
-function plainValueOf(element: Element, reading: Reading): unknown {
+function plainValueOf(element: Element, page: PageState): unknown {
   const { name, attribs } = element;
   const { content, itemprop = "", required } = attribs;
   if (name === "meta") return content ?? "";
-  if (SOURCE.has(name)) return reading.addressOf(attribs["src"] ?? "");
-  if (LINK.has(name)) return reading.addressOf(attribs["href"] ?? "");
-  if (name === "object") return reading.addressOf(attribs["data"] ?? "");
+  if (SOURCE.has(name)) return page.addressOf(attribs["src"] ?? "");
+  if (LINK.has(name)) return page.addressOf(attribs["href"] ?? "");
+  if (name === "object") return page.addressOf(attribs["data"] ?? "");
   if (name === "data" || name === "meter") return attribs["value"] ?? "";
   if (name === "time") return attribs["datetime"] ?? "";
   if (content) return content;
@@ -129,8 +129,8 @@ function plainValueOf(element: Element, reading: Reading): unknown {
       ...(required !== undefined && { valueRequired: true }),
       ...(attribs["name"] && { valueName: attribs["name"] }),
     };
-  return textOf(element, reading);
+  return textOf(element, page);
 }
 
-const textOf = (element: Element, { room }: Reading): string | undefined =>
+const textOf = (element: Element, { room }: PageState): string | undefined =>
   renderedText(element, room) ?? undefined;

@@ -275,7 +275,7 @@ function termOf(word: string, context: Context): string | null {
   return context.vocabulary === null ? ofInitialContext.term(word) : context.vocabulary + word;
 }
 
-/** A prefix that nobody declared is the scheme of an address. */
+/** An undeclared prefix is the scheme of an address. Null: no term has this form. */
 function curieOf(word: string, { prefixes }: Context): string | null {
   const at = word.indexOf(":");
   const prefix = word.slice(0, at).toLowerCase();

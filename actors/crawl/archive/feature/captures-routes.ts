@@ -15,7 +15,7 @@ import type { ReadResult } from "../../../../gateway/validate.ts";
 import type { ArchivedFetch, KeptExchange } from "../../../../schemas/archives.ts";
 import { Field, Nullable } from "../../../../schemas/common.ts";
 import { setsCookie } from "../../../lib/web/kept-exchange.ts";
-import { parseUrl } from "../../../lib/web/url.ts";
+import { parseUrl, unescaped } from "../../../lib/web/url.ts";
 import { CDX_COLUMNS, cdxRow, MATCH_TYPES, type MatchType, storedCaptures } from "../captures.ts";
 import type { StoredCapture } from "../collections.ts";
 import { fieldOf } from "../warc/record.ts";
@@ -231,13 +231,7 @@ async function replay({ blobs, documents }: CapturesDeps, { caller, body }: Call
 
 /** Percent-encoded or as it is; of two slashes in a path some clients leave one. */
 function addressOf(text: string): string {
-  const isEncoded = /^https?%3a/i.test(text);
-  let address = text;
-  try {
-    if (isEncoded) address = decodeURIComponent(text);
-  } catch {
-    return text;
-  }
+  const address = /^https?%3a/i.test(text) ? unescaped(text) : text;
   return withScheme(address.replace(/^(https?):\/(?!\/)/i, "$1://"));
 }
 

@@ -11,6 +11,7 @@ import { Field } from "../../../../schemas/common.ts";
 import { type UnknownName, unknownParameters } from "../../../../gateway/unknown-names.ts";
 import { wordsOf } from "../../../../gateway/words.ts";
 import { DomainBusy, FetchBody, FetchResponse } from "../../../../schemas/fetch.ts";
+import { unescaped } from "../../../lib/web/url.ts";
 import { type Forms, MARKDOWN, MARKDOWN_FIRST } from "./markdown-reply.ts";
 
 interface Node {
@@ -61,7 +62,7 @@ function readAddress(
   const read = readOptions(options.flatMap(withoutCommas).join("&"));
   const unknown = isPlain ? [] : unknownParameters(READ_QUERY, query);
   if (read.kind === "wrong") return { body: read, unknown };
-  const address = isPlain ? written.replace(PLAIN, "$1://") : decoded(written);
+  const address = isPlain ? written.replace(PLAIN, "$1://") : unescaped(written);
   const url = own.length === 0 ? address : `${address}?${own.join("&")}`;
   const body = fetchBody.read("path", { ...(read.value as object), url });
   return { body: body.kind === "read" ? body : { ...body, detail: body.detail.map(inPath) }, unknown };
@@ -86,14 +87,6 @@ function withoutCommas(part: string): readonly string[] {
   return wordsOf(new URLSearchParams(part).get(name)!).map(
     (word) => `${encodeURIComponent(name)}=${encodeURIComponent(word)}`,
   );
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }
 
 export const FETCH_BUSY = {
