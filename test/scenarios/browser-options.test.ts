@@ -1,16 +1,11 @@
 /** Options of a page in a browser as clients see them: the window, what is not loaded, steps; single, as items of a job, from the cache, with mistakes. */
-import { existsSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import type { FetchBody } from "../../schemas/fetch.ts";
-import { browsers } from "../harness/browser-harness.ts";
+import { chromium_path } from "../harness/installed-browser.ts";
 import { client } from "../harness/jobs-client.ts";
 import { scenario } from "../harness/scenario.ts";
 import { SETUPS } from "../harness/service.ts";
 import { article, type Pages, prose } from "../harness/web.ts";
-
-const [, chromium] = browsers[0] ?? [];
-const { path } = (await chromium?.ready()) ?? { path: null };
-const hasBrowser = path !== null && existsSync(path);
 
 const WIDE = `<title>Window</title><meta name=viewport content="width=device-width"><link rel=stylesheet href=/a.css>
   <p>${prose(12)}</p><script>document.title = innerWidth + " × " + innerHeight</script>`;
@@ -35,8 +30,8 @@ const LOG_IN: FetchBody["actions"] = [
   { type: "click", selector: "button" },
 ];
 
-describe.runIf(hasBrowser).each(SETUPS)("options of a browser, $setup", ({ start }) => {
-  const { sites, service } = scenario(start, () => ({ TRAWL_CHROMIUM_PATH: path! }));
+describe.runIf(chromium_path !== null).each(SETUPS)("options of a browser, $setup", ({ start }) => {
+  const { sites, service } = scenario(start, () => ({ TRAWL_CHROMIUM_PATH: chromium_path! }));
 
   test("choose the window, take the browser, and have pages of the cache of their own", async () => {
     const site = sites.site(pages);

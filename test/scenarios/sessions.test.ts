@@ -3,13 +3,13 @@
  * other project. What a site's cookie says is looked for in every place that it could reach.
  */
 import { randomBytes } from "node:crypto";
-import { existsSync } from "node:fs";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { FetchBody } from "../../schemas/fetch.ts";
-import { browsers } from "../harness/browser-harness.ts";
 import { engineFolder } from "../harness/engines.ts";
 import { foundIn } from "../harness/files-below.ts";
+import { chromium_path, OWN_ROUTES } from "../harness/installed-browser.ts";
 import { client } from "../harness/jobs-client.ts";
+import { createKeys } from "../harness/project-keys.ts";
 import { scenario } from "../harness/scenario.ts";
 import { SETUPS } from "../harness/service.ts";
 import { article, type Pages, redirect } from "../harness/web.ts";
@@ -17,12 +17,6 @@ import { article, type Pages, redirect } from "../harness/web.ts";
 const SECRET = `c${randomBytes(12).toString("hex")}`;
 /** In clear in the stores, which shows that the search sees what is there. */
 const SEEN = `seen${randomBytes(12).toString("hex")}`;
-const [, chromium] = browsers[0] ?? [];
-const { path: chromium_path } = (await chromium?.ready()) ?? { path: null };
-const ROUTES =
-  chromium_path !== null && existsSync(chromium_path)
-    ? (["direct", "browser"] as const)
-    : (["direct"] as const);
 
 const site_pages: Pages = {
   "/login": ({ body }) => ({
@@ -42,10 +36,7 @@ describe.each(SETUPS)("a session, $setup", ({ setup, start }) => {
   }));
   const keys = { first: "", second: "" };
   beforeAll(async () => {
-    for (const project of ["first", "second"] as const) {
-      await service.trawl("project", "create", project);
-      keys[project] = (await service.trawl("key", "create", "--project", project, "--debug")).key;
-    }
+    await createKeys(service, keys, "--debug");
   });
   const shown: string[] = [];
   const fetch = async (body: FetchBody, key = keys.first, headers: Record<string, string> = {}) => {
@@ -63,11 +54,11 @@ describe.each(SETUPS)("a session, $setup", ({ setup, start }) => {
   const logIn = async (origin: string, session_id: string, tier: "direct" | "browser") =>
     fetch({ url: `${origin}/login`, session_id, tiers: [tier], method: "POST", body: "word=lamp" });
 
-  test.each(ROUTES)("that logged in by the route %s is logged in on every route", async (tier) => {
+  test.each(OWN_ROUTES)("that logged in by the route %s is logged in on every route", async (tier) => {
     const site = sites.site(site_pages);
     const session_id = await create();
     expect(await logIn(site.origin, session_id, tier)).toMatchObject({ title: "Account", cached: false });
-    for (const other of ROUTES)
+    for (const other of OWN_ROUTES)
       expect(await fetch({ url: `${site.origin}/`, session_id, tiers: [other] })).toMatchObject({
         title: "Account",
         tier: other,
@@ -76,7 +67,7 @@ describe.each(SETUPS)("a session, $setup", ({ setup, start }) => {
     expect(await fetch({ url: `${site.origin}/` })).toMatchObject({ title: "Log in" });
   });
 
-  test.runIf(ROUTES.length > 1)("logs in by the steps of a form", async () => {
+  test.runIf(OWN_ROUTES.length > 1)("logs in by the steps of a form", async () => {
     const site = sites.site(site_pages);
     const session_id = await create();
     const actions: FetchBody["actions"] = [
@@ -91,7 +82,7 @@ describe.each(SETUPS)("a session, $setup", ({ setup, start }) => {
     });
   });
 
-  test.each(ROUTES)("sends a cookie to no other site, by the route %s", async (tier) => {
+  test.each(OWN_ROUTES)("sends a cookie to no other site, by the route %s", async (tier) => {
     const there = sites.site({ "*": { body: article("There") } });
     const site = sites.site({ ...site_pages, "/away": redirect(`${there.origin}/x`) });
     const session_id = await create();

@@ -4,6 +4,7 @@
  */
 import { beforeAll, describe, expect, test } from "vitest";
 import type { FetchBody } from "../../schemas/fetch.ts";
+import { createKeys } from "../harness/project-keys.ts";
 import { scenario } from "../harness/scenario.ts";
 import { SETUPS } from "../harness/service.ts";
 import { type Arrival, article, type Page, redirect, type Site } from "../harness/web.ts";
@@ -27,10 +28,7 @@ describe.each(SETUPS)("credentials in an address, $setup", ({ start }) => {
   const { sites, service } = scenario(start, () => ({ TRAWL_POLITE_DELAY_MS: "20" }));
   const keys = { first: "", second: "" };
   beforeAll(async () => {
-    for (const project of ["first", "second"] as const) {
-      await service.trawl("project", "create", project);
-      keys[project] = (await service.trawl("key", "create", "--project", project)).key;
-    }
+    await createKeys(service, keys);
   });
   const fetch = (project: keyof typeof keys, body: FetchBody) =>
     service.fetch({ render: "never", allow_archive: false, ...body }, { key: keys[project] });

@@ -4,6 +4,7 @@
  */
 import { beforeAll, describe, expect, test } from "vitest";
 import { nestedBombPage, writePdf } from "../lib/pdf-writer.ts";
+import { createKeys } from "../harness/project-keys.ts";
 import { scenario } from "../harness/scenario.ts";
 import { SETUPS } from "../harness/service.ts";
 import { article } from "../harness/web.ts";
@@ -14,10 +15,7 @@ describe.each(SETUPS)("hostile input, $setup", ({ start }) => {
   const { sites, service } = scenario(start);
   const keys = { first: "", second: "" };
   beforeAll(async () => {
-    for (const project of ["first", "second"] as const) {
-      await service.trawl("project", "create", project);
-      keys[project] = (await service.trawl("key", "create", "--project", project)).key;
-    }
+    await createKeys(service, keys);
   });
 
   test("a PDF of less than 4 KB that inflates without end is unreadable, and says why", async () => {

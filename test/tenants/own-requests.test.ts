@@ -4,13 +4,13 @@
  * stores, logs, debug pages, metrics, the ledger.
  */
 import { randomBytes } from "node:crypto";
-import { existsSync } from "node:fs";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { FetchBody } from "../../schemas/fetch.ts";
-import { browsers } from "../harness/browser-harness.ts";
 import { engineFolder } from "../harness/engines.ts";
 import { foundIn } from "../harness/files-below.ts";
+import { chromium_path, OWN_ROUTES } from "../harness/installed-browser.ts";
 import { client } from "../harness/jobs-client.ts";
+import { createKeys } from "../harness/project-keys.ts";
 import { scenario } from "../harness/scenario.ts";
 import { SETUPS } from "../harness/service.ts";
 import { type Arrival, article, type Page, redirect, type Site } from "../harness/web.ts";
@@ -37,13 +37,6 @@ const TYPED: FetchBody["actions"] = [
 /** Where there is nothing to type into: a failed step says nothing of it either. */
 const TYPED_ANYWHERE: FetchBody["actions"] = TYPED.map((step) => ({ ...step, timeout_ms: 100 }));
 
-const [, chromium] = browsers[0] ?? [];
-const { path: chromium_path } = (await chromium?.ready()) ?? { path: null };
-const ROUTES =
-  chromium_path !== null && existsSync(chromium_path)
-    ? (["direct", "browser"] as const)
-    : (["direct"] as const);
-
 describe.each(SETUPS)("a caller's own request, $setup", ({ setup, start }) => {
   const { sites, service } = scenario(start, () => ({
     TRAWL_LOG_LEVEL: "debug",
@@ -51,10 +44,7 @@ describe.each(SETUPS)("a caller's own request, $setup", ({ setup, start }) => {
   }));
   const keys = { first: "", second: "" };
   beforeAll(async () => {
-    for (const project of ["first", "second"] as const) {
-      await service.trawl("project", "create", project);
-      keys[project] = (await service.trawl("key", "create", "--project", project, "--debug")).key;
-    }
+    await createKeys(service, keys, "--debug");
   });
   const shown: string[] = [];
   const fetch = async (project: keyof typeof keys, body: FetchBody, headers: Record<string, string> = {}) => {
@@ -67,7 +57,7 @@ describe.each(SETUPS)("a caller's own request, $setup", ({ setup, start }) => {
       .filter((arrival) => arrival.path !== "/robots.txt" && (path === undefined || arrival.path === path))
       .map(({ headers }) => [headers["x-api-key"] ?? null, headers["cookie"] ?? null]);
 
-  describe.each(ROUTES)("by the route %s", (tier) => {
+  describe.each(OWN_ROUTES)("by the route %s", (tier) => {
     const tiers = [tier];
 
     test("goes to the origin that was asked, with redirects there", async () => {
@@ -274,7 +264,7 @@ describe.each(SETUPS)("a caller's own request, $setup", ({ setup, start }) => {
         input: { headers: { "X-Api-Key": "***" }, cookies: [{ name: "sid", value: "***" }] },
       },
       { status: "done", result: { title: "b" }, input: { body: "***", method: "POST" } },
-      ROUTES.length > 1
+      OWN_ROUTES.length > 1
         ? {
             status: "done",
             result: { title: "Form", actions: [{ ok: true }, { ok: true }] },

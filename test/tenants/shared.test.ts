@@ -4,6 +4,7 @@
  */
 import { beforeAll, describe, expect, test } from "vitest";
 import type { FetchBody } from "../../schemas/fetch.ts";
+import { createKeys } from "../harness/project-keys.ts";
 import { scenario } from "../harness/scenario.ts";
 import { SETUPS } from "../harness/service.ts";
 import { article, gate, type Page, type Site } from "../harness/web.ts";
@@ -41,10 +42,7 @@ describe.each(SETUPS)("two projects share, $setup", ({ start }) => {
   });
   const keys = { first: "", second: "" };
   beforeAll(async () => {
-    for (const project of ["first", "second"] as const) {
-      await service.trawl("project", "create", project);
-      keys[project] = (await service.trawl("key", "create", "--project", project)).key;
-    }
+    await createKeys(service, keys);
   });
   const fetch = (project: keyof typeof keys, body: FetchBody) => service.fetch(body, { key: keys[project] });
 

@@ -1,26 +1,23 @@
 /** What one project, one path or one host of a site can cause for the other projects and hosts of that site, over HTTP. */
 import { beforeAll, describe, expect, test } from "vitest";
 import type { FetchBody } from "../../schemas/fetch.ts";
+import { createKeys } from "../harness/project-keys.ts";
 import { scenario } from "../harness/scenario.ts";
 import { SETUPS } from "../harness/service.ts";
 import { article, type Page } from "../harness/web.ts";
 
 const DELAY_MS = 100;
 const TOLERANCE_MS = 2;
-const PROJECTS = ["hostile", "accomplice", "victim"] as const;
-type Project = (typeof PROJECTS)[number];
+type Project = "hostile" | "accomplice" | "victim";
 
 const OPEN: Page = { body: article("Open") };
 const SHUT: Page = { status: 403, body: "no" };
 
 describe.concurrent.each(SETUPS)("one site for all projects, $setup", ({ start }) => {
   const { sites, service } = scenario(start, () => ({ TRAWL_POLITE_DELAY_MS: String(DELAY_MS) }));
-  const keys = {} as Record<Project, string>;
+  const keys: Record<Project, string> = { hostile: "", accomplice: "", victim: "" };
   beforeAll(async () => {
-    for (const project of PROJECTS) {
-      await service.trawl("project", "create", project);
-      keys[project] = (await service.trawl("key", "create", "--project", project)).key;
-    }
+    await createKeys(service, keys);
   });
   const fetch = (project: Project, url: string, more: Partial<FetchBody> = {}) =>
     service.fetch({ url, cache_ttl_s: 0, ...more }, { key: keys[project] });

@@ -6,6 +6,7 @@ import { randomBytes } from "node:crypto";
 import type { Socket } from "node:net";
 import { gzipSync, zstdCompressSync } from "node:zlib";
 import { beforeAll, describe, expect, test } from "vitest";
+import { createKeys } from "../harness/project-keys.ts";
 import { scenario } from "../harness/scenario.ts";
 import { SETUPS } from "../harness/service.ts";
 import { article } from "../harness/web.ts";
@@ -21,10 +22,7 @@ describe.each(SETUPS)("uploads of several projects, $setup", ({ start }) => {
   const keys = { slow: "", quick: "" };
   let page = "";
   beforeAll(async () => {
-    for (const project of ["slow", "quick"] as const) {
-      await service.trawl("project", "create", project);
-      keys[project] = (await service.trawl("key", "create", "--project", project)).key;
-    }
+    await createKeys(service, keys);
     page = `${sites.site({ "/": { body: article("Uploaded") } }).origin}/`;
   });
 
