@@ -67,6 +67,8 @@ export interface Subscription {
   remove(): Promise<void>;
   /** For each stream, the id of the oldest delivery that the bus counts as unacknowledged. */
   oldestUnacknowledged(): Promise<readonly string[]>;
+  /** How many envelopes of the stream `work` were stored already when it was opened: the first of that stream to be delivered. */
+  readonly backlog: number;
 }
 
 /** Receives the replies for one node. */

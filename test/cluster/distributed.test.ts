@@ -927,6 +927,47 @@ describe("messages of the bus that are not acknowledged", () => {
     expect(await Promise.all(reads)).toEqual(Array.from({ length: 50 }, () => ({ count: 4 })));
     expect(worker.reserved()).toBe(0);
   });
+
+  test("are read by a new owner before it answers, whoever asks and however little memory it has for them", async () => {
+    const { clock, documents, join } = world();
+    const gateway = await join({ owns: false });
+    const [told = "", ...others] = Array.from({ length: 4_000 }, (_, n) => key(n))
+      .filter((name) => partitionOf("counter", name) === 7)
+      .slice(0, 40);
+    for (const other of others) await gateway.ask(Counter, other, "note", { by: 1 });
+    for (let n = 0; n < 4; n++) await gateway.ask(Counter, told, "note", { by: 1 });
+    const put = documents.put.bind(documents);
+    let isAway = true;
+    documents.put = async (...args) => {
+      if (isAway && args[1] !== told) throw new Fault("documents_unreachable", "Away");
+      return put(...args);
+    };
+    const worker = await join({ memory_bytes });
+    await clock.advance(3_000);
+    const reads = [gateway, worker].map((node) => node.ask(Counter, told, "read", null));
+    await clock.advance(5_000);
+    isAway = false;
+    await clock.advance(5_000);
+    expect(await Promise.all(reads)).toEqual([{ count: 4 }, { count: 4 }]);
+    expect(worker.reserved()).toBe(0);
+  });
+
+  test("and that the bus counted and has lost do not keep a new owner from answering", async () => {
+    const { clock, bus, join } = world();
+    const gateway = await join({ owns: false });
+    const subscribe = bus.subscribe.bind(bus);
+    let isLost = true;
+    bus.subscribe = async (...args) => {
+      const subscription = await subscribe(...args);
+      return isLost ? { ...subscription, backlog: 3 } : subscription;
+    };
+    await join();
+    await clock.advance(3_000);
+    isLost = false;
+    const read = gateway.ask(Counter, "a", "read", null);
+    await clock.advance(8_000);
+    expect(await read).toEqual({ count: 0 });
+  });
 });
 
 test("a partition that the bus began to read although it said no leaves nothing behind", async () => {

@@ -109,6 +109,21 @@ export function busSuite(connect: () => Promise<Bus>): void {
     expect(await second.oldestUnacknowledged()).toEqual([]);
   });
 
+  test("counts for a new reader the tells that waited, those of the last reader included, and no asks", async () => {
+    const { envelope, send, read } = await one();
+    const empty = await read();
+    expect(empty.backlog).toBe(0);
+    for (let n = 0; n < 3; n++) await send(envelope(n));
+    await send(envelope("asked", { stream: "sync" }));
+    await empty.have(4);
+    const told = empty.got.find(({ envelope: { stream } }) => stream === "work")!;
+    await told.acknowledge();
+    const next = await read();
+    expect(next.backlog).toBe(2);
+    await next.have(3);
+    await next.remove();
+  });
+
   test("reports the oldest delivery that is not acknowledged", async () => {
     const { envelope, send, read } = await one();
     for (let n = 0; n < 5; n++) await send(envelope(n));

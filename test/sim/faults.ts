@@ -171,6 +171,7 @@ export function faulty(
           mayOpen,
         );
         return {
+          backlog: reading.backlog,
           stop: () => reading.stop(),
           remove: () => call("bus_unreachable", () => reading.remove()),
           oldestUnacknowledged: () => call("bus_unreachable", () => reading.oldestUnacknowledged()),

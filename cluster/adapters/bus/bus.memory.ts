@@ -161,9 +161,13 @@ export function memoryBus(clock: Clock): MemoryBus {
       if (!isLeaseValid())
         throw new Fault("lease_lost", `Cannot read partition ${number}: its lease is no longer valid`);
       const reader: Reader = { epoch, deliver, onLost, waiting: new Set(), is_reading: true };
+      const waiting = [...partition.stored.values()].filter(
+        ({ envelope, delivered_to }) => envelope.stream === "work" && delivered_to !== epoch,
+      );
       partition.reader = reader;
       queueMicrotask(() => deliverWaiting(partition));
       const subscription: Subscription = {
+        backlog: waiting.length,
         stop: () => void (reader.is_reading = false),
         async remove() {
           reader.is_reading = false;

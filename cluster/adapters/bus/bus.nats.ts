@@ -284,6 +284,7 @@ export async function natsBus(address: string, log?: Log): Promise<Bus> {
       throw new Fault("lease_lost", `Cannot read partition ${partition}: its lease is no longer valid`);
 
     const pulls: { stop(): void }[] = [];
+    let backlog = 0;
     let stopped = false;
     const stop = (): void => {
       stopped = true;
@@ -299,6 +300,7 @@ export async function natsBus(address: string, log?: Log): Promise<Bus> {
         streamName(cluster, stream),
         consumerConfig(stream, partition, epoch),
       );
+      if (stream === "work") backlog = info.num_pending;
       const messages = await js.consumers.getConsumerFromInfo(info).consume({
         max_messages: MAX_PREFETCH,
         expires: PULL_MS,
@@ -343,6 +345,7 @@ export async function natsBus(address: string, log?: Log): Promise<Bus> {
     }
 
     return {
+      backlog,
       stop,
       remove: () => orUnreachable(`stop reading partition ${partition}`, remove()),
       oldestUnacknowledged: () => orUnreachable(`look at partition ${partition}`, oldestUnacknowledged(name)),

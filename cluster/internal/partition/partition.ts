@@ -16,6 +16,7 @@ import {
   resendAsks,
 } from "../transport/outstanding-asks.ts";
 import type { PartitionHandle, PartitionLease } from "./partition-lease.ts";
+import { type Backlog, backlog } from "../transport/backlog.ts";
 import { messageRoom, type MessageRoom } from "../transport/message-room.ts";
 import type { Delivery, Envelope, Subscription } from "../../ports/bus.ts";
 import { sleep } from "../../ports/clock.ts";
@@ -49,6 +50,9 @@ interface OpenPartition {
   /** The memory that these take. */
   readonly room: MessageRoom;
   readonly unreadable: UnreadableEnvelopes;
+  readonly backlog: Backlog;
+  /** What remained of the backlog at the last check. */
+  remainingBefore: number;
   /** Acknowledgements on their way. */
   acknowledging: number;
   onAcknowledged: (() => void) | null;
@@ -78,6 +82,7 @@ export async function openPartition(
     ...lease,
     shard,
     isClosing: false,
+    unreadTells: () => open.backlog.unread(),
     checkStrandedSoon: () => checkSoon(open),
   };
   const open: OpenPartition = {
@@ -91,6 +96,8 @@ export async function openPartition(
       if (reason === "expired" || delivery.envelope.reply_to !== null) void acknowledge(open, delivery);
       else deadLetter(open, delivery, "No node of this version or a newer one read it in time");
     }),
+    backlog: backlog(),
+    remainingBefore: 0,
     acknowledging: 0,
     onAcknowledged: null,
     unknownIds: [],
@@ -116,6 +123,7 @@ export async function openPartition(
       throw problem;
     });
   open.reader = reader;
+  open.backlog.open(reader.backlog);
   cluster.partitions.set(partition, local);
   opened.resolve();
   // Not awaited: envelopes are handled while reminders are recovered.
@@ -125,6 +133,7 @@ export async function openPartition(
     async drain() {
       local.isClosing = true;
       reader.stop();
+      open.backlog.close();
       shard.close();
       await shard.drained();
       if (open.acknowledging > 0) await new Promise<void>((resolve) => (open.onAcknowledged = resolve));
@@ -132,6 +141,7 @@ export async function openPartition(
     drop() {
       local.isClosing = true;
       open.room.close();
+      open.backlog.close();
       open.checkTimer?.[Symbol.dispose]();
       open.unreadable.stop();
       reader.stop();
@@ -147,20 +157,38 @@ export async function openPartition(
 
 // --- from the bus into the shard --------------------------------------------------------------------------------
 
-/** The promise is that of a tell for which there is no room yet: the bus delivers none after it before. */
+/**
+ * The promise is that of a tell for which there is no room yet, or of an ask that waits for the backlog: the bus delivers none
+ * after it before.
+ */
 function receive(open: OpenPartition, delivery: Delivery): void | Promise<void> {
-  const { lease, local, room } = open;
-  if (!lease.isHeld() || local.isClosing) return;
+  const { room } = open;
+  if (!takesMessages(open)) return;
   countDelivery(open, delivery);
   open.unacknowledged.add(delivery);
-  if (delivery.envelope.stream === "sync")
-    return room.tryHold(delivery) ? take(open, delivery) : refuse(open, delivery);
+  if (delivery.envelope.stream === "sync") {
+    const unread = open.backlog.unread();
+    return unread ? unread.then(() => receiveAsk(open, delivery)) : receiveAsk(open, delivery);
+  }
   const holding = room.hold(delivery);
-  if (holding === true) return take(open, delivery);
+  if (holding === true) return takeTell(open, delivery);
   if (holding === false) return;
   return holding.then((isHeld) => {
-    if (isHeld && lease.isHeld() && !local.isClosing) take(open, delivery);
+    if (isHeld && takesMessages(open)) takeTell(open, delivery);
   });
+}
+
+const takesMessages = ({ lease, local }: OpenPartition): boolean => lease.isHeld() && !local.isClosing;
+
+function receiveAsk(open: OpenPartition, delivery: Delivery): void {
+  if (!takesMessages(open)) return;
+  if (open.room.tryHold(delivery)) take(open, delivery);
+  else refuse(open, delivery);
+}
+
+function takeTell(open: OpenPartition, delivery: Delivery): void {
+  take(open, delivery);
+  open.backlog.taken();
 }
 
 function countDelivery({ cluster, opened_ms }: OpenPartition, { envelope, sent_ms }: Delivery): void {
@@ -319,16 +347,25 @@ async function checkStranded(open: OpenPartition): Promise<void> {
   open.unknownIds = oldest.filter((id) => !received.has(id));
   // An envelope or its acknowledgement may be on its way; one that was unknown the last time is not.
   const stranded = open.unknownIds.filter((id) => previous.includes(id));
-  if (stranded.length === 0) return scheduleCheck(open);
+  if (stranded.length === 0 && !isBacklogLost(open)) return scheduleCheck(open);
   const { partition } = open.lease;
   open.cluster.log.warn("Envelopes are stranded", { partition, stranded });
   open.deps.relinquish(partition);
 }
 
+/** The bus has removed tells that it counted when it was opened: asks would wait for them. */
+function isBacklogLost(open: OpenPartition): boolean {
+  const before = open.remainingBefore;
+  open.remainingBefore = open.backlog.remaining();
+  const hasTells = [...open.unacknowledged].some(({ envelope }) => envelope.stream === "work");
+  return open.remainingBefore > 0 && open.remainingBefore === before && !hasTells;
+}
+
 function scheduleCheck(open: OpenPartition): void {
-  if (!open.lease.isHeld() || open.local.isClosing) return;
+  if (!takesMessages(open)) return;
   const { clock } = open.cluster;
-  const after_ms = open.soonChecks > 0 ? STRANDED_CHECK_SOON_MS : STRANDED_CHECK_MS;
+  const isSoon = open.soonChecks > 0 || open.backlog.unread() !== undefined;
+  const after_ms = isSoon ? STRANDED_CHECK_SOON_MS : STRANDED_CHECK_MS;
   open.soonChecks = Math.max(0, open.soonChecks - 1);
   open.checkTimer = clock.at(clock.now() + after_ms, () => void checkStranded(open));
 }

@@ -37,6 +37,8 @@ const MAX_MOVED_PAUSE_MS = 4_000;
 export interface LocalPartition extends PartitionLease {
   readonly shard: Shard;
   isClosing: boolean;
+  /** Until then its actors have not read the tells that waited for their new owner; undefined: they have. */
+  readonly unreadTells: () => Promise<void> | undefined;
   readonly checkStrandedSoon: () => void;
 }
 
@@ -170,6 +172,11 @@ async function send(state: ClusterState, ask: OutstandingAsk): Promise<void> {
     (kind === "tell" && isOwnPartition ? state.partitions.get(partition) : undefined) ??
     null;
   ask.sentTo = local;
+  const unread = kind === "ask" ? local?.unreadTells() : undefined;
+  if (unread) {
+    await unread;
+    return state.outstanding.get(token) === ask ? send(state, ask) : undefined;
+  }
   if (local) {
     // Whatever becomes of its sender, a tell is handled.
     const until_ms = kind === "tell" ? Infinity : deadline_ms;
