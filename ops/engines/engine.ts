@@ -4,6 +4,8 @@
  * An engine stands in for NATS JetStream, MongoDB or S3 on one machine, for development and tests. Nothing here is
  * part of the service, and no data in here is meant to outlive a run.
  */
+import type { NatsMember } from "./nats.ts";
+
 export const ENGINES = ["bus", "documents", "blobs"] as const;
 export type EngineName = (typeof ENGINES)[number];
 
@@ -22,6 +24,8 @@ export interface Program {
   /** True when it answers as it should on that loopback port; false or a throw: not yet. */
   readonly answers: (port: number) => Promise<boolean>;
   readonly settings: (port: number) => Settings;
+  /** The same program as one server of a cluster; absent: it has none. */
+  readonly inCluster?: (member: NatsMember) => Program;
 }
 
 /** An engine that answers. */

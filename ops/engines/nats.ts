@@ -1,4 +1,4 @@
-/** NATS with JetStream on: one server, its store in the data folder. */
+/** NATS with JetStream on: one server, or one of several that form a cluster; its store is in the data folder. */
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { firstWords } from "./adapters/process.ts";
@@ -15,15 +15,36 @@ export const CONFIGURATION = "nats.conf";
  */
 const MAX_RESERVED = "1TB";
 
-export function nats(binary: string, version: string): Program {
+/** What a server knows of its cluster. */
+export interface NatsMember {
+  readonly server: string;
+  readonly cluster: string;
+  /** For other servers. */
+  readonly listens_at: number;
+  /** Where others are told to reach it: its own port, or that of a link before it. */
+  readonly reached_at: number;
+  /** Ports of the servers that it connects to. */
+  readonly routes: readonly number[];
+}
+
+/** Without a pool of routes, so that two servers have one connection, which a test can cut. */
+const clusterBlock = ({ server, cluster, listens_at, reached_at, routes }: NatsMember): string =>
+  `server_name: ${server}\n` +
+  `cluster { name: ${cluster}, listen: "127.0.0.1:${listens_at}", advertise: "127.0.0.1:${reached_at}", ` +
+  `no_advertise: true, routes: [${routes.map((port) => `"nats://127.0.0.1:${port}"`).join(", ")}], pool_size: -1 }\n`;
+
+/** `member`: of a cluster. Default: it stands alone. */
+export function nats(binary: string, version: string, member: NatsMember | null = null): Program {
   return {
     name: "bus",
-    title: `nats-server ${version}`,
+    title: member ? `nats-server ${version} (${member.server})` : `nats-server ${version}`,
     async prepare(data) {
       await mkdir(data, { recursive: true });
       const limits = `store_dir: ${JSON.stringify(data)}, max_file_store: ${MAX_RESERVED}`;
-      await writeFile(join(data, CONFIGURATION), `jetstream { ${limits} }\n`);
+      const cluster = member ? clusterBlock(member) : "";
+      await writeFile(join(data, CONFIGURATION), `jetstream { ${limits} }\n${cluster}`);
     },
+    inCluster: (of) => nats(binary, version, of),
     command(data, port) {
       const address = ["-a", "127.0.0.1", "-p", String(port)];
       return [binary, "-c", join(data, CONFIGURATION), ...address];

@@ -7,6 +7,7 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 /** About 20 s and more each on two cores, beside others: the longest first, those that wait between those that compute. */
 const SLOWEST = [
   "scenarios/hostile",
+  "ports/nats-cluster",
   "scenarios/nodes",
   "scenarios/jobs-crash",
   "tiers/browser-faults",

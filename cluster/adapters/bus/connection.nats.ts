@@ -7,7 +7,13 @@
  * `tls_cert` and `tls_key`. A call without a connection waits for a short time and then throws
  * Fault bus_unreachable, so calls do not pile up in memory.
  */
-import { type JetStreamClient, jetstream, type JetStreamManager, jetstreamManager } from "@nats-io/jetstream";
+import {
+  JetStreamApiError,
+  type JetStreamClient,
+  jetstream,
+  type JetStreamManager,
+  jetstreamManager,
+} from "@nats-io/jetstream";
 import { readFileSync } from "node:fs";
 import {
   connect,
@@ -33,6 +39,8 @@ export interface NatsLink {
   readonly connected: (within_ms?: number) => void | Promise<void>;
   /** Calls back after a reconnect, in the order of registration; each call is awaited. */
   readonly onReconnect: (call: () => void | Promise<void>) => void;
+  /** How a call to JetStream ended; null: it was answered. In a cluster, a server that answers nothing is left for another one. */
+  readonly noteCall: (problem: unknown) => void;
   readonly close: () => Promise<void>;
 }
 
@@ -49,6 +57,13 @@ const RECONNECT_WAIT_MS = 2_000;
 const MAX_WAITING = 1_000;
 /** Interval of pings. A dead link is noticed after two of them. */
 const PING_MS = 5_000;
+/**
+ * A server of a cluster of which JetStream has answered nothing for so long may be cut off from the others. An election, during
+ * which none answers, is over sooner.
+ */
+const LEAVE_AFTER_MS = 4_000;
+/** How often a connection of a cluster looks whether JetStream answers, beside the calls that are made. */
+const LOOK_MS = 2_000;
 const NAME = /^[A-Za-z0-9_-]{1,40}$/;
 
 interface Address {
@@ -122,6 +137,43 @@ export async function orUnreachable<T>(
   }
 }
 
+/** "JetStream system temporarily unavailable": the server has no leader to turn to. */
+const NO_LEADER = 10_008;
+
+/** An error of JetStream is an answer, unless it says that there is none. */
+const isAnswer = (problem: unknown): boolean =>
+  problem === null ||
+  (problem instanceof JetStreamApiError &&
+    problem.code !== NO_LEADER &&
+    problem.name !== "JetStreamNotEnabled");
+
+/** Leaves a server of a cluster that has answered nothing for LEAVE_AFTER_MS: its clients stay connected when it is cut off. */
+function leavesSilent(nc: NatsConnection, jsm: JetStreamManager, log: Log | undefined) {
+  let silent_since_ms: number | null = null;
+  let isLooking = false;
+
+  function noteCall(problem: unknown): void {
+    const now_ms = performance.now();
+    if (isAnswer(problem) || nc.isClosed()) silent_since_ms = null;
+    else silent_since_ms ??= now_ms;
+    if (silent_since_ms === null || now_ms - silent_since_ms < LEAVE_AFTER_MS) return;
+    silent_since_ms = null;
+    log?.warn("A server of NATS does not answer, and another one is tried", { server: nc.getServer() });
+    // It fails where the connection is being made anew already.
+    void nc.reconnect().catch(() => {});
+  }
+
+  async function look(): Promise<void> {
+    if (isLooking) return;
+    isLooking = true;
+    await jsm.getAccountInfo().then(() => noteCall(null), noteCall);
+    isLooking = false;
+  }
+
+  const timer = setInterval(() => void look(), LOOK_MS).unref();
+  return { noteCall, stop: () => clearInterval(timer) };
+}
+
 /** Only time-outs are retried: a busy server answers late, a server without JetStream refuses at once. */
 async function managerOf(nc: NatsConnection): Promise<JetStreamManager> {
   for (let attempt = 1; ; attempt++) {
@@ -165,6 +217,8 @@ export async function linkNats(
     throw unreachable(`use NATS at ${where}, whose JetStream must be on (nats-server -js)`, problem);
   });
 
+  const isCluster = nc.info?.cluster !== undefined;
+  const silence = isCluster ? leavesSilent(nc, jsm, log) : null;
   let is_connected = true;
   let waiting: (() => void)[] = [];
   const on_reconnect: (() => void | Promise<void>)[] = [];
@@ -206,10 +260,12 @@ export async function linkNats(
     jsm,
     js: jetstream(nc, { timeout: CALL_MS }),
     name,
-    replicas: nc.info?.cluster === undefined ? 1 : 3,
+    replicas: isCluster ? 3 : 1,
     connected: (within_ms = RECONNECT_WAIT_MS) => (is_connected ? undefined : untilConnected(within_ms)),
     onReconnect: (call) => void on_reconnect.push(call),
+    noteCall: (problem) => silence?.noteCall(problem),
     async close() {
+      silence?.stop();
       // drain() flushes, but it would wait for ever for a server that is away.
       if (is_connected && !nc.isClosed()) await nc.drain().catch(() => nc.close());
       else await nc.close();

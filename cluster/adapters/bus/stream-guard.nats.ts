@@ -36,7 +36,7 @@ export interface StreamGuard {
 
 /** Watches over streams that a server may lose while nodes run. `create` leaves those that exist as they are. */
 export function guardStreams(
-  { jsm }: Pick<NatsLink, "jsm">,
+  { jsm, noteCall }: Pick<NatsLink, "jsm"> & Partial<Pick<NatsLink, "noteCall">>,
   names: readonly string[],
   create: () => Promise<void>,
   log: Log | undefined,
@@ -92,8 +92,11 @@ export function guardStreams(
     restore,
     async run(call) {
       try {
-        return await call();
+        const answer = await call();
+        noteCall?.(null);
+        return answer;
       } catch (problem) {
+        noteCall?.(problem);
         if (!mayBeMissing(problem) || !(await restore())) throw problem;
         return call();
       }

@@ -124,7 +124,7 @@ function alive(pid: number): boolean {
  * Below the range from which systems take the ports of outgoing connections. Inside it, a client that keeps knocking
  * at a killed engine's port can be given that very port for its own end, connect to itself and keep the engine out.
  */
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   for (;;) {
     const port = randomInt(15_000, 30_000);
     const free = await new Promise<boolean>((resolve) => {
