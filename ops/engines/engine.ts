@@ -4,13 +4,23 @@
  * An engine stands in for NATS JetStream, MongoDB or S3 on one machine, for development and tests. Nothing here is
  * part of the service, and no data in here is meant to outlive a run.
  */
-import type { NatsMember } from "./nats.ts";
-
 export const ENGINES = ["bus", "documents", "blobs"] as const;
 export type EngineName = (typeof ENGINES)[number];
 
 /** Environment variables to give the service, so that it uses an engine. */
 export type Settings = Readonly<Record<string, string>>;
+
+/** What a server knows of its cluster. */
+export interface ClusterMember {
+  readonly server: string;
+  readonly cluster: string;
+  /** For other servers. */
+  readonly listens_at: number;
+  /** Where others are told to reach it: its own port, or that of a link before it. */
+  readonly reached_at: number;
+  /** Ports of the servers that it connects to. */
+  readonly routes: readonly number[];
+}
 
 /** How to run an engine, known before there is a port and a folder. */
 export interface Program {
@@ -25,7 +35,7 @@ export interface Program {
   readonly answers: (port: number) => Promise<boolean>;
   readonly settings: (port: number) => Settings;
   /** The same program as one server of a cluster; absent: it has none. */
-  readonly inCluster?: (member: NatsMember) => Program;
+  readonly inCluster?: (member: ClusterMember) => Program;
 }
 
 /** An engine that answers. */

@@ -2,7 +2,7 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { firstWords } from "./adapters/process.ts";
-import type { Program } from "./engine.ts";
+import type { ClusterMember, Program } from "./engine.ts";
 
 /** What `cluster/README.md` asks for in production; older servers lack atomic batches. */
 export const NATS_AT_LEAST = [2, 12] as const;
@@ -15,26 +15,14 @@ export const CONFIGURATION = "nats.conf";
  */
 const MAX_RESERVED = "1TB";
 
-/** What a server knows of its cluster. */
-export interface NatsMember {
-  readonly server: string;
-  readonly cluster: string;
-  /** For other servers. */
-  readonly listens_at: number;
-  /** Where others are told to reach it: its own port, or that of a link before it. */
-  readonly reached_at: number;
-  /** Ports of the servers that it connects to. */
-  readonly routes: readonly number[];
-}
-
 /** Without a pool of routes, so that two servers have one connection, which a test can cut. */
-const clusterBlock = ({ server, cluster, listens_at, reached_at, routes }: NatsMember): string =>
+const clusterBlock = ({ server, cluster, listens_at, reached_at, routes }: ClusterMember): string =>
   `server_name: ${server}\n` +
   `cluster { name: ${cluster}, listen: "127.0.0.1:${listens_at}", advertise: "127.0.0.1:${reached_at}", ` +
   `no_advertise: true, routes: [${routes.map((port) => `"nats://127.0.0.1:${port}"`).join(", ")}], pool_size: -1 }\n`;
 
 /** `member`: of a cluster. Default: it stands alone. */
-export function nats(binary: string, version: string, member: NatsMember | null = null): Program {
+export function nats(binary: string, version: string, member: ClusterMember | null = null): Program {
   return {
     name: "bus",
     title: member ? `nats-server ${version} (${member.server})` : `nats-server ${version}`,

@@ -83,7 +83,7 @@ describe("a history that could have happened", () => {
         put: (...args) => late(() => inner.put(...args)),
         remove: (...args) => late(() => inner.remove(...args)),
       },
-      clock.now,
+      () => clock.now(),
     );
     const client = async (name: number): Promise<void> => {
       for (let n = 0; n < 40; n++) {

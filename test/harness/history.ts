@@ -37,7 +37,8 @@ function apply(register: Register, { call, end, answer }: Operation): Register |
     return isSame && (seen === null || register!.value === JSON.stringify(seen.value)) ? register : undefined;
   }
   const isCurrent = (register?.version ?? 0) === call.version && (call.kind === "put" || register !== null);
-  if (!isUnknown && isCurrent !== answer) return undefined;
+  // Without an effect, a write of which nothing is known need not have happened.
+  if (isUnknown ? !isCurrent : isCurrent !== answer) return undefined;
   if (!isCurrent) return register;
   return call.kind === "remove" ? null : { version: call.version + 1, value: JSON.stringify(call.value) };
 }
@@ -72,11 +73,11 @@ function isLinearizable(history: readonly Operation[]): boolean {
       earliest_ms = Math.min(earliest_ms, ends_ms);
     }
     if (isOver) return true;
-    for (const n of candidates.reverse()) {
+    for (const n of candidates.toReversed()) {
       const next = apply(register, operations[n]!);
       if (next === undefined) continue;
       const after = new Set([...done].filter((each) => each >= first)).add(n);
-      const name = `${first} ${[...after].sort((a, b) => a - b).join()} ${JSON.stringify(next)}`;
+      const name = `${first} ${[...after].toSorted((a, b) => a - b).join()} ${JSON.stringify(next)}`;
       if (seen.has(name)) continue;
       seen.add(name);
       open.push({ done: after, first, register: next });

@@ -124,9 +124,9 @@ function tell(bus: Bus, over: AbortSignal, closed: AbortSignal) {
     bus.subscribe(
       PARTITION,
       epoch,
-      ({ envelope, acknowledge }) => {
-        got.add(JSON.parse(envelope.body) as number);
-        void insist(acknowledge);
+      (delivery) => {
+        got.add(JSON.parse(delivery.envelope.body) as number);
+        void insist(() => delivery.acknowledge());
       },
       () => {},
       () => true,
