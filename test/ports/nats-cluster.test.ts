@@ -89,7 +89,7 @@ describe.skipIf(nats === null)("three servers of NATS", () => {
     over.abort();
     await Promise.all([told.sending, holding]);
     // What a server had delivered when its client was gone comes to the next owner (checkStranded in partition.ts).
-    await told.read(2);
+    await elected(() => told.read(2));
     await vi.waitFor(() => expect(told.got.size).toBe(told.sent()), { timeout: ELECTED_MS });
     expect(leaseProblems(holdings)).toEqual([]);
     closed.abort();
@@ -132,7 +132,7 @@ function tell(bus: Bus, over: AbortSignal, closed: AbortSignal) {
       () => true,
     );
   async function send(): Promise<void> {
-    await read(1);
+    await elected(() => read(1));
     for (; !over.aborted; sent++) {
       const [body, dedup_id] = [String(sent), `n${sent}`];
       const envelope = { partition: PARTITION, name: "numbers", key: "k", reply_to: null, timeout_ms: null };
