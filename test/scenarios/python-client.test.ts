@@ -80,6 +80,7 @@ describe.skipIf(!hasTools)("trawl-client (needs the packages of .ci/run in /opt/
     const site = sites.site({
       "/": { body: article("Home").replace("/about", "/b") },
       "/b": { body: article("B").replace("/about", "/") },
+      "/enter": { body: article("Enter"), headers: { "set-cookie": "key=1" } },
     });
     const crawled = [
       ["crawl", 0, null],
@@ -96,6 +97,7 @@ describe.skipIf(!hasTools)("trawl-client (needs the packages of .ci/run in /opt/
       { rows: true, usage: true, quota: true },
       null,
       { label: "b", listed: true },
+      { entered: null, label: "Shop", cookies: 1, sessions: 0 },
       [],
     ]);
   });

@@ -88,6 +88,7 @@ describe("@trawl/client", () => {
         const site = sites.site({
           "/": { body: article("Home").replace("/about", "/b") },
           "/b": { body: article("B").replace("/about", "/") },
+          "/enter": { body: article("Enter"), headers: { "set-cookie": "key=1" } },
         });
         const lines = await begin("calls", service.url, site.origin).ended();
         const links = [`${site.origin}/`, `${site.origin}/b`];
@@ -105,6 +106,7 @@ describe("@trawl/client", () => {
           { rows: true, usage: "object", quota: "object" },
           null,
           { label: "b", listed: true },
+          { entered: null, label: "Shop", cookies: 1, sessions: 0 },
           [],
         ]);
       });

@@ -3,7 +3,7 @@ import type * as api from "./generated/api.ts";
 import { type CallOptions, type ClientOptions, type Http, http } from "./http.ts";
 import { Job, type StartedJob, started } from "./job.ts";
 import { type Listed, listed } from "./listed.ts";
-import { batches, begin, companies, filings, monitors, profiles, readers } from "./resources.ts";
+import { batches, begin, companies, filings, monitors, profiles, readers, sessions } from "./resources.ts";
 
 export type { CallOptions, ClientOptions } from "./http.ts";
 export { type ErrorCode, TrawlError } from "./errors.ts";
@@ -25,6 +25,7 @@ export class Trawl {
   readonly companies: ReturnType<typeof companies>;
   readonly monitors: ReturnType<typeof monitors>;
   readonly profiles: ReturnType<typeof profiles>;
+  readonly sessions: ReturnType<typeof sessions>;
   readonly #http: Http;
   readonly #readers: ReturnType<typeof readers>;
 
@@ -36,6 +37,7 @@ export class Trawl {
     this.companies = companies(this.#readers);
     this.monitors = monitors(this.#readers);
     this.profiles = profiles(this.#readers);
+    this.sessions = sessions(this.#readers);
   }
 
   /** One page. What it failed with stands in `error` of the answer; only a refused request is thrown. */

@@ -112,6 +112,19 @@ export function monitors({ get, post, change, remove }: Readers) {
   };
 }
 
+/** What several fetches have in common, by their `session_id`: cookies, a user agent, a language. */
+export function sessions({ get, post, remove }: Readers) {
+  const of = (session_id: string): string => `/v1/sessions/${part(session_id)}`;
+  return {
+    create: (options: api.SessionBody = {}, call?: CallOptions) =>
+      post<api.Session>("/v1/sessions", options, call),
+    list: (call?: CallOptions) => get<api.ListSessionsResponse>("/v1/sessions", {}, call),
+    get: (session_id: string, call?: CallOptions) => get<api.Session>(of(session_id), {}, call),
+    /** Ends it, and forgets its cookies. */
+    delete: (session_id: string, call?: CallOptions) => remove(of(session_id), call),
+  };
+}
+
 export function profiles({ post }: Readers) {
   return {
     suggest: (body: api.SuggestBody, call?: CallOptions) =>

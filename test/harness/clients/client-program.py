@@ -53,6 +53,12 @@ def calls(origin):
         known = [each.id for each in trawl.monitors.list().monitors]
         trawl.monitors.delete(monitor.id)
         say({"label": changed.label, "listed": monitor.id in known})
+        session_id = trawl.sessions.create(label="Shop").session_id
+        entered = trawl.fetch(f"{origin}/enter", session_id=session_id, include_html=False)
+        session = trawl.sessions.get(session_id)
+        trawl.sessions.delete(session_id)
+        sessions = len(trawl.sessions.list().sessions)
+        say({"entered": entered.error, "label": session.label, "cookies": session.cookies, "sessions": sessions})
         say(list(trawl.companies.search(q="nobody")))
 
 

@@ -434,6 +434,30 @@ def _monitor(monitor_id: str) -> str:
     return f"/v1/monitors/{_core.part(monitor_id)}"
 
 
+class AsyncSessions:
+    """What several fetches have in common, by their `session_id`: cookies, a user agent, a language."""
+
+    def __init__(self, http: AsyncHttp) -> None:
+        self._http = http
+
+    async def create(self, **options: Unpack[params.SessionBody]) -> models.Session:
+        return await self._http.send(_core.post("/v1/sessions", models.Session, options))
+
+    async def list(self) -> models.ListSessionsResponse:
+        return await self._http.send(_core.get("/v1/sessions", models.ListSessionsResponse))
+
+    async def get(self, session_id: str) -> models.Session:
+        return await self._http.send(_core.get(_session(session_id), models.Session))
+
+    async def delete(self, session_id: str) -> None:
+        """Ends it, and forgets its cookies."""
+        await self._http.send(_core.delete(_session(session_id), type(None)))
+
+
+def _session(session_id: str) -> str:
+    return f"/v1/sessions/{_core.part(session_id)}"
+
+
 class AsyncTrawl:
     """The client of a service and a key. `timeout_s`: how long a call may take with its retries; the results of a job may take longer."""
 
@@ -452,6 +476,7 @@ class AsyncTrawl:
         self.companies = AsyncCompanies(self._http)
         self.profiles = AsyncProfiles(self._http)
         self.monitors = AsyncMonitors(self._http)
+        self.sessions = AsyncSessions(self._http)
 
     async def __aenter__(self) -> Self:
         return self

@@ -434,6 +434,30 @@ def _monitor(monitor_id: str) -> str:
     return f"/v1/monitors/{_core.part(monitor_id)}"
 
 
+class Sessions:
+    """What several fetches have in common, by their `session_id`: cookies, a user agent, a language."""
+
+    def __init__(self, http: Http) -> None:
+        self._http = http
+
+    def create(self, **options: Unpack[params.SessionBody]) -> models.Session:
+        return self._http.send(_core.post("/v1/sessions", models.Session, options))
+
+    def list(self) -> models.ListSessionsResponse:
+        return self._http.send(_core.get("/v1/sessions", models.ListSessionsResponse))
+
+    def get(self, session_id: str) -> models.Session:
+        return self._http.send(_core.get(_session(session_id), models.Session))
+
+    def delete(self, session_id: str) -> None:
+        """Ends it, and forgets its cookies."""
+        self._http.send(_core.delete(_session(session_id), type(None)))
+
+
+def _session(session_id: str) -> str:
+    return f"/v1/sessions/{_core.part(session_id)}"
+
+
 class Trawl:
     """The client of a service and a key. `timeout_s`: how long a call may take with its retries; the results of a job may take longer."""
 
@@ -452,6 +476,7 @@ class Trawl:
         self.companies = Companies(self._http)
         self.profiles = Profiles(self._http)
         self.monitors = Monitors(self._http)
+        self.sessions = Sessions(self._http)
 
     def __enter__(self) -> Self:
         return self
