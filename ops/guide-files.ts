@@ -21,4 +21,11 @@ function read(): readonly Guide[] {
     .map((path) => ({ path, markdown: readFileSync(new URL(`${path}.md`, FOLDER), "utf8") }));
 }
 
+/** The pictures that the guides show. */
+export function pictureFiles(): (name: string) => Buffer | null {
+  const names = readdirSync(fileURLToPath(new URL("pictures/", FOLDER)));
+  return (name) =>
+    names.includes(`${name}.svg`) ? readFileSync(new URL(`pictures/${name}.svg`, FOLDER)) : null;
+}
+
 const rankOf = (path: string): number => (path === START ? 0 : path.startsWith("api/") ? 1 : 2);

@@ -10,11 +10,13 @@ import { authenticator } from "../gateway/authenticate.ts";
 import type { Listening, ListenOptions } from "../gateway/http.ts";
 import type { Metering } from "../gateway/metering.ts";
 import { firecrawlRoutes } from "../gateway/firecrawl/routes.ts";
+import type { ApiDocument } from "../gateway/documentation/api-document.ts";
+import { documentationRoutes } from "../gateway/documentation/routes.ts";
 import { guideRoutes } from "../gateway/routes/guides.ts";
 import { mcpRoute } from "../gateway/mcp/mcp-route.ts";
 import { openapi } from "../gateway/openapi/document.ts";
 import { sharedRates } from "../gateway/rates.ts";
-import type { Route } from "../gateway/route.ts";
+import type { Audience, Route } from "../gateway/route.ts";
 import { bodyRoutes } from "../gateway/routes/bodies.ts";
 import { crawlerRoute } from "../gateway/routes/crawler.ts";
 import { operatorRoutes } from "../gateway/routes/operator.ts";
@@ -34,7 +36,7 @@ import type { Membership } from "./cluster.ts";
 import type { JoinedFeature, JoinedNode } from "../node/feature.ts";
 import { inNetworks } from "./networks.ts";
 import { ownUrl } from "./own-endpoints.ts";
-import { guideFiles } from "./guide-files.ts";
+import { guideFiles, pictureFiles } from "./guide-files.ts";
 import { pageFiles } from "./page-files.ts";
 import { openTlsFiles, tlsPaths } from "./tls-files.ts";
 import type { StoreWatch } from "./store-watch.ts";
@@ -198,6 +200,9 @@ function apiOf(
   const { blobs, bodyGrants, clock, config, documents, user_agent, version } = context;
   const { name, contact = null, page_robots, url } = config.crawler;
   const references = parts.flatMap(({ reference }) => reference ?? []);
+  const guides = guideFiles();
+  const document = (audience: Audience): ApiDocument =>
+    openapi({ routes, public_url: publicUrl(), audience, references }) as ApiDocument;
   const routes: Route[] = [
     ...parts.flatMap((feature) => feature.routes ?? []),
     ...bodyRoutes({
@@ -213,9 +218,16 @@ function apiOf(
     ...operatorRoutes(membership),
     crawlerRoute({ name, user_agent, contact, page_robots, isDeclared: url !== undefined }),
     ...statusPages,
-    ...guideRoutes({ guides: guideFiles(), publicUrl }),
+    ...guideRoutes({ guides, publicUrl }),
+    ...documentationRoutes({
+      guides,
+      documents: () => [document("clients"), document("operators")],
+      publicUrl,
+      picture: pictureFiles(),
+      version,
+    }),
     ...pageRoutes({
-      document: (audience) => openapi({ routes, public_url: publicUrl(), audience, references }),
+      document,
       file: pageFiles(version),
     }),
   ];

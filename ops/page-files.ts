@@ -1,6 +1,5 @@
 /** The pages for people and their files, read from the package when they are first asked for. */
 import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import type { PageFile } from "../gateway/routes/pages.ts";
 
 const HTML = "text/html; charset=utf-8";
@@ -8,18 +7,16 @@ const SCRIPT = "text/javascript; charset=utf-8";
 const STYLE = "text/css; charset=utf-8";
 
 const own = (name: string): Buffer => readFileSync(new URL(`pages/${name}`, import.meta.url));
-const ofPackage = (name: string): Buffer => readFileSync(createRequire(import.meta.url).resolve(name));
 
 /** A fixed list: no path of a request reaches the file system. */
 const FILES: Readonly<Record<string, readonly [content_type: string, read: (version: string) => Buffer]>> = {
   "/": [HTML, (version) => Buffer.from(own("home.html").toString().replaceAll("{{version}}", version))],
-  "/docs": [HTML, () => own("docs.html")],
   "/changelog": [HTML, () => Buffer.from(changelogPage(own("../../CHANGELOG.md").toString()))],
   "/pages/home.css": [STYLE, () => own("home.css")],
   "/pages/home.js": [SCRIPT, () => own("home.js")],
-  "/pages/docs.js": [SCRIPT, () => own("docs.js")],
-  "/pages/swagger-ui.css": [STYLE, () => ofPackage("swagger-ui-dist/swagger-ui.css")],
-  "/pages/swagger-ui-bundle.js": [SCRIPT, () => ofPackage("swagger-ui-dist/swagger-ui-bundle.js")],
+  "/pages/documentation.css": [STYLE, () => own("documentation.css")],
+  "/pages/documentation.js": [SCRIPT, () => own("documentation.js")],
+  "/pages/minisearch.js": [SCRIPT, () => readFileSync(new URL(import.meta.resolve("minisearch")))],
 };
 
 export function pageFiles(version: string): (path: string) => PageFile | null {
@@ -65,7 +62,7 @@ export function changelogPage(markdown: string): string {
 <title>Trawl: changelog</title>
 <link rel="icon" href="data:,">
 <link rel="stylesheet" href="/pages/home.css">
-<nav><a href="/">Trawl</a> <a href="/docs">API reference</a></nav>
+<nav><a href="/">Trawl</a> <a href="/docs">Documentation</a></nav>
 ${blocks.join("\n")}
 </html>
 `;

@@ -1,7 +1,5 @@
-/** The guides as Markdown at their address, and all of them for machines: /llms.txt and /llms-full.txt. */
+/** The guides for machines: /llms.txt and /llms-full.txt. */
 import { Type } from "typebox";
-import { Field } from "../../schemas/common.ts";
-import { NOT_FOUND } from "../http-errors.ts";
 import type { Reply } from "../http.ts";
 import { openRoute, type Route } from "../route.ts";
 
@@ -64,11 +62,6 @@ export function guideRoutes({ guides, publicUrl }: GuideRoutesDeps): readonly Ro
     headers: { "Content-Type": `${content_type}; charset=utf-8`, "Cache-Control": "public, max-age=300" },
     body: Buffer.from(content),
   });
-  const guideAt = (path: string): Reply => {
-    const found = guides().find((guide) => guide.path === path);
-    return found ? text("text/markdown", found.markdown) : NOT_FOUND;
-  };
-
   const listed = (path: string, operationId: string, summary: string, content: () => string): Route =>
     openRoute({
       method: "GET",
@@ -81,39 +74,8 @@ export function guideRoutes({ guides, publicUrl }: GuideRoutesDeps): readonly Ro
       replies: { 200: { description: "The text", content_type: "text/plain", schema: Type.String() } },
       handle: () => text("text/plain", content()),
     });
-  const part = (what: string, example: string) => Field(Type.String({ maxLength: 60 }), what, example);
-  const GUIDE = {
-    method: "GET",
-    tags: ["about"],
-    audience: "people",
-    cors: true,
-    replies: {
-      200: { description: "The guide", content_type: "text/markdown", schema: Type.String() },
-      404: { description: "There is no such guide", schema: Type.Object({ detail: Type.String() }) },
-    },
-  } as const;
-
   return [
     listed("/llms.txt", "llmsText", "What there is to read here, for language models", index),
     listed("/llms-full.txt", "llmsFullText", "The guides of clients in one file", whole),
-    openRoute({
-      ...GUIDE,
-      path: "/docs/{name}.md",
-      operationId: "guide",
-      summary: "A page of the documentation as Markdown",
-      params: Type.Object({ name: part("The page, without .md", "concepts") }),
-      handle: ({ params }) => guideAt(params.name),
-    }),
-    openRoute({
-      ...GUIDE,
-      path: "/docs/{folder}/{name}.md",
-      operationId: "guideInFolder",
-      summary: "A page of the documentation in a folder, as Markdown",
-      params: Type.Object({
-        folder: part("A folder of the documentation", "api"),
-        name: part("The page, without .md", "fetch"),
-      }),
-      handle: ({ params }) => guideAt(`${params.folder}/${params.name}`),
-    }),
   ];
 }

@@ -1,4 +1,4 @@
-/** The pages for people (`/`, `/docs`, `/changelog`) with their files, and the OpenAPI documents for tools. */
+/** The pages for people (`/`, `/changelog`) with their files, and the OpenAPI documents for tools. */
 import { Type } from "typebox";
 import { NOT_FOUND } from "../http-errors.ts";
 import type { Reply } from "../http.ts";
@@ -82,7 +82,6 @@ export function pageRoutes({ document, file }: PageRoutesDeps): readonly Route[]
     openapi("operators", "/openapi-operator.json", "openapiOperator", "The operators' part of it"),
     openapi("people", "/openapi-pages.json", "openapiPages", "The pages for people, in the same form"),
     page("/", "home", "What this is, for people, with a search and a fetch to try"),
-    page("/docs", "docs", "The API reference, for people"),
     page("/changelog", "changelog", "What changed for operators, for people"),
     openRoute({
       method: "GET",

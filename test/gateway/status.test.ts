@@ -125,7 +125,6 @@ describe("/openapi.json", () => {
     expect(operations((await call("GET", "/openapi-pages.json")).json)).toEqual([
       "changelog GET /changelog",
       "debugRecord GET /debug/{name}",
-      "docs GET /docs",
       "home GET /",
       "openapiPages GET /openapi-pages.json",
       "pageFile GET /pages/{name}",
@@ -198,10 +197,10 @@ describe("/openapi.json", () => {
 describe("pages for people", () => {
   test.each([
     ["/", "text/html; charset=utf-8", "API reference"],
-    ["/docs", "text/html; charset=utf-8", "/pages/swagger-ui-bundle.js"],
     ["/changelog", "text/html; charset=utf-8", "<h2>Unreleased</h2>"],
     ["/pages/home.js", "text/javascript; charset=utf-8", "/v1/fetch"],
-    ["/pages/swagger-ui.css", "text/css; charset=utf-8", ".swagger-ui"],
+    ["/pages/documentation.css", "text/css; charset=utf-8", ".columns"],
+    ["/pages/minisearch.js", "text/javascript; charset=utf-8", "class MiniSearch"],
   ])("%s is %s and loads nothing from elsewhere", async (path, content_type, text) => {
     const { call } = await gatewayHarness();
     const { status, headers, bytes } = await call("GET", path, { key: null });

@@ -3,6 +3,7 @@ import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
+import { PROVOKED } from "../../gateway/documentation/errors.ts";
 import { scenario } from "../harness/scenario.ts";
 import { SETUPS } from "../harness/service.ts";
 
@@ -57,6 +58,15 @@ describe.each(SETUPS)("words for machines, $setup", ({ start }) => {
   ])("%s is no guide", async (path) => {
     expect((await get(path)).status).toBe(404);
   });
+
+  test.each(Object.entries(PROVOKED))(
+    "the page of %s shows a request that ends with it",
+    async (code, [path, body]) => {
+      const page = (await get(`/docs/errors/${code}.md`)).bytes.toString();
+      expect(page).toContain(`curl ${service.url}${path} `);
+      expect((await service.call("POST", path, { body })).json.error).toBe(code);
+    },
+  );
 
   test("each sample is a request that its operation takes", async () => {
     const documents = await Promise.all(KINDS.map(async (name) => (await get(`/${name}.json`)).json));

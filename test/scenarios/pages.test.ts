@@ -1,4 +1,6 @@
-/** The pages for people in a real browser: the API reference is drawn, a search and a fetch can be tried, nothing is refused. */
+/** The pages for people in a real browser: the documentation can be read, a search and a fetch can be tried, nothing is refused. */
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
 import { type Browser, chromium, type Page } from "playwright";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { browsers } from "../harness/browser-harness.ts";
@@ -40,15 +42,51 @@ describe.skipIf(!found)("the pages for people (need a browser)", () => {
     if (folder) await page.screenshot({ path: `${folder}/${name}.png` });
   }
 
-  test("/docs shows every operation of the document", async () => {
-    const { page, complaints } = await open("/docs");
-    await page.locator(".opblock").first().waitFor();
-    const { paths } = (await service.call("GET", "/openapi.json", { key: null })).json;
-    const operations = Object.values<object>(paths).flatMap((methods) => Object.keys(methods));
-    expect(await page.locator(".opblock").count()).toBe(operations.length);
-    await page.locator("#operations-fetch-fetch, .opblock-post").first().click();
-    await look(page, "docs");
+  const DOCUMENTS = [
+    "/docs",
+    "/docs/api/fetch",
+    "/docs/reference",
+    "/docs/reference/fetch",
+    "/docs/errors/timeout",
+  ];
+  const AXE = readFileSync(fileURLToPath(import.meta.resolve("axe-core/axe.min.js")), "utf8");
+
+  test.each(
+    DOCUMENTS.flatMap((path) => (["light", "dark"] as const).map((scheme) => [path, scheme] as const)),
+  )("%s can be read by everybody, %s", async (path, scheme) => {
+    const { page, complaints } = await open(path);
+    await page.emulateMedia({ colorScheme: scheme });
+    await page.locator("h1").waitFor();
+    await look(page, `docs${path.replaceAll("/", "-")}-${scheme}`);
+    await page.evaluate(AXE);
+    const { violations } = (await page.evaluate("axe.run()")) as {
+      violations: { id: string; impact: string; nodes: { html: string }[] }[];
+    };
+    const grave = violations.filter(({ impact }) => impact === "serious" || impact === "critical");
+    expect(grave.map(({ id, nodes }) => [id, nodes[0]!.html])).toEqual([]);
     expect(complaints).toEqual([]);
+    await page.close();
+  });
+
+  test("/docs is searched in the browser, by keyboard alone", async () => {
+    const { page, complaints } = await open("/docs");
+    await page.keyboard.press("/");
+    await page.keyboard.type("screenshot full page");
+    await page.locator("#found a").first().waitFor();
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("Enter");
+    await page.waitForURL(/\/docs\/.+/);
+    await page.locator("h1").waitFor();
+    expect(complaints).toEqual([]);
+    await page.close();
+  });
+
+  test("a request of a guide is shown in the language that was chosen last", async () => {
+    const { page } = await open("/docs/api/fetch");
+    await page.getByRole("tab", { name: "Python" }).first().click();
+    expect(await page.locator("pre:visible", { hasText: "from trawl_client" }).count()).toBeGreaterThan(0);
+    await page.goto(`${service.url}/docs/reference/search`);
+    expect(await page.getByRole("tab", { name: "Python" }).getAttribute("aria-selected")).toBe("true");
     await page.close();
   });
 
@@ -58,7 +96,7 @@ describe.skipIf(!found)("the pages for people (need a browser)", () => {
       await page.setViewportSize({ width: 390, height: 844 });
       await prepare(page);
       const right = await page.evaluate(
-        "Math.max(...[...document.querySelectorAll('button, input, nav a, .responses-table, .opblock')].map((e) => e.getBoundingClientRect().right))",
+        "Math.max(...[...document.querySelectorAll('button, input, nav a, main, pre, .table')].map((e) => e.getBoundingClientRect().right))",
       );
       await look(page, `phone${path.replace("/", "-")}`);
       await page.close();
@@ -66,11 +104,7 @@ describe.skipIf(!found)("the pages for people (need a browser)", () => {
     };
     expect(await widest("/", async () => {})).toBeLessThanOrEqual(390);
     expect(await widest("/changelog", async () => {})).toBeLessThanOrEqual(390);
-    const operation = async (page: Page): Promise<void> => {
-      await page.locator("#operations-fetch-fetch").click();
-      await page.locator("#operations-fetch-fetch .responses-table").first().waitFor();
-    };
-    expect(await widest("/docs", operation)).toBeLessThanOrEqual(390);
+    for (const path of DOCUMENTS) expect(await widest(path, async () => {})).toBeLessThanOrEqual(390);
   });
 
   test("/ fetches a page with the visitor's key, and tells each attempt", async () => {

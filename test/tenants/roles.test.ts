@@ -50,7 +50,7 @@ const TABLE: readonly (readonly [row: Row, operations: string])[] = [
   // No key is needed, and none changes the answer.
   [
     row(MAY, MAY, MAY, MAY, MAY),
-    `status statusSummary statusComponent statusHistory statusPage health ready metrics openapi openapiOperator openapiPages home docs changelog crawler pageFile llmsText llmsFullText guide guideInFolder demoPage
+    `status statusSummary statusComponent statusHistory statusPage health ready metrics openapi openapiOperator openapiPages home docs changelog crawler pageFile llmsText llmsFullText guide guideInFolder docsPage docsPageInFolder docsShape docsPicture docsSearchIndex docsShapeMarkdown demoPage
     debugRecord`,
   ],
   // Work and views of the caller's own project, and of what all share.
