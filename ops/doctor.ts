@@ -1,6 +1,6 @@
 /**
  * Looks at this machine, the engines and the network as `trawl doctor` reports them. It creates no store, takes no lock, and
- * sends one HEAD request to the web. findings.ts has the rules.
+ * sends one HEAD request to the web, and asks for the list of models where a language model is set. findings.ts has the rules.
  */
 import { X509Certificate } from "node:crypto";
 import { access, constants, readFile, statfs } from "node:fs/promises";
@@ -10,7 +10,9 @@ import { dirname, resolve } from "node:path";
 import { configuredChromium } from "../actors/crawl/tiers/feature/browser.ts";
 import { destination } from "../actors/lib/web/destination.ts";
 import { sandboxed } from "../actors/crawl/tiers/adapters/sandbox.ts";
+import { listOfModels } from "../actors/crawl/fetch/model/list-of-models.ts";
 import { undiciEgress } from "../cluster/adapters/egress/egress.undici.ts";
+import { onlyTo } from "../cluster/adapters/egress/upstream-proxy.ts";
 import type { Documents } from "../cluster/ports/documents.ts";
 import { Fault } from "../cluster/ports/fault.ts";
 import type { NodeDirectory } from "../cluster/ports/node-directory.ts";
@@ -23,6 +25,7 @@ import {
   clockFinding,
   diskFinding,
   type Finding,
+  modelNameFinding,
   nodeFinding,
   off,
   ok,
@@ -63,6 +66,7 @@ export async function examine(deps: DoctorDeps): Promise<readonly Finding[]> {
     ...(await engineFindings(deps)),
     ...engineWarnings(config),
     ...(await webFindings(deps)),
+    await modelFinding(config),
     ...(await browserFindings(config)),
     ...identityFindings(config),
     ...(await machineFindings(config)),
@@ -265,6 +269,31 @@ async function webFindings({ config, now_ms }: DoctorDeps): Promise<readonly Fin
             round_trip_ms / 2 + DATE_STEP_MS / 2,
           ),
     ];
+  } finally {
+    await egress.close();
+  }
+}
+
+/** The list of models costs nothing, and says whether the address, the key and the name are right. */
+async function modelFinding({ model, egress: { dns_servers, ca_file } }: Config): Promise<Finding> {
+  const { url, key = null, name = "" } = model;
+  if (url === undefined)
+    return off(
+      "language model",
+      "TRAWL_LLM_URL is not set: extract takes rules, and no schema",
+      "docs/api/model.md says how one is set up",
+    );
+  const ca = ca_file === undefined ? [] : [readFileSync(ca_file, "utf8")];
+  const egress = undiciEgress({ judge: onlyTo(new URL(url)), dns_servers, ca });
+  try {
+    const answer = await listOfModels(egress, { url, key });
+    return typeof answer === "string"
+      ? warning(
+          "language model",
+          `${new URL(url).host} does not list its models: ${answer}`,
+          "Check TRAWL_LLM_URL, TRAWL_LLM_KEY, and that its server runs and is reached from here",
+        )
+      : modelNameFinding(new URL(url).host, name, answer);
   } finally {
     await egress.close();
   }

@@ -108,3 +108,17 @@ export function nodeFinding(running: string, tested: readonly string[]): Finding
     ? ok("Node.js", detail)
     : warning("Node.js", detail, "Start the service with npm start or trawl start, without TRAWL_NODE");
 }
+
+/** `listed`: null where the server has no such list. */
+export function modelNameFinding(host: string, name: string, listed: readonly string[] | null): Finding {
+  const check = "language model";
+  if (listed === null) return ok(check, `${host} answers; it has no list of models to find "${name}" in`);
+  // Ollama calls a model without a tag so.
+  return listed.includes(name) || listed.includes(`${name}:latest`)
+    ? ok(check, `${host} answers and has "${name}"`)
+    : warning(
+        check,
+        `${host} answers and has no "${name}"`,
+        `Set TRAWL_LLM_MODEL to one of its models: ${listed.slice(0, 10).join(", ") || "none is there yet"}`,
+      );
+}

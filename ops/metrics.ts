@@ -3,6 +3,7 @@ import { type MetricName, type MetricSpec, RUNTIME_METRICS } from "../cluster/po
 import { NODE_METRICS } from "../node/metrics.ts";
 import { GATEWAY_METRICS } from "../gateway/metrics.ts";
 import { FETCH_METRICS } from "../actors/crawl/fetch/metrics.ts";
+import { MODEL_METRICS } from "../actors/crawl/fetch/model/metrics.ts";
 import { TIER_METRICS } from "../actors/crawl/tiers/metrics.ts";
 import { JOB_METRICS } from "../actors/work/jobs/metrics.ts";
 import { SEARCH_METRICS } from "../actors/sources/search/metrics.ts";
@@ -19,6 +20,7 @@ export const METRICS: Readonly<Record<MetricName, MetricSpec>> = {
   ...NODE_METRICS,
   ...GATEWAY_METRICS,
   ...FETCH_METRICS,
+  ...MODEL_METRICS,
   ...TIER_METRICS,
   ...JOB_METRICS,
   ...SEARCH_METRICS,

@@ -34,7 +34,7 @@ export const CONTENT_FIELDS = {
   extract: Type.Optional(
     Field(
       Nullable(ExtractOptions),
-      "Values that are taken out of the page by CSS selectors, under names of the caller: the answer has `extract`. Elements of `exclude_selectors` are not there",
+      "Values that are taken out of the page, under names of the caller: by CSS selectors (`fields`), or by a language model (`schema`). The answer has `extract`. Elements of `exclude_selectors` are not there",
     ),
   ),
 };
@@ -49,9 +49,7 @@ const DataChoice = Type.Object({
   structured: Type.Optional(Type.Literal(true)),
   tables: Type.Optional(Type.Literal(true)),
   /** Checked with the request that it came with. */
-  extract: Type.Optional(
-    Type.Unsafe<ExtractOptions>(Type.Object({ fields: Type.Record(Type.String(), Type.Unknown()) })),
-  ),
+  extract: Type.Optional(Type.Unsafe<ExtractOptions>(Type.Record(Type.String(), Type.Unknown()))),
 });
 export type DataChoice = Static<typeof DataChoice>;
 

@@ -1,7 +1,8 @@
-/** Fields that a caller takes out of a page by CSS selectors: a table of rules, without code. */
+/** Values that a caller takes out of a page: by CSS selectors, a table of rules without code, or by a language model and a JSON Schema. */
 import { type Static, type TObject, Type } from "typebox";
 import { Component, Field, Nullable } from "./common.ts";
 import { PageSelector } from "./css-selector.ts";
+import { type ValueSchema, valueSchemaMistake } from "./extract-schema.ts";
 
 export const VALUE_TYPES = ["text", "number", "date", "url", "html", "markdown", "boolean"] as const;
 export type ValueType = (typeof VALUE_TYPES)[number];
@@ -65,51 +66,127 @@ export interface ExtractRule {
 }
 export type ExtractFields = Readonly<Record<string, ExtractRule>>;
 
+export const PROMPT_CHARS = 10_000;
+
 export const ExtractOptions = Type.Unsafe<ExtractOptions>(
   Component("ExtractOptions", {
-    fields: Field(
-      Type.Record(Type.String(), ruleOf(1)),
-      `A rule for each name; ${RULES_MAX} rules at most, with those in rules`,
-      {
-        title: { selector: "h1" },
-        offers: { selector: ".offer", many: true, fields: { price: { selector: ".price", type: "number" } } },
-      },
+    fields: Type.Optional(
+      Field(
+        Nullable(Type.Record(Type.String(), ruleOf(1))),
+        `A rule for each name; ${RULES_MAX} rules at most, with those in rules. Either this or schema`,
+        {
+          title: { selector: "h1" },
+          offers: {
+            selector: ".offer",
+            many: true,
+            fields: { price: { selector: ".price", type: "number" } },
+          },
+        },
+      ),
+    ),
+    schema: Type.Optional(
+      Field(
+        Nullable(Type.Record(Type.String(), Type.Unknown())),
+        "A JSON Schema of an object: a language model of the operator's takes its values out of the page's text. Each value has a quote of the page in `evidence`; what the page does not say is null",
+        { type: "object", properties: { title: { type: "string" } }, required: ["title"] },
+      ),
+    ),
+    prompt: Type.Optional(
+      Field(
+        Nullable(Type.String({ minLength: 1, maxLength: PROMPT_CHARS })),
+        "With schema: what is wanted, in words",
+        "The lamp that the page offers",
+      ),
     ),
   }),
 );
 export interface ExtractOptions {
-  readonly fields: ExtractFields;
+  readonly fields?: ExtractFields | null;
+  readonly schema?: Readonly<Record<string, unknown>> | null;
+  readonly prompt?: string | null;
 }
 
-export const EXTRACT_REASONS = ["missing", "not_a_number", "not_a_date", "not_a_url", "no_elements"] as const;
+const RULE_REASONS = ["missing", "not_a_number", "not_a_date", "not_a_url", "no_elements"] as const;
+export const MODEL_FAILURES = [
+  "page_empty",
+  "paid_not_allowed",
+  "budget_exhausted",
+  "model_timeout",
+  "model_unavailable",
+  "model_refused",
+  "model_answer_cut",
+  "model_answer_invalid",
+  "prompt_truncated",
+] as const;
+export const EXTRACT_REASONS = [...RULE_REASONS, "no_evidence", ...MODEL_FAILURES] as const;
 const ExtractionError = Component("ExtractionError", {
   path: Field(Type.String(), "The value in `data`, as a JSON Pointer (RFC 6901)", "/offers/0/price"),
   reason: Field(
     Type.Enum([...EXTRACT_REASONS]),
-    "`missing`: a required value is not there; `not_a_…`: what is there is none; `no_elements`: the document is no HTML",
+    "`missing`: a required value is not there; `not_a_…`: what is there is none; `no_elements`: the document is no HTML; `no_evidence`: the model gave a value that the page does not bear out. " +
+      "Of the whole extraction by a model: `page_empty`, `paid_not_allowed`, `budget_exhausted` (it was not asked); `model_timeout`, `model_unavailable`, `model_refused`, `model_answer_cut` (too long), `model_answer_invalid` (twice no answer by the schema), `prompt_truncated` (its server cut the page)",
   ),
+});
+const ExtractionEvidence = Component("ExtractionEvidence", {
+  path: Field(Type.String(), "The value in `data`, as a JSON Pointer (RFC 6901)", "/title"),
+  quote: Field(Type.String(), "The words of the page that it came from; of an address: empty", "Storm lamp"),
+});
+const ExtractionUsage = Component("ExtractionUsage", {
+  requests: Field(Type.Integer(), "How often it was asked: a second time when its answer did not fit", 1),
+  prompt_tokens: Field(Type.Integer(), "Tokens that it read", 1_450),
+  completion_tokens: Field(Type.Integer(), "Tokens that it wrote", 120),
+  ms: Field(Type.Number(), "How long it took, in milliseconds", 1_800),
+  estimated: Field(Type.Boolean(), "Its server did not say all tokens: they are estimated from above", false),
 });
 export const Extraction = Component("Extraction", {
   data: Field(
     Nullable(Type.Record(Type.String(), Type.Unknown())),
-    "The values under the names of the rules; null for what is no HTML",
+    "The values under the names of the rules or of the schema; null for what is no HTML, and where the model gave no answer",
     { title: "Lamps", offers: [{ price: 24.5 }] },
   ),
   errors: Field(
     Type.Array(ExtractionError),
     "Values that are null although they should not be, the first 100",
   ),
+  evidence: Type.Optional(Field(Type.Array(ExtractionEvidence), "With schema: where each value comes from")),
+  model: Type.Optional(
+    Field(
+      Nullable(Type.String()),
+      "With schema: the language model of this service, by its name in the operator's API",
+      "gpt-4.1-mini",
+    ),
+  ),
+  usage: Type.Optional(
+    Field(Nullable(ExtractionUsage), "With schema: what the model took; null: it was not asked"),
+  ),
 });
 export interface Extraction {
   readonly data: Record<string, unknown> | null;
   readonly errors: Static<typeof ExtractionError>[];
+  readonly evidence?: Static<typeof ExtractionEvidence>[];
+  readonly model?: string | null;
+  readonly usage?: Static<typeof ExtractionUsage> | null;
 }
 
-/** What is wrong with rules beyond their schema; null: nothing. */
-export function extractMistake(extract: ExtractOptions | null | undefined): string | null {
+/** A schema that `extractMistake` has let through. */
+export const valueSchemaOf = ({ schema }: ExtractOptions): ValueSchema | null =>
+  (schema ?? null) as ValueSchema | null;
+
+/** What is wrong with rules, or a schema, beyond their form; null: nothing. */
+export function extractMistake(
+  extract: ExtractOptions | null | undefined,
+  { has_model }: { readonly has_model: boolean },
+): string | null {
   if (extract == null) return null;
-  const found: { count: number } = { count: 0 };
-  return fieldsMistake(extract.fields, "", 1, found);
+  const { fields, schema, prompt } = extract;
+  if ((fields == null) === (schema == null)) return "one of fields and schema is needed, and not both";
+  if (fields != null)
+    return prompt == null
+      ? fieldsMistake(fields, "", 1, { count: 0 })
+      : "prompt belongs to schema, not to fields";
+  return has_model
+    ? valueSchemaMistake(schema)
+    : "schema needs a language model, and this service has none: its operator sets TRAWL_LLM_URL";
 }
 
 const RULE_NAMES = [...Object.keys(ruleFields), "fields"];

@@ -721,6 +721,8 @@ export const FetchAnswer = Type.Object({
   revalidated: Type.Boolean(),
   /** Provider spend in USD, six decimals. */
   cost_usd: Type.String(),
+  /** What of it is a language model's. Default: nothing. */
+  llm_cost_usd: Type.Optional(Type.String()),
   error: Nullable(Type.String()),
   error_detail: Nullable(Type.String()),
   retry_after_s: Nullable(Type.Integer({ minimum: 1 })),
@@ -931,7 +933,7 @@ export const FetchResponse = Component("FetchResponse", {
       "With formats=tables: the tables of the page, in its order, without those that only lay it out",
     ),
   ),
-  extract: Type.Optional(Field(Extraction, "With extract: what its rules found")),
+  extract: Type.Optional(Field(Extraction, "With extract: what its rules, or its schema, found")),
   text_truncated: page.text_truncated,
   title: page.title,
   meta: page.meta,
@@ -946,6 +948,13 @@ export const FetchResponse = Component("FetchResponse", {
     Nullable(Type.Number()),
     "What providers cost, in US dollars; null for external customers",
     0,
+  ),
+  llm_cost_usd: Type.Optional(
+    Field(
+      Nullable(Type.Number()),
+      "With extract.schema: what of cost_usd is the language model's; null for external customers",
+      0.0012,
+    ),
   ),
   billing_category: BillingCategory,
   archived_at: Field(Nullable(Timestamp), "When the archived copy was made"),

@@ -3,7 +3,7 @@
 export interface Document {
   readonly file: string;
   /** What its commands run against (test/scenarios/docs.test.ts). */
-  readonly world: "plain" | "pages" | "filings" | "companies" | "profiles" | "nothing";
+  readonly world: "plain" | "pages" | "model" | "filings" | "companies" | "profiles" | "nothing";
 }
 
 export const DOCUMENTS: readonly Document[] = [
@@ -11,6 +11,7 @@ export const DOCUMENTS: readonly Document[] = [
   { file: "docs/api/README.md", world: "plain" },
   { file: "docs/api/fetch.md", world: "pages" },
   { file: "docs/api/content.md", world: "pages" },
+  { file: "docs/api/model.md", world: "model" },
   { file: "docs/api/search.md", world: "plain" },
   { file: "docs/api/sites.md", world: "pages" },
   { file: "docs/api/monitors.md", world: "pages" },

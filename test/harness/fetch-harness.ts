@@ -7,7 +7,8 @@ import { formatsDeriver } from "../../actors/crawl/fetch/formats.ts";
 import { rereader } from "../../actors/crawl/fetch/reread.ts";
 import { loadPages } from "../../actors/crawl/fetch/page-store.ts";
 import { fetchPipeline } from "../../actors/crawl/fetch/pipeline.ts";
-import { premiumCosts } from "../../actors/crawl/fetch/premium.ts";
+import { premiumCosts, type Spending } from "../../actors/crawl/fetch/premium.ts";
+import { modelReader } from "../../actors/crawl/fetch/model/read-by-model.ts";
 import type { PipelineDeps } from "../../actors/crawl/fetch/run.ts";
 import { hostProfileActor } from "../../actors/crawl/fetch/host-profile.actor.ts";
 import { fetchService } from "../../actors/crawl/fetch/service.ts";
@@ -64,7 +65,10 @@ export interface RealRoutes {
 }
 
 type ScriptedDeps = Parameters<typeof premiumCosts>[0] &
-  Partial<Pick<PipelineDeps, "extract" | "backlog" | "reservedHosts" | "sources">>;
+  Partial<Pick<PipelineDeps, "extract" | "backlog" | "reservedHosts" | "sources">> & {
+    readonly model?: Parameters<typeof modelReader>[0]["model"];
+  };
+const UNLIMITED: Spending = { reserve: async () => true, settle: async () => {} };
 
 /**
  * `given`: prices and budgets of premium routes; the extraction, when it is not done in this process. `openReal`: routes
@@ -76,7 +80,7 @@ export async function oneService(
   openReal?: (clock: VirtualClock) => RealRoutes,
 ) {
   const clock = virtualClock(Date.UTC(2026, 10, 21));
-  const { prices, spending, ...deps } = typeof given === "function" ? given(clock) : given;
+  const { prices, spending, model, ...deps } = typeof given === "function" ? given(clock) : given;
   const costs = premiumCosts({ ...(prices && { prices }), ...(spending && { spending }) });
   const real = openReal?.(clock);
   const documents = flakyDocuments();
@@ -132,6 +136,16 @@ export async function oneService(
         }),
         deriveFormats: formatsDeriver({ clock, documents, blobs, extract }),
         reread: rereader({ clock, blobs, extract }),
+        ...(model && {
+          readByModel: modelReader({
+            clock,
+            blobs,
+            metrics,
+            log,
+            model,
+            spending: spending ?? UNLIMITED,
+          }),
+        }),
         loadStored: (digest, project) => loadPages(documents, digest, project),
         now: () => clock.now(),
       }),

@@ -37,6 +37,7 @@ describe("an empty environment", () => {
         common_crawl_url: "none",
         common_crawl_data_url: "https://data.commoncrawl.org",
       },
+      model: {},
       filings: {
         data_url: "https://data.sec.gov",
         www_url: "https://www.sec.gov",
@@ -167,6 +168,19 @@ describe("a variable", () => {
       { TRAWL_FILINGS_IDENTITY: "Company name contact@example.com" },
       "TRAWL_FILINGS_IDENTITY must be an e-mail address that is read",
     ],
+    [
+      { TRAWL_LLM_URL: "http://h/v1", TRAWL_LLM_PRICE_IN: "0", TRAWL_LLM_PRICE_OUT: "0" },
+      "TRAWL_LLM_MODEL is needed with TRAWL_LLM_URL: the model's name",
+    ],
+    [
+      { TRAWL_LLM_URL: "http://h/v1", TRAWL_LLM_MODEL: "m", TRAWL_LLM_PRICE_OUT: "1.60" },
+      "TRAWL_LLM_PRICE_IN is needed with TRAWL_LLM_URL: US dollars for a million tokens, or 0",
+    ],
+    [
+      { TRAWL_LLM_URL: "http://h/v1", TRAWL_LLM_MODEL: "m", TRAWL_LLM_PRICE_IN: "0.40" },
+      "TRAWL_LLM_PRICE_OUT is needed with TRAWL_LLM_URL",
+    ],
+    [{ TRAWL_LLM_PRICE_IN: "cheap" }, "TRAWL_LLM_PRICE_IN must be an amount as 0.40"],
     [{ TRAWL_FILINGS_RPS: "0" }, "TRAWL_FILINGS_RPS must be >= 1"],
     [{ TRAWL_FILINGS_RPS: "11" }, "TRAWL_FILINGS_RPS must be <= 10"],
     [{ TRAWL_FILINGS_EGRESS: "two words" }, "TRAWL_FILINGS_EGRESS must be a name of letters"],

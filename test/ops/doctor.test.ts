@@ -17,6 +17,7 @@ import {
   openFilesFinding,
 } from "../../ops/findings.ts";
 import { openDocuments } from "../../ops/stores.ts";
+import { modelServer } from "../harness/model-server.ts";
 import { type Web, web } from "../harness/web.ts";
 
 const GIB = 2 ** 30;
@@ -170,6 +171,49 @@ describe("trawl doctor", () => {
       detail: expect.stringContaining("TRAWL_TLS_KEY"),
     });
     expect((await doctor()).of("TLS")).toMatchObject({ state: "off" });
+  });
+
+  test("asks the language model's server for its models, with the key that it needs", async () => {
+    const model = await modelServer();
+    const settings = {
+      TRAWL_LLM_URL: model.url,
+      TRAWL_LLM_KEY: "sk-canary",
+      TRAWL_LLM_MODEL: "small",
+      TRAWL_LLM_PRICE_IN: "0",
+      TRAWL_LLM_PRICE_OUT: "0",
+    };
+    const finding = async (more: Record<string, string> = {}) => {
+      const { findings, of } = await doctor({ ...settings, ...more });
+      expect(JSON.stringify(findings)).not.toContain("sk-canary");
+      return of("language model");
+    };
+    expect(await finding()).toMatchObject({
+      state: "ok",
+      detail: expect.stringMatching(/answers and has "small"$/),
+    });
+    expect(model.listed).toEqual(["Bearer sk-canary"]);
+    expect(await finding({ TRAWL_LLM_MODEL: "large" })).toMatchObject({
+      state: "warning",
+      detail: expect.stringContaining('has no "large"'),
+      advice: "Set TRAWL_LLM_MODEL to one of its models: small",
+    });
+    model.models.names = ["large:latest"];
+    expect(await finding({ TRAWL_LLM_MODEL: "large" })).toMatchObject({ state: "ok" });
+    model.models.status = 401;
+    expect(await finding()).toMatchObject({
+      state: "warning",
+      detail: expect.stringContaining("HTTP 401"),
+      advice: expect.stringContaining("TRAWL_LLM_KEY"),
+    });
+    model.models.status = 404;
+    expect(await finding()).toMatchObject({ state: "ok", detail: expect.stringContaining("no list") });
+    await model.close();
+    expect(await finding()).toMatchObject({
+      state: "warning",
+      detail: expect.stringContaining("network_refused"),
+    });
+    expect((await doctor()).of("language model")).toMatchObject({ state: "off" });
+    expect(model.requests).toEqual([]);
   });
 
   test("tells a name server that does not answer from a site that does not", async () => {

@@ -16,6 +16,7 @@ import { ENGINES } from "../../ops/engines/engine.ts";
 import { edgar } from "../harness/edgar.ts";
 import { engineProgram } from "../harness/engines.ts";
 import { freePort } from "../harness/free-port.ts";
+import { modelServer, type Say, saying } from "../harness/model-server.ts";
 import { profileSite } from "../harness/profile-site.ts";
 import { type Environment, SETUPS } from "../harness/service.ts";
 import { type Shell, shell } from "../harness/shell.ts";
@@ -118,6 +119,43 @@ function pages(sites: Web): World {
   };
 }
 
+/** What a model that invents a maker says of the lamps. */
+const ofTheLamps: Say = ({ body: { messages } }) => {
+  const [link] = /http\S+\/lamps\/1/.exec(messages[1]!.content)!;
+  const data = { name: "Storm lamp", price: 24.5, link, maker: "Lampwright" };
+  const evidence = [
+    { path: "/name", quote: "Storm lamp" },
+    { path: "/price", quote: "24.50 €" },
+    { path: "/maker", quote: "by Lampwright" },
+  ];
+  return saying(JSON.stringify({ data, evidence }), {}, { prompt_tokens: 1_450, completion_tokens: 120 });
+};
+
+/** A language model of the operator's own, and a paid one, which the service has. */
+async function model(sites: Web): Promise<World> {
+  const [own, paid] = [await modelServer(), await modelServer()];
+  own.models.names = ["qwen3:8b"];
+  paid.models.names = ["gpt-4.1", "gpt-4.1-mini"];
+  paid.says(ofTheLamps);
+  const { environment, pairs } = pages(sites);
+  return {
+    environment: {
+      ...environment,
+      TRAWL_LLM_URL: paid.url,
+      TRAWL_LLM_MODEL: "gpt-4.1-mini",
+      TRAWL_LLM_PRICE_IN: "0.40",
+      TRAWL_LLM_PRICE_OUT: "1.60",
+    },
+    pairs: [
+      ...pairs!,
+      ["http://127.0.0.1:11434/v1", own.url],
+      ["https://api.openai.com/v1", paid.url],
+      ["api.openai.com", new URL(paid.url).host],
+    ],
+    close: () => Promise.all([own.close(), paid.close()]),
+  };
+}
+
 async function filings(): Promise<World> {
   const upstream = await edgar();
   return {
@@ -159,6 +197,7 @@ async function profiles(sites: Web): Promise<World> {
 
 const WORLDS = {
   pages,
+  model,
   filings,
   companies,
   profiles,

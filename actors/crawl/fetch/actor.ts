@@ -35,6 +35,7 @@ import {
 } from "../../lib/coalescer.ts";
 import type { Versioned } from "../../../cluster/ports/documents.ts";
 import {
+  asksModel,
   type CachedPage,
   fitted,
   freshness,
@@ -44,6 +45,7 @@ import {
   wantsReading,
 } from "./freshness.ts";
 import type { StoredPages } from "./page-store.ts";
+import type { ReadByModel } from "./model/read-by-model.ts";
 import type { Reread } from "./reread.ts";
 import { applyLimits, exceedsApplied, extendLimits, type FetchRun, limitsOf, type RunLimits } from "./run.ts";
 
@@ -80,6 +82,8 @@ export interface FetchDeps {
   ) => Promise<PageRecord | null>;
   /** The answer as this request wants its page read; null when its body is lost. */
   readonly reread: Reread;
+  /** The answer with the values that its request wants of a language model. Default: no request wants any. */
+  readonly readByModel?: ReadByModel;
   /** What is cached under this digest, and for this project. */
   readonly loadStored: (digest: string, project: string) => Promise<StoredPages>;
   readonly now: () => number;
@@ -165,7 +169,7 @@ export const fetchActor = (deps: FetchDeps) =>
         turn.state = { callers: completed.coalescer, aborts };
         const payer = payerOf(completed.served, completed.request.request);
         // Cost and trace are those of the payer: a trace names its accounts.
-        const { trace: _, ...untraced } = answer;
+        const { trace: _, llm_cost_usd: _l, ...untraced } = answer;
         const shared = { ...untraced, cost_usd: "0" };
         for (const caller of completed.served)
           turn.answer(caller.reply, fitted(caller === payer ? answer : shared, caller.request));
@@ -188,6 +192,7 @@ export const fetchActor = (deps: FetchDeps) =>
 function startRun(turn: FetchTurn, { run, request: shared }: Run<Shared>, deps: FetchDeps): void {
   const { request, limits, attempts } = shared;
   const digest = turn.key.slice(turn.key.indexOf(" ") + 1);
+  const { readByModel = async (answer) => answer } = deps;
   const abort = new AbortController();
   turn.state.aborts = new Map(turn.state.aborts).set(run, abort);
   turn.pipeToSelf("completed", async (ask, work) => {
@@ -198,22 +203,22 @@ function startRun(turn: FetchTurn, { run, request: shared }: Run<Shared>, deps: 
     const { key, own, page } = request.cache_ttl_s === 0 ? NOTHING_STORED : await loaded;
     const fresh: Freshness = freshness(page, { ...request, ...applyLimits(limits) }, deps.now());
     const reader = { signal: abort.signal, project: request.project };
+    const payer = { ask, epoch: work.epoch, signal: abort.signal };
     if (fresh.kind === "hit") {
       const { answer } = fresh;
-      if (!lacksFormats(answer.record, request)) {
-        const read = await deps.reread(answer, request, reader);
-        if (read) return { run, answer: read };
-      } else {
-        const record = await deps.deriveFormats(key, page!, own!, reader);
-        if (record) return { run, answer: { ...answer, record } };
-      }
+      const record = lacksFormats(answer.record, request)
+        ? await deps.deriveFormats(key, page!, own!, reader)
+        : answer.record;
+      const read = record && (await deps.reread({ ...answer, record }, request, reader));
+      if (read) return { run, answer: await readByModel(read, request, payer) };
     }
     const stale = fresh.kind === "stale" ? fresh.page : null;
     const fetched = { request, limits, attempts, digest, stored, stale, cancelled: abort.signal };
     const trace: TraceStep[] = [];
     const asking = request.is_traced ? traced(ask, deps.now, trace) : ask;
     const answer = await deps.runFetch(asking, work, fetched);
-    const read = (await deps.reread(answer, request, reader)) ?? answer;
+    const reread = (await deps.reread(answer, request, reader)) ?? answer;
+    const read = await readByModel(reread, request, { ...payer, ask: asking });
     return { run, answer: request.is_traced ? { ...read, trace } : read };
   });
 }
@@ -256,8 +261,12 @@ function needsOwnRun(
   // There is no page because of a budget: another key or project may have budget left.
   const lackedBudget = error !== null && attempts.some(({ reason }) => reason === "budget_exhausted");
   if (lackedBudget && !isSamePayer(caller, shared)) return true;
+  // A caller whose accounts have not paid for a model gets neither its answer nor `budget_exhausted` of other accounts.
+  if (error === null && asksModel(caller) && !isSamePayer(caller, shared)) return true;
   if (error === null && lacksFormats(record, caller)) return true;
-  const isReadApart = wantsReading(record, caller) || wantsReading(record, shared);
+  const isReadApart = [caller, shared].some(
+    (request) => wantsReading(record, request) || (error === null && asksModel(request)),
+  );
   if (isReadApart && !isDeepStrictEqual(caller.reading, shared.reading)) return true;
   // Copies from Common Crawl answer batch items only.
   return record.alternate_source === "common_crawl" && caller.lane === "sync";

@@ -97,12 +97,14 @@ export function billOf({
   record,
   cached,
   cost_usd,
+  llm_cost_usd = "0",
   error,
   attempts,
-}: Pick<FetchAnswer, "record" | "cached" | "cost_usd" | "error" | "attempts">): Bill {
-  const premium = !cached && isPremium(record.tier ?? "");
+}: Pick<FetchAnswer, "record" | "cached" | "cost_usd" | "llm_cost_usd" | "error" | "attempts">): Bill {
+  // A page that is stored costs nothing, its values by a model do.
+  const premium = Number(llm_cost_usd) > 0 || (!cached && isPremium(record.tier ?? ""));
   const bill = {
-    category: cached ? "fetch_cached" : premium ? "fetch_paid" : "fetch_own",
+    category: premium ? "fetch_paid" : cached ? "fetch_cached" : "fetch_own",
     ok: error === null,
     bytes: record.bytes,
     paid: premium,
@@ -153,7 +155,7 @@ const shownOutcome = ({ screenshot, pdf, ...outcome }: StoredOutcome): ActionOut
 
 export function responseOf(
   wishes: FetchBody,
-  { record, cost_usd, error_detail, premium_routes_tried, ...told }: FetchAnswer,
+  { record, cost_usd, llm_cost_usd = "0", error_detail, premium_routes_tried, ...told }: FetchAnswer,
   { html, text, pdf_pages, formats, actions }: Texts,
   { external, ...reader }: Reader,
 ): FetchResponse {
@@ -186,7 +188,8 @@ export function responseOf(
         ? { ...page.meta, ...(formats?.relations ?? NO_RELATIONS) }
         : page.meta,
     cost_usd: external ? null : Number(cost_usd),
-    billing_category: billOf({ record, cost_usd, ...told }).category,
+    ...(extract?.schema && { llm_cost_usd: external ? null : Number(llm_cost_usd) }),
+    billing_category: billOf({ record, cost_usd, llm_cost_usd, ...told }).category,
     body_url: page.sha256 === null ? null : bodyUrl(page.sha256),
     ...(error_detail !== null && { error_detail }),
     ...(told.error !== null && { premium_routes_tried }),

@@ -129,6 +129,9 @@ export const lacksFormats = (record: PageRecord, request: FetchRequest): boolean
 export const wantsReading = (record: PageRecord, { reading }: FetchRequest): boolean =>
   reading !== undefined && record.content_kind === "html" && record.sha256 !== null;
 
+/** The request wants values of a language model, which may have a price. */
+export const asksModel = ({ reading }: FetchRequest): boolean => reading?.data?.extract?.schema != null;
+
 /** Whether the request's own routes could have led to this page. */
 function couldAnswer({ record, tried }: CachedPage, request: FetchRequest): boolean {
   const routes = routesOf(request);

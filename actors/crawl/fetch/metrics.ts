@@ -17,6 +17,8 @@ export const FETCH_METRICS = {
         FETCH_OUTCOMES.map((outcome) => ({ outcome, cached: "false", category })),
       ),
       { outcome: "ok", cached: "true", category: "fetch_cached" },
+      // A stored page whose values a language model gave.
+      { outcome: "ok", cached: "true", category: "fetch_paid" },
     ],
   },
   trawl_fetch_attempts_total: {

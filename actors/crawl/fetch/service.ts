@@ -25,6 +25,7 @@ import { workFields } from "../../lib/work-fields.ts";
 import { type ReservedHosts, withoutCallerChoices } from "./reserved-hosts.ts";
 import {
   asCachedPage,
+  asksModel,
   cacheKey,
   type CachedPage,
   freshness,
@@ -197,7 +198,7 @@ export function fetchService({
       const fresh = freshness(page, request, clock.now());
       // Documents are read beside the Fetch actor.
       const isThere = (record: PageRecord): boolean =>
-        !lacksFormats(record, request) && !wantsReading(record, request);
+        !lacksFormats(record, request) && !wantsReading(record, request) && !asksModel(request);
       if (fresh.kind === "hit" && isThere(fresh.answer.record)) {
         metrics.count("trawl_cache_hits_total", OF_PAGES);
         const { fresh_until_ms } = fresh;
@@ -218,7 +219,7 @@ export function fetchService({
     };
     signal?.addEventListener("abort", cancel);
     // The node of the route may die with the run that used it.
-    const mayCost = request.allow_paid && hasPaidRoute();
+    const mayCost = asksModel(request) || (request.allow_paid && hasPaidRoute());
     const began_ms = clock.mono();
     const ended = (error: FetchedOutcome["error"]): void => {
       // A caller that left says nothing of the service.

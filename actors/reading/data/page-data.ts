@@ -22,7 +22,7 @@ export function pageData(
   const data: Omit<PageData, "warnings"> = {
     ...(structured && { structured: structuredData(elements, url, warn) }),
     ...(tables && { tables: tablesOf(withInner(content), warn) }),
-    ...(extract && {
+    ...(extract?.fields && {
       extract: extractFields(extract.fields, { ...page, addressOf: addressesIn(elements, url) }, warn),
     }),
   };

@@ -114,12 +114,14 @@ export function undocumentedOf(document: Document): readonly string[] {
   return [...fields, ...parameters];
 }
 
-/** Objects with fields that stand in the document without a name. A field may itself be called `properties`. */
+/** Objects with fields that stand in the document without a name. A field may itself be called `properties`; an example is no schema. */
 export function inlineObjectsOf(value: unknown, at = ""): readonly string[] {
   if (typeof value !== "object" || value === null) return [];
   const isSchema = "properties" in value && !/^\/components\/schemas\/\w+(?:\/properties)?$/.test(at);
   return [
     ...(isSchema ? [at] : []),
-    ...Object.entries(value).flatMap(([name, part]) => inlineObjectsOf(part, `${at}/${name}`)),
+    ...Object.entries(value).flatMap(([name, part]) =>
+      name === "examples" && Array.isArray(part) ? [] : inlineObjectsOf(part, `${at}/${name}`),
+    ),
   ];
 }

@@ -9,12 +9,13 @@ import { ItemKinds } from "../../../work/jobs/feature/tokens.ts";
 import { IndexOfPages, PageSearch } from "../../../sources/search/feature/tokens.ts";
 import { StatusParts } from "../../../business/status/feature/tokens.ts";
 import { OwnTiers, Premium } from "../../tiers/feature/tokens.ts";
-import { SETTINGS } from "./settings.ts";
+import { modelProblem, SETTINGS } from "./settings.ts";
 import { PageItems, PageReaders, Pages } from "./tokens.ts";
 
 export const fetchFeature = feature({
   name: "fetch",
   settings: SETTINGS,
+  problem: modelProblem,
   collections: Object.values(collections),
   sealed: async () => ({ [collections.SESSIONS.name]: (await import("../sessions.ts")).sealedSessions }),
   needs: {
@@ -26,8 +27,8 @@ export const fetchFeature = feature({
     tiers: OwnTiers,
   },
   provides: { items: PageItems, kinds: ItemKinds, pages: Pages, status: StatusParts },
-  async open(_, settings) {
+  async open(node, settings) {
     const { openFetch } = await import("./open.ts");
-    return openFetch(settings);
+    return openFetch(node, settings);
   },
 });

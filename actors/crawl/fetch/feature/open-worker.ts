@@ -15,6 +15,8 @@ import { exchangeByRoutes } from "../../tiers/exchange-by-routes.ts";
 import { tierRoute } from "../../tiers/tier-route.ts";
 import { fetchActor } from "../actor.ts";
 import { formatsDeriver } from "../formats.ts";
+import type { Spending } from "../premium.ts";
+import { modelReader } from "../model/read-by-model.ts";
 import { rereader } from "../reread.ts";
 import { hostProfileActor } from "../host-profile.actor.ts";
 import { sessions } from "../sessions.ts";
@@ -24,6 +26,7 @@ import { fetchPipeline } from "../pipeline.ts";
 import type { PremiumCosts } from "../premium.ts";
 import type { ReservedHosts } from "../reserved-hosts.ts";
 import { openSources } from "./alternates.ts";
+import type { OpenModel } from "./open-model.ts";
 import type { FetchSettings } from "./settings.ts";
 
 /** The profile site is asked more slowly than other domains. */
@@ -31,6 +34,8 @@ const PROFILES_LIMITS = { min_delay_ms: 1_000, max_concurrency: 2 };
 
 interface FetchWorkerDeps {
   readonly costs: PremiumCosts;
+  readonly model: OpenModel | null;
+  readonly spending: Spending;
   readonly reservedHosts: ReservedHosts;
   readonly index: PageIndex;
   readonly search: SearchPages | null;
@@ -42,7 +47,7 @@ interface FetchWorkerDeps {
 export function fetchActors(
   node: JoinedNode,
   settings: FetchSettings,
-  { costs, reservedHosts, index, search, onUnavailable, domains }: FetchWorkerDeps,
+  { costs, model, spending, reservedHosts, index, search, onUnavailable, domains }: FetchWorkerDeps,
 ): readonly Actor[] {
   const { config, clock, documents, blobs, metrics, log, egress, joined, extract, memory, caches } = node;
   const { onRequestSent, user_agent } = node;
@@ -90,6 +95,7 @@ export function fetchActors(
       }),
       deriveFormats: formatsDeriver({ clock, documents, blobs, extract }),
       reread: rereader({ clock, blobs, extract }),
+      readByModel: modelReader({ clock, blobs, metrics, log, model, spending }),
       loadStored: (digest, project) => loadPages(documents, digest, project),
       now: () => clock.now(),
     }),

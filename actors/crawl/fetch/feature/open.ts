@@ -3,7 +3,7 @@
  * actors.
  */
 import type { RoleActor } from "../../../../cluster/role-actor.ts";
-import type { JoinedFeature, JoinedNode, OpenFeature } from "../../../../node/feature.ts";
+import type { JoinedFeature, JoinedNode, OpenFeature, OpeningNode } from "../../../../node/feature.ts";
 import type { HostOwners } from "../../../../node/host-owners.ts";
 import { WAIT_MS } from "../../../../gateway/with-deadline.ts";
 import { PREMIUM_TIERS } from "../../../../schemas/tier-table.ts";
@@ -22,6 +22,7 @@ import { domainRoutes } from "./domain-routes.ts";
 import { fetchItems } from "./item-kind.ts";
 import { billOf, textsOf } from "../answer.ts";
 import { fetchBatch, fetchRequestOf, fetchRoutes } from "./routes.ts";
+import { openModel, type OpenModel } from "./open-model.ts";
 import type { FetchSettings } from "./settings.ts";
 import { sessionRoutes } from "./session-routes.ts";
 import { sessions } from "../sessions.ts";
@@ -48,14 +49,22 @@ interface FetchProvides {
   readonly status: readonly StatusPart[];
 }
 
-export const openFetch = (settings: FetchSettings): OpenFeature<FetchNeeds, FetchProvides> => ({
-  join: (node, given) => joinFetch(node, given, settings),
-});
+export function openFetch(
+  node: OpeningNode,
+  settings: FetchSettings,
+): OpenFeature<FetchNeeds, FetchProvides> {
+  const model = openModel(node, settings);
+  return {
+    join: (joined, given) => joinFetch(joined, given, settings, model),
+    close: async () => model?.close(),
+  };
+}
 
 async function joinFetch(
   node: JoinedNode,
   { costs, index, readers, search, spending, tiers }: FetchNeeds,
   settings: FetchSettings,
+  model: OpenModel | null,
 ): Promise<JoinedFeature<FetchProvides>> {
   const { topology, clock, documents, blobs, metrics, log, ask, joined, bodyGrants, memory, caches } = node;
   const { isWorker } = topology;
@@ -77,7 +86,12 @@ async function joinFetch(
     caches,
   });
   const domains = domainRecorder();
-  const rendering = { blobs, decode: decodeText, isOperatorUrl: reservedHosts.isReserved };
+  const rendering = {
+    blobs,
+    decode: decodeText,
+    isOperatorUrl: reservedHosts.isReserved,
+    has_model: model !== null,
+  };
 
   const archives = archiveKeeper({ blobs, documents, clock });
   const item = fetchItems(
@@ -106,6 +120,8 @@ async function joinFetch(
     actors: isWorker
       ? (await import("./open-worker.ts")).fetchActors(node, settings, {
           costs,
+          model,
+          spending,
           reservedHosts,
           index,
           search,

@@ -72,6 +72,8 @@ export interface FetchServices extends TextSource {
   readonly fetch: (request: UnsealedFetch, signal: AbortSignal, beginWork: BeginWork) => Promise<FetchAnswer>;
   /** Whether a response may be sent again to the same request; asked for each. Default: every response is written anew. */
   readonly cache?: Pick<FetchService, "sourceOf" | "isCurrent">;
+  /** Whether values can be asked of a language model. Default: they cannot. */
+  readonly has_model?: boolean;
   /** Whether an address is requested with the operator's User-Agent only, so that `user_agent` is ignored. Default: none. */
   readonly isOperatorUrl?: (url: string) => boolean;
   readonly bodyGrants: BodyGrants;
@@ -245,10 +247,12 @@ export function fetchRoutes(services: FetchServices): readonly Route[] {
   }
 
   const refusal = (body: FetchBody, caller: Caller): Reply | null => agentRefusal(services, body, caller);
-  return [fetchRoute({ handle, refusal, shortcut }), readRoute({ handle, refusal })];
+  return [fetchRoute({ handle, refusal, shortcut, services }), readRoute({ handle, refusal })];
 }
 
-const fetchRoute = ({ handle, refusal, shortcut }: ReadDeps & Required<Pick<Route, "shortcut">>): Route =>
+type FetchRouteDeps = ReadDeps & Required<Pick<Route, "shortcut">> & { readonly services: ModelChoice };
+
+const fetchRoute = ({ handle, refusal, shortcut, services }: FetchRouteDeps): Route =>
   route({
     method: "POST",
     path: "/v1/fetch",
@@ -269,21 +273,26 @@ const fetchRoute = ({ handle, refusal, shortcut }: ReadDeps & Required<Pick<Rout
       503: FETCH_BUSY,
     },
     authorize_errors: ["user_agent_not_allowed"],
-    authorize: ({ body, caller }) => mistakeIn(body) ?? refusal(body, caller),
+    authorize: ({ body, caller }) => mistakeIn(body, services) ?? refusal(body, caller),
     shortcut,
     handle: (call) => handle(call, JSON_FIRST),
   });
 
-function fieldMistake(body: FetchBody): ReturnType<typeof ownRequestMistake> {
-  const message = extractMistake(body.extract);
+type ModelChoice = Pick<FetchServices, "has_model">;
+
+function fieldMistake(
+  body: FetchBody,
+  { has_model = false }: ModelChoice,
+): ReturnType<typeof ownRequestMistake> {
+  const message = extractMistake(body.extract, { has_model });
   return message === null
     ? ownRequestMistake(body)
     : { field: "extract", message: `Value error, ${message}` };
 }
 
 /** The 422 for what the schema of the body does not say; null: nothing is wrong. */
-function mistakeIn(body: FetchBody): Reply | null {
-  const mistake = fieldMistake(body);
+function mistakeIn(body: FetchBody, choice: ModelChoice): Reply | null {
+  const mistake = fieldMistake(body, choice);
   return mistake && invalid([{ loc: ["body", mistake.field], msg: mistake.message, type: "value_error" }]);
 }
 
@@ -400,7 +409,7 @@ function retrievedBodies({
 
 /** Items of a batch: without HTML, unless an item asks for it. */
 export const fetchBatch = (
-  services: Pick<FetchServices, "blobs" | "decode" | "isOperatorUrl">,
+  services: Pick<FetchServices, "blobs" | "decode" | "isOperatorUrl" | "has_model">,
 ): BatchKind => ({
   name: "fetch",
   item: FetchBody,
@@ -451,7 +460,7 @@ export const fetchBatch = (
       ...((allow_premium === false || !allowsPaid(key)) && { allow_paid: false }),
     };
   },
-  check: (item) => fieldMistake(item as FetchBody),
+  check: (item) => fieldMistake(item as FetchBody, services),
   shown: withoutOwnValues,
   authorize: (item, caller) => agentRefusal(services, item as FetchBody, caller),
   weigh: (input, stored) => weightOf((stored as FetchAnswer).record, partsOfItem(readItem(input))),
@@ -528,8 +537,9 @@ export function fetchRequestOf(
 const wantsFormats = ({ formats, extract }: FetchBody): boolean =>
   extract != null || (formats ?? []).some((format) => format !== "screenshot");
 
-/** Whether the request wants formats that are derived once for all callers. */
-const wantsDerived = ({ formats }: FetchBody): boolean =>
+/** Whether the request wants formats that are derived once for all callers. A model chooses among the page's links. */
+const wantsDerived = ({ formats, extract }: FetchBody): boolean =>
+  extract?.schema != null ||
   (formats ?? []).some((format) => format !== "screenshot" && !isDataFormat(format));
 
 /** Nothing for a wait that says nothing. */

@@ -1,4 +1,4 @@
-/** The settings of fetches: politeness and open copies. */
+/** The settings of fetches: politeness, open copies and the language model. */
 import { type Static, Type } from "typebox";
 import {
   closed,
@@ -8,6 +8,12 @@ import {
   WEB,
   WEB_OR_NONE,
 } from "../../../../node/settings.ts";
+import { toMicros } from "../../../../schemas/accounts.ts";
+
+const AMOUNT: Rule = {
+  fits: (raw) => toMicros(raw) !== null,
+  expected: "an amount as 0.40, with at most six decimal places",
+};
 
 const EMAIL: Rule = {
   fits: (text) => /^[^\s@]+@[^\s@]+\.[^\s@]+$/.test(text),
@@ -82,6 +88,59 @@ export const SETTINGS = {
     },
     closed,
   ),
+  model: Type.Object(
+    {
+      url: optionalSetting({
+        env: "TRAWL_LLM_URL",
+        shared: true,
+        rule: WEB,
+        description:
+          "An OpenAI-compatible API (https://api.openai.com/v1) for `extract` with a schema, which gets the text of pages; its host may be private. Without it such requests are refused.",
+      }),
+      key: optionalSetting({
+        env: "TRAWL_LLM_KEY",
+        secret: true,
+        description: "The key of the language model's API.",
+      }),
+      name: optionalSetting({
+        env: "TRAWL_LLM_MODEL",
+        shared: true,
+        description: "The model to ask, by its name in that API; needed with TRAWL_LLM_URL.",
+      }),
+      price_in: optionalSetting({
+        env: "TRAWL_LLM_PRICE_IN",
+        shared: true,
+        rule: AMOUNT,
+        description:
+          "The price of a million tokens that the model reads, in US dollars; needed with TRAWL_LLM_URL, 0 for a server of your own.",
+      }),
+      price_out: optionalSetting({
+        env: "TRAWL_LLM_PRICE_OUT",
+        shared: true,
+        rule: AMOUNT,
+        description:
+          "The price of a million tokens that the model writes, in US dollars; needed with TRAWL_LLM_URL, 0 for a server of your own.",
+      }),
+    },
+    closed,
+  ),
 };
 
 export type FetchSettings = { readonly [S in keyof typeof SETTINGS]: Static<(typeof SETTINGS)[S]> };
+
+const NEEDED_WITH_A_MODEL = {
+  name: "TRAWL_LLM_MODEL",
+  price_in: "TRAWL_LLM_PRICE_IN",
+  price_out: "TRAWL_LLM_PRICE_OUT",
+} as const;
+
+/** A model without a price would spend past every limit and stand in no account: its operator says 0 where it costs nothing. */
+export function modelProblem({
+  model,
+}: Pick<FetchSettings, "model">): { env: string; message: string } | null {
+  const names = Object.keys(NEEDED_WITH_A_MODEL) as (keyof typeof NEEDED_WITH_A_MODEL)[];
+  const lacking = model.url === undefined ? undefined : names.find((name) => model[name] === undefined);
+  if (lacking === undefined) return null;
+  const hint = lacking === "name" ? "the model's name" : "US dollars for a million tokens, or 0";
+  return { env: NEEDED_WITH_A_MODEL[lacking], message: `is needed with TRAWL_LLM_URL: ${hint}` };
+}

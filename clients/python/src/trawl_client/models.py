@@ -20,7 +20,7 @@ CompanyJobItemErrorName = Literal["not_found", "source_unavailable", "cancelled"
 ContentRefusalCode = Literal["timeout", "key_quota_exhausted", "key_budget_exhausted", "key_rate_limited", "key_category_not_allowed", "user_agent_not_allowed", "unavailable", "refused"]
 CrawlJobItemErrorName = Literal["invalid_url", "blocked_destination", "robots_disallowed", "too_large", "pdf_not_accepted", "unreadable_document", "selector_not_found", "screenshot_failed", "action_failed", "all_tiers_failed", "domain_unavailable", "domain_dead", "timeout", "no_tier_allowed", "politeness_timeout", "domain_busy", "premium_route_required", "budget_exhausted", "session_not_found", "post_not_repeated", "filings_not_configured", "rate_limited", "filings_unavailable", "redirect_not_allowed", "out_of_scope", "cancelled", "result_unavailable", "internal_error", "key_quota_exhausted", "key_budget_exhausted"]
 FetchErrorName = Literal["invalid_url", "blocked_destination", "robots_disallowed", "too_large", "pdf_not_accepted", "unreadable_document", "selector_not_found", "screenshot_failed", "action_failed", "all_tiers_failed", "domain_unavailable", "domain_dead", "timeout", "no_tier_allowed", "politeness_timeout", "domain_busy", "premium_route_required", "budget_exhausted", "session_not_found", "post_not_repeated", "filings_not_configured", "rate_limited", "filings_unavailable", "redirect_not_allowed"]
-FetchField = Literal["url", "final_url", "redirects", "status", "content_type", "origin_content_type", "headers", "tier", "attempts", "html", "text", "pdf_text_pages", "pdf_page_count", "markdown", "links", "images", "entries", "screenshot", "actions", "archive_url", "structured", "tables", "extract", "text_truncated", "title", "meta", "sha256", "bytes", "cached", "revalidated", "retrieved_at", "etag", "last_modified", "cost_usd", "billing_category", "archived_at", "served_from_archive_because", "body_url", "body_kind", "content_kind", "paywall", "paywall_evidence", "alternate_of", "alternate_source", "match_score", "primary_sources", "text_complete", "page_verdict", "error", "error_detail", "premium_routes_tried", "retry_after_s", "debug_url", "warnings", "request_id"]
+FetchField = Literal["url", "final_url", "redirects", "status", "content_type", "origin_content_type", "headers", "tier", "attempts", "html", "text", "pdf_text_pages", "pdf_page_count", "markdown", "links", "images", "entries", "screenshot", "actions", "archive_url", "structured", "tables", "extract", "text_truncated", "title", "meta", "sha256", "bytes", "cached", "revalidated", "retrieved_at", "etag", "last_modified", "cost_usd", "llm_cost_usd", "billing_category", "archived_at", "served_from_archive_because", "body_url", "body_kind", "content_kind", "paywall", "paywall_evidence", "alternate_of", "alternate_source", "match_score", "primary_sources", "text_complete", "page_verdict", "error", "error_detail", "premium_routes_tried", "retry_after_s", "debug_url", "warnings", "request_id"]
 FetchJobItemErrorName = Literal["invalid_url", "blocked_destination", "robots_disallowed", "too_large", "pdf_not_accepted", "unreadable_document", "selector_not_found", "screenshot_failed", "action_failed", "all_tiers_failed", "domain_unavailable", "domain_dead", "timeout", "no_tier_allowed", "politeness_timeout", "domain_busy", "premium_route_required", "budget_exhausted", "session_not_found", "post_not_repeated", "filings_not_configured", "rate_limited", "filings_unavailable", "redirect_not_allowed", "cancelled", "result_unavailable", "internal_error", "key_quota_exhausted", "key_budget_exhausted"]
 FilingDocumentErrorName = Literal["unknown_identifier", "not_registered_filer", "not_found", "invalid_identifier", "rate_limited", "filings_unavailable", "filings_not_configured", "robots_disallowed", "redirect_not_allowed", "blocked_destination", "timeout", "invalid_url", "too_large", "pdf_not_accepted", "unreadable_document", "selector_not_found", "screenshot_failed", "action_failed", "all_tiers_failed", "domain_unavailable", "domain_dead", "no_tier_allowed", "politeness_timeout", "domain_busy", "premium_route_required", "budget_exhausted", "session_not_found", "post_not_repeated"]
 FilingsErrorName = Literal["unknown_identifier", "not_registered_filer", "not_found", "invalid_identifier", "rate_limited", "filings_unavailable", "filings_not_configured", "robots_disallowed", "redirect_not_allowed", "blocked_destination", "timeout"]
@@ -1448,7 +1448,7 @@ class CrawlJobItemInput(Answer):
     exclude_selectors: list[str] | None = None
     """CSS selectors: elements that match are taken out of the page before it is read, also out of those that are included"""
     extract: ExtractOptions | None = None
-    """Values that are taken out of the page by CSS selectors, under names of the caller: the answer has `extract`. Elements of `exclude_selectors` are not there"""
+    """Values that are taken out of the page, under names of the caller: by CSS selectors (`fields`), or by a language model (`schema`). The answer has `extract`. Elements of `exclude_selectors` are not there"""
     block_resources: list[Literal["image", "font", "media", "stylesheet", "ads"] | str] | None = None
     """What a page in a browser does not load. Images and fonts are loaded for a screenshot only, media never; `ads` are the hosts of advertising networks. Without style sheets hidden elements show. Other routes load nothing beside the page"""
     device: Literal["desktop", "mobile"] | str | None = None
@@ -1544,8 +1544,12 @@ class ErrorBody(Answer):
 
 
 class ExtractOptions(Answer):
-    fields_: dict[str, ExtractRule] = Field(ABSENT, alias="fields")
-    """A rule for each name; 100 rules at most, with those in rules"""
+    fields_: dict[str, ExtractRule] | None = Field(None, alias="fields")
+    """A rule for each name; 100 rules at most, with those in rules. Either this or schema"""
+    schema_: dict[str, Any] | None = Field(None, alias="schema")
+    """A JSON Schema of an object: a language model of the operator's takes its values out of the page's text. Each value has a quote of the page in `evidence`; what the page does not say is null"""
+    prompt: str | None = None
+    """With schema: what is wanted, in words"""
 
 
 class ExtractRule(Answer):
@@ -1608,16 +1612,42 @@ class ExtractRuleLevel4(Answer):
 
 class Extraction(Answer):
     data: dict[str, Any] | None = ABSENT
-    """The values under the names of the rules; null for what is no HTML"""
+    """The values under the names of the rules or of the schema; null for what is no HTML, and where the model gave no answer"""
     errors: list[ExtractionError] = ABSENT
     """Values that are null although they should not be, the first 100"""
+    evidence: list[ExtractionEvidence] | None = None
+    """With schema: where each value comes from"""
+    model: str | None = None
+    """With schema: the language model of this service, by its name in the operator's API"""
+    usage: ExtractionUsage | None = None
+    """With schema: what the model took; null: it was not asked"""
 
 
 class ExtractionError(Answer):
     path: str = ABSENT
     """The value in `data`, as a JSON Pointer (RFC 6901)"""
-    reason: Literal["missing", "not_a_number", "not_a_date", "not_a_url", "no_elements"] | str = ABSENT
-    """`missing`: a required value is not there; `not_a_…`: what is there is none; `no_elements`: the document is no HTML"""
+    reason: Literal["missing", "not_a_number", "not_a_date", "not_a_url", "no_elements", "no_evidence", "page_empty", "paid_not_allowed", "budget_exhausted", "model_timeout", "model_unavailable", "model_refused", "model_answer_cut", "model_answer_invalid", "prompt_truncated"] | str = ABSENT
+    """`missing`: a required value is not there; `not_a_…`: what is there is none; `no_elements`: the document is no HTML; `no_evidence`: the model gave a value that the page does not bear out. Of the whole extraction by a model: `page_empty`, `paid_not_allowed`, `budget_exhausted` (it was not asked); `model_timeout`, `model_unavailable`, `model_refused`, `model_answer_cut` (too long), `model_answer_invalid` (twice no answer by the schema), `prompt_truncated` (its server cut the page)"""
+
+
+class ExtractionEvidence(Answer):
+    path: str = ABSENT
+    """The value in `data`, as a JSON Pointer (RFC 6901)"""
+    quote: str = ABSENT
+    """The words of the page that it came from; of an address: empty"""
+
+
+class ExtractionUsage(Answer):
+    requests: int = ABSENT
+    """How often it was asked: a second time when its answer did not fit"""
+    prompt_tokens: int = ABSENT
+    """Tokens that it read"""
+    completion_tokens: int = ABSENT
+    """Tokens that it wrote"""
+    ms: float = ABSENT
+    """How long it took, in milliseconds"""
+    estimated: bool = ABSENT
+    """Its server did not say all tokens: they are estimated from above"""
 
 
 class FactsAnswer(Answer):
@@ -1758,7 +1788,7 @@ class FetchJobItemInput(Answer):
     exclude_selectors: list[str] | None = None
     """CSS selectors: elements that match are taken out of the page before it is read, also out of those that are included"""
     extract: ExtractOptions | None = None
-    """Values that are taken out of the page by CSS selectors, under names of the caller: the answer has `extract`. Elements of `exclude_selectors` are not there"""
+    """Values that are taken out of the page, under names of the caller: by CSS selectors (`fields`), or by a language model (`schema`). The answer has `extract`. Elements of `exclude_selectors` are not there"""
     block_resources: list[Literal["image", "font", "media", "stylesheet", "ads"] | str] | None = None
     """What a page in a browser does not load. Images and fonts are loaded for a screenshot only, media never; `ads` are the hosts of advertising networks. Without style sheets hidden elements show. Other routes load nothing beside the page"""
     device: Literal["desktop", "mobile"] | str | None = None
@@ -1813,7 +1843,7 @@ class FetchResponse(Answer):
     tables: list[PageTable] | None = None
     """With formats=tables: the tables of the page, in its order, without those that only lay it out"""
     extract: Extraction | None = None
-    """With extract: what its rules found"""
+    """With extract: what its rules, or its schema, found"""
     text_truncated: bool = ABSENT
     """The text goes on beyond its limit"""
     title: str | None = ABSENT
@@ -1836,6 +1866,8 @@ class FetchResponse(Answer):
     """The origin's Last-Modified, as it was sent"""
     cost_usd: float | None = ABSENT
     """What providers cost, in US dollars; null for external customers"""
+    llm_cost_usd: float | None = None
+    """With extract.schema: what of cost_usd is the language model's; null for external customers"""
     billing_category: Literal["search", "search_fallback", "search_cached", "fetch_own", "fetch_paid", "fetch_cached", "company", "company_cached", "filings", "filings_cached", "profiles", "profiles_cached"] | str = ABSENT
     """How the answer is billed"""
     archived_at: str | None = ABSENT
@@ -2017,7 +2049,7 @@ class FilingDocumentResponse(Answer):
     tables: list[PageTable] | None = None
     """With formats=tables: the tables of the page, in its order, without those that only lay it out"""
     extract: Extraction | None = None
-    """With extract: what its rules found"""
+    """With extract: what its rules, or its schema, found"""
     text_truncated: bool = ABSENT
     """The text goes on beyond its limit"""
     title: str | None = ABSENT
@@ -2040,6 +2072,8 @@ class FilingDocumentResponse(Answer):
     """The origin's Last-Modified, as it was sent"""
     cost_usd: float | None = ABSENT
     """What providers cost, in US dollars; null for external customers"""
+    llm_cost_usd: float | None = None
+    """With extract.schema: what of cost_usd is the language model's; null for external customers"""
     billing_category: Literal["search", "search_fallback", "search_cached", "fetch_own", "fetch_paid", "fetch_cached", "company", "company_cached", "filings", "filings_cached", "profiles", "profiles_cached"] | str = ABSENT
     """How the answer is billed"""
     archived_at: str | None = ABSENT
@@ -2190,7 +2224,7 @@ class FilingsDocumentResult(Answer):
     tables: list[PageTable] | None = None
     """With formats=tables: the tables of the page, in its order, without those that only lay it out"""
     extract: Extraction | None = None
-    """With extract: what its rules found"""
+    """With extract: what its rules, or its schema, found"""
     text_truncated: bool = ABSENT
     """The text goes on beyond its limit"""
     title: str | None = ABSENT
@@ -2213,6 +2247,8 @@ class FilingsDocumentResult(Answer):
     """The origin's Last-Modified, as it was sent"""
     cost_usd: float | None = ABSENT
     """What providers cost, in US dollars; null for external customers"""
+    llm_cost_usd: float | None = None
+    """With extract.schema: what of cost_usd is the language model's; null for external customers"""
     billing_category: Literal["search", "search_fallback", "search_cached", "fetch_own", "fetch_paid", "fetch_cached", "company", "company_cached", "filings", "filings_cached", "profiles", "profiles_cached"] | str = ABSENT
     """How the answer is billed"""
     archived_at: str | None = ABSENT
@@ -3235,7 +3271,7 @@ class MonitorFetch(Answer):
     exclude_selectors: list[str] | None = None
     """CSS selectors: elements that match are taken out of the page before it is read, also out of those that are included"""
     extract: ExtractOptions | None = None
-    """Values that are taken out of the page by CSS selectors, under names of the caller: the answer has `extract`. Elements of `exclude_selectors` are not there"""
+    """Values that are taken out of the page, under names of the caller: by CSS selectors (`fields`), or by a language model (`schema`). The answer has `extract`. Elements of `exclude_selectors` are not there"""
     block_resources: list[Literal["image", "font", "media", "stylesheet", "ads"] | str] | None = None
     """What a page in a browser does not load. Images and fonts are loaded for a screenshot only, media never; `ads` are the hosts of advertising networks. Without style sheets hidden elements show. Other routes load nothing beside the page"""
     device: Literal["desktop", "mobile"] | str | None = None

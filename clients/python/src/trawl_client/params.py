@@ -7,7 +7,7 @@ from typing import Literal
 
 from typing_extensions import Required, TypedDict
 
-FetchField = Literal["url", "final_url", "redirects", "status", "content_type", "origin_content_type", "headers", "tier", "attempts", "html", "text", "pdf_text_pages", "pdf_page_count", "markdown", "links", "images", "entries", "screenshot", "actions", "archive_url", "structured", "tables", "extract", "text_truncated", "title", "meta", "sha256", "bytes", "cached", "revalidated", "retrieved_at", "etag", "last_modified", "cost_usd", "billing_category", "archived_at", "served_from_archive_because", "body_url", "body_kind", "content_kind", "paywall", "paywall_evidence", "alternate_of", "alternate_source", "match_score", "primary_sources", "text_complete", "page_verdict", "error", "error_detail", "premium_routes_tried", "retry_after_s", "debug_url", "warnings", "request_id"]
+FetchField = Literal["url", "final_url", "redirects", "status", "content_type", "origin_content_type", "headers", "tier", "attempts", "html", "text", "pdf_text_pages", "pdf_page_count", "markdown", "links", "images", "entries", "screenshot", "actions", "archive_url", "structured", "tables", "extract", "text_truncated", "title", "meta", "sha256", "bytes", "cached", "revalidated", "retrieved_at", "etag", "last_modified", "cost_usd", "llm_cost_usd", "billing_category", "archived_at", "served_from_archive_because", "body_url", "body_kind", "content_kind", "paywall", "paywall_evidence", "alternate_of", "alternate_source", "match_score", "primary_sources", "text_complete", "page_verdict", "error", "error_detail", "premium_routes_tried", "retry_after_s", "debug_url", "warnings", "request_id"]
 
 
 class Action(TypedDict, total=False):
@@ -199,7 +199,7 @@ class ContentsFetch(TypedDict, total=False):
     exclude_selectors: Sequence[str] | None
     """CSS selectors: elements that match are taken out of the page before it is read, also out of those that are included"""
     extract: ExtractOptions | None
-    """Values that are taken out of the page by CSS selectors, under names of the caller: the answer has `extract`. Elements of `exclude_selectors` are not there"""
+    """Values that are taken out of the page, under names of the caller: by CSS selectors (`fields`), or by a language model (`schema`). The answer has `extract`. Elements of `exclude_selectors` are not there"""
     block_resources: Sequence[Literal["image", "font", "media", "stylesheet", "ads"]] | None
     """What a page in a browser does not load. Images and fonts are loaded for a screenshot only, media never; `ads` are the hosts of advertising networks. Without style sheets hidden elements show. Other routes load nothing beside the page"""
     device: Literal["desktop", "mobile"]
@@ -297,7 +297,7 @@ class CrawlFetch(TypedDict, total=False):
     exclude_selectors: Sequence[str] | None
     """CSS selectors: elements that match are taken out of the page before it is read, also out of those that are included"""
     extract: ExtractOptions | None
-    """Values that are taken out of the page by CSS selectors, under names of the caller: the answer has `extract`. Elements of `exclude_selectors` are not there"""
+    """Values that are taken out of the page, under names of the caller: by CSS selectors (`fields`), or by a language model (`schema`). The answer has `extract`. Elements of `exclude_selectors` are not there"""
     block_resources: Sequence[Literal["image", "font", "media", "stylesheet", "ads"]] | None
     """What a page in a browser does not load. Images and fonts are loaded for a screenshot only, media never; `ads` are the hosts of advertising networks. Without style sheets hidden elements show. Other routes load nothing beside the page"""
     device: Literal["desktop", "mobile"]
@@ -356,8 +356,12 @@ class DocumentBody(TypedDict, total=False):
 
 
 class ExtractOptions(TypedDict, total=False):
-    fields: Required[Mapping[str, ExtractRule]]
-    """A rule for each name; 100 rules at most, with those in rules"""
+    fields: Mapping[str, ExtractRule] | None
+    """A rule for each name; 100 rules at most, with those in rules. Either this or schema"""
+    schema: Mapping[str, Any] | None
+    """A JSON Schema of an object: a language model of the operator's takes its values out of the page's text. Each value has a quote of the page in `evidence`; what the page does not say is null"""
+    prompt: str | None
+    """With schema: what is wanted, in words"""
 
 
 class ExtractRule(TypedDict, total=False):
@@ -484,7 +488,7 @@ class FetchBody(TypedDict, total=False):
     exclude_selectors: Sequence[str] | None
     """CSS selectors: elements that match are taken out of the page before it is read, also out of those that are included"""
     extract: ExtractOptions | None
-    """Values that are taken out of the page by CSS selectors, under names of the caller: the answer has `extract`. Elements of `exclude_selectors` are not there"""
+    """Values that are taken out of the page, under names of the caller: by CSS selectors (`fields`), or by a language model (`schema`). The answer has `extract`. Elements of `exclude_selectors` are not there"""
     block_resources: Sequence[Literal["image", "font", "media", "stylesheet", "ads"]] | None
     """What a page in a browser does not load. Images and fonts are loaded for a screenshot only, media never; `ads` are the hosts of advertising networks. Without style sheets hidden elements show. Other routes load nothing beside the page"""
     device: Literal["desktop", "mobile"]
@@ -922,7 +926,7 @@ class MonitorFetch(TypedDict, total=False):
     exclude_selectors: Sequence[str] | None
     """CSS selectors: elements that match are taken out of the page before it is read, also out of those that are included"""
     extract: ExtractOptions | None
-    """Values that are taken out of the page by CSS selectors, under names of the caller: the answer has `extract`. Elements of `exclude_selectors` are not there"""
+    """Values that are taken out of the page, under names of the caller: by CSS selectors (`fields`), or by a language model (`schema`). The answer has `extract`. Elements of `exclude_selectors` are not there"""
     block_resources: Sequence[Literal["image", "font", "media", "stylesheet", "ads"]] | None
     """What a page in a browser does not load. Images and fonts are loaded for a screenshot only, media never; `ads` are the hosts of advertising networks. Without style sheets hidden elements show. Other routes load nothing beside the page"""
     device: Literal["desktop", "mobile"]
@@ -1384,7 +1388,7 @@ class FetchOptions(TypedDict, total=False):
     exclude_selectors: Sequence[str] | None
     """CSS selectors: elements that match are taken out of the page before it is read, also out of those that are included"""
     extract: ExtractOptions | None
-    """Values that are taken out of the page by CSS selectors, under names of the caller: the answer has `extract`. Elements of `exclude_selectors` are not there"""
+    """Values that are taken out of the page, under names of the caller: by CSS selectors (`fields`), or by a language model (`schema`). The answer has `extract`. Elements of `exclude_selectors` are not there"""
     block_resources: Sequence[Literal["image", "font", "media", "stylesheet", "ads"]] | None
     """What a page in a browser does not load. Images and fonts are loaded for a screenshot only, media never; `ads` are the hosts of advertising networks. Without style sheets hidden elements show. Other routes load nothing beside the page"""
     device: Literal["desktop", "mobile"]

@@ -1514,7 +1514,7 @@ export interface ContentsFetch {
   include_selectors?: string[] | null;
   /** CSS selectors: elements that match are taken out of the page before it is read, also out of those that are included */
   exclude_selectors?: string[] | null;
-  /** Values that are taken out of the page by CSS selectors, under names of the caller: the answer has `extract`. Elements of `exclude_selectors` are not there */
+  /** Values that are taken out of the page, under names of the caller: by CSS selectors (`fields`), or by a language model (`schema`). The answer has `extract`. Elements of `exclude_selectors` are not there */
   extract?: ExtractOptions | null;
   /** What a page in a browser does not load. Images and fonts are loaded for a screenshot only, media never; `ads` are the hosts of advertising networks. Without style sheets hidden elements show. Other routes load nothing beside the page */
   block_resources?: ("image" | "font" | "media" | "stylesheet" | "ads")[] | null;
@@ -1612,7 +1612,7 @@ export interface CrawlFetch {
   include_selectors?: string[] | null;
   /** CSS selectors: elements that match are taken out of the page before it is read, also out of those that are included */
   exclude_selectors?: string[] | null;
-  /** Values that are taken out of the page by CSS selectors, under names of the caller: the answer has `extract`. Elements of `exclude_selectors` are not there */
+  /** Values that are taken out of the page, under names of the caller: by CSS selectors (`fields`), or by a language model (`schema`). The answer has `extract`. Elements of `exclude_selectors` are not there */
   extract?: ExtractOptions | null;
   /** What a page in a browser does not load. Images and fonts are loaded for a screenshot only, media never; `ads` are the hosts of advertising networks. Without style sheets hidden elements show. Other routes load nothing beside the page */
   block_resources?: ("image" | "font" | "media" | "stylesheet" | "ads")[] | null;
@@ -1704,7 +1704,7 @@ export interface CrawlJobItemInput {
   include_selectors?: string[] | null;
   /** CSS selectors: elements that match are taken out of the page before it is read, also out of those that are included */
   exclude_selectors?: string[] | null;
-  /** Values that are taken out of the page by CSS selectors, under names of the caller: the answer has `extract`. Elements of `exclude_selectors` are not there */
+  /** Values that are taken out of the page, under names of the caller: by CSS selectors (`fields`), or by a language model (`schema`). The answer has `extract`. Elements of `exclude_selectors` are not there */
   extract?: ExtractOptions | null;
   /** What a page in a browser does not load. Images and fonts are loaded for a screenshot only, media never; `ads` are the hosts of advertising networks. Without style sheets hidden elements show. Other routes load nothing beside the page */
   block_resources?: ("image" | "font" | "media" | "stylesheet" | "ads")[] | null;
@@ -1850,8 +1850,12 @@ export interface ErrorBody {
 }
 
 export interface ExtractOptions {
-  /** A rule for each name; 100 rules at most, with those in rules */
-  fields: Record<string, ExtractRule>;
+  /** A rule for each name; 100 rules at most, with those in rules. Either this or schema */
+  fields?: Record<string, ExtractRule> | null;
+  /** A JSON Schema of an object: a language model of the operator's takes its values out of the page's text. Each value has a quote of the page in `evidence`; what the page does not say is null */
+  schema?: Record<string, unknown> | null;
+  /** With schema: what is wanted, in words */
+  prompt?: string | null;
 }
 
 export interface ExtractRule {
@@ -1913,17 +1917,43 @@ export interface ExtractRuleLevel4 {
 }
 
 export interface Extraction {
-  /** The values under the names of the rules; null for what is no HTML */
+  /** The values under the names of the rules or of the schema; null for what is no HTML, and where the model gave no answer */
   data: Record<string, unknown> | null;
   /** Values that are null although they should not be, the first 100 */
   errors: ExtractionError[];
+  /** With schema: where each value comes from */
+  evidence?: ExtractionEvidence[];
+  /** With schema: the language model of this service, by its name in the operator's API */
+  model?: string | null;
+  /** With schema: what the model took; null: it was not asked */
+  usage?: ExtractionUsage | null;
 }
 
 export interface ExtractionError {
   /** The value in `data`, as a JSON Pointer (RFC 6901) */
   path: string;
-  /** `missing`: a required value is not there; `not_a_…`: what is there is none; `no_elements`: the document is no HTML */
-  reason: "missing" | "not_a_number" | "not_a_date" | "not_a_url" | "no_elements";
+  /** `missing`: a required value is not there; `not_a_…`: what is there is none; `no_elements`: the document is no HTML; `no_evidence`: the model gave a value that the page does not bear out. Of the whole extraction by a model: `page_empty`, `paid_not_allowed`, `budget_exhausted` (it was not asked); `model_timeout`, `model_unavailable`, `model_refused`, `model_answer_cut` (too long), `model_answer_invalid` (twice no answer by the schema), `prompt_truncated` (its server cut the page) */
+  reason: "missing" | "not_a_number" | "not_a_date" | "not_a_url" | "no_elements" | "no_evidence" | "page_empty" | "paid_not_allowed" | "budget_exhausted" | "model_timeout" | "model_unavailable" | "model_refused" | "model_answer_cut" | "model_answer_invalid" | "prompt_truncated";
+}
+
+export interface ExtractionEvidence {
+  /** The value in `data`, as a JSON Pointer (RFC 6901) */
+  path: string;
+  /** The words of the page that it came from; of an address: empty */
+  quote: string;
+}
+
+export interface ExtractionUsage {
+  /** How often it was asked: a second time when its answer did not fit */
+  requests: number;
+  /** Tokens that it read */
+  prompt_tokens: number;
+  /** Tokens that it wrote */
+  completion_tokens: number;
+  /** How long it took, in milliseconds */
+  ms: number;
+  /** Its server did not say all tokens: they are estimated from above */
+  estimated: boolean;
 }
 
 export interface FactsAnswer {
@@ -2048,7 +2078,7 @@ export interface FetchBody {
   include_selectors?: string[] | null;
   /** CSS selectors: elements that match are taken out of the page before it is read, also out of those that are included */
   exclude_selectors?: string[] | null;
-  /** Values that are taken out of the page by CSS selectors, under names of the caller: the answer has `extract`. Elements of `exclude_selectors` are not there */
+  /** Values that are taken out of the page, under names of the caller: by CSS selectors (`fields`), or by a language model (`schema`). The answer has `extract`. Elements of `exclude_selectors` are not there */
   extract?: ExtractOptions | null;
   /** What a page in a browser does not load. Images and fonts are loaded for a screenshot only, media never; `ads` are the hosts of advertising networks. Without style sheets hidden elements show. Other routes load nothing beside the page */
   block_resources?: ("image" | "font" | "media" | "stylesheet" | "ads")[] | null;
@@ -2060,7 +2090,7 @@ export interface FetchBody {
 
 export type FetchErrorName = "invalid_url" | "blocked_destination" | "robots_disallowed" | "too_large" | "pdf_not_accepted" | "unreadable_document" | "selector_not_found" | "screenshot_failed" | "action_failed" | "all_tiers_failed" | "domain_unavailable" | "domain_dead" | "timeout" | "no_tier_allowed" | "politeness_timeout" | "domain_busy" | "premium_route_required" | "budget_exhausted" | "session_not_found" | "post_not_repeated" | "filings_not_configured" | "rate_limited" | "filings_unavailable" | "redirect_not_allowed";
 
-export type FetchField = "url" | "final_url" | "redirects" | "status" | "content_type" | "origin_content_type" | "headers" | "tier" | "attempts" | "html" | "text" | "pdf_text_pages" | "pdf_page_count" | "markdown" | "links" | "images" | "entries" | "screenshot" | "actions" | "archive_url" | "structured" | "tables" | "extract" | "text_truncated" | "title" | "meta" | "sha256" | "bytes" | "cached" | "revalidated" | "retrieved_at" | "etag" | "last_modified" | "cost_usd" | "billing_category" | "archived_at" | "served_from_archive_because" | "body_url" | "body_kind" | "content_kind" | "paywall" | "paywall_evidence" | "alternate_of" | "alternate_source" | "match_score" | "primary_sources" | "text_complete" | "page_verdict" | "error" | "error_detail" | "premium_routes_tried" | "retry_after_s" | "debug_url" | "warnings" | "request_id";
+export type FetchField = "url" | "final_url" | "redirects" | "status" | "content_type" | "origin_content_type" | "headers" | "tier" | "attempts" | "html" | "text" | "pdf_text_pages" | "pdf_page_count" | "markdown" | "links" | "images" | "entries" | "screenshot" | "actions" | "archive_url" | "structured" | "tables" | "extract" | "text_truncated" | "title" | "meta" | "sha256" | "bytes" | "cached" | "revalidated" | "retrieved_at" | "etag" | "last_modified" | "cost_usd" | "llm_cost_usd" | "billing_category" | "archived_at" | "served_from_archive_because" | "body_url" | "body_kind" | "content_kind" | "paywall" | "paywall_evidence" | "alternate_of" | "alternate_source" | "match_score" | "primary_sources" | "text_complete" | "page_verdict" | "error" | "error_detail" | "premium_routes_tried" | "retry_after_s" | "debug_url" | "warnings" | "request_id";
 
 export interface FetchJobItem {
   /** Its place among the submitted items, from 0 */
@@ -2144,7 +2174,7 @@ export interface FetchJobItemInput {
   include_selectors?: string[] | null;
   /** CSS selectors: elements that match are taken out of the page before it is read, also out of those that are included */
   exclude_selectors?: string[] | null;
-  /** Values that are taken out of the page by CSS selectors, under names of the caller: the answer has `extract`. Elements of `exclude_selectors` are not there */
+  /** Values that are taken out of the page, under names of the caller: by CSS selectors (`fields`), or by a language model (`schema`). The answer has `extract`. Elements of `exclude_selectors` are not there */
   extract?: ExtractOptions | null;
   /** What a page in a browser does not load. Images and fonts are loaded for a screenshot only, media never; `ads` are the hosts of advertising networks. Without style sheets hidden elements show. Other routes load nothing beside the page */
   block_resources?: ("image" | "font" | "media" | "stylesheet" | "ads")[] | null;
@@ -2199,7 +2229,7 @@ export interface FetchResponse {
   structured?: StructuredData | null;
   /** With formats=tables: the tables of the page, in its order, without those that only lay it out */
   tables?: PageTable[];
-  /** With extract: what its rules found */
+  /** With extract: what its rules, or its schema, found */
   extract?: Extraction;
   /** The text goes on beyond its limit */
   text_truncated: boolean;
@@ -2223,6 +2253,8 @@ export interface FetchResponse {
   last_modified: string | null;
   /** What providers cost, in US dollars; null for external customers */
   cost_usd: number | null;
+  /** With extract.schema: what of cost_usd is the language model's; null for external customers */
+  llm_cost_usd?: number | null;
   /** How the answer is billed */
   billing_category: "search" | "search_fallback" | "search_cached" | "fetch_own" | "fetch_paid" | "fetch_cached" | "company" | "company_cached" | "filings" | "filings_cached" | "profiles" | "profiles_cached";
   /** When the archived copy was made */
@@ -2405,7 +2437,7 @@ export interface FilingDocumentResponse {
   structured?: StructuredData | null;
   /** With formats=tables: the tables of the page, in its order, without those that only lay it out */
   tables?: PageTable[];
-  /** With extract: what its rules found */
+  /** With extract: what its rules, or its schema, found */
   extract?: Extraction;
   /** The text goes on beyond its limit */
   text_truncated: boolean;
@@ -2429,6 +2461,8 @@ export interface FilingDocumentResponse {
   last_modified: string | null;
   /** What providers cost, in US dollars; null for external customers */
   cost_usd: number | null;
+  /** With extract.schema: what of cost_usd is the language model's; null for external customers */
+  llm_cost_usd?: number | null;
   /** How the answer is billed */
   billing_category: "search" | "search_fallback" | "search_cached" | "fetch_own" | "fetch_paid" | "fetch_cached" | "company" | "company_cached" | "filings" | "filings_cached" | "profiles" | "profiles_cached";
   /** When the archived copy was made */
@@ -2578,7 +2612,7 @@ export interface FilingsDocumentResult {
   structured?: StructuredData | null;
   /** With formats=tables: the tables of the page, in its order, without those that only lay it out */
   tables?: PageTable[];
-  /** With extract: what its rules found */
+  /** With extract: what its rules, or its schema, found */
   extract?: Extraction;
   /** The text goes on beyond its limit */
   text_truncated: boolean;
@@ -2602,6 +2636,8 @@ export interface FilingsDocumentResult {
   last_modified: string | null;
   /** What providers cost, in US dollars; null for external customers */
   cost_usd: number | null;
+  /** With extract.schema: what of cost_usd is the language model's; null for external customers */
+  llm_cost_usd?: number | null;
   /** How the answer is billed */
   billing_category: "search" | "search_fallback" | "search_cached" | "fetch_own" | "fetch_paid" | "fetch_cached" | "company" | "company_cached" | "filings" | "filings_cached" | "profiles" | "profiles_cached";
   /** When the archived copy was made */
@@ -4005,7 +4041,7 @@ export interface MonitorFetch {
   include_selectors?: string[] | null;
   /** CSS selectors: elements that match are taken out of the page before it is read, also out of those that are included */
   exclude_selectors?: string[] | null;
-  /** Values that are taken out of the page by CSS selectors, under names of the caller: the answer has `extract`. Elements of `exclude_selectors` are not there */
+  /** Values that are taken out of the page, under names of the caller: by CSS selectors (`fields`), or by a language model (`schema`). The answer has `extract`. Elements of `exclude_selectors` are not there */
   extract?: ExtractOptions | null;
   /** What a page in a browser does not load. Images and fonts are loaded for a screenshot only, media never; `ads` are the hosts of advertising networks. Without style sheets hidden elements show. Other routes load nothing beside the page */
   block_resources?: ("image" | "font" | "media" | "stylesheet" | "ads")[] | null;
