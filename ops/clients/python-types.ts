@@ -30,7 +30,7 @@ export function pythonParams(document: ApiDocument): string {
   const imports = [
     "from __future__ import annotations\n",
     "from collections.abc import Mapping, Sequence",
-    "from typing import Literal\n",
+    "from typing import Any, Literal\n",
     "from typing_extensions import Required, TypedDict\n",
   ];
   const options = named.flatMap(({ name, schema }) => {

@@ -373,6 +373,31 @@ describe("a busy server", () => {
   });
 });
 
+test("a model that takes no temperature and calls its limit otherwise is asked so, from then on at once", async () => {
+  const refusing = (response: Parameters<Say>[1], param: string): null => {
+    const message = `Unsupported parameter: '${param}' is not supported with this model.`;
+    const error = { message, type: "invalid_request_error", param, code: "unsupported_parameter" };
+    response.writeHead(400, { "Content-Type": "application/json" }).end(JSON.stringify({ error }));
+    return null;
+  };
+  const thinking: Say = ({ body }, response) =>
+    "max_tokens" in body
+      ? refusing(response, "max_tokens")
+      : "temperature" in body
+        ? refusing(response, "temperature")
+        : JSON.stringify(GOOD);
+  const chat = chatWith(egress, { url: server.url, key: null, model: "thinking" }, clock);
+  expect((await extract(thinking, { chat })).data).toEqual(GOOD.data);
+  expect(server.requests).toHaveLength(3);
+  expect(server.requests[2]!.body).toMatchObject({
+    max_completion_tokens: 4_096,
+    response_format: { type: "json_schema" },
+  });
+  expect((await extract(thinking, { chat })).data).toEqual(GOOD.data);
+  expect(server.requests).toHaveLength(1);
+  expect(settled).toEqual([700, 700]);
+});
+
 describe("a server that knows no schemas", () => {
   const formless =
     (code: number): Say =>

@@ -225,7 +225,7 @@ describe.each(SETUPS)("values by a language model, $setup", ({ start }) => {
 describe.each(SETUPS)("without a language model, $setup", ({ start }) => {
   const { sites, service } = scenario(start);
 
-  test("a schema is refused, single and in a batch", async () => {
+  test("a schema is refused, single, in a batch and in a crawl", async () => {
     const url = `${sites.site({ "/": { body: SHOP } }).origin}/`;
     const single = await service.call("POST", "/v1/fetch", { body: { url, ...options } });
     expect(single.status).toBe(422);
@@ -235,5 +235,7 @@ describe.each(SETUPS)("without a language model, $setup", ({ start }) => {
     });
     const batch = await client(service).create([{ url, ...options }]);
     expect(batch.status).toBe(422);
+    const crawl = await service.call("POST", "/v1/crawl", { body: { url, max_depth: 0, fetch: options } });
+    expect([crawl.status, JSON.stringify(crawl.json)]).toEqual([422, expect.stringContaining("has none")]);
   });
 });

@@ -45,6 +45,14 @@ interface Refusal {
   readonly kind: "refused";
   readonly status: number;
   readonly retry_after_s: number | null;
+  /** The field of the request that it is about, where its body says so (`error.param`, as OpenAI does). */
+  readonly param: string | null;
+}
+
+/** What the model of this connection takes: learned from refusals. */
+interface Dialect {
+  readonly limit: "max_tokens" | "max_completion_tokens";
+  readonly has_temperature: boolean;
 }
 
 export interface Chat {
@@ -67,20 +75,26 @@ const UNKNOWN_FORM: ReadonlySet<number> = new Set([400, 404, 415, 422, 501]);
 
 export function chatWith(egress: Egress, connection: ChatModel, clock: Pick<Clock, "now" | "at">): Chat {
   const { model } = connection;
+  let dialect: Dialect = { limit: "max_tokens", has_temperature: true };
   return {
     model,
     async ask(messages, { schema, max_tokens }, { signal, deadline_ms }) {
       const json_schema = { name: "values", schema, strict: true };
-      const body = { model, messages, temperature: 0, max_tokens };
-      let format: object = { type: "json_schema", json_schema };
-      let isSchemaKnown = true;
-      for (let again = 0; ;) {
-        const said = await askOnce(egress, connection, { ...body, response_format: format }, clock, signal);
+      let response_format: object = { type: "json_schema", json_schema };
+      for (let again = 0, isSchemaKnown = true; ;) {
+        const { limit, has_temperature } = dialect;
+        const options = { [limit]: max_tokens, ...(has_temperature && { temperature: 0 }), response_format };
+        const said = await askOnce(egress, connection, { model, messages, ...options }, clock, signal);
         if (said.kind !== "refused") return said;
+        const learned = learnedFrom(said, dialect);
+        if (learned !== null) {
+          dialect = learned;
+          continue;
+        }
         if (isSchemaKnown && UNKNOWN_FORM.has(said.status)) {
           // The messages have the schema as well, and the answer is checked.
           isSchemaKnown = false;
-          format = { type: "json_object" };
+          response_format = { type: "json_object" };
           continue;
         }
         const pause_ms = pauseAfter(said, again);
@@ -90,6 +104,13 @@ export function chatWith(egress: Egress, connection: ChatModel, clock: Pick<Cloc
       }
     },
   };
+}
+
+/** Models that think take no temperature, and call their limit otherwise. Null: the refusal is about something else. */
+function learnedFrom({ param }: Refusal, dialect: Dialect): Dialect | null {
+  if (param === "max_tokens" && dialect.limit === "max_tokens")
+    return { ...dialect, limit: "max_completion_tokens" };
+  return param === "temperature" && dialect.has_temperature ? { ...dialect, has_temperature: false } : null;
 }
 
 /** Milliseconds until the same may be asked again; null: it is not. */
@@ -159,10 +180,12 @@ async function saidIn(
   { status, headers, body, cancel }: Extract<Exchange, { kind: "answered" }>,
   clock: Pick<Clock, "now">,
 ): Promise<ChatAnswer | Refusal> {
+  const retry_after_s = retryAfterSeconds(headers.get("retry-after")?.[0], clock.now());
+  if (status === 400)
+    return { kind: "refused", status, retry_after_s, param: paramIn(jsonOf(await bodyOf(body))) };
   if (status !== 200) {
     cancel();
-    const retry_after_s = retryAfterSeconds(headers.get("retry-after")?.[0], clock.now());
-    return { kind: "refused", status, retry_after_s };
+    return { kind: "refused", status, retry_after_s, param: null };
   }
   const bytes = await bodyOf(body);
   return bytes === null ? invalid(`more than ${BODY_BYTES} bytes`) : answerIn(bytes);
@@ -195,13 +218,22 @@ interface Completion {
   readonly usage?: Readonly<Record<string, unknown>> | null;
 }
 
-function answerIn(bytes: Buffer): ChatAnswer {
-  let completion: Completion | null;
+/** Null: it is no JSON. */
+export function jsonOf(bytes: Buffer | null): unknown {
   try {
-    completion = JSON.parse(bytes.toString()) as Completion | null;
+    return JSON.parse(bytes?.toString() ?? "null");
   } catch {
-    return invalid("no JSON");
+    return null;
   }
+}
+
+function paramIn(refusal: unknown): string | null {
+  const { error } = (refusal ?? {}) as { readonly error?: { readonly param?: unknown } | null };
+  return typeof error?.param === "string" ? error.param : null;
+}
+
+function answerIn(bytes: Buffer): ChatAnswer {
+  const completion = jsonOf(bytes) as Completion | null;
   const choice = Array.isArray(completion?.choices) ? completion.choices[0] : undefined;
   if (!choice?.message) return invalid("no completion");
   const { content, refusal } = choice.message;

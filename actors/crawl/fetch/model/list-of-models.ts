@@ -1,6 +1,6 @@
 /** The models that an OpenAI-compatible API has, for `trawl doctor`. */
 import { type Egress, EgressError } from "../../../../cluster/ports/egress.ts";
-import { authorized, bodyOf, type ChatModel } from "./chat.ts";
+import { authorized, bodyOf, type ChatModel, jsonOf } from "./chat.ts";
 
 const PROBE_MS = 10_000;
 
@@ -27,10 +27,9 @@ export async function listOfModels(
 }
 
 function namesIn(bytes: Buffer | null): readonly string[] | null {
-  try {
-    const { data } = JSON.parse(bytes?.toString() ?? "null") as { data: readonly { id: unknown }[] };
-    return data.flatMap(({ id }) => (typeof id === "string" ? [id] : []));
-  } catch {
-    return null;
-  }
+  const list = jsonOf(bytes) as { readonly data?: unknown } | null;
+  if (!Array.isArray(list?.data)) return null;
+  return (list.data as ({ readonly id?: unknown } | null)[]).flatMap((one) =>
+    typeof one?.id === "string" ? [one.id] : [],
+  );
 }
