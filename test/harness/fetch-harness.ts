@@ -9,6 +9,7 @@ import { loadPages } from "../../actors/crawl/fetch/page-store.ts";
 import { fetchPipeline } from "../../actors/crawl/fetch/pipeline.ts";
 import { premiumCosts, type Spending } from "../../actors/crawl/fetch/premium.ts";
 import { modelReader } from "../../actors/crawl/fetch/model/read-by-model.ts";
+import { modelTurns } from "../../actors/crawl/fetch/model/turns.ts";
 import type { PipelineDeps } from "../../actors/crawl/fetch/run.ts";
 import { hostProfileActor } from "../../actors/crawl/fetch/host-profile.actor.ts";
 import { fetchService } from "../../actors/crawl/fetch/service.ts";
@@ -66,7 +67,7 @@ export interface RealRoutes {
 
 type ScriptedDeps = Parameters<typeof premiumCosts>[0] &
   Partial<Pick<PipelineDeps, "extract" | "backlog" | "reservedHosts" | "sources">> & {
-    readonly model?: Parameters<typeof modelReader>[0]["model"];
+    readonly model?: Omit<NonNullable<Parameters<typeof modelReader>[0]["model"]>, "turns">;
   };
 const UNLIMITED: Spending = { reserve: async () => true, settle: async () => {} };
 
@@ -142,7 +143,7 @@ export async function oneService(
             blobs,
             metrics,
             log,
-            model,
+            model: { ...model, turns: modelTurns(clock, 1) },
             spending: spending ?? UNLIMITED,
           }),
         }),

@@ -37,7 +37,7 @@ describe("an empty environment", () => {
         common_crawl_url: "none",
         common_crawl_data_url: "https://data.commoncrawl.org",
       },
-      model: {},
+      model: { concurrency: 4 },
       filings: {
         data_url: "https://data.sec.gov",
         www_url: "https://www.sec.gov",

@@ -114,6 +114,14 @@ export const SETTINGS = {
         description:
           "The price of a million tokens that the model reads, in US dollars; needed with TRAWL_LLM_URL, 0 for a server of your own.",
       }),
+      concurrency: Type.Integer({
+        env: "TRAWL_LLM_CONCURRENCY",
+        default: 4,
+        minimum: 1,
+        maximum: 1_000,
+        description:
+          "How many pages a node gives to the language model at once; others wait. More than its server takes at once end as model_timeout.",
+      }),
       price_out: optionalSetting({
         env: "TRAWL_LLM_PRICE_OUT",
         shared: true,

@@ -14,6 +14,11 @@ export const MODEL_METRICS = {
     help: "Questions to the language model; those of an answer that did not fit are two",
     labels: [],
   },
+  trawl_model_waiting: {
+    kind: "gauge",
+    help: "Pages that wait until the language model takes them (TRAWL_LLM_CONCURRENCY)",
+    labels: [],
+  },
   trawl_model_tokens_total: {
     kind: "counter",
     help: "Tokens that the language model read (prompt) and wrote (completion), estimated where its server does not say",

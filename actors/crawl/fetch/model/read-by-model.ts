@@ -15,6 +15,7 @@ import type { Spending } from "../premium.ts";
 import type { Chat } from "./chat.ts";
 import { extractByModel, type ModelExtraction, type TokenPrices } from "./extract-by-model.ts";
 import { PAGE_CHARS } from "./prompt.ts";
+import type { ModelTurns } from "./turns.ts";
 
 export type ReadByModel = (
   answer: FetchAnswer,
@@ -28,7 +29,11 @@ interface Deps {
   readonly metrics: Metrics;
   readonly log: Log;
   /** Null: this node has none. */
-  readonly model: { readonly chat: Chat; readonly prices: TokenPrices } | null;
+  readonly model: {
+    readonly chat: Chat;
+    readonly prices: TokenPrices;
+    readonly turns: ModelTurns;
+  } | null;
   readonly spending: Spending;
 }
 
@@ -105,12 +110,18 @@ async function extractionOf(
   const { deadline_ms } = request;
   const task = { schema: valueSchemaOf(wanted)!, prompt: wanted.prompt ?? null, page, deadline_ms, signal };
   const id = `${request.fetch_id}.model.${epoch}`;
-  return extractByModel(
-    { ...model, clock, newFence: () => `=== ${randomBytes(12).toString("hex")} ===` },
-    task,
-    {
-      reserve: (micros) => spending.reserve(ask, request, id, micros),
-      settle: (micros) => spending.settle(ask, request, id, micros),
-    },
-  );
+  const endTurn = await model.turns.take({ lane: request.lane, share: request.project, deadline_ms }, signal);
+  if (endTurn === null) return without("model_timeout", model.chat.model);
+  try {
+    return await extractByModel(
+      { ...model, clock, newFence: () => `=== ${randomBytes(12).toString("hex")} ===` },
+      task,
+      {
+        reserve: (micros) => spending.reserve(ask, request, id, micros),
+        settle: (micros) => spending.settle(ask, request, id, micros),
+      },
+    );
+  } finally {
+    endTurn();
+  }
 }
