@@ -98,12 +98,20 @@ export const ExtractOptions = Type.Unsafe<ExtractOptions>(
         "The lamp that the page offers",
       ),
     ),
+    model: Type.Optional(
+      Field(
+        Nullable(Type.String({ minLength: 1, maxLength: 200 })),
+        "With schema: the model that is to answer; a service that has another one refuses. Default: the service's",
+        "gpt-4.1-mini",
+      ),
+    ),
   }),
 );
 export interface ExtractOptions {
   readonly fields?: ExtractFields | null;
   readonly schema?: Readonly<Record<string, unknown>> | null;
   readonly prompt?: string | null;
+  readonly model?: string | null;
 }
 
 const RULE_REASONS = ["missing", "not_a_number", "not_a_date", "not_a_url", "no_elements"] as const;
@@ -175,18 +183,23 @@ export const valueSchemaOf = ({ schema }: ExtractOptions): ValueSchema | null =>
 /** What is wrong with rules, or a schema, beyond their form; null: nothing. */
 export function extractMistake(
   extract: ExtractOptions | null | undefined,
-  { has_model }: { readonly has_model: boolean },
+  /** The language model of this service, by its name; null: it has none. */
+  service_model: string | null,
 ): string | null {
   if (extract == null) return null;
-  const { fields, schema, prompt } = extract;
+  const { fields, schema, prompt, model } = extract;
   if ((fields == null) === (schema == null)) return "one of fields and schema is needed, and not both";
-  if (fields != null)
-    return prompt == null
+  if (fields != null) {
+    const other = prompt == null ? (model == null ? null : "model") : "prompt";
+    return other === null
       ? fieldsMistake(fields, "", 1, { count: 0 })
-      : "prompt belongs to schema, not to fields";
-  return has_model
+      : `${other} belongs to schema, not to fields`;
+  }
+  if (service_model === null)
+    return "schema needs a language model, and this service has none: its operator sets TRAWL_LLM_URL";
+  return model == null || model === service_model
     ? valueSchemaMistake(schema)
-    : "schema needs a language model, and this service has none: its operator sets TRAWL_LLM_URL";
+    : `this service has the model ${JSON.stringify(service_model)}, and no ${JSON.stringify(model)}`;
 }
 
 const RULE_NAMES = [...Object.keys(ruleFields), "fields"];

@@ -1,5 +1,6 @@
 /** Which JSON Schemas a caller may give: what each refusal names. */
 import { expect, test } from "vitest";
+import { extractMistake, type ExtractOptions } from "../../schemas/extract.ts";
 import { valueSchemaMistake } from "../../schemas/extract-schema.ts";
 
 const object = (properties: object, more: object = {}) => ({ type: "object", properties, ...more });
@@ -44,4 +45,18 @@ test.each<[unknown, string]>([
   [object({ a: { type: "string", description: "x".repeat(20_000) } }), "more than 20000 characters"],
 ])("a schema with a mistake: %#", (schema, mistake) => {
   expect(valueSchemaMistake(schema)).toContain(mistake);
+});
+
+const schema = object({ a: { type: "string" } });
+test.each<[ExtractOptions, string | null, string | null]>([
+  [{ schema }, "small", null],
+  [{ schema, prompt: "The lamp", model: "small" }, "small", null],
+  [{ schema, model: "large" }, "small", 'this service has the model "small", and no "large"'],
+  [{ schema }, null, "schema needs a language model, and this service has none"],
+  [{}, "small", "one of fields and schema is needed"],
+  [{ schema, fields: { a: { selector: "h1" } } }, "small", "and not both"],
+  [{ fields: { a: { selector: "h1" } }, prompt: "The lamp" }, "small", "prompt belongs to schema"],
+  [{ fields: { a: { selector: "h1" } }, model: "small" }, "small", "model belongs to schema"],
+])("what is asked for belongs together: %j of a service with %j", (extract, model, mistake) => {
+  expect(extractMistake(extract, model)).toEqual(mistake === null ? null : expect.stringContaining(mistake));
 });

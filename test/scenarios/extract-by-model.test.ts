@@ -215,6 +215,11 @@ describe.each(SETUPS)("values by a language model, $setup", ({ start }) => {
       extract: { data: null, errors: [{ path: "", reason: "paid_not_allowed" }], usage: null },
     });
     expect(model!.requests).toHaveLength(0);
+    const other = await service.call("POST", "/v1/fetch", {
+      body: { url, extract: { ...options.extract, model: "large" } },
+    });
+    expect(other.status).toBe(422);
+    expect(other.json.detail[0].msg).toContain('has the model "small"');
     const wrong = { url, extract: { schema: { type: "object", properties: { a: { $ref: "#" } } } } };
     const { status, json } = await service.call("POST", "/v1/fetch", { body: wrong });
     expect(status).toBe(422);

@@ -90,7 +90,7 @@ async function joinFetch(
     blobs,
     decode: decodeText,
     isOperatorUrl: reservedHosts.isReserved,
-    has_model: model !== null,
+    model: model?.chat.model ?? null,
   };
 
   const archives = archiveKeeper({ blobs, documents, clock });

@@ -72,8 +72,8 @@ export interface FetchServices extends TextSource {
   readonly fetch: (request: UnsealedFetch, signal: AbortSignal, beginWork: BeginWork) => Promise<FetchAnswer>;
   /** Whether a response may be sent again to the same request; asked for each. Default: every response is written anew. */
   readonly cache?: Pick<FetchService, "sourceOf" | "isCurrent">;
-  /** Whether values can be asked of a language model. Default: they cannot. */
-  readonly has_model?: boolean;
+  /** The language model that can be asked for values, by its name. Default: there is none. */
+  readonly model?: string | null;
   /** Whether an address is requested with the operator's User-Agent only, so that `user_agent` is ignored. Default: none. */
   readonly isOperatorUrl?: (url: string) => boolean;
   readonly bodyGrants: BodyGrants;
@@ -278,13 +278,10 @@ const fetchRoute = ({ handle, refusal, shortcut, services }: FetchRouteDeps): Ro
     handle: (call) => handle(call, JSON_FIRST),
   });
 
-type ModelChoice = Pick<FetchServices, "has_model">;
+type ModelChoice = Pick<FetchServices, "model">;
 
-function fieldMistake(
-  body: FetchBody,
-  { has_model = false }: ModelChoice,
-): ReturnType<typeof ownRequestMistake> {
-  const message = extractMistake(body.extract, { has_model });
+function fieldMistake(body: FetchBody, { model = null }: ModelChoice): ReturnType<typeof ownRequestMistake> {
+  const message = extractMistake(body.extract, model);
   return message === null
     ? ownRequestMistake(body)
     : { field: "extract", message: `Value error, ${message}` };
@@ -409,7 +406,7 @@ function retrievedBodies({
 
 /** Items of a batch: without HTML, unless an item asks for it. */
 export const fetchBatch = (
-  services: Pick<FetchServices, "blobs" | "decode" | "isOperatorUrl" | "has_model">,
+  services: Pick<FetchServices, "blobs" | "decode" | "isOperatorUrl" | "model">,
 ): BatchKind => ({
   name: "fetch",
   item: FetchBody,

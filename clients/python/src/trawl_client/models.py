@@ -1550,6 +1550,8 @@ class ExtractOptions(Answer):
     """A JSON Schema of an object: a language model of the operator's takes its values out of the page's text. Each value has a quote of the page in `evidence`; what the page does not say is null"""
     prompt: str | None = None
     """With schema: what is wanted, in words"""
+    model: str | None = None
+    """With schema: the model that is to answer; a service that has another one refuses. Default: the service's"""
 
 
 class ExtractRule(Answer):

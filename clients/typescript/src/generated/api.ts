@@ -1856,6 +1856,8 @@ export interface ExtractOptions {
   schema?: Record<string, unknown> | null;
   /** With schema: what is wanted, in words */
   prompt?: string | null;
+  /** With schema: the model that is to answer; a service that has another one refuses. Default: the service's */
+  model?: string | null;
 }
 
 export interface ExtractRule {
