@@ -387,15 +387,17 @@ test("a model that takes no temperature and calls its limit otherwise is asked s
         ? refusing(response, "temperature")
         : JSON.stringify(GOOD);
   const chat = chatWith(egress, { url: server.url, key: null, model: "thinking" }, clock);
-  expect((await extract(thinking, { chat })).data).toEqual(GOOD.data);
-  expect(server.requests).toHaveLength(3);
-  expect(server.requests[2]!.body).toMatchObject({
-    max_completion_tokens: 4_096,
-    response_format: { type: "json_schema" },
-  });
+  // Beside each other: one learns what the other one has learned already.
+  const both = await Promise.all([extract(thinking, { chat }), extract(thinking, { chat })]);
+  expect(both.map(({ data }) => data)).toEqual([GOOD.data, GOOD.data]);
+  const answered = server.requests.filter(({ body }) => "max_completion_tokens" in body);
+  expect(answered.at(-1)!.body).not.toHaveProperty("temperature");
+  expect(new Set(server.requests.map(({ body }) => body.response_format.type))).toEqual(
+    new Set(["json_schema"]),
+  );
   expect((await extract(thinking, { chat })).data).toEqual(GOOD.data);
   expect(server.requests).toHaveLength(1);
-  expect(settled).toEqual([700, 700]);
+  expect(settled).toEqual([700, 700, 700]);
 });
 
 describe("a server that knows no schemas", () => {

@@ -82,13 +82,15 @@ export function chatWith(egress: Egress, connection: ChatModel, clock: Pick<Cloc
       const json_schema = { name: "values", schema, strict: true };
       let response_format: object = { type: "json_schema", json_schema };
       for (let again = 0, isSchemaKnown = true; ;) {
-        const { limit, has_temperature } = dialect;
+        const used = dialect;
+        const { limit, has_temperature } = used;
         const options = { [limit]: max_tokens, ...(has_temperature && { temperature: 0 }), response_format };
         const said = await askOnce(egress, connection, { model, messages, ...options }, clock, signal);
         if (said.kind !== "refused") return said;
-        const learned = learnedFrom(said, dialect);
+        const learned = learnedFrom(said, used);
         if (learned !== null) {
-          dialect = learned;
+          // Another question may have learned something else meanwhile.
+          dialect = { ...dialect, ...learned };
           continue;
         }
         if (isSchemaKnown && UNKNOWN_FORM.has(said.status)) {
@@ -107,10 +109,9 @@ export function chatWith(egress: Egress, connection: ChatModel, clock: Pick<Cloc
 }
 
 /** Models that think take no temperature, and call their limit otherwise. Null: the refusal is about something else. */
-function learnedFrom({ param }: Refusal, dialect: Dialect): Dialect | null {
-  if (param === "max_tokens" && dialect.limit === "max_tokens")
-    return { ...dialect, limit: "max_completion_tokens" };
-  return param === "temperature" && dialect.has_temperature ? { ...dialect, has_temperature: false } : null;
+function learnedFrom({ param }: Refusal, used: Dialect): Partial<Dialect> | null {
+  if (param === "max_tokens" && used.limit === "max_tokens") return { limit: "max_completion_tokens" };
+  return param === "temperature" && used.has_temperature ? { has_temperature: false } : null;
 }
 
 /** Milliseconds until the same may be asked again; null: it is not. */
