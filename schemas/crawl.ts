@@ -2,7 +2,7 @@
 import { type Static, Type } from "typebox";
 import { ask, contract, tell } from "../cluster/contracts/contract.ts";
 import { Component, Field, Nullable, Patterned, ProjectRef } from "./common.ts";
-import { FetchBody } from "./fetch.ts";
+import { FetchBody, FetchResponse } from "./fetch.ts";
 import { MAX_JOB_ITEMS } from "./jobs.ts";
 import { SITEMAP_USES } from "./sites.ts";
 
@@ -108,6 +108,7 @@ export const EXCLUSIONS = [
   "not_included",
   "too_deep",
   "duplicate_address",
+  "duplicate_of_canonical",
   "nofollow",
   "trap_path",
   "trap_calendar",
@@ -117,6 +118,26 @@ export const EXCLUSIONS = [
   "trap_length",
 ] as const;
 export type Exclusion = (typeof EXCLUSIONS)[number];
+
+/** How a page that was fetched is known to be one that was fetched before it. */
+export const DUPLICATES = ["duplicate_address", "duplicate_of_canonical", "near_duplicate"] as const;
+export type DuplicateReason = (typeof DUPLICATES)[number];
+
+export const DuplicateOf = Component("DuplicateOf", {
+  url: Field(Type.String(), "The page of the crawl that it repeats", "https://example.org/about"),
+  reason: Field(
+    Type.Enum([...DUPLICATES]),
+    "`duplicate_address`: the same bytes, or the same address after redirects; `duplicate_of_canonical`: both name the same address as their own (`rel=canonical`); `near_duplicate`: almost the same text",
+  ),
+});
+export type DuplicateOf = Static<typeof DuplicateOf>;
+
+export const CrawledPage = Component("CrawledPage", {
+  ...FetchResponse.properties,
+  duplicate_of: Type.Optional(
+    Field(DuplicateOf, "Only of a page that repeats one which the crawl fetched before: that page"),
+  ),
+});
 
 export const URL_STATES = ["waiting", "in_flight", "done", "failed", "excluded"] as const;
 
@@ -132,7 +153,8 @@ export const CrawlUrl = Component("CrawlUrl", {
   reason: Field(
     Nullable(Type.String()),
     "Why it is excluded, or the error of its item; null: nothing is wrong. `out_of_scope`, `excluded_by_pattern`, `not_included`, " +
-      "`too_deep`, `over_limit`, `duplicate_address` (another address led to it by a redirect, so its page was fetched), `nofollow`, `trap_<shape>`, `cancelled`, or an error of a fetch such as `robots_disallowed`",
+      "`too_deep`, `over_limit`, `duplicate_address` (another address led to it by a redirect, so its page was fetched), `duplicate_of_canonical` (no link leads to it, a page that was fetched names it as its own address), " +
+      "`nofollow`, `trap_<shape>`, `cancelled`, or an error of a fetch such as `robots_disallowed`. Of a page that was fetched and repeats another (`duplicate_of`): `duplicate_address`, `duplicate_of_canonical`, `near_duplicate`",
     "out_of_scope",
   ),
   index: Field(Nullable(Type.Integer()), "Its item's number in the job; null: it is none", 4),
@@ -141,6 +163,11 @@ export const CrawlUrl = Component("CrawlUrl", {
     "Where it led by redirects, which counts as fetched then; null: nowhere",
     "https://example.org/about-us",
   ),
+  duplicate_of: Field(
+    Nullable(Type.String()),
+    "The page of the crawl that it repeats, as `reason` says; null: none is known",
+    "https://example.org/about",
+  ),
 });
 export type CrawlUrl = Static<typeof CrawlUrl>;
 
@@ -148,6 +175,17 @@ export const CrawlUrlPage = Component("CrawlUrlPage", {
   items: Field(Type.Array(CrawlUrl), "In the order in which they were found"),
   next_cursor: Field(Nullable(Type.Integer()), "The `from` of the next page; null: there is none", 100),
 });
+
+/** What tells whether a page was fetched before under another address. */
+const SeenPage = Type.Object({
+  /** Of the SHA-256 of its body, the first 32 digits. */
+  body: Type.String(),
+  /** The address that it names as its own, in the scope of the crawl. Absent: that at which it is. */
+  canonical: Type.Optional(Type.String()),
+  /** Of its text (actors/reading/content/text-sketch.ts). Absent: the text is too short. */
+  sketch: Type.Optional(Type.String()),
+});
+export type SeenPage = Static<typeof SeenPage>;
 
 /** An address as it is stored, once. */
 export const AddressRow = Type.Object({
@@ -165,6 +203,11 @@ export const AddressRow = Type.Object({
   sitemap: Type.Optional(Type.Literal(true)),
   /** A sitemap lists it: no shape of traps is held against it. */
   listed: Type.Optional(Type.Literal(true)),
+  /** Of a page that was fetched. */
+  seen: Type.Optional(SeenPage),
+  /** The ordinal of the page that it repeats, and how that is known. Absent: it repeats none that was fetched before it. */
+  duplicate_of: Type.Optional(Type.Integer()),
+  duplicate_by: Type.Optional(Type.Enum([...DUPLICATES])),
 });
 export type AddressRow = Static<typeof AddressRow>;
 
@@ -173,6 +216,8 @@ const FoundLink = Type.Object({
   nofollow: Type.Optional(Type.Boolean()),
   /** It leads to a sitemap. */
   sitemap: Type.Optional(Type.Boolean()),
+  /** No link: the page names it as its own address. */
+  canonical: Type.Optional(Type.Boolean()),
 });
 export type FoundLink = Static<typeof FoundLink>;
 const Problem = Nullable(Type.String());
@@ -189,9 +234,21 @@ export const Frontier = contract(
         redirected_to: Type.Optional(Type.String()),
         /** The links are entries of a sitemap. */
         listed: Type.Optional(Type.Boolean()),
+        /** In the first message of a page that was fetched. */
+        seen: Type.Optional(SeenPage),
         links: Type.Array(FoundLink),
       }),
-      Type.Object({ problem: Problem }),
+      Type.Object({
+        problem: Problem,
+        /** The page that this one repeats; `row`: null: it is in its chunk. Absent: none is known. */
+        duplicate: Type.Optional(
+          Type.Object({
+            ordinal: Type.Integer(),
+            row: Nullable(AddressRow),
+            reason: Type.Enum([...DUPLICATES]),
+          }),
+        ),
+      }),
     ),
     /** Addresses to fetch, from number `have` on: the same ones until it is asked for those behind them. */
     next: ask(

@@ -6,13 +6,15 @@ import { crawlItems } from "../../actors/crawl/sites/feature/crawl-items.ts";
 import { CRAWLS } from "../../actors/crawl/sites/frontier/collections.ts";
 import type { CrawlRecord } from "../../actors/crawl/sites/frontier/record.ts";
 import type { ItemKind } from "../../actors/work/jobs/kind.ts";
-import { EMPTY_ANSWER, EMPTY_RECORD, type PageFormats } from "../../schemas/fetch.ts";
+import { EMPTY_ANSWER, EMPTY_RECORD, type PageFormats, type PageRecord } from "../../schemas/fetch.ts";
 import { SAME_SECRETS } from "./secrets.ts";
 
 /** The links of an address; a link that begins with "nofollow " has that relation. */
 export type WebOf = (url: string) => readonly string[];
 /** Where an address leads by redirects. */
 export type LeadsTo = (url: string) => string;
+/** What is known of the page at an address, beside its links. */
+export type SaysOf = (url: string) => Partial<PageRecord>;
 
 /** The kind `crawl` over scripted items, each of which is a page with the links of `web`. */
 export function crawlKind(
@@ -20,13 +22,15 @@ export function crawlKind(
   items: ItemKind,
   web: WebOf,
   leadsTo: LeadsTo = (url) => url,
+  saysOf: SaysOf = () => ({}),
 ): ItemKind {
   const item = {
     worker: {
       ...items,
       run: async (...[ask, input, attempt]: Parameters<ItemKind["run"]>) => {
         const result = await items.run(ask, input, attempt);
-        const record = { ...EMPTY_RECORD, final_url: leadsTo(String(input["url"])), status: 200 };
+        const final_url = leadsTo(String(input["url"]));
+        const record = { ...EMPTY_RECORD, final_url, status: 200, ...saysOf(final_url) };
         return { ...result, answer: { ...EMPTY_ANSWER, record } };
       },
     },

@@ -76,7 +76,8 @@ describe.each(SETUPS)("a crawl, $setup", ({ start }) => {
       "/deep": "done",
       "/gone": "http_404",
       "/deeper": "done",
-      "/moved": "done",
+      // It led to a page that was fetched for itself.
+      "/moved": "duplicate_address",
       "/moved-too": "done",
       "/target": "duplicate_address",
       "/too-deep": "too_deep",
@@ -162,6 +163,50 @@ describe.each(SETUPS)("a crawl, $setup", ({ start }) => {
     });
     const paged = await service.call("GET", `/v1/jobs/${job_id}/urls?limit=2&from=1&state=done`);
     expect(paged.json).toMatchObject({ items: [{ index: 1 }, { index: 2 }], next_cursor: 3 });
+  });
+
+  test("tells of a page that repeats another which one it is, and fetches nothing for it", async () => {
+    const text = Array.from({ length: 90 }, (_, n) => `word${(n * 37) % 89}`).join(" ");
+    const named = (title: string, canonical: string, words: string): Page => ({
+      body:
+        `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>${title}</title><link rel="canonical" href="${canonical}"></head>` +
+        `<body><article><h1>${title}</h1><p>${words}</p></article></body></html>`,
+    });
+    const site = sites.site({
+      "/": linked("Home", "/same", "/item", "/item?for=paper", "/version-one", "/version-two"),
+      "/same": linked("Home", "/same", "/item", "/item?for=paper", "/version-one", "/version-two"),
+      "/item": named("Item", "/item", prose(12, "an item")),
+      "/item?for=paper": named("For print", "/item", prose(3, "something else")),
+      "/version-one": named("One", "/whole", text),
+      "/version-two": {
+        body: `<!doctype html><title>One</title><article><h1>One</h1><p>${text} 2</p></article>`,
+      },
+    });
+    const { begin, urls } = crawling(service);
+    const jobs = client(service);
+    const job_id = await begin({ url: site.origin, max_depth: 1 });
+    await jobs.finished(job_id);
+    const seen = await urls(job_id);
+    const told = seen.map(({ url, state, reason, duplicate_of }) => [
+      pathOf(url),
+      state,
+      reason,
+      duplicate_of === null ? null : pathOf(duplicate_of),
+    ]);
+    expect(told).toEqual([
+      ["/", "done", null, null],
+      ["/same", "done", "duplicate_address", "/"],
+      ["/item", "done", null, null],
+      ["/item?for=paper", "done", "duplicate_of_canonical", "/item"],
+      ["/version-one", "done", null, null],
+      ["/version-two", "done", "near_duplicate", "/version-one"],
+      ["/whole", "excluded", "duplicate_of_canonical", null],
+    ]);
+    const same = (await jobs.items(job_id)).find(({ input }) => pathOf(String(input["url"])) === "/same");
+    expect(same!.result!["duplicate_of"]).toEqual({ url: `${site.origin}/`, reason: "duplicate_address" });
+    expect(await urls(job_id, "&reason=near_duplicate")).toHaveLength(1);
+    expect(pageHits(site)).toHaveLength(6);
+    expect((await service.trawl("job", "verify", job_id)).problems).toEqual([]);
   });
 
   test("of several sites fetches each, and follows nofollow where it is told to", async () => {

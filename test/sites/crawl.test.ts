@@ -12,7 +12,7 @@ import { Fault } from "../../cluster/ports/fault.ts";
 import type { CrawlRecord } from "../../actors/crawl/sites/frontier/record.ts";
 import { crawlProblems } from "../../actors/crawl/sites/frontier/invariants.ts";
 import { type AttemptContext, type JobRecord, jobRange } from "../../schemas/jobs.ts";
-import { crawlKind, type LeadsTo, storeCrawl, type WebOf } from "../harness/crawl-world.ts";
+import { crawlKind, type LeadsTo, type SaysOf, storeCrawl, type WebOf } from "../harness/crawl-world.ts";
 import { oneCluster } from "../harness/jobs-harness.ts";
 import { FRONTIERS } from "../../actors/crawl/sites/frontier/collections.ts";
 import { storedRows } from "../../actors/crawl/sites/frontier/load.ts";
@@ -31,15 +31,16 @@ const chain =
 
 interface Crawled {
   readonly leadsTo?: LeadsTo;
+  readonly saysOf?: SaysOf;
   /** How long the page at an address takes. */
   readonly msOf?: (url: string) => number;
 }
 
-function crawling(web: WebOf, { leadsTo, msOf = () => 30 }: Crawled = {}) {
+function crawling(web: WebOf, { leadsTo, saysOf, msOf = () => 30 }: Crawled = {}) {
   const jobs = oneCluster({
     run: (url) => ({ ms: msOf(url) }),
     more: ({ documents, clock, log, items }) => ({
-      kinds: [crawlKind(documents, items, web, leadsTo)],
+      kinds: [crawlKind(documents, items, web, leadsTo, saysOf)],
       actors: [frontierActor({ documents, clock, log })],
     }),
   });
@@ -217,6 +218,65 @@ describe("a redirect", () => {
   });
 });
 
+/** A page that names another as its own address, and has one of three bodies. */
+const pagesOf = (canonical: readonly (number | null)[], body: readonly number[]): SaysOf => {
+  return (url) => {
+    const page = Number(new URL(url).pathname.slice(1)) % canonical.length;
+    const to = canonical[page]!;
+    const named = to === null ? {} : { headers: { link: `<${HOME}${to}>; rel="canonical"` } };
+    return { ...named, sha256: String(body[page]).padEnd(64, "0"), bytes: 1 };
+  };
+};
+
+describe("duplicates", () => {
+  test("are fetched as other pages are, and say which page they repeat", async () => {
+    const web: WebOf = (url) => (url === HOME ? [`${HOME}1`, `${HOME}2`, `${HOME}3`] : []);
+    const saysOf = pagesOf([null, null, 9, 9], [0, 1, 1, 2]);
+    const { jobs, create, problems } = crawling(web, {
+      saysOf,
+      msOf: (url) => 100 * Number(new URL(url).pathname.slice(1)),
+    });
+    await create(10);
+    const { counts } = await jobs.finished("j");
+    expect(counts).toMatchObject({ total: 4, done: 4, discovered: 5, excluded: 1 });
+    const rows = await rowsByPath(jobs.stored);
+    expect(rows["/1"]!.duplicate_of).toBeUndefined();
+    expect(rows["/2"]).toMatchObject({ duplicate_of: 1, duplicate_by: "duplicate_address" });
+    expect(rows["/3"]).toMatchObject({ duplicate_of: 1, duplicate_by: "duplicate_of_canonical" });
+    expect(rows["/9"]).toMatchObject({ reason: "duplicate_of_canonical", found_on: `${HOME}2` });
+    expect((await storedAnswers(jobs.stored)).map(({ duplicate_of }) => duplicate_of)).toEqual([
+      undefined,
+      undefined,
+      { url: `${HOME}1`, reason: "duplicate_address" },
+      { url: `${HOME}1`, reason: "duplicate_of_canonical" },
+    ]);
+    expect(await problems()).toEqual([]);
+  });
+
+  test("repeat the same page after the node was stopped", async () => {
+    const web: WebOf = (url) => (url === HOME ? [1, 2, 3, 4].map((n) => `${HOME}${n}`) : []);
+    const { jobs, create, problems } = crawling(web, {
+      saysOf: pagesOf([null, null, null, 1, null], [0, 1, 2, 3, 2]),
+      msOf: (url) => [10, 10, 10, 6_000, 6_000][Number(new URL(url).pathname.slice(1))]!,
+    });
+    await create(10);
+    await jobs.clock.advance(3_000);
+    jobs.kill();
+    jobs.start();
+    await jobs.finished("j");
+    const rows = await rowsByPath(jobs.stored);
+    expect(rows["/3"]).toMatchObject({ duplicate_of: 1, duplicate_by: "duplicate_of_canonical" });
+    expect(rows["/4"]).toMatchObject({ duplicate_of: 2, duplicate_by: "duplicate_address" });
+    expect(await problems()).toEqual([]);
+  });
+});
+
+async function storedAnswers(stored: Documents): Promise<readonly { readonly duplicate_of?: unknown }[]> {
+  const [from, to] = jobRange("j");
+  const results = await stored.list("job_results", { from, to, limit: 100 });
+  return results.map(({ value }) => (value as { answer: { duplicate_of?: unknown } }).answer);
+}
+
 /** Beside a link to the next page, so that paths are long; some are nofollow, some have a parameter. */
 const links_of_a_page = fc.array(
   fc.tuple(fc.nat(11), fc.constantFrom("", "", "nofollow "), fc.constantFrom("", "", "?print=1")),
@@ -246,22 +306,32 @@ function reachable(web: WebOf, max_depth: number): readonly string[] {
 
 test("what is fetched does not depend on which page answers first", { timeout: 120_000 }, async () => {
   const times = fc.array(fc.constantFrom(10, 3_000, 20_000), { minLength: 12, maxLength: 12 });
+  const canonical = fc.array(fc.option(fc.nat(13)), { minLength: 12, maxLength: 12 });
+  const bodies = fc.array(fc.nat(5), { minLength: 12, maxLength: 12 });
+  const says = fc.tuple(canonical, bodies).map(([names, body]) => pagesOf(names, body));
   await fc.assert(
-    fc.asyncProperty(webs, fc.integer({ min: 2, max: 5 }), times, async (web, max_depth, ms) => {
-      const { jobs, problems } = crawling(web, {
-        msOf: (url) => ms[Number(new URL(url).pathname.slice(1))]!,
-      });
-      await storeCrawl(jobs.stored, "j", {
-        seeds: [`${HOME}0`],
-        limit: 100,
-        rules: { max_depth, exclude: ["/*?print=1"], ignore_query: true },
-      });
-      await jobs.create("j", [], { kind: "crawl", total: 100, grows: true });
-      await jobs.finished("j", 900_000);
-      const fetched = pathsOf(jobs.attempts).map((path) => path.slice(1));
-      expect(fetched.toSorted()).toEqual(reachable(web, max_depth));
-      expect(await problems()).toEqual([]);
-    }),
+    fc.asyncProperty(
+      webs,
+      fc.integer({ min: 2, max: 5 }),
+      times,
+      says,
+      async (web, max_depth, ms, saysOf) => {
+        const { jobs, problems } = crawling(web, {
+          saysOf,
+          msOf: (url) => ms[Number(new URL(url).pathname.slice(1))]!,
+        });
+        await storeCrawl(jobs.stored, "j", {
+          seeds: [`${HOME}0`],
+          limit: 100,
+          rules: { max_depth, exclude: ["/*?print=1"], ignore_query: true },
+        });
+        await jobs.create("j", [], { kind: "crawl", total: 100, grows: true });
+        await jobs.finished("j", 900_000);
+        const fetched = pathsOf(jobs.attempts).map((path) => path.slice(1));
+        expect(fetched.toSorted()).toEqual(reachable(web, max_depth));
+        expect(await problems()).toEqual([]);
+      },
+    ),
     { numRuns: 150, seed: 7 },
   );
 });

@@ -11,7 +11,15 @@ import { Fault } from "../../../../cluster/ports/fault.ts";
 import type { Secrets } from "../../../../cluster/ports/secrets.ts";
 import type { BatchKind } from "../../../../gateway/batch.ts";
 import { Field, Nullable } from "../../../../schemas/common.ts";
-import { CrawlFetch, type FoundLink, Frontier } from "../../../../schemas/crawl.ts";
+import type { ReplyOf } from "../../../../cluster/contracts/contract.ts";
+import {
+  CrawledPage,
+  CrawlFetch,
+  type DuplicateOf,
+  type FoundLink,
+  Frontier,
+  type SeenPage,
+} from "../../../../schemas/crawl.ts";
 import { type FetchAnswer, MAX_BYTES_CEILING, type PageRecord } from "../../../../schemas/fetch.ts";
 import { openedInput } from "../../../../schemas/job-inputs.ts";
 import { type AttemptContext, jobRange } from "../../../../schemas/jobs.ts";
@@ -28,6 +36,7 @@ import { type CrawlRules, rulesOf } from "../frontier/rules.ts";
 import { fetchPlace } from "../frontier/sealed.ts";
 import { linksOfSitemap } from "../sitemap/links-of-sitemap.ts";
 import { ownOptionsOf } from "./own-options.ts";
+import { seenOf } from "./seen-page.ts";
 import { urlsRoutes } from "./urls-route.ts";
 
 export interface CrawlItemDeps {
@@ -47,6 +56,8 @@ export interface CrawlItemDeps {
 }
 
 type Input = Readonly<Record<string, unknown>>;
+type ToldLinks = ReplyOf<typeof Frontier.operations.discover>;
+type CrawledAnswer = FetchAnswer & { readonly duplicate_of?: DuplicateOf };
 interface Crawl {
   readonly rules: CrawlRules;
   readonly fetch: Input;
@@ -132,26 +143,37 @@ export function crawlItems(deps: CrawlItemDeps): ItemKindParts {
       ...(at !== null && at.href !== url && { redirected_to: at.href }),
       ...(isSitemap && { listed: true }),
     };
-    const tell = async (links: readonly FoundLink[]): Promise<void> => {
-      const asked = ask(Frontier, job_id, "discover", { ...page, links: [...links] });
-      const { problem } = await asked.catch((fault: unknown) => {
+    const tell = async (links: readonly FoundLink[], seen?: SeenPage) => {
+      const message = { ...page, links: [...links], ...(seen && { seen }) };
+      const answered = ask(Frontier, job_id, "discover", message);
+      const { problem, duplicate } = await answered.catch((fault: unknown): ToldLinks => {
         // A frontier that is silent says nothing of this page, which would fail in the end and take its links with it.
         if (fault instanceof Fault && fault.code === "no_answer") return { problem: fault.message };
         throw fault;
       });
       if (problem !== null) throw unreachable(job_id, problem);
+      return duplicate;
     };
     if (at !== null && !(isSitemap ? rules.mayHoldSitemap(at) : rules.isInScope(at))) {
       await tell([]);
       return { ...result, answer: null, error: "out_of_scope", body_refs: [] };
     }
-    const found = isSitemap
-      ? await linksOfSitemap(record, new URL(url), { blobs, clock, signal: attempt.signal })
-      : await linksOf(record, rules);
-    const batches = [...inMessages(found)];
-    for (const links of batches.length === 0 && page.redirected_to !== undefined ? [[]] : batches)
-      await tell(links);
-    return result;
+    if (isSitemap) {
+      const found = await linksOfSitemap(record, new URL(url), { blobs, clock, signal: attempt.signal });
+      const [first = [], ...others] = inMessages(found);
+      for (const links of [first, ...others]) await tell(links);
+      return result;
+    }
+    const seen = await seenOf(blobs, record, at ?? new URL(url), rules);
+    const named = seen?.canonical === undefined ? [] : [{ url: seen.canonical, canonical: true }];
+    const [first = [], ...others] = inMessages([...named, ...(await linksOf(record, rules))]);
+    const duplicate = await tell(first, seen);
+    for (const links of others) await tell(links);
+    if (duplicate === undefined) return result;
+    const { ordinal, row, reason } = duplicate;
+    const original = row ?? (await rowsWith(documents, job_id, [ordinal])).get(ordinal)!;
+    const duplicate_of: DuplicateOf = { url: original.url, reason };
+    return { ...result, answer: { ...(result.answer as CrawledAnswer), duplicate_of } };
   }
 
   async function linksOf(record: PageRecord, { sitemap }: CrawlRules): Promise<readonly FoundLink[]> {
@@ -169,10 +191,14 @@ export function crawlItems(deps: CrawlItemDeps): ItemKindParts {
     name: "crawl",
     item: CrawlInput,
     item_example: { url: "https://example.org/about", depth: 1, found_on: "https://example.org/" },
-    result: gateway.result,
+    result: CrawledPage,
     errors: { ...gateway.errors, names: [...gateway.errors.names, "out_of_scope"] },
     category: "fetch",
-    render: (input, answer, reader) => gateway.render(input, answer, reader),
+    async render(input, answer, reader) {
+      const { duplicate_of } = answer as CrawledAnswer;
+      const page = (await gateway.render(input, answer, reader)) as object;
+      return { ...page, ...(duplicate_of && { duplicate_of }) };
+    },
     ...(gateway.shown && { shown: gateway.shown }),
     ...(gateway.weigh && { weigh: gateway.weigh }),
     ...(gateway.csv && { csv: gateway.csv }),

@@ -12,7 +12,7 @@ import { csvLines } from "../../../../gateway/csv-lines.ts";
 import type { JobFinder } from "../../../work/jobs/feature/tokens.ts";
 import { storedResults } from "../../../work/jobs/results.ts";
 import { FRONTIERS } from "../frontier/collections.ts";
-import { storedOrder, storedRows } from "../frontier/load.ts";
+import { rowsOfRecord, storedOrder, storedRows } from "../frontier/load.ts";
 import { type FrontierRecord, NEW_RECORD, orderOf, ROWS_IN_CHUNK, rowsOf } from "../frontier/record.ts";
 
 interface UrlsDeps {
@@ -174,11 +174,12 @@ function streamed(
 
 /** The addresses that fit, by their ordinals, chunk by chunk; `end`: the ordinal behind the last that was looked at. */
 async function* urlsOf(
-  { documents }: UrlsDeps,
+  deps: UrlsDeps,
   crawl: Crawl,
   { state, reason }: Filters,
   from: number,
 ): AsyncGenerator<{ readonly selected: ReadonlyMap<number, CrawlUrl>; readonly end: number }> {
+  const { documents } = deps;
   const { job_id, record } = crawl;
   const first_chunk = Math.min(record.rows.chunks, Math.floor(from / ROWS_IN_CHUNK));
   let ordinal = first_chunk * ROWS_IN_CHUNK;
@@ -192,6 +193,7 @@ async function* urlsOf(
     const failed = new Map(
       [...selected].flatMap(([at, url]) => (url.state === "failed" ? [[url.index!, at] as const] : [])),
     );
+    await nameOriginals(deps, crawl, rows, ordinal - rows.length, selected);
     for await (const [index, { error }] of storedResults(documents, job_id, [...failed.keys()])) {
       const at = failed.get(index)!;
       selected.set(at, { ...selected.get(at)!, reason: error });
@@ -199,6 +201,25 @@ async function* urlsOf(
     if (reason != null) for (const [at, url] of selected) if (url.reason !== reason) selected.delete(at);
     yield { selected, end: ordinal };
   }
+}
+
+/** Says of the pages of a chunk which ones they repeat; `first`: the ordinal of its first row. Throws Fault. */
+async function nameOriginals(
+  { documents }: UrlsDeps,
+  { job_id, record }: Crawl,
+  rows: readonly AddressRow[],
+  first: number,
+  selected: Map<number, CrawlUrl>,
+): Promise<void> {
+  const repeating = [...selected].flatMap(([at, url]) => {
+    const original = url.state === "done" ? rows[at - first]!.duplicate_of : undefined;
+    return original === undefined ? [] : [[at, url, original] as const];
+  });
+  if (repeating.length === 0) return;
+  const ordinals = repeating.map(([, , original]) => original);
+  const originals = await rowsOfRecord(documents, job_id, record, ordinals);
+  for (const [at, url, original] of repeating)
+    selected.set(at, { ...url, duplicate_of: originals.get(original)!.url });
 }
 
 const STATES: Record<ItemStatus, CrawlUrl["state"]> = {
@@ -210,13 +231,14 @@ const STATES: Record<ItemStatus, CrawlUrl["state"]> = {
 };
 
 function urlOf({ job, states, record, indexes }: Crawl, row: AddressRow, ordinal: number): CrawlUrl {
-  const { url, depth, found_on, reason = null, redirected_to = null } = row;
-  const address = { url, depth, found_on, index: null, redirected_to };
+  const { url, depth, found_on, reason = null, redirected_to = null, duplicate_by = null } = row;
+  const address = { url, depth, found_on, index: null, redirected_to, duplicate_of: null };
   if (reason !== null) return { ...address, state: "excluded", reason };
   const index = indexes[ordinal]!;
   if (index !== NONE) {
     const status = statusOf(states[index]!);
-    return { ...address, index, state: STATES[status], reason: status === "cancelled" ? "cancelled" : null };
+    const said = status === "cancelled" ? "cancelled" : status === "done" ? duplicate_by : null;
+    return { ...address, index, state: STATES[status], reason: said };
   }
   if (orderOf(record) >= job.spec.total) return { ...address, state: "excluded", reason: "over_limit" };
   const isCancelled = job.phase === "cancelled" || job.phase === "cancelling";

@@ -30,6 +30,7 @@ const BY_HOW_IT_WAS_FOUND: ReadonlySet<Exclusion> = new Set([
   "nofollow",
   "not_included",
   "excluded_by_pattern",
+  "duplicate_of_canonical",
   ...TRAPS.map((trap) => `trap_${trap}` as const),
 ]);
 
@@ -121,11 +122,12 @@ interface Circumstances extends Omit<Finding, "links"> {
 
 /** Null: it is no address of a page, or the crawl knows what becomes of it. */
 function judge(
-  { url: text, nofollow, sitemap = false }: FoundLink,
+  { url: text, nofollow, sitemap = false, canonical = false }: FoundLink,
   { found_on, depth: depth_of_links, listed = false, now_ms }: Circumstances,
   { rules, addresses, traps }: Loaded,
 ): { readonly key: string; readonly row: AddressRow } | null {
-  const depth = sitemap ? 0 : depth_of_links;
+  // It is the page that names it, not one behind it.
+  const depth = sitemap ? 0 : canonical ? depth_of_links - 1 : depth_of_links;
   if (text.length > MAX_URL_CHARS) {
     const url = text.slice(0, KEPT_CHARS);
     return { key: url, row: { url, depth, found_on, priority: 0, reason: "trap_length" } };
@@ -154,6 +156,9 @@ function judge(
     return shape === null ? null : `trap_${shape}`;
   };
   const reason =
-    refusalOfRow(url, row, rules) ?? (nofollow && !rules.follow_nofollow ? "nofollow" : null) ?? trap();
+    refusalOfRow(url, row, rules) ??
+    (canonical ? "duplicate_of_canonical" : null) ??
+    (nofollow && !rules.follow_nofollow ? "nofollow" : null) ??
+    trap();
   return { key, row: reason === null ? row : { ...row, reason } };
 }

@@ -10,6 +10,7 @@ import { parseUrl } from "../../../lib/web/url.ts";
 import { ADMITTED, WAITING } from "./addresses.ts";
 import { changed } from "./changes.ts";
 import { discover } from "./discover.ts";
+import { recognise } from "./duplicates.ts";
 import { fullChunks, hasToFlush, load, storeChunks, withoutChunks } from "./load.ts";
 import { redirected } from "./redirected.ts";
 import {
@@ -24,6 +25,7 @@ import {
 import type { Asked, FrontierServices, FrontierState, FrontierTurn, Loaded } from "./state.ts";
 
 type Next = ReplyOf<typeof Frontier.operations.next>;
+type Learnt = ReplyOf<typeof Frontier.operations.discover>;
 type NextRequest = Extract<Asked, { operation: "next" }>["message"];
 
 /** Characters of the addresses in one answer. */
@@ -32,6 +34,8 @@ const MAX_REPLY_CHARS = 100_000;
 const MAX_TAIL_CHARS = 4_000_000;
 /** Of a row, beside its addresses. */
 const ROW_CHARS = 80;
+/** Of what is known of a page that was fetched, beside its canonical address. */
+const SEEN_CHARS = 120;
 
 export function frontierActor(services: FrontierServices) {
   return actor(Frontier)<FrontierState, FrontierRecord | null>({
@@ -83,7 +87,11 @@ export function frontierActor(services: FrontierServices) {
 
 const NOTHING: Next = { problem: null, admitted: [], is_over: false, discovered: 0, excluded: 0 };
 
-function whenLoaded(services: FrontierServices, turn: FrontierTurn, asked: Asked): Next | typeof DEFERRED {
+function whenLoaded(
+  services: FrontierServices,
+  turn: FrontierTurn,
+  asked: Asked,
+): (Next & Learnt) | typeof DEFERRED {
   const { state, key } = turn;
   if (state.loaded) return handle(services, turn, asked);
   state.queue.push({ ...asked, to: turn.deferReply() });
@@ -102,7 +110,7 @@ function whenLoaded(services: FrontierServices, turn: FrontierTurn, asked: Asked
   return DEFERRED;
 }
 
-function handle(services: FrontierServices, turn: FrontierTurn, asked: Asked): Next {
+function handle(services: FrontierServices, turn: FrontierTurn, asked: Asked): Next & Learnt {
   const { state, now_ms } = turn;
   const loaded = state.loaded!;
   if (asked.operation === "discover" && charsOf(state.record!) > MAX_TAIL_CHARS)
@@ -117,8 +125,13 @@ function handle(services: FrontierServices, turn: FrontierTurn, asked: Asked): N
 
 const charsOf = ({ rows, changes }: FrontierRecord): number =>
   [...rows.tail, ...Object.values(changes ?? {})].reduce(
-    (chars, { url, found_on, redirected_to }) =>
-      chars + (url?.length ?? 0) + (found_on?.length ?? 0) + (redirected_to?.length ?? 0) + ROW_CHARS,
+    (chars, { url, found_on, redirected_to, seen }) =>
+      chars +
+      (url?.length ?? 0) +
+      (found_on?.length ?? 0) +
+      (redirected_to?.length ?? 0) +
+      (seen ? SEEN_CHARS + (seen.canonical?.length ?? 0) : 0) +
+      ROW_CHARS,
     0,
   );
 
@@ -138,13 +151,19 @@ function sow(state: FrontierState, loaded: Loaded, now_ms: number): void {
 function learn(
   state: FrontierState,
   loaded: Loaded,
-  { depth, redirected_to, ...found }: Extract<Asked, { operation: "discover" }>["message"],
+  { depth, redirected_to, seen, ...found }: Extract<Asked, { operation: "discover" }>["message"],
   now_ms: number,
-): Next {
+): Next & Learnt {
+  const from = found.found_on;
   if (redirected_to !== undefined)
-    state.record = redirected(state.record!, loaded, { from: found.found_on, depth, to: redirected_to });
+    state.record = redirected(state.record!, loaded, { from, depth, to: redirected_to });
   state.record = discover(state.record!, loaded, { ...found, depth: depth + 1 }, now_ms);
-  return NOTHING;
+  if (seen === undefined) return NOTHING;
+  const { record, original } = recognise(state.record, loaded, { from, at: redirected_to ?? from, seen });
+  state.record = record;
+  if (original === null) return NOTHING;
+  const [admitted] = withRows(record, [original.ordinal]);
+  return { ...NOTHING, duplicate: { ...admitted!, reason: original.reason } };
 }
 
 /**

@@ -84,6 +84,13 @@ function checkCrawl(
     if (index < counts.total && urls[index] !== null && urls[index] !== row.url)
       problems.push(`Item ${index} is "${urls[index]}", the address is "${row.url}"`);
   }
+  const given_to_job = new Set(order);
+  for (const [ordinal, { url, duplicate_of }] of rows.entries()) {
+    if (duplicate_of === undefined) continue;
+    if (!given_to_job.has(ordinal)) problems.push(`"${url}" is a duplicate, and was not fetched`);
+    if (!given_to_job.has(duplicate_of) || rows[duplicate_of]!.duplicate_of !== undefined)
+      problems.push(`"${url}" repeats address ${duplicate_of}, which is no page that stands for itself`);
+  }
   const excluded = rows.filter(({ reason }) => reason !== undefined).length;
   const waiting = rows.length - excluded - order.length;
   const items = ITEM_STATUSES.reduce((sum, status) => sum + counts[status], 0);

@@ -7,6 +7,7 @@ import { ADMITTED, addresses } from "./addresses.ts";
 import { changed, current, withoutChanges } from "./changes.ts";
 import { CRAWLS, FRONTIER_ORDER, FRONTIER_ROWS } from "./collections.ts";
 import { add, countTraps, keyOf } from "./discover.ts";
+import { namesOf, originals } from "./duplicates.ts";
 import { type FrontierRecord, ORDER_IN_CHUNK, partKey, ROWS_IN_CHUNK, type RowChange } from "./record.ts";
 import { rulesOf } from "./rules.ts";
 import type { FrontierServices, Loaded } from "./state.ts";
@@ -29,6 +30,7 @@ export async function load(
     addresses: known,
     waiting: waiting(),
     traps: newTrapBook(),
+    originals: originals(job_id),
     excluded: 0,
     deepest: 0,
   };
@@ -38,7 +40,13 @@ export async function load(
   for await (const rows of storedRows(documents, job_id, record)) {
     for (const row of rows) {
       countTraps(row, loaded, clock.now());
-      if (admitted.has(known.count())) {
+      const { seen, url, redirected_to, duplicate_of } = row;
+      const ordinal = known.count();
+      if (seen) {
+        const names = namesOf(seen, redirected_to ?? url, loaded);
+        loaded.originals.add(ordinal, names, duplicate_of ?? ordinal);
+      }
+      if (admitted.has(ordinal)) {
         known.add(keyOf(row, loaded), ADMITTED);
         loaded.deepest = Math.max(loaded.deepest, row.depth);
       } else add(loaded, keyOf(row, loaded), row);
@@ -106,6 +114,20 @@ export async function rowsWith(
       return [ordinal, row];
     }),
   );
+}
+
+/** The rows with these ordinals, of full chunks and of the record. Throws as `rowsWith`. */
+export async function rowsOfRecord(
+  documents: Pick<Documents, "getMany">,
+  job_id: string,
+  { rows }: Pick<FrontierRecord, "rows">,
+  ordinals: readonly number[],
+): Promise<ReadonlyMap<number, AddressRow>> {
+  const first = rows.chunks * ROWS_IN_CHUNK;
+  const full = ordinals.filter((ordinal) => ordinal < first);
+  const found = new Map(await rowsWith(documents, job_id, full));
+  for (const ordinal of ordinals) if (ordinal >= first) found.set(ordinal, rows.tail[ordinal - first]!);
+  return found;
 }
 
 /** How many full chunks each log has beyond those that are stored. */

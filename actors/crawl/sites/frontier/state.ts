@@ -3,10 +3,11 @@ import type { ReplyTo, Turn } from "../../../../cluster/actor.ts";
 import type { Clock } from "../../../../cluster/ports/clock.ts";
 import type { Documents } from "../../../../cluster/ports/documents.ts";
 import type { Log } from "../../../../cluster/ports/log.ts";
-import type { FoundLink, Frontier } from "../../../../schemas/crawl.ts";
+import type { FoundLink, Frontier, SeenPage } from "../../../../schemas/crawl.ts";
 import type { JoinedSites } from "../../../lib/web/url.ts";
 import type { TrapBook } from "../address/traps.ts";
 import type { Addresses } from "./addresses.ts";
+import type { Originals } from "./duplicates.ts";
 import type { FrontierRecord } from "./record.ts";
 import type { CrawlRules } from "./rules.ts";
 import type { Waiting } from "./waiting.ts";
@@ -25,6 +26,7 @@ export interface Loaded {
   readonly addresses: Addresses;
   readonly waiting: Waiting;
   readonly traps: TrapBook;
+  readonly originals: Originals;
   excluded: number;
   /** The largest depth of an address that the job was given. */
   deepest: number;
@@ -39,6 +41,7 @@ export type Asked =
         readonly depth: number;
         readonly redirected_to?: string;
         readonly listed?: boolean;
+        readonly seen?: SeenPage;
         readonly links: readonly FoundLink[];
       };
     }

@@ -1376,7 +1376,7 @@ class CrawlJobItem(Answer):
     """What has become of it"""
     input: CrawlJobItemInput = ABSENT
     """As it was submitted, without defaults and unknown fields"""
-    result: FetchResponse | None = ABSENT
+    result: CrawledPage | None = ABSENT
     """The answer of the single endpoint; null while unfinished or unavailable"""
     error: CrawlJobItemErrorName | str | None = ABSENT
     """The result's error; also `cancelled`, and `result_unavailable` when the stored result cannot be read right now"""
@@ -1467,11 +1467,13 @@ class CrawlUrl(Answer):
     found_on: str | None = ABSENT
     """The page that named it first; null: a seed"""
     reason: str | None = ABSENT
-    """Why it is excluded, or the error of its item; null: nothing is wrong. `out_of_scope`, `excluded_by_pattern`, `not_included`, `too_deep`, `over_limit`, `duplicate_address` (another address led to it by a redirect, so its page was fetched), `nofollow`, `trap_<shape>`, `cancelled`, or an error of a fetch such as `robots_disallowed`"""
+    """Why it is excluded, or the error of its item; null: nothing is wrong. `out_of_scope`, `excluded_by_pattern`, `not_included`, `too_deep`, `over_limit`, `duplicate_address` (another address led to it by a redirect, so its page was fetched), `duplicate_of_canonical` (no link leads to it, a page that was fetched names it as its own address), `nofollow`, `trap_<shape>`, `cancelled`, or an error of a fetch such as `robots_disallowed`. Of a page that was fetched and repeats another (`duplicate_of`): `duplicate_address`, `duplicate_of_canonical`, `near_duplicate`"""
     index: int | None = ABSENT
     """Its item's number in the job; null: it is none"""
     redirected_to: str | None = ABSENT
     """Where it led by redirects, which counts as fetched then; null: nowhere"""
+    duplicate_of: str | None = ABSENT
+    """The page of the crawl that it repeats, as `reason` says; null: none is known"""
 
 
 class CrawlUrlPage(Answer):
@@ -1479,6 +1481,121 @@ class CrawlUrlPage(Answer):
     """In the order in which they were found"""
     next_cursor: int | None = ABSENT
     """The `from` of the next page; null: there is none"""
+
+
+class CrawledPage(Answer):
+    url: str = ABSENT
+    """As it was asked, a user name and a password masked"""
+    final_url: str | None = ABSENT
+    """The address after redirects; for an archived copy the copy's; null: there is no page"""
+    redirects: list[Redirect] = ABSENT
+    """In their order"""
+    status: int | None = ABSENT
+    """The origin's HTTP status; null: it did not answer"""
+    content_type: str | None = ABSENT
+    """What the body is"""
+    origin_content_type: str | None = ABSENT
+    """What the origin said"""
+    headers: dict[str, str] = ABSENT
+    """Header fields of the origin's answer, names in lower case"""
+    tier: Literal["direct", "browser", "archive", "proxy", "proxy_render", "source"] | str | None = ABSENT
+    """The route that got the page; `source`: a copy of another site"""
+    attempts: list[Attempt] = ABSENT
+    """Every route that was tried, in order"""
+    html: str | None = None
+    """The page as text; for the route browser after its scripts have run"""
+    text: str = ABSENT
+    """The text of the page, without menus and advertisements"""
+    pdf_text_pages: list[PdfPage] | None = ABSENT
+    """The text of a PDF by page; null for what is no PDF"""
+    pdf_page_count: int | None = ABSENT
+    """Pages of a PDF"""
+    markdown: str | None = None
+    """With formats=markdown: the text as Markdown; null where there is none"""
+    links: list[PageLink] | None = None
+    """With formats=links: the links of the page, in its order"""
+    images: list[PageImage] | None = None
+    """With formats=images: the images of the page, in its order"""
+    entries: list[FeedEntry] | None = None
+    """With formats=entries: the items of a feed or the addresses of a sitemap, in its order, at most 5,000"""
+    screenshot: Screenshot | None = None
+    """With formats=screenshot: a picture of the page; null: none was taken, and `error` says why"""
+    actions: list[ActionOutcome] | None = None
+    """With `actions` in the request: what came of each step that was taken"""
+    archive_url: str | None = None
+    """With archive: where the exchanges are downloaded as WARC, for 30 days; null: none were kept"""
+    structured: StructuredData | None = None
+    """With formats=structured: data that the page marks up, in the forms of extruct; null for what is no HTML"""
+    tables: list[PageTable] | None = None
+    """With formats=tables: the tables of the page, in its order, without those that only lay it out"""
+    extract: Extraction | None = None
+    """With extract: what its rules found"""
+    text_truncated: bool = ABSENT
+    """The text goes on beyond its limit"""
+    title: str | None = ABSENT
+    """The title of the page"""
+    meta: ArticleMeta | None = ABSENT
+    """What the page says of itself; null where there is no page"""
+    sha256: str | None = ABSENT
+    """SHA-256 of the exact bytes"""
+    bytes: int = ABSENT
+    """Bytes of the body"""
+    cached: bool = ABSENT
+    """The answer came from the cache"""
+    revalidated: bool = ABSENT
+    """The origin said that the cached page is still current"""
+    retrieved_at: str | None = ABSENT
+    """When the bytes came from the origin"""
+    etag: str | None = ABSENT
+    """The origin's ETag"""
+    last_modified: str | None = ABSENT
+    """The origin's Last-Modified, as it was sent"""
+    cost_usd: float | None = ABSENT
+    """What providers cost, in US dollars; null for external customers"""
+    billing_category: Literal["search", "search_fallback", "search_cached", "fetch_own", "fetch_paid", "fetch_cached", "company", "company_cached", "filings", "filings_cached", "profiles", "profiles_cached"] | str = ABSENT
+    """How the answer is billed"""
+    archived_at: str | None = ABSENT
+    """When the archived copy was made"""
+    served_from_archive_because: Literal["domain_dead", "not_found"] | str | None = ABSENT
+    """Why an archived copy is served"""
+    body_url: str | None = ABSENT
+    """Where the exact bytes can be downloaded, relative to the service; null where there are none"""
+    body_kind: Literal["origin", "rendered_dom"] | str | None = ABSENT
+    """Whether the stored bytes are the origin's or the page after its scripts have run"""
+    content_kind: Literal["html", "pdf", "text", "json", "xml", "docx", "xlsx", "pptx", "odt", "ods", "odp", "epub", "rtf", "binary"] | str | None = ABSENT
+    """What the bytes were read as; `binary` (archives, pictures, other containers) is stored and not read"""
+    paywall: Literal["none", "metered", "hard", "unknown"] | str | None = ABSENT
+    """Whether the page is behind a paywall"""
+    paywall_evidence: list[str] = ABSENT
+    """What showed it"""
+    alternate_of: str | None = ABSENT
+    """The page that this is an open copy of"""
+    alternate_source: Literal["publisher_feed", "guardian_api", "open_access", "syndication", "common_crawl"] | str | None = ABSENT
+    """Where the open copy came from"""
+    match_score: float | None = ABSENT
+    """How much of the text the copy shares with the page, 0 to 1"""
+    primary_sources: list[PrimarySource] = ABSENT
+    """Sources that the page names: rulings, releases, papers"""
+    text_complete: bool | None = ABSENT
+    """Whether the text is the whole article; null: not known"""
+    page_verdict: Literal["page", "soft_404", "parked_domain", "login_wall", "consent_wall", "javascript_required", "maintenance", "empty_shell"] | str | None = None
+    """What the page is: `page`, or what was served in its place with a good status; null for what is no HTML, and for an error's status"""
+    error: FetchErrorName | str | None = ABSENT
+    """Null: there is a page. A code that does not change: `domain_dead`, `http_404`, `robots_disallowed` …"""
+    error_detail: str | None = None
+    """The error as a sentence for people"""
+    premium_routes_tried: bool | None = None
+    """Whether a route that costs money was tried"""
+    retry_after_s: int | None = ABSENT
+    """Seconds after which another try is worth it; null where none is"""
+    debug_url: str | None = None
+    """Only with `X-Service-Debug: 1` and a key that may: a page with what was done for the request. The link holds for an hour, a key of the project opens it for seven days"""
+    warnings: list[str] | None = None
+    """Only if there are any: what could not be done as it was asked, or is not known, as sentences"""
+    request_id: str = ABSENT
+    """Names this request in the logs of the service"""
+    duplicate_of: DuplicateOf | None = None
+    """Only of a page that repeats one which the crawl fetched before: that page"""
 
 
 class DiscoverAnswer(Answer):
@@ -1534,6 +1651,13 @@ class DublinCore(Answer):
     """Elements: the attributes of each, and its `URI`"""
     terms: list[dict[str, str]] = ABSENT
     """Terms, in the same form"""
+
+
+class DuplicateOf(Answer):
+    url: str = ABSENT
+    """The page of the crawl that it repeats"""
+    reason: Literal["duplicate_address", "duplicate_of_canonical", "near_duplicate"] | str = ABSENT
+    """`duplicate_address`: the same bytes, or the same address after redirects; `duplicate_of_canonical`: both name the same address as their own (`rel=canonical`); `near_duplicate`: almost the same text"""
 
 
 class ErrorBody(Answer):

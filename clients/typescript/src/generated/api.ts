@@ -1632,7 +1632,7 @@ export interface CrawlJobItem {
   /** As it was submitted, without defaults and unknown fields */
   input: CrawlJobItemInput;
   /** The answer of the single endpoint; null while unfinished or unavailable */
-  result: FetchResponse | null;
+  result: CrawledPage | null;
   /** The result's error; also `cancelled`, and `result_unavailable` when the stored result cannot be read right now */
   error: CrawlJobItemErrorName | (string & {}) | null;
 }
@@ -1723,12 +1723,14 @@ export interface CrawlUrl {
   depth: number;
   /** The page that named it first; null: a seed */
   found_on: string | null;
-  /** Why it is excluded, or the error of its item; null: nothing is wrong. `out_of_scope`, `excluded_by_pattern`, `not_included`, `too_deep`, `over_limit`, `duplicate_address` (another address led to it by a redirect, so its page was fetched), `nofollow`, `trap_<shape>`, `cancelled`, or an error of a fetch such as `robots_disallowed` */
+  /** Why it is excluded, or the error of its item; null: nothing is wrong. `out_of_scope`, `excluded_by_pattern`, `not_included`, `too_deep`, `over_limit`, `duplicate_address` (another address led to it by a redirect, so its page was fetched), `duplicate_of_canonical` (no link leads to it, a page that was fetched names it as its own address), `nofollow`, `trap_<shape>`, `cancelled`, or an error of a fetch such as `robots_disallowed`. Of a page that was fetched and repeats another (`duplicate_of`): `duplicate_address`, `duplicate_of_canonical`, `near_duplicate` */
   reason: string | null;
   /** Its item's number in the job; null: it is none */
   index: number | null;
   /** Where it led by redirects, which counts as fetched then; null: nowhere */
   redirected_to: string | null;
+  /** The page of the crawl that it repeats, as `reason` says; null: none is known */
+  duplicate_of: string | null;
 }
 
 export interface CrawlUrlPage {
@@ -1736,6 +1738,121 @@ export interface CrawlUrlPage {
   items: CrawlUrl[];
   /** The `from` of the next page; null: there is none */
   next_cursor: number | null;
+}
+
+export interface CrawledPage {
+  /** As it was asked, a user name and a password masked */
+  url: string;
+  /** The address after redirects; for an archived copy the copy's; null: there is no page */
+  final_url: string | null;
+  /** In their order */
+  redirects: Redirect[];
+  /** The origin's HTTP status; null: it did not answer */
+  status: number | null;
+  /** What the body is */
+  content_type: string | null;
+  /** What the origin said */
+  origin_content_type: string | null;
+  /** Header fields of the origin's answer, names in lower case */
+  headers: Record<string, string>;
+  /** The route that got the page; `source`: a copy of another site */
+  tier: "direct" | "browser" | "archive" | "proxy" | "proxy_render" | "source" | null;
+  /** Every route that was tried, in order */
+  attempts: Attempt[];
+  /** The page as text; for the route browser after its scripts have run */
+  html?: string | null;
+  /** The text of the page, without menus and advertisements */
+  text: string;
+  /** The text of a PDF by page; null for what is no PDF */
+  pdf_text_pages: PdfPage[] | null;
+  /** Pages of a PDF */
+  pdf_page_count: number | null;
+  /** With formats=markdown: the text as Markdown; null where there is none */
+  markdown?: string | null;
+  /** With formats=links: the links of the page, in its order */
+  links?: PageLink[];
+  /** With formats=images: the images of the page, in its order */
+  images?: PageImage[];
+  /** With formats=entries: the items of a feed or the addresses of a sitemap, in its order, at most 5,000 */
+  entries?: FeedEntry[];
+  /** With formats=screenshot: a picture of the page; null: none was taken, and `error` says why */
+  screenshot?: Screenshot | null;
+  /** With `actions` in the request: what came of each step that was taken */
+  actions?: ActionOutcome[];
+  /** With archive: where the exchanges are downloaded as WARC, for 30 days; null: none were kept */
+  archive_url?: string | null;
+  /** With formats=structured: data that the page marks up, in the forms of extruct; null for what is no HTML */
+  structured?: StructuredData | null;
+  /** With formats=tables: the tables of the page, in its order, without those that only lay it out */
+  tables?: PageTable[];
+  /** With extract: what its rules found */
+  extract?: Extraction;
+  /** The text goes on beyond its limit */
+  text_truncated: boolean;
+  /** The title of the page */
+  title: string | null;
+  /** What the page says of itself; null where there is no page */
+  meta: ArticleMeta | null;
+  /** SHA-256 of the exact bytes */
+  sha256: string | null;
+  /** Bytes of the body */
+  bytes: number;
+  /** The answer came from the cache */
+  cached: boolean;
+  /** The origin said that the cached page is still current */
+  revalidated: boolean;
+  /** When the bytes came from the origin */
+  retrieved_at: string | null;
+  /** The origin's ETag */
+  etag: string | null;
+  /** The origin's Last-Modified, as it was sent */
+  last_modified: string | null;
+  /** What providers cost, in US dollars; null for external customers */
+  cost_usd: number | null;
+  /** How the answer is billed */
+  billing_category: "search" | "search_fallback" | "search_cached" | "fetch_own" | "fetch_paid" | "fetch_cached" | "company" | "company_cached" | "filings" | "filings_cached" | "profiles" | "profiles_cached";
+  /** When the archived copy was made */
+  archived_at: string | null;
+  /** Why an archived copy is served */
+  served_from_archive_because: "domain_dead" | "not_found" | null;
+  /** Where the exact bytes can be downloaded, relative to the service; null where there are none */
+  body_url: string | null;
+  /** Whether the stored bytes are the origin's or the page after its scripts have run */
+  body_kind: "origin" | "rendered_dom" | null;
+  /** What the bytes were read as; `binary` (archives, pictures, other containers) is stored and not read */
+  content_kind: "html" | "pdf" | "text" | "json" | "xml" | "docx" | "xlsx" | "pptx" | "odt" | "ods" | "odp" | "epub" | "rtf" | "binary" | null;
+  /** Whether the page is behind a paywall */
+  paywall: "none" | "metered" | "hard" | "unknown" | null;
+  /** What showed it */
+  paywall_evidence: string[];
+  /** The page that this is an open copy of */
+  alternate_of: string | null;
+  /** Where the open copy came from */
+  alternate_source: "publisher_feed" | "guardian_api" | "open_access" | "syndication" | "common_crawl" | null;
+  /** How much of the text the copy shares with the page, 0 to 1 */
+  match_score: number | null;
+  /** Sources that the page names: rulings, releases, papers */
+  primary_sources: PrimarySource[];
+  /** Whether the text is the whole article; null: not known */
+  text_complete: boolean | null;
+  /** What the page is: `page`, or what was served in its place with a good status; null for what is no HTML, and for an error's status */
+  page_verdict?: "page" | "soft_404" | "parked_domain" | "login_wall" | "consent_wall" | "javascript_required" | "maintenance" | "empty_shell" | null;
+  /** Null: there is a page. A code that does not change: `domain_dead`, `http_404`, `robots_disallowed` … */
+  error: FetchErrorName | (string & {}) | null;
+  /** The error as a sentence for people */
+  error_detail?: string;
+  /** Whether a route that costs money was tried */
+  premium_routes_tried?: boolean;
+  /** Seconds after which another try is worth it; null where none is */
+  retry_after_s: number | null;
+  /** Only with `X-Service-Debug: 1` and a key that may: a page with what was done for the request. The link holds for an hour, a key of the project opens it for seven days */
+  debug_url?: string;
+  /** Only if there are any: what could not be done as it was asked, or is not known, as sentences */
+  warnings?: string[];
+  /** Names this request in the logs of the service */
+  request_id: string;
+  /** Only of a page that repeats one which the crawl fetched before: that page */
+  duplicate_of?: DuplicateOf;
 }
 
 export interface CreateCompanyWatchBody {
@@ -1840,6 +1957,13 @@ export interface DublinCore {
   elements: (Record<string, string>)[];
   /** Terms, in the same form */
   terms: (Record<string, string>)[];
+}
+
+export interface DuplicateOf {
+  /** The page of the crawl that it repeats */
+  url: string;
+  /** `duplicate_address`: the same bytes, or the same address after redirects; `duplicate_of_canonical`: both name the same address as their own (`rel=canonical`); `near_duplicate`: almost the same text */
+  reason: "duplicate_address" | "duplicate_of_canonical" | "near_duplicate";
 }
 
 export interface ErrorBody {
