@@ -26,7 +26,7 @@ describe("the sketch of a text", () => {
 
   test.each<[what: string, other: string, isNear: boolean]>([
     ["is near itself", text, true],
-    ["is near itself in other spaces and letters", text.toUpperCase().replaceAll(" ", "  \n"), true],
+    ["is near itself in capitals and other spaces", text.toUpperCase().replaceAll(" ", "  \n"), true],
     ["is near the text with another word", words.with(30, "quintessential").join(" "), true],
     [
       "is far from a text whose last third is another",

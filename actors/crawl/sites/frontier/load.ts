@@ -7,7 +7,7 @@ import { ADMITTED, addresses } from "./addresses.ts";
 import { changed, current, withoutChanges } from "./changes.ts";
 import { CRAWLS, FRONTIER_ORDER, FRONTIER_ROWS } from "./collections.ts";
 import { add, countTraps, keyOf } from "./discover.ts";
-import { namesOf, originals } from "./duplicates.ts";
+import { namesOf, originals } from "./originals.ts";
 import { type FrontierRecord, ORDER_IN_CHUNK, partKey, ROWS_IN_CHUNK, type RowChange } from "./record.ts";
 import { rulesOf } from "./rules.ts";
 import type { FrontierServices, Loaded } from "./state.ts";
@@ -43,7 +43,7 @@ export async function load(
       const { seen, url, redirected_to, duplicate_of } = row;
       const ordinal = known.count();
       if (seen) {
-        const names = namesOf(seen, redirected_to ?? url, loaded);
+        const names = namesOf(seen, redirected_to ?? url, loaded.rules);
         loaded.originals.add(ordinal, names, duplicate_of ?? ordinal);
       }
       if (admitted.has(ordinal)) {

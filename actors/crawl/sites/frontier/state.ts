@@ -7,7 +7,7 @@ import type { FoundLink, Frontier, SeenPage } from "../../../../schemas/crawl.ts
 import type { JoinedSites } from "../../../lib/web/url.ts";
 import type { TrapBook } from "../address/traps.ts";
 import type { Addresses } from "./addresses.ts";
-import type { Originals } from "./duplicates.ts";
+import type { Originals } from "./originals.ts";
 import type { FrontierRecord } from "./record.ts";
 import type { CrawlRules } from "./rules.ts";
 import type { Waiting } from "./waiting.ts";

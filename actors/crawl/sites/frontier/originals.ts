@@ -1,0 +1,73 @@
+/**
+ * Which pages of a crawl are one: those with the same bytes, those that name the same address as their own, and those with almost the
+ * same text. The first of them is the original of the others.
+ */
+import type { DuplicateReason, SeenPage } from "../../../../schemas/crawl.ts";
+import { parseUrl } from "../../../lib/web/url.ts";
+import { isNear, readSketch, type TextSketch } from "../../../reading/content/text-sketch.ts";
+import { addressKey, type KeyOptions } from "../address/key.ts";
+import { addresses } from "./addresses.ts";
+
+export interface Original {
+  readonly ordinal: number;
+  readonly reason: DuplicateReason;
+}
+
+interface Names {
+  readonly body: string;
+  /** The address that names the page, in the form of a key. */
+  readonly name: string;
+  readonly isCanonical: boolean;
+  readonly sketch: TextSketch | null;
+}
+
+export interface Originals {
+  /** The original of the page with this ordinal; null: it is one itself as far as is known. */
+  readonly find: (ordinal: number, names: Names) => Original | null;
+  /** `original`: of the page with this ordinal, perhaps itself. */
+  readonly add: (ordinal: number, names: Names, original: number) => void;
+}
+
+/** Texts are compared with those of all originals: a crawl has 50,000 pages at most, which takes a fifth of a millisecond. */
+export function originals(salt: string): Originals {
+  const names = addresses(`${salt} originals`);
+  /** By the number of a name. */
+  const original_of: number[] = [];
+  const sketches: { readonly ordinal: number; readonly sketch: TextSketch }[] = [];
+  const originalNamed = (name: string): number | null => {
+    const at = names.find(name);
+    return at < 0 ? null : original_of[at]!;
+  };
+  const put = (name: string, original: number): void => {
+    if (names.find(name) < 0) original_of[names.add(name, 0)] = original;
+  };
+  return {
+    find(ordinal, { body, name, isCanonical, sketch }) {
+      const named = originalNamed(name);
+      const reason = isCanonical ? "duplicate_of_canonical" : "duplicate_address";
+      if (named !== null) return named === ordinal ? null : { ordinal: named, reason };
+      const same = originalNamed(body);
+      if (same !== null) return same === ordinal ? null : { ordinal: same, reason: "duplicate_address" };
+      const near = sketch && sketches.find((each) => each.ordinal !== ordinal && isNear(each.sketch, sketch));
+      return near ? { ordinal: near.ordinal, reason: "near_duplicate" } : null;
+    },
+    add(ordinal, { body, name, sketch }, original) {
+      const isNew = names.find(name) < 0;
+      put(name, original);
+      put(body, original);
+      // Those of originals alone: else a page would be near one that is near another.
+      if (isNew && ordinal === original && sketch) sketches.push({ ordinal, sketch });
+    },
+  };
+}
+
+/** The names of a page at this address, which is where redirects led. */
+export function namesOf({ body, canonical, sketch }: SeenPage, url: string, rules: KeyOptions): Names {
+  const parsed = parseUrl(canonical ?? url);
+  return {
+    body,
+    name: parsed === null ? url : addressKey(parsed, rules),
+    isCanonical: canonical !== undefined,
+    sketch: sketch === undefined ? null : readSketch(sketch),
+  };
+}
