@@ -170,6 +170,8 @@ export async function createCallersJob(
     callback_url,
   }: { readonly idempotency_key: string; readonly callback_url?: string | null },
   parts: JobParts,
+  /** Told of the job beside its id. Throws Fault. */
+  toldOf?: (job_id: string) => Promise<object>,
 ): Promise<Reply> {
   const { key, project, customer } = caller.grant;
   const created = await createJob(services, {
@@ -182,7 +184,8 @@ export async function createCallersJob(
   });
   if (created.kind === "refused") return created.refusal;
   if (created.kind === "taken") return KEY_OF_ANOTHER_JOB;
-  return json(created.is_new ? 202 : 200, { job_id: created.job_id, created: created.is_new });
+  const { job_id, is_new } = created;
+  return json(is_new ? 202 : 200, { job_id, created: is_new, ...(await toldOf?.(job_id)) });
 }
 
 /** Stores the items of a job in chunks; a login in one is sealed here. Throws Fault. */

@@ -12,6 +12,24 @@ export const MAX_PATTERNS = 100;
 export const SCOPES = ["path", "host", "subdomains", "domain"] as const;
 export type Scope = (typeof SCOPES)[number];
 
+export const CRAWL_EVENTS = ["page", "completed"] as const;
+export type CrawlEventName = (typeof CRAWL_EVENTS)[number];
+
+const CrawlWebhookBody = Component("CrawlWebhookBody", {
+  url: Field(
+    Type.String({ maxLength: 2_048 }),
+    "An https address that events are delivered to",
+    "https://client.example/hook",
+  ),
+  events: Type.Optional(
+    Field(
+      Type.Array(Type.Enum([...CRAWL_EVENTS]), { minItems: 1, maxItems: 2 }),
+      "`page`: each page that was fetched or failed; `completed`: the end of the crawl. Default: both",
+      ["page", "completed"],
+    ),
+  ),
+});
+
 const WebAddress = Patterned("^[Hh][Tt][Tt][Pp][Ss]?://[^\\s]+$", "Input should be an http or https URL", {
   maxLength: 2_048,
 });
@@ -95,6 +113,12 @@ export const CrawlBody = Component("CrawlBody", {
       Nullable(WebAddress),
       "Where the crawl's end is told; null: nowhere",
       "https://client.example/jobs",
+    ),
+  ),
+  webhook: Type.Optional(
+    Field(
+      Nullable(CrawlWebhookBody),
+      "Where each page and the end of the crawl are told, signed, one event after the other in the order of items; null: nowhere",
     ),
   ),
   project_ref: Type.Optional(ProjectRef),

@@ -84,8 +84,17 @@ export type JobCounts = Static<typeof JobCounts>;
 export const JobCreated = Component("JobCreated", {
   job_id: JobId,
   created: Field(Type.Boolean(), "False: the idempotency key already named this job"),
+  webhook_secret: Type.Optional(
+    Field(
+      Type.String(),
+      "Only of a crawl with `webhook`: signs its events",
+      "whsec_3pPzQ0Jw8kVnY2mXb7RtLc5HdFg9SaEu",
+    ),
+  ),
   warnings: Warnings,
 });
+
+export type JobCreated = Static<typeof JobCreated>;
 
 /** The schema of an item in the API document. */
 const JOB_ITEM = "#/components/schemas/JobItem";

@@ -5,6 +5,7 @@
 import { createHash } from "node:crypto";
 import type { Command } from "commander";
 import { CRAWL_LIMIT_DEFAULT, CrawlBody, CrawlFetch } from "../../schemas/crawl.ts";
+import type { JobCreated } from "../../schemas/jobs.ts";
 import { systemTerminal } from "../terminal.ts";
 import { type ClientOptions, clientCommand, errorOf, post, service } from "./client.ts";
 import type { Context } from "./context.ts";
@@ -40,9 +41,10 @@ export const crawlCommand = (context: Context): Command =>
       const idempotency_key = options.idempotencyKey ?? (options.new ? null : keyOf(request));
       const { reply, content } = await post(`${base}/v1/crawl`, key, { ...request, idempotency_key });
       if (!reply.ok || content === null) throw errorOf(reply, content);
-      const { job_id, created } = content as { job_id: string; created: boolean };
+      const { job_id, created, webhook_secret } = content as JobCreated;
       if (options.detach) return context.out(options.json ? JSON.stringify(content) : job_id);
       context.err(`Crawl ${job_id}${created ? "" : ", begun before (--new begins another)"}`);
+      if (webhook_secret !== undefined) context.err(`Its webhook is signed with ${webhook_secret}`);
       const isPrinted = terminal.isPiped || options.json === true;
       const most = request.limit ?? CRAWL_LIMIT_DEFAULT;
       return watch(context, terminal, { base, key, job_id, from: 0, isPrinted, most });

@@ -278,6 +278,15 @@ describe("a lost key", () => {
 
 test("the collections with sealed texts are those of the features", async () => {
   expect(Object.keys(await sealedCollections()).toSorted()).toEqual(
-    [ALERT_HOOKS.name, COMPANY_WATCHES.name, "crawls", "job", "job_items", "monitors", "sessions"].toSorted(),
+    [
+      ALERT_HOOKS.name,
+      COMPANY_WATCHES.name,
+      "crawl_webhooks",
+      "crawls",
+      "job",
+      "job_items",
+      "monitors",
+      "sessions",
+    ].toSorted(),
   );
 });

@@ -27,7 +27,7 @@ import { onSeed, seeds } from "./seeds.ts";
 import { frontierActor } from "../../actors/crawl/sites/frontier/frontier.actor.ts";
 import { crawlProblems } from "../../actors/crawl/sites/frontier/invariants.ts";
 import { Frontier } from "../../schemas/crawl.ts";
-import { crawlKind, storeCrawl, type WebOf } from "../harness/crawl-world.ts";
+import { crawlKind, type SaysOf, storeCrawl, type WebOf } from "../harness/crawl-world.ts";
 import { SAME_SECRETS } from "../harness/secrets.ts";
 import { drawn, faulty, type Link, newLink } from "./faults.ts";
 import { checker } from "./invariants.ts";
@@ -75,6 +75,13 @@ const web: WebOf = (url) => {
   ];
 };
 const leadsTo = (url: string): string => (/[05]$/.test(url) ? `${url}?moved=1` : url);
+
+/** Some pages have the bytes of others, some name the page before them as their own address. */
+const saysOf: SaysOf = (url) => {
+  const n = Number.parseInt(new URL(url).pathname.slice(1), 10);
+  const named = n % 7 === 3 ? { headers: { link: `<${pageAt(n - 1)}>; rel="canonical"` } } : {};
+  return { ...named, sha256: String(n % 50).padEnd(64, "0"), bytes: 1 };
+};
 
 async function simulate(seed: number) {
   const world = newWorld(seed, Date.UTC(2026, 0, 1), LEASES_LAST_MS);
@@ -131,7 +138,7 @@ async function takeCourse(world: World) {
       secrets: SAME_SECRETS,
       findPayer,
       spentBy: async () => 0,
-      kinds: [items(link), crawlKind(ownDocuments, items(link), web, leadsTo)],
+      kinds: [items(link), crawlKind(ownDocuments, items(link), web, leadsTo, saysOf)],
     };
     const node = await distributed(
       owns ? [accountActor(), schedulerActor(), jobActor(needs), frontierActor(needs)] : [],

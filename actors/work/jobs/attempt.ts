@@ -72,6 +72,7 @@ export async function runAttempt(
   attempt: ItemAttempt,
 ): Promise<AttemptOutcome> {
   const outcome = await runOnce(services, ask, attempt);
+  if (outcome.kind === "final") services.kinds.get(attempt.spec.kind)?.onProgress?.(ask, attempt.job_id);
   if (!attempt.is_charged) return outcome;
   if (outcome.kind === "final" && outcome.bill) await services.charges?.settleCharge(ask, outcome.bill);
   // What another try of the item has reserved by now, on this node or on the next owner, is its to settle: this message may come late.

@@ -19,7 +19,7 @@ const REMOVED_AT_ONCE = 50;
 
 /** Ends the job. The callback is in the same write as the end: neither can be stored without the other. */
 export function finish(
-  { metrics }: JobServices,
+  { metrics, kinds }: JobServices,
   turn: JobTurn,
   frontier: Frontier,
   phase: "completed" | "cancelled",
@@ -34,8 +34,11 @@ export function finish(
   for (const waiter of state.cancel_waiters.splice(0)) turn.answer(waiter, { exists: true });
   turn.tell(Scheduler, SCHEDULER_KEY, "finished", { job_id: key });
   metrics.count("trawl_jobs_total", { kind, status: phase });
-  // The reminder would fire, too, a little later.
-  turn.setTimer(now_ms, "tick", null);
+  // Once the end is stored. The reminder would fire, too, a little later.
+  turn.pipeToSelf("tick", async (ask) => {
+    kinds.get(kind)?.onProgress?.(ask, key);
+    return null;
+  });
 }
 
 /** What a finished job still has to do now. */

@@ -24,12 +24,15 @@ export class Job<Item extends JobItem = JobItem> implements AsyncIterable<Item> 
   readonly id: string;
   /** Whether this call began it; false: the idempotency key or the id named one that exists. */
   readonly created: boolean;
+  /** Signs the events of a crawl with a `webhook`. */
+  readonly webhook_secret: string | undefined;
   readonly #http: Http;
 
-  constructor(http: Http, id: string, created: boolean) {
+  constructor(http: Http, id: string, created: boolean, webhook_secret?: string) {
     this.#http = http;
     this.id = id;
     this.created = created;
+    this.webhook_secret = webhook_secret;
   }
 
   status(call?: CallOptions): Promise<JobStatus> {

@@ -30,11 +30,11 @@ export async function begin<Item extends api.JobItem>(
   call?: CallOptions,
 ): Promise<Job<Item>> {
   const keyed = { ...body, idempotency_key: body["idempotency_key"] ?? crypto.randomUUID() };
-  const { job_id, created } = await http.json<api.JobCreated>(
+  const { job_id, created, webhook_secret } = await http.json<api.JobCreated>(
     { method: "POST", path, body: keyed, isRepeatable: true },
     call,
   );
-  return new Job<Item>(http, job_id, created);
+  return new Job<Item>(http, job_id, created, webhook_secret);
 }
 
 type BatchOptions<Body> = Omit<Body, "items" | "idempotency_key"> & { readonly idempotency_key?: string };

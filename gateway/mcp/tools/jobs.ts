@@ -48,7 +48,7 @@ const crawlSite = tool({
     const { done = 0, failed = 0, total = 0 } = status.counts;
     const pages = items.map(
       ({ index, input, result, status: state, error }) =>
-        `${index}. ${link(result?.title ?? null, input.url)} (${error ?? state})`,
+        `${index}. ${link(result?.title ?? null, input.url)} (${error ?? state}${result?.duplicate_of ? `, repeats ${inline(result.duplicate_of.url)}` : ""})`,
     );
     const before = created ? "" : " It was begun before: `again` begins a new one.";
     return {

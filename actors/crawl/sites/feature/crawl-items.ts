@@ -20,6 +20,7 @@ import {
   Frontier,
   type SeenPage,
 } from "../../../../schemas/crawl.ts";
+import { CrawlWebhook } from "../../../../schemas/crawl-events.ts";
 import { type FetchAnswer, MAX_BYTES_CEILING, type PageRecord } from "../../../../schemas/fetch.ts";
 import { openedInput } from "../../../../schemas/job-inputs.ts";
 import { type AttemptContext, jobRange } from "../../../../schemas/jobs.ts";
@@ -35,6 +36,7 @@ import { rowsWith } from "../frontier/load.ts";
 import { type CrawlRules, rulesOf } from "../frontier/rules.ts";
 import { fetchPlace } from "../frontier/sealed.ts";
 import { linksOfSitemap } from "../sitemap/links-of-sitemap.ts";
+import { CRAWL_WEBHOOKS } from "../webhook/stored-webhook.ts";
 import { ownOptionsOf } from "./own-options.ts";
 import { seenOf } from "./seen-page.ts";
 import { urlsRoutes } from "./urls-route.ts";
@@ -57,12 +59,13 @@ export interface CrawlItemDeps {
 
 type Input = Readonly<Record<string, unknown>>;
 type ToldLinks = ReplyOf<typeof Frontier.operations.discover>;
-type CrawledAnswer = FetchAnswer & { readonly duplicate_of?: DuplicateOf };
+export type CrawledAnswer = FetchAnswer & { readonly duplicate_of?: DuplicateOf };
 interface Crawl {
   readonly rules: CrawlRules;
   readonly fetch: Input;
   /** Where header fields and cookies of the caller go: of all seeds, where it gives any. */
   readonly own_origin: string;
+  readonly hasWebhook: boolean;
 }
 
 /** Crawls of a node whose rules are in memory. */
@@ -98,9 +101,18 @@ export function crawlItems(deps: CrawlItemDeps): ItemKindParts {
     if (stored === null) throw new Error(`Cannot read crawl "${job_id}": it is missing`);
     const fetch = openedInput(stored.fetch, (text) => secrets.open(text, fetchPlace(job_id)));
     const own_origin = parseUrl(stored.seeds[0]!)!.origin;
-    const crawl = { rules: rulesOf(stored, joined), fetch, own_origin };
+    const hasWebhook = stored.webhook === true;
+    const crawl = { rules: rulesOf(stored, joined), fetch, own_origin, hasWebhook };
     crawls.set(job_id, crawl);
     return crawl;
+  }
+
+  function onProgress(ask: ActorClient, job_id: string): void {
+    const woken = crawlOf(job_id).then(({ hasWebhook }) =>
+      hasWebhook ? ask(CrawlWebhook, job_id, "deliver", null) : null,
+    );
+    // The actor looks by itself, too.
+    woken.catch(() => {});
   }
 
   const source: ItemSource = {
@@ -118,6 +130,7 @@ export function crawlItems(deps: CrawlItemDeps): ItemKindParts {
     },
     async forget(ask, job_id) {
       await ask(Frontier, job_id, "forget", null);
+      await CRAWL_WEBHOOKS.removeRange(documents, job_id, `${job_id}!`);
       for (const each of [FRONTIER_ROWS, FRONTIER_ORDER])
         await each.removeRange(documents, ...jobRange(job_id));
       for (const each of [FRONTIERS, CRAWLS]) await each.removeRange(documents, job_id, `${job_id}!`);
@@ -205,7 +218,7 @@ export function crawlItems(deps: CrawlItemDeps): ItemKindParts {
   };
 
   return {
-    worker: { name: "crawl", lane: worker.lane, run, source },
+    worker: { name: "crawl", lane: worker.lane, run, source, onProgress },
     gateway: kind,
     route: null,
     routes: (reader) => urlsRoutes({ documents, reader }),

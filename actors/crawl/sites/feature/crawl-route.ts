@@ -10,21 +10,42 @@ import {
 } from "../../../../gateway/batch.ts";
 import { createCallersJob, type CreateJobDeps } from "../../../../gateway/create-job.ts";
 import { invalid } from "../../../../gateway/http-errors.ts";
-import { Detail } from "../../../../gateway/openapi/gateway-reference.ts";
+import { SIGNATURE_FIELDS, Detail } from "../../../../gateway/openapi/gateway-reference.ts";
 import { type Call, type Route, route } from "../../../../gateway/route.ts";
+import type { Secrets } from "../../../../cluster/ports/secrets.ts";
 import type { Reply } from "../../../../gateway/http.ts";
 import type { Mistake } from "../../../../gateway/validate.ts";
-import { CRAWL_LIMIT_DEFAULT, CrawlBody, CrawlFetch } from "../../../../schemas/crawl.ts";
+import { CRAWL_EVENTS, CRAWL_LIMIT_DEFAULT, CrawlBody, CrawlFetch } from "../../../../schemas/crawl.ts";
+import { CrawlCompletedEvent, CrawlPageEvent } from "../../../../schemas/crawl-events.ts";
 import { sealedInput } from "../../../../schemas/job-inputs.ts";
 import { compilePatterns } from "../address/patterns.ts";
 import { CRAWLS } from "../frontier/collections.ts";
 import { parseUrl } from "../../../lib/web/url.ts";
 import type { CrawlRecord } from "../frontier/record.ts";
 import { fetchPlace } from "../frontier/sealed.ts";
+import type { Destination } from "../../../lib/web/destination.ts";
+import { webhookAddress } from "../../../work/callbacks/webhook-address.ts";
+import { newWebhookSecret } from "../../../work/callbacks/webhook-signature.ts";
+import { CRAWL_WEBHOOKS, type StoredCrawlWebhook, webhookPlace } from "../webhook/stored-webhook.ts";
 
 type CrawlCall = Call<null, null, CrawlBody>;
 
-export const crawlRoute = (services: CreateJobDeps, pages: BatchKind): Route =>
+const EVENT = {
+  to: "webhook/url",
+  description:
+    "Signed, and tried eight times within 24 hours, until the receiver answers 2xx. The events of a crawl are delivered one after the other, in the order of " +
+    "its items; `id`, and `webhook-id` in the header, is the same in every attempt. After an event that was given up, or the answer 410, no others are delivered.",
+  headers: SIGNATURE_FIELDS,
+} as const;
+const PAGE_EVENT = { ...EVENT, summary: "A page of a crawl was fetched, or failed", schema: CrawlPageEvent };
+const COMPLETED_EVENT = { ...EVENT, summary: "A crawl has ended", schema: CrawlCompletedEvent };
+
+interface CrawlDeps extends CreateJobDeps {
+  readonly secrets: Pick<Secrets, "seal" | "open">;
+  readonly destination: Pick<Destination, "url">;
+}
+
+export const crawlRoute = (services: CrawlDeps, pages: BatchKind): Route =>
   route({
     method: "POST",
     path: "/v1/crawl",
@@ -38,7 +59,7 @@ export const crawlRoute = (services: CreateJobDeps, pages: BatchKind): Route =>
     tags: ["sites"],
     body: CrawlBody,
     body_example: { url: "https://example.org/", limit: 100, idempotency_key: "monday-site" },
-    callbacks: { jobCompleted: JOB_COMPLETED },
+    callbacks: { jobCompleted: JOB_COMPLETED, page: PAGE_EVENT, completed: COMPLETED_EVENT },
     request_headers: HEADERS_READ,
     items: true,
     category: "fetch",
@@ -49,10 +70,11 @@ export const crawlRoute = (services: CreateJobDeps, pages: BatchKind): Route =>
     handle: (call) => create(services, pages, call),
   });
 
-async function create(services: CreateJobDeps, pages: BatchKind, call: CrawlCall): Promise<Reply> {
+async function create(services: CrawlDeps, pages: BatchKind, call: CrawlCall): Promise<Reply> {
   const { body, head, caller, request_id } = call;
   const header_key = head.headers.get(IDEMPOTENCY_HEADER);
-  const mistake = mistakeIn(body, header_key) ?? mistakeInFetch(body, pages);
+  const mistake =
+    mistakeIn(body, header_key) ?? mistakeInFetch(body, pages) ?? mistakeInWebhook(body, services);
   if (mistake !== null) return invalid([mistake]);
   const fetch = { ...body.fetch, url: "" };
   const refusal = pages.authorize?.(fetch, caller);
@@ -71,15 +93,47 @@ async function create(services: CreateJobDeps, pages: BatchKind, call: CrawlCall
       category: "fetch",
       total: limit,
       grows: true,
-      store(job_id) {
+      async store(job_id) {
+        if (body.webhook != null) await storeWebhook(services, call, job_id);
         const options = sealedInput(optionsOf(body, pages, call), (text) =>
           services.secrets.seal(text, fetchPlace(job_id)),
         );
-        const record: CrawlRecord = { seeds, limit, rules: givenOf(rules), fetch: options };
+        const webhook = body.webhook != null && { webhook: true as const };
+        const record: CrawlRecord = { seeds, limit, rules: givenOf(rules), fetch: options, ...webhook };
         return CRAWLS.put(services.documents, job_id, record, 0);
       },
     },
+    (job_id) => secretOf(services, job_id),
   );
+}
+
+function storeWebhook(
+  { documents, secrets }: CrawlDeps,
+  { body, caller, now_ms }: CrawlCall,
+  job_id: string,
+): Promise<boolean> {
+  const { url, events = CRAWL_EVENTS } = body.webhook!;
+  const webhook: StoredCrawlWebhook = {
+    project: caller.grant.project.name,
+    url: secrets.seal(new URL(url).href, webhookPlace(job_id, "url")),
+    secret: secrets.seal(newWebhookSecret(), webhookPlace(job_id, "secret")),
+    events,
+    cursor: 0,
+    last_status: null,
+    state: "on",
+    created_ms: Math.floor(now_ms),
+    attempts: 0,
+    next_ms: 0,
+  };
+  return CRAWL_WEBHOOKS.put(documents, job_id, webhook, 0);
+}
+
+/** Also where the same request is repeated: its first answer may have been lost. */
+async function secretOf({ documents, secrets }: CrawlDeps, job_id: string): Promise<object> {
+  const webhook = await CRAWL_WEBHOOKS.get(documents, job_id);
+  return webhook === null
+    ? {}
+    : { webhook_secret: secrets.open(webhook.secret, webhookPlace(job_id, "secret")) };
 }
 
 /** The fields that were given. */
@@ -106,6 +160,14 @@ const wrong = (field: readonly (string | number)[], message: string): Mistake =>
   msg: `Value error, ${message}`,
   type: "value_error",
 });
+
+function mistakeInWebhook({ webhook }: CrawlBody, { destination }: CrawlDeps): Mistake | null {
+  if (webhook == null) return null;
+  const judged = webhookAddress(webhook.url, destination);
+  return judged.kind === "right"
+    ? null
+    : { loc: ["body", "webhook", "url"], msg: judged.message, type: judged.type };
+}
 
 /** What a schema cannot check of the options of its pages; null: nothing is wrong. */
 function mistakeInFetch({ url, seeds, fetch }: CrawlBody, pages: BatchKind): Mistake | null {

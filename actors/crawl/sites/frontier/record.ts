@@ -47,6 +47,8 @@ export interface CrawlRecord {
   };
   /** What each item is stored with beside its address; sealed where it holds a login. */
   readonly fetch: Readonly<Record<string, unknown>>;
+  /** It has one. */
+  readonly webhook?: true;
 }
 
 export const NEW_RECORD: FrontierRecord = {

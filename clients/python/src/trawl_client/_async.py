@@ -129,10 +129,14 @@ class AsyncResults(Generic[Item]):
 class AsyncJob(Generic[Item]):
     """A job of the service. Iterated it is its results."""
 
-    def __init__(self, http: AsyncHttp, job_id: str, created: bool, item: Any) -> None:
+    def __init__(
+        self, http: AsyncHttp, job_id: str, created: bool, item: Any, webhook_secret: str | None = None
+    ) -> None:
         self.id = job_id
         #: Whether this call began it; False: the idempotency key or the id named one that exists.
         self.created = created
+        #: Signs the events of a crawl with a `webhook`.
+        self.webhook_secret = webhook_secret
         self.path = f"/v1/jobs/{_core.part(job_id)}"
         self._http = http
         self._item = item
@@ -237,7 +241,7 @@ class AsyncBatches:
 
 async def _job(http: AsyncHttp, path: str, body: Mapping[str, Any], item: type[Item]) -> AsyncJob[Item]:
     created = await http.send(_core.begin(path, models.JobCreated, body))
-    return AsyncJob(http, created.job_id, created.created, item)
+    return AsyncJob(http, created.job_id, created.created, item, created.webhook_secret)
 
 
 class AsyncFilings:

@@ -129,10 +129,14 @@ class Results(Generic[Item]):
 class Job(Generic[Item]):
     """A job of the service. Iterated it is its results."""
 
-    def __init__(self, http: Http, job_id: str, created: bool, item: Any) -> None:
+    def __init__(
+        self, http: Http, job_id: str, created: bool, item: Any, webhook_secret: str | None = None
+    ) -> None:
         self.id = job_id
         #: Whether this call began it; False: the idempotency key or the id named one that exists.
         self.created = created
+        #: Signs the events of a crawl with a `webhook`.
+        self.webhook_secret = webhook_secret
         self.path = f"/v1/jobs/{_core.part(job_id)}"
         self._http = http
         self._item = item
@@ -237,7 +241,7 @@ class Batches:
 
 def _job(http: Http, path: str, body: Mapping[str, Any], item: type[Item]) -> Job[Item]:
     created = http.send(_core.begin(path, models.JobCreated, body))
-    return Job(http, created.job_id, created.created, item)
+    return Job(http, created.job_id, created.created, item, created.webhook_secret)
 
 
 class Filings:

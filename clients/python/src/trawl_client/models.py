@@ -1367,6 +1367,23 @@ class ContentRefusal(Answer):
     """A sentence for people"""
 
 
+class CrawlCompletedEvent(Answer):
+    id: str = ABSENT
+    """The same in every attempt, also `webhook-id` in the header"""
+    type: Literal["crawl.completed"]
+    """The kind of event: the last one of a crawl"""
+    job_id: str = ABSENT
+    """The id of the job"""
+    status: Literal["completed", "cancelled"] | str = ABSENT
+    """How the job ended"""
+    counts: JobCounts = ABSENT
+    """Its items by status"""
+    finished_at: str = ABSENT
+    """When the last item finished"""
+    job_url: str = ABSENT
+    """The job"""
+
+
 class CrawlJobItem(Answer):
     index: int = ABSENT
     """Its place among the submitted items, from 0"""
@@ -1455,6 +1472,39 @@ class CrawlJobItemInput(Answer):
     """`mobile`: a phone with a touch screen, a window of 412 × 915 and a phone's User-Agent; takes the route browser only"""
     viewport: Viewport | None = None
     """The window of the browser; takes the route browser only. Default: 1280 × 720"""
+
+
+class CrawlPageEvent(Answer):
+    id: str = ABSENT
+    """The same in every attempt, also `webhook-id` in the header"""
+    type: Literal["crawl.page"]
+    """The kind of event"""
+    job_id: str = ABSENT
+    """The id of the job"""
+    index: int = ABSENT
+    """The number of its item in the job"""
+    url: str = ABSENT
+    """The page"""
+    depth: int = ABSENT
+    """Links from a seed to it"""
+    error: str | None = ABSENT
+    """Why there is no page; null: there is one"""
+    final_url: str | None = ABSENT
+    """The address after redirects"""
+    status: int | None = ABSENT
+    """The HTTP status of the site's answer"""
+    title: str | None = ABSENT
+    """The title of the page"""
+    content_type: str | None = ABSENT
+    """What the body is"""
+    sha256: str | None = ABSENT
+    """Of the body: `/v1/bodies/{sha256}` has it"""
+    retrieved_at: str | None = ABSENT
+    """When the site answered"""
+    duplicate_of: DuplicateOf | None = None
+    """Only of a page that repeats one which the crawl fetched before: that page"""
+    item_url: str = ABSENT
+    """The item with its whole result"""
 
 
 class CrawlUrl(Answer):
@@ -3042,6 +3092,8 @@ class JobCreated(Answer):
     """The id of the job"""
     created: bool = ABSENT
     """False: the idempotency key already named this job"""
+    webhook_secret: str | None = None
+    """Only of a crawl with `webhook`: signs its events"""
     warnings: list[str] | None = None
     """Only if there are any: what could not be done as it was asked, or is not known, as sentences"""
 

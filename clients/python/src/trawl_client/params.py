@@ -235,6 +235,8 @@ class CrawlBody(TypedDict, total=False):
     """The same key and limit within the project is the same crawl; null: each request begins one. Also as the header Idempotency-Key"""
     callback_url: str | None
     """Where the crawl's end is told; null: nowhere"""
+    webhook: CrawlWebhookBody | None
+    """Where each page and the end of the crawl are told, signed, one event after the other in the order of items; null: nowhere"""
     project_ref: str | None
     """A word of the client's own, which the ledger of requests shows again"""
 
@@ -304,6 +306,13 @@ class CrawlFetch(TypedDict, total=False):
     """`mobile`: a phone with a touch screen, a window of 412 × 915 and a phone's User-Agent; takes the route browser only"""
     viewport: Viewport | None
     """The window of the browser; takes the route browser only. Default: 1280 × 720"""
+
+
+class CrawlWebhookBody(TypedDict, total=False):
+    url: Required[str]
+    """An https address that events are delivered to"""
+    events: Sequence[Literal["page", "completed"]]
+    """`page`: each page that was fetched or failed; `completed`: the end of the crawl. Default: both"""
 
 
 class CreateCompanyWatchBody(TypedDict, total=False):
@@ -1322,6 +1331,8 @@ class CrawlOptions(TypedDict, total=False):
     """The same key and limit within the project is the same crawl; null: each request begins one. Also as the header Idempotency-Key"""
     callback_url: str | None
     """Where the crawl's end is told; null: nowhere"""
+    webhook: CrawlWebhookBody | None
+    """Where each page and the end of the crawl are told, signed, one event after the other in the order of items; null: nowhere"""
     project_ref: str | None
     """A word of the client's own, which the ledger of requests shows again"""
 

@@ -1551,8 +1551,27 @@ export interface CrawlBody {
   idempotency_key?: string | null;
   /** Where the crawl's end is told; null: nowhere */
   callback_url?: string | null;
+  /** Where each page and the end of the crawl are told, signed, one event after the other in the order of items; null: nowhere */
+  webhook?: CrawlWebhookBody | null;
   /** A word of the client's own, which the ledger of requests shows again */
   project_ref?: string | null;
+}
+
+export interface CrawlCompletedEvent {
+  /** The same in every attempt, also `webhook-id` in the header */
+  id: string;
+  /** The kind of event: the last one of a crawl */
+  type: "crawl.completed";
+  /** The id of the job */
+  job_id: string;
+  /** How the job ended */
+  status: "completed" | "cancelled";
+  /** Its items by status */
+  counts: JobCounts;
+  /** When the last item finished */
+  finished_at: string;
+  /** The job */
+  job_url: string;
 }
 
 export interface CrawlFetch {
@@ -1714,6 +1733,39 @@ export interface CrawlJobItemInput {
   viewport?: Viewport | null;
 }
 
+export interface CrawlPageEvent {
+  /** The same in every attempt, also `webhook-id` in the header */
+  id: string;
+  /** The kind of event */
+  type: "crawl.page";
+  /** The id of the job */
+  job_id: string;
+  /** The number of its item in the job */
+  index: number;
+  /** The page */
+  url: string;
+  /** Links from a seed to it */
+  depth: number;
+  /** Why there is no page; null: there is one */
+  error: string | null;
+  /** The address after redirects */
+  final_url: string | null;
+  /** The HTTP status of the site's answer */
+  status: number | null;
+  /** The title of the page */
+  title: string | null;
+  /** What the body is */
+  content_type: string | null;
+  /** Of the body: `/v1/bodies/{sha256}` has it */
+  sha256: string | null;
+  /** When the site answered */
+  retrieved_at: string | null;
+  /** Only of a page that repeats one which the crawl fetched before: that page */
+  duplicate_of?: DuplicateOf;
+  /** The item with its whole result */
+  item_url: string;
+}
+
 export interface CrawlUrl {
   /** The address as it was found first */
   url: string;
@@ -1738,6 +1790,13 @@ export interface CrawlUrlPage {
   items: CrawlUrl[];
   /** The `from` of the next page; null: there is none */
   next_cursor: number | null;
+}
+
+export interface CrawlWebhookBody {
+  /** An https address that events are delivered to */
+  url: string;
+  /** `page`: each page that was fetched or failed; `completed`: the end of the crawl. Default: both */
+  events?: ("page" | "completed")[];
 }
 
 export interface CrawledPage {
@@ -3643,6 +3702,8 @@ export interface JobCreated {
   job_id: string;
   /** False: the idempotency key already named this job */
   created: boolean;
+  /** Only of a crawl with `webhook`: signs its events */
+  webhook_secret?: string;
   /** Only if there are any: what could not be done as it was asked, or is not known, as sentences */
   warnings?: string[];
 }

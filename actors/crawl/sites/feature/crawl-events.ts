@@ -1,0 +1,106 @@
+/** The events of a crawl, made of what its job has stored: one for each page that has a result, in the order of items, and one for the end. */
+import type { Documents } from "../../../../cluster/ports/documents.ts";
+import type { Secrets } from "../../../../cluster/ports/secrets.ts";
+import { JOB_ITEMS } from "../../../../records/collections.ts";
+import type { CrawlCompletedEvent, CrawlPageEvent } from "../../../../schemas/crawl-events.ts";
+import { EMPTY_RECORD, type FetchAnswer } from "../../../../schemas/fetch.ts";
+import { decodeStates, statusOf } from "../../../../schemas/job-states.ts";
+import {
+  CHUNK_ITEMS,
+  chunkKey,
+  type JobRecord,
+  resultKey,
+  type StoredResult,
+} from "../../../../schemas/jobs.ts";
+import { JOB_RESULTS, JOBS } from "../../../work/jobs/collections.ts";
+import { inputOrNull } from "../../../work/jobs/stored-inputs.ts";
+import type { CrawlWebhookDeps, NextEvent } from "../webhook/webhook.actor.ts";
+import type { CrawledAnswer } from "./crawl-items.ts";
+
+interface EventDeps {
+  readonly documents: Documents;
+  readonly secrets: Pick<Secrets, "open">;
+  /** The address at which clients see the service. */
+  readonly publicUrl: () => string;
+}
+
+type Input = Readonly<Record<string, unknown>>;
+
+export const crawlEvents =
+  (deps: EventDeps): CrawlWebhookDeps["nextEvent"] =>
+  async (job_id, from, events) => {
+    const job = await JOBS.get(deps.documents, job_id);
+    if (job === null) return { kind: "over" };
+    const isOver = job.phase === "completed" || job.phase === "cancelled";
+    const page = events.includes("page") ? await nextPage(deps, job_id, job, from, isOver) : null;
+    if (page !== null) return { ...page, isLast: false };
+    if (!isOver) return { kind: "none" };
+    const { total } = job.counts;
+    if (!events.includes("completed") || from > total) return { kind: "over" };
+    return { kind: "event", event: completedEvent(deps, job_id, job), index: total, isLast: true };
+  };
+
+/** Of the first item from this number on that has a result. Null: there is none yet, or none any more. Throws Fault. */
+async function nextPage(
+  { documents, secrets, publicUrl }: EventDeps,
+  job_id: string,
+  job: JobRecord,
+  from: number,
+  isOver: boolean,
+): Promise<Omit<Extract<NextEvent, { kind: "event" }>, "isLast"> | null> {
+  const { total } = job.counts;
+  const states = decodeStates(job.states, total);
+  for (let index = from; index < total; index++) {
+    // Of the items of a job that is over, those that were cancelled have none.
+    if (isOver && statusOf(states[index]!) === "cancelled") continue;
+    const result = await JOB_RESULTS.get(documents, resultKey(job_id, index));
+    if (result === null && !isOver) return null;
+    if (result === null || result.status === "cancelled") continue;
+    const stored = (await JOB_ITEMS.get(documents, chunkKey(job_id, index)))?.items[index % CHUNK_ITEMS];
+    const input = (stored && inputOrNull(secrets, stored, job_id, index)) ?? {};
+    // Of a crawl's own files nobody wants to hear.
+    if (input["sitemap"] === true) continue;
+    const item_url = `${publicUrl()}/v1/jobs/${job_id}?include=items&limit=1${index === 0 ? "" : `&after=${index - 1}`}`;
+    return { kind: "event", event: pageEvent(job_id, index, input, result, item_url), index };
+  }
+  return null;
+}
+
+function pageEvent(
+  job_id: string,
+  index: number,
+  input: Input,
+  { error, answer }: StoredResult,
+  item_url: string,
+): CrawlPageEvent {
+  const { duplicate_of } = (answer ?? {}) as Partial<CrawledAnswer>;
+  const record = (answer as FetchAnswer | null)?.record ?? EMPTY_RECORD;
+  const { final_url, status, title, content_type, sha256, retrieved_at } = record;
+  const page = { final_url, status, title, content_type, sha256, retrieved_at };
+  return {
+    id: `${job_id}:${index}`,
+    type: "crawl.page",
+    job_id,
+    index,
+    url: typeof input["url"] === "string" ? input["url"] : "",
+    depth: Number(input["depth"] ?? 0),
+    error,
+    ...page,
+    ...(duplicate_of && { duplicate_of }),
+    item_url,
+  };
+}
+
+const completedEvent = (
+  { publicUrl }: EventDeps,
+  job_id: string,
+  { phase, counts, finished_ms }: JobRecord,
+): CrawlCompletedEvent => ({
+  id: `${job_id}:end`,
+  type: "crawl.completed",
+  job_id,
+  status: phase as CrawlCompletedEvent["status"],
+  counts,
+  finished_at: new Date(finished_ms!).toISOString(),
+  job_url: `${publicUrl()}/v1/jobs/${job_id}`,
+});

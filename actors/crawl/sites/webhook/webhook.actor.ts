@@ -1,0 +1,102 @@
+/**
+ * The actor of a crawl's webhook: it delivers the events of the crawl, one after the other, and stores every attempt before it makes
+ * it. When it makes them: actors/work/callbacks/delivery-behaviour.ts.
+ */
+import { actor } from "../../../../cluster/actor.ts";
+import type { Node } from "../../../../cluster/node-record.ts";
+import type { CrawlEventName } from "../../../../schemas/crawl.ts";
+import { type CrawlEvent, CrawlWebhook } from "../../../../schemas/crawl-events.ts";
+import {
+  type DeliverySnapshot,
+  type DeliveryState,
+  deliveryBehaviour,
+} from "../../../work/callbacks/delivery-behaviour.ts";
+import { outcomeOf } from "../../../work/callbacks/delivery-outcome.ts";
+import { afterAttempt, beginDelivery } from "../../../work/callbacks/delivery-schedule.ts";
+import { postSigned, type PostSignedDeps } from "../../../work/callbacks/post-signed.ts";
+import { CRAWL_WEBHOOKS, type StoredCrawlWebhook, webhookPlace } from "./stored-webhook.ts";
+
+export type NextEvent =
+  /** `index`: of its item; `isLast`: none comes after it. */
+  | { readonly kind: "event"; readonly event: CrawlEvent; readonly index: number; readonly isLast: boolean }
+  /** The crawl has none yet. */
+  | { readonly kind: "none" }
+  /** There will be none, or the job is gone. */
+  | { readonly kind: "over" };
+
+export interface CrawlWebhookDeps extends PostSignedDeps, Pick<Node, "documents" | "metrics"> {
+  /** Uniform in [0, 1). */
+  readonly random: () => number;
+  /** The event of this item or of the first behind it that has one. Throws Fault. */
+  readonly nextEvent: (job_id: string, from: number, events: readonly CrawlEventName[]) => Promise<NextEvent>;
+}
+
+interface Waiting {
+  readonly next_ms: number;
+  readonly next: Extract<NextEvent, { kind: "event" }> | null;
+}
+
+/** While the crawl runs: the message that tells of a result may be lost with its node. */
+const IDLE_MS = 15_000;
+
+export function crawlWebhookActor(deps: CrawlWebhookDeps) {
+  const { clock, log } = deps;
+  const behaviour = deliveryBehaviour<Waiting>({
+    clock,
+    listWaiting: (job_id) => listWaiting(deps, job_id),
+    attempt: (job_id, { next }) => attempt(deps, job_id, next!),
+    onStoreFault: (job_id, problem) =>
+      log.warn("A crawl's webhook waits for its store", { job_id, problem: String(problem) }),
+  });
+  return actor(CrawlWebhook)<DeliveryState, DeliverySnapshot>(behaviour);
+}
+
+/** The next event; without one the time to look again. Throws Fault. */
+async function listWaiting(
+  { documents, clock, nextEvent }: CrawlWebhookDeps,
+  job_id: string,
+): Promise<readonly Waiting[]> {
+  const webhook = await CRAWL_WEBHOOKS.get(documents, job_id);
+  if (webhook?.state !== "on") return [];
+  const next = await nextEvent(job_id, webhook.cursor, webhook.events);
+  switch (next.kind) {
+    case "over":
+      return [];
+    case "none":
+      return [{ next_ms: Math.ceil(clock.now()) + IDLE_MS, next: null }];
+    case "event":
+      return [{ next_ms: webhook.next_ms, next }];
+  }
+}
+
+async function attempt(
+  deps: CrawlWebhookDeps,
+  job_id: string,
+  { event, index, isLast }: Extract<NextEvent, { kind: "event" }>,
+): Promise<void> {
+  const { documents, clock, metrics, random } = deps;
+  const stored = await CRAWL_WEBHOOKS.read(documents, job_id);
+  // Another owner was quicker.
+  if (stored?.value.state !== "on" || stored.value.cursor > index) return;
+  const put = (webhook: StoredCrawlWebhook, version: number): Promise<boolean> =>
+    CRAWL_WEBHOOKS.put(documents, job_id, webhook, version);
+  const begun = { ...beginDelivery(stored.value, Math.floor(clock.now())), cursor: index };
+  if (!(await put(begun, stored.version))) return;
+  const result = await postSigned(deps, {
+    project: begun.project,
+    event_id: event.id,
+    body: JSON.stringify(event),
+    url: { stored: begun.url, place: webhookPlace(job_id, "url") },
+    secret: { stored: begun.secret, place: webhookPlace(job_id, "secret") },
+  });
+  metrics.count("trawl_crawl_deliveries_total", { outcome: outcomeOf(result) });
+  const after = afterAttempt(begun, result, clock.now(), random());
+  const last_status = result.status;
+  const isDelivered = last_status.startsWith("delivered_");
+  const delivered = { cursor: index + 1, attempts: 0, next_ms: 0, state: isLast ? "over" : "on" } as const;
+  const next: StoredCrawlWebhook =
+    after.kind === "again"
+      ? after.delivery
+      : { ...begun, ...(isDelivered ? delivered : { state: "off" as const }) };
+  await put({ ...next, last_status }, stored.version + 1);
+}

@@ -1,0 +1,142 @@
+/** What the webhook of a crawl is sent: each page and the end, signed, in the order of items, whatever becomes of the nodes. */
+import { createHmac } from "node:crypto";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import type { CrawlBody } from "../../schemas/crawl.ts";
+import { client } from "../harness/jobs-client.ts";
+import { scenario } from "../harness/scenario.ts";
+import { SETUPS } from "../harness/service.ts";
+import { type Page, prose } from "../harness/web.ts";
+import { RECEIVER_CERTIFICATE, type WebhookReceiver, webhookReceiver } from "../harness/webhook-receiver.ts";
+
+const POLL = { timeout: 120_000, interval: 50 };
+
+/** Pages "/0" to "/<count - 1>", each of which links to the next two. */
+const chain =
+  (count: number) =>
+  ({ path }: { readonly path: string }): Page => {
+    const n = Number(path.slice(1));
+    if (!(n < count)) return { status: 404, body: "no" };
+    const links = [n + 1, n + 2].map((next) => `<a href="/${next}">${next}</a>`).join(" ");
+    const body = `<!doctype html><title>Page ${n}</title><article><h1>Page ${n}</h1><p>${prose(12, `page ${n}`)}</p>${links}</article>`;
+    return { body };
+  };
+
+describe.each(SETUPS)("the webhook of a crawl, $setup", ({ start }) => {
+  let hook: WebhookReceiver;
+  let answer: (n: number) => number = () => 204;
+  const { sites, service } = scenario(start, (web) => {
+    web.name("site", ["127.0.0.1"]);
+    return { TRAWL_CA_FILE: RECEIVER_CERTIFICATE };
+  });
+  beforeAll(async () => {
+    hook = await webhookReceiver((_delivery, n) => answer(n));
+  });
+  afterAll(() => hook.close());
+  beforeEach(() => {
+    answer = () => 204;
+  });
+
+  const webhook = () => ({ url: `https://site.test:${hook.port}/hook` });
+  const begin = async (body: CrawlBody) => (await service.call("POST", "/v1/crawl", { body })).json;
+  const eventsOf = (job_id: string) =>
+    hook.received
+      .map(({ body, headers }) => ({ ...JSON.parse(body), headers, body }))
+      .filter((event) => event.job_id === job_id);
+  const ended = async (job_id: string): Promise<void> => {
+    await expect.poll(() => eventsOf(job_id).some(({ type }) => type === "crawl.completed"), POLL).toBe(true);
+  };
+
+  test("is told of each page in the order of items and then of the end, signed with the secret of the answer", async () => {
+    const site = sites.site({ "*": chain(5) });
+    const body = { url: `${site.origin}/0`, limit: 20, webhook: webhook(), idempotency_key: "told" };
+    const made = await begin(body);
+    expect(made).toMatchObject({
+      created: true,
+      webhook_secret: expect.stringMatching(/^whsec_[A-Za-z0-9]{32}$/),
+    });
+    // The first answer may have been lost.
+    expect(await begin(body)).toEqual({ ...made, created: false });
+    await ended(made.job_id);
+    const events = eventsOf(made.job_id);
+    const items = await client(service).items(made.job_id);
+    expect(events.slice(0, -1).map(({ index, url, error, status }) => [index, url, error, status])).toEqual(
+      items.map(({ index, input, error, result }) => [index, input["url"], error, result!["status"]]),
+    );
+    expect(events.map(({ error }) => error ?? null).filter((error) => error !== null)).toEqual([
+      "http_404",
+      "http_404",
+    ]);
+    expect(events[0]).toMatchObject({
+      id: `${made.job_id}:0`,
+      type: "crawl.page",
+      title: "Page 0",
+      depth: 0,
+    });
+    const item = await service.call("GET", events[2].item_url.replace(/^https?:\/\/[^/]+/, ""));
+    expect(item.json.items).toMatchObject([{ index: 2, input: { url: events[2].url } }]);
+    expect(events.at(-1)).toMatchObject({
+      id: `${made.job_id}:end`,
+      status: "completed",
+      counts: { total: 7, done: 5, failed: 2 },
+      job_url: expect.stringMatching(new RegExp(`^http.*/v1/jobs/${made.job_id}$`)),
+    });
+    for (const { id, headers, body: text } of events) {
+      const [, t, v1] = /^t=(\d+),v1=([0-9a-f]{64})$/.exec(String(headers["x-service-signature"]))!;
+      expect(createHmac("sha256", made.webhook_secret).update(`${t}.${text}`).digest("hex")).toBe(v1);
+      expect(headers["webhook-id"]).toBe(id);
+    }
+  });
+
+  test("is told of the end alone where it asks for that, also of a crawl that was cancelled", async () => {
+    const site = sites.site({ "*": chain(400) });
+    const { job_id } = await begin({
+      url: `${site.origin}/0`,
+      webhook: { ...webhook(), events: ["completed"] },
+    });
+    await expect.poll(() => site.hits("/2"), POLL).toBeGreaterThan(0);
+    expect((await service.call("DELETE", `/v1/jobs/${job_id}`)).status).toBe(200);
+    await ended(job_id);
+    expect(eventsOf(job_id)).toMatchObject([{ type: "crawl.completed", status: "cancelled" }]);
+  });
+
+  test("gets nothing more once it answers 410, and the crawl goes on", async () => {
+    const site = sites.site({ "*": chain(6) });
+    answer = () => 410;
+    const { job_id } = await begin({ url: `${site.origin}/0`, webhook: webhook() });
+    const job = await client(service).finished(job_id);
+    expect(job.counts).toMatchObject({ done: 6 });
+    await expect.poll(() => eventsOf(job_id), POLL).toHaveLength(1);
+    answer = () => 204;
+    const after = await begin({ url: `${site.origin}/0`, limit: 1, webhook: webhook() });
+    await ended(after.job_id);
+    expect(eventsOf(job_id)).toHaveLength(1);
+  });
+
+  test("that is no https address, or within a private network, is refused", async () => {
+    for (const [url, type] of [
+      ["http://site.test/", "url_scheme"],
+      ["https://10.0.0.7/", "blocked_destination"],
+    ] as const)
+      expect((await begin({ url: "https://example.org/", webhook: { url } })).detail).toMatchObject([
+        { loc: ["body", "webhook", "url"], type },
+      ]);
+  });
+
+  test("loses no event and changes no order when its nodes are killed", { timeout: 240_000 }, async () => {
+    const site = sites.site({ "*": chain(24) });
+    const { job_id } = await begin({ url: `${site.origin}/0`, webhook: webhook() });
+    for (const many of [4, 14]) {
+      await expect.poll(() => eventsOf(job_id).length, POLL).toBeGreaterThanOrEqual(many);
+      await service.kill();
+      await service.restart();
+    }
+    await ended(job_id);
+    const ids = eventsOf(job_id).map(({ id }) => String(id));
+    // Again is only what was under way when a node was killed.
+    expect(ids.length).toBeLessThanOrEqual(27 + 2);
+    expect(ids.filter((id, at) => id !== ids[at - 1])).toEqual([
+      ...Array.from({ length: 26 }, (_, n) => `${job_id}:${n}`),
+      `${job_id}:end`,
+    ]);
+  });
+});
