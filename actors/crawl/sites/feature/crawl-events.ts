@@ -58,7 +58,7 @@ async function nextPage(
     if (result === null || result.status === "cancelled") continue;
     const stored = (await JOB_ITEMS.get(documents, chunkKey(job_id, index)))?.items[index % CHUNK_ITEMS];
     const input = (stored && inputOrNull(secrets, stored, job_id, index)) ?? {};
-    // Of a crawl's own files nobody wants to hear.
+    // robots.txt and sitemaps are items of the crawl, and no pages of it.
     if (input["sitemap"] === true) continue;
     const item_url = `${publicUrl()}/v1/jobs/${job_id}?include=items&limit=1${index === 0 ? "" : `&after=${index - 1}`}`;
     return { kind: "event", event: pageEvent(job_id, index, input, result, item_url), index };

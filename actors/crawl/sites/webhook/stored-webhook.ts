@@ -28,7 +28,7 @@ export const webhookPlace = (job_id: string, field: "url" | "secret"): SecretPla
   field,
 });
 
-/** One that nobody can read any more is removed: the crawl goes on without. */
+/** A webhook whose secret cannot be read any more is removed: the crawl goes on without. */
 export const sealedCrawlWebhooks: SealedCollection = {
   rewrite({ key, value }, reseal) {
     const webhook = value as StoredCrawlWebhook;
