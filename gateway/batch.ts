@@ -12,12 +12,19 @@ import {
   MAX_JOB_ITEMS,
   JobCompletion,
   JobCreated,
+  MaxCostUsd,
   type JobItem,
   type JobKind,
 } from "../schemas/jobs.ts";
 import type { Caller } from "./authenticate.ts";
 import type { CsvCell } from "./csv-lines.ts";
-import { createCallersJob, type CreateJobDeps, type Input, storeItems } from "./create-job.ts";
+import {
+  createCallersJob,
+  type CreateJobDeps,
+  type Input,
+  mistakeInMaxCost,
+  storeItems,
+} from "./create-job.ts";
 import type { Reply } from "./http.ts";
 import { csvItems, type ReadCsv } from "./csv-items.ts";
 import { DuplicateKey, malformedAt, type Scanned, scanItems } from "./json-array-scanner.ts";
@@ -104,6 +111,7 @@ const jobFields = {
       "https://client.example/jobs",
     ),
   ),
+  max_cost_usd: Type.Optional(MaxCostUsd),
 };
 type Head = Static<TObject<typeof jobFields>>;
 
@@ -155,10 +163,12 @@ function aroundReader(item: TObject, shared: TObject) {
       return { around: null, mistakes: completed === given ? detail : detail.map(inHeader) };
     }
     const head = result.value as Head;
-    const { idempotency_key, callback_url } = head;
+    const { idempotency_key, callback_url, max_cost_usd } = head;
     const mistakes: Mistake[] =
       place === "body" ? [...refusedNames(unknownFields(named, given, ["body"]), call)] : [];
     if (header_key !== undefined && header_key !== idempotency_key) mistakes.push(TWO_KEYS);
+    const cost_mistake = mistakeInMaxCost(max_cost_usd, call, place);
+    if (cost_mistake !== null) mistakes.push(cost_mistake);
     if (callback_url != null && URL.parse(callback_url) === null)
       mistakes.push({ loc: [place, "callback_url"], ...NO_URL });
     if (count === 0) mistakes.push(EMPTY);
@@ -221,6 +231,7 @@ function jobCreator(services: CreateJobDeps, kind: BatchKind): JobCreator {
       kind: kind.name,
       category: kind.category ?? null,
       total: scanned.count,
+      max_cost_usd: head.max_cost_usd,
       store: (job_id) =>
         storeItems(services, job_id, scanned.count, (index) => ({
           ...normalize(scanned.read(index) as Input, call.caller),

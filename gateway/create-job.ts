@@ -31,6 +31,7 @@ import type { Reply } from "./http.ts";
 import { jobId } from "./job-id.ts";
 import { secondsToReset } from "./limits.ts";
 import type { Call } from "./route.ts";
+import type { Mistake } from "./validate.ts";
 
 export type Input = Readonly<Record<string, unknown>>;
 
@@ -50,6 +51,8 @@ export interface JobParts {
   /** Its items; of a job that grows, the most that it may have. */
   readonly total: number;
   readonly grows?: true;
+  /** The most that its items may cost together; null or absent: it has no limit of its own. */
+  readonly max_cost_usd?: number | null | undefined;
   /** Stores its items, or what they are found by, before it begins. Throws Fault. */
   readonly store: (job_id: string) => Promise<unknown>;
 }
@@ -118,7 +121,7 @@ async function existingJob(
 /** Throws Fault. */
 export async function createJob(deps: CreateJobDeps, job: NewJob): Promise<CreatedJob> {
   const { documents, ask, random, secrets } = deps;
-  const { kind, category, payer, total, grows, now_ms, monitor_id } = job;
+  const { kind, category, payer, total, grows, max_cost_usd, now_ms, monitor_id } = job;
   const digest = createHash("sha256").update(job.idempotency_key).digest("hex");
   const scope = monitor_id === undefined ? payer.project : `${payer.project}:${monitor_id}`;
   const idempotency_doc = `${scope}:${digest}`;
@@ -141,6 +144,8 @@ export async function createJob(deps: CreateJobDeps, job: NewJob): Promise<Creat
     total,
     ...(grows && { grows }),
     created_ms: Math.floor(now_ms),
+    // No more than is allowed: a part of a micro is none.
+    ...(max_cost_usd != null && { max_cost_micros: Math.floor(Number((max_cost_usd * 1e6).toFixed(3))) }),
     ...(monitor_id !== undefined && { monitor_id }),
   };
   await ask(Job, job_id, "open", spec, { timeout_ms: ASK_MS });
@@ -159,6 +164,18 @@ export async function createJob(deps: CreateJobDeps, job: NewJob): Promise<Creat
   const { exists } = await ask(Job, job_id, "begin", null, { timeout_ms: ASK_MS });
   if (!exists) throw new Fault("no_answer", `Cannot begin job "${job_id}": it is not there`);
   return { kind: "job", job_id, is_new: true };
+}
+
+/** Why the job may have no such limit; null: it may. `place`: where the field was given. */
+export function mistakeInMaxCost(
+  max_cost_usd: number | null | undefined,
+  { caller, now_ms }: Pick<Call, "caller" | "now_ms">,
+  place: "body" | "query",
+): Mistake | null {
+  if (max_cost_usd == null || pricesOf(caller.grant.customer, monthOf(now_ms)) === null) return null;
+  const msg =
+    "Value error, it counts what providers cost, and this customer is charged by prices of its own: give its key a spend cap";
+  return { loc: [place, "max_cost_usd"], msg, type: "value_error" };
 }
 
 /** A caller's job: 202 with a new one, 200 with the one that has the key already, or a refusal. Throws Fault. */

@@ -3,7 +3,7 @@ import { type Static, Type } from "typebox";
 import { ask, contract, tell } from "../cluster/contracts/contract.ts";
 import { Component, Field, Nullable, Patterned, ProjectRef } from "./common.ts";
 import { FetchBody, FetchResponse } from "./fetch.ts";
-import { MAX_JOB_ITEMS } from "./jobs.ts";
+import { MAX_JOB_ITEMS, MaxCostUsd } from "./jobs.ts";
 import { SITEMAP_USES } from "./sites.ts";
 
 export const CRAWL_LIMIT_DEFAULT = 1_000;
@@ -115,6 +115,7 @@ export const CrawlBody = Component("CrawlBody", {
       "https://client.example/jobs",
     ),
   ),
+  max_cost_usd: Type.Optional(MaxCostUsd),
   webhook: Type.Optional(
     Field(
       Nullable(CrawlWebhookBody),

@@ -28,6 +28,15 @@ import { LedgerRow } from "./ledger.ts";
 export const JobId = Field(Type.String({ format: "uuid" }), "The id of the job");
 
 export const MAX_JOB_ITEMS = 50_000;
+/** A million dollars. */
+const MAX_COST_USD = 1_000_000;
+/** Of the body that creates a job. */
+export const MaxCostUsd = Field(
+  Nullable(Type.Number({ minimum: 0, maximum: MAX_COST_USD })),
+  "The most that premium routes and paid sources may cost all of its items together, in US dollars; at it items go on by what costs nothing (an attempt that is left out has the reason `budget_exhausted`), and the job says `max_cost_reached`. null: no limit of its own",
+  2.5,
+);
+
 /** The kinds of jobs, and how work of each is billed that has no answer. */
 export const UNANSWERED_AS = {
   search: "search",
@@ -143,6 +152,15 @@ export const JobStatus = Component("JobStatus", {
     "Of the last attempt: `delivered_<code>`, `http_<code>`, `blocked_destination` or `error_<class>`; null before it",
     "delivered_200",
   ),
+  max_cost_usd: Type.Optional(
+    Field(Type.Number(), "Only of a job with a limit of its own: what it may cost, in US dollars", 2.5),
+  ),
+  max_cost_reached: Type.Optional(
+    Field(
+      Type.Boolean(),
+      "Only of a job with `max_cost_usd`: whether an attempt was not made because of it. Then items go on by what costs nothing",
+    ),
+  ),
   items_url: Field(
     Type.String(),
     "Where its items are",
@@ -252,6 +270,8 @@ export const JobSpec = Type.Object({
   /** It begins without items: they are added while it runs. Absent: all are there when it begins. */
   grows: Type.Optional(Type.Boolean()),
   created_ms: Type.Integer(),
+  /** The most that its items may cost together. Absent: it has no limit of its own. */
+  max_cost_micros: Type.Optional(Type.Integer({ minimum: 0 })),
   /** The monitor whose visit the job is. */
   monitor_id: Type.Optional(Type.String()),
 });
@@ -334,6 +354,10 @@ export const JobRecord = Type.Object({
   quota: Nullable(JobQuota),
   /** Everything that was ever metered, to be compared with the results. */
   metered: Type.Object({ requests: Type.Integer(), cost_micros: Type.Integer() }),
+  /** Of a job with `max_cost_micros`: the most that attempts of items without a bill cost (actors/work/jobs/cost-limit.ts). */
+  held_micros: Type.Optional(Type.Record(Type.String(), Type.Integer())),
+  /** An attempt was refused by `max_cost_micros`. */
+  max_cost_reached: Type.Optional(Type.Boolean()),
 });
 export type JobRecord = Static<typeof JobRecord>;
 
@@ -408,6 +432,14 @@ export const Job = contract(
     abandon: tell(Type.Null()),
     /** Answered when no item is in flight any more, after 1.5 s at most. */
     cancel: ask(Type.Null(), Type.Object({ exists: Type.Boolean() })),
+    /**
+     * An attempt of an item may cost so much: whether the job's own limit has room for it. The id begins with the item's request id and a
+     * full stop; the same id again is the same reservation. It ends with the item.
+     */
+    reserveCost: ask(
+      Type.Object({ id: Type.String(), micros: Type.Integer({ minimum: 0 }) }),
+      Type.Object({ is_reserved: Type.Boolean() }),
+    ),
     /** The operator pauses the job, which starts no further item, or resumes it. A finished job does not change. */
     setPaused: ask(Type.Object({ is_paused: Type.Boolean() }), Type.Object({ exists: Type.Boolean() })),
   },

@@ -5,7 +5,7 @@
  */
 import { createHash } from "node:crypto";
 import type { Command } from "commander";
-import { MAX_JOB_ITEMS, type JobKind } from "../../schemas/jobs.ts";
+import { MAX_JOB_ITEMS, MaxCostUsd, type JobKind } from "../../schemas/jobs.ts";
 import { systemTerminal } from "../terminal.ts";
 import { type ClientOptions, clientCommand, post, errorOf, service } from "./client.ts";
 import { CommandError, type Context, EXIT } from "./context.ts";
@@ -30,12 +30,14 @@ interface BatchOptions extends ClientOptions {
   readonly resume?: string;
 }
 
+const COST = fieldFlags({ properties: { max_cost_usd: MaxCostUsd } }, []);
+
 export const batchCommand = (context: Context): Command =>
   withFlags(
     clientCommand("batch")
       .description("fetch every URL of a file, or search for every line with --search, as one job")
       .argument("[file]", "one URL, query or JSON object per line; - or nothing: standard input", "-"),
-    FLAGS,
+    [...FLAGS, ...COST],
   )
     .option("--search", "the lines are search queries")
     .option("--callback <url>", "an address that is called when the job has finished")
@@ -59,8 +61,12 @@ export const batchCommand = (context: Context): Command =>
           EXIT.usage,
         );
       const callback_url = options.callback ?? null;
-      const idempotency_key = options.idempotencyKey ?? idempotencyKeyOf({ kind, items, callback_url });
-      const body = { items, idempotency_key, callback_url };
+      const around = {
+        callback_url,
+        ...givenFields(COST, options as unknown as Readonly<Record<string, unknown>>),
+      };
+      const idempotency_key = options.idempotencyKey ?? idempotencyKeyOf({ kind, items, ...around });
+      const body = { items, idempotency_key, ...around };
       const { reply, content } = await post(`${base}/v1/batch/${kind}`, key, body);
       if (!reply.ok || content === null) throw errorOf(reply, content);
       const { job_id, created } = content as { job_id: string; created: boolean };

@@ -50,6 +50,8 @@ export interface ScriptedOutcome {
   readonly error?: string;
   readonly retry?: RetryAdvice;
   readonly ms?: number;
+  /** Default: 5. */
+  readonly cost_micros?: number;
 }
 export interface AttemptRecord {
   readonly url: string;
@@ -115,7 +117,7 @@ export function oneCluster({
       // A dead node sends nothing.
       if (nodeLink.dead) return new Promise(() => {});
       attempts.push({ url: String(url), at_ms: clock.now(), context });
-      const { error, retry, ms = 10 } = await script.run(String(url), context);
+      const { error, retry, ms = 10, cost_micros = 5 } = await script.run(String(url), context);
       await new Promise<void>((resolve) => {
         const alarm = clock.at(clock.now() + ms, resolve);
         context.signal.addEventListener("abort", () => {
@@ -132,7 +134,7 @@ export function oneCluster({
           ok: failure === null,
           bytes: 100,
           paid: false,
-          cost_micros: context.signal.aborted && !script.costs_when_aborted ? 0 : 5,
+          cost_micros: context.signal.aborted && !script.costs_when_aborted ? 0 : cost_micros,
         },
         // All pages of a host have the same text.
         body_refs: [

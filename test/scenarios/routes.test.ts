@@ -4,6 +4,7 @@ import { createServer, request as httpRequest, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, describe, expect, test } from "vitest";
 import { freePort } from "../harness/free-port.ts";
+import { client } from "../harness/jobs-client.ts";
 import { scenario } from "../harness/scenario.ts";
 import { SETUPS } from "../harness/service.ts";
 import { type Arrival, article, type Page, prose, type Site } from "../harness/web.ts";
@@ -229,10 +230,45 @@ describe.each(SETUPS)("the routes archive, proxy and proxy_render, $setup", ({ s
     expect(await service.fetch(fields)).toMatchObject({ error: null, tier: "proxy" });
   });
 
+  test("a job with max_cost_usd pays no more than that, and says where it ended", async () => {
+    const paths = Object.fromEntries(
+      Array.from({ length: 8 }, (_, n) => [`/${n}`, served(true, article(`Page ${n}`, TEXT))]),
+    );
+    const hosts = [sites.site(paths), sites.site(paths)];
+    const items = Object.keys(paths).map((path, n) => ({
+      url: `${hosts[n % 2]!.origin}${path}`,
+      tiers: ["direct", "proxy"],
+    }));
+    const jobs = client(service);
+    const body = { items, idempotency_key: "capped", max_cost_usd: 0.035 };
+    const { job_id } = (await service.call("POST", "/v1/batch/fetch", { body })).json;
+    // Blocked items cool down for 30 s before they pay.
+    const job = await jobs.finished(job_id, 120_000);
+    expect(job).toMatchObject({
+      status: "completed",
+      counts: { total: 8, done: 3, failed: 5 },
+      max_cost_usd: 0.035,
+      max_cost_reached: true,
+    });
+    const results = (await jobs.items(job_id)).map(({ error, result }) => {
+      const { cost_usd, attempts } = result as { cost_usd: number; attempts: { reason: string }[] };
+      return [error, cost_usd, attempts.at(-1)!.reason] as const;
+    });
+    expect(results.toSorted(([, a], [, b]) => a - b)).toEqual([
+      ...Array.from({ length: 5 }, () => ["all_tiers_failed", 0, "budget_exhausted"]),
+      ...Array.from({ length: 3 }, () => [null, 0.01, "ok"]),
+    ]);
+    expect((await service.trawl("job", "verify", job_id)).problems).toEqual([]);
+    const negative = { ...body, idempotency_key: "negative", max_cost_usd: -1 };
+    expect((await service.call("POST", "/v1/batch/fetch", { body: negative })).json.detail).toMatchObject([
+      { loc: ["body", "max_cost_usd"] },
+    ]);
+  });
+
   test("the quota shows the sum of the costs", async () => {
     // Gateways tell it about once a second.
     const spent = async () => (await service.call("GET", "/v1/quota")).json.project.spend.used as string;
-    await expect.poll(spent, { timeout: 5_000 }).toBe("0.140000");
+    await expect.poll(spent, { timeout: 5_000 }).toBe("0.170000");
   });
 
   test("an unreachable proxy is reported as proxy_unreachable", async () => {

@@ -37,6 +37,9 @@ import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.sile
 
 const JOBS = ["j1", "j2", "j3"] as const;
 const CRAWL = "c1";
+/** It may cost so much, which is not enough for all of its items. */
+const CAPPED = "j2";
+const MAX_COST_MICROS = 150;
 const ALL_JOBS = [...JOBS, CRAWL];
 const ITEMS = 150;
 /** Of the crawl, where no page fails for good. */
@@ -100,8 +103,12 @@ async function takeCourse(world: World) {
   const items = (link: Link): ItemKind => ({
     name: "fetch",
     lane: ({ url }) => URL.parse(String(url))!.hostname,
-    async run(_, { url }, { attempt_id }) {
+    async run(ask, { url }, { attempt_id, request_id }) {
       attempts.push(attempt_id);
+      const reservation = { id: `${attempt_id}.proxy.${attempts.length}`, micros: 3 };
+      const pays =
+        !request_id.startsWith(`${CAPPED}:`) ||
+        (await ask(Job, CAPPED, "reserveCost", reservation).catch(() => null))?.is_reserved === true;
       const fails = chance(20) === 0;
       await new Promise<void>((resolve) => void clock.at(clock.now() + 100 + chance(900), resolve));
       // What a dead node still does reaches no other node.
@@ -109,7 +116,7 @@ async function takeCourse(world: World) {
       return {
         answer: String(url),
         error: fails ? "all_tiers_failed" : null,
-        bill: { category: "fetch_own", ok: !fails, bytes: 1, paid: false, cost_micros: 2 },
+        bill: { category: "fetch_own", ok: !fails, bytes: 1, paid: false, cost_micros: pays ? 2 : 0 },
         body_refs: [],
         retry: fails ? { reason: "transient", retry_after_s: null } : null,
       };
@@ -218,6 +225,7 @@ async function takeCourse(world: World) {
       idempotency_doc: `p:${job_id}`,
       callback_url: HOOK,
       created_ms: clock.now(),
+      ...(job_id === CAPPED && { max_cost_micros: MAX_COST_MICROS }),
       ...(job_id === CRAWL ? { total: PAGES, grows: true } : { total: ITEMS, grows: false }),
     }) as const;
 

@@ -9,9 +9,13 @@ import { sleep } from "../../../cluster/ports/clock.ts";
 import { Fault } from "../../../cluster/ports/fault.ts";
 import type { Charges, SpendingFor } from "../../../records/charges.ts";
 import { Account, monthOf, type ReserveRequest } from "../../../schemas/accounts.ts";
+import { Job } from "../../../schemas/jobs.ts";
 import { basisOf, priceMost, priceOf, pricesOf } from "../../../schemas/invoices.ts";
 import { type FindPayer, type SpendLimit, spendLimits } from "./payer.ts";
 import { readSpend, recordSpend } from "./request-spend.ts";
+
+/** Of an attempt of an item: `<job id>:<index>.…` */
+const JOB_OF_ATTEMPT = /^([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}):\d+\./;
 
 /** A settlement is sent again after these pauses: money that was spent must not become free by a fault. */
 const SETTLE_AGAIN_MS = [500, 2_000, 5_000, 10_000, 20_000] as const;
@@ -89,6 +93,11 @@ export function spending({
       );
       if ((await reserveAll(ask, limits, { id, micros })) !== null) return false;
       try {
+        const job_id = JOB_OF_ATTEMPT.exec(id)?.[1];
+        if (job_id !== undefined && !(await ask(Job, job_id, "reserveCost", { id, micros })).is_reserved) {
+          await free(ask, limits, { id });
+          return false;
+        }
         await recordSpend(documents, id, micros, clock.now());
       } catch (problem) {
         await free(ask, limits, { id });

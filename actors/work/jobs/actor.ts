@@ -25,6 +25,7 @@ import {
 } from "./attempt.ts";
 import { recordAttempt } from "./callback.ts";
 import { checkpoint, nextCheckpointMs, writeRows } from "./checkpoint.ts";
+import { reserveCost } from "./cost-limit.ts";
 import { MAX_IN_FLIGHT, SMALL_ITEMS } from "./fairness.ts";
 import type { Frontier } from "./frontier.ts";
 import { applyGrowth, grow, hasGrown } from "./grow.ts";
@@ -104,6 +105,8 @@ export function jobActor(deps: JobDeps) {
         cancel(services, turn);
         return DEFERRED;
       },
+
+      reserveCost: ({ state }, reservation) => holdCost(state, reservation),
 
       setPaused: (turn, { is_paused }) => setPaused(services, turn, is_paused),
 
@@ -330,6 +333,16 @@ function applyShare(services: JobServices, turn: JobTurn, window: number | null)
   if (window !== null && state.record?.paused_ms == null) state.window = window;
   if (window !== null && window > 0) state.may_load = true;
   tick(services, turn);
+}
+
+function holdCost(
+  state: JobState,
+  reservation: Parameters<typeof reserveCost>[1],
+): { readonly is_reserved: boolean } {
+  if (!state.record) return { is_reserved: false };
+  const { record, is_reserved } = reserveCost(state.record, reservation);
+  state.record = record;
+  return { is_reserved };
 }
 
 function setPaused(services: JobServices, turn: JobTurn, is_paused: boolean): { readonly exists: boolean } {

@@ -13,6 +13,7 @@ import {
 } from "../../../schemas/ledger.ts";
 import { packRows } from "../../../schemas/ledger-batch.ts";
 import type { JobRecord } from "../../../schemas/jobs.ts";
+import { heldWithout } from "./cost-limit.ts";
 import type { Frontier } from "./frontier.ts";
 import { storedResults } from "./results.ts";
 import { type JobServices, type JobState, type JobTurn, NO_QUOTA, startTask } from "./state.ts";
@@ -75,8 +76,9 @@ export function withBills(record: JobRecord, bills: readonly LedgerRow[]): JobRe
     requests++;
     cost_micros += bill.cost_micros;
   }
-  const unrecorded = [...record.unrecorded, ...bills.map(indexOf)];
-  return { ...record, unrecorded, metered: { requests, cost_micros } };
+  const items = bills.map(indexOf);
+  const unrecorded = [...record.unrecorded, ...items];
+  return { ...record, unrecorded, metered: { requests, cost_micros }, ...heldWithout(record, items) };
 }
 
 /** The request id of an item ends with its index. */

@@ -3,6 +3,7 @@
  * and every bill is metered exactly once. Tests check this after every step, and `trawl job verify` in a store. Pure.
  */
 import { countsOf, isFinal, decodeStates, statusOf } from "../../../schemas/job-states.ts";
+import { committedMicros } from "./cost-limit.ts";
 import { ITEM_STATUSES, type JobRecord, type StoredResult } from "../../../schemas/jobs.ts";
 
 export interface InvariantReport {
@@ -62,6 +63,9 @@ export function checkInvariants(
     problems.push(`${job.metered.requests} items are metered, ${requests} have a bill`);
   if (job.metered.cost_micros !== cost_micros)
     problems.push(`${job.metered.cost_micros} micros are metered, the bills add up to ${cost_micros}`);
+  const limit = spec.max_cost_micros ?? Infinity;
+  if (committedMicros(job) > limit)
+    problems.push(`${committedMicros(job)} micros are spent or reserved, the limit is ${limit}`);
   if (job.finished_ms !== null) {
     if (counts.pending + counts.queued > 0)
       problems.push(`The job is finished, but ${counts.pending + counts.queued} items are not`);

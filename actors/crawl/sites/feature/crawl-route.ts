@@ -8,7 +8,7 @@ import {
   TWO_KEYS,
   withoutDefaults,
 } from "../../../../gateway/batch.ts";
-import { createCallersJob, type CreateJobDeps } from "../../../../gateway/create-job.ts";
+import { createCallersJob, type CreateJobDeps, mistakeInMaxCost } from "../../../../gateway/create-job.ts";
 import { invalid } from "../../../../gateway/http-errors.ts";
 import { SIGNATURE_FIELDS, Detail } from "../../../../gateway/openapi/gateway-reference.ts";
 import { type Call, type Route, route } from "../../../../gateway/route.ts";
@@ -74,7 +74,10 @@ async function create(services: CrawlDeps, pages: BatchKind, call: CrawlCall): P
   const { body, head, caller, request_id } = call;
   const header_key = head.headers.get(IDEMPOTENCY_HEADER);
   const mistake =
-    mistakeIn(body, header_key) ?? mistakeInFetch(body, pages) ?? mistakeInWebhook(body, services);
+    mistakeIn(body, header_key) ??
+    mistakeInFetch(body, pages) ??
+    mistakeInWebhook(body, services) ??
+    mistakeInMaxCost(body.max_cost_usd, call, "body");
   if (mistake !== null) return invalid([mistake]);
   const fetch = { ...body.fetch, url: "" };
   const refusal = pages.authorize?.(fetch, caller);
@@ -93,6 +96,7 @@ async function create(services: CrawlDeps, pages: BatchKind, call: CrawlCall): P
       category: "fetch",
       total: limit,
       grows: true,
+      max_cost_usd: body.max_cost_usd,
       async store(job_id) {
         if (body.webhook != null) await storeWebhook(services, call, job_id);
         const options = sealedInput(optionsOf(body, pages, call), (text) =>

@@ -10,6 +10,7 @@ import { maskUserInfo } from "../../../lib/web/url.ts";
 import type { Caller } from "../../../../gateway/authenticate.ts";
 import type { BatchKind } from "../../../../gateway/batch.ts";
 import type { Input } from "../../../../gateway/create-job.ts";
+import { fromMicros } from "../../../../schemas/accounts.ts";
 import { type States, statusOf } from "../../../../schemas/job-states.ts";
 import {
   callbackPlace,
@@ -208,6 +209,10 @@ export function statusView(secrets: Pick<Secrets, "open">, job_id: string, job: 
     finished_at: finished_ms === null ? null : iso(finished_ms),
     callback_url: spec.callback_url && shownAddress(secrets, spec.callback_url, callbackPlace(job_id)),
     callback_status: callback?.status ?? null,
+    ...(spec.max_cost_micros !== undefined && {
+      max_cost_usd: Number(fromMicros(spec.max_cost_micros)),
+      max_cost_reached: job.max_cost_reached ?? false,
+    }),
     items_url: `/v1/jobs/${job_id}?include=items`,
   };
 }

@@ -3126,6 +3126,10 @@ class JobStatus(Answer):
     """Where the job's end is told; null: nowhere"""
     callback_status: CallbackOutcome | str | None = ABSENT
     """Of the last attempt: `delivered_<code>`, `http_<code>`, `blocked_destination` or `error_<class>`; null before it"""
+    max_cost_usd: float | None = None
+    """Only of a job with a limit of its own: what it may cost, in US dollars"""
+    max_cost_reached: bool | None = None
+    """Only of a job with `max_cost_usd`: whether an attempt was not made because of it. Then items go on by what costs nothing"""
     items_url: str = ABSENT
     """Where its items are"""
     items: list[JobItem] | None = None

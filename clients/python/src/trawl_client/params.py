@@ -63,6 +63,8 @@ class BatchCompaniesBody(TypedDict, total=False):
     """Scoped to the project: the same key, kind and number of items is the same job. May be left out when the header Idempotency-Key has it."""
     callback_url: str | None
     """Where the job's end is told; null: nowhere"""
+    max_cost_usd: float | None
+    """The most that premium routes and paid sources may cost all of its items together, in US dollars; at it items go on by what costs nothing (an attempt that is left out has the reason `budget_exhausted`), and the job says `max_cost_reached`. null: no limit of its own"""
 
 
 class BatchCompaniesFromCsvBody(TypedDict, total=False):
@@ -90,6 +92,8 @@ class BatchFetchBody(TypedDict, total=False):
     """Scoped to the project: the same key, kind and number of items is the same job. May be left out when the header Idempotency-Key has it."""
     callback_url: str | None
     """Where the job's end is told; null: nowhere"""
+    max_cost_usd: float | None
+    """The most that premium routes and paid sources may cost all of its items together, in US dollars; at it items go on by what costs nothing (an attempt that is left out has the reason `budget_exhausted`), and the job says `max_cost_reached`. null: no limit of its own"""
 
 
 class BatchFilingsBody(TypedDict, total=False):
@@ -99,6 +103,8 @@ class BatchFilingsBody(TypedDict, total=False):
     """Scoped to the project: the same key, kind and number of items is the same job. May be left out when the header Idempotency-Key has it."""
     callback_url: str | None
     """Where the job's end is told; null: nowhere"""
+    max_cost_usd: float | None
+    """The most that premium routes and paid sources may cost all of its items together, in US dollars; at it items go on by what costs nothing (an attempt that is left out has the reason `budget_exhausted`), and the job says `max_cost_reached`. null: no limit of its own"""
 
 
 class BatchProfilesBody(TypedDict, total=False):
@@ -108,6 +114,8 @@ class BatchProfilesBody(TypedDict, total=False):
     """Scoped to the project: the same key, kind and number of items is the same job. May be left out when the header Idempotency-Key has it."""
     callback_url: str | None
     """Where the job's end is told; null: nowhere"""
+    max_cost_usd: float | None
+    """The most that premium routes and paid sources may cost all of its items together, in US dollars; at it items go on by what costs nothing (an attempt that is left out has the reason `budget_exhausted`), and the job says `max_cost_reached`. null: no limit of its own"""
 
 
 class BatchSearchBody(TypedDict, total=False):
@@ -117,6 +125,8 @@ class BatchSearchBody(TypedDict, total=False):
     """Scoped to the project: the same key, kind and number of items is the same job. May be left out when the header Idempotency-Key has it."""
     callback_url: str | None
     """Where the job's end is told; null: nowhere"""
+    max_cost_usd: float | None
+    """The most that premium routes and paid sources may cost all of its items together, in US dollars; at it items go on by what costs nothing (an attempt that is left out has the reason `budget_exhausted`), and the job says `max_cost_reached`. null: no limit of its own"""
 
 
 class CompanyBatchItem(TypedDict, total=False):
@@ -235,6 +245,8 @@ class CrawlBody(TypedDict, total=False):
     """The same key and limit within the project is the same crawl; null: each request begins one. Also as the header Idempotency-Key"""
     callback_url: str | None
     """Where the crawl's end is told; null: nowhere"""
+    max_cost_usd: float | None
+    """The most that premium routes and paid sources may cost all of its items together, in US dollars; at it items go on by what costs nothing (an attempt that is left out has the reason `budget_exhausted`), and the job says `max_cost_reached`. null: no limit of its own"""
     webhook: CrawlWebhookBody | None
     """Where each page and the end of the crawl are told, signed, one event after the other in the order of items; null: nowhere"""
     project_ref: str | None
@@ -1278,6 +1290,8 @@ class BatchCompaniesOptions(TypedDict, total=False):
     """Scoped to the project: the same key, kind and number of items is the same job. May be left out when the header Idempotency-Key has it."""
     callback_url: str | None
     """Where the job's end is told; null: nowhere"""
+    max_cost_usd: float | None
+    """The most that premium routes and paid sources may cost all of its items together, in US dollars; at it items go on by what costs nothing (an attempt that is left out has the reason `budget_exhausted`), and the job says `max_cost_reached`. null: no limit of its own"""
 
 
 class BatchFetchOptions(TypedDict, total=False):
@@ -1285,6 +1299,8 @@ class BatchFetchOptions(TypedDict, total=False):
     """Scoped to the project: the same key, kind and number of items is the same job. May be left out when the header Idempotency-Key has it."""
     callback_url: str | None
     """Where the job's end is told; null: nowhere"""
+    max_cost_usd: float | None
+    """The most that premium routes and paid sources may cost all of its items together, in US dollars; at it items go on by what costs nothing (an attempt that is left out has the reason `budget_exhausted`), and the job says `max_cost_reached`. null: no limit of its own"""
 
 
 class BatchFilingsOptions(TypedDict, total=False):
@@ -1292,6 +1308,8 @@ class BatchFilingsOptions(TypedDict, total=False):
     """Scoped to the project: the same key, kind and number of items is the same job. May be left out when the header Idempotency-Key has it."""
     callback_url: str | None
     """Where the job's end is told; null: nowhere"""
+    max_cost_usd: float | None
+    """The most that premium routes and paid sources may cost all of its items together, in US dollars; at it items go on by what costs nothing (an attempt that is left out has the reason `budget_exhausted`), and the job says `max_cost_reached`. null: no limit of its own"""
 
 
 class BatchProfilesOptions(TypedDict, total=False):
@@ -1299,6 +1317,8 @@ class BatchProfilesOptions(TypedDict, total=False):
     """Scoped to the project: the same key, kind and number of items is the same job. May be left out when the header Idempotency-Key has it."""
     callback_url: str | None
     """Where the job's end is told; null: nowhere"""
+    max_cost_usd: float | None
+    """The most that premium routes and paid sources may cost all of its items together, in US dollars; at it items go on by what costs nothing (an attempt that is left out has the reason `budget_exhausted`), and the job says `max_cost_reached`. null: no limit of its own"""
 
 
 class BatchSearchOptions(TypedDict, total=False):
@@ -1306,6 +1326,8 @@ class BatchSearchOptions(TypedDict, total=False):
     """Scoped to the project: the same key, kind and number of items is the same job. May be left out when the header Idempotency-Key has it."""
     callback_url: str | None
     """Where the job's end is told; null: nowhere"""
+    max_cost_usd: float | None
+    """The most that premium routes and paid sources may cost all of its items together, in US dollars; at it items go on by what costs nothing (an attempt that is left out has the reason `budget_exhausted`), and the job says `max_cost_reached`. null: no limit of its own"""
 
 
 class CrawlOptions(TypedDict, total=False):
@@ -1331,6 +1353,8 @@ class CrawlOptions(TypedDict, total=False):
     """The same key and limit within the project is the same crawl; null: each request begins one. Also as the header Idempotency-Key"""
     callback_url: str | None
     """Where the crawl's end is told; null: nowhere"""
+    max_cost_usd: float | None
+    """The most that premium routes and paid sources may cost all of its items together, in US dollars; at it items go on by what costs nothing (an attempt that is left out has the reason `budget_exhausted`), and the job says `max_cost_reached`. null: no limit of its own"""
     webhook: CrawlWebhookBody | None
     """Where each page and the end of the crawl are told, signed, one event after the other in the order of items; null: nowhere"""
     project_ref: str | None

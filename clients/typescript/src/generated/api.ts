@@ -372,6 +372,8 @@ export interface BatchCompaniesBody {
   idempotency_key: string;
   /** Where the job's end is told; null: nowhere */
   callback_url?: string | null;
+  /** The most that premium routes and paid sources may cost all of its items together, in US dollars; at it items go on by what costs nothing (an attempt that is left out has the reason `budget_exhausted`), and the job says `max_cost_reached`. null: no limit of its own */
+  max_cost_usd?: number | null;
 }
 
 export interface BatchCompaniesFromCsvBody {
@@ -399,6 +401,8 @@ export interface BatchFetchBody {
   idempotency_key: string;
   /** Where the job's end is told; null: nowhere */
   callback_url?: string | null;
+  /** The most that premium routes and paid sources may cost all of its items together, in US dollars; at it items go on by what costs nothing (an attempt that is left out has the reason `budget_exhausted`), and the job says `max_cost_reached`. null: no limit of its own */
+  max_cost_usd?: number | null;
 }
 
 export interface BatchFilingsBody {
@@ -408,6 +412,8 @@ export interface BatchFilingsBody {
   idempotency_key: string;
   /** Where the job's end is told; null: nowhere */
   callback_url?: string | null;
+  /** The most that premium routes and paid sources may cost all of its items together, in US dollars; at it items go on by what costs nothing (an attempt that is left out has the reason `budget_exhausted`), and the job says `max_cost_reached`. null: no limit of its own */
+  max_cost_usd?: number | null;
 }
 
 export interface BatchProfilesBody {
@@ -417,6 +423,8 @@ export interface BatchProfilesBody {
   idempotency_key: string;
   /** Where the job's end is told; null: nowhere */
   callback_url?: string | null;
+  /** The most that premium routes and paid sources may cost all of its items together, in US dollars; at it items go on by what costs nothing (an attempt that is left out has the reason `budget_exhausted`), and the job says `max_cost_reached`. null: no limit of its own */
+  max_cost_usd?: number | null;
 }
 
 export interface BatchSearchBody {
@@ -426,6 +434,8 @@ export interface BatchSearchBody {
   idempotency_key: string;
   /** Where the job's end is told; null: nowhere */
   callback_url?: string | null;
+  /** The most that premium routes and paid sources may cost all of its items together, in US dollars; at it items go on by what costs nothing (an attempt that is left out has the reason `budget_exhausted`), and the job says `max_cost_reached`. null: no limit of its own */
+  max_cost_usd?: number | null;
 }
 
 export type CallbackOutcome = "blocked_destination" | "error_interrupted" | "error_secret_unreadable";
@@ -1551,6 +1561,8 @@ export interface CrawlBody {
   idempotency_key?: string | null;
   /** Where the crawl's end is told; null: nowhere */
   callback_url?: string | null;
+  /** The most that premium routes and paid sources may cost all of its items together, in US dollars; at it items go on by what costs nothing (an attempt that is left out has the reason `budget_exhausted`), and the job says `max_cost_reached`. null: no limit of its own */
+  max_cost_usd?: number | null;
   /** Where each page and the end of the crawl are told, signed, one event after the other in the order of items; null: nowhere */
   webhook?: CrawlWebhookBody | null;
   /** A word of the client's own, which the ledger of requests shows again */
@@ -3738,6 +3750,10 @@ export interface JobStatus {
   callback_url: string | null;
   /** Of the last attempt: `delivered_<code>`, `http_<code>`, `blocked_destination` or `error_<class>`; null before it */
   callback_status: CallbackOutcome | (string & {}) | null;
+  /** Only of a job with a limit of its own: what it may cost, in US dollars */
+  max_cost_usd?: number;
+  /** Only of a job with `max_cost_usd`: whether an attempt was not made because of it. Then items go on by what costs nothing */
+  max_cost_reached?: boolean;
   /** Where its items are */
   items_url: string;
   /** With include=items: one page of items */
