@@ -107,7 +107,6 @@ export function jobActor(deps: JobDeps) {
       },
 
       reserveCost: ({ state }, reservation) => holdCost(state, reservation),
-
       setPaused: (turn, { is_paused }) => setPaused(services, turn, is_paused),
 
       tick: (turn) => tick(services, turn),
