@@ -16,7 +16,7 @@ interface CostReservation {
 export const committedMicros = ({ metered, held_micros = {} }: JobRecord): number =>
   Object.values(held_micros).reduce((sum, micros) => sum + micros, metered.cost_micros);
 
-/** A finished job reserves nothing: whoever asks works for an item that has ended. */
+/** A finished job reserves nothing: the attempt is one of an item that has ended. */
 export function reserveCost(
   record: JobRecord,
   { id, micros }: CostReservation,

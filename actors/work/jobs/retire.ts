@@ -34,7 +34,9 @@ export function finish(
   for (const waiter of state.cancel_waiters.splice(0)) turn.answer(waiter, { exists: true });
   turn.tell(Scheduler, SCHEDULER_KEY, "finished", { job_id: key });
   metrics.count("trawl_jobs_total", { kind, status: phase });
-  // Once the end is stored. The reminder would fire, too, a little later.
+  // The reminder would fire, too, a little later.
+  turn.setTimer(now_ms, "tick", null);
+  // Once the end is stored.
   turn.pipeToSelf("tick", async (ask) => {
     kinds.get(kind)?.onProgress?.(ask, key);
     return null;
