@@ -1,7 +1,7 @@
 /** What the webhook of a crawl is sent, and the contract of the actor that sends it. */
 import { type Static, type TSchema, Type } from "typebox";
 import { Component, Field, Nullable, Timestamp } from "./common.ts";
-import { DuplicateOf } from "./crawl.ts";
+import { ChangeField, DuplicateOf } from "./crawl.ts";
 import { deliveryContract } from "./delivery.ts";
 import { JobCounts, JobId } from "./jobs.ts";
 
@@ -25,6 +25,7 @@ export const CrawlPageEvent = Component("CrawlPageEvent", {
   duplicate_of: Type.Optional(
     Field(DuplicateOf, "Only of a page that repeats one which the crawl fetched before: that page"),
   ),
+  change: Type.Optional(ChangeField),
   item_url: Field(
     Type.String({ format: "uri" }),
     "The item with its whole result",

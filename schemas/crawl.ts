@@ -3,7 +3,7 @@ import { type Static, Type } from "typebox";
 import { ask, contract, tell } from "../cluster/contracts/contract.ts";
 import { Component, Field, Nullable, Patterned, ProjectRef } from "./common.ts";
 import { FetchBody, FetchResponse } from "./fetch.ts";
-import { MAX_JOB_ITEMS, MaxCostUsd } from "./jobs.ts";
+import { JobId, MAX_JOB_ITEMS, MaxCostUsd } from "./jobs.ts";
 import { SITEMAP_USES } from "./sites.ts";
 
 export const CRAWL_LIMIT_DEFAULT = 1_000;
@@ -116,6 +116,13 @@ export const CrawlBody = Component("CrawlBody", {
     ),
   ),
   max_cost_usd: Type.Optional(MaxCostUsd),
+  since_job: Type.Optional(
+    Field(
+      Nullable(JobId),
+      "An earlier crawl of the project: each page says in `change` whether its text is new, changed or unchanged since then; null: none",
+      "019ab3f2-7c1e-7a10-9d55-3e5b8f0c2a41",
+    ),
+  ),
   webhook: Type.Optional(
     Field(
       Nullable(CrawlWebhookBody),
@@ -157,11 +164,21 @@ export const DuplicateOf = Component("DuplicateOf", {
 });
 export type DuplicateOf = Static<typeof DuplicateOf>;
 
+/** What has become of a page since an earlier crawl. */
+export const CHANGES = ["new", "changed", "unchanged"] as const;
+export type Change = (typeof CHANGES)[number];
+
+export const ChangeField = Field(
+  Type.Enum([...CHANGES]),
+  "Only of a crawl with `since_job`: whether the text of the page is what it was. `new`: the earlier crawl did not have the page",
+);
+
 export const CrawledPage = Component("CrawledPage", {
   ...FetchResponse.properties,
   duplicate_of: Type.Optional(
     Field(DuplicateOf, "Only of a page that repeats one which the crawl fetched before: that page"),
   ),
+  change: Type.Optional(ChangeField),
 });
 
 export const URL_STATES = ["waiting", "in_flight", "done", "failed", "excluded"] as const;
@@ -193,6 +210,11 @@ export const CrawlUrl = Component("CrawlUrl", {
     "The page of the crawl that it repeats, as `reason` says; null: none is known",
     "https://example.org/about",
   ),
+  change: Field(
+    Nullable(Type.Enum([...CHANGES])),
+    "Of a page of a crawl with `since_job`: whether its text is what it was; null: not known",
+    "unchanged",
+  ),
 });
 export type CrawlUrl = Static<typeof CrawlUrl>;
 
@@ -201,10 +223,14 @@ export const CrawlUrlPage = Component("CrawlUrlPage", {
   next_cursor: Field(Nullable(Type.Integer()), "The `from` of the next page; null: there is none", 100),
 });
 
-/** What tells whether a page was fetched before under another address. */
+/** What tells whether a page was fetched before: under another address, or by an earlier crawl. */
 const SeenPage = Type.Object({
   /** Of the SHA-256 of its body, the first 32 digits. */
   body: Type.String(),
+  /** Of the SHA-256 of its text, or of its body where it has none, the first 32 digits. */
+  content: Type.String(),
+  /** Since the crawl that was named. Absent: none was, or it is not stored any more. */
+  change: Type.Optional(Type.Enum([...CHANGES])),
   /** The address that it names as its own, in the scope of the crawl. Absent: that at which it is. */
   canonical: Type.Optional(Type.String()),
   /** Of its text (actors/reading/content/text-sketch.ts). Absent: the text is too short. */

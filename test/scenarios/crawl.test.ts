@@ -209,6 +209,49 @@ describe.each(SETUPS)("a crawl, $setup", ({ start }) => {
     expect((await service.trawl("job", "verify", job_id)).problems).toEqual([]);
   });
 
+  test("says of each page whether it is new, changed or unchanged since an earlier crawl", async () => {
+    let words = "as it was";
+    const isNew = (): boolean => words !== "as it was";
+    const site = sites.site({
+      "/": () => linked("Home", "/same", "/other", ...(isNew() ? ["/added"] : ["/dropped"])),
+      // Its text is what it was, its bytes are not.
+      "/same": () => {
+        const { body } = linked("Same") as { body: string };
+        return { body: body.replace("<article>", `<!-- ${words} --><article>`) };
+      },
+      "/other": () => linked(`Other ${words}`),
+      "/added": linked("Added"),
+      "/dropped": linked("Dropped"),
+    });
+    const { begin, urls } = crawling(service);
+    const jobs = client(service);
+    const fetch = { cache_ttl_s: 0 };
+    const first = await begin({ url: site.origin, fetch });
+    await jobs.finished(first);
+    expect((await urls(first)).map(({ change }) => change)).toEqual([null, null, null, null]);
+    words = "as it is";
+    const body = { url: site.origin, fetch, since_job: first };
+    const job_id = await begin(body);
+    await jobs.finished(job_id);
+    expect((await urls(job_id)).map(({ url, change }) => [pathOf(url), change])).toEqual([
+      ["/", "changed"],
+      ["/same", "unchanged"],
+      ["/other", "changed"],
+      ["/added", "new"],
+    ]);
+    expect((await jobs.items(job_id)).map(({ result }) => result!["change"])).toEqual([
+      "changed",
+      "unchanged",
+      "changed",
+      "new",
+    ]);
+    expect(await urls(job_id, "&change=unchanged")).toHaveLength(1);
+    const unknown = { ...body, since_job: "019ab3f2-7c1e-7a10-9d55-3e5b8f0c2a41" };
+    expect((await service.call("POST", "/v1/crawl", { body: unknown })).json.detail).toMatchObject([
+      { loc: ["body", "since_job"], msg: expect.stringContaining("no such crawl") },
+    ]);
+  });
+
   test("of several sites fetches each, and follows nofollow where it is told to", async () => {
     const page: Page = {
       body: String(linked("Home", "/plain").body).replace(

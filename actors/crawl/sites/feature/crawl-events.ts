@@ -73,7 +73,7 @@ function pageEvent(
   { error, answer }: StoredResult,
   item_url: string,
 ): CrawlPageEvent {
-  const { duplicate_of } = (answer ?? {}) as Partial<CrawledAnswer>;
+  const { duplicate_of, change } = (answer ?? {}) as Partial<CrawledAnswer>;
   const record = (answer as FetchAnswer | null)?.record ?? EMPTY_RECORD;
   const { final_url, status, title, content_type, sha256, retrieved_at } = record;
   const page = { final_url, status, title, content_type, sha256, retrieved_at };
@@ -87,6 +87,7 @@ function pageEvent(
     error,
     ...page,
     ...(duplicate_of && { duplicate_of }),
+    ...(change && { change }),
     item_url,
   };
 }

@@ -13,6 +13,7 @@ import type { BatchKind } from "../../../../gateway/batch.ts";
 import { Field, Nullable } from "../../../../schemas/common.ts";
 import type { ReplyOf } from "../../../../cluster/contracts/contract.ts";
 import {
+  type Change,
   CrawledPage,
   CrawlFetch,
   type DuplicateOf,
@@ -38,6 +39,7 @@ import { fetchPlace } from "../frontier/sealed.ts";
 import { linksOfSitemap } from "../sitemap/links-of-sitemap.ts";
 import { CRAWL_WEBHOOKS } from "../webhook/stored-webhook.ts";
 import { ownOptionsOf } from "./own-options.ts";
+import { type PreviousCrawl, previousCrawl } from "./previous-crawl.ts";
 import { seenOf } from "./seen-page.ts";
 import { urlsRoutes } from "./urls-route.ts";
 
@@ -59,17 +61,23 @@ export interface CrawlItemDeps {
 
 type Input = Readonly<Record<string, unknown>>;
 type ToldLinks = ReplyOf<typeof Frontier.operations.discover>;
-export type CrawledAnswer = FetchAnswer & { readonly duplicate_of?: DuplicateOf };
+export type CrawledAnswer = FetchAnswer & {
+  readonly duplicate_of?: DuplicateOf;
+  readonly change?: Change;
+};
 interface Crawl {
   readonly rules: CrawlRules;
   readonly fetch: Input;
   /** Where header fields and cookies of the caller go: of all seeds, where it gives any. */
   readonly own_origin: string;
   readonly hasWebhook: boolean;
+  readonly since_job: string | null;
 }
 
 /** Crawls of a node whose rules are in memory. */
 const MAX_CRAWLS = 200;
+/** Earlier crawls whose pages are in memory, about 100 bytes each. */
+const MAX_PREVIOUS = 10;
 /** Links in one message, and their characters. */
 const MAX_LINKS = 500;
 const MAX_LINK_CHARS = 100_000;
@@ -93,6 +101,7 @@ export function crawlItems(deps: CrawlItemDeps): ItemKindParts {
   const { documents, blobs, clock, pages, secrets, joined, crawler } = deps;
   const { worker, gateway } = pages.item;
   const crawls = new LRUCache<string, Crawl>({ max: MAX_CRAWLS });
+  const previous = new LRUCache<string, Promise<PreviousCrawl>>({ max: MAX_PREVIOUS });
 
   async function crawlOf(job_id: string): Promise<Crawl> {
     const known = crawls.get(job_id);
@@ -101,10 +110,21 @@ export function crawlItems(deps: CrawlItemDeps): ItemKindParts {
     if (stored === null) throw new Error(`Cannot read crawl "${job_id}": it is missing`);
     const fetch = openedInput(stored.fetch, (text) => secrets.open(text, fetchPlace(job_id)));
     const own_origin = parseUrl(stored.seeds[0]!)!.origin;
-    const hasWebhook = stored.webhook === true;
-    const crawl = { rules: rulesOf(stored, joined), fetch, own_origin, hasWebhook };
+    const { webhook: hasWebhook = false, since_job = null } = stored;
+    const crawl = { rules: rulesOf(stored, joined), fetch, own_origin, hasWebhook, since_job };
     crawls.set(job_id, crawl);
     return crawl;
+  }
+
+  async function previousOf({ since_job, rules }: Crawl): Promise<PreviousCrawl | null> {
+    if (since_job === null) return null;
+    const key = `${since_job} ${rules.ignore_query}`;
+    const known = previous.get(key);
+    if (known) return known;
+    const reading = previousCrawl(documents, since_job, rules);
+    previous.set(key, reading);
+    reading.catch(() => previous.delete(key));
+    return reading;
   }
 
   function onProgress(ask: ActorClient, job_id: string): void {
@@ -139,7 +159,8 @@ export function crawlItems(deps: CrawlItemDeps): ItemKindParts {
 
   async function run(ask: ActorClient, input: Input, attempt: AttemptContext) {
     const job_id = attempt.request_id.slice(0, attempt.request_id.lastIndexOf(":"));
-    const { rules, own_origin } = await crawlOf(job_id);
+    const crawl = await crawlOf(job_id);
+    const { rules, own_origin } = crawl;
     const isSitemap = input["sitemap"] === true;
     const given = isSitemap
       ? sitemapInput(input, own_origin)
@@ -177,16 +198,19 @@ export function crawlItems(deps: CrawlItemDeps): ItemKindParts {
       for (const links of [first, ...others]) await tell(links);
       return result;
     }
-    const seen = await seenOf(blobs, record, at ?? new URL(url), rules);
+    const page_seen = await seenOf(blobs, record, at ?? new URL(url), rules);
+    const change = page_seen && (await previousOf(crawl))?.changeOf(url, page_seen);
+    const seen = page_seen && { ...page_seen, ...(change && { change }) };
     const named = seen?.canonical === undefined ? [] : [{ url: seen.canonical, canonical: true }];
     const [first = [], ...others] = inMessages([...named, ...(await linksOf(record, rules))]);
     const duplicate = await tell(first, seen);
     for (const links of others) await tell(links);
-    if (duplicate === undefined) return result;
+    const told = { ...(result.answer as FetchAnswer), ...(change && { change }) };
+    if (duplicate === undefined) return change ? { ...result, answer: told } : result;
     const { ordinal, row, reason } = duplicate;
     const original = row ?? (await rowsWith(documents, job_id, [ordinal])).get(ordinal)!;
     const duplicate_of: DuplicateOf = { url: original.url, reason };
-    return { ...result, answer: { ...(result.answer as CrawledAnswer), duplicate_of } };
+    return { ...result, answer: { ...told, duplicate_of } };
   }
 
   async function linksOf(record: PageRecord, { sitemap }: CrawlRules): Promise<readonly FoundLink[]> {
@@ -208,9 +232,9 @@ export function crawlItems(deps: CrawlItemDeps): ItemKindParts {
     errors: { ...gateway.errors, names: [...gateway.errors.names, "out_of_scope"] },
     category: "fetch",
     async render(input, answer, reader) {
-      const { duplicate_of } = answer as CrawledAnswer;
+      const { duplicate_of, change } = answer as CrawledAnswer;
       const page = (await gateway.render(input, answer, reader)) as object;
-      return { ...page, ...(duplicate_of && { duplicate_of }) };
+      return { ...page, ...(duplicate_of && { duplicate_of }), ...(change && { change }) };
     },
     ...(gateway.shown && { shown: gateway.shown }),
     ...(gateway.weigh && { weigh: gateway.weigh }),

@@ -24,6 +24,7 @@ import { parseUrl } from "../../../lib/web/url.ts";
 import type { CrawlRecord } from "../frontier/record.ts";
 import { fetchPlace } from "../frontier/sealed.ts";
 import type { Destination } from "../../../lib/web/destination.ts";
+import { JOBS } from "../../../work/jobs/collections.ts";
 import { webhookAddress } from "../../../work/callbacks/webhook-address.ts";
 import { newWebhookSecret } from "../../../work/callbacks/webhook-signature.ts";
 import { CRAWL_WEBHOOKS, type StoredCrawlWebhook, webhookPlace } from "../webhook/stored-webhook.ts";
@@ -78,7 +79,8 @@ async function create(services: CrawlDeps, pages: BatchKind, call: CrawlCall): P
     mistakeInFetch(body, pages) ??
     mistakeInWebhook(body, services) ??
     mistakeInMaxCost(body.max_cost_usd, call, "body");
-  if (mistake !== null) return invalid([mistake]);
+  const wrong_field = mistake ?? (await mistakeInSince(services, call));
+  if (wrong_field !== null) return invalid([wrong_field]);
   const fetch = { ...body.fetch, url: "" };
   const refusal = pages.authorize?.(fetch, caller);
   if (refusal) return refusal;
@@ -103,7 +105,15 @@ async function create(services: CrawlDeps, pages: BatchKind, call: CrawlCall): P
           services.secrets.seal(text, fetchPlace(job_id)),
         );
         const webhook = body.webhook != null && { webhook: true as const };
-        const record: CrawlRecord = { seeds, limit, rules: givenOf(rules), fetch: options, ...webhook };
+        const since = body.since_job != null && { since_job: body.since_job.toLowerCase() };
+        const record: CrawlRecord = {
+          seeds,
+          limit,
+          rules: givenOf(rules),
+          fetch: options,
+          ...since,
+          ...webhook,
+        };
         return CRAWLS.put(services.documents, job_id, record, 0);
       },
     },
@@ -164,6 +174,17 @@ const wrong = (field: readonly (string | number)[], message: string): Mistake =>
   msg: `Value error, ${message}`,
   type: "value_error",
 });
+
+/** Throws Fault. */
+async function mistakeInSince(
+  { documents }: CrawlDeps,
+  { body, caller }: CrawlCall,
+): Promise<Mistake | null> {
+  if (body.since_job == null) return null;
+  const job = await JOBS.get(documents, body.since_job.toLowerCase());
+  const isOwn = job?.spec.kind === "crawl" && job.spec.project === caller.grant.project.name;
+  return isOwn ? null : wrong(["since_job"], "the project has no such crawl, or its retention is over");
+}
 
 function mistakeInWebhook({ webhook }: CrawlBody, { destination }: CrawlDeps): Mistake | null {
   if (webhook == null) return null;

@@ -1,4 +1,5 @@
 /** What of a fetched page tells whether it was fetched before under another address. */
+import { hash } from "node:crypto";
 import type { Blobs } from "../../../../cluster/ports/blobs.ts";
 import { readBody } from "../../../../cluster/read-body.ts";
 import type { SeenPage } from "../../../../schemas/crawl.ts";
@@ -8,7 +9,7 @@ import { sketchOf, writeSketch } from "../../../reading/content/text-sketch.ts";
 import { addressKey } from "../address/key.ts";
 import type { CrawlRules } from "../frontier/rules.ts";
 
-const BODY_DIGITS = 32;
+const DIGITS = 32;
 /** Of a canonical address; one that is longer is no page's. */
 const MAX_URL_CHARS = 2_048;
 /** A value of a Link field (RFC 8288): an address, then parameters. */
@@ -29,7 +30,8 @@ export async function seenOf(
   const text = record.text ?? (record.text_sha256 && (await readBody(blobs, record.text_sha256)).toString());
   const sketch = text ? sketchOf(text) : null;
   return {
-    body: sha256.slice(0, BODY_DIGITS),
+    body: sha256.slice(0, DIGITS),
+    content: (text ? hash("sha256", text) : sha256).slice(0, DIGITS),
     ...(canonical !== null && { canonical }),
     ...(sketch && { sketch: writeSketch(sketch) }),
   };

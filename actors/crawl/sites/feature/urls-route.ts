@@ -5,7 +5,14 @@ import { preferredType } from "../../../../gateway/accept.ts";
 import { JOB_NOT_FOUND, json } from "../../../../gateway/http-errors.ts";
 import { type Route, route } from "../../../../gateway/route.ts";
 import { Field, Nullable } from "../../../../schemas/common.ts";
-import { type AddressRow, CrawlUrl, CrawlUrlPage, URL_STATES } from "../../../../schemas/crawl.ts";
+import {
+  type AddressRow,
+  type Change,
+  CHANGES,
+  CrawlUrl,
+  CrawlUrlPage,
+  URL_STATES,
+} from "../../../../schemas/crawl.ts";
 import { decodeStates, type States, statusOf } from "../../../../schemas/job-states.ts";
 import { type ItemStatus, JobId, type JobRecord } from "../../../../schemas/jobs.ts";
 import { csvLines } from "../../../../gateway/csv-lines.ts";
@@ -34,12 +41,16 @@ const NOT_FOUND = {
 };
 const FILTERS = {
   state: Type.Optional(Field(Nullable(Type.Enum([...URL_STATES])), "Only addresses of this state")),
+  change: Type.Optional(
+    Field(Nullable(Type.Enum([...CHANGES])), "Only pages of which a crawl with `since_job` says so"),
+  ),
   reason: Type.Optional(
     Field(Nullable(Type.String({ maxLength: 100 })), "Only addresses with this reason", "out_of_scope"),
   ),
 };
 
 interface Filters {
+  readonly change?: Change | null;
   readonly state?: CrawlUrl["state"] | null;
   readonly reason?: string | null;
 }
@@ -176,7 +187,7 @@ function streamed(
 async function* urlsOf(
   deps: UrlsDeps,
   crawl: Crawl,
-  { state, reason }: Filters,
+  { state, reason, change }: Filters,
   from: number,
 ): AsyncGenerator<{ readonly selected: ReadonlyMap<number, CrawlUrl>; readonly end: number }> {
   const { documents } = deps;
@@ -198,6 +209,7 @@ async function* urlsOf(
       const at = failed.get(index)!;
       selected.set(at, { ...selected.get(at)!, reason: error });
     }
+    if (change != null) for (const [at, url] of selected) if (url.change !== change) selected.delete(at);
     if (reason != null) for (const [at, url] of selected) if (url.reason !== reason) selected.delete(at);
     yield { selected, end: ordinal };
   }
@@ -231,14 +243,15 @@ const STATES: Record<ItemStatus, CrawlUrl["state"]> = {
 };
 
 function urlOf({ job, states, record, indexes }: Crawl, row: AddressRow, ordinal: number): CrawlUrl {
-  const { url, depth, found_on, reason = null, redirected_to = null, duplicate_by = null } = row;
-  const address = { url, depth, found_on, index: null, redirected_to, duplicate_of: null };
+  const { url, depth, found_on, reason = null, redirected_to = null, duplicate_by = null, seen } = row;
+  const address = { url, depth, found_on, index: null, redirected_to, duplicate_of: null, change: null };
   if (reason !== null) return { ...address, state: "excluded", reason };
   const index = indexes[ordinal]!;
   if (index !== NONE) {
     const status = statusOf(states[index]!);
     const said = status === "cancelled" ? "cancelled" : status === "done" ? duplicate_by : null;
-    return { ...address, index, state: STATES[status], reason: said };
+    const change = status === "done" ? (seen?.change ?? null) : null;
+    return { ...address, index, state: STATES[status], reason: said, change };
   }
   if (orderOf(record) >= job.spec.total) return { ...address, state: "excluded", reason: "over_limit" };
   const isCancelled = job.phase === "cancelled" || job.phase === "cancelling";

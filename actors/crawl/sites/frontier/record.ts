@@ -47,6 +47,8 @@ export interface CrawlRecord {
   };
   /** What each item is stored with beside its address; sealed where it holds a login. */
   readonly fetch: Readonly<Record<string, unknown>>;
+  /** The earlier crawl that its pages are compared with. */
+  readonly since_job?: string;
   /** It has one. */
   readonly webhook?: true;
 }

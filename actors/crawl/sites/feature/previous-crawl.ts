@@ -1,0 +1,42 @@
+/** The pages of an earlier crawl, to tell which ones of a later crawl are new, changed or unchanged. */
+import type { Documents } from "../../../../cluster/ports/documents.ts";
+import type { Change, SeenPage } from "../../../../schemas/crawl.ts";
+import { parseUrl } from "../../../lib/web/url.ts";
+import { addressKey, type KeyOptions } from "../address/key.ts";
+import { addresses } from "../frontier/addresses.ts";
+import { FRONTIERS } from "../frontier/collections.ts";
+import { storedRows } from "../frontier/load.ts";
+
+export interface PreviousCrawl {
+  /** Undefined: the earlier crawl is not stored any more. */
+  readonly changeOf: (url: string, seen: Pick<SeenPage, "content">) => Change | undefined;
+}
+
+/** `rules`: of the later crawl, which says what addresses are one. In memory about 100 bytes a page. Throws Fault. */
+export async function previousCrawl(
+  documents: Documents,
+  job_id: string,
+  rules: KeyOptions,
+): Promise<PreviousCrawl> {
+  const record = await FRONTIERS.get(documents, job_id);
+  if (record === null) return { changeOf: () => undefined };
+  const known = addresses(job_id);
+  const contents: string[] = [];
+  for await (const rows of storedRows(documents, job_id, record))
+    for (const { url, seen } of rows) {
+      const key = seen && keyOf(url, rules);
+      if (key !== undefined && known.find(key) < 0) contents[known.add(key, 0)] = seen!.content;
+    }
+  return {
+    changeOf(url, { content }) {
+      const at = known.find(keyOf(url, rules));
+      if (at < 0) return "new";
+      return contents[at] === content ? "unchanged" : "changed";
+    },
+  };
+}
+
+function keyOf(url: string, rules: KeyOptions): string {
+  const parsed = parseUrl(url);
+  return parsed === null ? url : addressKey(parsed, rules);
+}
