@@ -1503,6 +1503,8 @@ class CrawlPageEvent(Answer):
     """When the site answered"""
     duplicate_of: DuplicateOf | None = None
     """Only of a page that repeats one which the crawl fetched before: that page"""
+    change: Literal["new", "changed", "unchanged"] | str | None = None
+    """Only of a crawl with `since_job`: whether the text of the page is what it was. `new`: the earlier crawl did not have the page"""
     item_url: str = ABSENT
     """The item with its whole result"""
 
@@ -1524,6 +1526,8 @@ class CrawlUrl(Answer):
     """Where it led by redirects, which counts as fetched then; null: nowhere"""
     duplicate_of: str | None = ABSENT
     """The page of the crawl that it repeats, as `reason` says; null: none is known"""
+    change: Literal["new", "changed", "unchanged"] | str | None = ABSENT
+    """Of a page of a crawl with `since_job`: whether its text is what it was; null: not known"""
 
 
 class CrawlUrlPage(Answer):
@@ -1646,6 +1650,8 @@ class CrawledPage(Answer):
     """Names this request in the logs of the service"""
     duplicate_of: DuplicateOf | None = None
     """Only of a page that repeats one which the crawl fetched before: that page"""
+    change: Literal["new", "changed", "unchanged"] | str | None = None
+    """Only of a crawl with `since_job`: whether the text of the page is what it was. `new`: the earlier crawl did not have the page"""
 
 
 class DiscoverAnswer(Answer):

@@ -247,6 +247,8 @@ class CrawlBody(TypedDict, total=False):
     """Where the crawl's end is told; null: nowhere"""
     max_cost_usd: float | None
     """The most that premium routes and paid sources may cost all of its items together, in US dollars; at it items go on by what costs nothing (an attempt that is left out has the reason `budget_exhausted`), and the job says `max_cost_reached`. null: no limit of its own"""
+    since_job: str | None
+    """An earlier crawl of the project: each page says in `change` whether its text is new, changed or unchanged since then; null: none"""
     webhook: CrawlWebhookBody | None
     """Where each page and the end of the crawl are told, signed, one event after the other in the order of items; null: nowhere"""
     project_ref: str | None
@@ -696,6 +698,8 @@ class GetJobResultsQuery(TypedDict, total=False):
 class GetJobUrlsCsvQuery(TypedDict, total=False):
     state: Literal["waiting", "in_flight", "done", "failed", "excluded"] | None
     """Only addresses of this state"""
+    change: Literal["new", "changed", "unchanged"] | None
+    """Only pages of which a crawl with `since_job` says so"""
     reason: str | None
     """Only addresses with this reason"""
 
@@ -703,6 +707,8 @@ class GetJobUrlsCsvQuery(TypedDict, total=False):
 class GetJobUrlsQuery(TypedDict, total=False):
     state: Literal["waiting", "in_flight", "done", "failed", "excluded"] | None
     """Only addresses of this state"""
+    change: Literal["new", "changed", "unchanged"] | None
+    """Only pages of which a crawl with `since_job` says so"""
     reason: str | None
     """Only addresses with this reason"""
     from_: int
@@ -1355,6 +1361,8 @@ class CrawlOptions(TypedDict, total=False):
     """Where the crawl's end is told; null: nowhere"""
     max_cost_usd: float | None
     """The most that premium routes and paid sources may cost all of its items together, in US dollars; at it items go on by what costs nothing (an attempt that is left out has the reason `budget_exhausted`), and the job says `max_cost_reached`. null: no limit of its own"""
+    since_job: str | None
+    """An earlier crawl of the project: each page says in `change` whether its text is new, changed or unchanged since then; null: none"""
     webhook: CrawlWebhookBody | None
     """Where each page and the end of the crawl are told, signed, one event after the other in the order of items; null: nowhere"""
     project_ref: str | None

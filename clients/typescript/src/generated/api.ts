@@ -1563,6 +1563,8 @@ export interface CrawlBody {
   callback_url?: string | null;
   /** The most that premium routes and paid sources may cost all of its items together, in US dollars; at it items go on by what costs nothing (an attempt that is left out has the reason `budget_exhausted`), and the job says `max_cost_reached`. null: no limit of its own */
   max_cost_usd?: number | null;
+  /** An earlier crawl of the project: each page says in `change` whether its text is new, changed or unchanged since then; null: none */
+  since_job?: string | null;
   /** Where each page and the end of the crawl are told, signed, one event after the other in the order of items; null: nowhere */
   webhook?: CrawlWebhookBody | null;
   /** A word of the client's own, which the ledger of requests shows again */
@@ -1774,6 +1776,8 @@ export interface CrawlPageEvent {
   retrieved_at: string | null;
   /** Only of a page that repeats one which the crawl fetched before: that page */
   duplicate_of?: DuplicateOf;
+  /** Only of a crawl with `since_job`: whether the text of the page is what it was. `new`: the earlier crawl did not have the page */
+  change?: "new" | "changed" | "unchanged";
   /** The item with its whole result */
   item_url: string;
 }
@@ -1795,6 +1799,8 @@ export interface CrawlUrl {
   redirected_to: string | null;
   /** The page of the crawl that it repeats, as `reason` says; null: none is known */
   duplicate_of: string | null;
+  /** Of a page of a crawl with `since_job`: whether its text is what it was; null: not known */
+  change: "new" | "changed" | "unchanged" | null;
 }
 
 export interface CrawlUrlPage {
@@ -1924,6 +1930,8 @@ export interface CrawledPage {
   request_id: string;
   /** Only of a page that repeats one which the crawl fetched before: that page */
   duplicate_of?: DuplicateOf;
+  /** Only of a crawl with `since_job`: whether the text of the page is what it was. `new`: the earlier crawl did not have the page */
+  change?: "new" | "changed" | "unchanged";
 }
 
 export interface CreateCompanyWatchBody {
@@ -3478,6 +3486,8 @@ export interface GetJobResultsQuery {
 export interface GetJobUrlsCsvQuery {
   /** Only addresses of this state */
   state?: "waiting" | "in_flight" | "done" | "failed" | "excluded" | null;
+  /** Only pages of which a crawl with `since_job` says so */
+  change?: "new" | "changed" | "unchanged" | null;
   /** Only addresses with this reason */
   reason?: string | null;
 }
@@ -3485,6 +3495,8 @@ export interface GetJobUrlsCsvQuery {
 export interface GetJobUrlsQuery {
   /** Only addresses of this state */
   state?: "waiting" | "in_flight" | "done" | "failed" | "excluded" | null;
+  /** Only pages of which a crawl with `since_job` says so */
+  change?: "new" | "changed" | "unchanged" | null;
   /** Only addresses with this reason */
   reason?: string | null;
   /** The first address: `next_cursor` of the page before */
