@@ -2,6 +2,7 @@
 import { type Static, type TSchema, Type } from "typebox";
 import { Component, Field, Nullable, Timestamp } from "./common.ts";
 import { ChangeField, DuplicateOf } from "./crawl.ts";
+import { FETCH_ERRORS, HTTP_STATUS, itemErrorCode } from "./errors.ts";
 import { deliveryContract } from "./delivery.ts";
 import { JobCounts, JobId } from "./jobs.ts";
 
@@ -15,7 +16,11 @@ export const CrawlPageEvent = Component("CrawlPageEvent", {
   index: Field(Type.Integer(), "The number of its item in the job", 4),
   url: Field(Type.String(), "The page", "https://example.org/about"),
   depth: Field(Type.Integer(), "Links from a seed to it", 1),
-  error: Field(Nullable(Type.String()), "Why there is no page; null: there is one", "http_404"),
+  error: Field(
+    itemErrorCode("Crawl", [...Object.keys(FETCH_ERRORS), "out_of_scope"], [HTTP_STATUS]),
+    "Why there is no page; null: there is one",
+    "http_404",
+  ),
   final_url: Field(Nullable(Type.String()), "The address after redirects", "https://example.org/about"),
   status: Field(Nullable(Type.Integer()), "The HTTP status of the site's answer", 200),
   title: Field(Nullable(Type.String()), "The title of the page", "About us"),

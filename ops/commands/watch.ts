@@ -90,12 +90,13 @@ export async function watch(context: Context, terminal: Terminal, watched: Watch
     context.exit(INTERRUPTED);
   }
 
-  function summarize({ status, counts, created_at, finished_at }: JobStatus): void {
+  function summarize({ status, counts, created_at, finished_at, max_cost_reached }: JobStatus): void {
     const took_s = (Date.parse(finished_at!) - Date.parse(created_at)) / 1_000;
     const { done, failed, cancelled } = counts;
     context.err(
       `${status} after ${span(took_s)}: ${done} done, ${failed} failed` +
-        (cancelled > 0 ? `, ${cancelled} cancelled` : ""),
+        (cancelled > 0 ? `, ${cancelled} cancelled` : "") +
+        (max_cost_reached ? "; max_cost_usd left out attempts that cost money" : ""),
     );
     if (!isPrinted) context.err(`Its items: trawl job items ${job_id}`);
     if (failed + cancelled > 0) context.exit(EXIT.some_failed);

@@ -12,7 +12,7 @@ import { actor, DEFERRED } from "../../../cluster/actor.ts";
 import { bodyRefs } from "../../../cluster/body-refs.ts";
 import { type AttemptOutcome, Job, type JobRecord, Scheduler, SCHEDULER_KEY } from "../../../schemas/jobs.ts";
 import type { SpanSpec } from "../../../cluster/ports/tracing.ts";
-import { applyLease, leaseUnits, permission, refusalOf, unitsOf } from "./allowance.ts";
+import { applyLease, applyPayer, leaseUnits, permission, refusalOf, unitsOf } from "./allowance.ts";
 import {
   applyOutcome,
   applySealed,
@@ -154,13 +154,7 @@ export function jobActor(deps: JobDeps) {
       },
 
       payerRead(turn, { payer }) {
-        const { state, now_ms } = turn;
-        state.in_progress.delete("reading_payer");
-        if (payer === null) state.retry_at_ms = now_ms + RETRY_MS;
-        else {
-          state.payer = payer;
-          state.payer_read_ms = now_ms;
-        }
+        applyPayer(turn.state, payer, turn.now_ms);
         tick(services, turn);
       },
 

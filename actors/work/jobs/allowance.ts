@@ -66,6 +66,16 @@ export function permission(services: JobServices, turn: JobTurn): Permission {
   return state.payer?.status ?? "unknown";
 }
 
+/** Null: the key could not be read. */
+export function applyPayer(state: JobState, payer: JobState["payer"], now_ms: number): void {
+  state.in_progress.delete("reading_payer");
+  if (payer === null) state.retry_at_ms = now_ms + RETRY_MS;
+  else {
+    state.payer = payer;
+    state.payer_read_ms = now_ms;
+  }
+}
+
 /** Why an item cannot run; null: it may. */
 export function refusalOf({ payer, exhausted_month }: JobState, now_ms: number): string | null {
   if (payer?.is_spent) return "key_budget_exhausted";

@@ -39,7 +39,7 @@ import { fetchPlace } from "../frontier/sealed.ts";
 import { linksOfSitemap } from "../sitemap/links-of-sitemap.ts";
 import { CRAWL_WEBHOOKS } from "../webhook/stored-webhook.ts";
 import { ownOptionsOf } from "./own-options.ts";
-import { type PreviousCrawl, previousCrawl } from "./previous-crawl.ts";
+import { previousCrawls } from "./previous-crawl.ts";
 import { seenOf } from "./seen-page.ts";
 import { urlsRoutes } from "./urls-route.ts";
 
@@ -76,8 +76,6 @@ interface Crawl {
 
 /** Crawls of a node whose rules are in memory. */
 const MAX_CRAWLS = 200;
-/** Earlier crawls whose pages are in memory, about 100 bytes each. */
-const MAX_PREVIOUS = 10;
 /** Links in one message, and their characters. */
 const MAX_LINKS = 500;
 const MAX_LINK_CHARS = 100_000;
@@ -101,7 +99,7 @@ export function crawlItems(deps: CrawlItemDeps): ItemKindParts {
   const { documents, blobs, clock, pages, secrets, joined, crawler } = deps;
   const { worker, gateway } = pages.item;
   const crawls = new LRUCache<string, Crawl>({ max: MAX_CRAWLS });
-  const previous = new LRUCache<string, Promise<PreviousCrawl>>({ max: MAX_PREVIOUS });
+  const previousOf = previousCrawls(documents);
 
   async function crawlOf(job_id: string): Promise<Crawl> {
     const known = crawls.get(job_id);
@@ -114,17 +112,6 @@ export function crawlItems(deps: CrawlItemDeps): ItemKindParts {
     const crawl = { rules: rulesOf(stored, joined), fetch, own_origin, hasWebhook, since_job };
     crawls.set(job_id, crawl);
     return crawl;
-  }
-
-  async function previousOf({ since_job, rules }: Crawl): Promise<PreviousCrawl | null> {
-    if (since_job === null) return null;
-    const key = `${since_job} ${rules.ignore_query}`;
-    const known = previous.get(key);
-    if (known) return known;
-    const reading = previousCrawl(documents, since_job, rules);
-    previous.set(key, reading);
-    reading.catch(() => previous.delete(key));
-    return reading;
   }
 
   function onProgress(ask: ActorClient, job_id: string): void {
@@ -199,7 +186,7 @@ export function crawlItems(deps: CrawlItemDeps): ItemKindParts {
       return result;
     }
     const page_seen = await seenOf(blobs, record, at ?? new URL(url), rules);
-    const change = page_seen && (await previousOf(crawl))?.changeOf(url, page_seen);
+    const change = page_seen && (await previousOf(crawl.since_job, rules))?.changeOf(url, page_seen);
     const seen = page_seen && { ...page_seen, ...(change && { change }) };
     const named = seen?.canonical === undefined ? [] : [{ url: seen.canonical, canonical: true }];
     const [first = [], ...others] = inMessages([...named, ...(await linksOf(record, rules))]);

@@ -1487,7 +1487,7 @@ class CrawlPageEvent(Answer):
     """The page"""
     depth: int = ABSENT
     """Links from a seed to it"""
-    error: str | None = ABSENT
+    error: CrawlJobItemErrorName | str | None = ABSENT
     """Why there is no page; null: there is one"""
     final_url: str | None = ABSENT
     """The address after redirects"""

@@ -1761,7 +1761,7 @@ export interface CrawlPageEvent {
   /** Links from a seed to it */
   depth: number;
   /** Why there is no page; null: there is one */
-  error: string | null;
+  error: CrawlJobItemErrorName | (string & {}) | null;
   /** The address after redirects */
   final_url: string | null;
   /** The HTTP status of the site's answer */
