@@ -63,6 +63,7 @@ export const TierQuestion = Type.Union([
     do: Type.Literal("admit"),
     url: Type.String(),
     is_public_only: Type.Optional(Type.Boolean()),
+    is_robots_only: Type.Optional(Type.Boolean()),
   }),
   /** Asked immediately before an admitted request is sent. */
   Type.Object({ do: Type.Literal("before_send"), admission: Type.Integer() }),

@@ -8,6 +8,7 @@ import { afterAll, describe } from "vitest";
 import { destination } from "../../actors/lib/web/destination.ts";
 import type {
   Admission,
+  AdmitOptions,
   OriginAnswer,
   Transport,
   TransportResult,
@@ -100,6 +101,7 @@ const judge: Judge = {
 
 export interface Visit {
   readonly url: string;
+  readonly options: AdmitOptions;
   /** Null until it is released; a second release is a bug of the route. */
   readonly released: OriginAnswer[];
 }
@@ -147,8 +149,8 @@ export async function browserSetup(options: BrowserSetupOptions): Promise<Browse
     ...silentTelemetry(),
     limits: { pages: 4, ...options.pool },
   });
-  const admit = (url: string): Promise<Admission> => {
-    const visit: Visit = { url, released: [] };
+  const admit = (url: string, visit_options: AdmitOptions = {}): Promise<Admission> => {
+    const visit: Visit = { url, options: visit_options, released: [] };
     visits.push(visit);
     return Promise.resolve(admission((answer) => void visit.released.push(answer)));
   };

@@ -41,9 +41,13 @@ export async function admit(
   deps: AdmissionDeps,
   run: AdmissionRun,
   url: string,
-  { is_public_only = false }: AdmitOptions = {},
+  { is_public_only = false, is_robots_only = false }: AdmitOptions = {},
 ): Promise<Admission> {
   const networks = is_public_only ? [] : run.networks;
+  if (is_robots_only) {
+    const hop = { url, networks, fetch_id: `${run.request.fetch_id}.${++run.hops}` };
+    return (await refusedByRobots(deps, run, hop, maxWait(deps, run))) ?? ALLOWED;
+  }
   if (deps.reservedHosts?.isReserved(url)) {
     run.delegated_url = url;
     return refuse(DELEGATED, "egress");
@@ -88,6 +92,43 @@ const maxWait = ({ clock }: AdmissionDeps, run: AdmissionRun): number =>
 const leaseLost = (site: string): Fault =>
   new Fault("lease_lost", `Cannot fetch from "${site}": another node may hold it`);
 
+/** An address that robots.txt allows, without a slot: it is not sent with. */
+const ALLOWED: Admission = {
+  kind: "admitted",
+  beforeSend: () => false,
+  onSent: () => {},
+  release: () => {},
+};
+
+interface AskedHop {
+  readonly url: string;
+  readonly networks: AdmissionRun["networks"];
+  readonly fetch_id: string;
+}
+
+/** Null: robots.txt allows it. */
+async function refusedByRobots(
+  { joined }: AdmissionDeps,
+  { ask, caller, request: { lane } }: AdmissionRun,
+  { url, networks, fetch_id }: AskedHop,
+  wait_max_ms: number,
+): Promise<Admission | null> {
+  const site = siteOf(new URL(url).hostname, joined);
+  const reach = networks && { networks: [...networks] };
+  const robots = { url, fetch_id: `${fetch_id}r`, caller, lane, wait_max_ms, ...reach };
+  const rules = await ask(Robots, `${site} ${originOf(url)}`, "check", robots);
+  switch (rules.kind) {
+    case "allowed":
+      return null;
+    case "disallowed":
+      return refuse("robots_disallowed", "robots", { reason: rules.reason, detail: rules.detail });
+    case "blocked":
+      return refuse("blocked_destination", "egress");
+    case "refused":
+      return refuse(rules.error, "politeness", { retry_after_s: rules.retry_after_s });
+  }
+}
+
 async function admitBySlot(
   deps: AdmissionDeps,
   run: AdmissionRun,
@@ -102,18 +143,8 @@ async function admitBySlot(
 
   const origin = originOf(url);
   const reach = networks && { networks: [...networks] };
-  const robots = { url, fetch_id: `${fetch_id}r`, caller, lane, wait_max_ms, ...reach };
-  const rules = await ask(Robots, `${site} ${origin}`, "check", robots);
-  switch (rules.kind) {
-    case "allowed":
-      break;
-    case "disallowed":
-      return refuse("robots_disallowed", "robots", { reason: rules.reason, detail: rules.detail });
-    case "blocked":
-      return refuse("blocked_destination", "egress");
-    case "refused":
-      return refuse(rules.error, "politeness", { retry_after_s: rules.retry_after_s });
-  }
+  const refused = await refusedByRobots(deps, run, { url, networks, fetch_id }, wait_max_ms);
+  if (refused !== null) return refused;
   const asked_ms = deps.clock.mono();
   const run_id = runIdOf(run);
   const redirected = site !== run.site;

@@ -20,8 +20,8 @@ type TierCaller = Caller<TierQuestion, TierAnswer>;
 /** On the tier's node: the callbacks of a caller on another one. */
 export function remoteCallbacks(caller: TierCaller, clock: Clock): Omit<TierCallbacks, "room"> {
   return {
-    async admit(url, { is_public_only = false } = {}) {
-      const question = { do: "admit", url, ...(is_public_only && { is_public_only }) } as const;
+    async admit(url, options = {}) {
+      const question = { do: "admit", url, ...options } as const;
       const answer = (await caller.ask(question, ADMIT_TIMEOUT_MS)) as AdmissionAnswer | null;
       if (answer?.kind !== "admitted") return answer;
       const { admission } = answer;
@@ -102,7 +102,10 @@ export function remoteAnswers({
   return (question) => {
     switch (question.do) {
       case "admit":
-        return admit(question.url, { is_public_only: question.is_public_only === true }).then(
+        return admit(question.url, {
+          is_public_only: question.is_public_only === true,
+          is_robots_only: question.is_robots_only === true,
+        }).then(
           async (entry): Promise<TierAnswer> =>
             entry?.kind === "admitted"
               ? { kind: "admitted", admission: admissions.push(await entry.use()) - 1 }

@@ -7,6 +7,8 @@ import type { TierRequest } from "../../../schemas/tiers.ts";
 export interface AdmitOptions {
   /** A public address led here: what is asked for it (robots.txt) reaches public addresses only. */
   readonly is_public_only?: boolean;
+  /** Only whether robots.txt allows the address: no slot is taken, and nothing may be sent. */
+  readonly is_robots_only?: boolean;
 }
 
 export interface TransportRequest extends Readonly<Omit<TierRequest, "left_ms">> {

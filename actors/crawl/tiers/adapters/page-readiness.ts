@@ -73,8 +73,8 @@ function describeDocument(
   const { body, documentElement } = document;
   let text_chars = 0;
   let extra_chars = 0;
-  if (body) {
-    const texts = document.createTreeWalker(body, 4); // NodeFilter.SHOW_TEXT
+  const count = (tree: DomTree): void => {
+    const texts = document.createTreeWalker(tree, 4); // NodeFilter.SHOW_TEXT
     for (let text = texts.nextNode(); text && text_chars < max_counted_chars; text = texts.nextNode()) {
       if (text.parentElement?.closest(ASIDE)) continue;
       const content = (text.textContent ?? "").trim();
@@ -82,14 +82,26 @@ function describeDocument(
       extra_chars += 2 * (content.match(/[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]/g)?.length ?? 0);
       extra_chars += content.match(/[\u3040-\u30ff\uac00-\ud7af]/g)?.length ?? 0;
     }
-  }
-  const changing = 'script, iframe, frame, object, embed, [onload], [onerror], meta[http-equiv="refresh" i]';
+  };
   let matches: boolean | null;
   try {
     matches = selector === null || document.querySelector(selector) !== null;
   } catch {
     matches = null;
   }
+  if (body) count(body);
+  // What open shadow roots and frames of the same origin show belongs to the page.
+  const isWanting = matches === false || text_chars < max_counted_chars;
+  const trees: DomTree[] = isWanting ? [document] : [];
+  for (const tree of trees)
+    for (const { shadowRoot, contentDocument } of tree.querySelectorAll("*")) {
+      if (contentDocument?.body) count(contentDocument.body);
+      if (!shadowRoot) continue;
+      trees.push(shadowRoot);
+      count(shadowRoot);
+      if (matches === false) matches = shadowRoot.querySelector(selector!) !== null;
+    }
+  const changing = 'script, iframe, frame, object, embed, [onload], [onerror], meta[http-equiv="refresh" i]';
   const html = text_chars < max_counted_chars ? (documentElement?.outerHTML ?? "") : "";
   return {
     is_parsed: document.readyState !== "loading",
@@ -102,17 +114,24 @@ function describeDocument(
   };
 }
 
-interface DomNode {
+interface DomText {
   readonly textContent: string | null;
   readonly parentElement: { readonly closest: (selector: string) => unknown } | null;
 }
 
-declare const document: {
-  readonly readyState: "loading" | "interactive" | "complete";
-  readonly body: DomNode | null;
-  readonly documentElement: { readonly outerHTML: string } | null;
+interface DomTree {
   readonly querySelector: (selector: string) => unknown;
-  readonly createTreeWalker: (root: DomNode, show: number) => { readonly nextNode: () => DomNode | null };
+  readonly querySelectorAll: (selector: string) => Iterable<{
+    readonly shadowRoot: DomTree | null;
+    readonly contentDocument?: { readonly body: DomTree | null } | null;
+  }>;
+}
+
+declare const document: DomTree & {
+  readonly readyState: "loading" | "interactive" | "complete";
+  readonly body: DomTree | null;
+  readonly documentElement: { readonly outerHTML: string } | null;
+  readonly createTreeWalker: (root: DomTree, show: number) => { readonly nextNode: () => DomText | null };
 };
 
 export interface NetworkActivity {

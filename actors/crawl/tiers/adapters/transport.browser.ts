@@ -36,10 +36,11 @@ import type { BrowserPool, PageEndReason, PageLease } from "./browser-pool.ts";
 import { admitted, destinationRefusal, withoutUserInfo } from "./one-request.ts";
 import { type OwnDocuments, ownDocuments, type Replaced } from "./own-documents.ts";
 import { LATE, pause, within } from "./in-time.ts";
-import { inIsolation } from "./isolation.ts";
+import { frameRules } from "./frame-rules.ts";
 import { type PageExchanges, pageExchanges, type PausedResponse } from "./page-exchanges.ts";
 import { lookAtDocument, type Readiness, readinessOf, watchNetwork } from "./page-readiness.ts";
 import { CAPTURE_MS, SCROLL_MS, type Screenshots, screenshots, type ScreenshotResult } from "./screenshot.ts";
+import { type LeftOut, type Shown, shownDocument } from "./shown-document.ts";
 import { skippedResources } from "./skipped-resources.ts";
 import { awaitedState } from "./wait-for.ts";
 
@@ -307,6 +308,11 @@ function pageVisit({
   const skipped = skippedResources({
     isSeen: request.screenshot !== undefined || isPictured(steps),
     blocked: request.blocked ?? [],
+  });
+  const frames = frameRules(request, {
+    url: () => hop.url,
+    isPublic: () => session.documentNetwork() === "public",
+    freeSlot: () => hop.release(),
   });
   const redirects: Redirect[] = [];
   const end = Promise.withResolvers<TransportResult>();
@@ -677,6 +683,7 @@ function pageVisit({
         ...(picture?.kind === "taken" && { screenshot: picture.screenshot }),
         ...(acted && { actions: acted.taken }),
         ...(shortfall && { shortfall }),
+        ...(read.left_out.size > 0 && { detail: leftOut(read.left_out) }),
         ...common(),
         final_url: url,
       });
@@ -787,13 +794,14 @@ function pageVisit({
    * The document as text, read in an isolated world that the page's scripts cannot manipulate; null: the document was
    * just replaced.
    */
-  async function readDocument(): Promise<SerializedDocument | null> {
-    const reading = inIsolation({ cdp, frame: main_frame! }, serializeDocument, request.max_bytes);
+  async function readDocument(): Promise<Shown | null> {
+    const { max_bytes } = request;
+    const reading = shownDocument({ cdp, max_bytes, refusalOf: frames.refusalOf });
     const read = await within(
       reading.catch(() => null),
       limits.read_ms,
     );
-    if (read !== LATE) return read ?? null;
+    if (read !== LATE) return read;
     failed("timeout", "A script of the page did not end");
     return null;
   }
@@ -816,6 +824,17 @@ function pageVisit({
   };
 }
 
+const LEFT_OUT: Readonly<Record<LeftOut, string>> = {
+  not_loaded: "that could not be loaded",
+  other_site: "of another site",
+  robots: "that robots.txt does not allow, or could not be asked for",
+  too_many: "beyond the limit of 20",
+  too_deep: "within three others",
+  too_large: "larger than what is left of max_bytes",
+};
+const leftOut = (reasons: ReadonlyMap<LeftOut, number>): string =>
+  `Frames that were not read: ${[...reasons].map(([reason, count]) => `${count} ${LEFT_OUT[reason]}`).join("; ")}`;
+
 const NO_STEPS_IN_FILES: Shortfall = {
   error: "action_failed",
   detail: "The address is a file, and the browser shows no page of it",
@@ -824,27 +843,6 @@ const actionFailed = (acted: ActionsResult | null): Shortfall | null =>
   acted?.failure == null ? null : { error: "action_failed", detail: acted.failure };
 const pictureFailed = (detail: string): Shortfall => ({ error: "screenshot_failed", detail });
 const NO_PICTURE_OF_FILES = pictureFailed("The address is a file, and the browser shows no page of it");
-
-/** Null: the document has more characters than the limit in bytes, and was not transferred. */
-interface SerializedDocument {
-  readonly html: string | null;
-}
-
-/** Runs in the page, so it cannot use anything from this file. */
-function serializeDocument(max_chars: number): SerializedDocument {
-  const { doctype, documentElement } = document;
-  const ids = doctype && (doctype.publicId || doctype.systemId);
-  const type = doctype
-    ? `<!DOCTYPE ${doctype.name}${ids ? ` PUBLIC "${doctype.publicId}" "${doctype.systemId}"` : ""}>`
-    : "";
-  const html = type + (documentElement?.outerHTML ?? "");
-  return { html: html.length > max_chars ? null : html };
-}
-
-declare const document: {
-  readonly doctype: { readonly name: string; readonly publicId: string; readonly systemId: string } | null;
-  readonly documentElement: { readonly outerHTML: string } | null;
-};
 
 /** Whether a navigation belongs to an inner frame. A request that was never answered has no frame. */
 function isInFrame(request: { frame: () => { parentFrame: () => unknown } }): boolean {
