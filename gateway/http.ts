@@ -3,6 +3,8 @@
  * corking, HEAD, 204 and 304, backpressure, header checks, refusing malformed framing and draining, and for nothing else.
  */
 
+import type { SocketPath } from "./socket-paths.ts";
+
 /** A request's head, copied before any wait, so that it outlives the socket. */
 export interface Head {
   readonly method: string;
@@ -119,6 +121,8 @@ export interface ListenOptions {
   readonly port: number;
   /** Several processes on one port (SO_REUSEPORT), which must be named; false fails when the port is taken. */
   readonly shared: boolean;
+  /** Where a WebSocket is opened and closed at once (socket-paths.ts). Default: nowhere. */
+  readonly socket_paths?: readonly SocketPath[];
   /** Serves HTTPS. Absent: HTTP. Only node:http has it (choose-http.ts). */
   readonly tls?: TlsSource;
   /**

@@ -9,6 +9,7 @@ import { listenNode } from "../gateway/adapters/http.node.ts";
 import { authenticator } from "../gateway/authenticate.ts";
 import type { Listening, ListenOptions } from "../gateway/http.ts";
 import type { Metering } from "../gateway/metering.ts";
+import { SOCKET_PATHS } from "../gateway/firecrawl/jobs.ts";
 import { firecrawlRoutes } from "../gateway/firecrawl/routes.ts";
 import type { ApiDocument } from "../gateway/documentation/api-document.ts";
 import { documentationRoutes } from "../gateway/documentation/routes.ts";
@@ -104,7 +105,7 @@ export async function openHttp(deps: HttpDeps): Promise<HttpServers> {
   ): Promise<Listening> => {
     const { admit, failed } = server({ ...serverDeps, routes });
     const behind = trusted_proxies.length === 0 ? admit : behindProxies(admit, inNetworks(trusted_proxies));
-    return listenBy(behind, { host, port: at_port, failed, ...options });
+    return listenBy(behind, { host, port: at_port, failed, socket_paths: SOCKET_PATHS, ...options });
   };
 
   /** On a port of its own, where the operator wants it: whoever reaches it may read it. */

@@ -9,6 +9,7 @@ import { type Exchange, exchange, type Wire } from "../exchange.ts";
 import { addField, readFraming, FIELDS_MAX, HEADERS_MAX_BYTES } from "../framing.ts";
 import type { Head, Listen, Listening, Reply, TlsSource } from "../http.ts";
 import { normalizeIp } from "../client-ip.ts";
+import { openedAndClosed, socketPathMatcher } from "../socket-paths.ts";
 import { type UploadPace, uploadPace } from "../upload-pace.ts";
 import { checkingUploads } from "./check-uploads.ts";
 import { createServer } from "./node-http.ts";
@@ -20,6 +21,8 @@ const HEAD_MAX_MS = 10_000;
 const IDLE_MAX_MS = 75_000;
 /** A client that reads nothing of its answer for this long is disconnected. */
 const STALL_MAX_MS = 12_000;
+/** For the client's part in closing a WebSocket. */
+const CLOSING_MAX_MS = 8_000;
 /** Between the last answer and the end of all connections, so that the kernel can send what it has buffered. */
 const LINGER_MS = 250;
 
@@ -44,8 +47,11 @@ export const listenNode: Listen = (admit, options) =>
       keepAliveTimeout: IDLE_MAX_MS,
       noDelay: true,
     };
-    const onRequest = (req: IncomingMessage, res: ServerResponse): void =>
-      serve(req, res, state, { admit, failed: options.failed });
+    const isSocketPath = socketPathMatcher(options.socket_paths ?? []);
+    const onRequest = (req: IncomingMessage, res: ServerResponse): void => {
+      if (isHandshake(req) && isSocketPath(pathOf(req))) openAndClose(req);
+      else serve(req, res, state, { admit, failed: options.failed });
+    };
     const server = options.tls ? tlsServer(options.tls, limits, onRequest) : createServer(limits, onRequest);
     const stopChecking = checkingUploads(state.uploads);
     server.once("close", stopChecking);
@@ -118,6 +124,24 @@ function headOf(req: IncomingMessage): Head {
       return (address ??= peer ? normalizeIp(peer) : null) ?? "";
     },
   };
+}
+
+const pathOf = (req: IncomingMessage): string => req.url!.split("?", 1)[0]!;
+
+const isHandshake = ({ method, headers }: IncomingMessage): boolean =>
+  method === "GET" &&
+  headers.upgrade?.toLowerCase() === "websocket" &&
+  headers["sec-websocket-key"]?.length === 24;
+
+/** The server has no listener for upgrades: it would be given every request that offers one, as Java's clients do, without its body. */
+function openAndClose(req: IncomingMessage): void {
+  const { socket } = req;
+  // What the client sends from here on is no HTTP.
+  socket.removeAllListeners("data");
+  socket.once("data", () => socket.end());
+  socket.setTimeout(CLOSING_MAX_MS, () => socket.destroy());
+  socket.on("error", () => {});
+  socket.write(openedAndClosed(headOf(req).headers));
 }
 
 type Parties = Parameters<typeof exchange>[2];

@@ -3,11 +3,18 @@
  * Its native objects are short-lived: a request is invalid after its callback, a response after its end or its abort,
  * and a callback that throws ends the process. Comments mark each of these traps.
  */
-import type { HttpRequest, HttpResponse, TemplatedApp, us_listen_socket } from "uWebSockets.js";
+import type {
+  HttpRequest,
+  HttpResponse,
+  TemplatedApp,
+  us_listen_socket,
+  WebSocketBehavior,
+} from "uWebSockets.js";
 import { type Exchange, exchange, type Wire } from "../exchange.ts";
 import { addField, readFraming, HEADERS_MAX_BYTES } from "../framing.ts";
 import type { Admit, Head, Listen, Listening, ListenOptions, Reply } from "../http.ts";
 import { normalizeIp } from "../client-ip.ts";
+import { NORMAL_CLOSURE, offeredProtocol } from "../socket-paths.ts";
 import { type UploadPace, uploadPace } from "../upload-pace.ts";
 import { checkingUploads } from "./check-uploads.ts";
 import { STATUS_CODES } from "./node-http.ts";
@@ -50,6 +57,7 @@ export async function loadUws(): Promise<Listen> {
       const uploads = uploadPace();
       const server = { draining: false, open: 0, onIdle: () => {}, uploads };
       const app = uws.App();
+      for (const path of options.socket_paths ?? []) app.ws(path, OPENED_AND_CLOSED);
       app.any("/*", (res, req) => serve(res, req, server, { admit, failed: options.failed }));
       // Without the option a second service on the port would take half the traffic, in silence.
       const exclusive = options.shared ? 0 : uws.LIBUS_LISTEN_EXCLUSIVE_PORT;
@@ -64,6 +72,18 @@ export async function loadUws(): Promise<Listen> {
       });
     });
 }
+
+/** A request at such a path that is no opening handshake goes on to the next route. */
+const OPENED_AND_CLOSED: WebSocketBehavior<object> = {
+  maxPayloadLength: 1_024,
+  idleTimeout: 8,
+  upgrade(res, req, context) {
+    const key = req.getHeader("sec-websocket-key");
+    const protocol = offeredProtocol(req.getHeader("sec-websocket-protocol"));
+    res.upgrade({}, key, protocol, "", context);
+  },
+  open: (socket) => socket.end(NORMAL_CLOSURE),
+};
 
 interface Server {
   draining: boolean;

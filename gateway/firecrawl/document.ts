@@ -1,5 +1,7 @@
 /** An answer of a fetch as their Document. What is not there is left out: their Python models refuse null in some fields. */
 import { isPremium } from "../../schemas/tier-table.ts";
+import { actionsOf } from "./actions.ts";
+import { attributesOf } from "./attributes.ts";
 import { failureOf, Refused, sentenceOf } from "./errors.ts";
 
 /** A FetchResponse as it was read. */
@@ -10,6 +12,8 @@ export interface Asked {
   readonly url: string;
   /** In their words. */
   readonly formats: ReadonlySet<string>;
+  /** The rules of `extract` that the formats became. */
+  readonly rules?: Parameters<typeof attributesOf>[0];
   /** Of this service, as the client reaches it. */
   readonly base: string;
 }
@@ -18,6 +22,7 @@ export interface Asked {
 export const askedFor = (fetch: Page, base: string): Asked => ({
   url: String(fetch["url"]),
   formats: new Set([...(fetch["formats"] ?? []), ...(fetch["include_html"] ? ["html", "rawHtml"] : [])]),
+  rules: fetch["extract"]?.fields,
   base,
 });
 
@@ -29,7 +34,7 @@ export const hasPage = (error: string | null): boolean => error === null || BESI
 export function documentOf(page: Page, asked: Asked): object {
   const { error } = page;
   if (!hasPage(error)) throw new Refused(failureOf(page as { error: string }));
-  const { formats, base } = asked;
+  const { formats, base, rules } = asked;
   const wanted = (name: string, value: unknown): unknown => (formats.has(name) ? value : null);
   const isStatus = error !== null && error.startsWith("http_");
   return present({
@@ -39,6 +44,8 @@ export function documentOf(page: Page, asked: Asked): object {
     links: wanted("links", distinct(page["links"])),
     images: wanted("images", distinct(page["images"])),
     screenshot: page["screenshot"] ? `${base}${page["screenshot"].body_url}` : null,
+    attributes: attributesOf(rules, page["extract"]?.data),
+    actions: actionsOf(page["actions"], base),
     warning: error !== null && !isStatus ? sentenceOf(page as { error: string }) : null,
     metadata: metadataOf(page, asked, isStatus),
   });

@@ -58,6 +58,7 @@ const FAILURES: Readonly<Record<string, Omit<TheirError, "error">>> = {
   no_tier_allowed: { status: 400, code: "NOT_SUPPORTED" },
   premium_route_required: { status: 402, code: "SCRAPE_ALL_ENGINES_FAILED" },
   budget_exhausted: { status: 402, code: "SCRAPE_ALL_ENGINES_FAILED" },
+  action_failed: { status: 500, code: "SCRAPE_ACTION_ERROR" },
   timeout: TIMEOUT,
   domain_busy: { status: 503, code: "SCRAPE_ALL_ENGINES_FAILED" },
 };

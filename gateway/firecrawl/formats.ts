@@ -1,10 +1,19 @@
 /** Their `formats`: texts or objects, mixed in one list. */
 import { Type } from "typebox";
+import { ATTRIBUTES } from "./attributes.ts";
 import { badRequest, notServed } from "./errors.ts";
 import { type Given, type Option, option, type Options, type Ours, refused, taken } from "./option.ts";
 
 /** The forms of a page that their Document may have. */
-export const SERVED_FORMATS = ["markdown", "html", "rawHtml", "links", "images", "screenshot"] as const;
+export const SERVED_FORMATS = [
+  "markdown",
+  "html",
+  "rawHtml",
+  "links",
+  "images",
+  "screenshot",
+  "attributes",
+] as const;
 export type ServedFormat = (typeof SERVED_FORMATS)[number];
 
 const NEEDS_MODEL = "a language model would be needed";
@@ -13,7 +22,6 @@ export const REFUSED_FORMATS: Readonly<Record<string, string>> = {
   summary: NEEDS_MODEL,
   json: "structured extraction is not served by this address",
   changeTracking: "earlier versions of a page are not compared",
-  attributes: "attributes of elements are not collected",
   branding: NEEDS_MODEL,
   product: NEEDS_MODEL,
   menu: NEEDS_MODEL,
@@ -51,10 +59,12 @@ export function formatWishes(given: readonly unknown[]): Ours {
   const wanted = given.map(formatOf);
   const names = new Set<string>(wanted.map(({ name }) => name));
   const shot = wanted.find(({ name }) => name === "screenshot");
+  const attributes = wanted.find(({ name }) => name === "attributes");
   const screenshot_options = shot && taken(SCREENSHOT, shot.options);
   return {
-    formats: [...names].filter((name) => name !== "html" && name !== "rawHtml"),
+    formats: [...names].filter((name) => !["html", "rawHtml", "attributes"].includes(name)),
     include_html: names.has("html") || names.has("rawHtml"),
+    ...(attributes && taken(ATTRIBUTES, attributes.options)),
     ...(screenshot_options && Object.keys(screenshot_options).length > 0 && { screenshot_options }),
   };
 }

@@ -24,6 +24,9 @@ interface Item {
   readonly error: string | null;
 }
 
+/** Where `watcher()` of their clients wants a WebSocket. Once it is closed they ask by plain requests. */
+export const SOCKET_PATHS = (Object.keys(KINDS) as TheirKind[]).map((kind) => `/v2/${kind}/:id` as const);
+
 export const jobUrl = (base: string, kind: TheirKind, id: string): string => `${base}/v2/${kind}/${id}`;
 
 const jobPath = (id: string, query: object): string =>

@@ -1,7 +1,7 @@
 /** The operations of Firecrawl's API, version 2. Each asks this API in the caller's name, and says the answer in their words. */
 import type { Route } from "../route.ts";
 import { BATCH_OPTIONS, crawlBodyOf, mapBodyOf } from "./crawl-options.ts";
-import { documentOf } from "./document.ts";
+import { askedFor, documentOf } from "./document.ts";
 import { badRequest, failureOf, Refused } from "./errors.ts";
 import { formatNames } from "./formats.ts";
 import { activeCrawls, cancelJob, jobErrors, jobStatus, jobUrl, type TheirKind } from "./jobs.ts";
@@ -122,7 +122,7 @@ async function scrape({ ask, base, body }: TheirCall): Promise<object> {
   const fetch = { url: addressIn(body), ...fetchOptionsOf(options) };
   const page = await contentOf(ask, { method: "POST", path: "/v1/fetch", body: fetch });
   const formats = formatNames((options["formats"] as readonly unknown[] | undefined) ?? ["markdown"]);
-  const data = documentOf(page, { url: fetch.url, formats, base });
+  const data = documentOf(page, { ...askedFor(fetch, base), formats });
   return { success: true, data, scrape_id: page.request_id };
 }
 

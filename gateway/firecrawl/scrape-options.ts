@@ -2,12 +2,12 @@
 import { Type } from "typebox";
 import { MAX_TIMEOUT_S, MAX_WAIT_FOR_MS, MIN_TIMEOUT_S } from "../../schemas/fetch.ts";
 import { PREMIUM_TIERS } from "../../schemas/tier-table.ts";
+import { actionsOption } from "./actions.ts";
 import { formatsOption, formatWishes } from "./formats.ts";
 import { type Given, option, type Options, type Ours, refused, taken } from "./option.ts";
 
 const Tags = Type.Array(Type.String());
 const Ms = Type.Number({ minimum: 0 });
-const isEmpty = (value: unknown): boolean => Array.isArray(value) && value.length === 0;
 
 const PROXIES: Readonly<Record<string, Ours>> = {
   basic: { allow_paid: false },
@@ -73,7 +73,7 @@ export const SCRAPE_OPTIONS: Options = {
   mobile: option(Type.Boolean(), "`device: mobile`; takes a browser", (mobile) =>
     mobile ? { device: "mobile" } : {},
   ),
-  actions: refused("Actions in a page are not served", isEmpty),
+  actions: actionsOption,
   skipTlsVerification: refused("Certificates of sites are always checked"),
   storeInCache: refused(
     "Every page is kept for the cache; maxAge: 0 asks for a fresh one",

@@ -1,7 +1,7 @@
 /** POST /v2/search: a search, and with `scrapeOptions` the pages of its results. */
 import { Type } from "typebox";
 import { RESULTS_CEILING } from "../../schemas/search.ts";
-import { documentOf, hasPage } from "./document.ts";
+import { askedFor, documentOf, hasPage } from "./document.ts";
 import { badRequest, notServed, Refused } from "./errors.ts";
 import { formatNames } from "./formats.ts";
 import { type Given, option, type Options, refused, taken } from "./option.ts";
@@ -112,7 +112,10 @@ export async function search({ ask, base, body }: TheirCall): Promise<object> {
             const page = await ask({ method: "POST", path: "/v1/fetch", body: { ...fetch, url: entry.url } });
             const isPage = page.status === 200 && hasPage(page.content.error);
             return isPage
-              ? { ...entry, ...documentOf(page.content, { url: entry.url, formats, base }) }
+              ? {
+                  ...entry,
+                  ...documentOf(page.content, { ...askedFor({ ...fetch, url: entry.url }, base), formats }),
+                }
               : entry;
           }),
         )),

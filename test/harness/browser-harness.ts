@@ -101,7 +101,6 @@ const judge: Judge = {
 
 export interface Visit {
   readonly url: string;
-  readonly options: AdmitOptions;
   /** Null until it is released; a second release is a bug of the route. */
   readonly released: OriginAnswer[];
 }
@@ -115,6 +114,8 @@ export interface BrowserSetup {
   /** Names that the proxy refused to connect to. */
   readonly refused: string[];
   readonly visits: Visit[];
+  /** Addresses for which robots.txt alone was asked. */
+  readonly robots_asked: string[];
   readonly fetch: (url: string, over?: Partial<TransportRequest>) => Promise<TransportResult>;
   /** The same browsers, web and visits, with other limits for each page. */
   readonly withLimits: (page: Partial<PageLimits>) => BrowserSetup;
@@ -137,6 +138,7 @@ export async function browserSetup(options: BrowserSetupOptions): Promise<Browse
   const local = await web();
   const refused: string[] = [];
   const visits: Visit[] = [];
+  const robots_asked: string[] = [];
   const proxy = await egressProxy({
     judge: options.judge ?? judge,
     dns_servers: [local.dns],
@@ -149,9 +151,10 @@ export async function browserSetup(options: BrowserSetupOptions): Promise<Browse
     ...silentTelemetry(),
     limits: { pages: 4, ...options.pool },
   });
-  const admit = (url: string, visit_options: AdmitOptions = {}): Promise<Admission> => {
-    const visit: Visit = { url, options: visit_options, released: [] };
-    visits.push(visit);
+  const admit = (url: string, { is_robots_only = false }: AdmitOptions = {}): Promise<Admission> => {
+    const visit: Visit = { url, released: [] };
+    if (is_robots_only) robots_asked.push(url);
+    else visits.push(visit);
     return Promise.resolve(admission((answer) => void visit.released.push(answer)));
   };
   const blobs = memoryBlobs();
@@ -179,6 +182,7 @@ export async function browserSetup(options: BrowserSetupOptions): Promise<Browse
     blobs,
     refused,
     visits,
+    robots_asked,
     async close() {
       await pool.close();
       await proxy.close();

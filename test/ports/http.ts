@@ -123,6 +123,24 @@ export function httpSuite(
       return listening;
     }
 
+    test("opens a WebSocket and closes it at once where it is told to, and serves what is no handshake", async () => {
+      const app = application();
+      const options = { host: "127.0.0.1", port: 0, shared: false, failed: app.failed };
+      const listening = await listen(app.admit, { ...options, socket_paths: ["/jobs/:id"] });
+      open.push(listening);
+      const { port } = listening;
+      const socket = new WebSocket(`ws://127.0.0.1:${port}/jobs/7`, ["a-key", "other"]);
+      const opened = once(socket as never, "open").then(() => socket.protocol);
+      const [closed] = await once(socket as never, "close");
+      expect([await opened, closed.code, closed.wasClean]).toEqual(["a-key", 1_000, true]);
+      expect(app.seen.asked).toBe(0);
+      const elsewhere = new WebSocket(`ws://127.0.0.1:${port}/jobs/7/more`);
+      await once(elsewhere as never, "error");
+      // A client that would rather speak another protocol is served all the same, its body as well.
+      const plain = await fetch(`http://127.0.0.1:${port}/batch`, { method: "POST", body: "a net" });
+      expect(await plain.json()).toMatchObject({ bytes: 5 });
+    });
+
     describe("large bodies", { timeout: 60_000 }, () => {
       const full = Buffer.alloc(64 * 1024 * 1024, "a net of 64 MB, ");
       const chunks = async function* () {

@@ -3,6 +3,7 @@
  * in /opt/firecrawl-javascript, the one for Python in /opt/firecrawl-python.
  */
 import { execFile } from "node:child_process";
+import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import { promisify } from "node:util";
@@ -239,6 +240,13 @@ describe.each(SETUPS)("Firecrawl's API, $setup", ({ start }) => {
       const urls = Array.from({ length: MANY }, (_, n) => `${site.origin}/many/${n}`);
       const batch = await client.batchScrape(urls, { options: { formats: ["markdown"] } });
       expect(batch.data.map(({ metadata }: any) => metadata.sourceURL)).toEqual(urls);
+      const watched = await client.startCrawl(`${site.origin}/`, { limit: 3 });
+      const seen: string[] = [];
+      const watcher = client.watcher(watched.id, { kind: "crawl", pollInterval: 1 });
+      watcher.on("document", ({ metadata }: any) => seen.push(metadata.sourceURL));
+      const [done] = await Promise.all([once(watcher, "done"), watcher.start()]);
+      expect(done[0]).toMatchObject({ status: "completed", id: watched.id });
+      expect(seen.toSorted()).toEqual(["", "a", "b"].map((path) => `${site.origin}/${path}`));
       const slow = await client.startCrawl(`${site.origin}/slow`, { limit: 5 });
       expect((await client.getActiveCrawls()).crawls.map(({ id }: any) => id)).toContain(slow.id);
       expect(await client.cancelCrawl(slow.id)).toBe(true);

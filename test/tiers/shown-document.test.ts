@@ -82,10 +82,13 @@ describeBrowser("a page as it shows itself", (openSetup) => {
       "/deep/hidden": { body: "<p>hidden</p>" },
     };
     const site = it.web.site(pages, "www.lamps.test.");
-    it.visits.length = 0;
+    it.robots_asked.length = 0;
     const { body, detail } = await rendered(`${site.origin}/`);
-    const robots_asked = it.visits.filter(({ options }) => options.is_robots_only).map(({ url }) => url);
-    expect(robots_asked).toEqual([`${site.origin}/deep/inner`, `${site.origin}/third`, `${notes.origin}/`]);
+    expect(it.robots_asked).toEqual([
+      `${site.origin}/deep/inner`,
+      `${site.origin}/third`,
+      `${notes.origin}/`,
+    ]);
     expect(body).toMatch(
       new RegExp(
         `<p>before</p><iframe src="/deep/inner"></iframe><div data-frame="${site.origin}/deep/inner"><p>inside</p>` +
@@ -128,7 +131,13 @@ describeBrowser("a page as it shows itself", (openSetup) => {
         return isRefused
           ? {
               kind: "refused",
-              refusal: { error: "robots_disallowed", step: "robots", reason: "x", retry_after_s: null, detail: null },
+              refusal: {
+                error: "robots_disallowed",
+                step: "robots",
+                reason: "x",
+                retry_after_s: null,
+                detail: null,
+              },
             }
           : { kind: "admitted", beforeSend: () => true, onSent: () => {}, release: () => {} };
       },

@@ -105,11 +105,10 @@ export function remoteAnswers({
         return admit(question.url, {
           is_public_only: question.is_public_only === true,
           is_robots_only: question.is_robots_only === true,
-        }).then(
-          async (entry): Promise<TierAnswer> =>
-            entry?.kind === "admitted"
-              ? { kind: "admitted", admission: admissions.push(await entry.use()) - 1 }
-              : entry,
+        }).then(async (entry): Promise<TierAnswer> =>
+          entry?.kind === "admitted"
+            ? { kind: "admitted", admission: admissions.push(await entry.use()) - 1 }
+            : entry,
         );
       case "before_send":
         return admissions[question.admission]?.beforeSend() ?? false;

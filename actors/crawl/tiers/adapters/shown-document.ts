@@ -56,7 +56,8 @@ export async function shownDocument({ cdp, max_bytes, refusalOf }: ShownOptions)
     if (bytes > room_bytes) return null;
     room_bytes -= bytes;
     const parts = [pieces[0]!];
-    for (const [at, index] of shown.entries()) parts.push(await framed(children[index], depth), pieces[at + 1]!);
+    for (const [at, index] of shown.entries())
+      parts.push(await framed(children[index], depth), pieces[at + 1]!);
     return parts.join("");
   }
 
@@ -145,12 +146,16 @@ function serializeShown(
     if (chars <= max_chars) pieces[pieces.length - 1] += text;
   };
   const escaped = (text: string): string =>
-    text.replaceAll("&", "&amp;").replaceAll("\u00a0", "&nbsp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+    text
+      .replaceAll("&", "&amp;")
+      .replaceAll("\u00a0", "&nbsp;")
+      .replaceAll("<", "&lt;")
+      .replaceAll(">", "&gt;");
 
   /** Elements that are written here: something below them is not as the browser would write it. */
   const changed = new Set<PageElement>();
   const change = (element: PageElement): void => {
-    for (let at: PageElement | null = element; at !== null && !changed.has(at); ) {
+    for (let at: PageElement | null = element; at !== null && !changed.has(at);) {
       changed.add(at);
       at = at.parentElement ?? at.getRootNode().host ?? null;
     }
@@ -179,7 +184,12 @@ function serializeShown(
 
   function writeFrame(element: PageElement): void {
     // Smaller ones count visitors.
-    if (element.clientWidth < 2 || element.clientHeight < 2 || !element.checkVisibility({ visibilityProperty: true })) return;
+    if (
+      element.clientWidth < 2 ||
+      element.clientHeight < 2 ||
+      !element.checkVisibility({ visibilityProperty: true })
+    )
+      return;
     shown.push(frames.indexOf(element));
     pieces.push("");
   }

@@ -1,0 +1,46 @@
+/** Their format `attributes`: values of attributes by selectors, as rules of `extract` whose names say which selector they are of. */
+import { Type } from "typebox";
+import { option, type Options } from "./option.ts";
+
+interface Wanted {
+  readonly selector: string;
+  readonly attribute: string;
+}
+type Fields = Readonly<Record<string, Wanted>>;
+
+const NAME = /^attribute_\d+$/;
+
+export const ATTRIBUTES: Options = {
+  type: option(Type.Literal("attributes"), "the format"),
+  selectors: option(
+    Type.Array(
+      Type.Object({ selector: Type.String({ minLength: 1 }), attribute: Type.String({ minLength: 1 }) }),
+      { minItems: 1, maxItems: 100 },
+    ),
+    "`extract.fields`",
+    (selectors) => ({
+      extract: {
+        fields: Object.fromEntries(
+          selectors.map(({ selector, attribute }, n) => [
+            `attribute_${n}`,
+            { selector, attribute, many: true },
+          ]),
+        ),
+      },
+    }),
+  ),
+};
+
+/** `fields`: of the `extract` that was asked for; `data`: what it gave. Null: none of them is theirs. */
+export function attributesOf(
+  fields: Fields | undefined,
+  data: Readonly<Record<string, unknown>> | undefined,
+): readonly object[] | null {
+  const theirs = Object.entries(fields ?? {}).filter(([name]) => NAME.test(name));
+  if (theirs.length === 0) return null;
+  return theirs.map(([name, { selector, attribute }]) => ({
+    selector,
+    attribute,
+    values: data?.[name] ?? [],
+  }));
+}
