@@ -34,13 +34,14 @@ export const ATTRIBUTES: Options = {
 /** `fields`: of the `extract` that was asked for; `data`: what it gave. Null: none of them is theirs. */
 export function attributesOf(
   fields: Fields | undefined,
-  data: Readonly<Record<string, unknown>> | undefined,
+  data: Readonly<Record<string, unknown>> | null | undefined,
 ): readonly object[] | null {
   const theirs = Object.entries(fields ?? {}).filter(([name]) => NAME.test(name));
   if (theirs.length === 0) return null;
   return theirs.map(([name, { selector, attribute }]) => ({
     selector,
     attribute,
-    values: data?.[name] ?? [],
+    // As theirs: an element without the attribute has no value.
+    values: ((data?.[name] ?? []) as readonly unknown[]).filter((value) => value !== null),
   }));
 }
