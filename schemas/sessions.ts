@@ -10,7 +10,40 @@ export const MAX_SESSIONS = 500;
 /** The cookies of a session, as JSON; the oldest go first. They travel in a message. */
 export const MAX_JAR_BYTES = 65_536;
 
+/** That a session begins with. */
+const MAX_GIVEN_COOKIES = 500;
+
 export const SessionId = Type.String({ pattern: "^ses_[0-9a-hjkmnp-tv-z]{16}$" });
+
+/** A cookie that a session begins with, as browsers export them. */
+export const SessionCookie = Component("SessionCookie", {
+  name: Field(Type.String({ minLength: 1, maxLength: 256 }), "Its name", "sid"),
+  value: Field(Type.String({ maxLength: 4_096 }), "Its value", "2f6c1e"),
+  domain: Field(
+    Type.String({ minLength: 1, maxLength: 255 }),
+    "The host that it goes to; with a dot before it, the hosts of that domain",
+    ".example.org",
+  ),
+  path: Type.Optional(
+    Field(
+      Type.String({ minLength: 1, maxLength: 1_024, default: "/" }),
+      "The paths that it goes to begin with this one",
+      "/shop",
+    ),
+  ),
+  expires: Type.Optional(
+    Field(
+      Nullable(Type.Number({ minimum: -1, maximum: 1e11 })),
+      "When its time is over, in seconds since 1970. Default, or -1: with the session",
+      1_798_761_600,
+    ),
+  ),
+  secure: Type.Optional(Field(Type.Boolean({ default: false }), "Whether it goes by https alone", true)),
+  http_only: Type.Optional(
+    Field(Type.Boolean({ default: false }), "Whether scripts of a page do not see it", true),
+  ),
+});
+export type SessionCookie = Static<typeof SessionCookie>;
 
 export const SessionBody = Component("SessionBody", {
   ttl_s: Type.Optional(
@@ -28,6 +61,12 @@ export const SessionBody = Component("SessionBody", {
   ),
   accept_language: Type.Optional(
     Field(Nullable(Type.String({ maxLength: 200 })), "The Accept-Language of its requests", "de-CH,de;q=0.9"),
+  ),
+  cookies: Type.Optional(
+    Field(
+      Nullable(Type.Array(SessionCookie, { maxItems: MAX_GIVEN_COOKIES })),
+      "Cookies that it begins with, such as those of a browser in which somebody has logged in. They are stored encrypted and shown to nobody",
+    ),
   ),
   label: Type.Optional(
     Field(Nullable(Type.String({ maxLength: 200 })), "A name for people", "Shop, logged in"),

@@ -2,11 +2,11 @@
 import { Type } from "typebox";
 import { option, type Options } from "./option.ts";
 
-interface Wanted {
+interface AttributeRule {
   readonly selector: string;
   readonly attribute: string;
 }
-type Fields = Readonly<Record<string, Wanted>>;
+type Fields = Readonly<Record<string, AttributeRule>>;
 
 const NAME = /^attribute_\d+$/;
 

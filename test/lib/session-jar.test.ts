@@ -1,6 +1,6 @@
 /** The cookies of a session: where each goes, what a request has changed, what the browser gets and gives back. */
 import { expect, test } from "vitest";
-import { EMPTY_JAR, sessionJar, withChanges } from "../../actors/lib/web/session-jar.ts";
+import { EMPTY_JAR, jarWith, sessionJar, withChanges } from "../../actors/lib/web/session-jar.ts";
 import { MAX_JAR_BYTES } from "../../schemas/sessions.ts";
 
 const NOW = Date.now();
@@ -101,4 +101,33 @@ test("the oldest go when there are too many bytes", () => {
   expect(Buffer.byteLength(text)).toBeLessThanOrEqual(MAX_JAR_BYTES);
   expect(count).toBeGreaterThan(15);
   expect([text.includes('"c39"'), text.includes('"c0"')]).toEqual([true, false]);
+});
+
+test("a jar that begins with a browser's cookies sends each where it belongs", () => {
+  const given = jarWith(
+    [
+      { name: "own", value: "1", domain: "www.shop.test" },
+      { name: "all", value: "2", domain: ".shop.test", path: "/account", expires: NOW / 1_000 + 60 },
+      { name: "safe", value: "3", domain: "www.shop.test", secure: true, http_only: true },
+    ],
+    NOW,
+  );
+  if ("refused" in given) throw new Error(String(given.refused));
+  const jar = sessionJar(given.text, NOW);
+  const sent = [SHOP, "http://x.shop.test/account", "https://www.shop.test/"].map((url) => jar.for(url));
+  expect([given.count, ...sent]).toEqual([3, "all=2; own=1", "all=2", "own=1; safe=3"]);
+  expect(jar.forBrowser().find(({ name }) => name === "safe")).toMatchObject({
+    secure: true,
+    httpOnly: true,
+  });
+});
+
+test.each([
+  ["a public suffix", { domain: ".co.uk" }],
+  ["no domain", { domain: "a b" }],
+  ["a time that is over", { expires: NOW / 1_000 - 1 }],
+  ["too many bytes", { value: "x".repeat(4_096) }],
+])("a cookie with %s is named by its place", (_, over) => {
+  const good = { name: "a", value: "1", domain: "www.shop.test" };
+  expect(jarWith([good, { ...good, name: "b", ...over }], NOW)).toEqual({ refused: 1 });
 });

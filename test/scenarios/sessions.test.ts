@@ -67,6 +67,20 @@ describe.each(SETUPS)("a session, $setup", ({ setup, start }) => {
     expect(await fetch({ url: `${site.origin}/` })).toMatchObject({ title: "Log in" });
   });
 
+  test("begins with the cookies that it is given, on every route, and refuses one that no site may set", async () => {
+    const site = sites.site(site_pages);
+    const { hostname } = new URL(site.origin);
+    const cookie = { name: "sid", value: SECRET, domain: hostname, http_only: true };
+    const session_id = await create({ cookies: [cookie] });
+    for (const tier of OWN_ROUTES)
+      expect(await fetch({ url: `${site.origin}/`, session_id, tiers: [tier] })).toMatchObject({
+        title: "Account",
+      });
+    expect((await call("GET", `/v1/sessions/${session_id}`)).json.cookies).toBe(1);
+    const refused = await call("POST", "/v1/sessions", { cookies: [cookie, { ...cookie, domain: ".com" }] });
+    expect([refused.status, refused.json.detail[0].loc]).toEqual([422, ["body", "cookies", 1]]);
+  });
+
   test.runIf(OWN_ROUTES.length > 1)("logs in by the steps of a form", async () => {
     const site = sites.site(site_pages);
     const session_id = await create();

@@ -18,7 +18,11 @@ const TTL_S = 3_600;
 
 export interface Sessions {
   /** Null: the project has too many. Throws Fault, as all of these. */
-  readonly create: (project: string, body: SessionBody) => Promise<StoredSession | null>;
+  readonly create: (
+    project: string,
+    body: SessionBody,
+    jar?: { readonly text: string; readonly count: number },
+  ) => Promise<StoredSession | null>;
   readonly list: (project: string) => Promise<readonly StoredSession[]>;
   /** Null: there is none, or its time is over. */
   readonly get: (project: string, id: string) => Promise<StoredSession | null>;
@@ -55,7 +59,11 @@ export function sessions({
   };
   return {
     list,
-    async create(project, { ttl_s = TTL_S, label = null, user_agent = null, accept_language = null }) {
+    async create(
+      project,
+      { ttl_s = TTL_S, label = null, user_agent = null, accept_language = null },
+      jar = { text: EMPTY_JAR, count: 0 },
+    ) {
       if ((await list(project)).length >= MAX_SESSIONS) return null;
       const id = randomId("ses_");
       const created_ms = Math.floor(now());
@@ -68,8 +76,8 @@ export function sessions({
         used_ms: null,
         user_agent,
         accept_language,
-        jar: seal(EMPTY_JAR, jarPlace(project, id, "jar")),
-        cookies: 0,
+        jar: seal(jar.text, jarPlace(project, id, "jar")),
+        cookies: jar.count,
       };
       await SESSIONS.put(documents, sessionKey(project, id), session, 0, optionsOf(session));
       return session;

@@ -4,7 +4,7 @@
  */
 import { Cookie, CookieJar } from "tough-cookie";
 import type { Secrets } from "../../../cluster/ports/secrets.ts";
-import { jarPlace, MAX_JAR_BYTES } from "../../../schemas/sessions.ts";
+import { jarPlace, MAX_JAR_BYTES, type SessionCookie } from "../../../schemas/sessions.ts";
 import { MAX_COOKIE_BYTES } from "../../../schemas/own-request.ts";
 
 /** A cookie as tough-cookie writes it. */
@@ -44,6 +44,8 @@ interface Changes {
   readonly gone: readonly string[];
 }
 
+const NO_CHANGES = JSON.stringify({ set: [], gone: [] } satisfies Changes);
+
 const nameOf = ({ domain, path, key }: Written): string => `${String(domain)} ${String(path)} ${String(key)}`;
 const SAME_SITE = { strict: "Strict", lax: "Lax", none: "None" } as const;
 
@@ -63,6 +65,7 @@ export function sessionJar(text: string, now_ms: number): SessionJar {
     JSON.stringify({ ...cookie, lastAccessed: null, creation: null, creationIndex: null });
   const before = new Map(all().map((cookie) => [nameOf(cookie), valueOf(cookie)]));
   const put = (cookie: Cookie | undefined, url: string): void => {
+    if (!URL.canParse(url)) return;
     if (!cookie || cookie.key.length + cookie.value.length > MAX_COOKIE_BYTES) return;
     // A stored age would begin anew with each opening.
     const expiry_ms =
@@ -138,6 +141,31 @@ export function withChanges(
   const kept = [...cookies.values()];
   while (Buffer.byteLength(JSON.stringify(kept)) > MAX_JAR_BYTES) kept.shift();
   return { text: JSON.stringify(kept), count: kept.length };
+}
+
+/** A jar that begins with these cookies; `refused`: the place of the first one that no site may have set. */
+export function jarWith(
+  given: readonly SessionCookie[],
+  now_ms: number,
+): { readonly text: string; readonly count: number } | { readonly refused: number } {
+  const jar = sessionJar(EMPTY_JAR, now_ms);
+  const cookies = given.map(
+    ({ name, value, domain, path = "/", expires, secure = false, http_only = false }) => ({
+      name,
+      value,
+      domain,
+      path,
+      expires: expires ?? -1,
+      secure,
+      httpOnly: http_only,
+    }),
+  );
+  jar.keepBrowser(cookies);
+  const placeOf = ({ name, domain, path }: BrowserCookie): string =>
+    `${domain.toLowerCase()} ${path} ${name}`;
+  const there = new Set(jar.forBrowser().map(placeOf));
+  const refused = cookies.findIndex((cookie) => !there.has(placeOf(cookie)));
+  return refused < 0 ? withChanges(EMPTY_JAR, jar.changes() ?? NO_CHANGES) : { refused };
 }
 
 interface OfSession {

@@ -143,7 +143,9 @@ async function joinFetch(
         metrics,
         log,
       }),
-      ...sessionRoutes(sessions({ documents, secrets: node.secrets, now: () => clock.now() })),
+      ...sessionRoutes(sessions({ documents, secrets: node.secrets, now: () => clock.now() }), () =>
+        clock.now(),
+      ),
       ...domainRoutes({
         ask,
         siteOf: (name) => siteNamed(name, joined),

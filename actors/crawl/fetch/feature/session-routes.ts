@@ -4,14 +4,19 @@ import { invalid, json, userAgentNotAllowed } from "../../../../gateway/http-err
 import { type Route, route } from "../../../../gateway/route.ts";
 import { Field } from "../../../../schemas/common.ts";
 import { MAX_SESSIONS, SessionBody, SessionId, SessionView } from "../../../../schemas/sessions.ts";
+import { jarWith } from "../../../lib/web/session-jar.ts";
 import { type Sessions, sessionView } from "../sessions.ts";
 
 const NotFound = Type.Object({ detail: Type.String() });
 const NOT_FOUND = json(404, { detail: "session not found" });
 const params = Type.Object({ session_id: Field(SessionId, "The id of a session", "ses_wyvsfbx2x89mpyyv") });
 const tags = ["fetch"];
+const NO_COOKIE = {
+  msg: "No site may set this cookie: its domain is a public suffix or no domain, its time is over, or it has more than 4,096 bytes",
+  type: "value_error",
+};
 
-export const sessionRoutes = (sessions: Sessions): readonly Route[] => [
+export const sessionRoutes = (sessions: Sessions, now: () => number): readonly Route[] => [
   route({
     method: "POST",
     path: "/v1/sessions",
@@ -29,7 +34,9 @@ export const sessionRoutes = (sessions: Sessions): readonly Route[] => [
         : userAgentNotAllowed(body.user_agent),
     replies: { 201: { description: "The session", schema: SessionView } },
     async handle({ body, caller: { grant } }) {
-      const session = await sessions.create(grant.project.name, body);
+      const jar = jarWith(body.cookies ?? [], now());
+      if ("refused" in jar) return invalid([{ loc: ["body", "cookies", jar.refused], ...NO_COOKIE }]);
+      const session = await sessions.create(grant.project.name, body, jar);
       if (session !== null) return json(201, sessionView(session));
       const msg = `At most ${MAX_SESSIONS} sessions a project; remove one, or wait until one ends`;
       return invalid([{ loc: ["body"], msg, type: "value_error" }]);

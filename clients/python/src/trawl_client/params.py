@@ -1236,8 +1236,27 @@ class SessionBody(TypedDict, total=False):
     """The User-Agent of its requests; the project needs permission"""
     accept_language: str | None
     """The Accept-Language of its requests"""
+    cookies: Sequence[SessionCookie] | None
+    """Cookies that it begins with, such as those of a browser in which somebody has logged in. They are stored encrypted and shown to nobody"""
     label: str | None
     """A name for people"""
+
+
+class SessionCookie(TypedDict, total=False):
+    name: Required[str]
+    """Its name"""
+    value: Required[str]
+    """Its value"""
+    domain: Required[str]
+    """The host that it goes to; with a dot before it, the hosts of that domain"""
+    path: str
+    """The paths that it goes to begin with this one"""
+    expires: float | None
+    """When its time is over, in seconds since 1970. Default, or -1: with the session"""
+    secure: bool
+    """Whether it goes by https alone"""
+    http_only: bool
+    """Whether scripts of a page do not see it"""
 
 
 class SuggestBody(TypedDict, total=False):

@@ -5303,8 +5303,27 @@ export interface SessionBody {
   user_agent?: string | null;
   /** The Accept-Language of its requests */
   accept_language?: string | null;
+  /** Cookies that it begins with, such as those of a browser in which somebody has logged in. They are stored encrypted and shown to nobody */
+  cookies?: SessionCookie[] | null;
   /** A name for people */
   label?: string | null;
+}
+
+export interface SessionCookie {
+  /** Its name */
+  name: string;
+  /** Its value */
+  value: string;
+  /** The host that it goes to; with a dot before it, the hosts of that domain */
+  domain: string;
+  /** The paths that it goes to begin with this one */
+  path?: string;
+  /** When its time is over, in seconds since 1970. Default, or -1: with the session */
+  expires?: number | null;
+  /** Whether it goes by https alone */
+  secure?: boolean;
+  /** Whether scripts of a page do not see it */
+  http_only?: boolean;
 }
 
 export interface StructuredData {
