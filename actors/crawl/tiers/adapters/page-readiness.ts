@@ -93,14 +93,18 @@ function describeDocument(
   // What open shadow roots and frames of the same origin show belongs to the page.
   const isWanting = matches === false || text_chars < max_counted_chars;
   const trees: DomTree[] = isWanting ? [document] : [];
-  for (const tree of trees)
-    for (const { shadowRoot, contentDocument } of tree.querySelectorAll("*")) {
+  for (const tree of trees) {
+    for (const { contentDocument } of tree.querySelectorAll("iframe, frame"))
       if (contentDocument?.body) count(contentDocument.body);
+    const elements = tree.querySelectorAll("*");
+    for (let at = 0; at < elements.length; at++) {
+      const { shadowRoot } = elements[at]!;
       if (!shadowRoot) continue;
       trees.push(shadowRoot);
       count(shadowRoot);
       if (matches === false) matches = shadowRoot.querySelector(selector!) !== null;
     }
+  }
   const changing = 'script, iframe, frame, object, embed, [onload], [onerror], meta[http-equiv="refresh" i]';
   const html = text_chars < max_counted_chars ? (documentElement?.outerHTML ?? "") : "";
   return {
@@ -119,12 +123,14 @@ interface DomText {
   readonly parentElement: { readonly closest: (selector: string) => unknown } | null;
 }
 
+interface DomElement {
+  readonly shadowRoot: DomTree | null;
+  readonly contentDocument?: { readonly body: DomTree | null } | null;
+}
+
 interface DomTree {
   readonly querySelector: (selector: string) => unknown;
-  readonly querySelectorAll: (selector: string) => Iterable<{
-    readonly shadowRoot: DomTree | null;
-    readonly contentDocument?: { readonly body: DomTree | null } | null;
-  }>;
+  readonly querySelectorAll: (selector: string) => ArrayLike<DomElement> & Iterable<DomElement>;
 }
 
 declare const document: DomTree & {
