@@ -11,7 +11,7 @@ import { parseArgs } from "node:util";
 import { MongoClient } from "mongodb";
 import { mongoCompanyIndex } from "../actors/sources/companies/adapters/index.mongo.ts";
 import { sqliteCompanyIndex } from "../actors/sources/companies/adapters/index.sqlite.ts";
-import { type IndexedCompany, NO_FILTER } from "../actors/sources/companies/search-index.ts";
+import { type CompanyEntry, NO_FILTER } from "../actors/sources/companies/search-index.ts";
 import { rank } from "../actors/sources/companies/search.ts";
 
 const { values: options } = parseArgs({
@@ -76,26 +76,25 @@ try {
   const names: string[] = [];
   const began = performance.now();
   const cpu = process.cpuUsage();
-  for (let at = 0; at < companies; at += 20_000) {
-    const batch: Promise<void>[] = [];
-    for (let each = at; each < Math.min(companies, at + 20_000); each++) {
+  for (let at = 0; at < companies; at += 2_000) {
+    const batch: CompanyEntry[] = [];
+    for (let each = at; each < Math.min(companies, at + 2_000); each++) {
       const legal = name();
       names.push(legal);
-      const company: IndexedCompany = {
+      const company: CompanyEntry = {
         id: `cmp_${String(each).padStart(16, "0")}`,
         version: 1,
-        legal,
-        trading: [],
-        former: [],
+        names: [legal],
+        identifiers: [],
         status: "active",
         country: "CH",
         legal_form: "public_limited",
         city: pick(PLACES),
         completeness: 0.8,
       };
-      if (!options.filled) batch.push(index.put(company));
+      if (!options.filled) batch.push(company);
     }
-    await Promise.all(batch);
+    await index.put(batch);
     if (batch.length > 0) process.stderr.write(`${at + batch.length} companies\n`);
   }
   const built_s = (performance.now() - began) / 1_000;
@@ -109,7 +108,7 @@ try {
     const asked = performance.now();
     const ranked = await rank({ index }, { name: typed, city: null, filter: NO_FILTER });
     times.push(performance.now() - asked);
-    if (ranked.slice(0, 20).some(({ company }) => company.legal === names[wanted]!)) found++;
+    if (ranked.slice(0, 20).some(({ company }) => company.names[0] === names[wanted]!)) found++;
   }
   times.sort((a, b) => a - b);
   const bytes = options.mongo ? await mongoBytes(options.mongo) : folderBytes();

@@ -11,6 +11,7 @@ import {
   decideMatch,
   matchScore,
   nameQuery,
+  wordParts,
 } from "../../actors/sources/companies/names/resolve.ts";
 import { NAME_THRESHOLD, prepareName, scoreNames } from "../../actors/sources/companies/names/score.ts";
 import {
@@ -208,18 +209,20 @@ const company = (legal: string, more: Partial<CandidateCompany> = {}): Candidate
   former: [],
   is_active: true,
   cities: [],
+  postcode: null,
+  country: null,
   legal_form_category: null,
   ...more,
 });
 const matched = (query: string, candidate: CandidateCompany, city: string | null = null): number =>
-  matchScore(nameQuery(query, city), candidate).score;
+  matchScore(nameQuery(query, { city }), candidate).score;
 
 describe("match_score", () => {
   test("is 1 for the legal name, less for a trading name, less again for a former one", () => {
     const named = company("Acme AG", { trading: ["Roadrunner"], former: ["Coyote Traps AG"] });
     expect(matched("Acme", named)).toBe(1);
     expect(matched("Roadrunner", named)).toBeCloseTo(0.98);
-    expect(matchScore(nameQuery("Coyote Traps", null), named)).toEqual({
+    expect(matchScore(nameQuery("Coyote Traps"), named)).toMatchObject({
       score: expect.closeTo(0.93),
       matched_on: { field: "names.former", value: "Coyote Traps AG" },
     });
@@ -232,10 +235,14 @@ describe("match_score", () => {
     expect(matched("Acme Tool Works", near, "Zürich")).toBe(1);
   });
 
-  test("counts a legal form that contradicts the register's", () => {
+  test("counts a legal form that contradicts the register's, which is never a match", () => {
+    const named = company("Acme Tool Wokrs", { legal_form_category: "public_limited" });
+    expect(matched("Acme Tool Works AG", named) - matched("Acme Tool Works", named)).toBeCloseTo(0.02);
+    expect(matched("Acme Tool Wroks GmbH", named) - matched("Acme Tool Wroks", named)).toBeCloseTo(-0.08);
     expect(matched("Acme GmbH", company("Acme", { legal_form_category: "public_limited" }))).toBeCloseTo(
-      0.95,
+      0.84,
     );
+    expect(matched("Kranwerk AG", company("Kranwerk GmbH"))).toBeLessThan(0.85);
     expect(matched("Acme GmbH", company("Acme", { legal_form_category: "private_limited" }))).toBe(1);
   });
 
@@ -243,6 +250,107 @@ describe("match_score", () => {
     expect(matched("Blackwater Fund III", company("Blackwater Fund IV"))).toBeLessThanOrEqual(0.8);
     expect(matched("Glenmore plc", company("Glencore plc"))).toBeLessThan(0.85);
     expect(matched("Continental Steal Works", company("Continental Steel Works"))).toBeGreaterThan(0.85);
+  });
+});
+
+describe("the explanation of a score", () => {
+  const word = fc.constantFrom(
+    "acme",
+    "bank",
+    "norway",
+    "steel",
+    "steal",
+    "3",
+    "iv",
+    "glenmore",
+    "gmbh",
+    "ag",
+    "holding",
+  );
+  const name = fc.array(word, { minLength: 1, maxLength: 5 }).map((words) => words.join(" "));
+  const candidates = fc.record({
+    legal: name,
+    trading: fc.array(name, { maxLength: 2 }),
+    former: fc.array(name, { maxLength: 2 }),
+    is_active: fc.boolean(),
+    cities: fc.constantFrom([], ["Zug"], ["Frankfurt am Main"]),
+    postcode: fc.constantFrom(null, "6300"),
+    country: fc.constantFrom(null, "CH", "US"),
+    legal_form_category: fc.constantFrom(null, "public_limited", "private_limited"),
+  });
+  const details = fc.record({
+    city: fc.constantFrom(null, "Zug", "Frankfurt"),
+    postcode: fc.constantFrom(null, "6300"),
+    countries: fc.constantFrom([], ["CH"]),
+    rarity: fc.constantFrom(null, { frequencies: new Map([["holding", 5_000]]), companies: 100_000 }),
+  });
+
+  test("adds up to the score, which is between 0 and 1 and is cut from the evidence", () => {
+    fc.assert(
+      fc.property(name, details, candidates, (text, given, candidate) => {
+        const { score: total, evidence, base, parts } = matchScore(nameQuery(text, given), candidate);
+        expect(parts.reduce((sum, { effect }) => sum + effect, base)).toBeCloseTo(total, 9);
+        expect(total).toBeCloseTo(Math.min(1, Math.max(0, evidence)), 9);
+        for (const { effect } of parts) expect(effect).not.toBe(0);
+      }),
+      { numRuns: 3_000 },
+    );
+  });
+
+  test("names the form, the place, the number and the country that decided", () => {
+    const query = nameQuery("Acme Tools 3 AG", { city: "Zug" });
+    const kinds = (more: Partial<CandidateCompany>, legal = "Acme Tools 3 AG") =>
+      matchScore(query, company(legal, more)).parts.map(({ kind, effect }) => [kind, Math.sign(effect)]);
+    expect(kinds({ cities: ["Zug"] })).toEqual([
+      ["form", 1],
+      ["city", 1],
+      ["limit", -1],
+    ]);
+    expect(kinds({ cities: ["Basel"], is_active: false })).toEqual([
+      ["form", 1],
+      ["city", -1],
+      ["status", -1],
+    ]);
+    expect(kinds({}, "Acme Tools 4 AG")).toContainEqual(["number", -1]);
+    // An AG is German, Austrian, Swiss or of Liechtenstein.
+    expect(kinds({ country: "NO" })).toContainEqual(["country", -1]);
+    expect(kinds({ country: "AT" })).not.toContainEqual(["country", -1]);
+  });
+
+  test("has each word of the query beside the candidate's", () => {
+    const query = nameQuery("Zebrafnik Holdings");
+    const scored = matchScore(query, company("Holding Zebrafink AG"));
+    expect(wordParts(query, scored)).toEqual([
+      {
+        kind: "word",
+        query: "zebrafnik",
+        candidate: "zebrafink",
+        similarity: expect.closeTo(7 / 9),
+        effect: 0,
+      },
+      { kind: "word", query: "holding", candidate: "holding", similarity: 1, effect: 0 },
+    ]);
+  });
+});
+
+describe("a name of common words only", () => {
+  const rarity = {
+    frequencies: new Map([
+      ["holding", 900],
+      ["investment", 700],
+      ["falken", 3],
+    ]),
+    companies: 200_000,
+  };
+  const scored = (text: string, legal: string) =>
+    matchScore(nameQuery(text, { rarity }), company(legal)).score;
+
+  test("is no match, unless the legal name is written just so", () => {
+    expect(scored("Invest Holding", "Holding Invest AG")).toBeCloseTo(0.8);
+    expect(scored("Holding Invest AG", "Holding Invest AG")).toBe(1);
+    expect(scored("Falken Holding", "Holding Falken AG")).toBeCloseTo(0.98);
+    // The same without what the index says of the words.
+    expect(matched("Invest Holding", company("Holding Invest AG"))).toBeCloseTo(0.98);
   });
 });
 
@@ -260,6 +368,27 @@ describe("resolve's decision", () => {
   ])("over the scores %j", (scores, decision) => {
     const ranked = scores.map((at, i) => candidate(`c${i}`, at));
     expect(decideMatch(ranked, different)).toEqual(decision);
+  });
+
+  test("is none between two companies of one name, however far apart, unless something else tells them apart", () => {
+    const twins = (more: object) => [
+      { ...candidate("a", 1), key: "acme" },
+      { ...candidate("b", 0.88), key: "acme", ...more },
+    ];
+    expect(decideMatch(twins({}), different)).toEqual({ kind: "none", reason: "ambiguous" });
+    expect(decideMatch(twins({ is_contradicted: true }), different)).toEqual({ kind: "match", id: "a" });
+    expect(decideMatch(twins({ key: "acmetools" }), different)).toEqual({ kind: "match", id: "a" });
+    const [first, second] = twins({});
+    expect(decideMatch([{ ...first!, is_exact: true }, second!], different)).toEqual({
+      kind: "match",
+      id: "a",
+    });
+  });
+
+  test("measures the lead before scores are cut at 1", () => {
+    const [near, far] = [candidate("near", 1), candidate("far", 0.97)];
+    expect(decideMatch([{ ...near, evidence: 1.05 }, far], different)).toEqual({ kind: "match", id: "near" });
+    expect(decideMatch([near, far], different)).toEqual({ kind: "none", reason: "ambiguous" });
   });
 
   test("does not count a branch of the best candidate as another company", () => {

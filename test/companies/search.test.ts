@@ -183,7 +183,12 @@ describe("an identifier", () => {
       );
     expect(await resolve()).toMatchObject({ match: { names: { legal: "Alpina Technik AG" } } });
     expect(await resolve(LEI)).toMatchObject({ match: { identifiers: [{ value: LEI }] } });
-    expect(await resolve(OTHER_LEI)).toEqual({ match: null, reason: "no_candidates", candidates: [] });
+    expect(await resolve(OTHER_LEI)).toEqual({
+      match: null,
+      reason: "no_candidates",
+      candidates: [],
+      explanations: [],
+    });
     const live = await liveResults(
       depsOf(register),
       { name: "Alpina Technik", city: null, filter: NO_FILTER },
@@ -209,6 +214,65 @@ describe("a name that is shorter than the companies'", () => {
     expect(names).toEqual(expect.arrayContaining(found.slice(0, 3)));
     expect(names[0]).toBe("TESCO PLC");
     expect(names).not.toContain("ANTESCOPE HOLDINGS AND PARTNERS LIMITED");
+  });
+});
+
+describe("the sources", () => {
+  /** A register with one company, and sources that find others. */
+  async function oneCompany() {
+    let searches = 0;
+    const source = searchable(
+      (lei) => (lei === LEI ? [["names.legal", "Alpina Technik AG"]] : null),
+      ["Alpina Technik Immobilien AG"],
+    );
+    const register = started({
+      ...source,
+      search: async (...question) => {
+        searches++;
+        return source.search!(...question);
+      },
+    });
+    await register.get(`lei:${LEI}`);
+    const resolve = async (name: string, live?: boolean) => {
+      const before = searches;
+      const search = {
+        name,
+        city: null,
+        country: null,
+        identifiers: [],
+        ...(live !== undefined && { live }),
+      };
+      const { candidates } = await resolveName(depsOf(register), search, 5, "default");
+      return { asked: searches - before, found: candidates.length };
+    };
+    return resolve;
+  }
+
+  test("are asked by a name only where the register has nothing near, or the caller wants it", async () => {
+    const resolve = await oneCompany();
+    expect(await resolve("Alpina Technik")).toEqual({ asked: 0, found: 1 });
+    // Near, and below the threshold of a match.
+    expect(await resolve("Alpina Technik GmbH")).toEqual({ asked: 0, found: 1 });
+    expect(await resolve("Alpina Technik Immobilien", true)).toEqual({ asked: 1, found: 2 });
+    expect(await resolve("Zementwerk Nord")).toEqual({ asked: 1, found: 0 });
+    expect(await resolve("Zementwerk Nord", false)).toEqual({ asked: 0, found: 0 });
+  });
+
+  test("every candidate has its explanation", async () => {
+    const register = started(searchable(() => null, ["Alpina Technik AG", "Alpina Technik Immobilien AG"]));
+    const search = { name: "Alpina Technik AG", city: null, country: null, identifiers: [] };
+    const { candidates, explanations } = await resolveName(depsOf(register), search, 5, "default");
+    expect(explanations.map(({ candidate }) => candidate)).toEqual(candidates.map(({ ref }) => ref));
+    expect(explanations.map(({ score }) => Math.round(score * 10_000) / 10_000)).toEqual(
+      candidates.map(({ match_score }) => match_score),
+    );
+    const [first, second] = explanations;
+    expect(first!.lead).toBeGreaterThan(0.08);
+    expect(second!.lead).toBeNull();
+    expect(first).toMatchObject({
+      threshold: 0.85,
+      matched_on: { field: "names.legal", value: "Alpina Technik AG" },
+    });
   });
 });
 

@@ -46,11 +46,11 @@ const register = oneRegister(() => [
   ),
   { ...scriptedSource("closed", "ch_uid", () => ({})), inactive_because: "TRAWL_CLOSED_KEY is not set" },
 ]);
-const { documents, clock, sources, people } = register;
+const { documents, clock, sources, people, index } = register;
 const ask = register.ask();
 const { log } = register;
 const routes = [
-  ...operatorRoutes({ sources, people, ask }),
+  ...operatorRoutes({ sources, people, index, ask }),
   ...registerRoutes({ sources, health: openHealth({ documents, clock, log }) }),
   ...recordRoutes({
     service: companyService({

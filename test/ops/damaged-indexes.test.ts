@@ -2,9 +2,11 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { afterAll, describe, expect, test } from "vitest";
 import { memoryCompanyIndex } from "../../actors/sources/companies/adapters/index.memory.ts";
 import { sqliteCompanyIndex } from "../../actors/sources/companies/adapters/index.sqlite.ts";
+import { INDEX_LAYOUT } from "../../actors/sources/companies/search-index.ts";
 import { rebuildIndex } from "../../actors/sources/companies/rebuild-index.ts";
 import { localIndex } from "../../actors/sources/search/adapters/engine.local.sqlite.ts";
 import { openOrSetAside } from "../../cluster/adapters/files/set-aside.sqlite.ts";
@@ -71,25 +73,73 @@ test("a file that cannot be opened for another reason stays, and the reason is t
   );
 });
 
-test("the index of companies is made again from the documents where it is empty, without those that were merged away", async () => {
-  const documents = memoryDocuments();
-  const company = (id: string, merged_into: string | null) => ({
-    id,
-    version: 1,
-    merged_into,
-    record: {
-      names: { legal: `Seilbahn ${id}`, trading: [], translations: [], other: [], former: [] },
-      addresses: [],
-      legal_form: null,
-      status: "active",
-      jurisdiction: "CH",
-      completeness: 0.5,
-    },
+describe("the index of companies", () => {
+  async function storedCompanies() {
+    const documents = memoryDocuments();
+    const company = (id: string, merged_into: string | null) => ({
+      id,
+      version: 1,
+      merged_into,
+      record: {
+        names: { legal: `Seilbahn ${id}`, trading: [], translations: [], other: [], former: [] },
+        addresses: [],
+        identifiers: [],
+        legal_form: null,
+        status: "active",
+        jurisdiction: "CH",
+        completeness: 0.5,
+      },
+    });
+    for (let n = 0; n < 230; n++)
+      await documents.put("companies", `c${n}`, company(`c${n}`, n % 2 === 0 ? null : "c0"), 0);
+    return documents;
+  }
+
+  test("is made again from the documents where it is empty, without those that were merged away", async () => {
+    const documents = await storedCompanies();
+    const index = memoryCompanyIndex();
+    expect(await rebuildIndex(documents, index)).toBe(115);
+    expect(await index.count()).toBe(115);
+    expect(await rebuildIndex(documents, index)).toBe(0);
   });
-  for (let n = 0; n < 230; n++)
-    await documents.put("companies", `c${n}`, company(`c${n}`, n % 2 === 0 ? null : "c0"), 0);
-  const index = memoryCompanyIndex();
-  expect(await rebuildIndex(documents, index)).toBe(115);
-  expect(await index.size()).toBe(115);
-  expect(await rebuildIndex(documents, index)).toBe(0);
+
+  test("is made on from where a failure left it, and anew when its keys are of an earlier version", async () => {
+    const documents = await storedCompanies();
+    const index = memoryCompanyIndex();
+    let pages = 0;
+    const failing = {
+      ...index,
+      put: async (entries: Parameters<typeof index.put>[0]) => {
+        if (++pages === 2) throw new Error("disk full");
+        await index.put(entries);
+      },
+    };
+    await expect(rebuildIndex(documents, failing)).rejects.toThrow("disk full");
+    const half = await index.count();
+    expect([half > 0, half < 115]).toEqual([true, true]);
+    expect((await index.readState())?.through).not.toBeNull();
+    expect(await rebuildIndex(documents, index)).toBe(115 - half);
+    expect(await index.count()).toBe(115);
+    await index.writeState({ layout: INDEX_LAYOUT - 1, through: null });
+    expect(await rebuildIndex(documents, index)).toBe(115);
+  });
+
+  test("of an earlier version's file is emptied, and made again", async () => {
+    const path = join(folder, "earlier.sqlite");
+    const file = new DatabaseSync(path);
+    file.exec(`CREATE TABLE companies (number INTEGER PRIMARY KEY, id TEXT, version INTEGER, entry TEXT);
+      CREATE TABLE postings (key INTEGER, number INTEGER, PRIMARY KEY (key, number)) WITHOUT ROWID;
+      INSERT INTO companies VALUES (1, 'c0', 1, '{"id":"c0","legal":"Seilbahn","trading":[],"former":[]}')`);
+    file.close();
+    const index = sqliteCompanyIndex(path);
+    expect([await index.count(), await index.readState()]).toEqual([0, null]);
+    expect(await rebuildIndex(await storedCompanies(), index)).toBe(115);
+    await index.close();
+    const again = sqliteCompanyIndex(path);
+    expect([await again.count(), await again.readState()]).toEqual([
+      115,
+      { layout: INDEX_LAYOUT, through: null },
+    ]);
+    await again.close();
+  });
 });

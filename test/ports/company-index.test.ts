@@ -7,6 +7,7 @@ import { afterAll, describe, expect, test } from "vitest";
 import { memoryCompanyIndex } from "../../actors/sources/companies/adapters/index.memory.ts";
 import { mongoCompanyIndex } from "../../actors/sources/companies/adapters/index.mongo.ts";
 import { sqliteCompanyIndex } from "../../actors/sources/companies/adapters/index.sqlite.ts";
+import { NO_FILTER } from "../../actors/sources/companies/search-index.ts";
 import { engines } from "../harness/engines.ts";
 import { companyIndexSuite } from "./company-index.ts";
 
@@ -28,24 +29,25 @@ describe("companies in SQLite", () => {
     const entry = {
       id: "cmp_0000000000000000",
       version: 1,
-      legal: "Seilbahn Rigi AG",
-      trading: [],
-      former: [],
+      names: ["Seilbahn Rigi AG"],
+      identifiers: ["lei:1"],
       status: "active",
       country: "CH",
       legal_form: null,
       city: null,
       completeness: 0.5,
     };
-    const written = first.put(entry);
+    const written = first.put([entry]);
     await first.close();
     await written;
     const second = sqliteCompanyIndex(place);
-    expect(await second.candidates(["rigi"], { country: null, status: null, legal_form: null }, 5)).toEqual([
-      entry,
-    ]);
+    expect(await second.candidates({ names: ["rigi"], filter: NO_FILTER }, 5)).toEqual({
+      entries: [entry],
+      frequencies: new Map([["rigi", 1]]),
+      companies: 1,
+    });
     await second.close();
-    await expect(second.size()).rejects.toMatchObject({ code: "documents_unreachable" });
+    await expect(second.count()).rejects.toMatchObject({ code: "documents_unreachable" });
   });
 });
 

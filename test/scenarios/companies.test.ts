@@ -209,6 +209,23 @@ describe.each(SETUPS)("the company register, $setup", ({ start }) => {
       body: { name: "Alpina Technik", country: "CH" },
     });
     expect(resolved.json).toMatchObject({ match: { names: { legal: "Alpina Technik AG" } }, reason: null });
+    const [explained] = resolved.json.explanations;
+    expect(explained).toMatchObject({ candidate: resolved.json.match.id, threshold: 0.85, lead: null });
+    const effects = explained.parts.map(({ effect }: { effect: number }) => effect);
+    expect(effects.reduce((sum: number, effect: number) => sum + effect, explained.base)).toBeCloseTo(
+      resolved.json.match.match_score,
+      3,
+    );
+    const other = await service.call("POST", "/v1/companies/resolve", {
+      body: { name: "Alpina Technik GmbH", country: "CH", live: false },
+    });
+    expect(other.json).toMatchObject({ match: null, reason: "below_threshold" });
+    expect(other.json.explanations[0].parts).toContainEqual(
+      expect.objectContaining({ kind: "form", query: "Alpina Technik GmbH" }),
+    );
+    const index = await service.call("GET", "/v1/ops/companies/index", { key: service.operator_key });
+    expect(index.json).toMatchObject({ state: "complete", through: null });
+    expect(index.json.companies).toBeGreaterThan(0);
     const nobody = await service.call("POST", "/v1/companies/resolve", {
       body: { name: "Quuxbar Frobnitz" },
     });

@@ -62,7 +62,7 @@ export async function identify(
 
 /** Hits of one company at two sources share a number, or have one name: the second is not another company. */
 function bestOf(name: string, country: string | null, hits: readonly SearchHit[]): CompanyIdentifier | null {
-  const query = nameQuery(name, null);
+  const query = nameQuery(name);
   const ranked = hits
     .filter(({ jurisdiction }) => country === null || countryOf(jurisdiction) === country)
     .map((hit) => ({
@@ -74,6 +74,8 @@ function bestOf(name: string, country: string | null, hits: readonly SearchHit[]
         former: hit.former_names,
         is_active: hit.status === "active" || hit.status === "unknown",
         cities: [],
+        postcode: null,
+        country: countryOf(hit.jurisdiction),
         legal_form_category: hit.legal_form_category,
       }).score,
       is_active: hit.status === "active",

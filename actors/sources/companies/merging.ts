@@ -66,7 +66,7 @@ const isOlder = (a: MergeSide, b: MergeSide): boolean =>
   a.created_ms === b.created_ms ? a.id < b.id : a.created_ms < b.created_ms;
 
 /** A number that another took the place of. A LEI that was not renewed, and so ended on its date, is the company's still. */
-const isFormer = ({ scheme, status, valid_to }: StatedIdentifier): boolean =>
+export const isFormer = ({ scheme, status, valid_to }: StatedIdentifier): boolean =>
   status === "inactive" && !(scheme === "lei" && valid_to != null);
 
 /** A scheme of one value a company, of which both have another value. */

@@ -35,6 +35,11 @@ export const COMPANY_METRICS = {
     help: "Age of the oldest change of a company that had no number in the change feed, when it got one",
     labels: [],
   },
+  trawl_company_index_building: {
+    kind: "gauge",
+    help: "1 while this node makes the search index of companies from the stored companies",
+    labels: [],
+  },
 } as const satisfies MetricTable;
 
 type CompanyMetrics = typeof COMPANY_METRICS;

@@ -34,6 +34,7 @@ export interface RecordAddress {
   readonly type: string;
   readonly formatted: string;
   readonly city?: string | null;
+  readonly postal_code?: string | null;
   readonly country?: string | null;
   readonly current: boolean;
 }

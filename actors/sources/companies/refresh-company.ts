@@ -411,7 +411,7 @@ async function announce(
   { deps, ask, request }: CompanyTask & Partial<Pick<Run, "request">>,
   company: StoredCompany,
 ): Promise<void> {
-  await deps.index.put(indexedCompany(company)).catch((problem: unknown) => {
+  await deps.index.put([indexedCompany(company)]).catch((problem: unknown) => {
     deps.log.warn("Cannot index a company; the change feed will", {
       ...workFields(request?.work_id),
       company: company.id,
@@ -521,7 +521,7 @@ export async function mergeCompany(
       continue;
     if (shared === null) await recordByOperator(deps, company_id, other.id);
     else await removePending(documents, company_id, survivor);
-    await deps.index.remove(company_id).catch(() => {});
+    await deps.index.remove([company_id]).catch(() => {});
     await ask(Company, other.id, "aliasChanged", { company_id });
     await wakeFeed(ask);
     return other.id;

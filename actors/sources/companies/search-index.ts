@@ -3,24 +3,30 @@
  * stored companies and can be made again. It finds candidates by blocking keys (search-keys.ts); scoring them is search.ts.
  */
 import type { StoredCompany } from "./stored-company.ts";
+import { isFormer } from "./merging.ts";
+import { referenceOf } from "./references.ts";
 import { countryOf } from "./stored-company.ts";
 
-/** What the index holds of a company. */
-export interface IndexedCompany {
+/** What the index holds of a company. It is put whole, and a second entry of the same id takes its place. */
+export interface CompanyEntry {
   readonly id: string;
-  /** An entry never replaces one of a later version. */
-  readonly version: number;
-  readonly legal: string;
-  /** Trading names and translations. */
-  readonly trading: readonly string[];
-  readonly former: readonly string[];
-  readonly status: string;
+  /** The names that the company has now, the legal one first; then trading names and translations. */
+  readonly names: readonly string[];
+  readonly former?: readonly string[];
   /** ISO 3166-1 alpha-2; null: not known. */
-  readonly country: string | null;
+  readonly country?: string | null;
+  readonly city?: string | null;
+  readonly postcode?: string | null;
   /** The category of the legal form. */
-  readonly legal_form: string | null;
-  readonly city: string | null;
-  readonly completeness: number;
+  readonly legal_form?: string | null;
+  /** Numbers that it has now, `scheme:value`. */
+  readonly identifiers: readonly string[];
+  /** Default `unknown`. */
+  readonly status?: string;
+  /** Of the record, 0 to 1; default 0. */
+  readonly completeness?: number;
+  /** An entry never replaces one of a later version. Default 0. */
+  readonly version?: number;
 }
 
 export interface IndexFilter {
@@ -29,53 +35,72 @@ export interface IndexFilter {
   readonly legal_form: string | null;
 }
 
+export interface CandidateQuery {
+  readonly names: readonly string[];
+  readonly filter: IndexFilter;
+}
+
+export interface Candidates {
+  /** Those that share the most telling keys first; in any order among equals. */
+  readonly entries: readonly CompanyEntry[];
+  /** How many companies have each word of the query in a name, at least up to the count from which a word is common. */
+  readonly frequencies: ReadonlyMap<string, number>;
+  /** How many companies the index holds, about. */
+  readonly companies: number;
+}
+
+/** How far the index was made from the stored companies. */
+export interface IndexState {
+  /** Of the keys; an index of another layout is made again. */
+  readonly layout: number;
+  /** The key of the last stored company that is in it; null: all are. */
+  readonly through: string | null;
+}
+
+/** The layout of keys and entries that this version writes. */
+export const INDEX_LAYOUT = 2;
+
 /** All methods throw Fault "documents_unreachable" and nothing else. */
 export interface CompanyIndex {
-  put(company: IndexedCompany): Promise<void>;
-  remove(id: string): Promise<void>;
-  /**
-   * Companies that fit the filter and share a blocking key with one of the names, those that share the most telling keys
-   * first, at most `limit`. In any order among equals.
-   */
-  candidates(
-    names: readonly string[],
-    filter: IndexFilter,
-    limit: number,
-  ): Promise<readonly IndexedCompany[]>;
+  /** An entry that has no name is in the index and never found. */
+  put(entries: readonly CompanyEntry[]): Promise<void>;
+  remove(ids: readonly string[]): Promise<void>;
+  /** Companies that fit the filter and share a blocking key with one of the names, at most `limit`. */
+  candidates(query: CandidateQuery, limit: number): Promise<Candidates>;
   /** How many companies it holds. */
-  size(): Promise<number>;
+  count(): Promise<number>;
+  /** Null: it was never made. */
+  readState(): Promise<IndexState | null>;
+  writeState(state: IndexState): Promise<void>;
   close(): Promise<void>;
 }
 
 /** Every name a company is found by. */
-export const namesOf = ({ legal, trading, former }: IndexedCompany): readonly string[] => [
-  legal,
-  ...trading,
-  ...former,
-];
+export const namesOf = ({ names, former = [] }: CompanyEntry): readonly string[] => [...names, ...former];
 
-export const fitsFilter = (company: IndexedCompany, filter: IndexFilter): boolean =>
+export const fitsFilter = (company: CompanyEntry, filter: IndexFilter): boolean =>
   (["country", "status", "legal_form"] as const).every(
-    (field) => filter[field] === null || filter[field] === company[field],
+    (field) => filter[field] === null || filter[field] === (company[field] ?? null),
   );
 
 export const NO_FILTER: IndexFilter = { country: null, status: null, legal_form: null };
 
 /** Only current names of a company that was merged away would be found twice: it has no entry. */
-export function indexedCompany({ id, version, record }: StoredCompany): IndexedCompany {
-  const { names, addresses, legal_form, status, jurisdiction, completeness } = record;
+export function indexedCompany({ id, version, record }: StoredCompany): CompanyEntry {
+  const { names, addresses, identifiers, legal_form, status, jurisdiction, completeness } = record;
   const nameOf = ({ name }: { readonly name: string }): string => name;
   const address = addresses.find(({ type }) => type === "registered") ?? addresses[0];
   return {
     id,
-    version,
-    legal: names.legal,
-    trading: [...names.trading, ...names.translations, ...names.other].map(nameOf),
+    names: [names.legal, ...[...names.trading, ...names.translations, ...names.other].map(nameOf)],
     former: names.former.map(nameOf),
-    status,
     country: countryOf(jurisdiction) ?? address?.country ?? null,
-    legal_form: legal_form?.category ?? null,
     city: address?.city ?? null,
+    postcode: address?.postal_code ?? null,
+    legal_form: legal_form?.category ?? null,
+    identifiers: identifiers.filter((each) => !isFormer(each)).map(referenceOf),
+    status,
     completeness,
+    version,
   };
 }

@@ -1,10 +1,11 @@
 /**
  * Blocking keys: two names that could be the same share at least one of them. Each word, its first and its last characters,
- * the ends of the first word beside the second word, the words in order without blanks, and the words of up to ten characters
- * with one left out, so that a short word with a typo is still found. Keys are numbers of 32 bits: two texts with one number
+ * the ends of the first word beside the second word, each two of the longest words, the words in order without blanks and the ends of that, the initials, and
+ * the words of up to ten characters with one left out, so that a short word with a typo is still found. Two words that are common
+ * each may be rare together: of a name with a typo in its rare word the pairs of the others remain. Keys are numbers of 32 bits: two texts with one number
  * cost a comparison and change no result. Pure.
  */
-import { prepareName } from "./names/score.ts";
+import { type PreparedName, prepareName } from "./names/score.ts";
 
 /**
  * The ends of a word, by its least length. In a long word one of the longer ends is without the typo, and fewer companies
@@ -26,6 +27,11 @@ const MIN_REMAINING_CHARS = MIN_DELETED_CHARS - 1;
 const MAX_DELETED_CHARS = 10;
 /** Words with one character left out make many keys: only the first ones of a name get them. */
 const MAX_DELETED_WORDS = 2;
+/** Pairs are made of so many words, the longest. */
+const MAX_PAIRED_WORDS = 5;
+/** Of the whole name without blanks: it has them where a word is written as two. */
+const JOINED_EDGE_CHARS = 6;
+const MIN_INITIALS = 3;
 const MAX_WORDS = 12;
 const MAX_NAMES = 12;
 
@@ -36,12 +42,16 @@ function hash(text: string): number {
   return value | 0;
 }
 
+const wordKey = (word: string): number => hash(`w${word}`);
+const queryWords = (name: string): readonly string[] => prepareName(name).words.slice(0, MAX_WORDS);
+
 /** The keys of one name. */
 export function keysOfName(name: string): readonly number[] {
-  const words = prepareName(name).words.slice(0, MAX_WORDS);
+  const prepared = prepareName(name);
+  const words = prepared.words.slice(0, MAX_WORDS);
   const keys = new Set<number>();
   for (const word of words) {
-    keys.add(hash(`w${word}`));
+    keys.add(wordKey(word));
     for (const [min_chars, edge_chars] of EDGES) {
       if (word.length < min_chars) break;
       keys.add(hash(`p${word.slice(0, edge_chars)}`));
@@ -57,6 +67,7 @@ export function keysOfName(name: string): readonly number[] {
       keys.add(hash(`s${first.slice(-edge_chars)} ${second}`));
     }
   }
+  for (const key of [...pairKeys(words), ...wholeKeys(prepared)]) keys.add(key);
   const deleted = words.filter(({ length }) => length >= MIN_REMAINING_CHARS && length <= MAX_DELETED_CHARS);
   for (const word of deleted.slice(0, MAX_DELETED_WORDS)) {
     keys.add(hash(`d${word}`));
@@ -64,6 +75,23 @@ export function keysOfName(name: string): readonly number[] {
     for (let at = 0; at < word.length; at++) keys.add(hash(`d${word.slice(0, at)}${word.slice(at + 1)}`));
   }
   return [...keys];
+}
+
+function pairKeys(words: readonly string[]): readonly number[] {
+  const longest = [...new Set(words)].toSorted((a, b) => b.length - a.length || (a < b ? -1 : 1));
+  const paired = longest.slice(0, MAX_PAIRED_WORDS).toSorted();
+  return paired.flatMap((a, at) => paired.slice(at + 1).map((b) => hash(`b${a} ${b}`)));
+}
+
+function wholeKeys({ words, joined, initials }: PreparedName): readonly number[] {
+  const ends =
+    joined.length > JOINED_EDGE_CHARS
+      ? [`j${joined.slice(0, JOINED_EDGE_CHARS)}`, `k${joined.slice(-JOINED_EDGE_CHARS)}`]
+      : [];
+  const letters = words.length === 1 ? [joined] : words.length >= MIN_INITIALS ? initials : [];
+  return [...ends, ...letters.filter(({ length }) => length >= MIN_INITIALS).map((each) => `i${each}`)].map(
+    hash,
+  );
 }
 
 /** The keys of all names of a company; a company with more names is found by the first ones. */
@@ -95,4 +123,17 @@ export function rankByKeys<Id extends number | string>(
     .toSorted(([, a], [, b]) => b - a)
     .slice(0, limit)
     .map(([id]) => id);
+}
+
+/** A word of more companies than this, and than one in a thousand, is common: alone it does not say which company is meant. */
+const MIN_COMMON = 100;
+export const commonAbove = (companies: number): number => Math.max(MIN_COMMON, companies / 1_000);
+
+/** How many companies have each word of the names. `countOf`: how many have a key. */
+export function frequenciesOf(
+  names: readonly string[],
+  countOf: (key: number) => number,
+): ReadonlyMap<string, number> {
+  const words = new Set(names.flatMap(queryWords));
+  return new Map([...words].map((word) => [word, countOf(wordKey(word))]));
 }

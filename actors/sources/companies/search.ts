@@ -4,6 +4,7 @@
  * companies.
  */
 import type { Documents } from "../../../cluster/ports/documents.ts";
+import { ALL_SCHEMES } from "../../../schemas/identifier-schemes.ts";
 import {
   joinHits,
   liveSummary,
@@ -17,19 +18,24 @@ import {
   type CandidateCompany,
   type CandidateScore,
   decideMatch,
+  leadOf,
+  MATCH_THRESHOLD,
   matchScore,
   nameQuery,
+  type NameQuery,
+  REVIEW_THRESHOLD,
+  type ScorePart,
+  wordParts,
 } from "./names/resolve.ts";
-import { textOf } from "./claim.ts";
 import { foldName } from "./names/fold.ts";
 import { contradiction } from "./merging.ts";
-import type { JsonObject, RecordIdentifier } from "./record.ts";
+import type { JsonObject } from "./record.ts";
 import { type CompanyReference, identifierOf, referenceOf } from "./references.ts";
 import {
   type CompanyIndex,
   fitsFilter,
   indexedCompany,
-  type IndexedCompany,
+  type CompanyEntry,
   type IndexFilter,
   NO_FILTER,
 } from "./search-index.ts";
@@ -45,42 +51,43 @@ export interface SearchDeps extends LiveSearchDeps {
 export interface NameSearch {
   readonly name: string;
   readonly city: string | null;
+  readonly postcode?: string | null;
   readonly filter: IndexFilter;
 }
 
 const WINDOW = 300;
-/** Candidates that are looked at beside those that are answered, as some may contradict the identifiers of the request. */
-const MAX_CONTRADICTED = 20;
+/** Candidates of a resolve: the right company is among the first hundred, or further down where nothing near is among these. */
+const FIRST_CANDIDATES = 100;
 /** Worse companies are no results. */
 const MIN_SCORE = 0.5;
 
 const rounded = (score: number): number => Math.round(score * 10_000) / 10_000;
 
 /** A company of the index with its score. */
-export interface ScoredCompany {
-  readonly company: IndexedCompany;
-  /** 0 to 1. */
-  readonly score: number;
-  readonly matched_on: CandidateScore["matched_on"];
+export interface ScoredCompany extends CandidateScore {
+  readonly company: CompanyEntry;
 }
 
 const candidateOf = ({
-  legal,
-  trading,
-  former,
-  status,
-  city,
-  legal_form,
-}: IndexedCompany): CandidateCompany => ({
+  names: [legal = "", ...trading],
+  former = [],
+  status = "unknown",
+  city = null,
+  postcode = null,
+  country = null,
+  legal_form = null,
+}: CompanyEntry): CandidateCompany => ({
   legal,
   trading,
   former,
   is_active: status === "active" || status === "unknown",
   cities: city === null ? [] : [city],
+  postcode,
+  country,
   legal_form_category: legal_form,
 });
 
-const rankOf = ({ company: { id, status, completeness }, score }: ScoredCompany) => ({
+const rankOf = ({ company: { id, status, completeness = 0 }, score }: ScoredCompany) => ({
   id,
   score,
   is_active: status === "active",
@@ -108,7 +115,7 @@ export async function searchPage(
   documents: Documents,
   ranked: readonly ScoredCompany[],
   { after, limit }: { readonly after: RankPosition | null; readonly limit: number },
-  live: LiveResults["results"] = [],
+  live: readonly Pick<LiveResults["results"][number], "score" | "summary">[] = [],
 ): Promise<SearchPage> {
   const rest = after === null ? ranked : ranked.filter((company) => byRank(after, rankOf(company)) < 0);
   const entries = [
@@ -136,12 +143,23 @@ export async function rank(
   { index }: Pick<SearchDeps, "index">,
   search: NameSearch,
 ): Promise<readonly ScoredCompany[]> {
-  const query = nameQuery(search.name, search.city);
-  const found = await index.candidates([search.name], search.filter, WINDOW);
-  return found
-    .map((company): ScoredCompany => ({ company, ...matchScore(query, candidateOf(company)) }))
-    .filter(({ score }) => score >= MIN_SCORE)
-    .toSorted((a, b) => byRank(rankOf(a), rankOf(b)));
+  const { ranked } = await rankWithin(index, search, [], WINDOW);
+  return ranked.filter(({ score }) => score >= MIN_SCORE).toSorted((a, b) => byRank(rankOf(a), rankOf(b)));
+}
+
+/** The best `limit` candidates in no order, and the question that they were scored by. Throws Fault. */
+async function rankWithin(
+  index: CompanyIndex,
+  { name, filter, city, postcode = null }: NameSearch,
+  countries: readonly string[],
+  limit: number,
+): Promise<{ readonly query: NameQuery; readonly ranked: readonly ScoredCompany[] }> {
+  const { entries, ...rarity } = await index.candidates({ names: [name], filter }, limit);
+  const query = nameQuery(name, { city, postcode, countries, rarity });
+  return {
+    query,
+    ranked: entries.map((company) => ({ company, ...matchScore(query, candidateOf(company)) })),
+  };
 }
 
 /** The results as clients see them; a company that was removed since it was indexed is left out. Throws Fault. */
@@ -157,22 +175,20 @@ async function summariesOf(
   return scored.flatMap(({ score, matched_on }, index) => {
     const company = stored[index];
     if (!company || company.merged_into !== null) return [];
-    return [summaryView(company, rounded(score), { field: matched_on.field, value: matched_on.value })];
+    return [summaryView(company, rounded(score), { ...matched_on })];
   });
 }
 
 /** A live hit as an entry of the index, to be scored like one. */
-const entryOf = (hit: SearchHit): IndexedCompany => ({
+const entryOf = (hit: SearchHit): CompanyEntry => ({
   id: referenceOf(hit.identifier),
-  version: 0,
-  legal: hit.name,
-  trading: [],
+  names: [hit.name],
   former: hit.former_names,
   status: hit.status,
   country: countryOf(hit.jurisdiction),
   legal_form: hit.legal_form_category,
   city: hit.city,
-  completeness: 0,
+  identifiers: hit.identifiers.map(referenceOf),
 });
 
 /** What people type is often the beginning of a long name: each word of the query begins a word of the hit's. */
@@ -186,30 +202,41 @@ function beginsWords(query: string, { name, former_names }: SearchHit): boolean 
 
 export interface LiveResults {
   /** Hits that the register does not have, best first. */
-  readonly results: readonly { readonly score: number; readonly summary: JsonObject }[];
+  readonly results: readonly {
+    readonly score: number;
+    readonly summary: JsonObject;
+    readonly scored: ScoredCompany;
+  }[];
   /** Hits that it has, whether or not its own names fit the query. */
   readonly company_ids: readonly string[];
   readonly live_sources: readonly LiveSource[];
 }
 
-/** Throws Fault. */
+/** `query`: by which hits are scored. Throws Fault. */
 export async function liveResults(
   deps: SearchDeps,
   search: NameSearch,
   project: string,
+  query: NameQuery = nameQuery(search.name, { city: search.city }),
 ): Promise<LiveResults> {
-  const query = nameQuery(search.name, search.city);
   const answer = await searchLive(deps, { name: search.name, country: search.filter.country, project });
   const joined = await joinHits(deps.documents, answer);
   const results = joined
     .filter(({ company_id }) => company_id === null)
-    .map(({ hit, source }) => ({ hit, source, score: matchScore(query, candidateOf(entryOf(hit))).score }))
+    .map(({ hit, source }) => {
+      const company = entryOf(hit);
+      return { hit, source, scored: { company, ...matchScore(query, candidateOf(company)) } };
+    })
     .filter(
-      ({ hit, score }) =>
-        (score >= MIN_SCORE || beginsWords(search.name, hit)) && hitFits(hit, search.filter),
+      ({ hit, scored }) =>
+        (scored.score >= MIN_SCORE || beginsWords(search.name, hit)) && hitFits(hit, search.filter),
     )
-    .toSorted((a, b) => b.score - a.score)
-    .map(({ hit, source, score }) => ({ score, summary: liveSummary(hit, source, rounded(score)) }));
+    .toSorted((a, b) => b.scored.score - a.scored.score)
+    .map(({ hit, source, scored }) => ({
+      score: scored.score,
+      scored,
+      summary: liveSummary(hit, source, rounded(scored.score)),
+    }));
   return {
     results,
     company_ids: joined.flatMap(({ company_id }) => company_id ?? []),
@@ -264,55 +291,123 @@ export async function findByIdentifier(
 
 export type NoMatchReason = Extract<ReturnType<typeof decideMatch>, { readonly kind: "none" }>["reason"];
 
+/** Why a candidate has its score. */
+export interface Explanation {
+  /** The candidate: its id, or `ref` where the register does not have it. */
+  readonly candidate: string;
+  readonly score: number;
+  readonly base: number;
+  /** Their effects add up, with `base`, to `score`. */
+  readonly parts: readonly ScorePart[];
+  readonly matched_on: { readonly field: string; readonly value: string };
+  readonly threshold: number;
+  /** How far it is ahead of the next one; null: there is none. */
+  readonly lead: number | null;
+}
+
 export interface Resolved {
   /** Null: no company fits well enough, or several do. */
   readonly match: JsonObject | null;
   readonly reason: NoMatchReason | null;
   readonly candidates: readonly JsonObject[];
+  /** One for each candidate, in their order. */
+  readonly explanations: readonly Explanation[];
 }
 
-/** A company by its name. Sources are searched when the register has no match. Throws Fault. */
+export interface NameResolve extends Omit<NameSearch, "filter"> {
+  readonly country: string | null;
+  /** A company with another number of the same scheme is not the one that is meant. */
+  readonly identifiers: readonly CompanyIdentifier[];
+  /** Whether sources are asked: true and false; null: where the register has nothing near. */
+  readonly live?: boolean | null;
+}
+
+/** A company by its name. Throws Fault. */
 export async function resolveName(
   deps: SearchDeps,
-  search: Omit<NameSearch, "filter"> & {
-    readonly country: string | null;
-    /** A company with another number of the same scheme is not the one that is meant. */
-    readonly identifiers: readonly CompanyIdentifier[];
-  },
+  search: NameResolve,
   limit: number,
   project: string,
 ): Promise<Resolved> {
-  const { identifiers, country } = search;
-  const isPossible = (summary: JsonObject): boolean =>
-    contradiction(identifiers, summary["identifiers"] as unknown as readonly RecordIdentifier[]) === null;
+  const { identifiers, country, live = null } = search;
   const within = { ...search, filter: { ...NO_FILTER, country } };
-  const ranked = (await rank(deps, within)).slice(0, Math.max(limit, 2) + MAX_CONTRADICTED);
-  const folded = foldName(search.name);
-  const candidateWith = (summary: JsonObject): NamedCandidate => candidateOfSummary(summary, folded);
-  const own = (await summariesOf(deps.documents, ranked)).filter(isPossible).map(candidateWith);
-  const isFound = decide(own).kind === "match";
-  const live = isFound ? [] : (await liveResults(deps, within, project)).results;
-  const others = live.filter(({ summary }) => isPossible(summary));
-  const all = [...own, ...others.map(({ summary }) => candidateWith(summary))].toSorted((a, b) =>
-    byRank(a, b),
-  );
-  const decision = decide(all);
+  const { query, ranked } = await nearest(deps.index, within, identifiers);
+  const own = ranked.filter(isPossible(identifiers)).map((scored) => candidateWith(scored, query, null));
+  const asksSources = live ?? !own.some(({ score }) => score >= REVIEW_THRESHOLD);
+  const hits = asksSources ? (await liveResults(deps, within, project, query)).results : [];
+  const others = hits
+    .filter(({ scored }) => isPossible(identifiers)(scored))
+    .map(({ scored, summary }) => candidateWith(scored, query, summary));
+  const all = [...own, ...others].filter(({ score }) => score >= MIN_SCORE).toSorted(byRank);
+  // One that was removed since it was indexed is left out before it is the match.
+  const shown = await withSummaries(deps.documents, all.slice(0, limit + MAX_REMOVED));
+  const decision = decideMatch(shown, () => false);
   return {
-    match: decision.kind === "match" ? all[0]!.summary : null,
+    match: decision.kind === "match" ? shown[0]!.summary : null,
     reason: decision.kind === "match" ? null : decision.reason,
-    candidates: all.slice(0, limit).map(({ summary }) => summary),
+    candidates: shown.slice(0, limit).map(({ summary }) => summary),
+    explanations: shown
+      .slice(0, limit)
+      .map((candidate, at) => explain(query, candidate, leadOf(candidate, shown.slice(at + 1)))),
   };
 }
 
-const candidateOfSummary = (summary: JsonObject, folded_query: string) => ({
-  id: textOf(summary["id"] ?? summary["ref"]),
-  score: Number(summary["match_score"]),
-  is_active: summary["status"] === "active",
-  completeness: 0,
-  is_exact: foldName(textOf((summary["names"] as JsonObject)["legal"])) === folded_query,
+/** Candidates that are read beside those that are answered. */
+const MAX_REMOVED = 5;
+
+/** The companies that are most like the question; further down where none of the first ones is a match. Throws Fault. */
+async function nearest(index: CompanyIndex, search: NameSearch, identifiers: readonly CompanyIdentifier[]) {
+  const countries = identifiers.flatMap(({ scheme }) => countryOfScheme(scheme) ?? []);
+  const first = await rankWithin(index, search, countries, FIRST_CANDIDATES);
+  const isNear = first.ranked.some(({ score }) => score >= MATCH_THRESHOLD);
+  return isNear || first.ranked.length < FIRST_CANDIDATES
+    ? first
+    : rankWithin(index, search, countries, WINDOW);
+}
+
+const countryOfScheme = (scheme: string): string | null =>
+  ALL_SCHEMES.find((each) => each.scheme === scheme)?.country ?? null;
+
+const isPossible =
+  (identifiers: readonly CompanyIdentifier[]) =>
+  ({ company }: ScoredCompany): boolean =>
+    contradiction(identifiers, company.identifiers.map(identifierOf)) === null;
+
+interface NamedCandidate extends ReturnType<typeof candidateWith> {
+  readonly summary: JsonObject;
+}
+
+/** `summary`: null for a company of the register, until it is read. */
+const candidateWith = (scored: ScoredCompany, query: NameQuery, summary: JsonObject | null) => ({
+  ...rankOf(scored),
+  evidence: scored.evidence,
+  is_exact: foldName(scored.company.names[0] ?? "") === query.folded,
+  key: scored.key,
+  is_contradicted: scored.is_contradicted,
+  scored,
   summary,
 });
-type NamedCandidate = ReturnType<typeof candidateOfSummary>;
 
-/** Merged companies are one result already. */
-const decide = (candidates: readonly NamedCandidate[]) => decideMatch(candidates, () => false);
+/** Throws Fault. */
+async function withSummaries(
+  documents: Documents,
+  candidates: readonly ReturnType<typeof candidateWith>[],
+): Promise<readonly NamedCandidate[]> {
+  const own = candidates.filter(({ summary }) => summary === null).map(({ scored }) => scored);
+  const found = await summariesOf(documents, own);
+  const summaries = new Map(found.map((summary) => [summary["id"], summary]));
+  return candidates.flatMap((candidate) => {
+    const summary = candidate.summary ?? summaries.get(candidate.id);
+    return summary ? [{ ...candidate, summary }] : [];
+  });
+}
+
+const explain = (query: NameQuery, { scored, id }: NamedCandidate, lead: number | null): Explanation => ({
+  candidate: id,
+  score: scored.score,
+  base: scored.base,
+  parts: [...wordParts(query, scored), ...scored.parts],
+  matched_on: scored.matched_on,
+  threshold: MATCH_THRESHOLD,
+  lead,
+});

@@ -1,17 +1,22 @@
 /**
- * The search index in an SQLite file of its own. Postings are rows (key, company) without a rowid, so a key's companies
- * lie side by side. Writes that arrive in the same tick share a transaction; the file can be made again, so a power cut may
- * lose the last of them.
+ * The search index in an SQLite file of its own. The companies of a key are one row: how many they are, and the first thousand and
+ * one as a packed list (packed-list.ts), which takes a quarter of the room of a row for each and is read in one step. A write
+ * goes into `recent`, a row for each key and company; when `recent` has grown to a twentieth of the index it is packed, a few
+ * thousand rows at a time between other work. A company whose names change gets a new number, so lists are only appended to; the
+ * old number is in lists and leads nowhere. Writes that arrive in the same tick share a transaction; the file can be made again,
+ * so a power cut may lose the last of them.
  */
 import { mkdirSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { Fault } from "../../../../cluster/ports/fault.ts";
-import { keysOfNames, MAX_POSTINGS, rankByKeys } from "../search-keys.ts";
+import { packAfter, unpack } from "../packed-list.ts";
+import { frequenciesOf, keysOfNames, MAX_POSTINGS, rankByKeys } from "../search-keys.ts";
 import {
+  type CompanyEntry,
   type CompanyIndex,
   fitsFilter,
-  type IndexedCompany,
+  INDEX_LAYOUT,
   type IndexFilter,
   namesOf,
 } from "../search-index.ts";
@@ -19,122 +24,311 @@ import {
 const BUSY_MS = 2_000;
 /** Candidates are read before they are filtered, so that a filter finds enough of them. */
 const FILTERED_FACTOR = 8;
+/** The numbers of a key beyond these are counted and not listed: such a key is common. */
+const LISTED = MAX_POSTINGS + 1;
+const MIN_RECENT = 100_000;
+/** Keys of a company, about. */
+const KEYS_OF_COMPANY = 25;
+/** `recent` is packed when it has more than this share of all postings; beyond twice as much writers wait for it. */
+const RECENT_SHARE = 1 / 20;
+/** Rows in one step: some 20 ms. */
+const PACKED_AT_ONCE = 10_000;
 
 const SCHEMA = `
-  PRAGMA busy_timeout = ${BUSY_MS};
-  PRAGMA journal_mode = WAL;
-  PRAGMA synchronous = NORMAL;
-  PRAGMA cache_size = -65536;
   CREATE TABLE IF NOT EXISTS companies (
-    number INTEGER PRIMARY KEY,
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
     id TEXT NOT NULL UNIQUE,
     version INTEGER NOT NULL,
     entry TEXT NOT NULL
   ) STRICT;
-  CREATE TABLE IF NOT EXISTS postings (
+  CREATE TABLE IF NOT EXISTS packed (
+    key INTEGER PRIMARY KEY,
+    companies INTEGER NOT NULL,
+    last INTEGER NOT NULL,
+    list BLOB NOT NULL
+  ) STRICT;
+  CREATE TABLE IF NOT EXISTS recent (
     key INTEGER NOT NULL,
     number INTEGER NOT NULL,
     PRIMARY KEY (key, number)
-  ) STRICT, WITHOUT ROWID`;
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS state (
+    one INTEGER PRIMARY KEY CHECK (one = 1),
+    layout INTEGER NOT NULL,
+    through TEXT
+  ) STRICT;`;
 
-type Change =
-  | { readonly kind: "put"; readonly company: IndexedCompany }
-  | { readonly kind: "remove"; readonly id: string };
-interface Waiting {
-  readonly change: Change;
-  readonly resolve: () => void;
-  readonly reject: (fault: Fault) => void;
-}
+/** The tables of earlier layouts: what is in them is made again from the documents. */
+const DROP = ["postings", "companies", "packed", "recent", "state"]
+  .map((table) => `DROP TABLE IF EXISTS ${table};`)
+  .join("");
 
-export function sqliteCompanyIndex(path: string): CompanyIndex {
+function openFile(path: string): DatabaseSync {
   mkdirSync(dirname(path), { recursive: true });
   const database = new DatabaseSync(path);
   try {
+    database.exec(`PRAGMA busy_timeout = ${BUSY_MS}; PRAGMA journal_mode = WAL;
+      PRAGMA synchronous = NORMAL; PRAGMA cache_size = -65536`);
+    if (database.prepare("PRAGMA user_version").get()!["user_version"] !== INDEX_LAYOUT)
+      database.exec(`BEGIN IMMEDIATE; ${DROP} PRAGMA user_version = ${INDEX_LAYOUT}; COMMIT`);
     database.exec(SCHEMA);
     // A file that is cut in half has its tables.
-    database.exec("SELECT count(*) FROM companies; SELECT count(*) FROM postings");
+    database.exec("SELECT count(*) FROM companies; SELECT count(*) FROM recent; SELECT max(key) FROM packed");
+    return database;
   } catch (problem) {
     database.close();
     throw problem;
   }
+}
+
+/** The keys are 32-bit integers; one without a sign is stored in five bytes, a negative one in nine. */
+const storedKey = (key: number): number => key >>> 0;
+
+/** What is stored of one key. */
+interface PackedRow {
+  readonly companies: number;
+  readonly last: number;
+  readonly list: Uint8Array;
+}
+
+/** The postings of a file, in both tables. */
+function postingsOf(database: DatabaseSync) {
+  const find = database.prepare("SELECT companies, last, list FROM packed WHERE key = ?");
+  const insert = database.prepare("INSERT INTO packed (companies, last, list, key) VALUES (?, ?, ?, ?)");
+  const update = database.prepare("UPDATE packed SET companies = ?, last = ?, list = ? WHERE key = ?");
+  const recentOf = database.prepare(`SELECT number FROM recent WHERE key = ? LIMIT ${LISTED}`);
+  const post = database.prepare("INSERT OR IGNORE INTO recent VALUES (?, ?)");
+  const next = database.prepare(
+    `SELECT key, number FROM recent WHERE key >= ? ORDER BY key, number LIMIT ${PACKED_AT_ONCE}`,
+  );
+  const unpost = database.prepare(
+    "DELETE FROM recent WHERE (key, number) >= (?, ?) AND (key, number) <= (?, ?)",
+  );
+  const countOf = database.prepare("SELECT count(*) AS n FROM recent");
+
+  const packedOf = (key: number): PackedRow | undefined => find.get(key) as unknown as PackedRow | undefined;
+
+  function append(key: number, numbers: readonly number[]): void {
+    const row = packedOf(key);
+    const { companies, last, list } = row ?? { companies: 0, last: 0, list: new Uint8Array() };
+    const listed = numbers.slice(0, Math.max(0, LISTED - companies));
+    const write = row ? update : insert;
+    const whole = listed.length === 0 ? list : Buffer.concat([list, packAfter(last, listed)]);
+    write.run(companies + numbers.length, listed.at(-1) ?? last, whole, key);
+  }
+
+  return {
+    recent: () => Number(countOf.get()!["n"]),
+    add(keys: Iterable<number>, number: number): void {
+      for (const key of keys) post.run(storedKey(key), number);
+    },
+    of(signed_key: number): { readonly count: number; readonly numbers: readonly number[] } {
+      const key = storedKey(signed_key);
+      const row = packedOf(key);
+      const recent = recentOf.all(key).map(({ number }) => Number(number));
+      const packed = row ? unpack(row.list) : [];
+      return {
+        count: (row?.companies ?? 0) + recent.length,
+        numbers: [...packed, ...recent].slice(0, LISTED),
+      };
+    },
+    /** Packs the next rows of `recent` from this key on. Answers how many, and where to go on; null: it was the end. */
+    packFrom(from: number): { readonly rows: number; readonly next_key: number | null } {
+      const rows = next.all(from) as unknown as { readonly key: number; readonly number: number }[];
+      const [first] = rows;
+      const last = rows.at(-1);
+      if (!first || !last) return { rows: 0, next_key: null };
+      for (const [key, group] of Map.groupBy(rows, (row) => row.key))
+        append(
+          key,
+          group.map(({ number }) => number),
+        );
+      unpost.run(first.key, first.number, last.key, last.number);
+      return { rows: rows.length, next_key: rows.length < PACKED_AT_ONCE ? null : last.key };
+    },
+  };
+}
+
+type Change =
+  | { readonly kind: "put"; readonly company: CompanyEntry }
+  | { readonly kind: "remove"; readonly id: string };
+interface Waiting {
+  readonly changes: readonly Change[];
+  readonly resolve: () => void;
+  readonly reject: (fault: Fault) => void;
+}
+
+/** The companies of a file; a change answers the keys that a new number has. */
+function companiesOf(database: DatabaseSync) {
   const find = database.prepare("SELECT number, version, entry FROM companies WHERE id = ?");
   const insert = database.prepare("INSERT INTO companies (id, version, entry) VALUES (?, ?, ?)");
   const update = database.prepare("UPDATE companies SET version = ?, entry = ? WHERE number = ?");
-  const forget = database.prepare("DELETE FROM companies WHERE number = ?");
-  const post = database.prepare("INSERT OR IGNORE INTO postings VALUES (?, ?)");
-  const unpost = database.prepare("DELETE FROM postings WHERE key = ? AND number = ?");
-  const numbersOf = database.prepare(`SELECT number FROM postings WHERE key = ? LIMIT ${MAX_POSTINGS + 1}`);
+  const forget = database.prepare("DELETE FROM companies WHERE id = ?");
   const entryOf = database.prepare("SELECT entry FROM companies WHERE number = ?");
-  const count = database.prepare("SELECT count(*) AS n FROM companies");
-  let waiting: Waiting[] = [];
+  const countOf = database.prepare("SELECT count(*) AS n FROM companies");
+  const stored = (): number => Number(countOf.get()!["n"]);
+  let count = stored();
 
-  function apply(change: Change): void {
-    const id = change.kind === "put" ? change.company.id : change.id;
+  const removed = (id: string): void => {
+    count -= Number(forget.run(id).changes);
+  };
+  const haveEqualNames = (a: CompanyEntry, b: CompanyEntry): boolean =>
+    JSON.stringify(namesOf(a)) === JSON.stringify(namesOf(b));
+
+  /** The number of the company if its names are new. */
+  function put(company: CompanyEntry): number | null {
+    const { id, version = 0 } = company;
     const row = find.get(id);
-    if (change.kind === "put" && row && Number(row["version"]) > change.company.version) return;
-    const before = new Set(
-      row ? keysOfNames(namesOf(JSON.parse(String(row["entry"])) as IndexedCompany)) : [],
-    );
-    const after = new Set(change.kind === "put" ? keysOfNames(namesOf(change.company)) : []);
-    let number = row ? Number(row["number"]) : null;
-    if (change.kind === "put") {
-      const entry = JSON.stringify(change.company);
-      if (number === null) number = Number(insert.run(id, change.company.version, entry).lastInsertRowid);
-      else update.run(change.company.version, entry, number);
-    } else if (number !== null) forget.run(number);
-    if (number === null) return;
-    for (const key of before.difference(after)) unpost.run(key, number);
-    for (const key of after.difference(before)) post.run(key, number);
+    if (row && Number(row["version"]) > version) return null;
+    const entry = JSON.stringify(company);
+    if (row && haveEqualNames(JSON.parse(String(row["entry"])) as CompanyEntry, company)) {
+      update.run(version, entry, row["number"]!);
+      return null;
+    }
+    if (row) removed(id);
+    count++;
+    return Number(insert.run(id, version, entry).lastInsertRowid);
   }
 
-  function flush(): void {
-    const changes = waiting;
-    waiting = [];
+  return {
+    put,
+    remove: removed,
+    count: () => count,
+    recount(): void {
+      count = stored();
+    },
+    /** Null: the number is a former one. */
+    get(number: number): CompanyEntry | null {
+      const row = entryOf.get(number);
+      return row ? (JSON.parse(String(row["entry"])) as CompanyEntry) : null;
+    },
+  };
+}
+
+export function sqliteCompanyIndex(path: string): CompanyIndex {
+  const database = openFile(path);
+  const companies = companiesOf(database);
+  const postings = postingsOf(database);
+  const findState = database.prepare("SELECT layout, through FROM state");
+  const putState = database.prepare("INSERT OR REPLACE INTO state VALUES (1, ?, ?)");
+  let waiting: Waiting[] = [];
+  let recent = postings.recent();
+  /** Where packing goes on; null: it does not run. */
+  let pack_from: number | null = null;
+
+  const maxRecent = (): number => Math.max(MIN_RECENT, companies.count() * KEYS_OF_COMPANY * RECENT_SHARE);
+
+  function apply(change: Change): void {
+    if (change.kind === "remove") return companies.remove(change.id);
+    const number = companies.put(change.company);
+    if (number === null) return;
+    const keys = keysOfNames(namesOf(change.company));
+    postings.add(keys, number);
+    recent += keys.length;
+  }
+
+  /** All of it or none. */
+  function inTransaction(work: () => void): void {
     try {
       database.exec("BEGIN IMMEDIATE");
-      for (const { change } of changes) apply(change);
+      work();
       database.exec("COMMIT");
-      for (const { resolve } of changes) resolve();
     } catch (cause) {
       if (database.isOpen && database.isTransaction) database.exec("ROLLBACK");
-      const fault = unreachable(`write ${changes.length} companies`, path, cause);
-      for (const { reject } of changes) reject(fault);
+      throw cause;
     }
   }
 
-  function write(change: Change): Promise<void> {
+  function packSome(): void {
+    inTransaction(() => {
+      const { rows, next_key } = postings.packFrom(pack_from ?? 0);
+      recent -= rows;
+      pack_from = next_key;
+    });
+  }
+
+  /** Other work runs between two steps. A step that fails is tried again after the next write. */
+  function packOn(): void {
+    if (!database.isOpen || pack_from === null) return;
+    try {
+      packSome();
+      setImmediate(packOn);
+    } catch {
+      pack_from = null;
+    }
+  }
+
+  function flush(): void {
+    const writers = waiting;
+    waiting = [];
+    const changes = writers.flatMap((each) => each.changes);
+    try {
+      while (pack_from !== null && recent > 2 * maxRecent()) packSome();
+      inTransaction(() => changes.forEach(apply));
+      for (const { resolve } of writers) resolve();
+    } catch (cause) {
+      if (database.isOpen) recount();
+      const fault = unreachable(`write ${changes.length} companies`, path, cause);
+      for (const { reject } of writers) reject(fault);
+    }
+    if (pack_from === null && recent > maxRecent()) {
+      pack_from = 0;
+      setImmediate(packOn);
+    }
+  }
+
+  /** After a transaction that was undone. */
+  function recount(): void {
+    companies.recount();
+    recent = postings.recent();
+  }
+
+  function write(changes: readonly Change[]): Promise<void> {
+    if (changes.length === 0) return Promise.resolve();
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    if (waiting.push({ change, resolve, reject }) === 1) setImmediate(flush);
+    if (waiting.push({ changes, resolve, reject }) === 1) setImmediate(flush);
     return promise;
   }
 
-  async function reading<T>(what: string, read: () => T): Promise<T> {
+  async function reach<T>(what: string, command: () => T): Promise<T> {
     try {
-      return read();
+      return command();
     } catch (cause) {
       throw unreachable(what, path, cause);
     }
   }
 
   return {
-    put: (company) => write({ kind: "put", company }),
-    remove: (id) => write({ kind: "remove", id }),
-    candidates: (names, filter, limit) =>
-      reading("search companies", () => {
-        const postings = keysOfNames(names).map((key) => ({
-          key,
-          companies: numbersOf.all(key).map((row) => Number(row["number"])),
-        }));
+    put: (entries) => write(entries.map((company) => ({ kind: "put", company }))),
+    remove: (ids) => write(ids.map((id) => ({ kind: "remove", id }))),
+    candidates: ({ names, filter }, limit) =>
+      reach("search companies", () => {
+        const read = new Map(keysOfNames(names).map((key) => [key, postings.of(key)]));
+        const lists = [...read].map(([key, { numbers }]) => ({ key, companies: numbers }));
         const isFiltered = Object.values(filter satisfies IndexFilter).some((value) => value !== null);
-        const found: IndexedCompany[] = [];
-        for (const number of rankByKeys(postings, isFiltered ? limit * FILTERED_FACTOR : limit)) {
-          const company = JSON.parse(String(entryOf.get(number)!["entry"])) as IndexedCompany;
-          if (fitsFilter(company, filter)) found.push(company);
-          if (found.length === limit) break;
+        const entries: CompanyEntry[] = [];
+        for (const number of rankByKeys(lists, isFiltered ? limit * FILTERED_FACTOR : limit)) {
+          const company = companies.get(number);
+          if (company && fitsFilter(company, filter)) entries.push(company);
+          if (entries.length === limit) break;
         }
-        return found;
+        const frequencies = frequenciesOf(names, (key) => read.get(key)?.count ?? postings.of(key).count);
+        return { entries, frequencies, companies: companies.count() };
       }),
-    size: () => reading("count companies", () => Number(count.get()!["n"])),
+    count: () =>
+      reach("count companies", () => {
+        database.prepare("SELECT 1 FROM companies LIMIT 1").get();
+        return companies.count();
+      }),
+    readState: () =>
+      reach("read how far the index is made", () => {
+        const row = findState.get();
+        if (!row) return null;
+        const { layout, through } = row;
+        return { layout: Number(layout), through: through === null ? null : String(through) };
+      }),
+    writeState: ({ layout, through }) =>
+      reach("write how far the index is made", () => void putState.run(layout, through)),
     async close() {
       if (waiting.length > 0) flush();
       if (database.isOpen) database.close();

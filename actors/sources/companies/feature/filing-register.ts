@@ -46,12 +46,17 @@ export function filingRegister({
       case "name": {
         const ranked = await rank({ index }, { name: question.name, city: null, filter: NO_FILTER });
         const decision = decideMatch(
-          ranked.map(({ company: { id, status, completeness }, score }) => ({
-            id,
-            score,
-            is_active: status === "active",
-            completeness,
-          })),
+          ranked.map(
+            ({ company: { id, status, completeness = 0 }, score, evidence, key, is_contradicted }) => ({
+              id,
+              score,
+              evidence,
+              key,
+              is_contradicted,
+              is_active: status === "active",
+              completeness,
+            }),
+          ),
           () => false,
         );
         return decision.kind === "match" ? survivorOf(documents, decision.id) : null;

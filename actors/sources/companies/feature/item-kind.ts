@@ -16,6 +16,8 @@ import type { Source } from "../source.ts";
 import { groupsFor, type Include, recordView } from "../view.ts";
 import { companyBill, grantDocuments } from "./record-routes.ts";
 import {
+  AsksSources,
+  Postcode,
   ResolveAnswer,
   resolveCompany,
   type ResolveQuery,
@@ -54,6 +56,8 @@ export const CompanyBatchItem = Component("CompanyBatchItem", {
   ),
   country: Type.Optional(Nullable(Type.String({ pattern: "^[A-Z]{2}$" }))),
   city: Type.Optional(Nullable(Type.String({ maxLength: 200 }))),
+  postcode: Type.Optional(Postcode),
+  live: Type.Optional(AsksSources),
   identifiers: Type.Optional(Nullable(Type.Array(Type.String({ maxLength: 300 }), { maxItems: 50 }))),
   limit: Type.Optional(
     Field(Nullable(Type.Integer({ minimum: 1, maximum: 20 })), "With resolve: the most candidates", 5),

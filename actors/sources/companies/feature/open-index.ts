@@ -1,4 +1,4 @@
-/** Opens the index of the register's companies, and makes it again from the documents where it is empty. */
+/** Opens the index of the register's companies, and makes it from the documents where it is not complete, beside requests. */
 import { openOrSetAside } from "../../../../cluster/adapters/files/set-aside.sqlite.ts";
 import type { OpenFeature, OpeningNode } from "../../../../node/feature.ts";
 import type { Register } from "../../filings/register.ts";
@@ -14,16 +14,24 @@ interface IndexProvides {
 
 export async function openCompanyIndex(node: OpeningNode): Promise<OpenFeature<unknown, IndexProvides>> {
   const index = await openIndex(node);
-  const { documents, clock, log } = node;
+  const { documents, clock, log, metrics } = node;
+  metrics.begin("trawl_company_index_building", {});
+
+  async function make(): Promise<void> {
+    metrics.gauge("trawl_company_index_building", {}, 1);
+    try {
+      const companies = await rebuildIndex(documents, index);
+      if (companies > 0) log.info("The index of companies was made from the documents", { companies });
+    } catch (problem) {
+      log.warn("Cannot make the index of companies", { problem: String(problem) });
+    }
+    metrics.gauge("trawl_company_index_building", {}, 0);
+  }
+
   return {
     join: ({ ask }) => ({
       provides: { index, find: filingRegister({ documents, clock, ask, index }) },
-      onServing: async () =>
-        void rebuildIndex(documents, index).then(
-          (companies) => companies > 0 && log.info("The index of companies was made again", { companies }),
-          (problem: unknown) =>
-            log.warn("Cannot make the index of companies again", { problem: String(problem) }),
-        ),
+      onServing: async () => void make(),
     }),
     close: () => index.close(),
   };

@@ -196,7 +196,7 @@ async function joinCompanies(
       ...watchRoutes({ ...node, service }),
       ...feedRoutes({ documents, clock, cursors }),
       ...registerRoutes({ sources, health }),
-      ...operatorRoutes({ sources, people, ask }),
+      ...operatorRoutes({ sources, people, index, ask }),
       ...recordRoutes({ service, sources, cursors, bodyGrants, clock }),
     ],
     reference: recordReference,

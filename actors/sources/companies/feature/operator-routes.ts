@@ -1,4 +1,4 @@
-/** What only the operator may do to the register: merge companies and undo it, remove a person, ask sources for their canaries. */
+/** What only the operator may do to the register: see its index, merge companies and undo it, remove a person, ask sources for their canaries. */
 import { Type } from "typebox";
 import type { Node } from "../../../../cluster/node-record.ts";
 import { invalid, json } from "../../../../gateway/http-errors.ts";
@@ -6,6 +6,7 @@ import { type Route, route } from "../../../../gateway/route.ts";
 import { Component, Field, Nullable } from "../../../../schemas/common.ts";
 import { Company, COMPANY_ID, CompanySource, SourceCheck } from "../../../../schemas/companies.ts";
 import type { PeopleStore } from "../people.ts";
+import { type CompanyIndex, INDEX_LAYOUT } from "../search-index.ts";
 import type { Source } from "../source.ts";
 
 const Survivor = Component("MergeCompaniesResponse", {
@@ -22,16 +23,50 @@ const CHECK_TIMEOUT_MS = 90_000;
 
 const CompanyId = Type.String({ pattern: COMPANY_ID });
 
+const IndexAnswer = Component("CompanyIndexState", {
+  companies: Field(Type.Integer(), "Companies that search and resolve find", 812_000),
+  state: Field(
+    Type.Enum(["complete", "building"]),
+    "`building`: it is being made from the stored companies, and finds those that are in it already",
+  ),
+  through: Field(
+    Nullable(Type.String()),
+    "While it is being made: the last company that is in it; companies are taken in the order of their ids",
+    "cmp_9m2v7f3k5q8r1t4w",
+  ),
+});
+
 export function operatorRoutes({
   sources,
   people,
+  index,
   ask,
 }: Pick<Node, "ask"> & {
+  readonly index: Pick<CompanyIndex, "count" | "readState">;
   readonly sources: readonly Source[];
   readonly people: PeopleStore;
 }): readonly Route[] {
   const names = sources.map(({ description }) => description.name);
   return [
+    route({
+      method: "GET",
+      path: "/v1/ops/companies/index",
+      operationId: "getCompanyIndex",
+      summary: "The index that search and resolve read, and whether it is complete; for the operator",
+      tags: ["internal"],
+      replies: {
+        200: { description: "How many companies are in it, and how far it was made", schema: IndexAnswer },
+      },
+      handle: async () => {
+        const [companies, made] = await Promise.all([index.count(), index.readState()]);
+        const isComplete = made?.layout === INDEX_LAYOUT && made.through === null;
+        return json(200, {
+          companies,
+          state: isComplete ? "complete" : "building",
+          through: made?.layout === INDEX_LAYOUT ? made.through || null : null,
+        });
+      },
+    }),
     route({
       method: "POST",
       path: "/v1/ops/companies/merges",

@@ -11,7 +11,9 @@ import {
 } from "../../../../schemas/company-record.ts";
 import type { Cursors } from "../cursor.ts";
 import { identifierOf, parseCompanyReference } from "../references.ts";
+import { MATCH_THRESHOLD, PART_KINDS } from "../names/resolve.ts";
 import {
+  type Explanation,
   findByIdentifier,
   liveResults,
   rank,
@@ -35,6 +37,17 @@ const Country = Type.String({ pattern: "^[A-Z]{2}$", description: "ISO 3166-1 al
 const MAX_QUERY_CHARS = 500;
 const DEFAULT_CANDIDATES = 5;
 
+export const Postcode = Field(
+  Nullable(Type.String({ maxLength: 20 })),
+  "The postcode of the company's registered address",
+  "6300",
+);
+export const AsksSources = Field(
+  Nullable(Type.Boolean()),
+  "Whether sources are asked by the name; default: only where the register has nothing near",
+  false,
+);
+
 export const ResolveBody = Component("CompanyResolveBody", {
   name: Type.Optional(
     Field(
@@ -45,9 +58,44 @@ export const ResolveBody = Component("CompanyResolveBody", {
   ),
   country: Type.Optional(Nullable(Country)),
   city: Type.Optional(Nullable(Type.String({ maxLength: 200 }))),
+  postcode: Type.Optional(Postcode),
   identifiers: Type.Optional(Nullable(Type.Array(Type.String({ maxLength: 300 }), { maxItems: 50 }))),
   limit: Type.Optional(
     Field(Nullable(Type.Integer({ minimum: 1, maximum: 20, description: "Default: 5" })), null, 5),
+  ),
+  live: Type.Optional(AsksSources),
+});
+
+const ScorePart = Component("CompanyScorePart", {
+  kind: Field(Type.Enum([...PART_KINDS]), "What was compared", "city"),
+  query: Field(Nullable(Type.String()), "What the caller names", "zug"),
+  candidate: Field(Nullable(Type.String()), "What the candidate has", "Zug"),
+  similarity: Field(Nullable(Type.Number()), "Of two words, 0 to 1", 0.88),
+  effect: Field(Type.Number(), "What it adds to the score", 0.03),
+});
+
+const ScoreExplanation = Component("CompanyScoreExplanation", {
+  candidate: Field(
+    Type.String(),
+    "The candidate: its id, or its `ref` if it is not in the register",
+    "cmp_0123456789abcdef",
+  ),
+  score: Field(Type.Number(), "The score, 0 to 1, not rounded", 1),
+  base: Field(Type.Number(), "How alike the names are, before anything else counts", 0.97),
+  parts: Field(
+    Type.Array(ScorePart),
+    "What speaks for and against the candidate: the effects add up, with `base`, to `score`. " +
+      "Words add nothing of their own, as they are in `base`; `limit` cuts the score at 0 and 1",
+  ),
+  matched_on: Field(
+    Type.Object({ field: Type.String(), value: Type.String() }),
+    "The name, or the identifier, of the candidate that fits best",
+  ),
+  threshold: Field(Type.Number(), "From this score on a candidate can be the match", 0.85),
+  lead: Field(
+    Nullable(Type.Number()),
+    "How far it is ahead of the next candidate, before scores are cut at 1; a match needs 0.08. Null: there is no other",
+    0.21,
   ),
 });
 
@@ -59,6 +107,10 @@ export const ResolveAnswer = Component("CompanyResolveAnswer", {
     "Why there is no match; null: there is one",
   ),
   candidates: Field(Type.Array(companySchema("CompanySummary")), "Best first"),
+  explanations: Field(
+    Type.Array(ScoreExplanation),
+    "Why each candidate has its score, in the order of `candidates`",
+  ),
 });
 
 export const LiveSource = Component("CompanyLiveSource", {
@@ -78,8 +130,10 @@ export interface ResolveQuery {
   readonly name?: string | null;
   readonly country?: string | null;
   readonly city?: string | null;
+  readonly postcode?: string | null;
   readonly identifiers?: readonly string[] | null;
   readonly limit?: number | null;
+  readonly live?: boolean | null;
 }
 
 /** Which identifier is wrong, and why; null: none. */
@@ -96,7 +150,15 @@ export function wrongIdentifier(
 /** Identifiers first, exact; then the name. The identifiers are well formed. Throws Fault. */
 export async function resolveCompany(
   deps: Omit<SearchRouteDeps, "cursors">,
-  { name = null, country = null, city = null, identifiers, limit }: ResolveQuery,
+  {
+    name = null,
+    country = null,
+    city = null,
+    postcode = null,
+    identifiers,
+    limit,
+    live = null,
+  }: ResolveQuery,
   caller: { readonly project: string; readonly lane: "sync" | "batch" },
 ): Promise<Resolved> {
   for (const text of identifiers ?? []) {
@@ -107,16 +169,34 @@ export async function resolveCompany(
     if (found.company === null) continue;
     const matched_on = { field: "identifiers", value: text };
     const match = summaryView(found.company, 1, matched_on);
-    return { match, reason: null, candidates: [match] };
+    return {
+      match,
+      reason: null,
+      candidates: [match],
+      explanations: [byIdentifier(found.company.id, matched_on)],
+    };
   }
-  if (name === null) return { match: null, reason: "no_candidates", candidates: [] };
+  if (name === null) return { match: null, reason: "no_candidates", candidates: [], explanations: [] };
   const wanted = (identifiers ?? []).flatMap((text) => {
     const reference = parseCompanyReference(text);
     return reference.kind === "identifier" ? identifierOf(reference.reference) : [];
   });
-  const search = { name, city, country, identifiers: wanted };
+  const search = { name, city, postcode, country, identifiers: wanted, live };
   return resolveName(deps, search, limit ?? DEFAULT_CANDIDATES, caller.project);
 }
+
+/** An identifier is exact: nothing else is compared. */
+const byIdentifier = (candidate: string, matched_on: Explanation["matched_on"]): Explanation => ({
+  candidate,
+  score: 1,
+  base: 0,
+  parts: [
+    { kind: "identifier", query: matched_on.value, candidate: matched_on.value, similarity: 1, effect: 1 },
+  ],
+  matched_on,
+  threshold: MATCH_THRESHOLD,
+  lead: null,
+});
 
 export function searchRoutes(deps: SearchRouteDeps): readonly Route[] {
   const { documents, cursors } = deps;

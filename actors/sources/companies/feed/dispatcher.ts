@@ -46,8 +46,8 @@ async function handle(
 ): Promise<void> {
   const { company_id, merged_into } = change;
   const company = await COMPANIES.get(documents, company_id);
-  if (!company || company.merged_into !== null) await index.remove(company_id);
-  else await index.put(indexedCompany(company));
+  if (!company || company.merged_into !== null) await index.remove([company_id]);
+  else await index.put([indexedCompany(company)]);
   if (merged_into !== null) await ask(Company, merged_into, "aliasChanged", { company_id });
   await notifyWatches(ask, change);
 }

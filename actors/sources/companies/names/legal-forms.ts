@@ -379,6 +379,13 @@ export const isForm = (folded: string): boolean => BY_KEY.has(folded);
 export const categoriesOf = (folded_form: string): readonly LegalFormCategory[] =>
   (BY_KEY.get(folded_form)?.entries ?? []).flatMap(({ category }) => category ?? []);
 
+/** The countries that have one of these forms; empty: a form of them is used in several that the table does not list, or is unknown. */
+export function countriesOf(folded_forms: readonly string[]): ReadonlySet<string> {
+  const entries = folded_forms.flatMap((form) => BY_KEY.get(form)?.entries ?? []);
+  const countries = entries.flatMap((entry) => entry.countries.split(" "));
+  return new Set(countries.includes("*") ? [] : countries);
+}
+
 /**
  * The category of a legal form as a register writes it, in that country. Null: the form is not in the table, or does not
  * give the category.

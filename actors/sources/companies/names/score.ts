@@ -234,24 +234,39 @@ function penaltyOfWords(a: string, b: string): number {
   );
 }
 
-/** What speaks against two names that look alike: 0 or less. */
-function penaltyOf(
+export interface NameEffect {
+  readonly kind: "word" | "form" | "number" | "country";
+  /** 0 or less, of 100. */
+  readonly effect: number;
+}
+
+/** What speaks against two names that look alike. */
+function effectsOf(
   a: PreparedName,
   b: PreparedName,
   onlyA: readonly string[],
   onlyB: readonly string[],
-): number {
-  let penalty = 0;
-  if (!areEqual(a.numbers, b.numbers))
-    penalty += a.numbers.size > 0 && b.numbers.size > 0 ? WEIGHTS.numbers_differ : WEIGHTS.one_number;
-  if (!areEqual(a.territories, b.territories))
-    penalty +=
-      a.territories.size > 0 && b.territories.size > 0 ? WEIGHTS.territories_differ : WEIGHTS.one_territory;
-  if (onlyA.length === 1 && onlyB.length === 1) penalty += penaltyOfWords(onlyA[0]!, onlyB[0]!);
-  if (a.form_groups.size > 0 && b.form_groups.size > 0 && a.form_groups.isDisjointFrom(b.form_groups))
-    penalty += WEIGHTS.forms_differ;
-  return penalty;
+): readonly NameEffect[] {
+  const effects: NameEffect[] = [];
+  if (!areEqual(a.numbers, b.numbers)) {
+    const effect = a.numbers.size > 0 && b.numbers.size > 0 ? WEIGHTS.numbers_differ : WEIGHTS.one_number;
+    effects.push({ kind: "number", effect });
+  }
+  if (!areEqual(a.territories, b.territories)) {
+    const areTwo = a.territories.size > 0 && b.territories.size > 0;
+    effects.push({ kind: "country", effect: areTwo ? WEIGHTS.territories_differ : WEIGHTS.one_territory });
+  }
+  if (onlyA.length === 1 && onlyB.length === 1) {
+    const effect = penaltyOfWords(onlyA[0]!, onlyB[0]!);
+    if (effect !== 0) effects.push({ kind: "word", effect });
+  }
+  if (haveOtherForms(a, b)) effects.push({ kind: "form", effect: WEIGHTS.forms_differ });
+  return effects;
 }
+
+/** Both names have a legal form, and no form that the one can be is one that the other can be. */
+export const haveOtherForms = (a: PreparedName, b: PreparedName): boolean =>
+  a.form_groups.size > 0 && b.form_groups.size > 0 && a.form_groups.isDisjointFrom(b.form_groups);
 
 const likeness = (a: string, b: string): number =>
   a === b
@@ -264,11 +279,25 @@ export function haveDifferentWords(a: PreparedName, b: PreparedName): boolean {
   return onlyA.length > 0 && onlyB.length > 0 && a.joined !== b.joined;
 }
 
-export function scoreNames(a: PreparedName, b: PreparedName): number {
-  if (a.joined === "" || b.joined === "") return 0;
+export interface NameComparison {
+  /** How alike the words are, 0 to 100. */
+  readonly base: number;
+  readonly effects: readonly NameEffect[];
+}
+
+export function compareNames(a: PreparedName, b: PreparedName): NameComparison {
+  if (a.joined === "" || b.joined === "") return { base: 0, effects: [] };
   const { onlyA, onlyB } = differingWords(a, b);
   const inOrder = likeness(a.joined, b.joined);
   const reordered = likeness(a.sorted, b.sorted) + WEIGHTS.reordered;
   const floor = floorOfWords(a, b, onlyA, onlyB);
-  return Math.max(0, Math.max(inOrder, reordered, floor) + penaltyOf(a, b, onlyA, onlyB));
+  return { base: Math.max(inOrder, reordered, floor), effects: effectsOf(a, b, onlyA, onlyB) };
+}
+
+export function scoreNames(a: PreparedName, b: PreparedName): number {
+  const { base, effects } = compareNames(a, b);
+  return Math.max(
+    0,
+    effects.reduce((sum, { effect }) => sum + effect, base),
+  );
 }
