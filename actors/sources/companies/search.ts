@@ -329,10 +329,9 @@ export async function resolveName(
   limit: number,
   project: string,
 ): Promise<Resolved> {
-  const { identifiers, country, live = null } = search;
-  const within = { ...search, filter: { ...NO_FILTER, country } };
-  const { query, ranked } = await nearest(deps.index, within, identifiers);
-  const own = ranked.filter(isPossible(identifiers)).map((scored) => candidateWith(scored, query, null));
+  const { identifiers, live = null } = search;
+  const within = { ...search, filter: { ...NO_FILTER, country: search.country } };
+  const { query, candidates: own } = await candidatesOf(deps, search);
   const asksSources = live ?? !own.some(({ score }) => score >= REVIEW_THRESHOLD);
   const hits = asksSources ? (await liveResults(deps, within, project, query)).results : [];
   const others = hits
@@ -354,6 +353,15 @@ export async function resolveName(
 
 /** Candidates that are read beside those that are answered. */
 const MAX_REMOVED = 5;
+
+/** The companies of the index that can be meant, in no order. Throws Fault. */
+export async function candidatesOf({ index }: Pick<SearchDeps, "index">, search: NameResolve) {
+  const { identifiers, country } = search;
+  const within = { ...search, filter: { ...NO_FILTER, country } };
+  const { query, ranked } = await nearest(index, within, identifiers);
+  const possible = ranked.filter(isPossible(identifiers));
+  return { query, candidates: possible.map((scored) => candidateWith(scored, query, null)) };
+}
 
 /** The companies that are most like the question; further down where none of the first ones is a match. Throws Fault. */
 async function nearest(index: CompanyIndex, search: NameSearch, identifiers: readonly CompanyIdentifier[]) {

@@ -88,7 +88,10 @@ const ScoreExplanation = Component("CompanyScoreExplanation", {
       "Words add nothing of their own, as they are in `base`; `limit` cuts the score at 0 and 1",
   ),
   matched_on: Field(
-    Type.Object({ field: Type.String(), value: Type.String() }),
+    Type.Object({
+      field: Field(Type.String(), "The field of the record", "names.legal"),
+      value: Field(Type.String(), "Its value", "Puma SE"),
+    }),
     "The name, or the identifier, of the candidate that fits best",
   ),
   threshold: Field(Type.Number(), "From this score on a candidate can be the match", 0.85),
