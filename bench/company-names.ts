@@ -103,12 +103,12 @@ export function inventedRegister(seed: number) {
     const which = below(words.length);
     const chosen = words[which]!;
     const at = Math.min(chosen.length - 1, 1 + below(chosen.length));
-    const letter = pick([..."abcdefghijklmnopqrstuvwxyz"]);
+    const character = pick("abcdefghijklmnopqrstuvwxyz".split(""));
     const [head, tail] = [chosen.slice(0, at), chosen.slice(at)];
     const changed = [
-      head + letter + tail.slice(1),
+      head + character + tail.slice(1),
       head + tail.slice(1),
-      head + letter + tail,
+      head + character + tail,
       head.slice(0, -1) + tail.slice(0, 1) + head.slice(-1) + tail.slice(1),
     ];
     words[which] = pick(changed);

@@ -88,10 +88,11 @@ function wholeKeys({ words, joined, initials }: PreparedName): readonly number[]
     joined.length > JOINED_EDGE_CHARS
       ? [`j${joined.slice(0, JOINED_EDGE_CHARS)}`, `k${joined.slice(-JOINED_EDGE_CHARS)}`]
       : [];
-  const letters = words.length === 1 ? [joined] : words.length >= MIN_INITIALS ? initials : [];
-  return [...ends, ...letters.filter(({ length }) => length >= MIN_INITIALS).map((each) => `i${each}`)].map(
-    hash,
-  );
+  const abbreviations = words.length === 1 ? [joined] : words.length >= MIN_INITIALS ? initials : [];
+  return [
+    ...ends,
+    ...abbreviations.filter(({ length }) => length >= MIN_INITIALS).map((each) => `i${each}`),
+  ].map(hash);
 }
 
 /** The keys of all names of a company; a company with more names is found by the first ones. */

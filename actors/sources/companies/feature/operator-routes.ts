@@ -48,25 +48,7 @@ export function operatorRoutes({
 }): readonly Route[] {
   const names = sources.map(({ description }) => description.name);
   return [
-    route({
-      method: "GET",
-      path: "/v1/ops/companies/index",
-      operationId: "getCompanyIndex",
-      summary: "The index that search and resolve read, and whether it is complete; for the operator",
-      tags: ["internal"],
-      replies: {
-        200: { description: "How many companies are in it, and how far it was made", schema: IndexAnswer },
-      },
-      handle: async () => {
-        const [companies, made] = await Promise.all([index.count(), index.readState()]);
-        const isComplete = made?.layout === INDEX_LAYOUT && made.through === null;
-        return json(200, {
-          companies,
-          state: isComplete ? "complete" : "building",
-          through: made?.layout === INDEX_LAYOUT ? made.through || null : null,
-        });
-      },
-    }),
+    indexRoute(index),
     route({
       method: "POST",
       path: "/v1/ops/companies/merges",
@@ -190,3 +172,24 @@ export function operatorRoutes({
     }),
   ];
 }
+
+const indexRoute = (index: Pick<CompanyIndex, "count" | "readState">): Route =>
+  route({
+    method: "GET",
+    path: "/v1/ops/companies/index",
+    operationId: "getCompanyIndex",
+    summary: "The index that search and resolve read, and whether it is complete; for the operator",
+    tags: ["internal"],
+    replies: {
+      200: { description: "How many companies are in it, and how far it was made", schema: IndexAnswer },
+    },
+    handle: async () => {
+      const [companies, made] = await Promise.all([index.count(), index.readState()]);
+      const isComplete = made?.layout === INDEX_LAYOUT && made.through === null;
+      return json(200, {
+        companies,
+        state: isComplete ? "complete" : "building",
+        through: made?.layout === INDEX_LAYOUT ? made.through || null : null,
+      });
+    },
+  });

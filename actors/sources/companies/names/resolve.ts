@@ -42,7 +42,7 @@ const CAPS = {
   other_numbers: 0.8,
   /** The names share only words that many companies have. */
   common_words: 0.8,
-  /** Short names that differ in a letter: Glenmore is not Glencore. */
+  /** Short names that differ in a character: Glenmore is not Glencore. */
   other_short_name: 0.84,
   /** An AG is not a GmbH. */
   other_form: 0.84,
