@@ -18,6 +18,7 @@ import {
   jaroWinkler,
   levenshteinSimilarity,
   nameSimilarity,
+  spellingSimilarity,
 } from "../../actors/sources/companies/names/similarity.ts";
 
 const score = (a: string, b: string): number => scoreNames(prepareName(a), prepareName(b));
@@ -114,6 +115,18 @@ describe("similarity", () => {
     expect(jaroWinkler(a, b)).toBeCloseTo(jw, 4);
     expect(levenshteinSimilarity(a, b)).toBeCloseTo(l, 4);
     expect(nameSimilarity(a, b)).toBeCloseTo(a === b ? 100 : 50 * (jw + l), 2);
+  });
+
+  test.each([
+    ["arzelter", "arzeletr", 7 / 8],
+    ["ab", "ba", 1 / 2],
+    ["abcd", "abdx", 2 / 4],
+    ["abcd", "abc", 3 / 4],
+    ["abc", "abc", 1],
+    ["", "", 1],
+  ])("of the spelling %j and %j counts exchanged neighbours as one error", (a, b, expected) => {
+    expect(spellingSimilarity(a, b)).toBeCloseTo(expected, 9);
+    expect(spellingSimilarity(b, a)).toBeCloseTo(expected, 9);
   });
 
   test("half transpositions are rounded down, and the prefix counts above 0.7 only", () => {
@@ -249,6 +262,10 @@ describe("match_score", () => {
   test("keeps neighbours below the threshold: another number, or a letter in a short name", () => {
     expect(matched("Blackwater Fund III", company("Blackwater Fund IV"))).toBeLessThanOrEqual(0.8);
     expect(matched("Glenmore plc", company("Glencore plc"))).toBeLessThan(0.85);
+    // In the city that the caller names a character is a typing error.
+    const placed = company("Glencore plc", { cities: ["Baar"] });
+    expect(matched("Glenmcore plc", placed)).toBeLessThan(0.85);
+    expect(matched("Glenmcore plc", placed, "Baar")).toBeGreaterThan(0.85);
     expect(matched("Continental Steal Works", company("Continental Steel Works"))).toBeGreaterThan(0.85);
   });
 });
@@ -315,6 +332,9 @@ describe("the explanation of a score", () => {
     // An AG is German, Austrian, Swiss or of Liechtenstein.
     expect(kinds({ country: "NO" })).toContainEqual(["country", -1]);
     expect(kinds({ country: "AT" })).not.toContainEqual(["country", -1]);
+    // The caller's country counts before what its form says of countries.
+    const named = nameQuery("Acme Tools AG", { country: "NO" });
+    expect(matchScore(named, company("Acme Tools AG", { country: "NO" })).score).toBe(1);
   });
 
   test("has each word of the query beside the candidate's", () => {
@@ -325,7 +345,7 @@ describe("the explanation of a score", () => {
         kind: "word",
         query: "zebrafnik",
         candidate: "zebrafink",
-        similarity: expect.closeTo(7 / 9),
+        similarity: expect.closeTo(8 / 9),
         effect: 0,
       },
       { kind: "word", query: "holding", candidate: "holding", similarity: 1, effect: 0 },

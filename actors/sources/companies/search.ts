@@ -155,7 +155,7 @@ async function rankWithin(
   limit: number,
 ): Promise<{ readonly query: NameQuery; readonly ranked: readonly ScoredCompany[] }> {
   const { entries, ...rarity } = await index.candidates({ names: [name], filter }, limit);
-  const query = nameQuery(name, { city, postcode, countries, rarity });
+  const query = nameQuery(name, { city, postcode, country: filter.country, countries, rarity });
   return {
     query,
     ranked: entries.map((company) => ({ company, ...matchScore(query, candidateOf(company)) })),

@@ -16,7 +16,7 @@ import {
   type PreparedName,
   prepareName,
 } from "./score.ts";
-import { levenshteinSimilarity } from "./similarity.ts";
+import { spellingSimilarity } from "./similarity.ts";
 
 /** The best candidate is a match from this score on … */
 export const MATCH_THRESHOLD = 0.85;
@@ -42,7 +42,7 @@ const CAPS = {
   other_numbers: 0.8,
   /** The names share only words that many companies have. */
   common_words: 0.8,
-  /** Short names that differ in a character: Glenmore is not Glencore. */
+  /** Short names that differ in a character, in no place that the caller names: Glenmore is not Glencore. */
   other_short_name: 0.84,
   /** An AG is not a GmbH. */
   other_form: 0.84,
@@ -69,7 +69,7 @@ export interface NameQuery {
   readonly folded: string;
   readonly city: string | null;
   readonly postcode: string | null;
-  /** Countries of the identifiers and of the legal form that the caller names; empty: it names none that says a country. */
+  /** Where the company can be: the country that the caller names, or those of its identifiers and legal form; empty: not known. */
   readonly countries: ReadonlySet<string>;
   readonly rarity: Rarity | null;
 }
@@ -77,13 +77,14 @@ export interface NameQuery {
 export interface QueryDetails {
   readonly city?: string | null;
   readonly postcode?: string | null;
+  readonly country?: string | null;
   /** Of the identifiers that the caller names. */
   readonly countries?: readonly string[];
   readonly rarity?: Rarity | null;
 }
 
 export function nameQuery(text: string, details: QueryDetails = {}): NameQuery {
-  const { city = null, postcode = null, countries = [], rarity = null } = details;
+  const { city = null, postcode = null, country = null, countries = [], rarity = null } = details;
   const folded = foldName(text);
   return {
     text,
@@ -91,7 +92,9 @@ export function nameQuery(text: string, details: QueryDetails = {}): NameQuery {
     folded,
     city: city === null ? null : foldName(city),
     postcode: postcode === null ? null : foldName(postcode),
-    countries: new Set([...countries, ...countriesOf(splitLegalForms(folded).forms)]),
+    countries: new Set(
+      country === null ? [...countries, ...countriesOf(splitLegalForms(folded).forms)] : [country],
+    ),
     rarity,
   };
 }
@@ -160,6 +163,7 @@ class Evidence {
   readonly parts: ScorePart[] = [];
   readonly base: number;
   is_contradicted = false;
+  hasPlace = false;
   sum: number;
 
   constructor(base: number) {
@@ -251,10 +255,18 @@ function weighPlace(
   { cities, postcode: registered }: CandidateCompany,
 ): void {
   const own = registered === null ? null : foldName(registered);
-  if (postcode !== null && postcode === own) return evidence.add("city", SCORES.same_place, postcode, own);
-  if (city === null || cities.length === 0) return;
-  if (cities.some((each) => isSameCity(city, foldName(each))))
-    return evidence.add("city", SCORES.same_place, city, cities[0]);
+  const isSamePostcode = postcode !== null && postcode === own;
+  if (!isSamePostcode && (city === null || cities.length === 0)) return;
+  if (isSamePostcode || cities.some((each) => isSameCity(city!, foldName(each)))) {
+    evidence.hasPlace = true;
+    evidence.add(
+      "city",
+      SCORES.same_place,
+      isSamePostcode ? postcode : city,
+      isSamePostcode ? own : cities[0],
+    );
+    return;
+  }
   evidence.is_contradicted = true;
   evidence.add("city", SCORES.other_place, city, cities[0]);
 }
@@ -270,7 +282,8 @@ function limit(
     evidence.cap("number", CAPS.other_numbers, [...query.numbers].join(" "), [...name.numbers].join(" "));
   }
   const isShort = Math.max(query.joined.length, name.joined.length) < SHORT_NAME_CHARS;
-  if (isShort && haveDifferentWords(query, name)) evidence.cap("word", CAPS.other_short_name);
+  if (isShort && !evidence.hasPlace && haveDifferentWords(query, name))
+    evidence.cap("word", CAPS.other_short_name);
   if (rarity !== null && foldName(legal) !== folded && sharesOnlyCommon(query, name, rarity))
     evidence.cap("word", CAPS.common_words, query.words.join(" "), name.words.join(" "));
   if (country !== null && countries.size > 0 && !countries.has(country)) {
@@ -295,7 +308,7 @@ function sharesOnlyCommon(
 function nearest(word: string, others: readonly string[]) {
   let best = { word, other: "", similarity: 0 };
   for (const other of others) {
-    const similarity = levenshteinSimilarity(word, other);
+    const similarity = spellingSimilarity(word, other);
     if (similarity > best.similarity) best = { word, other, similarity };
   }
   return best;

@@ -5,7 +5,7 @@
 import { foldName } from "./fold.ts";
 import { categoriesOf, isForm, type LegalFormCategory, splitLegalForms } from "./legal-forms.ts";
 import { withDigits } from "./number-words.ts";
-import { jaroWinkler, levenshteinSimilarity } from "./similarity.ts";
+import { jaroWinkler, levenshteinSimilarity, spellingSimilarity } from "./similarity.ts";
 import { withTerritories } from "./territories.ts";
 
 /** From this score on two names count as the same in a screening of names alone. */
@@ -225,7 +225,7 @@ const firstLetter = (word: string): string => FIRST_LETTERS[word[0]!] ?? word[0]
 function penaltyOfWords(a: string, b: string): number {
   const length = Math.max(a.length, b.length);
   if (length < MIN_TELLING_CHARS || (isNumber(a) && isNumber(b))) return 0;
-  const distance = 1 - levenshteinSimilarity(a, b);
+  const distance = 1 - spellingSimilarity(a, b);
   const isSpelling =
     distance <= MAX_SPELLING_DISTANCE || (distance * length <= 1 && length > MIN_TELLING_CHARS);
   return (

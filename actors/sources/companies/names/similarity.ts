@@ -46,3 +46,12 @@ export function jaroWinkler(a: string, b: string): number {
 /** 0 to 100: the mean of Jaro-Winkler and Levenshtein, of names that are folded and without legal forms. */
 export const nameSimilarity = (a: string, b: string): number =>
   a === b ? 100 : 50 * (jaroWinkler(a, b) + levenshteinSimilarity(a, b));
+
+/** Like `levenshteinSimilarity`, but two neighbours that are exchanged are one error, as in `arzelter` and `arzeletr`. */
+export function spellingSimilarity(a: string, b: string): number {
+  if (a.length !== b.length || a === b) return levenshteinSimilarity(a, b);
+  let at = 0;
+  while (a[at] === b[at]) at++;
+  const isExchanged = a[at] === b[at + 1] && a[at + 1] === b[at] && a.slice(at + 2) === b.slice(at + 2);
+  return isExchanged ? 1 - 1 / a.length : levenshteinSimilarity(a, b);
+}
