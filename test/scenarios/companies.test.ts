@@ -337,6 +337,73 @@ describe.each(SETUPS)("the company register, $setup", ({ start }) => {
     });
   });
 
+  test("lists what is near and no match for review, and follows what was decided", async () => {
+    const ask = (name: string, more: object = {}) => ({ name, country: "CH", live: false, ...more });
+    const batch = async (idempotency_key: string, items: readonly object[]) => {
+      const body = { idempotency_key, action: "resolve", items };
+      const { json } = await service.call("POST", "/v1/companies/batch", { body });
+      await expect
+        .poll(async () => (await service.call("GET", `/v1/jobs/${json.job_id}`)).json.status, {
+          timeout: 20_000,
+        })
+        .toBe("completed");
+      return `/batch/${json.job_id}/review`;
+    };
+    const decide = (path: string, decisions: readonly object[]) =>
+      service.call("POST", `/v1/companies${path}`, { body: { decisions } });
+    const near = [ask("Alpina Antriebe GmbH"), ask("Alpina Antreibe GmbH"), ask("Quuxbar Frobnitz")];
+    const path = await batch("review", [ask("Alpina Antriebe AG"), ...near, { ref: `lei:${ALPINA}` }]);
+    const listed = await get(path);
+    expect(listed).toMatchObject({
+      next_from: null,
+      items: [
+        { index: 1, name: "Alpina Antriebe GmbH", country: "CH", city: null, reason: "below_threshold" },
+        { index: 2, name: "Alpina Antreibe GmbH" },
+      ],
+    });
+    const [item] = listed.items;
+    expect(item.explanations[0]).toMatchObject({ candidate: item.candidates[0].id, threshold: 0.85 });
+    const first = await get(`${path}?limit=1`);
+    expect(first.items.map(({ index }: { index: number }) => index)).toEqual([1]);
+    expect((await get(`${path}?limit=1&from=${first.next_from}`)).items).toMatchObject([{ index: 2 }]);
+
+    const { id } = item.candidates[0];
+    for (const [decision, field] of [
+      [{ index: 9, company: null }, "index"],
+      [{ index: 4, company: null }, "index"],
+      [{ index: 1, company: "cmp_0000000000000000" }, "company"],
+      [{ index: 1, company: "lei:1" }, "company"],
+    ] as const)
+      expect(await decide(path, [{ index: 2, company: null }, decision])).toMatchObject({
+        status: 422,
+        json: { detail: [{ loc: ["body", "decisions", 1, field] }] },
+      });
+    expect((await get(path)).items).toHaveLength(2);
+    const both = [
+      { index: 1, company: id },
+      { index: 2, company: null },
+    ];
+    expect(await decide(path, both)).toMatchObject({ status: 200, json: { decided: 2 } });
+    expect(await get(path)).toEqual({ items: [], next_from: null });
+
+    const resolve = async (body: object) =>
+      (await service.call("POST", "/v1/companies/resolve", { body })).json;
+    expect(await resolve(ask("ALPINA ANTRIEBE GMBH"))).toMatchObject({
+      match: { id, matched_on: { field: "decision" } },
+      reason: null,
+    });
+    expect(await resolve(ask("Alpina Antreibe GmbH"))).toMatchObject({ match: null, candidates: [] });
+    // Of another country, and with another company's number, there is no decision.
+    expect(await resolve(ask("Alpina Antriebe GmbH", { country: "DE" }))).toMatchObject({ match: null });
+    expect(await resolve(ask("Alpina Antriebe GmbH", { identifiers: [`lei:${NEVER}`] }))).toMatchObject({
+      match: null,
+    });
+    expect(await get(await batch("reviewed", near))).toEqual({ items: [], next_from: null });
+    // A second decision takes the place of the first.
+    await decide(path, [{ index: 1, company: null }]);
+    expect(await resolve(ask("Alpina Antriebe GmbH"))).toMatchObject({ match: null, candidates: [] });
+  });
+
   test("runs a batch from a CSV file, and answers in CSV", async () => {
     const file = '\uFEFFName;Country\r\nAlpina Antriebe;CH\r\n"Quuxbar; Frobnitz";\r\n';
     const path = "/v1/companies/batch/csv?idempotency_key=csv&action=resolve";

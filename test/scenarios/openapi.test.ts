@@ -59,12 +59,14 @@ const MISSING = new Set([
   "deleteCompanyWatch",
   "deleteMonitor",
   "deleteSession",
+  "decideCompanyReview",
   "getCompanyBatchCsv",
   "getInvoice",
   // The clients' job is no crawl.
   "getJobUrls",
   "getJobUrlsCsv",
   "getMonitor",
+  "listCompanyReview",
   "listMonitorChanges",
   // The demo's pages come with the program: nothing is exchanged for them.
   "getCapture",

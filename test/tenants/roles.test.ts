@@ -69,7 +69,7 @@ const TABLE: readonly (readonly [row: Row, operations: string])[] = [
   // By identifier, of one project.
   [
     row(401, 404, 404, DONE, MAY),
-    "getBody headBody getRequestWarc getJob getJobResults getJobUrls getJobUrlsCsv getCompanyBatchCsv cancelJob deleteCompanyWatch getMonitor listMonitorChanges runMonitor changeMonitor deleteMonitor getSession deleteSession",
+    "getBody headBody getRequestWarc getJob getJobResults getJobUrls getJobUrlsCsv getCompanyBatchCsv listCompanyReview decideCompanyReview cancelJob deleteCompanyWatch getMonitor listMonitorChanges runMonitor changeMonitor deleteMonitor getSession deleteSession",
   ],
   // The job has not ended.
   [row(401, 404, 404, MAY, MAY), "getJobWarc getJobWacz"],
@@ -92,6 +92,7 @@ const ROWS = new Map(
 const BODIES: Readonly<Record<string, object>> = {
   checkCompanySources: { sources: [] },
   changeMonitor: { label: "Another" },
+  decideCompanyReview: { decisions: [{ index: 0, company: null }] },
 };
 
 function isAsExpected(expected: Expected, status: number, json: any): boolean {
@@ -203,7 +204,9 @@ describe.each(SETUPS)("each role on each operation, $setup", ({ start }) => {
         action: "resolve",
         items: [{ name: "Quuxbar" }],
       };
-      jobs_of["getCompanyBatchCsv"] = (await created("/v1/companies/batch", companies)).job_id;
+      const company_job = (await created("/v1/companies/batch", companies)).job_id;
+      for (const operation of ["getCompanyBatchCsv", "listCompanyReview", "decideCompanyReview"])
+        jobs_of[operation] = company_job;
       const crawl = await created("/v1/crawl", { url: `${site.origin}/slow?crawl=${secret}` });
       jobs_of["getJobUrls"] = jobs_of["getJobUrlsCsv"] = crawl.job_id;
       // Webhooks are numbered by customer: the others will have made one or two of their own.

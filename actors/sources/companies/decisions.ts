@@ -13,6 +13,8 @@ export interface ReviewDecision {
   /** Folded. */
   readonly name: string;
   readonly country: string | null;
+  /** The city that was asked for, folded; null: none. */
+  readonly city: string | null;
   /** Its id, or `scheme:value`; null: none of `refused`. */
   readonly company: string | null;
   /** Ids and references of candidates that are not meant. */
@@ -39,7 +41,20 @@ const KEY_CHARS = 26;
 export const decisionKey = ({ project, name, country }: DecidedName): string =>
   digestId([project, foldName(name), country ?? ""].join("\n"), KEY_CHARS);
 
-/** One for each name, in their order; null: nobody has decided. Throws Fault. */
+/**
+ * What holds for a name in a city; null: there is no decision, or it is of another city. A decision about a name without a city holds for every
+ * city, and the other way round. Throws Fault.
+ */
+export async function decisionAbout(
+  documents: Documents,
+  { city, ...about }: DecidedName & { readonly city: string | null },
+): Promise<ReviewDecision | null> {
+  const [decision = null] = await decisionsOf(documents, [about]);
+  const isOther = city !== null && decision?.city != null && decision.city !== foldName(city);
+  return isOther ? null : decision;
+}
+
+/** One for each name, in their order; null: there is no decision. Throws Fault. */
 export const decisionsOf = (
   documents: Documents,
   names: readonly DecidedName[],

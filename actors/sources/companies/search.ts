@@ -289,7 +289,12 @@ export async function findByIdentifier(
   return { results, live_sources };
 }
 
-export type NoMatchReason = Extract<ReturnType<typeof decideMatch>, { readonly kind: "none" }>["reason"];
+type NoMatchReason = Extract<ReturnType<typeof decideMatch>, { readonly kind: "none" }>["reason"];
+export const NO_MATCH_REASONS = [
+  "below_threshold",
+  "ambiguous",
+  "no_candidates",
+] as const satisfies readonly NoMatchReason[];
 
 /** Why a candidate has its score. */
 export interface Explanation {
@@ -320,6 +325,8 @@ export interface NameResolve extends Omit<NameSearch, "filter"> {
   readonly identifiers: readonly CompanyIdentifier[];
   /** Whether sources are asked: true and false; null: where the register has nothing near. */
   readonly live?: boolean | null;
+  /** Ids and references of companies that a reviewer has said it is not. */
+  readonly refused?: readonly string[];
 }
 
 /** A company by its name. Throws Fault. */
@@ -329,13 +336,13 @@ export async function resolveName(
   limit: number,
   project: string,
 ): Promise<Resolved> {
-  const { identifiers, live = null } = search;
+  const { live = null } = search;
   const within = { ...search, filter: { ...NO_FILTER, country: search.country } };
   const { query, candidates: own } = await candidatesOf(deps, search);
   const asksSources = live ?? !own.some(({ score }) => score >= REVIEW_THRESHOLD);
   const hits = asksSources ? (await liveResults(deps, within, project, query)).results : [];
   const others = hits
-    .filter(({ scored }) => isPossible(identifiers)(scored))
+    .filter(({ scored }) => isPossible(search)(scored))
     .map(({ scored, summary }) => candidateWith(scored, query, summary));
   const all = [...own, ...others].filter(({ score }) => score >= MIN_SCORE).toSorted(byRank);
   // One that was removed since it was indexed is left out before it is the match.
@@ -359,7 +366,7 @@ export async function candidatesOf({ index }: Pick<SearchDeps, "index">, search:
   const { identifiers, country } = search;
   const within = { ...search, filter: { ...NO_FILTER, country } };
   const { query, ranked } = await nearest(index, within, identifiers);
-  const possible = ranked.filter(isPossible(identifiers));
+  const possible = ranked.filter(isPossible(search));
   return { query, candidates: possible.map((scored) => candidateWith(scored, query, null)) };
 }
 
@@ -377,9 +384,10 @@ const countryOfScheme = (scheme: string): string | null =>
   ALL_SCHEMES.find((each) => each.scheme === scheme)?.country ?? null;
 
 const isPossible =
-  (identifiers: readonly CompanyIdentifier[]) =>
+  ({ identifiers, refused = [] }: NameResolve) =>
   ({ company }: ScoredCompany): boolean =>
-    contradiction(identifiers, company.identifiers.map(identifierOf)) === null;
+    contradiction(identifiers, company.identifiers.map(identifierOf)) === null &&
+    ![company.id, ...company.identifiers].some((reference) => refused.includes(reference));
 
 interface NamedCandidate extends ReturnType<typeof candidateWith> {
   readonly summary: JsonObject;

@@ -4,6 +4,7 @@
  */
 import { feature } from "../../../../node/feature.ts";
 import { CURSOR_KEYS } from "../cursor.ts";
+import { COMPANY_DECISIONS } from "../decisions.ts";
 import { COMPANY_CHANGES, COMPANY_FEED_STATE } from "../feed/changes.ts";
 import { SOURCE_HEALTH, SOURCE_SHAPES } from "../source-health.ts";
 import { SOURCE_SLOTS } from "../source-slots.ts";
@@ -34,6 +35,7 @@ export const companiesFeature = feature({
     COMPANY_IDS,
     COMPANY_EDGES,
     REMOVED_PEOPLE,
+    COMPANY_DECISIONS,
     COMPANY_CHANGES,
     COMPANY_FEED_STATE,
     COMPANY_WATCHES,

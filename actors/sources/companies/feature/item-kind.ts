@@ -24,6 +24,7 @@ import {
   type SearchRouteDeps,
   wrongIdentifier,
 } from "./search-routes.ts";
+import { reviewRoutes } from "./review-routes.ts";
 import { companySchema } from "../../../../schemas/company-record.ts";
 
 const BATCH_INCLUDES = ["people", "ownership", "filings", "financials", "events"] as const;
@@ -201,6 +202,7 @@ export const companyItems = (deps: ItemKindDeps): ItemKindParts => ({
     summary: "Get, refresh or resolve many companies as a job",
     tag: TAG,
   },
+  routes: (reader) => reviewRoutes({ documents: deps.documents, clock: deps.clock, reader }),
   csv: {
     upload: {
       path: "/v1/companies/batch/csv",

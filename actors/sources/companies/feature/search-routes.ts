@@ -10,12 +10,17 @@ import {
   LEGAL_FORM_CATEGORIES,
 } from "../../../../schemas/company-record.ts";
 import type { Cursors } from "../cursor.ts";
+import { decisionAbout } from "../decisions.ts";
+import { contradiction } from "../merging.ts";
+import type { JsonObject, RecordIdentifier } from "../record.ts";
+import type { CompanyIdentifier } from "../source.ts";
 import { identifierOf, parseCompanyReference } from "../references.ts";
 import { MATCH_THRESHOLD, PART_KINDS } from "../names/resolve.ts";
 import {
   type Explanation,
   findByIdentifier,
   liveResults,
+  NO_MATCH_REASONS,
   rank,
   type RankPosition,
   type Resolved,
@@ -74,7 +79,7 @@ const ScorePart = Component("CompanyScorePart", {
   effect: Field(Type.Number(), "What it adds to the score", 0.03),
 });
 
-const ScoreExplanation = Component("CompanyScoreExplanation", {
+export const ScoreExplanation = Component("CompanyScoreExplanation", {
   candidate: Field(
     Type.String(),
     "The candidate: its id, or its `ref` if it is not in the register",
@@ -105,10 +110,7 @@ const ScoreExplanation = Component("CompanyScoreExplanation", {
 export const ResolveAnswer = Component("CompanyResolveAnswer", {
   match: Field(Nullable(companySchema("CompanySummary")), "The company that is meant; null: none is certain"),
   /** Why there is no match: `below_threshold`, `ambiguous`, `no_candidates`. */
-  reason: Field(
-    Nullable(Type.Enum(["below_threshold", "ambiguous", "no_candidates"])),
-    "Why there is no match; null: there is one",
-  ),
+  reason: Field(Nullable(Type.Enum([...NO_MATCH_REASONS])), "Why there is no match; null: there is one"),
   candidates: Field(Type.Array(companySchema("CompanySummary")), "Best first"),
   explanations: Field(
     Type.Array(ScoreExplanation),
@@ -150,45 +152,64 @@ export function wrongIdentifier(
   return null;
 }
 
-/** Identifiers first, exact; then the name. The identifiers are well formed. Throws Fault. */
+type ResolveDeps = Omit<SearchRouteDeps, "cursors">;
+interface ResolveCaller {
+  readonly project: string;
+  readonly lane: "sync" | "batch";
+}
+
+/**
+ * Identifiers first, exact; then what a reviewer of the project has decided of the name; then the name. The identifiers are well
+ * formed. Throws Fault.
+ */
 export async function resolveCompany(
-  deps: Omit<SearchRouteDeps, "cursors">,
-  {
-    name = null,
-    country = null,
-    city = null,
-    postcode = null,
-    identifiers,
-    limit,
-    live = null,
-  }: ResolveQuery,
-  caller: { readonly project: string; readonly lane: "sync" | "batch" },
+  deps: ResolveDeps,
+  query: ResolveQuery,
+  caller: ResolveCaller,
 ): Promise<Resolved> {
-  for (const text of identifiers ?? []) {
-    const reference = parseCompanyReference(text);
-    if (reference.kind === "wrong") continue;
-    const options = { sources: null, groups: [], max_age_s: null, refresh: false };
-    const found = await deps.service.get(reference, options, caller);
-    if (found.company === null) continue;
-    const matched_on = { field: "identifiers", value: text };
-    const match = summaryView(found.company, 1, matched_on);
-    return {
-      match,
-      reason: null,
-      candidates: [match],
-      explanations: [byIdentifier(found.company.id, matched_on)],
-    };
+  const { name = null, country = null, city = null, postcode = null, limit, live = null } = query;
+  const identifiers = query.identifiers ?? [];
+  for (const text of identifiers) {
+    const found = await resolveExactly(deps, text, { field: "identifiers", value: text }, caller);
+    if (found) return found;
   }
   if (name === null) return { match: null, reason: "no_candidates", candidates: [], explanations: [] };
-  const wanted = (identifiers ?? []).flatMap((text) => {
+  const wanted = identifiers.flatMap((text) => {
     const reference = parseCompanyReference(text);
     return reference.kind === "identifier" ? identifierOf(reference.reference) : [];
   });
-  const search = { name, city, postcode, country, identifiers: wanted, live };
+  const decision = await decisionAbout(deps.documents, { project: caller.project, name, country, city });
+  if (decision?.company != null) {
+    const matched_on = { field: "decision", value: name };
+    const found = await resolveExactly(deps, decision.company, matched_on, caller);
+    if (found && isPossible(wanted, found.match!)) return found;
+  }
+  const refused = decision?.refused ?? [];
+  const search = { name, city, postcode, country, identifiers: wanted, live, refused };
   return resolveName(deps, search, limit ?? DEFAULT_CANDIDATES, caller.project);
 }
 
-/** An identifier is exact: nothing else is compared. */
+const isPossible = (wanted: readonly CompanyIdentifier[], match: JsonObject): boolean =>
+  contradiction(wanted, match["identifiers"] as unknown as readonly RecordIdentifier[]) === null;
+
+/** The company with this id or identifier; null: no source knows it. Throws Fault. */
+async function resolveExactly(
+  { service }: ResolveDeps,
+  text: string,
+  matched_on: Explanation["matched_on"],
+  caller: ResolveCaller,
+): Promise<Resolved | null> {
+  const reference = parseCompanyReference(text);
+  if (reference.kind === "wrong") return null;
+  const options = { sources: null, groups: [], max_age_s: null, refresh: false };
+  const found = await service.get(reference, options, caller);
+  if (found.company === null) return null;
+  const match = summaryView(found.company, 1, matched_on);
+  const explanations = [byIdentifier(found.company.id, matched_on)];
+  return { match, reason: null, candidates: [match], explanations };
+}
+
+/** An identifier and a decision are exact: nothing else is compared. */
 const byIdentifier = (candidate: string, matched_on: Explanation["matched_on"]): Explanation => ({
   candidate,
   score: 1,
@@ -288,7 +309,7 @@ export function searchRoutes(deps: SearchRouteDeps): readonly Route[] {
       operationId: "resolveCompany",
       summary: "The company that a name and identifiers mean",
       description:
-        "Identifiers are tried first, exact, with score 1; a company with another number of the same scheme is no candidate. `match` is set when the best score is at least 0.85 and 0.08 ahead " +
+        "Identifiers are tried first, exact, with score 1; a company with another number of the same scheme is no candidate. What a reviewer of the project decided of the name (`POST /v1/companies/batch/{job_id}/review`) comes next. `match` is set when the best score is at least 0.85 and 0.08 ahead " +
         "of the next; else `reason` has the cause.",
       body: ResolveBody,
       body_example: { name: "Puma SE", city: "Herzogenaurach", country: "DE" },

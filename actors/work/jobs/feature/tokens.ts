@@ -10,8 +10,8 @@ import type { JobKind } from "../../../../schemas/jobs.ts";
 import type { ItemKind } from "../kind.ts";
 import type { JobReader } from "./job-reader.ts";
 
-/** Finds a job of the caller's project; null: it has no such job. */
-export type JobFinder = Pick<JobReader, "find">;
+/** Finds a job of the caller's project, null: it has no such job; and reads its items. */
+export type JobFinder = Pick<JobReader, "find" | "items">;
 
 /** One kind of batch items: how a worker runs an item, how the gateway takes and shows it, and its route. */
 export interface ItemKindParts {
