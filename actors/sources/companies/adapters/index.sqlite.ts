@@ -1,7 +1,7 @@
 /**
  * The search index in an SQLite file of its own. The companies of a key are one row: how many they are, and the first thousand and
  * one as a packed list (packed-list.ts), which takes a quarter of the room of a row for each and is read in one step. A write
- * goes into `recent`, a row for each key and company; when `recent` has grown to a twentieth of the index it is packed, a few
+ * goes into `recent`, a row for each key and company; when `recent` has grown to a tenth of the index it is packed, a few
  * thousand rows at a time between other work. A company whose names change gets a new number, so lists are only appended to; the
  * old number is in lists and leads nowhere. Writes that arrive in the same tick share a transaction; the file can be made again,
  * so a power cut may lose the last of them.
@@ -29,8 +29,13 @@ const LISTED = MAX_POSTINGS + 1;
 const MIN_RECENT = 100_000;
 /** Keys of a company, about. */
 const KEYS_OF_COMPANY = 25;
-/** `recent` is packed when it has more than this share of all postings; beyond twice as much writers wait for it. */
-const RECENT_SHARE = 1 / 20;
+/**
+ * `recent` is packed when it has more than this share of all postings; beyond twice as much writers wait for it. All lists are
+ * touched each time, so an index that grows by puts alone is written ten times over.
+ */
+const RECENT_SHARE = 1 / 10;
+/** Rows in one statement: a call for each costs twice as much. */
+const POSTED_AT_ONCE = 64;
 /** Rows in one step: some 20 ms. */
 const PACKED_AT_ONCE = 10_000;
 
@@ -84,6 +89,12 @@ function openFile(path: string): DatabaseSync {
 /** The keys are 32-bit integers; one without a sign is stored in five bytes, a negative one in nine. */
 const storedKey = (key: number): number => key >>> 0;
 
+/** That a company has a key. */
+interface Posting {
+  readonly key: number;
+  readonly number: number;
+}
+
 /** What is stored of one key. */
 interface PackedRow {
   readonly companies: number;
@@ -97,7 +108,9 @@ function postingsOf(database: DatabaseSync) {
   const insert = database.prepare("INSERT INTO packed (companies, last, list, key) VALUES (?, ?, ?, ?)");
   const update = database.prepare("UPDATE packed SET companies = ?, last = ?, list = ? WHERE key = ?");
   const recentOf = database.prepare(`SELECT number FROM recent WHERE key = ? LIMIT ${LISTED}`);
-  const post = database.prepare("INSERT OR IGNORE INTO recent VALUES (?, ?)");
+  const inserting = (rows: number) =>
+    database.prepare(`INSERT OR IGNORE INTO recent VALUES ${Array(rows).fill("(?, ?)").join(", ")}`);
+  const [postOne, postMany] = [inserting(1), inserting(POSTED_AT_ONCE)];
   const next = database.prepare(
     `SELECT key, number FROM recent WHERE key >= ? ORDER BY key, number LIMIT ${PACKED_AT_ONCE}`,
   );
@@ -119,8 +132,13 @@ function postingsOf(database: DatabaseSync) {
 
   return {
     recent: () => Number(countOf.get()!["n"]),
-    add(keys: Iterable<number>, number: number): void {
-      for (const key of keys) post.run(storedKey(key), number);
+    add(added: Posting[]): void {
+      // In the order of the table, so that neighbours are on one page.
+      added.sort((a, b) => a.key - b.key || a.number - b.number);
+      const whole = added.length - (added.length % POSTED_AT_ONCE);
+      for (let at = 0; at < whole; at += POSTED_AT_ONCE)
+        postMany.run(...added.slice(at, at + POSTED_AT_ONCE).flatMap(({ key, number }) => [key, number]));
+      for (const { key, number } of added.slice(whole)) postOne.run(key, number);
     },
     of(signed_key: number): { readonly count: number; readonly numbers: readonly number[] } {
       const key = storedKey(signed_key);
@@ -134,7 +152,7 @@ function postingsOf(database: DatabaseSync) {
     },
     /** Packs the next rows of `recent` from this key on. Answers how many, and where to go on; null: it was the end. */
     packFrom(from: number): { readonly rows: number; readonly next_key: number | null } {
-      const rows = next.all(from) as unknown as { readonly key: number; readonly number: number }[];
+      const rows = next.all(from) as unknown as Posting[];
       const [first] = rows;
       const last = rows.at(-1);
       if (!first || !last) return { rows: 0, next_key: null };
@@ -218,13 +236,21 @@ export function sqliteCompanyIndex(path: string): CompanyIndex {
 
   const maxRecent = (): number => Math.max(MIN_RECENT, companies.count() * KEYS_OF_COMPANY * RECENT_SHARE);
 
-  function apply(change: Change): void {
-    if (change.kind === "remove") return companies.remove(change.id);
+  /** The postings that the change adds. */
+  function apply(change: Change): readonly Posting[] {
+    if (change.kind === "remove") {
+      companies.remove(change.id);
+      return [];
+    }
     const number = companies.put(change.company);
-    if (number === null) return;
-    const keys = keysOfNames(namesOf(change.company));
-    postings.add(keys, number);
-    recent += keys.length;
+    if (number === null) return [];
+    return keysOfNames(namesOf(change.company)).map((key) => ({ key: storedKey(key), number }));
+  }
+
+  function applyAll(changes: readonly Change[]): void {
+    const added = changes.flatMap(apply);
+    postings.add(added);
+    recent += added.length;
   }
 
   /** All of it or none. */
@@ -264,7 +290,7 @@ export function sqliteCompanyIndex(path: string): CompanyIndex {
     const changes = writers.flatMap((each) => each.changes);
     try {
       while (pack_from !== null && recent > 2 * maxRecent()) packSome();
-      inTransaction(() => changes.forEach(apply));
+      inTransaction(() => applyAll(changes));
       for (const { resolve } of writers) resolve();
     } catch (cause) {
       if (database.isOpen) recount();
