@@ -5,7 +5,7 @@
  * each may be rare together: of a name with a typo in its rare word the pairs of the others remain. Keys are numbers of 32 bits: two texts with one number
  * cost a comparison and change no result. Pure.
  */
-import { type PreparedName, prepareName } from "./names/score.ts";
+import { type PreparedName, prepareName, skeletonOf } from "./names/score.ts";
 
 /**
  * The ends of a word, by its least length. In a long word one of the longer ends is without the typo, and fewer companies
@@ -29,6 +29,9 @@ const MAX_DELETED_CHARS = 10;
 const MAX_DELETED_WORDS = 2;
 /** Pairs are made of so many words, the longest. */
 const MAX_PAIRED_WORDS = 5;
+/** The longest words have a key by their consonants, for names that were transliterated in two ways. */
+const MAX_SKELETONS = 2;
+const MIN_SKELETON_CHARS = 4;
 /** Of the whole name without blanks: it has them where a word is written as two. */
 const JOINED_EDGE_CHARS = 6;
 const MIN_INITIALS = 3;
@@ -67,7 +70,7 @@ export function keysOfName(name: string): readonly number[] {
       keys.add(hash(`s${first.slice(-edge_chars)} ${second}`));
     }
   }
-  for (const key of [...pairKeys(words), ...wholeKeys(prepared)]) keys.add(key);
+  for (const key of [...longestKeys(words), ...wholeKeys(prepared)]) keys.add(key);
   const deleted = words.filter(({ length }) => length >= MIN_REMAINING_CHARS && length <= MAX_DELETED_CHARS);
   for (const word of deleted.slice(0, MAX_DELETED_WORDS)) {
     keys.add(hash(`d${word}`));
@@ -77,16 +80,21 @@ export function keysOfName(name: string): readonly number[] {
   return [...keys];
 }
 
-function pairKeys(words: readonly string[]): readonly number[] {
+function longestKeys(words: readonly string[]): readonly number[] {
   const longest = [...new Set(words)].toSorted((a, b) => b.length - a.length || (a < b ? -1 : 1));
+  const skeletons = longest
+    .slice(0, MAX_SKELETONS)
+    .map(skeletonOf)
+    .filter(({ length }) => length >= MIN_SKELETON_CHARS);
   const paired = longest.slice(0, MAX_PAIRED_WORDS).toSorted();
-  return paired.flatMap((a, at) => paired.slice(at + 1).map((b) => hash(`b${a} ${b}`)));
+  const pairs = paired.flatMap((a, at) => paired.slice(at + 1).map((b) => `b${a} ${b}`));
+  return [...pairs, ...skeletons.map((each) => `c${each}`)].map(hash);
 }
 
-function wholeKeys({ words, joined, initials }: PreparedName): readonly number[] {
+function wholeKeys({ words, joined, written, initials }: PreparedName): readonly number[] {
   const ends =
-    joined.length > JOINED_EDGE_CHARS
-      ? [`j${joined.slice(0, JOINED_EDGE_CHARS)}`, `k${joined.slice(-JOINED_EDGE_CHARS)}`]
+    written.length > JOINED_EDGE_CHARS
+      ? [`j${written.slice(0, JOINED_EDGE_CHARS)}`, `k${written.slice(-JOINED_EDGE_CHARS)}`]
       : [];
   const abbreviations = words.length === 1 ? [joined] : words.length >= MIN_INITIALS ? initials : [];
   return [

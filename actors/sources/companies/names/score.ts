@@ -121,6 +121,8 @@ export const FORM_GROUPS: Readonly<Partial<Record<LegalFormCategory, string>>> =
 export interface PreparedName {
   readonly words: readonly string[];
   readonly joined: string;
+  /** The name without its legal forms as it is written, without blanks. */
+  readonly written: string;
   /** The words in alphabetical order, joined. */
   readonly sorted: string;
   readonly numbers: ReadonlySet<string>;
@@ -148,6 +150,7 @@ export function prepareName(name: string): PreparedName {
   return {
     words,
     joined: words.join(""),
+    written: written.join(""),
     sorted: words.toSorted().join(""),
     numbers: new Set(words.filter(isNumber)),
     territories: placed.territories,
@@ -220,6 +223,15 @@ const FIRST_LETTERS: Readonly<Record<string, string>> = {
   g: "h",
 };
 const firstLetter = (word: string): string => FIRST_LETTERS[word[0]!] ?? word[0]!;
+
+/** The consonants of a word as transliterations have in common: `yugmashstroi` and `jugmashstroy` have one skeleton. */
+export const skeletonOf = (word: string): string =>
+  firstLetter(word) +
+  word
+    .slice(1)
+    .replaceAll(/[a-z]/g, (character) => FIRST_LETTERS[character] ?? character)
+    .replaceAll(/[aeiouyh]/g, "")
+    .replaceAll(/(.)\1+/g, "$1");
 
 /** Of the one word in which two names differ. Letters and short codes are too short to count against them. */
 function penaltyOfWords(a: string, b: string): number {
