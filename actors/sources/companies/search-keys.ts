@@ -96,7 +96,7 @@ function wholeKeys({ words, joined, written, initials }: PreparedName): readonly
     written.length > JOINED_EDGE_CHARS
       ? [`j${written.slice(0, JOINED_EDGE_CHARS)}`, `k${written.slice(-JOINED_EDGE_CHARS)}`]
       : [];
-  const abbreviations = words.length === 1 ? [joined] : words.length >= MIN_INITIALS ? initials : [];
+  const abbreviations = words.length === 1 ? [joined] : initials;
   return [
     ...ends,
     ...abbreviations.filter(({ length }) => length >= MIN_INITIALS).map((each) => `i${each}`),
