@@ -10,7 +10,7 @@ import type { Service } from "./service.ts";
 
 let keys = 0;
 
-export function client(service: Service) {
+export function client(service: Pick<Service, "call">) {
   const create = (items: readonly FetchBody[], more: object = {}): Promise<HttpResponse> => {
     const body = { items, idempotency_key: `key-${keys++}`, ...more };
     return service.call("POST", "/v1/batch/fetch", { body });

@@ -63,6 +63,21 @@ describe.each([
   });
 });
 
+test("the search index of a version with other tables is set aside", () => {
+  const path = join(folder, "search of 0.1.0.sqlite");
+  const earlier = new DatabaseSync(path);
+  earlier.exec(
+    "CREATE TABLE pages (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, url TEXT NOT NULL) STRICT",
+  );
+  earlier.close();
+  const { log } = silentTelemetry();
+  const open = () => localIndex({ path, isShared: true, clock, ...silentTelemetry() });
+  const { opened, isNew } = openOrSetAside(path, open, { clock, log, store_id: "mine" });
+  expect([isNew, opened.pages()]).toEqual([true, 0]);
+  opened.close();
+  expect(readdirSync(folder)).toContain("search of 0.1.0.sqlite.of-another-version-2026-11-24T00-00-00-000Z");
+});
+
 test("a file that cannot be opened for another reason stays, and the reason is told", () => {
   const { log } = silentTelemetry();
   const open = (): never => {

@@ -1,12 +1,14 @@
 /**
- * SQLite files that are made again from other stores: one that is damaged, or was made from another installation's stores, is
- * renamed, so that the service starts without it and an operator can look at it.
+ * SQLite files that are made again from other stores: one that is damaged, was made from another installation's stores, or has the
+ * tables of another version, is renamed, so that the service starts without it and an operator can look at it.
  */
 import { existsSync, renameSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import type { Clock } from "../../ports/clock.ts";
 import type { Log } from "../../ports/log.ts";
 
+/** Of an open file: what is asked of it does not fit its tables. */
+const SQLITE_ERROR = 1;
 const SQLITE_CORRUPT = 11;
 const SQLITE_NOTADB = 26;
 const LOGS = ["", "-wal", "-shm"] as const;
@@ -52,17 +54,21 @@ export function openOrSetAside<T>(
   try {
     return { opened: openOwn(), isNew: false };
   } catch (problem) {
-    const isForeign = problem instanceof OfOtherStores;
-    if (!isForeign && !isDamage(problem)) throw problem;
+    const reason = reasonOf(problem);
+    if (reason === null) throw problem;
     const date = new Date(clock.now()).toISOString().replaceAll(/[:.]/g, "-");
-    const aside = `${path}.${isForeign ? "of-other-stores" : "damaged"}-${date}`;
+    const aside = `${path}.${reason}-${date}`;
     for (const end of LOGS) if (existsSync(path + end)) renameSync(path + end, aside + end);
     log.error("An index was set aside and is made again", { path, aside, problem: String(problem) });
     return { opened: openOwn(), isNew: true };
   }
 }
 
-function isDamage(problem: unknown): boolean {
+/** Null: the file is not to blame. */
+function reasonOf(problem: unknown): "of-other-stores" | "of-another-version" | "damaged" | null {
+  if (problem instanceof OfOtherStores) return "of-other-stores";
   const { errcode = 0 } = problem as { readonly errcode?: number };
-  return [SQLITE_CORRUPT, SQLITE_NOTADB].includes(errcode & 0xff);
+  const code = errcode & 0xff;
+  if (code === SQLITE_ERROR) return "of-another-version";
+  return code === SQLITE_CORRUPT || code === SQLITE_NOTADB ? "damaged" : null;
 }
