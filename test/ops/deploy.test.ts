@@ -11,9 +11,12 @@ import { SETTINGS } from "../../ops/config.ts";
 import { findProgram } from "../harness/programs.ts";
 
 const DEPLOY = "ops/deploy";
-const KUBERNETES = readdirSync(`${DEPLOY}/kubernetes`).map((name) => `${DEPLOY}/kubernetes/${name}`);
+const CHART = `${DEPLOY}/chart`;
+const CHART_FILES = ["values.yaml", "templates/roles.yaml", "templates/settings.yaml"].map(
+  (name) => `${CHART}/${name}`,
+);
 const UNITS = readdirSync(`${DEPLOY}/systemd`).map((name) => `${DEPLOY}/systemd/${name}`);
-const FILES = [`${DEPLOY}/Containerfile`, `${DEPLOY}/compose.yaml`, ...KUBERNETES, ...UNITS];
+const FILES = [`${DEPLOY}/Containerfile`, `${DEPLOY}/compose.yaml`, ...CHART_FILES, ...UNITS];
 const textOf = (file: string): string => readFileSync(file, "utf8");
 
 const tool = (name: string): string | null => findProgram(`/opt/deploy-tools/bin/${name}`, name);
@@ -22,11 +25,11 @@ const [hadolint, jsonschema, kubernetes] = [
   tool("check-jsonschema"),
   tool("kubernetes-validate"),
 ];
-const [systemd, haproxy, promtool, kubectl] = [
+const helm = tool("helm");
+const [systemd, haproxy, promtool] = [
   findProgram("systemd-analyze"),
   findProgram("haproxy"),
   findProgram("promtool"),
-  findProgram("kubectl"),
 ];
 
 /** What a program that ran wrote, with its exit code. */
@@ -42,7 +45,7 @@ describe("deployment files", () => {
     const strays = FILES.flatMap((file) =>
       [...textOf(file).matchAll(/\b(?:TRAWL|S3|AWS)_[A-Z_]+\b(?!=)/g)]
         .map(([name]) => name)
-        // In a sentence of kubernetes/: what the cluster would set by itself.
+        // In a sentence of the chart: what the cluster would set by itself.
         .filter((name) => !known.has(name) && name !== "TRAWL_PORT")
         .map((name) => `${file}: ${name}`),
     );
@@ -72,9 +75,7 @@ describe("deployment files", () => {
     const limit_s = Number(limit_ms!.replaceAll("_", "")) / 1_000;
     const given = [
       /stop_grace_period: (\d+)s/.exec(textOf(`${DEPLOY}/compose.yaml`)),
-      ...["gateway", "worker", "browser"].map((name) =>
-        /terminationGracePeriodSeconds: (\d+)/.exec(textOf(`${DEPLOY}/kubernetes/${name}.yaml`)),
-      ),
+      /terminationGracePeriodSeconds: (\d+)/.exec(textOf(`${CHART}/templates/roles.yaml`)),
       ...UNITS.map((unit) => /TimeoutStopSec=(\d+)/.exec(textOf(unit))),
     ];
     for (const found of given) expect(Number(found![1])).toBeGreaterThan(limit_s);
@@ -127,35 +128,97 @@ describe("deployment files", () => {
     });
   });
 
-  /** What kubectl apply -k sends, where there is a kubectl. */
-  function sentTo(folder: string, manifests: readonly string[]): readonly string[] {
-    if (kubectl === null) return manifests;
-    const { status, output } = run(kubectl, "kustomize", `${DEPLOY}/kubernetes`);
-    if (status !== 0) throw new Error(output);
-    const built = join(folder, "built.yaml");
-    writeFileSync(built, output);
-    return [built];
-  }
-
-  test.skipIf(kubernetes === null)(
-    "Kubernetes manifests: accepted by its schemas (needs kubernetes-validate)",
+  describe.skipIf(helm === null || kubernetes === null)(
+    "the Helm chart (needs helm and kubernetes-validate)",
     () => {
-      const manifests = KUBERNETES.filter((file) => !file.endsWith("kustomization.yaml"));
-      const resources = /resources: \[(.+)\]/
-        .exec(textOf(`${DEPLOY}/kubernetes/kustomization.yaml`))![1]!
-        .split(", ");
-      expect(resources.map((name) => `${DEPLOY}/kubernetes/${name}`).toSorted()).toEqual(
-        manifests.toSorted(),
-      );
-      const folder = mkdtempSync(join(tmpdir(), "trawl-kubernetes-"));
-      try {
-        const { status, output } = run(kubernetes!, "--strict", ...sentTo(folder, manifests));
-        expect([status, output]).toEqual([0, expect.stringContaining("deployment/trawl-browser")]);
-      } finally {
-        rmSync(folder, { recursive: true });
-      }
+      const engines = ["--set", "engines.existingSecret=trawl-engines"];
+      /** What is installed with these values, as a text. */
+      const rendered = (...words: readonly string[]): string => {
+        const { status, stdout, stderr } = spawnSync(
+          helm!,
+          ["template", "mine", CHART, ...engines, ...words],
+          {
+            encoding: "utf8",
+          },
+        );
+        if (status !== 0) throw new Error(stderr);
+        return stdout;
+      };
+      const EVERYTHING = ["--set", "ingress.enabled=true,ingress.tlsSecret=cert,ingress.className=nginx"];
+      EVERYTHING.push("--set", "monitoring.serviceMonitor=true,monitoring.prometheusRule=true");
+      EVERYTHING.push("--set", "networkPolicy.callers.team=press,image.pullSecrets={registry}");
+      const NOTHING = [
+        "--set",
+        "networkPolicy.enabled=false,keys.existingSecret=keys,roles.worker.autoscaling.enabled=false",
+      ];
+
+      test("is accepted by helm lint, and refused with values of other names and types", () => {
+        expect(run(helm!, "lint", "--strict", CHART, ...engines)).toMatchObject(ACCEPTED);
+        for (const [value, problem] of [
+          ["service.port=eighty", "'/service/port': got string, want integer"],
+          ["roles.worker.size=3", "additional properties 'size' not allowed"],
+          ["engines.existingSecret=", "'/engines/existingSecret': minLength"],
+        ] as const)
+          expect(run(helm!, "lint", CHART, ...engines, "--set", value)).toEqual({
+            status: 1,
+            output: expect.stringContaining(problem),
+          });
+      });
+
+      test.each([
+        ["as it is", []],
+        ["with everything", EVERYTHING],
+        ["with as little as can be", NOTHING],
+      ])("renders what Kubernetes' schemas accept, %s", (_, words) => {
+        const folder = mkdtempSync(join(tmpdir(), "trawl-chart-"));
+        try {
+          const file = join(folder, "rendered.yaml");
+          writeFileSync(file, rendered(...words));
+          const { status, output } = run(kubernetes!, "--strict", file);
+          expect([status, output]).toEqual([0, expect.stringContaining("deployment/mine-browser")]);
+          writeFileSync(file, rendered(...words).replace("readOnlyRootFilesystem", "readOnlyRoot"));
+          expect(run(kubernetes!, "--strict", file).status).not.toBe(0);
+        } finally {
+          rmSync(folder, { recursive: true });
+        }
+      });
+
+      test("scales workers and browsers by what waits, gateways by CPU, and each role only once", () => {
+        const scalers = rendered()
+          .split("\n---\n")
+          .filter((part) => part.includes("kind: HorizontalPodAutoscaler"));
+        expect(scalers).toHaveLength(3);
+        const [browser, gateway, worker] = ["browser", "gateway", "worker"].map((role) =>
+          scalers.find((part) => part.includes(`name: mine-${role}\n`))!,
+        );
+        expect(worker).toContain("trawl_actor_mailbox_waiting");
+        expect(browser).toContain("trawl_browser_calls");
+        expect(gateway).toContain("averageUtilization: 70");
+        // A deployment that is scaled says no number, which an upgrade would go back to.
+        expect(rendered()).not.toContain("replicas:");
+        expect(rendered(...NOTHING)).toContain("replicas: 3");
+      });
+
+      test("has no secret in it but keys that it draws, and those of others by reference", () => {
+        expect(rendered()).toMatch(/TRAWL_ADMIN_KEY: \w{40,}/);
+        expect(rendered(...NOTHING)).not.toContain("kind: Secret\n");
+        expect(rendered(...NOTHING)).toContain("secretKeyRef: { name: keys, key: TRAWL_ADMIN_KEY }");
+        expect(rendered()).toContain("secretRef: { name: trawl-engines }");
+      });
+
+      test("has the alerts of ops/monitoring as they are", () => {
+        const indented = textOf("ops/monitoring/alerts.yml")
+          .trim()
+          .replaceAll(/^(?=.)/gm, "  ");
+        expect(rendered(...EVERYTHING)).toContain(indented);
+      });
+
+      test("is of the version of the program", () => {
+        const { version } = JSON.parse(textOf("package.json")) as { version: string };
+        expect(textOf(`${CHART}/Chart.yaml`)).toContain(`version: ${version}\nappVersion: "${version}"`);
+        expect(rendered()).toContain(`image: registry.example/trawl-worker:${version}`);
+      });
     },
-    60_000,
   );
 
   test.skipIf(systemd === null)("units: accepted by systemd-analyze verify (needs systemd)", () => {
