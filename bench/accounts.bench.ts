@@ -142,7 +142,7 @@ async function serve(kind: string, port: number): Promise<void> {
     pending: pendingRequests({ documents, clock, log, gateway: () => "bench" }),
     spending: { spentBy: async () => 0, reserveCharge: async () => "free", settleCharge: async () => {} },
   });
-  const find = (sha256: string) => findGrant(documents, sha256);
+  const find = (sha256: string) => findGrant(documents, sha256, 0);
   const grant = (await find(hash("sha256", key)))!;
   const opened = await usage.open(grant);
   const everybody: Caller = {

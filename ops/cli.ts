@@ -23,6 +23,7 @@ import { invoiceCommand } from "./commands/invoice.ts";
 import { incidentCommand } from "./commands/incident.ts";
 import { jobCommand } from "./commands/job.ts";
 import { keyCommand } from "./commands/key.ts";
+import { keysCommand } from "./commands/keys.ts";
 import { logLevelCommand } from "./commands/log-level.ts";
 import { maintenanceCommand } from "./commands/maintenance.ts";
 import { mcpCommand } from "./commands/mcp.ts";
@@ -62,6 +63,7 @@ export async function trawl(words: readonly string[], world: World): Promise<num
     configCommand(context),
     doctorCommand(context),
     keyCommand(context),
+    keysCommand(context),
     projectCommand(context),
     customerCommand(context),
     invoiceCommand(context),

@@ -91,7 +91,7 @@ export async function openHttp(deps: HttpDeps): Promise<HttpServers> {
 
   const isNode = config.gateway.http_server === "node";
   const { listen, sentence } = await chooseHttp({ isTls: tls !== null, isNode });
-  const find = (key_sha256: string) => findGrant(documents, key_sha256);
+  const find = (key_sha256: string) => findGrant(documents, key_sha256, clock.now());
   const identify = authenticator({ find, metering: usage, clock });
   const rates = isShared ? { rates: sharedRates({ ask, clock, metrics }) } : {};
   const { memory } = context;

@@ -126,8 +126,16 @@ export const Key = Type.Object({
   status: Type.Enum(["active", "revoked"]),
   created_at: Type.String(),
   revoked_at: Nullable(Type.String()),
+  /** When it stops working; null or absent: never. */
+  expires_at: Type.Optional(Nullable(Type.String())),
 });
 export type Key = Static<typeof Key>;
+
+/** Whether the key works: it is neither revoked nor expired. */
+export const isUsable = (
+  { status, expires_at }: Pick<Key, "status" | "expires_at">,
+  now_ms: number,
+): boolean => status === "active" && (expires_at == null || Date.parse(expires_at) > now_ms);
 
 /** Whether the key sees all of its customer, not only itself. */
 export const isAdmin = ({ role }: Pick<Key, "role">): boolean => role !== "standard";
@@ -446,7 +454,11 @@ export const AccountKey = Component("AccountKey", {
   status: KeyStatus,
   created_at: Timestamp,
   revoked_at: Field(Nullable(Timestamp), "When it was revoked; null: it was not"),
+  expires_at: Field(Nullable(Timestamp), "When it stops working; null: never"),
 });
+
+/** A week: for programs that get their new key by hand. */
+const MAX_GRACE_S = 604_800;
 
 /** What an account admin may set of a key. Left out: as it is, or for a new key no limit. */
 const KEY_LIMITS = {
@@ -507,6 +519,13 @@ const KEY_LIMITS = {
   ),
   paid_fetches: Type.Optional(PaidFetches),
   debug: Type.Optional(MayDebug),
+  expires_at: Type.Optional(
+    Field(
+      Nullable(Timestamp),
+      "When the key stops working, a moment in the future; null: never",
+      "2036-01-01T00:00:00.000Z",
+    ),
+  ),
 };
 
 /** POST /v1/keys. An operator key is made by the command line only. */
@@ -526,6 +545,34 @@ export type KeyBody = Static<typeof KeyBody>;
 /** PATCH /v1/keys/{prefix}. */
 export const KeyChange = Component("KeyChange", KEY_LIMITS);
 export type KeyChange = Static<typeof KeyChange>;
+
+/** POST /v1/keys/{prefix}/rotate. */
+export const KeyRotation = Component("KeyRotation", {
+  grace_s: Type.Optional(
+    Field(
+      Type.Integer({ minimum: 0, maximum: MAX_GRACE_S, default: 0 }),
+      "How long the old key still works, in seconds; 0: it is revoked at once",
+      3600,
+    ),
+  ),
+  expires_at: KEY_LIMITS.expires_at,
+});
+
+/** What was done to a key over HTTP, and by which. */
+export const KeyEvent = Component("KeyEvent", {
+  at: Field(Timestamp, "When it was done"),
+  action: Field(Type.Enum(["created", "changed", "rotated", "revoked"]), "What was done"),
+  key: KeyPrefix,
+  by: Field(Type.String(), "The prefix of the key that asked for it", "ak_abcdefg"),
+  fields: Field(Type.Array(Type.String()), "What was set", ["quotas"]),
+  replaced_by: Field(Nullable(Type.String()), "With rotated: the prefix of the new key", "sk_gfedcba"),
+});
+export type KeyEvent = Static<typeof KeyEvent>;
+
+/** GET /v1/keys/events. */
+export const KeyEvents = Component("KeyEvents", {
+  events: Field(Type.Array(KeyEvent), "Newest first"),
+});
 
 export const AccountKeyCreated = Component("AccountKeyCreated", {
   ...AccountKey.properties,

@@ -65,16 +65,16 @@ describe("a key", () => {
   test("is found with its project and customer until it is revoked", async () => {
     const { documents } = await prepared();
     const { key, record } = await createKey(documents, { project: "default", role: "standard" }, NOW_MS);
-    expect(await findGrant(documents, sha256(key))).toMatchObject({
+    expect(await findGrant(documents, sha256(key), 0)).toMatchObject({
       key: { prefix: record.prefix },
       project: { name: "default" },
       customer: { name: "default", status: "active" },
     });
     const revoked = await revokeKey(documents, record.prefix, NOW_MS + 1_000);
     expect(revoked).toMatchObject({ status: "revoked", revoked_at: "2026-11-21T00:00:01.000Z" });
-    expect(await findGrant(documents, sha256(key))).toBeNull();
+    expect(await findGrant(documents, sha256(key), 0)).toBeNull();
     expect(await revokeKey(documents, record.prefix, NOW_MS + 9_000)).toEqual(revoked);
-    expect(await findGrant(documents, sha256("sk_unknown"))).toBeNull();
+    expect(await findGrant(documents, sha256("sk_unknown"), 0)).toBeNull();
   });
 
   test("is listed by project, also when it is revoked", async () => {
@@ -153,7 +153,7 @@ describe("the first start", () => {
   test("creates a customer, a project and one admin key, once", async () => {
     const { documents, first } = await prepared();
     expect(first).toMatch(/^ak_/);
-    expect((await findGrant(documents, sha256(first)))?.key.role).toBe("account_admin");
+    expect((await findGrant(documents, sha256(first), 0))?.key.role).toBe("account_admin");
     expect(await prepareAccounts(documents, null, NOW_MS)).toEqual({ key: null, admin_key: null });
     expect(await listKeys(documents)).toHaveLength(1);
   });
@@ -170,13 +170,13 @@ describe("the first start", () => {
     const named = "ak_0123456789abcdefghijklmnopqrstuvwxyzABCDEFG";
     expect(await prepareAccounts(documents, named, NOW_MS)).toEqual({ key: null, admin_key: "created" });
     expect(await prepareAccounts(documents, named, NOW_MS)).toEqual({ key: null, admin_key: "exists" });
-    expect((await findGrant(documents, sha256(named)))?.key).toMatchObject({
+    expect((await findGrant(documents, sha256(named), 0))?.key).toMatchObject({
       role: "account_admin",
       label: "TRAWL_ADMIN_KEY",
     });
     await revokeKey(documents, named.slice(0, 10), NOW_MS);
     expect(await prepareAccounts(documents, named, NOW_MS)).toEqual({ key: null, admin_key: "revoked" });
-    expect(await findGrant(documents, sha256(named))).toBeNull();
+    expect(await findGrant(documents, sha256(named), 0)).toBeNull();
   });
 
   test("of two nodes at once creates the operator's key once, and both nodes start", async () => {
@@ -200,7 +200,7 @@ describe("the first start", () => {
     const named = "ak_0123456789abcdefghij";
     await documents.put("names", `prefix ${named.slice(0, 10)}`, { key_sha256: sha256(named) }, 0);
     expect((await prepareAccounts(documents, named, NOW_MS)).admin_key).toBe("created");
-    expect(await findGrant(documents, sha256(named))).not.toBeNull();
+    expect(await findGrant(documents, sha256(named), 0)).not.toBeNull();
     const empty = memoryDocuments();
     await empty.put("names", "first key", { prefix: "ak_lost000", claimed_ms: NOW_MS }, 0);
     expect((await prepareAccounts(empty, null, NOW_MS + 60_000)).key).toMatch(/^ak_/);

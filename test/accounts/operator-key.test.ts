@@ -47,7 +47,7 @@ describe("a start", () => {
     expect(await alone(documents, file)).toBe("kept");
     const key = file.content!;
     expect(key).toMatch(/^ok_[0-9A-Za-z]{43}$/);
-    expect((await findGrant(documents, digestOf(key)))?.key).toMatchObject({ role: "operator" });
+    expect((await findGrant(documents, digestOf(key), 0))?.key).toMatchObject({ role: "operator" });
     expect(await alone(documents, file)).toBe("kept");
     expect([file.content, (await active(documents)).length]).toEqual([key, 1]);
   });
@@ -57,8 +57,8 @@ describe("a start", () => {
     const [before, after] = [keyFile(), keyFile()];
     await alone(documents, before);
     await alone(documents, after);
-    expect(await findGrant(documents, digestOf(before.content!))).toBeNull();
-    expect(await findGrant(documents, digestOf(after.content!))).not.toBeNull();
+    expect(await findGrant(documents, digestOf(before.content!), 0)).toBeNull();
+    expect(await findGrant(documents, digestOf(after.content!), 0)).not.toBeNull();
   });
 
   test.each([
@@ -74,7 +74,7 @@ describe("a start", () => {
     file.content = await keyOf(documents);
     await prepareAccounts(documents, null, NOON_MS);
     await alone(documents, file);
-    expect((await findGrant(documents, digestOf(file.content)))?.key.role).toBe("operator");
+    expect((await findGrant(documents, digestOf(file.content), 0))?.key.role).toBe("operator");
   });
 
   test("after the key was revoked draws another one, on a cluster as well", async () => {

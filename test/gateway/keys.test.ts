@@ -14,9 +14,12 @@ async function customers() {
   const change = (prefix: string, body: object, key: string = admin) =>
     call("PATCH", `/v1/keys/${prefix}`, { key, body });
   const revoke = (prefix: string, key: string = admin) => call("DELETE", `/v1/keys/${prefix}`, { key });
+  const rotate = (prefix: string, body: object = {}, key: string = admin) =>
+    call("POST", `/v1/keys/${prefix}/rotate`, { key, body });
+  const statusOf = async (key: string) => (await call("GET", "/v1/quota", { key })).status;
   const prefixes = async (key: string = admin) =>
     (await call("GET", "/v1/keys", { key })).json.keys.map(({ prefix }: { prefix: string }) => prefix);
-  return { ...gateway, admin, create, change, revoke, prefixes };
+  return { ...gateway, admin, create, change, revoke, rotate, statusOf, prefixes };
 }
 
 const fields = ({ json }: { json: any }): string[] =>
@@ -90,6 +93,8 @@ describe("an account admin", () => {
     [{ spend_cap: 5 }, "spend_cap"],
     [{ debug: true }, "debug"],
     [{ paid_fetches: "no" }, "paid_fetches"],
+    [{ expires_at: "tomorrow" }, "expires_at"],
+    [{ expires_at: "2001-01-01T00:00:00Z" }, "expires_at"],
   ])("%o is refused by its field", async (body, field) => {
     const { create, prefixes } = await customers();
     const before = await prefixes();
@@ -115,6 +120,105 @@ describe("an account admin", () => {
     ]);
     expect((await change(own.slice(0, 10), { rate_limit_rps: 3 }, own)).status).toBe(200);
   });
+});
+
+describe("a rotated key", () => {
+  test("is replaced by one with its limits, and refused", async () => {
+    const { create, rotate, statusOf, clock } = await customers();
+    const limits = {
+      label: "nightly",
+      project: "spare",
+      quotas: { search: null, fetch: 5 },
+      rate_limit_rps: 7,
+    };
+    const old = (await create(limits)).json;
+    expect(await statusOf(old.key)).toBe(200);
+    const made = await rotate(old.prefix);
+    expect(made).toMatchObject({ status: 201, json: { ...limits, role: "standard", status: "active" } });
+    expect(made.json.key).not.toBe(old.key);
+    await clock.advance(5_000);
+    expect([await statusOf(old.key), await statusOf(made.json.key)]).toEqual([401, 200]);
+    expect((await rotate(old.prefix)).status).toBe(409);
+  });
+
+  test("works until its time of grace is over", async () => {
+    const { create, rotate, statusOf, clock } = await customers();
+    const { key, prefix } = (await create({})).json;
+    await rotate(prefix, { grace_s: 60 });
+    await clock.advance(50_000);
+    expect(await statusOf(key)).toBe(200);
+    await clock.advance(15_000);
+    expect(await statusOf(key)).toBe(401);
+  });
+
+  test("is none that may do more than the calling key, and none of an operator", async () => {
+    const { create, rotate, key, statusOf } = await customers();
+    const own = await key({ project: "theirs", role: "account_admin", categories: ["search"] });
+    const wide = (await create({})).json;
+    expect(fields(await rotate(wide.prefix, {}, own))).toEqual(["prefix"]);
+    const operator = await key({ project: "theirs", role: "operator" });
+    expect(fields(await rotate(operator.slice(0, 10), {}, operator))).toEqual(["prefix"]);
+    expect([await statusOf(wide.key), await statusOf(operator)]).toEqual([200, 200]);
+  });
+});
+
+test("a key expires", async () => {
+  const { create, change, statusOf, clock } = await customers();
+  const expires_at = new Date(clock.now() + 60_000).toISOString();
+  const { key, prefix } = (await create({ expires_at })).json;
+  expect(await statusOf(key)).toBe(200);
+  expect((await change(prefix, { expires_at: null })).json.expires_at).toBeNull();
+  await clock.advance(120_000);
+  expect(await statusOf(key)).toBe(200);
+  await change(prefix, { expires_at: new Date(clock.now() + 60_000).toISOString() });
+  await clock.advance(65_000);
+  expect(await statusOf(key)).toBe(401);
+});
+
+describe("the last account admin key", () => {
+  test("is revoked, or given an end, only when the request says so", async () => {
+    const { admin, revoke, change, call, statusOf, clock } = await customers();
+    const prefix = admin.slice(0, 10);
+    const ends = { expires_at: new Date(clock.now() + 60_000).toISOString() };
+    expect([(await revoke(prefix)).status, (await change(prefix, ends)).status]).toEqual([409, 409]);
+    expect((await change(prefix, { label: "kept" })).status).toBe(200);
+    await clock.advance(5_000);
+    expect(await statusOf(admin)).toBe(200);
+    expect((await call("DELETE", `/v1/keys/${prefix}?last_admin=true`, { key: admin })).status).toBe(204);
+    await clock.advance(5_000);
+    expect(await statusOf(admin)).toBe(401);
+  });
+
+  test("is not the last while another one works", async () => {
+    const { admin, create, revoke } = await customers();
+    const second = (await create({ role: "account_admin" })).json;
+    expect((await revoke(second.prefix)).status).toBe(204);
+    expect((await revoke(admin.slice(0, 10))).status).toBe(409);
+    const third = (await create({ role: "account_admin" })).json;
+    expect((await revoke(admin.slice(0, 10))).status).toBe(204);
+    expect((await revoke(third.prefix, third.key)).status).toBe(409);
+  });
+});
+
+test("what was done to keys stands in the account's events, and in no other account's", async () => {
+  const { admin, create, change, rotate, revoke, call, first, clock } = await customers();
+  const { prefix } = (await create({ label: "a" })).json;
+  await clock.advance(1_000);
+  await change(prefix, { quotas: { fetch: 1 } });
+  await clock.advance(1_000);
+  const made = (await rotate(prefix)).json;
+  await clock.advance(1_000);
+  await revoke(made.prefix);
+  const by = admin.slice(0, 10);
+  const { json } = await call("GET", "/v1/keys/events", { key: admin });
+  expect(json.events).toMatchObject([
+    { action: "revoked", key: made.prefix, by },
+    { action: "rotated", key: prefix, by, replaced_by: made.prefix },
+    { action: "changed", key: prefix, by, fields: ["quotas"] },
+    { action: "created", key: prefix, by, fields: ["label"] },
+  ]);
+  expect(JSON.stringify(json)).not.toContain(made.key);
+  expect((await call("GET", "/v1/keys/events", { key: first })).json.events).toEqual([]);
 });
 
 describe("a key", () => {

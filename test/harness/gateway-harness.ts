@@ -157,7 +157,7 @@ export async function gatewayHarness(options: HarnessOptions = {}) {
   const { key: first } = await prepareAccounts(documents, null, clock.now());
   const operator = await createKey(documents, { project: "default", role: "operator" }, clock.now());
   const identify = authenticator({
-    find: (sha256) => findGrant(documents, sha256),
+    find: (sha256) => findGrant(documents, sha256, clock.now()),
     metering: usageMetering,
     clock,
   });

@@ -54,6 +54,7 @@ test("documents that expire are removed, and only caches may be lost", () => {
     "fetch_posts",
     "filing_documents",
     "filing_texts",
+    "key_events",
     "ledger",
     "monitor_changes",
     "pages",

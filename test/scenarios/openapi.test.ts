@@ -73,6 +73,7 @@ const MISSING = new Set([
   "getRequestWarc",
   "getSession",
   "revokeKey",
+  "rotateKey",
   "runMonitor",
 ]);
 /** 6 s each on a quiet machine. */

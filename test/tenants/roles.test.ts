@@ -65,7 +65,7 @@ const TABLE: readonly (readonly [row: Row, operations: string])[] = [
     getCompanyFinancials getCompanySources`,
   ],
   // The whole customer of the caller.
-  [row(401, MAY, MAY, "admin_key_required", MAY), "getAccount listKeys createKey listInvoices"],
+  [row(401, MAY, MAY, "admin_key_required", MAY), "getAccount listKeys listKeyEvents createKey listInvoices"],
   // By identifier, of one project.
   [
     row(401, 404, 404, DONE, MAY),
@@ -74,7 +74,7 @@ const TABLE: readonly (readonly [row: Row, operations: string])[] = [
   // The job has not ended.
   [row(401, 404, 404, MAY, MAY), "getJobWarc getJobWacz"],
   // By identifier, of one customer.
-  [row(401, 404, 404, "admin_key_required", DONE), "getInvoice changeKey revokeKey"],
+  [row(401, 404, 404, "admin_key_required", DONE), "getInvoice changeKey rotateKey revokeKey"],
   [row(401, 404, 404, 404, DONE), "deleteAlert"],
   // Other customers, or what all share.
   [

@@ -1,6 +1,6 @@
 /** What is stored of accounts. The ledger is shared with the gateway: records/collections.ts. */
 import { collection } from "../../../cluster/collection.ts";
-import type { Customer, Key, Project, Usage } from "../../../schemas/accounts.ts";
+import type { Customer, Key, KeyEvent, Project, Usage } from "../../../schemas/accounts.ts";
 import type { AlertScope } from "../../../schemas/alerts.ts";
 import type { Invoice } from "../../../schemas/invoices.ts";
 import type { UsageSums } from "../../../schemas/ledger.ts";
@@ -11,6 +11,9 @@ export const CUSTOMERS = collection<Customer>("customers");
 export const PROJECTS = collection<Project>("projects");
 /** By digest, tagged with the project. */
 export const KEYS = collection<Key>("keys");
+
+/** By time, prefix of the key and a random number, tagged with the customer. */
+export const KEY_EVENTS = collection<KeyEvent>("key_events", { expires: true });
 
 /** `prefix <prefix>`: whose prefix it is. */
 export interface PrefixClaim {

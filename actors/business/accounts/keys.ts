@@ -8,6 +8,7 @@ import type { Documents, PutOptions } from "../../../cluster/ports/documents.ts"
 import {
   type Customer,
   type Grant,
+  isUsable,
   type Key,
   KEY_MARKS,
   KEY_SHAPE,
@@ -66,10 +67,14 @@ function base62(bytes: Buffer): string {
 export const digestOf = (key: string): string => hash("sha256", key);
 const prefixOf = (key: string): string => key.slice(0, PREFIX_CHARS);
 
-/** A key with its project and customer. Null: the key is unknown or revoked, or its project does not exist. */
-export async function findGrant(documents: Documents, key_sha256: string): Promise<Grant | null> {
+/** A key with its project and customer. Null: the key is unknown, revoked or expired, or its project does not exist. */
+export async function findGrant(
+  documents: Documents,
+  key_sha256: string,
+  now_ms: number,
+): Promise<Grant | null> {
   const key = await KEYS.get(documents, key_sha256);
-  if (!key || key.status === "revoked") return null;
+  if (!key || !isUsable(key, now_ms)) return null;
   const project = await PROJECTS.get(documents, key.project);
   const customer = project && (await CUSTOMERS.get(documents, project.customer));
   if (!project || !customer) return null;
@@ -164,6 +169,8 @@ export interface KeyOptions {
   /** Default true. */
   readonly paid_fetches?: boolean;
   readonly debug?: boolean;
+  /** Default: never. */
+  readonly expires_at?: string | null;
 }
 
 export interface CreatedKey {
@@ -217,6 +224,7 @@ const recordOf = (key: string, options: KeyOptions, now_ms: number): Key => ({
   spend_cap_micros: options.spend_cap_micros ?? null,
   ...(options.paid_fetches === false && { paid_fetches: false }),
   ...(options.debug === true && { debug: true }),
+  ...(options.expires_at != null && { expires_at: options.expires_at }),
   status: "active",
   created_at: iso(now_ms),
   revoked_at: null,
@@ -240,7 +248,10 @@ export const revokeKey = (documents: Documents, prefix: string, now_ms: number):
 
 /** What an operator may change of a key; what is absent stays. */
 export type KeyLimits = Partial<
-  Pick<Key, "label" | "categories" | "rate_limit_rps" | "spend_cap_micros" | "paid_fetches" | "debug">
+  Pick<
+    Key,
+    "label" | "categories" | "rate_limit_rps" | "spend_cap_micros" | "paid_fetches" | "debug" | "expires_at"
+  >
 > & {
   readonly quotas?: Partial<Key["quotas"]>;
 };

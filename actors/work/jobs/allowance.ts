@@ -7,6 +7,7 @@ import {
   Account,
   accountKey,
   type Counts,
+  isUsable,
   type LeaseReply,
   monthOf,
   type QuotaCategory,
@@ -48,7 +49,7 @@ export function permission(services: JobServices, turn: JobTurn): Permission {
         return {
           payer: {
             status:
-              key?.status === "revoked"
+              key !== null && !isUsable(key, services.clock.now())
                 ? ("revoked" as const)
                 : payer?.customer.status === "suspended"
                   ? ("paused" as const)

@@ -69,7 +69,7 @@ export function openAccounts(node: AccountsNode): JoinedFeature<AccountsProvide>
         ...node.debugRecords,
         async projectOf(authorization) {
           const key = keyIn(authorization);
-          const grant = key === null ? null : await findGrant(documents, hash("sha256", key));
+          const grant = key === null ? null : await findGrant(documents, hash("sha256", key), clock.now());
           return grant === null || grant.customer.status === "suspended" ? null : grant.project.name;
         },
       }),

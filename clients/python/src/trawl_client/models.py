@@ -61,6 +61,8 @@ class AccountKey(Answer):
     """When it was created"""
     revoked_at: str | None = ABSENT
     """When it was revoked; null: it was not"""
+    expires_at: str | None = ABSENT
+    """When it stops working; null: never"""
 
 
 class AccountKeyCreated(Answer):
@@ -90,6 +92,8 @@ class AccountKeyCreated(Answer):
     """When it was created"""
     revoked_at: str | None = ABSENT
     """When it was revoked; null: it was not"""
+    expires_at: str | None = ABSENT
+    """When it stops working; null: never"""
     key: str = ABSENT
     """The key; it is not shown again"""
 
@@ -3142,6 +3146,26 @@ class JobStatus(Answer):
     """With include=items: one page of items"""
     next_after: int | None = None
     """With include=items: `after` of the next page where this one ended for its size; null where it did not"""
+
+
+class KeyEvent(Answer):
+    at: str = ABSENT
+    """When it was done"""
+    action: Literal["created", "changed", "rotated", "revoked"] | str = ABSENT
+    """What was done"""
+    key: str = ABSENT
+    """The first characters of the key"""
+    by: str = ABSENT
+    """The prefix of the key that asked for it"""
+    fields_: list[str] = Field(ABSENT, alias="fields")
+    """What was set"""
+    replaced_by: str | None = ABSENT
+    """With rotated: the prefix of the new key"""
+
+
+class KeyEvents(Answer):
+    events: list[KeyEvent] = ABSENT
+    """Newest first"""
 
 
 class LatestAnswer(Answer):

@@ -129,6 +129,11 @@ class BatchSearchBody(TypedDict, total=False):
     """The most that premium routes and paid sources may cost all of its items together, in US dollars; at it items go on by what costs nothing (an attempt that is left out has the reason `budget_exhausted`), and the job says `max_cost_reached`. null: no limit of its own"""
 
 
+class ChangeKeyQuery(TypedDict, total=False):
+    last_admin: bool
+    """Do it although no other account admin key of the account works"""
+
+
 class CompanyBatchItem(TypedDict, total=False):
     ref: str | None
     """cmp_ id or scheme:value"""
@@ -758,6 +763,8 @@ class KeyBody(TypedDict, total=False):
     """Whether routes that cost money may be taken for the key"""
     debug: bool
     """Whether `X-Service-Debug: 1` gets a debug_url"""
+    expires_at: str | None
+    """When the key stops working, a moment in the future; null: never"""
     project: str
     """The project of the key; default: that of the calling key"""
     role: Literal["standard", "account_admin"]
@@ -786,6 +793,15 @@ class KeyChange(TypedDict, total=False):
     """Whether routes that cost money may be taken for the key"""
     debug: bool
     """Whether `X-Service-Debug: 1` gets a debug_url"""
+    expires_at: str | None
+    """When the key stops working, a moment in the future; null: never"""
+
+
+class KeyRotation(TypedDict, total=False):
+    grace_s: int
+    """How long the old key still works, in seconds; 0: it is revoked at once"""
+    expires_at: str | None
+    """When the key stops working, a moment in the future; null: never"""
 
 
 class LatestFilingQuery(TypedDict, total=False):
@@ -1127,6 +1143,11 @@ class ResolveFilerQuery(TypedDict, total=False):
     """A word of the client's own, which the ledger of requests shows again"""
     timeout_s: float | None
     """How long to wait at most, in seconds; what is then known is the answer"""
+
+
+class RevokeKeyQuery(TypedDict, total=False):
+    last_admin: bool
+    """Do it although no other account admin key of the account works"""
 
 
 class ScreenshotOptions(TypedDict, total=False):

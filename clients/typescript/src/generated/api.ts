@@ -27,6 +27,8 @@ export interface AccountKey {
   created_at: string;
   /** When it was revoked; null: it was not */
   revoked_at: string | null;
+  /** When it stops working; null: never */
+  expires_at: string | null;
 }
 
 export interface AccountKeyCreated {
@@ -56,6 +58,8 @@ export interface AccountKeyCreated {
   created_at: string;
   /** When it was revoked; null: it was not */
   revoked_at: string | null;
+  /** When it stops working; null: never */
+  expires_at: string | null;
   /** The key; it is not shown again */
   key: string;
 }
@@ -457,6 +461,11 @@ export interface CategoryUsage {
   cost_usd: string | null;
   /** What the answers without an error cost */
   cost_ok_usd: string | null;
+}
+
+export interface ChangeKeyQuery {
+  /** Do it although no other account admin key of the account works */
+  last_admin?: boolean;
 }
 
 export interface CompanyActivity {
@@ -3789,6 +3798,8 @@ export interface KeyBody {
   paid_fetches?: boolean;
   /** Whether `X-Service-Debug: 1` gets a debug_url */
   debug?: boolean;
+  /** When the key stops working, a moment in the future; null: never */
+  expires_at?: string | null;
   /** The project of the key; default: that of the calling key */
   project?: string;
   /** A standard key sees itself, an account admin its whole customer; default standard */
@@ -3817,6 +3828,35 @@ export interface KeyChange {
   paid_fetches?: boolean;
   /** Whether `X-Service-Debug: 1` gets a debug_url */
   debug?: boolean;
+  /** When the key stops working, a moment in the future; null: never */
+  expires_at?: string | null;
+}
+
+export interface KeyEvent {
+  /** When it was done */
+  at: string;
+  /** What was done */
+  action: "created" | "changed" | "rotated" | "revoked";
+  /** The first characters of the key */
+  key: string;
+  /** The prefix of the key that asked for it */
+  by: string;
+  /** What was set */
+  fields: string[];
+  /** With rotated: the prefix of the new key */
+  replaced_by: string | null;
+}
+
+export interface KeyEvents {
+  /** Newest first */
+  events: KeyEvent[];
+}
+
+export interface KeyRotation {
+  /** How long the old key still works, in seconds; 0: it is revoked at once */
+  grace_s?: number;
+  /** When the key stops working, a moment in the future; null: never */
+  expires_at?: string | null;
 }
 
 export interface LatestAnswer {
@@ -5076,6 +5116,11 @@ export interface ResolveFilerQuery {
   project_ref?: string | null;
   /** How long to wait at most, in seconds; what is then known is the answer */
   timeout_s?: number | null;
+}
+
+export interface RevokeKeyQuery {
+  /** Do it although no other account admin key of the account works */
+  last_admin?: boolean;
 }
 
 export interface Screenshot {
