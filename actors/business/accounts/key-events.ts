@@ -1,4 +1,4 @@
-/** Who did what to the keys of a customer over HTTP: written after each change, kept for 400 days. The command line's changes are not in it. */
+/** The changes of a customer's keys over HTTP and the keys that asked for them: written after each change, kept for 400 days. The command line's changes are not in it. */
 import { randomBytes } from "node:crypto";
 import type { Documents } from "../../../cluster/ports/documents.ts";
 import { isUsable, type Key, type KeyEvent } from "../../../schemas/accounts.ts";

@@ -184,7 +184,7 @@ function makingRoutes(node: KeysNode): readonly Route[] {
         if (!isUsable(old, now_ms))
           return json(409, { detail: `The key "${prefix}" does not work any more` });
         const mistakes = expiryMistakes(body, now_ms);
-        // Whoever rotates a key learns one with all that it may do.
+        // The new key is shown to the caller, with all that the old one may do.
         if (isOperatorKey(old) || beyond(rightsOf(old), grant.key).length > 0)
           mistakes.push(prefixMistake("The calling key can give no more than its own, and no operator key"));
         if ((await listKeys(documents, old.project)).length >= MAX_LIST)
