@@ -6,6 +6,8 @@ import { findGrant } from "../actors/business/accounts/keys.ts";
 import { BODY_TAG_COLLECTIONS, forgetTagged } from "../cluster/body-refs.ts";
 import { chooseHttp } from "../gateway/adapters/choose-http.ts";
 import { listenNode } from "../gateway/adapters/http.node.ts";
+import { consoleSessions, withConsoleSessions } from "../gateway/console-sessions.ts";
+import { consoleRoutes } from "../gateway/routes/console.ts";
 import { authenticator } from "../gateway/authenticate.ts";
 import type { Listening, ListenOptions } from "../gateway/http.ts";
 import type { Metering } from "../gateway/metering.ts";
@@ -85,6 +87,8 @@ export async function openHttp(deps: HttpDeps): Promise<HttpServers> {
   /** Null: the operator has not said it. Paths are put behind it. */
   const public_url = config.gateway.public_url?.replace(/(?<!\/)\/+$/, "") ?? null;
   const publicUrl = (): string => public_url ?? address;
+  const isSecure = tls !== null || public_url?.startsWith("https:") === true;
+  const sessions = consoleSessions(context.secrets, isSecure);
   const announceAddress = async (): Promise<void> => {
     for (const { onAddress } of parts) await onAddress?.(publicUrl());
   };
@@ -103,7 +107,8 @@ export async function openHttp(deps: HttpDeps): Promise<HttpServers> {
     options: Pick<ListenOptions, "shared" | "tls">,
     listenBy = listen,
   ): Promise<Listening> => {
-    const { admit, failed } = server({ ...serverDeps, routes });
+    const { admit: admitApi, failed } = server({ ...serverDeps, routes });
+    const admit = withConsoleSessions(admitApi, sessions, () => clock.now());
     const behind = trusted_proxies.length === 0 ? admit : behindProxies(admit, inNetworks(trusted_proxies));
     return listenBy(behind, { host, port: at_port, failed, socket_paths: SOCKET_PATHS, ...options });
   };
@@ -145,7 +150,8 @@ export async function openHttp(deps: HttpDeps): Promise<HttpServers> {
       const isSharing = isShared && port !== 0;
       if (isSharing) await membership.claimSharedPort(host, port, address);
       const statusPages = statusOf(deps, sentence, isPublished(config.gateway) ? "none" : "allowed");
-      apiServer = await open(apiOf(deps, statusPages, { public_url, publicUrl }), port, {
+      const own = [...statusPages, ...consoleRoutes(sessions, clock)];
+      apiServer = await open(apiOf(deps, own, { public_url, publicUrl }), port, {
         shared: isSharing,
         ...(tls && { tls }),
       });
@@ -195,7 +201,7 @@ function statusOf(deps: HttpDeps, http_server: string, metrics_readers: MetricsR
 /** What a gateway answers. */
 function apiOf(
   { context, parts, membership }: HttpDeps,
-  statusPages: readonly Route[],
+  own: readonly Route[],
   { public_url, publicUrl }: { readonly public_url: string | null; readonly publicUrl: () => string },
 ): readonly Route[] {
   const { blobs, bodyGrants, clock, config, documents, user_agent, version } = context;
@@ -218,7 +224,7 @@ function apiOf(
     }),
     ...operatorRoutes(membership),
     crawlerRoute({ name, user_agent, contact, page_robots, isDeclared: url !== undefined }),
-    ...statusPages,
+    ...own,
     ...guideRoutes({ guides, publicUrl }),
     ...documentationRoutes({
       guides,

@@ -1,5 +1,7 @@
 /** The pages for people and their files, read from the package when they are first asked for. */
 import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
 import type { PageFile } from "../gateway/routes/pages.ts";
 
 const HTML = "text/html; charset=utf-8";
@@ -7,11 +9,38 @@ const SCRIPT = "text/javascript; charset=utf-8";
 const STYLE = "text/css; charset=utf-8";
 
 const own = (name: string): Buffer => readFileSync(new URL(`pages/${name}`, import.meta.url));
+const pathOf = createRequire(import.meta.url).resolve;
+const ofPackage = (name: string): Buffer => readFileSync(pathOf(name));
+
+const CONSOLE_MODULES = [
+  "app",
+  "parts",
+  "service",
+  "samples",
+  "playground",
+  "jobs",
+  "usage",
+  "keys",
+  "watching",
+  "operator",
+] as const;
+const ofConsole = (name: (typeof CONSOLE_MODULES)[number]): Buffer => own(`console/${name}.js`);
+/** Browsers find modules by address. */
+const withoutBareNames = (script: Buffer): Buffer =>
+  Buffer.from(script.toString().replaceAll('from"preact"', 'from"/pages/preact.js"'));
 
 /** A fixed list: no path of a request reaches the file system. */
 const FILES: Readonly<Record<string, readonly [content_type: string, read: (version: string) => Buffer]>> = {
   "/": [HTML, (version) => Buffer.from(own("home.html").toString().replaceAll("{{version}}", version))],
   "/changelog": [HTML, () => Buffer.from(changelogPage(own("../../CHANGELOG.md").toString()))],
+  "/console": [HTML, () => own("console/console.html")],
+  "/pages/console.css": [STYLE, () => own("console/console.css")],
+  ...Object.fromEntries(
+    CONSOLE_MODULES.map((name) => [`/pages/console-${name}.js`, [SCRIPT, () => ofConsole(name)] as const]),
+  ),
+  "/pages/preact.js": [SCRIPT, () => ofPackage("preact")],
+  "/pages/preact-hooks.js": [SCRIPT, () => withoutBareNames(ofPackage("preact/hooks"))],
+  "/pages/htm.js": [SCRIPT, () => readFileSync(join(dirname(pathOf("htm")), "htm.module.js"))],
   "/pages/home.css": [STYLE, () => own("home.css")],
   "/pages/home.js": [SCRIPT, () => own("home.js")],
   "/pages/documentation.css": [STYLE, () => own("documentation.css")],

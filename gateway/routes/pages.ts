@@ -1,4 +1,4 @@
-/** The pages for people (`/`, `/changelog`) with their files, and the OpenAPI documents for tools. */
+/** The pages for people (`/`, `/changelog`, `/console`) with their files, and the OpenAPI documents for tools. */
 import { Type } from "typebox";
 import { NOT_FOUND } from "../http-errors.ts";
 import type { Reply } from "../http.ts";
@@ -18,16 +18,20 @@ export interface PageRoutesDeps {
 }
 
 /** Scripts and styles come from this server only, and a page may ask this server only. */
-const POLICY = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self' 'unsafe-inline'",
-  "img-src 'self' data:",
-  "connect-src 'self'",
-  "form-action 'none'",
-  "base-uri 'none'",
-  "frame-ancestors 'none'",
-].join("; ");
+const policy = (styles: string): string =>
+  [
+    "default-src 'none'",
+    "script-src 'self'",
+    `style-src ${styles}`,
+    "img-src 'self' data:",
+    "connect-src 'self'",
+    "form-action 'none'",
+    "base-uri 'none'",
+    "frame-ancestors 'none'",
+  ].join("; ");
+const POLICY = policy("'self'");
+/** Swagger UI writes styles into its elements. */
+const REFERENCE_POLICY = policy("'self' 'unsafe-inline'");
 
 const HTML = { description: "A page", content_type: "text/html", schema: Type.String() };
 
@@ -39,7 +43,7 @@ export function pageRoutes({ document, file }: PageRoutesDeps): readonly Route[]
       status: 200,
       headers: {
         "Content-Type": found.content_type,
-        "Content-Security-Policy": POLICY,
+        "Content-Security-Policy": path === "/docs" ? REFERENCE_POLICY : POLICY,
         "X-Content-Type-Options": "nosniff",
         "Referrer-Policy": "no-referrer",
         "Cache-Control": path.startsWith("/pages/") ? "public, max-age=3600" : "no-cache",
@@ -83,6 +87,7 @@ export function pageRoutes({ document, file }: PageRoutesDeps): readonly Route[]
     openapi("people", "/openapi-pages.json", "openapiPages", "The pages for people, in the same form"),
     page("/", "home", "What this is, for people, with a search and a fetch to try"),
     page("/changelog", "changelog", "What changed for operators, for people"),
+    page("/console", "console", "Jobs, usage, keys and the service in a browser, signed in with a key"),
     openRoute({
       method: "GET",
       path: "/pages/{name}",

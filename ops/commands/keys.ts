@@ -31,18 +31,18 @@ const CLEARED = ["label", "categories", "rate_limit_rps", "spend_cap", "expires_
 
 export function keysCommand(context: Context): Command {
   /** One request; prints its JSON with --json, else what `print` makes of it. */
-  async function run<T>(
+  async function run(
     options: ClientOptions,
     method: "GET" | "POST" | "PATCH" | "DELETE",
     path: string,
-    print: (content: T) => void,
+    print: (content: never) => void,
     body?: unknown,
   ): Promise<void> {
     const { base, key } = service(context, options);
     const { reply, content } = await exchange(method, `${base}${PATH}${path}`, key, body);
     if (!reply.ok) throw errorOf(reply, content);
     if (options.json) context.out(JSON.stringify(content ?? {}, null, 2));
-    else print(content as T);
+    else print(content as never);
   }
   const one = (name: string, description: string): Command =>
     clientCommand(name).description(description).argument("<prefix>", "the first 10 characters of the key");

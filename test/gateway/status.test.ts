@@ -124,6 +124,7 @@ describe("/openapi.json", () => {
     ]);
     expect(operations((await call("GET", "/openapi-pages.json")).json)).toEqual([
       "changelog GET /changelog",
+      "console GET /console",
       "debugRecord GET /debug/{name}",
       "home GET /",
       "openapiPages GET /openapi-pages.json",
@@ -143,12 +144,14 @@ describe("/openapi.json", () => {
       "health GET /health",
       "listAlerts GET /v1/alerts key",
       "listInvoices GET /v1/invoices key",
+      "listKeyEvents GET /v1/keys/events key",
       "listKeys GET /v1/keys key",
       "openapi GET /openapi.json",
       "read GET /v1/read/{address} key",
       "ready GET /ready",
       "requests GET /v1/requests key",
       "revokeKey DELETE /v1/keys/{prefix} key",
+      "rotateKey POST /v1/keys/{prefix}/rotate key",
       "usage GET /v1/usage key",
     ]);
   });
@@ -162,7 +165,7 @@ describe("/openapi.json", () => {
     const served = routes.filter(({ tags, path }) => !tags.includes("about") && path !== "/metrics");
     expect(served.length).toBeGreaterThan(5);
     // Operations that came after the list.
-    const later = new Set(["createKey", "changeKey", "revokeKey", "read"]);
+    const later = new Set(["listKeyEvents", "rotateKey", "createKey", "changeKey", "revokeKey", "read"]);
     for (const { operationId, method, path, auth } of served.filter((each) => !later.has(each.operationId)))
       expect([operationId, listed.get(operationId)]).toMatchObject([
         operationId,

@@ -50,9 +50,10 @@ const TABLE: readonly (readonly [row: Row, operations: string])[] = [
   // No key is needed, and none changes the answer.
   [
     row(MAY, MAY, MAY, MAY, MAY),
-    `status statusSummary statusComponent statusHistory statusPage health ready metrics openapi openapiOperator openapiPages home docs changelog crawler pageFile llmsText llmsFullText guide guideInFolder docsPage docsPageInFolder docsShape docsPicture docsSearchIndex docsShapeMarkdown demoPage
+    `status statusSummary statusComponent statusHistory statusPage health ready metrics openapi openapiOperator openapiPages home docs changelog console closeConsoleSession crawler pageFile llmsText llmsFullText guide guideInFolder docsPage docsPageInFolder docsShape docsPicture docsSearchIndex docsShapeMarkdown demoPage
     debugRecord`,
   ],
+  [row(401, MAY, MAY, MAY, MAY), "openConsoleSession"],
   // Work and views of the caller's own project, and of what all share.
   [
     row(401, MAY, MAY, MAY, MAY),

@@ -1,0 +1,190 @@
+/** Jobs and crawls while they run: how far they are, what failed and why, the results as files. */
+import { useState } from "./preact-hooks.js";
+import { Action, Field, Form, html, link, once, Problem, Table, useLive, when } from "./console-parts.js";
+import { ask, download } from "./console-service.js";
+
+const OPEN = new Set(["queued", "running", "paused"]);
+const COLUMNS = [
+  ["Job", ({ job_id }) => html`<a href=${`#/jobs/${job_id}`}>${job_id}</a>`],
+  ["Kind", ({ kind }) => kind],
+  ["State", ({ status }) => status],
+  ["Done", ({ counts }) => counts.done, true],
+  ["Failed", ({ counts }) => counts.failed, true],
+  ["Total", ({ counts }) => counts.total, true],
+  ["Created", ({ created_at }) => when(created_at)],
+];
+
+export function Jobs() {
+  const { value, problem } = useLive(() => ask("GET", "/v1/jobs?limit=50"), []);
+  return html`<${Problem} text=${problem} />
+    <${Form}
+      label="A job by its id"
+      submit="Show"
+      onSubmit=${({ id }) => {
+        location.hash = `#/jobs/${id.trim()}`;
+      }}
+    >
+      <${Field} label="Job" name="id" required maxlength="64" />
+    <//>
+    ${
+      value &&
+      html`<${Table}
+        caption="Jobs of the project, newest first"
+        columns=${COLUMNS}
+        rows=${value.items}
+        empty="The project has no jobs. A crawl on “Try it” makes one."
+      />`
+    }`;
+}
+
+function Progress({ counts }) {
+  const { total, done, failed, cancelled } = counts;
+  const share = (count) => (count / Math.max(1, total)) * 1000;
+  const ended = done + failed + cancelled;
+  return html`<figure>
+    <figcaption>
+      ${ended} of ${total} items have ended: ${done} done, ${failed} failed, ${cancelled}
+      cancelled${
+        counts.discovered == null
+          ? ""
+          : `; ${counts.discovered} addresses found, ${counts.excluded} of them excluded`
+      }
+    </figcaption>
+    <svg viewBox="0 0 1000 20" preserveAspectRatio="none" role="img" aria-label="Progress">
+      <rect class="rest" width="1000" height="20" />
+      <rect class="good" width=${share(done)} height="20" />
+      <rect class="bad" x=${share(done)} width=${share(failed)} height="20" />
+    </svg>
+  </figure>`;
+}
+
+/** Of crawls the addresses have their reasons; of other jobs the items do. At most 1,000 of them are counted. */
+async function failuresOf({ job_id, kind, counts }) {
+  if (kind === "crawl") {
+    const { items } = await ask("GET", `/v1/jobs/${job_id}/urls?limit=1000`);
+    return items.filter(({ reason }) => reason).map(({ url, reason }) => ({ subject: url, reason }));
+  }
+  if (counts.failed === 0) return [];
+  const { items } = await ask("GET", `/v1/jobs/${job_id}?include=items&status=failed&limit=1000`);
+  return items.map(({ input, error, result }) => ({
+    subject: input?.url ?? input?.query ?? JSON.stringify(input),
+    reason: error ?? result?.error ?? "failed",
+  }));
+}
+
+const REASONS = [
+  ["Reason", ({ reason }) => reason],
+  ["How many", ({ subjects }) => subjects.length, true],
+  ["Of them", ({ subjects }) => html`${link(subjects[0])}`],
+];
+
+function Reasons({ failures }) {
+  const rows = [...Map.groupBy(failures, ({ reason }) => reason)]
+    .map(([reason, entries]) => ({ reason, subjects: entries.map(({ subject }) => subject) }))
+    .toSorted((a, b) => b.subjects.length - a.subjects.length);
+  return html`<h2>Failed and excluded, by reason</h2>
+    <${Table}
+      caption="Reasons, of at most 1,000 items"
+      columns=${REASONS}
+      rows=${rows}
+      empty="Nothing has failed or was excluded."
+    />`;
+}
+
+function Files({ job_id, kind }) {
+  const [problem, setProblem] = useState(null);
+  const save = (path, name, accept) => () => {
+    setProblem(null);
+    download(path, name, accept).catch(({ message }) => setProblem(message));
+  };
+  return html`<h2>Results</h2>
+    <p class="row">
+      <button
+        type="button"
+        onClick=${save(`/v1/jobs/${job_id}/results`, `${job_id}.ndjson`, "application/x-ndjson")}
+      >
+        Results as NDJSON
+      </button>
+      <button type="button" onClick=${save(`/v1/jobs/${job_id}/results`, `${job_id}.csv`, "text/csv")}>
+        Results as CSV
+      </button>
+      ${
+        kind === "crawl" &&
+        html`<button type="button" onClick=${save(`/v1/jobs/${job_id}/urls.csv`, `${job_id}-addresses.csv`)}>
+          Addresses as CSV
+        </button>`
+      }
+    </p>
+    <${Problem} text=${problem} />`;
+}
+
+function Actions({ job, role, refresh }) {
+  const { job_id, counts } = job;
+  const rest = counts.total - counts.done - counts.failed - counts.cancelled;
+  const pause = (paused) => async () => {
+    await ask("POST", `/v1/ops/jobs/${job_id}`, { paused });
+    await refresh();
+  };
+  return html`<p class="row">
+    <${Action}
+      label="Cancel"
+      of="the job"
+      what=${`Items in flight end; the other ${rest} items are cancelled for good. What is done stays, and stays billed.`}
+      run=${async () => {
+        await ask("DELETE", `/v1/jobs/${job_id}`);
+        await refresh();
+      }}
+    />
+    ${
+      role === "operator" &&
+      html`<${Action}
+          label="Pause"
+          of="the job"
+          what="Items in flight end, no further one starts, on whichever node the job is, until it is resumed. The customer sees that it waits."
+          run=${pause(true)}
+        />
+        <${Action}
+          label="Resume"
+          of="the job"
+          what=${`The job goes on with its other ${rest} items, at its customer's cost.`}
+          run=${pause(false)}
+        />`
+    }
+  </p>`;
+}
+
+export function Job({ place: [job_id], role }) {
+  const {
+    value: job,
+    problem,
+    refresh,
+  } = useLive(
+    () => ask("GET", `/v1/jobs/${encodeURIComponent(job_id)}`),
+    [job_id],
+    ({ status }) => !OPEN.has(status),
+  );
+  const { value: failures } = useLive(
+    async () => (job === null ? [] : failuresOf(job)),
+    [job?.updated_at, job?.status],
+    once,
+  );
+  if (job === null)
+    return html`<${Problem} text=${problem} />
+      <p class="quiet">${problem ? "" : "Asking…"}</p>`;
+  return html`<${Problem} text=${problem} />
+    <p role="status">The ${job.kind} job is <strong>${job.status}</strong>.</p>
+    <${Progress} counts=${job.counts} />
+    <dl>
+      <dt>Created</dt>
+      <dd>${when(job.created_at)}</dd>
+      <dt>Ended</dt>
+      <dd>${when(job.finished_at) || "not yet"}</dd>
+      <dt>Callback</dt>
+      <dd>
+        ${job.callback_url ? html`${job.callback_url}: ${job.callback_status ?? "not yet delivered"}` : "none"}
+      </dd>
+    </dl>
+    ${OPEN.has(job.status) && html`<${Actions} job=${job} role=${role} refresh=${refresh} />`}
+    <${Files} ...${job} />
+    <${Reasons} failures=${failures ?? []} />`;
+}

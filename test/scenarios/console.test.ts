@@ -1,0 +1,272 @@
+/** The console in a real browser, by clicks: signing in, a crawl watched to its end, its files, keys rotated; every view by axe at three widths. */
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { type Browser, chromium, type Page } from "playwright";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { browsers } from "../harness/browser-harness.ts";
+import { scenario } from "../harness/scenario.ts";
+import { SETUPS } from "../harness/service.ts";
+import { article } from "../harness/web.ts";
+
+const { start } = SETUPS.find(({ setup }) => setup === "embedded")!;
+const [, found] = browsers[0] ?? [];
+const POLL = { timeout: 30_000, interval: 100 };
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core"), "utf8");
+const WIDTHS = [375, 768, 1440] as const;
+const SCHEMES = ["light", "dark"] as const;
+const VIEWS = ["try", "jobs", "usage", "keys", "sessions", "monitors", "nodes", "domains"] as const;
+
+describe.skipIf(!found)("the console (needs a browser)", () => {
+  const { sites, service } = scenario(start);
+  let browser: Browser | null = null;
+  let admin = "";
+  beforeAll(async () => {
+    const { path, env } = await found!.ready();
+    browser = await chromium.launch({ executablePath: path, env, args: ["--no-sandbox"] });
+    admin = (await service.trawl("key", "create", "--project", "default", "--admin")).key;
+  });
+  afterAll(async () => browser?.close());
+
+  /** A page with everything it complained about. */
+  async function open(): Promise<{ page: Page; complaints: string[]; addresses: string[] }> {
+    const context = await browser!.newContext({ acceptDownloads: true });
+    const page = await context.newPage();
+    const complaints: string[] = [];
+    const addresses: string[] = [];
+    page.on("console", (message) => {
+      if (message.type() === "error") complaints.push(message.text());
+    });
+    page.on("pageerror", (problem) => complaints.push(problem.message));
+    page.on("request", (request) => {
+      addresses.push(request.url());
+      if (!/^(?:data|blob):/.test(request.url()) && !request.url().startsWith(service.url))
+        complaints.push(`asked ${request.url()}`);
+    });
+    await page.goto(`${service.url}/console`);
+    return { page, complaints, addresses };
+  }
+
+  async function signIn(page: Page, key: string, isRemembered = false): Promise<void> {
+    await page.getByLabel("API key").fill(key);
+    if (isRemembered) await page.getByLabel(/Stay signed in/).check();
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByText(`${key.slice(0, 10)}…`).waitFor();
+  }
+
+  async function look(page: Page, name: string): Promise<void> {
+    const folder = process.env["SCREENSHOTS"];
+    if (folder) await page.screenshot({ path: `${folder}/console-${name}.png`, fullPage: true });
+  }
+
+  async function saved(page: Page, button: string): Promise<string> {
+    const coming = page.waitForEvent("download");
+    await page.getByRole("button", { name: button }).click();
+    return readFileSync((await (await coming).path())!, "utf8");
+  }
+
+  const site = () =>
+    sites.site({
+      "/": { body: article("Start", '<a href="/a">a</a> <a href="/gone">gone</a>') },
+      "/a": { body: article("Second") },
+      "/gone": { status: 404, body: "gone" },
+    });
+
+  test("signs in, crawls a site, watches it end, saves the results, rotates a key and sees the old one refused", async () => {
+    const { origin } = site();
+    const { page, complaints, addresses } = await open();
+    await signIn(page, admin);
+    await page.getByLabel("What").selectOption("crawl");
+    await page.getByRole("textbox", { name: "address" }).fill(`${origin}/`);
+    await page.getByRole("button", { name: "Crawl a site" }).click();
+    await page.getByText("The crawl job is completed.").waitFor({ timeout: 60_000 });
+    await page.getByText(/3 of 3 items have ended/).waitFor();
+    const lines = (await saved(page, "Results as NDJSON")).trim().split("\n");
+    expect(lines.map((line) => JSON.parse(line).input?.url)).toEqual(
+      expect.arrayContaining([`${origin}/`, `${origin}/a`]),
+    );
+    expect(await saved(page, "Results as CSV")).toContain(`${origin}/a`);
+    expect(await saved(page, "Addresses as CSV")).toContain(`${origin}/gone`);
+    await look(page, "job");
+
+    await page.getByRole("link", { name: "Keys" }).click();
+    await page.getByText("Make a key").click();
+    await page.locator('form[aria-label="Make a key"]').getByLabel("Label").fill("by clicks");
+    await page.getByRole("button", { name: "Make the key" }).click();
+    const made = (await page.locator("#new-key").textContent())!;
+    expect(made).toMatch(/^sk_/);
+    const status = async (key: string) => (await service.call("GET", "/v1/quota", { key })).status;
+    expect(await status(made)).toBe(200);
+    await page.getByRole("button", { name: `Rotate: ${made.slice(0, 10)}`, exact: true }).click();
+    const question = page.locator("dialog[open]");
+    expect(await question.textContent()).toContain("The old one is refused within five seconds");
+    await look(page, "question");
+    await question.getByRole("button", { name: "Rotate", exact: true }).click();
+    await expect.poll(() => page.locator("#new-key").textContent(), POLL).not.toBe(made);
+    const rotated = (await page.locator("#new-key").textContent())!;
+    await look(page, "keys");
+    await expect.poll(() => status(made), POLL).toBe(401);
+    expect(await status(rotated)).toBe(200);
+    expect(complaints).toEqual([]);
+    for (const key of [admin, made, rotated])
+      expect(addresses.filter((address) => address.includes(key))).toEqual([]);
+
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await page.getByLabel("API key").fill(made);
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByText("invalid API key").waitFor();
+    await page.context().close();
+  });
+
+  test("fetches a page, draws the attempts, and copies the request without the key", async () => {
+    const { origin } = site();
+    const { page, complaints } = await open();
+    await signIn(page, service.key);
+    await page.getByRole("textbox", { name: "address" }).fill(`${origin}/gone`);
+    await page.getByRole("button", { name: "Fetch a page" }).click();
+    await page.getByRole("img", { name: "Attempts as a timeline" }).waitFor();
+    expect(await page.locator("section[aria-label='Answer'] tbody tr").count()).toBeGreaterThan(0);
+    for (const language of ["curl", "TypeScript", "Python"]) {
+      await page.getByText(language, { exact: true }).click();
+      const sample = await page.getByLabel(`The request as ${language}`).textContent();
+      expect(sample).toContain(`${origin}/gone`);
+      expect(sample).toContain("TRAWL_KEY");
+      expect(sample).not.toContain(service.key);
+    }
+    await look(page, "answer");
+    expect(complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  test("stays signed in by a cookie that scripts cannot read and the API does not take", async () => {
+    const { page, complaints } = await open();
+    await signIn(page, admin, true);
+    await page.reload();
+    await page.getByText(`${admin.slice(0, 10)}…`).waitFor();
+    expect(
+      await page.evaluate("document.cookie + JSON.stringify({...localStorage, ...sessionStorage})"),
+    ).not.toContain(admin.slice(3));
+    const [cookie] = await page.context().cookies();
+    expect(cookie).toMatchObject({ httpOnly: true, sameSite: "Strict" });
+    expect(cookie!.value).not.toContain(admin);
+    const asked = async (path: string, headers: Record<string, string>, method = "GET") =>
+      (
+        await fetch(`${service.url}${path}`, {
+          method,
+          headers: { cookie: `${cookie!.name}=${cookie!.value}`, ...headers },
+          ...(method === "POST" && { body: "{}" }),
+        })
+      ).status;
+    const mark = { "x-trawl-console": "1" };
+    const own = { ...mark, origin: service.url };
+    expect(await asked("/console/api/v1/quota", mark)).toBe(200);
+    expect(await asked("/console/api/v1/quota", {})).toBe(401);
+    expect(await asked("/v1/quota", mark)).toBe(401);
+    expect(
+      await asked("/console/api/v1/quota", { ...mark, authorization: `Bearer ${admin}`, cookie: "" }),
+    ).toBe(401);
+    expect(await asked("/console/api/v1/sessions", own, "POST")).toBe(201);
+    expect(await asked("/console/api/v1/sessions", mark, "POST")).toBe(401);
+    expect(await asked("/console/api/v1/sessions", { ...mark, origin: "https://evil.example" }, "POST")).toBe(
+      401,
+    );
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await page.getByText("You are signed out").waitFor();
+    await expect.poll(() => page.context().cookies(), POLL).toEqual([]);
+    await page.reload();
+    await page.getByLabel("API key").waitFor();
+    expect(complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  test("an operator pauses a domain, and is told before what it does", async () => {
+    const { page } = await open();
+    await signIn(page, service.operator_key!);
+    await page.getByRole("link", { name: "Nodes" }).click();
+    await page.getByText("Tiers and their breakers, by node").waitFor();
+    await page.getByRole("link", { name: "Domains" }).click();
+    await page.getByRole("textbox", { name: "Domain" }).fill("paused.example");
+    await page.getByRole("button", { name: "Show" }).click();
+    await page.getByRole("button", { name: "Pause for an hour: paused.example" }).click();
+    const question = page.locator("dialog[open]");
+    expect(await question.textContent()).toContain("No request is sent to paused.example for an hour");
+    await question.getByRole("button", { name: "Pause for an hour" }).click();
+    await expect.poll(() => question.count(), POLL).toBe(0);
+    const { json } = await service.call("GET", "/v1/ops/domains/paused.example", {
+      key: service.operator_key,
+    });
+    expect(json.operator.paused_until_ms ?? json.operator.paused_until).toBeTruthy();
+    await page.context().close();
+  });
+
+  test(
+    "every view is without serious findings of axe, in both schemes, and not wider than the screen",
+    { timeout: 240_000 },
+    async () => {
+      const { page } = await open();
+      const findings: string[] = [];
+      const check = async (view: string): Promise<void> => {
+        for (const colorScheme of SCHEMES)
+          for (const width of WIDTHS) {
+            await page.emulateMedia({ colorScheme });
+            await page.setViewportSize({ width, height: 900 });
+            const wide = await page.evaluate("document.documentElement.scrollWidth > innerWidth");
+            if (wide) findings.push(`${view} ${width}: wider than the screen`);
+            // Devtools' evaluation is not held by the page's policy.
+            const { violations } = (await page.evaluate(`${AXE}; axe.run()`)) as {
+              violations: { id: string; impact: string; nodes: { html: string }[] }[];
+            };
+            for (const { id, impact, nodes } of violations)
+              if (impact === "serious" || impact === "critical")
+                findings.push(`${view} ${colorScheme} ${width}: ${id} ${nodes[0]!.html}`);
+            await look(page, `${view}-${colorScheme}-${width}`);
+          }
+      };
+      await check("sign-in");
+      const { origin } = site();
+      for (const [path, body] of [
+        ["sessions", {}],
+        ["monitors", { url: `${origin}/` }],
+        ["fetch", { url: `${origin}/` }],
+        ["keys", { label: "seen" }],
+        ["crawl", { url: `${origin}/` }],
+      ] as const)
+        expect(
+          (await service.call("POST", `/v1/${path}`, { key: service.operator_key, body })).status,
+        ).toBeLessThan(300);
+      await signIn(page, service.operator_key!);
+      for (const view of VIEWS) {
+        await page.goto(`${service.url}/console#/${view}`);
+        // The key is in the memory of the page: an address behind # does not load it anew.
+        await page.locator(`nav a[aria-current="page"][href="#/${view}"]`).waitFor();
+        await expect.poll(() => page.getByText("Asking…").count(), POLL).toBe(0);
+        await page
+          .locator("details")
+          .evaluateAll((all) => all.forEach((each) => each.setAttribute("open", "")));
+        await check(view);
+      }
+      expect(findings).toEqual([]);
+      await page.context().close();
+    },
+  );
+
+  test("is used by the keyboard alone", async () => {
+    const { page } = await open();
+    await page.keyboard.press("Tab");
+    await page.keyboard.type(admin);
+    await page.keyboard.press("Enter");
+    await page.getByText(`${admin.slice(0, 10)}…`).waitFor();
+    await page.locator('nav a[href="#/keys"]').focus();
+    await page.keyboard.press("Enter");
+    const rotate = page.getByRole("button", { name: `Rotate in an hour: ${admin.slice(0, 10)}` });
+    await rotate.focus();
+    await page.keyboard.press("Enter");
+    const question = page.locator("dialog[open]");
+    await question.waitFor();
+    await page.keyboard.press("Escape");
+    await expect.poll(() => question.count(), POLL).toBe(0);
+    await expect
+      .poll(() => rotate.evaluate((button) => button.ownerDocument.activeElement === button), POLL)
+      .toBe(true);
+    await page.context().close();
+  });
+});
