@@ -10,6 +10,7 @@ export const DOCUMENTS: readonly Document[] = [
   { file: "README.md", world: "pages" },
   { file: "docs/api/README.md", world: "plain" },
   { file: "docs/api/fetch.md", world: "pages" },
+  { file: "docs/api/console.md", world: "plain" },
   { file: "docs/api/content.md", world: "pages" },
   { file: "docs/api/model.md", world: "model" },
   { file: "docs/api/search.md", world: "plain" },

@@ -5,7 +5,7 @@ const WAIT_MS = 180_000;
 const MEMORY = { key: "" };
 const listeners = new Set();
 
-/** Whether somebody has signed in, in this tab or with the cookie. */
+/** Whether a person is signed in, in this tab or with the cookie. */
 export const isSignedIn = () => MEMORY.key !== "" || localStorage.getItem(REMEMBERED) !== null;
 
 export function onSignedOut(call) {
