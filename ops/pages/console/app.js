@@ -1,4 +1,4 @@
-/** The console: the person who is signed in, the view that is shown, and the way between them. The view stands behind # in the address, a key never does. */
+/** The console: signing in, the views and the navigation between them. The view stands behind # in the address, a key never does. */
 import { render } from "./preact.js";
 import { useEffect, useState } from "./preact-hooks.js";
 import { Form, html, Problem } from "./console-parts.js";
