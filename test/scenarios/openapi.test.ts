@@ -164,6 +164,8 @@ describe("the OpenAPI document", () => {
     ]);
     expect(pages.toSorted()).toEqual([
       "changelog /changelog",
+      "closeConsoleSession /console/session",
+      "console /console",
       "crawler /crawler",
       "debugRecord /debug/{name}",
       "demoPage /demo/{page}",
@@ -179,6 +181,7 @@ describe("the OpenAPI document", () => {
       "home /",
       "llmsFullText /llms-full.txt",
       "llmsText /llms.txt",
+      "openConsoleSession /console/session",
       "openapiPages /openapi-pages.json",
       "pageFile /pages/{name}",
       "statusPage /status",
