@@ -32,6 +32,7 @@ const withoutBareNames = (script: Buffer): Buffer =>
 /** A fixed list: no path of a request reaches the file system. */
 const FILES: Readonly<Record<string, readonly [content_type: string, read: (version: string) => Buffer]>> = {
   "/": [HTML, (version) => Buffer.from(own("home.html").toString().replaceAll("{{version}}", version))],
+  "/replay": [HTML, () => own("replay.html")],
   "/changelog": [HTML, () => Buffer.from(changelogPage(own("../../CHANGELOG.md").toString()))],
   "/console": [HTML, () => own("console/console.html")],
   "/pages/console.css": [STYLE, () => own("console/console.css")],
@@ -46,6 +47,7 @@ const FILES: Readonly<Record<string, readonly [content_type: string, read: (vers
   "/pages/documentation.css": [STYLE, () => own("documentation.css")],
   "/pages/documentation.js": [SCRIPT, () => own("documentation.js")],
   "/pages/minisearch.js": [SCRIPT, () => readFileSync(new URL(import.meta.resolve("minisearch")))],
+  "/pages/replay.js": [SCRIPT, () => own("replay.js")],
 };
 
 export function pageFiles(version: string): (path: string) => PageFile | null {

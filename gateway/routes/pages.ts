@@ -1,4 +1,4 @@
-/** The pages for people (`/`, `/changelog`, `/console`) with their files, and the OpenAPI documents for tools. */
+/** The pages for people (`/`, `/changelog`, `/console`, `/replay`) with their files, and the OpenAPI documents for tools. */
 import { Type } from "typebox";
 import { NOT_FOUND } from "../http-errors.ts";
 import type { Reply } from "../http.ts";
@@ -18,20 +18,17 @@ export interface PageRoutesDeps {
 }
 
 /** Scripts and styles come from this server only, and a page may ask this server only. */
-const policy = (styles: string): string =>
-  [
-    "default-src 'none'",
-    "script-src 'self'",
-    `style-src ${styles}`,
-    "img-src 'self' data:",
-    "connect-src 'self'",
-    "form-action 'none'",
-    "base-uri 'none'",
-    "frame-ancestors 'none'",
-  ].join("; ");
-const POLICY = policy("'self'");
-/** Swagger UI writes styles into its elements. */
-const REFERENCE_POLICY = policy("'self' 'unsafe-inline'");
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "frame-src 'self'",
+  "form-action 'none'",
+  "base-uri 'none'",
+  "frame-ancestors 'none'",
+].join("; ");
 
 const HTML = { description: "A page", content_type: "text/html", schema: Type.String() };
 
@@ -43,7 +40,7 @@ export function pageRoutes({ document, file }: PageRoutesDeps): readonly Route[]
       status: 200,
       headers: {
         "Content-Type": found.content_type,
-        "Content-Security-Policy": path === "/docs" ? REFERENCE_POLICY : POLICY,
+        "Content-Security-Policy": POLICY,
         "X-Content-Type-Options": "nosniff",
         "Referrer-Policy": "no-referrer",
         "Cache-Control": path.startsWith("/pages/") ? "public, max-age=3600" : "no-cache",
@@ -86,6 +83,7 @@ export function pageRoutes({ document, file }: PageRoutesDeps): readonly Route[]
     openapi("operators", "/openapi-operator.json", "openapiOperator", "The operators' part of it"),
     openapi("people", "/openapi-pages.json", "openapiPages", "The pages for people, in the same form"),
     page("/", "home", "What this is, for people, with a search and a fetch to try"),
+    page("/replay", "replayPage", "What a project has archived, and how archives are opened, for people"),
     page("/changelog", "changelog", "What changed for operators, for people"),
     page("/console", "console", "Jobs, usage, keys and the service in a browser, signed in with a key"),
     openRoute({

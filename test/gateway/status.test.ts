@@ -129,6 +129,7 @@ describe("/openapi.json", () => {
       "home GET /",
       "openapiPages GET /openapi-pages.json",
       "pageFile GET /pages/{name}",
+      "replayPage GET /replay",
     ]);
     expect(operations((await call("GET", "/openapi.json")).json)).toEqual([
       "changeKey PATCH /v1/keys/{prefix} key",
@@ -200,6 +201,7 @@ describe("/openapi.json", () => {
 describe("pages for people", () => {
   test.each([
     ["/", "text/html; charset=utf-8", "API reference"],
+    ["/replay", "text/html; charset=utf-8", "ReplayWeb.page"],
     ["/changelog", "text/html; charset=utf-8", "<h2>Unreleased</h2>"],
     ["/pages/home.js", "text/javascript; charset=utf-8", "/v1/fetch"],
     ["/pages/documentation.css", "text/css; charset=utf-8", ".columns"],

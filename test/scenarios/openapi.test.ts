@@ -70,6 +70,7 @@ const MISSING = new Set([
   "listMonitorChanges",
   // The demo's pages come with the program: nothing is exchanged for them.
   "getCapture",
+  "viewCapture",
   "getRequestWarc",
   "getSession",
   "revokeKey",
@@ -184,6 +185,8 @@ describe("the OpenAPI document", () => {
       "openConsoleSession /console/session",
       "openapiPages /openapi-pages.json",
       "pageFile /pages/{name}",
+      "replay /replay/{token}/{address}",
+      "replayPage /replay",
       "statusPage /status",
     ]);
   });

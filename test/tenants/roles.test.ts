@@ -50,14 +50,14 @@ const TABLE: readonly (readonly [row: Row, operations: string])[] = [
   // No key is needed, and none changes the answer.
   [
     row(MAY, MAY, MAY, MAY, MAY),
-    `status statusSummary statusComponent statusHistory statusPage health ready metrics openapi openapiOperator openapiPages home docs changelog console closeConsoleSession crawler pageFile llmsText llmsFullText guide guideInFolder docsPage docsPageInFolder docsShape docsPicture docsSearchIndex docsShapeMarkdown demoPage
+    `status statusSummary statusComponent statusHistory statusPage health ready metrics openapi openapiOperator openapiPages home docs replayPage replay changelog console closeConsoleSession crawler pageFile llmsText llmsFullText guide guideInFolder docsPage docsPageInFolder docsShape docsPicture docsSearchIndex docsShapeMarkdown demoPage
     debugRecord`,
   ],
   [row(401, MAY, MAY, MAY, MAY), "openConsoleSession"],
   // Work and views of the caller's own project, and of what all share.
   [
     row(401, MAY, MAY, MAY, MAY),
-    `search fetch read mapSite crawlSite mcp batchFetch batchSearch batchFilings batchProfiles batchCompanies batchCompaniesFromCsv listCaptures getCapture listJobs getQuota usage requests
+    `search fetch read mapSite crawlSite mcp batchFetch batchSearch batchFilings batchProfiles batchCompanies batchCompaniesFromCsv listCaptures getCapture viewCapture listJobs getQuota usage requests
     listAlerts createAlert listMonitors createMonitor listSessions createSession
     resolveFiler listSubmissions latestFiling listFilingDocuments fetchFilingDocument summariseFacts searchFilings
     suggestProfiles discoverProfile getProfile getProfileGraph

@@ -23,10 +23,12 @@ function addressKey(url: string): string {
     : `${key.slice(0, MAX_KEY_CHARS)}…${hash("sha256", key, "hex").slice(0, 32)}`;
 }
 
+type CapturedPage = Pick<PageRecord, "final_url" | "redirects" | "body_kind" | "sha256">;
+
 /** The documents of a fetch, not what they load. */
 export function capturesOf(
   { exchanges }: ArchivedFetch,
-  { final_url, redirects }: Pick<PageRecord, "final_url" | "redirects">,
+  { final_url, redirects, body_kind, sha256 }: CapturedPage,
   archive_sha256: string,
 ): readonly StoredCapture[] {
   const documents = new Set([final_url, ...redirects.map(({ url }) => url)]);
@@ -43,6 +45,9 @@ export function capturesOf(
       bytes: payload?.bytes ?? 0,
       archive_sha256,
       at,
+      ...(url === final_url &&
+        body_kind === "rendered_dom" &&
+        sha256 !== null && { rendered_sha256: sha256 }),
     };
   });
 }

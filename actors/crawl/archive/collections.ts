@@ -16,6 +16,8 @@ export interface StoredCapture {
   /** Of the ArchivedFetch, and which exchange of it. */
   readonly archive_sha256: string;
   readonly at: number;
+  /** What scripts have made of the page. Absent: it was not rendered. */
+  readonly rendered_sha256?: string;
 }
 
 /** Fetches by single requests whose exchanges were kept, by `<project> <request id>`. */

@@ -28,8 +28,8 @@ export interface CapturesDeps {
 
 const MAX_ROWS = 10_000;
 const ROWS_DEFAULT = 1_000;
-const Timestamp = Type.String({ pattern: "^[0-9]{1,14}$" });
-const NOT_ARCHIVED = json(404, { detail: "this project has no capture of the address" });
+export const Timestamp = Type.String({ pattern: "^[0-9]{1,14}$" });
+export const NOT_ARCHIVED = json(404, { detail: "this project has no capture of the address" });
 
 const CdxQuery = Type.Object({
   url: Field(
@@ -230,13 +230,13 @@ async function replay({ blobs, documents }: CapturesDeps, { caller, body }: Call
 }
 
 /** Percent-encoded or as it is; of two slashes in a path some clients leave one. */
-function addressOf(text: string): string {
+export function addressOf(text: string): string {
   const address = /^https?%3a/i.test(text) ? unescaped(text) : text;
   return withScheme(address.replace(/^(https?):\/(?!\/)/i, "$1://"));
 }
 
 /** Of the captures that are no errors. Throws Fault. */
-async function nearest(
+export async function nearest(
   documents: Documents,
   project: string,
   url: string,

@@ -4,6 +4,7 @@ import type { JobFinder } from "../../../work/jobs/feature/tokens.ts";
 import { archiveKeeper } from "../keep.ts";
 import { capturesRoutes } from "./captures-routes.ts";
 import { archiveFiles } from "./archive-files.ts";
+import { replayRoutes } from "./replay-routes.ts";
 import { warcRoutes } from "./warc-routes.ts";
 
 export function openArchive(
@@ -17,6 +18,7 @@ export function openArchive(
     routes: [
       ...warcRoutes({ documents, jobs, keeper, files, software: `Trawl ${version}` }),
       ...capturesRoutes({ blobs, documents }),
+      ...replayRoutes({ blobs, documents, clock, secrets }),
     ],
   };
 }
