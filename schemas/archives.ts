@@ -52,6 +52,8 @@ export const KeptExchange = Type.Object({
     body: Nullable(KeptBody),
     truncated: Nullable(Type.Enum([...TRUNCATIONS])),
   }),
+  /** It was made for all fetches of the origin (robots.txt), and is written once in a file. Absent: it is the fetch's own. */
+  is_shared: Type.Optional(Type.Boolean()),
 });
 export type KeptExchange = Static<typeof KeptExchange>;
 

@@ -288,6 +288,8 @@ export const RobotsRequest = Type.Object({
   wait_max_ms: Type.Integer({ minimum: 0 }),
   /** Allowed private networks (CIDRs) that the read may reach. Absent: what the operator allows to the service itself. */
   networks: Type.Optional(Type.Array(Type.String())),
+  /** The answer has the exchanges that brought the file, which is read anew where they were not kept. */
+  archive: Type.Optional(Type.Boolean()),
 });
 export type RobotsRequest = Static<typeof RobotsRequest>;
 
@@ -296,6 +298,8 @@ export const RobotsAnswer = Type.Union([
   Type.Object({
     kind: Type.Literal("allowed"),
     reason: Type.Enum(["rules", "no_rules", "host_unreachable"]),
+    /** Where the request asked for them: the KeptExchange of each hop, as JSON. */
+    exchanges_json: Type.Optional(Type.String()),
   }),
   /** `detail` quotes the rule, or says that there is no copy of the last 30 days. */
   Type.Object({

@@ -53,7 +53,6 @@ const timeOf = (timestamp) =>
 
 function rowOf([, timestamp, original, type, status, , bytes]) {
   const row = document.createElement("tr");
-  row.append(...[timeOf(timestamp), original, type, status, bytes].map((text) => element("td", text)));
   const actions = document.createElement("td");
   for (const [name, act] of [
     ["Show", show],
@@ -64,21 +63,32 @@ function rowOf([, timestamp, original, type, status, , bytes]) {
     button.addEventListener("click", () => void act(original, timestamp));
     actions.append(button);
   }
-  row.append(actions);
+  // First, so that a narrow window has them in sight.
+  row.append(
+    actions,
+    ...[timeOf(timestamp), original, type, status, bytes].map((text) => element("td", text)),
+  );
   return row;
 }
 
-by("find").addEventListener("submit", async (event) => {
-  event.preventDefault();
+async function list(url) {
   say("Asking…");
   by("captures").hidden = true;
-  const url = new FormData(event.target).get("url");
   const reply = await ask(`/v1/archive/cdx?${new URLSearchParams({ url, limit: 500 })}`);
   if (reply === null) return;
   const [, ...rows] = await reply.json();
-  say(rows.length === 0 ? "The project has archived nothing there." : `${rows.length} captures`);
+  say(
+    rows.length === 0
+      ? "The project has archived nothing there."
+      : `${rows.length} ${rows.length === 1 ? "capture" : "captures"}`,
+  );
   by("captures").hidden = rows.length === 0;
   by("captures")
     .querySelector("tbody")
     .replaceChildren(...rows.map(rowOf));
+}
+
+by("find").addEventListener("submit", (event) => {
+  event.preventDefault();
+  void list(new FormData(event.target).get("url"));
 });

@@ -75,6 +75,31 @@ const DISALLOWED = { kind: "disallowed", reason: "rules" };
 const SHUT = { kind: "disallowed", reason: "robots_unreachable" };
 const LADDER = { kind: "allowed", reason: "host_unreachable" };
 
+test("a file whose exchanges were not kept is read anew for an archive, once", async () => {
+  const { checked, hits, stop } = world({ [FILE]: body(PRIVATE) });
+  await checked("/a");
+  expect(await checked("/a", { archive: true })).toMatchObject(ALLOWED);
+  expect(hits()).toEqual([FILE, FILE]);
+  await checked("/b", { archive: true });
+  await checked("/c");
+  expect(await checked("/private", { archive: true })).toMatchObject(DISALLOWED);
+  expect(hits()).toEqual([FILE, FILE]);
+  await stop();
+});
+
+test("an archive's check that joins another read waits for one of its own, which answers both kinds", async () => {
+  const { check, checked, clock, hits, stop } = world({ [FILE]: { ...body(PRIVATE), after_ms: 1_000 } });
+  const plain = check("/a");
+  const archived = check("/b", { archive: true });
+  const other = check("/c");
+  await clock.advance(20_000);
+  expect(await Promise.all([plain, archived, other])).toMatchObject([ALLOWED, ALLOWED, ALLOWED]);
+  expect(hits()).toEqual([FILE, FILE]);
+  await checked("/d", { archive: true });
+  expect(hits()).toEqual([FILE, FILE]);
+  await stop();
+});
+
 describe("what the answer to robots.txt means", () => {
   const rule600K = `User-agent: *\n${"# nothing\n".repeat(60_000)}Disallow: /private`;
   const hops = (n: number) =>

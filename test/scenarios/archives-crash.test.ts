@@ -50,7 +50,7 @@ describe.each(SETUPS)("an archive after kill -9, $setup", ({ start }) => {
       .filter(({ type }) => type === "response")
       .map((record) => new URL(record.field("WARC-Target-URI")!).pathname);
     expect(paths.toSorted((a, b) => (a < b ? -1 : 1))).toEqual(
-      ["/", ...links].toSorted((a, b) => (a < b ? -1 : 1)),
+      ["/", "/robots.txt", ...links].toSorted((a, b) => (a < b ? -1 : 1)),
     );
   });
 });

@@ -32,6 +32,9 @@ async function download(service: Service, path: string): Promise<Buffer> {
   return answered.bytes;
 }
 
+/** Without robots.txt, whose exchange stands in front of those of the first fetch. */
+const readPages = (file: Buffer): readonly ReadRecord[] =>
+  readWarc(file).filter((record) => !record.field("WARC-Target-URI")?.endsWith("/robots.txt"));
 const typesOf = (records: readonly ReadRecord[]): string[] => records.map(({ type }) => type);
 const ofType = (records: readonly ReadRecord[], type: string): ReadRecord[] =>
   records.filter((record) => record.type === type);
@@ -60,7 +63,7 @@ describe.each(SETUPS)("archives, $setup", ({ start }) => {
       archive_url: `/v1/requests/${fetched.request_id}.warc.gz`,
     });
     const file = await download(service, fetched.archive_url!);
-    const records = readWarc(file);
+    const records = readPages(file);
     expect(typesOf(records).slice(0, 6)).toEqual([
       "warcinfo",
       "response",
@@ -98,9 +101,9 @@ describe.each(SETUPS)("archives, $setup", ({ start }) => {
     const [metadata] = ofType(records, "metadata") as [ReadRecord];
     const told = JSON.parse(metadata.block.toString());
     expect(
-      told.exchanges[1].request_fields_omitted.map((name: string) => name.toLowerCase()).toSorted(),
+      told.exchanges[2].request_fields_omitted.map((name: string) => name.toLowerCase()).toSorted(),
     ).toEqual(["cookie", "x-token"]);
-    expect(told.exchanges[1].response_fields).toContainEqual(["Content-Encoding", "gzip"]);
+    expect(told.exchanges[2].response_fields).toContainEqual(["Content-Encoding", "gzip"]);
     const conversion = ofType(records, "conversion").find(
       (record) => record.field("WARC-Target-URI") === `urn:text:${site.origin}/page`,
     );
@@ -111,7 +114,7 @@ describe.each(SETUPS)("archives, $setup", ({ start }) => {
     expect(once_more).toMatchObject({ cached: true });
     const [first, second] = await Promise.all(
       [again, once_more].map(async ({ archive_url }) =>
-        ofType(readWarc(await download(service, archive_url!)), "response").map((record) =>
+        ofType(readPages(await download(service, archive_url!)), "response").map((record) =>
           record.field("WARC-Record-ID"),
         ),
       ),
@@ -132,13 +135,13 @@ describe.each(SETUPS)("archives, $setup", ({ start }) => {
       tiers: ["direct"],
     });
     expect(site.arrivals.at(-1)!.headers["cookie"]).toBe("sid=planted-session");
-    const records = readWarc(await download(service, fetched.archive_url!));
+    const records = readPages(await download(service, fetched.archive_url!));
     expect(ofType(records, "response")).toHaveLength(2);
     expect(await service.meter("trawl_archived_exchanges_total", 'tier="direct"')).toBeGreaterThanOrEqual(2);
     expect(records.map(({ block }) => block.toString("latin1")).join("\n")).not.toContain("planted-");
     const { exchanges } = JSON.parse(ofType(records, "metadata")[0]!.block.toString());
-    expect(exchanges[0].response_fields_omitted).toEqual(["Set-Cookie"]);
-    expect(exchanges[1].request_fields_omitted).toEqual(["Cookie"]);
+    expect(exchanges[1].response_fields_omitted).toEqual(["Set-Cookie"]);
+    expect(exchanges[2].request_fields_omitted).toEqual(["Cookie"]);
   });
 
   test("of a crawl are written the same each time, whole and in parts, each payload once", async () => {
@@ -160,10 +163,13 @@ describe.each(SETUPS)("archives, $setup", ({ start }) => {
     const path = `/v1/jobs/${job_id}.warc.gz`;
     await client(service).finished(job_id);
     const whole = await download(service, path);
-    const records = readWarc(whole);
+    const records = readPages(whole);
     const stored = [...ofType(records, "response"), ...ofType(records, "revisit")];
     expect(pathsOf(stored).toSorted()).toEqual(["/", "/a", "/gone", "/large", "/twin-1", "/twin-2"]);
-    const [revisit, ...others] = ofType(records, "revisit");
+    // The answers for what is not there, robots.txt and /gone, are twins too.
+    const [revisit, ...others] = ofType(records, "revisit").filter(
+      (record) => !record.field("WARC-Target-URI")!.endsWith("/gone"),
+    );
     expect(others).toEqual([]);
     const original = records.find(
       (record) => record.field("WARC-Record-ID") === revisit!.field("WARC-Refers-To"),
@@ -194,7 +200,44 @@ describe.each(SETUPS)("archives, $setup", ({ start }) => {
     const item = one.find(({ input }) => new URL(String(input["url"])).pathname === "/a")!;
     const { archive_url } = item.result as { archive_url: string };
     expect(archive_url).toBe(`/v1/requests/${job_id}:${item.index}.warc.gz`);
-    expect(pathsOf(ofType(readWarc(await download(service, archive_url)), "response"))).toEqual(["/a"]);
+    expect(pathsOf(ofType(readPages(await download(service, archive_url)), "response"))).toEqual(["/a"]);
+  });
+
+  test("have the exchange with robots.txt once in a file, also where the service knew the rules already", async () => {
+    const rules = "User-agent: *\nDisallow: /private\n";
+    const site = sites.site({
+      "/robots.txt": redirect("/rules.txt"),
+      "/rules.txt": { type: "text/plain", body: rules, headers: { "X-Rules": "1" } },
+      "/": { body: article("Home") },
+      "/b": { body: article("B") },
+    });
+    await service.fetch({ url: `${site.origin}/`, tiers: ["direct"] });
+    expect(site.hits("/rules.txt")).toBe(1);
+    const items = ["/", "/b"].map((path) => ({
+      url: site.origin + path,
+      archive: true,
+      tiers: ["direct" as const],
+    }));
+    const { job_id } = (await client(service).create(items)).json;
+    await client(service).finished(job_id);
+    const whole = await download(service, `/v1/jobs/${job_id}.warc.gz`);
+    const answered = ofType(readWarc(whole), "response");
+    expect(pathsOf(answered).toSorted()).toEqual(["/", "/b", "/robots.txt", "/rules.txt"]);
+    const file = answered.find((record) => record.field("WARC-Target-URI") === `${site.origin}/rules.txt`)!;
+    expect(file.http.payload.toString()).toBe(rules);
+    expect(file.http.lines).toContain("X-Rules: 1");
+    // Read anew once for the archive, and not for each page of it.
+    expect(site.hits("/rules.txt")).toBe(2);
+    // A part of the file is made with what stands before it.
+    const last = answered.at(-1)!;
+    const part = await service.call("GET", `/v1/jobs/${job_id}.warc.gz`, {
+      headers: { Range: `bytes=${last.offset}-` },
+    });
+    expect(part.bytes.equals(whole.subarray(last.offset))).toBe(true);
+    const { archive_url } = await service.fetch({ url: `${site.origin}/`, archive: true });
+    expect(pathsOf(ofType(readWarc(await download(service, archive_url!)), "response"))).toContain(
+      "/robots.txt",
+    );
   });
 
   test("are of their project alone, and of a job that has ended", async () => {
@@ -379,7 +422,8 @@ describe.each(SETUPS)("archives, $setup", ({ start }) => {
     const index = lines.map((line) => JSON.parse(line.slice(line.indexOf("{"))));
     expect(lines).toEqual(lines.toSorted((a, b) => (a < b ? -1 : 1)));
     expect(lines[1]).toMatch(/^test,site-\d+:\d+\)\/b\?x=2&y=1 \d{14} \{/);
-    expect(index.map(({ url }) => url).toSorted((a, b) => (a < b ? -1 : 1))).toEqual(urls.toSorted());
+    const indexed = [...urls, `${site.origin}/robots.txt`];
+    expect(index.map(({ url }) => url).toSorted((a, b) => (a < b ? -1 : 1))).toEqual(indexed.toSorted());
     const records = readWarc(warc);
     for (const { url, offset, length, digest, recordDigest } of index) {
       const record = records.find((each) => each.offset === Number(offset))!;

@@ -18,7 +18,7 @@ describe.each(SETUPS)("archived pages, $setup", ({ start }) => {
   const view = (url: string, more: { readonly key?: string; readonly timestamp?: string } = {}) =>
     service.call(
       "GET",
-      `/v1/archive/view?${new URLSearchParams({ url, ...(more.timestamp && { timestamp: more.timestamp }) })}`,
+      `/v1/archive/view?${new URLSearchParams({ url, ...(more.timestamp && { timestamp: more.timestamp }) }).toString()}`,
       more.key === undefined ? {} : { key: more.key },
     );
   const open = (path: string) => service.call("GET", path, { key: null });
@@ -116,7 +116,12 @@ describe.each(SETUPS)("archived pages, $setup", ({ start }) => {
         "/bg.gif": { type: "image/gif", body: PIXEL },
         "/later": { body: "later" },
       });
-      const fetched = await service.fetch({ url: `${site.origin}/`, archive: true, tiers: ["browser"] });
+      const fetched = await service.fetch({
+        url: `${site.origin}/`,
+        archive: true,
+        tiers: ["browser"],
+        formats: ["screenshot"],
+      });
       expect(fetched.error).toBeNull();
       const before = site.arrivals.length;
       const page = await browser!.newPage();
@@ -142,7 +147,9 @@ describe.each(SETUPS)("archived pages, $setup", ({ start }) => {
       const width = (): Promise<number | undefined> =>
         frame.locator("img").evaluate((image) => (image as { naturalWidth?: number }).naturalWidth);
       await expect.poll(width, { timeout: 10_000 }).toBe(1);
-      const colour = await frame.locator("h1").evaluate("(e) => getComputedStyle(e).color");
+      const colour = await frame
+        .locator("h1")
+        .evaluate((heading) => (globalThis as any).getComputedStyle(heading).color);
       expect(colour).toBe("rgb(1, 2, 3)");
       await look(page);
       expect(left).toEqual([]);

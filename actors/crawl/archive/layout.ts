@@ -10,8 +10,8 @@ export interface Group {
   readonly index: number;
   /** The byte behind its last member. */
   readonly end: number;
-  /** Payloads that stand in it for the first time. */
-  readonly originals: readonly (readonly [sha256: string, of: Original])[];
+  /** Payloads and shared exchanges that stand in it for the first time. */
+  readonly originals: readonly (readonly [key: string, of: Original])[];
   readonly captures: readonly IndexedCapture[];
 }
 

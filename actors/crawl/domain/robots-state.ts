@@ -14,6 +14,8 @@ export interface RobotsCopy {
   readonly rules: RobotsRules;
   /** It was read in these allowed private networks, and is for requests that may reach them. Absent: for all. */
   readonly networks?: Networks | null;
+  /** The exchanges that brought the copy, as JSON. Null: they could not be kept; absent: no check has asked for them. */
+  readonly exchanges_json?: string | null;
 }
 
 /** Networks (CIDRs) beside the public ones that a request may reach. */
@@ -169,6 +171,27 @@ export function answerFor(
       };
   }
 }
+
+/** The exchanges that brought the copy by which such a request is judged; undefined: they were not kept. */
+export const exchangesFor = (
+  { copy }: Pick<RobotsMemory, "copy">,
+  networks: Networks | null,
+): string | null | undefined =>
+  copy === null || (copy.networks !== undefined && !sameNetworks(copy.networks, networks))
+    ? null
+    : copy.exchanges_json;
+
+/** The memory with the exchanges of its last read. */
+export const withExchanges = (
+  { copy, failure }: RobotsMemory,
+  exchanges_json: string | null,
+): RobotsMemory => ({
+  copy: copy && {
+    ...copy,
+    exchanges_json: failure === null ? exchanges_json : (copy.exchanges_json ?? null),
+  },
+  failure,
+});
 
 /** Longer patterns are cut in messages. */
 const MAX_QUOTED_CHARS = 200;

@@ -39,6 +39,7 @@ import {
   join,
   type Run,
 } from "../../lib/coalescer.ts";
+import { ExchangeLog, withInlineBody } from "../../lib/web/kept-exchange.ts";
 import { retryAfterSeconds } from "../../lib/web/http.ts";
 import { parseRobots, MAX_ROBOTS_BYTES } from "../../lib/web/robots.ts";
 import { type JoinedSites, originOf, parseUrl, siteOf } from "../../lib/web/url.ts";
@@ -47,12 +48,14 @@ import {
   readFailure,
   afterRead,
   dependsOnNetworks,
+  exchangesFor,
   sameNetworks,
   interpretStatus,
   NO_RULES,
   REDIRECTS,
   type RobotsCopy,
   type RobotsMemory,
+  withExchanges,
 } from "./robots-state.ts";
 
 export interface RobotsDeps {
@@ -79,6 +82,10 @@ const MAX_CONNECT_MS = 10_000;
 const SLOT_WAIT_MS = 15_000;
 /** With so many checks waiting for one read the domain is busy; fewer than the runtime's 500 open asks of one actor. */
 const MAX_PENDING_CHECKS = 400;
+/** More of a file is not kept in an archive: its exchanges are part of the stored state and of answers. */
+const MAX_KEPT_BYTES = 65_536;
+/** Beyond it nothing is kept of them. */
+const MAX_EXCHANGES_CHARS = 200_000;
 
 interface PendingCheck {
   readonly request: RobotsRequest;
@@ -89,9 +96,11 @@ interface PendingCheck {
 const RULES: CoalescerRules<PendingCheck, RobotsRequest> = {
   max_runs: 1,
   max_callers: MAX_PENDING_CHECKS,
-  serves: () => true,
-  requestFor: (checks) =>
-    checks.toSorted((a, b) => b.request.wait_max_ms - a.request.wait_max_ms)[0]!.request,
+  serves: (request, check) => check.request.archive !== true || request.archive === true,
+  requestFor: (checks) => ({
+    ...checks.toSorted((a, b) => b.request.wait_max_ms - a.request.wait_max_ms)[0]!.request,
+    ...(checks.some(({ request }) => request.archive === true) && { archive: true }),
+  }),
 };
 
 interface State {
@@ -109,10 +118,14 @@ export function robotsActor(deps: RobotsDeps) {
    * than a message, and the result of a read never leaves this process.
    */
   const parsed = new Map<string, RobotsRules>();
+  /** By actor, in the same way: the exchanges of a read that keeps them. */
+  const logs = new Map<string, ExchangeLog>();
 
   function startRead(turn: RobotsTurn, { request }: Run<RobotsRequest>): void {
     const { key } = turn;
     const { fetch_id, caller, wait_max_ms, networks } = request;
+    const log = request.archive === true ? new ExchangeLog() : null;
+    if (log) logs.set(key, log);
     turn.pipeToSelf("loaded", (ask, work) =>
       readRobots(deps, ask, work, {
         ...partsOf(key),
@@ -121,6 +134,7 @@ export function robotsActor(deps: RobotsDeps) {
         networks,
         wait_max_ms: Math.min(wait_max_ms, SLOT_WAIT_MS),
         onRules: (rules) => parsed.set(key, rules),
+        log,
       }),
     );
   }
@@ -129,6 +143,7 @@ export function robotsActor(deps: RobotsDeps) {
     persist: (state) => state.memory.copy,
     activate(snapshot, { key, now_ms }) {
       parsed.delete(key);
+      logs.delete(key);
       const own = snapshot?.crawler_name === crawler_name ? snapshot : null;
       // A copy from a node whose clock is ahead would stay fresh for longer.
       const copy = own && own.read_at_ms > now_ms ? { ...own, read_at_ms: now_ms } : own;
@@ -138,7 +153,7 @@ export function robotsActor(deps: RobotsDeps) {
     on: {
       check(turn, request) {
         const answer = answerTo(turn.state.memory, turn.key, request, turn.now_ms);
-        if (answer) return answer;
+        if (answer && !lacksExchanges(turn.state.memory, request, answer)) return answer;
         const check = { request, reply: turn.deferReply<RobotsAnswer>() };
         const joined = join(turn.state.pending, RULES, check);
         if (!joined) {
@@ -155,6 +170,8 @@ export function robotsActor(deps: RobotsDeps) {
         const { state, key, now_ms } = turn;
         const rules = parsed.get(key) ?? NO_RULES;
         parsed.delete(key);
+        const log = logs.get(key);
+        logs.delete(key);
         const [read] = state.pending.runs;
         const networks = read?.request.networks ?? null;
         const isForNetworks = dependsOnNetworks(result);
@@ -175,6 +192,7 @@ export function robotsActor(deps: RobotsDeps) {
         const previous_delay_ms = state.memory.copy?.rules.crawl_delay_ms ?? null;
         const is_private = result.kind === "read" && result.is_private === true;
         state.memory = afterRead(state.memory, result, rules, crawler_name, now_ms, { networks, is_private });
+        if (log) state.memory = withExchanges(state.memory, jsonOf(log));
         const { site, origin } = partsOf(key);
         const crawl_delay_ms = state.memory.copy?.rules.crawl_delay_ms ?? null;
         if (result.kind === "read" && (previous_delay_ms !== null || crawl_delay_ms !== null)) {
@@ -190,6 +208,9 @@ export function robotsActor(deps: RobotsDeps) {
     },
   });
 }
+
+/** robots.txt is asked for by the service itself: nothing of the request is its caller's. */
+const OWN_OF_NOBODY = { own_fields: new Set<string>(), own_bytes: 0, has_session: false };
 
 /** Whether a read that got no slot refuses this check as well; otherwise the check gets a read of its own. */
 function isRefusalFor(
@@ -215,8 +236,32 @@ function partsOf(key: string): { readonly site: string; readonly origin: string 
   return { site: key.slice(0, space), origin: key.slice(space + 1) };
 }
 
-const answerTo = (memory: RobotsMemory, key: string, { url, networks }: RobotsRequest, now_ms: number) =>
-  answerFor(memory, urlOf(key, url), now_ms, networks ?? null);
+function answerTo(
+  memory: RobotsMemory,
+  key: string,
+  { url, networks: reach, archive }: RobotsRequest,
+  now_ms: number,
+): RobotsAnswer | null {
+  const networks = reach ?? null;
+  const answer = answerFor(memory, urlOf(key, url), now_ms, networks);
+  if (archive !== true || answer?.kind !== "allowed") return answer;
+  const exchanges_json = exchangesFor(memory, networks);
+  return exchanges_json ? { ...answer, exchanges_json } : answer;
+}
+
+/** Whether the file must be read anew for an archive. */
+const lacksExchanges = (
+  memory: RobotsMemory,
+  { archive, networks }: RobotsRequest,
+  answer: RobotsAnswer,
+): boolean =>
+  archive === true && answer.kind === "allowed" && exchangesFor(memory, networks ?? null) === undefined;
+
+/** Null: there are none, or they are too long. */
+function jsonOf({ kept }: ExchangeLog): string | null {
+  const text = JSON.stringify(kept.map((exchange) => ({ ...exchange, is_shared: true })));
+  return kept.length === 0 || text.length > MAX_EXCHANGES_CHARS ? null : text;
+}
 
 function urlOf(key: string, text: string): URL {
   const url = parseUrl(text);
@@ -232,6 +277,8 @@ interface ReadRequest {
   readonly networks: readonly string[] | undefined;
   readonly wait_max_ms: number;
   readonly onRules: (rules: RobotsRules) => void;
+  /** Null: its exchanges are not kept. */
+  readonly log: ExchangeLog | null;
 }
 
 /** Reads /robots.txt and follows its redirects; each request has a slot of the site it goes to. */
@@ -242,7 +289,7 @@ async function readRobots(
   request: ReadRequest,
 ): Promise<RobotsReadResult> {
   const { clock } = deps;
-  const { site, origin, caller, wait_max_ms } = request;
+  const { site, origin, caller, wait_max_ms, log } = request;
   const first_url = new URL("/robots.txt", origin);
   let url = first_url;
   let { networks } = request;
@@ -302,7 +349,8 @@ async function readRobots(
     const deadline = new AbortController();
     const timer = clock.at(began_ms + remaining_ms, () => deadline.abort());
     try {
-      const send = deps.exchangeFor?.(target_site) ?? deps.egress.exchange.bind(deps.egress);
+      const other = deps.exchangeFor?.(target_site) ?? null;
+      const send = other ?? deps.egress.exchange.bind(deps.egress);
       const exchange = await send({
         url: url.href,
         method: "GET",
@@ -321,12 +369,17 @@ async function readRobots(
         const problem = deadline.signal.aborted ? "timeout" : exchange.problem;
         return readFailure(problem, exchange.connected);
       }
+      log?.begin(
+        { url: url.href, method: "GET", sent_ms: began_ms, ...OWN_OF_NOBODY, is_proxied: other !== null },
+        exchange,
+      );
       const is_private = exchange.is_private === true;
       // A public site that leads on to the operator's network gets nothing there.
       if (!is_private) networks = [];
       status = exchange.status;
       retry_after_s = retryAfterSeconds(exchange.headers.get("retry-after")?.[0], clock.now());
       if (REDIRECTS.has(status)) {
+        await log?.endWithFewBytes(exchange);
         exchange.cancel();
         const next = parseUrl(exchange.headers.get("location")?.[0] ?? "", url);
         // A redirect to nowhere, or one too many, counts as no file.
@@ -338,11 +391,13 @@ async function readRobots(
       switch (interpretStatus(status)) {
         case "rules": {
           // One character for each byte; one byte more shows that the file goes on.
-          const start = (await firstBytes(exchange.body, MAX_ROBOTS_BYTES + 1)).toString("latin1");
-          request.onRules(parseRobots(start, deps.crawler_name));
+          const start = await firstBytes(exchange.body, MAX_ROBOTS_BYTES + 1);
+          log?.end((kept) => withInlineBody(kept, start, MAX_KEPT_BYTES));
+          request.onRules(parseRobots(start.toString("latin1"), deps.crawler_name));
           return { kind: "read", status, is_private };
         }
         case "none":
+          await log?.endWithFewBytes(exchange);
           exchange.cancel();
           return { kind: "read", status, is_private };
         case "unreadable":

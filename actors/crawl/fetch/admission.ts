@@ -15,7 +15,9 @@ export interface AdmissionRun extends Pick<
   RunState,
   "ask" | "work" | "signal" | "caller" | "site" | "endsAt" | "began_ms" | "hops" | "isLost" | "delegated_url"
 > {
-  readonly request: Pick<RunState["request"], "fetch_id" | "lane">;
+  readonly request: Pick<RunState["request"], "fetch_id" | "lane" | "archive">;
+  /** Where the exchanges with robots.txt go, by origin. Default: they are not kept. */
+  readonly robots_exchanges?: RunState["robots_exchanges"];
   /** The longest that it waits for a slot. Default: by its lane. */
   readonly slot_wait_ms?: number;
   /** Allowed private networks that it may reach. Default: what the operator allows to the service itself. */
@@ -109,16 +111,26 @@ interface AskedHop {
 /** Null: robots.txt allows it. */
 async function refusedByRobots(
   { joined }: AdmissionDeps,
-  { ask, caller, request: { lane } }: AdmissionRun,
+  { ask, caller, request: { lane, archive }, robots_exchanges }: AdmissionRun,
   { url, networks, fetch_id }: AskedHop,
   wait_max_ms: number,
 ): Promise<Admission | null> {
   const site = siteOf(new URL(url).hostname, joined);
   const reach = networks && { networks: [...networks] };
-  const robots = { url, fetch_id: `${fetch_id}r`, caller, lane, wait_max_ms, ...reach };
-  const rules = await ask(Robots, `${site} ${originOf(url)}`, "check", robots);
+  const origin = originOf(url);
+  const robots = {
+    url,
+    fetch_id: `${fetch_id}r`,
+    caller,
+    lane,
+    wait_max_ms,
+    ...reach,
+    ...(archive && { archive }),
+  };
+  const rules = await ask(Robots, `${site} ${origin}`, "check", robots);
   switch (rules.kind) {
     case "allowed":
+      if (rules.exchanges_json !== undefined) robots_exchanges?.set(origin, rules.exchanges_json);
       return null;
     case "disallowed":
       return refuse("robots_disallowed", "robots", { reason: rules.reason, detail: rules.detail });

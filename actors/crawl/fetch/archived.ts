@@ -2,9 +2,16 @@
 import { sha256Of } from "../../../cluster/ports/blobs.ts";
 import type { Metrics } from "../../../cluster/ports/metrics.ts";
 import type { Tier } from "../../../schemas/tier-table.ts";
-import type { ArchivedFetch, ArchiveRef } from "../../../schemas/archives.ts";
+import type { ArchivedFetch, ArchiveRef, KeptExchange } from "../../../schemas/archives.ts";
+import { withBody } from "../../lib/web/kept-exchange.ts";
 import type { TransportResult } from "../../lib/web/transport.ts";
 import type { RunState } from "./run.ts";
+
+const withStoredBody = (exchange: KeptExchange, body: Buffer): KeptExchange => {
+  const { truncated } = exchange.response;
+  const stored = withBody(exchange, body);
+  return { ...stored, response: { ...stored.response, truncated } };
+};
 
 export function recordExchanges(
   { exchanges, exchanged_bodies }: RunState,
@@ -21,11 +28,18 @@ export function recordExchanges(
 /** Null: nothing was exchanged, or the request wants no archive. */
 export function draftOfArchive({
   request,
-  exchanges,
+  exchanges: own,
+  robots_exchanges,
   exchanged_bodies,
   attempts,
 }: RunState): { readonly ref: ArchiveRef; readonly contents: readonly Buffer[] } | null {
-  if (exchanges.length === 0) return null;
+  if (own.length === 0) return null;
+  const robots = [...robots_exchanges.values()].flatMap((json) => JSON.parse(json) as KeptExchange[]);
+  const files = robots.map(({ response: { body } }) =>
+    Buffer.from(body !== null && "base64" in body ? body.base64 : "", "base64"),
+  );
+  // A file that many pages name is one body of the store.
+  const exchanges = [...robots.map((exchange, at) => withStoredBody(exchange, files[at]!)), ...own];
   const archived: ArchivedFetch = { version: 1, url: request.url, exchanges, attempts };
   const content = Buffer.from(JSON.stringify(archived));
   const named = exchanges.flatMap(({ response: { body } }) =>
@@ -33,6 +47,6 @@ export function draftOfArchive({
   );
   return {
     ref: { sha256: sha256Of(content), bodies: [...new Set(named)] },
-    contents: [content, ...exchanged_bodies.filter(({ length }) => length > 0)],
+    contents: [content, ...[...files, ...exchanged_bodies].filter(({ length }) => length > 0)],
   };
 }

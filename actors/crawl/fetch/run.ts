@@ -209,6 +209,8 @@ export interface RunState extends Omit<FetchRun, "cancelled"> {
   hints: RouteHints;
   /** What its routes have exchanged, of a request with `archive`, and bodies of these that may not be stored yet. */
   readonly exchanges: KeptExchange[];
+  /** For a request with `archive`: those with robots.txt, by origin, as JSON. */
+  readonly robots_exchanges: Map<string, string>;
   readonly exchanged_bodies: Buffer[];
   /** The last refusal of a hop. */
   refusal: HopRefusal | null;
@@ -255,6 +257,7 @@ export function newRun(
     unread: new Set(),
     hints: NO_HINTS,
     exchanges: [],
+    robots_exchanges: new Map(),
     exchanged_bodies: [],
     refusal: null,
     hops: 0,

@@ -93,13 +93,13 @@ export const withBody = (exchange: KeptExchange, body: Buffer): KeptExchange => 
   },
 });
 
-/** With few bytes, in the record itself. */
-const withFewBytes = (exchange: KeptExchange, body: Buffer): KeptExchange => ({
+/** With the beginning of the body, in the record itself. */
+export const withInlineBody = (exchange: KeptExchange, body: Buffer, max_bytes: number): KeptExchange => ({
   ...exchange,
   response: {
     ...exchange.response,
-    body: { base64: body.toString("base64", 0, Math.min(body.length, MAX_REDIRECT_BYTES)) },
-    truncated: body.length > MAX_REDIRECT_BYTES ? "length" : exchange.response.truncated,
+    body: { base64: body.toString("base64", 0, Math.min(body.length, max_bytes)) },
+    truncated: body.length > max_bytes ? "length" : exchange.response.truncated,
   },
 });
 
@@ -142,7 +142,7 @@ export class ExchangeLog {
       bytes += piece.length;
       if (bytes > MAX_REDIRECT_BYTES) break;
     }
-    this.end((exchange) => withFewBytes(exchange, Buffer.concat(pieces)));
+    this.end((exchange) => withInlineBody(exchange, Buffer.concat(pieces), MAX_REDIRECT_BYTES));
   }
 
   get kept(): readonly KeptExchange[] {

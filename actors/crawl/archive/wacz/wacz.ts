@@ -48,7 +48,7 @@ export async function makeEntries(
   const warc = { name: WARC_NAME, bytes: layout.bytes, crc32: layout.crc32 };
   // Seconds: a signature names the same moment.
   const created = `${new Date(source.date_ms).toISOString().slice(0, 19)}Z`;
-  const [main] = captures;
+  const main = captures.find(({ is_shared }) => !is_shared);
   const description = {
     profile: "data-package",
     wacz_version: VERSION,

@@ -13,7 +13,7 @@ import {
   warcRecord,
 } from "./record.ts";
 
-/** The first record of each payload of a file, by its SHA-256. */
+/** The first record of each payload of a file, by its SHA-256, and of each exchange that fetches share, by its address and time. */
 export type Originals = Map<string, Original>;
 
 /** Payloads beyond so many are written again instead of referred to. */
@@ -22,7 +22,7 @@ const MAX_ORIGINALS = 100_000;
 export interface PageRecords {
   readonly records: readonly WarcRecord[];
   /** Those that later fetches may refer to. */
-  readonly originals: readonly (readonly [sha256: string, of: Original])[];
+  readonly originals: readonly (readonly [key: string, of: Original])[];
 }
 
 /** Adds the page's payloads to `seen`. Throws Fault. */
@@ -37,9 +37,20 @@ export async function pageRecords(
   const originals: (readonly [string, Original])[] = [];
   const ids: string[] = [];
   for (const [n, exchange] of archived.exchanges.entries()) {
+    const shared = exchange.is_shared === true ? `${exchange.url} ${exchange.started_at}` : null;
+    const written = shared === null ? undefined : seen.get(shared);
+    if (written) {
+      ids.push(written.record_id);
+      continue;
+    }
     const made = exchangeRecords(exchange, `${sha256} ${n}`, (digest) => seen.get(digest) ?? null);
     records.push(...made.records);
     ids.push(made.response_id);
+    if (shared !== null && seen.size < MAX_ORIGINALS) {
+      const of = { record_id: made.response_id, url: exchange.url, date: exchange.started_at };
+      seen.set(shared, of);
+      originals.push([shared, of]);
+    }
     if (made.original === null || seen.size >= MAX_ORIGINALS) continue;
     seen.set(made.original.digest, made.original.of);
     originals.push([made.original.digest, made.original.of]);
@@ -72,7 +83,7 @@ function mainExchange(exchanges: readonly KeptExchange[], final_url: string | nu
     ? ofPage
     : Math.max(
         0,
-        exchanges.findLastIndex(({ response }) => response.body !== null),
+        exchanges.findLastIndex(({ response, is_shared }) => response.body !== null && !is_shared),
       );
 }
 

@@ -23,6 +23,8 @@ export interface Capture {
   readonly mime: string;
   readonly status: number | null;
   readonly digest: string;
+  /** Of an exchange that was made for all fetches of an origin: no page of the archive. */
+  readonly is_shared?: boolean;
 }
 
 /** An earlier record of the same file with the same payload. */
@@ -135,6 +137,7 @@ export function exchangeRecords(
     mime: isRevisit ? "warc/revisit" : mimeOf(response.fields),
     status,
     digest: digest ?? "-",
+    ...(exchange.is_shared && { is_shared: true }),
   };
   const answered = warcRecord(
     [
