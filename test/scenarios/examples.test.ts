@@ -23,6 +23,7 @@ import { packClient } from "../../ops/release/client-package.ts";
 import { installed } from "../../ops/release/start-installed.ts";
 import { type Edgar, edgar } from "../harness/edgar.ts";
 import { type Gleif, gleif, leiOf } from "../harness/gleif.ts";
+import { findProgram } from "../harness/programs.ts";
 import { scenario } from "../harness/scenario.ts";
 import { SETUPS } from "../harness/service.ts";
 import { readZip } from "../harness/warc-reader.ts";
@@ -31,6 +32,7 @@ import { article } from "../harness/web.ts";
 const ROOT = new URL("../..", import.meta.url).pathname;
 const ALPINA = leiOf("529900T8BM49AURSDO");
 /** Where CI has mypy, and what the Python client needs (.ci/run). */
+const wacz = findProgram("wacz", "/opt/warc-tools/bin/wacz");
 const MYPY = join(process.env["PYTHON_CLIENT"] ?? "/opt/python-client", "bin/mypy");
 const PROGRAMS = readdirSync(join(ROOT, "examples")).filter((file) => file.endsWith(".ts"));
 const dist = mkdtempSync(join(tmpdir(), "trawl-examples-"));
@@ -97,7 +99,7 @@ describe("examples", () => {
     for (const program of PROGRAMS) await expect(run(program)).rejects.toThrow(`Usage: node ${program}`);
   });
 
-  test("site-archive.ts writes the pages of a site to a WACZ file", async () => {
+  test("site-archive.ts writes the pages of a site to a WACZ file, which is valid and is shown by the service", async () => {
     const site = sites.site({
       "/": { body: article("Island").replace("/about", "/harbour") },
       "/harbour": { body: article("Harbour").replace("/about", "/") },
@@ -115,6 +117,20 @@ describe("examples", () => {
       [`${site.origin}/`, "Island"],
       [`${site.origin}/harbour`, "Harbour"],
     ]);
+    const { json } = await service.call("GET", `/v1/archive/view?url=${site.origin}/harbour`);
+    const shown = await service.call("GET", json.view_url, { key: null });
+    expect([shown.status, shown.bytes.toString()]).toEqual([
+      200,
+      expect.stringContaining("<h1>Harbour</h1>"),
+    ]);
+    if (wacz === null) return;
+    const { stdout, stderr } = await promisify(execFile)(wacz, [
+      "validate",
+      "-f",
+      join(folder, "island.wacz"),
+    ]);
+    expect(`${stdout}${stderr}`).toMatch(/valid/i);
+    expect(`${stdout}${stderr}`).not.toMatch(/invalid|failed|error/i);
   });
 
   test("price-watch.ts prints the prices, and then what has changed", async () => {
