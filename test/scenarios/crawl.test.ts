@@ -151,9 +151,9 @@ describe.each(SETUPS)("a crawl, $setup", ({ start }) => {
       .toString()
       .trim()
       .split("\r\n");
-    expect(csv[0]).toBe("url,state,depth,found_on,reason,index,redirected_to");
+    expect(csv[0]).toBe("url,state,depth,found_on,reason,index,redirected_to,duplicate_of,change");
     expect(csv).toHaveLength(10);
-    expect(csv[1]).toBe(`${site.origin}/docs/,done,0,,,0,`);
+    expect(csv[1]).toBe(`${site.origin}/docs/,done,0,,,0,,,`);
     const lines = await service.call("GET", `/v1/jobs/${job_id}/urls?from=8`, {
       headers: { accept: "application/x-ndjson" },
     });

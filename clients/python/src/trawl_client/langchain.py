@@ -10,9 +10,8 @@ from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from pydantic import ConfigDict
 
-from . import models
 from ._sync import Trawl
-from .pages import metadata_of, pages_of
+from .pages import Page, metadata_of, pages_of
 
 
 class TrawlLoader(BaseLoader):
@@ -47,5 +46,5 @@ class TrawlRetriever(BaseRetriever):
         return [_document(page) for page in pages_of(self.trawl, urls, None, self.max_results)]
 
 
-def _document(page: models.FetchResponse) -> Document:
+def _document(page: Page) -> Document:
     return Document(page_content=page.markdown or page.text, metadata=metadata_of(page))

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TypeAlias
 
 from . import models
 from ._sync import Trawl
 
+Page: TypeAlias = models.FetchResponse | models.CrawledPage
 
-def pages_of(trawl: Trawl, urls: Sequence[str], crawl: str | None, limit: int) -> Iterator[models.FetchResponse]:
+
+def pages_of(trawl: Trawl, urls: Sequence[str], crawl: str | None, limit: int) -> Iterator[Page]:
     """In the order of the addresses, then of the crawl; without those that failed."""
     if urls:
         batch = trawl.batch.fetch([{"url": url, "formats": ["markdown"]} for url in urls])
@@ -21,7 +24,7 @@ def pages_of(trawl: Trawl, urls: Sequence[str], crawl: str | None, limit: int) -
                 yield found.result
 
 
-def metadata_of(page: models.FetchResponse) -> dict[str, str]:
+def metadata_of(page: Page) -> dict[str, str]:
     """Flat, as vector stores want it, without what is not known."""
     fields = {
         "source": page.final_url or page.url,
