@@ -131,3 +131,23 @@ test.each([
   const good = { name: "a", value: "1", domain: "www.shop.test" };
   expect(jarWith([good, { ...good, name: "b", ...over }], NOW)).toEqual({ refused: 1 });
 });
+
+test("what pages keep in storage is kept by origin, as changes, and is no cookie", () => {
+  const item = (origin: string, name: string, value: string) => ({ origin, name, value });
+  const [here, there] = ["http://www.shop.test", "http://other.test"];
+  const first = sessionJar(EMPTY_JAR, NOW);
+  first.keepStorage(here, [item(here, "a", "1"), item(here, "b", "2")]);
+  first.keepStorage(there, [item(there, "a", "9")]);
+  const { text, count } = withChanges(EMPTY_JAR, first.changes()!);
+  expect(count).toBe(0);
+  const [slow, fast] = [sessionJar(text, NOW), sessionJar(text, NOW)];
+  expect([slow.for(`${here}/`), slow.forBrowser(), slow.changes()]).toEqual(["", [], null]);
+  fast.keepStorage(here, [item(here, "a", "3")]);
+  slow.keepStorage(here, [item(here, "a", "1"), item(here, "b", "2"), item(here, "c", "4")]);
+  const merged = withChanges(withChanges(text, fast.changes()!).text, slow.changes()!).text;
+  expect(sessionJar(merged, NOW).storage()).toEqual([
+    item(there, "a", "9"),
+    item(here, "a", "3"),
+    item(here, "c", "4"),
+  ]);
+});

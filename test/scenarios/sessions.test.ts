@@ -12,7 +12,7 @@ import { client } from "../harness/jobs-client.ts";
 import { createKeys } from "../harness/project-keys.ts";
 import { scenario } from "../harness/scenario.ts";
 import { SETUPS } from "../harness/service.ts";
-import { article, type Pages, redirect } from "../harness/web.ts";
+import { article, type Pages, prose, redirect } from "../harness/web.ts";
 
 const SECRET = `c${randomBytes(12).toString("hex")}`;
 /** In clear in the stores, which shows that the search sees what is there. */
@@ -79,6 +79,22 @@ describe.each(SETUPS)("a session, $setup", ({ setup, start }) => {
     expect((await call("GET", `/v1/sessions/${session_id}`)).json.cookies).toBe(1);
     const refused = await call("POST", "/v1/sessions", { cookies: [cookie, { ...cookie, domain: ".com" }] });
     expect([refused.status, refused.json.detail[0].loc]).toEqual([422, ["body", "cookies", 1]]);
+  });
+
+  test.runIf(OWN_ROUTES.length > 1)("keeps what pages put into localStorage, for their origin", async () => {
+    const counting = `<title>none</title><p>${prose(12)}</p><script>
+      localStorage.visits = Number(localStorage.visits ?? 0) + 1;
+      document.title = localStorage.visits + " " + localStorage.length;
+    </script>`;
+    const [site, other] = [sites.site({ "/": { body: counting } }), sites.site({ "/": { body: counting } })];
+    const session_id = await create();
+    const titleAt = async (origin: string, more: object = { session_id }) =>
+      (await fetch({ url: `${origin}/`, render: "always", cache_ttl_s: 0, ...more })).title;
+    const titles = [await titleAt(site.origin), await titleAt(site.origin), await titleAt(other.origin)];
+    expect(titles).toEqual(["1 1", "2 1", "1 1"]);
+    expect(await titleAt(site.origin)).toBe("3 1");
+    expect(await titleAt(site.origin, {})).toBe("1 1");
+    expect((await call("GET", `/v1/sessions/${session_id}`)).json.cookies).toBe(0);
   });
 
   test.runIf(OWN_ROUTES.length > 1)("logs in by the steps of a form", async () => {

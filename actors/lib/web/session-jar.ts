@@ -1,5 +1,6 @@
 /**
- * The cookies of a session: where each goes is RFC 6265 with the Public Suffix List (tough-cookie), on the direct and the browser route alike.
+ * The cookies of a session: where each goes is RFC 6265 with the Public Suffix List (tough-cookie), on the direct and the browser route alike; and
+ * what pages keep in localStorage, by origin, which is the browser's alone.
  * A request tells what it has changed, never the whole jar, so that a slow one does not undo another's login.
  */
 import { Cookie, CookieJar } from "tough-cookie";
@@ -9,6 +10,14 @@ import { MAX_COOKIE_BYTES } from "../../../schemas/own-request.ts";
 
 /** A cookie as tough-cookie writes it. */
 type Written = ReturnType<Cookie["toJSON"]>;
+
+/** What a page keeps in localStorage under one name. */
+export interface StorageItem {
+  readonly origin: string;
+  readonly name: string;
+  readonly value: string;
+}
+type Entry = Written | StorageItem;
 
 export const EMPTY_JAR = "[]";
 /** A cookie lives no longer, as in browsers. */
@@ -35,35 +44,44 @@ export interface SessionJar {
   readonly forBrowser: () => BrowserCookie[];
   /** All that the browser has in the end: what it has no more is gone. */
   readonly keepBrowser: (cookies: readonly BrowserCookie[]) => void;
+  readonly storage: () => readonly StorageItem[];
+  /** All that the localStorage of the origin has in the end. */
+  readonly keepStorage: (origin: string, items: readonly StorageItem[]) => void;
   /** What changed since the jar was opened; null: nothing. */
   readonly changes: () => string | null;
 }
 
 interface Changes {
-  readonly set: readonly Written[];
+  readonly set: readonly Entry[];
   readonly gone: readonly string[];
 }
 
 const NO_CHANGES = JSON.stringify({ set: [], gone: [] } satisfies Changes);
 
-const nameOf = ({ domain, path, key }: Written): string => `${String(domain)} ${String(path)} ${String(key)}`;
+const isItem = (entry: Entry): entry is StorageItem => "origin" in entry;
+const cookieName = ({ domain, path, key }: Written): string =>
+  `${String(domain)} ${String(path)} ${String(key)}`;
+const nameOf = (entry: Entry): string =>
+  isItem(entry) ? `${entry.origin} ${entry.name}` : cookieName(entry);
 const SAME_SITE = { strict: "Strict", lax: "Lax", none: "None" } as const;
 
 /** `text`: what `withChanges` gave, or EMPTY_JAR. */
 export function sessionJar(text: string, now_ms: number): SessionJar {
+  const entries = JSON.parse(text) as Entry[];
+  let items = entries.filter(isItem);
   const jar = CookieJar.deserializeSync(
     JSON.stringify({
       version: "tough-cookie@6.1.0",
       storeType: "MemoryCookieStore",
       rejectPublicSuffixes: true,
-      cookies: JSON.parse(text) as Written[],
+      cookies: entries.filter((entry) => !isItem(entry)),
     }),
   );
   const isLive = ({ expires }: Written): boolean => !(Date.parse(String(expires)) <= now_ms);
   const all = (): Written[] => ((jar.serializeSync()?.cookies ?? []) as Written[]).filter(isLive);
-  const valueOf = (cookie: Written): string =>
-    JSON.stringify({ ...cookie, lastAccessed: null, creation: null, creationIndex: null });
-  const before = new Map(all().map((cookie) => [nameOf(cookie), valueOf(cookie)]));
+  const valueOf = (entry: Entry): string =>
+    JSON.stringify({ ...entry, lastAccessed: null, creation: null, creationIndex: null });
+  const before = new Map([...all(), ...items].map((entry) => [nameOf(entry), valueOf(entry)]));
   const put = (cookie: Cookie | undefined, url: string): void => {
     if (!URL.canParse(url)) return;
     if (!cookie || cookie.key.length + cookie.value.length > MAX_COOKIE_BYTES) return;
@@ -99,7 +117,7 @@ export function sessionJar(text: string, now_ms: number): SessionJar {
         cookies.map(({ name, domain, path }) => `${domain.replace(/^\./, "")} ${path} ${name}`),
       );
       for (const cookie of all())
-        if (!there.has(nameOf(cookie)))
+        if (!there.has(cookieName(cookie)))
           jar.store.removeCookie(String(cookie.domain), String(cookie.path), cookie.key!, () => {});
       for (const { name, value, domain, path, expires, httpOnly, secure, sameSite } of cookies) {
         const host = domain.replace(/^\./, "");
@@ -116,31 +134,35 @@ export function sessionJar(text: string, now_ms: number): SessionJar {
         put(cookie, `${secure ? "https" : "http"}://${host}${path}`);
       }
     },
+    storage: () => items,
+    keepStorage(origin, kept) {
+      items = [...items.filter((item) => item.origin !== origin), ...kept];
+    },
     changes() {
-      const after = all();
+      const after = [...all(), ...items];
       const names = new Set(after.map(nameOf));
-      const set = after.filter((cookie) => before.get(nameOf(cookie)) !== valueOf(cookie));
+      const set = after.filter((entry) => before.get(nameOf(entry)) !== valueOf(entry));
       const gone = [...before.keys()].filter((name) => !names.has(name));
       return set.length + gone.length > 0 ? JSON.stringify({ set, gone } satisfies Changes) : null;
     },
   };
 }
 
-/** The jar with a request's changes; the oldest cookies go when there are too many. */
+/** The jar with a request's changes; the oldest go when there are too many. `count`: of cookies. */
 export function withChanges(
   text: string,
   changes: string,
 ): { readonly text: string; readonly count: number } {
   const { set, gone } = JSON.parse(changes) as Changes;
-  const cookies = new Map((JSON.parse(text) as Written[]).map((cookie) => [nameOf(cookie), cookie]));
-  for (const name of gone) cookies.delete(name);
-  for (const cookie of set) {
-    cookies.delete(nameOf(cookie));
-    cookies.set(nameOf(cookie), cookie);
+  const entries = new Map((JSON.parse(text) as Entry[]).map((entry) => [nameOf(entry), entry]));
+  for (const name of gone) entries.delete(name);
+  for (const entry of set) {
+    entries.delete(nameOf(entry));
+    entries.set(nameOf(entry), entry);
   }
-  const kept = [...cookies.values()];
+  const kept = [...entries.values()];
   while (Buffer.byteLength(JSON.stringify(kept)) > MAX_JAR_BYTES) kept.shift();
-  return { text: JSON.stringify(kept), count: kept.length };
+  return { text: JSON.stringify(kept), count: kept.filter((entry) => !isItem(entry)).length };
 }
 
 /** A jar that begins with these cookies; `refused`: the place of the first one that no site may have set. */

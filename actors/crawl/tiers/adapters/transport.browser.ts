@@ -38,6 +38,7 @@ import { type OwnDocuments, ownDocuments, type Replaced } from "./own-documents.
 import { LATE, pause, within } from "./in-time.ts";
 import { frameRules } from "./frame-rules.ts";
 import { type PageExchanges, pageExchanges, type PausedResponse } from "./page-exchanges.ts";
+import { putStorage, readStorage } from "./page-storage.ts";
 import { lookAtDocument, type Readiness, readinessOf, watchNetwork } from "./page-readiness.ts";
 import { CAPTURE_MS, SCROLL_MS, type Screenshots, screenshots, type ScreenshotResult } from "./screenshot.ts";
 import { type LeftOut, type Shown, shownDocument } from "./shown-document.ts";
@@ -184,7 +185,7 @@ export function browserTransport({
       return { result: { kind: "failed", reason, status: null, detail, ...bare() }, is_bystander };
     }
     const jar = jars.open(request);
-    if (jar !== null) await putJar(lease.context, jar);
+    if (jar !== null) await putJar(lease, jar);
     const given = openOwn(request);
     const own = ownDocuments(lease.context, given, ownHops(given, first), first);
     const steps = given?.actions ?? [];
@@ -196,9 +197,7 @@ export function browserTransport({
     try {
       const result = await visit.result();
       const archived = exchanges && { exchanges: await exchanges.finish() };
-      // A context that has ended with its browser has no cookies.
-      const kept = jar === null ? null : await lease.context.cookies().catch(() => null);
-      if (kept !== null) jar?.keepBrowser(kept);
+      if (jar !== null) await readJar(lease, jar);
       return {
         result: { ...result, ...archived, ...jars.result(request, jar) },
         is_bystander: visit.isBystander(),
@@ -218,8 +217,17 @@ export function browserTransport({
   };
 }
 
+/** A context that has ended with its browser has nothing. */
+async function readJar({ context, cdp }: PageLease, jar: SessionJar): Promise<void> {
+  const cookies = await context.cookies().catch(() => null);
+  if (cookies !== null) jar.keepBrowser(cookies);
+  const storage = await readStorage(cdp);
+  if (storage !== null) jar.keepStorage(storage.origin, storage.items);
+}
+
 /** The browser refuses some cookies that a jar has, each by itself. */
-async function putJar(context: PageLease["context"], jar: SessionJar): Promise<void> {
+async function putJar({ context, cdp }: PageLease, jar: SessionJar): Promise<void> {
+  await putStorage(cdp, jar.storage());
   const cookies = jar.forBrowser();
   await context
     .addCookies(cookies)
