@@ -8,7 +8,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { SETTINGS } from "../../ops/config.ts";
-import { findProgram } from "../harness/programs.ts";
+import { natsNodeDirectory } from "../../cluster/adapters/nodes/node-directory.nats.ts";
+import { engineProgram } from "../harness/engines.ts";
+import { freePort } from "../harness/free-port.ts";
+import { findProgram, type Program, program as startProgram } from "../harness/programs.ts";
 
 const DEPLOY = "ops/deploy";
 const CHART = `${DEPLOY}/chart`;
@@ -117,6 +120,44 @@ describe("deployment files", () => {
       writeFileSync(path, `${textOf(path)}  server gateway-3\n`);
       expect(run(haproxy!, "-c", "-f", path).status).not.toBe(0);
     });
+  });
+
+  test("NATS' file, with the certificates that the script makes: nobody comes in without TLS and the password", async ({
+    skip,
+  }) => {
+    const server = await engineProgram("bus");
+    if (server === null) skip("NATS is missing");
+    const folder = mkdtempSync(join(tmpdir(), "trawl-nats-"));
+    const port = await freePort();
+    expect(run(`${DEPLOY}/certificates.sh`, folder)).toEqual({ status: 0, output: "" });
+    let nats: Program | null = null;
+    try {
+      withConfig("nats", (path) => {
+        const text = textOf(path)
+          .replace("/run/secrets/nats_certificate", `${folder}/nats.pem`)
+          .replace("/run/secrets/nats_key", `${folder}/nats-key.pem`)
+          .replace('"/data"', `"${folder}/data"`)
+          // Compose gives it by the environment.
+          .replace("$$NATS_PASSWORD", "secret5");
+        writeFileSync(join(folder, "nats.conf"), `listen: "127.0.0.1:${port}"\n${text}`);
+      });
+      const [binary] = server!.command(folder, port);
+      nats = await startProgram(binary!, ["--config", join(folder, "nats.conf")], port);
+      const address = (login: string) => `tls://${login}@127.0.0.1:${port}?tls_ca=${folder}/ca.pem`;
+      const nodes = await natsNodeDirectory(address("trawl:secret5"));
+      expect(await nodes.nodes(100)).toEqual([]);
+      await nodes.close();
+      await expect(natsNodeDirectory(address("trawl:wrong"))).rejects.toThrow(/NATS/);
+      await expect(natsNodeDirectory(`nats://trawl:secret5@127.0.0.1:${port}`)).rejects.toThrow(/NATS/);
+    } finally {
+      await nats?.close();
+      rmSync(folder, { recursive: true });
+    }
+  });
+
+  test("of Compose publish the API and, where it is asked for, Grafana, on loopback", () => {
+    const ports = [...textOf(`${DEPLOY}/compose.yaml`).matchAll(/^ +ports: (.+)$/gm)].map(([, list]) => list);
+    expect(ports).toEqual(['["127.0.0.1:8080:8080"]', '["127.0.0.1:3000:3000"]']);
   });
 
   test.skipIf(promtool === null)("Prometheus' file: accepted by promtool (needs prometheus)", () => {

@@ -1,0 +1,50 @@
+/**
+ * The images of ops/deploy/Containerfile, really built and started (harness/images.ts). It takes minutes and needs root, buildah and mmdebstrap, so it runs
+ * only where IMAGES names stages: `IMAGES=gateway,worker,browser,all npm test -- test/scenarios/images.test.ts`; DEBIAN=trixie takes Debian 13 as the base.
+ */
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { beforeAll, describe, expect, test } from "vitest";
+import { readBuildInfo } from "../../ops/build-info.ts";
+import { engines } from "../harness/engines.ts";
+import { type BuiltImage, imageBuilder } from "../harness/images.ts";
+
+const stages = (process.env["IMAGES"] ?? "").split(",").filter((stage) => stage !== "");
+const debian = process.env["DEBIAN"] ?? "bookworm";
+const ROOT = new URL("../..", import.meta.url).pathname;
+const { version, commit } = readBuildInfo(ROOT);
+const images = imageBuilder(ROOT, {
+  folder: process.env["IMAGES_DIR"] ?? join(tmpdir(), "trawl-images"),
+  debian,
+  commit: commit!,
+  version,
+});
+const shared = Object.assign({}, ...Object.values(await engines()));
+const MAX_BUILD_MS = 20 * 60_000;
+
+describe.skipIf(stages.length === 0).each(stages)(
+  `the image %s on ${debian} (IMAGES names those that are built)`,
+  (stage) => {
+    let image: BuiltImage;
+    beforeAll(() => {
+      image = images.build(stage);
+      process.stdout.write(`${stage} on ${debian}: ${image.bytes / 1e6} MB\n`);
+    }, MAX_BUILD_MS);
+
+    test("is of an ordinary user, checks its health and says what it is", () => {
+      expect(image.user).toBe("10001:10001");
+      expect(image.health_check).toContain("node");
+      expect(image.labels).toMatchObject({
+        "org.opencontainers.image.licenses": "Apache-2.0",
+        "org.opencontainers.image.version": version,
+        "org.opencontainers.image.revision": commit,
+      });
+    });
+
+    test("starts on a read-only root file system, answers and drains", { timeout: 120_000 }, async () => {
+      const answer = await images.ask(image, stage === "all" ? {} : shared);
+      expect(answer).toMatchObject({ health: 200, check_code: 0, exit_code: 0 });
+      expect(answer.ready).toMatchObject({ version, http_server: expect.stringContaining("uWebSockets.js") });
+    });
+  },
+);
