@@ -163,3 +163,37 @@ export const CompanyFeed = contract(
 
 /** Delivers the changes of the companies of one watch; its key is the watch's id. */
 export const CompanyWatch = deliveryContract("company_watch");
+
+/** What an operator imports. */
+export const ImportOrder = Type.Object({
+  kind: Type.String(),
+  /** Where the file is on every node. */
+  path: Type.String(),
+  /** The address that the file was downloaded from, or one of its name. */
+  origin: Type.String(),
+  publish_ms: Type.Integer(),
+  is_full: Type.Boolean(),
+});
+export type ImportOrder = Static<typeof ImportOrder>;
+
+/** `began`: the number of the run; `busy`: another run of the source is not done; `unreadable`: why the file cannot be read. */
+export const ImportReply = Type.Object({
+  kind: Type.Enum(["began", "busy", "unreadable"]),
+  run: Nullable(Type.Integer()),
+  problem: Nullable(Type.String()),
+});
+export type ImportReply = Static<typeof ImportReply>;
+
+/** Imports whole files of one source, one at a time; its key is the source's name. */
+export const CompanyImport = contract(
+  "company_import",
+  {
+    start: ask(ImportOrder, ImportReply),
+    /** Goes on with a run whose node died. */
+    wake: tell(Type.Null()),
+  },
+  {
+    begun: tell(Type.Object({ run: Nullable(Type.Integer()), problem: Nullable(Type.String()) })),
+    finished: tell(Type.Null()),
+  },
+);

@@ -1,4 +1,4 @@
-/** trawl companies sources [check]: the sources of the company register, how they are, and what their canaries say now. */
+/** trawl companies sources [check], import, imports: the sources of the company register, how they are, and what their canaries say now. */
 import { Command } from "commander";
 import {
   type ClientOptions,
@@ -9,6 +9,7 @@ import {
   operatorCommand,
   service,
 } from "./client.ts";
+import { importCommand, importsCommand } from "./company-import.ts";
 import { type Context, EXIT, table } from "./context.ts";
 
 interface SourceShown {
@@ -64,7 +65,11 @@ export function companiesCommand(context: Context): Command {
         for (const path of health.drift) context.out(`${name}: its documents have no more ${path}`);
     });
   sources.addCommand(check);
-  return new Command("companies").description("look at the company register").addCommand(sources);
+  return new Command("companies")
+    .description("look at the company register, and fill it from files of whole sources")
+    .addCommand(sources)
+    .addCommand(importCommand(context))
+    .addCommand(importsCommand(context));
 }
 
 async function sourcesOf(base: string, key: string): Promise<readonly SourceShown[]> {

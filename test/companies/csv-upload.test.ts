@@ -12,6 +12,8 @@ import type { Clock } from "../../cluster/ports/clock.ts";
 import { csvBatchRoute } from "../../gateway/batch.ts";
 import { openBodyGrants } from "../../gateway/body-access.ts";
 import type { Chunk } from "../../schemas/jobs.ts";
+import { sqliteImports } from "../../actors/sources/companies/imports/adapters/imports.sqlite.ts";
+import { openImports } from "../../actors/sources/companies/imports/imported.ts";
 import { gatewayHarness } from "../harness/gateway-harness.ts";
 
 const LEI = "5493001KJTIIGC8Y1R12";
@@ -25,6 +27,7 @@ async function uploads() {
       clock,
       index: memoryCompanyIndex(),
       sources: [],
+      imports: openImports({ store: sqliteImports(":memory:"), sources: [], clock }),
       service: { get: async () => ({ company: null, refresh: [] }) },
       openHttp: () => async () => ({ kind: "failed", error: "none", message: "", retry_after_s: null }),
       bodyGrants: openBodyGrants({ documents, clock }),

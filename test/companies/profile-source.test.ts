@@ -308,12 +308,13 @@ test("an item of a batch waits for its turn when the site has no slot, and the s
   let isBusy = true;
   const { register } = registerWith(() => (isBusy ? failedWith("politeness_timeout") : answerOf(COMPANY)));
   running = register;
-  const { documents, clock, sources, index, failures } = register;
+  const { documents, clock, sources, index, imports, failures } = register;
   const { worker } = companyItems({
     documents,
     clock,
     sources,
     index,
+    imports,
     service: {
       get: async (_, options, { payer: by }) => (await register.get(`lei:${LEI}`, options, by)) ?? UNKNOWN,
     },

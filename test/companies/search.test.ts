@@ -55,11 +55,12 @@ function started(source: Source): Register {
   return running;
 }
 
-const depsOf = ({ documents, clock, index, sources }: Register) => ({
+const depsOf = ({ documents, clock, index, sources, imports }: Register) => ({
   documents,
   clock,
   index,
   sources,
+  imports,
   openHttp: () => async () =>
     ({ kind: "failed", error: "scripted", message: "", retry_after_s: null }) as const,
 });
@@ -95,7 +96,7 @@ describe("a page of results", () => {
     const listed: unknown[] = [];
     let after: RankPosition | null = null;
     do {
-      const page = await searchPage(register.documents, ranked, { after, limit });
+      const page = await searchPage(register, ranked, { after, limit });
       listed.push(...page.results.map(({ id }) => id));
       // A cursor travels as JSON.
       after = JSON.parse(JSON.stringify(page.next));
@@ -109,12 +110,12 @@ describe("a page of results", () => {
     const ranked = await rank(register, SEARCH);
     const hit = (score: number, ref: string) => ({ score, summary: { id: null, ref, match_score: score } });
     const live = [hit(2, "lei:1"), hit(2, "lei:2"), hit(0.6, "lei:3")];
-    const first = await searchPage(register.documents, ranked, { after: null, limit: 2 }, live);
+    const first = await searchPage(register, ranked, { after: null, limit: 2 }, live);
     expect(first.results.map(({ ref }) => ref)).toEqual(["lei:1", "lei:2"]);
-    const second = await searchPage(register.documents, ranked, { after: first.next, limit: 20 });
+    const second = await searchPage(register, ranked, { after: first.next, limit: 20 });
     expect(second.results.map(({ id }) => id)).toEqual(ranked.map(({ company }) => company.id));
     expect(second.next).toBeNull();
-    const all = await searchPage(register.documents, ranked, { after: null, limit: 20 }, live);
+    const all = await searchPage(register, ranked, { after: null, limit: 20 }, live);
     expect(all.results.at(-1)).toMatchObject({ ref: "lei:3" });
     expect(all.results).toHaveLength(15);
   });

@@ -9,6 +9,9 @@ import { companyActor } from "../../actors/sources/companies/company.actor.ts";
 import { companyFeedActor } from "../../actors/sources/companies/feed/feed.actor.ts";
 import { type StoredChange } from "../../actors/sources/companies/feed/changes.ts";
 import { openPeople } from "../../actors/sources/companies/people.ts";
+import { sqliteImports } from "../../actors/sources/companies/imports/adapters/imports.sqlite.ts";
+import { openImports } from "../../actors/sources/companies/imports/imported.ts";
+import { IMPORTED_SOURCES } from "../../actors/sources/companies/imports/imported-sources.ts";
 import { parseCompanyReference } from "../../actors/sources/companies/references.ts";
 import {
   type CompanyCaller,
@@ -140,6 +143,8 @@ export function oneRegister(
   const { metrics, log } = telemetry;
   const sources = makeSources(() => clock.now());
   const index = memoryCompanyIndex();
+  const import_store = sqliteImports(":memory:");
+  const imports = openImports({ store: import_store, sources: IMPORTED_SOURCES, clock });
   const notified: StoredChange[] = [];
   /** Of sources, as their health hears of them. */
   const failures: string[] = [];
@@ -167,6 +172,7 @@ export function oneRegister(
         companyActor({
           ...own,
           sources,
+          imports,
           index,
           people: openPeople({ documents, clock, retention_ms: RETENTION_MS }),
           bodyRefs: bodyRefs(documents),
@@ -198,6 +204,7 @@ export function oneRegister(
       clock,
       ask: cluster.ask,
       sources,
+      imports,
       allowsPaid: async (_, key) => key !== UNPAID_KEY,
       spentBy: async (request_id) => spent_micros.get(request_id) ?? 0,
     });
@@ -219,6 +226,8 @@ export function oneRegister(
     documents: stored,
     sources,
     index,
+    imports,
+    import_store,
     notified,
     failures,
     log,

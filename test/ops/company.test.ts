@@ -46,7 +46,7 @@ const register = oneRegister(() => [
   ),
   { ...scriptedSource("closed", "ch_uid", () => ({})), inactive_because: "TRAWL_CLOSED_KEY is not set" },
 ]);
-const { documents, clock, sources, people, index } = register;
+const { documents, clock, sources, people, index, imports } = register;
 const ask = register.ask();
 const { log } = register;
 const routes = [
@@ -58,6 +58,7 @@ const routes = [
       clock,
       ask,
       sources,
+      imports,
       allowsPaid: async () => false,
       spentBy: async () => 0,
     }),

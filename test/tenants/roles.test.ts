@@ -81,7 +81,7 @@ const TABLE: readonly (readonly [row: Row, operations: string])[] = [
   [
     row(401, "operator_only", MAY, "operator_only", "operator_only"),
     `listNodes setLogLevel viewDomain clearDomain configureDomain pauseJob
-    getCompanyIndex mergeCompanies splitCompany removePerson checkCompanySources`,
+    getCompanyIndex mergeCompanies splitCompany removePerson checkCompanySources startCompanyImport listCompanyImports`,
   ],
 ];
 

@@ -24,6 +24,11 @@ export const COMPANY_METRICS = {
     help: "JSON documents of company sources whose fields were compared with those of earlier ones",
     labels: ["source"],
   },
+  trawl_company_import_records_total: {
+    kind: "counter",
+    help: "Records of imported files of company sources, by what became of them",
+    labels: ["source", "outcome"],
+  },
   trawl_company_deliveries_total: {
     kind: "counter",
     help: "Attempts to deliver a change of a company, by outcome: delivered, http, error, blocked",

@@ -8,7 +8,8 @@ import { randomId } from "../../lib/random-id.ts";
 import { MAX_NOT_FOUND_S } from "./freshness.ts";
 import { parseReference } from "./schemes/identifier.ts";
 import type { CompanyIdentifier } from "./source.ts";
-import { COMPANY_IDS, ownerOf, survivorOf } from "./stored-company.ts";
+import type { ImportedCompany, Imports } from "./imports/imported-company.ts";
+import { COMPANY_IDS, ownerOf, ownersOf, type StoredCompany, survivorOf } from "./stored-company.ts";
 
 export type CompanyReference =
   | { readonly kind: "id"; readonly id: string }
@@ -53,6 +54,26 @@ export interface FoundCompany {
   /** The id that the caller gave, when it was merged into another. */
   readonly redirected_from: string | null;
   readonly reference: string | null;
+  /** What imports know of it, when nothing else is stored. */
+  readonly imported: ImportedCompany | null;
+}
+
+/** What is known of a company: what is stored, or else what imports have. Throws Fault. */
+export async function knownCompanyOf(
+  documents: Documents,
+  imports: Imports,
+  reference: string,
+): Promise<{ readonly company: StoredCompany | null; readonly imported: ImportedCompany | null }> {
+  const id = ID.test(reference) ? reference : await ownerOf(documents, reference);
+  const company = id === null ? null : await survivorOf(documents, id);
+  if (company) return { company, imported: null };
+  const imported = await imports.company(reference);
+  // A source may have answered about it by another of its identifiers.
+  for (const owner of await ownersOf(documents, imported?.references ?? [])) {
+    const stored = owner === null ? null : await survivorOf(documents, owner);
+    if (stored) return { company: stored, imported: null };
+  }
+  return { company: null, imported };
 }
 
 /** Null: there is no company of this id. Throws Fault. */
@@ -60,17 +81,26 @@ export async function findCompany(
   documents: Documents,
   reference: Exclude<CompanyReference, { readonly kind: "wrong" }>,
   now_ms: number,
+  imports: Imports,
 ): Promise<FoundCompany | null> {
+  const text = reference.kind === "id" ? reference.id : reference.reference;
+  const { company, imported } = await knownCompanyOf(documents, imports, text);
+  const id = company?.id ?? imported?.id ?? null;
   if (reference.kind === "id") {
-    const company = await survivorOf(documents, reference.id);
-    if (!company) return null;
-    const redirected_from = company.id === reference.id ? null : reference.id;
-    return { id: company.id, isStored: true, redirected_from, reference: null };
+    if (id === null) return null;
+    const redirected_from = id === text ? null : text;
+    return {
+      id,
+      isStored: company !== null,
+      redirected_from,
+      reference: imported?.reference ?? null,
+      imported,
+    };
   }
-  const text = reference.reference;
+  if (id !== null)
+    return { id, isStored: company !== null, redirected_from: null, reference: text, imported };
   const owner = (await ownerOf(documents, text)) ?? (await claimProvisionally(documents, text, now_ms));
-  const company = await survivorOf(documents, owner);
-  return { id: company?.id ?? owner, isStored: company !== null, redirected_from: null, reference: text };
+  return { id: owner, isStored: false, redirected_from: null, reference: text, imported: null };
 }
 
 /** The id under which a company with this identifier is created when a source knows it. Concurrent callers get one id. */

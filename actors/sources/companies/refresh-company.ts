@@ -36,7 +36,15 @@ import { decideMerge, edgeKey, isStrong, mergeSideOf } from "./merging.ts";
 import type { PeopleStore } from "./people.ts";
 import { ownIdentifiersOf, type RecordAddress } from "./record.ts";
 import { identifierOf, referenceOf } from "./references.ts";
-import { type KnownIdentifier, knownIdentifiers, planRefresh, type RefreshPlan } from "./refresh-plan.ts";
+import {
+  type KnownIdentifier,
+  knownIdentifiers,
+  ownReferencesOf,
+  planRefresh,
+  type RefreshPlan,
+} from "./refresh-plan.ts";
+import type { Imports } from "./imports/imported-company.ts";
+import { withImported } from "./imports/imported.ts";
 import { type CompanyIndex, indexedCompany } from "./search-index.ts";
 import type { CompanyIdentifier, KnownCompany, LookupAnswer, Source } from "./source.ts";
 import type { StoredGroup } from "./stored-claims.ts";
@@ -60,6 +68,7 @@ import {
 export interface RefreshDeps extends AskSourceDeps {
   readonly documents: Documents;
   readonly sources: readonly Source[];
+  readonly imports: Imports;
   readonly index: CompanyIndex;
   readonly people: PeopleStore;
   readonly bodyRefs: BodyRefs;
@@ -132,6 +141,9 @@ async function askSources(run: Run, loaded: LoadedCompany): Promise<Refreshed> {
   const isAlone = (company.value?.aliases ?? []).length === 0;
   if (request.reference !== null) learn({ ...identifierOf(request.reference), is_own: isAlone });
   for (const identifier of await identified(run, company.value)) learn(identifier);
+  if (company.value === null && request.reference !== null)
+    for (const reference of (await deps.imports.company(request.reference))?.references ?? [])
+      learn({ ...identifierOf(reference), is_own: true });
 
   const answers: SourceAnswer[] = [];
   const fresh = new Map<string, RefreshPlan["fresh"][number]>();
@@ -233,11 +245,21 @@ async function writeAnswers(run: Run, refreshed: Refreshed): Promise<RefreshAnsw
     return { kind: "elsewhere", company_id: company.value.merged_into, refresh: [] };
   const now_ms = clock.now();
   if (company.value && isFencedOff(company.value, context.epoch, now_ms)) throw lost(company_id);
-  const before: Knowledge = {
-    groups: company.value?.groups ?? [],
-    people: people.value?.groups ?? [],
-    checks: checks.value ?? {},
-  };
+  const references = [
+    ...(company.value ? ownReferencesOf(company.value) : [run.request.reference ?? []].flat()),
+    ...refreshed.answers.flatMap(({ asked_by, answer }) =>
+      asked_by === undefined ? identifiersIn(answer).map(referenceOf) : [],
+    ),
+  ];
+  const before = withImported<Knowledge>(
+    company_id,
+    {
+      groups: company.value?.groups ?? [],
+      people: people.value?.groups ?? [],
+      checks: checks.value ?? {},
+    },
+    await deps.imports.groupsOf([...new Set(references)]),
+  );
   const isRemoved = await deps.people.removals(refreshed.answers);
   const applied = applyAnswers(before, refreshed.answers, { company_id, now_ms, isRemoved });
   const aliases = company.value ? await loadAliases(documents, company.value) : [];
@@ -282,7 +304,7 @@ async function retainDocuments(
   const known = new Set(before?.groups.flatMap(({ documents }) => documents.map(({ sha256 }) => sha256)));
   const added = after.groups
     .filter(({ source, group }) => !PERSONAL_GROUPS.has(group) && !personal.has(source))
-    .flatMap(({ documents }) => documents.map(({ sha256 }) => sha256))
+    .flatMap(({ documents }) => documents.filter(({ is_import }) => !is_import).map(({ sha256 }) => sha256))
     .filter((sha256) => !known.has(sha256));
   await deps.bodyRefs.retain(added, `company:${company_id}`, Infinity);
 }

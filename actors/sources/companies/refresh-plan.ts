@@ -31,6 +31,12 @@ export function knownIdentifiers({
   return record.identifiers.map((identifier) => ({ ...identifier, is_own: isOwn(identifier) }));
 }
 
+/** The identifiers of the company itself, `scheme:value`. */
+export const ownReferencesOf = (company: Pick<StoredCompany, "groups" | "record">): readonly string[] =>
+  knownIdentifiers(company)
+    .filter(({ is_own }) => is_own)
+    .map(({ scheme, value }) => `${scheme}:${value}`);
+
 export interface Lookup {
   readonly source: Source;
   readonly identifier: CompanyIdentifier;

@@ -60,6 +60,9 @@ export interface IndexState {
 /** The layout of keys and entries that this version writes. */
 export const INDEX_LAYOUT = 2;
 
+export const isComplete = (state: IndexState | null): boolean =>
+  state?.layout === INDEX_LAYOUT && state.through === null;
+
 /** All methods throw Fault "documents_unreachable" and nothing else. */
 export interface CompanyIndex {
   /** An entry that has no name is in the index and never found. */

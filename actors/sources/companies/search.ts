@@ -30,7 +30,9 @@ import {
 import { foldName } from "./names/fold.ts";
 import { contradiction } from "./merging.ts";
 import type { JsonObject } from "./record.ts";
-import { type CompanyReference, identifierOf, referenceOf } from "./references.ts";
+import { importedRecord } from "./imports/imported-record.ts";
+import type { ImportedCompany, Imports } from "./imports/imported-company.ts";
+import { type CompanyReference, identifierOf, knownCompanyOf, referenceOf } from "./references.ts";
 import {
   type CompanyIndex,
   fitsFilter,
@@ -40,13 +42,16 @@ import {
   NO_FILTER,
 } from "./search-index.ts";
 import type { CompanyIdentifier, SearchHit } from "./source.ts";
-import { COMPANIES, countryOf, ownerOf, type StoredCompany, survivorOf } from "./stored-company.ts";
+import { COMPANIES, countryOf, type StoredCompany, survivorOf } from "./stored-company.ts";
 import { summaryView } from "./view.ts";
 
 export interface SearchDeps extends LiveSearchDeps {
   readonly documents: Documents;
   readonly index: CompanyIndex;
+  readonly imports: Imports;
 }
+
+type SummaryDeps = Pick<SearchDeps, "documents" | "imports" | "sources" | "clock">;
 
 export interface NameSearch {
   readonly name: string;
@@ -112,7 +117,7 @@ export interface SearchPage {
  * a company of the register that has none is on the next page. Throws Fault.
  */
 export async function searchPage(
-  documents: Documents,
+  deps: SummaryDeps,
   ranked: readonly ScoredCompany[],
   { after, limit }: { readonly after: RankPosition | null; readonly limit: number },
   live: readonly Pick<LiveResults["results"][number], "score" | "summary">[] = [],
@@ -125,7 +130,7 @@ export async function searchPage(
     .toSorted((a, b) => b.score - a.score)
     .slice(0, limit);
   const own = entries.flatMap(({ company }) => company ?? []);
-  const found = await summariesOf(documents, own);
+  const found = await summariesOf(deps, own);
   const summaries = new Map(found.map((summary) => [summary["id"], summary]));
   const last = own.at(-1);
   const position = last ? rankOf(last) : (after ?? START);
@@ -162,15 +167,27 @@ async function rankWithin(
   };
 }
 
+const importedCompany = (
+  { sources, clock }: Pick<SearchDeps, "sources" | "clock">,
+  imported: ImportedCompany | null,
+): StoredCompany | null =>
+  imported && (importedRecord(imported, { sources, now_ms: clock.now() })?.company ?? null);
+
 /** The results as clients see them; a company that was removed since it was indexed is left out. Throws Fault. */
 async function summariesOf(
-  documents: Documents,
+  deps: SummaryDeps,
   scored: readonly ScoredCompany[],
 ): Promise<readonly JsonObject[]> {
   if (scored.length === 0) return [];
-  const stored = await COMPANIES.getMany(
-    documents,
+  const found = await COMPANIES.getMany(
+    deps.documents,
     scored.map(({ company }) => company.id),
+  );
+  const stored = await Promise.all(
+    found.map(
+      async (company, at) =>
+        company ?? importedCompany(deps, await deps.imports.company(scored[at]!.company.id)),
+    ),
   );
   return scored.flatMap(({ score, matched_on }, index) => {
     const company = stored[index];
@@ -275,8 +292,9 @@ export async function findByIdentifier(
           }),
         ]
       : [];
-  const id = reference.kind === "id" ? reference.id : await ownerOf(documents, reference.reference);
-  const company = id === null ? null : await survivorOf(documents, id);
+  const text = reference.kind === "id" ? reference.id : reference.reference;
+  const known = await knownCompanyOf(documents, deps.imports, text);
+  const company = known.company ?? importedCompany(deps, known.imported);
   if (company) return { results: stored(company), live_sources: [] };
   if (!live || reference.kind === "id") return { results: [], live_sources: [] };
   const answer = await lookUpLive(deps, identifierOf(reference.reference), project);
@@ -346,7 +364,7 @@ export async function resolveName(
     .map(({ scored, summary }) => candidateWith(scored, query, summary));
   const all = [...own, ...others].filter(({ score }) => score >= MIN_SCORE).toSorted(byRank);
   // One that was removed since it was indexed is left out before it is the match.
-  const shown = await withSummaries(deps.documents, all.slice(0, limit + MAX_REMOVED));
+  const shown = await withSummaries(deps, all.slice(0, limit + MAX_REMOVED));
   const decision = decideMatch(shown, () => false);
   return {
     match: decision.kind === "match" ? shown[0]!.summary : null,
@@ -406,11 +424,11 @@ const candidateWith = (scored: ScoredCompany, query: NameQuery, summary: JsonObj
 
 /** Throws Fault. */
 async function withSummaries(
-  documents: Documents,
+  deps: SummaryDeps,
   candidates: readonly ReturnType<typeof candidateWith>[],
 ): Promise<readonly NamedCandidate[]> {
   const own = candidates.filter(({ summary }) => summary === null).map(({ scored }) => scored);
-  const found = await summariesOf(documents, own);
+  const found = await summariesOf(deps, own);
   const summaries = new Map(found.map((summary) => [summary["id"], summary]));
   return candidates.flatMap((candidate) => {
     const summary = candidate.summary ?? summaries.get(candidate.id);

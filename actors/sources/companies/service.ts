@@ -12,8 +12,18 @@ import {
   type FieldGroup,
   type RefreshRequest,
 } from "../../../schemas/companies.ts";
+import { importedRecord, withImportedGroups } from "./imports/imported-record.ts";
+import type { ImportedCompany, Imports } from "./imports/imported-company.ts";
 import { type CompanyReference, findCompany, identifierOf } from "./references.ts";
-import { isWanted, knownIdentifiers, planRefresh, RECORD_GROUPS, type RefreshScope } from "./refresh-plan.ts";
+import {
+  isWanted,
+  knownIdentifiers,
+  ownReferencesOf,
+  planRefresh,
+  RECORD_GROUPS,
+  type RefreshPlan,
+  type RefreshScope,
+} from "./refresh-plan.ts";
 import type { Source } from "./source.ts";
 import type { StoredGroup } from "./stored-claims.ts";
 import {
@@ -33,6 +43,7 @@ export interface ServiceDeps {
   readonly clock: Clock;
   readonly ask: ActorClient;
   readonly sources: readonly Source[];
+  readonly imports: Imports;
   /** Whether the key may be used for what costs money. Throws Fault. */
   readonly allowsPaid: (project: string, key: string) => Promise<boolean>;
   /** What the attempts of a request have cost, whichever run they were of. Throws Fault. */
@@ -133,8 +144,64 @@ function notAsked(
 const withChecks = (groups: readonly StoredGroup[], checks: Checks): readonly CheckedGroup[] =>
   groups.map((group) => ({ ...group, check: checks[checkKey(group.source, group.group)] ?? null }));
 
+const freshLines = ({ fresh }: RefreshPlan): readonly CompanyRefresh[] =>
+  fresh.map(({ source, group, check }) => ({
+    source,
+    group,
+    result: check.result === "ok" ? "fresh" : "failed",
+    error: check.error,
+    retry_after_s: null,
+    confirmed_at: check.confirmed_ms === null ? null : new Date(check.confirmed_ms).toISOString(),
+  }));
+
+/**
+ * A company that only imports know, as their files have it; null: the caller wants what they do not have, or what is newer. Groups that
+ * every record has are not asked of sources for its sake: three million companies would be asked one by one.
+ */
+function importedAnswer(
+  { sources, clock }: ServiceDeps,
+  company: ImportedCompany,
+  wanted: RefreshScope,
+  { groups, refresh, sources: named }: GetOptions,
+): { readonly loaded: LoadedCompany; readonly refresh: readonly CompanyRefresh[] } | null {
+  const now_ms = clock.now();
+  const known = importedRecord(company, { sources, now_ms });
+  if (known === null || refresh) return null;
+  const has = new Set(company.groups.map(({ group }) => group));
+  if (groups.some((group) => !has.has(group))) return null;
+  const from = new Set(company.groups.map(({ source }) => source));
+  if (named?.some((source) => !from.has(source))) return null;
+  const asked = sources.filter(({ description: { name } }) => from.has(name));
+  const scope = { ...wanted, groups: wanted.groups.filter((group) => has.has(group)) };
+  const identifiers = knownIdentifiers(known.company);
+  const plan = planRefresh(asked, identifiers, known.checks, scope, now_ms);
+  const isDue = plan.lookups.some(({ source: { description }, groups: due }) =>
+    due.some((group) => known.checks[checkKey(description.name, group)] !== undefined),
+  );
+  if (isDue) return null;
+  return {
+    loaded: {
+      company: { value: known.company, version: 0 },
+      checks: { value: known.checks, version: 0 },
+      people: { value: null, version: 0 },
+    },
+    refresh: freshLines(plan),
+  };
+}
+
 export function companyService(deps: ServiceDeps): CompanyService {
-  const { documents, clock, ask, sources } = deps;
+  const { documents, clock, ask, sources, imports } = deps;
+  /** With what imports know that is newer. */
+  async function load(id: string): Promise<LoadedCompany> {
+    const loaded = await loadCompany(documents, id);
+    const company = loaded.company.value;
+    if (company === null) return loaded;
+    const groups = await imports.groupsOf(ownReferencesOf(company));
+    if (groups.length === 0) return loaded;
+    const aliases = await loadAliases(documents, company);
+    return withImportedGroups(loaded, aliases, groups, { sources, now_ms: clock.now() });
+  }
+
   async function snapshot(
     { company, checks, people }: LoadedCompany,
     refresh: readonly CompanyRefresh[],
@@ -170,7 +237,7 @@ export function companyService(deps: ServiceDeps): CompanyService {
 
   return {
     async get(reference, options, { project, lane, payer }) {
-      const found = await findCompany(documents, reference, clock.now());
+      const found = await findCompany(documents, reference, clock.now(), imports);
       if (!found) return { company: null, refresh: [] };
       const isPaidWanted = sources.some(
         (source) => source.description.is_paid && isWanted(source, { sources: options.sources, pays: true }),
@@ -185,8 +252,16 @@ export function companyService(deps: ServiceDeps): CompanyService {
       };
       const { redirected_from } = found;
       const skipped = notAsked(sources, wanted);
+      const imported = found.imported && importedAnswer(deps, found.imported, wanted, options);
+      if (imported)
+        return snapshot(
+          imported.loaded,
+          [...imported.refresh, ...skipped],
+          { is_cached: true, cost_micros: 0 },
+          redirected_from,
+        );
       if (found.isStored) {
-        const loaded = await loadCompany(documents, found.id);
+        const loaded = await load(found.id);
         const { aliases } = loaded.company.value!;
         const identifiers = [
           ...knownIdentifiers(loaded.company.value!),
@@ -195,14 +270,7 @@ export function companyService(deps: ServiceDeps): CompanyService {
             : [{ ...identifierOf(found.reference), is_own: aliases.length === 0 }]),
         ];
         const plan = planRefresh(sources, identifiers, loaded.checks.value ?? {}, wanted, clock.now());
-        const lines = plan.fresh.map(({ source, group, check }) => ({
-          source,
-          group,
-          result: check.result === "ok" ? ("fresh" as const) : ("failed" as const),
-          error: check.error,
-          retry_after_s: null,
-          confirmed_at: check.confirmed_ms === null ? null : new Date(check.confirmed_ms).toISOString(),
-        }));
+        const lines = freshLines(plan);
         if (plan.lookups.length === 0)
           return snapshot(
             loaded,
@@ -242,7 +310,7 @@ export function companyService(deps: ServiceDeps): CompanyService {
         id = answer.company_id;
         if (answer.kind === "elsewhere") continue;
         return snapshot(
-          await loadCompany(documents, id),
+          await load(id),
           [...answer.refresh, ...skipped],
           { is_cached: false, cost_micros },
           redirected_from,

@@ -128,6 +128,8 @@ export interface RawDocument {
   readonly sha256: string;
   readonly bytes: number;
   readonly content_type: string | null;
+  /** A file of a whole source, which is not stored as a body; `url` ends with the row's number and first byte. */
+  readonly is_import?: true;
 }
 
 export interface SourceResponse {

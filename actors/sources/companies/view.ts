@@ -71,7 +71,7 @@ function claimView(
     native_id: group.native_id,
     raw_sha256: document.sha256,
     body_url:
-      isPersonal(claim) || isPersonalDocument(sources, group.source, group.group)
+      document.is_import || isPersonal(claim) || isPersonalDocument(sources, group.source, group.group)
         ? null
         : bodyUrl(document.sha256),
     observed_at: iso(claim.observed_ms),
@@ -104,7 +104,10 @@ export function sourceDocuments(
       sha256: document.sha256,
       bytes: document.bytes,
       content_type: document.content_type,
-      body_url: isPersonalDocument(descriptions, source, group) ? null : bodyUrl(document.sha256),
+      body_url:
+        document.is_import || isPersonalDocument(descriptions, source, group)
+          ? null
+          : bodyUrl(document.sha256),
       licence: descriptions.get(source)?.licence.id ?? null,
       status: "ok",
     });

@@ -23,7 +23,7 @@ import { ItemKinds } from "../../../work/jobs/feature/tokens.ts";
 import { Profiles } from "../../profiles/feature/tokens.ts";
 import { StatusParts } from "../../../business/status/feature/tokens.ts";
 import { SETTINGS } from "./settings.ts";
-import { FindCompany, IndexOfCompanies } from "./tokens.ts";
+import { CompanyImports, FindCompany, IndexOfCompanies } from "./tokens.ts";
 
 export const companiesFeature = feature({
   name: "companies",
@@ -49,6 +49,7 @@ export const companiesFeature = feature({
   sealed: async () => ({ [COMPANY_WATCHES.name]: sealedWatches }),
   needs: {
     index: IndexOfCompanies,
+    imported: CompanyImports,
     payers: Payers,
     readFilings: FilingDocuments,
     readProfile: Profiles,
@@ -66,7 +67,7 @@ export const companyIndexFeature = feature({
   settings: {},
   collections: [],
   needs: {},
-  provides: { index: IndexOfCompanies, find: FindCompany },
+  provides: { index: IndexOfCompanies, find: FindCompany, imported: CompanyImports },
   async open(node) {
     const { openCompanyIndex } = await import("./open-index.ts");
     return openCompanyIndex(node);

@@ -8,6 +8,7 @@ import { Company } from "../../../../schemas/companies.ts";
 import type { Register, RegisterAnswer, RegisterCaller, RegisterQuery } from "../../filings/register.ts";
 import { textOf } from "../claim.ts";
 import { decideMatch } from "../names/resolve.ts";
+import type { Imports } from "../imports/imported-company.ts";
 import { findCompany } from "../references.ts";
 import { RECORD_GROUPS } from "../refresh-plan.ts";
 import { homeFirst, listingOnMarket, listingReferences } from "../schemes/listings.ts";
@@ -28,10 +29,12 @@ const UNKNOWN: RegisterAnswer = { kind: "unknown" };
 export function filingRegister({
   documents,
   index,
+  imports,
   clock,
   ask,
 }: Pick<Node, "documents" | "clock"> & {
   readonly index: CompanyIndex;
+  readonly imports: Imports;
   readonly ask: ActorClient;
 }): Register {
   async function find(question: RegisterQuery, caller: RegisterCaller): Promise<StoredCompany | null> {
@@ -75,7 +78,7 @@ export function filingRegister({
 
   /** The company is refreshed like one that is asked for by a client: what is fresh is not asked for again. */
   async function fromSources(reference: string, caller: RegisterCaller): Promise<StoredCompany | null> {
-    const found = await findCompany(documents, { kind: "identifier", reference }, clock.now());
+    const found = await findCompany(documents, { kind: "identifier", reference }, clock.now(), imports);
     let id = found!.id;
     for (let hop = 0; hop < MAX_HOPS; hop++) {
       const answer = await ask(

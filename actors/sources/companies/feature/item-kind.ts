@@ -202,7 +202,7 @@ export const companyItems = (deps: ItemKindDeps): ItemKindParts => ({
     summary: "Get, refresh or resolve many companies as a job",
     tag: TAG,
   },
-  routes: (reader) => reviewRoutes({ documents: deps.documents, clock: deps.clock, reader }),
+  routes: (reader) => reviewRoutes({ ...deps, reader }),
   csv: {
     upload: {
       path: "/v1/companies/batch/csv",

@@ -2,6 +2,7 @@
 import { type Clock, sleep } from "../../../../cluster/ports/clock.ts";
 import type { Documents } from "../../../../cluster/ports/documents.ts";
 import type { Answer } from "../../../../gateway/route.ts";
+import type { Imports } from "../imports/imported-company.ts";
 import { type CompanyReference, findCompany } from "../references.ts";
 import type { CompanyService, CompanySnapshot, UnknownCompany } from "../service.ts";
 import { unknownCompany } from "./record-routes.ts";
@@ -12,6 +13,7 @@ interface LookupDeps {
   readonly documents: Documents;
   readonly clock: Clock;
   readonly service: CompanyService;
+  readonly imports: Imports;
 }
 
 interface Caller {
@@ -30,17 +32,17 @@ export async function idsOf(
   references: readonly RightReference[],
   caller: Caller,
 ): Promise<readonly string[] | Answer> {
-  const { documents, clock } = deps;
+  const { documents, clock, imports } = deps;
   const ids: string[] = [];
   let unknown: Answer | null = null;
   const waiting = references.entries();
   const lane = async (): Promise<void> => {
     for (const [index, reference] of waiting) {
       if (unknown !== null || caller.signal.aborted) return;
-      const stored = await findCompany(documents, reference, clock.now());
+      const stored = await findCompany(documents, reference, clock.now(), imports);
       if (stored?.isStored) ids[index] = stored.id;
       else {
-        const found = await lookUp(deps, reference, caller);
+        const found = await lookUp(deps, reference, caller, stored?.imported != null);
         if (found.company === null) unknown ??= unknownCompany(found, textOf(reference));
         else ids[index] = found.company.id;
       }
@@ -55,9 +57,11 @@ async function lookUp(
   { clock, service }: LookupDeps,
   reference: RightReference,
   { project, signal }: Caller,
+  /** What only imports know is stored by its first refresh. */
+  refresh: boolean,
 ): Promise<CompanySnapshot | UnknownCompany> {
   for (;;) {
-    const options = { sources: null, groups: [], max_age_s: null, refresh: false };
+    const options = { sources: null, groups: [], max_age_s: null, refresh };
     const found = await service.get(reference, options, { project, lane: "sync" });
     const busy = found.company === null && found.refresh.find(({ error }) => error === "rate_limited");
     if (!busy || signal.aborted) return found;

@@ -29,6 +29,10 @@ import type { Source, SourceHttp, SourceSettings } from "../source.ts";
 import { watchActor } from "../watch.actor.ts";
 import { openSources } from "../sources/open-sources.ts";
 import { type SourceName, SOURCES } from "../sources/sources.ts";
+import type { Imports } from "../imports/imported-company.ts";
+import type { ImportStore } from "../imports/store.ts";
+import { indexImported } from "../imports/index-imported.ts";
+import { openImporting } from "./open-importing.ts";
 import { feedRoutes } from "./feed-routes.ts";
 import { filingHttp } from "./filing-http.ts";
 import { companyItems } from "./item-kind.ts";
@@ -53,6 +57,7 @@ const PROBE_TIMEOUT_MS = 30_000;
 
 interface CompaniesNeed {
   readonly index: CompanyIndex;
+  readonly imported: { readonly store: ImportStore; readonly imports: Imports };
   readonly payers: FindPayer;
   readonly readFilings: ReadFilingDocument | null;
   readonly readProfile: ReadProfile | null;
@@ -78,7 +83,7 @@ export function openCompanies(
 /** `egress`: of the sources that have a limiter here. */
 async function joinCompanies(
   node: JoinedNode,
-  { index, payers, readFilings, readProfile, spending }: CompaniesNeed,
+  { index, imported, payers, readFilings, readProfile, spending }: CompaniesNeed,
   settings: CompaniesSettings,
   egress: Egress,
 ): Promise<JoinedFeature<CompaniesProvide>> {
@@ -87,14 +92,7 @@ async function joinCompanies(
   const retention_ms = settings.people_retention_days * DAY_MS;
   const refs = bodyRefs(documents);
   const sendRequest = sendWithSlot(egress, clock);
-  const limiters = new Map(
-    sources
-      .filter(({ description }) => throughOf(description.name) === null)
-      .map(({ description }) => [
-        description.name,
-        limiterContract(`company_limiter_${description.name}`, "company_sources"),
-      ]),
-  );
+  const limiters = limitersOf(sources);
   const people = openPeople({ documents, clock, retention_ms });
   const health = openHealth({
     documents,
@@ -145,11 +143,23 @@ async function joinCompanies(
     health,
     openHttp: (source, caller, work, signal) => openHttp(source, caller, work.ownsKey, signal),
   };
-  const service = companyService({ documents, clock, ask, sources, ...paymentsOf(payers, spending) });
+  const { imports } = imported;
+  const service = companyService({
+    documents,
+    clock,
+    ask,
+    sources,
+    imports,
+    ...paymentsOf(payers, spending),
+  });
+  const importing = openImporting(node, imported, settings, (entries) =>
+    indexImported({ documents, index }, entries),
+  );
   const search = {
     documents,
     clock,
     index,
+    imports,
     sources,
     service,
     openHttp: (source: Source, project: string, signal: AbortSignal) =>
@@ -165,7 +175,8 @@ async function joinCompanies(
       status: [status.part],
     },
     actors: [
-      companyActor({ ...asking, documents, sources, index, people, bodyRefs: refs }),
+      companyActor({ ...asking, documents, sources, imports, index, people, bodyRefs: refs }),
+      importing.actor,
       sourceActor({ ...asking, health, sources }),
       companyFeedActor({
         documents,
@@ -193,10 +204,11 @@ async function joinCompanies(
     ],
     routes: [
       ...searchRoutes({ ...search, cursors }),
-      ...watchRoutes({ ...node, service }),
+      ...watchRoutes({ ...node, service, imports }),
       ...feedRoutes({ documents, clock, cursors }),
       ...registerRoutes({ sources, health }),
       ...operatorRoutes({ sources, people, index, ask }),
+      ...importing.routes,
       ...recordRoutes({ service, sources, cursors, bodyGrants, clock }),
     ],
     reference: recordReference,
@@ -204,15 +216,28 @@ async function joinCompanies(
     onAddress: async (base) => {
       public_url = base;
     },
-    onServing() {
-      // A node that died may have left changes without numbers.
-      return ask(CompanyFeed, COMPANY_FEED_KEY, "wake", null).catch(() => {});
+    every_minute: { what: "Cannot go on with an import of companies", work: importing.wake },
+    async onServing() {
+      // A node that died may have left changes without numbers, and files that are not imported.
+      await ask(CompanyFeed, COMPANY_FEED_KEY, "wake", null).catch(() => {});
+      await importing.wake().catch(() => {});
     },
     async close() {
       await health.close().catch(() => {});
     },
   };
 }
+
+/** Of the sources that are asked here, by their names. */
+const limitersOf = (sources: readonly Source[]): ReadonlyMap<string, LimiterContract> =>
+  new Map(
+    sources
+      .filter(({ description }) => throughOf(description.name) === null)
+      .map(({ description }) => [
+        description.name,
+        limiterContract(`company_limiter_${description.name}`, "company_sources"),
+      ]),
+  );
 
 const paymentsOf = (findPayer: FindPayer, spending: Spending) => ({
   allowsPaid: async (project: string, prefix: string): Promise<boolean> => {

@@ -18,15 +18,16 @@ import { COMPANY_DECISIONS, decisionKey, decisionsOf, type ReviewDecision } from
 import { foldName } from "../names/fold.ts";
 import { REVIEW_THRESHOLD } from "../names/resolve.ts";
 import type { JsonObject } from "../record.ts";
-import { parseCompanyReference } from "../references.ts";
+import type { Imports } from "../imports/imported-company.ts";
+import { knownCompanyOf, parseCompanyReference } from "../references.ts";
 import { type Explanation, NO_MATCH_REASONS, type Resolved } from "../search.ts";
-import { survivorOf } from "../stored-company.ts";
 import { ScoreExplanation } from "./search-routes.ts";
 
 interface ReviewDeps {
   readonly documents: Documents;
   readonly clock: Clock;
   readonly reader: JobFinder;
+  readonly imports: Imports;
 }
 
 /** Items that one request reads: a page may have fewer than `limit`, also none, while `next_from` is not null. */
@@ -213,7 +214,7 @@ export const reviewRoutes = (deps: ReviewDeps): readonly Route[] => [
     body_example: { decisions: [{ index: 0, company: "cmp_0123456789abcdef" }] },
     replies: { 200: { description: "How many were stored", schema: Decided }, 404: NOT_FOUND },
     handle: async ({ params, body: { decisions }, caller, signal }) => {
-      const { documents, reader, clock } = deps;
+      const { documents, reader, clock, imports } = deps;
       const job_id = params.job_id.toLowerCase();
       const job = await findJob(reader, job_id, caller);
       if (!job) return JOB_NOT_FOUND;
@@ -229,7 +230,7 @@ export const reviewRoutes = (deps: ReviewDeps): readonly Route[] => [
       for (const [at, { index, company }] of decisions.entries()) {
         const item = byIndex.get(index);
         if (!item) return wrong(at, "index", "Input should be an item of resolve with a name");
-        const problem = company === null ? null : await problemOf(documents, company);
+        const problem = company === null ? null : await problemOf(documents, imports, company);
         if (problem !== null) return wrong(at, "company", problem);
         const { country, city } = item;
         const refused = company === null ? (item.resolved?.candidates ?? []).map(idOf) : [];
@@ -249,9 +250,10 @@ export const reviewRoutes = (deps: ReviewDeps): readonly Route[] => [
 ];
 
 /** Why a decision cannot name this company; null: it can. Throws Fault. */
-async function problemOf(documents: Documents, company: string): Promise<string | null> {
+async function problemOf(documents: Documents, imports: Imports, company: string): Promise<string | null> {
   const reference = parseCompanyReference(company);
   if (reference.kind === "wrong") return reference.message;
   if (reference.kind === "identifier") return null;
-  return (await survivorOf(documents, reference.id)) === null ? "There is no such company" : null;
+  const known = await knownCompanyOf(documents, imports, reference.id);
+  return known.company === null && known.imported === null ? "There is no such company" : null;
 }

@@ -223,7 +223,7 @@ const byIdentifier = (candidate: string, matched_on: Explanation["matched_on"]):
 });
 
 export function searchRoutes(deps: SearchRouteDeps): readonly Route[] {
-  const { documents, cursors } = deps;
+  const { cursors } = deps;
   const common = { tags: ["companies"], category: "fetch", always_begins_work: true } as const;
 
   return [
@@ -296,7 +296,7 @@ export function searchRoutes(deps: SearchRouteDeps): readonly Route[] {
         const search = { name: q, city: null, filter };
         const live = query.live && after === null ? await liveResults(deps, search, project) : null;
         const ranked = await rank(deps, search);
-        const { results, next } = await searchPage(documents, ranked, { after, limit }, live?.results);
+        const { results, next } = await searchPage(deps, ranked, { after, limit }, live?.results);
         const next_cursor = next && (await cursors.seal(list, next));
         const answer = { results, next_cursor, live_sources: live?.live_sources ?? [] };
         return { ...json(200, answer), bill: companyBill(live === null) };

@@ -44,6 +44,12 @@ export const SETTINGS = {
           "Whether the profile site is a source of companies: on: of every refresh; named: only where a request names it in " +
           "`sources`. The request's key pays. It needs TRAWL_PROFILES=on.",
       }),
+      imports_dir: optionalSetting({
+        env: "TRAWL_COMPANY_IMPORTS_DIR",
+        shared: true,
+        description:
+          "Folder with files of whole sources that are imported; all nodes must see it. Default: imports in the data folder.",
+      }),
       people_retention_days: Type.Integer({
         env: "TRAWL_PEOPLE_RETENTION_DAYS",
         default: 30,

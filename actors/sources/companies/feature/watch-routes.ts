@@ -24,6 +24,7 @@ import {
   watchPlace,
 } from "../watch.ts";
 import { COMPANIES } from "../stored-company.ts";
+import type { Imports } from "../imports/imported-company.ts";
 import { idsOf, type RightReference } from "./named-companies.ts";
 import { NOT_FOUND } from "./record-routes.ts";
 import { iso } from "../../../lib/iso.ts";
@@ -97,9 +98,11 @@ export function watchRoutes({
   clock,
   log,
   service,
+  imports,
   destination,
 }: Pick<Node, "documents" | "clock" | "log"> & {
   readonly secrets: Secrets;
+  readonly imports: Imports;
   readonly service: CompanyService;
   readonly destination: Pick<Destination, "url">;
 }): readonly Route[] {
@@ -164,7 +167,7 @@ export function watchRoutes({
         const companies = await withDeadline(
           { clock, log },
           { id: request_id, timeout_ms: WAIT_MS, signal: gone },
-          (signal) => idsOf({ documents, clock, service }, known, { project, signal }),
+          (signal) => idsOf({ documents, clock, service, imports }, known, { project, signal }),
         );
         if (companies === null) return timedOut(request_id);
         if ("status" in companies) return companies;

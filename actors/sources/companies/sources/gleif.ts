@@ -95,7 +95,7 @@ const LeiRecord = Type.Object({
     Type.Record(Type.String(), Type.Object({ links: maybe(Type.Record(Type.String(), Type.Unknown())) })),
   ),
 });
-type LeiRecord = Static<typeof LeiRecord>;
+export type LeiRecord = Static<typeof LeiRecord>;
 
 const readRecord = jsonReader(Type.Object({ data: LeiRecord }));
 const readRecords = jsonReader(Type.Object({ data: Type.Array(LeiRecord) }));
@@ -202,7 +202,7 @@ function categoryOf({
 }
 
 /** FULLY_CORROBORATED and not lapsed: checked against the register itself. */
-const precedenceOf = ({ attributes: { registration } }: LeiRecord): number =>
+export const precedenceOf = ({ attributes: { registration } }: LeiRecord): number =>
   registration.corroborationLevel === "FULLY_CORROBORATED" && registration.status !== LAPSED ? 80 : 60;
 
 function statusOf({ status, expiration, successorEntities }: LeiRecord["attributes"]["entity"]): string {
@@ -351,7 +351,7 @@ export function eventClaims(
 }
 
 /** A successor is known by the record itself. */
-function successorClaims(
+export function successorClaims(
   document: RawDocument,
   { attributes: { entity } }: LeiRecord,
 ): readonly SourceClaim[] {
@@ -369,7 +369,7 @@ function successorClaims(
   return list.claims;
 }
 
-const DESCRIPTION: SourceDescription = {
+export const GLEIF: SourceDescription = {
   name: "gleif",
   title: "GLEIF LEI records",
   countries: ["*"],
@@ -724,7 +724,7 @@ function readFiltered(
 }
 
 export const openGleif: OpenSource = ({ base_url }) => ({
-  description: DESCRIPTION,
+  description: GLEIF,
   inactive_because: null,
 
   async lookup(identifier, groups, http) {

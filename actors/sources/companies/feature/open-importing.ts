@@ -1,0 +1,57 @@
+/** Imports of whole sources as a part of the register: their actor, the operator's routes, and what wakes them. */
+import { join, resolve } from "node:path";
+import type { JoinedNode } from "../../../../node/feature.ts";
+import { CompanyImport } from "../../../../schemas/companies.ts";
+import type { CompanyEntry } from "../imports/entry.ts";
+import { importActor } from "../imports/import.actor.ts";
+import type { Imports } from "../imports/imported-company.ts";
+import { storedReferences } from "../imports/imported.ts";
+import { IMPORT_KINDS, IMPORTED_SOURCES } from "../imports/imported-sources.ts";
+import type { ImportRun, ImportStore } from "../imports/store.ts";
+import { importRoutes } from "./import-routes.ts";
+import type { CompaniesSettings } from "./settings.ts";
+
+export function openImporting(
+  { ask, clock, log, metrics, dataPath }: JoinedNode,
+  { store, imports }: { readonly store: ImportStore; readonly imports: Imports },
+  { imports_dir }: CompaniesSettings,
+  /** What an import changed, for a search index. Default: there is none beside the rows' identifiers. */
+  onRows: (entries: readonly CompanyEntry[]) => Promise<void> = async () => {},
+) {
+  const folder = resolve(imports_dir ?? join(dataPath("imports")));
+  const kinds = IMPORT_KINDS;
+  for (const { source } of IMPORTED_SOURCES)
+    for (const outcome of OUTCOMES) metrics.begin("trawl_company_import_records_total", { source, outcome });
+  /** The counts of each run that were counted already. */
+  const counted = new Map<number, ImportRun["counts"]>();
+
+  function onProgress({ run, source, counts }: ImportRun): void {
+    const before = counted.get(run);
+    for (const outcome of OUTCOMES) {
+      const more = counts[outcome] - (before?.[outcome] ?? 0);
+      if (more > 0) metrics.count("trawl_company_import_records_total", { source, outcome }, more);
+    }
+    counted.set(run, counts);
+  }
+
+  return {
+    actor: importActor({
+      store,
+      clock,
+      log,
+      kinds,
+      referencesOf: storedReferences(IMPORTED_SOURCES),
+      onRows: async (kind, rows) => onRows(await imports.entriesOfRows(kind, rows)),
+      onProgress,
+    }),
+    routes: importRoutes({ ask, store, kinds, folder, clock }),
+    wake: async (): Promise<void> => {
+      const running = (await store.runs(MAX_LOOKED_AT)).filter(({ state }) => state === "running");
+      for (const source of new Set(running.map((run) => run.source)))
+        await ask(CompanyImport, source, "wake", null);
+    },
+  };
+}
+
+const MAX_LOOKED_AT = 100;
+const OUTCOMES = ["created", "changed", "renewed", "unchanged", "older", "closed", "skipped", "bad"] as const;

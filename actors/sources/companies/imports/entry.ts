@@ -1,0 +1,15 @@
+/** What the search index takes of an imported company. */
+export interface CompanyEntry {
+  /** Of the company, `cmp_…`. */
+  readonly id: string;
+  /** The legal name first. */
+  readonly names: readonly string[];
+  /** ISO 3166-1 alpha-2. */
+  readonly country?: string;
+  readonly city?: string;
+  /** The category of the legal form. */
+  readonly legal_form?: string;
+  /** `scheme:value` */
+  readonly identifiers: readonly string[];
+  readonly status?: string;
+}

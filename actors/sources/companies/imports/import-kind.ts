@@ -1,0 +1,87 @@
+/**
+ * What a kind of file is: one file of a source, such as GLEIF's level 1, whose records become rows. A row is a positional tuple
+ * of what the source wrote, in the order of the kind's layout; what it means is worked out when it is read. Pure.
+ */
+import type { Json } from "../claim.ts";
+import type { SourceLicence } from "../source.ts";
+
+/** Texts, and lists of texts for what may occur several times. */
+export type Tuple = readonly Json[];
+
+export type ReadRecord =
+  | {
+      readonly kind: "row";
+      /** The row's key at the source: the company's number there, then what tells its rows apart. */
+      readonly key: string;
+      readonly tuple: Tuple;
+    }
+  /** The source withdrew the row. */
+  | { readonly kind: "closed"; readonly key: string }
+  | { readonly kind: "bad"; readonly reason: string }
+  /** Nothing of the register's: a natural person, another entity. */
+  | { readonly kind: "skipped" }
+  /** The last record, which says how many records the file has. */
+  | { readonly kind: "trailer"; readonly records: number };
+
+/** What a row that a full file does not have any more means. */
+type Absence =
+  /** The file is not whole: nothing is ever taken out of it. */
+  | "never"
+  /** The row has ended. */
+  | "closed";
+
+interface KindOf<Record> {
+  /** `gleif_lei2`. With the layout's version: `layout`. */
+  readonly name: string;
+  readonly layout: number;
+  readonly source: string;
+  readonly title: string;
+  readonly absence: Absence;
+  readonly licence: SourceLicence;
+  /** The identifiers, `scheme:value`, by which the row is found. The first is the row's own. */
+  readonly referencesOf: (key: string, tuple: Tuple) => readonly string[];
+  /** Whether the second tuple says something else of the company than the first; a renewal of a number does not. */
+  readonly isChange: (before: Tuple, after: Tuple) => boolean;
+  readonly read: Record;
+}
+
+/** Columns are found by their names, in any order. */
+export interface CsvKind extends KindOf<
+  (columns: readonly string[]) => (fields: readonly string[]) => ReadRecord
+> {
+  readonly format: "csv";
+  /** A file without one of them is of another kind. */
+  readonly required: readonly string[];
+}
+
+/** One JSON document a line, or one array of them. */
+export interface JsonKind extends KindOf<(record: Json) => ReadRecord> {
+  readonly format: "json";
+}
+
+export type ImportKind = CsvKind | JsonKind;
+
+/** Between the parts of a key. */
+export const KEY_SEPARATOR = " ";
+
+/** Without the empty values at its end. */
+export function trimmed(tuple: Tuple): Tuple {
+  let length = tuple.length;
+  while (length > 0 && isBlank(tuple[length - 1])) length--;
+  return tuple.slice(0, length);
+}
+
+const isBlank = (value: Json | undefined): boolean =>
+  value === "" || value === undefined || (Array.isArray(value) && value.length === 0);
+
+/** The text at a place; empty where the tuple ends before it. */
+export const textAt = (tuple: Tuple, at: number): string => {
+  const value = tuple[at];
+  return typeof value === "string" ? value : "";
+};
+
+/** The list of tuples at a place. */
+export const tuplesAt = (tuple: Tuple, at: number): readonly Tuple[] => {
+  const value = tuple[at];
+  return Array.isArray(value) ? (value as readonly Tuple[]) : [];
+};

@@ -1,0 +1,146 @@
+/**
+ * The import actor: one for each source, so that one run of a source writes at a time, wherever it was started. A run is background
+ * work; what it has done is stored with its rows. The next owner of the key goes on where the last one stopped.
+ */
+import { actor, DEFERRED, type ReplyTo, type Turn, type WorkContext } from "../../../../cluster/actor.ts";
+import { Fault } from "../../../../cluster/ports/fault.ts";
+import type { Log } from "../../../../cluster/ports/log.ts";
+import { CompanyImport, type ImportOrder, type ImportReply } from "../../../../schemas/companies.ts";
+import type { ImportKind } from "./import-kind.ts";
+import { digestOf } from "./adapters/unpack-file.ts";
+import { UnreadableFile } from "./file-record.ts";
+import { MAX_RUNS, NO_COUNTS, type RunDeps, runImport } from "./run-import.ts";
+import type { ImportRun } from "./store.ts";
+
+export interface ImportActorDeps extends RunDeps {
+  readonly kinds: readonly ImportKind[];
+  readonly log: Log;
+}
+
+interface State {
+  isRunning: boolean;
+  /** Who waits for the number of the run. */
+  caller: ReplyTo<ImportReply> | null;
+}
+
+type ImportTurn = Turn<State, (typeof CompanyImport)["own"]>;
+
+export function importActor(deps: ImportActorDeps) {
+  const { store, clock, log, kinds } = deps;
+
+  async function unfinished(source: string): Promise<ImportRun | null> {
+    const runs = await store.runs(MAX_RUNS);
+    return runs.find((run) => run.source === source && run.state === "running") ?? null;
+  }
+
+  async function begin(source: string, order: ImportOrder, context: WorkContext): Promise<ImportRun> {
+    const kind = kinds.find(({ name }) => name === order.kind)!;
+    const { sha256, bytes } = await digestOf(order.path, context.signal);
+    const now_ms = clock.now();
+    return store.begin({
+      ...order,
+      source,
+      layout: kind.layout,
+      sha256,
+      bytes,
+      licence: kind.licence.id,
+      state: "running",
+      phase: "rows",
+      counts: NO_COUNTS,
+      place: 0,
+      bytes_read: 0,
+      bad_reasons: {},
+      indexed_to: "",
+      resumed: { at_ms: now_ms, records: 0, bytes: 0 },
+      epoch: context.epoch,
+      started_ms: now_ms,
+      ended_ms: null,
+      problem: null,
+      warnings: [],
+    });
+  }
+
+  /** What does not end by itself is tried again by the next wake. */
+  async function goOn(run: ImportRun, context: WorkContext): Promise<void> {
+    const kind = kinds.find(({ name }) => name === run.kind);
+    try {
+      if (kind === undefined || kind.layout !== run.layout)
+        throw new UnreadableFile(`This version does not read "${run.kind}" of layout ${run.layout}`);
+      const done = await runImport(deps, kind, run, context);
+      log.info("A file of companies was imported", { run: done.run, kind: done.kind, ...done.counts });
+    } catch (problem) {
+      if (!(problem instanceof UnreadableFile)) throw problem;
+      log.warn("Cannot import a file of companies", { run: run.run, problem: problem.message });
+      const last = (await store.run(run.run)) ?? run;
+      const failed: ImportRun = {
+        ...last,
+        epoch: context.epoch,
+        state: "failed",
+        ended_ms: clock.now(),
+        problem: problem.message,
+      };
+      await store.commit({ run: failed, rows: [], bad: [] });
+    }
+  }
+
+  function work(turn: ImportTurn, number: number | null): void {
+    const { key } = turn;
+    turn.state.isRunning = true;
+    turn.pipeToSelf("finished", async (_, context) => {
+      try {
+        const run = number === null ? await unfinished(key) : await store.run(number);
+        if (run !== null) await goOn(run, context);
+      } catch (problem) {
+        if (!(problem instanceof Fault)) throw problem;
+        log.warn("An import of companies goes on later", { source: key, problem: String(problem) });
+      }
+      return null;
+    });
+  }
+
+  return actor(CompanyImport)<State>({
+    activate: () => ({ isRunning: false, caller: null }),
+    passivate_after_ms: 60_000,
+    on: {
+      start(turn, order) {
+        const { state, key } = turn;
+        if (state.isRunning) return { kind: "busy", run: null, problem: null };
+        state.isRunning = true;
+        state.caller = turn.deferReply<ImportReply>();
+        turn.pipeToSelf("begun", async (_, context) => {
+          try {
+            const running = await unfinished(key);
+            if (running) return { run: running.run, problem: BUSY };
+            return { run: (await begin(key, order, context)).run, problem: null };
+          } catch (problem) {
+            if (problem instanceof Fault || problem instanceof UnreadableFile)
+              return { run: null, problem: problem.message };
+            throw problem;
+          }
+        });
+        return DEFERRED;
+      },
+      begun(turn, { run, problem }) {
+        const { state } = turn;
+        if (state.caller !== null)
+          turn.answer(state.caller, {
+            kind: problem === null ? "began" : problem === BUSY ? "busy" : "unreadable",
+            run,
+            problem: problem === BUSY ? null : problem,
+          });
+        state.caller = null;
+        if (run === null) state.isRunning = false;
+        else work(turn, run);
+      },
+      wake(turn) {
+        if (!turn.state.isRunning) work(turn, null);
+      },
+      finished(turn) {
+        turn.state.isRunning = false;
+      },
+    },
+  });
+}
+
+/** Of a run that another node left, and that goes on now. */
+const BUSY = "busy";

@@ -1,0 +1,46 @@
+/** A source whose files are imported: its kinds of files, and how their rows become one company. */
+import type { FieldGroup } from "../../../../schemas/companies.ts";
+import type { SourceClaim } from "../claim.ts";
+import type { RawDocument } from "../source.ts";
+import type { CompanyEntry } from "./entry.ts";
+import { type ImportKind, KEY_SEPARATOR, type Tuple } from "./import-kind.ts";
+import type { ImportedRow, ImportStore } from "./store.ts";
+
+interface SourceGroup {
+  readonly group: FieldGroup;
+  readonly precedence: number;
+  readonly claims: readonly SourceClaim[];
+}
+
+/** What rows of the other kinds state of a group; its claims stand beside those of the company's own row. */
+export interface PartGroup {
+  readonly group: FieldGroup;
+  readonly precedence: number;
+  readonly rows: readonly ImportedRow[];
+  readonly claims: (document: RawDocument, row: ImportedRow) => readonly SourceClaim[];
+}
+
+export interface ImportedSource {
+  readonly source: string;
+  /** The scheme of the company's number at the source. */
+  readonly own_scheme: string;
+  /** One row for each company. */
+  readonly base: ImportKind;
+  readonly kinds: readonly ImportKind[];
+  /** The company's number in a key of any of its kinds. */
+  readonly numberOf: (key: string) => string;
+  /** One version of the company's own row. */
+  readonly groupsOf: (row: {
+    readonly number: string;
+    readonly tuple: Tuple;
+    readonly document: RawDocument;
+  }) => readonly SourceGroup[];
+  /** Throws Fault. */
+  readonly partsOf: (store: ImportStore, number: string) => Promise<readonly PartGroup[]>;
+  readonly entryOf: (id: string, number: string, tuple: Tuple) => CompanyEntry;
+}
+
+export const numberBefore = (key: string): string => key.split(KEY_SEPARATOR, 1)[0]!;
+
+/** What stands behind the company's number in a key. */
+export const secondOf = (key: string): string => key.split(KEY_SEPARATOR)[1]!;

@@ -1,0 +1,312 @@
+/**
+ * What imports know of a company: the rows of its files as claims, worked out when they are read. A company of which nothing else is
+ * stored has the id that its number at the source gives, so that it is the same after any import.
+ */
+import type { Knowledge } from "../apply-answers.ts";
+import { isStrong } from "../merging.ts";
+import { identifierOf } from "../references.ts";
+import type { SourceClaim } from "../claim.ts";
+import type { RawDocument } from "../source.ts";
+import { afterObservation, digestId, type StoredGroup } from "../stored-claims.ts";
+import { type Checks, checkKey } from "../stored-company.ts";
+import type { ImportedSource, PartGroup } from "./imported-source.ts";
+import type { ImportKind, Tuple } from "./import-kind.ts";
+import { isWhole, MAX_RUNS } from "./run-import.ts";
+import type { ImportedRow, ImportRun, ImportStore } from "./store.ts";
+import { iso } from "../../../lib/iso.ts";
+import type { Clock } from "../../../../cluster/ports/clock.ts";
+import type { CompanyEntry } from "./entry.ts";
+import type { ImportedCompany, ImportedGroup, Imports } from "./imported-company.ts";
+
+interface Subject {
+  readonly source: ImportedSource;
+  readonly number: string;
+  readonly row: ImportedRow;
+}
+
+const ENTRIES_AT_ONCE = 1_000;
+/** Runs change when a file was imported. */
+const RUNS_VALID_MS = 5_000;
+
+const ownReference = ({ source, number }: Pick<Subject, "source" | "number">): string =>
+  `${source.own_scheme}:${number}`;
+
+/** The id of a company that only imports know. */
+export const importedId = (own_reference: string): string => `cmp_${digestId(own_reference, 16)}`;
+
+/** What is stored beside a row so that it is found, its own number left out: that is its key. */
+export function storedReferences(sources: readonly ImportedSource[]) {
+  return (kind: ImportKind, key: string, tuple: Tuple): readonly string[] => {
+    const source = sources.find(({ base }) => base === kind);
+    const own = source === undefined ? null : `${source.own_scheme}:${key}`;
+    const others = kind.referencesOf(key, tuple).filter((reference) => reference !== own);
+    return own === null ? others : [importedId(own), ...others];
+  };
+}
+
+interface ImportsDeps {
+  readonly store: ImportStore;
+  readonly sources: readonly ImportedSource[];
+  readonly clock: Pick<Clock, "now">;
+}
+
+/** The runs by their numbers, as they were a few seconds ago. */
+function runBook({ store, clock }: Pick<ImportsDeps, "store" | "clock">) {
+  let known: { readonly runs: ReadonlyMap<number, ImportRun>; readonly at_ms: number } | null = null;
+
+  async function all(): Promise<ReadonlyMap<number, ImportRun>> {
+    const now_ms = clock.now();
+    if (known === null || now_ms - known.at_ms >= RUNS_VALID_MS)
+      known = { at_ms: now_ms, runs: new Map((await store.runs(MAX_RUNS)).map((run) => [run.run, run])) };
+    return known.runs;
+  }
+
+  async function get(number: number): Promise<ImportRun> {
+    const run = (await all()).get(number);
+    if (run) return run;
+    known = null;
+    return (await all()).get(number) ?? (await store.run(number))!;
+  }
+  return { all, get };
+}
+
+/** Which companies of the sources have an identifier, and which of them are one company. */
+function subjectFinder({ store, sources }: Pick<ImportsDeps, "store" | "sources">) {
+  const subjectOf = async (source: ImportedSource, number: string): Promise<Subject | null> => {
+    const [row] = await store.rows(source.base.name, [number]);
+    return row === undefined || row.closed_ms !== null ? null : { source, number, row };
+  };
+
+  /** The companies of each source that have one of these identifiers. */
+  async function subjectsOf(references: readonly string[]): Promise<readonly Subject[]> {
+    const found = new Map<string, Subject>();
+    const add = async (source: ImportedSource, number: string): Promise<void> => {
+      const key = `${source.source} ${number}`;
+      if (found.has(key)) return;
+      const subject = await subjectOf(source, number);
+      if (subject) found.set(key, subject);
+    };
+    for (const reference of references) {
+      const { scheme, value } = identifierOf(reference);
+      for (const source of sources) if (source.own_scheme === scheme) await add(source, value);
+    }
+    for (const { kind, key } of await store.find(references)) {
+      const source = sources.find(({ kinds }) => kinds.some(({ name }) => name === kind));
+      if (source) await add(source, source.numberOf(key));
+    }
+    return [...found.values()];
+  }
+
+  /** The same company at the other sources, in the order of the sources. */
+  async function membersOf(subject: Subject): Promise<readonly Subject[]> {
+    const others: Subject[] = [];
+    const found = await subjectsOf(strongOf(subject));
+    for (const other of onlyOnes(found.filter(({ source }) => source !== subject.source))) {
+      const back = (await subjectsOf(strongOf(other))).filter(({ source }) => source === subject.source);
+      if (back.length === 1) others.push(other);
+    }
+    const order = (each: Subject): number => sources.indexOf(each.source);
+    return [subject, ...others].toSorted((a, b) => order(a) - order(b));
+  }
+
+  return { subjectsOf, membersOf };
+}
+
+const strongOf = ({ source, number, row }: Subject): readonly string[] => [
+  ownReference({ source, number }),
+  ...source.base
+    .referencesOf(number, JSON.parse(row.tuple) as Tuple)
+    .filter((reference) => isStrong(identifierOf(reference).scheme)),
+];
+
+/** Of several companies of one source with one identifier none is meant. */
+const onlyOnes = (subjects: readonly Subject[]): readonly Subject[] =>
+  subjects.filter((subject) => subjects.filter(({ source }) => source === subject.source).length === 1);
+
+/** What the rows of one company at one source state. */
+function groupReader({ store, clock }: Pick<ImportsDeps, "store" | "clock">) {
+  const runs = runBook({ store, clock });
+
+  const documentOf = (run: ImportRun, { line, offset }: ImportedRow): RawDocument => ({
+    url: `${run.origin}#row=${line}&offset=${offset}`,
+    retrieved_at: iso(run.started_ms),
+    sha256: run.sha256,
+    bytes: run.bytes,
+    content_type: null,
+    is_import: true,
+  });
+
+  async function groupsOfSubject({ source, number, row }: Subject): Promise<readonly ImportedGroup[]> {
+    const all = await runs.all();
+    const groups: ImportedGroup[] = [];
+    for (const version of [...(await store.earlier(source.base.name, number)), row]) {
+      const run = await runs.get(version.run);
+      const wholes = [...all.values()].filter((each) => each.kind === run.kind && isWhole(each));
+      const { publish_ms } = run;
+      const confirmed_ms =
+        version === row ? Math.max(publish_ms, ...wholes.map((each) => each.publish_ms)) : publish_ms;
+      const document = documentOf(run, version);
+      const tuple = JSON.parse(version.tuple) as Tuple;
+      for (const group of source.groupsOf({ number, tuple, document }))
+        groups.push({
+          source: source.source,
+          native_id: number,
+          documents: [document],
+          at_ms: publish_ms,
+          confirmed_ms,
+          ...group,
+        });
+    }
+    for (const part of await source.partsOf(store, number))
+      await addPart(groups, source.source, number, part);
+    return groups;
+  }
+
+  /** To the last version of the company's own row, so that both are one answer of the source. */
+  async function addPart(
+    groups: ImportedGroup[],
+    source: string,
+    native_id: string,
+    { group, precedence, rows, claims: claimsOf }: PartGroup,
+  ): Promise<void> {
+    if (rows.length === 0) return;
+    const documents = new Map<string, RawDocument>();
+    const claims: SourceClaim[] = [];
+    let at_ms = 0;
+    for (const row of rows) {
+      const run = await runs.get(row.run);
+      const document = documents.get(run.sha256) ?? documentOf(run, row);
+      documents.set(run.sha256, document);
+      claims.push(...claimsOf(document, row));
+      at_ms = Math.max(at_ms, run.publish_ms);
+    }
+    const last = groups.findLastIndex((each) => each.group === group);
+    const own = groups[last];
+    if (own === undefined)
+      groups.push({
+        source,
+        native_id,
+        group,
+        precedence,
+        documents: [...documents.values()],
+        claims,
+        at_ms,
+        confirmed_ms: at_ms,
+      });
+    else
+      groups[last] = {
+        ...own,
+        documents: [...own.documents, ...documents.values()],
+        claims: [...own.claims, ...claims],
+        at_ms: Math.max(own.at_ms, at_ms),
+      };
+  }
+
+  return groupsOfSubject;
+}
+
+export function openImports(deps: ImportsDeps): Imports {
+  const { store, sources } = deps;
+  const { subjectsOf, membersOf } = subjectFinder(deps);
+  const groupsOfSubject = groupReader(deps);
+
+  async function companyOf(subject: Subject): Promise<ImportedCompany> {
+    const members = await membersOf(subject);
+    const [first] = members;
+    const groups = (await Promise.all(members.map(groupsOfSubject))).flat();
+    return {
+      id: importedId(ownReference(first!)),
+      reference: ownReference(first!),
+      references: [...new Set(members.flatMap(strongOf))],
+      groups,
+    };
+  }
+
+  async function entriesOfSubjects(subjects: readonly Subject[]): Promise<readonly CompanyEntry[]> {
+    return Promise.all(
+      subjects.map(async (subject) => {
+        const [first] = await membersOf(subject);
+        return subject.source.entryOf(
+          importedId(ownReference(first!)),
+          subject.number,
+          JSON.parse(subject.row.tuple) as Tuple,
+        );
+      }),
+    );
+  }
+
+  return {
+    async company(reference) {
+      const [subject] = await subjectsOf([reference]);
+      return subject === undefined ? null : companyOf(subject);
+    },
+    async groupsOf(references) {
+      const strong = references.filter((reference) => isStrong(identifierOf(reference).scheme));
+      if (strong.length === 0) return [];
+      const found = await subjectsOf(strong);
+      // A number at the source itself is the company's, whatever else leads to another one.
+      const own = found.filter((subject) => strong.includes(ownReference(subject)));
+      const others = found.filter(({ source }) => !own.some((each) => each.source === source));
+      const members = [...onlyOnes(own), ...onlyOnes(others)];
+      return (await Promise.all(members.map(groupsOfSubject))).flat();
+    },
+    async *entriesOf(name, from) {
+      const source = sources.find((each) => each.source === name);
+      if (!source) return;
+      // The key before the first one: scanning begins behind it.
+      for (let after = from === "" ? "" : from.slice(0, -1); ;) {
+        const rows = await store.scan(source.base.name, after, ENTRIES_AT_ONCE);
+        if (rows.length === 0) return;
+        after = rows.at(-1)!.key;
+        const wanted = rows.filter(({ key, closed_ms }) => key >= from && closed_ms === null);
+        yield await entriesOfSubjects(wanted.map((row) => ({ source, number: row.key, row })));
+      }
+    },
+    async entriesOfRows(kind, rows) {
+      const source = sources.find(({ kinds }) => kinds.includes(kind));
+      if (!source) return [];
+      const numbers = [...new Set(rows.map(({ key }) => source.numberOf(key)))];
+      const found = await store.rows(source.base.name, numbers);
+      return entriesOfSubjects(found.map((row) => ({ source, number: row.key, row })));
+    },
+  };
+}
+
+/** With what imports know, where it is newer than what a source answered. */
+export function withImported<K extends Pick<Knowledge, "groups" | "checks">>(
+  company_id: string,
+  knowledge: K,
+  imported: readonly ImportedGroup[],
+): K {
+  let groups: readonly StoredGroup[] = knowledge.groups;
+  const checks: Record<string, Checks[string]> = { ...knowledge.checks };
+  for (const { source, group, documents, claims, at_ms, confirmed_ms, native_id, precedence } of imported) {
+    const key = checkKey(source, group);
+    const check = checks[key];
+    const place = groups.findIndex((each) => each.source === source && each.group === group);
+    const previous = groups[place] ?? null;
+    if (previous !== null && (check?.confirmed_ms ?? Infinity) > at_ms) continue;
+    const observation = {
+      company_id,
+      source,
+      group,
+      native_id,
+      precedence,
+      documents,
+      claims,
+      is_complete: true,
+      at_ms,
+    };
+    const next = afterObservation(previous, observation, check?.confirmed_ms ?? at_ms);
+    if (next.claims.length > 0) groups = place < 0 ? [...groups, next] : groups.with(place, next);
+    checks[key] = {
+      checked_ms: confirmed_ms,
+      confirmed_ms,
+      result: "ok",
+      error: null,
+      retry_at_ms: null,
+      documents,
+    };
+  }
+  return { ...knowledge, groups, checks };
+}

@@ -1,0 +1,35 @@
+/** Companies of imports in the search index. One that is stored is not among them: the change feed indexes its record. */
+import type { Documents } from "../../../../cluster/ports/documents.ts";
+import type { CompanyIndex } from "../search-index.ts";
+import { COMPANIES, ownersOf } from "../stored-company.ts";
+import type { CompanyEntry } from "./entry.ts";
+import type { Imports } from "./imported-company.ts";
+
+interface IndexImportedDeps {
+  readonly documents: Documents;
+  readonly index: Pick<CompanyIndex, "put">;
+}
+
+/** Throws Fault. */
+export async function indexImported(
+  { documents, index }: IndexImportedDeps,
+  entries: readonly CompanyEntry[],
+): Promise<void> {
+  const references = entries.flatMap(({ identifiers }) => identifiers);
+  const owners = references.length === 0 ? [] : await ownersOf(documents, references);
+  const ids = [...new Set(owners.flatMap((id) => id ?? []))];
+  const stored = ids.length === 0 ? [] : await COMPANIES.getMany(documents, ids);
+  const isStored = new Set(ids.filter((_, at) => stored[at] !== null));
+  const taken = new Set(references.filter((_, at) => isStored.has(owners[at] ?? "")));
+  await index.put(entries.filter(({ identifiers }) => !identifiers.some((each) => taken.has(each))));
+}
+
+/** For an index that was lost or has other keys. Throws Fault. */
+export async function indexAllImported(
+  deps: IndexImportedDeps,
+  imports: Imports,
+  sources: readonly { readonly source: string }[],
+): Promise<void> {
+  for (const { source } of sources)
+    for await (const entries of imports.entriesOf(source, "")) await indexImported(deps, entries);
+}

@@ -1,0 +1,123 @@
+/** trawl companies import: a file of a whole source into the register of the running service, with its progress. */
+import { existsSync } from "node:fs";
+import { copyFile, mkdir } from "node:fs/promises";
+import { basename, join, relative, resolve } from "node:path";
+import type { Command } from "commander";
+import { systemClock } from "../../cluster/adapters/time/clock.system.ts";
+import { sleep } from "../../cluster/ports/clock.ts";
+import type { Config } from "../config.ts";
+import { dataPath } from "../stores.ts";
+import { type ClientOptions, errorOf, exchange, operatedService, operatorCommand } from "./client.ts";
+import { CommandError, type Context, EXIT, table } from "./context.ts";
+
+interface ImportShown {
+  readonly run: number;
+  readonly kind: string;
+  readonly origin: string;
+  readonly state: "running" | "done" | "failed";
+  readonly phase: string;
+  readonly counts: Readonly<Record<string, number>>;
+  readonly bad_reasons: Readonly<Record<string, number>>;
+  readonly bytes: number;
+  readonly bytes_read: number;
+  readonly records_per_s: number | null;
+  readonly eta_s: number | null;
+  readonly warnings: readonly string[];
+  readonly problem: string | null;
+}
+
+interface ImportOptions extends ClientOptions {
+  readonly kind: string;
+  readonly publishedAt?: string;
+  readonly delta?: boolean;
+  readonly detach?: boolean;
+}
+
+const POLL_MS = 1_000;
+
+export const importCommand = (context: Context): Command =>
+  operatorCommand("import")
+    .description("import a file of a whole source; exit code 3 when records of it are bad")
+    .argument("<file>", "on this machine; it is copied into the folder of imports when it is elsewhere")
+    .option("--kind <kind>", "of the file", "gleif_lei2")
+    .option("--published-at <moment>", "when the source published it; default: the date in its name")
+    .option("--delta", "the file has only what changed")
+    .option("--detach", "do not wait until it is done")
+    .action(async (file: string, options: ImportOptions) => {
+      const { base, key } = operatedService(context, options);
+      const name = await inFolder(context.config(), resolve(file));
+      const body = {
+        kind: options.kind,
+        file: name,
+        ...(options.publishedAt !== undefined && { published_at: options.publishedAt }),
+        ...(options.delta && { delta: true }),
+      };
+      const { reply, content } = await exchange("POST", `${base}/v1/ops/companies/imports`, key, body);
+      if (!reply.ok) throw errorOf(reply, content);
+      const clock = systemClock();
+      let shown = content as ImportShown;
+      while (shown.state === "running" && !options.detach) {
+        context.err(progressOf(shown));
+        await sleep(clock, POLL_MS);
+        shown = (await importsOf(base, key)).find(({ run }) => run === shown.run) ?? shown;
+      }
+      if (options.json) context.out(JSON.stringify(shown));
+      else context.out(summaryOf(shown));
+      if (shown.state === "failed") throw new CommandError(shown.problem ?? "The import failed");
+      if (shown.counts["bad"]! > 0) context.exit(EXIT.some_failed);
+    });
+
+export const importsCommand = (context: Context): Command =>
+  operatorCommand("imports")
+    .description("list imports of whole sources, newest first")
+    .action(async (options: ClientOptions) => {
+      const { base, key } = operatedService(context, options);
+      const imports = await importsOf(base, key);
+      if (options.json) return context.out(JSON.stringify(imports, null, 2));
+      context.out(
+        table(
+          ["RUN", "KIND", "STATE", "RECORDS", "CHANGED", "BAD", "FILE"],
+          imports.map(({ run, kind, state, counts, origin }) => [
+            String(run),
+            kind,
+            state,
+            String(counts["records"]),
+            String(counts["created"]! + counts["changed"]!),
+            String(counts["bad"]),
+            origin,
+          ]),
+        ),
+      );
+    });
+
+async function importsOf(base: string, key: string): Promise<readonly ImportShown[]> {
+  const { reply, content } = await exchange("GET", `${base}/v1/ops/companies/imports`, key);
+  if (!reply.ok) throw errorOf(reply, content);
+  return (content as { imports: readonly ImportShown[] }).imports;
+}
+
+/** The file's name in the folder of imports, into which it is copied. */
+async function inFolder({ companies, storage }: Config, path: string): Promise<string> {
+  if (!existsSync(path)) throw new CommandError(`There is no file "${path}"`, EXIT.usage);
+  const folder = resolve(companies.imports_dir ?? join(dataPath(storage.data_dir, "imports")));
+  const name = relative(folder, path);
+  if (!name.startsWith("..")) return name;
+  await mkdir(folder, { recursive: true });
+  await copyFile(path, join(folder, basename(path)));
+  return basename(path);
+}
+
+function progressOf({ phase, counts, bytes, bytes_read, records_per_s, eta_s }: ImportShown): string {
+  const share = bytes === 0 ? 0 : Math.floor((100 * bytes_read) / bytes);
+  const rate = records_per_s === null ? "" : `, ${Math.round(records_per_s)} a second`;
+  const rest = eta_s === null ? "" : `, ${eta_s} s to go`;
+  return `${phase}: ${share} %, ${counts["records"]} records${rate}${rest}, ${counts["bad"]} bad`;
+}
+
+function summaryOf({ run, state, counts, bad_reasons, warnings }: ImportShown): string {
+  const parts = Object.entries(counts)
+    .filter(([, count]) => count > 0)
+    .map(([name, count]) => `${count} ${name}`);
+  const reasons = Object.entries(bad_reasons).map(([reason, count]) => `bad: ${reason} (${count})`);
+  return [`Import ${run} is ${state}: ${parts.join(", ")}`, ...reasons, ...warnings].join("\n");
+}

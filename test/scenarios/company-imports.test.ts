@@ -1,0 +1,99 @@
+/** Whole files of GLEIF in a running service: imported by the command, found without a request to the source, and whole after kill -9. */
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Compile } from "typebox/schema";
+import { afterAll, describe, expect, test, vi } from "vitest";
+import { goldenCopy, goldenLei, goldenRow, zipped } from "../harness/golden-copy.ts";
+import { scenario } from "../harness/scenario.ts";
+import { SETUPS } from "../harness/service.ts";
+
+const ROWS = 6_000;
+/** Young enough that no source is asked. */
+const published_at = new Date(Date.now() - 3_600_000).toISOString();
+
+const settled = (isSettled: () => Promise<boolean>): Promise<unknown> =>
+  vi.waitUntil(isSettled, { timeout: 60_000, interval: 20 });
+
+describe.each(SETUPS)("imports of whole sources, $setup", ({ start }) => {
+  const folder = mkdtempSync(join(tmpdir(), "trawl-import-scenario-"));
+  const imports = join(folder, "imports");
+  afterAll(() => rmSync(folder, { recursive: true }));
+  const { service } = scenario(start, async () => ({ TRAWL_COMPANY_IMPORTS_DIR: imports }));
+  const operator = () => ({ key: service.operator_key });
+  const started = (body: object) =>
+    service.call("POST", "/v1/ops/companies/imports", { body, ...operator() });
+  const runOf = async (run: number) =>
+    (await service.call("GET", "/v1/ops/companies/imports", operator())).json.imports.find(
+      (each: { run: number }) => each.run === run,
+    );
+
+  test("a file is imported by one command, and its companies are records whose claims name it", async () => {
+    const rows = Array.from({ length: 20 }, (_, number) => goldenRow(number));
+    const file = join(folder, "lei2.csv.zip");
+    writeFileSync(file, zipped("lei2.csv", goldenCopy(rows)));
+    const done = await service.trawl("companies", "import", file, "--published-at", published_at, "--json");
+    expect(done).toMatchObject({ state: "done", counts: { records: 20, created: 20, bad: 0 } });
+
+    const schema = (await service.call("GET", "/v1/schemas/company")).json;
+    const path = `/v1/companies/lei:${goldenLei(7)}?include=claims`;
+    const { status, json: company } = await service.call("GET", path);
+    expect(status).toBe(200);
+    expect(Compile(schema).Errors(company)[1]).toEqual([]);
+    expect(company).toMatchObject({
+      names: { legal: "Kranwerk 7 GmbH" },
+      status: "active",
+      legal_form: { elf: "2HBR", category: "private_limited" },
+      sources: [{ source: "gleif", sha256: done.sha256, body_url: null, licence: "CC0-1.0" }, {}],
+    });
+    expect(company.sources[0].url).toMatch(/^file:\/\/\/lei2\.csv\.zip#row=8&offset=\d+$/);
+    const claim = company.claims.find(({ field }: { field: string }) => field === "names.legal");
+    expect(claim).toMatchObject({ raw_sha256: done.sha256, body_url: null, source: "gleif" });
+    for (const reference of [company.id, "de_hrb:M1201.HRB10007"]) {
+      const found = await service.call("GET", `/v1/companies/${reference}`);
+      expect(found.json).toMatchObject({ id: company.id, names: { legal: "Kranwerk 7 GmbH" } });
+      const search = await service.call("GET", `/v1/companies/search?identifier=${reference}`);
+      expect(search.json.results).toMatchObject([{ id: company.id, in_register: true }]);
+    }
+    const named = await service.call("GET", "/v1/companies/search?q=Kranwerk+7+GmbH");
+    expect(named.json.results[0]).toMatchObject({ id: company.id, in_register: true, match_score: 1 });
+    const body = { name: "Kranwerk 7 GmbH", country: "DE", live: false };
+    const resolved = await service.call("POST", "/v1/companies/resolve", { body });
+    expect(resolved.json).toMatchObject({ match: { id: company.id } });
+    expect((await service.call("GET", `/v1/companies/lei:${goldenLei(77)}`)).status).not.toBe(200);
+  });
+
+  test("a second import of the source is refused while one runs, and what kill -9 stops goes on", async () => {
+    mkdirSync(imports, { recursive: true });
+    const rows = Array.from({ length: ROWS }, (_, number) => goldenRow(number));
+    writeFileSync(join(imports, "whole.csv"), goldenCopy(rows));
+    const order = { kind: "gleif_lei2", file: "whole.csv", published_at };
+    const first = await started(order);
+    expect(first).toMatchObject({ status: 202, json: { state: "running" } });
+    const { run } = first.json;
+    const second = await started(order);
+    expect(second).toMatchObject({ status: 409, json: { detail: { error: "import_running" } } });
+    await settled(async () => (await runOf(run)).counts.records > 0);
+    await service.kill();
+    await service.restart();
+    await settled(async () => (await runOf(run)).state !== "running");
+    const done = await runOf(run);
+    expect(done).toMatchObject({ state: "done", counts: { records: ROWS, bad: 0 } });
+    const company = await service.call("GET", `/v1/companies/lei:${goldenLei(ROWS - 1)}`);
+    expect(company.json).toMatchObject({ names: { legal: `Kranwerk ${ROWS - 1} GmbH` } });
+    const again = await started(order);
+    await settled(async () => (await runOf(again.json.run)).state === "done");
+    expect((await runOf(again.json.run)).counts).toMatchObject({ unchanged: ROWS, created: 0, changed: 0 });
+  });
+
+  test.each([
+    [{ kind: "nothing", file: "whole.csv" }, "kind"],
+    [{ kind: "gleif_lei2", file: "missing.csv" }, "file"],
+    [{ kind: "gleif_lei2", file: "../secrets.key" }, "file"],
+    [{ kind: "gleif_lei2", file: "whole.csv", published_at: "yesterday" }, "published_at"],
+  ])("%j is refused with its field", async (body, field) => {
+    const { status, json } = await started(body);
+    expect(status).toBe(422);
+    expect(json.detail[0].loc).toEqual(["body", field]);
+  });
+});
