@@ -190,7 +190,7 @@ export const CompanyImport = contract(
   {
     start: ask(ImportOrder, ImportReply),
     /** Goes on with a run whose node died. */
-    wake: tell(Type.Null()),
+    wake: ask(Type.Null(), Type.Null()),
   },
   {
     begun: tell(Type.Object({ run: Nullable(Type.Integer()), problem: Nullable(Type.String()) })),

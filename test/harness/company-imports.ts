@@ -2,7 +2,6 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll } from "vitest";
 import { digestOf } from "../../actors/sources/companies/imports/adapters/unpack-file.ts";
 import { storedReferences } from "../../actors/sources/companies/imports/imported.ts";
 import { IMPORTED_SOURCES, importKindOf } from "../../actors/sources/companies/imports/imported-sources.ts";
@@ -11,7 +10,7 @@ import type { ImportRun, ImportStore } from "../../actors/sources/companies/impo
 import { systemClock } from "../../cluster/adapters/time/clock.system.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "trawl-imports-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
 
 export const PUBLISHED_MS = Date.UTC(2026, 10, 21);
 export const IMPORT_OWNER: RunContext = {

@@ -72,7 +72,7 @@ describe.each(SETUPS)("imports of whole sources, $setup", ({ start }) => {
     expect(first).toMatchObject({ status: 202, json: { state: "running" } });
     const { run } = first.json;
     const second = await started(order);
-    expect(second).toMatchObject({ status: 409, json: { detail: { error: "import_running" } } });
+    expect(second).toMatchObject({ status: 409, json: { detail: expect.stringContaining("not done yet") } });
     await settled(async () => (await runOf(run)).counts.records > 0);
     await service.kill();
     await service.restart();
@@ -86,9 +86,14 @@ describe.each(SETUPS)("imports of whole sources, $setup", ({ start }) => {
     expect((await runOf(again.json.run)).counts).toMatchObject({ unchanged: ROWS, created: 0, changed: 0 });
   });
 
+  test("a file that is not in the folder is named", async () => {
+    const { status, json } = await started({ kind: "gleif_lei2", file: "missing.csv" });
+    expect(status).toBe(404);
+    expect(json.detail).toContain("missing.csv");
+  });
+
   test.each([
     [{ kind: "nothing", file: "whole.csv" }, "kind"],
-    [{ kind: "gleif_lei2", file: "missing.csv" }, "file"],
     [{ kind: "gleif_lei2", file: "../secrets.key" }, "file"],
     [{ kind: "gleif_lei2", file: "whole.csv", published_at: "yesterday" }, "published_at"],
   ])("%j is refused with its field", async (body, field) => {

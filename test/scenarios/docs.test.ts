@@ -187,7 +187,12 @@ async function companies(_: Web, folder: string): Promise<World> {
     [...printed.matchAll(/export (\w+)='(.*)'/g)].map(([, k, v]) => [k!, v!]),
   );
   const { LEI, HOOK, ...environment } = settings;
-  return { environment, variables: { LEI: LEI!, HOOK: HOOK! }, close: () => program.kill() };
+  return {
+    environment,
+    variables: { LEI: LEI!, HOOK: HOOK! },
+    pairs: [["test/fixtures/imports", join(ROOT, "test/fixtures/imports")]],
+    close: () => program.kill(),
+  };
 }
 
 async function profiles(sites: Web): Promise<World> {

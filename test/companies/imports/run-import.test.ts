@@ -1,6 +1,10 @@
 /** Imports of GLEIF's level 1 from a file to rows and back to claims, on stores in memory. */
+import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { zipSync } from "fflate";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
+import { sqliteImports } from "../../../actors/sources/companies/imports/adapters/imports.sqlite.ts";
 import type { RunContext } from "../../../actors/sources/companies/imports/run-import.ts";
 import type { ImportStore } from "../../../actors/sources/companies/imports/store.ts";
 import { DAY_MS, oneRegister, scriptedSource } from "../../harness/companies-harness.ts";
@@ -204,3 +208,22 @@ function damaged(zip: Buffer): Buffer {
 function twoFiles(): Buffer {
   return Buffer.from(zipSync({ "a.csv": goldenCopy([goldenRow(1)]), "b.csv": goldenCopy([goldenRow(2)]) }));
 }
+
+test("a company that only an import knows costs at most 1.5 KB on disk, its identifiers included", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "trawl-import-bytes-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const path = join(folder, "imports.sqlite");
+  const store = sqliteImports(path);
+  const COMPANIES = 3_000;
+  const others = [1, 2, 3].map((number) => [
+    `Entity.OtherEntityNames.OtherEntityName.${number}`,
+    `Kranwerk und Hebezeuge der Hansestadt Hamburg, Niederlassung ${number}`,
+  ]);
+  const rows = Array.from({ length: COMPANIES }, (_, number) =>
+    goldenRow(number, Object.fromEntries(others)),
+  );
+  await importOf(store, "bytes.csv", goldenCopy(rows));
+  await store.close();
+  expect(readdirSync(folder)).toEqual(["imports.sqlite"]);
+  expect(statSync(path).size / COMPANIES).toBeLessThan(1_500);
+});

@@ -28,12 +28,16 @@ const Run = Component("CompanyImport", {
   source: Field(Type.String(), "The source of the file", "gleif"),
   kind: Field(Type.String(), "The kind of the file", "gleif_lei2"),
   origin: Field(Type.String(), "The address of the file", "file:///lei2-golden-copy.csv.zip"),
-  sha256: Field(Type.String(), "SHA-256 of the file"),
+  sha256: Field(
+    Type.String(),
+    "SHA-256 of the file",
+    "feae7c0e494ab188012d995868ba21b35e100d814cea7f13cf7403bcb63b6c7a",
+  ),
   published_at: Field(Timestamp, "When the source published the file"),
   licence: Field(Type.String(), "Under which the source gives it", "CC0-1.0"),
   state: Field(Type.Enum(["running", "done", "failed"]), "How it is"),
   phase: Field(Type.Enum(["rows", "absent", "index"]), "What it does, or did last"),
-  counts: Counts,
+  counts: Field(Counts, "What became of its records"),
   bad_reasons: Field(Type.Record(Type.String(), Type.Integer()), "Bad records by reason", { lei: 3 }),
   bytes: Field(Type.Integer(), "Bytes of the file", 504405368),
   bytes_read: Field(Type.Integer(), "Of these, up to the last checkpoint", 252202684),
@@ -91,15 +95,13 @@ export function importRoutes({ ask, clock, store, kinds, folder }: ImportRouteDe
       body_example: { kind: "gleif_lei2", file: "20260920-0000-gleif-goldencopy-lei2-golden-copy.csv.zip" },
       replies: {
         202: { description: "The import began", schema: Run },
+        404: {
+          description: "The folder of imports has no such file",
+          schema: Type.Object({ detail: Type.String() }),
+        },
         409: {
           description: "An import of this source is not done yet",
-          schema: Type.Object({
-            detail: Type.Object({
-              error: Type.String(),
-              message: Type.String(),
-              run: Nullable(Type.Integer()),
-            }),
-          }),
+          schema: Type.Object({ detail: Type.String() }),
         },
       },
       async handle({ body: { kind: name, file, published_at = null, delta = false } }) {
@@ -111,7 +113,7 @@ export function importRoutes({ ask, clock, store, kinds, folder }: ImportRouteDe
           return mistake("file", "Input should be a name in the folder of imports", "value_error");
         const written = await stat(path).catch(() => null);
         if (!written?.isFile())
-          return mistake("file", `There is no file "${file}" in "${folder}"`, "value_error");
+          return json(404, { detail: `there is no file "${file}" in the folder of imports` });
         const publish_ms =
           published_at === null ? publishOf(file, written.mtimeMs) : Date.parse(published_at);
         const order = {
@@ -125,8 +127,8 @@ export function importRoutes({ ask, clock, store, kinds, folder }: ImportRouteDe
         const begun = await ask(CompanyImport, kind.source, "start", order, options);
         if (begun.kind === "unreadable") return mistake("file", begun.problem!, "value_error");
         if (begun.kind === "busy") {
-          const message = `An import of "${kind.source}" is not done yet`;
-          return json(409, { detail: { error: "import_running", message, run: begun.run } });
+          const which = begun.run === null ? "" : ` (${begun.run})`;
+          return json(409, { detail: `an import of "${kind.source}" is not done yet${which}` });
         }
         return json(202, viewOf((await store.run(begun.run!))!, clock.now()));
       },

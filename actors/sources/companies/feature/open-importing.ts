@@ -1,5 +1,6 @@
 /** Imports of whole sources as a part of the register: their actor, the operator's routes, and what wakes them. */
 import { join, resolve } from "node:path";
+import { sleep } from "../../../../cluster/ports/clock.ts";
 import type { JoinedNode } from "../../../../node/feature.ts";
 import { CompanyImport } from "../../../../schemas/companies.ts";
 import type { CompanyEntry } from "../imports/entry.ts";
@@ -34,6 +35,12 @@ export function openImporting(
     counted.set(run, counts);
   }
 
+  async function wake(): Promise<void> {
+    const running = (await store.runs(MAX_LOOKED_AT)).filter(({ state }) => state === "running");
+    for (const source of new Set(running.map((run) => run.source)))
+      await ask(CompanyImport, source, "wake", null, { timeout_ms: WAKE_TIMEOUT_MS });
+  }
+
   return {
     actor: importActor({
       store,
@@ -45,13 +52,21 @@ export function openImporting(
       onProgress,
     }),
     routes: importRoutes({ ask, store, kinds, folder, clock }),
-    wake: async (): Promise<void> => {
-      const running = (await store.runs(MAX_LOOKED_AT)).filter(({ state }) => state === "running");
-      for (const source of new Set(running.map((run) => run.source)))
-        await ask(CompanyImport, source, "wake", null);
+    wake,
+    /** Until the actors are reached: the keys of a node that died have no owner for a while. */
+    async resume(): Promise<void> {
+      for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++)
+        try {
+          return await wake();
+        } catch {
+          await sleep(clock, ATTEMPTS_EVERY_MS);
+        }
     },
   };
 }
 
+const WAKE_TIMEOUT_MS = 5_000;
+const MAX_ATTEMPTS = 20;
+const ATTEMPTS_EVERY_MS = 2_000;
 const MAX_LOOKED_AT = 100;
 const OUTCOMES = ["created", "changed", "renewed", "unchanged", "older", "closed", "skipped", "bad"] as const;

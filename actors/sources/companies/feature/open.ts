@@ -220,7 +220,7 @@ async function joinCompanies(
     async onServing() {
       // A node that died may have left changes without numbers, and files that are not imported.
       await ask(CompanyFeed, COMPANY_FEED_KEY, "wake", null).catch(() => {});
-      await importing.wake().catch(() => {});
+      void importing.resume();
     },
     async close() {
       await health.close().catch(() => {});

@@ -134,6 +134,7 @@ export function importActor(deps: ImportActorDeps) {
       },
       wake(turn) {
         if (!turn.state.isRunning) work(turn, null);
+        return null;
       },
       finished(turn) {
         turn.state.isRunning = false;
