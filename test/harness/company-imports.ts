@@ -19,6 +19,29 @@ export const IMPORT_OWNER: RunContext = {
   epoch: 1,
 };
 
+/** A run of a whole golden copy of which nothing was read yet. */
+export const BEGUN = {
+  source: "gleif",
+  kind: "gleif_lei2",
+  layout: 1,
+  publish_ms: PUBLISHED_MS,
+  is_full: true,
+  licence: "CC0-1.0",
+  state: "running",
+  phase: "rows",
+  counts: NO_COUNTS,
+  place: 0,
+  bytes_read: 0,
+  resumed: { at_ms: 0, records: 0, bytes: 0 },
+  bad_reasons: {},
+  indexed_to: "",
+  epoch: 1,
+  started_ms: PUBLISHED_MS,
+  ended_ms: null,
+  problem: null,
+  warnings: [],
+} satisfies Partial<ImportRun>;
+
 /** What a test may say of a file; the rest is that of a whole golden copy. */
 type File = Partial<Pick<ImportRun, "kind" | "publish_ms" | "is_full">>;
 
@@ -31,28 +54,10 @@ export async function beginFile(
   const path = join(folder, name);
   writeFileSync(path, bytes);
   return store.begin({
-    source: "gleif",
-    kind: "gleif_lei2",
-    layout: 1,
     path,
     origin: name,
     ...(await digestOf(path, IMPORT_OWNER.signal)),
-    publish_ms: PUBLISHED_MS,
-    is_full: true,
-    licence: "CC0-1.0",
-    state: "running",
-    phase: "rows",
-    counts: NO_COUNTS,
-    place: 0,
-    bytes_read: 0,
-    resumed: { at_ms: 0, records: 0, bytes: 0 },
-    bad_reasons: {},
-    indexed_to: "",
-    epoch: 1,
-    started_ms: PUBLISHED_MS,
-    ended_ms: null,
-    problem: null,
-    warnings: [],
+    ...BEGUN,
     ...file,
   });
 }

@@ -2,6 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
 import { NO_COUNTS } from "../../actors/sources/companies/imports/run-import.ts";
+import { BEGUN } from "../harness/company-imports.ts";
 import type {
   ImportedRow,
   ImportRun,
@@ -10,29 +11,11 @@ import type {
 } from "../../actors/sources/companies/imports/store.ts";
 
 const RUN: Omit<ImportRun, "run"> = {
-  source: "gleif",
-  kind: "gleif_lei2",
-  layout: 1,
+  ...BEGUN,
   path: "/imports/a.csv",
   origin: "a.csv",
   sha256: "a".repeat(64),
   bytes: 100,
-  publish_ms: 1_000,
-  is_full: true,
-  licence: "CC0-1.0",
-  state: "running",
-  phase: "rows",
-  counts: NO_COUNTS,
-  place: 0,
-  bytes_read: 0,
-  resumed: { at_ms: 0, records: 0, bytes: 0 },
-  bad_reasons: {},
-  indexed_to: "",
-  epoch: 1,
-  started_ms: 1_000,
-  ended_ms: null,
-  problem: null,
-  warnings: [],
 };
 
 const rowOf = (run: number, key: string, tuple: string, more: Partial<RowWrite> = {}): RowWrite => ({

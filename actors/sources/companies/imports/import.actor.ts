@@ -19,7 +19,7 @@ export interface ImportActorDeps extends RunDeps {
 
 interface State {
   isRunning: boolean;
-  /** Who waits for the number of the run. */
+  /** The caller that waits for the number of the run. */
   caller: ReplyTo<ImportReply> | null;
 }
 

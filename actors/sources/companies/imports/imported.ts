@@ -56,7 +56,7 @@ function runBook({ store, clock }: Pick<ImportsDeps, "store" | "clock">) {
 
   async function all(): Promise<ReadonlyMap<number, ImportRun>> {
     const now_ms = clock.now();
-    if (known === null || now_ms - known.at_ms >= RUNS_VALID_MS)
+    if (known === null || known.runs.size === 0 || now_ms - known.at_ms >= RUNS_VALID_MS)
       known = { at_ms: now_ms, runs: new Map((await store.runs(MAX_RUNS)).map((run) => [run.run, run])) };
     return known.runs;
   }
@@ -124,9 +124,7 @@ const onlyOnes = (subjects: readonly Subject[]): readonly Subject[] =>
   subjects.filter((subject) => subjects.filter(({ source }) => source === subject.source).length === 1);
 
 /** What the rows of one company at one source state. */
-function groupReader({ store, clock }: Pick<ImportsDeps, "store" | "clock">) {
-  const runs = runBook({ store, clock });
-
+function groupReader({ store }: Pick<ImportsDeps, "store">, runs: ReturnType<typeof runBook>) {
   const documentOf = (run: ImportRun, { line, offset }: ImportedRow): RawDocument => ({
     url: `${run.origin}#row=${line}&offset=${offset}`,
     retrieved_at: iso(run.started_ms),
@@ -208,7 +206,9 @@ function groupReader({ store, clock }: Pick<ImportsDeps, "store" | "clock">) {
 export function openImports(deps: ImportsDeps): Imports {
   const { store, sources } = deps;
   const { subjectsOf, membersOf } = subjectFinder(deps);
-  const groupsOfSubject = groupReader(deps);
+  const runs = runBook(deps);
+  const groupsOfSubject = groupReader(deps, runs);
+  const isEmpty = async (): Promise<boolean> => (await runs.all()).size === 0;
 
   async function companyOf(subject: Subject): Promise<ImportedCompany> {
     const members = await membersOf(subject);
@@ -237,12 +237,12 @@ export function openImports(deps: ImportsDeps): Imports {
 
   return {
     async company(reference) {
-      const [subject] = await subjectsOf([reference]);
+      const [subject] = (await isEmpty()) ? [] : await subjectsOf([reference]);
       return subject === undefined ? null : companyOf(subject);
     },
     async groupsOf(references) {
       const strong = references.filter((reference) => isStrong(identifierOf(reference).scheme));
-      if (strong.length === 0) return [];
+      if (strong.length === 0 || (await isEmpty())) return [];
       const found = await subjectsOf(strong);
       // A number at the source itself is the company's, whatever else leads to another one.
       const own = found.filter((subject) => strong.includes(ownReference(subject)));

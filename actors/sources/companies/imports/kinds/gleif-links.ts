@@ -1,5 +1,5 @@
 /**
- * GLEIF's other files: who belongs to whom (level 2), why a parent is not named (reporting exceptions), and the ISINs and BICs of LEIs. A row's
+ * GLEIF's other files: the parents of companies (level 2), why a parent is not named (reporting exceptions), and the ISINs and BICs of LEIs. A row's
  * key begins with the LEI it is about; of a relationship that is the child, and the parent leads to it as well.
  */
 import type { Json } from "../../claim.ts";
