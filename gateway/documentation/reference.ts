@@ -49,7 +49,7 @@ function typeOf(schema: Schema): string {
 
 function limitsOf(schema: Schema): readonly string[] {
   const ranges = RANGES.flatMap(([least, most, unit]) => {
-    const [from, to] = [schema[least], schema[most]];
+    const [from, to] = [least, most].map((word) => schema[word] as number | undefined);
     if (from === undefined && to === undefined) return [];
     if (from === undefined) return [`at most ${to}${unit}`];
     return [to === undefined ? `at least ${from}${unit}` : `${from} to ${to}${unit}`];

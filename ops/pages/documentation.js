@@ -148,9 +148,8 @@ if (navigator.clipboard)
     const button = document.createElement("button");
     button.type = "button";
     button.append("Copy");
-    button.addEventListener("click", async () => {
-      await navigator.clipboard.writeText(block.textContent);
-      button.textContent = "Copied";
+    button.addEventListener("click", () => {
+      void navigator.clipboard.writeText(block.textContent).then(() => (button.textContent = "Copied"));
     });
     block.replaceWith(around);
     around.append(button, block);

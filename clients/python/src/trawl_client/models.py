@@ -780,6 +780,10 @@ class CompanyJobItemInput(Answer):
     """ISO 3166-1 alpha-2"""
     city: str | None = None
     """The town"""
+    postcode: str | None = None
+    """The postcode of the company's registered address"""
+    live: bool | None = None
+    """Whether sources are asked by the name; default: only where the register has nothing near"""
     identifiers: list[str] | None = None
     """Identifiers, each as scheme:value"""
     limit: int | None = None
@@ -1122,6 +1126,74 @@ class CompanyResolveAnswer(Answer):
     """Why there is no match; null: there is one"""
     candidates: list[CompanySummary] = ABSENT
     """Best first"""
+    explanations: list[CompanyScoreExplanation] = ABSENT
+    """Why each candidate has its score, in the order of `candidates`"""
+
+
+class CompanyReviewDecided(Answer):
+    decided: int = ABSENT
+    """Decisions that were stored"""
+
+
+class CompanyReviewItem(Answer):
+    index: int = ABSENT
+    """The item of the job"""
+    name: str = ABSENT
+    """The name that was asked for"""
+    country: str | None = ABSENT
+    """The country that was asked for"""
+    city: str | None = ABSENT
+    """The city that was asked for"""
+    reason: Literal["below_threshold", "ambiguous", "no_candidates"] | str | None = ABSENT
+    """Why there is no match"""
+    candidates: list[CompanySummary] = ABSENT
+    """Best first"""
+    explanations: list[CompanyScoreExplanation] = ABSENT
+    """Why each candidate has its score, in the order of `candidates`"""
+
+
+class CompanyReviewPage(Answer):
+    items: list[CompanyReviewItem] = ABSENT
+    """In the order that they were submitted"""
+    next_from: int | None = ABSENT
+    """`from` of the next page; null: the list ends here"""
+
+
+class CompanyScoreExplanation(Answer):
+    candidate: str = ABSENT
+    """The candidate: its id, or its `ref` if it is not in the register"""
+    score: float = ABSENT
+    """The score, 0 to 1, not rounded"""
+    base: float = ABSENT
+    """How alike the names are, before anything else counts"""
+    parts: list[CompanyScorePart] = ABSENT
+    """What speaks for and against the candidate: the effects add up, with `base`, to `score`. Words add nothing of their own, as they are in `base`; `limit` cuts the score at 0 and 1"""
+    matched_on: CompanyScoreExplanationMatchedOn = ABSENT
+    """The name, or the identifier, of the candidate that fits best"""
+    threshold: float = ABSENT
+    """From this score on a candidate can be the match"""
+    lead: float | None = ABSENT
+    """How far it is ahead of the next candidate, before scores are cut at 1; a match needs 0.08. Null: there is no other"""
+
+
+class CompanyScoreExplanationMatchedOn(Answer):
+    field: str = ABSENT
+    """The field of the record"""
+    value: str = ABSENT
+    """Its value"""
+
+
+class CompanyScorePart(Answer):
+    kind: Literal["word", "form", "number", "city", "country", "identifier", "status", "limit"] | str = ABSENT
+    """What was compared"""
+    query: str | None = ABSENT
+    """What the caller names"""
+    candidate: str | None = ABSENT
+    """What the candidate has"""
+    similarity: float | None = ABSENT
+    """Of two words, 0 to 1"""
+    effect: float = ABSENT
+    """What it adds to the score"""
 
 
 class CompanySearchAnswer(Answer):
@@ -1587,7 +1659,7 @@ class CrawledPage(Answer):
     tables: list[PageTable] | None = None
     """With formats=tables: the tables of the page, in its order, without those that only lay it out"""
     extract: Extraction | None = None
-    """With extract: what its rules found"""
+    """With extract: what its rules, or its schema, found"""
     text_truncated: bool = ABSENT
     """The text goes on beyond its limit"""
     title: str | None = ABSENT
@@ -1610,6 +1682,8 @@ class CrawledPage(Answer):
     """The origin's Last-Modified, as it was sent"""
     cost_usd: float | None = ABSENT
     """What providers cost, in US dollars; null for external customers"""
+    llm_cost_usd: float | None = None
+    """With extract.schema: what of cost_usd is the language model's; null for external customers"""
     billing_category: Literal["search", "search_fallback", "search_cached", "fetch_own", "fetch_paid", "fetch_cached", "company", "company_cached", "filings", "filings_cached", "profiles", "profiles_cached"] | str = ABSENT
     """How the answer is billed"""
     archived_at: str | None = ABSENT
@@ -4431,6 +4505,17 @@ class UsageThresholdEvent(Answer):
     """`search_requests`, `fetch_requests` or a currency"""
     resets_at: str = ABSENT
     """When the month ends"""
+
+
+class ViewCaptureResponse(Answer):
+    url: str = ABSENT
+    """The address that was archived"""
+    captured_at: str = ABSENT
+    """When it was captured"""
+    view_url: str = ABSENT
+    """The path that shows it"""
+    expires_at: str = ABSENT
+    """Until when"""
 
 
 class Viewport(Answer):

@@ -143,6 +143,10 @@ class CompanyBatchItem(TypedDict, total=False):
     """ISO 3166-1 alpha-2"""
     city: str | None
     """The town"""
+    postcode: str | None
+    """The postcode of the company's registered address"""
+    live: bool | None
+    """Whether sources are asked by the name; default: only where the register has nothing near"""
     identifiers: Sequence[str] | None
     """Identifiers, each as scheme:value"""
     limit: int | None
@@ -160,10 +164,21 @@ class CompanyResolveBody(TypedDict, total=False):
     """ISO 3166-1 alpha-2"""
     city: str | None
     """The town"""
+    postcode: str | None
+    """The postcode of the company's registered address"""
     identifiers: Sequence[str] | None
     """Identifiers, each as scheme:value"""
     limit: int | None
     """Default: 5"""
+    live: bool | None
+    """Whether sources are asked by the name; default: only where the register has nothing near"""
+
+
+class CompanyReviewDecision(TypedDict, total=False):
+    index: Required[int]
+    """The item of the job"""
+    company: Required[str | None]
+    """The company that is meant: its id, or `scheme:value`. Null: none of the candidates"""
 
 
 class ContentsFetch(TypedDict, total=False):
@@ -339,6 +354,11 @@ class CreateCompanyWatchBody(TypedDict, total=False):
     """Ids of companies, or scheme:value"""
     url: Required[str]
     """An https address that changes are delivered to"""
+
+
+class DecideCompanyReviewBody(TypedDict, total=False):
+    decisions: Required[Sequence[CompanyReviewDecision]]
+    """One for each item; all are stored, or none"""
 
 
 class DiscoverBody(TypedDict, total=False):
@@ -841,6 +861,13 @@ class ListCompanyChangesQuery(TypedDict, total=False):
     """The most items of the answer"""
 
 
+class ListCompanyReviewQuery(TypedDict, total=False):
+    from_: int
+    """The first item: `next_from` of the page before"""
+    limit: int
+    """The most items of the page"""
+
+
 class ListFilingDocumentsQuery(TypedDict, total=False):
     project_ref: str | None
     """A word of the client's own, which the ledger of requests shows again"""
@@ -1309,6 +1336,13 @@ class UsageQuery(TypedDict, total=False):
     """The day after the last"""
     group_by: str
     """Of category, project, day, key; default category"""
+
+
+class ViewCaptureQuery(TypedDict, total=False):
+    url: Required[str]
+    """The address"""
+    timestamp: str | None
+    """The time: 1 to 14 digits. Default: the newest capture"""
 
 
 class Viewport(TypedDict, total=False):

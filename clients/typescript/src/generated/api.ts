@@ -530,6 +530,10 @@ export interface CompanyBatchItem {
   country?: string | null;
   /** The town */
   city?: string | null;
+  /** The postcode of the company's registered address */
+  postcode?: string | null;
+  /** Whether sources are asked by the name; default: only where the register has nothing near */
+  live?: boolean | null;
   /** Identifiers, each as scheme:value */
   identifiers?: string[] | null;
   /** With resolve: the most candidates */
@@ -874,6 +878,10 @@ export interface CompanyJobItemInput {
   country?: string | null;
   /** The town */
   city?: string | null;
+  /** The postcode of the company's registered address */
+  postcode?: string | null;
+  /** Whether sources are asked by the name; default: only where the register has nothing near */
+  live?: boolean | null;
   /** Identifiers, each as scheme:value */
   identifiers?: string[] | null;
   /** With resolve: the most candidates */
@@ -1219,6 +1227,8 @@ export interface CompanyResolveAnswer {
   reason: "below_threshold" | "ambiguous" | "no_candidates" | null;
   /** Best first */
   candidates: CompanySummary[];
+  /** Why each candidate has its score, in the order of `candidates` */
+  explanations: CompanyScoreExplanation[];
 }
 
 export interface CompanyResolveBody {
@@ -1228,10 +1238,87 @@ export interface CompanyResolveBody {
   country?: string | null;
   /** The town */
   city?: string | null;
+  /** The postcode of the company's registered address */
+  postcode?: string | null;
   /** Identifiers, each as scheme:value */
   identifiers?: string[] | null;
   /** Default: 5 */
   limit?: number | null;
+  /** Whether sources are asked by the name; default: only where the register has nothing near */
+  live?: boolean | null;
+}
+
+export interface CompanyReviewDecided {
+  /** Decisions that were stored */
+  decided: number;
+}
+
+export interface CompanyReviewDecision {
+  /** The item of the job */
+  index: number;
+  /** The company that is meant: its id, or `scheme:value`. Null: none of the candidates */
+  company: string | null;
+}
+
+export interface CompanyReviewItem {
+  /** The item of the job */
+  index: number;
+  /** The name that was asked for */
+  name: string;
+  /** The country that was asked for */
+  country: string | null;
+  /** The city that was asked for */
+  city: string | null;
+  /** Why there is no match */
+  reason: "below_threshold" | "ambiguous" | "no_candidates" | null;
+  /** Best first */
+  candidates: CompanySummary[];
+  /** Why each candidate has its score, in the order of `candidates` */
+  explanations: CompanyScoreExplanation[];
+}
+
+export interface CompanyReviewPage {
+  /** In the order that they were submitted */
+  items: CompanyReviewItem[];
+  /** `from` of the next page; null: the list ends here */
+  next_from: number | null;
+}
+
+export interface CompanyScoreExplanation {
+  /** The candidate: its id, or its `ref` if it is not in the register */
+  candidate: string;
+  /** The score, 0 to 1, not rounded */
+  score: number;
+  /** How alike the names are, before anything else counts */
+  base: number;
+  /** What speaks for and against the candidate: the effects add up, with `base`, to `score`. Words add nothing of their own, as they are in `base`; `limit` cuts the score at 0 and 1 */
+  parts: CompanyScorePart[];
+  /** The name, or the identifier, of the candidate that fits best */
+  matched_on: CompanyScoreExplanationMatchedOn;
+  /** From this score on a candidate can be the match */
+  threshold: number;
+  /** How far it is ahead of the next candidate, before scores are cut at 1; a match needs 0.08. Null: there is no other */
+  lead: number | null;
+}
+
+export interface CompanyScoreExplanationMatchedOn {
+  /** The field of the record */
+  field: string;
+  /** Its value */
+  value: string;
+}
+
+export interface CompanyScorePart {
+  /** What was compared */
+  kind: "word" | "form" | "number" | "city" | "country" | "identifier" | "status" | "limit";
+  /** What the caller names */
+  query: string | null;
+  /** What the candidate has */
+  candidate: string | null;
+  /** Of two words, 0 to 1 */
+  similarity: number | null;
+  /** What it adds to the score */
+  effect: number;
 }
 
 export interface CompanySearchAnswer {
@@ -1871,7 +1958,7 @@ export interface CrawledPage {
   structured?: StructuredData | null;
   /** With formats=tables: the tables of the page, in its order, without those that only lay it out */
   tables?: PageTable[];
-  /** With extract: what its rules found */
+  /** With extract: what its rules, or its schema, found */
   extract?: Extraction;
   /** The text goes on beyond its limit */
   text_truncated: boolean;
@@ -1895,6 +1982,8 @@ export interface CrawledPage {
   last_modified: string | null;
   /** What providers cost, in US dollars; null for external customers */
   cost_usd: number | null;
+  /** With extract.schema: what of cost_usd is the language model's; null for external customers */
+  llm_cost_usd?: number | null;
   /** How the answer is billed */
   billing_category: "search" | "search_fallback" | "search_cached" | "fetch_own" | "fetch_paid" | "fetch_cached" | "company" | "company_cached" | "filings" | "filings_cached" | "profiles" | "profiles_cached";
   /** When the archived copy was made */
@@ -1948,6 +2037,11 @@ export interface CreateCompanyWatchBody {
   companies: string[];
   /** An https address that changes are delivered to */
   url: string;
+}
+
+export interface DecideCompanyReviewBody {
+  /** One for each item; all are stored, or none */
+  decisions: CompanyReviewDecision[];
 }
 
 export interface DiscoverAnswer {
@@ -3986,6 +4080,13 @@ export interface ListCompanyChangesResponse {
   next_cursor: string;
 }
 
+export interface ListCompanyReviewQuery {
+  /** The first item: `next_from` of the page before */
+  from?: number;
+  /** The most items of the page */
+  limit?: number;
+}
+
 export interface ListCompanySourcesResponse {
   /** The sources, also inactive ones */
   sources: CompanySource[];
@@ -5593,6 +5694,24 @@ export interface UsageThresholdEvent {
   unit: string;
   /** When the month ends */
   resets_at: string;
+}
+
+export interface ViewCaptureQuery {
+  /** The address */
+  url: string;
+  /** The time: 1 to 14 digits. Default: the newest capture */
+  timestamp?: string | null;
+}
+
+export interface ViewCaptureResponse {
+  /** The address that was archived */
+  url: string;
+  /** When it was captured */
+  captured_at: string;
+  /** The path that shows it */
+  view_url: string;
+  /** Until when */
+  expires_at: string;
 }
 
 export interface Viewport {
