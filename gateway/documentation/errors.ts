@@ -54,7 +54,7 @@ function errorPage(code: string, url: string): SourcePage {
     `\`error\` of ${uses.map(({ area }) => area).join(", ")}.`,
     ...uses.map(({ area, means }) => (uses.length === 1 ? `${upper(means)}.` : `**Of ${area}**: ${means}.`)),
     "## Whether to try again",
-    ...[...new Set(uses.map(({ retry }) => RETRIES[retry]))],
+    ...new Set(uses.map(({ retry }) => RETRIES[retry])),
     "## What it costs",
     COST,
     ...(provoked ? ["## How to see it", commandOf(...provoked, url)] : []),

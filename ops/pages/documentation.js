@@ -1,5 +1,5 @@
 // The documentation's search, tabs and buttons that copy. The pages can be read without it.
-import MiniSearch from "/pages/minisearch.js";
+import MiniSearch from "./minisearch.js";
 
 const MAX_FOUND = 12;
 const CHOSEN = "trawl.language";
