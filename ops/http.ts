@@ -232,6 +232,7 @@ function apiOf(
       publicUrl,
       picture: pictureFiles(),
       version,
+      clock,
     }),
     ...pageRoutes({
       document,

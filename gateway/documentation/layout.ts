@@ -41,7 +41,7 @@ export function documentationPage({ menu }: Documentation, page: Page, version: 
 <a class="skip" href="#content">Skip to the content</a>
 <header>
 <a class="home" href="/">Trawl</a>
-<nav aria-label="Pages"><a href="/docs">Documentation</a> <a href="/docs/reference">Reference</a> <a href="/status">Status</a> <a href="/changelog">Changelog</a></nav>
+<nav aria-label="Pages"><a href="/docs">Documentation</a> <a href="/docs/reference">Reference</a> <a href="/console">Console</a> <a href="/status">Status</a> <a href="/changelog">Changelog</a></nav>
 <form role="search" hidden><input type="search" name="query" placeholder="Search" aria-label="Search the documentation" autocomplete="off" maxlength="100" aria-controls="found"><ul id="found" hidden></ul></form>
 </header>
 <div class="columns">

@@ -1,5 +1,6 @@
 /** /docs: the guides, the reference and the errors as pages and as Markdown, and the index of their search. */
 import { Type } from "typebox";
+import { type Clock, sleep } from "../../cluster/ports/clock.ts";
 import { Field } from "../../schemas/common.ts";
 import { NOT_FOUND } from "../http-errors.ts";
 import type { Reply } from "../http.ts";
@@ -10,6 +11,7 @@ import { searchIndex } from "./search-index.ts";
 
 export interface DocumentationRoutesDeps extends DocumentationDeps {
   readonly version: string;
+  readonly clock: Clock;
   /** A picture of docs/pictures by its name; null: there is none. */
   readonly picture: (name: string) => Buffer | null;
 }
@@ -34,12 +36,14 @@ const MISSING = {
 
 export function documentationRoutes({
   version,
+  clock,
   picture,
   ...deps
 }: DocumentationRoutesDeps): readonly Route[] {
   let made: Documentation | null = null;
   let index: Promise<Buffer> | null = null;
-  const makeIndex = async (): Promise<Buffer> => Buffer.from(JSON.stringify(await searchIndex(documents())));
+  const makeIndex = async (): Promise<Buffer> =>
+    Buffer.from(JSON.stringify(await searchIndex(documents(), () => sleep(clock, 0))));
   // The API documents are complete once the server has all routes.
   const documents = (): Documentation => (made ??= documentation(deps));
   const html = (path: string): Reply => {

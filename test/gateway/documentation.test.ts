@@ -66,7 +66,7 @@ describe("the documentation", () => {
     const paths = documents.menu.flatMap(({ entries }) => entries.map(({ path }) => path));
     expect(new Set(paths).size).toBe(paths.length);
     expect(paths).toEqual(expect.arrayContaining(["api/fetch", "operating/backup", "reference", "errors"]));
-    const text = JSON.stringify(await searchIndex(documents));
+    const text = JSON.stringify(await searchIndex(documents, async () => {}));
     expect(text).toContain("/docs/api/fetch#forms-of-a-page");
     expect(text).toContain("/docs/errors/politeness_timeout");
   });
