@@ -40,7 +40,7 @@ function SignIn({ reason, onDone }) {
   return html`<main>
     <h1>Trawl console</h1>
     <p>
-      Sign in with a key of this service. The operator makes one with
+      Sign in with a key of this service. The operator makes one with${" "}
       <code>trawl key create --project default</code>; with an account admin key (<code>--admin</code>) you
       see keys and usage of the whole account, with an operator key the service.
     </p>

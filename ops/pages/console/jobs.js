@@ -43,7 +43,7 @@ function Progress({ counts }) {
   const ended = done + failed + cancelled;
   return html`<figure>
     <figcaption>
-      ${ended} of ${total} items have ended: ${done} done, ${failed} failed, ${cancelled}
+      ${ended} of ${total} items have ended: ${done} done, ${failed} failed, ${cancelled}${" "}
       cancelled${
         counts.discovered == null
           ? ""

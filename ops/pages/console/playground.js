@@ -40,8 +40,7 @@ function Timeline({ attempts }) {
   const last = attempts.at(-1);
   return html`<figure>
       <figcaption>
-        ${attempts.length} ${attempts.length === 1 ? "attempt" : "attempts"} in ${total} ms; the last one, by
-        ${last.tier}: ${last.reason}
+        ${`${attempts.length} ${attempts.length === 1 ? "attempt" : "attempts"} in ${total} ms; the last one, by ${last.tier}: ${last.reason}`}
       </figcaption>
       <svg viewBox="0 0 1000 28" preserveAspectRatio="none" role="img" aria-label="Attempts as a timeline">
         ${bars}

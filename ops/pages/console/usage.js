@@ -36,8 +36,7 @@ function Chart({ rows, totals }) {
   });
   return html`<figure>
     <figcaption>
-      ${totals.requests} requests on ${days.length} ${days.length === 1 ? "day" : "days"}, ${totals.succeeded}
-      of them succeeded; at most ${highest} on one day
+      ${`${totals.requests} requests on ${days.length} ${days.length === 1 ? "day" : "days"}, ${totals.succeeded} of them succeeded; at most ${highest} on one day`}
     </figcaption>
     <svg
       viewBox=${`0 0 1000 ${HEIGHT}`}
@@ -88,7 +87,7 @@ export function Usage() {
       <p class="quiet">${problem ? "" : "Asking…"}</p>`;
   const { usage, quota } = value;
   return html`<p>
-      From ${usage.period.since} until ${usage.period.until}, in UTC, of
+      From ${usage.period.since} until ${usage.period.until}, in UTC, of${" "}
       ${quota.role === "standard" ? "this key" : "the whole account"}.
     </p>
     ${usage.rows.length > 0 && html`<${Chart} ...${usage} />`}
