@@ -13,6 +13,9 @@ import type {
 } from "./ports/documents.ts";
 import { Fault } from "./ports/fault.ts";
 
+/** As the port of documents allows. */
+const MAX_READ_AT_ONCE = 1_000;
+
 /** What a node has to know of a collection. */
 export interface CollectionTraits {
   /** Its documents have an expiry date and are removed after it. Default: they stay. */
@@ -40,7 +43,7 @@ export interface Collection<V> extends Declared {
   readonly get: (documents: Pick<Documents, "get">, key: string) => Promise<V | null>;
   /** The value with the version to write at. */
   readonly read: (documents: Pick<Documents, "get">, key: string) => Promise<Versioned<V> | null>;
-  /** In the order of `keys`; at most 1,000. */
+  /** In the order of `keys`; a thousand are read at once. */
   readonly getMany: (
     documents: Pick<Documents, "getMany">,
     keys: readonly string[],
@@ -133,8 +136,13 @@ function typed<V>(declaration: Declared): Collection<V> {
     read,
     get: async (documents, key) => (await read(documents, key))?.value ?? null,
     async getMany(documents, keys) {
-      const found = (await documents.getMany(name, keys)) as readonly (Versioned<V> | null)[];
-      return found.map((stored) => stored?.value ?? null);
+      const values: (V | null)[] = [];
+      for (let from = 0; from < keys.length; from += MAX_READ_AT_ONCE) {
+        const part = keys.slice(from, from + MAX_READ_AT_ONCE);
+        const found = (await documents.getMany(name, part)) as readonly (Versioned<V> | null)[];
+        values.push(...found.map((stored) => stored?.value ?? null));
+      }
+      return values;
     },
     list: (documents, range) => documents.list(name, range) as Promise<readonly DocumentEntry<V>[]>,
     put: (documents, key, value, version, options) => documents.put(name, key, value, version, options),
