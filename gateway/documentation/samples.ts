@@ -5,7 +5,7 @@ import type { Sample } from "./markdown.ts";
 
 const QUOTED_BODY = /(?:-d|--data-raw) '([^']*)'/;
 const ADDRESS = /https?:\/\/127\.0\.0\.1:8080(\/v1\/[^\s'"]*)/;
-const CURL = /^curl [^\n]*(?:\\\n[^\n]*|\n +[^\n]*)*$/;
+const CURL = /^curl [^\n]*(?:\n +[^\n]*)*$/;
 
 interface CurlRequest {
   readonly method: string;
@@ -15,7 +15,7 @@ interface CurlRequest {
 
 /** Null: not one request of curl with a JSON body or none. */
 function readCurl(source: string): CurlRequest | null {
-  const command = source.replaceAll(/\s+# .*$/gm, "").trim();
+  const command = source.replaceAll(/(?<!\s)\s+# .*$/gm, "").trim();
   const path = ADDRESS.exec(command)?.[1];
   if (!CURL.test(command) || path === undefined || command.includes("|") || command.includes(" -o "))
     return null;

@@ -228,7 +228,7 @@ describe.each(SETUPS)("agents' tools, $setup", ({ start }) => {
         status: "completed",
         counts: { done: 2, failed: 0 },
       });
-      expect(told.text).toContain(`[Lamp](<${site.origin}/shop/lamp>) (done)`);
+      expect(told.text).toContain(`[Lamp](<${site.origin}/shop/lamp>) (done, repeats ${site.origin}/)`);
       expect(notices[0]).toMatch(/of \d+ items/);
       const { job_id } = told.facts;
       const same = await call(client, "crawl_site", args);

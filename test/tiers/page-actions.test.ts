@@ -142,7 +142,7 @@ describeBrowser("steps in a page", (openSetup) => {
     const site = it.web.site(shop);
     const { outcomes, shortfall, html, actions } = await take(`${site.origin}/`, [
       { type: "click", selector: "button" },
-      { type: "click", selector: "#basket", timeout_ms: 300 },
+      { type: "click", selector: "#basket", timeout_ms: 1_000 },
       { type: "evaluate", script: "document.title = 'never'" },
     ]);
     expect(said(outcomes)).toEqual([
@@ -150,13 +150,13 @@ describeBrowser("steps in a page", (openSetup) => {
       ["click", "not_found"],
     ]);
     expect(outcomes[1]).toMatchObject({
-      detail: 'No element matches "#basket" within 300 ms',
+      detail: 'No element matches "#basket" within 1000 ms',
       page: { title: "Again", text: expect.stringContaining("Wrong password"), matches: 0, visible: 0 },
       screenshot: { content_type: "image/png" },
     });
     expect(shortfall).toEqual({
       error: "action_failed",
-      detail: 'actions[1] (click "#basket"): No element matches "#basket" within 300 ms',
+      detail: 'actions[1] (click "#basket"): No element matches "#basket" within 1000 ms',
     });
     expect(html).toContain("Wrong password");
     expect(actions!.files).toHaveLength(1);

@@ -19,7 +19,7 @@ import { Field, Nullable } from "../../../../schemas/common.ts";
 import { parseUrl } from "../../../lib/web/url.ts";
 import { decodeText } from "../../../reading/content/decode-text.ts";
 import { storedCaptures } from "../captures.ts";
-import { plainCss, plainHtml, type PlaceOf } from "../replay/plain-page.ts";
+import type { PlaceOf } from "../replay/plain-page.ts";
 import { fieldOf, mimeOf } from "../warc/record.ts";
 import { addressOf, nearest, NOT_ARCHIVED, Timestamp } from "./captures-routes.ts";
 
@@ -281,7 +281,9 @@ async function shown(
       ? Buffer.from("base64" in body ? body.base64 : "", "base64")
       : await readBody(blobs, sha256);
   const page = new URL(url);
+  // Loaded when a page is shown: most gateways show none.
   const text = decodeText(bytes, await charset(bytes, rendered_sha256 === null ? type : "charset=utf-8"));
+  const { plainCss, plainHtml } = await import("../replay/plain-page.ts");
   const plain = isHtml(mime) ? plainHtml(text, page, placeOf) : plainCss(text, page, placeOf);
   return {
     status: 200,
@@ -290,7 +292,6 @@ async function shown(
   };
 }
 
-/** Loaded when a page is shown: most gateways show none. */
 async function charset(bytes: Buffer, content_type: string | null): Promise<string> {
   const { charsetOf } = await import("../../../reading/content/charset.ts");
   return charsetOf({ bytes, content_type, kind: "html" }) ?? "UTF-8";

@@ -157,7 +157,7 @@ async function askOnce(
   });
   try {
     const exchange = await egress.exchange({
-      url: `${url.replace(/\/+$/, "")}/chat/completions`,
+      url: `${url.replace(/(?<!\/)\/+$/, "")}/chat/completions`,
       method: "POST",
       headers: [["Content-Type", "application/json"], ["Accept", "application/json"], ...authorized(key)],
       body: Buffer.from(JSON.stringify(body)),

@@ -11,7 +11,7 @@ export async function listOfModels(
 ): Promise<readonly string[] | null | string> {
   try {
     const exchange = await egress.exchange({
-      url: `${url.replace(/\/+$/, "")}/models`,
+      url: `${url.replace(/(?<!\/)\/+$/, "")}/models`,
       method: "GET",
       headers: [["Accept", "application/json"], ...authorized(key)],
       signal: AbortSignal.timeout(PROBE_MS),
