@@ -112,7 +112,12 @@ export function documentationRoutes({
       summary: "A picture of the documentation",
       params: Type.Object({ name: part("The picture, without .svg", "floors") }),
       replies: {
-        200: { description: "The picture", content_type: "image/svg+xml", schema: Type.String() },
+        200: {
+          description: "The picture",
+          content_type: "application/octet-stream",
+          also: ["*/*"],
+          schema: Type.String(),
+        },
         ...MISSING,
       },
       handle: ({ params }) => {

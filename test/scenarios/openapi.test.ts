@@ -66,6 +66,7 @@ const MISSING = new Set([
   "getJobUrls",
   "getJobUrlsCsv",
   "getMonitor",
+  "replay",
   "listCompanyReview",
   "listMonitorChanges",
   // The demo's pages come with the program: nothing is exchanged for them.

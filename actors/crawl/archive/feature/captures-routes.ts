@@ -7,7 +7,7 @@ import { Type } from "typebox";
 import type { Blobs } from "../../../../cluster/ports/blobs.ts";
 import type { Documents } from "../../../../cluster/ports/documents.ts";
 import { readBody } from "../../../../cluster/read-body.ts";
-import { invalid, json } from "../../../../gateway/http-errors.ts";
+import { HEAD_TOO_LARGE, invalid, json } from "../../../../gateway/http-errors.ts";
 import type { Reply } from "../../../../gateway/http.ts";
 import { safeHeaders } from "../../../../gateway/routes/bodies.ts";
 import { type Call, type Route, route } from "../../../../gateway/route.ts";
@@ -78,6 +78,7 @@ export const capturesRoutes = (deps: CapturesDeps): readonly Route[] => [
         schema: Type.Array(Type.Array(Type.String())),
         also: ["text/plain"],
       },
+      431: HEAD_TOO_LARGE,
     },
     handle: ({ query, caller }) => listing(deps, caller.grant.project.name, query),
   }),

@@ -10,7 +10,7 @@ import type { Documents } from "../../../../cluster/ports/documents.ts";
 import type { Secrets } from "../../../../cluster/ports/secrets.ts";
 import { readBody } from "../../../../cluster/read-body.ts";
 import { htmlPage, PAGE_HEADERS } from "../../../../gateway/html-page.ts";
-import { json } from "../../../../gateway/http-errors.ts";
+import { HEAD_TOO_LARGE, json } from "../../../../gateway/http-errors.ts";
 import type { Reply } from "../../../../gateway/http.ts";
 import { openRoute, type OpenCall, type Route, route } from "../../../../gateway/route.ts";
 import { safeHeaders } from "../../../../gateway/routes/bodies.ts";
@@ -107,11 +107,16 @@ export function replayRoutes(deps: ReplayDeps): readonly Route[] {
           description: "Where the page is shown",
           schema: Type.Object({
             url: Field(Type.String(), "The address that was archived", "https://example.org/"),
-            captured_at: Field(Type.String(), "When it was captured", "2026-11-25T10:30:00.000Z"),
+            captured_at: Field(
+              Type.String({ format: "date-time" }),
+              "When it was captured",
+              "2026-11-25T10:30:00.000Z",
+            ),
             view_url: Field(Type.String(), "The path that shows it", "/replay/…/https://example.org/"),
-            expires_at: Field(Type.String(), "Until when", "2026-11-25T11:30:00.000Z"),
+            expires_at: Field(Type.String({ format: "date-time" }), "Until when", "2026-11-25T11:30:00.000Z"),
           }),
         },
+        431: HEAD_TOO_LARGE,
         404: {
           description: "The project has no capture of the address",
           schema: Type.Object({ detail: Type.String() }),
@@ -141,7 +146,11 @@ export function replayRoutes(deps: ReplayDeps): readonly Route[] {
       description: "A path that GET /v1/archive/view made, and what the page links to and loads.",
       tags: ["about"],
       params: Type.Object({
-        token: Field(Type.String({ maxLength: 1_000 }), "What was signed, and the signature"),
+        token: Field(
+          Type.String({ maxLength: 1_000 }),
+          "What was signed, and the signature",
+          "eyJhdCI6MjB9.5Yf0",
+        ),
         address: Field(Type.String(), "The address, with its query", "https://example.org/"),
       }),
       rest: true,
