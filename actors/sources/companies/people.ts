@@ -62,13 +62,9 @@ export function openPeople({
             const name = personIn(claim);
             if (name !== null) names.add(digestOf(name));
           }
-      const removed = new Set<string>();
       const digests = [...names];
-      for (let at = 0; at < digests.length; at += 1_000) {
-        const page = digests.slice(at, at + 1_000);
-        const found = await REMOVED_PEOPLE.getMany(documents, page);
-        for (const [index, document] of found.entries()) if (document) removed.add(page[index]!);
-      }
+      const found = await REMOVED_PEOPLE.getMany(documents, digests);
+      const removed = new Set(digests.filter((_, at) => found[at]));
       return (claim) => {
         const name = personIn(claim);
         return name !== null && removed.has(digestOf(name));

@@ -16,9 +16,9 @@ export async function indexImported(
   entries: readonly CompanyEntry[],
 ): Promise<void> {
   const references = entries.flatMap(({ identifiers }) => identifiers);
-  const owners = references.length === 0 ? [] : await ownersOf(documents, references);
+  const owners = await ownersOf(documents, references);
   const ids = [...new Set(owners.flatMap((id) => id ?? []))];
-  const stored = ids.length === 0 ? [] : await COMPANIES.getMany(documents, ids);
+  const stored = await COMPANIES.getMany(documents, ids);
   const isStored = new Set(ids.filter((_, at) => stored[at] !== null));
   const taken = new Set(references.filter((_, at) => isStored.has(owners[at] ?? "")));
   await index.put(entries.filter(({ identifiers }) => !identifiers.some((each) => taken.has(each))));
