@@ -258,39 +258,42 @@ export const openRoute = <P extends TObject | null = null, Q extends TObject | n
   definition: Open<P, Q>,
 ): Route => ({ ...NOTHING, limit_bytes: 0, ...definition, auth: "none", operators_only: false }) as Route;
 
+/** What the router reads of a route. */
+type Routed = Pick<Route, "path" | "verbatim" | "rest"> & { readonly method: string };
+
 /** A path template and the routes on it, by method. */
-export interface PathRoutes {
+export interface PathRoutes<R = Route> {
   readonly template: string;
-  readonly routes: ReadonlyMap<string, Route>;
+  readonly routes: ReadonlyMap<string, R>;
   /** The Allow field of a 405 and of OPTIONS. */
   readonly allow: string;
   /** Answers of this path are never compressed. */
   readonly isVerbatim: boolean;
 }
 
-export interface RouteMatch {
-  readonly path: PathRoutes;
+export interface RouteMatch<R = Route> {
+  readonly path: PathRoutes<R>;
   /** Decoded; what cannot be decoded stays as it came, for its pattern to refuse. */
   readonly params: Readonly<Record<string, string>>;
 }
 
-interface Branch {
-  path: { template: string; routes: Map<string, Route>; allow: string; isVerbatim: boolean } | null;
-  readonly literals: Map<string, Branch>;
+interface Branch<R> {
+  path: { template: string; routes: Map<string, R>; allow: string; isVerbatim: boolean } | null;
+  readonly literals: Map<string, Branch<R>>;
   /** Parameters with what must follow them in the segment, as `.csv`; the longest first. */
-  readonly parameters: { readonly name: string; readonly suffix: string; readonly branch: Branch }[];
+  readonly parameters: { readonly name: string; readonly suffix: string; readonly branch: Branch<R> }[];
   /** A parameter that takes all that follows. */
-  rest: { readonly name: string; readonly branch: Branch } | null;
+  rest: { readonly name: string; readonly branch: Branch<R> } | null;
 }
 
-const branch = (): Branch => ({ path: null, literals: new Map(), parameters: [], rest: null });
+const branch = <R>(): Branch<R> => ({ path: null, literals: new Map(), parameters: [], rest: null });
 const NO_PARAMS = Object.freeze({});
 const SEGMENT = /^\{([a-z0-9_]+)\}(.*)$/;
 
 /** Finds the routes of a path. In each segment a literal beats a parameter. */
-export function router(routes: readonly Route[]): (path: string) => RouteMatch | null {
-  const root = branch();
-  const literal = new Map<string, RouteMatch>();
+export function router<R extends Routed>(routes: readonly R[]): (path: string) => RouteMatch<R> | null {
+  const root = branch<R>();
+  const literal = new Map<string, RouteMatch<R>>();
   for (const each of routes) {
     let at = root;
     const segments = each.path.split("/").slice(1);
@@ -306,39 +309,39 @@ export function router(routes: readonly Route[]): (path: string) => RouteMatch |
   return (path) => literal.get(path) ?? search(root, path.split("/"), 1, []);
 }
 
-function grow(at: Branch, segment: string): Branch {
+function grow<R>(at: Branch<R>, segment: string): Branch<R> {
   const parameter = SEGMENT.exec(segment);
   if (!parameter) {
-    const existing = at.literals.get(segment) ?? branch();
+    const existing = at.literals.get(segment) ?? branch<R>();
     at.literals.set(segment, existing);
     return existing;
   }
   const [, name, suffix] = parameter as unknown as [string, string, string];
   const existing = at.parameters.find((other) => other.name === name && other.suffix === suffix);
   if (existing) return existing.branch;
-  const fresh = { name, suffix, branch: branch() };
+  const fresh = { name, suffix, branch: branch<R>() };
   at.parameters.push(fresh);
   at.parameters.sort((a, b) => b.suffix.length - a.suffix.length);
   return fresh.branch;
 }
 
-function growRest(at: Branch, segment: string): Branch {
+function growRest<R>(at: Branch<R>, segment: string): Branch<R> {
   at.rest ??= { name: SEGMENT.exec(segment)![1]!, branch: branch() };
   return at.rest.branch;
 }
 
-function allowOf(routes: ReadonlyMap<string, Route>): string {
+function allowOf(routes: ReadonlyMap<string, unknown>): string {
   const methods = new Set<string>(routes.keys());
   if (methods.has("GET")) methods.add("HEAD");
   return [...[...methods].toSorted(), "OPTIONS"].join(", ");
 }
 
-function search(
-  at: Branch,
+function search<R>(
+  at: Branch<R>,
   segments: readonly string[],
   index: number,
   params: readonly (readonly [name: string, text: string])[],
-): RouteMatch | null {
+): RouteMatch<R> | null {
   if (index === segments.length) return at.path && { path: at.path, params: Object.fromEntries(params) };
   const segment = segments[index]!;
   const literal = at.literals.get(segment);

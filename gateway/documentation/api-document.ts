@@ -66,3 +66,12 @@ export const operationsOf = ({ paths }: ApiDocument): readonly Operation[] =>
       path,
     })),
   );
+
+/** In the order of the tags, without those that no operation has first. */
+export function operationsByTag(document: ApiDocument) {
+  const byTag = Map.groupBy(operationsOf(document), ({ tags }) => tags[0]);
+  return document.tags.flatMap(({ name, description = "" }) => {
+    const operations = byTag.get(name);
+    return operations ? [{ name, description, operations }] : [];
+  });
+}

@@ -6,7 +6,7 @@ import {
   PROFILE_ERRORS,
   SEARCH_ERRORS,
 } from "../../schemas/errors.ts";
-import type { SourcePage } from "./reference.ts";
+import { joined, type SourcePage, table } from "./source-page.ts";
 
 interface Meaning {
   readonly retry: "no" | "later" | "changed";
@@ -59,30 +59,28 @@ function errorPage(code: string, url: string): SourcePage {
     COST,
     ...(provoked ? ["## How to see it", commandOf(...provoked, url)] : []),
   ];
-  return { path: errorPath(code), title: code, markdown: `${parts.join("\n\n")}\n`, isSearched: true };
+  return { path: errorPath(code), title: code, markdown: joined(parts), isSearched: true };
 }
 
 /** `url`: of this service. */
 export function errorPages(url: string): readonly SourcePage[] {
   const lists = AREAS.map(([area, errors]) => {
-    const rows = Object.entries(errors).map(
-      ([code, { retry, means }]) =>
-        `| [\`${code}\`](/docs/${errorPath(code)}) | ${retry} | ${means.replaceAll("|", String.raw`\|`)} |`,
-    );
-    return [
-      `## Errors of ${area}`,
-      ["| error | another try | meaning |", "| --- | --- | --- |", ...rows].join("\n"),
-    ].join("\n\n");
+    const rows = Object.entries(errors).map(([code, { retry, means }]) => [
+      `[\`${code}\`](/docs/${errorPath(code)})`,
+      retry,
+      means,
+    ]);
+    return [`## Errors of ${area}`, table(["error", "another try", "meaning"], rows)];
   });
   const codes = new Set(AREAS.flatMap(([, errors]) => Object.keys(errors)));
-  const markdown = [
+  const markdown = joined([
     "# Errors",
     "A fetch, a search, a filing, a profile or an item that failed on its way is an answer with HTTP 200, and `error` has one of these codes. " +
       "`http_<status>` is the status with which the origin answered. HTTP errors are refusals of the request itself: their codes stand with each operation of the [reference](/docs/reference).",
-    ...lists,
-  ].join("\n\n");
+    ...lists.flat(),
+  ]);
   return [
-    { path: "errors", title: "Errors", markdown: `${markdown}\n`, isSearched: true },
+    { path: "errors", title: "Errors", markdown, isSearched: true },
     ...[...codes].map((code) => errorPage(code, url)),
   ];
 }

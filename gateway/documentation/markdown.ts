@@ -19,12 +19,18 @@ export interface Rendered {
   readonly sections: readonly Section[];
 }
 
+/** The languages of samples, with what their tabs are called. */
+const LABELS: Readonly<Record<string, string>> = { sh: "curl", ts: "TypeScript", python: "Python" };
+
 /** The same request in another language. */
 export interface Sample {
   readonly label: string;
   readonly lang: string;
   readonly source: string;
 }
+
+/** `lang`: one of LABELS. */
+export const sampleOf = (lang: string, source: string): Sample => ({ label: LABELS[lang]!, lang, source });
 
 export interface RenderOptions {
   /** The address of a link of the page; null: it leads to something that this service does not show. */
@@ -54,7 +60,7 @@ const codeBlock = (source: string, lang: string): string =>
 function tabs(samples: readonly Sample[]): string {
   const panels = samples.map(
     ({ label, lang, source }) =>
-      `<section data-label="${escapeHtml(label)}"><p class="tab-label">${escapeHtml(label)}</p>${codeBlock(source, lang)}</section>`,
+      `<section data-label="${label}"><p class="tab-label">${label}</p>${codeBlock(source, lang)}</section>`,
   );
   return `<div class="tabs">${panels.join("")}</div>`;
 }
@@ -64,7 +70,6 @@ const plainOf = (tokens: readonly Tokens.Generic[]): string =>
     .map((token) => (token.tokens ? plainOf(token.tokens) : ((token["text"] as string | undefined) ?? "")))
     .join("");
 
-const LABELS: Readonly<Record<string, string>> = { sh: "curl", ts: "TypeScript", python: "Python" };
 const wordOf = ({ lang = "" }: Tokens.Code): string => /^\S*/.exec(lang)![0];
 
 interface TabbedCode extends Tokens.Code {
@@ -76,12 +81,8 @@ function withTabs(tokens: readonly Token[]): Token[] {
   const all: Token[] = [];
   let run: Tokens.Code[] = [];
   const flush = (): void => {
-    const samples = run.map((token) => ({
-      label: LABELS[wordOf(token)]!,
-      lang: wordOf(token),
-      source: token.text,
-    }));
-    const isOne = run.length > 1 && new Set(samples.map(({ label }) => label)).size === run.length;
+    const samples = run.map((token) => sampleOf(wordOf(token), token.text));
+    const isOne = run.length > 1 && new Set(samples.map(({ lang }) => lang)).size === run.length;
     all.push(...(isOne ? [{ ...run[0]!, samples }] : run));
     run = [];
   };

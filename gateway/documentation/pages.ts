@@ -1,11 +1,12 @@
 /** All pages of the documentation, and the order in which they are listed. */
-import type { Guide } from "../routes/guides.ts";
-import { type ApiDocument, operationsOf } from "./api-document.ts";
+import { type Guide, titleOf } from "../routes/guides.ts";
+import { type ApiDocument, operationsByTag, operationsOf } from "./api-document.ts";
 import { errorPages } from "./errors.ts";
 import { linksOf } from "./links.ts";
 import { type Rendered, renderMarkdown } from "./markdown.ts";
-import { operationPath, referencePages, type SourcePage } from "./reference.ts";
+import { operationPath, referencePages } from "./reference.ts";
 import { samplesIn } from "./samples.ts";
+import { joined, type SourcePage } from "./source-page.ts";
 
 export interface DocumentationDeps {
   readonly guides: () => readonly Guide[];
@@ -37,14 +38,13 @@ const GROUPS: readonly (readonly [title: string, folder: string])[] = [
   ["Contributing", "contributing"],
 ];
 const START = "start";
-const titleOf = ({ path, markdown }: Guide): string =>
-  /^# (.+)$/m.exec(markdown)?.[1]!.replaceAll("`", "") ?? path;
+const plainTitleOf = (guide: Guide): string => titleOf(guide).replaceAll("`", "");
 const isOf = (folder: string, path: string): boolean => path.startsWith(`${folder}/`);
 
 function startPage(guides: readonly Guide[]): SourcePage {
   const list = (of: readonly Guide[]): string =>
-    of.map((guide) => `- [${titleOf(guide)}](/docs/${guide.path})`).join("\n");
-  const markdown = [
+    of.map((guide) => `- [${plainTitleOf(guide)}](/docs/${guide.path})`).join("\n");
+  const markdown = joined([
     "# Documentation",
     "Trawl searches the web, fetches its pages, PDFs and documents, maps and crawls sites, and has companies, filings and profiles, by one HTTPS/JSON API. " +
       "A first request: [fetch](/docs/api/fetch). All operations: [API reference](/docs/reference). What errors mean: [errors](/docs/errors).",
@@ -56,8 +56,8 @@ function startPage(guides: readonly Guide[]): SourcePage {
     list(guides.filter(({ path }) => !path.includes("/"))),
     "## For language models",
     "[llms.txt](/llms.txt) lists the guides, [llms-full.txt](/llms-full.txt) has those of clients in one file, and each is Markdown at its address with `.md`.",
-  ];
-  return { path: START, title: "Documentation", markdown: `${markdown.join("\n\n")}\n`, isSearched: false };
+  ]);
+  return { path: START, title: "Documentation", markdown, isSearched: false };
 }
 
 /** Drawn page by page, when each is first asked for. */
@@ -65,7 +65,7 @@ export function documentation({ guides, documents, publicUrl }: DocumentationDep
   const known = documents();
   const sources: readonly SourcePage[] = [
     startPage(guides()),
-    ...guides().map((guide) => ({ ...guide, title: titleOf(guide), isSearched: true })),
+    ...guides().map((guide) => ({ ...guide, title: plainTitleOf(guide), isSearched: true })),
     ...referencePages(known),
     ...errorPages(publicUrl()),
   ];
@@ -98,10 +98,11 @@ export function documentation({ guides, documents, publicUrl }: DocumentationDep
 
 const menuOfOperations = (documents: readonly ApiDocument[]): readonly MenuGroup[] =>
   documents.flatMap((document) =>
-    document.tags.flatMap(({ name }) => {
-      const entries = operationsOf(document)
-        .filter(({ tags }) => tags[0] === name)
-        .map(({ operationId, summary }) => ({ path: operationPath(operationId), title: summary }));
-      return entries.length === 0 ? [] : [{ title: `Operations: ${name}`, entries }];
-    }),
+    operationsByTag(document).map(({ name, operations }) => ({
+      title: `Operations: ${name}`,
+      entries: operations.map(({ operationId, summary }) => ({
+        path: operationPath(operationId),
+        title: summary,
+      })),
+    })),
   );

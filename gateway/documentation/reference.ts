@@ -1,15 +1,12 @@
 /** The reference as Markdown, made of the API documents: a page for each operation and each shape, and an index. */
-import { type ApiDocument, type Operation, operationsOf, type Schema } from "./api-document.ts";
-
-/** A page of the documentation before it is drawn. */
-export interface SourcePage {
-  /** Below /docs/. */
-  readonly path: string;
-  readonly title: string;
-  readonly markdown: string;
-  /** Whether the search finds it. */
-  readonly isSearched: boolean;
-}
+import {
+  type ApiDocument,
+  type Operation,
+  operationsByTag,
+  operationsOf,
+  type Schema,
+} from "./api-document.ts";
+import { joined, type SourcePage, table } from "./source-page.ts";
 
 /** Nested fields stand in the table of their object to this depth. */
 const MAX_DEPTH = 4;
@@ -24,11 +21,8 @@ const RANGES: readonly (readonly [least: string, most: string, unit: string])[] 
 export const shapePath = (name: string): string => `reference/shapes/${name}`;
 export const operationPath = (id: string): string => `reference/${id}`;
 
-const cell = (text: string): string => text.replaceAll("|", String.raw`\|`).replaceAll("\n", " ");
 const code = (value: unknown): string => `\`${typeof value === "string" ? value : JSON.stringify(value)}\``;
 const nameOf = ({ $ref }: Schema): string | null => $ref?.split("/").at(-1) ?? null;
-const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
-  [head, head.map(() => "---"), ...rows].map((row) => `| ${row.map(cell).join(" | ")} |`).join("\n");
 
 /** As a reader says it: `string or null`, `list of Link`. */
 function typeOf(schema: Schema): string {
@@ -130,8 +124,6 @@ function shapePage(name: string, schema: Schema): SourcePage {
   return { path: shapePath(name), title: name, markdown: joined(parts), isSearched: false };
 }
 
-const joined = (parts: readonly string[]): string => `${parts.filter((part) => part !== "").join("\n\n")}\n`;
-
 function operationPage(operation: Operation, { components: { schemas } }: ApiDocument): SourcePage {
   const { method, path, summary, description = "", parameters = [], requestBody, responses } = operation;
   const samples = (operation["x-codeSamples"] ?? []).map(
@@ -177,18 +169,15 @@ function operationPage(operation: Operation, { components: { schemas } }: ApiDoc
 const FENCES: Readonly<Record<string, string>> = { Shell: "sh", TypeScript: "ts", Python: "python" };
 
 function indexOf(document: ApiDocument): string {
-  const operations = operationsOf(document);
   return joined([
     `## ${document.info.title}`,
     document.info.description,
-    ...document.tags.flatMap(({ name, description = "" }) => {
-      const rows = operations
-        .filter(({ tags }) => tags[0] === name)
-        .map(({ method, path, operationId, summary }) => [
-          `[${summary}](/docs/${operationPath(operationId)})`,
-          `\`${method} ${path}\``,
-        ]);
-      return rows.length === 0 ? [] : [`### ${name}`, description, table(["operation", "request"], rows)];
+    ...operationsByTag(document).flatMap(({ name, description, operations }) => {
+      const rows = operations.map(({ method, path, operationId, summary }) => [
+        `[${summary}](/docs/${operationPath(operationId)})`,
+        `\`${method} ${path}\``,
+      ]);
+      return [`### ${name}`, description, table(["operation", "request"], rows)];
     }),
   ]);
 }

@@ -1,7 +1,8 @@
 /** The requests of the guides in the languages of the clients: a curl command whose operation they have is shown as their call, too. */
 import { clientSamples } from "../openapi/client-samples.ts";
+import { router } from "../route.ts";
 import type { Operation } from "./api-document.ts";
-import type { Sample } from "./markdown.ts";
+import { type Sample, sampleOf } from "./markdown.ts";
 
 const QUOTED_BODY = /(?:-d|--data-raw) '([^']*)'/;
 const ADDRESS = /https?:\/\/127\.0\.0\.1:8080(\/v1\/[^\s'"]*)/;
@@ -29,36 +30,25 @@ function readCurl(source: string): CurlRequest | null {
   }
 }
 
-function paramsOf(template: string, path: string): Record<string, string> | null {
-  const names: string[] = [];
-  const pattern = template
-    .replaceAll(/[.*+?^$()|[\]\\]/g, String.raw`\$&`)
-    .replaceAll(/\{(\w+)\}/g, (_, name: string) => {
-      names.push(name);
-      return "([^/]+)";
-    });
-  const found = new RegExp(`^${pattern}$`).exec(path);
-  return found && Object.fromEntries(names.map((name, n) => [name, decodeURIComponent(found[n + 1]!)]));
-}
-
 /** `operations`: of clients. `url`: of this service. */
-export const samplesIn =
-  (operations: readonly Operation[], url: string) =>
-  (source: string, lang: string): readonly Sample[] => {
+export function samplesIn(
+  operations: readonly Operation[],
+  url: string,
+): (source: string, lang: string) => readonly Sample[] {
+  const find = router(operations);
+  return (source, lang) => {
     const request = lang === "sh" ? readCurl(source) : null;
-    if (!request) return [];
-    const [path = "", query = ""] = request.path.split("?");
-    for (const { method, path: template, operationId } of operations) {
-      const params = method === request.method ? paramsOf(template, path) : null;
-      if (!params) continue;
-      const fields = { ...params, ...Object.fromEntries(new URLSearchParams(query)), ...request.body };
-      const calls = clientSamples(operationId, url, fields);
-      if (!calls) return [];
-      return [
-        { label: "curl", lang: "sh", source },
-        { label: "TypeScript", lang: "ts", source: calls.in_typescript },
-        ...(calls.in_python === null ? [] : [{ label: "Python", lang: "python", source: calls.in_python }]),
-      ];
-    }
-    return [];
+    const [path = "", query = ""] = request?.path.split("?") ?? [];
+    const match = find(path);
+    const operation = request && match?.path.routes.get(request.method);
+    if (!operation) return [];
+    const fields = { ...match!.params, ...Object.fromEntries(new URLSearchParams(query)), ...request.body };
+    const calls = clientSamples(operation.operationId, url, fields);
+    if (!calls) return [];
+    return [
+      sampleOf("sh", source),
+      sampleOf("ts", calls.in_typescript),
+      ...(calls.in_python === null ? [] : [sampleOf("python", calls.in_python)]),
+    ];
   };
+}

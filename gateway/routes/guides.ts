@@ -1,6 +1,5 @@
 /** The guides for machines: /llms.txt and /llms-full.txt. */
 import { Type } from "typebox";
-import type { Reply } from "../http.ts";
 import { openRoute, type Route } from "../route.ts";
 
 export interface Guide {
@@ -21,7 +20,8 @@ const ABOUT =
   "crawls sites, and has companies, filings and profiles. Each request needs an API key as bearer token.\n";
 
 const isForClients = ({ path }: Guide): boolean => path.startsWith("api/");
-const titleOf = ({ path, markdown }: Guide): string => /^# (.+)$/m.exec(markdown)?.[1] ?? path;
+/** Its first heading. */
+export const titleOf = ({ path, markdown }: Guide): string => /^# (.+)$/m.exec(markdown)?.[1] ?? path;
 
 /** The first sentence behind the title; "" where a table, a list or a heading follows it. */
 function sentenceOf({ markdown }: Guide): string {
@@ -57,11 +57,6 @@ export function guideRoutes({ guides, publicUrl }: GuideRoutesDeps): readonly Ro
         .map((guide) => `Source: ${addressOf(guide)}\n\n${guide.markdown.trim()}\n`),
     ].join("\n---\n\n");
 
-  const text = (content_type: string, content: string): Reply => ({
-    status: 200,
-    headers: { "Content-Type": `${content_type}; charset=utf-8`, "Cache-Control": "public, max-age=300" },
-    body: Buffer.from(content),
-  });
   const listed = (path: string, operationId: string, summary: string, content: () => string): Route =>
     openRoute({
       method: "GET",
@@ -72,7 +67,11 @@ export function guideRoutes({ guides, publicUrl }: GuideRoutesDeps): readonly Ro
       audience: "people",
       cors: true,
       replies: { 200: { description: "The text", content_type: "text/plain", schema: Type.String() } },
-      handle: () => text("text/plain", content()),
+      handle: () => ({
+        status: 200,
+        headers: { "Content-Type": "text/plain; charset=utf-8", "Cache-Control": "public, max-age=300" },
+        body: Buffer.from(content()),
+      }),
     });
   return [
     listed("/llms.txt", "llmsText", "What there is to read here, for language models", index),
