@@ -1,5 +1,5 @@
 /**
- * Three servers of NATS that form a cluster, as `npm run engines -- --nats-cluster` and the suites start them. The first two connect
+ * Three servers of NATS that form a cluster, for the suites. The first two connect
  * to each other and to the third, which connects to none: a test that puts a link before its port can cut it off from the others.
  */
 import { freePort, start } from "./adapters/process.ts";

@@ -51,8 +51,6 @@ interface OpenPartition {
   readonly room: MessageRoom;
   readonly unreadable: UnreadableEnvelopes;
   readonly backlog: Backlog;
-  /** What remained of the backlog at the last check. */
-  remainingBefore: number;
   /** Acknowledgements on their way. */
   acknowledging: number;
   onAcknowledged: (() => void) | null;
@@ -97,7 +95,6 @@ export async function openPartition(
       else deadLetter(open, delivery, "No node of this version or a newer one read it in time");
     }),
     backlog: backlog(),
-    remainingBefore: 0,
     acknowledging: 0,
     onAcknowledged: null,
     unknownIds: [],
@@ -355,10 +352,9 @@ async function checkStranded(open: OpenPartition): Promise<void> {
 
 /** The bus has removed tells that it counted when it was opened: asks would wait for them. */
 function isBacklogLost(open: OpenPartition): boolean {
-  const before = open.remainingBefore;
-  open.remainingBefore = open.backlog.remaining();
-  const hasTells = [...open.unacknowledged].some(({ envelope }) => envelope.stream === "work");
-  return open.remainingBefore > 0 && open.remainingBefore === before && !hasTells;
+  return (
+    open.backlog.hasStood() && ![...open.unacknowledged].some(({ envelope }) => envelope.stream === "work")
+  );
 }
 
 function scheduleCheck(open: OpenPartition): void {

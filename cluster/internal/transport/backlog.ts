@@ -9,13 +9,15 @@ export interface Backlog {
   readonly open: (tells: number) => void;
   /** A tell was taken, or left for another version. */
   readonly taken: () => void;
-  readonly remaining: () => number;
+  /** Whether some are still to come, as many as when this was asked last. */
+  readonly hasStood: () => boolean;
   readonly close: () => void;
 }
 
 export function backlog(): Backlog {
   const { promise, resolve } = Promise.withResolvers<void>();
   let remaining = Infinity;
+  let before = 0;
   const setRemaining = (tells: number): void => {
     remaining = tells;
     if (remaining <= 0) resolve();
@@ -24,7 +26,11 @@ export function backlog(): Backlog {
     unread: () => (remaining > 0 ? promise : undefined),
     open: setRemaining,
     taken: () => setRemaining(remaining - 1),
-    remaining: () => Math.max(0, remaining),
+    hasStood() {
+      const hasStood = remaining > 0 && remaining === before;
+      before = remaining;
+      return hasStood;
+    },
     close: () => setRemaining(0),
   };
 }
