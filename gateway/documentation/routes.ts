@@ -4,6 +4,7 @@ import { type Clock, sleep } from "../../cluster/ports/clock.ts";
 import { Field } from "../../schemas/common.ts";
 import { NOT_FOUND } from "../http-errors.ts";
 import type { Reply } from "../http.ts";
+import { SCRIPTED_PAGE_HEADERS } from "../page-policy.ts";
 import { openRoute, type Route } from "../route.ts";
 import { documentationPage } from "./layout.ts";
 import { type Documentation, documentation, type DocumentationDeps } from "./pages.ts";
@@ -16,15 +17,7 @@ export interface DocumentationRoutesDeps extends DocumentationDeps {
   readonly picture: (name: string) => Buffer | null;
 }
 
-const POLICY =
-  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'";
-const HTML_HEADERS = {
-  "Content-Type": "text/html; charset=utf-8",
-  "Content-Security-Policy": POLICY,
-  "X-Content-Type-Options": "nosniff",
-  "Referrer-Policy": "no-referrer",
-  "Cache-Control": "no-cache",
-};
+const HTML_HEADERS = { ...SCRIPTED_PAGE_HEADERS, "Content-Type": "text/html; charset=utf-8" };
 const TEXT_CACHE = { "Cache-Control": "public, max-age=300" };
 const PART_CHARS = 80;
 const part = (what: string, example: string) => Field(Type.String({ maxLength: PART_CHARS }), what, example);

@@ -2,6 +2,7 @@
 import { Type } from "typebox";
 import { NOT_FOUND } from "../http-errors.ts";
 import type { Reply } from "../http.ts";
+import { FRAMING_PAGE_HEADERS, SCRIPTED_PAGE_HEADERS } from "../page-policy.ts";
 import { type Audience, openRoute, type Route } from "../route.ts";
 
 /** A file of the package that a page consists of. */
@@ -17,18 +18,8 @@ export interface PageRoutesDeps {
   readonly file: (path: string) => PageFile | null;
 }
 
-/** Scripts and styles come from this server only, and a page may ask this server only. */
-const POLICY = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "img-src 'self' data:",
-  "connect-src 'self'",
-  "frame-src 'self'",
-  "form-action 'none'",
-  "base-uri 'none'",
-  "frame-ancestors 'none'",
-].join("; ");
+/** It shows archived pages in a frame. */
+const FRAMING = "/replay";
 
 const HTML = { description: "A page", content_type: "text/html", schema: Type.String() };
 
@@ -39,11 +30,9 @@ export function pageRoutes({ document, file }: PageRoutesDeps): readonly Route[]
     return {
       status: 200,
       headers: {
+        ...(path === FRAMING ? FRAMING_PAGE_HEADERS : SCRIPTED_PAGE_HEADERS),
         "Content-Type": found.content_type,
-        "Content-Security-Policy": POLICY,
-        "X-Content-Type-Options": "nosniff",
-        "Referrer-Policy": "no-referrer",
-        "Cache-Control": path.startsWith("/pages/") ? "public, max-age=3600" : "no-cache",
+        ...(path.startsWith("/pages/") && { "Cache-Control": "public, max-age=3600" }),
       },
       body: found.bytes,
     };

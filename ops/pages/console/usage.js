@@ -12,7 +12,7 @@ const COLUMNS = [
   ["Cost in USD", ({ cost_usd }) => cost_usd ?? "", true],
 ];
 
-/** One bar a day, a part for each category; they differ by pattern as well as by colour. */
+/** One bar a day, a part for each category; they differ by colour, and the table below says the same in numbers. */
 function Chart({ rows, totals }) {
   const days = [...Map.groupBy(rows, ({ day }) => day)].toSorted(([a], [b]) => a.localeCompare(b));
   const categories = [...new Set(rows.map(({ category }) => category))].toSorted((a, b) =>

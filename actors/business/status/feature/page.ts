@@ -70,7 +70,7 @@ ${groups.map((group) => componentGroup(group, status, history)).join("\n")}
 <p class="legend">${STATUSES.map((each) => `<span><i class="${each}"></i>${WORDS[each]}</span>`).join("")}<span><i></i>No data</span></p>
 <p class="legend">Each bar is two hours; the right end is now. Times are UTC.</p>
 ${past(status)}
-<footer><p>For programs: <a href="/v1/status">/v1/status</a>, <a href="/v1/status/history?hours=168">history</a>, <a href="/docs">API reference</a></p></footer>
+<footer><p>For programs: <a href="/v1/status">/v1/status</a>, <a href="/v1/status/history?hours=168">history</a>, <a href="/docs/reference">API reference</a></p></footer>
 </main>
 </body>
 </html>
