@@ -2,6 +2,7 @@
 import type { ExchangeResponse, WireField } from "../../../cluster/ports/egress.ts";
 import { sha256Of } from "../../../cluster/ports/blobs.ts";
 import type { KeptExchange, Truncation } from "../../../schemas/archives.ts";
+import { firstBytes } from "../first-bytes.ts";
 
 export interface SentRequest {
   readonly url: string;
@@ -135,14 +136,9 @@ export class ExchangeLog {
   /** The exchange is over, and few bytes of its body are kept. */
   async endWithFewBytes({ body }: ExchangeResponse): Promise<void> {
     if (this.#open === null) return;
-    const pieces: Buffer[] = [];
-    let bytes = 0;
-    for await (const piece of body) {
-      pieces.push(piece);
-      bytes += piece.length;
-      if (bytes > MAX_REDIRECT_BYTES) break;
-    }
-    this.end((exchange) => withInlineBody(exchange, Buffer.concat(pieces), MAX_REDIRECT_BYTES));
+    // One byte more shows that the body goes on.
+    const start = await firstBytes(body, MAX_REDIRECT_BYTES + 1);
+    this.end((exchange) => withInlineBody(exchange, start, MAX_REDIRECT_BYTES));
   }
 
   get kept(): readonly KeptExchange[] {

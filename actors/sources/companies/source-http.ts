@@ -11,6 +11,7 @@ import { EgressError, type EgressProblem, type ExchangeResponse } from "../../..
 import { Fault } from "../../../cluster/ports/fault.ts";
 import type { LimiterContract, SlotOutcome } from "../../../schemas/upstream.ts";
 import { retryAfterSeconds } from "../../lib/web/http.ts";
+import { wholeBody } from "../../lib/whole-body.ts";
 import { type SendWithSlot, usableSlot } from "../upstream/slot-egress.ts";
 import type { SourceFailure, SourceHttp, SourceRequest, SourceResponse } from "./source.ts";
 
@@ -134,15 +135,9 @@ async function received(
   { url, max_bytes = DEFAULT_MAX_BYTES }: SourceRequest,
   { status, headers, body }: ExchangeResponse,
 ): Promise<SourceResponse | SourceFailure> {
-  const pieces: Buffer[] = [];
-  let bytes = 0;
-  for await (const piece of body) {
-    bytes += piece.length;
-    if (bytes > max_bytes)
-      return failed("too_large", `The answer of ${source} is larger than ${max_bytes} bytes`);
-    pieces.push(piece);
-  }
-  const content = Buffer.concat(pieces);
+  const content = await wholeBody(body, max_bytes);
+  if (content === null)
+    return failed("too_large", `The answer of ${source} is larger than ${max_bytes} bytes`);
   const sha256 = createHash("sha256").update(content).digest("hex");
   await bodyRefs.retain([sha256], `company-source:${source}`, clock.now() + retention_ms);
   await blobs.put(content);
@@ -155,7 +150,7 @@ async function received(
       url,
       retrieved_at: new Date(clock.now()).toISOString(),
       sha256,
-      bytes,
+      bytes: content.length,
       content_type: headers.get("content-type")?.[0] ?? null,
     },
   };

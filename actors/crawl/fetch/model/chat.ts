@@ -6,6 +6,7 @@ import type { Clock } from "../../../../cluster/ports/clock.ts";
 import { type Egress, EgressError, type Exchange } from "../../../../cluster/ports/egress.ts";
 import { Fault } from "../../../../cluster/ports/fault.ts";
 import { retryAfterSeconds } from "../../../lib/web/http.ts";
+import { wholeBody } from "../../../lib/whole-body.ts";
 import type { Message } from "./prompt.ts";
 
 export interface ChatModel {
@@ -200,16 +201,7 @@ const invalid = (detail: string): ChatFailure => ({
 });
 
 /** Null: it is too large. */
-export async function bodyOf(body: AsyncIterable<Buffer>): Promise<Buffer | null> {
-  const pieces: Buffer[] = [];
-  let bytes = 0;
-  for await (const piece of body) {
-    bytes += piece.length;
-    if (bytes > BODY_BYTES) return null;
-    pieces.push(piece);
-  }
-  return Buffer.concat(pieces, bytes);
-}
+export const bodyOf = (body: AsyncIterable<Buffer>): Promise<Buffer | null> => wholeBody(body, BODY_BYTES);
 
 interface Completion {
   readonly choices?: readonly {

@@ -6,6 +6,7 @@ import { type Egress, EgressError, type EgressProblem } from "../../../../cluste
 import type { EngineFailure } from "../../../../schemas/search.ts";
 import { challengeOf } from "../../../reading/content/challenge.ts";
 import { retryAfterSeconds } from "../../../lib/web/http.ts";
+import { wholeBody } from "../../../lib/whole-body.ts";
 import type { EngineAnswer } from "../engine.ts";
 
 export type EngineFailed = Extract<EngineAnswer, { kind: "failed" }>;
@@ -55,7 +56,7 @@ export async function getJson(
       return failed(FAILURES[exchange.problem] ?? "unreachable", exchange.detail || exchange.problem);
     const { status } = exchange;
     const retry_after_s = retryAfterSeconds(exchange.headers.get("retry-after")?.[0], now_ms);
-    const bytes = await readBody(exchange.body);
+    const bytes = await wholeBody(exchange.body, MAX_BODY_BYTES);
     if (bytes === null) {
       exchange.cancel();
       return failed("invalid_answer", `more than ${MAX_BODY_BYTES} bytes`);
@@ -95,17 +96,6 @@ export async function getJson(
 function withoutQuery(location: string, base: URL): string {
   const url = URL.parse(location, base.href);
   return url ? `${url.origin}${url.pathname}` : "nowhere";
-}
-
-async function readBody(body: AsyncIterable<Buffer>): Promise<Buffer | null> {
-  const pieces: Buffer[] = [];
-  let bytes = 0;
-  for await (const piece of body) {
-    bytes += piece.length;
-    if (bytes > MAX_BODY_BYTES) return null;
-    pieces.push(piece);
-  }
-  return Buffer.concat(pieces, bytes);
 }
 
 export const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
