@@ -20,7 +20,8 @@ import { needsDirect, type PageReader, type ReservedHosts } from "../reserved-ho
 import { fetchService } from "../service.ts";
 import { domainRoutes } from "./domain-routes.ts";
 import { fetchItems } from "./item-kind.ts";
-import { billOf, textsOf } from "../answer.ts";
+import { billOf } from "../answer.ts";
+import { formatsOf } from "../page-parts.ts";
 import { fetchBatch, fetchRequestOf, fetchRoutes } from "./routes.ts";
 import { openModel, type OpenModel } from "./open-model.ts";
 import type { FetchSettings } from "./settings.ts";
@@ -103,16 +104,14 @@ async function joinFetch(
     provides: {
       items: {
         item,
-        formatsOf: (record) =>
-          textsOf(rendering, record, { with_html: false, with_formats: true }).then(({ formats }) => formats),
+        formatsOf: (record) => formatsOf(blobs, record),
       },
       kinds: [item],
       async pages(body, { signal, ...caller }) {
         const now_ms = clock.now();
         const request = fetchRequestOf(body, { ...caller, lane: "sync", now_ms, wait_ms: WAIT_MS });
         const answer = await service.fetchWith(ask, request, signal);
-        const wanted = { with_html: false, with_formats: request.with_formats === true };
-        const { formats } = await textsOf(rendering, answer.record, wanted);
+        const formats = request.with_formats === true ? await formatsOf(blobs, answer.record) : null;
         return { answer, bill: billOf(answer), formats };
       },
       status: [status.part],

@@ -69,6 +69,18 @@ type Outcome =
   | { readonly proven: Proven }
   | { readonly failure: ModelFailure; readonly failure_detail: string | null };
 
+/** What there is of an extraction that gave no values: the model was not asked, or has no answer. */
+export const withoutValues = (reason: ModelFailure, model: string | null): ModelExtraction => ({
+  data: null,
+  errors: [{ path: "", reason }],
+  evidence: [],
+  model,
+  usage: null,
+  cost_micros: 0,
+  is_page_cut: false,
+  failure_detail: null,
+});
+
 export async function extractByModel(
   deps: ModelDeps,
   task: ModelTask,
@@ -78,11 +90,9 @@ export async function extractByModel(
   const text = task.page.text.slice(0, PAGE_CHARS);
   const is_page_cut = text.length < task.page.text.length;
   const { model } = chat;
-  const none = { evidence: [], model, usage: null, cost_micros: 0, is_page_cut, failure_detail: null };
   const without = (reason: ModelFailure): ModelExtraction => ({
-    ...none,
-    data: null,
-    errors: [{ path: "", reason }],
+    ...withoutValues(reason, model),
+    is_page_cut,
   });
   if (text.trim() === "") return without("page_empty");
   const began_ms = clock.now();
@@ -103,7 +113,8 @@ export async function extractByModel(
       return { ...without(failure), ...told, failure_detail };
     }
     const { data, errors, evidence } = outcome.proven;
-    return { ...none, ...told, data: data as Record<string, unknown>, errors, evidence };
+    const values = { data: data as Record<string, unknown>, errors, evidence };
+    return { ...values, ...told, model, is_page_cut, failure_detail: null };
   } finally {
     // Also after a failure of this program: what was asked until then, and no more.
     if (most > 0) await budget.settle(costOf(counted, prices));

@@ -5,15 +5,15 @@ import type { Blobs } from "../../../../cluster/ports/blobs.ts";
 import type { Clock } from "../../../../cluster/ports/clock.ts";
 import type { Log } from "../../../../cluster/ports/log.ts";
 import type { Metrics } from "../../../../cluster/ports/metrics.ts";
-import { readBody } from "../../../../cluster/read-body.ts";
 import { fromMicros, toMicros } from "../../../../schemas/accounts.ts";
-import { type Extraction, valueSchemaOf } from "../../../../schemas/extract.ts";
+import { valueSchemaOf } from "../../../../schemas/extract.ts";
 import type { FetchAnswer, FetchRequest, PageFormats, PageRecord } from "../../../../schemas/fetch.ts";
 import { asksModel } from "../freshness.ts";
+import { formatsOf, textOf } from "../page-parts.ts";
 import { formatsBody } from "../page-store.ts";
 import type { Spending } from "../premium.ts";
 import type { Chat } from "./chat.ts";
-import { extractByModel, type ModelExtraction, type TokenPrices } from "./extract-by-model.ts";
+import { extractByModel, type ModelExtraction, type TokenPrices, withoutValues } from "./extract-by-model.ts";
 import { PAGE_CHARS } from "./prompt.ts";
 import type { ModelTurns } from "./turns.ts";
 
@@ -42,9 +42,7 @@ export const modelReader =
   async (answer, request, payer) => {
     const { record, error } = answer;
     if (!asksModel(request) || error !== null) return answer;
-    const formats = record.formats_sha256
-      ? (JSON.parse((await readBody(deps.blobs, record.formats_sha256)).toString()) as PageFormats)
-      : NO_FORMATS;
+    const formats = (await formatsOf(deps.blobs, record)) ?? NO_FORMATS;
     const extraction = await extractionOf(deps, record, formats, request, payer);
     observe(deps, extraction);
     const { cost_micros, is_page_cut, failure_detail: _, ...extract } = extraction;
@@ -63,7 +61,7 @@ export const modelReader =
 const NO_FORMATS: PageFormats = { markdown: null, links: [], images: [] };
 
 /** What the model was asked and used, and what became of a request that wanted it. */
-function observe({ metrics, log }: Deps, { data, errors, usage, failure_detail }: Values): void {
+function observe({ metrics, log }: Deps, { data, errors, usage, failure_detail }: ModelExtraction): void {
   const outcome = data === null ? errors[0]!.reason : "ok";
   metrics.count("trawl_model_extractions_total", { outcome });
   metrics.count("trawl_model_calls_total", {}, usage?.requests ?? 0);
@@ -73,34 +71,20 @@ function observe({ metrics, log }: Deps, { data, errors, usage, failure_detail }
     log.warn("The language model gave no answer", { reason: outcome, problem: failure_detail });
 }
 
-type Values = Omit<ModelExtraction, "model"> & Pick<Extraction, "model">;
-
-const without = (reason: Extraction["errors"][number]["reason"], model: string | null = null): Values => ({
-  data: null,
-  errors: [{ path: "", reason }],
-  evidence: [],
-  model,
-  usage: null,
-  cost_micros: 0,
-  is_page_cut: false,
-  failure_detail: null,
-});
-
 async function extractionOf(
   { clock, blobs, model, spending }: Deps,
   record: PageRecord,
   { links }: PageFormats,
   request: FetchRequest,
   { ask, epoch, signal }: Parameters<ReadByModel>[2],
-): Promise<Values> {
-  if (model === null) return without("model_unavailable");
+): Promise<ModelExtraction> {
+  if (model === null) return withoutValues("model_unavailable", null);
   const isFree = model.prices.input === 0 && model.prices.output === 0;
   // An item of a batch is tried without premium routes first, although its caller pays for them.
   const mayPay = request.allow_paid || request.premium_later === true;
-  if (!mayPay && !isFree) return without("paid_not_allowed", model.chat.model);
+  if (!mayPay && !isFree) return withoutValues("paid_not_allowed", model.chat.model);
   const wanted = request.reading!.data!.extract!;
-  const text =
-    record.text ?? (record.text_sha256 ? (await readBody(blobs, record.text_sha256)).toString() : "");
+  const text = await textOf(blobs, record);
   const page = {
     url: record.final_url ?? request.url,
     text: [record.title, text].filter(Boolean).join("\n\n"),
@@ -111,7 +95,7 @@ async function extractionOf(
   const task = { schema: valueSchemaOf(wanted)!, prompt: wanted.prompt ?? null, page, deadline_ms, signal };
   const id = `${request.fetch_id}.model.${epoch}`;
   const endTurn = await model.turns.take({ lane: request.lane, share: request.project, deadline_ms }, signal);
-  if (endTurn === null) return without("model_timeout", model.chat.model);
+  if (endTurn === null) return withoutValues("model_timeout", model.chat.model);
   try {
     return await extractByModel(
       { ...model, clock, newFence: () => `=== ${randomBytes(12).toString("hex")} ===` },

@@ -1,11 +1,11 @@
 /** What of a fetched page tells whether it was fetched before under another address. */
 import { hash } from "node:crypto";
 import type { Blobs } from "../../../../cluster/ports/blobs.ts";
-import { readBody } from "../../../../cluster/read-body.ts";
 import type { SeenPage } from "../../../../schemas/crawl.ts";
 import type { PageRecord } from "../../../../schemas/fetch.ts";
 import { parseUrl } from "../../../lib/web/url.ts";
 import { sketchOf, writeSketch } from "../../../reading/content/text-sketch.ts";
+import { textOf } from "../../fetch/page-parts.ts";
 import { addressKey } from "../address/key.ts";
 import type { CrawlRules } from "../frontier/rules.ts";
 
@@ -27,11 +27,11 @@ export async function seenOf(
   const isOk = status !== null && status >= 200 && status < 300;
   if (sha256 === null || bytes === 0 || !isOk || tier === "archive" || tier === "source") return undefined;
   const canonical = canonicalOf(record, at, rules);
-  const text = record.text ?? (record.text_sha256 && (await readBody(blobs, record.text_sha256)).toString());
-  const sketch = text ? sketchOf(text) : null;
+  const text = await textOf(blobs, record);
+  const sketch = sketchOf(text);
   return {
     body: sha256.slice(0, DIGITS),
-    content: (text ? hash("sha256", text) : sha256).slice(0, DIGITS),
+    content: (text !== "" ? hash("sha256", text) : sha256).slice(0, DIGITS),
     ...(canonical !== null && { canonical }),
     ...(sketch && { sketch: writeSketch(sketch) }),
   };
