@@ -1,16 +1,16 @@
 /** What the webhook of a crawl is sent, and the contract of the actor that sends it. */
-import { type Static, type TSchema, Type } from "typebox";
+import { type Static, type TString, Type } from "typebox";
 import { Component, Field, Nullable, Timestamp } from "./common.ts";
-import { ChangeField, DuplicateOf } from "./crawl.ts";
+import { ChangeField, DuplicateField } from "./crawl.ts";
 import { FETCH_ERRORS, HTTP_STATUS, itemErrorCode } from "./errors.ts";
 import { deliveryContract } from "./delivery.ts";
 import { JobCounts, JobId } from "./jobs.ts";
 
-const Id = (example: string): TSchema =>
+const Id = (example: string): TString =>
   Field(Type.String(), "The same in every attempt, also `webhook-id` in the header", example);
 
 export const CrawlPageEvent = Component("CrawlPageEvent", {
-  id: Id("019ab3f2-7c1e-7a10-9d55-3e5b8f0c2a41:4") as ReturnType<typeof Type.String>,
+  id: Id("019ab3f2-7c1e-7a10-9d55-3e5b8f0c2a41:4"),
   type: Field(Type.Literal("crawl.page"), "The kind of event"),
   job_id: JobId,
   index: Field(Type.Integer(), "The number of its item in the job", 4),
@@ -27,9 +27,7 @@ export const CrawlPageEvent = Component("CrawlPageEvent", {
   content_type: Field(Nullable(Type.String()), "What the body is", "text/html; charset=utf-8"),
   sha256: Field(Nullable(Type.String()), "Of the body: `/v1/bodies/{sha256}` has it", "9f86d08…"),
   retrieved_at: Field(Nullable(Timestamp), "When the site answered"),
-  duplicate_of: Type.Optional(
-    Field(DuplicateOf, "Only of a page that repeats one which the crawl fetched before: that page"),
-  ),
+  duplicate_of: Type.Optional(DuplicateField),
   change: Type.Optional(ChangeField),
   item_url: Field(
     Type.String({ format: "uri" }),
@@ -40,7 +38,7 @@ export const CrawlPageEvent = Component("CrawlPageEvent", {
 export type CrawlPageEvent = Static<typeof CrawlPageEvent>;
 
 export const CrawlCompletedEvent = Component("CrawlCompletedEvent", {
-  id: Id("019ab3f2-7c1e-7a10-9d55-3e5b8f0c2a41:end") as ReturnType<typeof Type.String>,
+  id: Id("019ab3f2-7c1e-7a10-9d55-3e5b8f0c2a41:end"),
   type: Field(Type.Literal("crawl.completed"), "The kind of event: the last one of a crawl"),
   job_id: JobId,
   status: Field(Type.Enum(["completed", "cancelled"]), "How the job ended"),

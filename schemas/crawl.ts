@@ -152,7 +152,7 @@ export const EXCLUSIONS = [
 export type Exclusion = (typeof EXCLUSIONS)[number];
 
 /** How a page that was fetched is known to be one that was fetched before it. */
-export const DUPLICATES = ["duplicate_address", "duplicate_of_canonical", "near_duplicate"] as const;
+const DUPLICATES = ["duplicate_address", "duplicate_of_canonical", "near_duplicate"] as const;
 export type DuplicateReason = (typeof DUPLICATES)[number];
 
 export const DuplicateOf = Component("DuplicateOf", {
@@ -163,6 +163,11 @@ export const DuplicateOf = Component("DuplicateOf", {
   ),
 });
 export type DuplicateOf = Static<typeof DuplicateOf>;
+
+export const DuplicateField = Field(
+  DuplicateOf,
+  "Only of a page that repeats one which the crawl fetched before: that page",
+);
 
 /** What has become of a page since an earlier crawl. */
 export const CHANGES = ["new", "changed", "unchanged"] as const;
@@ -175,9 +180,7 @@ export const ChangeField = Field(
 
 export const CrawledPage = Component("CrawledPage", {
   ...FetchResponse.properties,
-  duplicate_of: Type.Optional(
-    Field(DuplicateOf, "Only of a page that repeats one which the crawl fetched before: that page"),
-  ),
+  duplicate_of: Type.Optional(DuplicateField),
   change: Type.Optional(ChangeField),
 });
 

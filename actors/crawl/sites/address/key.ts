@@ -3,7 +3,7 @@
  * key only tells whether it was found before. It joins addresses that differ in tracking parameters, session ids, the order of
  * parameters and the spelling of escapes, and nothing else: scheme, host and the number of path segments stay.
  */
-import { normaliseEscapes, originOf } from "../../../lib/web/url.ts";
+import { normaliseEscapes, originOf, parseUrl } from "../../../lib/web/url.ts";
 
 /** Whole names of parameters that say where a visitor came from. */
 const TRACKING =
@@ -31,6 +31,12 @@ export function addressKey(url: URL, { ignore_query = false }: KeyOptions = {}):
   const path = url.pathname.split("/").map(plainSegment).join("/");
   const query = ignore_query ? [] : parametersOf(url.search);
   return `${originOf(url)}${path}${query.length === 0 ? "" : `?${query.join("&")}`}`;
+}
+
+/** The key of an address as it is stored; a text that is no address is its own. */
+export function keyOfText(text: string, options: KeyOptions = {}): string {
+  const url = parseUrl(text);
+  return url === null ? text : addressKey(url, options);
 }
 
 /** The parameters that name the page, sorted by name: those of one name keep their order, which may mean something. */

@@ -49,10 +49,10 @@ async function nextPage(
   isOver: boolean,
 ): Promise<Omit<Extract<NextEvent, { kind: "event" }>, "isLast"> | null> {
   const { total } = job.counts;
-  const states = decodeStates(job.states, total);
+  const states = isOver ? decodeStates(job.states, total) : null;
   for (let index = from; index < total; index++) {
     // Of the items of a job that is over, those that were cancelled have none.
-    if (isOver && statusOf(states[index]!) === "cancelled") continue;
+    if (states !== null && statusOf(states[index]!) === "cancelled") continue;
     const result = await JOB_RESULTS.get(documents, resultKey(job_id, index));
     if (result === null && !isOver) return null;
     if (result === null || result.status === "cancelled") continue;

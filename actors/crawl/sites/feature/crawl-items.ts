@@ -164,7 +164,7 @@ export function crawlItems(deps: CrawlItemDeps): ItemKindParts {
       ...(at !== null && at.href !== url && { redirected_to: at.href }),
       ...(isSitemap && { listed: true }),
     };
-    const tell = async (links: readonly FoundLink[], seen?: SeenPage) => {
+    const tellOne = async (links: readonly FoundLink[], seen?: SeenPage) => {
       const message = { ...page, links: [...links], ...(seen && { seen }) };
       const answered = ask(Frontier, job_id, "discover", message);
       const { problem, duplicate } = await answered.catch((fault: unknown): ToldLinks => {
@@ -175,23 +175,26 @@ export function crawlItems(deps: CrawlItemDeps): ItemKindParts {
       if (problem !== null) throw unreachable(job_id, problem);
       return duplicate;
     };
+    /** What is seen goes with the first message, which is sent without links as well. */
+    const tell = async (links: readonly FoundLink[], seen?: SeenPage) => {
+      const [first = [], ...others] = inMessages(links);
+      const duplicate = await tellOne(first, seen);
+      for (const each of others) await tellOne(each);
+      return duplicate;
+    };
     if (at !== null && !(isSitemap ? rules.mayHoldSitemap(at) : rules.isInScope(at))) {
       await tell([]);
       return { ...result, answer: null, error: "out_of_scope", body_refs: [] };
     }
     if (isSitemap) {
-      const found = await linksOfSitemap(record, new URL(url), { blobs, clock, signal: attempt.signal });
-      const [first = [], ...others] = inMessages(found);
-      for (const links of [first, ...others]) await tell(links);
+      await tell(await linksOfSitemap(record, new URL(url), { blobs, clock, signal: attempt.signal }));
       return result;
     }
     const page_seen = await seenOf(blobs, record, at ?? new URL(url), rules);
     const change = page_seen && (await previousOf(crawl.since_job, rules))?.changeOf(url, page_seen);
     const seen = page_seen && { ...page_seen, ...(change && { change }) };
     const named = seen?.canonical === undefined ? [] : [{ url: seen.canonical, canonical: true }];
-    const [first = [], ...others] = inMessages([...named, ...(await linksOf(record, rules))]);
-    const duplicate = await tell(first, seen);
-    for (const links of others) await tell(links);
+    const duplicate = await tell([...named, ...(await linksOf(record, rules))], seen);
     const told = { ...(result.answer as FetchAnswer), ...(change && { change }) };
     if (duplicate === undefined) return change ? { ...result, answer: told } : result;
     const { ordinal, row, reason } = duplicate;

@@ -2,8 +2,7 @@
 import { LRUCache } from "lru-cache";
 import type { Documents } from "../../../../cluster/ports/documents.ts";
 import type { Change, SeenPage } from "../../../../schemas/crawl.ts";
-import { parseUrl } from "../../../lib/web/url.ts";
-import { addressKey, type KeyOptions } from "../address/key.ts";
+import { keyOfText, type KeyOptions } from "../address/key.ts";
 import { addresses } from "../frontier/addresses.ts";
 import { FRONTIERS } from "../frontier/collections.ts";
 import { storedRows } from "../frontier/load.ts";
@@ -43,19 +42,14 @@ async function previousCrawl(
   const contents: string[] = [];
   for await (const rows of storedRows(documents, job_id, record))
     for (const { url, seen } of rows) {
-      const key = seen && keyOf(url, rules);
+      const key = seen && keyOfText(url, rules);
       if (key !== undefined && known.find(key) < 0) contents[known.add(key, 0)] = seen!.content;
     }
   return {
     changeOf(url, { content }) {
-      const at = known.find(keyOf(url, rules));
+      const at = known.find(keyOfText(url, rules));
       if (at < 0) return "new";
       return contents[at] === content ? "unchanged" : "changed";
     },
   };
-}
-
-function keyOf(url: string, rules: KeyOptions): string {
-  const parsed = parseUrl(url);
-  return parsed === null ? url : addressKey(parsed, rules);
 }

@@ -4,7 +4,7 @@
  */
 import type { AddressRow, Exclusion, FoundLink } from "../../../../schemas/crawl.ts";
 import { parseUrl } from "../../../lib/web/url.ts";
-import { addressKey } from "../address/key.ts";
+import { addressKey, keyOfText } from "../address/key.ts";
 import { priorityOf } from "../address/priority.ts";
 import { TRAPS, trapOf } from "../address/traps.ts";
 import { EXCLUDED, REVOCABLE, WAITING } from "./addresses.ts";
@@ -111,10 +111,8 @@ export function countTraps(
 }
 
 /** The name of an address in the crawl, from its row as it is stored. */
-export function keyOf({ url, reason }: AddressRow, { rules }: Pick<Loaded, "rules">): string {
-  const parsed = reason === "trap_length" ? null : parseUrl(url);
-  return parsed === null ? url : addressKey(parsed, rules);
-}
+export const keyOf = ({ url, reason }: AddressRow, { rules }: Pick<Loaded, "rules">): string =>
+  reason === "trap_length" ? url : keyOfText(url, rules);
 
 interface Circumstances extends Omit<Finding, "links"> {
   readonly now_ms: number;

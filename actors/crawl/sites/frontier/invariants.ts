@@ -68,7 +68,8 @@ function checkCrawl(
     if (keys.has(key)) problems.push(`"${row.url}" is known twice`);
     keys.add(key);
   }
-  if (new Set(order).size < order.length) problems.push("An address was given to the job twice");
+  const given_to_job = new Set(order);
+  if (given_to_job.size < order.length) problems.push("An address was given to the job twice");
   if (order.length > spec.total)
     problems.push(`${order.length} addresses were given, the limit is ${spec.total}`);
   if (counts.total > order.length)
@@ -84,7 +85,6 @@ function checkCrawl(
     if (index < counts.total && urls[index] !== null && urls[index] !== row.url)
       problems.push(`Item ${index} is "${urls[index]}", the address is "${row.url}"`);
   }
-  const given_to_job = new Set(order);
   for (const [ordinal, { url, duplicate_of }] of rows.entries()) {
     if (duplicate_of === undefined) continue;
     if (!given_to_job.has(ordinal)) problems.push(`"${url}" is a duplicate, and was not fetched`);

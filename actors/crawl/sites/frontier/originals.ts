@@ -3,9 +3,8 @@
  * same text. The first of them is the original of the others.
  */
 import type { DuplicateReason, SeenPage } from "../../../../schemas/crawl.ts";
-import { parseUrl } from "../../../lib/web/url.ts";
 import { isNear, readSketch, type TextSketch } from "../../../reading/content/text-sketch.ts";
-import { addressKey, type KeyOptions } from "../address/key.ts";
+import { keyOfText, type KeyOptions } from "../address/key.ts";
 import { addresses } from "./addresses.ts";
 
 export interface Original {
@@ -62,12 +61,9 @@ export function originals(salt: string): Originals {
 }
 
 /** The names of a page at this address, which is where redirects led. */
-export function namesOf({ body, canonical, sketch }: SeenPage, url: string, rules: KeyOptions): Names {
-  const parsed = parseUrl(canonical ?? url);
-  return {
-    body,
-    name: parsed === null ? url : addressKey(parsed, rules),
-    isCanonical: canonical !== undefined,
-    sketch: sketch === undefined ? null : readSketch(sketch),
-  };
-}
+export const namesOf = ({ body, canonical, sketch }: SeenPage, url: string, rules: KeyOptions): Names => ({
+  body,
+  name: keyOfText(canonical ?? url, rules),
+  isCanonical: canonical !== undefined,
+  sketch: sketch === undefined ? null : readSketch(sketch),
+});

@@ -89,14 +89,13 @@ async function attempt(
     url: { stored: begun.url, place: webhookPlace(job_id, "url") },
     secret: { stored: begun.secret, place: webhookPlace(job_id, "secret") },
   });
-  metrics.count("trawl_crawl_deliveries_total", { outcome: outcomeOf(result) });
+  const outcome = outcomeOf(result);
+  metrics.count("trawl_crawl_deliveries_total", { outcome });
   const after = afterAttempt(begun, result, clock.now(), random());
-  const last_status = result.status;
-  const isDelivered = last_status.startsWith("delivered_");
   const delivered = { cursor: index + 1, attempts: 0, next_ms: 0, state: isLast ? "over" : "on" } as const;
   const next: StoredCrawlWebhook =
     after.kind === "again"
       ? after.delivery
-      : { ...begun, ...(isDelivered ? delivered : { state: "off" as const }) };
-  await put({ ...next, last_status }, stored.version + 1);
+      : { ...begun, ...(outcome === "delivered" ? delivered : { state: "off" as const }) };
+  await put({ ...next, last_status: result.status }, stored.version + 1);
 }
