@@ -101,15 +101,14 @@ export function remoteAnswers({
   const admissions: (Admitted | null)[] = [];
   return (question) => {
     switch (question.do) {
-      case "admit":
-        return admit(question.url, {
-          is_public_only: question.is_public_only === true,
-          is_robots_only: question.is_robots_only === true,
-        }).then(async (entry): Promise<TierAnswer> =>
+      case "admit": {
+        const { do: _, url, ...options } = question;
+        return admit(url, options).then(async (entry): Promise<TierAnswer> =>
           entry?.kind === "admitted"
             ? { kind: "admitted", admission: admissions.push(await entry.use()) - 1 }
             : entry,
         );
+      }
       case "before_send":
         return admissions[question.admission]?.beforeSend() ?? false;
       case "sent":

@@ -2,7 +2,7 @@
 import type { PageLease } from "./browser-pool.ts";
 
 /** The same name is the same world. */
-const WORLD = "trawl";
+export const WORLD = "trawl";
 
 /** Throws what the browser throws. */
 export async function isolatedWorld(cdp: PageLease["cdp"], frameId: string): Promise<number> {

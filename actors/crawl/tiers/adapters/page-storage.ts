@@ -2,7 +2,7 @@
 import type { StorageItem } from "../../../lib/web/session-jar.ts";
 import type { PageLease } from "./browser-pool.ts";
 import { within, LATE } from "./in-time.ts";
-import { inIsolation } from "./isolation.ts";
+import { inIsolation, WORLD } from "./isolation.ts";
 
 /** What is longer is not kept: it would push the cookies out of the session. */
 const MAX_ITEM_CHARS = 8_192;
@@ -19,7 +19,7 @@ export async function putStorage(cdp: PageLease["cdp"], items: readonly StorageI
   await cdp.send("Page.enable");
   await cdp.send("Page.addScriptToEvaluateOnNewDocument", {
     source: `(${restore.toString()})(${JSON.stringify(origins)})`,
-    worldName: "trawl",
+    worldName: WORLD,
   });
 }
 

@@ -14,6 +14,19 @@ const MAX_FRAME_DEPTH = 3;
 /** Why a frame is not in the document. */
 export type LeftOut = "not_loaded" | "other_site" | "robots" | "too_many" | "too_deep" | "too_large";
 
+const LEFT_OUT: Readonly<Record<LeftOut, string>> = {
+  not_loaded: "that could not be loaded",
+  other_site: "of another site",
+  robots: "that robots.txt does not allow, or could not be asked for",
+  too_many: `beyond the limit of ${MAX_FRAMES}`,
+  too_deep: "within three others",
+  too_large: "larger than what is left of max_bytes",
+};
+
+/** For the detail of a page. */
+export const describeLeftOut = (reasons: Shown["left_out"]): string =>
+  `Frames that were not read: ${[...reasons].map(([reason, count]) => `${count} ${LEFT_OUT[reason]}`).join("; ")}`;
+
 export interface Shown {
   /** Null: the document itself is larger than `max_bytes`. */
   readonly html: string | null;

@@ -41,7 +41,7 @@ import { type PageExchanges, pageExchanges, type PausedResponse } from "./page-e
 import { putStorage, readStorage } from "./page-storage.ts";
 import { lookAtDocument, type Readiness, readinessOf, watchNetwork } from "./page-readiness.ts";
 import { CAPTURE_MS, SCROLL_MS, type Screenshots, screenshots, type ScreenshotResult } from "./screenshot.ts";
-import { type LeftOut, type Shown, shownDocument } from "./shown-document.ts";
+import { describeLeftOut, type Shown, shownDocument } from "./shown-document.ts";
 import { skippedResources } from "./skipped-resources.ts";
 import { awaitedState } from "./wait-for.ts";
 
@@ -691,7 +691,7 @@ function pageVisit({
         ...(picture?.kind === "taken" && { screenshot: picture.screenshot }),
         ...(acted && { actions: acted.taken }),
         ...(shortfall && { shortfall }),
-        ...(read.left_out.size > 0 && { detail: leftOut(read.left_out) }),
+        ...(read.left_out.size > 0 && { detail: describeLeftOut(read.left_out) }),
         ...common(),
         final_url: url,
       });
@@ -831,17 +831,6 @@ function pageVisit({
     },
   };
 }
-
-const LEFT_OUT: Readonly<Record<LeftOut, string>> = {
-  not_loaded: "that could not be loaded",
-  other_site: "of another site",
-  robots: "that robots.txt does not allow, or could not be asked for",
-  too_many: "beyond the limit of 20",
-  too_deep: "within three others",
-  too_large: "larger than what is left of max_bytes",
-};
-const leftOut = (reasons: ReadonlyMap<LeftOut, number>): string =>
-  `Frames that were not read: ${[...reasons].map(([reason, count]) => `${count} ${LEFT_OUT[reason]}`).join("; ")}`;
 
 const NO_STEPS_IN_FILES: Shortfall = {
   error: "action_failed",
