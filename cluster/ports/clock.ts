@@ -30,5 +30,18 @@ export const sleep = (clock: Pick<Clock, "now" | "at">, ms: number): Promise<voi
     clock.at(clock.now() + ms, resolve);
   });
 
+/** Resolves when `now()` has gone on by `ms`, or when the signal aborts before that. */
+export const pause = (clock: Pick<Clock, "now" | "at">, ms: number, signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    const end = (): void => {
+      timer[Symbol.dispose]();
+      signal.removeEventListener("abort", end);
+      resolve();
+    };
+    const timer = clock.at(clock.now() + ms, end);
+    signal.addEventListener("abort", end);
+    if (signal.aborted) end();
+  });
+
 /** Lets other actors of the node and requests of the gateway run between two parts of a long piece of work. */
 export const yieldToEventLoop = (clock: Pick<Clock, "now" | "at">): Promise<void> => sleep(clock, 0);

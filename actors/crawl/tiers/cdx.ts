@@ -6,7 +6,7 @@
  * JSON object per line, other names). Both are asked for the captures closest to now; the result is sorted again here.
  */
 import { createHash } from "node:crypto";
-import { parseUrl } from "../../lib/web/url.ts";
+import { parseUrl, withoutTrailingSlash } from "../../lib/web/url.ts";
 
 export interface Snapshot {
   /** YYYYMMDDhhmmss, UTC. */
@@ -38,8 +38,6 @@ const ALIASES: Readonly<Record<string, string>> = {
   status: "statuscode",
 };
 
-const baseOf = (archive_url: string): string => archive_url.replace(/(?<!\/)\/+$/, "");
-
 /** The URL that lists the captures of a page, newest first as far as the archive supports it. */
 export function cdxUrl(archive_url: string, url: string, now_ms: number): string {
   const query = new URLSearchParams({
@@ -54,7 +52,7 @@ export function cdxUrl(archive_url: string, url: string, now_ms: number): string
     sort: "closest",
     limit: String(ROWS_ASKED),
   });
-  return `${baseOf(archive_url)}${CDX_PATH}?${query.toString()}`;
+  return `${withoutTrailingSlash(archive_url)}${CDX_PATH}?${query.toString()}`;
 }
 
 /** The listed captures; null: the response is not a CDX listing (archives send errors as HTML with status 200). */
@@ -135,14 +133,14 @@ export function isRecent(timestamp: string, now_ms: number): boolean {
 export const replayUrl = (
   archive_url: string,
   { timestamp, original }: Pick<Snapshot, "timestamp" | "original">,
-) => `${baseOf(archive_url)}/web/${timestamp}id_/${original}`;
+) => `${withoutTrailingSlash(archive_url)}/web/${timestamp}id_/${original}`;
 
 /** The capture that a URL of the archive replays, in any of its modes; null: another URL. */
 export function readReplayUrl(
   archive_url: string,
   url: string,
 ): Pick<Snapshot, "timestamp" | "original"> | null {
-  const base = URL.parse(`${baseOf(archive_url)}/web/`);
+  const base = URL.parse(`${withoutTrailingSlash(archive_url)}/web/`);
   const requested = URL.parse(url);
   if (!base || requested?.origin !== base.origin || !requested.href.startsWith(base.href)) return null;
   const parts = /^(\d{14})(?:[a-z]{2}_)?\/(.+)$/.exec(requested.href.slice(base.href.length));

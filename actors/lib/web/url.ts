@@ -31,6 +31,9 @@ export function parseUrl(text: string, base?: URL): URL | null {
   return url.hostname.split(".").includes("") ? null : url;
 }
 
+/** An address to which paths are added, as an operator may have written it. */
+export const withoutTrailingSlash = (url: string): string => url.replace(/(?<!\/)\/+$/, "");
+
 /** Hides the user name and the password of an address; every other text is returned as it is. */
 export function maskUserInfo(text: string): string {
   const url = text.includes("@") ? URL.parse(text) : null;

@@ -3,6 +3,7 @@
  * there, and a text that is no number, date or address, is told with its place. The page decides how much it costs, so everything has a limit.
  */
 import type { ExtractFields, Extraction, ExtractRule } from "../../../schemas/extract.ts";
+import { memberAt } from "../../lib/json-pointer.ts";
 import { soundText } from "../content/text-document.ts";
 import { type AnyNode, type Element, type Elements, htmlOf, isElement } from "../dom/document.ts";
 import { parseDate } from "../article/dates.ts";
@@ -57,7 +58,7 @@ function objectOf(
 ): Record<string, unknown> {
   const values = Object.entries(fields).map(([name, rule]) => [
     name,
-    valueOf(scope, rule, `${at}/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`, reading),
+    valueOf(scope, rule, memberAt(at, name), reading),
   ]);
   return Object.fromEntries(values) as Record<string, unknown>;
 }

@@ -2,12 +2,12 @@
 import { Fault } from "../../../../cluster/ports/fault.ts";
 import type { JoinedNode } from "../../../../node/feature.ts";
 import { toMicros } from "../../../../schemas/accounts.ts";
+import { withoutTrailingSlash } from "../../../lib/web/url.ts";
 import type { SearchPages } from "../../../sources/search/feature/tokens.ts";
 import type { Sources } from "../alternates/lookup.ts";
 import type { FetchSettings } from "./settings.ts";
 
 const RESULTS = 10;
-const withoutTrailingSlash = (url: string): string => url.replace(/(?<!\/)\/+$/, "");
 
 export function openSources(
   node: JoinedNode,

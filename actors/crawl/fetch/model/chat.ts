@@ -2,10 +2,11 @@
  * One question to an OpenAI-compatible address of the operator's: bounded in time and size, without redirects, asked again where its
  * server is busy.
  */
-import type { Clock } from "../../../../cluster/ports/clock.ts";
+import { type Clock, pause } from "../../../../cluster/ports/clock.ts";
 import { type Egress, EgressError, type Exchange } from "../../../../cluster/ports/egress.ts";
 import { Fault } from "../../../../cluster/ports/fault.ts";
 import { retryAfterSeconds } from "../../../lib/web/http.ts";
+import { withoutTrailingSlash } from "../../../lib/web/url.ts";
 import { wholeBody } from "../../../lib/whole-body.ts";
 import type { Message } from "./prompt.ts";
 
@@ -124,17 +125,6 @@ export function pauseAfter(
   return retry_after_s === null ? PAUSE_MS * 2 ** again : retry_after_s * 1_000;
 }
 
-const pause = (clock: Pick<Clock, "now" | "at">, ms: number, signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    const timer = clock.at(clock.now() + ms, resolve);
-    const leave = (): void => {
-      timer[Symbol.dispose]();
-      resolve();
-    };
-    signal.addEventListener("abort", leave, { once: true });
-    if (signal.aborted) leave();
-  });
-
 const refusedBy = ({ status }: Refusal): ChatFailure => ({
   kind: "failed",
   reason: "model_unavailable",
@@ -158,7 +148,7 @@ async function askOnce(
   });
   try {
     const exchange = await egress.exchange({
-      url: `${url.replace(/(?<!\/)\/+$/, "")}/chat/completions`,
+      url: `${withoutTrailingSlash(url)}/chat/completions`,
       method: "POST",
       headers: [["Content-Type", "application/json"], ["Accept", "application/json"], ...authorized(key)],
       body: Buffer.from(JSON.stringify(body)),

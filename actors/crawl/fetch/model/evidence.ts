@@ -3,6 +3,7 @@
  * follows from the quote; every other value is null, whatever the model was told by whom.
  */
 import { typeOf, takesNull, type ValueSchema } from "../../../../schemas/extract-schema.ts";
+import { memberAt } from "../../../lib/json-pointer.ts";
 import { parseDate } from "../../../reading/article/dates.ts";
 import { numberIn } from "../../../reading/data/number-in.ts";
 
@@ -67,9 +68,6 @@ export function provenBy(
   return { data: proven, evidence: proof.evidence, errors: proof.errors };
 }
 
-const under = (at: string, name: string): string =>
-  `${at}/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`;
-
 /** `asked` is the value's place in the answer, `at` that in what is left of it. */
 function valueOf(value: unknown, schema: ValueSchema, asked: string, at: string, proof: Proof): unknown {
   if (value === null || value === undefined) return null;
@@ -94,8 +92,8 @@ function objectOf(
 ): Record<string, unknown> {
   const values = Object.entries(properties).map(([name, inner]) => {
     const before = proof.errors.length;
-    const place = under(at, name);
-    const proven = valueOf(value[name], inner, under(asked, name), place, proof);
+    const place = memberAt(at, name);
+    const proven = valueOf(value[name], inner, memberAt(asked, name), place, proof);
     const isTold = proof.errors.length > before;
     if (proven === null && !isTold && required.includes(name) && !takesNull(inner))
       fail(place, "missing", proof);

@@ -1,5 +1,6 @@
 /** The models that an OpenAI-compatible API has, for `trawl doctor`. */
 import { type Egress, EgressError } from "../../../../cluster/ports/egress.ts";
+import { withoutTrailingSlash } from "../../../lib/web/url.ts";
 import { authorized, bodyOf, type ChatModel, jsonOf } from "./chat.ts";
 
 const PROBE_MS = 10_000;
@@ -11,7 +12,7 @@ export async function listOfModels(
 ): Promise<readonly string[] | null | string> {
   try {
     const exchange = await egress.exchange({
-      url: `${url.replace(/(?<!\/)\/+$/, "")}/models`,
+      url: `${withoutTrailingSlash(url)}/models`,
       method: "GET",
       headers: [["Accept", "application/json"], ...authorized(key)],
       signal: AbortSignal.timeout(PROBE_MS),

@@ -5,7 +5,7 @@
  */
 import { Field } from "../../../../schemas/common.ts";
 import { Type } from "typebox";
-import type { Clock } from "../../../../cluster/ports/clock.ts";
+import { pause } from "../../../../cluster/ports/clock.ts";
 import { preferredType } from "../../../../gateway/accept.ts";
 import type { BatchKind, RouteNames } from "../../../../gateway/batch.ts";
 import { JOB_NOT_FOUND, unavailable } from "../../../../gateway/http-errors.ts";
@@ -205,16 +205,3 @@ function unfinishedFrom(states: Uint8Array, from: number): number {
   while (at < states.length && isFinal(states[at]!)) at++;
   return at;
 }
-
-const pause = (clock: Clock, ms: number, signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    const timer = clock.at(clock.now() + ms, () => {
-      signal.removeEventListener("abort", wake);
-      resolve();
-    });
-    function wake(): void {
-      timer[Symbol.dispose]();
-      resolve();
-    }
-    signal.addEventListener("abort", wake, { once: true });
-  });
