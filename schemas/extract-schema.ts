@@ -18,11 +18,11 @@ const LEVELS_MAX = 6;
 const ENUM_MAX = 100;
 const TYPES = ["string", "number", "integer", "boolean", "object", "array", "null"];
 const FORMATS = ["date", "date-time", "uri"] as const;
+const BOUNDS = ["minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems"];
 const WORDS = [
   ..."type properties required items additionalProperties enum format title description".split(" "),
-  ..."minimum maximum minLength maxLength minItems maxItems".split(" "),
+  ...BOUNDS,
 ];
-const BOUNDS = ["minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems"];
 
 /** The type of a value beside null. */
 export const typeOf = ({ type }: ValueSchema): string =>

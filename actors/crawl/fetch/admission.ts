@@ -47,8 +47,7 @@ export async function admit(
 ): Promise<Admission> {
   const networks = is_public_only ? [] : run.networks;
   if (is_robots_only) {
-    const hop = { url, networks, fetch_id: `${run.request.fetch_id}.${++run.hops}` };
-    return (await refusedByRobots(deps, run, hop, maxWait(deps, run))) ?? ALLOWED;
+    return (await refusedByRobots(run, nextHop(deps, run, url, networks), maxWait(deps, run))) ?? ALLOWED;
   }
   if (deps.reservedHosts?.isReserved(url)) {
     run.delegated_url = url;
@@ -104,20 +103,33 @@ const ALLOWED: Admission = {
 
 interface AskedHop {
   readonly url: string;
-  readonly networks: AdmissionRun["networks"];
+  readonly site: string;
+  readonly origin: string;
+  readonly reach: { readonly networks: string[] } | undefined;
   readonly fetch_id: string;
+}
+
+function nextHop(
+  { joined }: AdmissionDeps,
+  run: AdmissionRun,
+  url: string,
+  networks: AdmissionRun["networks"],
+): AskedHop {
+  return {
+    url,
+    site: siteOf(new URL(url).hostname, joined),
+    origin: originOf(url),
+    reach: networks && { networks: [...networks] },
+    fetch_id: `${run.request.fetch_id}.${++run.hops}`,
+  };
 }
 
 /** Null: robots.txt allows it. */
 async function refusedByRobots(
-  { joined }: AdmissionDeps,
   { ask, caller, request: { lane, archive }, robots_exchanges }: AdmissionRun,
-  { url, networks, fetch_id }: AskedHop,
+  { url, site, origin, reach, fetch_id }: AskedHop,
   wait_max_ms: number,
 ): Promise<Admission | null> {
-  const site = siteOf(new URL(url).hostname, joined);
-  const reach = networks && { networks: [...networks] };
-  const origin = originOf(url);
   const robots = {
     url,
     fetch_id: `${fetch_id}r`,
@@ -149,13 +161,9 @@ async function admitBySlot(
 ): Promise<Admission> {
   const { ask, request, signal, work, caller } = run;
   const { lane } = request;
-  const host = new URL(url).hostname;
-  const site = siteOf(host, deps.joined);
-  const fetch_id = `${request.fetch_id}.${++run.hops}`;
-
-  const origin = originOf(url);
-  const reach = networks && { networks: [...networks] };
-  const refused = await refusedByRobots(deps, run, { url, networks, fetch_id }, wait_max_ms);
+  const hop = nextHop(deps, run, url, networks);
+  const { site, origin, reach, fetch_id } = hop;
+  const refused = await refusedByRobots(run, hop, wait_max_ms);
   if (refused !== null) return refused;
   const asked_ms = deps.clock.mono();
   const run_id = runIdOf(run);

@@ -10,7 +10,7 @@ import {
   type StoredSession,
 } from "../../../schemas/sessions.ts";
 import { randomId } from "../../lib/random-id.ts";
-import { EMPTY_JAR, withChanges } from "../../lib/web/session-jar.ts";
+import { withChanges, type WrittenJar } from "../../lib/web/session-jar.ts";
 import { SESSIONS } from "./collections.ts";
 import { iso } from "../../lib/iso.ts";
 
@@ -18,11 +18,7 @@ const TTL_S = 3_600;
 
 export interface Sessions {
   /** Null: the project has too many. Throws Fault, as all of these. */
-  readonly create: (
-    project: string,
-    body: SessionBody,
-    jar?: { readonly text: string; readonly count: number },
-  ) => Promise<StoredSession | null>;
+  readonly create: (project: string, body: SessionBody, jar: WrittenJar) => Promise<StoredSession | null>;
   readonly list: (project: string) => Promise<readonly StoredSession[]>;
   /** Null: there is none, or its time is over. */
   readonly get: (project: string, id: string) => Promise<StoredSession | null>;
@@ -59,11 +55,7 @@ export function sessions({
   };
   return {
     list,
-    async create(
-      project,
-      { ttl_s = TTL_S, label = null, user_agent = null, accept_language = null },
-      jar = { text: EMPTY_JAR, count: 0 },
-    ) {
+    async create(project, { ttl_s = TTL_S, label = null, user_agent = null, accept_language = null }, jar) {
       if ((await list(project)).length >= MAX_SESSIONS) return null;
       const id = randomId("ses_");
       const created_ms = Math.floor(now());

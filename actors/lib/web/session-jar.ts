@@ -148,11 +148,14 @@ export function sessionJar(text: string, now_ms: number): SessionJar {
   };
 }
 
-/** The jar with a request's changes; the oldest go when there are too many. `count`: of cookies. */
-export function withChanges(
-  text: string,
-  changes: string,
-): { readonly text: string; readonly count: number } {
+/** A jar as it is sealed. `count`: of cookies. */
+export interface WrittenJar {
+  readonly text: string;
+  readonly count: number;
+}
+
+/** The jar with a request's changes; the oldest go when there are too many. */
+export function withChanges(text: string, changes: string): WrittenJar {
   const { set, gone } = JSON.parse(changes) as Changes;
   const entries = new Map((JSON.parse(text) as Entry[]).map((entry) => [nameOf(entry), entry]));
   for (const name of gone) entries.delete(name);
@@ -169,7 +172,7 @@ export function withChanges(
 export function jarWith(
   given: readonly SessionCookie[],
   now_ms: number,
-): { readonly text: string; readonly count: number } | { readonly refused: number } {
+): WrittenJar | { readonly refused: number } {
   const jar = sessionJar(EMPTY_JAR, now_ms);
   const cookies = given.map(
     ({ name, value, domain, path = "/", expires, secure = false, http_only = false }) => ({

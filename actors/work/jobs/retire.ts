@@ -36,9 +36,11 @@ export function finish(
   metrics.count("trawl_jobs_total", { kind, status: phase });
   // The reminder would fire, too, a little later.
   turn.setTimer(now_ms, "tick", null);
+  const onProgress = kinds.get(kind)?.onProgress;
+  if (!onProgress) return;
   // Once the end is stored.
   turn.pipeToSelf("tick", async (ask) => {
-    kinds.get(kind)?.onProgress?.(ask, key);
+    onProgress(ask, key);
     return null;
   });
 }

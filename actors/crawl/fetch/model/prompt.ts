@@ -2,8 +2,7 @@
  * What a model is told: the task, and the page between two lines that the page cannot know. Nothing of the request but schema and
  * prompt is in it, and the answer can do nothing: it is data that evidence.ts checks.
  */
-import type { ValueSchema } from "../../../../schemas/extract-schema.ts";
-import { typeOf } from "../../../../schemas/extract-schema.ts";
+import { typeOf, type ValueSchema } from "../../../../schemas/extract-schema.ts";
 import { QUOTE_CHARS } from "./evidence.ts";
 
 export interface Message {
