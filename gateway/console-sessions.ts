@@ -1,5 +1,5 @@
 /**
- * Whoever signs in to the console and stays signed in has a cookie. It holds their key, sealed by this service and with an
+ * Sessions of the console. The cookie of a signed-in person holds their key, sealed by this service and with an
  * end; scripts cannot read it. It stands for the key only below /console/api/, and only for requests of the console itself: they carry a field
  * that no page of another origin may send, and the browser says that they come from this origin. Everything else is the API's: the path
  * behind the prefix is asked for with the key.
