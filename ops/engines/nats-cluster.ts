@@ -1,11 +1,16 @@
 /**
  * Three servers of NATS that form a cluster, for the suites. The first two connect
  * to each other and to the third, which connects to none: a test that puts a link before its port can cut it off from the others.
+ * A server of NATS tells the others where it is reached, and they connect there too. So the first two tell an address
+ * where nothing listens: told their own, the third would connect to them past the link.
  */
 import { freePort, start } from "./adapters/process.ts";
 import type { Engine, Program, Settings } from "./engine.ts";
 
 export const SERVERS = ["n1", "n2", "n3"] as const;
+
+/** A port where no server listens. */
+const NOWHERE = 1;
 
 export interface NatsCluster {
   /** In the order of SERVERS. */
@@ -24,8 +29,8 @@ export async function startNatsCluster(
   const [first, second, third] = [await freePort(), await freePort(), await freePort()];
   const to_third = await through(third);
   const members = [
-    { listens_at: first, reached_at: first, routes: [second, to_third] },
-    { listens_at: second, reached_at: second, routes: [first, to_third] },
+    { listens_at: first, reached_at: NOWHERE, routes: [second, to_third] },
+    { listens_at: second, reached_at: NOWHERE, routes: [first, to_third] },
     // NATS wants a route in a cluster, and ignores one to itself.
     { listens_at: third, reached_at: to_third, routes: [to_third] },
   ];
