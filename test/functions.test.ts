@@ -19,8 +19,6 @@ const ALGORITHMS: Readonly<Record<string, string>> = {
     "one full-text index: its statements and what runs them",
   "actors/crawl/tiers/adapters/browser-pool.ts browserPool":
     "browsers started, lent, counted, recycled and killed",
-  "actors/crawl/tiers/adapters/transport.browser.ts pageVisit":
-    "one visit of one page, from navigation to its text",
   "cluster/adapters/blobs/blobs.file.ts fileBlobs": "a content-addressed store in files",
   "cluster/adapters/blobs/blobs.s3.ts s3Blobs": "a content-addressed store in a bucket",
   "cluster/adapters/bus/bus.nats.ts natsBus": "streams, consumers and acknowledgements of one connection",

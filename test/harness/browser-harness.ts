@@ -22,7 +22,8 @@ import {
 import { readProcess } from "../../actors/crawl/tiers/adapters/browser-memory.ts";
 import { type Chromium, findChromium } from "../../actors/crawl/tiers/adapters/chromium.ts";
 import { programFolder, sandboxed } from "../../actors/crawl/tiers/adapters/sandbox.ts";
-import { browserTransport, type PageLimits } from "../../actors/crawl/tiers/adapters/transport.browser.ts";
+import type { PageLimits } from "../../actors/crawl/tiers/adapters/page-visit.ts";
+import { browserTransport } from "../../actors/crawl/tiers/adapters/transport.browser.ts";
 import type { OpenOwnRequest } from "../../actors/lib/web/own-request.ts";
 import type { OwnRequest } from "../../schemas/own-request.ts";
 import { memoryBlobs } from "../../cluster/adapters/blobs/blobs.memory.ts";

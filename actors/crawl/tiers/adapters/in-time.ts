@@ -17,3 +17,29 @@ export async function within<T>(work: Promise<T>, timeout_ms: number): Promise<T
     clearTimeout(timer);
   }
 }
+
+/** A time-out that can be paused. */
+export function pausableTimeout(timeout_ms: number, onTimeout: () => void) {
+  let remaining_ms = timeout_ms;
+  let since_ms = performance.now();
+  let is_stopped = false;
+  let timer: NodeJS.Timeout | undefined = setTimeout(onTimeout, remaining_ms);
+  return {
+    pause() {
+      if (timer === undefined) return;
+      clearTimeout(timer);
+      timer = undefined;
+      remaining_ms -= performance.now() - since_ms;
+    },
+    resume() {
+      if (is_stopped || timer !== undefined) return;
+      since_ms = performance.now();
+      timer = setTimeout(onTimeout, Math.max(0, remaining_ms));
+    },
+    remaining_ms: () => (timer === undefined ? remaining_ms : remaining_ms - (performance.now() - since_ms)),
+    stop() {
+      is_stopped = true;
+      clearTimeout(timer);
+    },
+  };
+}

@@ -1,6 +1,6 @@
 /**
  * The caller's steps in a page of the browser, each within its time: what it did, how long it took with the page that it led to, and
- * for one that failed what the page showed. Nothing of what a caller typed is in an outcome. When a page has settled is transport.browser.ts.
+ * for one that failed what the page showed. Nothing of what a caller typed is in an outcome. When a page has settled is page-rendering.ts.
  */
 import {
   type Action,

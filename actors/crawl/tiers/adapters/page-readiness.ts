@@ -1,7 +1,7 @@
 /**
  * When a rendered page is worth reading: its document is parsed, its network has been quiet for a while, its text is as
  * long as the caller asked for, and it is no challenge that may still pass. The limits of these waits, and the reading,
- * are transport.browser.ts.
+ * are page-rendering.ts.
  */
 import type { CDPSession, Frame, Page, Request } from "playwright";
 import { challengeOf } from "../../../reading/content/challenge.ts";

@@ -1,6 +1,6 @@
 /**
  * What the caller of a page waits for: an element that matches a selector, and a time since the document was parsed. It begins
- * anew with each document. The limits for other reasons of waiting are transport.browser.ts.
+ * anew with each document. The limits for other reasons of waiting are page-rendering.ts.
  */
 import type { AwaitedState } from "../../../../schemas/fetch.ts";
 import type { Shortfall } from "../../../lib/web/transport.ts";
