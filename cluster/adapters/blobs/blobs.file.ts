@@ -11,31 +11,13 @@
  * A file that is torn or wrong is never served whole: a read of all of it proves the digest, and removes the file when it
  * fails. Storing the body again compares the bytes with those of the file, and replaces a wrong one.
  */
-import { createHash, randomBytes } from "node:crypto";
-import {
-  closeSync,
-  createReadStream,
-  openSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  utimesSync,
-  writeFileSync,
-} from "node:fs";
-import { access, type FileHandle, open, readdir, readFile, rename, rm, stat } from "node:fs/promises";
-import { dirname, join } from "node:path";
-import {
-  sha256Of,
-  TOUCH_AFTER_MS,
-  type Blobs,
-  type ByteRange,
-  type StoredBlob,
-  type StoreMark,
-} from "../../ports/blobs.ts";
+import { createHash } from "node:crypto";
+import { createReadStream, readFileSync, rmSync, statSync } from "node:fs";
+import { open, readdir, readFile, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { sha256Of, type Blobs, type ByteRange, type StoredBlob, type StoreMark } from "../../ports/blobs.ts";
 import { Fault } from "../../ports/fault.ts";
-import { type Durability, folderSync, makeFolder, syncContent } from "../files/durable-files.ts";
+import type { Durability } from "../files/durable-files.ts";
 import {
   SAMPLE_BYTES,
   isCompressible,
@@ -49,17 +31,11 @@ import {
   decompressRange,
 } from "./compression.ts";
 import { isContentProblem, verified } from "./verify.ts";
+import { nullIfMissing, touch, wholeFiles } from "./whole-files.ts";
 
 /** A skippable frame (RFC 8878 §3.1.2) with the size of the body as eight bytes, little-endian. */
 const FRAME_BYTES = 16;
 const FRAME_MAGIC = 0x184d2a50;
-/** Temporary files older than this are leftovers of a crash and are removed at start. */
-const STALE_MS = 60 * 60_000;
-/**
- * A file that was stored longer ago than this was written to the disk by the kernel. A younger one may come from a process
- * that ended between its rename and its sync, or that did not sync.
- */
-const WRITTEN_BACK_MS = 60_000;
 /** The file of the mark, in the folder itself. */
 const MARK = "store.json";
 const EMPTY_SHA256 = createHash("sha256").digest("hex");
@@ -70,42 +46,6 @@ function frame(bytes: number): Buffer {
   written.writeUInt32LE(8, 4);
   written.writeBigUInt64LE(BigInt(bytes), 8);
   return written;
-}
-
-const isMissing = (problem: unknown): boolean => (problem as NodeJS.ErrnoException).code === "ENOENT";
-
-async function nullIfMissing<T>(work: Promise<T>): Promise<T | null> {
-  try {
-    return await work;
-  } catch (problem) {
-    if (isMissing(problem)) return null;
-    throw problem;
-  }
-}
-
-/** Updates the time of a blob that is stored again. */
-function touch(path: string, mtimeMs: number): void {
-  const now = new Date();
-  if (now.getTime() - mtimeMs > TOUCH_AFTER_MS) utimesSync(path, now, now);
-}
-
-/** Whether two files hold the same bytes. */
-async function areSame(written: FileHandle, bytes: number, path: string): Promise<boolean> {
-  const handle = await nullIfMissing(open(path));
-  if (!handle) return false;
-  try {
-    if ((await handle.stat()).size !== bytes) return false;
-    if (bytes === 0) return true;
-    const range = { first: 0, last: bytes - 1 };
-    const stored = readPieces(handle, range);
-    for await (const piece of readPieces(written, range)) {
-      const { value, done } = await stored.next();
-      if (done || !piece.equals(value)) return false;
-    }
-    return true;
-  } finally {
-    await handle.close();
-  }
 }
 
 async function* readUncompressed(path: string, range: ByteRange): AsyncGenerator<Buffer> {
@@ -125,28 +65,52 @@ async function* readSmall(path: string, bytes: number, { first, last }: ByteRang
   yield whole.subarray(first, last + 1);
 }
 
+interface StoredFile {
+  readonly path: string;
+  readonly bytes: number;
+  readonly packed: boolean;
+  readonly inode: number;
+}
+
+/** `plain`: its path uncompressed. A file that is torn so that its size shows it counts as none. */
+async function findFile(plain: string, sha256: string): Promise<StoredFile | null> {
+  const plain_stat = await nullIfMissing(stat(plain));
+  if (plain_stat && (plain_stat.size > 0 || sha256 === EMPTY_SHA256))
+    return { path: plain, bytes: plain_stat.size, packed: false, inode: plain_stat.ino };
+  const packed_path = `${plain}.zst`;
+  const handle = await nullIfMissing(open(packed_path));
+  if (!handle) return null;
+  try {
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(FRAME_BYTES), 0, FRAME_BYTES, 0);
+    if (bytesRead < FRAME_BYTES || buffer.readUInt32LE(0) !== FRAME_MAGIC) return null;
+    const { ino } = await handle.stat();
+    return { path: packed_path, bytes: Number(buffer.readBigUInt64LE(8)), packed: true, inode: ino };
+  } finally {
+    await handle.close();
+  }
+}
+
+/** The bytes of a body, inclusive. */
+function piecesOf({ path, bytes, packed }: StoredFile, range: ByteRange): AsyncGenerator<Buffer> {
+  if (!packed) return readUncompressed(path, range);
+  return bytes <= SAMPLE_BYTES ? readSmall(path, bytes, range) : readCompressed(path, range);
+}
+
+/** Removes a file whose content is wrong, so that the body counts as none, unless it has been replaced meanwhile. */
+function discard({ path, inode }: StoredFile): void {
+  if (statSync(path, { throwIfNoEntry: false })?.ino === inode) rmSync(path, { force: true });
+}
+
 export interface FileBlobsOptions {
   /** Default `power`. */
   readonly durability?: Durability;
 }
 
-/** One algorithm: a content-addressed store in files. */
 export function fileBlobs(folder: string, { durability = "power" }: FileBlobsOptions = {}): Blobs {
-  const unfinished = join(folder, "unfinished");
-  makeFolder(unfinished, durability);
-  for (const name of readdirSync(unfinished)) {
-    const path = join(unfinished, name);
-    const { mtimeMs } = statSync(path, { throwIfNoEntry: false }) ?? { mtimeMs: Infinity };
-    if (Date.now() - mtimeMs > STALE_MS) rmSync(path, { force: true });
-  }
-  const syncFolder = folderSync();
-  /** Folders whose own names are synced. */
-  const synced = new Set<string>();
+  const files = wholeFiles(folder, durability);
 
   const plain = (sha256: string): string => join(folder, sha256.slice(0, 2), sha256);
   const packed = (sha256: string): string => `${plain(sha256)}.zst`;
-
-  const newPath = (): string => join(unfinished, randomBytes(12).toString("hex"));
 
   async function orFault<T>(what: string, work: Promise<T>): Promise<T> {
     try {
@@ -155,71 +119,6 @@ export function fileBlobs(folder: string, { durability = "power" }: FileBlobsOpt
       if (cause instanceof Fault) throw cause;
       throw new Fault("bodies_unreachable", `Cannot ${what} in "${folder}"`, { cause });
     }
-  }
-
-  interface StoredFile {
-    readonly path: string;
-    readonly bytes: number;
-    readonly packed: boolean;
-    readonly inode: number;
-  }
-
-  /** A file that is torn so that its size shows it counts as none. */
-  async function find(sha256: string): Promise<StoredFile | null> {
-    const plain_stat = await nullIfMissing(stat(plain(sha256)));
-    if (plain_stat && (plain_stat.size > 0 || sha256 === EMPTY_SHA256))
-      return { path: plain(sha256), bytes: plain_stat.size, packed: false, inode: plain_stat.ino };
-    const handle = await nullIfMissing(open(packed(sha256)));
-    if (!handle) return null;
-    try {
-      const { buffer, bytesRead } = await handle.read(Buffer.alloc(FRAME_BYTES), 0, FRAME_BYTES, 0);
-      if (bytesRead < FRAME_BYTES || buffer.readUInt32LE(0) !== FRAME_MAGIC) return null;
-      const { ino } = await handle.stat();
-      return { path: packed(sha256), bytes: Number(buffer.readBigUInt64LE(8)), packed: true, inode: ino };
-    } finally {
-      await handle.close();
-    }
-  }
-
-  /** Gives a file its name in the store, in place of a wrong file that has it. */
-  async function nameFile(from: string, to: string): Promise<void> {
-    try {
-      await rename(from, to);
-    } catch (problem) {
-      if (!isMissing(problem)) throw problem;
-      makeFolder(dirname(to), "process");
-      await rename(from, to);
-    }
-    removeOther(to);
-    if (durability === "power") await syncName(to);
-  }
-
-  /** Syncs the name of a file, and that of its folder when this process has not done so. */
-  async function syncName(path: string): Promise<void> {
-    const its = dirname(path);
-    await syncFolder(its);
-    if (synced.has(its)) return;
-    await syncFolder(folder);
-    synced.add(its);
-  }
-
-  /** The file that is there already holds the body: makes sure of what its first writer may have left out. */
-  async function confirm(path: string, mtimeMs: number): Promise<void> {
-    removeOther(path);
-    if (durability === "process" || Date.now() - mtimeMs > WRITTEN_BACK_MS) return;
-    const descriptor = openSync(path, "r");
-    try {
-      await syncContent(descriptor);
-    } finally {
-      closeSync(descriptor);
-    }
-    await syncName(path);
-  }
-
-  /** A body has one file. Another version may have compressed what this one does not, or the other way round. */
-  function removeOther(path: string): void {
-    const other = path.endsWith(".zst") ? path.slice(0, -".zst".length) : `${path}.zst`;
-    if (statSync(other, { throwIfNoEntry: false })) rmSync(other, { force: true });
   }
 
   /** For at most SAMPLE_BYTES. */
@@ -232,72 +131,17 @@ export function fileBlobs(folder: string, { durability = "power" }: FileBlobsOpt
     const existing = statSync(to, { throwIfNoEntry: false });
     if (existing?.size === stored.length && readFileSync(to).equals(stored)) {
       touch(to, existing.mtimeMs);
-      await confirm(to, existing.mtimeMs);
+      await files.confirm(to, existing.mtimeMs);
       return body;
     }
     if (durability === "process") {
-      writeSmall(stored, to);
+      files.writeAtOnce(stored, to);
       return body;
     }
-    return storeFile(async (handle) => {
+    return files.write(async (handle) => {
       await handle.writeFile(stored);
-      return { to, body };
+      return { to, result: body };
     });
-  }
-
-  /**
-   * Synchronously: into the page cache takes 0.1 ms, through the thread pool 0.7 ms. Not where files are synced: then
-   * every change of a name may wait for the journal of the file system.
-   */
-  function writeSmall(content: Buffer, to: string): void {
-    const path = newPath();
-    try {
-      writeFileSync(path, content, { flag: "wx" });
-      try {
-        renameSync(path, to);
-      } catch (problem) {
-        if (!isMissing(problem)) throw problem;
-        makeFolder(dirname(to), durability);
-        renameSync(path, to);
-      }
-      removeOther(to);
-    } catch (problem) {
-      rmSync(path, { force: true });
-      throw problem;
-    }
-  }
-
-  /** Writes a temporary file and gives it its name; removes it when anything fails, or when the body is there already. */
-  async function storeFile(
-    write: (handle: FileHandle) => Promise<{ to: string; body: StoredBlob }>,
-  ): Promise<StoredBlob> {
-    const path = newPath();
-    const handle = await open(path, "wx+");
-    try {
-      const { to, body } = await write(handle);
-      const existing = statSync(to, { throwIfNoEntry: false });
-      // Before it is compared, so that it is not removed meanwhile.
-      if (existing) touch(to, existing.mtimeMs);
-      if (existing && (await areSame(handle, (await handle.stat()).size, to))) {
-        await handle.close();
-        await rm(path, { force: true });
-        await confirm(to, existing.mtimeMs);
-        return body;
-      }
-      if (durability === "power") await handle.datasync();
-      await handle.close();
-      await nameFile(path, to);
-      return body;
-    } catch (problem) {
-      await handle.close().catch(() => {});
-      await rm(path, { force: true });
-      throw problem;
-    }
-  }
-
-  /** Removes a file whose content is wrong, so that the body counts as none, unless it has been replaced meanwhile. */
-  function discard({ path, inode }: StoredFile): void {
-    if (statSync(path, { throwIfNoEntry: false })?.ino === inode) rmSync(path, { force: true });
   }
 
   /** Synchronous, so that this process cannot store the blob between the check and the removal. */
@@ -317,19 +161,6 @@ export function fileBlobs(folder: string, { durability = "power" }: FileBlobsOpt
     return text === null ? null : (JSON.parse(text) as StoreMark);
   }
 
-  async function writeMark(mark: StoreMark): Promise<void> {
-    const path = newPath();
-    const handle = await open(path, "wx");
-    try {
-      await handle.writeFile(JSON.stringify(mark));
-      if (durability === "power") await handle.datasync();
-    } finally {
-      await handle.close();
-    }
-    await rename(path, join(folder, MARK));
-    if (durability === "power") await syncFolder(folder);
-  }
-
   async function isEmpty(): Promise<boolean> {
     const folders = (await readdir(folder)).filter((name) => /^[0-9a-f]{2}$/.test(name));
     for (const name of folders) if ((await readdir(join(folder, name))).length > 0) return false;
@@ -347,13 +178,13 @@ export function fileBlobs(folder: string, { durability = "power" }: FileBlobsOpt
       }
     }
     const compressed = isCompressible(first, FRAME_BYTES);
-    return storeFile(async (handle) => {
+    return files.write(async (handle) => {
       if (compressed) await handle.writeFile(frame(0));
       for await (const piece of compressed ? compressStream(content()) : content())
         await handle.writeFile(piece);
       if (compressed) await handle.write(frame(bytes), 0, FRAME_BYTES, 0);
       const sha256 = digest.digest("hex");
-      return { to: compressed ? packed(sha256) : plain(sha256), body: { sha256, bytes } };
+      return { to: compressed ? packed(sha256) : plain(sha256), result: { sha256, bytes } };
     });
   }
 
@@ -387,18 +218,14 @@ export function fileBlobs(folder: string, { durability = "power" }: FileBlobsOpt
       }
     },
     async head(sha256) {
-      const file = await orFault(`find body "${sha256}"`, find(sha256));
+      const file = await orFault(`find body "${sha256}"`, findFile(plain(sha256), sha256));
       return file && { bytes: file.bytes };
     },
     async get(sha256, range) {
-      const file = await orFault(`find body "${sha256}"`, find(sha256));
+      const file = await orFault(`find body "${sha256}"`, findFile(plain(sha256), sha256));
       if (!file) return null;
       const wanted_range = range ?? { first: 0, last: file.bytes - 1 };
-      const pieces = !file.packed
-        ? readUncompressed(file.path, wanted_range)
-        : file.bytes <= SAMPLE_BYTES
-          ? readSmall(file.path, file.bytes, wanted_range)
-          : readCompressed(file.path, wanted_range);
+      const pieces = piecesOf(file, wanted_range);
       return read(sha256, file, range ? pieces : verified(sha256, pieces));
     },
     remove: (sha256, stored_before_ms = Infinity) =>
@@ -411,9 +238,9 @@ export function fileBlobs(folder: string, { durability = "power" }: FileBlobsOpt
       }
     },
     readMark: () => orFault("read the mark", readMark()),
-    writeMark: (mark) => orFault("write the mark", writeMark(mark)),
+    writeMark: (mark) => orFault("write the mark", files.writeFixed(MARK, JSON.stringify(mark))),
     isEmpty: () => orFault("look for bodies", isEmpty()),
-    ping: () => orFault("find anything", access(unfinished)),
+    ping: () => orFault("find anything", files.ping()),
     close: async () => {},
   };
 }
