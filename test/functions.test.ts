@@ -19,7 +19,6 @@ const ALGORITHMS: Readonly<Record<string, string>> = {
     "one full-text index: its statements and what runs them",
   "actors/crawl/tiers/adapters/browser-pool.ts browserPool":
     "browsers started, lent, counted, recycled and killed",
-  "cluster/adapters/blobs/blobs.s3.ts s3Blobs": "a content-addressed store in a bucket",
   "cluster/adapters/bus/bus.nats.ts natsBus": "streams, consumers and acknowledgements of one connection",
   "cluster/adapters/documents/documents.mongo.ts mongoDocuments": "group commit with one writer per document",
   "cluster/adapters/egress/egress.proxy.ts egressProxy": "one proxy server: CONNECT, plain requests, limits",
