@@ -20,7 +20,6 @@ const ALGORITHMS: Readonly<Record<string, string>> = {
   "actors/crawl/tiers/adapters/browser-pool.ts browserPool":
     "browsers started, lent, counted, recycled and killed",
   "cluster/adapters/bus/bus.nats.ts natsBus": "streams, consumers and acknowledgements of one connection",
-  "cluster/adapters/documents/documents.mongo.ts mongoDocuments": "group commit with one writer per document",
   "cluster/adapters/egress/egress.proxy.ts egressProxy": "one proxy server: CONNECT, plain requests, limits",
   "cluster/adapters/egress/egress.undici.ts undiciEgress":
     "one exchange with an origin, from the address to the last byte",
