@@ -4,11 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, describe, expect, test } from "vitest";
-import {
-  type IndexedPage,
-  type IndexLimits,
-  localIndex,
-} from "../../actors/sources/search/adapters/engine.local.sqlite.ts";
+import { localIndex } from "../../actors/sources/search/adapters/engine.local.sqlite.ts";
+import type { IndexedPage, IndexLimits } from "../../actors/sources/search/adapters/page-rows.sqlite.ts";
 import type { Question } from "../../actors/sources/search/engine.ts";
 import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
 import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.silent.ts";
