@@ -109,7 +109,7 @@ const HOLDERS: Record<string, RegExp> = {
   "@aws-sdk/client-s3": /\/adapters\/.*\.s3\.ts$/,
   "node:sqlite": /\/adapters\/.*\.sqlite\.ts$/,
   undici: /\/adapters\/.*\.undici\.ts$/,
-  playwright: /\/tiers\/adapters\/(?:browser-pool|page-readiness)\.ts$/,
+  playwright: /\/tiers\/adapters\/(?:browser-pool|running-browsers|page-readiness)\.ts$/,
   pino: /\/adapters\/.*\.pino\.ts$/,
   ...Object.fromEntries(
     ["api", "core", "resources", "sdk-trace", "exporter-trace-otlp-proto"].map((name) => [

@@ -15,8 +15,6 @@ const ALGORITHMS: Readonly<Record<string, string>> = {
   "actors/reading/article/meta.ts readMeta": "what a page's head says of it, one source after another",
   "actors/reading/article/title.ts titleCandidates": "candidates for a title and the features of each",
   "actors/reading/article/tree.ts buildTree": "a tree of blocks from a stream of tags, without recursion",
-  "actors/crawl/tiers/adapters/browser-pool.ts browserPool":
-    "browsers started, lent, counted, recycled and killed",
   "cluster/adapters/bus/bus.nats.ts natsBus": "streams, consumers and acknowledgements of one connection",
   "cluster/adapters/egress/egress.proxy.ts egressProxy": "one proxy server: CONNECT, plain requests, limits",
   "cluster/adapters/egress/egress.undici.ts undiciEgress":

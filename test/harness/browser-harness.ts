@@ -14,11 +14,8 @@ import type {
   TransportResult,
   TransportRequest,
 } from "../../actors/lib/web/transport.ts";
-import {
-  type BrowserPool,
-  browserPool,
-  type PoolLimits,
-} from "../../actors/crawl/tiers/adapters/browser-pool.ts";
+import { type BrowserPool, browserPool } from "../../actors/crawl/tiers/adapters/browser-pool.ts";
+import type { PoolLimits } from "../../actors/crawl/tiers/adapters/pool-limits.ts";
 import { readProcess } from "../../actors/crawl/tiers/adapters/browser-memory.ts";
 import { type Chromium, findChromium } from "../../actors/crawl/tiers/adapters/chromium.ts";
 import { programFolder, sandboxed } from "../../actors/crawl/tiers/adapters/sandbox.ts";

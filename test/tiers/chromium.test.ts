@@ -4,11 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { chromium as playwright } from "playwright";
-import {
-  defaultPages,
-  limitsFor,
-  playwrightChromium,
-} from "../../actors/crawl/tiers/adapters/browser-pool.ts";
+import { defaultPages, limitsFor } from "../../actors/crawl/tiers/adapters/pool-limits.ts";
+import { playwrightChromium } from "../../actors/crawl/tiers/adapters/running-browsers.ts";
 import { findChromium } from "../../actors/crawl/tiers/adapters/chromium.ts";
 import { article } from "../harness/web.ts";
 import { browsers, browserSetup } from "../harness/browser-harness.ts";

@@ -43,3 +43,21 @@ export function pausableTimeout(timeout_ms: number, onTimeout: () => void) {
     },
   };
 }
+
+/** The result of the work; null: it failed; LATE: it did not end in time. */
+export const settled = <T>(work: Promise<T>, timeout_ms: number): Promise<T | null | typeof LATE> =>
+  within(
+    work.catch(() => null),
+    timeout_ms,
+  );
+
+/** The result of the work; LATE: the signal was aborted first. */
+export async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T | typeof LATE> {
+  const { promise, resolve } = Promise.withResolvers<typeof LATE>();
+  const onAbort = () => resolve(LATE);
+  signal.addEventListener("abort", onAbort, { once: true });
+  if (signal.aborted) onAbort();
+  const done = await Promise.race([work, promise]);
+  signal.removeEventListener("abort", onAbort);
+  return done;
+}

@@ -8,11 +8,12 @@ import { MAX_ACTIONS_MS } from "../../../../schemas/actions.ts";
 import { MAX_WAIT_FOR_MS, type Redirect } from "../../../../schemas/fetch.ts";
 import type { Destination } from "../../../lib/web/destination.ts";
 import type { HopRefusal, TransportRequest, TransportResult } from "../../../lib/web/transport.ts";
-import type { PageEndReason, PageLease } from "./browser-pool.ts";
+import type { PageLease } from "./browser-pool.ts";
 import { pausableTimeout } from "./in-time.ts";
 import type { OwnDocuments } from "./own-documents.ts";
 import type { PageExchanges } from "./page-exchanges.ts";
 import type { Hop, RequestSpacing } from "./page-permit.ts";
+import type { PageEndReason } from "./running-browsers.ts";
 import { CAPTURE_MS, SCROLL_MS, type Screenshots } from "./screenshot.ts";
 
 export interface PageLimits {
