@@ -62,8 +62,8 @@ export const CLUSTER: readonly Mutant[] = [
   ),
   partition(
     "leaves envelopes stranded that it never got",
-    "if (stranded.length === 0) return scheduleCheck(open);",
-    "return scheduleCheck(open);",
+    "if (stranded.length === 0 && !isBacklogLost(open)) return scheduleCheck(open);",
+    "if (!isBacklogLost(open)) return scheduleCheck(open);",
   ),
   partition(
     "works for a partition before its reader is open",

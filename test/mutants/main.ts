@@ -15,13 +15,8 @@ import { once } from "node:events";
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { cpus, tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
-import { ACCOUNTS } from "./accounts.ts";
-import { CLUSTER } from "./cluster.ts";
-import { DOMAIN } from "./domain.ts";
-import { JOBS } from "./jobs.ts";
 import type { Mutant } from "./mutant.ts";
-import { SIMULATION } from "./simulation.ts";
-import { SITES } from "./sites.ts";
+import { MUTANTS, mutated } from "./mutants.ts";
 
 const MIN_FOUND = 0.9;
 /** All tests without a mutant. */
@@ -38,8 +33,8 @@ const COPIES = 2;
 
 const home = new URL("../..", import.meta.url).pathname;
 const words = process.argv.slice(2);
-const mutants = [...CLUSTER, ...DOMAIN, ...JOBS, ...SITES, ...ACCOUNTS, ...SIMULATION].filter(
-  ({ name, file }) => words.every((word) => name.includes(word) || file.includes(word)),
+const mutants = MUTANTS.filter(({ name, file }) =>
+  words.every((word) => name.includes(word) || file.includes(word)),
 );
 
 function copyProgram(): string {
@@ -146,13 +141,6 @@ async function testMutant(copy: string, parts: readonly (readonly string[])[]): 
     if (ended.outcome === "hung") hung ??= by;
   }
   return hung === null ? ["passed", ""] : ["hung", hung];
-}
-
-/** The file with the mutant in it. */
-function mutated(source: string, { name, file, find, replace }: Mutant): string {
-  const places = source.split(find).length - 1;
-  assert(places === 1, `Cannot apply the mutant "${name}": its text stands ${places} times in ${file}`);
-  return source.replace(find, () => replace);
 }
 
 assert(mutants.length > 0, `No mutant is named "${words.join(" ")}"`);
