@@ -37,6 +37,11 @@ export const DOMAIN: readonly Mutant[] = [
     "limits.lease_ms",
   ),
   politeness(
+    "gives the slot of an owner that is gone away at once",
+    "const leases = inFlight(snapshot, now_ms).map((lease) => ({",
+    "const leases = inFlight(snapshot, now_ms).filter((lease) => lease.process === process).map((lease) => ({",
+  ),
+  politeness(
     "begins with a site as if nothing had been sent",
     "last_start_ms: isRecent ? now_ms : last_start_ms,",
     "last_start_ms: null,",

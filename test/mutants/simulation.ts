@@ -23,11 +23,6 @@ export const SIMULATION: readonly Mutant[] = [
     "leases: keepsSlot ? politeness.leases",
     "leases: keepsSlot || status !== null ? politeness.leases",
   ),
-  mutant("actors/crawl/domain/politeness.ts", "politeness")(
-    "gives the slot of an owner that is gone away at once",
-    "const leases = inFlight(snapshot, now_ms).map((lease) => ({",
-    "const leases = inFlight(snapshot, now_ms).filter((lease) => lease.process === process).map((lease) => ({",
-  ),
   // A dead letter or an acknowledgement.
   mutant("cluster/internal/turn/activation.ts", "cluster")(
     "acknowledges a message that was given up and not kept",
