@@ -28,6 +28,8 @@ export interface Membership {
   readonly node: string;
   /** What /ready asks, by name. */
   readonly checks: Readonly<Record<string, { readonly ping: () => Promise<void>; readonly gates: boolean }>>;
+  /** What /ready tells besides, as sentences. */
+  readonly warnings: () => readonly string[];
   /** How far this node's clock is ahead of the cluster's; null: there is no other node, or it is not known. */
   readonly clock_skew_ms: () => number | null;
   /** Whether other nodes listen on the same port. */
@@ -46,6 +48,11 @@ export interface Membership {
 }
 
 export type RoleName = Config["cluster"]["roles"][number];
+
+/** nats-server 2.15 goes on refusing what an existing stream is sent after its full disk has room again. */
+const silentStreamWarning = (stream: string): string =>
+  `NATS answers, but its stream "${stream}" acknowledges nothing: look at the disk of NATS. After a full disk NATS must be restarted, ` +
+  "once there is room";
 
 /** For the commands that look at a cluster, too. Throws Fault. */
 export async function openNodeDirectory(address: string): Promise<NodeDirectory> {
@@ -113,6 +120,7 @@ export async function join(
       serve: (actors) => cluster.serve(actors).recovered,
       node,
       checks: {},
+      warnings: () => [],
       clock_skew_ms: () => null,
       isShared: false,
       ownedPartitions: () => [],
@@ -178,6 +186,7 @@ export async function join(
           gates: true,
         },
       },
+      warnings: () => bus.silentStreams().map(silentStreamWarning),
       clock_skew_ms: () => roundedOrNull(cluster.clockSkew.skew_ms()),
       isShared: true,
       ownedPartitions: cluster.ownedPartitions,

@@ -157,7 +157,11 @@ async function compose(config: Config, closers: Closers): Promise<Running> {
   const usage = await openUsage(context, spending);
   const work = startBackgroundWork(build, { ...context, identity, spending }, parts, actors, membership);
   const few_files = fewFilesWarning(await readFile("/proc/self/limits", "utf8").catch(() => null));
-  const warnings = (): readonly string[] => [...work.warnings(), ...(few_files === null ? [] : [few_files])];
+  const warnings = (): readonly string[] => [
+    ...work.warnings(),
+    ...membership.warnings(),
+    ...(few_files === null ? [] : [few_files]),
+  ];
   const sealing = opening.secrets.isAllSealed ? null : sealAll(opening);
   const stopBackgroundWork = (): void => {
     work.stop();

@@ -12,6 +12,7 @@ import type { NodeReport } from "../../cluster/ports/node-directory.ts";
 import type { Leases } from "../../cluster/ports/leases.ts";
 import type { Bus, Delivery, Envelope } from "../../cluster/ports/bus.ts";
 import { engines, ownEngine } from "../harness/engines.ts";
+import { hasSmallDisks, onDisk, smallDisk } from "../harness/small-disk.ts";
 
 const { bus: shared } = await engines("bus");
 
@@ -263,6 +264,26 @@ describe.skipIf(shared === null)("a NATS server of its own", async () => {
     await bus.close();
   });
 });
+
+test.skipIf(shared === null || !hasSmallDisks())(
+  "a NATS whose disk is full fails the ping, names a stream that acknowledges nothing, and works after its restart",
+  async () => {
+    const disk = smallDisk("192m")!;
+    onTestFinished(() => disk.unmount());
+    const engine = (await onDisk(disk, () => ownEngine("bus")))!;
+    onTestFinished(() => engine.stop());
+    const bus = await natsBus(engine.settings["TRAWL_BUS"]!);
+    onTestFinished(() => bus.close());
+    disk.fill();
+    await expect(bus.ping()).rejects.toMatchObject({ code: "bus_unreachable" });
+    expect(bus.silentStreams()[0]).toMatch(/^trawl-(SYNC|WORK)$/);
+    disk.free();
+    await engine.kill();
+    await engine.restart();
+    await vi.waitFor(() => bus.ping(), { timeout: 10_000 });
+    expect(bus.silentStreams()).toEqual([]);
+  },
+);
 
 describe("an address", () => {
   /** Says what a server of that version says first, and to questions for its JetStream what the test says. */

@@ -20,6 +20,8 @@ export interface Acknowledgements {
   readonly record: (name: string, isAcknowledged: boolean) => void;
   /** Resolves when every stream has acknowledged something lately. Throws what the publish to one of them failed with. */
   readonly confirm: () => Promise<void>;
+  /** Streams of which the last message of this file was not acknowledged, although NATS answered. */
+  readonly silent: () => readonly string[];
 }
 
 interface State extends WatchedStream {
@@ -76,6 +78,7 @@ export function watchAcknowledgements(
 
   return {
     record,
+    silent: () => [...states.values()].filter(({ isFailing }) => isFailing).map(({ name }) => name),
     async confirm() {
       const silent = [...states.values()].filter((state) => !hasRecent(state));
       await Promise.all(

@@ -169,8 +169,13 @@ function encodeBody(what: string, body: string): Buffer {
   return bytes;
 }
 
+export interface NatsBus extends Bus {
+  /** Streams that acknowledge nothing, although NATS answers: as of the last ping. */
+  readonly silentStreams: () => readonly string[];
+}
+
 /** One algorithm: the streams, consumers and acknowledgements of one connection. */
-export async function natsBus(address: string, log?: Log): Promise<Bus> {
+export async function natsBus(address: string, log?: Log): Promise<NatsBus> {
   const link = await linkNats(address, { purpose: "bus", ...(log && { log }) });
   const { nc, js, jsm, name: cluster } = link;
   await prepareStreams(link).catch(async (problem: unknown) => {
@@ -433,6 +438,7 @@ export async function natsBus(address: string, log?: Log): Promise<Bus> {
       await orUnreachable("reach NATS", jsm.getAccountInfo());
       await orUnreachable("publish to NATS", acknowledgements.confirm());
     },
+    silentStreams: acknowledgements.silent,
     close: () => link.close(),
   };
 }
