@@ -15,6 +15,7 @@ import {
   MaxCostUsd,
   type JobItem,
   type JobKind,
+  type JobWebhook,
 } from "../schemas/jobs.ts";
 import type { Caller } from "./authenticate.ts";
 import type { CsvCell } from "./csv-lines.ts";
@@ -71,6 +72,8 @@ export interface BatchKind {
     readonly columns: readonly string[];
     readonly row: (item: JobItem) => readonly CsvCell[];
   };
+  /** The webhook of each job of this kind, null for one without. Default: there are none. Throws Fault. */
+  readonly webhooks?: (job_ids: readonly string[]) => Promise<readonly (JobWebhook | null)[]>;
   /** The bytes in memory while that response is made. Default: so few that they do not count. */
   readonly weigh?: (input: Input, answer: unknown) => number;
   /** The response of the single endpoint, made from the stored answer. Throws Fault. */

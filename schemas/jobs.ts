@@ -127,6 +127,20 @@ export const CallbackOutcome = NullableCode(
   ["^delivered_2[0-9]{2}$", HTTP_STATUS, "^error_[a-z0-9_]+$"],
 );
 
+export const JobWebhook = Component("JobWebhook", {
+  is_off: Field(
+    Type.Boolean(),
+    "No other event is delivered: the receiver answered 410, an attempt was refused by the guard of outgoing requests, or an event was given up",
+    false,
+  ),
+  last_status: Field(
+    Nullable(Type.String()),
+    "Of the last attempt: `delivered_<code>`, `http_<code>`, `blocked_destination` or `error_<class>`; null before it",
+    "delivered_204",
+  ),
+});
+export type JobWebhook = Static<typeof JobWebhook>;
+
 export const JobStatus = Component("JobStatus", {
   job_id: JobId,
   kind: Field(JobKind, "What its items are"),
@@ -151,6 +165,9 @@ export const JobStatus = Component("JobStatus", {
     CallbackOutcome,
     "Of the last attempt: `delivered_<code>`, `http_<code>`, `blocked_destination` or `error_<class>`; null before it",
     "delivered_200",
+  ),
+  webhook: Type.Optional(
+    Field(JobWebhook, "Only of a crawl with `webhook`: how the delivery of its events stands"),
   ),
   max_cost_usd: Type.Optional(
     Field(Type.Number(), "Only of a job with a limit of its own: what it may cost, in US dollars", 2.5),

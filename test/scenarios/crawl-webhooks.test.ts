@@ -106,10 +106,14 @@ describe.each(SETUPS)("the webhook of a crawl, $setup", ({ start }) => {
     const job = await client(service).finished(job_id);
     expect(job.counts).toMatchObject({ done: 6 });
     await expect.poll(() => eventsOf(job_id), POLL).toHaveLength(1);
+    const told = async () => (await service.call("GET", `/v1/jobs/${job_id}`)).json.webhook;
+    await expect.poll(told, POLL).toEqual({ is_off: true, last_status: "http_410" });
     answer = () => 204;
     const after = await begin({ url: `${site.origin}/0`, limit: 1, webhook: webhook() });
     await ended(after.job_id);
     expect(eventsOf(job_id)).toHaveLength(1);
+    const { items } = (await service.call("GET", "/v1/jobs?kind=crawl&limit=2")).json;
+    expect(items.map((job: { webhook?: { is_off: boolean } }) => job.webhook?.is_off)).toEqual([false, true]);
   });
 
   test("that is no https address, or within a private network, is refused", async () => {

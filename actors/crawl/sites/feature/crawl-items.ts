@@ -226,6 +226,10 @@ export function crawlItems(deps: CrawlItemDeps): ItemKindParts {
       const page = (await gateway.render(input, answer, reader)) as object;
       return { ...page, ...(duplicate_of && { duplicate_of }), ...(change && { change }) };
     },
+    async webhooks(job_ids) {
+      const stored = await CRAWL_WEBHOOKS.getMany(documents, job_ids);
+      return stored.map((each) => each && { is_off: each.state === "off", last_status: each.last_status });
+    },
     ...(gateway.shown && { shown: gateway.shown }),
     ...(gateway.weigh && { weigh: gateway.weigh }),
     ...(gateway.csv && { csv: gateway.csv }),

@@ -35,7 +35,7 @@ const EVENT = {
   to: "webhook/url",
   description:
     "Signed, and tried eight times within 24 hours, until the receiver answers 2xx. The events of a crawl are delivered one after the other, in the order of " +
-    "its items; `id`, and `webhook-id` in the header, is the same in every attempt. After an event that was given up, or the answer 410, no others are delivered.",
+    "its items; `id`, and `webhook-id` in the header, is the same in every attempt. After an event that was given up, or the answer 410, no others are delivered, and the job has `webhook.is_off`.",
   headers: SIGNATURE_FIELDS,
 } as const;
 const PAGE_EVENT = { ...EVENT, summary: "A page of a crawl was fetched, or failed", schema: CrawlPageEvent };

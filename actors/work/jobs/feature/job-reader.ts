@@ -20,6 +20,7 @@ import {
   type JobKind,
   type JobRecord,
   type JobStatus,
+  type JobWebhook,
   resultKey,
   retentionMs,
   type StoredResult,
@@ -46,6 +47,8 @@ export interface JobReaderDeps {
 export interface JobReader {
   /** Null: there is no such job, it is another project's, or its retention is over. Throws Fault. */
   readonly find: (job_id: string, caller: Caller) => Promise<JobRecord | null>;
+  /** With the webhooks that jobs of some kinds have. Throws Fault. */
+  readonly withWebhooks: (views: readonly JobStatus[]) => Promise<JobStatus[]>;
   /** Whether this stored job may be shown to the caller. */
   readonly isVisible: (job: JobRecord | null, caller: Caller) => job is JobRecord;
   /**
@@ -74,6 +77,19 @@ export function jobReader({ documents, secrets, clock, log, kinds, memory }: Job
   async function find(job_id: string, caller: Caller): Promise<JobRecord | null> {
     const job = await JOBS.get(documents, job_id);
     return isVisible(job, caller) ? job : null;
+  }
+
+  async function withWebhooks(views: readonly JobStatus[]): Promise<JobStatus[]> {
+    const found = new Map<string, JobWebhook | null>();
+    for (const [kind, group] of Map.groupBy(views, (view) => view.kind)) {
+      const job_ids = group.map(({ job_id }) => job_id);
+      const webhooks = (await byName.get(kind)?.webhooks?.(job_ids)) ?? [];
+      for (const [at, webhook] of webhooks.entries()) found.set(job_ids[at]!, webhook);
+    }
+    return views.map((view) => {
+      const webhook = found.get(view.job_id) ?? null;
+      return webhook === null ? view : { ...view, webhook };
+    });
   }
 
   async function inputsOf(job_id: string, indexes: readonly number[]): Promise<readonly Input[]> {
@@ -158,7 +174,7 @@ export function jobReader({ documents, secrets, clock, log, kinds, memory }: Job
     }
   }
 
-  return { find, isVisible, items };
+  return { find, withWebhooks, isVisible, items };
 }
 
 /** The bytes in memory while the result of an item is rendered. */

@@ -14,7 +14,10 @@ const MAX_PAGE = 1_000;
 const MAX_LOOKED_AT = 1_000;
 const READ_AT_ONCE = 100;
 
-export function listRoute({ documents, secrets }: JobReaderDeps, { isVisible }: JobReader): Route {
+export function listRoute(
+  { documents, secrets }: JobReaderDeps,
+  { isVisible, withWebhooks }: JobReader,
+): Route {
   return route({
     method: "GET",
     path: "/v1/jobs",
@@ -68,7 +71,7 @@ export function listRoute({ documents, secrets }: JobReaderDeps, { isVisible }: 
         items.length = limit;
         next_cursor = items.at(-1)!.job_id;
       }
-      return json(200, { items, next_cursor });
+      return json(200, { items: await withWebhooks(items), next_cursor });
     },
   });
 }

@@ -48,9 +48,12 @@ const NOT_FOUND = {
 export function jobRoutes(services: JobServices): readonly Route[] {
   const { ask, secrets, page_bytes = PAGE_BYTES } = services;
   const reader = jobReader(services);
-  const { find } = reader;
+  const { find, withWebhooks } = reader;
+  const viewOf = async (job_id: string, job: JobRecord): Promise<JobStatus> =>
+    (await withWebhooks([statusView(secrets, job_id, job)]))[0]!;
 
   async function* pages(
+    head: string,
     job: JobRecord,
     job_id: string,
     external: boolean,
@@ -58,7 +61,6 @@ export function jobRoutes(services: JobServices): readonly Route[] {
     indexes: readonly number[],
     signal: AbortSignal,
   ): AsyncGenerator<Buffer> {
-    const head = JSON.stringify(statusView(secrets, job_id, job));
     yield Buffer.from(`${head.slice(0, -1)},"items":[`);
     const last = indexes.at(-1) ?? null;
     let next_after: number | null = null;
@@ -126,10 +128,19 @@ export function jobRoutes(services: JobServices): readonly Route[] {
           call,
         );
         if (refused.length > 0) return invalid(refused);
-        if (!include.includes("items")) return json(200, statusView(secrets, job_id, job));
+        const view = await viewOf(job_id, job);
+        if (!include.includes("items")) return json(200, view);
         const states = decodeStates(job.states, job.counts.total);
         const indexes = pageOf(states, query.status ?? null, query);
-        const chunks = pages(job, job_id, caller.grant.customer.external, states, indexes, signal);
+        const chunks = pages(
+          JSON.stringify(view),
+          job,
+          job_id,
+          caller.grant.customer.external,
+          states,
+          indexes,
+          signal,
+        );
         return { status: 200, headers: JSON_TYPE, body: { length: null, chunks } };
       },
     }),
@@ -149,7 +160,7 @@ export function jobRoutes(services: JobServices): readonly Route[] {
         if (!(await find(job_id, caller))) return JOB_NOT_FOUND;
         await ask(Job, job_id, "cancel", null, { timeout_ms: CANCEL_WAIT_MS, idempotency_id: request_id });
         const job = await find(job_id, caller);
-        return job ? json(200, statusView(secrets, job_id, job)) : JOB_NOT_FOUND;
+        return job ? json(200, await viewOf(job_id, job)) : JOB_NOT_FOUND;
       },
     }),
     route({

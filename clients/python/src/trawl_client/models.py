@@ -3210,6 +3210,8 @@ class JobStatus(Answer):
     """Where the job's end is told; null: nowhere"""
     callback_status: CallbackOutcome | str | None = ABSENT
     """Of the last attempt: `delivered_<code>`, `http_<code>`, `blocked_destination` or `error_<class>`; null before it"""
+    webhook: JobWebhook | None = None
+    """Only of a crawl with `webhook`: how the delivery of its events stands"""
     max_cost_usd: float | None = None
     """Only of a job with a limit of its own: what it may cost, in US dollars"""
     max_cost_reached: bool | None = None
@@ -3220,6 +3222,13 @@ class JobStatus(Answer):
     """With include=items: one page of items"""
     next_after: int | None = None
     """With include=items: `after` of the next page where this one ended for its size; null where it did not"""
+
+
+class JobWebhook(Answer):
+    is_off: bool = ABSENT
+    """No other event is delivered: the receiver answered 410, an attempt was refused by the guard of outgoing requests, or an event was given up"""
+    last_status: str | None = ABSENT
+    """Of the last attempt: `delivered_<code>`, `http_<code>`, `blocked_destination` or `error_<class>`; null before it"""
 
 
 class KeyEvent(Answer):

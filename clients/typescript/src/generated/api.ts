@@ -3865,6 +3865,8 @@ export interface JobStatus {
   callback_url: string | null;
   /** Of the last attempt: `delivered_<code>`, `http_<code>`, `blocked_destination` or `error_<class>`; null before it */
   callback_status: CallbackOutcome | (string & {}) | null;
+  /** Only of a crawl with `webhook`: how the delivery of its events stands */
+  webhook?: JobWebhook;
   /** Only of a job with a limit of its own: what it may cost, in US dollars */
   max_cost_usd?: number;
   /** Only of a job with `max_cost_usd`: whether an attempt was not made because of it. Then items go on by what costs nothing */
@@ -3875,6 +3877,13 @@ export interface JobStatus {
   items?: JobItem[];
   /** With include=items: `after` of the next page where this one ended for its size; null where it did not */
   next_after?: number | null;
+}
+
+export interface JobWebhook {
+  /** No other event is delivered: the receiver answered 410, an attempt was refused by the guard of outgoing requests, or an event was given up */
+  is_off: boolean;
+  /** Of the last attempt: `delivered_<code>`, `http_<code>`, `blocked_destination` or `error_<class>`; null before it */
+  last_status: string | null;
 }
 
 export interface KeyBody {
