@@ -611,7 +611,8 @@ export const FetchOptions = Type.Object({
   screenshot: Type.Optional(Type.Required(ScreenshotOptions)),
   /**
    * The Authorization field for the origin of `url`, and for no other, from the credentials in the caller's address, which
-   * `url` does not have any more. The page is one for the caller's project only. Default: no field.
+   * `url` does not have any more. The page is one for the caller's project only. In messages of gateways of version 0.2.0, and within a
+   * tier; messages of this version have it sealed. Default: no field.
    */
   authorization: Type.Optional(Type.String()),
   /** What the caller gives of its own request, sealed. The page is one for the caller's project only. Default: nothing. */
@@ -626,6 +627,10 @@ export const FetchOptions = Type.Object({
   session_id: Type.Optional(Type.String()),
   /** Exchanges are kept, and the page is one for the caller's project only. Default: they are not. */
   archive: Type.Optional(Type.Boolean()),
+  /** `authorization`, sealed. Default: no field. */
+  sealed_authorization: Type.Optional(Type.String()),
+  /** Equal for equal credentials of one project. Default: there are none. */
+  authorization_key: Type.Optional(Type.String()),
 });
 export type FetchOptions = Static<typeof FetchOptions>;
 
@@ -665,6 +670,8 @@ const OPTION_REACH = {
   // Part of what makes own_key.
   session_id: { tier: true, page: false },
   archive: { tier: true, page: true },
+  sealed_authorization: { tier: true, page: false },
+  authorization_key: { tier: false, page: true },
 } as const satisfies Readonly<Record<keyof FetchOptions, OptionReach>>;
 
 type TierOption = {

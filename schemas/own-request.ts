@@ -147,6 +147,13 @@ export const ownRequestPlace = (project: string) => ({
   field: "own_request",
 });
 
+/** Where the credentials of an address are sealed for. */
+export const authorizationPlace = (project: string) => ({
+  collection: "fetch",
+  key: project,
+  field: "authorization",
+});
+
 const bareDomain = (domain: string): string => domain.toLowerCase().replace(/^\.|\.$/g, "");
 const bareHost = (host: string): string => host.toLowerCase().replace(/\.$/, "");
 

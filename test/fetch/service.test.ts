@@ -1,7 +1,9 @@
 /** For how long a response that was written from a cached page may be sent again. */
 import { describe, expect, test } from "vitest";
 import { cacheKey, type CachedPage } from "../../actors/crawl/fetch/freshness.ts";
+import { isOfOneCaller } from "../../actors/crawl/fetch/run.ts";
 import { fetchService } from "../../actors/crawl/fetch/service.ts";
+import { withAuthorization } from "../../actors/lib/web/own-request.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
 import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.silent.ts";
 import { settled, virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
@@ -13,6 +15,7 @@ import {
   type FetchRequest,
   type PageRecord,
 } from "../../schemas/fetch.ts";
+import type { Transport } from "../../actors/lib/web/transport.ts";
 import { DEFAULT_REQUEST } from "../harness/fetch-request.ts";
 import { SAME_SECRETS } from "../harness/secrets.ts";
 
@@ -38,13 +41,17 @@ const pageOf = (record: Partial<PageRecord> = {}, validated_ms = NOON_MS): Cache
 });
 
 function serviceOf(over: Partial<Documents> = {}) {
+  const sent: { readonly key: string; readonly request: FetchRequest }[] = [];
   const [clock, documents] = [virtualClock(NOON_MS), memoryDocuments()];
   const pages = fetchService({
     secrets: SAME_SECRETS,
     ...silentTelemetry(),
     documents: { ...documents, ...over },
     clock,
-    ask: (async () => EMPTY_ANSWER) as never,
+    ask: (async (_actor: unknown, key: string, _operation: string, message: FetchRequest) => {
+      sent.push({ key, request: message });
+      return EMPTY_ANSWER;
+    }) as never,
   });
   const request = (options: Partial<FetchRequest>): FetchRequest => ({
     ...DEFAULT_REQUEST,
@@ -55,8 +62,19 @@ function serviceOf(over: Partial<Documents> = {}) {
   });
   const get = (options: Partial<FetchRequest> = {}) => pages.fetch(request(options));
   const isCurrent = (answer: FetchAnswer, now_ms: number) => pages.isCurrent(pages.sourceOf(answer)!, now_ms);
-  return { clock, documents, pages, get, isCurrent };
+  return { clock, documents, pages, get, isCurrent, sent };
 }
+
+const NO_PAGE: Awaited<ReturnType<Transport>> = {
+  kind: "failed",
+  reason: "timeout",
+  status: null,
+  detail: null,
+  redirects: [],
+  final_url: null,
+  ms: 0,
+};
+const NOT_ASKED: Parameters<Transport>[0]["admit"] = () => Promise.reject(new Error("Nothing is sent"));
 
 const digest = cacheKey(URL, { ...DEFAULT_REQUEST, fetch_id: "f", deadline_ms: 0 });
 
@@ -111,6 +129,32 @@ describe("an answer from the cache is current", () => {
     for (let n = 0; n < 10; n++) expect(isCurrent(answer, NOON_MS + n)).toBe(true);
     expect(reads).toBe(0);
   });
+});
+
+test("credentials of an address travel sealed, are one page's for one project, and are a field on the route", async () => {
+  const { get, sent } = serviceOf();
+  const field = `Basic ${Buffer.from("ada:quite-secret").toString("base64")}`;
+  for (const [project, password] of [
+    ["first", "quite-secret"],
+    ["first", "quite-secret"],
+    ["first", "guessed"],
+    ["second", "quite-secret"],
+  ])
+    await get({ project: project!, url: `https://ada:${password}@example.org/` });
+  expect(JSON.stringify(sent)).not.toContain("quite-secret");
+  expect(JSON.stringify(sent)).not.toContain(field.slice("Basic ".length));
+  const [one, again, guessed, second] = sent.map(({ key }) => key);
+  expect([again === one, guessed === one, second === one]).toEqual([true, false, false]);
+  const [asked] = sent;
+  const given: (string | undefined)[] = [];
+  const route = withAuthorization(SAME_SECRETS, async ({ authorization }) => {
+    given.push(authorization);
+    return NO_PAGE;
+  });
+  const { request } = asked!;
+  await route({ ...request, validators: null, signal: new AbortController().signal, admit: NOT_ASKED });
+  expect([given, request.url]).toEqual([[field], "https://example.org/"]);
+  expect(isOfOneCaller(request)).toBe(true);
 });
 
 test("an answer that did not come from the cache has no source", async () => {

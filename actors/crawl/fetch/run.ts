@@ -232,8 +232,8 @@ export interface RunState extends Omit<FetchRun, "cancelled"> {
 }
 
 /** Of an answer that what the caller sent has made: its address, title and text are told to no one else. */
-export const isOfOneCaller = ({ authorization, own }: FetchRequest): boolean =>
-  authorization !== undefined || own !== undefined;
+export const isOfOneCaller = ({ authorization, sealed_authorization, own }: FetchRequest): boolean =>
+  (authorization ?? sealed_authorization ?? own) !== undefined;
 
 /** The record of a run that begins. */
 export function newRun(

@@ -18,8 +18,8 @@ import {
   type PageRecord,
   type UnsealedFetch,
 } from "../../../schemas/fetch.ts";
-import { sealOwnRequest } from "../../lib/web/own-request.ts";
-import { basicAuthorization, type JoinedSites, normaliseUrl, parseUrl, siteOf } from "../../lib/web/url.ts";
+import { sealAuthorization, sealOwnRequest } from "../../lib/web/own-request.ts";
+import { type JoinedSites, normaliseUrl, parseUrl, siteOf } from "../../lib/web/url.ts";
 import { withWholeCost } from "../../lib/whole-cost.ts";
 import { workFields } from "../../lib/work-fields.ts";
 import { type ReservedHosts, withoutCallerChoices } from "./reserved-hosts.ts";
@@ -279,9 +279,7 @@ export function fetchService({
 /** What a run gets: the caller's own values sealed, credentials of the address as a field; for a reserved host none of them. */
 function sealedRequest(secrets: FetchServiceDeps["secrets"], asked: UnsealedFetch, isReserved: boolean) {
   const original = sealOwnRequest(secrets, asked);
-  if (isReserved) return withoutCallerChoices(original);
-  const authorization = basicAuthorization(original.url);
-  return { ...original, ...(authorization !== null && { authorization }) };
+  return isReserved ? withoutCallerChoices(original) : sealAuthorization(secrets, original);
 }
 
 const failedAnswer = (error: FetchError, error_detail: string): FetchAnswer => ({

@@ -6,6 +6,7 @@
 import type { Secrets } from "../../../cluster/ports/secrets.ts";
 import type { FetchRequest, UnsealedFetch } from "../../../schemas/fetch.ts";
 import {
+  authorizationPlace,
   type GivenCookie,
   isSentOnce,
   isWithin,
@@ -13,9 +14,11 @@ import {
   ownRequestPlace,
   type SealedRequest,
 } from "../../../schemas/own-request.ts";
-import { originOf } from "./url.ts";
+import type { Transport } from "./transport.ts";
+import { basicAuthorization, originOf } from "./url.ts";
 
 const CACHE_PURPOSE = "own request";
+const LOGIN_PURPOSE = "authorization";
 
 /** The request as it is sent to the Fetch actor. Without `cache_private` no other request has its key, and no page is looked up. */
 export function sealOwnRequest(
@@ -38,6 +41,30 @@ export function sealOwnRequest(
     own_key: is_cached ? sign(CACHE_PURPOSE, JSON.stringify([project, text])) : fetch_id,
   };
 }
+
+/** The request with the credentials of its address as a field that only a tier can read. */
+export function sealAuthorization(
+  { seal, sign }: Pick<Secrets, "seal" | "sign">,
+  request: FetchRequest,
+): FetchRequest {
+  const authorization = basicAuthorization(request.url);
+  if (authorization === null) return request;
+  const { project } = request;
+  return {
+    ...request,
+    sealed_authorization: seal(authorization, authorizationPlace(project)),
+    authorization_key: sign(LOGIN_PURPOSE, JSON.stringify([project, authorization])),
+  };
+}
+
+/** The route gets the credentials of a request in clear. Throws Fault secret_unreadable. */
+export const withAuthorization =
+  ({ open }: Pick<Secrets, "open">, transport: Transport): Transport =>
+  async (request) => {
+    const { sealed_authorization, project = "" } = request;
+    if (sealed_authorization === undefined) return transport(request);
+    return transport({ ...request, authorization: open(sealed_authorization, authorizationPlace(project)) });
+  };
 
 /** What a request has of its caller's own; null: nothing. */
 export type OpenOwnRequest = (request: {

@@ -1,7 +1,7 @@
 /** The route `browser` of a node with that role: Chromium, the egress proxy before it, and the pool of pages. */
 import { egressProxy } from "../../../../cluster/adapters/egress/egress.proxy.ts";
 import type { OpeningNode } from "../../../../node/feature.ts";
-import { ownRequestOpener } from "../../../lib/web/own-request.ts";
+import { ownRequestOpener, withAuthorization } from "../../../lib/web/own-request.ts";
 import { sessionJars } from "../../../lib/web/session-jar.ts";
 import type { Transport } from "../../../lib/web/transport.ts";
 import { browserPool } from "../adapters/browser-pool.ts";
@@ -77,14 +77,17 @@ export async function openBrowser(
   return {
     transport: isOff
       ? null
-      : browserTransport({
-          pool,
-          clock,
-          destination,
-          openOwn: ownRequestOpener(secrets),
-          jars: sessionJars(secrets, () => clock.now()),
-          blobs,
-        }),
+      : withAuthorization(
+          secrets,
+          browserTransport({
+            pool,
+            clock,
+            destination,
+            openOwn: ownRequestOpener(secrets),
+            jars: sessionJars(secrets, () => clock.now()),
+            blobs,
+          }),
+        ),
     max_pages,
     warnings: () => (warning === null ? [] : [warning]),
     async close() {

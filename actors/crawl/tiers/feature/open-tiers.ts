@@ -3,7 +3,7 @@ import { onlyTo } from "../../../../cluster/adapters/egress/upstream-proxy.ts";
 import type { RoleActor } from "../../../../cluster/role-actor.ts";
 import type { OpeningNode } from "../../../../node/feature.ts";
 import { type Tier, TIERS } from "../../../../schemas/tier-table.ts";
-import { ownRequestOpener } from "../../../lib/web/own-request.ts";
+import { ownRequestOpener, withAuthorization } from "../../../lib/web/own-request.ts";
 import { sessionJars } from "../../../lib/web/session-jar.ts";
 import type { Transport } from "../../../lib/web/transport.ts";
 import { archiveTransport } from "../adapters/transport.archive.ts";
@@ -75,7 +75,9 @@ async function openTransports(node: OpeningNode, settings: TiersSettings): Promi
   }
   return {
     transports: {
-      direct: has("direct") ? directTransport({ ...common, openOwn, jars }) : null,
+      direct: has("direct")
+        ? withAuthorization(node.secrets, directTransport({ ...common, openOwn, jars }))
+        : null,
       browser: browser?.transport ?? null,
       archive:
         has("archive") && archive_url !== "none"
