@@ -120,8 +120,12 @@ export interface RecordedDocuments {
 }
 
 /** The documents of one collection, with what its clients asked and were answered. `now`: one clock for all of them. */
-export function recorded(documents: RecordedDocuments["documents"], now: () => number): RecordedDocuments {
-  const history: Operation[] = [];
+export function recorded(
+  documents: RecordedDocuments["documents"],
+  now: () => number,
+  /** Of all connections to a store. Default: of this one. */
+  history: Operation[] = [],
+): RecordedDocuments {
   const record = <T>(key: string, call: Call, run: () => Promise<T>): Promise<T> =>
     recording(history, now, key, call, run);
   return {

@@ -14,6 +14,7 @@ import { sqliteDocuments } from "../../cluster/adapters/documents/documents.sqli
 import type { Documents } from "../../cluster/ports/documents.ts";
 import type { Fault } from "../../cluster/ports/fault.ts";
 import { engines, ownEngine } from "../harness/engines.ts";
+import { notLinearizable, type Operation, recorded, type RecordedDocuments } from "../harness/history.ts";
 import { freePort } from "../harness/free-port.ts";
 import { documentsFaultSuite, documentsSuite } from "./documents.ts";
 import { damagedDocumentsSuite } from "./damaged-documents.ts";
@@ -95,6 +96,20 @@ describe("documents in a SQLite file that is closed", () => {
 describe("documents in a MongoDB that is away", () => {
   documentsFaultSuite(async () => mongoDocuments(`mongodb://127.0.0.1:${await freePort()}/away`));
 });
+
+/** Writes keys that others write as well. */
+async function rival(
+  documents: RecordedDocuments["documents"],
+  client: number,
+  isGoing: () => boolean,
+): Promise<void> {
+  for (let n = 0; isGoing(); n++) {
+    const key = `rival${n % 2}`;
+    const stored = await documents.get("rivals", key).catch(() => undefined);
+    if (stored === undefined) continue;
+    await documents.put("rivals", key, `${client} ${n}`, stored?.version ?? 0).catch(() => {});
+  }
+}
 
 /** A database of this run. */
 const within = (address: string): string =>
@@ -289,6 +304,7 @@ describe("documents in a MongoDB that does not answer", () => {
       const engine = await ownEngine("documents");
       if (!engine) return context.skip("MongoDB is elsewhere");
       const documents = mongoDocuments(engine.settings["TRAWL_DOCUMENTS"]!);
+      const elsewhere = mongoDocuments(engine.settings["TRAWL_DOCUMENTS"]!);
       try {
         const keys = times(40, (n) => `k${n}`);
         const acknowledged = new Map(keys.map((key) => [key, 0]));
@@ -306,6 +322,10 @@ describe("documents in a MongoDB that does not answer", () => {
             }
           }
         };
+        const history: Operation[] = [];
+        const clients = [documents, documents, elsewhere, elsewhere].map((store, n) =>
+          rival(recorded(store, () => performance.now(), history).documents, n, () => going),
+        );
         const writers = keys.map(writer);
         const writes = () => [...acknowledged.values()].reduce((sum, version) => sum + version, 0);
         await expect.poll(writes, { timeout: 20_000 }).toBeGreaterThan(400);
@@ -315,7 +335,9 @@ describe("documents in a MongoDB that does not answer", () => {
         await engine.restart();
         await expect.poll(writes, { timeout: 20_000 }).toBeGreaterThan(at_kill + 400);
         going = false;
-        await Promise.all(writers);
+        await Promise.all([...writers, ...clients]);
+        expect(history.filter(({ end }) => end === "ok").length).toBeGreaterThan(100);
+        expect(notLinearizable(history)).toEqual([]);
         expect(problems.filter((problem) => (problem as Fault).code !== "documents_unreachable")).toEqual([]);
         const stored = await documents.getMany("kept", keys);
         for (const [n, key] of keys.entries()) {
@@ -339,7 +361,7 @@ describe("documents in a MongoDB that does not answer", () => {
         await expect.poll(() => documents.ping().then(() => true, String), { timeout: 20_000 }).toBe(true);
         expect(await documents.put("late", "after", 1, 0)).toBe(true);
       } finally {
-        await documents.close();
+        await Promise.all([documents.close(), elsewhere.close()]);
         await engine.stop();
       }
     },
