@@ -34,11 +34,6 @@ export const SIMULATION: readonly Mutant[] = [
     "keep(given_up).then((isDone) => {\n    if (isDone) void acknowledge(open, delivery);\n  });",
     "keep(given_up);\n  void acknowledge(open, delivery);",
   ),
-  mutant("cluster/internal/partition/partition.ts", "cluster")(
-    "does not repeat an acknowledgement that failed",
-    "if (await delivery.acknowledge().catch(() => false)) break;",
-    "await delivery.acknowledge().catch(() => false); break;",
-  ),
   mutant("cluster/dead-letters.ts", "cluster")(
     "takes a message for kept that the store refused",
     "if (!isInfrastructureFault(problem)) {",
