@@ -109,8 +109,9 @@ export function jobCommand(context: Context): Command {
 
 function show(context: Context, job: JobStatus, { json }: Json): void {
   if (json) return context.out(JSON.stringify(job, null, 2));
-  const { counts, items: _, ...rest } = job;
-  for (const [name, value] of Object.entries({ ...rest, ...counts }))
+  const { counts, items: _, webhook, ...rest } = job;
+  const delivery = webhook && { webhook: webhook.is_off ? "off" : "on", webhook_status: webhook.last_status };
+  for (const [name, value] of Object.entries({ ...rest, ...delivery, ...counts }))
     if (value !== null) context.out(`${name.padEnd(16)}${value}`);
 }
 

@@ -313,12 +313,12 @@ describe.each(SETUPS)("access, $setup", ({ start, setup }) => {
       key: mine.key,
       body: { url: `https://site.test:${hook.port}/`, scope: "key", thresholds: [50, 100] },
     };
-    for (const [url, type] of [
+    for (const [wrong, type] of [
       ["http://site.test/", "url_scheme"],
       ["https://10.0.0.7/", "blocked_destination"],
     ])
       expect(
-        await service.call("POST", "/v1/alerts", { ...options, body: { ...options.body, url } }),
+        await service.call("POST", "/v1/alerts", { ...options, body: { ...options.body, url: wrong } }),
       ).toMatchObject({ status: 422, json: { detail: [{ loc: ["body", "url"], type }] } });
     const { status, json: alert } = await service.call("POST", "/v1/alerts", options);
     expect([status, alert.key]).toEqual([201, mine.prefix]);

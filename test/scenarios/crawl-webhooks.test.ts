@@ -113,7 +113,10 @@ describe.each(SETUPS)("the webhook of a crawl, $setup", ({ start }) => {
     await ended(after.job_id);
     expect(eventsOf(job_id)).toHaveLength(1);
     const { items } = (await service.call("GET", "/v1/jobs?kind=crawl&limit=2")).json;
-    expect(items.map((job: { webhook?: { is_off: boolean } }) => job.webhook?.is_off)).toEqual([false, true]);
+    expect(items.map((each: { webhook?: { is_off: boolean } }) => each.webhook?.is_off)).toEqual([
+      false,
+      true,
+    ]);
   });
 
   test("that is no https address, or within a private network, is refused", async () => {
