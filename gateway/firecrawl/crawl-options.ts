@@ -11,7 +11,7 @@ const SHARED: Options = { origin: origin!, integration: integration!, zeroDataRe
 const Flag = Type.Boolean();
 const Paths = Type.Array(Type.String({ minLength: 1 }));
 const asPatterns = (paths: readonly string[]): readonly string[] => paths.map((path) => `/${path}/`);
-const WEBHOOK = refused(
+export const WEBHOOK = refused(
   "Webhooks of Firecrawl are not sent; POST /v1/crawl and /v1/batch/fetch take callback_url",
 );
 /** Their default; this API's is 1,000. */

@@ -21,7 +21,11 @@ export interface Asked {
 /** Of a fetch as this API has it, which does not say whether `html` or `rawHtml` was meant: both. */
 export const askedFor = (fetch: Page, base: string): Asked => ({
   url: String(fetch["url"]),
-  formats: new Set([...(fetch["formats"] ?? []), ...(fetch["include_html"] ? ["html", "rawHtml"] : [])]),
+  formats: new Set([
+    ...(fetch["formats"] ?? []),
+    ...(fetch["include_html"] ? ["html", "rawHtml"] : []),
+    ...(fetch["extract"]?.schema ? ["json"] : []),
+  ]),
   rules: fetch["extract"]?.fields,
   base,
 });
@@ -45,10 +49,20 @@ export function documentOf(page: Page, asked: Asked): object {
     images: wanted("images", distinct(page["images"])),
     screenshot: page["screenshot"] ? `${base}${page["screenshot"].body_url}` : null,
     attributes: attributesOf(rules, page["extract"]?.data),
+    json: wanted("json", page["extract"]?.data),
     actions: actionsOf(page["actions"], base),
-    warning: error !== null && !isStatus ? sentenceOf(page as { error: string }) : null,
+    warning:
+      error !== null && !isStatus
+        ? sentenceOf(page as { error: string })
+        : wanted("json", withoutValues(page)),
     metadata: metadataOf(page, asked, isStatus),
   });
+}
+
+/** Why a language model gave no values of a page; null: it gave some, or was not asked. */
+export function withoutValues({ extract }: Page): string | null {
+  const whole = extract?.errors.find(({ path }: { path: string }) => path === "");
+  return extract?.data === null && whole ? `The page has no values: ${whole.reason}` : null;
 }
 
 function metadataOf(page: Page, { url }: Asked, isStatus: boolean): object {

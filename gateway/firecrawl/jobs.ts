@@ -9,14 +9,14 @@ import { jobContentOf, type TheirCall } from "./operation.ts";
 const KINDS = { crawl: "crawl", "batch/scrape": "fetch" } as const;
 export type TheirKind = keyof typeof KINDS;
 
-const PAGE_ITEMS = 100;
+export const PAGE_ITEMS = 100;
 const MAX_ERRORS = 10_000;
 const ERRORS_PAGE = 1_000;
 const ENDED = new Set(["done", "failed", "cancelled"]);
 /** A job that waits or is paused is one that goes on. */
 const STATES: Readonly<Record<string, string>> = { completed: "completed", cancelled: "cancelled" };
 
-interface Item {
+export interface Item {
   readonly index: number;
   readonly status: string;
   readonly input: Readonly<Record<string, any>>;
@@ -32,7 +32,7 @@ export const jobUrl = (base: string, kind: TheirKind, id: string): string => `${
 const jobPath = (id: string, query: object): string =>
   withQuery(`/v1/jobs/${encodeURIComponent(id)}`, query as Record<string, unknown>);
 
-async function jobOf({ ask, id }: TheirCall, kind: TheirKind, query: object): Promise<any> {
+export async function jobOf({ ask, id }: TheirCall, kind: TheirKind, query: object): Promise<any> {
   const job = await jobContentOf(ask, { method: "GET", path: jobPath(id, query) });
   if (job.kind !== KINDS[kind]) throw JOB_NOT_FOUND();
   return job;
@@ -58,11 +58,14 @@ export async function jobStatus(call: TheirCall, kind: TheirKind): Promise<objec
     completed: counts.done + counts.failed,
     total: counts.total,
     creditsUsed: counts.done,
-    expiresAt: new Date(Date.parse(job.finished_at ?? job.created_at) + JOB_RETENTION_MS).toISOString(),
+    expiresAt: expiresAt(job),
     ...(has_more && { next: `${jobUrl(base, kind, id)}?skip=${next}` }),
     data: finished.filter(isPage).flatMap((item) => documentsOf(item, base)),
   };
 }
+
+export const expiresAt = ({ finished_at, created_at }: any): string =>
+  new Date(Date.parse(finished_at ?? created_at) + JOB_RETENTION_MS).toISOString();
 
 /** robots.txt and sitemaps that a crawl has read are items of its job, and no pages. */
 const isPage = ({ input }: Item): boolean => input["sitemap"] !== true;

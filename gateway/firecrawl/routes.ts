@@ -1,8 +1,10 @@
 /** The operations of Firecrawl's API, version 2. Each asks this API in the caller's name, and says the answer in their words. */
 import type { Route } from "../route.ts";
+import { beginBatch, keyOf } from "./begin-batch.ts";
 import { BATCH_OPTIONS, crawlBodyOf, mapBodyOf } from "./crawl-options.ts";
 import { askedFor, documentOf } from "./document.ts";
 import { badRequest, failureOf, Refused } from "./errors.ts";
+import { extract, extractStatus } from "./extract.ts";
 import { formatNames } from "./formats.ts";
 import { activeCrawls, cancelJob, jobErrors, jobStatus, jobUrl, type TheirKind } from "./jobs.ts";
 import { contentOf, type FirecrawlDeps, operation, type TheirCall } from "./operation.ts";
@@ -79,6 +81,20 @@ export function firecrawlRoutes(deps: FirecrawlDeps): readonly Route[] {
     ...jobs("batch/scrape", "Batch"),
     one({
       method: "POST",
+      path: "/v2/extract",
+      operationId: "firecrawlExtract",
+      summary: "Take values out of pages, as a job",
+      answer: extract,
+    }),
+    one({
+      method: "GET",
+      path: "/v2/extract/{id}",
+      operationId: "firecrawlExtractStatus",
+      summary: "The state of a job, and the values of its pages",
+      answer: extractStatus,
+    }),
+    one({
+      method: "POST",
       path: "/v2/search",
       operationId: "firecrawlSearch",
       summary: "Search",
@@ -108,8 +124,6 @@ export function firecrawlRoutes(deps: FirecrawlDeps): readonly Route[] {
     ...unservedRoutes(),
   ];
 }
-
-const isWebAddress = (text: string): boolean => /^https?:$/.test(URL.parse(text)?.protocol ?? "");
 
 function addressIn({ url }: TheirCall["body"]): string {
   if (typeof url !== "string" || url === "") throw badRequest("Bad Request: url: Field required");
@@ -148,30 +162,15 @@ async function crawl({ ask, base, body, head }: TheirCall): Promise<object> {
   return { success: true, id: job_id, url: jobUrl(base, "crawl", job_id) };
 }
 
-async function batch({ ask, base, body, head, request_id }: TheirCall): Promise<object> {
-  const { urls, ignores_invalid = true, ...options } = taken(BATCH_OPTIONS, body);
+async function batch(call: TheirCall): Promise<object> {
+  const { urls, ignores_invalid = true, ...options } = taken(BATCH_OPTIONS, call.body);
   if (urls === undefined) throw badRequest("Bad Request: urls: Field required");
-  const given = urls as string[];
-  const invalid = given.filter((url) => !isWebAddress(url));
-  if (invalid.length > 0 && (ignores_invalid === false || invalid.length === given.length))
-    throw badRequest(`Bad Request: urls: ${invalid.slice(0, 10).join(", ")} is no http(s) address`);
   const wishes = { ...fetchOptionsOf({}), ...options };
-  const items = given.filter(isWebAddress).map((url) => ({ url, ...wishes }));
-  const key = keyOf(head).idempotency_key ?? request_id;
-  const { job_id } = await contentOf(ask, {
-    method: "POST",
-    path: "/v1/batch/fetch",
-    body: { items, idempotency_key: key },
-  });
+  const { job_id, invalid } = await beginBatch(call, urls as string[], wishes, ignores_invalid === true);
   return {
     success: true,
     id: job_id,
-    url: jobUrl(base, "batch/scrape", job_id),
+    url: jobUrl(call.base, "batch/scrape", job_id),
     ...(ignores_invalid === true && { invalidURLs: invalid }),
   };
-}
-
-function keyOf({ headers }: TheirCall["head"]): { readonly idempotency_key?: string } {
-  const given = headers.get("x-idempotency-key");
-  return given === undefined ? {} : { idempotency_key: given };
 }

@@ -6,12 +6,9 @@ import { errorReply, refusalAs } from "./errors.ts";
 
 const MODEL = "a language model would be needed";
 const MONITORS = "monitors are not served by this address";
-const EXTRACT = "structured extraction is not served by this address";
 
 /** Path, the methods, what it is for, and why it is not here. */
 export const UNSERVED: readonly (readonly [path: string, methods: readonly Method[], reason: string])[] = [
-  ["/v2/extract", ["POST"], EXTRACT],
-  ["/v2/extract/{id}", ["GET"], EXTRACT],
   ["/v2/monitor", ["GET", "POST"], MONITORS],
   ["/v2/monitor/{id}", ["GET", "PATCH", "DELETE"], MONITORS],
   ["/v2/monitor/{id}/run", ["POST"], MONITORS],

@@ -4,6 +4,7 @@ import { expect, test } from "vitest";
 import { BATCH_OPTIONS, CRAWL_OPTIONS, MAP_OPTIONS } from "../../gateway/firecrawl/crawl-options.ts";
 import { documentOf } from "../../gateway/firecrawl/document.ts";
 import { refusalAs } from "../../gateway/firecrawl/errors.ts";
+import { EXTRACT_OPTIONS } from "../../gateway/firecrawl/extract.ts";
 import { REFUSED_FORMATS } from "../../gateway/firecrawl/formats.ts";
 import type { Options } from "../../gateway/firecrawl/option.ts";
 import { fetchOptionsOf, SCRAPE_OPTIONS } from "../../gateway/firecrawl/scrape-options.ts";
@@ -27,6 +28,7 @@ const TABLES: Readonly<Record<string, string>> = {
   page: rowsOf(SCRAPE_OPTIONS),
   crawl: rowsOf(CRAWL_OPTIONS, SHARED),
   batch: rowsOf(BATCH_OPTIONS, Object.keys(SCRAPE_OPTIONS)),
+  extract: rowsOf(EXTRACT_OPTIONS, SHARED),
   map: rowsOf(MAP_OPTIONS, SHARED),
   search: rowsOf(SEARCH_OPTIONS, SHARED),
   formats: Object.entries(REFUSED_FORMATS)

@@ -9,6 +9,7 @@ import { createRequire } from "node:module";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { UNSERVED } from "../../gateway/firecrawl/unserved.ts";
+import { modelServer, saying } from "../harness/model-server.ts";
 import { scenario } from "../harness/scenario.ts";
 import { SETUPS } from "../harness/service.ts";
 import { gate, type Page, prose, type Site } from "../harness/web.ts";
@@ -26,7 +27,19 @@ const linked = (title: string, ...links: string[]): Page => ({
 const MANY = 105;
 
 describe.each(SETUPS)("Firecrawl's API, $setup", ({ start }) => {
-  const { sites, service } = scenario(start);
+  let model: Awaited<ReturnType<typeof modelServer>>;
+  const { sites, service } = scenario(start, async () => {
+    model = await modelServer();
+    model.says(() =>
+      saying(JSON.stringify({ data: { title: "Home" }, evidence: [{ path: "/title", quote: "Home" }] })),
+    );
+    return {
+      TRAWL_LLM_URL: model.url,
+      TRAWL_LLM_MODEL: "small",
+      TRAWL_LLM_PRICE_IN: "0",
+      TRAWL_LLM_PRICE_OUT: "0",
+    };
+  });
   const door = gate();
   let site: Site;
   beforeAll(() => {
@@ -43,7 +56,10 @@ describe.each(SETUPS)("Firecrawl's API, $setup", ({ start }) => {
     });
   });
 
-  afterAll(() => door.open());
+  afterAll(() => {
+    door.open();
+    return model.close();
+  });
 
   const call = async (method: string, path: string, body?: object, options: object = {}) =>
     service.call(method, path, { ...(body && { body }), ...options });
@@ -175,6 +191,39 @@ describe.each(SETUPS)("Firecrawl's API, $setup", ({ start }) => {
     expect(Object.keys(first.data[0])).toEqual(["markdown", "metadata"]);
   });
 
+  test("values are taken out of a page, and out of many as one object", async () => {
+    const schema = {
+      $defs: { Title: { type: "string" } },
+      type: "object",
+      properties: { title: { $ref: "#/$defs/Title", default: "" } },
+    };
+    const url = `${site.origin}/`;
+    const { json: page } = await call("POST", "/v2/scrape", { url, formats: [{ type: "json", schema }] });
+    expect(page.data).toMatchObject({ json: { title: "Home" } });
+    expect(page.data).not.toHaveProperty("markdown");
+    const urls = [url, "nowhere", `${site.origin}/private`];
+    const { status, json } = await call("POST", "/v2/extract", { urls, schema, prompt: "The title" });
+    expect([status, json]).toEqual([200, { success: true, id: json.id, invalidURLs: ["nowhere"] }]);
+    const path = `/v2/extract/${json.id}`;
+    const state = async () => (await call("GET", path)).json.status;
+    await expect.poll(state, { timeout: 60_000, interval: 50 }).not.toBe("processing");
+    expect((await call("GET", path)).json).toMatchObject({
+      success: true,
+      status: "completed",
+      data: { title: "Home" },
+      sources: { title: [url] },
+      creditsUsed: 1,
+      tokensUsed: 1_100,
+      warning: expect.stringContaining(`${site.origin}/private: `),
+    });
+    const { data } = await finished(`/v2/batch/scrape/${json.id}`);
+    expect(data).toEqual([expect.objectContaining({ json: { title: "Home" } })]);
+    const { json: other } = await call("POST", "/v2/batch/scrape", { urls: [url] });
+    expect((await call("GET", `/v2/extract/${other.id}`)).status).toBe(404);
+    const refused = await call("POST", "/v2/extract", { urls: [url], prompt: "All names" });
+    expect([refused.status, refused.json.code]).toEqual([400, "NOT_SUPPORTED"]);
+  });
+
   test("a crawl stays in its folder unless it is told otherwise, and is cancelled", async () => {
     const books = sites.site({
       "/": linked("Top", "/books/1"),
@@ -259,9 +308,9 @@ describe.each(SETUPS)("Firecrawl's API, $setup", ({ start }) => {
       await expect(client.scrape(`${site.origin}/`, { proxy: "stealth" })).rejects.toMatchObject({
         status: 400,
       });
-      await expect(client.extract({ urls: [site.origin], prompt: "names" })).rejects.toMatchObject({
-        status: 501,
-      });
+      const schema = { type: "object", properties: { title: { type: "string" } } };
+      const extracted = await client.extract({ urls: [`${site.origin}/`], schema, prompt: "The title" });
+      expect(extracted).toMatchObject({ status: "completed", data: { title: "Home" } });
     },
     120_000,
   );
@@ -284,6 +333,8 @@ describe.each(SETUPS)("Firecrawl's API, $setup", ({ start }) => {
           proxy: "basic",
         },
         gone: expect.objectContaining({ status: 404, error: expect.stringContaining("404") }),
+        json: { title: "Home" },
+        extracted: ["completed", { title: "Home" }, { title: [`${site.origin}/`] }, 1],
         map: expect.arrayContaining([`${site.origin}/a`]),
         crawl: expect.objectContaining({ status: "completed", completed: 5, total: 5, next: null }),
         batch: { status: "completed", completed: MANY, total: MANY, next: null, sources: urls.toSorted() },

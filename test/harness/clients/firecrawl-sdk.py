@@ -6,11 +6,18 @@ usage: firecrawl-sdk.py SERVICE KEY SITE
 import json
 import sys
 
+from typing import Optional
+
 from firecrawl import Firecrawl
 from firecrawl.v2.types import ScrapeOptions
+from pydantic import BaseModel
 
 service, key, site = sys.argv[1:]
 client = Firecrawl(api_key=key, api_url=service)
+
+
+class Home(BaseModel):
+    title: Optional[str] = None
 
 
 def failure(call):
@@ -53,12 +60,16 @@ while client.get_batch_scrape_status(batch.id).status == "scraping":
     pass
 usage = client.get_credit_usage()
 concurrency = client.get_concurrency()
+schema = Home.model_json_schema()
+extracted = client.extract(urls=[f"{site}/"], schema=schema, prompt="The title", poll_interval=1)
 
 print(
     json.dumps(
         {
             "page": shown(client.scrape(f"{site}/", formats=["markdown", "links", "rawHtml"])),
             "gone": shown(client.scrape(f"{site}/gone")),
+            "json": client.scrape(f"{site}/", formats=[{"type": "json", "schema": schema}]).json,
+            "extracted": [extracted.status, extracted.data, extracted.sources, extracted.credits_used],
             "map": sorted(link.url for link in client.map(f"{site}/").links),
             "crawl": job(crawled),
             "batch": job(client.batch_scrape(many, formats=["markdown"], poll_interval=1)),
