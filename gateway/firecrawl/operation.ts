@@ -3,7 +3,7 @@ import { Type } from "typebox";
 import { askingWithin } from "../asking-within.ts";
 import type { Head } from "../http.ts";
 import { json } from "../http-errors.ts";
-import type { AskApi, ApiRequest } from "../mcp/api.ts";
+import type { ApiAnswer, ApiRequest, AskApi } from "../mcp/api.ts";
 import { type Method, type Route, route } from "../route.ts";
 import { errorReply, JOB_NOT_FOUND, refusalAs, Refused, refusalOf } from "./errors.ts";
 import type { Given } from "./option.ts";
@@ -15,7 +15,13 @@ export interface TheirCall {
   readonly head: Head;
   readonly request_id: string;
   readonly id: string;
+  /** Of a monitor. */
+  readonly check: string;
+  readonly now_ms: number;
   readonly skip: number;
+  readonly offset: number;
+  readonly limit?: number;
+  readonly status?: string;
   readonly body: Given;
 }
 
@@ -27,8 +33,10 @@ export interface FirecrawlDeps {
 
 interface Operation {
   readonly method: Method;
-  /** With `{id}` for the id of a job. */
+  /** With `{id}` for the id of a job or a monitor. */
   readonly path: string;
+  /** Read page by page. */
+  readonly isList?: boolean;
   readonly operationId: string;
   readonly summary: string;
   /** Throws Refused. */
@@ -38,21 +46,27 @@ interface Operation {
 /** The largest is a list of 50,000 addresses. */
 const MAX_BYTES = 16_777_216;
 const Body = Type.Record(Type.String(), Type.Unknown());
-const Query = Type.Object({ skip: Type.Integer({ minimum: 0, default: 0 }) });
+const Query = Type.Object({
+  skip: Type.Integer({ minimum: 0, default: 0 }),
+  offset: Type.Integer({ minimum: 0, default: 0 }),
+  limit: Type.Optional(Type.Integer({ minimum: 1 })),
+  status: Type.Optional(Type.String()),
+});
+const Id = Type.String({ maxLength: 100 });
 const refusal = (description: string) => ({ description, schema: Body });
 
 export const operation =
   ({ public_url, scheme }: FirecrawlDeps) =>
-  ({ answer, ...about }: Operation): Route =>
+  ({ answer, isList = false, ...about }: Operation): Route =>
     route({
       ...about,
       tags: ["firecrawl"],
       audience: "protocols",
       refusalAs,
       ...(about.path.includes("{id}") && {
-        params: Type.Object({ id: Type.String({ maxLength: 100 }) }),
-        query: Query,
+        params: about.path.includes("{check}") ? Type.Object({ id: Id, check: Id }) : Type.Object({ id: Id }),
       }),
+      ...((about.path.includes("{id}") || isList) && { query: Query }),
       ...(about.method.startsWith("P") && {
         body: Body,
         limit_bytes: MAX_BYTES,
@@ -68,7 +82,7 @@ export const operation =
         500: refusal("The page could not be fetched"),
       },
       handle: async (call: any) => {
-        const { head, request_id, params, query, body } = call;
+        const { head, request_id, params, query, body, now_ms } = call;
         const base = public_url ?? `${scheme}://${head.headers.get("host") ?? "localhost"}`;
         try {
           const ask = askingWithin(call.askWithin);
@@ -80,7 +94,12 @@ export const operation =
               head,
               request_id,
               id: params?.id ?? "",
+              check: params?.check ?? "",
+              now_ms,
               skip: query?.skip ?? 0,
+              offset: query?.offset ?? 0,
+              limit: query?.limit,
+              status: query?.status,
               body: body ?? {},
             }),
           );
@@ -92,8 +111,11 @@ export const operation =
     });
 
 /** The content of a successful answer. Throws Refused. */
-export async function contentOf(ask: AskApi, request: ApiRequest): Promise<any> {
-  const answer = await ask(request);
+export const contentOf = async (ask: AskApi, request: ApiRequest): Promise<any> =>
+  contentIn(await ask(request));
+
+/** Throws Refused. */
+export function contentIn(answer: ApiAnswer): any {
   if (answer.status < 300) return answer.content;
   throw new Refused(refusalOf(answer));
 }
@@ -101,6 +123,6 @@ export async function contentOf(ask: AskApi, request: ApiRequest): Promise<any> 
 /** The same of a job: one that does not exist, or is another project's, is not found whatever its id looks like. */
 export async function jobContentOf(ask: AskApi, request: ApiRequest): Promise<any> {
   const answer = await ask(request);
-  if (answer.status < 300) return answer.content;
-  throw answer.status === 404 || answer.status === 422 ? JOB_NOT_FOUND() : new Refused(refusalOf(answer));
+  if (answer.status === 404 || answer.status === 422) throw JOB_NOT_FOUND();
+  return contentIn(answer);
 }

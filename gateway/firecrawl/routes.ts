@@ -7,6 +7,16 @@ import { badRequest, failureOf, Refused } from "./errors.ts";
 import { extract, extractStatus } from "./extract.ts";
 import { formatNames } from "./formats.ts";
 import { activeCrawls, cancelJob, jobErrors, jobStatus, jobUrl, type TheirKind } from "./jobs.ts";
+import {
+  createMonitor,
+  deleteMonitor,
+  getCheck,
+  getMonitor,
+  listChecks,
+  listMonitors,
+  runMonitor,
+  updateMonitor,
+} from "./monitors.ts";
 import { contentOf, type FirecrawlDeps, operation, type TheirCall } from "./operation.ts";
 import { taken } from "./option.ts";
 import { fetchOptionsOf } from "./scrape-options.ts";
@@ -121,6 +131,7 @@ export function firecrawlRoutes(deps: FirecrawlDeps): readonly Route[] {
       summary: "The work that waits",
       answer: queueStatus,
     }),
+    ...monitorRoutes(one),
     ...unservedRoutes(),
   ];
 }
@@ -130,6 +141,25 @@ function addressIn({ url }: TheirCall["body"]): string {
   // As theirs: an address without a scheme is one of HTTP.
   return /^[a-z][a-z0-9+.-]*:\/\//i.test(url) ? url : `http://${url}`;
 }
+
+const MONITORS = "/v2/monitor";
+const MONITOR = `${MONITORS}/{id}`;
+
+const monitorRoutes = (one: ReturnType<typeof operation>): readonly Route[] =>
+  (
+    [
+      ["POST", MONITORS, "firecrawlMonitorCreate", "Watch a page for changes", createMonitor],
+      ["GET", MONITORS, "firecrawlMonitors", "The project's monitors, oldest first", listMonitors],
+      ["GET", MONITOR, "firecrawlMonitor", "A monitor and its last check", getMonitor],
+      ["PATCH", MONITOR, "firecrawlMonitorUpdate", "Change, pause or resume a monitor", updateMonitor],
+      ["DELETE", MONITOR, "firecrawlMonitorDelete", "End a monitor", deleteMonitor],
+      ["POST", `${MONITOR}/run`, "firecrawlMonitorRun", "Visit the page now", runMonitor],
+      ["GET", `${MONITOR}/checks`, "firecrawlMonitorChecks", "The checks of a monitor", listChecks],
+      ["GET", `${MONITOR}/checks/{check}`, "firecrawlMonitorCheck", "A check, and its page", getCheck],
+    ] as const
+  ).map(([method, path, operationId, summary, answer]) =>
+    one({ method, path, operationId, summary, answer, isList: path === MONITORS && method === "GET" }),
+  );
 
 async function scrape({ ask, base, body }: TheirCall): Promise<object> {
   const { url: _, ...options } = body;

@@ -5,24 +5,28 @@ import { route } from "../route.ts";
 import { errorReply, refusalAs } from "./errors.ts";
 
 const MODEL = "a language model would be needed";
-const MONITORS = "monitors are not served by this address";
+const WEB = "only the web is searched";
 
 /** Path, the methods, what it is for, and why it is not here. */
 export const UNSERVED: readonly (readonly [path: string, methods: readonly Method[], reason: string])[] = [
-  ["/v2/monitor", ["GET", "POST"], MONITORS],
-  ["/v2/monitor/{id}", ["GET", "PATCH", "DELETE"], MONITORS],
-  ["/v2/monitor/{id}/run", ["POST"], MONITORS],
-  ["/v2/monitor/{id}/checks", ["GET"], MONITORS],
-  ["/v2/monitor/{id}/checks/{check}", ["GET"], MONITORS],
   ["/v2/parse", ["POST"], "files are not uploaded: give their address to /v2/scrape"],
-  ["/v2/agent", ["POST"], MODEL],
+  ["/v2/parse/formats", ["GET"], "files are not uploaded: give their address to /v2/scrape"],
+  ["/v2/agent", ["GET", "POST"], MODEL],
   ["/v2/agent/{id}", ["GET", "DELETE"], MODEL],
+  ["/v2/agent/{id}/trace", ["GET"], MODEL],
+  ["/v2/agent/{id}/snapshots/{snapshot}", ["GET"], MODEL],
+  ["/v2/agent/threads/{id}", ["GET"], MODEL],
   ["/v2/browser", ["GET", "POST"], "browsers are not lent out"],
   ["/v2/browser/{id}", ["DELETE"], "browsers are not lent out"],
   ["/v2/browser/{id}/execute", ["POST"], "browsers are not lent out"],
   ["/v2/scrape/{id}/interact", ["POST", "DELETE"], "a page that was fetched has no browser any more"],
   ["/v2/crawl/params-preview", ["POST"], MODEL],
-  ["/v2/search/developer", ["POST"], "only the web is searched"],
+  ["/v2/search/developer", ["POST"], WEB],
+  ["/v2/search/gov", ["POST"], WEB],
+  ["/v2/search/research/papers", ["GET"], WEB],
+  ["/v2/search/research/papers/{id}", ["GET"], WEB],
+  ["/v2/search/research/papers/{id}/similar", ["GET"], WEB],
+  ["/v2/search/research/github", ["GET"], WEB],
   ["/v2/feedback", ["POST"], "ratings are not collected"],
   ["/v2/search/{id}/feedback", ["POST"], "ratings are not collected"],
   ["/v2/team/token-usage", ["GET"], "tokens are not billed; /v2/team/credit-usage has the pages"],

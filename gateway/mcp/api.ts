@@ -2,7 +2,7 @@
 
 /** One request. `path` has its query. */
 export interface ApiRequest {
-  readonly method: "GET" | "POST" | "DELETE";
+  readonly method: "GET" | "POST" | "PATCH" | "DELETE";
   readonly path: string;
   readonly body?: object;
 }

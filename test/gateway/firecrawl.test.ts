@@ -6,6 +6,7 @@ import { documentOf } from "../../gateway/firecrawl/document.ts";
 import { refusalAs } from "../../gateway/firecrawl/errors.ts";
 import { EXTRACT_OPTIONS } from "../../gateway/firecrawl/extract.ts";
 import { REFUSED_FORMATS } from "../../gateway/firecrawl/formats.ts";
+import { cronOf, MONITOR_UPDATE, monitorBodyOf } from "../../gateway/firecrawl/monitor-options.ts";
 import type { Options } from "../../gateway/firecrawl/option.ts";
 import { fetchOptionsOf, SCRAPE_OPTIONS } from "../../gateway/firecrawl/scrape-options.ts";
 import { SEARCH_OPTIONS } from "../../gateway/firecrawl/search.ts";
@@ -31,6 +32,7 @@ const TABLES: Readonly<Record<string, string>> = {
   extract: rowsOf(EXTRACT_OPTIONS, SHARED),
   map: rowsOf(MAP_OPTIONS, SHARED),
   search: rowsOf(SEARCH_OPTIONS, SHARED),
+  monitor: rowsOf(MONITOR_UPDATE, SHARED),
   formats: Object.entries(REFUSED_FORMATS)
     .map(([name, reason]) => `| \`${name}\` | refused: ${reason} |`)
     .join("\n"),
@@ -62,6 +64,62 @@ test("a page as a phone shows it is asked for by the device", () => {
     undefined,
     undefined,
   ]);
+});
+
+test.each([
+  ["every 30 minutes", "*/30 * * * *"],
+  ["Every 6 hours", "0 */6 * * *"],
+  ["hourly", "0 * * * *"],
+  ["daily", "0 0 * * *"],
+  ["daily at 9:30", "30 9 * * *"],
+  ["every day at 12 am", "0 0 * * *"],
+  ["daily at 9pm", "0 21 * * *"],
+  ["weekly", "0 0 * * MON"],
+  ["monthly", "0 0 1 * *"],
+])("a schedule in words, %j, is the pattern %s", (words, cron) => {
+  expect(cronOf(words)).toBe(cron);
+});
+
+test.each(["every 7 minutes", "every 0 minutes", "daily at 25:00", "daily at 13pm", "at full moon"])(
+  "the schedule %j is refused with those that are taken",
+  (words) => {
+    expect(() => cronOf(words)).toThrow("is none of: every 30 minutes");
+  },
+);
+
+const watched = { name: "Prices", schedule: { cron: "0 7 * * *" } };
+const target = { type: "scrape", urls: ["https://example.org/"] };
+const scraped = (scrapeOptions: object) => ({ ...watched, targets: [{ ...target, scrapeOptions }] });
+
+test("a monitor of theirs watches the Markdown of one page", () => {
+  const options = { formats: ["markdown", { type: "changeTracking", modes: ["git-diff"] }], maxAge: 5 };
+  expect(monitorBodyOf({ ...scraped({ ...options, includeTags: [".price"] }), retentionDays: 7 })).toEqual({
+    label: "Prices",
+    cron: "0 7 * * *",
+    watch: "markdown",
+    url: "https://example.org/",
+    fetch: { include_selectors: [".price"] },
+  });
+});
+
+test.each([
+  [{ ...watched, targets: [{ ...target, type: "crawl" }] }, "only targets of type scrape"],
+  [{ ...watched, targets: [target, target] }, "create one for each address"],
+  [
+    { ...watched, targets: [{ ...target, urls: ["https://a.example/", "https://b.example/"] }] },
+    "each address",
+  ],
+  [{ ...watched, targets: [] }, "targets: one is needed"],
+  [{ ...watched, targets: [{ type: "scrape" }] }, "targets.0.urls"],
+  [scraped({ formats: ["html"] }), "compares the Markdown"],
+  [scraped({ formats: [{ type: "changeTracking", modes: ["json"] }] }), "compares the Markdown"],
+  [{ ...watched, targets: [target], retentionDays: 90 }, "for 30 days"],
+  [{ ...watched, targets: [target], goal: "prices" }, "no language model"],
+  [{ ...watched, targets: [target], notification: { email: { enabled: true } } }, "No mail"],
+  [{ ...watched, targets: [target], schedule: {} }, "cron or text"],
+  [{ name: "Prices", targets: [target] }, "schedule: Field required"],
+])("%# a monitor that this service does not have is refused in their words", (body, words) => {
+  expect(() => monitorBodyOf(body)).toThrow(words);
 });
 
 const asked = { url: "https://example.org/", formats: new Set(["markdown"]), base: "http://here.example" };

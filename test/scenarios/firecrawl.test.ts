@@ -264,6 +264,62 @@ describe.each(SETUPS)("Firecrawl's API, $setup", ({ start }) => {
     expect((await call("GET", `/v2/batch/scrape/${slow.id}`)).status).toBe(404);
   });
 
+  test("a monitor is one of the service, and its checks are its visits", async () => {
+    let price = "two francs";
+    const shop = sites.site({ "/": () => linked(`Prices: ${price}`) });
+    const targets = [{ type: "scrape", urls: [`${shop.origin}/`] }];
+    const schedule = { text: "daily at 7:00", timezone: "Europe/Zurich" };
+    const made = await call("POST", "/v2/monitor", { name: "Prices", schedule, targets });
+    expect([made.status, made.json.success]).toEqual([200, true]);
+    const { id } = made.json.data;
+    const path = `/v2/monitor/${id}`;
+    const check = async (number: number) => (await call("GET", `${path}/checks/${number}`)).json;
+    const ended = async (number: number): Promise<void> => {
+      const state = async () => (await check(number)).data.status;
+      await expect.poll(state, { timeout: 60_000 }).toBe("completed");
+    };
+    await ended(1);
+    expect((await check(1)).data).toMatchObject({
+      summary: { totalPages: 1, new: 1 },
+      pages: [{ status: "new" }],
+    });
+    price = "three francs";
+    const { json: begun } = await call("POST", `${path}/run`, {});
+    expect(begun.data).toMatchObject({ id: "2", monitorId: id, status: "running", trigger: "manual" });
+    await ended(2);
+    const { data } = await check(2);
+    expect(data.pages).toEqual([
+      expect.objectContaining({ targetId: id, url: `${shop.origin}/`, status: "changed", statusCode: 200 }),
+    ]);
+    expect(data.pages[0].diff.text).toContain("+# Prices: three francs");
+    const { json: checks } = await call("GET", `${path}/checks`);
+    expect(checks.data.map((each: any) => [each.id, each.summary.changed])).toEqual([["2", 1]]);
+    expect((await call("GET", `${path}/checks/2?status=same`)).json.data.pages).toEqual([]);
+    const { json: paused } = await call("PATCH", path, { status: "paused", targets });
+    expect(paused.data).toMatchObject({
+      id,
+      name: "Prices",
+      status: "paused",
+      schedule: { cron: "0 7 * * *", timezone: "Europe/Zurich" },
+      targets: [{ id, type: "scrape", urls: [`${shop.origin}/`] }],
+      nextRunAt: null,
+      currentCheckId: null,
+      lastCheckSummary: { changed: 1 },
+    });
+    const moved = [{ type: "scrape", urls: [`${site.origin}/`] }];
+    expect((await call("PATCH", path, { targets: moved })).json.error).toContain("stays with its page");
+    const { json: listed } = await call("GET", "/v2/monitor?limit=1");
+    expect(listed.data).toEqual([paused.data]);
+    expect((await call("DELETE", path)).json).toEqual({ success: true });
+    const gone = await Promise.all([
+      call("GET", path),
+      call("GET", `${path}/checks/none`),
+      call("POST", "/v2/monitor/none/run", {}),
+    ]);
+    for (const { status, json } of gone)
+      expect([status, json.success, json.code]).toEqual([404, false, "NOT_FOUND"]);
+  });
+
   test.skipIf(!existsSync(JAVASCRIPT))(
     `their client for JavaScript does all of it (needs npm install --prefix ${JAVASCRIPT} firecrawl)`,
     async () => {
@@ -299,6 +355,24 @@ describe.each(SETUPS)("Firecrawl's API, $setup", ({ start }) => {
       const slow = await client.startCrawl(`${site.origin}/slow`, { limit: 5 });
       expect((await client.getActiveCrawls()).crawls.map(({ id }: any) => id)).toContain(slow.id);
       expect(await client.cancelCrawl(slow.id)).toBe(true);
+      const watch = await client.createMonitor({
+        name: "Home",
+        schedule: { text: "daily" },
+        targets: [{ type: "scrape", urls: [`${site.origin}/`] }],
+      });
+      expect(watch).toMatchObject({ name: "Home", schedule: { cron: "0 0 * * *" } });
+      expect(await client.runMonitor(watch.id)).toMatchObject({ monitorId: watch.id });
+      expect((await client.listMonitors({ limit: 5 })).map(({ id }: any) => id)).toContain(watch.id);
+      expect(await client.updateMonitor(watch.id, { name: "Start" })).toMatchObject({ name: "Start" });
+      expect(await client.getMonitor(watch.id)).toMatchObject({ id: watch.id, status: "active" });
+      const checks = () => client.listMonitorChecks(watch.id);
+      await expect.poll(checks, { timeout: 60_000 }).toMatchObject([{ status: "completed" }]);
+      const [{ id: last }] = await checks();
+      expect(await client.getMonitorCheck(watch.id, last)).toMatchObject({
+        pages: [{ url: `${site.origin}/` }],
+      });
+      expect(await client.deleteMonitor(watch.id)).toBe(true);
+      expect(await client.getQueueStatus()).toMatchObject({ success: true });
       expect(await client.getCreditUsage()).toMatchObject({ remainingCredits: expect.any(Number) });
       expect(await client.getConcurrency()).toEqual({ concurrency: expect.any(Number), maxConcurrency: 200 });
       await expect(client.scrape(`${site.origin}/private`)).rejects.toMatchObject({ status: 403 });
@@ -341,6 +415,15 @@ describe.each(SETUPS)("Firecrawl's API, $setup", ({ start }) => {
         active: [true],
         cancelled: true,
         blocked: [`${site.origin}/private`],
+        monitor: {
+          schedule: "0 0 * * *",
+          run: true,
+          names: ["Start", "Start"],
+          listed: true,
+          page: [`${site.origin}/`, 200],
+          deleted: true,
+        },
+        queue: 200,
         usage: ["int", null],
         concurrency: ["int", "int"],
         robots: { type: "WebsiteNotSupportedError", status: 403 },

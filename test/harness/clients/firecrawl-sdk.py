@@ -5,6 +5,7 @@ usage: firecrawl-sdk.py SERVICE KEY SITE
 
 import json
 import sys
+import time
 
 from typing import Optional
 
@@ -63,6 +64,25 @@ concurrency = client.get_concurrency()
 schema = Home.model_json_schema()
 extracted = client.extract(urls=[f"{site}/"], schema=schema, prompt="The title", poll_interval=1)
 
+
+def monitored():
+    targets = [{"type": "scrape", "urls": [f"{site}/"], "scrapeOptions": {"formats": ["markdown"]}}]
+    made = client.create_monitor(name="Home", schedule={"text": "daily"}, targets=targets)
+    run = client.run_monitor(made.id)
+    changed = client.update_monitor(made.id, name="Start")
+    while not (checks := [each for each in client.list_monitor_checks(made.id) if each.status == "completed"]):
+        time.sleep(0.1)
+    page = client.get_monitor_check(made.id, checks[0].id).pages[0]
+    return {
+        "schedule": made.schedule.cron,
+        "run": run.monitor_id == made.id,
+        "names": [changed.name, client.get_monitor(made.id).name],
+        "listed": made.id in [each.id for each in client.list_monitors(limit=5)],
+        "page": [page.url, page.status_code],
+        "deleted": client.delete_monitor(made.id),
+    }
+
+
 print(
     json.dumps(
         {
@@ -76,6 +96,8 @@ print(
             "active": [crawl.id == begun.id for crawl in active.crawls],
             "cancelled": client.cancel_crawl(begun.id),
             "blocked": client.get_batch_scrape_errors(batch.id).robots_blocked,
+            "monitor": monitored(),
+            "queue": client.get_queue_status().max_concurrency,
             "usage": [type(usage.remaining_credits).__name__, usage.plan_credits],
             "concurrency": [type(concurrency.concurrency).__name__, type(concurrency.max_concurrency).__name__],
             "robots": failure(lambda: client.scrape(f"{site}/private")),
