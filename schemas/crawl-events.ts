@@ -52,7 +52,5 @@ export const CrawlCompletedEvent = Component("CrawlCompletedEvent", {
 });
 export type CrawlCompletedEvent = Static<typeof CrawlCompletedEvent>;
 
-export type CrawlEvent = CrawlPageEvent | CrawlCompletedEvent;
-
 /** Delivers the events of one crawl, one after the other; its key is the job's id. */
 export const CrawlWebhook = deliveryContract("crawl_webhook");

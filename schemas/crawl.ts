@@ -13,7 +13,10 @@ export const SCOPES = ["path", "host", "subdomains", "domain"] as const;
 export type Scope = (typeof SCOPES)[number];
 
 export const CRAWL_EVENTS = ["page", "completed"] as const;
-export type CrawlEventName = (typeof CRAWL_EVENTS)[number];
+/** Of the form of Firecrawl's API. */
+export const FIRECRAWL_EVENTS = ["started", ...CRAWL_EVENTS, "failed"] as const;
+export type CrawlEventName = (typeof FIRECRAWL_EVENTS)[number];
+const METADATA_NAMES = 50;
 
 const CrawlWebhookBody = Component("CrawlWebhookBody", {
   url: Field(
@@ -23,9 +26,26 @@ const CrawlWebhookBody = Component("CrawlWebhookBody", {
   ),
   events: Type.Optional(
     Field(
-      Type.Array(Type.Enum([...CRAWL_EVENTS]), { minItems: 1, maxItems: 2 }),
-      "`page`: each page that was fetched or failed; `completed`: the end of the crawl. Default: both",
+      Type.Array(Type.Enum([...FIRECRAWL_EVENTS]), { minItems: 1, maxItems: FIRECRAWL_EVENTS.length }),
+      "`page`: each page that was fetched or failed; `completed`: the end of the crawl. Only with the form `firecrawl`: `started`, and `failed`, the end of a crawl that was cancelled. Default: all of the form",
       ["page", "completed"],
+    ),
+  ),
+  form: Type.Optional(
+    Field(
+      Type.Enum(["trawl", "firecrawl"], { default: "trawl" }),
+      "How events are written: `firecrawl` as Firecrawl's API, version 2, has them, signed in `X-Firecrawl-Signature`, too",
+    ),
+  ),
+  metadata: Type.Optional(
+    Field(
+      Nullable(
+        Type.Record(Type.String({ maxLength: 100 }), Type.String({ maxLength: 1_000 }), {
+          maxProperties: METADATA_NAMES,
+        }),
+      ),
+      "Only with the form `firecrawl`: what each event gives back",
+      { run: "monday" },
     ),
   ),
 });

@@ -1,8 +1,10 @@
 /** Their options of a crawl, a batch and a map, and what they are here. */
 import { Type } from "typebox";
+import { FIRECRAWL_EVENTS } from "../../schemas/crawl.ts";
 import { MAX_JOB_ITEMS } from "../../schemas/jobs.ts";
 import { MAP_LIMIT_CEILING, SITEMAP_USES } from "../../schemas/sites.ts";
 import { MAX_TIMEOUT_S, MIN_TIMEOUT_S } from "../../schemas/fetch.ts";
+import { notServed } from "./errors.ts";
 import { type Given, option, type Options, type Ours, refused, taken } from "./option.ts";
 import { fetchOptionsOf, SCRAPE_OPTIONS } from "./scrape-options.ts";
 
@@ -11,9 +13,8 @@ const SHARED: Options = { origin: origin!, integration: integration!, zeroDataRe
 const Flag = Type.Boolean();
 const Paths = Type.Array(Type.String({ minLength: 1 }));
 const asPatterns = (paths: readonly string[]): readonly string[] => paths.map((path) => `/${path}/`);
-export const WEBHOOK = refused(
-  "Webhooks of Firecrawl are not sent; POST /v1/crawl and /v1/batch/fetch take callback_url",
-);
+export const WEBHOOK = refused("Webhooks are sent of crawls only; POST /v1/batch/fetch takes callback_url");
+const Address = Type.String({ minLength: 1 });
 /** Their default; this API's is 1,000. */
 const CRAWL_LIMIT = 10_000;
 const MAP_LIMIT = 5_000;
@@ -65,7 +66,27 @@ export const CRAWL_OPTIONS: Options = {
     "Options are not made from a prompt: a language model would be needed",
     (value) => value === "",
   ),
-  webhook: WEBHOOK,
+  webhook: option(
+    Type.Union([
+      Address,
+      Type.Object(
+        {
+          url: Address,
+          events: Type.Optional(Type.Array(Type.Enum([...FIRECRAWL_EVENTS]), { minItems: 1 })),
+          metadata: Type.Optional(Type.Record(Type.String(), Type.String())),
+          headers: Type.Optional(Type.Record(Type.String(), Type.String())),
+        },
+        { additionalProperties: false },
+      ),
+    ]),
+    "`webhook` with the form `firecrawl`; `headers` is refused",
+    (given) => {
+      const { headers = {}, ...webhook } = typeof given === "string" ? { url: given } : given;
+      if (Object.keys(headers).length > 0)
+        throw notServed("Deliveries have header fields of this service alone: metadata is given back");
+      return { webhook: { ...webhook, form: "firecrawl" } };
+    },
+  ),
 };
 
 export function crawlBodyOf(given: Given): Ours {

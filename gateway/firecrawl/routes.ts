@@ -188,8 +188,9 @@ function mapFailure(found: { readonly error: string }) {
 
 async function crawl({ ask, base, body, head }: TheirCall): Promise<object> {
   const asked = { ...crawlBodyOf({ ...body, url: addressIn(body) }), ...keyOf(head) };
-  const { job_id } = await contentOf(ask, { method: "POST", path: "/v1/crawl", body: asked });
-  return { success: true, id: job_id, url: jobUrl(base, "crawl", job_id) };
+  const { job_id, webhook_secret } = await contentOf(ask, { method: "POST", path: "/v1/crawl", body: asked });
+  const url = jobUrl(base, "crawl", job_id);
+  return { success: true, id: job_id, url, ...(webhook_secret && { webhookSecret: webhook_secret }) };
 }
 
 async function batch(call: TheirCall): Promise<object> {

@@ -3,6 +3,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { BATCH_OPTIONS, CRAWL_OPTIONS, MAP_OPTIONS } from "../../gateway/firecrawl/crawl-options.ts";
 import { documentOf } from "../../gateway/firecrawl/document.ts";
+import { endEvent, pageEvent } from "../../gateway/firecrawl/events.ts";
 import { refusalAs } from "../../gateway/firecrawl/errors.ts";
 import { EXTRACT_OPTIONS } from "../../gateway/firecrawl/extract.ts";
 import { REFUSED_FORMATS } from "../../gateway/firecrawl/formats.ts";
@@ -186,6 +187,26 @@ test("a page with an error of its own is a document, whose fields are never null
       creditsUsed: 1,
       scrapeId: "req_1",
     },
+  });
+});
+
+test("an event of a page without a page, and of a crawl that was cancelled, say why", () => {
+  const about = { type: "crawl", job_id: "job", id: "job:1", metadata: { run: "1" } } as const;
+  const input = { url: "https://example.org/" };
+  const whole = { success: false, id: "job", webhookId: "job:1", metadata: { run: "1" } };
+  const page = pageEvent(about, { input, result: null, error: "robots_disallowed" }, "http://here.example");
+  const error = expect.stringContaining("disallows the path");
+  expect(page).toEqual({
+    ...whole,
+    type: "crawl.page",
+    data: [{ metadata: { sourceURL: input.url, error } }],
+    error,
+  });
+  expect(endEvent(about, "failed")).toEqual({
+    ...whole,
+    type: "crawl.failed",
+    data: [],
+    error: "The job was cancelled",
   });
 });
 

@@ -87,6 +87,51 @@ describe.each(SETUPS)("the webhook of a crawl, $setup", ({ start }) => {
     }
   });
 
+  test("is told in the form of Firecrawl's API, with each page as its Document", async () => {
+    const site = sites.site({ "*": chain(2) });
+    const metadata = { run: "monday" };
+    const crawl = async (body: object) =>
+      (await service.call("POST", "/v2/crawl", { body: { crawlEntireDomain: true, ...body } })).json;
+    const made = await crawl({ url: `${site.origin}/0`, webhook: { ...webhook(), metadata } });
+    expect(made).toMatchObject({ success: true, webhookSecret: expect.stringMatching(/^whsec_/) });
+    const told = (id: string) =>
+      hook.received
+        .map(({ body, headers }) => ({ ...JSON.parse(body), headers, body }))
+        .filter((event) => event.id === id);
+    await expect.poll(() => told(made.id).at(-1)?.type, POLL).toBe("crawl.completed");
+    const events = told(made.id);
+    expect(events.map(({ type, success, data }) => [type, success, data[0]?.metadata.sourceURL])).toEqual([
+      ["crawl.started", true, undefined],
+      ...["0", "1", "2", "3"].map((path) => ["crawl.page", true, `${site.origin}/${path}`]),
+      ["crawl.completed", true, undefined],
+    ]);
+    expect(events[1].data).toEqual([
+      {
+        markdown: expect.stringContaining("Page 0"),
+        metadata: expect.objectContaining({ title: "Page 0", statusCode: 200 }),
+      },
+    ]);
+    expect(events[3].data[0].metadata).toMatchObject({ statusCode: 404, error: expect.any(String) });
+    for (const { metadata: back, webhookId, headers, body } of events) {
+      expect([back, webhookId]).toEqual([metadata, headers["webhook-id"]]);
+      const signature = createHmac("sha256", made.webhookSecret).update(body).digest("hex");
+      expect(headers["x-firecrawl-signature"]).toBe(`sha256=${signature}`);
+    }
+    const ends = await crawl({ url: `${site.origin}/0`, webhook: { ...webhook(), events: ["failed"] } });
+    const alone = await crawl({ url: `${site.origin}/0`, webhook: { ...webhook(), events: ["completed"] } });
+    await expect.poll(() => told(alone.id), POLL).toMatchObject([{ type: "crawl.completed", data: [] }]);
+    expect(told(ends.id)).toEqual([]);
+    const wrong = await begin({
+      url: "https://example.org/",
+      webhook: { ...webhook(), events: ["started"] },
+    });
+    expect(wrong.detail[0].loc).toEqual(["body", "webhook", "events", 0]);
+    const headers = { Authorization: "Bearer x" };
+    expect((await crawl({ url: `${site.origin}/0`, webhook: { ...webhook(), headers } })).code).toBe(
+      "NOT_SUPPORTED",
+    );
+  });
+
   test("is told of the end alone where it asks for that, also of a crawl that was cancelled", async () => {
     const site = sites.site({ "*": chain(400) });
     const { job_id } = await begin({

@@ -12,13 +12,15 @@ const SECRET_CHARS = 32;
 export const newWebhookSecret = (): string =>
   PREFIX + Array.from({ length: SECRET_CHARS }, () => ALPHABET[randomInt(ALPHABET.length)]).join("");
 
+export type Headers = readonly (readonly [string, string])[];
+
+/** As receivers of Firecrawl's events verify them: of the body alone, by the whole secret. */
+export const firecrawlSignature = (secret: string, body: string): Headers => [
+  ["X-Firecrawl-Signature", `sha256=${createHmac("sha256", secret).update(body).digest("hex")}`],
+];
+
 /** The headers of one attempt. `event_id` is the same for all attempts of an event. */
-export function signatureHeaders(
-  secret: string,
-  event_id: string,
-  body: string,
-  now_ms: number,
-): readonly (readonly [string, string])[] {
+export function signatureHeaders(secret: string, event_id: string, body: string, now_ms: number): Headers {
   const t = Math.floor(now_ms / 1_000);
   const v1 = createHmac("sha256", secret).update(`${t}.${body}`).digest("hex");
   const standard = createHmac("sha256", Buffer.from(secret.slice(PREFIX.length), "base64"))

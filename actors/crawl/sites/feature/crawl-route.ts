@@ -15,7 +15,14 @@ import { type Call, type Route, route } from "../../../../gateway/route.ts";
 import type { Secrets } from "../../../../cluster/ports/secrets.ts";
 import type { Reply } from "../../../../gateway/http.ts";
 import type { Mistake } from "../../../../gateway/validate.ts";
-import { CRAWL_EVENTS, CRAWL_LIMIT_DEFAULT, CrawlBody, CrawlFetch } from "../../../../schemas/crawl.ts";
+import {
+  CRAWL_EVENTS,
+  CRAWL_LIMIT_DEFAULT,
+  CrawlBody,
+  type CrawlEventName,
+  CrawlFetch,
+  FIRECRAWL_EVENTS,
+} from "../../../../schemas/crawl.ts";
 import { CrawlCompletedEvent, CrawlPageEvent } from "../../../../schemas/crawl-events.ts";
 import { sealedInput } from "../../../../schemas/job-inputs.ts";
 import { compilePatterns } from "../address/patterns.ts";
@@ -126,13 +133,16 @@ function storeWebhook(
   { body, caller, now_ms }: CrawlCall,
   job_id: string,
 ): Promise<boolean> {
-  const { url, events = CRAWL_EVENTS } = body.webhook!;
+  const { url, form = "trawl", metadata } = body.webhook!;
+  const events: readonly CrawlEventName[] =
+    body.webhook!.events ?? (form === "firecrawl" ? FIRECRAWL_EVENTS : CRAWL_EVENTS);
   const webhook: StoredCrawlWebhook = {
     project: caller.grant.project.name,
     url: secrets.seal(new URL(url).href, webhookPlace(job_id, "url")),
     secret: secrets.seal(newWebhookSecret(), webhookPlace(job_id, "secret")),
     events,
-    cursor: 0,
+    ...(form === "firecrawl" && { form, ...(metadata && { metadata }) }),
+    cursor: events.includes("started") ? -1 : 0,
     last_status: null,
     state: "on",
     created_ms: Math.floor(now_ms),
@@ -188,6 +198,12 @@ async function mistakeInSince(
 
 function mistakeInWebhook({ webhook }: CrawlBody, { destination }: CrawlDeps): Mistake | null {
   if (webhook == null) return null;
+  const { form = "trawl", events = [], metadata } = webhook;
+  const at = events.findIndex((name) => !(CRAWL_EVENTS as readonly string[]).includes(name));
+  if (form === "trawl" && at >= 0)
+    return wrong(["webhook", "events", at], "only the form firecrawl has this event");
+  if (form === "trawl" && metadata != null)
+    return wrong(["webhook", "metadata"], "only the form firecrawl gives it back");
   const judged = webhookAddress(webhook.url, destination);
   return judged.kind === "right"
     ? null

@@ -25,10 +25,12 @@ export function openSites(
   const { name, page_robots, url } = config.crawler;
   /** Known once the service listens. */
   let public_url = "";
-  const nextEvent = crawlEvents({ documents, secrets, publicUrl: () => public_url });
   const crawler = { name, page_robots, user_agent: url === undefined ? null : node.user_agent };
+  const items = crawlItems({ documents, blobs, clock, pages, secrets, joined, crawler });
+  const { render } = items.gateway;
+  const nextEvent = crawlEvents({ documents, secrets, publicUrl: () => public_url, render });
   return {
-    provides: { kinds: [crawlItems({ documents, blobs, clock, pages, secrets, joined, crawler })] },
+    provides: { kinds: [items] },
     actors: [
       frontierActor({ documents, clock, log, joined }),
       crawlWebhookActor({ ...node, random: () => random.next(), nextEvent }),

@@ -11,7 +11,11 @@ export interface StoredCrawlWebhook extends ScheduledDelivery {
   readonly url: string;
   readonly secret: string;
   readonly events: readonly CrawlEventName[];
-  /** The item whose event is next; events of items before it are delivered. */
+  /** Events are written as Firecrawl's API has them; undefined: as this one. */
+  readonly form?: "firecrawl";
+  /** With this form. */
+  readonly metadata?: Readonly<Record<string, string>>;
+  /** The item whose event is next; events of items before it are delivered. -1: the event of the beginning. */
   readonly cursor: number;
   /** Of the last attempt. */
   readonly last_status: string | null;

@@ -4,8 +4,7 @@
  */
 import { actor } from "../../../../cluster/actor.ts";
 import type { Node } from "../../../../cluster/node-record.ts";
-import type { CrawlEventName } from "../../../../schemas/crawl.ts";
-import { type CrawlEvent, CrawlWebhook } from "../../../../schemas/crawl-events.ts";
+import { CrawlWebhook } from "../../../../schemas/crawl-events.ts";
 import {
   type DeliverySnapshot,
   type DeliveryState,
@@ -14,11 +13,19 @@ import {
 import { outcomeOf } from "../../../work/callbacks/delivery-outcome.ts";
 import { afterAttempt, beginDelivery } from "../../../work/callbacks/delivery-schedule.ts";
 import { postSigned, type PostSignedDeps } from "../../../work/callbacks/post-signed.ts";
+import { firecrawlSignature } from "../../../work/callbacks/webhook-signature.ts";
 import { CRAWL_WEBHOOKS, type StoredCrawlWebhook, webhookPlace } from "./stored-webhook.ts";
 
 export type NextEvent =
-  /** `index`: of its item; `isLast`: none comes after it. */
-  | { readonly kind: "event"; readonly event: CrawlEvent; readonly index: number; readonly isLast: boolean }
+  | {
+      readonly kind: "event";
+      readonly id: string;
+      readonly event: object;
+      /** Of its item. */
+      readonly index: number;
+      /** None comes after it. */
+      readonly isLast: boolean;
+    }
   /** The crawl has none yet. */
   | { readonly kind: "none" }
   /** There will be none, or the job is gone. */
@@ -27,8 +34,11 @@ export type NextEvent =
 export interface CrawlWebhookDeps extends PostSignedDeps, Pick<Node, "documents" | "metrics"> {
   /** Uniform in [0, 1). */
   readonly random: () => number;
-  /** The event of this item or of the first behind it that has one. Throws Fault. */
-  readonly nextEvent: (job_id: string, from: number, events: readonly CrawlEventName[]) => Promise<NextEvent>;
+  /** The event of the item at the cursor or of the first behind it that has one. Throws Fault. */
+  readonly nextEvent: (
+    job_id: string,
+    webhook: Pick<StoredCrawlWebhook, "cursor" | "events" | "form" | "metadata">,
+  ) => Promise<NextEvent>;
 }
 
 interface Waiting {
@@ -58,7 +68,7 @@ async function listWaiting(
 ): Promise<readonly Waiting[]> {
   const webhook = await CRAWL_WEBHOOKS.get(documents, job_id);
   if (webhook?.state !== "on") return [];
-  const next = await nextEvent(job_id, webhook.cursor, webhook.events);
+  const next = await nextEvent(job_id, webhook);
   switch (next.kind) {
     case "over":
       return [];
@@ -72,7 +82,7 @@ async function listWaiting(
 async function attempt(
   deps: CrawlWebhookDeps,
   job_id: string,
-  { event, index, isLast }: Extract<NextEvent, { kind: "event" }>,
+  { id, event, index, isLast }: Extract<NextEvent, { kind: "event" }>,
 ): Promise<void> {
   const { documents, clock, metrics, random } = deps;
   const stored = await CRAWL_WEBHOOKS.read(documents, job_id);
@@ -84,8 +94,9 @@ async function attempt(
   if (!(await put(begun, stored.version))) return;
   const result = await postSigned(deps, {
     project: begun.project,
-    event_id: event.id,
+    event_id: id,
     body: JSON.stringify(event),
+    ...(begun.form && { headersOf: firecrawlSignature }),
     url: { stored: begun.url, place: webhookPlace(job_id, "url") },
     secret: { stored: begun.secret, place: webhookPlace(job_id, "secret") },
   });

@@ -345,8 +345,12 @@ class CrawlFetch(TypedDict, total=False):
 class CrawlWebhookBody(TypedDict, total=False):
     url: Required[str]
     """An https address that events are delivered to"""
-    events: Sequence[Literal["page", "completed"]]
-    """`page`: each page that was fetched or failed; `completed`: the end of the crawl. Default: both"""
+    events: Sequence[Literal["started", "page", "completed", "failed"]]
+    """`page`: each page that was fetched or failed; `completed`: the end of the crawl. Only with the form `firecrawl`: `started`, and `failed`, the end of a crawl that was cancelled. Default: all of the form"""
+    form: Literal["trawl", "firecrawl"]
+    """How events are written: `firecrawl` as Firecrawl's API, version 2, has them, signed in `X-Firecrawl-Signature`, too"""
+    metadata: Mapping[str, str] | None
+    """Only with the form `firecrawl`: what each event gives back"""
 
 
 class CreateCompanyWatchBody(TypedDict, total=False):

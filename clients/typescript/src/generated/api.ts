@@ -1909,8 +1909,12 @@ export interface CrawlUrlPage {
 export interface CrawlWebhookBody {
   /** An https address that events are delivered to */
   url: string;
-  /** `page`: each page that was fetched or failed; `completed`: the end of the crawl. Default: both */
-  events?: ("page" | "completed")[];
+  /** `page`: each page that was fetched or failed; `completed`: the end of the crawl. Only with the form `firecrawl`: `started`, and `failed`, the end of a crawl that was cancelled. Default: all of the form */
+  events?: ("started" | "page" | "completed" | "failed")[];
+  /** How events are written: `firecrawl` as Firecrawl's API, version 2, has them, signed in `X-Firecrawl-Signature`, too */
+  form?: "trawl" | "firecrawl";
+  /** Only with the form `firecrawl`: what each event gives back */
+  metadata?: Record<string, string> | null;
 }
 
 export interface CrawledPage {
