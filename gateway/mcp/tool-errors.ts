@@ -55,7 +55,9 @@ export function refusalText(detail: any): string | undefined {
 /** What the API refused. Its own words say which field is wrong. */
 export function refused({ status, retry_after_s, content }: ApiAnswer): ToolError {
   const { detail } = content ?? {};
-  const own = refusalText(detail) ?? content?.error_detail;
+  const text = refusalText(detail);
+  // The name of a field is no beginning of a sentence: it is written as the model has to give it.
+  const own = Array.isArray(detail) ? `Wrong arguments: ${text}` : (text ?? content?.error_detail);
   const code = detail?.error ?? content?.error ?? `http_${status}`;
   return new ToolError(
     code,
