@@ -1,6 +1,6 @@
 /**
- * Firecrawl's API with Firecrawl's own clients, and what they rely on by plain HTTP. `.ci/run` installs the clients: the one for JavaScript
- * in /opt/firecrawl-javascript, the one for Python in /opt/firecrawl-python.
+ * Firecrawl's API with Firecrawl's own clients and the loader of LangChain, and what they rely on by plain HTTP. `.ci/run` installs them: the client for
+ * JavaScript in /opt/firecrawl-javascript, the one for Python in /opt/firecrawl-python, the loader in /opt/firecrawl-langchain.
  */
 import { execFile } from "node:child_process";
 import { once } from "node:events";
@@ -16,6 +16,7 @@ import { gate, type Page, prose, type Site } from "../harness/web.ts";
 
 const JAVASCRIPT = "/opt/firecrawl-javascript/";
 const PYTHON = "/opt/firecrawl-python/bin/python";
+const LANGCHAIN = "/opt/firecrawl-langchain/bin/python";
 const run = promisify(execFile);
 
 const linked = (title: string, ...links: string[]): Page => ({
@@ -28,12 +29,16 @@ const MANY = 105;
 
 describe.each(SETUPS)("Firecrawl's API, $setup", ({ start }) => {
   let model: Awaited<ReturnType<typeof modelServer>>;
-  const { sites, service } = scenario(start, async () => {
+  const { sites, service } = scenario(start, async (web) => {
     model = await modelServer();
+    const hit = { url: "https://example.org/lamps", title: "Lamps", content: "Storm lamps and oil" };
+    const results = { results: [hit], unresponsive_engines: [] };
+    const engine = web.site({ "*": { type: "application/json", body: JSON.stringify(results) } });
     model.says(() =>
       saying(JSON.stringify({ data: { title: "Home" }, evidence: [{ path: "/title", quote: "Home" }] })),
     );
     return {
+      TRAWL_SEARXNG_URLS: engine.origin,
       TRAWL_LLM_URL: model.url,
       TRAWL_LLM_MODEL: "small",
       TRAWL_LLM_PRICE_IN: "0",
@@ -224,6 +229,23 @@ describe.each(SETUPS)("Firecrawl's API, $setup", ({ start }) => {
     expect([refused.status, refused.json.code]).toEqual([400, "NOT_SUPPORTED"]);
   });
 
+  test("a search has its results under the name of their source", async () => {
+    const { status, json } = await call("POST", "/v2/search", { query: "lamps", sources: ["web", "news"] });
+    expect([status, json]).toMatchObject([
+      200,
+      {
+        success: true,
+        data: {
+          web: [{ url: "https://example.org/lamps", title: "Lamps", description: "Storm lamps and oil" }],
+        },
+        creditsUsed: 1,
+        warning: expect.stringContaining("news"),
+      },
+    ]);
+    const news = await call("POST", "/v2/search", { query: "lamps", sources: [{ type: "news" }] });
+    expect([news.status, news.json.code]).toEqual([400, "NOT_SUPPORTED"]);
+  });
+
   test("a crawl stays in its folder unless it is told otherwise, and is cancelled", async () => {
     const books = sites.site({
       "/": linked("Top", "/books/1"),
@@ -389,6 +411,121 @@ describe.each(SETUPS)("Firecrawl's API, $setup", ({ start }) => {
     120_000,
   );
 
+  test.skipIf(!existsSync(JAVASCRIPT))(
+    `each method of their client for JavaScript is served, or says why not (needs ${JAVASCRIPT})`,
+    async () => {
+      const { default: Firecrawl } = createRequire(`${JAVASCRIPT}x.js`)("firecrawl");
+      const client = new Firecrawl({ apiKey: service.key, apiUrl: service.url });
+      const url = `${site.origin}/a`;
+      const schema = { type: "object", properties: { title: { type: "string" } } };
+      const one = { limit: 1, pollInterval: 1 };
+      const [crawl, batch, extract, monitor] = await Promise.all([
+        client.startCrawl(url, { limit: 1 }),
+        client.startBatchScrape([url]),
+        client.startExtract({ urls: [url], schema }),
+        client.createMonitor({
+          name: "A",
+          schedule: { cron: "0 7 * * *" },
+          targets: [{ type: "scrape", urls: [url] }],
+        }),
+      ]);
+      const check = await client.runMonitor(monitor.id);
+      const served: Readonly<Record<string, readonly unknown[]>> = {
+        scrape: [url],
+        search: ["home"],
+        map: [url],
+        startCrawl: [url, { limit: 1 }],
+        crawl: [url, one],
+        getCrawlStatus: [crawl.id],
+        getCrawlErrors: [crawl.id],
+        getActiveCrawls: [],
+        startBatchScrape: [[url]],
+        batchScrape: [[url], one],
+        getBatchScrapeStatus: [batch.id],
+        getBatchScrapeErrors: [batch.id],
+        startExtract: [{ urls: [url], schema }],
+        extract: [{ urls: [url], schema, pollInterval: 1 }],
+        getExtractStatus: [extract.id],
+        createMonitor: [
+          { name: "B", schedule: { text: "daily" }, targets: [{ type: "scrape", urls: [url] }] },
+        ],
+        listMonitors: [],
+        getMonitor: [monitor.id],
+        updateMonitor: [monitor.id, { name: "C" }],
+        runMonitor: [monitor.id],
+        listMonitorChecks: [monitor.id],
+        getMonitorCheck: [monitor.id, check.id],
+        getConcurrency: [],
+        getCreditUsage: [],
+        getQueueStatus: [],
+        scrapeUrl: [url],
+        crawlUrl: [url, one],
+        asyncCrawlUrl: [url, { limit: 1 }],
+        checkCrawlStatus: [crawl.id],
+        checkCrawlErrors: [crawl.id],
+        mapUrl: [url],
+        batchScrapeUrls: [[url], one],
+        asyncBatchScrapeUrls: [[url]],
+        checkBatchScrapeStatus: [batch.id],
+        checkBatchScrapeErrors: [batch.id],
+      };
+      const last: Readonly<Record<string, readonly unknown[]>> = {
+        cancelCrawl: [crawl.id],
+        cancelBatchScrape: [batch.id],
+        deleteMonitor: [monitor.id],
+      };
+      const code = { code: "1", prompt: "x", language: "node" };
+      const unserved: Readonly<Record<string, readonly unknown[]>> = {
+        interact: ["x", code],
+        scrapeExecute: ["x", code],
+        stopInteraction: ["x"],
+        stopInteractiveBrowser: ["x"],
+        deleteScrapeBrowser: ["x"],
+        parse: [{ data: "<p>Text</p>", filename: "a.html", contentType: "text/html" }],
+        developerSearch: ["x"],
+        feedback: [{ endpoint: "scrape", jobId: "x", rating: "good" }],
+        searchFeedback: ["x", { rating: "good" }],
+        crawlParamsPreview: [url, "x"],
+        startAgent: [{ prompt: "x" }],
+        agent: [{ prompt: "x" }],
+        getAgentStatus: ["x"],
+        listAgents: [],
+        cancelAgent: ["x"],
+        getAgentTrace: ["x"],
+        getAgentSnapshot: ["x", "y"],
+        getAgentThread: ["x"],
+        browser: [{}],
+        browserExecute: ["x", code],
+        deleteBrowser: ["x"],
+        listBrowsers: [],
+        getTokenUsage: [],
+        getCreditUsageHistorical: [],
+        getTokenUsageHistorical: [],
+      };
+      // A catalogue of tools of theirs, a helper, a client of the paths below search/research, and what the test above calls.
+      const others = ["findTools", "isCloudService", "research", "watcher", "constructor"];
+      const methods = Object.getOwnPropertyNames(Object.getPrototypeOf(Object.getPrototypeOf(client)));
+      const named = [...Object.keys({ ...served, ...last, ...unserved }), ...others];
+      expect(methods.toSorted()).toEqual(named.toSorted());
+      const answers = Object.entries(served).map(async ([name, given]) => [
+        name,
+        await client[name](...given),
+      ]);
+      expect((await Promise.all(answers)).filter(([, answer]) => answer === undefined)).toEqual([]);
+      for (const [name, given] of Object.entries(last))
+        expect([name, await client[name](...given)]).toEqual([name, true]);
+      const refusals = Object.entries(unserved).map(async ([name, given]) => [
+        name,
+        await client[name](...given).then(
+          () => "answered",
+          ({ status }: any) => status,
+        ),
+      ]);
+      expect(await Promise.all(refusals)).toEqual(Object.keys(unserved).map((name) => [name, 501]));
+    },
+    120_000,
+  );
+
   test.skipIf(!existsSync(PYTHON))(
     `their client for Python reads every answer (needs pip install firecrawl-py in ${PYTHON})`,
     async () => {
@@ -431,6 +568,22 @@ describe.each(SETUPS)("Firecrawl's API, $setup", ({ start }) => {
         unserved: { type: "BadRequestError", status: 400 },
         stranger: { type: "UnauthorizedError", status: 401 },
         no_job: { type: "FirecrawlError", status: 404 },
+      });
+    },
+    120_000,
+  );
+
+  test.skipIf(!existsSync(LANGCHAIN))(
+    `LangChain's loader reads pages in each of its modes (needs pip install langchain-firecrawl in ${LANGCHAIN})`,
+    async () => {
+      const program = new URL("../harness/clients/firecrawl-langchain.py", import.meta.url).pathname;
+      const { stdout } = await run(LANGCHAIN, [program, service.url, service.key, site.origin]);
+      expect(JSON.parse(stdout)).toEqual({
+        scrape: [true, "A"],
+        crawl: ["", "a", "b"].map((path) => `${site.origin}/${path}`),
+        map: true,
+        extract: [{ title: "Home" }, { title: [`${site.origin}/`] }],
+        search: ["Storm lamps and oil", "https://example.org/lamps"],
       });
     },
     120_000,
