@@ -257,15 +257,28 @@ describe.each(SETUPS)("each role on each operation, $setup", ({ start }) => {
       ...jobs("crawl", jobs_of["getJobUrls"]!),
       ["GET", `/v2/crawl/${jobs_of["getJobUrls"]}/errors`] as const,
     ];
-    const lists = ["crawl/active", "team/credit-usage", "concurrency-check", "team/queue-status"].map(
-      (path) => ["GET", `/v2/${path}`] as const,
-    );
-    for (const [method, path] of [...batch, ...crawl]) {
-      const { status, bytes } = await service.call(method, path, { key: keys.foreign_admin });
+    const lists = [
+      "crawl/active",
+      "team/credit-usage",
+      "concurrency-check",
+      "team/queue-status",
+      "monitor",
+    ].map((path) => ["GET", `/v2/${path}`] as const);
+    const monitor = `/v2/monitor/${given["monitor_id"]}`;
+    const others = [
+      ["GET", `/v2/extract/${given["job_id"]}`],
+      ...["GET", "PATCH", "DELETE"].map((method) => [method, monitor]),
+      ["POST", `${monitor}/run`],
+      ["GET", `${monitor}/checks`],
+      ["GET", `${monitor}/checks/1`],
+    ] as const;
+    for (const [method, path] of [...batch, ...crawl, ...others]) {
+      const body = method!.startsWith("P") && { body: {} };
+      const { status, bytes } = await service.call(method!, path, { key: keys.foreign_admin, ...body });
       expect([method, path, status]).toEqual([method, path, 404]);
       expect(bytes.toString()).not.toContain(secret);
     }
-    const posts = ["scrape", "map", "crawl", "batch/scrape", "search"].map(
+    const posts = ["scrape", "map", "crawl", "batch/scrape", "search", "extract", "monitor"].map(
       (path) => ["POST", `/v2/${path}`] as const,
     );
     for (const [method, path] of [...batch, ...crawl, ...lists, ...posts]) {
