@@ -17,6 +17,9 @@ interface ImportShown {
   readonly state: "running" | "done" | "failed";
   readonly phase: string;
   readonly counts: Readonly<Record<string, number>>;
+  readonly claims: number;
+  readonly started_at: string;
+  readonly ended_at: string | null;
   readonly bad_reasons: Readonly<Record<string, number>>;
   readonly bytes: number;
   readonly bytes_read: number;
@@ -27,7 +30,6 @@ interface ImportShown {
 }
 
 interface ImportOptions extends ClientOptions {
-  readonly kind: string;
   readonly publishedAt?: string;
   readonly delta?: boolean;
   readonly detach?: boolean;
@@ -35,37 +37,93 @@ interface ImportOptions extends ClientOptions {
 
 const POLL_MS = 1_000;
 
+/** What a source's files are called on the command line, where it is not the name of the kind with dashes. */
+const KINDS: Readonly<Record<string, (file: string) => string>> = {
+  "gleif-lei": () => "gleif_lei2",
+  "recherche-entreprises": (file) =>
+    /etablissement/i.test(basename(file)) ? "recherche_entreprises_seats" : "recherche_entreprises",
+};
+const kindOf = (source: string, file: string): string => KINDS[source]?.(file) ?? source.replaceAll("-", "_");
+
+const SOURCES =
+  "gleif-lei, gleif-rr, gleif-repex, gleif-isin, gleif-bic, companies-house, companies-house-psc, brreg, prh, recherche-entreprises";
+
 export const importCommand = (context: Context): Command =>
   operatorCommand("import")
-    .description("import a file of a whole source; exit code 3 when records of it are bad")
-    .argument("<file>", "on this machine; it is copied into the folder of imports when it is elsewhere")
-    .option("--kind <kind>", "of the file", "gleif_lei2")
-    .option("--published-at <moment>", "when the source published it; default: the date in its name")
-    .option("--delta", "the file has only what changed")
-    .option("--detach", "do not wait until it is done")
-    .action(async (file: string, options: ImportOptions) => {
+    .description("import files of a whole source; exit code 3 when records of them are bad")
+    .argument("<source>", SOURCES)
+    .argument("<files...>", "on this machine; one that is elsewhere is copied into the folder of imports")
+    .option(
+      "--published-at <moment>",
+      "when the source published them; default: the date in the name of each",
+    )
+    .option("--delta", "the files have only what changed")
+    .option("--detach", "do not wait until a file is done; for one file")
+    .action(async (source: string, files: string[], options: ImportOptions) => {
+      if (options.detach && files.length > 1)
+        throw new CommandError(
+          "--detach is for one file: files of a source are imported one by one",
+          EXIT.usage,
+        );
       const { base, key } = operatedService(context, options);
-      const name = await inFolder(context.config(), resolve(file));
-      const body = {
-        kind: options.kind,
-        file: name,
-        ...(options.publishedAt !== undefined && { published_at: options.publishedAt }),
-        ...(options.delta && { delta: true }),
-      };
-      const { reply, content } = await exchange("POST", `${base}/v1/ops/companies/imports`, key, body);
-      if (!reply.ok) throw errorOf(reply, content);
-      const clock = systemClock();
-      let shown = content as ImportShown;
-      while (shown.state === "running" && !options.detach) {
-        context.err(progressOf(shown));
-        await sleep(clock, POLL_MS);
-        shown = (await importsOf(base, key)).find(({ run }) => run === shown.run) ?? shown;
+      const imports: ImportShown[] = [];
+      for (const file of files) {
+        const name = await inFolder(context.config(), resolve(file));
+        const body = {
+          kind: kindOf(source, file),
+          file: name,
+          ...(options.publishedAt !== undefined && { published_at: options.publishedAt }),
+          ...(options.delta && { delta: true }),
+        };
+        const { reply, content } = await exchange("POST", `${base}/v1/ops/companies/imports`, key, body);
+        if (!reply.ok) throw errorOf(reply, content);
+        const clock = systemClock();
+        let shown = content as ImportShown;
+        while (shown.state === "running" && !options.detach) {
+          context.err(progressOf(shown));
+          await sleep(clock, POLL_MS);
+          shown = (await importsOf(base, key)).find(({ run }) => run === shown.run) ?? shown;
+        }
+        if (!options.json) context.out(summaryOf(shown));
+        imports.push(shown);
+        if (shown.state === "failed") break;
       }
-      if (options.json) context.out(JSON.stringify(shown));
-      else context.out(summaryOf(shown));
-      if (shown.state === "failed") throw new CommandError(shown.problem ?? "The import failed");
-      if (shown.counts["bad"]! > 0) context.exit(EXIT.some_failed);
+      if (options.json) context.out(JSON.stringify(totalOf(imports)));
+      const failed = imports.find(({ state }) => state === "failed");
+      if (failed) throw new CommandError(failed.problem ?? "The import failed");
+      if (imports.some(({ counts }) => counts["bad"]! > 0)) context.exit(EXIT.some_failed);
     });
+
+/** Kinds whose rows are companies; those of the others are about companies. */
+const COMPANY_KINDS: ReadonlySet<string> = new Set([
+  "gleif_lei2",
+  "companies_house",
+  "brreg",
+  "prh",
+  "recherche_entreprises",
+]);
+
+function totalOf(imports: readonly ImportShown[]) {
+  const sum = (of: (shown: ImportShown) => number): number =>
+    imports.reduce((total, shown) => total + of(shown), 0);
+  const secondsOf = ({ started_at, ended_at }: ImportShown): number =>
+    ended_at === null ? 0 : (Date.parse(ended_at) - Date.parse(started_at)) / 1_000;
+  const companiesOf = ({ kind, counts }: ImportShown): number =>
+    COMPANY_KINDS.has(kind)
+      ? ["created", "changed", "renewed", "unchanged", "older"].reduce(
+          (total, name) => total + counts[name]!,
+          0,
+        )
+      : 0;
+  return {
+    rows: sum(({ counts }) => counts["records"]!),
+    companies: sum(companiesOf),
+    claims: sum(({ claims }) => claims),
+    bad_rows: sum(({ counts }) => counts["bad"]!),
+    seconds: Math.round(sum(secondsOf) * 10) / 10,
+    imports,
+  };
+}
 
 export const importsCommand = (context: Context): Command =>
   operatorCommand("imports")

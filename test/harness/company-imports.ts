@@ -43,7 +43,7 @@ export const BEGUN = {
 } satisfies Partial<ImportRun>;
 
 /** What a test may say of a file; the rest is that of a whole golden copy. */
-type File = Partial<Pick<ImportRun, "kind" | "publish_ms" | "is_full">>;
+type File = Partial<Pick<ImportRun, "kind" | "source" | "licence" | "publish_ms" | "is_full">>;
 
 export async function beginFile(
   store: ImportStore,
@@ -75,13 +75,20 @@ export const runFile = (
       store,
       clock,
       referencesOf: storedReferences(IMPORTED_SOURCES),
-      onRows: async (_, rows) => void given.push(...rows.map(({ key }) => key)),
+      onRows: async (_, rows) => given.push(...rows.map(({ key }) => key)),
       onProgress: () => {},
     },
     importKindOf(begun_run.kind)!,
     begun_run,
     context,
   );
+
+/** Of any source. */
+export const begunFor = (kind: string): Pick<ImportRun, "kind" | "source" | "licence"> => ({
+  kind,
+  source: importKindOf(kind)!.source,
+  licence: importKindOf(kind)!.licence.id,
+});
 
 export async function importOf(
   store: ImportStore,

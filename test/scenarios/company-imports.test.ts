@@ -32,7 +32,10 @@ describe.each(SETUPS)("imports of whole sources, $setup", ({ start }) => {
     const rows = Array.from({ length: 20 }, (_, number) => goldenRow(number));
     const file = join(folder, "lei2.csv.zip");
     writeFileSync(file, zipped("lei2.csv", goldenCopy(rows)));
-    const done = await service.trawl("companies", "import", file, "--published-at", published_at, "--json");
+    const command = ["companies", "import", "gleif-lei", file, "--published-at", published_at, "--json"];
+    const total = await service.trawl(...command);
+    expect(total).toMatchObject({ rows: 20, companies: 20, claims: expect.any(Number), bad_rows: 0 });
+    const [done] = total.imports;
     expect(done).toMatchObject({ state: "done", counts: { records: 20, created: 20, bad: 0 } });
 
     const schema = (await service.call("GET", "/v1/schemas/company")).json;

@@ -13,7 +13,7 @@ import {
   type RefreshRequest,
 } from "../../../schemas/companies.ts";
 import { importedRecord, withImportedGroups } from "./imports/imported-record.ts";
-import type { ImportedCompany, Imports } from "./imports/imported-company.ts";
+import type { ImportedCompany, ImportedGroup, Imports } from "./imports/imported-company.ts";
 import { type CompanyReference, findCompany, identifierOf } from "./references.ts";
 import {
   isWanted,
@@ -144,7 +144,7 @@ function notAsked(
 const withChecks = (groups: readonly StoredGroup[], checks: Checks): readonly CheckedGroup[] =>
   groups.map((group) => ({ ...group, check: checks[checkKey(group.source, group.group)] ?? null }));
 
-const freshLines = ({ fresh }: RefreshPlan): readonly CompanyRefresh[] =>
+const freshLines = ({ fresh }: Pick<RefreshPlan, "fresh">): readonly CompanyRefresh[] =>
   fresh.map(({ source, group, check }) => ({
     source,
     group,
@@ -154,23 +154,46 @@ const freshLines = ({ fresh }: RefreshPlan): readonly CompanyRefresh[] =>
     confirmed_at: check.confirmed_ms === null ? null : new Date(check.confirmed_ms).toISOString(),
   }));
 
+/** Of the groups that files have, as old as the files are. */
+function importedLines(
+  imported: readonly ImportedGroup[],
+  checks: Checks,
+  groups: readonly FieldGroup[],
+): readonly CompanyRefresh[] {
+  const checked = new Map(imported.map((each) => [checkKey(each.source, each.group), each]));
+  const fresh = [...checked].flatMap(([key, { source, group }]) => {
+    const check = checks[key];
+    return check !== undefined && groups.includes(group) ? [{ source, group, check }] : [];
+  });
+  return freshLines({ fresh });
+}
+
 /**
- * A company that only imports know, as their files have it; null: the caller wants what they do not have, or what is newer. Groups that
- * every record has are not asked of sources for its sake: three million companies would be asked one by one.
+ * A company that only imports know, as their files have it, however old they are; null: the caller wants what they do not have, or names an
+ * age that they are beyond. Sources are not asked for its sake: three million companies would be asked one by one.
  */
 function importedAnswer(
   { sources, clock }: ServiceDeps,
   company: ImportedCompany,
   wanted: RefreshScope,
-  { groups, refresh, sources: named }: GetOptions,
+  { groups, refresh, sources: named, max_age_s }: GetOptions,
 ): { readonly loaded: LoadedCompany; readonly refresh: readonly CompanyRefresh[] } | null {
   const now_ms = clock.now();
   const known = importedRecord(company, { sources, now_ms });
   if (known === null || refresh) return null;
-  const has = new Set(company.groups.map(({ group }) => group));
+  const has = new Set(company.groups.flatMap(({ group, is_partial }) => (is_partial ? [] : [group])));
   if (groups.some((group) => !has.has(group))) return null;
   const from = new Set(company.groups.map(({ source }) => source));
   if (named?.some((source) => !from.has(source))) return null;
+  const answer = {
+    loaded: {
+      company: { value: known.company, version: 0 },
+      checks: { value: known.checks, version: 0 },
+      people: { value: null, version: 0 },
+    },
+    refresh: importedLines(company.groups, known.checks, wanted.groups),
+  };
+  if (max_age_s === null) return answer;
   const asked = sources.filter(({ description: { name } }) => from.has(name));
   const scope = { ...wanted, groups: wanted.groups.filter((group) => has.has(group)) };
   const identifiers = knownIdentifiers(known.company);
@@ -178,15 +201,7 @@ function importedAnswer(
   const isDue = plan.lookups.some(({ source: { description }, groups: due }) =>
     due.some((group) => known.checks[checkKey(description.name, group)] !== undefined),
   );
-  if (isDue) return null;
-  return {
-    loaded: {
-      company: { value: known.company, version: 0 },
-      checks: { value: known.checks, version: 0 },
-      people: { value: null, version: 0 },
-    },
-    refresh: freshLines(plan),
-  };
+  return isDue ? null : answer;
 }
 
 export function companyService(deps: ServiceDeps): CompanyService {

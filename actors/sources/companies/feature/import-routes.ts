@@ -38,6 +38,7 @@ const Run = Component("CompanyImport", {
   state: Field(Type.Enum(["running", "done", "failed"]), "How it is"),
   phase: Field(Type.Enum(["rows", "absent", "index"]), "What it does, or did last"),
   counts: Field(Counts, "What became of its records"),
+  claims: Field(Type.Integer(), "Claims that the rows which it wrote state; known when it is done", 52000),
   bad_reasons: Field(Type.Record(Type.String(), Type.Integer()), "Bad records by reason", { lei: 3 }),
   bytes: Field(Type.Integer(), "Bytes of the file", 504405368),
   bytes_read: Field(Type.Integer(), "Of these, up to the last checkpoint", 252202684),
@@ -171,6 +172,7 @@ function viewOf(run: ImportRun, now_ms: number) {
     indexed_to: _indexed,
     epoch: _epoch,
     resumed: _resumed,
+    records_expected: _expected,
     ...shown
   } = run;
   const {
@@ -186,6 +188,7 @@ function viewOf(run: ImportRun, now_ms: number) {
   const isReading = run.state === "running" && run.phase === "rows";
   return {
     ...rest,
+    claims: run.claims ?? 0,
     published_at: iso(publish_ms),
     started_at: iso(started_ms),
     ended_at: ended_ms === null ? null : iso(ended_ms),

@@ -3,9 +3,8 @@ import { join, resolve } from "node:path";
 import { sleep } from "../../../../cluster/ports/clock.ts";
 import type { JoinedNode } from "../../../../node/feature.ts";
 import { CompanyImport } from "../../../../schemas/companies.ts";
-import type { CompanyEntry } from "../imports/entry.ts";
 import { importActor } from "../imports/import.actor.ts";
-import type { Imports } from "../imports/imported-company.ts";
+import type { EntryChanges, Imports } from "../imports/imported-company.ts";
 import { storedReferences } from "../imports/imported.ts";
 import { IMPORT_KINDS, IMPORTED_SOURCES } from "../imports/imported-sources.ts";
 import type { ImportRun, ImportStore } from "../imports/store.ts";
@@ -17,7 +16,7 @@ export function openImporting(
   { store, imports }: { readonly store: ImportStore; readonly imports: Imports },
   { imports_dir }: CompaniesSettings,
   /** What an import changed, for a search index. Default: there is none beside the rows' identifiers. */
-  onRows: (entries: readonly CompanyEntry[]) => Promise<void> = async () => {},
+  onRows: (changes: EntryChanges) => Promise<void> = async () => {},
 ) {
   const folder = resolve(imports_dir ?? join(dataPath("imports")));
   const kinds = IMPORT_KINDS;
@@ -48,7 +47,11 @@ export function openImporting(
       log,
       kinds,
       referencesOf: storedReferences(IMPORTED_SOURCES),
-      onRows: async (kind, rows) => onRows(await imports.entriesOfRows(kind, rows)),
+      async onRows(kind, rows) {
+        const changes = await imports.entriesOfRows(kind, rows);
+        await onRows(changes);
+        return changes.claims;
+      },
       onProgress,
     }),
     routes: importRoutes({ ask, store, kinds, folder, clock }),

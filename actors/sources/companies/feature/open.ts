@@ -31,7 +31,7 @@ import { openSources } from "../sources/open-sources.ts";
 import { type SourceName, SOURCES } from "../sources/sources.ts";
 import type { Imports } from "../imports/imported-company.ts";
 import type { ImportStore } from "../imports/store.ts";
-import { indexImported } from "../imports/index-imported.ts";
+import { indexChanges } from "../imports/index-imported.ts";
 import { openImporting } from "./open-importing.ts";
 import { feedRoutes } from "./feed-routes.ts";
 import { filingHttp } from "./filing-http.ts";
@@ -152,8 +152,8 @@ async function joinCompanies(
     imports,
     ...paymentsOf(payers, spending),
   });
-  const importing = openImporting(node, imported, settings, (entries) =>
-    indexImported({ documents, index }, entries),
+  const importing = openImporting(node, imported, settings, (changes) =>
+    indexChanges({ documents, index }, changes),
   );
   const search = {
     documents,

@@ -28,5 +28,6 @@ export function entryOfClaims(id: string, claims: readonly SourceClaim[]): Compa
     ...(legal_form !== "" && { legal_form }),
     identifiers: identifierReferences(claims),
     ...(status !== "" && { status }),
+    claims: claims.length,
   };
 }

@@ -12,4 +12,6 @@ export interface CompanyEntry {
   /** `scheme:value` */
   readonly identifiers: readonly string[];
   readonly status?: string;
+  /** How many claims it was made from; the index does not have it. */
+  readonly claims?: number;
 }

@@ -12,7 +12,7 @@ import { entityParty } from "../sources/values.ts";
 import { entryOfClaims } from "./entry-of-claims.ts";
 import { textAt, type Tuple } from "./import-kind.ts";
 import { type ImportedSource, numberBefore, type PartGroup, secondOf } from "./imported-source.ts";
-import { gleifLei, leiRecordOf } from "./kinds/gleif-lei.ts";
+import { gleifLei, isWithdrawn, leiRecordOf } from "./kinds/gleif-lei.ts";
 import {
   gleifBics,
   gleifExceptions,
@@ -158,6 +158,7 @@ export const importedGleif: ImportedSource = {
   base: gleifLei,
   kinds: [gleifLei, gleifRelationships, gleifExceptions, gleifIsins, gleifBics],
   numberOf: numberBefore,
+  isGone: isWithdrawn,
   groupsOf({ number, tuple, document }) {
     const record = leiRecordOf(number, tuple);
     const precedence = precedenceOf(record);

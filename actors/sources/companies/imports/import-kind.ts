@@ -27,8 +27,10 @@ export type ReadRecord =
 type Absence =
   /** The file is not whole: nothing is ever taken out of it. */
   | "never"
-  /** The row has ended. */
-  | "closed";
+  /** The source withdrew the row. */
+  | "closed"
+  /** The file has live companies only: the company of the row was dissolved, and is still known. */
+  | "dissolved";
 
 interface KindOf<Record> {
   /** `gleif_lei2`. With the layout's version: `layout`. */
@@ -38,6 +40,8 @@ interface KindOf<Record> {
   readonly title: string;
   readonly absence: Absence;
   readonly licence: SourceLicence;
+  /** The last record says how many there are; a file without it, or with others, closes nothing. */
+  readonly has_trailer?: true;
   /** The identifiers, `scheme:value`, by which the row is found. The first is the row's own. */
   readonly referencesOf: (key: string, tuple: Tuple) => readonly string[];
   /** Whether the second tuple says something else of the company than the first; a renewal of a number does not. */

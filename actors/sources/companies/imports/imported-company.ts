@@ -18,6 +18,8 @@ export interface ImportedGroup {
   /** When the source published the first file with it, and the last one. */
   readonly at_ms: number;
   readonly confirmed_ms: number;
+  /** The source has more of the group than its files. */
+  readonly is_partial?: true;
 }
 
 /** A company at the sources whose files were imported. */
@@ -38,6 +40,14 @@ export interface Imports {
   groupsOf(references: readonly string[]): Promise<readonly ImportedGroup[]>;
   /** The companies of a source for the search index, in the order of their numbers, from this one on. */
   entriesOf(source: string, from: string): AsyncIterable<readonly CompanyEntry[]>;
-  /** The companies that these rows are about. */
-  entriesOfRows(kind: ImportKind, rows: readonly ImportedRow[]): Promise<readonly CompanyEntry[]>;
+  /** What the search index takes of these rows, which a file changed. */
+  entriesOfRows(kind: ImportKind, rows: readonly ImportedRow[]): Promise<EntryChanges>;
+}
+
+export interface EntryChanges {
+  readonly entries: readonly CompanyEntry[];
+  /** Ids of companies that are no longer there, or that are another company's. */
+  readonly removed: readonly string[];
+  /** How many claims the rows state. */
+  readonly claims: number;
 }

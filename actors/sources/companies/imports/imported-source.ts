@@ -18,6 +18,8 @@ export interface PartGroup {
   readonly precedence: number;
   readonly rows: readonly ImportedRow[];
   readonly claims: (document: RawDocument, row: ImportedRow) => readonly SourceClaim[];
+  /** The source has more of the group than its files: what is known beside the rows stays, and the source is asked. */
+  readonly is_partial?: true;
 }
 
 export interface ImportedSource {
@@ -33,11 +35,15 @@ export interface ImportedSource {
   readonly groupsOf: (row: {
     readonly number: string;
     readonly tuple: Tuple;
+    /** The day from which a whole file does not have the company any more; null: it has. */
+    readonly ended_on: string | null;
     readonly document: RawDocument;
   }) => readonly SourceGroup[];
   /** Throws Fault. */
   readonly partsOf: (store: ImportStore, number: string) => Promise<readonly PartGroup[]>;
-  readonly entryOf: (id: string, number: string, tuple: Tuple) => CompanyEntry;
+  readonly entryOf: (id: string, number: string, tuple: Tuple, ended_on: string | null) => CompanyEntry;
+  /** Whether the source says that the number is of no company: it was given twice or by mistake. Default: never. */
+  readonly isGone?: (tuple: Tuple) => boolean;
 }
 
 export const numberBefore = (key: string): string => key.split(KEY_SEPARATOR, 1)[0]!;

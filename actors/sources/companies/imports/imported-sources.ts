@@ -2,8 +2,15 @@
 import { importedGleif } from "./gleif.ts";
 import type { ImportKind } from "./import-kind.ts";
 import type { ImportedSource } from "./imported-source.ts";
+import { importedBrreg, importedCompaniesHouse, importedPrh, importedSirene } from "./registers.ts";
 
-export const IMPORTED_SOURCES: readonly ImportedSource[] = [importedGleif];
+export const IMPORTED_SOURCES: readonly ImportedSource[] = [
+  importedGleif,
+  importedCompaniesHouse,
+  importedBrreg,
+  importedPrh,
+  importedSirene,
+];
 
 export const IMPORT_KINDS: readonly ImportKind[] = IMPORTED_SOURCES.flatMap(({ kinds }) => kinds);
 

@@ -16,7 +16,7 @@ import type { ImportedRow, ImportRun, ImportStore } from "./store.ts";
 import { iso } from "../../../lib/iso.ts";
 import type { Clock } from "../../../../cluster/ports/clock.ts";
 import type { CompanyEntry } from "./entry.ts";
-import type { ImportedCompany, ImportedGroup, Imports } from "./imported-company.ts";
+import type { EntryChanges, ImportedCompany, ImportedGroup, Imports } from "./imported-company.ts";
 
 interface Subject {
   readonly source: ImportedSource;
@@ -70,11 +70,18 @@ function runBook({ store, clock }: Pick<ImportsDeps, "store" | "clock">) {
   return { all, get };
 }
 
+/** A company that was dissolved is still known; of what the source withdrew nothing is. */
+const isStanding = ({ base }: ImportedSource, { closed_ms }: ImportedRow): boolean =>
+  closed_ms === null || base.absence === "dissolved";
+
+const endedOn = ({ closed_ms }: ImportedRow): string | null =>
+  closed_ms === null ? null : iso(closed_ms).slice(0, 10);
+
 /** Which companies of the sources have an identifier, and which of them are one company. */
 function subjectFinder({ store, sources }: Pick<ImportsDeps, "store" | "sources">) {
   const subjectOf = async (source: ImportedSource, number: string): Promise<Subject | null> => {
     const [row] = await store.rows(source.base.name, [number]);
-    return row === undefined || row.closed_ms !== null ? null : { source, number, row };
+    return row !== undefined && isStanding(source, row) ? { source, number, row } : null;
   };
 
   /** The companies of each source that have one of these identifiers. */
@@ -115,7 +122,7 @@ function subjectFinder({ store, sources }: Pick<ImportsDeps, "store" | "sources"
 const strongOf = ({ source, number, row }: Subject): readonly string[] => [
   ownReference({ source, number }),
   ...source.base
-    .referencesOf(number, JSON.parse(row.tuple) as Tuple)
+    .referencesOf(number, tupleOf(row))
     .filter((reference) => isStrong(identifierOf(reference).scheme)),
 ];
 
@@ -126,7 +133,7 @@ const onlyOnes = (subjects: readonly Subject[]): readonly Subject[] =>
 /** What the rows of one company at one source state. */
 function groupReader({ store }: Pick<ImportsDeps, "store">, runs: ReturnType<typeof runBook>) {
   const documentOf = (run: ImportRun, { line, offset }: ImportedRow): RawDocument => ({
-    url: `${run.origin}#row=${line}&offset=${offset}`,
+    url: line === 0 ? run.origin : `${run.origin}#row=${line}&offset=${offset}`,
     retrieved_at: iso(run.started_ms),
     sha256: run.sha256,
     bytes: run.bytes,
@@ -145,7 +152,7 @@ function groupReader({ store }: Pick<ImportsDeps, "store">, runs: ReturnType<typ
         version === row ? Math.max(publish_ms, ...wholes.map((each) => each.publish_ms)) : publish_ms;
       const document = documentOf(run, version);
       const tuple = JSON.parse(version.tuple) as Tuple;
-      for (const group of source.groupsOf({ number, tuple, document }))
+      for (const group of source.groupsOf({ number, tuple, document, ended_on: endedOn(version) }))
         groups.push({
           source: source.source,
           native_id: number,
@@ -165,7 +172,7 @@ function groupReader({ store }: Pick<ImportsDeps, "store">, runs: ReturnType<typ
     groups: ImportedGroup[],
     source: string,
     native_id: string,
-    { group, precedence, rows, claims: claimsOf }: PartGroup,
+    { group, precedence, rows, claims: claimsOf, is_partial }: PartGroup,
   ): Promise<void> {
     if (rows.length === 0) return;
     const documents = new Map<string, RawDocument>();
@@ -178,7 +185,7 @@ function groupReader({ store }: Pick<ImportsDeps, "store">, runs: ReturnType<typ
       claims.push(...claimsOf(document, row));
       at_ms = Math.max(at_ms, run.publish_ms);
     }
-    const last = groups.findLastIndex((each) => each.group === group);
+    const last = is_partial ? -1 : groups.findLastIndex((each) => each.group === group);
     const own = groups[last];
     if (own === undefined)
       groups.push({
@@ -190,6 +197,7 @@ function groupReader({ store }: Pick<ImportsDeps, "store">, runs: ReturnType<typ
         claims,
         at_ms,
         confirmed_ms: at_ms,
+        ...(is_partial && { is_partial }),
       });
     else
       groups[last] = {
@@ -222,17 +230,23 @@ export function openImports(deps: ImportsDeps): Imports {
     };
   }
 
-  async function entriesOfSubjects(subjects: readonly Subject[]): Promise<readonly CompanyEntry[]> {
-    return Promise.all(
+  /** One entry for each company, whichever of its rows it was found by. */
+  async function changesOf(subjects: readonly Subject[]): Promise<EntryChanges> {
+    const entries = new Map<string, CompanyEntry>();
+    const removed = new Set<string>();
+    let claims = 0;
+    await Promise.all(
       subjects.map(async (subject) => {
-        const [first] = await membersOf(subject);
-        return subject.source.entryOf(
-          importedId(ownReference(first!)),
-          subject.number,
-          JSON.parse(subject.row.tuple) as Tuple,
-        );
+        const members = await membersOf(subject);
+        const [id, ...others] = members.map((member) => importedId(ownReference(member)));
+        for (const other of others) removed.add(other);
+        const found = members.filter(({ source, row }) => !source.isGone?.(tupleOf(row)));
+        if (found.length === 0) removed.add(id!);
+        else entries.set(id!, mergedEntry(found.map((member) => entryOf(id!, member))));
+        claims += entryOf(id!, subject).claims ?? 0;
       }),
     );
+    return { entries: [...entries.values()], removed: [...removed], claims };
   }
 
   return {
@@ -258,17 +272,44 @@ export function openImports(deps: ImportsDeps): Imports {
         const rows = await store.scan(source.base.name, after, ENTRIES_AT_ONCE);
         if (rows.length === 0) return;
         after = rows.at(-1)!.key;
-        const wanted = rows.filter(({ key, closed_ms }) => key >= from && closed_ms === null);
-        yield await entriesOfSubjects(wanted.map((row) => ({ source, number: row.key, row })));
+        const wanted = rows.filter((row) => row.key >= from && isStanding(source, row));
+        yield (await changesOf(wanted.map((row) => ({ source, number: row.key, row })))).entries;
       }
     },
     async entriesOfRows(kind, rows) {
       const source = sources.find(({ kinds }) => kinds.includes(kind));
-      if (!source) return [];
+      if (!source) return { entries: [], removed: [], claims: 0 };
       const numbers = [...new Set(rows.map(({ key }) => source.numberOf(key)))];
-      const found = await store.rows(source.base.name, numbers);
-      return entriesOfSubjects(found.map((row) => ({ source, number: row.key, row })));
+      const found = (await store.rows(source.base.name, numbers)).map((row): Subject => ({
+        source,
+        number: row.key,
+        row,
+      }));
+      const standing = found.filter(({ row }) => isStanding(source, row));
+      const gone = found.filter(({ row }) => !isStanding(source, row));
+      // Another source may still have the company, under the id of its number there.
+      const left = await Promise.all(gone.map((subject) => subjectsOf(strongOf(subject))));
+      const { entries, removed, claims } = await changesOf([...standing, ...left.flat()]);
+      const ids = new Set([...removed, ...gone.map((subject) => importedId(ownReference(subject)))]);
+      for (const { id } of entries) ids.delete(id);
+      // A row of another kind states one thing of a company.
+      return { entries, removed: [...ids], claims: kind === source.base ? claims : rows.length };
     },
+  };
+}
+
+const tupleOf = ({ tuple }: ImportedRow): Tuple => JSON.parse(tuple) as Tuple;
+
+const entryOf = (id: string, { source, number, row }: Subject): CompanyEntry =>
+  source.entryOf(id, number, tupleOf(row), endedOn(row));
+
+/** What the first source says, with the names and numbers of all. */
+function mergedEntry(entries: readonly CompanyEntry[]): CompanyEntry {
+  const { claims: _claims, ...first } = Object.assign({}, ...entries.toReversed()) as CompanyEntry;
+  return {
+    ...first,
+    names: [...new Set(entries.flatMap(({ names }) => names))],
+    identifiers: [...new Set(entries.flatMap(({ identifiers }) => identifiers))],
   };
 }
 
@@ -280,10 +321,11 @@ export function withImported<K extends Pick<Knowledge, "groups" | "checks">>(
 ): K {
   let groups: readonly StoredGroup[] = knowledge.groups;
   const checks: Record<string, Checks[string]> = { ...knowledge.checks };
-  for (const { source, group, documents, claims, at_ms, confirmed_ms, native_id, precedence } of imported) {
+  for (const each of imported) {
+    const { source, group, documents, claims, at_ms, confirmed_ms, native_id, precedence, is_partial } = each;
     const key = checkKey(source, group);
     const check = checks[key];
-    const place = groups.findIndex((each) => each.source === source && each.group === group);
+    const place = groups.findIndex((stored) => stored.source === source && stored.group === group);
     const previous = groups[place] ?? null;
     if (previous !== null && (check?.confirmed_ms ?? Infinity) > at_ms) continue;
     const observation = {
@@ -294,11 +336,12 @@ export function withImported<K extends Pick<Knowledge, "groups" | "checks">>(
       precedence,
       documents,
       claims,
-      is_complete: true,
+      is_complete: !is_partial,
       at_ms,
     };
     const next = afterObservation(previous, observation, check?.confirmed_ms ?? at_ms);
     if (next.claims.length > 0) groups = place < 0 ? [...groups, next] : groups.with(place, next);
+    if (is_partial) continue;
     checks[key] = {
       checked_ms: confirmed_ms,
       confirmed_ms,

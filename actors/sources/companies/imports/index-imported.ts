@@ -3,11 +3,11 @@ import type { Documents } from "../../../../cluster/ports/documents.ts";
 import type { CompanyIndex } from "../search-index.ts";
 import { COMPANIES, ownersOf } from "../stored-company.ts";
 import type { CompanyEntry } from "./entry.ts";
-import type { Imports } from "./imported-company.ts";
+import type { EntryChanges, Imports } from "./imported-company.ts";
 
 interface IndexImportedDeps {
   readonly documents: Documents;
-  readonly index: Pick<CompanyIndex, "put">;
+  readonly index: Pick<CompanyIndex, "put" | "remove">;
 }
 
 /** Throws Fault. */
@@ -22,6 +22,16 @@ export async function indexImported(
   const isStored = new Set(ids.filter((_, at) => stored[at] !== null));
   const taken = new Set(references.filter((_, at) => isStored.has(owners[at] ?? "")));
   await index.put(entries.filter(({ identifiers }) => !identifiers.some((each) => taken.has(each))));
+}
+
+/** What a file changed. The entry of a company that is stored is its record's. Throws Fault. */
+export async function indexChanges(
+  deps: IndexImportedDeps,
+  { entries, removed }: EntryChanges,
+): Promise<void> {
+  const stored = await COMPANIES.getMany(deps.documents, removed);
+  await deps.index.remove(removed.filter((_, at) => stored[at] === null));
+  await indexImported(deps, entries);
 }
 
 /** For an index that was lost or has other keys. Throws Fault. */

@@ -25,8 +25,8 @@ export interface RunDeps {
   readonly clock: Pick<Clock, "now" | "at">;
   /** The references by which a row is found, with the company's id. */
   readonly referencesOf: (kind: ImportKind, key: string, tuple: Tuple) => readonly string[];
-  /** Hands the companies of these rows to the search index. Throws Fault. */
-  readonly onRows: (kind: ImportKind, rows: readonly ImportedRow[]) => Promise<void>;
+  /** Hands the companies of these rows to the search index, and answers how many claims they state. Throws Fault. */
+  readonly onRows: (kind: ImportKind, rows: readonly ImportedRow[]) => Promise<number>;
   readonly onProgress: (run: ImportRun) => void;
 }
 
@@ -110,7 +110,7 @@ async function importRows(
   if (waiting.length > 0) await writeBatch(waiting);
   const { bad, records: total } = run.counts;
   const warnings = bad > SUSPICIOUS_SHARE * total ? [...run.warnings, "many_bad_rows"] : run.warnings;
-  const phase = kind.absence === "closed" && run.is_full ? "absent" : "index";
+  const phase = kind.absence !== "never" && run.is_full ? "absent" : "index";
   const next: ImportRun = { ...run, phase, bytes_read: run.bytes, warnings };
   assertOwner(context, run);
   await store.commit({ run: next, rows: [], bad: [] });
@@ -176,6 +176,7 @@ async function batchOf(
   const counts = { ...run.counts };
   const bad_reasons: Record<string, number> = { ...run.bad_reasons };
   const bad: BadRow[] = [];
+  let { records_expected } = run;
   /** Of a key that the file has twice the last row counts. */
   const last = new Map<string, { read: RowOrClosed; record: FileRecord<unknown> }>();
   const isBad = ({ line, offset }: FileRecord<unknown>, reason: string, text: string): void => {
@@ -192,7 +193,10 @@ async function batchOf(
     const read = rowOf(record.record);
     if (read.kind === "row" || read.kind === "closed") last.set(read.key, { read, record });
     else if (read.kind === "bad") isBad(record, read.reason, textOf(record.record));
-    else if (read.kind === "skipped") counts.skipped++;
+    else {
+      counts.skipped++;
+      if (read.kind === "trailer") records_expected = read.records;
+    }
   }
   const stored = new Map((await store.rows(kind.name, [...last.keys()])).map((row) => [row.key, row]));
   const rows: RowWrite[] = [];
@@ -218,7 +222,15 @@ async function batchOf(
       before: outcome === "changed" || isClosed ? before : null,
     });
   }
-  return { run: { ...run, counts, bad_reasons, place: records.at(-1)!.end }, rows, bad };
+  const place = records.at(-1)!.end;
+  const next = {
+    ...run,
+    counts,
+    bad_reasons,
+    place,
+    ...(records_expected !== undefined && { records_expected }),
+  };
+  return { run: next, rows, bad };
 }
 
 type RowOrClosed = Extract<ReadRecord, { readonly kind: "row" | "closed" }>;
@@ -255,8 +267,8 @@ async function indexRows(
     if (rows.length === 0) return run;
     assertOwner(context, run);
     const written = rows.filter((row) => row.run === run.run);
-    if (written.length > 0) await onRows(kind, written);
-    run = { ...run, indexed_to: rows.at(-1)!.key };
+    const claims = written.length > 0 ? await onRows(kind, written) : 0;
+    run = { ...run, claims: (run.claims ?? 0) + claims, indexed_to: rows.at(-1)!.key };
     await store.commit({ run, rows: [], bad: [] });
     onProgress(run);
     await yieldToEventLoop(deps.clock);
@@ -265,7 +277,8 @@ async function indexRows(
 
 /** Rows that a whole file has no more are closed only when they are few: a cut file would close a register. */
 const MAX_ABSENT_SHARE = 0.01;
-const MIN_RECORDS_SHARE = 0.99;
+/** About one company in a hundred is dissolved in a month. */
+const MAX_DISSOLVED_SHARE = 0.03;
 
 /** Closes the rows that the file does not have. It reads the file again, so that nothing of it is kept between two nodes. */
 async function closeAbsent(
@@ -283,10 +296,14 @@ async function closeAbsent(
     phase: "index",
     warnings: [...begun.warnings, warning],
   });
+  if (kind.has_trailer && begun.records_expected !== begun.counts.records - 1)
+    return warned("incomplete_file");
   if (before !== undefined && before.publish_ms > begun.publish_ms) return { ...begun, phase: "index" };
-  if (before !== undefined && begun.counts.records < MIN_RECORDS_SHARE * before.counts.records)
-    return warned("fewer_records_than_before");
+  const records = before?.counts.records ?? 0;
+  const isShorter = begun.counts.records < records - Math.max(MIN_ABSENT, MAX_ABSENT_SHARE * records);
+  if (isShorter && !kind.has_trailer) return warned("fewer_records_than_before");
   const keys = await keysOf(deps, kind, begun);
+  const max_share = kind.absence === "dissolved" ? MAX_DISSOLVED_SHARE : MAX_ABSENT_SHARE;
   const absent: ImportedRow[] = [];
   let standing = 0;
   for (let after = ""; ;) {
@@ -297,7 +314,7 @@ async function closeAbsent(
     standing += open.length;
     absent.push(...open.filter(({ key }) => !keys.has(hashOf(key))));
     // Without a whole file before, rows of other files are not missing from this one.
-    if (absent.length > Math.max(MIN_ABSENT, MAX_ABSENT_SHARE * (before?.counts.records ?? standing)))
+    if (absent.length > Math.max(MIN_ABSENT, max_share * (before?.counts.records ?? standing)))
       return warned("many_rows_absent");
     await yieldToEventLoop(deps.clock);
   }
@@ -309,9 +326,13 @@ async function closeAbsent(
     const closed = rows.map((row): RowWrite => ({
       ...row,
       run: run.run,
+      // No record of the file says it.
+      line: 0,
+      offset: 0,
       closed_ms: run.publish_ms,
       references: [],
-      dropped: kind.referencesOf(row.key, JSON.parse(row.tuple) as Tuple),
+      dropped:
+        kind.absence === "dissolved" ? [] : deps.referencesOf(kind, row.key, JSON.parse(row.tuple) as Tuple),
       before: row,
     }));
     await store.commit({ run, rows: closed, bad: [] });

@@ -58,6 +58,10 @@ export interface ImportRun {
   readonly problem: string | null;
   /** What the operator should look at: many bad rows, rows that were not closed. */
   readonly warnings: readonly string[];
+  /** Stated by the rows that the run wrote, as far as they were given to the index; absent: none were. */
+  readonly claims?: number;
+  /** Records that the file's last one says it has; absent: it was not read, or the file has none. */
+  readonly records_expected?: number;
 }
 
 /** A row as it is stored. */

@@ -8,6 +8,7 @@
  */
 import { type Static, Type } from "typebox";
 import type { Json, SourceClaim } from "../claim.ts";
+import type { FieldGroup } from "../../../../schemas/companies.ts";
 import { legalFormCategory } from "../names/legal-forms.ts";
 import type {
   GroupAnswer,
@@ -29,7 +30,7 @@ const NorwegianAddress = Type.Object({
   landkode: maybeText,
 });
 const Coded = Type.Object({ kode: Type.String(), beskrivelse: maybeText });
-const Entity = Type.Object({
+export const Entity = Type.Object({
   organisasjonsnummer: Type.String(),
   navn: Type.String(),
   organisasjonsform: maybe(Coded),
@@ -56,7 +57,7 @@ const Entity = Type.Object({
     Type.Object({ belop: maybe(Type.Union([Type.Number(), Type.String()])), valuta: maybeText }),
   ),
 });
-type Entity = Static<typeof Entity>;
+export type Entity = Static<typeof Entity>;
 const readEntity = jsonReader(Entity);
 const readEntities = jsonReader(
   Type.Object({ _embedded: maybe(Type.Object({ enheter: maybe(Type.Array(Entity)) })) }),
@@ -236,7 +237,7 @@ async function peopleGroup(number: string, base_url: string, http: SourceHttp): 
   return { ...own, kind: "claims", is_complete: true, claims: list.claims };
 }
 
-const DESCRIPTION: SourceDescription = {
+export const BRREG: SourceDescription = {
   name: "brreg",
   title: "Brønnøysundregistrene, Enhetsregisteret",
   countries: ["NO"],
@@ -282,8 +283,23 @@ function relationshipClaims(document: RawDocument, { overordnetEnhet }: Entity):
   return list.claims;
 }
 
+/** What the document of one entity says, whether it was asked for or is one of many in a file. */
+export function entityGroups(
+  document: RawDocument,
+  entity: Entity,
+): readonly { readonly group: FieldGroup; readonly claims: readonly SourceClaim[] }[] {
+  const numbers = claimList(document);
+  numbers.identifier("no_orgnr", entity.organisasjonsnummer);
+  return [
+    { group: "core", claims: entityClaims(document, entity) },
+    { group: "identifiers", claims: numbers.claims },
+    { group: "web", claims: webClaims(document, entity) },
+    { group: "relationships", claims: relationshipClaims(document, entity) },
+  ];
+}
+
 export const openBrreg: OpenSource = ({ base_url }) => ({
-  description: DESCRIPTION,
+  description: BRREG,
   inactive_because: null,
 
   async lookup({ value }, groups, http) {
@@ -301,17 +317,12 @@ export const openBrreg: OpenSource = ({ base_url }) => ({
     if (response.status !== 200) return statusFailure(response);
     const reading = readEntity(response);
     if (reading.kind === "failed") return reading;
-    const numbers = claimList(document);
-    numbers.identifier("no_orgnr", reading.value.organisasjonsnummer);
     const own = { kind: "claims", is_complete: true, documents } as const;
     return {
       kind: "found",
       native_id: reading.value.organisasjonsnummer,
       groups: [
-        { group: "core", ...own, claims: entityClaims(document, reading.value) },
-        { group: "identifiers", ...own, claims: numbers.claims },
-        { group: "web", ...own, claims: webClaims(document, reading.value) },
-        { group: "relationships", ...own, claims: relationshipClaims(document, reading.value) },
+        ...entityGroups(document, reading.value).map((each) => ({ ...own, ...each })),
         ...(groups.includes("people") && response === entity
           ? [await peopleGroup(value, base_url, http)]
           : []),

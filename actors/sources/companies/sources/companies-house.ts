@@ -71,7 +71,7 @@ const Officer = Type.Object({
 const readOfficers = jsonReader(
   Type.Object({ total_results: Type.Integer(), items: maybe(Type.Array(Officer)) }),
 );
-const Controller = Type.Object({
+export const Controller = Type.Object({
   kind: Type.String(),
   name: maybeText,
   natures_of_control: maybe(Type.Array(Type.String())),
@@ -188,7 +188,7 @@ const canonicalNumber = (company_number: string): string => {
   return result.kind === "identifier" ? result.identifier.value : company_number;
 };
 
-type Profile = Extract<ReturnType<typeof readProfile>, { kind: "read" }>["value"];
+export type Profile = Extract<ReturnType<typeof readProfile>, { kind: "read" }>["value"];
 
 export function profileClaims(document: RawDocument, profile: Profile): readonly SourceClaim[] {
   const list = claimList(document);
@@ -223,6 +223,12 @@ export function profileClaims(document: RawDocument, profile: Profile): readonly
       code,
       primary: at === 0,
     });
+  return list.claims;
+}
+
+export function numberClaims(document: RawDocument, company_number: string): readonly SourceClaim[] {
+  const list = claimList(document);
+  list.identifier("gb_coh", company_number);
   return list.claims;
 }
 
@@ -379,7 +385,7 @@ export function interestOf(nature: string): Json {
   };
 }
 
-function controllerClaims(
+export function controllerClaims(
   items: readonly { readonly document: RawDocument; readonly item: Static<typeof Controller> }[],
 ): readonly SourceClaim[] {
   return items.flatMap(({ document, item }) => {
@@ -415,7 +421,7 @@ function controllerClaims(
 const HITS_A_PAGE = 100;
 const MAX_PAGES = 20;
 
-const DESCRIPTION: SourceDescription = {
+export const COMPANIES_HOUSE: SourceDescription = {
   name: "companies_house",
   title: "UK Companies House",
   countries: ["GB"],
@@ -558,7 +564,7 @@ export const openCompaniesHouse: OpenSource = ({ base_url, credentials }) => {
     ["Authorization", `Basic ${basic}`],
   ] as const;
   return {
-    description: DESCRIPTION,
+    description: COMPANIES_HOUSE,
     inactive_because: credentials === null ? "TRAWL_COMPANIES_HOUSE_KEY is not set" : null,
 
     async lookup({ value }, groups, http) {
@@ -571,8 +577,6 @@ export const openCompaniesHouse: OpenSource = ({ base_url, credentials }) => {
       const reading = readProfile(response);
       if (reading.kind === "failed") return reading;
       const profile = reading.value;
-      const numbers = claimList(document);
-      numbers.identifier("gb_coh", profile.company_number);
       const asked = { http, company_url, headers };
       const isDissolved = STATUSES[profile.company_status ?? ""] === "dissolved";
       const own = { kind: "claims", is_complete: true, documents: [document] } as const;
@@ -581,7 +585,7 @@ export const openCompaniesHouse: OpenSource = ({ base_url, credentials }) => {
         native_id: canonicalNumber(profile.company_number),
         groups: [
           { group: "core", ...own, claims: profileClaims(document, profile) },
-          { group: "identifiers", ...own, claims: numbers.claims },
+          { group: "identifiers", ...own, claims: numberClaims(document, profile.company_number) },
           ...(groups.includes("people") ? [await peopleGroup(asked, isDissolved)] : []),
           ...(groups.includes("ownership") ? [await ownershipGroup(asked)] : []),
           ...(groups.includes("filings") ? [await filingsGroup(asked)] : []),

@@ -9,6 +9,7 @@
  */
 import { type Static, Type } from "typebox";
 import type { SourceClaim } from "../claim.ts";
+import type { FieldGroup } from "../../../../schemas/companies.ts";
 import { legalFormCategory } from "../names/legal-forms.ts";
 import type { OpenSource, RawDocument, SearchHit, SourceDescription } from "../source.ts";
 import { claimList } from "./claims.ts";
@@ -18,7 +19,7 @@ import { addressOf, dateOf } from "./values.ts";
 /** Codes come as numbers in one place and as text in another. */
 const Code = Type.Union([Type.String(), Type.Integer()]);
 const Descriptions = maybe(Type.Array(Type.Object({ languageCode: Code, description: Type.String() })));
-const Company = Type.Object({
+export const Company = Type.Object({
   businessId: Type.Object({ value: Type.String(), registrationDate: maybeText }),
   euId: maybe(Type.Object({ value: maybeText })),
   names: Type.Array(
@@ -55,7 +56,7 @@ const Company = Type.Object({
   tradeRegisterStatus: maybe(Code),
   endDate: maybeText,
 });
-type Company = Static<typeof Company>;
+export type Company = Static<typeof Company>;
 const readCompanies = jsonReader(
   Type.Object({ totalResults: Type.Integer(), companies: maybe(Type.Array(Company)) }),
 );
@@ -149,7 +150,7 @@ export function companyClaims(document: RawDocument, company: Company): readonly
   return list.claims;
 }
 
-const DESCRIPTION: SourceDescription = {
+export const PRH: SourceDescription = {
   name: "prh",
   title: "Finnish business information system (PRH, YTJ)",
   countries: ["FI"],
@@ -178,8 +179,27 @@ const DESCRIPTION: SourceDescription = {
   ],
 };
 
+/** What the document of one company says, whether it was asked for or is one of many in a file. */
+export function companyGroups(
+  document: RawDocument,
+  company: Company,
+): readonly { readonly group: FieldGroup; readonly claims: readonly SourceClaim[] }[] {
+  const numbers = claimList(document);
+  numbers.identifier("fi_ytunnus", company.businessId.value);
+  numbers.identifier("euid", company.euId?.value);
+  const web = claimList(document);
+  const site = company.website?.url?.trim();
+  if (site)
+    web.set("web.homepage", /^https?:\/\//i.test(site) ? site : `https://${site}`, { raw_value: site });
+  return [
+    { group: "core", claims: companyClaims(document, company) },
+    { group: "identifiers", claims: numbers.claims },
+    { group: "web", claims: web.claims },
+  ];
+}
+
 export const openPrh: OpenSource = ({ base_url }) => ({
-  description: DESCRIPTION,
+  description: PRH,
   inactive_because: null,
 
   async lookup({ value }, _groups, http) {
@@ -191,22 +211,11 @@ export const openPrh: OpenSource = ({ base_url }) => ({
     if (reading.kind === "failed") return reading;
     const company = (reading.value.companies ?? []).find(({ businessId }) => businessId.value === value);
     if (!company) return { kind: "not_found", documents: [document] };
-    const numbers = claimList(document);
-    numbers.identifier("fi_ytunnus", company.businessId.value);
-    numbers.identifier("euid", company.euId?.value);
-    const web = claimList(document);
-    const site = company.website?.url?.trim();
-    if (site)
-      web.set("web.homepage", /^https?:\/\//i.test(site) ? site : `https://${site}`, { raw_value: site });
     const own = { kind: "claims", is_complete: true, documents: [document] } as const;
     return {
       kind: "found",
       native_id: company.businessId.value,
-      groups: [
-        { group: "core", ...own, claims: companyClaims(document, company) },
-        { group: "identifiers", ...own, claims: numbers.claims },
-        { group: "web", ...own, claims: web.claims },
-      ],
+      groups: companyGroups(document, company).map((each) => ({ ...own, ...each })),
     };
   },
 

@@ -65,7 +65,7 @@ const Company = Type.Object({
     Type.Record(Type.String(), Type.Object({ ca: maybe(Type.Number()), resultat_net: maybe(Type.Number()) })),
   ),
 });
-type Company = Static<typeof Company>;
+export type Company = Static<typeof Company>;
 const readResults = jsonReader(Type.Object({ results: Type.Array(Company) }));
 
 /** INSEE's classes of employees: least and most. */
@@ -182,7 +182,7 @@ export function coreClaims(document: RawDocument, company: Company): readonly So
   return list.claims;
 }
 
-function identifierClaims(document: RawDocument, company: Company): readonly SourceClaim[] {
+export function identifierClaims(document: RawDocument, company: Company): readonly SourceClaim[] {
   const list = claimList(document);
   list.identifier("fr_siren", company.siren);
   list.identifier("fr_siret", company.siege?.siret);
@@ -232,7 +232,7 @@ function financialClaims(document: RawDocument, company: Company): readonly Sour
   return list.claims;
 }
 
-const DESCRIPTION: SourceDescription = {
+export const RECHERCHE_ENTREPRISES: SourceDescription = {
   name: "recherche_entreprises",
   title: "API Recherche d'entreprises (France)",
   countries: ["FR"],
@@ -271,7 +271,7 @@ const isAsked = (scheme: string, value: string, company: Company): boolean =>
     : company.siren === value;
 
 export const openRechercheEntreprises: OpenSource = ({ base_url }) => ({
-  description: DESCRIPTION,
+  description: RECHERCHE_ENTREPRISES,
   inactive_because: null,
 
   async lookup({ scheme, value }, groups, http) {

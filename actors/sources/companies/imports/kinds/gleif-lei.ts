@@ -236,3 +236,7 @@ export const gleifLei: CsvKind = {
   isChange: (before, after) => withoutRenewal(before) !== withoutRenewal(after),
   read,
 };
+
+/** An LEI that was given to a company that has one, or by mistake. */
+export const isWithdrawn = (tuple: Tuple): boolean =>
+  ["DUPLICATE", "ANNULLED"].includes(textAt(tuple, AT.registration_status));

@@ -4,25 +4,11 @@
  */
 import type { Json } from "../../claim.ts";
 import { GLEIF } from "../../sources/gleif.ts";
-import { type CsvKind, KEY_SEPARATOR, type ReadRecord, trimmed, type Tuple } from "../import-kind.ts";
+import { type CsvKind, KEY_SEPARATOR, trimmed, type Tuple } from "../import-kind.ts";
+import { reading } from "./csv-values.ts";
 
 const LEI = /^[0-9A-Z]{18}[0-9]{2}$/;
 const PERIODS = [1, 2, 3, 4, 5] as const;
-
-/** By the name of a column; empty where the file does not have it. */
-function valuesOf(columns: readonly string[]) {
-  const places = new Map(columns.map((column, place) => [column, place]));
-  return (fields: readonly string[], column: string): string =>
-    (fields[places.get(column) ?? -1] ?? "").trim();
-}
-type ValueOf = (column: string) => string;
-
-const reading =
-  (read: (value: ValueOf) => ReadRecord): CsvKind["read"] =>
-  (columns) => {
-    const value = valuesOf(columns);
-    return (fields) => read((column) => value(fields, column));
-  };
 
 const isChange = (before: Tuple, after: Tuple): boolean => JSON.stringify(before) !== JSON.stringify(after);
 const COMMON = { source: "gleif", layout: 1, format: "csv", licence: GLEIF.licence, isChange } as const;
