@@ -32,6 +32,7 @@ interface ImportShown {
 interface ImportOptions extends ClientOptions {
   readonly publishedAt?: string;
   readonly delta?: boolean;
+  readonly licence?: string;
   readonly detach?: boolean;
 }
 
@@ -46,7 +47,7 @@ const KINDS: Readonly<Record<string, (file: string) => string>> = {
 const kindOf = (source: string, file: string): string => KINDS[source]?.(file) ?? source.replaceAll("-", "_");
 
 const SOURCES =
-  "gleif-lei, gleif-rr, gleif-repex, gleif-isin, gleif-bic, companies-house, companies-house-psc, brreg, prh, recherche-entreprises";
+  "gleif-lei, gleif-rr, gleif-repex, gleif-isin, gleif-bic, companies-house, companies-house-psc, brreg, prh, recherche-entreprises, ftm";
 
 export const importCommand = (context: Context): Command =>
   operatorCommand("import")
@@ -58,6 +59,7 @@ export const importCommand = (context: Context): Command =>
       "when the source published them; default: the date in the name of each",
     )
     .option("--delta", "the files have only what changed")
+    .option("--licence <id>", "that you may use the files under this licence; ftm needs it")
     .option("--detach", "do not wait until a file is done; for one file")
     .action(async (source: string, files: string[], options: ImportOptions) => {
       if (options.detach && files.length > 1)
@@ -74,6 +76,7 @@ export const importCommand = (context: Context): Command =>
           file: name,
           ...(options.publishedAt !== undefined && { published_at: options.publishedAt }),
           ...(options.delta && { delta: true }),
+          ...(options.licence !== undefined && { licence: options.licence }),
         };
         const { reply, content } = await exchange("POST", `${base}/v1/ops/companies/imports`, key, body);
         if (!reply.ok) throw errorOf(reply, content);
@@ -101,6 +104,7 @@ const COMPANY_KINDS: ReadonlySet<string> = new Set([
   "brreg",
   "prh",
   "recherche_entreprises",
+  "ftm",
 ]);
 
 function totalOf(imports: readonly ImportShown[]) {

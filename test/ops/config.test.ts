@@ -57,6 +57,7 @@ describe("an empty environment", () => {
         krs_url: "https://api-krs.ms.gov.pl/api/krs",
         openfigi_url: "https://api.openfigi.com/v3",
         profiles: "off",
+        import_schedule: "",
         people_retention_days: 30,
       },
       demo: { pages: "on" },

@@ -1,5 +1,7 @@
 /** Whole files of GLEIF in a running service: imported by the command, found without a request to the source, and whole after kill -9. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Compile } from "typebox/schema";
@@ -19,14 +21,32 @@ describe.each(SETUPS)("imports of whole sources, $setup", ({ start }) => {
   const folder = mkdtempSync(join(tmpdir(), "trawl-import-scenario-"));
   const imports = join(folder, "imports");
   afterAll(() => rmSync(folder, { recursive: true }));
-  const { service } = scenario(start, async () => ({ TRAWL_COMPANY_IMPORTS_DIR: imports }));
+  let asked = 0;
+  const publisher = createServer((_, response) => {
+    asked++;
+    response.end(JSON.stringify([{ organisasjonsnummer: "923609016", navn: "KRANVERK AS" }]));
+  });
+  afterAll(() => void publisher.close());
+  const { service } = scenario(start, async () => {
+    await new Promise<void>((resolve) => publisher.listen(0, "127.0.0.1", resolve));
+    const address = `http://127.0.0.1:${(publisher.address() as AddressInfo).port}/enheter.json`;
+    return { TRAWL_COMPANY_IMPORTS_DIR: imports, TRAWL_COMPANY_IMPORT_SCHEDULE: `brreg=${address}@24h` };
+  });
   const operator = () => ({ key: service.operator_key });
   const started = (body: object) =>
     service.call("POST", "/v1/ops/companies/imports", { body, ...operator() });
-  const runOf = async (run: number) =>
-    (await service.call("GET", "/v1/ops/companies/imports", operator())).json.imports.find(
-      (each: { run: number }) => each.run === run,
-    );
+  const runs = async () => (await service.call("GET", "/v1/ops/companies/imports", operator())).json.imports;
+  const runOf = async (run: number) => (await runs()).find((each: { run: number }) => each.run === run);
+
+  test("a file of the schedule is imported without an operator", async () => {
+    const done = async () => (await runs()).find((run: any) => run.kind === "brreg" && run.state === "done");
+    await settled(async () => (await done()) !== undefined);
+    expect(await done()).toMatchObject({ source: "brreg", counts: { created: 1 } });
+    const { json: company } = await service.call("GET", "/v1/companies/no_orgnr:923609016");
+    expect(company).toMatchObject({ names: { legal: "KRANVERK AS" }, sources: [{ source: "brreg" }, {}] });
+    expect(company.sources[0].url).toMatch(/\/enheter\.json#row=1&offset=1$/);
+    expect(asked).toBe(1);
+  });
 
   test("a file is imported by one command, and its companies are records whose claims name it", async () => {
     const rows = Array.from({ length: 20 }, (_, number) => goldenRow(number));
@@ -82,6 +102,8 @@ describe.each(SETUPS)("imports of whole sources, $setup", ({ start }) => {
     await settled(async () => (await runOf(run)).state !== "running");
     const done = await runOf(run);
     expect(done).toMatchObject({ state: "done", counts: { records: ROWS, bad: 0 } });
+    // The schedule's file is not due, and what was asked for is stored.
+    expect(asked).toBe(1);
     const company = await service.call("GET", `/v1/companies/lei:${goldenLei(ROWS - 1)}`);
     expect(company.json).toMatchObject({ names: { legal: `Kranwerk ${ROWS - 1} GmbH` } });
     const again = await started(order);
@@ -97,6 +119,7 @@ describe.each(SETUPS)("imports of whole sources, $setup", ({ start }) => {
 
   test.each([
     [{ kind: "nothing", file: "whole.csv" }, "kind"],
+    [{ kind: "ftm", file: "whole.csv" }, "licence"],
     [{ kind: "gleif_lei2", file: "../secrets.key" }, "file"],
     [{ kind: "gleif_lei2", file: "whole.csv", published_at: "yesterday" }, "published_at"],
   ])("%j is refused with its field", async (body, field) => {

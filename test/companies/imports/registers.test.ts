@@ -16,6 +16,7 @@ const SCHEMES = {
   brreg: "no_orgnr",
   prh: "fi_ytunnus",
   recherche_entreprises: "fr_siren",
+  opensanctions: "wikidata",
 } as const;
 const register = () =>
   oneRegister(() =>
@@ -302,6 +303,59 @@ test("INSEE's legal units have the address of their seat, and natural persons ar
     status: "dissolved",
     dates: { deregistration: "2008-01-01" },
   });
+});
+
+test("of FollowTheMoney entities companies are imported, and joined to other files by their numbers", async () => {
+  const one = register();
+  const ftm = (id: string, properties: object, schema = "Company") => ({
+    id,
+    caption: `Kran ${id} LLC`,
+    schema,
+    properties,
+    datasets: ["us_ofac_sdn"],
+    referents: [],
+    target: true,
+  });
+  const british = {
+    jurisdiction: ["gb"],
+    registrationNumber: ["1234567"],
+    alias: ["Kranich"],
+    topics: ["sanction"],
+  };
+  const records = [
+    ftm("NK-a", british),
+    ftm("NK-b", { country: ["ru"], previousName: ["Kranbau"], dissolutionDate: ["2020-05-01"] }),
+    ftm("NK-p", { name: ["Erika Beispiel"] }, "Person"),
+    ftm("NK-o", { owner: ["NK-a"], asset: ["NK-b"] }, "Ownership"),
+    { id: "NK-c", schema: "Company", properties: { name: "no list" } },
+  ];
+  const done = await imported(one, "ftm", lines(records));
+  expect(done).toMatchObject({ counts: { created: 2, skipped: 2, bad: 1 }, licence: "CC-BY-NC-4.0" });
+  expect((await one.get("gb_coh:01234567"))!.company.record).toMatchObject({
+    names: { legal: "Kran NK-a LLC", other: [{ name: "Kranich" }] },
+    jurisdiction: "GB",
+  });
+  const [row] = await one.import_store.rows("ftm", ["NK-b"]);
+  const { entries } = await one.imports.entriesOfRows(importKindOf("ftm")!, [row!]);
+  const known = (await one.get(entries[0]!.id))!;
+  expect(known.company.record).toMatchObject({ names: { legal: "Kran NK-b LLC" }, status: "dissolved" });
+  await imported(one, "companies_house", csv([basic("1234567")]));
+  expect((await one.get("gb_coh:01234567"))!.company.record.names).toMatchObject({
+    legal: "KRANWERK 1234567 LTD",
+    other: [{ name: "Kranich" }],
+  });
+  const delta = lines([
+    { op: "DEL", entity: { id: "NK-b" } },
+    { op: "MOD", entity: ftm("NK-a", { ...british, alias: [] }) },
+  ]);
+  const publish_ms = PUBLISHED_MS + DAY_MS;
+  const next = await importOf(one.import_store, "delta.json", delta, {
+    ...begunFor("ftm"),
+    publish_ms,
+    is_full: false,
+  });
+  expect(next.counts).toMatchObject({ changed: 1, closed: 1 });
+  expect(await one.get(known.company.id)).toBe(null);
 });
 
 test("a company of a file that is months old is answered from it, and asked for where an age is named", async () => {

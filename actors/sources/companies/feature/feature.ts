@@ -22,6 +22,7 @@ import { FilingDocuments } from "../../filings/feature/tokens.ts";
 import { ItemKinds } from "../../../work/jobs/feature/tokens.ts";
 import { Profiles } from "../../profiles/feature/tokens.ts";
 import { StatusParts } from "../../../business/status/feature/tokens.ts";
+import { IMPORT_SCHEDULES } from "../imports/schedule.ts";
 import { SETTINGS } from "./settings.ts";
 import { CompanyImports, FindCompany, IndexOfCompanies } from "./tokens.ts";
 
@@ -35,6 +36,7 @@ export const companiesFeature = feature({
     COMPANY_IDS,
     COMPANY_EDGES,
     REMOVED_PEOPLE,
+    IMPORT_SCHEDULES,
     COMPANY_DECISIONS,
     COMPANY_CHANGES,
     COMPANY_FEED_STATE,

@@ -9,6 +9,7 @@ import { Component, Field, Nullable, Timestamp } from "../../../../schemas/commo
 import { CompanyImport } from "../../../../schemas/companies.ts";
 import { iso } from "../../../lib/iso.ts";
 import type { ImportKind } from "../imports/import-kind.ts";
+import { publishedInName } from "../imports/schedule.ts";
 import type { ImportRun, ImportStore } from "../imports/store.ts";
 
 const Counts = Component("CompanyImportCounts", {
@@ -68,6 +69,13 @@ const StartBody = Component("StartCompanyImportBody", {
       "2026-09-20T00:00:00Z",
     ),
   ),
+  licence: Type.Optional(
+    Field(
+      Nullable(Type.String({ maxLength: 64 })),
+      "That you may use the file under this licence; needed for kinds that not everyone may use",
+      "CC-BY-NC-4.0",
+    ),
+  ),
   delta: Type.Optional(
     Field(Type.Boolean({ default: false }), "The file has only what changed. Default: false", true),
   ),
@@ -105,9 +113,15 @@ export function importRoutes({ ask, clock, store, kinds, folder }: ImportRouteDe
           schema: Type.Object({ detail: Type.String() }),
         },
       },
-      async handle({ body: { kind: name, file, published_at = null, delta = false } }) {
+      async handle({ body: { kind: name, file, published_at = null, licence = null, delta = false } }) {
         const kind = kinds.find((each) => each.name === name);
         if (kind === undefined) return mistake("kind", `Input should be of: ${names.join(", ")}`, "enum");
+        if (kind.needs_consent && licence !== kind.licence.id)
+          return mistake(
+            "licence",
+            `Input should be "${kind.licence.id}" (${kind.licence.url}): ${kind.licence.attribution}`,
+            "value_error",
+          );
         await mkdir(folder, { recursive: true });
         const path = resolve(folder, file);
         if (relative(folder, path).startsWith("..") || path === folder)
@@ -116,7 +130,9 @@ export function importRoutes({ ask, clock, store, kinds, folder }: ImportRouteDe
         if (!written?.isFile())
           return json(404, { detail: `there is no file "${file}" in the folder of imports` });
         const publish_ms =
-          published_at === null ? publishOf(file, written.mtimeMs) : Date.parse(published_at);
+          published_at === null
+            ? (publishedInName(basename(file)) ?? Math.floor(written.mtimeMs))
+            : Date.parse(published_at);
         const order = {
           kind: name,
           path,
@@ -155,14 +171,6 @@ export function importRoutes({ ask, clock, store, kinds, folder }: ImportRouteDe
 }
 
 const mistake = (field: string, msg: string, type: string) => invalid([{ loc: ["body", field], msg, type }]);
-
-/** `20260920-0800-gleif-…` and `BasicCompanyDataAsOneFile-2026-09-01.zip`. */
-function publishOf(file: string, written_ms: number): number {
-  const [, year, month, day, hour = "00", minute = "00"] =
-    /(20[0-9]{2})-?([01][0-9])-?([0-3][0-9])(?:-([0-2][0-9])([0-5][0-9]))?/.exec(basename(file)) ?? [];
-  const named = year === undefined ? NaN : Date.parse(`${year}-${month}-${day}T${hour}:${minute}:00Z`);
-  return Number.isNaN(named) ? Math.floor(written_ms) : named;
-}
 
 function viewOf(run: ImportRun, now_ms: number) {
   const { publish_ms, started_ms, ended_ms, bytes, bytes_read, counts, resumed } = run;

@@ -1,5 +1,6 @@
 /** Imports of whole sources as a part of the register: their actor, the operator's routes, and what wakes them. */
 import { join, resolve } from "node:path";
+import type { Egress } from "../../../../cluster/ports/egress.ts";
 import { sleep } from "../../../../cluster/ports/clock.ts";
 import type { JoinedNode } from "../../../../node/feature.ts";
 import { CompanyImport } from "../../../../schemas/companies.ts";
@@ -7,19 +8,23 @@ import { importActor } from "../imports/import.actor.ts";
 import type { EntryChanges, Imports } from "../imports/imported-company.ts";
 import { storedReferences } from "../imports/imported.ts";
 import { IMPORT_KINDS, IMPORTED_SOURCES } from "../imports/imported-sources.ts";
+import { scheduleOf } from "../imports/schedule.ts";
+import { scheduledImports } from "../imports/scheduled-imports.ts";
 import type { ImportRun, ImportStore } from "../imports/store.ts";
 import { importRoutes } from "./import-routes.ts";
 import type { CompaniesSettings } from "./settings.ts";
 
 export function openImporting(
-  { ask, clock, log, metrics, dataPath }: JoinedNode,
+  { ask, clock, log, metrics, documents, user_agent, dataPath }: JoinedNode,
   { store, imports }: { readonly store: ImportStore; readonly imports: Imports },
-  { imports_dir }: CompaniesSettings,
+  { imports_dir, import_schedule }: CompaniesSettings,
+  egress: Egress,
   /** What an import changed, for a search index. Default: there is none beside the rows' identifiers. */
   onRows: (changes: EntryChanges) => Promise<void> = async () => {},
 ) {
   const folder = resolve(imports_dir ?? join(dataPath("imports")));
   const kinds = IMPORT_KINDS;
+  const schedule = scheduleOf(import_schedule, kinds);
   for (const { source } of IMPORTED_SOURCES)
     for (const outcome of OUTCOMES) metrics.begin("trawl_company_import_records_total", { source, outcome });
   /** The counts of each run that were counted already. */
@@ -36,7 +41,8 @@ export function openImporting(
 
   async function wake(): Promise<void> {
     const running = (await store.runs(MAX_LOOKED_AT)).filter(({ state }) => state === "running");
-    for (const source of new Set(running.map((run) => run.source)))
+    const scheduled = schedule.map(({ kind }) => kind.source);
+    for (const source of new Set([...running.map((run) => run.source), ...scheduled]))
       await ask(CompanyImport, source, "wake", null, { timeout_ms: WAKE_TIMEOUT_MS });
   }
 
@@ -46,6 +52,7 @@ export function openImporting(
       clock,
       log,
       kinds,
+      nextFile: scheduledImports({ documents, egress, store, clock, log, user_agent, folder, schedule }),
       referencesOf: storedReferences(IMPORTED_SOURCES),
       async onRows(kind, rows) {
         const changes = await imports.entriesOfRows(kind, rows);

@@ -27,6 +27,7 @@ import { sourceHttp } from "../source-http.ts";
 import { sourceActor } from "../source.actor.ts";
 import type { Source, SourceHttp, SourceSettings } from "../source.ts";
 import { watchActor } from "../watch.actor.ts";
+import { openSanctions } from "../sources/opensanctions.ts";
 import { openSources } from "../sources/open-sources.ts";
 import { type SourceName, SOURCES } from "../sources/sources.ts";
 import type { Imports } from "../imports/imported-company.ts";
@@ -88,11 +89,12 @@ async function joinCompanies(
   egress: Egress,
 ): Promise<JoinedFeature<CompaniesProvide>> {
   const { clock, random, documents, blobs, metrics, log, ask, bodyGrants, user_agent } = node;
-  const sources = await openSources(sourceSettings(settings, { readFilings, readProfile }));
+  const asked = await openSources(sourceSettings(settings, { readFilings, readProfile }));
+  const sources = [...asked, openSanctions];
   const retention_ms = settings.people_retention_days * DAY_MS;
   const refs = bodyRefs(documents);
   const sendRequest = sendWithSlot(egress, clock);
-  const limiters = limitersOf(sources);
+  const limiters = limitersOf(asked);
   const people = openPeople({ documents, clock, retention_ms });
   const health = openHealth({
     documents,
@@ -152,7 +154,7 @@ async function joinCompanies(
     imports,
     ...paymentsOf(payers, spending),
   });
-  const importing = openImporting(node, imported, settings, (changes) =>
+  const importing = openImporting(node, imported, settings, egress, (changes) =>
     indexChanges({ documents, index }, changes),
   );
   const search = {

@@ -1,6 +1,7 @@
 /** The settings of the company register and its sources. */
 import { type Static, Type } from "typebox";
 import type { SourceSettings } from "../source.ts";
+import { isSchedule } from "../imports/schedule.ts";
 import { SOURCE_NAMES, type SourceName, SOURCES } from "../sources/sources.ts";
 import { closed, optionalSetting, textSetting, WEB } from "../../../../node/settings.ts";
 
@@ -49,6 +50,19 @@ export const SETTINGS = {
         shared: true,
         description:
           "Folder with files of whole sources that are imported; all nodes must see it. Default: imports in the data folder.",
+      }),
+      import_schedule: Type.String({
+        env: "TRAWL_COMPANY_IMPORT_SCHEDULE",
+        default: "",
+        shared: true,
+        rule: {
+          fits: isSchedule,
+          expected: "KIND=ADDRESS@HOURSh, separated by blanks",
+        },
+        description:
+          "Files of whole sources that are downloaded and imported again and again, KIND=ADDRESS@HOURSh separated by blanks: " +
+          "`brreg=https://data.brreg.no/enhetsregisteret/api/enheter/lastned@24h`. Of `gleif_lei2`, `gleif_rr` and `gleif_repex` only " +
+          "what changed is asked for after the first file, with the parameter `delta` of GLEIF's golden copy. Default: none.",
       }),
       people_retention_days: Type.Integer({
         env: "TRAWL_PEOPLE_RETENTION_DAYS",

@@ -40,6 +40,10 @@ interface KindOf<Record> {
   readonly title: string;
   readonly absence: Absence;
   readonly licence: SourceLicence;
+  /** The source publishes files of what changed, at the address with the parameter `delta`. */
+  readonly has_deltas?: true;
+  /** Not everyone may use it: the operator names the licence with each import. */
+  readonly needs_consent?: true;
   /** The last record says how many there are; a file without it, or with others, closes nothing. */
   readonly has_trailer?: true;
   /** The identifiers, `scheme:value`, by which the row is found. The first is the row's own. */

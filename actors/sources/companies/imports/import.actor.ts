@@ -10,10 +10,12 @@ import type { ImportKind } from "./import-kind.ts";
 import { digestOf } from "./adapters/unpack-file.ts";
 import { UnreadableFile } from "./file-record.ts";
 import { MAX_RUNS, NO_COUNTS, type RunDeps, runImport } from "./run-import.ts";
+import type { FindNextFile } from "./scheduled-imports.ts";
 import type { ImportRun } from "./store.ts";
 
 export interface ImportActorDeps extends RunDeps {
   readonly kinds: readonly ImportKind[];
+  readonly nextFile: FindNextFile;
   readonly log: Log;
 }
 
@@ -60,6 +62,15 @@ export function importActor(deps: ImportActorDeps) {
     });
   }
 
+  /** Of the schedule, where nothing else is to be done. */
+  async function beginNext(source: string, context: WorkContext): Promise<ImportRun | null> {
+    const next = await deps.nextFile(source, context.signal);
+    if (next === null || !context.ownsKey()) return null;
+    const run = await begin(source, next.order, context);
+    await next.onBegun();
+    return run;
+  }
+
   /** What does not end by itself is tried again by the next wake. */
   async function goOn(run: ImportRun, context: WorkContext): Promise<void> {
     const kind = kinds.find(({ name }) => name === run.kind);
@@ -88,10 +99,13 @@ export function importActor(deps: ImportActorDeps) {
     turn.state.isRunning = true;
     turn.pipeToSelf("finished", async (_, context) => {
       try {
-        const run = number === null ? await unfinished(key) : await store.run(number);
+        const run =
+          number === null
+            ? ((await unfinished(key)) ?? (await beginNext(key, context)))
+            : await store.run(number);
         if (run !== null) await goOn(run, context);
       } catch (problem) {
-        if (!(problem instanceof Fault)) throw problem;
+        if (!(problem instanceof Fault || problem instanceof UnreadableFile)) throw problem;
         log.warn("An import of companies goes on later", { source: key, problem: String(problem) });
       }
       return null;

@@ -2,7 +2,13 @@
 import { importedGleif } from "./gleif.ts";
 import type { ImportKind } from "./import-kind.ts";
 import type { ImportedSource } from "./imported-source.ts";
-import { importedBrreg, importedCompaniesHouse, importedPrh, importedSirene } from "./registers.ts";
+import {
+  importedBrreg,
+  importedCompaniesHouse,
+  importedOpenSanctions,
+  importedPrh,
+  importedSirene,
+} from "./registers.ts";
 
 export const IMPORTED_SOURCES: readonly ImportedSource[] = [
   importedGleif,
@@ -10,6 +16,7 @@ export const IMPORTED_SOURCES: readonly ImportedSource[] = [
   importedBrreg,
   importedPrh,
   importedSirene,
+  importedOpenSanctions,
 ];
 
 export const IMPORT_KINDS: readonly ImportKind[] = IMPORTED_SOURCES.flatMap(({ kinds }) => kinds);

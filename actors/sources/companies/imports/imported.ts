@@ -222,10 +222,12 @@ export function openImports(deps: ImportsDeps): Imports {
     const members = await membersOf(subject);
     const [first] = members;
     const groups = (await Promise.all(members.map(groupsOfSubject))).flat();
+    const references = [...new Set(members.flatMap(strongOf))];
+    const isKnown = (reference: string): boolean => isStrong(identifierOf(reference).scheme);
     return {
       id: importedId(ownReference(first!)),
-      reference: ownReference(first!),
-      references: [...new Set(members.flatMap(strongOf))],
+      reference: references.find(isKnown) ?? ownReference(first!),
+      references,
       groups,
     };
   }
@@ -255,7 +257,11 @@ export function openImports(deps: ImportsDeps): Imports {
       return subject === undefined ? null : companyOf(subject);
     },
     async groupsOf(references) {
-      const strong = references.filter((reference) => isStrong(identifierOf(reference).scheme));
+      const isOwn = (scheme: string): boolean => sources.some(({ own_scheme }) => own_scheme === scheme);
+      const strong = references.filter((reference) => {
+        const { scheme } = identifierOf(reference);
+        return isStrong(scheme) || isOwn(scheme);
+      });
       if (strong.length === 0 || (await isEmpty())) return [];
       const found = await subjectsOf(strong);
       // A number at the source itself is the company's, whatever else leads to another one.

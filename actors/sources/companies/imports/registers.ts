@@ -1,8 +1,9 @@
-/** National registers whose files are imported. Their claims are those of their APIs. */
+/** Registers and lists whose files are imported. Their claims are those of the source's adapter. */
 import type { FieldGroup } from "../../../../schemas/companies.ts";
 import type { SourceClaim } from "../claim.ts";
 import { type Entity, entityGroups } from "../sources/brreg.ts";
 import { controllerClaims, numberClaims, profileClaims } from "../sources/companies-house.ts";
+import { type FtmEntity, ftmGroups, openSanctions } from "../sources/opensanctions.ts";
 import { type Company, companyGroups } from "../sources/prh.ts";
 import { coreClaims, identifierClaims } from "../sources/recherche-entreprises.ts";
 import type { RawDocument } from "../source.ts";
@@ -15,6 +16,7 @@ import {
   controllerOf,
   profileOf,
 } from "./kinds/companies-house.ts";
+import { ftmEntities } from "./kinds/ftm.ts";
 import { documentOf } from "./kinds/json-record.ts";
 import { brregEntities, prhCompanies } from "./kinds/registers.ts";
 import { seatOf, sireneSeats, sireneUnits, unitOf } from "./kinds/sirene.ts";
@@ -26,6 +28,8 @@ const MAX_PARTS = 500;
 
 interface Register {
   readonly own_scheme: string;
+  /** Default: of a home register. */
+  readonly precedence?: number;
   readonly base: ImportKind;
   readonly parts?: readonly ImportKind[];
   readonly claimsOf: (
@@ -35,7 +39,14 @@ interface Register {
   readonly partsOf?: (store: ImportStore, number: string) => Promise<readonly PartGroup[]>;
 }
 
-const importedRegister = ({ own_scheme, base, parts = [], claimsOf, partsOf }: Register): ImportedSource => ({
+const importedRegister = ({
+  own_scheme,
+  precedence = PRECEDENCE,
+  base,
+  parts = [],
+  claimsOf,
+  partsOf,
+}: Register): ImportedSource => ({
   source: base.source,
   own_scheme,
   base,
@@ -44,7 +55,7 @@ const importedRegister = ({ own_scheme, base, parts = [], claimsOf, partsOf }: R
   groupsOf: ({ document, ...row }) =>
     claimsOf(document, row)
       .filter(({ group, claims }) => group === "core" || group === "identifiers" || claims.length > 0)
-      .map((each) => ({ ...each, precedence: PRECEDENCE })),
+      .map((each) => ({ ...each, precedence })),
   partsOf: partsOf ?? (async () => []),
   entryOf: (id, number, tuple, ended_on) =>
     entryOfClaims(
@@ -132,4 +143,12 @@ export const importedSirene = importedRegister({
       },
     ];
   },
+});
+
+export const importedOpenSanctions = importedRegister({
+  // No scheme of the catalogue: such a company is found by its other numbers, its name and its id.
+  own_scheme: "opensanctions",
+  precedence: openSanctions.description.groups.core!.precedence,
+  base: ftmEntities,
+  claimsOf: (document, { tuple }) => ftmGroups(document, documentOf(tuple) as FtmEntity),
 });

@@ -229,6 +229,7 @@ export const gleifLei: CsvKind = {
   title: "GLEIF level 1: who is who",
   format: "csv",
   absence: "never",
+  has_deltas: true,
   licence: GLEIF.licence,
   required: ["LEI", "Entity.LegalName", "Entity.EntityStatus", "Registration.RegistrationStatus"],
   referencesOf: (lei, tuple) =>

@@ -25,6 +25,7 @@ const CURRENT_RECORDS: ReadonlySet<string> = new Set(["PUBLISHED", "LAPSED"]);
 export const gleifRelationships: CsvKind = {
   ...COMMON,
   name: "gleif_rr",
+  has_deltas: true,
   title: "GLEIF level 2: who owns whom",
   absence: "closed",
   required: [
@@ -58,6 +59,7 @@ export const gleifRelationships: CsvKind = {
 export const gleifExceptions: CsvKind = {
   ...COMMON,
   name: "gleif_repex",
+  has_deltas: true,
   title: "GLEIF level 2: why no parent is named",
   absence: "closed",
   required: ["LEI", "Exception.Category", "Exception.Reason.1"],
