@@ -1,6 +1,6 @@
 /**
  * FollowTheMoney entities of OpenSanctions: one a line, or in a delta `{op, entity}`. Companies and other organisations are imported; natural
- * persons, and the entities that say who owns or directs whom, are not.
+ * persons are skipped, and so are the entities that say who owns or directs whom.
  */
 import type { Json } from "../../claim.ts";
 import { FtmEntity, ftmGroups, nameOf, openSanctions } from "../../sources/opensanctions.ts";
