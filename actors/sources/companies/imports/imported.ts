@@ -242,10 +242,11 @@ export function openImports(deps: ImportsDeps): Imports {
         const members = await membersOf(subject);
         const [id, ...others] = members.map((member) => importedId(ownReference(member)));
         for (const other of others) removed.add(other);
-        const found = members.filter(({ source, row }) => !source.isGone?.(tupleOf(row)));
+        const made = members.map((member) => entryOf(id!, member));
+        claims += made[members.indexOf(subject)]!.claims ?? 0;
+        const found = made.filter((_, at) => !members[at]!.source.isGone?.(tupleOf(members[at]!.row)));
         if (found.length === 0) removed.add(id!);
-        else entries.set(id!, mergedEntry(found.map((member) => entryOf(id!, member))));
-        claims += entryOf(id!, subject).claims ?? 0;
+        else entries.set(id!, mergedEntry(found));
       }),
     );
     return { entries: [...entries.values()], removed: [...removed], claims };
