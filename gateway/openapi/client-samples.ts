@@ -1,15 +1,15 @@
 /** Samples in TypeScript and Python, for the operations that the clients (clients/) have: one call each, with the values of the operation's example. */
 
 interface Call {
-  /** `print`: what it answers; `each`: what it answers one after another; `do`: it answers nothing. */
-  readonly how: "print" | "each" | "do";
-  /** As both clients have it. A name in brackets is a field of the example; `…` all that are not named, as options. */
+  /** `print`: what it answers; `each`: what it answers one after another; `do`: it answers nothing; `bytes`: a file. */
+  readonly how: "print" | "each" | "do" | "bytes";
+  /** As both clients have it; `allSources` is `all_sources` in Python. A name in brackets is a field of the example; `…` all that are not named, as options. */
   readonly call: string;
-  readonly in_python?: false;
 }
 
 const print = (call: string): Call => ({ how: "print", call });
 const each = (call: string): Call => ({ how: "each", call });
+const bytes = (call: string): Call => ({ how: "bytes", call });
 
 /** By operation. */
 export const CALLS: Readonly<Record<string, Call>> = {
@@ -61,12 +61,51 @@ export const CALLS: Readonly<Record<string, Call>> = {
   getCompanyFilings: each("companies.filings(company_ref, …)"),
   getCompanyFinancials: each("companies.financials(company_ref, …)"),
   getCompanySources: each("companies.sources(company_ref, …)"),
-  listCompanyWatches: { ...print("companies.watches.list()"), in_python: false },
-  createCompanyWatch: { ...print("companies.watches.create(…)"), in_python: false },
-  deleteCompanyWatch: { how: "do", call: "companies.watches.delete(watch_id)", in_python: false },
+  listCompanySources: print("companies.allSources()"),
+  getCompanySchema: print("companies.schema()"),
+  getCompanyBatchCsv: bytes("companies.csv(job_id)"),
+  listCompanyReview: each("companies.review(job_id, …)"),
+  decideCompanyReview: print("companies.decide(job_id, decisions)"),
+  listCompanyWatches: print("companies.watches.list()"),
+  createCompanyWatch: print("companies.watches.create(…)"),
+  deleteCompanyWatch: { how: "do", call: "companies.watches.delete(watch_id)" },
+  getJobUrlsCsv: bytes("job(job_id).urlsCsv()"),
+  getJobWacz: bytes("job(job_id).wacz()"),
+  getJobWarc: bytes("job(job_id).warc()"),
+  getRequestWarc: bytes("archive.warc(request_id)"),
+  listCaptures: print("archive.captures(url, …)"),
+  getCapture: bytes("archive.capture(timestamp, address)"),
+  viewCapture: print("archive.view(url, …)"),
+  getBody: bytes("body(sha256)"),
+  listKeys: print("keys.list()"),
+  createKey: print("keys.create(…)"),
+  changeKey: print("keys.change(prefix, …)"),
+  rotateKey: print("keys.rotate(prefix, …)"),
+  revokeKey: { how: "do", call: "keys.revoke(prefix)" },
+  listKeyEvents: print("keys.events()"),
+  listAlerts: print("alerts.list()"),
+  createAlert: print("alerts.create(…)"),
+  deleteAlert: { how: "do", call: "alerts.delete(alert_id)" },
+  listInvoices: print("invoices.list()"),
+  getInvoice: print("invoices.get(id)"),
+  getAccount: print("account()"),
   usage: print("usage(…)"),
   getQuota: print("quota()"),
   requests: each("requests(…)"),
+};
+
+/** The operations that the clients do not have, each with its reason. */
+export const WITHOUT_CALL: Readonly<Record<string, string>> = {
+  batchCompaniesFromCsv: "`batch.companies` takes the rows as items",
+  headBody: "`body` has the head in its answer",
+  read: "`fetch` is asked for Markdown; this is for programs without a client",
+  health: "for probes, without a key",
+  ready: "for probes, without a key",
+  status: "for pages that people read, without a key",
+  statusSummary: "for pages that people read, without a key",
+  statusComponent: "for pages that people read, without a key",
+  statusHistory: "for pages that people read, without a key",
+  openapi: "for generators, without a key",
 };
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -111,22 +150,29 @@ function filled(call: string, fields: Fields, language: Language): string {
   );
 }
 
-/** Of an operation that the clients do not have: null. `in_python` is null where that client has it not. */
+const snakeCase = (call: string): string =>
+  call.replace(/(?<=[a-z])[A-Z]/g, (capital) => `_${capital.toLowerCase()}`);
+
+/** Of an operation that the clients do not have: null. */
 export function clientSamples(
   operation_id: string,
   url: string,
   fields: Fields,
-): { readonly in_typescript: string; readonly in_python: string | null } | null {
+): { readonly in_typescript: string; readonly in_python: string } | null {
   const known = CALLS[operation_id];
   if (known === undefined) return null;
-  const { how, call, in_python } = known;
+  const { how, call } = known;
   const typescript = `trawl.${filled(call, fields, TYPESCRIPT)}`;
-  const python = `trawl.${filled(call, fields, PYTHON)}`;
+  const python = `trawl.${filled(snakeCase(call), fields, PYTHON)}`;
   const lines = {
     print: [`console.log(await ${typescript});`, `print(${python})`],
     each: [
       `for await (const entry of ${typescript}) console.log(entry);`,
       `for entry in ${python}:\n    print(entry)`,
+    ],
+    bytes: [
+      `for await (const piece of (await ${typescript}).body!) console.log(piece.length);`,
+      `for piece in ${python}:\n    print(len(piece))`,
     ],
     do: [`await ${typescript};`, python],
   }[how];
@@ -137,14 +183,11 @@ export function clientSamples(
       `const trawl = new Trawl({ url: ${quoted_url}, key: process.env.TRAWL_KEY! });`,
       lines[0],
     ].join("\n"),
-    in_python:
-      in_python === false
-        ? null
-        : [
-            "import os\n",
-            "from trawl_client import Trawl\n",
-            `trawl = Trawl(url=${quoted_url}, key=os.environ["TRAWL_KEY"])`,
-            lines[1],
-          ].join("\n"),
+    in_python: [
+      "import os\n",
+      "from trawl_client import Trawl\n",
+      `trawl = Trawl(url=${quoted_url}, key=os.environ["TRAWL_KEY"])`,
+      lines[1],
+    ].join("\n"),
   };
 }

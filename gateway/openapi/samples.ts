@@ -59,7 +59,11 @@ export function codeSamples(
   const calls = clientSamples(route.operationId, public_url, fields);
   return [
     { lang: "Shell", label: "curl", source: parts.join(" \\\n  ") },
-    ...(calls ? [{ lang: "TypeScript", label: "@trawl/client", source: calls.in_typescript }] : []),
-    ...(calls?.in_python ? [{ lang: "Python", label: "trawl-client", source: calls.in_python }] : []),
+    ...(calls
+      ? [
+          { lang: "TypeScript", label: "@trawl/client", source: calls.in_typescript },
+          { lang: "Python", label: "trawl-client", source: calls.in_python },
+        ]
+      : []),
   ];
 }

@@ -15,6 +15,7 @@ const OPTIONS: Readonly<Record<string, readonly [name: string, without: readonly
   SearchBody: ["SearchOptions", ["query"]],
   MapBody: ["MapOptions", ["url"]],
   CrawlBody: ["CrawlOptions", ["url", "seeds"]],
+  ListCapturesQuery: ["CapturesOptions", ["url", "output"]],
   MonitorBody: ["MonitorOptions", ["url"]],
   BatchFetchBody: ["BatchFetchOptions", ["items"]],
   BatchSearchBody: ["BatchSearchOptions", ["items"]],

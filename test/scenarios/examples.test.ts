@@ -14,8 +14,12 @@ import {
   rmSync,
   writeFileSync,
 } from "node:fs";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { CALLS } from "../../gateway/openapi/client-samples.ts";
@@ -35,6 +39,43 @@ const ALPINA = leiOf("529900T8BM49AURSDO");
 const wacz = findProgram("wacz", "/opt/warc-tools/bin/wacz");
 const MYPY = join(process.env["PYTHON_CLIENT"] ?? "/opt/python-client", "bin/mypy");
 const PROGRAMS = readdirSync(join(ROOT, "examples")).filter((file) => file.endsWith(".ts"));
+/** What runs a language, and a program that runs the samples which it is given; each ends with the error of its first request. */
+const EACH_SAMPLE = {
+  TypeScript: [
+    process.execPath,
+    "for (const name of process.argv.slice(2)) await import(`./${name}.ts`).catch(() => {});\n",
+  ],
+  Python: [
+    join(process.env["PYTHON_CLIENT"] ?? "/opt/python-client", "bin/python"),
+    `import importlib, sys
+from trawl_client import TrawlError
+for name in sys.argv[1:]:
+    try:
+        importlib.import_module(name)
+    except TrawlError:
+        pass
+`,
+  ],
+} as const;
+
+interface Asked {
+  readonly method: string;
+  /** With its query. */
+  readonly address: string;
+  readonly body: string;
+}
+
+function ofCurl(source: string): Asked {
+  const [, method, url] = /^curl(?: -X (\w+))? '([^']+)'/.exec(source)!;
+  const [, body] = /--data-raw '([^]*)'$/.exec(source) ?? [];
+  const { pathname, search } = new URL(url!);
+  return {
+    method: method ?? (body === undefined ? "GET" : "POST"),
+    address: pathname + search,
+    body: body?.replaceAll(String.raw`'\''`, "'") ?? "{}",
+  };
+}
+
 const dist = mkdtempSync(join(tmpdir(), "trawl-examples-"));
 let folder = "";
 
@@ -72,15 +113,24 @@ describe("examples", () => {
     readonly "x-codeSamples": readonly { readonly lang: string; readonly source: string }[];
   }
 
-  /** Writes the samples of the language as programs, and returns their operations. */
-  async function writeSamples(lang: "TypeScript" | "Python", ending: string): Promise<string[]> {
+  async function operations(): Promise<readonly Operation[]> {
     const { paths } = (await service.call("GET", "/openapi.json", { key: null })).json;
-    const operations = Object.values<object>(paths).flatMap((each) => Object.values(each) as Operation[]);
+    return Object.values<object>(paths).flatMap((each) => Object.values(each) as Operation[]);
+  }
+
+  /** Writes the samples of the language as programs, and returns their operations. */
+  async function writeSamples(
+    lang: "TypeScript" | "Python",
+    ending: string,
+    addressOf: (operation: string) => string = () => service.url,
+  ): Promise<string[]> {
     mkdirSync(join(folder, "samples"), { recursive: true });
-    return operations.flatMap(({ operationId, "x-codeSamples": samples }) => {
+    return (await operations()).flatMap(({ operationId, "x-codeSamples": samples }) => {
       const sample = samples.find((each) => each.lang === lang);
-      if (sample) writeFileSync(join(folder, "samples", `${operationId}.${ending}`), `${sample.source}\n`);
-      return sample ? [operationId] : [];
+      if (sample === undefined) return [];
+      const program = sample.source.replace(service.url, addressOf(operationId));
+      writeFileSync(join(folder, "samples", `${operationId}.${ending}`), `${program}\n`);
+      return [operationId];
     });
   }
 
@@ -222,13 +272,56 @@ describe("examples", () => {
     },
   );
 
+  /** Runs all samples of the language as one program, beside a server that answers 404, and returns what each asked first. */
+  async function askedBy(lang: "TypeScript" | "Python", ending: string): Promise<ReadonlyMap<string, Asked>> {
+    const asked = new Map<string, Asked>();
+    const server = createServer((request, response) => {
+      const [, operation, ...rest] = request.url!.split("/");
+      void text(request).then((body) => {
+        if (!asked.has(operation!))
+          asked.set(operation!, { method: request.method!, address: `/${rest.join("/")}`, body });
+        response.writeHead(404, { "content-type": "application/json" }).end('{"detail":"Not here"}');
+      });
+    });
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const written = await writeSamples(lang, ending, (name) => `${address}/${name}`);
+    const [command, program] = EACH_SAMPLE[lang];
+    writeFileSync(join(folder, `samples/all.${ending}`), program);
+    await promisify(execFile)(command, [join(folder, `samples/all.${ending}`), ...written], {
+      cwd: join(folder, "samples"),
+      env: { TRAWL_KEY: "sk_sample", PYTHONPATH: join(ROOT, "clients/python/src") },
+    });
+    server.close();
+    return asked;
+  }
+
+  test.each([
+    ["TypeScript", "ts"],
+    ["Python", "py"],
+  ] as const)("the samples in %s ask what those in curl ask", { timeout: 60_000 }, async (lang, ending) => {
+    if (!existsSync(EACH_SAMPLE[lang][0])) return;
+    const asked = await askedBy(lang, ending);
+    for (const { operationId, "x-codeSamples": samples } of await operations()) {
+      if (!(operationId in CALLS)) continue;
+      const { method, address, body } = ofCurl(samples[0]!.source);
+      const found = asked.get(operationId)!;
+      const [path, query] = decodeURIComponent(address).split("?");
+      const [foundPath, foundQuery] = decodeURIComponent(found.address).split("?");
+      expect([operationId, found.method, foundPath]).toEqual([operationId, method, path]);
+      const parameters = Object.fromEntries(new URLSearchParams(foundQuery));
+      expect(parameters).toMatchObject(Object.fromEntries(new URLSearchParams(query)));
+      expect(JSON.parse(found.body || "{}")).toMatchObject(JSON.parse(body));
+    }
+  });
+
   test.skipIf(!existsSync(MYPY))(
     "the samples in Python pass mypy --strict",
     { timeout: 120_000 },
     async () => {
       const written = await writeSamples("Python", "py");
-      const known = Object.entries(CALLS).filter(([, { in_python }]) => in_python !== false);
-      expect(written.toSorted()).toEqual(known.map(([name]) => name).toSorted());
+      expect(written.toSorted()).toEqual(Object.keys(CALLS).toSorted());
       const files = written.map((name) => join(folder, "samples", `${name}.py`));
       const checked = await promisify(execFile)(MYPY, ["--strict", "--scripts-are-modules", ...files], {
         cwd: folder,

@@ -10,6 +10,7 @@ import { promisify } from "node:util";
 import { gzipSync } from "node:zlib";
 import { rolldown } from "rolldown";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { CALLS, WITHOUT_CALL } from "../../gateway/openapi/client-samples.ts";
 import { generatedFiles } from "../../ops/clients/generated-files.ts";
 import { packClient } from "../../ops/release/client-package.ts";
 import { installed } from "../../ops/release/start-installed.ts";
@@ -46,6 +47,14 @@ describe("@trawl/client", () => {
     const { json } = await service.call("GET", "/openapi.json", { key: null });
     for (const [name, content] of generatedFiles(json, ROOT))
       expect(readFileSync(join(ROOT, name), "utf8") === content ? "fresh" : `${name} is old`).toBe("fresh");
+  });
+
+  test("has a call for each operation, or a reason why not", async () => {
+    const { json } = await service.call("GET", "/openapi.json", { key: null });
+    const operations = Object.values<object>(json.paths).flatMap((methods) =>
+      Object.values<{ operationId: string }>(methods as {}).map(({ operationId }) => operationId),
+    );
+    expect([...Object.keys(CALLS), ...Object.keys(WITHOUT_CALL)].toSorted()).toEqual(operations.toSorted());
   });
 
   test("has at most 15 KB, compressed, and no dependency", async () => {
@@ -108,6 +117,7 @@ describe("@trawl/client", () => {
           { label: "b", listed: true },
           { entered: null, label: "Shop", cookies: 1, sessions: 0 },
           [],
+          { rate: 5, cap: null, rotated: true, actions: ["revoked", "rotated", "changed", "created"] },
         ]);
       });
 

@@ -1,28 +1,40 @@
 /** The client: one object for a service and a key. */
 import type * as api from "./generated/api.ts";
-import { type CallOptions, type ClientOptions, type Http, http } from "./http.ts";
+import { type BodyOptions, type CallOptions, type ClientOptions, type Http, http } from "./http.ts";
 import { Job, type StartedJob, started } from "./job.ts";
 import { type Listed, listed } from "./listed.ts";
-import { batches, begin, companies, filings, monitors, profiles, readers, sessions } from "./resources.ts";
+import {
+  alerts,
+  archive,
+  batches,
+  begin,
+  companies,
+  filings,
+  invoices,
+  keys,
+  monitors,
+  profiles,
+  readers,
+  sessions,
+} from "./resources.ts";
 
-export type { CallOptions, ClientOptions } from "./http.ts";
+export type { BodyOptions, CallOptions, ClientOptions } from "./http.ts";
 export { type ErrorCode, TrawlError } from "./errors.ts";
 export type { Job, ResultOptions, StartedJob } from "./job.ts";
 export type { Listed } from "./listed.ts";
 export { verifyWebhook, type WebhookEvent, type WebhookOptions } from "./webhook.ts";
 export type * from "./generated/api.ts";
 
-export interface BodyOptions {
-  /** As in HTTP: `bytes=1000-`. */
-  readonly range?: string;
-}
-
 type CrawlOptions = Omit<api.CrawlBody, "url" | "seeds">;
 
 export class Trawl {
+  readonly alerts: ReturnType<typeof alerts>;
+  readonly archive: ReturnType<typeof archive>;
   readonly batch: ReturnType<typeof batches>;
   readonly filings: ReturnType<typeof filings>;
   readonly companies: ReturnType<typeof companies>;
+  readonly invoices: ReturnType<typeof invoices>;
+  readonly keys: ReturnType<typeof keys>;
   readonly monitors: ReturnType<typeof monitors>;
   readonly profiles: ReturnType<typeof profiles>;
   readonly sessions: ReturnType<typeof sessions>;
@@ -32,9 +44,13 @@ export class Trawl {
   constructor(options: ClientOptions) {
     this.#http = http(options);
     this.#readers = readers(this.#http);
+    this.alerts = alerts(this.#readers);
+    this.archive = archive(this.#readers);
     this.batch = batches(this.#http);
     this.filings = filings(this.#readers);
     this.companies = companies(this.#readers);
+    this.invoices = invoices(this.#readers);
+    this.keys = keys(this.#readers);
     this.monitors = monitors(this.#readers);
     this.profiles = profiles(this.#readers);
     this.sessions = sessions(this.#readers);
@@ -104,6 +120,11 @@ export class Trawl {
       { method: "GET", path, headers: range ? { range } : {}, isRepeatable: true },
       call,
     );
+  }
+
+  /** What the key may do, and what its customer has agreed to. */
+  account(call?: CallOptions): Promise<api.AccountView> {
+    return this.#readers.get("/v1/account", {}, call);
   }
 
   usage(query?: api.UsageQuery, call?: CallOptions): Promise<api.UsageReport> {

@@ -21,6 +21,11 @@ export interface CallOptions {
   readonly retries?: number | undefined;
 }
 
+export interface BodyOptions {
+  /** As in HTTP: `bytes=1000-`. */
+  readonly range?: string;
+}
+
 export interface CallRequest {
   readonly method: "GET" | "POST" | "PATCH" | "DELETE";
   readonly path: string;

@@ -1,6 +1,13 @@
 /** A job of the service: its status, its end, and its results as they come, over as many connections as it takes. */
-import type { CrawlUrl, CrawlUrlPage, GetJobUrlsQuery, JobItem, JobStatus } from "./generated/api.ts";
-import { type CallOptions, failure, type Http, pause } from "./http.ts";
+import type {
+  CrawlUrl,
+  CrawlUrlPage,
+  GetJobUrlsCsvQuery,
+  GetJobUrlsQuery,
+  JobItem,
+  JobStatus,
+} from "./generated/api.ts";
+import { type BodyOptions, type CallOptions, failure, type Http, pause } from "./http.ts";
 import { linesOf } from "./lines.ts";
 import { TrawlError } from "./errors.ts";
 import { listed, type Listed } from "./listed.ts";
@@ -88,6 +95,29 @@ export class Job<Item extends JobItem = JobItem> implements AsyncIterable<Item> 
           call,
         ),
       ({ items }) => items,
+    );
+  }
+
+  /** What `urls` lists, as CSV. */
+  urlsCsv(query: GetJobUrlsCsvQuery = {}, call?: CallOptions): Promise<Response> {
+    return this.#bytes("/urls.csv", query, call);
+  }
+
+  /** What was archived, as a WACZ file; `range` as in HTTP. */
+  wacz({ range }: BodyOptions = {}, call?: CallOptions): Promise<Response> {
+    return this.#bytes(".wacz", {}, call, range);
+  }
+
+  /** What was archived, as a WARC file; `range` as in HTTP. */
+  warc({ range }: BodyOptions = {}, call?: CallOptions): Promise<Response> {
+    return this.#bytes(".warc.gz", {}, call, range);
+  }
+
+  #bytes(ending: string, query: object, call?: CallOptions, range?: string): Promise<Response> {
+    const headers = range === undefined ? {} : { range };
+    return this.#http.open(
+      { method: "GET", path: this.#path() + ending, query, headers, isRepeatable: true },
+      call,
     );
   }
 

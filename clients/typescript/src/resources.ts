@@ -18,7 +18,10 @@ export function readers(http: Http) {
     http.json<T>({ method: "PATCH", path, body, isRepeatable: true }, call);
   const remove = (path: string, call?: CallOptions): Promise<void> =>
     http.json({ method: "DELETE", path, isRepeatable: true }, call);
-  return { get, post, change, remove };
+  /** The answer, with its body still to be read. */
+  const bytes = (path: string, query?: object, call?: CallOptions): Promise<Response> =>
+    http.open({ method: "GET", path, query, isRepeatable: true }, call);
+  return { get, post, change, remove, bytes };
 }
 type Readers = ReturnType<typeof readers>;
 
@@ -138,6 +141,66 @@ export function profiles({ post }: Readers) {
   };
 }
 
+/** Keys of the account, each known by its prefix. Only for an admin key. */
+export function keys({ get, post, change, remove }: Readers) {
+  const of = (prefix: string, rest = "", last_admin?: boolean): string =>
+    `/v1/keys/${part(prefix)}${rest}${last_admin ? "?last_admin=true" : ""}`;
+  return {
+    list: (call?: CallOptions) => get<api.AccountKeys>("/v1/keys", {}, call),
+    /** The key itself is told only here. */
+    create: (options: api.KeyBody = {}, call?: CallOptions) =>
+      post<api.AccountKeyCreated>("/v1/keys", options, call),
+    /** What is left out stays; null takes a limit away. */
+    change: (
+      prefix: string,
+      { last_admin, ...fields }: api.KeyChange & api.ChangeKeyQuery,
+      call?: CallOptions,
+    ) => change<api.AccountKey>(of(prefix, "", last_admin), fields, call),
+    /** A new key in place of this one, which works for `grace_s` more seconds. The new key is told only here. */
+    rotate: (prefix: string, options: api.KeyRotation = {}, call?: CallOptions) =>
+      post<api.AccountKeyCreated>(of(prefix, "/rotate"), options, call),
+    revoke: (prefix: string, { last_admin }: api.RevokeKeyQuery = {}, call?: CallOptions) =>
+      remove(of(prefix, "", last_admin), call),
+    /** Who has made, changed and revoked keys, newest first. */
+    events: (call?: CallOptions) => get<api.KeyEvents>("/v1/keys/events", {}, call),
+  };
+}
+
+/** Addresses that are told when an allowance is nearly used. */
+export function alerts({ get, post, remove }: Readers) {
+  return {
+    list: (call?: CallOptions) => get<api.ListAlertsResponse>("/v1/alerts", {}, call),
+    /** Its `secret` is told only here. */
+    create: (body: api.AlertBody, call?: CallOptions) => post<api.AlertHookCreated>("/v1/alerts", body, call),
+    delete: (alert_id: number, call?: CallOptions) => remove(`/v1/alerts/${part(alert_id)}`, call),
+  };
+}
+
+export function invoices({ get }: Readers) {
+  return {
+    list: (call?: CallOptions) => get<api.ListInvoicesResponse>("/v1/invoices", {}, call),
+    get: (id: string, call?: CallOptions) => get<api.Invoice>(`/v1/invoices/${part(id)}`, {}, call),
+  };
+}
+
+/** What was fetched with `archive`. */
+export function archive({ get, bytes }: Readers) {
+  return {
+    /** The names of the columns, then a row for each capture of the address. */
+    captures: (url: string, query?: Omit<api.ListCapturesQuery, "url" | "output">, call?: CallOptions) =>
+      get<string[][]>("/v1/archive/cdx", { ...query, url }, call),
+    /** The bytes of the capture that is nearest to the time (1 to 14 digits). */
+    capture: (timestamp: string, url: string, call?: CallOptions) =>
+      bytes(`/v1/archive/web/${part(timestamp)}id_/${url}`, {}, call),
+    /** An address at which a browser shows the capture. */
+    view: (url: string, query?: Omit<api.ViewCaptureQuery, "url">, call?: CallOptions) =>
+      get<api.ViewCaptureResponse>("/v1/archive/view", { ...query, url }, call),
+    /** The exchanges of one fetch, as a WARC file. */
+    warc: (request_id: string, call?: CallOptions) =>
+      bytes(`/v1/requests/${part(request_id)}.warc.gz`, {}, call),
+  };
+}
+
 interface EntryPage {
   readonly items: readonly unknown[];
   readonly next_cursor: string | null;
@@ -150,7 +213,11 @@ type EntryList<Page extends EntryPage, Query> = (
   call?: CallOptions,
 ) => Listed<Page, Page["items"][number]>;
 
-export function companies({ get, post, remove }: Readers) {
+interface ReviewPage extends api.CompanyReviewPage {
+  readonly next_cursor: number | null;
+}
+
+export function companies({ get, post, remove, bytes }: Readers) {
   const list =
     (name: string) =>
     (ref: string, query?: object, call?: CallOptions): Listed<any, any> =>
@@ -198,6 +265,31 @@ export function companies({ get, post, remove }: Readers) {
     /** What has changed since a moment or a cursor: `next_cursor` is kept for the next question. */
     changes: (query?: api.ListCompanyChangesQuery, call?: CallOptions) =>
       get<api.ListCompanyChangesResponse>("/v1/companies/changes", query, call),
+    /** The sources of the register, with their licences and how they are. */
+    allSources: (call?: CallOptions) =>
+      get<api.ListCompanySourcesResponse>("/v1/companies/sources", {}, call),
+    /** The JSON Schema of a record. */
+    schema: (call?: CallOptions) => get<Record<string, unknown>>("/v1/schemas/company", {}, call),
+    /** The results of a batch of companies as CSV, when it has ended. */
+    csv: (job_id: string, call?: CallOptions) => bytes(`/v1/companies/batch/${part(job_id)}.csv`, {}, call),
+    /** The items of a batch whose company was not found for certain. */
+    review: (
+      job_id: string,
+      query: Omit<api.ListCompanyReviewQuery, "from"> = {},
+      call?: CallOptions,
+    ): Listed<ReviewPage, api.CompanyReviewItem> =>
+      listed(
+        (from) =>
+          get<api.CompanyReviewPage>(
+            `/v1/companies/batch/${part(job_id)}/review`,
+            { ...query, from },
+            call,
+          ).then((page) => ({ ...page, next_cursor: page.next_from })),
+        ({ items }) => items,
+      ),
+    /** Which company an item means; null: none of its candidates. */
+    decide: (job_id: string, decisions: readonly api.CompanyReviewDecision[], call?: CallOptions) =>
+      post<api.CompanyReviewDecided>(`/v1/companies/batch/${part(job_id)}/review`, { decisions }, call, true),
     watches: {
       list: (call?: CallOptions) => get<api.ListCompanyWatchesResponse>("/v1/companies/watches", {}, call),
       create: (body: api.CreateCompanyWatchBody, call?: CallOptions) =>

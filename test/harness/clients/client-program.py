@@ -60,6 +60,19 @@ def calls(origin):
         sessions = len(trawl.sessions.list().sessions)
         say({"entered": entered.error, "label": session.label, "cookies": session.cookies, "sessions": sessions})
         say(list(trawl.companies.search(q="nobody")))
+        made = trawl.keys.create(label="client", spend_cap="5")
+        limited = trawl.keys.change(made.prefix, rate_limit_rps=5, spend_cap=None)
+        rotated = trawl.keys.rotate(made.prefix)
+        trawl.keys.revoke(rotated.prefix)
+        actions = [event.action for event in trawl.keys.events().events[:4]]
+        say(
+            {
+                "rate": limited.rate_limit_rps,
+                "cap": limited.spend_cap,
+                "rotated": rotated.key != made.key,
+                "actions": actions,
+            }
+        )
 
 
 def async_calls(origin):

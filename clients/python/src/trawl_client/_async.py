@@ -67,9 +67,12 @@ class AsyncHttp:
             raise _core.refused(answer.status_code, answer.headers, answer.content)
         return cast("T", _core.read_json(answer.content, request.answer, request.path))
 
-    async def pieces(self, path: str, range_: str | None) -> AsyncIterator[bytes]:
+    async def pieces(
+        self, path: str, range_: str | None = None, query: Mapping[str, Any] | None = None
+    ) -> AsyncIterator[bytes]:
         headers = self._headers if range_ is None else {**self._headers, "range": range_}
-        async for piece in self._stream(path, None, headers, self._timeout_s):
+        parameters = _core.named_as_sent(query) if query else None
+        async for piece in self._stream(path, parameters, headers, self._timeout_s):
             yield piece
 
     async def lines(self, path: str, query: Mapping[str, Any]) -> AsyncIterator[bytes]:
@@ -84,7 +87,7 @@ class AsyncHttp:
         timeout = httpx.Timeout(silent_s, connect=_core.CONNECT_S)
         try:
             async with self.client.stream(
-                "GET", self._url + path, params=query, headers=headers, timeout=timeout
+                "GET", self._url + path, params=query, headers=headers, timeout=timeout, follow_redirects=True
             ) as answer:
                 if not answer.is_success:
                     raise _core.refused(answer.status_code, answer.headers, await answer.aread())
@@ -168,6 +171,18 @@ class AsyncJob(Generic[Item]):
             self._http, f"{self.path}/urls", models.CrawlUrlPage, query, lambda page: page.items, cursor="from_"
         )
 
+    def urls_csv(self, **query: Unpack[params.GetJobUrlsCsvQuery]) -> AsyncIterator[bytes]:
+        """What `urls` lists, as CSV, piece by piece."""
+        return self._http.pieces(f"{self.path}/urls.csv", query=query)
+
+    def wacz(self, *, range_: str | None = None) -> AsyncIterator[bytes]:
+        """What was archived, as a WACZ file, piece by piece; `range_` as in HTTP."""
+        return self._http.pieces(f"{self.path}.wacz", range_)
+
+    def warc(self, *, range_: str | None = None) -> AsyncIterator[bytes]:
+        """What was archived, as a WARC file, piece by piece; `range_` as in HTTP."""
+        return self._http.pieces(f"{self.path}.warc.gz", range_)
+
 
 class AsyncPages(Generic[Page, Entry]):
     """A list that comes in pages. Iterated it is the entries of all of them."""
@@ -200,7 +215,7 @@ class AsyncPages(Generic[Page, Entry]):
             page: Any = await self.page(cursor)
             for entry in self._entries(page):
                 yield entry
-            cursor = page.next_cursor
+            cursor = page.next_from if isinstance(page, models.CompanyReviewPage) else page.next_cursor
             if cursor is None:
                 return
 
@@ -309,6 +324,7 @@ class AsyncCompanies:
 
     def __init__(self, http: AsyncHttp) -> None:
         self._http = http
+        self.watches = AsyncWatches(http)
 
     def search(
         self, **query: Unpack[params.SearchCompaniesQuery]
@@ -330,6 +346,37 @@ class AsyncCompanies:
         return await self._http.send(
             _core.get("/v1/companies/changes", models.ListCompanyChangesResponse, query)
         )
+
+    async def all_sources(self) -> models.ListCompanySourcesResponse:
+        """The sources of the register, with their licences and how they are."""
+        return await self._http.send(_core.get("/v1/companies/sources", models.ListCompanySourcesResponse))
+
+    async def schema(self) -> dict[str, Any]:
+        """The JSON Schema of a record."""
+        return await self._http.send(_core.get("/v1/schemas/company", dict[str, Any]))
+
+    def csv(self, job_id: str) -> AsyncIterator[bytes]:
+        """The results of a batch of companies as CSV, when it has ended."""
+        return self._http.pieces(f"/v1/companies/batch/{_core.part(job_id)}.csv")
+
+    def review(
+        self, job_id: str, **query: Unpack[params.ListCompanyReviewQuery]
+    ) -> AsyncPages[models.CompanyReviewPage, models.CompanyReviewItem]:
+        """The items of a batch whose company was not found for certain."""
+        path = f"/v1/companies/batch/{_core.part(job_id)}/review"
+        return AsyncPages(
+            self._http, path, models.CompanyReviewPage, query, lambda page: page.items, cursor="from_"
+        )
+
+    async def decide(
+        self, job_id: str, decisions: Sequence[params.CompanyReviewDecision]
+    ) -> models.CompanyReviewDecided:
+        """Which company an item means; None: none of its candidates."""
+        path = f"/v1/companies/batch/{_core.part(job_id)}/review"
+        request = _core.Request[models.CompanyReviewDecided](
+            "POST", path, models.CompanyReviewDecided, body={"decisions": decisions}, is_repeatable=True
+        )
+        return await self._http.send(request)
 
     # One for each list below a company: `npm run clients` does not know them, `mypy --strict` does.
     def people(
@@ -397,6 +444,23 @@ def _company(ref: str, name: str | None = None) -> str:
     return f"/v1/companies/{_core.part(ref)}" + (f"/{name}" if name else "")
 
 
+class AsyncWatches:
+    """Addresses that are told when a company changes."""
+
+    def __init__(self, http: AsyncHttp) -> None:
+        self._http = http
+
+    async def list(self) -> models.ListCompanyWatchesResponse:
+        return await self._http.send(_core.get("/v1/companies/watches", models.ListCompanyWatchesResponse))
+
+    async def create(self, **body: Unpack[params.CreateCompanyWatchBody]) -> models.CompanyWatch:
+        """Its `secret` is told only here."""
+        return await self._http.send(_core.post("/v1/companies/watches", models.CompanyWatch, body))
+
+    async def delete(self, watch_id: str) -> None:
+        await self._http.send(_core.delete(f"/v1/companies/watches/{_core.part(watch_id)}", type(None)))
+
+
 class AsyncMonitors:
     """Pages that the service looks at again and again."""
 
@@ -414,10 +478,7 @@ class AsyncMonitors:
         return await self._http.send(_core.get(_monitor(monitor_id), models.Monitor))
 
     async def change(self, monitor_id: str, **change: Unpack[params.MonitorPatch]) -> models.Monitor:
-        request = _core.Request[models.Monitor](
-            "PATCH", _monitor(monitor_id), models.Monitor, body=change, is_repeatable=True
-        )
-        return await self._http.send(request)
+        return await self._http.send(_core.patch(_monitor(monitor_id), models.Monitor, change))
 
     async def run(self, monitor_id: str) -> models.Monitor:
         """Looks at the page now."""
@@ -462,6 +523,97 @@ def _session(session_id: str) -> str:
     return f"/v1/sessions/{_core.part(session_id)}"
 
 
+class AsyncKeys:
+    """Keys of the account, each known by its prefix. Only for an admin key."""
+
+    def __init__(self, http: AsyncHttp) -> None:
+        self._http = http
+
+    async def list(self) -> models.AccountKeys:
+        return await self._http.send(_core.get("/v1/keys", models.AccountKeys))
+
+    async def create(self, **options: Unpack[params.KeyBody]) -> models.AccountKeyCreated:
+        """The key itself is told only here."""
+        return await self._http.send(_core.post("/v1/keys", models.AccountKeyCreated, options))
+
+    async def change(
+        self, prefix: str, *, last_admin: bool = False, **change: Unpack[params.KeyChange]
+    ) -> models.AccountKey:
+        """What is left out stays; None takes a limit away."""
+        return await self._http.send(
+            _core.patch(_key(prefix), models.AccountKey, change, {"last_admin": last_admin or None})
+        )
+
+    async def rotate(self, prefix: str, **options: Unpack[params.KeyRotation]) -> models.AccountKeyCreated:
+        """A new key in place of this one, which works for `grace_s` more seconds. The new key is told only here."""
+        return await self._http.send(_core.post(f"{_key(prefix)}/rotate", models.AccountKeyCreated, options))
+
+    async def revoke(self, prefix: str, *, last_admin: bool = False) -> None:
+        await self._http.send(_core.delete(_key(prefix), type(None), {"last_admin": last_admin or None}))
+
+    async def events(self) -> models.KeyEvents:
+        """Who has made, changed and revoked keys, newest first."""
+        return await self._http.send(_core.get("/v1/keys/events", models.KeyEvents))
+
+
+def _key(prefix: str) -> str:
+    return f"/v1/keys/{_core.part(prefix)}"
+
+
+class AsyncAlerts:
+    """Addresses that are told when an allowance is nearly used."""
+
+    def __init__(self, http: AsyncHttp) -> None:
+        self._http = http
+
+    async def list(self) -> models.ListAlertsResponse:
+        return await self._http.send(_core.get("/v1/alerts", models.ListAlertsResponse))
+
+    async def create(self, **body: Unpack[params.AlertBody]) -> models.AlertHookCreated:
+        """Its `secret` is told only here."""
+        return await self._http.send(_core.post("/v1/alerts", models.AlertHookCreated, body))
+
+    async def delete(self, alert_id: int) -> None:
+        await self._http.send(_core.delete(f"/v1/alerts/{_core.part(alert_id)}", type(None)))
+
+
+class AsyncInvoices:
+    """Finished months of the account."""
+
+    def __init__(self, http: AsyncHttp) -> None:
+        self._http = http
+
+    async def list(self) -> models.ListInvoicesResponse:
+        return await self._http.send(_core.get("/v1/invoices", models.ListInvoicesResponse))
+
+    async def get(self, invoice_id: str) -> models.Invoice:
+        return await self._http.send(_core.get(f"/v1/invoices/{_core.part(invoice_id)}", models.Invoice))
+
+
+class AsyncArchive:
+    """What was fetched with `archive`."""
+
+    def __init__(self, http: AsyncHttp) -> None:
+        self._http = http
+
+    async def captures(self, url: str, **query: Unpack[params.CapturesOptions]) -> list[list[str]]:
+        """The names of the columns, then a row for each capture of the address."""
+        return await self._http.send(_core.get("/v1/archive/cdx", list[list[str]], {**query, "url": url}))
+
+    def capture(self, timestamp: str, url: str) -> AsyncIterator[bytes]:
+        """The bytes of the capture that is nearest to the time (1 to 14 digits), piece by piece."""
+        return self._http.pieces(f"/v1/archive/web/{_core.part(timestamp)}id_/{url}")
+
+    async def view(self, url: str, *, timestamp: str | None = None) -> models.ViewCaptureResponse:
+        """An address at which a browser shows the capture."""
+        query = {"url": url, "timestamp": timestamp}
+        return await self._http.send(_core.get("/v1/archive/view", models.ViewCaptureResponse, query))
+
+    def warc(self, request_id: str) -> AsyncIterator[bytes]:
+        """The exchanges of one fetch, as a WARC file, piece by piece."""
+        return self._http.pieces(f"/v1/requests/{_core.part(request_id)}.warc.gz")
+
+
 class AsyncTrawl:
     """The client of a service and a key. `timeout_s`: how long a call may take with its retries; the results of a job may take longer."""
 
@@ -475,9 +627,13 @@ class AsyncTrawl:
         client: httpx.AsyncClient | None = None,
     ) -> None:
         self._http = AsyncHttp(key, url, retries, timeout_s, client)
+        self.alerts = AsyncAlerts(self._http)
+        self.archive = AsyncArchive(self._http)
         self.batch = AsyncBatches(self._http)
         self.filings = AsyncFilings(self._http)
         self.companies = AsyncCompanies(self._http)
+        self.invoices = AsyncInvoices(self._http)
+        self.keys = AsyncKeys(self._http)
         self.profiles = AsyncProfiles(self._http)
         self.monitors = AsyncMonitors(self._http)
         self.sessions = AsyncSessions(self._http)
@@ -520,6 +676,10 @@ class AsyncTrawl:
     def body(self, sha256: str, *, range_: str | None = None) -> AsyncIterator[bytes]:
         """The exact bytes with this digest, piece by piece; `range_` as in HTTP: `bytes=0-1023`."""
         return self._http.pieces(f"/v1/bodies/{_core.part(sha256)}", range_)
+
+    async def account(self) -> models.AccountView:
+        """What the key may do, and what its customer has agreed to."""
+        return await self._http.send(_core.get("/v1/account", models.AccountView))
 
     async def usage(self, **query: Unpack[params.UsageQuery]) -> models.UsageReport:
         return await self._http.send(_core.get("/v1/usage", models.UsageReport, query))

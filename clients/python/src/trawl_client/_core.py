@@ -60,7 +60,10 @@ class Request(Generic[T]):
 
     @property
     def content(self) -> dict[str, Any] | None:
-        return None if self.body is None else named_as_sent(self.body)
+        if self.body is None:
+            return None
+        # In a change None is a value: it takes a limit away.
+        return named_as_sent(self.body, with_none=self.method == "PATCH")
 
 
 def get(path: str, answer: type[T], query: Mapping[str, Any] | None = None) -> Request[T]:
@@ -78,13 +81,19 @@ def begin(path: str, answer: type[T], body: Mapping[str, Any]) -> Request[T]:
     return Request("POST", path, answer, body=keyed, is_repeatable=True)
 
 
-def delete(path: str, answer: type[T]) -> Request[T]:
-    return Request("DELETE", path, answer, is_repeatable=True)
+def patch(
+    path: str, answer: type[T], change: Mapping[str, Any], query: Mapping[str, Any] | None = None
+) -> Request[T]:
+    return Request("PATCH", path, answer, query=query, body=change, is_repeatable=True)
 
 
-def named_as_sent(fields: Mapping[str, Any]) -> dict[str, Any]:
+def delete(path: str, answer: type[T], query: Mapping[str, Any] | None = None) -> Request[T]:
+    return Request("DELETE", path, answer, query=query, is_repeatable=True)
+
+
+def named_as_sent(fields: Mapping[str, Any], *, with_none: bool = False) -> dict[str, Any]:
     """Without the underscore of names that are words of Python, and without what is None."""
-    return {_name(name): value for name, value in fields.items() if value is not None}
+    return {_name(name): value for name, value in fields.items() if with_none or value is not None}
 
 
 def _name(name: str) -> str:

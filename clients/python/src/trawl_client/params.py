@@ -1520,6 +1520,19 @@ class FetchOptions(TypedDict, total=False):
     """The window of the browser; takes the route browser only. Default: 1280 × 720"""
 
 
+class CapturesOptions(TypedDict, total=False):
+    matchType: Literal["exact", "prefix", "host", "domain"] | None
+    """Which addresses: this one, those below it, its host's, also of subdomains"""
+    from_: str | None
+    """The first time: 1 to 14 digits, as 20261125"""
+    to: str | None
+    """The last time"""
+    limit: int
+    """The most captures"""
+    filter: str | None
+    """`column:expression` (RE2, the whole value), with `!` before it: those that it does not fit"""
+
+
 class MapOptions(TypedDict, total=False):
     search: str | None
     """Words: addresses whose path or title has them come first"""
