@@ -9,6 +9,7 @@ const PORTS = [
   "test/ports/**/*.test.ts",
   "test/tiers/**/*.test.ts",
   "test/egress/**/*.test.ts",
+  "test/clients/scenarios.test.ts",
   "test/engines.test.ts",
   "test/filings/source.test.ts",
   "test/lib/extract.test.ts",

@@ -129,8 +129,11 @@ export class Job<Item extends JobItem = JobItem> implements AsyncIterable<Item> 
     );
     if (response.body === null) throw new TrawlError("protocol", `The answer to ${path} has no body`);
     try {
-      for await (const line of linesOf(response.body, SILENT_MS))
+      for await (const line of linesOf(response.body, SILENT_MS)) {
+        // What had arrived before the signal is given no more.
+        if (call.signal?.aborted) throw failure(call.signal.reason, call.signal);
         if (line !== "") yield JSON.parse(line) as Item;
+      }
     } catch (problem) {
       throw problem instanceof SyntaxError
         ? new TrawlError("protocol", `A line of ${path} is no JSON`, { cause: problem })
