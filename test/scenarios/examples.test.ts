@@ -12,6 +12,7 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from "node:fs";
 import { once } from "node:events";
@@ -39,6 +40,9 @@ const ALPINA = leiOf("529900T8BM49AURSDO");
 const wacz = findProgram("wacz", "/opt/warc-tools/bin/wacz");
 const MYPY = join(process.env["PYTHON_CLIENT"] ?? "/opt/python-client", "bin/mypy");
 const PROGRAMS = readdirSync(join(ROOT, "examples")).filter((file) => file.endsWith(".ts"));
+const NOTEBOOKS = readdirSync(join(ROOT, "examples")).filter((file) => file.endsWith(".ipynb"));
+const MAX_NOTEBOOK_BYTES = 60_000;
+const JUPYTER = join(process.env["PYTHON_CLIENT"] ?? "/opt/python-client", "bin/jupyter-execute");
 /** What runs a language, and a program that runs the samples which it is given; each ends with the error of its first request. */
 const EACH_SAMPLE = {
   TypeScript: [
@@ -145,7 +149,7 @@ describe("examples", () => {
 
   test("each of them is described, and has its usage", async () => {
     const readme = readFileSync(join(ROOT, "examples/README.md"), "utf8");
-    expect(PROGRAMS.filter((file) => !readme.includes(`\`${file}\``))).toEqual([]);
+    expect([...PROGRAMS, ...NOTEBOOKS].filter((file) => !readme.includes(`\`${file}\``))).toEqual([]);
     for (const program of PROGRAMS) await expect(run(program)).rejects.toThrow(`Usage: node ${program}`);
   });
 
@@ -242,6 +246,53 @@ describe("examples", () => {
       expect.stringMatching(/^NONE,,,,,,,,\w+$/),
     ]);
   });
+
+  interface Notebook {
+    readonly cells: readonly {
+      readonly outputs?: readonly {
+        readonly output_type: string;
+        readonly data?: Readonly<Record<string, unknown>>;
+      }[];
+    }[];
+  }
+
+  /** The kinds of what each cell of code has given. */
+  const kindsIn = (path: string): readonly (readonly string[])[] =>
+    (JSON.parse(readFileSync(path, "utf8")) as Notebook).cells.flatMap(({ outputs }) =>
+      outputs
+        ? [outputs.flatMap(({ data, output_type }) => Object.keys(data ?? { [output_type]: null }))]
+        : [],
+    );
+
+  test("the notebook has its table and its picture, and is small", () => {
+    const path = join(ROOT, "examples/pages-as-a-table.ipynb");
+    expect(statSync(path).size).toBeLessThan(MAX_NOTEBOOK_BYTES);
+    const table = ["text/html", "text/plain"];
+    expect(kindsIn(path)).toEqual([[], table, table, ["image/png", "text/plain"], table]);
+  });
+
+  test.skipIf(!existsSync(JUPYTER))(
+    "the notebook runs from its first cell to its last",
+    { timeout: 120_000 },
+    async () => {
+      const [notebook, result] = [
+        join(ROOT, "examples/pages-as-a-table.ipynb"),
+        join(folder, "result.ipynb"),
+      ];
+      const program = join(ROOT, "test/harness/clients/run_notebook.py");
+      await promisify(execFile)(EACH_SAMPLE.Python[0], [program, notebook, result], {
+        cwd: folder,
+        env: {
+          ...process.env,
+          TRAWL_URL: service.url,
+          TRAWL_KEY: service.key,
+          PYTHONPATH: join(ROOT, "clients/python/src"),
+        },
+      });
+      expect(kindsIn(result)).toEqual(kindsIn(notebook));
+      expect(readFileSync(result, "utf8")).toContain("How the tide mill works");
+    },
+  );
 
   test(
     "the programs and the samples in TypeScript compile, and those of reads run",
