@@ -162,7 +162,7 @@ async function inBrowser(): Promise<Outcomes> {
 const outcomeOf = ({ outcome: { error, ...rest } }: ClientScenario): unknown =>
   error === undefined ? rest : { ...rest, error: expect.objectContaining(error) as unknown };
 
-/** Who runs the table: its title, the name of its run, and whether it is installed here. */
+/** The runs of the table: the title, the name on the server, the client, and whether the runtime is installed here. */
 const RUNS: readonly (readonly [
   name: string,
   run: string,

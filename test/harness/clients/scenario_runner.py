@@ -76,8 +76,8 @@ def failure_of(error):
     }
 
 
-class Seen:
-    """What an iteration has given so far."""
+class Iteration:
+    """What a loop has been given so far."""
 
     def __init__(self, scenario):
         self.scenario = scenario
@@ -102,7 +102,7 @@ class Seen:
 
 def waiting(at, scenario, client):
     how = scenario.get("how", "await")
-    seen = Seen(scenario)
+    iteration = Iteration(scenario)
     try:
         answer = called(Trawl(**options_of("python-sync", at, scenario), client=client), scenario["call"])
         if how == "await":
@@ -111,16 +111,16 @@ def waiting(at, scenario, client):
         if how == "bytes":
             return {"bytes": sum(len(piece) for piece in answer)}
         for entry in answer:
-            if not seen.takes(entry):
+            if not iteration.takes(entry):
                 break
-        return seen.outcome()
+        return iteration.outcome()
     except TrawlError as error:
-        return {**seen.given(), "error": failure_of(error)}
+        return {**iteration.given(), "error": failure_of(error)}
 
 
 async def with_asyncio(at, scenario, client):
     how = scenario.get("how", "await")
-    seen = Seen(scenario)
+    iteration = Iteration(scenario)
     try:
         answer = called(AsyncTrawl(**options_of("python-async", at, scenario), client=client), scenario["call"])
         if inspect.isawaitable(answer):
@@ -131,11 +131,11 @@ async def with_asyncio(at, scenario, client):
         if how == "bytes":
             return {"bytes": sum([len(piece) async for piece in answer])}
         async for entry in answer:
-            if not seen.takes(entry):
+            if not iteration.takes(entry):
                 break
-        return seen.outcome()
+        return iteration.outcome()
     except TrawlError as error:
-        return {**seen.given(), "error": failure_of(error)}
+        return {**iteration.given(), "error": failure_of(error)}
 
 
 def mine():
