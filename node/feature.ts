@@ -79,6 +79,8 @@ export interface OpeningNode extends Omit<Node, "ask"> {
   readonly config: NodeConfig;
   readonly topology: Topology;
   readonly version: string;
+  /** The version and the commit of the program, in words: what a report of a bug needs. */
+  readonly build: string;
   /** The User-Agent of requests that declare the crawler. */
   readonly user_agent: string;
   /** Undefined: no collector is configured, and nothing is traced. */

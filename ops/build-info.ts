@@ -11,6 +11,10 @@ export interface BuildInfo {
   readonly commit: string | null;
 }
 
+/** For people: what a report of a bug needs. */
+export const buildName = ({ version, commit }: BuildInfo): string =>
+  `Trawl ${version}${commit === null ? "" : `, commit ${commit}`}`;
+
 const DIGITS = 12;
 
 /** `root` is the folder of package.json. */

@@ -26,7 +26,7 @@ import type { AnyFeature, JoinedFeature, JoinedNode } from "../node/feature.ts";
 import { startOrder } from "../node/start-order.ts";
 import { topologyOf, topologyProblem } from "../node/topology.ts";
 import { startBackgroundWork } from "./background-work.ts";
-import { readBuildInfo } from "./build-info.ts";
+import { buildName, readBuildInfo } from "./build-info.ts";
 import { join as joinCluster, type Membership } from "./cluster.ts";
 import type { Config } from "./config.ts";
 import { joinContext, openContext } from "./context.ts";
@@ -104,7 +104,7 @@ async function compose(config: Config, closers: Closers): Promise<Running> {
   const clock = untracedTimers(tracing, systemClock());
   const opening = await openContext(
     config,
-    { topology, version: build.version, metrics, log, tracing, clock },
+    { topology, version: build.version, build: buildName(build), metrics, log, tracing, clock },
     closers,
   );
   const { role_actors: roleActors, join } = await openFeatures(order, opening, config, closers);

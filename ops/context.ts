@@ -31,7 +31,7 @@ import { withoutDamagedCaches } from "./scrub-documents.ts";
 import { dataPath, openBlobs, openDocuments, REBUILDABLE, storePlaces } from "./stores.ts";
 
 /** What is there before the stores. */
-type Given = Pick<OpeningNode, "topology" | "version" | "metrics" | "log" | "tracing" | "clock">;
+type Given = Pick<OpeningNode, "topology" | "version" | "build" | "metrics" | "log" | "tracing" | "clock">;
 
 /** `closers` gets what closes each part, also when a later part fails to open. */
 export async function openContext(

@@ -204,7 +204,7 @@ function apiOf(
   own: readonly Route[],
   { public_url, publicUrl }: { readonly public_url: string | null; readonly publicUrl: () => string },
 ): readonly Route[] {
-  const { blobs, bodyGrants, clock, config, documents, user_agent, version } = context;
+  const { blobs, bodyGrants, build, clock, config, documents, user_agent, version } = context;
   const { name, contact = null, page_robots, url } = config.crawler;
   const references = parts.flatMap(({ reference }) => reference ?? []);
   const guides = guideFiles();
@@ -236,7 +236,7 @@ function apiOf(
     }),
     ...pageRoutes({
       document,
-      file: pageFiles(version),
+      file: pageFiles(build),
     }),
   ];
   return routes;

@@ -29,12 +29,15 @@ const ofConsole = (name: (typeof CONSOLE_MODULES)[number]): Buffer => own(`conso
 const withoutBareNames = (script: Buffer): Buffer =>
   Buffer.from(script.toString().replaceAll('from"preact"', 'from"/pages/preact.js"'));
 
+const withBuild = (page: Buffer, build: string): Buffer =>
+  Buffer.from(page.toString().replaceAll("{{build}}", escaped(build)));
+
 /** A fixed list: no path of a request reaches the file system. */
-const FILES: Readonly<Record<string, readonly [content_type: string, read: (version: string) => Buffer]>> = {
-  "/": [HTML, (version) => Buffer.from(own("home.html").toString().replaceAll("{{version}}", version))],
+const FILES: Readonly<Record<string, readonly [content_type: string, read: (build: string) => Buffer]>> = {
+  "/": [HTML, (build) => withBuild(own("home.html"), build)],
   "/replay": [HTML, () => own("replay.html")],
-  "/changelog": [HTML, () => Buffer.from(changelogPage(own("../../CHANGELOG.md").toString()))],
-  "/console": [HTML, () => own("console/console.html")],
+  "/changelog": [HTML, (build) => Buffer.from(changelogPage(changelog(), build))],
+  "/console": [HTML, (build) => withBuild(own("console/console.html"), build)],
   "/pages/console.css": [STYLE, () => own("console/console.css")],
   ...Object.fromEntries(
     CONSOLE_MODULES.map((name) => [`/pages/console-${name}.js`, [SCRIPT, () => ofConsole(name)] as const]),
@@ -44,24 +47,42 @@ const FILES: Readonly<Record<string, readonly [content_type: string, read: (vers
   "/pages/htm.js": [SCRIPT, () => readFileSync(join(dirname(pathOf("htm")), "htm.module.js"))],
   "/pages/home.css": [STYLE, () => own("home.css")],
   "/pages/home.js": [SCRIPT, () => own("home.js")],
+  "/pages/status.css": [STYLE, () => own("status.css")],
+  "/pages/status.js": [SCRIPT, () => own("status.js")],
   "/pages/documentation.css": [STYLE, () => own("documentation.css")],
   "/pages/documentation.js": [SCRIPT, () => own("documentation.js")],
   "/pages/minisearch.js": [SCRIPT, () => readFileSync(new URL(import.meta.resolve("minisearch")))],
   "/pages/replay.js": [SCRIPT, () => own("replay.js")],
 };
 
-export function pageFiles(version: string): (path: string) => PageFile | null {
+/** `build` names the program that runs: its version and commit. */
+export function pageFiles(build: string): (path: string) => PageFile | null {
   const loaded = new Map<string, PageFile>();
   return (path) => {
     const existing = loaded.get(path);
     if (existing) return existing;
-    const file = Object.hasOwn(FILES, path) ? FILES[path]! : null;
+    const file = Object.hasOwn(FILES, path) ? FILES[path]! : ofVersion(path);
     if (!file) return null;
     const [content_type, read] = file;
-    const made = { content_type, bytes: read(version) };
+    const made = { content_type, bytes: read(build) };
     loaded.set(path, made);
     return made;
   };
+}
+
+const changelog = (): string => own("../../CHANGELOG.md").toString();
+
+/** `/changelog/<version>`, where the changelog has the version. */
+function ofVersion(path: string): (typeof FILES)[string] | null {
+  const [, version] = /^\/changelog\/([^/]+)$/.exec(path) ?? [];
+  if (version === undefined || !versionsOf(changelog()).has(version)) return null;
+  return [HTML, (build) => Buffer.from(changelogPage(changelog(), build, version))];
+}
+
+/** The sections of the changelog by version, newest first, each with its heading. */
+function versionsOf(markdown: string): ReadonlyMap<string, string> {
+  const [, ...sections] = markdown.split(/^(?=## )/m);
+  return new Map(sections.map((section) => [/^## (\S+)/.exec(section)![1]!.toLowerCase(), section]));
 }
 
 const escaped = (text: string): string =>
@@ -73,10 +94,15 @@ const inline = (text: string): string =>
     .replace(/\*\*([^*]+)\*\*/g, "<strong>$1</strong>")
     .replace(/\[([^\]]+)\]\((https:[^)\s]+)\)/g, '<a href="$2">$1</a>');
 
-/** The Markdown that the changelog is written in: headings, paragraphs, lists, code, strong text and links. */
-export function changelogPage(markdown: string): string {
+/**
+ * The Markdown that the changelog is written in: headings, paragraphs, lists, code, strong text and links. `version`: the page of
+ * this version alone.
+ */
+export function changelogPage(markdown: string, build: string, version?: string): string {
+  const versions = versionsOf(markdown);
   const blocks: string[] = [];
-  for (const block of markdown.trim().split(/\n{2,}/)) {
+  const shown = version === undefined ? markdown : `# Changelog\n\n${versions.get(version)!}`;
+  for (const block of shown.trim().split(/\n{2,}/)) {
     const heading = /^(#{1,3}) (.*)$/.exec(block);
     if (heading) blocks.push(`<h${heading[1]!.length}>${inline(heading[2]!)}</h${heading[1]!.length}>`);
     else if (block.startsWith("- ")) {
@@ -86,15 +112,23 @@ export function changelogPage(markdown: string): string {
       );
     } else blocks.push(`<p>${inline(block.replaceAll("\n", " "))}</p>`);
   }
+  const links = [...versions.keys()].map(
+    (each) =>
+      `<a href="/changelog/${encodeURIComponent(each)}"${each === version ? ' aria-current="page"' : ""}>${escaped(each)}</a>`,
+  );
   return `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Trawl: changelog</title>
+<title>Trawl: ${version === undefined ? "changelog" : `changes of ${escaped(version)}`}</title>
 <link rel="icon" href="data:,">
 <link rel="stylesheet" href="/pages/home.css">
-<nav><a href="/">Trawl</a> <a href="/docs">Documentation</a></nav>
+<nav aria-label="Pages"><a href="/">Trawl</a> <a href="/docs">Documentation</a> <a href="/status">Status</a></nav>
+<nav aria-label="Versions"><a href="/changelog">All versions</a> ${links.join(" ")}</nav>
+<main>
 ${blocks.join("\n")}
+</main>
+<footer><p>This service runs ${escaped(build)}.</p></footer>
 </html>
 `;
 }

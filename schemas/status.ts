@@ -166,6 +166,11 @@ export const StatusSeries = Component("StatusSeries", {
     "0 to 1: a partial outage counts as 30 % of its time down, a major outage as all of it; null: nothing was recorded",
     0.9995,
   ),
+  recorded_s: Field(
+    Type.Integer(),
+    "The seconds of the period that were recorded, in steps of 300: `uptime` is of these alone",
+    86_400,
+  ),
   statuses: Field(
     Type.Array(Nullable(Type.Enum([...STATUSES]))),
     "The worst status of each bucket, oldest first; null: nothing was recorded",
@@ -181,7 +186,7 @@ export const StatusHistory = Component("StatusHistory", {
   components: Field(
     Type.Record(Type.String(), StatusSeries),
     "By component; `_overall` is the whole service",
-    { _overall: { uptime: 0.9995, statuses: ["operational", null] } },
+    { _overall: { uptime: 1, recorded_s: 300, statuses: ["operational", null] } },
   ),
 });
 export type StatusHistory = Static<typeof StatusHistory>;

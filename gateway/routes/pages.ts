@@ -1,5 +1,6 @@
 /** The pages for people (`/`, `/changelog`, `/console`, `/replay`) with their files, and the OpenAPI documents for tools. */
 import { Type } from "typebox";
+import { Field } from "../../schemas/common.ts";
 import { NOT_FOUND } from "../http-errors.ts";
 import type { Reply } from "../http.ts";
 import { FRAMING_PAGE_HEADERS, SCRIPTED_PAGE_HEADERS } from "../page-policy.ts";
@@ -74,6 +75,22 @@ export function pageRoutes({ document, file }: PageRoutesDeps): readonly Route[]
     page("/", "home", "What this is, for people, with a search and a fetch to try"),
     page("/replay", "replayPage", "What a project has archived, and how archives are opened, for people"),
     page("/changelog", "changelog", "What changed for operators, for people"),
+    openRoute({
+      method: "GET",
+      path: "/changelog/{version}",
+      operationId: "changelogOfVersion",
+      summary: "What changed in one version, for people",
+      tags: ["about"],
+      audience: "people",
+      params: Type.Object({
+        version: Field(Type.String({ maxLength: 40 }), "The version, or `unreleased`", "0.2.0"),
+      }),
+      replies: {
+        200: HTML,
+        404: { description: "There is no such version", schema: Type.Object({ detail: Type.String() }) },
+      },
+      handle: ({ params }) => answer(`/changelog/${params.version}`),
+    }),
     page("/console", "console", "Jobs, usage, keys and the service in a browser, signed in with a key"),
     openRoute({
       method: "GET",

@@ -124,6 +124,7 @@ describe("/openapi.json", () => {
     ]);
     expect(operations((await call("GET", "/openapi-pages.json")).json)).toEqual([
       "changelog GET /changelog",
+      "changelogOfVersion GET /changelog/{version}",
       "console GET /console",
       "debugRecord GET /debug/{name}",
       "home GET /",
@@ -204,6 +205,7 @@ describe("pages for people", () => {
     ["/replay", "text/html; charset=utf-8", "ReplayWeb.page"],
     ["/changelog", "text/html; charset=utf-8", "<h2>Unreleased</h2>"],
     ["/pages/home.js", "text/javascript; charset=utf-8", "/v1/fetch"],
+    ["/pages/status.js", "text/javascript; charset=utf-8", "If-None-Match"],
     ["/pages/documentation.css", "text/css; charset=utf-8", ".columns"],
     ["/pages/minisearch.js", "text/javascript; charset=utf-8", "class MiniSearch"],
   ])("%s is %s and loads nothing from elsewhere", async (path, content_type, text) => {
@@ -223,9 +225,21 @@ describe("pages for people", () => {
     },
   );
 
+  test("each version of the changelog has a page of its own", async () => {
+    const { call } = await gatewayHarness();
+    const page = (await call("GET", "/changelog/0.1.0", { key: null })).bytes.toString();
+    expect(page).toContain("<h2>0.1.0 - ");
+    expect(page).not.toContain("<h2>0.2.0");
+    expect(page).toContain("This service runs Trawl 0.0.0");
+    expect(page).toContain('<a href="/changelog/0.1.0" aria-current="page">');
+    for (const version of ["9.9.9", "constructor", "..%2Fhome.html"])
+      expect((await call("GET", `/changelog/${version}`, { key: null })).status).toBe(404);
+  });
+
   test("the changelog is written without markup of its own", () => {
     const page = changelogPage(
       "# A\n\n- one <b>\n  two `x<y`\n- **three**\n\nText & [more](https://a.example/)",
+      "Trawl 1.0.0",
     );
     expect(page).toContain("<h1>A</h1>");
     expect(page).toContain(

@@ -196,7 +196,7 @@ export async function gatewayHarness(options: HarnessOptions = {}) {
           audience,
           references: [],
         }),
-      file: pageFiles("0.0.0"),
+      file: pageFiles("Trawl 0.0.0"),
     }),
     ...(typeof options.more === "function"
       ? options.more({ ...context, ask, debugRecords })

@@ -48,6 +48,10 @@ describe.skipIf(!found)("the pages for people (need a browser)", () => {
     "/docs/reference",
     "/docs/reference/fetch",
     "/docs/errors/timeout",
+    "/changelog/0.1.0",
+    "/status",
+    "/status/incidents",
+    "/status/components/fetch",
   ];
   const AXE = readFileSync(fileURLToPath(import.meta.resolve("axe-core/axe.min.js")), "utf8");
 
@@ -57,7 +61,7 @@ describe.skipIf(!found)("the pages for people (need a browser)", () => {
     const { page, complaints } = await open(path);
     await page.emulateMedia({ colorScheme: scheme });
     await page.locator("h1").waitFor();
-    await look(page, `docs${path.replaceAll("/", "-")}-${scheme}`);
+    await look(page, `page${path.replaceAll("/", "-")}-${scheme}`);
     await page.evaluate(AXE);
     const { violations } = (await page.evaluate("axe.run()")) as {
       violations: { id: string; impact: string; nodes: { html: string }[] }[];

@@ -42,7 +42,11 @@ test("late observations fill their buckets, gaps stay unknown", () => {
     null,
     "operational",
   ]);
-  expect(components["_overall"]).toEqual({ uptime: null, statuses: Array.from({ length: 12 }, () => null) });
+  expect(components["_overall"]).toEqual({
+    uptime: null,
+    recorded_s: 0,
+    statuses: Array.from({ length: 12 }, () => null),
+  });
 });
 
 test("after seven days an observation is gone", () => {
@@ -59,15 +63,18 @@ test("after seven days an observation is gone", () => {
 });
 
 test.each([
-  ["oooo", 1],
-  ["oodm", 1],
-  ["ooop", 0.925],
-  ["ooox", 0.75],
-  ["x...", 0],
-  ["....", null],
-])("uptime of %s", (codes, expected) => {
+  ["oooo", 1, 1_200],
+  ["oodm", 1, 1_200],
+  ["ooop", 0.925, 1_200],
+  ["ooox", 0.75, 1_200],
+  ["x...", 0, 300],
+  ["....", null, 0],
+])("uptime of %s, and the time that it is of", (codes, uptime, recorded_s) => {
   const history: HistoryRows = { first: NOON - 3, rows: { fetch: codes } };
-  expect(historyView(history, ["fetch"], 1, NOON_MS).components["fetch"]!.uptime).toBe(expected);
+  expect(historyView(history, ["fetch"], 1, NOON_MS).components["fetch"]).toMatchObject({
+    uptime,
+    recorded_s,
+  });
 });
 
 test("up to 24 hours in five minutes, more in hours of the clock", () => {

@@ -92,7 +92,13 @@ export function historyView(
   const components = [OVERALL, ...ids].map((id) => {
     const row = rows[id] ?? "";
     const codes = Array.from({ length: until - since }, (_, at) => row[since + at - first] ?? NOTHING);
-    return [id, { uptime: uptimeOf(codes), statuses: merged(codes, perBucket).map(statusOf) }] as const;
+    const known = codes.map(statusOf).filter((status) => status !== null);
+    const series = {
+      uptime: uptimeOf(known),
+      recorded_s: (known.length * BUCKET_MS) / 1_000,
+      statuses: merged(codes, perBucket).map(statusOf),
+    };
+    return [id, series] as const;
   });
   return {
     since: new Date(since * BUCKET_MS).toISOString(),
@@ -108,8 +114,7 @@ function merged(codes: readonly string[], size: number): readonly string[] {
   );
 }
 
-function uptimeOf(codes: readonly string[]): number | null {
-  const known = codes.map(statusOf).filter((status) => status !== null);
+function uptimeOf(known: readonly Status[]): number | null {
   if (known.length === 0) return null;
   const down = known.reduce((sum, status) => sum + DOWNTIME[status], 0);
   return Math.round((1 - down / known.length) * 100_000) / 100_000;

@@ -57,6 +57,8 @@ export interface StatusWatchDeps {
 export interface StatusWatch {
   /** The status as of the last round. */
   readonly current: () => ServiceStatus;
+  /** What was read of the operator's notices in the last round, with what ended longer ago than the status shows. */
+  readonly notices: () => Notices;
   /** Never rejects: what cannot be read is missing. */
   readonly history: (hours: number) => Promise<StatusHistory>;
   readonly start: () => void;
@@ -156,6 +158,7 @@ export function watchStatus(deps: StatusWatchDeps): StatusWatch {
 
   return {
     current: () => status,
+    notices: () => notices,
     history: (hours) =>
       recorder.history(
         status.components.map(({ id }) => id),

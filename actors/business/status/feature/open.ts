@@ -20,7 +20,8 @@ interface StatusNeeds {
 }
 
 function joinStatus(node: JoinedNode, others: readonly StatusPart[], period_ms: number): JoinedFeature {
-  const { topology, clock, log, metrics, ask, documents, requestWindow, checkStores } = node;
+  const { topology, clock, log, metrics, ask, documents, requestWindow, checkStores, build } = node;
+  let base = "";
   const own: StatusPart = {
     components: [API, STORAGE],
     figures: () => windowFigures("api", requestWindow, clock.now()),
@@ -47,7 +48,10 @@ function joinStatus(node: JoinedNode, others: readonly StatusPart[], period_ms: 
   return {
     provides: {},
     actors: [statusBoardActor(period_ms), statusHistorianActor()],
-    routes: statusRoutes({ watch, clock }),
+    routes: statusRoutes({ watch, clock, build, base: () => base }),
+    onAddress: async (address) => {
+      base = address;
+    },
     onServing: async () => watch.start(),
     close: async () => watch.close(),
   };

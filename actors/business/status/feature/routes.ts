@@ -3,13 +3,9 @@
  * address. They answer 200 whatever the status is, and show what watch-status.ts knows: nothing is computed for a request.
  */
 import { Field } from "../../../../schemas/common.ts";
-import { createHash } from "node:crypto";
-import { LRUCache } from "lru-cache";
 import { type TSchema, Type } from "typebox";
 import type { Clock } from "../../../../cluster/ports/clock.ts";
-import { matches } from "../../../../gateway/conditional.ts";
-import { JSON_TYPE, NOT_FOUND, rateLimited } from "../../../../gateway/http-errors.ts";
-import { PAGE_HEADERS } from "../../../../gateway/html-page.ts";
+import { JSON_TYPE, NOT_FOUND } from "../../../../gateway/http-errors.ts";
 import type { Head, Reply } from "../../../../gateway/http.ts";
 import { openRoute, type ReplyShape, type Route } from "../../../../gateway/route.ts";
 import {
@@ -21,20 +17,17 @@ import {
 } from "../../../../schemas/status.ts";
 import { noticesOf } from "../evaluate.ts";
 import type { StatusWatch } from "../watch-status.ts";
-import { statusPage } from "./page.ts";
+import { statusPageRoutes } from "./page-routes.ts";
+import { publicAnswers } from "./public-answers.ts";
 
 export interface StatusRoutesDeps {
-  readonly watch: Pick<StatusWatch, "current" | "history">;
+  readonly watch: Pick<StatusWatch, "current" | "history" | "notices">;
   readonly clock: Clock;
+  /** The program that runs, in words. */
+  readonly build: string;
+  /** The address at which clients see the service. */
+  readonly base: () => string;
 }
-
-const MAX_PER_MINUTE = 120;
-const MINUTE_MS = 60_000;
-/** Addresses that are counted; one that is dropped begins anew. */
-const MAX_ADDRESSES = 20_000;
-const CACHE_CONTROL = "public, max-age=15";
-/** Without one an address counts as this: requests over a local socket. */
-const NO_ADDRESS = "none";
 
 const Detail = Type.Object({ detail: Type.String() });
 const NOT_MODIFIED: ReplyShape = { description: "Unchanged since the ETag in If-None-Match" };
@@ -43,22 +36,9 @@ const LIMITED: ReplyShape = {
   schema: Detail,
 };
 
-export function statusRoutes({ watch, clock }: StatusRoutesDeps): readonly Route[] {
-  /** When each address was answered within the last minute, the oldest first. */
-  const answered = new LRUCache<string, number[]>({ max: MAX_ADDRESSES });
-
-  /** Null: the address may ask. */
-  function limited(head: Head): Reply | null {
-    const now_ms = clock.now();
-    const address = head.address() || NO_ADDRESS;
-    const times = answered.get(address) ?? [];
-    while (times.length > 0 && now_ms - times[0]! >= MINUTE_MS) times.shift();
-    if (times.length >= MAX_PER_MINUTE)
-      return rateLimited(Math.ceil((times[0]! + MINUTE_MS - now_ms) / 1_000));
-    times.push(now_ms);
-    answered.set(address, times);
-    return null;
-  }
+export function statusRoutes({ watch, clock, build, base }: StatusRoutesDeps): readonly Route[] {
+  const answers = publicAnswers(clock);
+  const { limited, cacheable } = answers;
 
   async function answer(head: Head, document: () => object | Promise<object>): Promise<Reply> {
     const refusal = limited(head);
@@ -140,31 +120,6 @@ export function statusRoutes({ watch, clock }: StatusRoutesDeps): readonly Route
       replies: repliesOf("The history", StatusHistory),
       handle: ({ head, query }) => answer(head, () => watch.history(query.hours ?? 24)),
     }),
-    openRoute({
-      method: "GET",
-      path: "/status",
-      operationId: "statusPage",
-      audience: "people",
-      summary: "The status of the service, for people",
-      tags: ["about"],
-      replies: {
-        200: { description: "A page", content_type: "text/html", schema: Type.String() },
-        304: NOT_MODIFIED,
-        429: LIMITED,
-      },
-      async handle({ head }) {
-        const refusal = limited(head);
-        if (refusal) return refusal;
-        const page = statusPage(current(), await watch.history(MAX_HISTORY_HOURS));
-        return cacheable(head, PAGE_HEADERS, Buffer.from(page));
-      },
-    }),
+    ...statusPageRoutes({ watch, clock, build, base, answers, shapes: { 304: NOT_MODIFIED, 429: LIMITED } }),
   ];
-}
-
-function cacheable(head: Head, headers: Readonly<Record<string, string>>, body: Buffer): Reply {
-  const tag = `"${createHash("sha256").update(body).digest("base64url").slice(0, 22)}"`;
-  const cache = { ETag: tag, "Cache-Control": CACHE_CONTROL };
-  if (matches(head.headers.get("if-none-match"), tag)) return { status: 304, headers: cache };
-  return { status: 200, headers: { ...headers, ...cache }, body };
 }
