@@ -1,4 +1,6 @@
 /** HTML pages without scripts and other files, for people: an invoice, a debug record. Pure. */
+import { hash } from "node:crypto";
+
 const ESCAPES: Readonly<Record<string, string>> = {
   "&": "&amp;",
   "<": "&lt;",
@@ -8,24 +10,26 @@ const ESCAPES: Readonly<Record<string, string>> = {
 };
 export const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (sign) => ESCAPES[sign]!);
 
+/** Light in every scheme: it is what is printed. Its digest allows it, and no other style of a page. */
+const STYLE = `body{font:14px/1.5 system-ui,sans-serif;max-width:56rem;margin:2rem auto;padding:0 1rem;color:#111;background:#fff}
+table{border-collapse:collapse;width:100%;margin:1rem 0}th,td{text-align:left;padding:.35rem .5rem;border-bottom:1px solid #ccc;overflow-wrap:anywhere}
+td.n{text-align:right;font-variant-numeric:tabular-nums}tfoot td{font-weight:600;border-bottom:0}
+dl{display:grid;grid-template-columns:10rem 1fr;margin:0}dt{color:#555}dd{margin:0;overflow-wrap:anywhere}
+.parties{display:flex;flex-wrap:wrap;gap:0 4rem}h2{font-size:1rem;margin:1rem 0 0}.sums{width:auto;margin-left:auto}.sums th{font-weight:400}.sums tr:last-child>*{font-weight:600}
+@media print{@page{size:A4;margin:18mm}body{margin:0;max-width:none}}`;
+
 /** The pages carry no script and load nothing. */
 export const PAGE_HEADERS = {
   "Content-Type": "text/html; charset=utf-8",
-  "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'",
+  "Content-Security-Policy": `default-src 'none'; style-src 'sha256-${hash("sha256", STYLE, "base64")}'; frame-ancestors 'none'`,
   "X-Content-Type-Options": "nosniff",
   "Referrer-Policy": "no-referrer",
   "Cache-Control": "no-store",
 };
 
-const STYLE = `body{font:14px/1.5 system-ui,sans-serif;max-width:56rem;margin:2rem auto;padding:0 1rem;color:#111}
-table{border-collapse:collapse;width:100%;margin:1rem 0}th,td{text-align:left;padding:.35rem .5rem;border-bottom:1px solid #ccc;overflow-wrap:anywhere}
-td.n{text-align:right;font-variant-numeric:tabular-nums}tfoot td{font-weight:600;border-bottom:0}
-dl{display:grid;grid-template-columns:10rem 1fr;margin:0}dt{color:#555}dd{margin:0;overflow-wrap:anywhere}
-@media print{body{margin:0}}`;
-
 /** `content` is HTML. */
 export const htmlPage = (title: string, content: string): string =>
-  `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>${escapeHtml(title)}</title><style>${STYLE}</style></head>` +
+  `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>${escapeHtml(title)}</title><style>${STYLE}</style></head>` +
   `<body><h1>${escapeHtml(title)}</h1>${content}</body></html>\n`;
 
 export const htmlHeading = (text: string): string => `<h2>${escapeHtml(text)}</h2>`;

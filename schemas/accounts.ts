@@ -81,6 +81,14 @@ export const Customer = Type.Object({
   prices: Type.Optional(
     Type.Array(Type.Object({ from: Month, per_request: Type.Record(Type.String(), Micros) })),
   ),
+  /** What its invoices name as the buyer. Absent: its name. */
+  billing: Type.Optional(
+    Type.Object({
+      name: Type.String(),
+      address: Type.Array(Type.String()),
+      tax_id: Nullable(Type.String()),
+    }),
+  ),
   created_at: Type.String(),
 });
 export type Customer = Static<typeof Customer>;

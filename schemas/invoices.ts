@@ -38,14 +38,32 @@ export const InvoiceLine = Component("InvoiceLine", {
 });
 export type InvoiceLine = Static<typeof InvoiceLine>;
 
+export const InvoiceParty = Component("InvoiceParty", {
+  name: Field(Type.String(), "The name of the company or person", "Acme AG"),
+  address: Field(Type.Array(Type.String()), "The lines of the address", ["Bahnhofstrasse 1", "8001 Zürich"]),
+  tax_id: Field(Nullable(Type.String()), "The number for tax; null: none is known", "CHE-123.456.788 MWST"),
+});
+export type InvoiceParty = Static<typeof InvoiceParty>;
+
+const InvoiceTax = Component("InvoiceTax", {
+  name: Field(Type.String(), "What the tax is called", "VAT"),
+  percent: Field(Type.String(), "Of the net amount", "8.1"),
+  amount: Field(Type.String(), "Rounded half up to two decimals", "3.34"),
+});
+
 export const InvoiceSummary = Component("InvoiceSummary", {
   id: Field(Type.String(), "The number of the invoice", "inv-2026-11-1-acme"),
   customer: Field(Type.String(), "The customer", "acme"),
   period: Field(Type.String(), "The month", "2026-11"),
   status: Field(Type.Enum([...INVOICE_STATUSES]), "Whether it is paid"),
   currency: Field(Currency, "ISO 4217", "CHF"),
-  total: Field(Type.String(), "The sum of the lines", "41.250000"),
+  total: Field(Type.String(), "The sum of the lines, six decimals", "41.253285"),
+  payable: Field(Type.String(), "What is to be paid, two decimals: the net amount with the tax", "44.59"),
   issued_at: Field(Timestamp, "When it was drawn up"),
+  due_at: Field(
+    Nullable(Timestamp),
+    "When it is to be paid; null: invoices of version 0.2.0 and earlier say no date",
+  ),
   paid_at: Field(Nullable(Timestamp), "When it was paid; null: it is not"),
   voided_at: Field(Nullable(Timestamp), "When it was made void; null: it is not"),
 });
@@ -61,6 +79,23 @@ export const Invoice = Component("Invoice", {
     "The currency for one US dollar, where provider cost was converted; else null",
     "0.880000",
   ),
+  seller: Field(
+    Nullable(InvoiceParty),
+    "As the operator's settings were at its issue; null: they named none",
+  ),
+  buyer: Field(InvoiceParty, "As the customer was at its issue"),
+  payment: Field(
+    Nullable(Type.String()),
+    "How to pay, in the operator's words; null: not said",
+    "IBAN CH93 0076 2011 6238 5295 7",
+  ),
+  net: Field(Type.String(), "The total rounded half up to two decimals", "41.25"),
+  rounding: Field(
+    Type.String(),
+    "What the rounding adds to the total or, with a minus, takes from it",
+    "-0.003285",
+  ),
+  tax: Field(Nullable(InvoiceTax), "The line of tax; null: none is charged"),
   lines: Field(Type.Array(InvoiceLine), "One for each billing category"),
 });
 export type Invoice = Static<typeof Invoice>;

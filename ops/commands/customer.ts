@@ -1,10 +1,11 @@
-/** trawl customer create, list, budget, spend, suspend, activate: changes the document store; a running service follows within 5 seconds. */
+/** trawl customer create, list, budget, billing, spend, suspend, activate: changes the document store; a running service follows within 5 seconds. */
 import { Command, Option } from "commander";
 import { readRate } from "../../actors/business/accounts/exchange.ts";
 import {
   createCustomer,
   customerNamed,
   listCustomers,
+  setBilling,
   setCustomerBudget,
   setCustomerStatus,
   setPrices,
@@ -19,6 +20,12 @@ import { amount } from "./key.ts";
 interface CreateOptions extends Json {
   readonly external?: boolean;
   readonly currency: Customer["currency"];
+}
+
+interface BillingOptions extends Json {
+  readonly to: string;
+  readonly address: readonly string[];
+  readonly taxId?: string;
 }
 
 export function customerCommand(context: Context): Command {
@@ -86,6 +93,19 @@ export function customerCommand(context: Context): Command {
           ? `Customer "${name}" has no budget limit.`
           : `Customer "${name}" may spend ${fromMicros(micros)} a month.`,
       );
+    });
+  withJson(customer.command("billing"))
+    .description("say who a customer's later invoices are to")
+    .argument("<name>")
+    .requiredOption("--to <name>", "the company or person")
+    .option("--address <lines...>", "the lines of the address", [])
+    .option("--tax-id <number>", "such as a VAT number")
+    .action(async (name: string, { to, address, taxId, json }: BillingOptions) => {
+      const changed = await withDocuments(context, (documents) =>
+        setBilling(documents, name, { name: to, address: [...address], tax_id: taxId ?? null }),
+      );
+      if (json) return context.out(JSON.stringify(changed));
+      return context.err(`Later invoices of "${name}" are to ${to}.`);
     });
   withJson(customer.command("price"))
     .description("set what a customer pays for a succeeded request; replaces all its prices")

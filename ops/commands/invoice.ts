@@ -2,6 +2,7 @@
 import { Command } from "commander";
 import { foldLedger } from "../../actors/business/accounts/fold.ts";
 import { invoicePage } from "../../actors/business/accounts/feature/invoice-page.ts";
+import { termsOf } from "../../actors/business/accounts/invoice-terms.ts";
 import { customerNamed } from "../../actors/business/accounts/keys.ts";
 import {
   changeInvoice,
@@ -73,14 +74,14 @@ export function invoiceCommand(context: Context): Command {
       if (!isMonth(month) || month >= monthOf(now_ms))
         throw new CommandError(`Cannot draw up "${month}": name a month that is over, for example 2026-10`);
       const drawn = await withCharges(context, name, (documents, customer) =>
-        drawInvoice(documents, customer, month, now_ms, true),
+        drawInvoice(documents, customer, month, now_ms, true, termsOf(context.config().invoices)),
       );
       if (drawn.kind === "none")
         throw new CommandError(`Cannot draw up ${month} of "${name}": ${BECAUSE[drawn.because]}`);
       if (json) return context.out(JSON.stringify(drawn.invoice));
-      const { id, total, currency } = drawn.invoice;
+      const { id, payable, currency } = drawn.invoice;
       return context.err(
-        `Invoice ${id} ${drawn.kind === "drawn" ? "is issued" : "exists"}: ${total} ${currency}.`,
+        `Invoice ${id} ${drawn.kind === "drawn" ? "is issued" : "exists"}: ${payable} ${currency}.`,
       );
     });
   withJson(invoice.command("preview"))

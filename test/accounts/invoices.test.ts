@@ -3,7 +3,11 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { setRate } from "../../actors/business/accounts/exchange.ts";
 import { changeInvoice, drawInvoice, listInvoices } from "../../actors/business/accounts/invoices.ts";
-import { createCustomer, createProject, setPrices } from "../../actors/business/accounts/keys.ts";
+import { INVOICES } from "../../actors/business/accounts/collections.ts";
+import { money } from "../../actors/business/accounts/feature/invoice-page.ts";
+import { amountsOf } from "../../actors/business/accounts/invoice-terms.ts";
+import { createCustomer, createProject, setBilling, setPrices } from "../../actors/business/accounts/keys.ts";
+import type { Invoice } from "../../schemas/invoices.ts";
 import { Fault } from "../../cluster/ports/fault.ts";
 import { type Customer, fromMicros, fromUsd, fromUsdUp, limitInUsd } from "../../schemas/accounts.ts";
 import { batchKey, newBatchTag } from "../../schemas/ledger.ts";
@@ -62,6 +66,12 @@ describe("an invoice", () => {
       since: "2026-11-01T00:00:00.000Z",
       until: "2026-12-01T00:00:00.000Z",
       exchange_rate: "0.885312",
+      seller: null,
+      buyer: { name: "acme", address: [], tax_id: null },
+      payment: null,
+      net: "0.00",
+      rounding: "-0.003285",
+      tax: null,
       lines: [
         {
           period: "2026-11",
@@ -251,6 +261,83 @@ describe("an invoice", () => {
     expect((await call("GET", `/v1/invoices/${id}`)).status).toBe(404);
     expect((await call("GET", "/v1/invoices")).json.invoices).toEqual([]);
     expect((await get("/v1/invoices/2026-11")).status).toBe(422);
+  });
+});
+
+describe("what a bookkeeper needs", () => {
+  test.each([
+    [41_253_285, "8.1", { net: "41.25", rounding: "-0.003285", tax: "3.34", payable: "44.59" }],
+    [41_255_000, "0", { net: "41.26", rounding: "0.005000", tax: "0.00", payable: "41.26" }],
+    [4_999, "19", { net: "0.00", rounding: "-0.004999", tax: "0.00", payable: "0.00" }],
+    [1_000_000, "2.5", { net: "1.00", rounding: "0.000000", tax: "0.03", payable: "1.03" }],
+    [999_999_999_995_000, "99.99", { net: "1000000000.00", tax: "999900000.00", payable: "1999900000.00" }],
+  ])("%d millionths with %s percent", (total, percent, { tax, ...amounts }) => {
+    const of = amountsOf(total, { name: "VAT", percent });
+    expect(of).toMatchObject({ ...amounts, tax: { name: "VAT", percent, amount: tax } });
+  });
+
+  test.each([
+    ["USD", "$1,234.50"],
+    ["CHF", "CHF 1'234.50"],
+    ["EUR", "€1,234.50"],
+  ] as const)("is an amount in the form of %s", (currency, text) => {
+    expect(money("1234.50", currency).replace(/\s/g, " ").replace("’", "'")).toBe(text);
+  });
+
+  test("is on the invoice as it was when it was issued: seller, buyer, due date, tax", async () => {
+    const { documents, use, clock, customer, get } = await billing("EUR", true);
+    await setPrices(documents, "acme", "2026-11", { fetch_paid: 10_333_333 });
+    await setBilling(documents, "acme", { name: "Acme <AG>", address: ["Way 1", "Town"], tax_id: "CH 1" });
+    await use(1);
+    await clock.advance(DECEMBER_MS - clock.now());
+    await get("/v1/usage");
+    const terms = {
+      seller: { name: "Trawl Ltd", address: ["Road 2"], tax_id: "IE 2" },
+      tax: { name: "VAT", percent: "8.1" },
+      due_days: 14,
+      payment: "IBAN 3",
+    };
+    const drawn = await drawInvoice(documents, await customer(), "2026-11", clock.now(), false, terms);
+    const id = drawn.kind === "drawn" ? drawn.invoice.id : drawn.kind;
+    await setBilling(documents, "acme", { name: "Other", address: [], tax_id: null });
+    expect((await get(`/v1/invoices/${id}`)).json).toMatchObject({
+      seller: terms.seller,
+      buyer: { name: "Acme <AG>", address: ["Way 1", "Town"], tax_id: "CH 1" },
+      issued_at: "2026-12-01T00:00:00.000Z",
+      due_at: "2026-12-15T00:00:00.000Z",
+      total: "10.333333",
+      rounding: "-0.003333",
+      net: "10.33",
+      tax: { amount: "0.84" },
+      payable: "11.17",
+    });
+    const page = await get(`/v1/invoices/${id}?format=html`);
+    expect(page.headers["content-security-policy"]).not.toContain("unsafe");
+    for (const text of ["Trawl Ltd<br>Road 2<br>IE 2", "Acme &lt;AG&gt;", "VAT 8.1 %", "€11.17", "IBAN 3"])
+      expect(page.bytes.toString()).toContain(text);
+    expect(page.bytes.toString()).toContain("2026-11-01 to 2026-11-30");
+    await expect(setBilling(documents, "acme", { name: "a\nb", address: [], tax_id: null })).rejects.toThrow(
+      "line breaks",
+    );
+  });
+
+  test("is told of invoices that an earlier version stored, without tax and date due", async () => {
+    const { documents, use, turnMonth, invoices, get } = await billing("USD", false);
+    await use(1);
+    await turnMonth();
+    const [{ id }] = await invoices();
+    await INVOICES.update(documents, "acme:2026-11:001", (stored) => {
+      const { seller, buyer, due_at, payment, net, rounding, tax, payable, ...earlier } = stored!.invoice;
+      return { value: { ...stored!, invoice: earlier as Invoice }, options: { tag: "acme" } };
+    });
+    expect((await get(`/v1/invoices/${id}`)).json).toMatchObject({
+      buyer: { name: "acme" },
+      due_at: null,
+      tax: null,
+      total: "0.001237",
+      payable: "0.00",
+    });
+    expect((await invoices())[0].payable).toBe("0.00");
   });
 });
 

@@ -65,6 +65,7 @@ describe("an empty environment", () => {
       log: { level: "info" },
       runtime: { node: "pinned" },
       tracing: { service_name: "trawl", sampled_share: "1" },
+      invoices: { seller_address: [], tax_name: "VAT", due_days: 30 },
       client: {},
     } satisfies Config);
   });

@@ -2,6 +2,7 @@
  * What each role may do on each operation of the OpenAPI document, also with the identifiers of another customer. An operation that stands
  * in no row fails the test: its row is the decision who may use it.
  */
+import { bookedOf, NO_TERMS } from "../../actors/business/accounts/invoice-terms.ts";
 import { randomBytes } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import { INVOICES } from "../../actors/business/accounts/collections.ts";
@@ -50,7 +51,7 @@ const TABLE: readonly (readonly [row: Row, operations: string])[] = [
   // No key is needed, and none changes the answer.
   [
     row(MAY, MAY, MAY, MAY, MAY),
-    `status statusSummary statusComponent statusHistory statusPage health ready metrics openapi openapiOperator openapiPages home docs replayPage replay changelog console closeConsoleSession crawler pageFile llmsText llmsFullText guide guideInFolder docsPage docsPageInFolder docsShape docsPicture docsSearchIndex docsShapeMarkdown demoPage
+    `status statusSummary statusComponent statusHistory statusPage statusComponentPage statusComponentBadge statusBadge statusIncidentsPage statusIncidentPage statusMaintenancePage statusAtom statusRss changelogOfVersion health ready metrics openapi openapiOperator openapiPages home docs replayPage replay changelog console closeConsoleSession crawler pageFile llmsText llmsFullText guide guideInFolder docsPage docsPageInFolder docsShape docsPicture docsSearchIndex docsShapeMarkdown demoPage
     debugRecord`,
   ],
   [row(401, MAY, MAY, MAY, MAY), "openConsoleSession"],
@@ -166,6 +167,7 @@ describe.each(SETUPS)("each role on each operation, $setup", ({ start }) => {
         since: "2026-10-01T00:00:00.000Z",
         until: "2026-11-01T00:00:00.000Z",
         exchange_rate: null,
+        ...bookedOf({ name: "x" }, 0, NO_TERMS, 0),
         lines: [],
       };
       await documents.put(INVOICES.name, "owner:2026-10:001", { invoice, counted: {} }, 0, { tag: "owner" });

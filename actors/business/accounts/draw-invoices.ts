@@ -1,6 +1,7 @@
 /** Draws up the invoices of the month before, on every node: the document of an invoice is written once. */
 import type { Node } from "../../../cluster/node-record.ts";
 import { monthOf } from "../../../schemas/accounts.ts";
+import type { InvoiceTerms } from "./invoice-terms.ts";
 import { drawInvoice, monthBefore } from "./invoices.ts";
 import { eachCustomer } from "./keys.ts";
 import type { Refresh } from "./read-usage.ts";
@@ -16,8 +17,10 @@ export function invoiceDrawing({
   clock,
   log,
   refresh,
+  terms,
 }: Pick<Node, "documents" | "clock" | "log"> & {
   readonly refresh: Refresh;
+  readonly terms: InvoiceTerms;
 }) {
   let done_month = "";
   return async (isStopped: () => boolean): Promise<void> => {
@@ -33,7 +36,7 @@ export function invoiceDrawing({
         isComplete = false;
         continue;
       }
-      const drawn = await drawInvoice(documents, customer, month, clock.now());
+      const drawn = await drawInvoice(documents, customer, month, clock.now(), false, terms);
       if (drawn.kind === "drawn") log.info("An invoice is issued", { customer: name, id: drawn.invoice.id });
       if (drawn.kind === "none" && drawn.because !== "no_usage")
         log.warn("An invoice cannot be drawn up", { customer: name, month, because: drawn.because });

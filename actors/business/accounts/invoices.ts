@@ -14,6 +14,7 @@ import {
   type Usage,
 } from "../../../schemas/accounts.ts";
 import { type Invoice, type InvoiceLine, type InvoiceStatus, pricesOf } from "../../../schemas/invoices.ts";
+import { asBooked, bookedOf, type InvoiceTerms, NO_TERMS } from "./invoice-terms.ts";
 import { readRate } from "./exchange.ts";
 import { AccountError } from "./keys.ts";
 import { addUsage, readUsage } from "./read-usage.ts";
@@ -38,13 +39,13 @@ function keyOfId(id: string): string | null {
 export async function findInvoice(documents: Documents, id: string): Promise<Invoice | null> {
   const key = keyOfId(id);
   const stored = key === null ? null : await INVOICES.get(documents, key);
-  return stored && stored.invoice;
+  return stored && asBooked(stored.invoice);
 }
 
 /** Newest first; at most 1,000. */
 export async function listInvoices(documents: Documents, customer?: string): Promise<readonly Invoice[]> {
   const range = { limit: MAX_LIST, reverse: true, ...(customer !== undefined && { tag: customer }) };
-  const invoices = (await INVOICES.list(documents, range)).map(({ value }) => value.invoice);
+  const invoices = (await INVOICES.list(documents, range)).map(({ value }) => asBooked(value.invoice));
   return invoices.toSorted((a, b) => (a.period < b.period ? 1 : a.period > b.period ? -1 : 0));
 }
 
@@ -68,7 +69,7 @@ export async function changeInvoice(
     const next = { ...invoice, status, ...(status === "paid" ? { paid_at: at } : { voided_at: at }) };
     return { value: { invoice: next, counted }, options: { tag: invoice.customer } };
   });
-  return changed!.value.invoice;
+  return asBooked(changed!.value.invoice);
 }
 
 /**
@@ -81,12 +82,13 @@ export async function drawInvoice(
   month: string,
   now_ms: number,
   replaces_void = false,
+  terms: InvoiceTerms = NO_TERMS,
 ): Promise<Drawn> {
   const { name } = customer;
   const earlier = await monthInvoices(documents, name, month);
   const last = earlier.at(-1);
   if (last && !(replaces_void && last.invoice.status === "void"))
-    return { kind: "exists", invoice: last.invoice };
+    return { kind: "exists", invoice: asBooked(last.invoice) };
   const charged = await chargesOf(documents, customer, month);
   if (charged.kind === "none") return charged;
   const { counted, total, exchange_rate, lines } = charged;
@@ -105,6 +107,7 @@ export async function drawInvoice(
     since: new Date(since_ms).toISOString(),
     until: new Date(monthEnds(since_ms)).toISOString(),
     exchange_rate,
+    ...bookedOf(customer, toMicros(total)!, terms, now_ms),
     lines,
   };
   const value: StoredInvoice = { invoice, counted };
@@ -112,7 +115,7 @@ export async function drawInvoice(
   if (isNew) return { kind: "drawn", invoice };
   // Another node was first.
   const [winner] = (await monthInvoices(documents, name, month)).slice(-1);
-  return { kind: "exists", invoice: winner!.invoice };
+  return { kind: "exists", invoice: asBooked(winner!.invoice) };
 }
 
 export type Charges =

@@ -371,6 +371,25 @@ export const setCustomerBudget = (
     budget_micros,
   }));
 
+/** Who the customer's later invoices are to. */
+export const setBilling = async (
+  documents: Documents,
+  customer: string,
+  billing: NonNullable<Customer["billing"]>,
+): Promise<Customer> => {
+  const texts = [billing.name, ...billing.address, ...(billing.tax_id === null ? [] : [billing.tax_id])];
+  if (billing.address.length > MAX_ADDRESS_LINES || texts.some((text) => !BILLING_TEXT.test(text)))
+    throw new AccountError(
+      `Cannot set the billing of "${customer}": a name, at most ${MAX_ADDRESS_LINES} lines of address and a tax number, each of 1 to 200 characters without line breaks`,
+    );
+  return change(documents, CUSTOMERS, customer, `customer "${customer}"`, (record) => ({
+    ...record,
+    billing: { ...billing, address: [...billing.address] },
+  }));
+};
+const MAX_ADDRESS_LINES = 8;
+const BILLING_TEXT = /^\P{Cc}{1,200}$/u;
+
 /** Prices of a succeeded request, by billing category in millionths, for a month and all later ones; {}: none. */
 export const setPrices = (
   documents: Documents,

@@ -1,11 +1,13 @@
 /** The accounts feature: keys, what is left of their limits, and what was used. open.ts assembles it. */
 import * as collections from "../collections.ts";
 import { feature } from "../../../../node/feature.ts";
+import { termsOf } from "../invoice-terms.ts";
+import { SETTINGS } from "./settings.ts";
 import { Payers, Spend } from "./tokens.ts";
 
 export const accountsFeature = feature({
   name: "accounts",
-  settings: {},
+  settings: SETTINGS,
   collections: Object.values(collections),
   async sealed() {
     const { sealedHooks } = await import("../alerts.ts");
@@ -13,8 +15,9 @@ export const accountsFeature = feature({
   },
   needs: {},
   provides: { payers: Payers, spending: Spend },
-  async open() {
+  async open(_, settings) {
     const { openAccounts } = await import("./open.ts");
-    return { join: openAccounts };
+    const terms = termsOf(settings.invoices);
+    return { join: (node) => openAccounts(node, terms) };
   },
 });

@@ -12,6 +12,7 @@ import { type FindPayer, findPayer } from "../payer.ts";
 import { type Spending, spending } from "../spend.ts";
 import { usageTotalsActor } from "../usage-totals.actor.ts";
 import { accountRoutes } from "./account-routes.ts";
+import { type InvoiceTerms, NO_TERMS } from "../invoice-terms.ts";
 import { invoiceDrawing } from "../draw-invoices.ts";
 import type { Refresh } from "../read-usage.ts";
 import { alertRoutes } from "./alert-routes.ts";
@@ -43,7 +44,11 @@ interface AccountsProvide {
   readonly spending: Spending;
 }
 
-export function openAccounts(node: AccountsNode): JoinedFeature<AccountsProvide> {
+/** `terms` of the invoices that this node draws. */
+export function openAccounts(
+  node: AccountsNode,
+  terms: InvoiceTerms = NO_TERMS,
+): JoinedFeature<AccountsProvide> {
   const { documents, ask, clock, ledger, log, random } = node;
   const payers: FindPayer = (project, prefix) => findPayer(documents, project, prefix);
   const refresh: Refresh = async (customer) => {
@@ -75,6 +80,6 @@ export function openAccounts(node: AccountsNode): JoinedFeature<AccountsProvide>
       }),
     ],
     onAddress: async (base) => node.debugRecords.onAddress(base),
-    every_minute: { what: "Cannot draw up invoices", work: invoiceDrawing(deps) },
+    every_minute: { what: "Cannot draw up invoices", work: invoiceDrawing({ ...deps, terms }) },
   };
 }
