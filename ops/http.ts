@@ -22,6 +22,7 @@ import { sharedRates } from "../gateway/rates.ts";
 import type { Audience, Route } from "../gateway/route.ts";
 import { bodyRoutes } from "../gateway/routes/bodies.ts";
 import { crawlerRoute } from "../gateway/routes/crawler.ts";
+import { deadLetterRoutes } from "../gateway/routes/dead-letters.ts";
 import { operatorRoutes } from "../gateway/routes/operator.ts";
 import { pageRoutes } from "../gateway/routes/pages.ts";
 import {
@@ -223,6 +224,7 @@ function apiOf(
       scheme: tlsPaths(config.gateway) ? "https" : "http",
     }),
     ...operatorRoutes(membership),
+    ...deadLetterRoutes({ documents }),
     crawlerRoute({ name, user_agent, contact, page_robots, isDeclared: url !== undefined }),
     ...own,
     ...guideRoutes({ guides, publicUrl }),

@@ -23,6 +23,8 @@ const CONSOLE_MODULES = [
   "keys",
   "watching",
   "operator",
+  "invoices",
+  "dead-letters",
 ] as const;
 const ofConsole = (name: (typeof CONSOLE_MODULES)[number]): Buffer => own(`console/${name}.js`);
 /** Browsers find modules by address. */

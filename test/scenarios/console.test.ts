@@ -14,7 +14,18 @@ const POLL = { timeout: 30_000, interval: 100 };
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core"), "utf8");
 const WIDTHS = [375, 768, 1440] as const;
 const SCHEMES = ["light", "dark"] as const;
-const VIEWS = ["try", "jobs", "usage", "keys", "sessions", "monitors", "nodes", "domains"] as const;
+const VIEWS = [
+  "try",
+  "jobs",
+  "usage",
+  "keys",
+  "sessions",
+  "monitors",
+  "invoices",
+  "nodes",
+  "domains",
+  "letters",
+] as const;
 
 describe.skipIf(!found)("the console (needs a browser)", () => {
   const { sites, service } = scenario(start);

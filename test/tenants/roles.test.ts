@@ -81,8 +81,12 @@ const TABLE: readonly (readonly [row: Row, operations: string])[] = [
   // Other customers, or what all share.
   [
     row(401, "operator_only", MAY, "operator_only", "operator_only"),
-    `listNodes setLogLevel viewDomain clearDomain configureDomain pauseJob
+    `listNodes listDeadLetters setLogLevel viewDomain clearDomain configureDomain pauseJob
     getCompanyIndex mergeCompanies splitCompany removePerson checkCompanySources startCompanyImport listCompanyImports`,
+  ],
+  [
+    row(401, "operator_only", 404, "operator_only", "operator_only"),
+    "getDeadLetter retryDeadLetter deleteDeadLetter",
   ],
 ];
 
@@ -225,6 +229,7 @@ describe.each(SETUPS)("each role on each operation, $setup", ({ start }) => {
         watch_id: watch.id,
         alert_id: String(alert_id),
         id: invoice.id,
+        dead_letter_id: "999",
         prefix: (await key("mine", "standard")).slice(0, 10),
         url: `${site.origin}/other`,
       };

@@ -8,6 +8,8 @@ import { Job, Jobs } from "./console-jobs.js";
 import { Usage } from "./console-usage.js";
 import { Keys } from "./console-keys.js";
 import { Monitors, Sessions } from "./console-watching.js";
+import { DeadLetters } from "./console-dead-letters.js";
+import { Invoices } from "./console-invoices.js";
 import { Domains, Nodes } from "./console-operator.js";
 
 const VIEWS = {
@@ -18,7 +20,18 @@ const VIEWS = {
   sessions: ["Sessions", Sessions],
   monitors: ["Monitors", Monitors],
 };
-const OPERATOR_VIEWS = { nodes: ["Nodes", Nodes], domains: ["Domains", Domains] };
+const ADMIN_VIEWS = { invoices: ["Invoices", Invoices] };
+const OPERATOR_VIEWS = {
+  nodes: ["Nodes", Nodes],
+  domains: ["Domains", Domains],
+  letters: ["Dead letters", DeadLetters],
+};
+
+const viewsOf = (role) => ({
+  ...VIEWS,
+  ...(role === "account_admin" || role === "operator" ? ADMIN_VIEWS : {}),
+  ...(role === "operator" ? OPERATOR_VIEWS : {}),
+});
 
 const placeOf = () => location.hash.replace(/^#\/?/, "").split("/");
 
@@ -91,7 +104,7 @@ function Console() {
     ask("GET", "/v1/quota").then(setQuota, ({ message }) => setProblem(message));
   }, []);
   const role = quota?.role ?? null;
-  const views = role === "operator" ? { ...VIEWS, ...OPERATOR_VIEWS } : VIEWS;
+  const views = viewsOf(role);
   const at = Object.hasOwn(views, first) ? first : "try";
   const [title, View] = at === "jobs" && rest[0] ? [`Job ${rest[0]}`, Job] : views[at];
   useEffect(() => {
