@@ -13,7 +13,8 @@ import type { Admit, Head } from "./http.ts";
 export const CONSOLE_SESSION_S = 43_200;
 
 const PREFIX = "/console/api";
-const MARK_FIELD = "x-trawl-console";
+/** The console sends it with each request; pages of other origins may not. */
+export const MARK_FIELD = "x-trawl-console";
 const PLACE: SecretPlace = { collection: "console", key: "cookie", field: "key" };
 
 export interface ConsoleSessions {

@@ -11,7 +11,8 @@ import type { Random } from "../cluster/ports/random.ts";
 import type { Tracing } from "../cluster/ports/tracing.ts";
 import { type Caller, type Identify, isCaller } from "./authenticate.ts";
 import { type CompiledRoute, compileRoute, type RequestContext } from "./compiled-route.ts";
-import { acceptedCoding, compressed, type ContentCoding } from "./compress.ts";
+import { isPolled, unlessEqual } from "./console-polling.ts";
+import { acceptedCoding, compressed } from "./compress.ts";
 import { requestCoding } from "./content-coding.ts";
 import type { Admission, Admit, ClientAbort, Head, ListenOptions, Pending, Reply } from "./http.ts";
 import { CODING_UNKNOWN, methodNotAllowed, NOT_FOUND } from "./http-errors.ts";
@@ -169,22 +170,28 @@ export function server({
     return { ...admission, admission: admission.admission.then((admitted) => dressed(admitted, head)) };
   }
 
-  /** With its span, and its answer in a coding that the client accepts. */
+  /** With its span, and its answer in a coding that the client accepts; the console gets it as unchanged where it is. */
   function dressed(admission: Admission, head: Head): Admission {
     if ("status" in admission) return admission;
     const coding = acceptedCoding(head.headers.get("accept-encoding"));
-    if (coding === null && !tracing) return admission;
+    const isAskedAgain = isPolled(head);
+    if (coding === null && !tracing && !isAskedAgain) return admission;
     const path = find(head.path)?.path;
     if (!path) return admission;
     const answer = tracing
       ? tracedAnswer(tracing, head, path.routes.get(head.method), admission.answer)
       : admission.answer;
-    if (coding === null || path.isVerbatim) return { ...admission, answer };
+    if (path.isVerbatim || (coding === null && !isAskedAgain)) return { ...admission, answer };
+    const tag = head.headers.get("if-none-match");
+    const last = (reply: Reply): Reply | Promise<Reply> => {
+      const shown = isAskedAgain ? unlessEqual(reply, tag) : reply;
+      return coding === null ? shown : compressed(shown, coding);
+    };
     return {
       ...admission,
       answer: (body) => {
         const reply = answer(body);
-        return reply instanceof Promise ? whenDone(reply, coding) : compressed(reply, coding);
+        return reply instanceof Promise ? reply.then(last) : last(reply);
       },
     };
   }
@@ -197,9 +204,6 @@ export function server({
     },
   };
 }
-
-const whenDone = async (reply: Promise<Reply>, coding: ContentCoding): Promise<Reply> =>
-  compressed(await reply, coding);
 
 /** The answer to OPTIONS. On a CORS route browsers may cache it for ten minutes. */
 function options({ routes, allow }: PathRoutes, head: Head): Reply {

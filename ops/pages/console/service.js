@@ -3,6 +3,9 @@ const REMEMBERED = "trawl-console-remembered";
 const WAIT_MS = 180_000;
 
 const MEMORY = { key: "" };
+/** What was answered last under each address, by which the service tells that nothing has changed. */
+const ANSWERED = new Map();
+const MAX_ANSWERED = 40;
 const listeners = new Set();
 
 /** Whether a person is signed in, in this tab or with the cookie. */
@@ -28,8 +31,12 @@ export class Refused extends Error {
   }
 }
 
-async function send(method, path, { body, key = MEMORY.key, accept } = {}) {
-  const headers = { "X-Trawl-Console": "1", ...(accept && { Accept: accept }) };
+async function send(method, path, { body, key = MEMORY.key, accept, tag } = {}) {
+  const headers = {
+    "X-Trawl-Console": "1",
+    ...(accept && { Accept: accept }),
+    ...(tag && { "If-None-Match": tag }),
+  };
   if (key !== "") headers.Authorization = `Bearer ${key}`;
   if (body !== undefined) headers["Content-Type"] = "application/json";
   const isOwn = path.startsWith("/console/");
@@ -46,11 +53,23 @@ async function send(method, path, { body, key = MEMORY.key, accept } = {}) {
   }
 }
 
+function remember(path, tag, content) {
+  ANSWERED.delete(path);
+  if (tag === null) return;
+  if (ANSWERED.size >= MAX_ANSWERED) ANSWERED.delete(ANSWERED.keys().next().value);
+  ANSWERED.set(path, { tag, content });
+}
+
 /** The JSON of an answer. Throws Refused. */
 export async function ask(method, path, body) {
-  const reply = await send(method, path, { body });
+  const before = method === "GET" ? ANSWERED.get(path) : undefined;
+  const reply = await send(method, path, { body, tag: before?.tag });
+  if (before && reply.status === 304) return before.content;
   const content = reply.status === 204 ? null : await reply.json().catch(() => null);
-  if (reply.ok) return content;
+  if (reply.ok) {
+    if (method === "GET") remember(path, reply.headers.get("ETag"), content);
+    return content;
+  }
   if (reply.status === 401)
     signedOut("The service refuses the key: it is revoked, has expired, or was never one");
   throw new Refused(reply.status, content);
@@ -78,6 +97,7 @@ export async function signIn(key, isRemembered) {
 function signedOut(reason) {
   const wasRemembered = localStorage.getItem(REMEMBERED) !== null;
   MEMORY.key = "";
+  ANSWERED.clear();
   localStorage.removeItem(REMEMBERED);
   for (const listener of listeners) listener(reason);
   return wasRemembered;
