@@ -1,6 +1,6 @@
 /** What the operator asks of all nodes together, at /v1/ops. Not a part of the public API. */
 import { type Static, Type } from "typebox";
-import { Timestamp } from "./common.ts";
+import { Component, Field, Timestamp } from "./common.ts";
 import { LOG_LEVELS } from "../cluster/ports/log.ts";
 
 /** One report of each node; its fields are NodeReport of cluster/ports/node-directory.ts, and may be those of another version. */
@@ -15,25 +15,32 @@ export const LogLevelChanged = Type.Object({
 });
 
 /** A message without a caller that the service gave up; without its content in lists. */
-export const DeadLetterView = Type.Object({
-  id: Type.Integer(),
-  given_up_at: Timestamp,
-  actor: Type.String(),
-  key: Type.String(),
-  operation: Type.String(),
-  bytes: Type.Integer(),
-  problem: Type.String(),
-  retries: Type.Integer(),
-  /** `retry`: a node will send it; `sending`: one does, or has ended while it did. */
-  state: Type.Enum(["kept", "retry", "sending"]),
+export const DeadLetterView = Component("DeadLetter", {
+  id: Field(Type.Integer(), "Its number", 12),
+  given_up_at: Field(Timestamp, "When the service gave it up", "2026-11-23T09:12:00.000Z"),
+  actor: Field(Type.String(), "The kind of the actor it was sent to", "domain"),
+  key: Field(Type.String(), "The key of the actor", "example.org"),
+  operation: Field(Type.String(), "What it asked for", "released"),
+  bytes: Field(Type.Integer(), "The length of its message", 180),
+  problem: Field(Type.String(), "What broke its last turn", "TypeError: broken"),
+  retries: Field(Type.Integer(), "How often an operator had it sent again", 0),
+  state: Field(
+    Type.Enum(["kept", "retry", "sending"]),
+    "`retry`: a node will send it; `sending`: a node does, or has ended while it did",
+  ),
 });
 export type DeadLetterView = Static<typeof DeadLetterView>;
 
-export const DeadLetterList = Type.Object({ dead_letters: Type.Array(DeadLetterView) });
+export const DeadLetterList = Type.Object({
+  dead_letters: Field(Type.Array(DeadLetterView), "Newest first"),
+});
 
-export const WholeDeadLetter = Type.Object({
+export const WholeDeadLetter = Component("WholeDeadLetter", {
   ...DeadLetterView.properties,
-  /** JSON; null: it was too long to be kept. */
-  message: Type.Union([Type.String(), Type.Null()]),
+  message: Field(
+    Type.Union([Type.String(), Type.Null()]),
+    "Its content as JSON; null: it was too long to be kept",
+    "{}",
+  ),
 });
 export type WholeDeadLetter = Static<typeof WholeDeadLetter>;

@@ -8,11 +8,14 @@ import {
   requestRetry,
 } from "../../cluster/dead-letters.ts";
 import type { Documents } from "../../cluster/ports/documents.ts";
+import { Field } from "../../schemas/common.ts";
 import { DeadLetterList, type DeadLetterView, WholeDeadLetter } from "../../schemas/operator.ts";
 import { json } from "../http-errors.ts";
 import { type Route, route } from "../route.ts";
 
-const Params = Type.Object({ dead_letter_id: Type.Integer({ minimum: 0 }) });
+const Params = Type.Object({
+  dead_letter_id: Field(Type.Integer({ minimum: 0 }), "The number of the dead letter", 12),
+});
 const Detail = Type.Object({ detail: Type.String() });
 
 const NONE = json(404, { detail: "dead letter not found" });

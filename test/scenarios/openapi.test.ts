@@ -57,10 +57,12 @@ const MISSING = new Set([
   "debugRecord",
   "deleteAlert",
   "deleteCompanyWatch",
+  "deleteDeadLetter",
   "deleteMonitor",
   "deleteSession",
   "decideCompanyReview",
   "getCompanyBatchCsv",
+  "getDeadLetter",
   "getInvoice",
   // The clients' job is no crawl.
   "getJobUrls",
@@ -74,10 +76,13 @@ const MISSING = new Set([
   "viewCapture",
   "getRequestWarc",
   "getSession",
+  "retryDeadLetter",
   "revokeKey",
   "rotateKey",
   "runMonitor",
   "startCompanyImport",
+  "statusIncidentPage",
+  "statusMaintenancePage",
 ]);
 /** 6 s each on a quiet machine. */
 const TIMEOUT_MS = 180_000;
@@ -167,6 +172,7 @@ describe("the OpenAPI document", () => {
     ]);
     expect(pages.toSorted()).toEqual([
       "changelog /changelog",
+      "changelogOfVersion /changelog/{version}",
       "closeConsoleSession /console/session",
       "console /console",
       "crawler /crawler",
@@ -189,7 +195,15 @@ describe("the OpenAPI document", () => {
       "pageFile /pages/{name}",
       "replay /replay/{token}/{address}",
       "replayPage /replay",
+      "statusAtom /status/atom.xml",
+      "statusBadge /status/badge.svg",
+      "statusComponentBadge /status/components/{id}/badge.svg",
+      "statusComponentPage /status/components/{id}",
+      "statusIncidentPage /status/incidents/{id}",
+      "statusIncidentsPage /status/incidents",
+      "statusMaintenancePage /status/maintenance/{id}",
       "statusPage /status",
+      "statusRss /status/rss.xml",
     ]);
   });
 

@@ -81,7 +81,9 @@ export function statusPageRoutes(deps: StatusPageRoutesDeps): readonly Route[] {
       replies: {
         200: {
           description: summary,
-          content_type: headers["Content-Type"]!.replace(/;.*/, ""),
+          // Generators of clients know no types of feeds and pictures.
+          content_type: headers === HTML ? "text/html" : "application/octet-stream",
+          ...(headers !== HTML && { also: ["*/*"] }),
           schema: Type.String(),
         },
         304: shapes[304],

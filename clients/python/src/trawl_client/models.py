@@ -3080,9 +3080,13 @@ class Invoice(Answer):
     currency: Literal["USD", "CHF", "EUR"] | str = ABSENT
     """ISO 4217"""
     total: str = ABSENT
-    """The sum of the lines"""
+    """The sum of the lines, six decimals"""
+    payable: str = ABSENT
+    """What is to be paid, two decimals: the net amount with the tax"""
     issued_at: str = ABSENT
     """When it was drawn up"""
+    due_at: str | None = ABSENT
+    """When it is to be paid; null: invoices of version 0.2.0 and earlier say no date"""
     paid_at: str | None = ABSENT
     """When it was paid; null: it is not"""
     voided_at: str | None = ABSENT
@@ -3093,6 +3097,18 @@ class Invoice(Answer):
     """The first moment of the next"""
     exchange_rate: str | None = ABSENT
     """The currency for one US dollar, where provider cost was converted; else null"""
+    seller: InvoiceParty | None = ABSENT
+    """As the operator's settings were at its issue; null: they named none"""
+    buyer: InvoiceParty = ABSENT
+    """As the customer was at its issue"""
+    payment: str | None = ABSENT
+    """How to pay, in the operator's words; null: not said"""
+    net: str = ABSENT
+    """The total rounded half up to two decimals"""
+    rounding: str = ABSENT
+    """What the rounding adds to the total or, with a minus, takes from it"""
+    tax: InvoiceTax | None = ABSENT
+    """The line of tax; null: none is charged"""
     lines: list[InvoiceLine] = ABSENT
     """One for each billing category"""
 
@@ -3114,6 +3130,15 @@ class InvoiceLine(Answer):
     """The amount of the line"""
 
 
+class InvoiceParty(Answer):
+    name: str = ABSENT
+    """The name of the company or person"""
+    address: list[str] = ABSENT
+    """The lines of the address"""
+    tax_id: str | None = ABSENT
+    """The number for tax; null: none is known"""
+
+
 class InvoiceSummary(Answer):
     id: str = ABSENT
     """The number of the invoice"""
@@ -3126,13 +3151,26 @@ class InvoiceSummary(Answer):
     currency: Literal["USD", "CHF", "EUR"] | str = ABSENT
     """ISO 4217"""
     total: str = ABSENT
-    """The sum of the lines"""
+    """The sum of the lines, six decimals"""
+    payable: str = ABSENT
+    """What is to be paid, two decimals: the net amount with the tax"""
     issued_at: str = ABSENT
     """When it was drawn up"""
+    due_at: str | None = ABSENT
+    """When it is to be paid; null: invoices of version 0.2.0 and earlier say no date"""
     paid_at: str | None = ABSENT
     """When it was paid; null: it is not"""
     voided_at: str | None = ABSENT
     """When it was made void; null: it is not"""
+
+
+class InvoiceTax(Answer):
+    name: str = ABSENT
+    """What the tax is called"""
+    percent: str = ABSENT
+    """Of the net amount"""
+    amount: str = ABSENT
+    """Rounded half up to two decimals"""
 
 
 class JobCompletion(Answer):

@@ -3736,10 +3736,14 @@ export interface Invoice {
   status: "issued" | "paid" | "void";
   /** ISO 4217 */
   currency: "USD" | "CHF" | "EUR";
-  /** The sum of the lines */
+  /** The sum of the lines, six decimals */
   total: string;
+  /** What is to be paid, two decimals: the net amount with the tax */
+  payable: string;
   /** When it was drawn up */
   issued_at: string;
+  /** When it is to be paid; null: invoices of version 0.2.0 and earlier say no date */
+  due_at: string | null;
   /** When it was paid; null: it is not */
   paid_at: string | null;
   /** When it was made void; null: it is not */
@@ -3750,6 +3754,18 @@ export interface Invoice {
   until: string;
   /** The currency for one US dollar, where provider cost was converted; else null */
   exchange_rate: string | null;
+  /** As the operator's settings were at its issue; null: they named none */
+  seller: InvoiceParty | null;
+  /** As the customer was at its issue */
+  buyer: InvoiceParty;
+  /** How to pay, in the operator's words; null: not said */
+  payment: string | null;
+  /** The total rounded half up to two decimals */
+  net: string;
+  /** What the rounding adds to the total or, with a minus, takes from it */
+  rounding: string;
+  /** The line of tax; null: none is charged */
+  tax: InvoiceTax | null;
   /** One for each billing category */
   lines: InvoiceLine[];
 }
@@ -3771,6 +3787,15 @@ export interface InvoiceLine {
   amount: string;
 }
 
+export interface InvoiceParty {
+  /** The name of the company or person */
+  name: string;
+  /** The lines of the address */
+  address: string[];
+  /** The number for tax; null: none is known */
+  tax_id: string | null;
+}
+
 export interface InvoiceSummary {
   /** The number of the invoice */
   id: string;
@@ -3782,14 +3807,27 @@ export interface InvoiceSummary {
   status: "issued" | "paid" | "void";
   /** ISO 4217 */
   currency: "USD" | "CHF" | "EUR";
-  /** The sum of the lines */
+  /** The sum of the lines, six decimals */
   total: string;
+  /** What is to be paid, two decimals: the net amount with the tax */
+  payable: string;
   /** When it was drawn up */
   issued_at: string;
+  /** When it is to be paid; null: invoices of version 0.2.0 and earlier say no date */
+  due_at: string | null;
   /** When it was paid; null: it is not */
   paid_at: string | null;
   /** When it was made void; null: it is not */
   voided_at: string | null;
+}
+
+export interface InvoiceTax {
+  /** What the tax is called */
+  name: string;
+  /** Of the net amount */
+  percent: string;
+  /** Rounded half up to two decimals */
+  amount: string;
 }
 
 export interface JobCompletion {
