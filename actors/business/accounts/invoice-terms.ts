@@ -1,6 +1,5 @@
 /**
- * What makes the sum of a month an invoice that can be booked: who sells and who buys, when it is due, two decimals and the tax
- * on them. Pure; amounts are millionths.
+ * The sum of a month as an invoice that can be booked: seller and buyer, the date due, two decimals and the tax on them. Pure; amounts are millionths.
  */
 import { type Customer, fromMicros, toMicros } from "../../../schemas/accounts.ts";
 import type { Invoice, InvoiceParty } from "../../../schemas/invoices.ts";

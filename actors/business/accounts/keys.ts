@@ -371,7 +371,7 @@ export const setCustomerBudget = (
     budget_micros,
   }));
 
-/** Who the customer's later invoices are to. */
+/** The buyer whom the customer's later invoices name. */
 export const setBilling = async (
   documents: Documents,
   customer: string,

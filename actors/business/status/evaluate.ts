@@ -107,14 +107,17 @@ export function shownNotices({ incidents, maintenance }: Notices, now_ms: number
       .filter(({ resolved_at }) => isRecent(resolved_at))
       .toSorted((a, b) => b.created_at.localeCompare(a.created_at)),
     maintenance: maintenance
-      .map((window) => {
-        const status = maintenanceState(window, now_ms);
-        const completed_at = window.completed_at ?? (status === "completed" ? window.ends_at : null);
-        return { ...window, status, completed_at };
-      })
+      .map((window) => windowAt(window, now_ms))
       .filter(({ completed_at }) => isRecent(completed_at))
       .toSorted((a, b) => a.starts_at.localeCompare(b.starts_at)),
   };
+}
+
+/** A stored window with the state that follows from the time. */
+export function windowAt(window: StatusMaintenance, now_ms: number): StatusMaintenance {
+  const status = maintenanceState(window, now_ms);
+  const completed_at = window.completed_at ?? (status === "completed" ? window.ends_at : null);
+  return { ...window, status, completed_at };
 }
 
 export function maintenanceState(

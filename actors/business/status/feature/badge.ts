@@ -12,8 +12,8 @@ const COLOURS: Readonly<Record<Status, string>> = {
   major_outage: "#c62828",
 };
 const HEIGHT = 20;
-/** Of 11 px sans-serif, wide enough for most letters; `textLength` keeps wider ones inside. */
-const LETTER = 6.6;
+/** Of 11 px sans-serif, wide enough for most characters; `textLength` keeps wider ones inside. */
+const CHARACTER_PX = 6.6;
 const PADDING = 12;
 
 export function badge(name: string, status: Status): string {
@@ -26,4 +26,4 @@ export function badge(name: string, status: Status): string {
 `;
 }
 
-const widthOf = (text: string): number => Math.ceil(text.length * LETTER) + PADDING;
+const widthOf = (text: string): number => Math.ceil(text.length * CHARACTER_PX) + PADDING;

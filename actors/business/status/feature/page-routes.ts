@@ -10,7 +10,7 @@ import {
   type StatusIncident,
   type StatusMaintenance,
 } from "../../../../schemas/status.ts";
-import { maintenanceState } from "../evaluate.ts";
+import { windowAt } from "../evaluate.ts";
 import type { StatusWatch } from "../watch-status.ts";
 import { badge } from "./badge.ts";
 import { atomFeed, rssFeed } from "./feeds.ts";
@@ -51,11 +51,7 @@ export function statusPageRoutes(deps: StatusPageRoutesDeps): readonly Route[] {
   /** Everything that is kept, newest first. */
   function notices(): readonly (StatusIncident | StatusMaintenance)[] {
     const { incidents, maintenance } = watch.notices();
-    const windows = maintenance.map((window) => {
-      const status = maintenanceState(window, clock.now());
-      const completed_at = window.completed_at ?? (status === "completed" ? window.ends_at : null);
-      return { ...window, status, completed_at };
-    });
+    const windows = maintenance.map((window) => windowAt(window, clock.now()));
     return [...incidents, ...windows].toSorted((a, b) => b.created_at.localeCompare(a.created_at));
   }
   const componentOf = (id: string) => watch.current().components.find((each) => each.id === id);
