@@ -327,8 +327,11 @@ describe("what a bookkeeper needs", () => {
     await turnMonth();
     const [{ id }] = await invoices();
     await INVOICES.update(documents, "acme:2026-11:001", (stored) => {
-      const { seller, buyer, due_at, payment, net, rounding, tax, payable, ...earlier } = stored!.invoice;
-      return { value: { ...stored!, invoice: earlier as Invoice }, options: { tag: "acme" } };
+      const later = ["seller", "buyer", "due_at", "payment", "net", "rounding", "tax", "payable"];
+      const earlier = Object.fromEntries(
+        Object.entries(stored!.invoice).filter(([name]) => !later.includes(name)),
+      );
+      return { value: { ...stored!, invoice: earlier as unknown as Invoice }, options: { tag: "acme" } };
     });
     expect((await get(`/v1/invoices/${id}`)).json).toMatchObject({
       buyer: { name: "acme" },

@@ -58,11 +58,11 @@ export function statusPageRoutes(deps: StatusPageRoutesDeps): readonly Route[] {
   const week = () => watch.history(MAX_HISTORY_HOURS);
 
   /** `content`: null is 404. */
-  const page = <P extends TObject>(
+  const page = (
     path: string,
     operationId: string,
     summary: string,
-    params: P,
+    params: TObject,
     headers: Readonly<Record<string, string>>,
     content: (params: { readonly id: string }) => Promise<string | null> | string | null,
   ): Route =>
