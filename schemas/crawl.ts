@@ -189,8 +189,11 @@ export const DuplicateField = Field(
   "Only of a page that repeats one which the crawl fetched before: that page",
 );
 
-/** What has become of a page since an earlier crawl. */
+/** What has become of a page since an earlier crawl, as its own fetch says. */
 export const CHANGES = ["new", "changed", "unchanged"] as const;
+/** `gone`: of a page of the earlier crawl, told by the later one as a whole. */
+export const URL_CHANGES = [...CHANGES, "gone"] as const;
+export type CrawlUrlChange = (typeof URL_CHANGES)[number];
 export type Change = (typeof CHANGES)[number];
 
 export const ChangeField = Field(
@@ -204,11 +207,14 @@ export const CrawledPage = Component("CrawledPage", {
   change: Type.Optional(ChangeField),
 });
 
-export const URL_STATES = ["waiting", "in_flight", "done", "failed", "excluded"] as const;
+export const URL_STATES = ["waiting", "in_flight", "done", "failed", "excluded", "gone"] as const;
 
 export const CrawlUrl = Component("CrawlUrl", {
   url: Field(Type.String(), "The address as it was found first", "https://example.org/about"),
-  state: Field(Type.Enum([...URL_STATES]), "What has become of it"),
+  state: Field(
+    Type.Enum([...URL_STATES]),
+    "What has become of it. `gone`: a page of the crawl that `since_job` named, which no page of this one names; such pages are behind all others, and `counts` leaves them out",
+  ),
   depth: Field(Type.Integer(), "Links from a seed to it", 1),
   found_on: Field(
     Nullable(Type.String()),
@@ -234,8 +240,8 @@ export const CrawlUrl = Component("CrawlUrl", {
     "https://example.org/about",
   ),
   change: Field(
-    Nullable(Type.Enum([...CHANGES])),
-    "Of a page of a crawl with `since_job`: whether its text is what it was; null: not known",
+    Nullable(Type.Enum([...URL_CHANGES])),
+    "Of a crawl with `since_job`: whether the text of the page is what it was. `gone`, once this crawl has ended: the earlier one had the page, and the site answers 404 or 410 for it now, or no page names it any more (said only where no limit left an address out, and where the page that named it could be read). null: not known",
     "unchanged",
   ),
 });

@@ -209,11 +209,11 @@ describe.each(SETUPS)("a crawl, $setup", ({ start }) => {
     expect((await service.trawl("job", "verify", job_id)).problems).toEqual([]);
   });
 
-  test("says of each page whether it is new, changed or unchanged since an earlier crawl", async () => {
+  test("says of each page whether it is new, changed, unchanged or gone since an earlier crawl", async () => {
     let words = "as it was";
     const isNew = (): boolean => words !== "as it was";
     const site = sites.site({
-      "/": () => linked("Home", "/same", "/other", ...(isNew() ? ["/added"] : ["/dropped"])),
+      "/": () => linked("Home", "/same", "/other", "/removed", ...(isNew() ? ["/added"] : ["/dropped"])),
       // Its text is what it was, its bytes are not.
       "/same": () => {
         const { body } = linked("Same") as { body: string };
@@ -221,6 +221,8 @@ describe.each(SETUPS)("a crawl, $setup", ({ start }) => {
       },
       "/other": () => linked(`Other ${words}`),
       "/added": linked("Added"),
+      "/removed": () => (isNew() ? { status: 404, body: "no" } : linked("Removed", "/below")),
+      "/below": linked("Below"),
       "/dropped": linked("Dropped"),
     });
     const { begin, urls } = crawling(service);
@@ -228,7 +230,7 @@ describe.each(SETUPS)("a crawl, $setup", ({ start }) => {
     const fetch = { cache_ttl_s: 0 };
     const first = await begin({ url: site.origin, fetch });
     await jobs.finished(first);
-    expect((await urls(first)).map(({ change }) => change)).toEqual([null, null, null, null]);
+    expect((await urls(first)).map(({ change }) => change)).toEqual([null, null, null, null, null, null]);
     words = "as it is";
     const body = { url: site.origin, fetch, since_job: first };
     const job_id = await begin(body);
@@ -237,14 +239,30 @@ describe.each(SETUPS)("a crawl, $setup", ({ start }) => {
       ["/", "changed"],
       ["/same", "unchanged"],
       ["/other", "changed"],
+      ["/removed", "gone"],
       ["/added", "new"],
+      ["/dropped", "gone"],
+      ["/below", "gone"],
     ]);
-    expect((await jobs.items(job_id)).map(({ result }) => result!["change"])).toEqual([
+    expect((await jobs.items(job_id)).map(({ result }) => result?.["change"])).toEqual([
       "changed",
       "unchanged",
       "changed",
+      undefined,
       "new",
     ]);
+    expect((await urls(job_id, "&change=gone&from=4")).map(({ url, state }) => [pathOf(url), state])).toEqual(
+      [
+        ["/dropped", "gone"],
+        ["/below", "gone"],
+      ],
+    );
+    const part = (await service.call("GET", `/v1/jobs/${job_id}/urls?state=gone&limit=1`)).json;
+    expect(part).toMatchObject({ items: [{ index: null, found_on: `${site.origin}/` }], next_cursor: 6 });
+    // What a limit may have left out is not said to be gone.
+    const limited = await begin({ ...body, limit: 5 });
+    await jobs.finished(limited);
+    expect((await urls(limited, "&change=gone")).map(({ url }) => pathOf(url))).toEqual(["/removed"]);
     expect(await urls(job_id, "&change=unchanged")).toHaveLength(1);
     const unknown = { ...body, since_job: "019ab3f2-7c1e-7a10-9d55-3e5b8f0c2a41" };
     expect((await service.call("POST", "/v1/crawl", { body: unknown })).json.detail).toMatchObject([

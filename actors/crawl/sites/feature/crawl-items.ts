@@ -239,7 +239,7 @@ export function crawlItems(deps: CrawlItemDeps): ItemKindParts {
     worker: { name: "crawl", lane: worker.lane, run, source, onProgress },
     gateway: kind,
     route: null,
-    routes: (reader) => urlsRoutes({ documents, reader }),
+    routes: (reader) => urlsRoutes({ documents, joined, reader }),
   };
 }
 

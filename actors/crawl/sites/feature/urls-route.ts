@@ -1,29 +1,33 @@
 /** GET /v1/jobs/{job_id}/urls: every address that a crawl has seen, read from what is stored: it takes no turn of an actor. */
 import { Type } from "typebox";
 import type { Documents } from "../../../../cluster/ports/documents.ts";
+import type { Caller } from "../../../../gateway/authenticate.ts";
 import { preferredType } from "../../../../gateway/accept.ts";
 import { JOB_NOT_FOUND, json } from "../../../../gateway/http-errors.ts";
 import { type Route, route } from "../../../../gateway/route.ts";
 import { Field, Nullable } from "../../../../schemas/common.ts";
 import {
   type AddressRow,
-  type Change,
-  CHANGES,
   CrawlUrl,
+  type CrawlUrlChange,
   CrawlUrlPage,
+  URL_CHANGES,
   URL_STATES,
 } from "../../../../schemas/crawl.ts";
 import { decodeStates, type States, statusOf } from "../../../../schemas/job-states.ts";
 import { type ItemStatus, JobId, type JobRecord } from "../../../../schemas/jobs.ts";
 import { csvLines } from "../../../../gateway/csv-lines.ts";
+import type { JoinedSites } from "../../../lib/web/url.ts";
 import type { JobFinder } from "../../../work/jobs/feature/tokens.ts";
 import { storedResults } from "../../../work/jobs/results.ts";
 import { FRONTIERS } from "../frontier/collections.ts";
 import { rowsOfRecord, storedOrder, storedRows } from "../frontier/load.ts";
 import { type FrontierRecord, NEW_RECORD, orderOf, ROWS_IN_CHUNK, rowsOf } from "../frontier/record.ts";
+import { type GonePages, gonePages } from "./gone-pages.ts";
 
 interface UrlsDeps {
   readonly documents: Documents;
+  readonly joined: JoinedSites;
   readonly reader: JobFinder;
 }
 
@@ -42,7 +46,7 @@ const NOT_FOUND = {
 const FILTERS = {
   state: Type.Optional(Field(Nullable(Type.Enum([...URL_STATES])), "Only addresses of this state")),
   change: Type.Optional(
-    Field(Nullable(Type.Enum([...CHANGES])), "Only pages of which a crawl with `since_job` says so"),
+    Field(Nullable(Type.Enum([...URL_CHANGES])), "Only pages of which a crawl with `since_job` says so"),
   ),
   reason: Type.Optional(
     Field(Nullable(Type.String({ maxLength: 100 })), "Only addresses with this reason", "out_of_scope"),
@@ -50,7 +54,7 @@ const FILTERS = {
 };
 
 interface Filters {
-  readonly change?: Change | null;
+  readonly change?: CrawlUrlChange | null;
   readonly state?: CrawlUrl["state"] | null;
   readonly reason?: string | null;
 }
@@ -63,71 +67,78 @@ interface Crawl {
   readonly record: FrontierRecord;
   /** The item of each address; -1: it is none. */
   readonly indexes: Int32Array;
+  readonly gone: GonePages;
 }
 
-export const urlsRoutes = (deps: UrlsDeps): readonly Route[] => [
-  route({
-    method: "GET",
-    path: "/v1/jobs/{job_id}/urls",
-    operationId: "getJobUrls",
-    summary: "Every address that a crawl has seen",
-    description:
-      "With its state, its depth, the page that named it, and why it was not fetched. A page may be shorter than `limit`, also empty, " +
-      "while `next_cursor` is not null. With `Accept: application/x-ndjson` or `text/csv` all of them from `from` on come as one stream.",
-    tags: ["jobs"],
-    params: Type.Object({ job_id: JobId }),
-    query: Type.Object({
-      ...FILTERS,
-      from: Field(
-        Type.Integer({ minimum: 0, default: 0 }),
-        "The first address: `next_cursor` of the page before",
-        0,
-      ),
-      limit: Field(
-        Type.Integer({ minimum: 1, maximum: MAX_PAGE, default: PAGE_DEFAULT }),
-        "The most addresses of the page",
-      ),
+export function urlsRoutes(deps: UrlsDeps): readonly Route[] {
+  const goneOf = gonePages(deps.documents, deps.joined);
+  const find = async (job_id: string, caller: Caller): Promise<Crawl | null> => {
+    const crawl = await open(deps, job_id, await deps.reader.find(job_id, caller));
+    return crawl && { ...crawl, gone: await goneOf(crawl) };
+  };
+  return [
+    route({
+      method: "GET",
+      path: "/v1/jobs/{job_id}/urls",
+      operationId: "getJobUrls",
+      summary: "Every address that a crawl has seen",
+      description:
+        "With its state, its depth, the page that named it, and why it was not fetched. A page may be shorter than `limit`, also empty, " +
+        "while `next_cursor` is not null. With `Accept: application/x-ndjson` or `text/csv` all of them from `from` on come as one stream.",
+      tags: ["jobs"],
+      params: Type.Object({ job_id: JobId }),
+      query: Type.Object({
+        ...FILTERS,
+        from: Field(
+          Type.Integer({ minimum: 0, default: 0 }),
+          "The first address: `next_cursor` of the page before",
+          0,
+        ),
+        limit: Field(
+          Type.Integer({ minimum: 1, maximum: MAX_PAGE, default: PAGE_DEFAULT }),
+          "The most addresses of the page",
+        ),
+      }),
+      replies: {
+        200: { description: "Addresses", schema: CrawlUrlPage, lines: CrawlUrl, also: ["text/csv"] },
+        404: NOT_FOUND,
+      },
+      async handle({ params, query: { from, limit, ...filters }, caller, head, signal }) {
+        const crawl = await find(params.job_id.toLowerCase(), caller);
+        if (crawl === null) return JOB_NOT_FOUND;
+        const type = preferredType(head.headers.get("accept"), [...TYPES]);
+        if (type !== "application/json")
+          return streamed(deps, crawl, filters, from, type === "text/csv", signal);
+        return json(200, await pageOf(deps, crawl, filters, from, limit));
+      },
     }),
-    replies: {
-      200: { description: "Addresses", schema: CrawlUrlPage, lines: CrawlUrl, also: ["text/csv"] },
-      404: NOT_FOUND,
-    },
-    async handle({ params, query: { from, limit, ...filters }, caller, head, signal }) {
-      const crawl = await open(
-        deps,
-        params.job_id.toLowerCase(),
-        await deps.reader.find(params.job_id.toLowerCase(), caller),
-      );
-      if (crawl === null) return JOB_NOT_FOUND;
-      const type = preferredType(head.headers.get("accept"), [...TYPES]);
-      if (type !== "application/json")
-        return streamed(deps, crawl, filters, from, type === "text/csv", signal);
-      return json(200, await pageOf(deps, crawl, filters, from, limit));
-    },
-  }),
-  route({
-    method: "GET",
-    path: "/v1/jobs/{job_id}/urls.csv",
-    operationId: "getJobUrlsCsv",
-    summary: "Every address that a crawl has seen, as CSV",
-    description: `Columns: ${COLUMNS.join(", ")}.`,
-    tags: ["jobs"],
-    params: Type.Object({ job_id: JobId }),
-    query: Type.Object(FILTERS),
-    replies: {
-      200: { description: "Rows of CSV", content_type: "text/csv", schema: Type.String() },
-      404: NOT_FOUND,
-    },
-    async handle({ params, query, caller, signal }) {
-      const job_id = params.job_id.toLowerCase();
-      const crawl = await open(deps, job_id, await deps.reader.find(job_id, caller));
-      return crawl === null ? JOB_NOT_FOUND : streamed(deps, crawl, query, 0, true, signal);
-    },
-  }),
-];
+    route({
+      method: "GET",
+      path: "/v1/jobs/{job_id}/urls.csv",
+      operationId: "getJobUrlsCsv",
+      summary: "Every address that a crawl has seen, as CSV",
+      description: `Columns: ${COLUMNS.join(", ")}.`,
+      tags: ["jobs"],
+      params: Type.Object({ job_id: JobId }),
+      query: Type.Object(FILTERS),
+      replies: {
+        200: { description: "Rows of CSV", content_type: "text/csv", schema: Type.String() },
+        404: NOT_FOUND,
+      },
+      async handle({ params, query, caller, signal }) {
+        const crawl = await find(params.job_id.toLowerCase(), caller);
+        return crawl === null ? JOB_NOT_FOUND : streamed(deps, crawl, query, 0, true, signal);
+      },
+    }),
+  ];
+}
 
 /** The job first: what it has the frontier has, too. Null: it is no crawl. */
-async function open({ documents }: UrlsDeps, job_id: string, job: JobRecord | null): Promise<Crawl | null> {
+async function open(
+  { documents }: UrlsDeps,
+  job_id: string,
+  job: JobRecord | null,
+): Promise<Omit<Crawl, "gone"> | null> {
   if (job?.spec.kind !== "crawl") return null;
   const record = (await FRONTIERS.get(documents, job_id)) ?? NEW_RECORD;
   const { total } = job.counts;
@@ -150,7 +161,7 @@ async function pageOf(deps: UrlsDeps, crawl: Crawl, filters: Filters, from: numb
       }
       items.push(url);
     }
-    if (urls.end - from < MAX_LOOKED_AT || urls.end >= rowsOf(crawl.record)) continue;
+    if (urls.end - from < MAX_LOOKED_AT || urls.end >= rowsOf(crawl.record) + crawl.gone.missing) continue;
     next_cursor = urls.end;
     break;
   }
@@ -191,7 +202,7 @@ async function* urlsOf(
   from: number,
 ): AsyncGenerator<{ readonly selected: ReadonlyMap<number, CrawlUrl>; readonly end: number }> {
   const { documents } = deps;
-  const { job_id, record } = crawl;
+  const { job_id, record, gone } = crawl;
   const first_chunk = Math.min(record.rows.chunks, Math.floor(from / ROWS_IN_CHUNK));
   let ordinal = first_chunk * ROWS_IN_CHUNK;
   for await (const rows of storedRows(documents, job_id, record, first_chunk)) {
@@ -209,11 +220,32 @@ async function* urlsOf(
       const at = failed.get(index)!;
       selected.set(at, { ...selected.get(at)!, reason: error });
     }
+    for (const [at, url] of selected) if (gone.refused.has(at)) selected.set(at, { ...url, change: "gone" });
     if (change != null) for (const [at, url] of selected) if (url.change !== change) selected.delete(at);
     if (reason != null) for (const [at, url] of selected) if (url.reason !== reason) selected.delete(at);
     yield { selected, end: ordinal };
   }
+  const fits = (state ?? "gone") === "gone" && (change ?? "gone") === "gone" && reason == null;
+  if (!fits) return;
+  const end = ordinal + gone.missing;
+  for (let at = Math.max(ordinal, from); at < end; at += ROWS_IN_CHUNK) {
+    const rows = await gone.missingRows(at - ordinal, ROWS_IN_CHUNK);
+    const urls = rows.map((row, n) => [at + n, goneUrl(row)] as const);
+    yield { selected: new Map(urls), end: at + rows.length };
+  }
 }
+
+const goneUrl = ({ url, depth, found_on }: AddressRow): CrawlUrl => ({
+  url,
+  depth,
+  found_on,
+  state: "gone",
+  reason: null,
+  index: null,
+  redirected_to: null,
+  duplicate_of: null,
+  change: "gone",
+});
 
 /** Says of the pages of a chunk which ones they repeat; `first`: the ordinal of its first row. Throws Fault. */
 async function nameOriginals(

@@ -1588,8 +1588,8 @@ class CrawlPageEvent(Answer):
 class CrawlUrl(Answer):
     url: str = ABSENT
     """The address as it was found first"""
-    state: Literal["waiting", "in_flight", "done", "failed", "excluded"] | str = ABSENT
-    """What has become of it"""
+    state: Literal["waiting", "in_flight", "done", "failed", "excluded", "gone"] | str = ABSENT
+    """What has become of it. `gone`: a page of the crawl that `since_job` named, which no page of this one names; such pages are behind all others, and `counts` leaves them out"""
     depth: int = ABSENT
     """Links from a seed to it"""
     found_on: str | None = ABSENT
@@ -1602,8 +1602,8 @@ class CrawlUrl(Answer):
     """Where it led by redirects, which counts as fetched then; null: nowhere"""
     duplicate_of: str | None = ABSENT
     """The page of the crawl that it repeats, as `reason` says; null: none is known"""
-    change: Literal["new", "changed", "unchanged"] | str | None = ABSENT
-    """Of a page of a crawl with `since_job`: whether its text is what it was; null: not known"""
+    change: Literal["new", "changed", "unchanged", "gone"] | str | None = ABSENT
+    """Of a crawl with `since_job`: whether the text of the page is what it was. `gone`, once this crawl has ended: the earlier one had the page, and the site answers 404 or 410 for it now, or no page names it any more (said only where no limit left an address out, and where the page that named it could be read). null: not known"""
 
 
 class CrawlUrlPage(Answer):

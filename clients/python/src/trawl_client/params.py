@@ -725,18 +725,18 @@ class GetJobResultsQuery(TypedDict, total=False):
 
 
 class GetJobUrlsCsvQuery(TypedDict, total=False):
-    state: Literal["waiting", "in_flight", "done", "failed", "excluded"] | None
+    state: Literal["waiting", "in_flight", "done", "failed", "excluded", "gone"] | None
     """Only addresses of this state"""
-    change: Literal["new", "changed", "unchanged"] | None
+    change: Literal["new", "changed", "unchanged", "gone"] | None
     """Only pages of which a crawl with `since_job` says so"""
     reason: str | None
     """Only addresses with this reason"""
 
 
 class GetJobUrlsQuery(TypedDict, total=False):
-    state: Literal["waiting", "in_flight", "done", "failed", "excluded"] | None
+    state: Literal["waiting", "in_flight", "done", "failed", "excluded", "gone"] | None
     """Only addresses of this state"""
-    change: Literal["new", "changed", "unchanged"] | None
+    change: Literal["new", "changed", "unchanged", "gone"] | None
     """Only pages of which a crawl with `since_job` says so"""
     reason: str | None
     """Only addresses with this reason"""

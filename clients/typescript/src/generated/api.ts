@@ -1881,8 +1881,8 @@ export interface CrawlPageEvent {
 export interface CrawlUrl {
   /** The address as it was found first */
   url: string;
-  /** What has become of it */
-  state: "waiting" | "in_flight" | "done" | "failed" | "excluded";
+  /** What has become of it. `gone`: a page of the crawl that `since_job` named, which no page of this one names; such pages are behind all others, and `counts` leaves them out */
+  state: "waiting" | "in_flight" | "done" | "failed" | "excluded" | "gone";
   /** Links from a seed to it */
   depth: number;
   /** The page that named it first; null: a seed */
@@ -1895,8 +1895,8 @@ export interface CrawlUrl {
   redirected_to: string | null;
   /** The page of the crawl that it repeats, as `reason` says; null: none is known */
   duplicate_of: string | null;
-  /** Of a page of a crawl with `since_job`: whether its text is what it was; null: not known */
-  change: "new" | "changed" | "unchanged" | null;
+  /** Of a crawl with `since_job`: whether the text of the page is what it was. `gone`, once this crawl has ended: the earlier one had the page, and the site answers 404 or 410 for it now, or no page names it any more (said only where no limit left an address out, and where the page that named it could be read). null: not known */
+  change: "new" | "changed" | "unchanged" | "gone" | null;
 }
 
 export interface CrawlUrlPage {
@@ -3592,18 +3592,18 @@ export interface GetJobResultsQuery {
 
 export interface GetJobUrlsCsvQuery {
   /** Only addresses of this state */
-  state?: "waiting" | "in_flight" | "done" | "failed" | "excluded" | null;
+  state?: "waiting" | "in_flight" | "done" | "failed" | "excluded" | "gone" | null;
   /** Only pages of which a crawl with `since_job` says so */
-  change?: "new" | "changed" | "unchanged" | null;
+  change?: "new" | "changed" | "unchanged" | "gone" | null;
   /** Only addresses with this reason */
   reason?: string | null;
 }
 
 export interface GetJobUrlsQuery {
   /** Only addresses of this state */
-  state?: "waiting" | "in_flight" | "done" | "failed" | "excluded" | null;
+  state?: "waiting" | "in_flight" | "done" | "failed" | "excluded" | "gone" | null;
   /** Only pages of which a crawl with `since_job` says so */
-  change?: "new" | "changed" | "unchanged" | null;
+  change?: "new" | "changed" | "unchanged" | "gone" | null;
   /** Only addresses with this reason */
   reason?: string | null;
   /** The first address: `next_cursor` of the page before */
