@@ -2,7 +2,7 @@
  * node bench/web.ts PORT: a synthetic web for benches, rendered beforehand. Every address of 127/8 is a host of its
  * own; /robots.txt is 404. /p/N are the shared real pages where they are, else made ones; /k/N 100 pages of 8 KiB, /l/N
  * the same made different by their number, /m/N the two mixed with slow answers, walls and large pages by their number (`mixed-web.ts`),
- * /s/N pages of one paragraph, /b/N 8 KiB of bytes without text; /never/N is not
+ * /s/N pages of one paragraph, /site/COUNT/N the COUNT pages of a site, each of which links to three others and its home, /b/N 8 KiB of bytes without text; /never/N is not
  * answered. /seen are the pages /k of the last minutes, oldest first: [address of the host, Unix milliseconds of its arrival].
  */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
@@ -82,6 +82,13 @@ App()
       light: () => light(n),
     }[kind]();
     answer.writeHeader("Content-Type", "text/html; charset=utf-8").end(page);
+  })
+  .get("/site/:count/:n", (answer, request) => {
+    const [count, n] = [Number(request.getParameter(0)), Number(request.getParameter(1))];
+    const links = [2 * n + 1, 2 * n + 2, (n * 7_919) % count, 0].filter((page) => page < count);
+    const nav = links.map((page) => `<a href="/site/${count}/${page}">${page}</a>`).join(" ");
+    const page = light(n).toString().replace("</article>", `<p>${nav}</p></article>`);
+    answer.writeHeader("Content-Type", "text/html; charset=utf-8").end(n < count ? page : "");
   })
   .get("/b/:n", (answer, request) => {
     const n = Number(request.getParameter(0));
