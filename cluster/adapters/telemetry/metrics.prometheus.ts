@@ -1,4 +1,4 @@
-/** Metrics in a registry of prom-client, together with its figures of the process (memory, event loop, CPU). */
+/** Metrics in a registry of prom-client (the package of that name's successor, @prometheus-io/client), together with its figures of the process (memory, event loop, CPU). */
 import { collectDefaultMetrics, Gauge, type Metric, Registry } from "prom-client";
 import { type MetricLabels, type MetricName, type Metrics, type MetricTable } from "../../ports/metrics.ts";
 import { counter, histogram } from "./metric-series.ts";
@@ -11,9 +11,8 @@ export interface PrometheusMetrics extends Metrics {
 
 export function prometheusMetrics(table: MetricTable): PrometheusMetrics {
   const registry = new Registry();
-  collectDefaultMetrics({ register: registry });
-  // Gauges with the suffix of a counter; the same figures by type are left.
-  for (const name of MISNAMED) registry.removeSingleMetric(name);
+  collectDefaultMetrics({ register: registry, eventLoopUtilizationTimeout: NEVER_MS });
+  for (const name of [...MISNAMED, ...OF_A_TIMER]) registry.removeSingleMetric(name);
   const counters = new Map<MetricName, ReturnType<typeof counter>>();
   const gauges = new Map<MetricName, Gauge>();
   const histograms = new Map<MetricName, ReturnType<typeof histogram>>();
@@ -56,11 +55,17 @@ export function prometheusMetrics(table: MetricTable): PrometheusMetrics {
   };
 }
 
+/** Gauges with the suffix of a counter; figures by type have other names. */
 const MISNAMED = [
   "nodejs_active_handles_total",
   "nodejs_active_requests_total",
   "nodejs_active_resources_total",
 ];
+
+/** A timer of its own would fill them ten times a second in every process; the lag of the event loop says when a node is busy. */
+const OF_A_TIMER = ["nodejs_eventloop_utilization_summary", "nodejs_eventloop_utilization_histogram"];
+/** The longest wait of a timer. */
+const NEVER_MS = 2 ** 31 - 1;
 
 /** Every combination of the values of the labels. */
 function combinations(
