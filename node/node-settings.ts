@@ -60,6 +60,10 @@ const SHARE: Rule = {
   fits: (text) => /^(?:0|1|0?\.\d+|1\.0+)$/.test(text),
   expected: "a number from 0 to 1",
 };
+const PROFILE: Rule = {
+  fits: (text) => /^[a-z0-9][a-z0-9_-]{0,39}$/.test(text),
+  expected: "up to 40 of a-z, 0-9, - and _",
+};
 const HOST_NAME: Rule = { fits: (text) => /^[a-z0-9.-]+$/i.test(text), expected: "host names" };
 
 export const NODE_SECTIONS = {
@@ -380,6 +384,11 @@ export const NODE_SECTIONS = {
         env: "TRAWL_KEY",
         secret: true,
         description: "For client commands such as trawl fetch: the API key.",
+      }),
+      profile: optionalSetting({
+        env: "TRAWL_PROFILE",
+        rule: PROFILE,
+        description: "For client commands: the profile of trawl login whose address and key they take.",
       }),
     },
     closed,

@@ -1,11 +1,12 @@
 #!/usr/bin/env node
 /** The process: the one place that reads the environment, the arguments and the time by itself. See cli.ts. */
 import { readFileSync } from "node:fs";
+import { styleText } from "node:util";
 import { systemClock } from "../cluster/adapters/time/clock.system.ts";
 import type { Starting } from "./commands/start.ts";
-import { type Config, readConfig } from "./config.ts";
+import type { Config } from "./config.ts";
 import { trawl } from "./cli.ts";
-import { operatorKeyFile } from "./operator-key-file.ts";
+import { readOperatorKey } from "./operator-key.ts";
 
 const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as {
   version: string;
@@ -15,6 +16,7 @@ process.umask(0o077);
 const environment = { ...process.env };
 const clock = systemClock();
 let config: Config | null = null;
+const readFile = (path: string): string => readFileSync(path, "utf8");
 let isService = false;
 
 // A command ends when its reader has enough (trawl top | head); a service goes on without one.
@@ -43,10 +45,12 @@ const starting = async (): Promise<Starting> => {
 
 process.exitCode = await trawl(process.argv.slice(2), {
   environment,
-  config: () => (config ??= readConfig(environment, (path) => readFileSync(path, "utf8"))),
+  config: async () => (config ??= (await import("./config.ts")).readConfig(environment, readFile)),
+  readFile,
   openDocuments: async (given) => (await import("./stores.ts")).openDocuments(given),
   openNodeDirectory: async ({ cluster }) => (await import("./cluster.ts")).openNodeDirectory(cluster.bus),
-  readOperatorKey: (given) => operatorKeyFile(given).read(),
+  readOperatorKey,
+  paint: (style, text) => styleText(style, text, { stream: process.stdout }),
   now: () => clock.now(),
   out: (line) => void process.stdout.write(`${line}\n`),
   err: (line) => void process.stderr.write(`${line}\n`),

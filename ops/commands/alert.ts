@@ -13,7 +13,7 @@ export function alertCommand(context: Context): Command {
     .action(async (customer: string, { json }: Json) => {
       const views = await withDocuments(context, async (documents) => {
         await customerNamed(documents, customer);
-        const secrets = await openSecrets(context.config(), documents, context);
+        const secrets = await openSecrets(await context.config(), documents, context);
         return (await listHooks(documents, customer)).map((hook) => hookView(hook, secrets));
       });
       if (json) return context.out(JSON.stringify(views, null, 2));

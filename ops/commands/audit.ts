@@ -24,7 +24,7 @@ export function auditCommand(context: Context): Command {
       whole,
     )
     .action(async ({ since, delay, json }: AuditOptions) => {
-      const { politeness, profiles } = context.config();
+      const { politeness, profiles } = await context.config();
       const now_ms = context.now();
       const requests = await withDocuments(context, (documents) =>
         readRequests(documents, now_ms - since, now_ms),

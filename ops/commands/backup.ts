@@ -20,7 +20,7 @@ export const backupCommand = (context: Context): Command =>
     .argument("<folder>", "new or empty")
     .option("--with-key", "copy the key of stored secrets, too: then who has the backup can read them")
     .action(async (folder: string, { json, withKey = false }: BackupOptions) => {
-      const config = context.config();
+      const config = await context.config();
       const files = filesOf(config);
       const key_file = secretsPath(config);
       const { backup } = await import("../backup.ts");
@@ -52,7 +52,7 @@ export const restoreCommand = (context: Context): Command =>
   withJson(new Command("restore").description("restore a backup into a data directory without documents"))
     .argument("<folder>", "as trawl backup made it")
     .action(async (folder: string, { json }: Json) => {
-      const config = context.config();
+      const config = await context.config();
       const files = filesOf(config);
       const { restore } = await import("../backup.ts");
       // No service starts on half of the data.

@@ -9,6 +9,7 @@ import { MAX_JOB_ITEMS, MaxCostUsd, type JobKind } from "../../schemas/jobs.ts";
 import { systemTerminal } from "../terminal.ts";
 import { type ClientOptions, clientCommand, post, errorOf, service } from "./client.ts";
 import { CommandError, type Context, EXIT } from "./context.ts";
+import { isDataWanted } from "./streams.ts";
 import { watch } from "./watch.ts";
 import { FetchBody } from "../../schemas/fetch.ts";
 import { SearchBody } from "../../schemas/search.ts";
@@ -73,7 +74,7 @@ export const batchCommand = (context: Context): Command =>
       if (options.detach) return context.out(options.json ? JSON.stringify(content) : job_id);
       context.err(`Job ${job_id}, ${items.length} items${created ? "" : ", created before"}`);
       const from = options.resume === undefined ? 0 : countLines(await terminal.read(options.resume));
-      const isPrinted = terminal.isPiped || options.json === true;
+      const isPrinted = isDataWanted(terminal, options);
       return watch(context, terminal, { base, key, job_id, from, isPrinted });
     });
 

@@ -4,34 +4,42 @@
  */
 import { Command, InvalidArgumentError } from "commander";
 import { KEY_MARKS } from "../../schemas/accounts.ts";
-import type { Config } from "../config.ts";
+import type { ClientConfig } from "../client-config.ts";
 import { ownUrl } from "../own-endpoints.ts";
+import { profileNamed, profilesPath, readProfiles } from "../profiles.ts";
 import { CommandError, type Context, EXIT, type Json, withJson } from "./context.ts";
 
 /** The options for the service's address and the key. */
 export interface ClientOptions extends Json {
   readonly url?: string;
   readonly key?: string;
+  readonly profile?: string;
 }
 
 /** Longer than the service itself ever waits. */
 const WAIT_MS = 180_000;
 
+const PROFILE_HELP =
+  "the service and key of a profile (trawl login); default: TRAWL_PROFILE, else the current one";
+
 export const clientCommand = (name: string): Command =>
   withJson(new Command(name))
     .option("--url <address>", "the service's address; default: TRAWL_URL, else HOST and PORT")
-    .option("--key <key>", "the API key; default: TRAWL_KEY, else TRAWL_ADMIN_KEY");
+    .option("--key <key>", "the API key; default: TRAWL_KEY, else TRAWL_ADMIN_KEY")
+    .option("--profile <name>", PROFILE_HELP);
 
 /** Of a command that needs an operator key. */
 export const operatorCommand = (name: string): Command =>
   withJson(new Command(name))
     .option("--url <address>", "the service's address; default: TRAWL_URL, else HOST and PORT")
-    .option("--key <key>", "the operator key; default: TRAWL_OPERATOR_KEY, else the one in the data folder");
+    .option("--key <key>", "the operator key; default: TRAWL_OPERATOR_KEY, else the one in the data folder")
+    .option("--profile <name>", PROFILE_HELP);
 
 /** The service's base address without a slash at its end, and the key. */
-export function service(context: Context, { url, key }: ClientOptions): { base: string; key: string } {
-  const { client, gateway } = context.config();
-  const base = baseOf(context.config(), url);
+export function service(context: Context, options: ClientOptions): { base: string; key: string } {
+  const { url, key } = withProfile(context, options);
+  const { client, gateway } = context.clientConfig();
+  const base = baseOf(context.clientConfig(), url);
   const chosen = key ?? client.key ?? gateway.admin_key ?? operatorKeyOf(context, base);
   if (chosen === null)
     throw new CommandError(
@@ -42,12 +50,12 @@ export function service(context: Context, { url, key }: ClientOptions): { base: 
 }
 
 /** The same for an operation of the operator. TRAWL_KEY may be the key of a customer: it is taken only where it is an operator's. */
-export function operatedService(
-  context: Context,
-  { url, key }: ClientOptions,
-): { base: string; key: string } {
-  const { client } = context.config();
-  const base = baseOf(context.config(), url);
+export function operatedService(context: Context, options: ClientOptions): { base: string; key: string } {
+  const { url, key: named } = withProfile(context, options);
+  const isProfiles = named !== options.key;
+  const key = isProfiles && !named?.startsWith(KEY_MARKS.operator) ? undefined : named;
+  const { client } = context.clientConfig();
+  const base = baseOf(context.clientConfig(), url);
   const given = key ?? (client.key?.startsWith(KEY_MARKS.operator) ? client.key : null);
   const chosen = given ?? operatorKeyOf(context, base);
   if (chosen === null)
@@ -58,12 +66,34 @@ export function operatedService(
   return { base, key: chosen };
 }
 
-const baseOf = ({ client, gateway }: Config, url: string | undefined): string =>
+/**
+ * The address and key that were given, or those of a profile. The current one is taken where neither options nor settings name a service or a key,
+ * so that a key is never sent to a service that it was not given for. Throws CommandError.
+ */
+function withProfile(context: Context, options: ClientOptions): Pick<ClientOptions, "url" | "key"> {
+  const { url, key } = options;
+  const { client, gateway } = context.clientConfig();
+  const named = options.profile ?? client.profile;
+  const path = profilesPath(context.environment);
+  if (named !== undefined) {
+    if (url !== undefined)
+      throw new CommandError("A profile has an address: give --profile or --url", EXIT.usage);
+    const profile = profileNamed(readProfiles(path), named);
+    return { url: profile.url, key: key ?? profile.key };
+  }
+  const isGiven =
+    url ?? key ?? client.url ?? client.key ?? gateway.admin_key ?? gateway.operator_key ?? gateway.public_url;
+  if (isGiven !== undefined) return { ...(url !== undefined && { url }), ...(key !== undefined && { key }) };
+  const profiles = readProfiles(path);
+  return profiles.current === null ? {} : profileNamed(profiles, profiles.current);
+}
+
+export const baseOf = ({ client, gateway }: ClientConfig, url: string | undefined): string =>
   (url ?? client.url ?? gateway.public_url ?? ownUrl(gateway)).replace(/\/+$/, "");
 
 /** The key in the data folder is of this configuration's service, and is sent to no other. */
 function operatorKeyOf(context: Context, base: string): string | null {
-  const config = context.config();
+  const config = context.clientConfig();
   const { operator_key, public_url } = config.gateway;
   if (operator_key !== undefined) return operator_key;
   const origins = [ownUrl(config.gateway), public_url ?? null].map((address) => address && originOf(address));

@@ -70,7 +70,7 @@ export const importCommand = (context: Context): Command =>
       const { base, key } = operatedService(context, options);
       const imports: ImportShown[] = [];
       for (const file of files) {
-        const name = await inFolder(context.config(), resolve(file));
+        const name = await inFolder(await context.config(), resolve(file));
         const body = {
           kind: kindOf(source, file),
           file: name,

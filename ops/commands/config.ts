@@ -5,8 +5,8 @@ import { type Context, type Json, table, withJson } from "./context.ts";
 
 export const configCommand = (context: Context): Command =>
   withJson(new Command("config").description("print the effective settings, secrets masked")).action(
-    ({ json }: Json) => {
-      const settings = settingRows(context.config(), context.environment);
+    async ({ json }: Json) => {
+      const settings = settingRows(await context.config(), context.environment);
       if (json) return context.out(JSON.stringify(settings, null, 2));
       const rows = settings.map(({ variable, value, from, description }) => [
         variable,

@@ -9,6 +9,7 @@ import type { JobCreated } from "../../schemas/jobs.ts";
 import { systemTerminal } from "../terminal.ts";
 import { type ClientOptions, clientCommand, errorOf, post, service } from "./client.ts";
 import type { Context } from "./context.ts";
+import { isDataWanted, linesOf } from "./streams.ts";
 import { fieldFlags, givenFields, withFlags } from "./field-flags.ts";
 import { watch } from "./watch.ts";
 
@@ -28,7 +29,7 @@ const FETCH = fieldFlags({ properties: { fetch: CrawlBody.properties.fetch } }, 
 export const crawlCommand = (context: Context): Command =>
   withFlags(clientCommand("crawl"), [...FLAGS, ...FETCH, ...FETCH_FLAGS])
     .description("fetch the pages of a site through the service, as one job")
-    .argument("<sites...>", "where the crawl begins")
+    .argument("<sites...>", "where the crawl begins; - for the lines of standard input")
     .option("--callback <url>", "an address that is called when the crawl has finished")
     .option("--idempotency-key <key>", "identifies the crawl; default: a hash of the request")
     .option("--new", "begin a new crawl where this command has begun one before")
@@ -36,7 +37,7 @@ export const crawlCommand = (context: Context): Command =>
     .action(async (sites: readonly string[], options: CrawlOptions) => {
       const terminal = context.terminal?.() ?? systemTerminal();
       const { base, key } = service(context, options);
-      const request = requestOf(sites, options);
+      const request = requestOf(await linesOf(sites, terminal), options);
       // Without a key each request begins a crawl.
       const idempotency_key = options.idempotencyKey ?? (options.new ? null : keyOf(request));
       const { reply, content } = await post(`${base}/v1/crawl`, key, { ...request, idempotency_key });
@@ -45,7 +46,7 @@ export const crawlCommand = (context: Context): Command =>
       if (options.detach) return context.out(options.json ? JSON.stringify(content) : job_id);
       context.err(`Crawl ${job_id}${created ? "" : ", begun before (--new begins another)"}`);
       if (webhook_secret !== undefined) context.err(`Its webhook is signed with ${webhook_secret}`);
-      const isPrinted = terminal.isPiped || options.json === true;
+      const isPrinted = isDataWanted(terminal, options);
       const most = request.limit ?? CRAWL_LIMIT_DEFAULT;
       return watch(context, terminal, { base, key, job_id, from: 0, isPrinted, most });
     });

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { Command } from "commander";
 import { readBuildInfo } from "../build-info.ts";
-import { type Context, EXIT, type Json, table, withJson } from "./context.ts";
+import { type Context, EXIT, type Json, type Paint, table, withJson } from "./context.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
@@ -15,7 +15,7 @@ export const doctorCommand = (context: Context): Command =>
   ).action(async ({ json }: Json) => {
     const { examine } = await import("../doctor.ts");
     const findings = await examine({
-      config: context.config(),
+      config: await context.config(),
       build: readBuildInfo(ROOT),
       tested_nodes: testedNodes(),
       openDocuments: context.openDocuments,
@@ -31,7 +31,7 @@ export const doctorCommand = (context: Context): Command =>
           [check, state, detail],
           ...(advice === null ? [] : [["", "", `→ ${advice}`]]),
         ]),
-      ),
+      ).replace(/^.+? {2,}(?:warning|ok|off)(?= )/gm, (head) => coloured(head, context.paint)),
     );
     const warnings = findings.filter(({ state }) => state === "warning").length;
     return context.err(
@@ -40,6 +40,9 @@ export const doctorCommand = (context: Context): Command =>
         : `${warnings} ${warnings === 1 ? "finding needs" : "findings need"} a change`,
     );
   });
+
+const coloured = (head: string, paint: Paint): string =>
+  paint(head.endsWith("warning") ? "yellow" : head.endsWith("ok") ? "green" : "dim", head);
 
 /** The pinned one, and those that the packed program is started on (test/scenarios/release.test.ts). */
 function testedNodes(): readonly string[] {

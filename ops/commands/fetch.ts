@@ -20,7 +20,9 @@ import {
   errorOf,
   service,
 } from "./client.ts";
-import { type Context, EXIT } from "./context.ts";
+import { systemTerminal } from "../terminal.ts";
+import { CommandError, type Context, EXIT } from "./context.ts";
+import { linesOf } from "./streams.ts";
 import { fieldFlags, givenFields, withFlags } from "./field-flags.ts";
 
 /** In a form of its own here: the argument, what is printed, the picture's file, the other name of a switch. */
@@ -30,6 +32,9 @@ const FLAGS = fieldFlags(FetchBody, OWN_FORMS);
 interface FetchOptions extends ClientOptions {
   readonly html?: boolean;
   readonly markdown?: boolean;
+  readonly links?: boolean;
+  readonly images?: boolean;
+  readonly entries?: boolean;
   readonly screenshot?: string;
   readonly fullPage?: boolean;
   readonly waitFor?: WaitFor;
@@ -40,18 +45,24 @@ export const fetchCommand = (context: Context): Command =>
   withFlags(
     clientCommand("fetch")
       .description("fetch a page, PDF or document through the service and print its text")
-      .argument("<url>", "what to fetch"),
+      .argument("<url>", "what to fetch; - for standard input"),
     FLAGS,
   )
     .option("--html", "print the page's HTML instead of its text")
     .addOption(new Option("--markdown", "print the page's text as Markdown").conflicts("html"))
+    .option("--links", "print the addresses of the page's links, one a line, each with its text")
+    .option("--images", "print the addresses of the page's images, each with its alternative text")
+    .option("--entries", "print the items of a feed or sitemap: address, time and title, between tabs")
     .option("--screenshot <file>", "save a picture of the page there, .png or .webp", pictureFile)
     .option("--full-page", "with --screenshot: the page from top to bottom")
     .option("--wait-for <what>", "in the browser: until this CSS selector matches, or so many ms", waitFor)
     .option("--quiet", "print only errors on standard error")
     .action(async (target: string, options: FetchOptions) => {
       const { base, key } = service(context, options);
-      const { reply, content } = await post(`${base}/v1/fetch`, key, bodyOf(target, options));
+      const [url, ...more] = await linesOf([target], context.terminal?.() ?? systemTerminal());
+      if (more.length > 0)
+        throw new CommandError("Standard input has several lines: trawl batch fetches them all", EXIT.usage);
+      const { reply, content } = await post(`${base}/v1/fetch`, key, bodyOf(url!, options));
       if (!reply.ok && reply.status !== 503) throw errorOf(reply, content);
       const page = content as FetchResponse;
       if (page === null || !Array.isArray(page.attempts)) throw errorOf(reply, content);
@@ -60,6 +71,8 @@ export const fetchCommand = (context: Context): Command =>
         await writeFile(options.screenshot, await download(`${base}${body_url}`, key));
       }
       if (options.json) context.out(JSON.stringify(page, null, 2));
+      else if (options.links || options.images || options.entries)
+        for (const line of listLines(page, options)) context.out(line);
       else if (options.markdown) context.out(page.markdown ?? "");
       else context.out(options.html ? (page.html ?? "") : page.text);
       if (!options.quiet) for (const line of describe(page)) context.err(line);
@@ -83,11 +96,32 @@ function bodyOf(url: string, options: FetchOptions): FetchBody {
   };
 }
 
-function formatsOf({ markdown, screenshot }: FetchOptions): FetchBody["formats"] | undefined {
+function formatsOf(options: FetchOptions): FetchBody["formats"] | undefined {
+  const { markdown, screenshot } = options;
   const formats: NonNullable<FetchBody["formats"]> = [];
   if (markdown) formats.push("markdown");
+  for (const name of LISTS) if (options[name]) formats.push(name);
   if (screenshot !== undefined) formats.push("screenshot");
   return formats.length > 0 ? formats : undefined;
+}
+
+const LISTS = ["links", "images", "entries"] as const;
+
+/** Between tabs, so that `cut -f1` gives addresses. */
+function listLines(page: FetchResponse, options: FetchOptions): string[] {
+  const rows = [
+    ...(options.links ? (page.links ?? []).map(({ url, text }) => [url, text]) : []),
+    ...(options.images ? (page.images ?? []).map(({ url, alt }) => [url, alt]) : []),
+    ...(options.entries
+      ? (page.entries ?? []).map(({ url, published_at, title }) => [url, published_at, title])
+      : []),
+  ];
+  return rows.map((cells) =>
+    cells
+      .map((cell) => (cell ?? "").replace(/\s+/g, " ").trim())
+      .join("\t")
+      .trimEnd(),
+  );
 }
 
 /** One line for each attempt and one for the result. */

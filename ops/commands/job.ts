@@ -21,6 +21,7 @@ import {
   wholeNumber,
 } from "./client.ts";
 import { CommandError, type Context, EXIT, type Json, withDocuments, withJson } from "./context.ts";
+import { isDataWanted } from "./streams.ts";
 import { readJob, watch } from "./watch.ts";
 import { JOB_RESULTS, JOBS } from "../../actors/work/jobs/collections.ts";
 
@@ -47,7 +48,7 @@ export function jobCommand(context: Context): Command {
         .option("--from <index>", "index of the first item to print", wholeNumber, 0)
         .action(async (job_id: string, options: ClientOptions & { readonly from: number }) => {
           const terminal = context.terminal?.() ?? systemTerminal();
-          const isPrinted = always_prints || terminal.isPiped || options.json === true;
+          const isPrinted = always_prints || isDataWanted(terminal, options);
           await watch(context, terminal, {
             ...service(context, options),
             job_id,
@@ -87,7 +88,7 @@ export function jobCommand(context: Context): Command {
     .description("check a stored job: every finished item has exactly one result and is metered exactly once")
     .argument("<id>", "the id of the job")
     .action(async (job_id: string, { json }: Json) => {
-      const joined = joinedSites(context.config().profiles.hosts);
+      const joined = joinedSites((await context.config()).profiles.hosts);
       const { job, verdict, results } = await withDocuments(context, (documents) =>
         verify(documents, job_id, joined),
       );

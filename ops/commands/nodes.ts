@@ -19,7 +19,7 @@ export const nodesCommand = (context: Context): Command =>
       "list the nodes, their tiers and partitions, and the messages that wait there",
     ),
   ).action(async ({ json }: Json) => {
-    const isAlone = context.config().cluster.bus === "memory";
+    const isAlone = (await context.config()).cluster.bus === "memory";
     const { nodes, queues } = isAlone
       ? { nodes: await readReports(operatedService(context, {})), queues: [] }
       : await withNodeDirectory(context, async (nodeDirectory) => ({

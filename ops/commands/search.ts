@@ -2,7 +2,9 @@
 import type { Command } from "commander";
 import { SearchBody, type SearchResponse } from "../../schemas/search.ts";
 import { type ClientOptions, clientCommand, post, errorOf, service } from "./client.ts";
-import { type Context, EXIT } from "./context.ts";
+import { systemTerminal } from "../terminal.ts";
+import { type Context, EXIT, type Paint } from "./context.ts";
+import { linesOf } from "./streams.ts";
 import { fieldFlags, givenFields, withFlags } from "./field-flags.ts";
 
 const FLAGS = fieldFlags(SearchBody, ["query"]);
@@ -15,28 +17,29 @@ export const searchCommand = (context: Context): Command =>
   withFlags(
     clientCommand("search")
       .description("search the web through the service")
-      .argument("<query...>", "what to look for"),
+      .argument("<query...>", "what to look for; - for standard input"),
     FLAGS,
   )
     .option("--quiet", "print only errors on standard error")
     .action(async (words: string[], options: SearchOptions) => {
       const { base, key } = service(context, options);
       const given = givenFields(FLAGS, options as unknown as Readonly<Record<string, unknown>>);
-      const body: SearchBody = { query: words.join(" "), ...given };
+      const query = (await linesOf(words, context.terminal?.() ?? systemTerminal())).join(" ");
+      const body: SearchBody = { query, ...given };
       const { reply, content } = await post(`${base}/v1/search`, key, body);
       const answer = content as SearchResponse;
       if (!reply.ok || !Array.isArray(answer?.results)) throw errorOf(reply, content);
       if (options.json) context.out(JSON.stringify(answer, null, 2));
-      else for (const line of resultLines(answer)) context.out(line);
+      else for (const line of resultLines(answer, context.paint)) context.out(line);
       if (!options.quiet) context.err(describe(answer));
       if (answer.error !== null) context.exit(EXIT.error);
     });
 
 /** Title, address and snippets of each result, with an empty line between. */
-const resultLines = ({ results }: SearchResponse): string[] =>
+const resultLines = ({ results }: SearchResponse, paint: Paint): string[] =>
   results.flatMap(({ rank, title, url, snippets, published_at }) => [
-    `${rank}. ${title ?? url}${published_at === null ? "" : ` (${published_at.slice(0, 10)})`}`,
-    `   ${url}`,
+    `${rank}. ${paint("bold", title ?? url)}${published_at === null ? "" : ` (${published_at.slice(0, 10)})`}`,
+    `   ${paint("cyan", url)}`,
     ...snippets.map((snippet) => `   ${snippet}`),
     "",
   ]);

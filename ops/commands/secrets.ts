@@ -13,7 +13,9 @@ export function secretsCommand(context: Context): Command {
     .description("which keys there are, and with which one the documents are sealed")
     .action(async ({ json }: Json) => {
       const { secretsStatus } = await import("../rotate-secrets.ts");
-      const status = await withDocuments(context, (documents) => secretsStatus(context.config(), documents));
+      const status = await withDocuments(context, async (documents) =>
+        secretsStatus(await context.config(), documents),
+      );
       if (json) return context.out(JSON.stringify(status));
       context.err(`Keys in "${status.file}"`);
       return context.out(
@@ -31,8 +33,8 @@ export function secretsCommand(context: Context): Command {
       const { rotateSecrets } = await import("../rotate-secrets.ts");
       const { systemClock } = await import("../../cluster/adapters/time/clock.system.ts");
       const clock = systemClock();
-      const result = await withDocuments(context, (documents) =>
-        rotateSecrets(context.config(), documents, {
+      const result = await withDocuments(context, async (documents) =>
+        rotateSecrets(await context.config(), documents, {
           lost,
           wait: (ms) => new Promise<void>((resolve) => void clock.at(clock.now() + ms, resolve)),
           now: context.now,

@@ -43,7 +43,7 @@ const EXIT_MS = 1_000;
 
 export const startCommand = (context: Context, starting: () => Promise<Starting>): Command =>
   withJson(new Command("start").description("run this node")).action(async ({ json }: Json) => {
-    const config = context.config();
+    const config = await context.config();
     const { start, onSignal, mono, kill, onCrash, exitWithin } = await starting();
     const running = await start(config).catch((problem: Error) => {
       throw new CommandError(problem.message);

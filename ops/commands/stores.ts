@@ -24,7 +24,7 @@ export function storesCommand(context: Context): Command {
     .description("print the id that the documents and the bodies carry")
     .action(async ({ json }: Json) => {
       const { documents, bodies } = await withStores(context, (opened) => readIdentity(opened));
-      const places = storePlaces(context.config());
+      const places = storePlaces(await context.config());
       const shown = {
         documents: { place: places.documents, id: documents?.id ?? null },
         bodies: { place: places.bodies, id: bodies?.id ?? null },
@@ -36,17 +36,17 @@ export function storesCommand(context: Context): Command {
   withJson(stores.command("adopt"))
     .description("make the bodies those of these documents, after a restore or a deliberate change of stores")
     .action(async ({ json }: Json) => {
-      const { id, former_id } = await withStores(context, (opened) =>
+      const { id, former_id } = await withStores(context, async (opened) =>
         adoptBodies({
           ...opened,
-          places: storePlaces(context.config()),
+          places: storePlaces(await context.config()),
           now_ms: context.now,
           random: systemRandom(),
         }),
       );
       await adoptBus(context, id);
       if (json) return context.out(JSON.stringify({ id, former_id }));
-      const places = storePlaces(context.config());
+      const places = storePlaces(await context.config());
       const former = former_id === null ? "carried no id" : `carried the id "${former_id}"`;
       context.err(
         `The bodies in ${places.bodies} belong to the documents in ${places.documents} (id "${id}"); they ${former}. ` +
@@ -78,7 +78,7 @@ async function withStores<T>(
   work: (stores: { readonly documents: Documents; readonly blobs: Blobs }) => Promise<T>,
 ): Promise<T> {
   return withDocuments(context, async (documents) => {
-    const blobs = await openBlobs(context.config());
+    const blobs = await openBlobs(await context.config());
     try {
       return await work({ documents, blobs });
     } finally {
@@ -89,7 +89,7 @@ async function withStores<T>(
 
 /** Messages on the bus belong to its documents, too. */
 async function adoptBus(context: Context, id: string): Promise<void> {
-  const { bus } = context.config().cluster;
+  const { bus } = (await context.config()).cluster;
   if (bus === "memory") return;
   const { natsLeases } = await import("../../cluster/adapters/leases/leases.nats.ts");
   const leases = await natsLeases(bus);

@@ -48,6 +48,8 @@ export const NOT_RUN: Readonly<Record<string, string>> = {
   "node ops/node.mjs --disable-warning=ExperimentalWarning test/harness/profiles.main.ts > profiles.env":
     "two terminals; the test starts the same site and the service",
   "mkfifo names": "three terminals; the test runs the same program on such a pipe",
+  "trawl login --url https://trawl.example --profile work":
+    "asks for a key on a terminal: test/ops/cli.test.ts",
   'mongodump --uri "$TRAWL_DOCUMENTS" --gzip --archive=documents.gz':
     "tools of MongoDB and Amazon, which cannot be had from the package registries",
 };

@@ -89,7 +89,7 @@ async function operated() {
   const run = async (words: readonly string[], terminal?: Terminal) => {
     const output = { out: "", err: "", code: 0 };
     output.code = await trawl(words, {
-      environment: {},
+      environment: { TRAWL_URL: `http://127.0.0.1:${listening.port}`, TRAWL_KEY: operator },
       config: () => readConfig({ TRAWL_URL: `http://127.0.0.1:${listening.port}`, TRAWL_KEY: operator }),
       openDocuments: async () => memoryDocuments(),
       openNodeDirectory: () => Promise.reject(new Error("not here")),

@@ -1,7 +1,9 @@
 /** The trawl command, run as main.ts runs it, on stores in a folder of its own and against a real socket. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
@@ -13,7 +15,11 @@ import { trawl, type World } from "../../ops/cli.ts";
 import { operatedService as operatedServiceOf, service as serviceOf } from "../../ops/commands/client.ts";
 import type { Context } from "../../ops/commands/context.ts";
 import { spendOf } from "../../ops/commands/customer.ts";
-import { type Environment, readConfig } from "../../ops/config.ts";
+import { readClientConfig } from "../../ops/client-config.ts";
+import { readConfig } from "../../ops/config.ts";
+import { profilesPath, writeProfiles } from "../../ops/profiles.ts";
+import type { Environment } from "../../ops/settings-reader.ts";
+import type { Terminal } from "../../ops/terminal.ts";
 import { NO_USAGE } from "../../schemas/accounts.ts";
 import type { FetchAnswer } from "../../schemas/fetch.ts";
 import { packRows } from "../../schemas/ledger-batch.ts";
@@ -554,9 +560,121 @@ test("a command ends quietly when the reader of its output has enough", async ()
   expect([code, stderr]).toEqual([0, ""]);
 });
 
+/** Any service that answers so. */
+async function answering(body: object): Promise<{ readonly base: string; readonly close: () => void }> {
+  const server = createServer((_, reply) => void reply.end(JSON.stringify(body))).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return {
+    base: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    close: () => void server.close(),
+  };
+}
+
+describe("trawl fetch", () => {
+  const links = [
+    { url: "https://example.org/a", text: "First\n one", rel: null },
+    { url: "https://example.org/b", text: "", rel: null },
+  ];
+
+  test("prints lists between tabs, into a file where -o names one, and takes the address from standard input", async () => {
+    const { base, close } = await answering({ links, attempts: [], error: null });
+    const terminal = (): Terminal =>
+      ({ read: async () => "https://example.org/\n" }) as Partial<Terminal> as Terminal;
+    const { run } = shell({ TRAWL_URL: base, TRAWL_KEY: "k" }, { terminal });
+    const file = join(folder, "links.txt");
+    expect(await run("fetch", "-", "--links", "--quiet", "-o", file)).toEqual({ code: 0, out: "", err: "" });
+    expect(readFileSync(file, "utf8")).toBe("https://example.org/a\tFirst one\nhttps://example.org/b\n");
+    expect(await run("fetch", "-", "-o", join(folder, "none", "x"))).toMatchObject({
+      code: 2,
+      err: expect.stringContaining("ENOENT"),
+    });
+    close();
+  });
+});
+
+test("with --json a failure is JSON on standard output, of a service, of the key and of usage alike", async () => {
+  const { run } = shell({ XDG_CONFIG_HOME: folder, TRAWL_URL: "http://127.0.0.1:9" });
+  const failed = async (...words: string[]): Promise<unknown> => JSON.parse((await run(...words)).out).error;
+  expect(await failed("fetch", "u", "--json")).toEqual({
+    message: expect.stringContaining("No key"),
+    exit_code: 4,
+  });
+  expect(await failed("fetch", "u", "--key", "k", "--json")).toEqual({
+    message: expect.stringContaining("Cannot reach"),
+    exit_code: 1,
+  });
+  expect(await failed("search", "--json")).toMatchObject({ exit_code: 2 });
+  expect((await run("fetch", "u", "--json")).err).toBe("");
+});
+
+test("results are coloured where standard output takes colours, and never in a file", async () => {
+  const found = { rank: 1, title: "Towers", url: "http://t.test/", snippets: [], published_at: null };
+  const answer = { results: [found], error: null, provider: "test", unresponsive_engines: [] };
+  const { base, close } = await answering(answer);
+  const paint = (style: string, words: string): string => `<${style}>${words}`;
+  const { run } = shell({ TRAWL_URL: base, TRAWL_KEY: "k" }, { paint });
+  expect((await run("search", "towers")).out).toContain("<cyan>http");
+  const file = join(folder, "results.txt");
+  await run("search", "towers", "-o", file);
+  expect(readFileSync(file, "utf8")).toBe("1. Towers\n   http://t.test/\n\n");
+  close();
+});
+
+describe("profiles", () => {
+  test("are kept with keys that only this user can read, are taken without settings, and forgotten", async () => {
+    const { base, key, close } = await service(fetchAnswer({}));
+    const XDG_CONFIG_HOME = join(folder, "config");
+    const file = join(XDG_CONFIG_HOME, "trawl", "profiles.json");
+    const terminal = (): Terminal => ({ readSecret: async () => typed }) as Partial<Terminal> as Terminal;
+    let typed = "sk_0123456789abcdefghij";
+    const { run } = shell({ XDG_CONFIG_HOME }, { terminal });
+    expect(await run("login", "--url", base)).toMatchObject({ code: 4, err: expect.stringContaining("401") });
+    expect(existsSync(file)).toBe(false);
+    typed = key;
+    expect((await run("login", "--url", base, "--profile", "here")).err).toContain(`"here" is ${base}`);
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    const listed = await run("profiles", "list");
+    expect(listed.out).toContain("*  here");
+    expect(listed.out).not.toContain(key);
+    expect((await run("fetch", "https://example.org/", "--quiet")).code).toBe(0);
+    expect((await run("fetch", "u", "--profile", "there")).err).toContain("there are: here");
+    expect((await run("fetch", "u", "--profile", "here", "--url", base)).code).toBe(2);
+    chmodSync(file, 0o644);
+    expect(await run("fetch", "u")).toMatchObject({ code: 4, err: expect.stringContaining("chmod 600") });
+    chmodSync(file, 0o600);
+    expect((await run("logout")).code).toBe(0);
+    expect((await run("fetch", "u", "--profile", "here")).err).toContain("none");
+    await close(1_000);
+  });
+
+  test("of another service than an address or a key that is given are left alone", () => {
+    const XDG_CONFIG_HOME = join(folder, "two");
+    const path = profilesPath({ XDG_CONFIG_HOME });
+    const of = (name: string) => ({ url: `https://${name}.test`, key: `sk_${name}` });
+    writeProfiles(path, { current: "a", profiles: { a: of("a"), b: of("b") } });
+    const asked = (environment: Environment, options: object = {}): object =>
+      serviceOf(
+        {
+          environment: { XDG_CONFIG_HOME, ...environment },
+          clientConfig: () => readClientConfig(environment),
+        } as Partial<Context> as Context,
+        options,
+      );
+    expect(asked({})).toEqual({ base: "https://a.test", key: "sk_a" });
+    expect(asked({ TRAWL_PROFILE: "b" })).toEqual({ base: "https://b.test", key: "sk_b" });
+    expect(asked({ TRAWL_PROFILE: "b" }, { profile: "a" })).toEqual({ base: "https://a.test", key: "sk_a" });
+    expect(asked({ TRAWL_KEY: "sk_mine" })).toEqual({ base: "http://127.0.0.1:8080", key: "sk_mine" });
+    expect(() => asked({ TRAWL_URL: "https://c.test" })).toThrow("No key");
+    expect(() => asked({}, { url: "https://c.test" })).toThrow("No key");
+  });
+});
+
 test("the service's address is its own by HOST, PORT and TLS, unless it is given", () => {
   const context = (environment: Environment): Context =>
-    ({ config: () => readConfig({ TRAWL_KEY: "ak_any", ...environment }) }) as Context;
+    ({
+      environment,
+      clientConfig: () => readClientConfig({ TRAWL_KEY: "ak_any", ...environment }),
+    }) as Context;
   const base = (environment: Environment) => serviceOf(context(environment), {}).base;
   expect(base({ HOST: "::1", PORT: "81" })).toBe("http://[::1]:81");
   expect(base({ TRAWL_TLS_CERT: "/c", TRAWL_TLS_KEY: "/k", PORT: "443" })).toBe("https://127.0.0.1:443");
@@ -566,7 +684,11 @@ test("the service's address is its own by HOST, PORT and TLS, unless it is given
 describe("the key of a command", () => {
   const OWN = { TRAWL_URL: "http://127.0.0.1:8080" };
   const context = (environment: Environment, readOperatorKey = () => "ok_in_the_data_folder"): Context =>
-    ({ config: () => readConfig(environment), readOperatorKey }) as Partial<Context> as Context;
+    ({
+      environment: { XDG_CONFIG_HOME: folder, ...environment },
+      clientConfig: () => readClientConfig(environment),
+      readOperatorKey,
+    }) as Partial<Context> as Context;
   const NAMED = "ok_named_0123456789abcdef";
 
   test.each<

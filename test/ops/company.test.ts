@@ -75,7 +75,7 @@ afterAll(() => listening.close(0));
 async function run(...words: string[]) {
   const output = { out: [] as string[], err: [] as string[] };
   const code = await trawl(words, {
-    environment: {},
+    environment: { TRAWL_URL: `http://127.0.0.1:${listening.port}`, TRAWL_KEY: operator },
     config: () => readConfig({ TRAWL_URL: `http://127.0.0.1:${listening.port}`, TRAWL_KEY: operator }),
     openDocuments: async () => memoryDocuments(),
     openNodeDirectory: () => Promise.reject(new Error("unused")),

@@ -2,7 +2,8 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { type Config, masked, readConfig, SETTINGS, settingRows } from "../../ops/config.ts";
+import { type Config, readConfig, SETTINGS, settingRows } from "../../ops/config.ts";
+import { masked } from "../../ops/settings-reader.ts";
 
 /** Every mistake the configuration makes, without its first line. */
 function mistakes(environment: Record<string, string>): string[] {

@@ -64,7 +64,7 @@ test("shows a domain as text, clears and changes it, and reports that", async ()
   const run = async (...words: string[]) => {
     const output = { out: [] as string[], err: [] as string[] };
     const code = await trawl(words, {
-      environment: {},
+      environment: { TRAWL_URL: `http://127.0.0.1:${listening.port}`, TRAWL_KEY: operator },
       config: () => readConfig({ TRAWL_URL: `http://127.0.0.1:${listening.port}`, TRAWL_KEY: operator }),
       openDocuments: async () => memoryDocuments(),
       openNodeDirectory: () => Promise.reject(new Error("not here")),

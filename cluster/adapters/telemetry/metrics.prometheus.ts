@@ -14,7 +14,7 @@ export function prometheusMetrics(table: MetricTable): PrometheusMetrics {
   collectDefaultMetrics({ register: registry, eventLoopUtilizationTimeout: NEVER_MS });
   for (const name of [...MISNAMED, ...OF_A_TIMER]) registry.removeSingleMetric(name);
   const counters = new Map<MetricName, ReturnType<typeof counter>>();
-  const gauges = new Map<MetricName, Gauge>();
+  const gauges = new Map<MetricName, Gauge<string>>();
   const histograms = new Map<MetricName, ReturnType<typeof histogram>>();
   for (const [key, metric] of Object.entries(table)) {
     const name = key as MetricName;
