@@ -24,6 +24,7 @@ type Load = (context: Context, world: World) => Promise<Command>;
 const COMMANDS: Readonly<Record<string, Load>> = {
   start: async (context, { starting }) =>
     (await import("./commands/start.ts")).startCommand(context, starting),
+  demo: async (context) => (await import("./commands/demo.ts")).demoCommand(context),
   login: async (context) => (await import("./commands/login.ts")).loginCommand(context),
   logout: async (context) => (await import("./commands/login.ts")).logoutCommand(context),
   profiles: async (context) => (await import("./commands/login.ts")).profilesCommand(context),

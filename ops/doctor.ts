@@ -5,7 +5,7 @@
 import { X509Certificate } from "node:crypto";
 import { access, constants, readFile, statfs } from "node:fs/promises";
 import { existsSync, readFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { availableParallelism, tmpdir, totalmem } from "node:os";
 import { dirname, resolve } from "node:path";
 import { configuredChromium } from "../actors/crawl/tiers/feature/browser.ts";
 import { destination } from "../actors/lib/web/destination.ts";
@@ -25,6 +25,7 @@ import {
   clockFinding,
   diskFinding,
   type Finding,
+  memoryFinding,
   modelNameFinding,
   nodeFinding,
   off,
@@ -361,7 +362,13 @@ function identityFindings({ gateway, filings, crawler, cluster }: Config): reado
 async function machineFindings({ storage }: Config): Promise<readonly Finding[]> {
   const data = resolve(storage.data_dir);
   const limits = await readFile("/proc/self/limits", "utf8").catch(() => null);
-  return [await diskOf("disk", data), await diskOf("temporary files", tmpdir()), openFilesFinding(limits)];
+  const memory_bytes = Math.min(process.constrainedMemory() || Infinity, totalmem());
+  return [
+    memoryFinding(memory_bytes, availableParallelism()),
+    await diskOf("disk", data),
+    await diskOf("temporary files", tmpdir()),
+    openFilesFinding(limits),
+  ];
 }
 
 /** Of the folder, or of the one in which it will be created. */

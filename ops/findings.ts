@@ -40,6 +40,21 @@ export function diskFinding(check: string, path: string, free_bytes: number, tot
     : ok(check, detail);
 }
 
+/** The service takes 400 MB with its readers; each page in a browser takes 200 MB more, and an out-of-memory kill loses what is in flight. */
+const MIN_MEMORY_BYTES = 2 * GIB;
+
+/** `total_bytes`: of the machine, or of the container where it has a limit. */
+export function memoryFinding(total_bytes: number, cores: number): Finding {
+  const detail = `${(total_bytes / GIB).toFixed(1)} GiB of memory, ${cores} ${cores === 1 ? "core" : "cores"}`;
+  return total_bytes < MIN_MEMORY_BYTES
+    ? warning(
+        "machine",
+        detail,
+        "Give it 2 GiB or more, or leave pages in a browser to another node (TRAWL_ROLES)",
+      )
+    : ok("machine", detail);
+}
+
 /** A gateway's connections, an egress of 1,000 requests, files of the store and pipes to browsers and readers. */
 const MIN_OPEN_FILES = 8_192;
 

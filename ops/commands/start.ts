@@ -95,5 +95,8 @@ function greeting({ address, http, first_key, serves }: Running, config: Config)
     `  curl ${base_url}/v1/search -H "Authorization: Bearer ${key}" -d '{"query": "when was the lighthouse lit"}'`,
     `  curl ${base_url}/v1/fetch -H "Authorization: Bearer ${key}" -d '{"url": "https://example.org/"}'`,
     "",
+    `Console, for people with a key: ${base_url}/console`,
+    "A crawl, a search and companies on a demo site, without a network: trawl demo (./trawl demo in a checkout)",
+    "",
   ];
 }
