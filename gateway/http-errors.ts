@@ -29,6 +29,10 @@ export const MISSING_TOKEN = detail(401, "missing bearer token", CHALLENGE);
 export const INVALID_KEY = detail(401, "invalid API key", CHALLENGE);
 export const SUSPENDED = detail(403, { error: "customer_suspended" });
 export const NOT_FOUND = detail(404, "Not Found");
+export const NO_SIGN_IN_LINK = detail(
+  404,
+  "This link has been used or is over: sign in with a key, or start the service again",
+);
 export const BODY_NOT_FOUND = detail(404, "body not found");
 export const JOB_NOT_FOUND = detail(404, "job not found");
 export const KEY_OF_ANOTHER_JOB = detail(409, "idempotency_key already used for a different job");

@@ -53,6 +53,8 @@ export interface Running extends Pick<Stopping, "stop" | "ended" | "crash"> {
   readonly http: string;
   /** The first admin key, to be printed once; null when there were keys. */
   readonly first_key: string | null;
+  /** The console's address with a new one-time link, with the first key or the operator's in the data folder; null: there is no such link. */
+  readonly signInLink: () => string | null;
   /** Whether the API is served at the address; else only the node's status. */
   readonly serves: boolean;
   /** What an operator should know at once. */
@@ -201,7 +203,20 @@ async function compose(config: Config, closers: Closers): Promise<Running> {
   for (const { detail, advice } of engineWarnings(config)) log.warn(detail, { advice });
   log.info("Listening", { ...listening, ...build, nodejs: process.version });
   const { stop, ended, crash } = stops;
-  return { address, http: sentence, first_key: first.key, serves, warnings: warnings(), stop, ended, crash };
+  return {
+    address,
+    http: sentence,
+    first_key: first.key,
+    signInLink() {
+      const key = first.key ?? operatorKeyFile(config).read();
+      return serves && key !== null ? http.signInLink(key) : null;
+    },
+    serves,
+    warnings: warnings(),
+    stop,
+    ended,
+    crash,
+  };
 }
 
 /** Meters what the API answers. Rows of requests whose process died are written first. */

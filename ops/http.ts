@@ -8,6 +8,7 @@ import { chooseHttp } from "../gateway/adapters/choose-http.ts";
 import { listenNode } from "../gateway/adapters/http.node.ts";
 import { consoleSessions, withConsoleSessions } from "../gateway/console-sessions.ts";
 import { consoleRoutes } from "../gateway/routes/console.ts";
+import { signInLinks } from "../gateway/sign-in-links.ts";
 import { authenticator } from "../gateway/authenticate.ts";
 import type { Listening, ListenOptions } from "../gateway/http.ts";
 import type { Metering } from "../gateway/metering.ts";
@@ -62,6 +63,8 @@ interface HttpDeps {
 export interface HttpServers {
   /** Which HTTP server runs, and why not the faster one. */
   readonly sentence: string;
+  /** The address of the console with a one-time link for this key; null where others than this machine may reach the API. */
+  readonly signInLink: (key: string) => string | null;
   /** The address of the API, as the node listens; null before `serveApi`. */
   readonly apiAddress: () => string | null;
   /** The address of the node's own status; null where it is served with the API. */
@@ -90,6 +93,7 @@ export async function openHttp(deps: HttpDeps): Promise<HttpServers> {
   const publicUrl = (): string => public_url ?? address;
   const isSecure = tls !== null || public_url?.startsWith("https:") === true;
   const sessions = consoleSessions(context.secrets, isSecure);
+  const links = signInLinks(() => clock.now());
   const announceAddress = async (): Promise<void> => {
     for (const { onAddress } of parts) await onAddress?.(publicUrl());
   };
@@ -145,13 +149,15 @@ export async function openHttp(deps: HttpDeps): Promise<HttpServers> {
 
   return {
     sentence,
+    signInLink: (key) =>
+      isPublished(config.gateway) ? null : `${publicUrl()}/console#/sign-in/${links.make(key)}`,
     apiAddress: () => (apiServer ? address : null),
     status_address: statusServer ? statusAddressOf(statusServer.port) : null,
     async serveApi() {
       const isSharing = isShared && port !== 0;
       if (isSharing) await membership.claimSharedPort(host, port, address);
       const statusPages = statusOf(deps, sentence, isPublished(config.gateway) ? "none" : "allowed");
-      const own = [...statusPages, ...consoleRoutes(sessions, clock)];
+      const own = [...statusPages, ...consoleRoutes(sessions, clock, links)];
       apiServer = await open(apiOf(deps, own, { public_url, publicUrl }), port, {
         shared: isSharing,
         ...(tls && { tls }),

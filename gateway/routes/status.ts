@@ -172,6 +172,13 @@ export function metricsRoute(
   });
 }
 
+/** Whether a program of this machine asks, by this machine's name, without a proxy between. */
+export const isOfThisMachine = ({ headers, address }: Head): boolean =>
+  !headers.has("x-forwarded-for") &&
+  !headers.has("forwarded") &&
+  isLoopback(address()) &&
+  isLocalHost(headers.get("host"));
+
 const isLoopback = (address: string): boolean =>
   /^(::ffff:)?127\.\d+\.\d+\.\d+$/i.test(address) || address === "::1";
 

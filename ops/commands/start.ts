@@ -4,6 +4,7 @@
  */
 import { Command } from "commander";
 import type { Config } from "../config.ts";
+import { systemTerminal } from "../terminal.ts";
 import { CommandError, type Context, EXIT, type Json, withJson } from "./context.ts";
 
 /** What compose.ts starts. */
@@ -11,6 +12,7 @@ interface Running {
   readonly address: string;
   readonly http: string;
   readonly first_key: string | null;
+  readonly signInLink?: () => string | null;
   readonly serves: boolean;
   readonly warnings: readonly string[];
   readonly stop: () => Promise<void>;
@@ -42,7 +44,7 @@ const ONE_REQUEST_MS = 1_000;
 const EXIT_MS = 1_000;
 
 export const startCommand = (context: Context, starting: () => Promise<Starting>): Command =>
-  withJson(new Command("start").description("run this node")).action(async ({ json }: Json) => {
+  withJson(new Command("start").description("run this node")).action(async ({ json, output }: Json) => {
     const config = await context.config();
     const { start, onSignal, mono, kill, onCrash, exitWithin } = await starting();
     const running = await start(config).catch((problem: Error) => {
@@ -51,7 +53,13 @@ export const startCommand = (context: Context, starting: () => Promise<Starting>
     const { address, http, first_key, warnings } = running;
     for (const warning of warnings) context.err(`Warning: ${warning}`);
     if (json) context.out(JSON.stringify({ address, http, first_key, warnings }));
-    else for (const line of greeting(running, config)) context.out(line);
+    else {
+      for (const line of greeting(running, config)) context.out(line);
+      // For the person at the terminal only: a log is read by others.
+      const isTerminal = !(context.terminal?.() ?? systemTerminal()).isPiped;
+      const link = isTerminal && output === undefined ? (running.signInLink?.() ?? null) : null;
+      if (link !== null) context.out(`This link signs in there, once, within ten minutes: ${link}\n`);
+    }
 
     onCrash((kind, problem) => {
       context.exit(EXIT.error);

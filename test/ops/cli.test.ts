@@ -407,6 +407,41 @@ describe("start", () => {
     expect(() => signals[0]!("SIGINT")).toThrow("killed");
   });
 
+  test("prints the one-time link on a terminal, and neither in a pipe, nor as JSON, nor in a file", async () => {
+    const starting = async () => ({
+      start: async () => ({
+        address: "http://127.0.0.1:4711",
+        http: "HTTP by node:http",
+        first_key: null,
+        signInLink: () => "http://127.0.0.1:4711/console#/sign-in/s3cret",
+        warnings: [],
+        serves: true,
+        stop: async () => {},
+        ended: Promise.resolve(),
+        crash: NO_CRASH,
+      }),
+      ...QUIET,
+      onSignal: () => {},
+      mono: () => 0,
+      kill: (): never => {
+        throw new Error("killed");
+      },
+    });
+    const printed = async (isPiped: boolean, ...words: string[]): Promise<string> =>
+      (
+        await shell({}, { starting, terminal: () => ({ isPiped }) as Partial<Terminal> as Terminal }).run(
+          "start",
+          ...words,
+        )
+      ).out;
+    expect(await printed(false)).toContain("#/sign-in/s3cret");
+    expect(await printed(true)).not.toContain("s3cret");
+    expect(await printed(false, "--json")).not.toContain("s3cret");
+    const file = join(folder, "start.txt");
+    await printed(false, "-o", file);
+    expect(readFileSync(file, "utf8")).not.toContain("s3cret");
+  });
+
   test("prints the first key also on a node without a gateway", async () => {
     const { run } = shell(
       { TRAWL_ROLES: "worker" },

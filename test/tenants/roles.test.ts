@@ -51,7 +51,7 @@ const TABLE: readonly (readonly [row: Row, operations: string])[] = [
   // No key is needed, and none changes the answer.
   [
     row(MAY, MAY, MAY, MAY, MAY),
-    `status statusSummary statusComponent statusHistory statusPage statusComponentPage statusComponentBadge statusBadge statusIncidentsPage statusIncidentPage statusMaintenancePage statusAtom statusRss changelogOfVersion health ready metrics openapi openapiOperator openapiPages home docs replayPage replay changelog console closeConsoleSession crawler pageFile llmsText llmsFullText guide guideInFolder docsPage docsPageInFolder docsShape docsPicture docsSearchIndex docsShapeMarkdown demoPage
+    `status statusSummary statusComponent statusHistory statusPage statusComponentPage statusComponentBadge statusBadge statusIncidentsPage statusIncidentPage statusMaintenancePage statusAtom statusRss changelogOfVersion health ready metrics openapi openapiOperator openapiPages home docs replayPage replay changelog console closeConsoleSession signInByLink crawler pageFile llmsText llmsFullText guide guideInFolder docsPage docsPageInFolder docsShape docsPicture docsSearchIndex docsShapeMarkdown demoPage
     debugRecord`,
   ],
   [row(401, MAY, MAY, MAY, MAY), "openConsoleSession"],

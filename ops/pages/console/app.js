@@ -2,7 +2,7 @@
 import { render } from "./preact.js";
 import { useEffect, useState } from "./preact-hooks.js";
 import { Form, html, Problem } from "./console-parts.js";
-import { ask, isSignedIn, onSignedOut, signIn, signOut } from "./console-service.js";
+import { ask, isSignedIn, onSignedOut, signIn, signInByLink, signOut } from "./console-service.js";
 import { Playground } from "./console-playground.js";
 import { Job, Jobs } from "./console-jobs.js";
 import { Usage } from "./console-usage.js";
@@ -118,9 +118,25 @@ function Console() {
     </main>`;
 }
 
+/** The secret of a one-time link is taken out of the address and the history before it is used. */
+function takeLink() {
+  const [view, secret] = placeOf();
+  if (view !== "sign-in" || !secret) return null;
+  history.replaceState(null, "", "/console");
+  return secret;
+}
+const LINK = takeLink();
+
 function App() {
-  const [isIn, setIn] = useState(isSignedIn);
-  const [reason, setReason] = useState(null);
+  const [isIn, setIn] = useState(() => LINK === null && isSignedIn());
+  const [reason, setReason] = useState(LINK === null ? null : "Signing in…");
+  useEffect(() => {
+    if (LINK === null) return;
+    signInByLink(LINK).then(
+      () => setIn(true),
+      ({ message }) => setReason(message),
+    );
+  }, []);
   useEffect(
     () =>
       onSignedOut((why) => {

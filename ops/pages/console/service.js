@@ -94,6 +94,14 @@ export async function signIn(key, isRemembered) {
   else MEMORY.key = key;
 }
 
+/** With the secret of a one-time link. Throws Refused. */
+export async function signInByLink(secret) {
+  const reply = await fetch("/console/sign-in", { method: "POST", headers: { "X-Trawl-Sign-In": secret } });
+  if (!reply.ok) throw new Refused(reply.status, await reply.json().catch(() => null));
+  MEMORY.key = "";
+  localStorage.setItem(REMEMBERED, "1");
+}
+
 function signedOut(reason) {
   const wasRemembered = localStorage.getItem(REMEMBERED) !== null;
   MEMORY.key = "";
