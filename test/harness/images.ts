@@ -15,6 +15,8 @@ export interface BuiltImage {
   readonly id: string;
   /** Unpacked, as `docker images` counts. */
   readonly bytes: number;
+  /** Digests. The id of an image has the name and host of the container of its build, by buildah in Docker's format, and differs. */
+  readonly layers: readonly string[];
   readonly labels: Readonly<Record<string, string>>;
   readonly user: string;
   readonly health_check: readonly string[];
@@ -39,6 +41,7 @@ export interface ImageAnswer {
 }
 
 interface Inspected {
+  readonly OCIv1: { readonly rootfs: { readonly diff_ids: readonly string[] } };
   readonly Docker: {
     readonly config: {
       readonly User: string;
@@ -168,6 +171,7 @@ export function imageBuilder(
       return {
         id,
         bytes: bytesOf(listed.size),
+        layers: inspect(id).OCIv1.rootfs.diff_ids,
         labels: config.Labels,
         user: config.User,
         health_check: config.Healthcheck?.Test ?? [],

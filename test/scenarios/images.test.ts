@@ -41,6 +41,15 @@ describe.skipIf(stages.length === 0).each(stages.length === 0 ? ["gateway"] : st
       });
     });
 
+    test.skipIf(stage !== "gateway")(
+      "has under 250 MB, and these layers again when it is built anew",
+      { timeout: MAX_BUILD_MS },
+      () => {
+        expect(image.bytes).toBeLessThan(250e6);
+        expect(images.build(stage, true).layers).toEqual(image.layers);
+      },
+    );
+
     test("starts on a read-only root file system, answers and drains", { timeout: 120_000 }, async () => {
       const answer = await images.ask(image, stage === "all" ? {} : shared);
       expect(answer).toMatchObject({ health: 200, check_code: 0, exit_code: 0 });
