@@ -4,6 +4,7 @@
  * on a read-only root file system and as its own user, started and asked.
  */
 import { execFileSync, spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
@@ -240,6 +241,9 @@ interface Entry {
   readonly environment: Readonly<Record<string, string>>;
 }
 
+/** Of all images of a run: they share the engines. */
+const SECRET = randomBytes(32).toString("base64");
+
 /** What a container would have, in a mount namespace: the root read-only, /data and /tmp in memory, the image's user. */
 const ENTER = `
   set -e
@@ -248,7 +252,8 @@ const ENTER = `
   mount --bind "$root" "$root"
   mount -t tmpfs -o mode=0700,uid="\${user%:*}",gid="\${user#*:}" tmpfs "$root/data"
   mount -t tmpfs -o mode=1777 tmpfs "$root/tmp"
-  head -c 32 /dev/urandom | base64 > "$root/tmp/secrets.key"
+  printf '%s\n' "$IMAGE_SECRET" > "$root/tmp/secrets.key"
+  unset IMAGE_SECRET
   chown "$user" "$root/tmp/secrets.key"
   chmod 0400 "$root/tmp/secrets.key"
   mount --rbind /dev "$root/dev"
@@ -272,7 +277,7 @@ async function enter(
     "unshare",
     ["--mount", "--propagation", "private", "sh", "-c", ENTER, "sh", root, user, ...words],
     {
-      env: environment,
+      env: { ...environment, IMAGE_SECRET: SECRET },
       stdio: ["ignore", "pipe", "pipe"],
     },
   );
