@@ -73,8 +73,9 @@ export function invoiceCommand(context: Context): Command {
       const month = given ?? monthBefore(monthOf(now_ms));
       if (!isMonth(month) || month >= monthOf(now_ms))
         throw new CommandError(`Cannot draw up "${month}": name a month that is over, for example 2026-10`);
+      const { invoices } = await context.config();
       const drawn = await withCharges(context, name, (documents, customer) =>
-        drawInvoice(documents, customer, month, now_ms, true, termsOf(context.config().invoices)),
+        drawInvoice(documents, customer, month, now_ms, true, termsOf(invoices)),
       );
       if (drawn.kind === "none")
         throw new CommandError(`Cannot draw up ${month} of "${name}": ${BECAUSE[drawn.because]}`);
