@@ -98,7 +98,7 @@ const stepsOn = (site: string): readonly Step[] => [
   { told: "Fetch a page as Markdown", words: ["fetch", `${site}/lighthouse`, "--markdown"] },
   { told: "Its links", words: ["fetch", `${site}/lighthouse`, "--links"] },
   { told: "Crawl the site", words: ["crawl", `${site}/oskerry`, "--limit", "4"] },
-  { told: "Import companies into the register", words: ["companies", "import", COMPANIES] },
+  { told: "Import companies into the register", words: ["companies", "import", "gleif-lei", COMPANIES] },
   { told: "A company of the register", words: ["company", "show", "lei:OSKERRYFERRY00000122"] },
 ];
 

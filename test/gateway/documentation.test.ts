@@ -123,7 +123,6 @@ describe("a curl command of a guide", () => {
 
   test.each([
     ["./trawl fetch https://example.org/"],
-    [`curl -O ${HEAD} http://127.0.0.1:8080/v1/bodies/27a0a7b1…`],
     [`curl http://127.0.0.1:8080/v1/fetch ${HEAD} -d @body.json`],
     [`curl http://127.0.0.1:8080/v1/fetch ${HEAD} -d '{"url": }'`],
     [`curl -s http://127.0.0.1:8080/v1/quota ${HEAD} | jq .`],
