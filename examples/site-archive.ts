@@ -15,9 +15,6 @@ const job = await trawl.crawl(site, { limit: 500, fetch: { archive: true } });
 for await (const page of job.results())
   console.log(page.error ?? page.result?.status ?? "", page.result?.url ?? page.input.url);
 
-// The client knows no archives yet: they are a download beside the API's JSON.
-const archive = await fetch(`${url}/v1/jobs/${job.id}.wacz`, { headers: { Authorization: `Bearer ${key}` } });
-if (!archive.ok || archive.body === null)
-  throw new Error(`Cannot download the archive of job ${job.id}: HTTP ${archive.status}`);
-await writeFile(file, archive.body);
+const archive = await job.wacz();
+await writeFile(file, archive.body!);
 console.log(`Written to ${file}`);

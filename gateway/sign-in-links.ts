@@ -1,5 +1,5 @@
 /**
- * One-time links that sign a person in to the console, for whoever reads the terminal of a service that has just started. A link's secret stands behind
+ * Links to the console that sign a person in once, for whoever reads the terminal of a service that has just started. A link's secret stands behind
  * `#` in its address, so that no request and no log has it; it is good for one use, for ten minutes, and only for requests of this machine
  * (routes/console.ts). The process keeps its digest and the key, and forgets both when it is used or over.
  */

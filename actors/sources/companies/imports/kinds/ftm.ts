@@ -1,5 +1,5 @@
 /**
- * FollowTheMoney entities of OpenSanctions: one a line, or in a delta `{op, entity}`. Companies and other organisations are imported; natural
+ * FollowTheMoney entities of OpenSanctions: a JSON document a line, or in a delta `{op, entity}`. Companies and other organisations are imported; natural
  * persons are skipped, and so are the entities that say who owns or directs whom.
  */
 import type { Json } from "../../claim.ts";
