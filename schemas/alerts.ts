@@ -1,13 +1,16 @@
 /**
- * Usage alerts: the webhooks that are told when a key, project or customer reaches 50, 80 or 100 percent of a monthly
- * allowance, as they are stored and as /v1/alerts shows them.
+ * Alerts: the webhooks that are told when a key, project or customer reaches 50, 80 or 100 percent of a monthly allowance, or
+ * what the operator announces of the service, as /v1/alerts shows them.
  */
 import { type Static, Type } from "typebox";
 import { THRESHOLDS } from "./accounts.ts";
 import { Field, Component, Nullable, Timestamp } from "./common.ts";
 import { deliveryContract } from "./delivery.ts";
+import { StatusIncident, StatusMaintenance } from "./status.ts";
 
-export const ALERT_SCOPES = ["key", "project", "customer"] as const;
+const USAGE_SCOPES = ["key", "project", "customer"] as const;
+/** `status`: the whole service. */
+const ALERT_SCOPES = [...USAGE_SCOPES, "status"] as const;
 export type AlertScope = (typeof ALERT_SCOPES)[number];
 
 const MAX_URL_CHARS = 2_048;
@@ -20,7 +23,11 @@ export const AlertBody = Component("AlertBody", {
     null,
     "https://client.example/alerts",
   ),
-  scope: Field(Type.Enum([...ALERT_SCOPES]), "Whose allowances it is about"),
+  scope: Field(
+    Type.Enum([...ALERT_SCOPES]),
+    "Whose allowances it is about; `status`: incidents and maintenance of the service",
+    "key",
+  ),
   key: Type.Optional(
     Field(
       Nullable(
@@ -45,7 +52,9 @@ export const AlertBody = Component("AlertBody", {
       "research",
     ),
   ),
-  thresholds: Type.Optional(Field(Thresholds, "Percent of an allowance; default all", [80, 100])),
+  thresholds: Type.Optional(
+    Field(Thresholds, "Percent of an allowance; default all. Not with scope status", [80, 100]),
+  ),
 });
 export type AlertBody = Static<typeof AlertBody>;
 
@@ -53,13 +62,21 @@ export const AlertHook = Component("AlertHook", {
   id: Field(Type.Integer(), "Its number", 1),
   url: Field(
     Nullable(Type.String()),
-    "Where crossings are told, with passwords and query secrets masked; null: this node cannot read it",
+    "Where events are told, with passwords and query secrets masked; null: this node cannot read it",
     "https://client.example/alerts",
   ),
-  scope: Field(Type.Enum([...ALERT_SCOPES]), "Whose allowances it is about"),
-  key: Field(Nullable(Type.String()), "With scope key: the prefix of the key", "sk_abcdefg"),
+  scope: Field(
+    Type.Enum([...ALERT_SCOPES]),
+    "Whose allowances it is about; `status`: incidents and maintenance of the service",
+    "key",
+  ),
+  key: Field(
+    Nullable(Type.String()),
+    "With scope key: the prefix of the key; with scope status: of the key that made it",
+    "sk_abcdefg",
+  ),
   project: Field(Nullable(Type.String()), "With scope project: its name", "research"),
-  thresholds: Field(Type.Array(Type.Integer()), "Percent of an allowance", [80, 100]),
+  thresholds: Field(Type.Array(Type.Integer()), "Percent of an allowance; none with scope status", [80, 100]),
   created_at: Timestamp,
   last_delivery_at: Field(Nullable(Timestamp), "When a delivery was last tried; null: none was"),
   last_status: Field(
@@ -85,7 +102,7 @@ export const UsageThresholdEvent = Component("UsageThresholdEvent", {
   id: Field(Type.String(), "The id of the crossing, the same in every attempt", "evt_0123456789abcdef"),
   type: Field(Type.Literal("usage.threshold"), "The kind of event"),
   created_at: Field(Timestamp, "When it was crossed"),
-  scope: Field(Type.Enum([...ALERT_SCOPES]), "Whose allowance it is"),
+  scope: Field(Type.Enum([...USAGE_SCOPES]), "Whose allowance it is"),
   key: Field(Nullable(Type.String()), "The prefix of the key; null for other scopes", "sk_abcdefg"),
   project: Field(Nullable(Type.String()), "The project; null for scope customer", "research"),
   threshold: Field(Type.Integer(), "Percent of the allowance", 80),
@@ -100,6 +117,24 @@ export const UsageThresholdEvent = Component("UsageThresholdEvent", {
   resets_at: Field(Timestamp, "When the month ends"),
 });
 export type UsageThresholdEvent = Static<typeof UsageThresholdEvent>;
+
+/** What a webhook of scope status is sent: of each update of an incident or a window, and when a window begins or ends. */
+export const StatusNoticeEvent = Component("StatusNoticeEvent", {
+  id: Field(Type.String(), "The id of the event, the same in every attempt", "evt_0123456789abcdef"),
+  type: Field(Type.Enum(["status.incident", "status.maintenance"]), "The kind of event"),
+  created_at: Field(Timestamp, "When it was seen"),
+  incident: Field(Nullable(StatusIncident), "The incident as it is now; null: it is about maintenance"),
+  maintenance: Field(Nullable(StatusMaintenance), "The window as it is now; null: it is about an incident"),
+});
+export type StatusNoticeEvent = Static<typeof StatusNoticeEvent>;
+
+/** An incident or a window as it is now, for webhooks. */
+export interface StatusNotice extends Pick<StatusNoticeEvent, "type" | "incident" | "maintenance"> {
+  /** Of this state of it: equal for equal states. */
+  readonly state: string;
+  /** When it came to this state: webhooks that are younger are not told. */
+  readonly since_ms: number;
+}
 
 /** One for each customer: makes the deliveries that are stored for its webhooks. */
 export const UsageAlerts = deliveryContract("usage_alerts");

@@ -247,6 +247,8 @@ export async function gatewayHarness(options: HarnessOptions = {}) {
     telemetry,
     ask,
     egress,
+    /** Tells webhooks what the operator announced. */
+    announceNotices: accounts.provides.announceNotices,
     /** What each node does every minute. */
     everyMinute: () => accounts.every_minute!.work(() => false),
     ledger,

@@ -33,6 +33,7 @@ import {
   ALERT_NUMBERS,
   CUSTOMERS,
   PROJECTS,
+  STATUS_HOOKS,
   type StoredAlert,
   type StoredHook,
 } from "./collections.ts";
@@ -93,8 +94,19 @@ export async function addHook(
     last_delivery_ms: null,
     last_status: null,
   };
-  await ALERT_HOOKS.put(documents, hookKey(hook.customer, stored.id), stored, 0, { tag: hook.customer });
+  const key = hookKey(hook.customer, stored.id);
+  // First: a hook that no list has is never told anything.
+  if (hook.scope === "status")
+    await STATUS_HOOKS.put(documents, key, { customer: hook.customer, id: stored.id }, 0);
+  await ALERT_HOOKS.put(documents, key, stored, 0, { tag: hook.customer });
   return stored;
+}
+
+/** Returns whether it was there. Throws Fault. */
+export async function removeHook(documents: Documents, customer: string, id: number): Promise<boolean> {
+  const wasThere = await changeHook(documents, customer, id, () => null);
+  await STATUS_HOOKS.update(documents, hookKey(customer, id), (listed) => listed && "remove");
+  return wasThere;
 }
 
 /** Changes a hook that still exists. Throws Fault. */
@@ -133,6 +145,22 @@ export type AnnounceCrossings = (
   now_ms: number,
 ) => Promise<void>;
 
+export const firstDelivery = (
+  event_id: string,
+  hook_id: number,
+  body: string,
+  now_ms: number,
+): StoredAlert => ({
+  event_id,
+  hook_id,
+  body,
+  created_ms: now_ms,
+  attempts: 0,
+  next_ms: now_ms,
+  status: null,
+  is_over: false,
+});
+
 /** Stores a delivery for each webhook that wants to hear of a crossing, and wakes the customer's deliveries. */
 export const announceCrossings =
   (documents: Documents): AnnounceCrossings =>
@@ -147,16 +175,7 @@ export const announceCrossings =
       const event_id = `evt_${hash("sha256", [account, month, allowance, threshold].join(" ")).slice(0, 26)}`;
       const body = JSON.stringify(await bodyOf(documents, account, event_id, crossing));
       for (const { id: hook_id } of wanting) {
-        const alert: StoredAlert = {
-          event_id,
-          hook_id,
-          body,
-          created_ms: now_ms,
-          attempts: 0,
-          next_ms: now_ms,
-          status: null,
-          is_over: false,
-        };
+        const alert = firstDelivery(event_id, hook_id, body, now_ms);
         await ALERT_DELIVERIES.put(
           documents,
           alertKey(customer, alert),
@@ -213,8 +232,8 @@ async function capOf(
 
 /** The account that a webhook is about. */
 export const accountOf = (customer: string, scope: AlertScope, project: string, prefix: string): string =>
-  scope === "customer"
-    ? accountKey(customer)
+  scope === "key"
+    ? accountKey(customer, project, prefix)
     : scope === "project"
       ? accountKey(customer, project)
-      : accountKey(customer, project, prefix);
+      : accountKey(customer);

@@ -55,6 +55,8 @@ export interface StoredHook {
 
 /** By `<customer> <number>`, tagged with the customer. */
 export const ALERT_HOOKS = collection<StoredHook>("alert_hooks");
+/** Hooks of scope status, by the same keys; a hook may be missing of which a call was cut off. */
+export const STATUS_HOOKS = collection<Pick<StoredHook, "customer" | "id">>("status_hooks");
 /** The number of the newest hook of a customer, which is never given again. */
 export const ALERT_NUMBERS = collection<{ readonly id: number }>("alert_numbers");
 

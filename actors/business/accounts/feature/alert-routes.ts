@@ -1,4 +1,4 @@
-/** /v1/alerts: the webhooks that are told of usage. A standard key sees those of itself, an admin key its whole customer's. */
+/** /v1/alerts: the webhooks that are told of usage, and of what the operator announces. A standard key sees those of itself, an admin key its whole customer's. */
 import type { Node } from "../../../../cluster/node-record.ts";
 import { Field } from "../../../../schemas/common.ts";
 import { Type } from "typebox";
@@ -8,11 +8,17 @@ import type { Reply } from "../../../../gateway/http.ts";
 import { SIGNATURE_FIELDS } from "../../../../gateway/openapi/gateway-reference.ts";
 import { type Route, route } from "../../../../gateway/route.ts";
 import { type Grant, isAdmin, THRESHOLDS } from "../../../../schemas/accounts.ts";
-import { AlertBody, AlertHook, AlertHookCreated, UsageThresholdEvent } from "../../../../schemas/alerts.ts";
+import {
+  AlertBody,
+  AlertHook,
+  AlertHookCreated,
+  StatusNoticeEvent,
+  UsageThresholdEvent,
+} from "../../../../schemas/alerts.ts";
 import { webhookAddress } from "../../../work/callbacks/webhook-address.ts";
 import { newWebhookSecret } from "../../../work/callbacks/webhook-signature.ts";
 import type { Destination } from "../../../lib/web/destination.ts";
-import { accountOf, addHook, changeHook, hookView, listHooks, MAX_ALERT_HOOKS } from "../alerts.ts";
+import { accountOf, addHook, hookView, listHooks, MAX_ALERT_HOOKS, removeHook } from "../alerts.ts";
 import { findKeyOf, projectsOf } from "../keys.ts";
 
 const USAGE_THRESHOLD = {
@@ -21,6 +27,14 @@ const USAGE_THRESHOLD = {
   description:
     "Tried eight times within 24 hours, until the receiver answers 2xx. Once a month for each threshold.",
   schema: UsageThresholdEvent,
+  headers: SIGNATURE_FIELDS,
+} as const;
+const STATUS_NOTICE = {
+  to: "url",
+  summary: "An incident or maintenance of the service was announced, or went on",
+  description:
+    "Tried eight times within 24 hours, until the receiver answers 2xx. Once for each update, within a minute of it.",
+  schema: StatusNoticeEvent,
   headers: SIGNATURE_FIELDS,
 } as const;
 const NotFound = Type.Object({ detail: Type.String() });
@@ -44,12 +58,16 @@ export function alertRoutes({
 
   /** The project and prefix that a webhook is about, or the refusal. */
   async function subjectOf(
-    { scope, key: prefix, project }: AlertBody,
+    { scope, key: prefix, project, thresholds }: AlertBody,
     grant: Grant,
   ): Promise<{ readonly project: string; readonly prefix: string } | Reply> {
     const { key: own, customer } = grant;
     if (prefix != null && scope !== "key") return mistake("key", "key is for scope key");
     if (project != null && scope !== "project") return mistake("project", "project is for scope project");
+    if (scope === "status")
+      return thresholds === undefined
+        ? { project: own.project, prefix: own.prefix }
+        : mistake("thresholds", "thresholds are of allowances, and scope status has none");
     if (scope === "key" && (prefix == null || prefix === own.prefix))
       return { project: own.project, prefix: own.prefix };
     if (!isAdmin(grant.key)) return ADMIN_ONLY;
@@ -67,7 +85,7 @@ export function alertRoutes({
       method: "GET",
       path: "/v1/alerts",
       operationId: "listAlerts",
-      summary: "The webhooks that are told of usage, without their secrets",
+      summary: "The webhooks that are told of usage or of the status, without their secrets",
       tags: ["account"],
       replies: {
         200: {
@@ -82,15 +100,16 @@ export function alertRoutes({
       method: "POST",
       path: "/v1/alerts",
       operationId: "createAlert",
-      summary: "Be told when 50, 80 or 100 percent of a monthly allowance is used",
+      summary: "Be told when 50, 80 or 100 percent of a monthly allowance is used, or of incidents",
       description:
         "Allowances are a key's quotas and spend cap and the budgets of projects and customers. Each threshold of each allowance is " +
         "delivered once a month as `usage.threshold`, signed with the secret (`X-Service-Signature: t=…,v1=…`), at most eight times " +
-        "within 24 hours until the receiver answers 2xx. Scopes `project` and `customer`, and other keys, are for admin keys.",
+        "within 24 hours until the receiver answers 2xx. Scopes `project` and `customer`, and other keys, are for admin keys. Scope `status` " +
+        "is for any key: each update of an incident or of maintenance is delivered as `status.incident` or `status.maintenance`, signed and tried likewise.",
       tags: ["account"],
       body: AlertBody,
       body_example: { url: "https://client.example/alerts", scope: "project", thresholds: [80, 100] },
-      callbacks: { usageThreshold: USAGE_THRESHOLD },
+      callbacks: { usageThreshold: USAGE_THRESHOLD, statusNotice: STATUS_NOTICE },
       authorize_errors: ["admin_key_required"],
       replies: {
         201: { description: "The webhook, with its secret", schema: AlertHookCreated },
@@ -112,9 +131,12 @@ export function alertRoutes({
             url: address.href,
             scope,
             account: accountOf(customer, scope, subject.project, subject.prefix),
-            key: scope === "key" ? subject.prefix : null,
+            key: scope === "key" || scope === "status" ? subject.prefix : null,
             project: scope === "project" ? subject.project : null,
-            thresholds: THRESHOLDS.filter((share) => body.thresholds?.includes(share) ?? true),
+            thresholds:
+              scope === "status"
+                ? []
+                : THRESHOLDS.filter((share) => body.thresholds?.includes(share) ?? true),
             secret,
             created_ms: Math.floor(clock.now()),
           },
@@ -139,8 +161,7 @@ export function alertRoutes({
       },
       handle: async ({ params: { alert_id }, caller: { grant } }) => {
         const isVisible = (await visibleTo(grant)).some(({ id }) => id === alert_id);
-        const isRemoved =
-          isVisible && (await changeHook(documents, grant.customer.name, alert_id, () => null));
+        const isRemoved = isVisible && (await removeHook(documents, grant.customer.name, alert_id));
         return isRemoved ? { status: 204, headers: {} } : notFound("alert");
       },
     }),

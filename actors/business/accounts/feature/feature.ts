@@ -3,7 +3,7 @@ import * as collections from "../collections.ts";
 import { feature } from "../../../../node/feature.ts";
 import { termsOf } from "../invoice-terms.ts";
 import { SETTINGS } from "./settings.ts";
-import { Payers, Spend } from "./tokens.ts";
+import { Payers, Spend, StatusAlerts } from "./tokens.ts";
 
 export const accountsFeature = feature({
   name: "accounts",
@@ -14,7 +14,7 @@ export const accountsFeature = feature({
     return { [collections.ALERT_HOOKS.name]: sealedHooks };
   },
   needs: {},
-  provides: { payers: Payers, spending: Spend },
+  provides: { payers: Payers, spending: Spend, announceNotices: StatusAlerts },
   async open(_, settings) {
     const { openAccounts } = await import("./open.ts");
     const terms = termsOf(settings.invoices);

@@ -10,6 +10,7 @@ import { announceCrossings } from "../alerts.ts";
 import { findGrant } from "../keys.ts";
 import { type FindPayer, findPayer } from "../payer.ts";
 import { type Spending, spending } from "../spend.ts";
+import { type AnnounceNotices, announceNotices } from "../status-alerts.ts";
 import { usageTotalsActor } from "../usage-totals.actor.ts";
 import { accountRoutes } from "./account-routes.ts";
 import { type InvoiceTerms, NO_TERMS } from "../invoice-terms.ts";
@@ -42,6 +43,7 @@ type AccountsNode = Pick<
 interface AccountsProvide {
   readonly payers: FindPayer;
   readonly spending: Spending;
+  readonly announceNotices: AnnounceNotices;
 }
 
 /** `terms` of the invoices that this node draws. */
@@ -57,7 +59,11 @@ export function openAccounts(
   };
   const deps = { ...node, refresh };
   return {
-    provides: { payers, spending: spending({ findPayer: payers, documents, clock, log }) },
+    provides: {
+      payers,
+      spending: spending({ findPayer: payers, documents, clock, log }),
+      announceNotices: announceNotices(documents, ask),
+    },
     actors: [
       accountActor(announceCrossings(documents)),
       usageTotalsActor({ documents, log }),

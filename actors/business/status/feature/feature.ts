@@ -3,6 +3,7 @@ import { Type } from "typebox";
 import * as collections from "../collections.ts";
 import { feature } from "../../../../node/feature.ts";
 import { closed } from "../../../../node/settings.ts";
+import { StatusAlerts } from "../../accounts/feature/tokens.ts";
 import { StatusParts } from "./tokens.ts";
 
 export const statusFeature = feature({
@@ -24,7 +25,7 @@ export const statusFeature = feature({
     ),
   },
   collections: Object.values(collections),
-  needs: { parts: StatusParts },
+  needs: { parts: StatusParts, announceNotices: StatusAlerts },
   provides: {},
   async open(_, settings) {
     const { openStatus } = await import("./open.ts");

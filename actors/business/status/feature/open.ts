@@ -1,6 +1,8 @@
 /** Assembles the public status: the components of all features, the board, the history, the routes. */
 import type { JoinedFeature, JoinedNode, OpenFeature } from "../../../../node/feature.ts";
 import { COMPONENT_IDS, type Figures } from "../../../../schemas/status.ts";
+import type { AnnounceNotices } from "../../accounts/status-alerts.ts";
+import { recentNotices } from "../announced.ts";
 import { statusBoardActor } from "../board.actor.ts";
 import type { ComponentSpec } from "../component.ts";
 import { API, STORAGE } from "../components.ts";
@@ -12,14 +14,19 @@ import { statusRoutes } from "./routes.ts";
 import type { StatusPart } from "./tokens.ts";
 
 export const openStatus = (period_ms: number): OpenFeature<StatusNeeds> => ({
-  join: (node, { parts }) => joinStatus(node, parts, period_ms),
+  join: (node, needs) => joinStatus(node, needs, period_ms),
 });
 
 interface StatusNeeds {
   readonly parts: readonly StatusPart[];
+  readonly announceNotices: AnnounceNotices;
 }
 
-function joinStatus(node: JoinedNode, others: readonly StatusPart[], period_ms: number): JoinedFeature {
+function joinStatus(
+  node: JoinedNode,
+  { parts: others, announceNotices }: StatusNeeds,
+  period_ms: number,
+): JoinedFeature {
   const { topology, clock, log, metrics, ask, documents, requestWindow, checkStores, build } = node;
   let base = "";
   const own: StatusPart = {
@@ -51,6 +58,11 @@ function joinStatus(node: JoinedNode, others: readonly StatusPart[], period_ms: 
     routes: statusRoutes({ watch, clock, build, base: () => base }),
     onAddress: async (address) => {
       base = address;
+    },
+    every_minute: {
+      what: "Cannot tell webhooks of the status",
+      work: async () =>
+        announceNotices(recentNotices(await readNotices(documents), clock.now()), clock.now()),
     },
     onServing: async () => watch.start(),
     close: async () => watch.close(),

@@ -300,15 +300,15 @@ class AlertHook(Answer):
     id: int = ABSENT
     """Its number"""
     url: str | None = ABSENT
-    """Where crossings are told, with passwords and query secrets masked; null: this node cannot read it"""
-    scope: Literal["key", "project", "customer"] | str = ABSENT
-    """Whose allowances it is about"""
+    """Where events are told, with passwords and query secrets masked; null: this node cannot read it"""
+    scope: Literal["key", "project", "customer", "status"] | str = ABSENT
+    """Whose allowances it is about; `status`: incidents and maintenance of the service"""
     key: str | None = ABSENT
-    """With scope key: the prefix of the key"""
+    """With scope key: the prefix of the key; with scope status: of the key that made it"""
     project: str | None = ABSENT
     """With scope project: its name"""
     thresholds: list[int] = ABSENT
-    """Percent of an allowance"""
+    """Percent of an allowance; none with scope status"""
     created_at: str = ABSENT
     """When it was created"""
     last_delivery_at: str | None = ABSENT
@@ -321,15 +321,15 @@ class AlertHookCreated(Answer):
     id: int = ABSENT
     """Its number"""
     url: str | None = ABSENT
-    """Where crossings are told, with passwords and query secrets masked; null: this node cannot read it"""
-    scope: Literal["key", "project", "customer"] | str = ABSENT
-    """Whose allowances it is about"""
+    """Where events are told, with passwords and query secrets masked; null: this node cannot read it"""
+    scope: Literal["key", "project", "customer", "status"] | str = ABSENT
+    """Whose allowances it is about; `status`: incidents and maintenance of the service"""
     key: str | None = ABSENT
-    """With scope key: the prefix of the key"""
+    """With scope key: the prefix of the key; with scope status: of the key that made it"""
     project: str | None = ABSENT
     """With scope project: its name"""
     thresholds: list[int] = ABSENT
-    """Percent of an allowance"""
+    """Percent of an allowance; none with scope status"""
     created_at: str = ABSENT
     """When it was created"""
     last_delivery_at: str | None = ABSENT
@@ -4359,6 +4359,72 @@ class Session(Answer):
     """The Accept-Language of its requests"""
     cookies: int = ABSENT
     """How many cookies it holds"""
+
+
+class StatusIncident(Answer):
+    id: str = ABSENT
+    """Its id"""
+    title: str = ABSENT
+    """What it is, in a few words"""
+    status: Literal["investigating", "identified", "monitoring", "resolved"] | str = ABSENT
+    """How far it is"""
+    impact: Literal["none", "degraded", "partial_outage", "major_outage"] | str = ABSENT
+    """The least that its components are shown as while it is unresolved"""
+    components: list[str] = ABSENT
+    """The components it concerns"""
+    created_at: str = ABSENT
+    """When it was announced"""
+    updated_at: str = ABSENT
+    """When it last changed"""
+    resolved_at: str | None = ABSENT
+    """When it was resolved; null: it is not"""
+    updates: list[StatusUpdate] = ABSENT
+    """What was said about it, newest first"""
+
+
+class StatusMaintenance(Answer):
+    id: str = ABSENT
+    """Its id"""
+    title: str = ABSENT
+    """What it is, in a few words"""
+    status: Literal["scheduled", "in_progress", "completed"] | str = ABSENT
+    """Whether it has begun"""
+    components: list[str] = ABSENT
+    """The components it concerns; empty: the whole service"""
+    starts_at: str = ABSENT
+    """When it begins"""
+    ends_at: str = ABSENT
+    """When it ends"""
+    created_at: str = ABSENT
+    """When it was announced"""
+    updated_at: str = ABSENT
+    """When it last changed"""
+    completed_at: str | None = ABSENT
+    """When it was completed; null: it is not"""
+    updates: list[StatusUpdate] = ABSENT
+    """What was said about it, newest first"""
+
+
+class StatusNoticeEvent(Answer):
+    id: str = ABSENT
+    """The id of the event, the same in every attempt"""
+    type: Literal["status.incident", "status.maintenance"] | str = ABSENT
+    """The kind of event"""
+    created_at: str = ABSENT
+    """When it was seen"""
+    incident: StatusIncident | None = ABSENT
+    """The incident as it is now; null: it is about maintenance"""
+    maintenance: StatusMaintenance | None = ABSENT
+    """The window as it is now; null: it is about an incident"""
+
+
+class StatusUpdate(Answer):
+    at: str = ABSENT
+    """When"""
+    status: str = ABSENT
+    """The status from then on"""
+    message: str = ABSENT
+    """What was said"""
 
 
 class StructuredData(Answer):

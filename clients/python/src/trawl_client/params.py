@@ -40,14 +40,14 @@ class Action(TypedDict, total=False):
 class AlertBody(TypedDict, total=False):
     url: Required[str]
     """A public https address"""
-    scope: Required[Literal["key", "project", "customer"]]
-    """Whose allowances it is about"""
+    scope: Required[Literal["key", "project", "customer", "status"]]
+    """Whose allowances it is about; `status`: incidents and maintenance of the service"""
     key: str | None
     """With scope key: the prefix of the key; default the calling key"""
     project: str | None
     """With scope project: its name; default the calling key's project"""
     thresholds: Sequence[Literal[50, 80, 100]]
-    """Percent of an allowance; default all"""
+    """Percent of an allowance; default all. Not with scope status"""
 
 
 class BatchCompaniesBody(TypedDict, total=False):

@@ -265,28 +265,28 @@ export interface ActionScreenshot {
 export interface AlertBody {
   /** A public https address */
   url: string;
-  /** Whose allowances it is about */
-  scope: "key" | "project" | "customer";
+  /** Whose allowances it is about; `status`: incidents and maintenance of the service */
+  scope: "key" | "project" | "customer" | "status";
   /** With scope key: the prefix of the key; default the calling key */
   key?: string | null;
   /** With scope project: its name; default the calling key's project */
   project?: string | null;
-  /** Percent of an allowance; default all */
+  /** Percent of an allowance; default all. Not with scope status */
   thresholds?: (50 | 80 | 100)[];
 }
 
 export interface AlertHook {
   /** Its number */
   id: number;
-  /** Where crossings are told, with passwords and query secrets masked; null: this node cannot read it */
+  /** Where events are told, with passwords and query secrets masked; null: this node cannot read it */
   url: string | null;
-  /** Whose allowances it is about */
-  scope: "key" | "project" | "customer";
-  /** With scope key: the prefix of the key */
+  /** Whose allowances it is about; `status`: incidents and maintenance of the service */
+  scope: "key" | "project" | "customer" | "status";
+  /** With scope key: the prefix of the key; with scope status: of the key that made it */
   key: string | null;
   /** With scope project: its name */
   project: string | null;
-  /** Percent of an allowance */
+  /** Percent of an allowance; none with scope status */
   thresholds: number[];
   /** When it was created */
   created_at: string;
@@ -299,15 +299,15 @@ export interface AlertHook {
 export interface AlertHookCreated {
   /** Its number */
   id: number;
-  /** Where crossings are told, with passwords and query secrets masked; null: this node cannot read it */
+  /** Where events are told, with passwords and query secrets masked; null: this node cannot read it */
   url: string | null;
-  /** Whose allowances it is about */
-  scope: "key" | "project" | "customer";
-  /** With scope key: the prefix of the key */
+  /** Whose allowances it is about; `status`: incidents and maintenance of the service */
+  scope: "key" | "project" | "customer" | "status";
+  /** With scope key: the prefix of the key; with scope status: of the key that made it */
   key: string | null;
   /** With scope project: its name */
   project: string | null;
-  /** Percent of an allowance */
+  /** Percent of an allowance; none with scope status */
   thresholds: number[];
   /** When it was created */
   created_at: string;
@@ -5521,6 +5521,72 @@ export interface SessionCookie {
   secure?: boolean;
   /** Whether scripts of a page do not see it */
   http_only?: boolean;
+}
+
+export interface StatusIncident {
+  /** Its id */
+  id: string;
+  /** What it is, in a few words */
+  title: string;
+  /** How far it is */
+  status: "investigating" | "identified" | "monitoring" | "resolved";
+  /** The least that its components are shown as while it is unresolved */
+  impact: "none" | "degraded" | "partial_outage" | "major_outage";
+  /** The components it concerns */
+  components: string[];
+  /** When it was announced */
+  created_at: string;
+  /** When it last changed */
+  updated_at: string;
+  /** When it was resolved; null: it is not */
+  resolved_at: string | null;
+  /** What was said about it, newest first */
+  updates: StatusUpdate[];
+}
+
+export interface StatusMaintenance {
+  /** Its id */
+  id: string;
+  /** What it is, in a few words */
+  title: string;
+  /** Whether it has begun */
+  status: "scheduled" | "in_progress" | "completed";
+  /** The components it concerns; empty: the whole service */
+  components: string[];
+  /** When it begins */
+  starts_at: string;
+  /** When it ends */
+  ends_at: string;
+  /** When it was announced */
+  created_at: string;
+  /** When it last changed */
+  updated_at: string;
+  /** When it was completed; null: it is not */
+  completed_at: string | null;
+  /** What was said about it, newest first */
+  updates: StatusUpdate[];
+}
+
+export interface StatusNoticeEvent {
+  /** The id of the event, the same in every attempt */
+  id: string;
+  /** The kind of event */
+  type: "status.incident" | "status.maintenance";
+  /** When it was seen */
+  created_at: string;
+  /** The incident as it is now; null: it is about maintenance */
+  incident: StatusIncident | null;
+  /** The window as it is now; null: it is about an incident */
+  maintenance: StatusMaintenance | null;
+}
+
+export interface StatusUpdate {
+  /** When */
+  at: string;
+  /** The status from then on */
+  status: string;
+  /** What was said */
+  message: string;
 }
 
 export interface StructuredData {
