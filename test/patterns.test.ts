@@ -19,8 +19,8 @@ const BOUNDED: Readonly<Record<string, string>> = {
 };
 
 const SIZES = { tiny: 28, probe: 800, small: 3_000, middle: 6_000, large: 12_000 } as const;
-/** A linear pattern takes less for 3,000 characters on any machine, a quadratic one 5 to 50 ms. */
-const SUSPECT_MS = 1;
+/** A linear pattern takes less for 3,000 characters on any machine, a quadratic one 1 to 50 ms. */
+const SUSPECT_MS = 0.4;
 /** An exponential pattern takes seconds for 28 repetitions, a cubic one minutes for 3,000 characters; a quadratic one a few milliseconds for 800. */
 const PROBE_MS = 50;
 const MAX_GROWTH = 8;

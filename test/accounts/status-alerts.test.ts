@@ -66,7 +66,8 @@ test("an incident is told at each update, once to each webhook of every customer
   const [t, v1] = fields["X-Service-Signature"]!.split(",").map((part) => part.split("=")[1]!);
   expect(createHmac("sha256", hook.secret).update(`${t}.${request.body!.toString()}`).digest("hex")).toBe(v1);
   const first = received();
-  expect(first.map(({ url }) => url).toSorted()).toEqual([HOOK, OTHER]);
+  expect(new Set(first.map(({ url }) => url))).toEqual(new Set([HOOK, OTHER]));
+  expect(first).toHaveLength(2);
   expect(first[0]).toMatchObject({ type: "status.incident", incident, maintenance: null });
   await announce();
   expect(received()).toEqual([]);

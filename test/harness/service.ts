@@ -305,7 +305,7 @@ async function service(
       program.stdout.on("data", (text: Buffer) => (out += text.toString()));
       program.stderr.on("data", (text: Buffer) => (err += text.toString()));
       const [code] = (await once(program, "close")) as [number];
-      assert(code === 0, `trawl ${words.join(" ")} ended with ${code}: ${err}`);
+      assert(code === 0, `trawl ${words[0]} ended with ${code}: ${out}${err}`);
       return JSON.parse(out);
     },
     async meter(name, labels = "") {

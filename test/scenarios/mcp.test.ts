@@ -205,7 +205,7 @@ describe.each(SETUPS)("agents' tools, $setup", ({ start }) => {
       expect((await call(client, "fetch", { url, only_main_content: false })).text).toContain("24.50");
       const wrong = await call(client, "fetch", { url, include_selectors: ["p::before"] });
       expect(wrong).toMatchObject({ isError: true });
-      expect(wrong.text).toMatch(/^include_selectors/i);
+      expect(wrong.text).toMatch(/^Wrong arguments: include_selectors\.0:/);
     });
 
     test("a site is crawled, with progress; the same call is the same crawl, and its texts are read by job", async () => {
@@ -239,7 +239,7 @@ describe.each(SETUPS)("agents' tools, $setup", ({ start }) => {
       expect((await call(client, "job", { job_id })).text).toContain("# Lamp");
       const wrong = await call(client, "crawl_site", { url: "nowhere" });
       expect(wrong).toMatchObject({ isError: true });
-      expect(wrong.text).toMatch(/^url/i);
+      expect(wrong.text).toMatch(/^Wrong arguments: url:/);
     });
 
     test("pages, jobs and the quota are resources; prompts name their steps", async () => {
