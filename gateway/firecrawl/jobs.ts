@@ -106,7 +106,7 @@ export async function cancelJob(call: TheirCall, kind: TheirKind): Promise<objec
   return { status: "cancelled" };
 }
 
-/** Newest first. */
+/** Newest first. A crawl that begins between the two lists stands in both, and is answered once. */
 export async function activeCrawls({ ask }: TheirCall): Promise<object> {
   const states = ["queued", "running"] as const;
   const pages = await Promise.all(
@@ -117,9 +117,9 @@ export async function activeCrawls({ ask }: TheirCall): Promise<object> {
       }),
     ),
   );
-  const jobs = pages.flatMap(({ items }) => items as Record<string, any>[]);
+  const jobs = new Map(pages.flatMap(({ items }) => items as Record<string, any>[]).map((job) => [job.job_id, job]));
   const crawls = await Promise.all(
-    jobs.map(async ({ job_id, created_at }) => {
+    [...jobs.values()].map(async ({ job_id, created_at }) => {
       const path = withQuery(`/v1/jobs/${job_id}/urls`, { limit: 1 });
       const { items } = await jobContentOf(ask, { method: "GET", path });
       return { id: job_id, teamId: "", url: items[0]?.url ?? "", created_at, options: null };

@@ -1,6 +1,6 @@
 /** Incidents and windows of which webhooks may not have been told yet. */
 import type { StatusNotice } from "../../../schemas/alerts.ts";
-import { maintenanceState, type Notices } from "./evaluate.ts";
+import { type Notices, windowAt } from "./evaluate.ts";
 
 /** A webhook is told of what is younger. All nodes are away for less, or what they missed is no news any more. */
 const NEWS_MS = 24 * 3_600_000;
@@ -15,7 +15,8 @@ export function recentNotices({ incidents, maintenance }: Notices, now_ms: numbe
       since_ms: Date.parse(incident.updated_at),
     })),
     ...maintenance.map((window) => {
-      const status = maintenanceState(window, now_ms);
+      const shown = windowAt(window, now_ms);
+      const { status } = shown;
       const by_time_ms = {
         scheduled: 0,
         in_progress: Date.parse(window.starts_at),
@@ -26,7 +27,7 @@ export function recentNotices({ incidents, maintenance }: Notices, now_ms: numbe
       return {
         type: "status.maintenance" as const,
         incident: null,
-        maintenance: { ...window, status },
+        maintenance: shown,
         state: `${window.id} ${window.updated_at} ${status}`,
         since_ms: Math.max(Date.parse(window.updated_at), by_itself_ms),
       };

@@ -101,9 +101,8 @@ async function published(kind: string, path: string) {
     schedule,
   };
   const { source } = schedule[0]!.kind;
-  const { signal } = new AbortController();
   /** Asked from a process that was started just now: all that counts is stored. */
-  const next = () => scheduledImports(own)(source, signal);
+  const next = (signal = new AbortController().signal) => scheduledImports(own)(source, signal);
   return { base, folder, asked, replies, store, clock, next };
 }
 
@@ -145,6 +144,13 @@ test.each([
   expect(await next()).toBe(null);
   expect(asked).toHaveLength(1);
   await clock.advance(HOUR_MS);
+  expect(await next()).toMatchObject({ order: { kind: "brreg" } });
+});
+
+test("a download that its actor's move ends is no failure: the next owner asks for the file", async () => {
+  const { replies, next } = await published("brreg", "/lastned");
+  expect(await next(AbortSignal.abort())).toBe(null);
+  replies.push({ status: 200, body: "[]" });
   expect(await next()).toMatchObject({ order: { kind: "brreg" } });
 });
 

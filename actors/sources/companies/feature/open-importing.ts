@@ -39,12 +39,13 @@ export function openImporting(
     counted.set(run, counts);
   }
 
-  async function wake(): Promise<void> {
+  async function wakeRunning(due: readonly string[] = []): Promise<void> {
     const running = (await store.runs(MAX_LOOKED_AT)).filter(({ state }) => state === "running");
-    const scheduled = schedule.map(({ kind }) => kind.source);
-    for (const source of new Set([...running.map((run) => run.source), ...scheduled]))
+    for (const source of new Set([...running.map((run) => run.source), ...due]))
       await ask(CompanyImport, source, "wake", null, { timeout_ms: WAKE_TIMEOUT_MS });
   }
+
+  const wake = () => wakeRunning(schedule.map(({ kind }) => kind.source));
 
   return {
     actor: importActor({
@@ -63,14 +64,20 @@ export function openImporting(
     }),
     routes: importRoutes({ ask, store, kinds, folder, clock }),
     wake,
-    /** Until the actors are reached: the keys of a node that died have no owner for a while. */
+    /**
+     * Runs that a restart cut go on at once, once their actors are reached: the keys of a node that died have no owner for a while.
+     * The schedule begins when partitions have been shared out: an actor that moves cuts its download, and the file is asked for twice.
+     */
     async resume(): Promise<void> {
       for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++)
         try {
-          return await wake();
+          await wakeRunning();
+          break;
         } catch {
           await sleep(clock, ATTEMPTS_EVERY_MS);
         }
+      await sleep(clock, JOINED_MS);
+      await wake().catch(() => undefined); // The next minute wakes it.
     },
   };
 }
@@ -78,5 +85,7 @@ export function openImporting(
 const WAKE_TIMEOUT_MS = 5_000;
 const MAX_ATTEMPTS = 20;
 const ATTEMPTS_EVERY_MS = 2_000;
+/** By then the partitions of nodes that start together have their owners. */
+const JOINED_MS = 10_000;
 const MAX_LOOKED_AT = 100;
 const OUTCOMES = ["created", "changed", "renewed", "unchanged", "older", "closed", "skipped", "bad"] as const;

@@ -66,6 +66,7 @@ export function scheduledImports(deps: ScheduledDeps): FindNextFile {
         await remember(file, { address, ...validators }, false);
         return null;
       case "failed":
+        if (signal.aborted) return null; // The actor moves: its next owner asks.
         log.warn("Cannot download a file of companies", { kind: kind.name, problem: answer.problem });
         await remember(file, { address, ...validators }, true);
         return null;
