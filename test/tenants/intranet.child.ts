@@ -1,7 +1,7 @@
 /**
  * Run in a network namespace of its own (intranet.test.ts), where it gives the loopback interface a public address and private
  * ones. Serves hostile public pages and an intranet, starts the service over them with its own browser, tries each attack, and
- * prints what came of it as JSON.
+ * prints what came of it as JSON. Arguments: the browser's program; `cluster` for two nodes over engines of their own.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { execFile, spawn } from "node:child_process";
@@ -9,12 +9,18 @@ import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
+import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { natsNodeDirectory } from "../../cluster/adapters/nodes/node-directory.nats.ts";
+import { start } from "../../ops/engines/adapters/process.ts";
+import { ENGINES, type Engine } from "../../ops/engines/engine.ts";
+import { find, placeOf } from "../../ops/engines/install.ts";
 import type { FetchBody, FetchResponse } from "../../schemas/fetch.ts";
 import { dnsServer } from "../harness/dns-server.ts";
 import { programWords } from "../harness/program-words.ts";
+import { secretsFileIn } from "../harness/secrets.ts";
+import { settled } from "../harness/settled.ts";
 import { article } from "../harness/web.ts";
 
 const [PUBLIC, INTRANET, OTHER_INTRANET, METADATA] = ["11.0.0.1", "10.0.0.7", "10.0.0.8", "169.254.169.254"];
@@ -102,25 +108,52 @@ const TITLE = /<title>([^<]*)/;
 const folder = mkdtempSync(join(tmpdir(), "trawl-intranet-"));
 const KEY = "ak_intranet_0123456789abcdef";
 const SERVICE_PORT = 8_080;
-const environment = {
+const [, , chromium = "", shape] = process.argv;
+
+/** In this namespace, as nothing outside it can be reached. */
+async function startEngines(): Promise<Engine[]> {
+  const place = placeOf(process.env, homedir(), false, () => {});
+  return Promise.all(
+    ENGINES.map(async (name) => {
+      const found = await find(name, place);
+      if (found.kind !== "program") throw new Error(`There is no engine "${name}"`);
+      return start(found.program);
+    }),
+  );
+}
+
+const engines = shape === "cluster" ? await startEngines() : [];
+const shared = Object.assign({}, ...engines.map(({ settings }) => settings)) as Record<string, string>;
+const nodes = (engines.length === 0 ? ["one"] : ["one", "two"]).map((node, place) => ({
   PATH: process.env["PATH"] ?? "",
   PORT: String(SERVICE_PORT),
-  TRAWL_DATA_DIR: folder,
+  TRAWL_DATA_DIR: join(folder, node),
   TRAWL_ADMIN_KEY: KEY,
   TRAWL_DNS_SERVERS: names.address,
   TRAWL_EGRESS_ALLOW: `10.0.0.0/8,127.0.0.0/8,${METADATA}/16`,
   TRAWL_ARCHIVE_URL: "none",
   TRAWL_DEMO: "off",
   TRAWL_POLITE_DELAY_MS: "5",
-  TRAWL_CHROMIUM_PATH: process.argv[2] ?? "",
+  TRAWL_CHROMIUM_PATH: chromium,
   TRAWL_CHROMIUM_SANDBOX: "auto",
-};
-const program = spawn(process.execPath, [...programWords(), "start"], {
-  env: environment,
-  stdio: ["ignore", "pipe", "inherit"],
-});
-const ended = once(program, "close");
-await Promise.race([once(program.stdout, "data"), ended]);
+  ...(engines.length > 0 && {
+    ...shared,
+    TRAWL_SECRETS_KEY_FILE: secretsFileIn(folder),
+    TRAWL_SEARXNG_URLS: "http://127.0.0.1:9/",
+    TRAWL_STATUS_PORT: String(SERVICE_PORT + 1 + place),
+  }),
+}));
+const environment = nodes[0]!;
+const programs = nodes.map((env) =>
+  spawn(process.execPath, [...programWords(), "start"], { env, stdio: ["ignore", "pipe", "inherit"] }),
+);
+const ended = programs.map((program) => once(program, "close"));
+await Promise.all(programs.map((program, place) => Promise.race([once(program.stdout, "data"), ended[place]])));
+if (engines.length > 0) {
+  const directory = await natsNodeDirectory(shared["TRAWL_BUS"]!);
+  await settled(directory, nodes.length);
+  await directory.close();
+}
 
 async function trawl(...words: string[]): Promise<any> {
   const { stdout } = await promisify(execFile)(process.execPath, [...programWords(), ...words, "--json"], {
@@ -184,8 +217,9 @@ try {
   );
   process.stdout.write(`${JSON.stringify(results)}\n`);
 } finally {
-  program.kill("SIGTERM");
-  await ended;
+  for (const program of programs) program.kill("SIGTERM");
+  await Promise.all(ended);
+  for (const engine of engines) await engine.stop();
   rmSync(folder, { recursive: true });
   server.closeAllConnections();
   server.close();

@@ -8,26 +8,34 @@ import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { beforeAll, describe, expect, test } from "vitest";
 import { browsers } from "../harness/browser-harness.ts";
+import { engines } from "../harness/engines.ts";
 
 const CHILD = fileURLToPath(new URL("intranet.child.ts", import.meta.url));
 const ADDRESSES = ["11.0.0.1", "10.0.0.7", "10.0.0.8", "169.254.169.254"];
 const isRoot = process.getuid?.() === 0;
 const hasNamespaces = isRoot && spawnSync("unshare", ["--net", "ip", "link", "set", "lo", "up"]).status === 0;
 
-const found = await Promise.all(
+const paths = await Promise.all(
   browsers.map(async ([name, chromium]) => [name, (await chromium.ready()).path] as const),
 );
+const { bus, documents, blobs } = await engines();
+const hasEngines = bus !== null && documents !== null && blobs !== null;
+const found = [
+  ...paths.map(([name, path]) => [name, "one process", path] as const),
+  // The guard is the same for each browser.
+  ...paths.slice(0, hasEngines ? 1 : 0).map(([name, path]) => [name, "cluster", path] as const),
+];
 
 // As root only: the browser's user must exist beside that of the service in the namespace.
-describe.runIf(hasNamespaces).each(found)("an allowed private network, %s", (_, path) => {
+describe.runIf(hasNamespaces).each(found)("an allowed private network, %s, %s", (_, shape, path) => {
   let seen: Record<string, any>;
   beforeAll(() => {
     const network = ["ip link set lo up", ...ADDRESSES.map((address) => `ip addr add ${address}/32 dev lo`)];
     const command = `${network.join(" && ")} && exec "$0" "$@"`;
-    const words = ["--net", "sh", "-c", command, process.execPath, ...process.execArgv, CHILD, path];
+    const words = ["--net", "sh", "-c", command, process.execPath, ...process.execArgv, CHILD, path, shape];
     const { stdout, stderr } = spawnSync("unshare", words, {
       encoding: "utf8",
-      timeout: 150_000,
+      timeout: 170_000,
     });
     assert.match(stdout, /^\{.*\}\n$/, stderr);
     seen = JSON.parse(stdout) as typeof seen;
