@@ -55,8 +55,8 @@ export interface Service {
   readonly restart: (version?: EarlierVersion) => Promise<void>;
   /** Milliseconds from the last start of the process to the first answer of /health. */
   readonly started_ms: () => number;
-  /** Of the process that runs now; of a cluster, of its first node. */
-  readonly pid: () => number;
+  /** Of the processes that run now, one for each node. */
+  readonly pids: () => readonly number[];
   readonly stdout: () => string;
   readonly stderr: () => string;
   /** Ends what still runs and removes the data. */
@@ -331,7 +331,7 @@ async function service(
       await launch();
     },
     started_ms: () => started_ms,
-    pid: () => programs[0]!.pid!,
+    pids: () => programs.map((program) => program.pid!),
     stdout: () => stdout,
     stderr: () => stderr,
     async close() {
