@@ -60,6 +60,19 @@ describe.skipIf(missing)("a worker whose link to NATS is cut", () => {
       error: answer.error ?? null,
     };
   }
+  async function askUsage(): Promise<FetchOutcome> {
+    const { statusCode, headers, body } = await request(`${cluster.url}/v1/usage`, {
+      headers: { authorization: `Bearer ${cluster.key}` },
+      headersTimeout: 180_000,
+    });
+    await body.dump();
+    const retry_after = headers["retry-after"];
+    return {
+      status: statusCode,
+      retry_after: typeof retry_after === "string" ? retry_after : null,
+      error: null,
+    };
+  }
   const many = (count: number, pagesOf: (n: number) => Pages): readonly Site[] =>
     Array.from({ length: count }, (_, n) => sites.site(pagesOf(n)));
   const whole: FetchOutcome = { status: 200, retry_after: null, error: null };
@@ -84,7 +97,7 @@ describe.skipIf(missing)("a worker whose link to NATS is cut", () => {
     ["from NATS to the node", "back"],
     ["from the node to NATS", "there"],
   ])(
-    "%s costs no caller of a known site its answer",
+    "%s costs no caller of a known site its answer, and usage is answered or refused with Retry-After",
     (_, way) =>
       whileCut(async (victim) => {
         const known = many(SITES, (n) => ({ "*": { body: article(`Page ${n}`) } }));
@@ -93,11 +106,17 @@ describe.skipIf(missing)("a worker whose link to NATS is cut", () => {
         victim.links.bus.cut(way);
         const ends_ms = performance.now() + UNDER_LOAD_MS;
         const refused: FetchOutcome[] = [];
+        const usage: FetchOutcome[] = [];
         for (let round = 0; performance.now() < ends_ms; round++) {
-          const told = await Promise.all(known.map(({ origin }) => ask(`${origin}/${round}`)));
+          const asked = known.map(({ origin }) => ask(`${origin}/${round}`));
+          usage.push(await askUsage());
+          const told = await Promise.all(asked);
           refused.push(...told.filter(({ status, error }) => status !== 200 || error !== null));
         }
         expect({ refused: refused.length, first: refused[0] }).toEqual({ refused: 0 });
+        const later = { status: 503, retry_after: expect.stringMatching(/^[1-9]/), error: null };
+        expect(usage.length).toBeGreaterThan(0);
+        expect(usage).toEqual(usage.map(({ status }) => (status === 200 ? whole : later)));
       }),
     90_000,
   );
