@@ -11,6 +11,7 @@ import { jobsFeature } from "../actors/work/jobs/feature/feature.ts";
 import { monitorsFeature } from "../actors/work/monitors/feature/feature.ts";
 import { profilesFeature } from "../actors/sources/profiles/feature/feature.ts";
 import { searchFeature } from "../actors/sources/search/feature/feature.ts";
+import { sinksFeature } from "../actors/work/sinks/feature/feature.ts";
 import { sitesFeature } from "../actors/crawl/sites/feature/feature.ts";
 import { statusFeature } from "../actors/business/status/feature/feature.ts";
 import { tiersFeature } from "../actors/crawl/tiers/feature/feature.ts";
@@ -28,6 +29,7 @@ export const FEATURES = [
   sitesFeature,
   demoFeature,
   jobsFeature,
+  sinksFeature,
   monitorsFeature,
   archiveFeature,
   statusFeature,

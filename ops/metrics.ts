@@ -12,6 +12,7 @@ import { FILING_METRICS } from "../actors/sources/filings/metrics.ts";
 import { COMPANY_METRICS } from "../actors/sources/companies/metrics.ts";
 import { ACCOUNT_METRICS } from "../actors/business/accounts/metrics.ts";
 import { MONITOR_METRICS } from "../actors/work/monitors/metrics.ts";
+import { SINK_METRICS } from "../actors/work/sinks/metrics.ts";
 import { SITE_METRICS } from "../actors/crawl/sites/metrics.ts";
 import { STATUS_METRICS } from "../actors/business/status/metrics.ts";
 
@@ -29,6 +30,7 @@ export const METRICS: Readonly<Record<MetricName, MetricSpec>> = {
   ...COMPANY_METRICS,
   ...ACCOUNT_METRICS,
   ...MONITOR_METRICS,
+  ...SINK_METRICS,
   ...SITE_METRICS,
   ...STATUS_METRICS,
 };

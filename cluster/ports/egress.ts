@@ -36,7 +36,7 @@ export class EgressError extends Error {
 
 export interface ExchangeRequest {
   readonly url: string;
-  readonly method: "GET" | "HEAD" | "POST";
+  readonly method: "GET" | "HEAD" | "POST" | "PUT";
   /** In the order they are sent, names as written. The adapter adds Host, Connection and Accept-Encoding. */
   readonly headers: readonly (readonly [string, string])[];
   readonly body?: Buffer;

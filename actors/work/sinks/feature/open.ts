@@ -1,0 +1,37 @@
+/** Assembles sinks: their actor, which reads stored jobs, and their routes. */
+import type { JoinedFeature, JoinedNode } from "../../../../node/feature.ts";
+import { decodeStates, isFinal } from "../../../../schemas/job-states.ts";
+import { JOBS } from "../../jobs/collections.ts";
+import type { JobFinder } from "../../jobs/feature/tokens.ts";
+import type { JobProgress, ReadItems } from "../part.ts";
+import { sinkActor } from "../sink.actor.ts";
+import { sinkRoutes } from "./routes.ts";
+
+/** Of one read. */
+const ITEMS_AT_ONCE = 10;
+
+export function openSinks(node: JoinedNode, { jobs }: { readonly jobs: JobFinder }): JoinedFeature {
+  const { documents, random } = node;
+
+  async function progressOf(job_id: string): Promise<JobProgress | null> {
+    const job = await JOBS.get(documents, job_id);
+    if (job === null) return null;
+    const { total } = job.counts;
+    const states = decodeStates(job.states, total);
+    return { total, isFinal: (index) => isFinal(states[index]!), is_over: job.finished_ms !== null };
+  }
+
+  const readItems: ReadItems = async function* ({ job_id, external }, indexes, signal) {
+    const job = await JOBS.get(documents, job_id);
+    if (job === null) return;
+    const states = decodeStates(job.states, job.counts.total);
+    for (let from = 0; from < indexes.length; from += ITEMS_AT_ONCE)
+      yield* jobs.items(job, job_id, external, states, indexes.slice(from, from + ITEMS_AT_ONCE), signal);
+  };
+
+  return {
+    provides: {},
+    actors: [sinkActor({ ...node, random: () => random.next(), progressOf, readItems })],
+    routes: sinkRoutes({ ...node, jobs }),
+  };
+}
