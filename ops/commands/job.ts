@@ -21,6 +21,7 @@ import {
   wholeNumber,
 } from "./client.ts";
 import { CommandError, type Context, EXIT, type Json, withDocuments, withJson } from "./context.ts";
+import { jobSaveCommand } from "./job-save.ts";
 import { isDataWanted } from "./streams.ts";
 import { readJob, watch } from "./watch.ts";
 import { JOB_RESULTS, JOBS } from "../../actors/work/jobs/collections.ts";
@@ -57,6 +58,7 @@ export function jobCommand(context: Context): Command {
           });
         }),
     );
+  command.addCommand(jobSaveCommand(context));
   command.addCommand(
     clientCommand("cancel")
       .description("cancel a job; finished items keep their results")

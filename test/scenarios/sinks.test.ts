@@ -1,9 +1,14 @@
 /** Results of a job that are pushed to a bucket or a webhook, as a client and a customer's own store see it. */
 import { createHash, createHmac } from "node:crypto";
 import { once } from "node:events";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { GetObjectCommand, ListObjectsV2Command, S3Client } from "@aws-sdk/client-s3";
+import { parse } from "csv-parse/sync";
 import { parquetReadObjects } from "hyparquet";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import type { Sink, SinkBody, SinkManifest } from "../../schemas/sinks.ts";
@@ -197,6 +202,73 @@ describe.skipIf(blobs === null).each(SETUPS)("the sinks of a job, $setup", ({ st
     expect(names.toSorted()).toEqual(["manifest.json", ...names.filter((name) => name?.startsWith("part-"))]);
     const part = [...objects].filter(([path]) => path.includes("/part-")).map(([, content]) => content);
     expect(linesOf(part)).toHaveLength(4);
+  });
+
+  describe("trawl job save", () => {
+    const folder = mkdtempSync(join(tmpdir(), "trawl-save-"));
+    afterAll(() => rmSync(folder, { recursive: true }));
+    const COUNT = 12;
+    let job_id = "";
+    beforeAll(async () => {
+      job_id = await startJob("saved", COUNT);
+    });
+    const save = async (name: string): Promise<string> => {
+      const path = join(folder, name);
+      expect(await service.trawl("job", "save", job_id, path)).toMatchObject({ file: path, items: COUNT });
+      expect(readdirSync(folder)).not.toContain(`${name}.part`);
+      return path;
+    };
+    const all = Array.from({ length: COUNT }, (_, n) => n);
+
+    test("writes NDJSON as the API gives it", async () => {
+      const lines = readFileSync(await save("items.ndjson"), "utf8");
+      expect(lines).toBe((await service.call("GET", `/v1/jobs/${job_id}/results`)).bytes.toString());
+    });
+
+    test("writes Parquet", async () => {
+      const file = readFileSync(await save("items.parquet"));
+      const rows = await parquetReadObjects({ file: new Uint8Array(file).buffer });
+      expect(rows.map((row) => [row["index"], row["title"]])).toEqual(all.map((n) => [n, "Of saved"]));
+    });
+
+    test("writes SQLite", async () => {
+      const database = new DatabaseSync(await save("items.sqlite"), { readOnly: true });
+      const rows = database.prepare('SELECT "index", title, result FROM results ORDER BY "index"').all();
+      database.close();
+      expect(rows.map((row) => [row["index"], row["title"]])).toEqual(all.map((n) => [n, "Of saved"]));
+      expect(JSON.parse(rows[0]!["result"] as string)).toMatchObject({ title: "Of saved" });
+    });
+
+    test("writes CSV", async () => {
+      const rows = parse(readFileSync(await save("items.csv")), { columns: true }) as Record<
+        string,
+        string
+      >[];
+      expect(rows.map((row) => [Number(row["index"]), row["title"]])).toEqual(
+        all.map((n) => [n, "Of saved"]),
+      );
+    });
+
+    test("goes on where it was when the service dies, with each item once", async () => {
+      const held = Promise.withResolvers<void>();
+      job_id = await startJob("saved while it dies", COUNT, held.promise);
+      const saving = save("killed.ndjson");
+      await expect.poll(() => readdirSync(folder), POLL).toContain("killed.ndjson.part");
+      await service.kill();
+      await service.restart();
+      held.resolve();
+      const lines = readFileSync(await saving, "utf8")
+        .trim()
+        .split("\n");
+      expect(lines.map((line) => JSON.parse(line).index)).toEqual(all);
+    });
+
+    test("refuses a format that it does not know", async () => {
+      await expect(service.trawl("job", "save", job_id, join(folder, "items.xlsx"))).rejects.toThrow(
+        "The format is one of parquet, sqlite, csv, ndjson",
+      );
+      expect(readdirSync(folder)).not.toContain("items.xlsx.part");
+    });
   });
 
   test.each<[string, Partial<SinkBody>, string, string]>([
