@@ -79,7 +79,7 @@ export const Sink = Component("Sink", {
     "s3://results/example-org/019ab3f2-7c1e-7a10-9d55-3e5b8f0c2a41/snk_wyvsfbx2x89mpyyv/",
   ),
   last_status: Field(
-    Nullable(CallbackOutcome),
+    CallbackOutcome,
     "Of the last attempt: `delivered_<code>`, `http_<code>`, `blocked_destination` or `error_<class>`; null before it",
     "delivered_200",
   ),

@@ -23,6 +23,7 @@ import { RECEIVER_CERTIFICATE, type WebhookReceiver, webhookReceiver } from "../
 const engine = await ownEngine("blobs");
 afterAll(() => engine?.stop());
 const blobs = engine && engine.settings;
+const ascending = (numbers: readonly number[]): number[] => numbers.toSorted((a, b) => a - b);
 const POLL = { timeout: 120_000, interval: 100 };
 
 describe.skipIf(blobs === null).each(SETUPS)("the sinks of a job, $setup", ({ start }) => {
@@ -124,7 +125,7 @@ describe.skipIf(blobs === null).each(SETUPS)("the sinks of a job, $setup", ({ st
         parts.map((part) => parquetReadObjects({ file: new Uint8Array(part).buffer as ArrayBuffer })),
       )
     ).flat();
-    expect(rows.map((row) => row["index"]).toSorted()).toEqual([0, 1, 2, 3, 4]);
+    expect(ascending(rows.map((row) => row["index"]))).toEqual([0, 1, 2, 3, 4]);
     expect(rows[0]).toMatchObject({
       kind: "fetch",
       status: "done",
@@ -148,7 +149,7 @@ describe.skipIf(blobs === null).each(SETUPS)("the sinks of a job, $setup", ({ st
     const { manifest, parts } = await manifestOf((await sinksOf(job_id))[0]!);
     expect(manifest.rows).toBe(60);
     const indexes = linesOf(parts).map(({ index }) => index as number);
-    expect(indexes.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 60 }, (_, n) => n));
+    expect(ascending(indexes)).toEqual(Array.from({ length: 60 }, (_, n) => n));
   });
 
   test("a webhook is sent each item once, signed, and then the end; a part that was refused comes again", async () => {
@@ -169,9 +170,8 @@ describe.skipIf(blobs === null).each(SETUPS)("the sinks of a job, $setup", ({ st
     const accepted = events.slice(1);
     expect(accepted.map(({ part }) => part)).toEqual(accepted.map((_, at) => at + 1));
     expect(accepted.at(-1)).toMatchObject({ type: "job.results.complete", items: [] });
-    expect(accepted.flatMap(({ items }) => items.map(({ index }: any) => index)).toSorted()).toEqual([
-      0, 1, 2, 3, 4, 5, 6,
-    ]);
+    const indexes = accepted.flatMap(({ items }) => items.map(({ index }: any) => index));
+    expect(ascending(indexes)).toEqual([0, 1, 2, 3, 4, 5, 6]);
     for (const { body, headers } of events) {
       const [, t, v1] = /^t=(\d+),v1=([0-9a-f]{64})$/.exec(String(headers["x-service-signature"]))!;
       expect(createHmac("sha256", json.secret).update(`${t}.${body}`).digest("hex")).toBe(v1);
@@ -199,7 +199,7 @@ describe.skipIf(blobs === null).each(SETUPS)("the sinks of a job, $setup", ({ st
     await attach(job_id, { ...store, endpoint: `http://127.0.0.1:${port}`, url: "s3://theirs" });
     await expect.poll(() => stateOf(job_id), POLL).toBe("complete");
     const names = [...objects.keys()].map((path) => path.split("/").at(-1));
-    expect(names.toSorted()).toEqual(["manifest.json", ...names.filter((name) => name?.startsWith("part-"))]);
+    expect(names.filter((name) => !name?.startsWith("part-"))).toEqual(["manifest.json"]);
     const part = [...objects].filter(([path]) => path.includes("/part-")).map(([, content]) => content);
     expect(linesOf(part)).toHaveLength(4);
   });

@@ -148,7 +148,9 @@ const programs = nodes.map((env) =>
   spawn(process.execPath, [...programWords(), "start"], { env, stdio: ["ignore", "pipe", "inherit"] }),
 );
 const ended = programs.map((program) => once(program, "close"));
-await Promise.all(programs.map((program, place) => Promise.race([once(program.stdout, "data"), ended[place]])));
+await Promise.all(
+  programs.map((program, place) => Promise.race([once(program.stdout, "data"), ended[place]])),
+);
 if (engines.length > 0) {
   const directory = await natsNodeDirectory(shared["TRAWL_BUS"]!);
   await settled(directory, nodes.length);

@@ -71,10 +71,12 @@ const TABLE: readonly (readonly [row: Row, operations: string])[] = [
   // By identifier, of one project.
   [
     row(401, 404, 404, DONE, MAY),
-    "getBody headBody getRequestWarc getJob getJobResults getJobUrls getJobUrlsCsv getCompanyBatchCsv listCompanyReview decideCompanyReview cancelJob deleteCompanyWatch getMonitor listMonitorChanges runMonitor changeMonitor deleteMonitor getSession deleteSession",
+    "getBody headBody getRequestWarc listJobSinks deleteJobSink getJob getJobResults getJobUrls getJobUrlsCsv getCompanyBatchCsv listCompanyReview decideCompanyReview cancelJob deleteCompanyWatch getMonitor listMonitorChanges runMonitor changeMonitor deleteMonitor getSession deleteSession",
   ],
   // The job has not ended.
   [row(401, 404, 404, MAY, MAY), "getJobWarc getJobWacz"],
+  // Its example names a bucket that is not there.
+  [row(401, 404, 404, MAY, MAY), "createJobSink"],
   // By identifier, of one customer.
   [row(401, 404, 404, "admin_key_required", DONE), "getInvoice changeKey rotateKey revokeKey"],
   [row(401, 404, 404, 404, DONE), "deleteAlert"],
@@ -191,7 +193,7 @@ describe.each(SETUPS)("each role on each operation, $setup", ({ start }) => {
         const { status, json } = await service.call("POST", path, { key: by, body });
         expect([path, status, json]).toEqual([
           path,
-          ["/v1/alerts", "/v1/monitors", "/v1/sessions"].includes(path) ? 201 : 202,
+          /^\/v1\/(?:alerts|monitors|sessions|jobs\/[^/]+\/sinks)$/.test(path) ? 201 : 202,
           expect.anything(),
         ]);
         return json;
@@ -219,6 +221,10 @@ describe.each(SETUPS)("each role on each operation, $setup", ({ start }) => {
       // Webhooks are numbered by customer: the others will have made one or two of their own.
       const alert = { url: `https://client.example/${secret}`, scope: "customer" };
       for (let n = 0; n < 9; n++) await created("/v1/alerts", alert, keys.admin);
+      const sink = await created(`/v1/jobs/${job.job_id}/sinks`, {
+        type: "webhook",
+        url: `https://client.example/${secret}`,
+      });
       const alert_id = (await created("/v1/alerts", alert, keys.admin)).id;
       given = {
         job_id: job.job_id,
@@ -228,6 +234,7 @@ describe.each(SETUPS)("each role on each operation, $setup", ({ start }) => {
         request_id: page.request_id,
         watch_id: watch.id,
         alert_id: String(alert_id),
+        sink_id: sink.sink_id,
         id: invoice.id,
         dead_letter_id: "999",
         prefix: (await key("mine", "standard")).slice(0, 10),

@@ -2,9 +2,8 @@
 import { createHash } from "node:crypto";
 import type { JobItem } from "../../../schemas/jobs.ts";
 import type { JobResultsEvent, SinkManifest, SinkPart } from "../../../schemas/sinks.ts";
-import { parquetOf } from "./adapters/rows.parquet.ts";
 import { indexesOf, missingFrom, type Ranges, rangesOf } from "./ranges.ts";
-import { rowOf } from "./result-table.ts";
+import { type Cell, rowOf } from "./result-table.ts";
 import type { StoredSink } from "./stored-sink.ts";
 
 /** A job as its sinks see it. */
@@ -74,12 +73,19 @@ export interface PartObject extends SinkPart {
   readonly content_type: string;
 }
 
+/** Rows of the result table as a whole file. */
+export type EncodeParquet = (rows: readonly (readonly Cell[])[]) => Buffer;
+
 /** The same items are the same bytes under the same name. */
-export function objectOf({ parts, format }: StoredSink, items: readonly JobItem[]): PartObject {
+export function objectOf(
+  { parts, format }: Pick<StoredSink, "parts" | "format">,
+  items: readonly JobItem[],
+  encodeParquet: EncodeParquet,
+): PartObject {
   const number = String(parts.length + 1).padStart(PART_NUMBER_DIGITS, "0");
   const content =
     format === "parquet"
-      ? parquetOf(items.map(rowOf))
+      ? encodeParquet(items.map(rowOf))
       : Buffer.from(items.map((item) => `${JSON.stringify(item)}\n`).join(""));
   return {
     name: `part-${number}.${format}`,

@@ -18,8 +18,9 @@ import { outcomeOf } from "../callbacks/delivery-outcome.ts";
 import { afterAttempt, beginDelivery } from "../callbacks/delivery-schedule.ts";
 import type { DeliveryResult } from "../callbacks/post-json.ts";
 import { postSigned, type PostSignedDeps } from "../callbacks/post-signed.ts";
-import { putObject } from "./adapters/bucket.s3.ts";
+import type { PutObject } from "./bucket.ts";
 import {
+  type EncodeParquet,
   eventOf,
   folderOf,
   type JobProgress,
@@ -39,6 +40,8 @@ export interface SinkDeps extends PostSignedDeps, Pick<Node, "documents" | "metr
   /** Null: the job is not stored any more. Throws Fault. */
   readonly progressOf: (job_id: string) => Promise<JobProgress | null>;
   readonly readItems: ReadItems;
+  readonly putObject: PutObject;
+  readonly encodeParquet: EncodeParquet;
 }
 
 /** A job that runs is looked at so often. */
@@ -139,7 +142,7 @@ async function planPart(
 
 async function deliverPart(deps: SinkDeps, stored: Versioned<StoredSink>): Promise<void> {
   const { items } = await partOf(stored.value, deps.readItems, never());
-  const object = objectOf(stored.value, items);
+  const object = objectOf(stored.value, items, deps.encodeParquet);
   const { content, content_type, ...part } = object;
   const send = (begun: StoredSink): Promise<DeliveryResult> => {
     if (begun.target.type === "s3") return putInto(deps, begun, part.name, content, content_type);
@@ -205,7 +208,13 @@ const putManifest = (
 
 /** Puts an object into the sink's folder. It never throws. */
 export async function putInto(
-  { egress, clock, secrets, networksOf, log }: Omit<PostSignedDeps, "random">,
+  {
+    putObject,
+    clock,
+    secrets,
+    networksOf,
+    log,
+  }: Omit<PostSignedDeps, "egress"> & Pick<SinkDeps, "putObject">,
   sink: StoredSink,
   name: string,
   content: Buffer,
@@ -218,7 +227,7 @@ export async function putInto(
   try {
     const opened = secrets.open(target.credentials, sinkPlace(id, "credentials"));
     const allowed = await networksOf?.(project);
-    return await putObject(egress, {
+    return await putObject({
       bucket: { ...target, credentials: JSON.parse(opened) as SinkCredentials },
       key: folderOf(sink, target.prefix) + name,
       content,

@@ -4,8 +4,11 @@ import type {
   CrawlUrlPage,
   GetJobUrlsCsvQuery,
   GetJobUrlsQuery,
+  ListJobSinksResponse,
   JobItem,
   JobStatus,
+  Sink,
+  SinkBody,
 } from "./generated/api.ts";
 import { type BodyOptions, type CallOptions, failure, type Http, pause } from "./http.ts";
 import { linesOf } from "./lines.ts";
@@ -101,6 +104,25 @@ export class Job<Item extends JobItem = JobItem> implements AsyncIterable<Item> 
   /** What `urls` lists, as CSV. */
   urlsCsv(query: GetJobUrlsCsvQuery = {}, call?: CallOptions): Promise<Response> {
     return this.#bytes("/urls.csv", query, call);
+  }
+
+  /** Pushes the results to a bucket or a webhook as they end. The secret of a webhook is told only here. */
+  addSink(options: SinkBody, call?: CallOptions): Promise<Sink> {
+    const body = { ...options };
+    return this.#http.json(
+      { method: "POST", path: `${this.#path()}/sinks`, body, isRepeatable: false },
+      call,
+    );
+  }
+
+  sinks(call?: CallOptions): Promise<ListJobSinksResponse> {
+    return this.#http.json({ method: "GET", path: `${this.#path()}/sinks`, isRepeatable: true }, call);
+  }
+
+  /** What it has delivered stays. */
+  async removeSink(sink_id: string, call?: CallOptions): Promise<void> {
+    const path = `${this.#path()}/sinks/${encodeURIComponent(sink_id)}`;
+    await this.#http.json({ method: "DELETE", path, isRepeatable: true }, call);
   }
 
   /** What was archived, as a WACZ file; `range` as in HTTP. */

@@ -4,25 +4,7 @@
  */
 import { PutObjectCommand, S3Client, S3ServiceException } from "@aws-sdk/client-s3";
 import type { Egress, ExchangeRequest } from "../../../../cluster/ports/egress.ts";
-import type { SinkCredentials } from "../../../../schemas/sinks.ts";
-import type { DeliveryResult } from "../../callbacks/post-json.ts";
-
-export interface Bucket {
-  readonly bucket: string;
-  /** Null: Amazon's. */
-  readonly endpoint: string | null;
-  readonly region: string;
-  readonly credentials: SinkCredentials;
-}
-
-export interface PutObject {
-  readonly bucket: Bucket;
-  readonly key: string;
-  readonly content: Buffer;
-  readonly content_type: string;
-  readonly networks?: readonly string[];
-  readonly signal: AbortSignal;
-}
+import type { BucketObject, PutResult } from "../bucket.ts";
 
 /** The parts of the SDK's requests that are used here. */
 interface SdkRequest {
@@ -106,8 +88,8 @@ export async function putObject(
     content_type,
     networks,
     signal,
-  }: PutObject,
-): Promise<DeliveryResult> {
+  }: BucketObject,
+): Promise<PutResult> {
   const client = new S3Client({
     region,
     ...(endpoint !== null && { endpoint, forcePathStyle: true }),

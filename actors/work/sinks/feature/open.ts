@@ -3,6 +3,9 @@ import type { JoinedFeature, JoinedNode } from "../../../../node/feature.ts";
 import { decodeStates, isFinal } from "../../../../schemas/job-states.ts";
 import { JOBS } from "../../jobs/collections.ts";
 import type { JobFinder } from "../../jobs/feature/tokens.ts";
+import { putObject } from "../adapters/bucket.s3.ts";
+import { parquetOf } from "../adapters/rows.parquet.ts";
+import type { PutObject } from "../bucket.ts";
 import type { JobProgress, ReadItems } from "../part.ts";
 import { sinkActor } from "../sink.actor.ts";
 import { sinkRoutes } from "./routes.ts";
@@ -29,9 +32,11 @@ export function openSinks(node: JoinedNode, { jobs }: { readonly jobs: JobFinder
       yield* jobs.items(job, job_id, external, states, indexes.slice(from, from + ITEMS_AT_ONCE), signal);
   };
 
+  const putInBucket: PutObject = (object) => putObject(node.egress, object);
+  const writing = { putObject: putInBucket, encodeParquet: parquetOf };
   return {
     provides: {},
-    actors: [sinkActor({ ...node, random: () => random.next(), progressOf, readItems })],
-    routes: sinkRoutes({ ...node, jobs }),
+    actors: [sinkActor({ ...node, ...writing, random: () => random.next(), progressOf, readItems })],
+    routes: sinkRoutes({ ...node, ...writing, jobs }),
   };
 }

@@ -8,6 +8,7 @@ import { Field } from "../../../../schemas/common.ts";
 import { JobId } from "../../../../schemas/jobs.ts";
 import { JobResultsEvent, JobSink, Sink, SinkBody } from "../../../../schemas/sinks.ts";
 import type { JobFinder } from "../../jobs/feature/tokens.ts";
+import type { PutObject } from "../bucket.ts";
 import { putInto } from "../sink.actor.ts";
 import { manifestOf } from "../part.ts";
 import { SINKS, sinkOptions, type StoredSink } from "../stored-sink.ts";
@@ -16,8 +17,8 @@ import { sinkView } from "./view.ts";
 
 type RoutesDeps = Pick<
   JoinedNode,
-  "documents" | "clock" | "secrets" | "egress" | "networksOf" | "destination" | "log" | "ask"
-> & { readonly jobs: JobFinder };
+  "documents" | "clock" | "secrets" | "networksOf" | "destination" | "log" | "ask"
+> & { readonly jobs: JobFinder; readonly putObject: PutObject };
 
 const MAX_SINKS = 4;
 

@@ -175,6 +175,17 @@ class AsyncJob(Generic[Item]):
         """What `urls` lists, as CSV, piece by piece."""
         return self._http.pieces(f"{self.path}/urls.csv", query=query)
 
+    async def add_sink(self, **options: Unpack[params.SinkBody]) -> models.Sink:
+        """Pushes the results to a bucket or a webhook as they end. The secret of a webhook is told only here."""
+        return await self._http.send(_core.post(f"{self.path}/sinks", models.Sink, options))
+
+    async def sinks(self) -> models.ListJobSinksResponse:
+        return await self._http.send(_core.get(f"{self.path}/sinks", models.ListJobSinksResponse))
+
+    async def remove_sink(self, sink_id: str) -> None:
+        """What it has delivered stays."""
+        await self._http.send(_core.delete(f"{self.path}/sinks/{_core.part(sink_id)}", type(None)))
+
     def wacz(self, *, range_: str | None = None) -> AsyncIterator[bytes]:
         """What was archived, as a WACZ file, piece by piece; `range_` as in HTTP."""
         return self._http.pieces(f"{self.path}.wacz", range_)

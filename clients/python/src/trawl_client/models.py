@@ -3227,6 +3227,21 @@ class JobPage(Answer):
     """For the next page; null: there is none"""
 
 
+class JobResultsEvent(Answer):
+    id: str = ABSENT
+    """The same in every attempt, also `webhook-id` in the header"""
+    type: Literal["job.results", "job.results.complete"] | str = ABSENT
+    """Items that have ended, or, after all of them, that there are no more"""
+    job_id: str = ABSENT
+    """The id of the job"""
+    sink_id: str = ABSENT
+    """The sink"""
+    part: int = ABSENT
+    """Parts are numbered from 1"""
+    items: list[JobItem] = ABSENT
+    """Each item of the job is in one part"""
+
+
 class JobStatus(Answer):
     job_id: str = ABSENT
     """The id of the job"""
@@ -3392,6 +3407,11 @@ class ListCompanyWatchesResponse(Answer):
 class ListInvoicesResponse(Answer):
     invoices: list[InvoiceSummary] = ABSENT
     """Newest first"""
+
+
+class ListJobSinksResponse(Answer):
+    sinks: list[Sink] = ABSENT
+    """The sinks, without secrets"""
 
 
 class ListMonitorChangesResponse(Answer):
@@ -4359,6 +4379,37 @@ class Session(Answer):
     """The Accept-Language of its requests"""
     cookies: int = ABSENT
     """How many cookies it holds"""
+
+
+class Sink(Answer):
+    sink_id: str = ABSENT
+    """The id of the sink"""
+    job_id: str = ABSENT
+    """The id of the job"""
+    type: Literal["s3", "webhook"] | str = ABSENT
+    """Where results go"""
+    url: str | None = ABSENT
+    """As it was given, passwords masked; null: this node cannot read it"""
+    format: Literal["ndjson", "parquet"] | str = ABSENT
+    """What a part is; items of a webhook are JSON"""
+    state: Literal["running", "complete", "failed"] | str = ABSENT
+    """`complete`: all items of a job that has ended are delivered. `failed`: it was given up, and `last_status` says why"""
+    rows: int = ABSENT
+    """Items delivered"""
+    bytes: int = ABSENT
+    """Bytes of the parts"""
+    parts: int = ABSENT
+    """Parts delivered"""
+    folder: str | None = ABSENT
+    """S3 only: where its parts and `manifest.json` are"""
+    last_status: CallbackOutcome | str | None = ABSENT
+    """Of the last attempt: `delivered_<code>`, `http_<code>`, `blocked_destination` or `error_<class>`; null before it"""
+    attempts: int = ABSENT
+    """Attempts of the part that is under way"""
+    created_at: str = ABSENT
+    """When it was created"""
+    secret: str | None = None
+    """Only in the answer that makes a webhook: what its deliveries are signed with"""
 
 
 class StatusIncident(Answer):

@@ -1311,6 +1311,32 @@ class SessionCookie(TypedDict, total=False):
     """Whether scripts of a page do not see it"""
 
 
+class SinkBody(TypedDict, total=False):
+    type: Required[Literal["s3", "webhook"]]
+    """Where results go: objects of a bucket, or a webhook"""
+    url: Required[str]
+    """`s3://bucket/prefix` of an S3 sink; an https address of a webhook"""
+    endpoint: str | None
+    """S3 only: the http or https address of another store than Amazon's, whose buckets are parts of the path"""
+    region: str
+    """S3 only: its region"""
+    credentials: SinkCredentials | None
+    """S3 only, and needed there: who may write to the bucket"""
+    format: Literal["ndjson", "parquet"]
+    """S3 only: what a part is"""
+    rows_per_part: int
+    """The most items of a part. A part also ends at 16 MiB of results (8 MiB of a webhook), and 30 s after the part before it"""
+
+
+class SinkCredentials(TypedDict, total=False):
+    access_key_id: Required[str]
+    """The id of the access key"""
+    secret_access_key: Required[str]
+    """Stored encrypted, and never shown"""
+    session_token: str | None
+    """Of temporary credentials"""
+
+
 class SuggestBody(TypedDict, total=False):
     query: Required[str]
     """The beginning of a company's name"""

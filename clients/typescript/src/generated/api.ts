@@ -3886,6 +3886,21 @@ export interface JobPage {
   next_cursor: string | null;
 }
 
+export interface JobResultsEvent {
+  /** The same in every attempt, also `webhook-id` in the header */
+  id: string;
+  /** Items that have ended, or, after all of them, that there are no more */
+  type: "job.results" | "job.results.complete";
+  /** The id of the job */
+  job_id: string;
+  /** The sink */
+  sink_id: string;
+  /** Parts are numbered from 1 */
+  part: number;
+  /** Each item of the job is in one part */
+  items: JobItem[];
+}
+
 export interface JobStatus {
   /** The id of the job */
   job_id: string;
@@ -4158,6 +4173,11 @@ export interface ListFilingDocumentsQuery {
 export interface ListInvoicesResponse {
   /** Newest first */
   invoices: InvoiceSummary[];
+}
+
+export interface ListJobSinksResponse {
+  /** The sinks, without secrets */
+  sinks: Sink[];
 }
 
 export interface ListJobsQuery {
@@ -5521,6 +5541,63 @@ export interface SessionCookie {
   secure?: boolean;
   /** Whether scripts of a page do not see it */
   http_only?: boolean;
+}
+
+export interface Sink {
+  /** The id of the sink */
+  sink_id: string;
+  /** The id of the job */
+  job_id: string;
+  /** Where results go */
+  type: "s3" | "webhook";
+  /** As it was given, passwords masked; null: this node cannot read it */
+  url: string | null;
+  /** What a part is; items of a webhook are JSON */
+  format: "ndjson" | "parquet";
+  /** `complete`: all items of a job that has ended are delivered. `failed`: it was given up, and `last_status` says why */
+  state: "running" | "complete" | "failed";
+  /** Items delivered */
+  rows: number;
+  /** Bytes of the parts */
+  bytes: number;
+  /** Parts delivered */
+  parts: number;
+  /** S3 only: where its parts and `manifest.json` are */
+  folder: string | null;
+  /** Of the last attempt: `delivered_<code>`, `http_<code>`, `blocked_destination` or `error_<class>`; null before it */
+  last_status: CallbackOutcome | (string & {}) | null;
+  /** Attempts of the part that is under way */
+  attempts: number;
+  /** When it was created */
+  created_at: string;
+  /** Only in the answer that makes a webhook: what its deliveries are signed with */
+  secret?: string;
+}
+
+export interface SinkBody {
+  /** Where results go: objects of a bucket, or a webhook */
+  type: "s3" | "webhook";
+  /** `s3://bucket/prefix` of an S3 sink; an https address of a webhook */
+  url: string;
+  /** S3 only: the http or https address of another store than Amazon's, whose buckets are parts of the path */
+  endpoint?: string | null;
+  /** S3 only: its region */
+  region?: string;
+  /** S3 only, and needed there: who may write to the bucket */
+  credentials?: SinkCredentials | null;
+  /** S3 only: what a part is */
+  format?: "ndjson" | "parquet";
+  /** The most items of a part. A part also ends at 16 MiB of results (8 MiB of a webhook), and 30 s after the part before it */
+  rows_per_part?: number;
+}
+
+export interface SinkCredentials {
+  /** The id of the access key */
+  access_key_id: string;
+  /** Stored encrypted, and never shown */
+  secret_access_key: string;
+  /** Of temporary credentials */
+  session_token?: string | null;
 }
 
 export interface StatusIncident {
