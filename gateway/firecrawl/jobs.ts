@@ -117,7 +117,9 @@ export async function activeCrawls({ ask }: TheirCall): Promise<object> {
       }),
     ),
   );
-  const jobs = new Map(pages.flatMap(({ items }) => items as Record<string, any>[]).map((job) => [job.job_id, job]));
+  const jobs = new Map(
+    pages.flatMap(({ items }) => items as Record<string, any>[]).map((job) => [job.job_id, job]),
+  );
   const crawls = await Promise.all(
     [...jobs.values()].map(async ({ job_id, created_at }) => {
       const path = withQuery(`/v1/jobs/${job_id}/urls`, { limit: 1 });
