@@ -16,9 +16,6 @@ export function* indexesOf(ranges: Ranges): Generator<number> {
   for (const [first, last] of ranges) for (let index = first; index <= last; index++) yield index;
 }
 
-export const countOf = (ranges: Ranges): number =>
-  ranges.reduce((sum, [first, last]) => sum + last - first + 1, 0);
-
 /** The union. */
 export function withRanges(a: Ranges, b: Ranges): Ranges {
   const merged: [number, number][] = [];

@@ -49,6 +49,8 @@ const LOOK_EVERY_MS = 2_000;
 /** Parts that a node holds in memory at once, over all sinks. */
 const MAX_PARTS_AT_ONCE = 4;
 const FULL_MS = 500;
+/** An attempt whose outcome is not stored by then, as another node finds it, was lost with its node; it does no harm if it was not. */
+const LOST_AFTER_MS = 5_000;
 const PUT_TIMEOUT_MS = 60_000;
 /** A result that cannot be read so often is delivered as unavailable. */
 const MAX_UNREADABLE = 3;
@@ -165,7 +167,8 @@ async function deliver(
   done: Partial<StoredSink>,
 ): Promise<void> {
   const { clock, metrics, random } = deps;
-  const begun = beginDelivery(stored.value, Math.floor(clock.now()));
+  const begun_ms = Math.floor(clock.now());
+  const begun = { ...beginDelivery(stored.value, begun_ms), next_ms: begun_ms + LOST_AFTER_MS };
   if (!(await put(deps, stored, begun))) return;
   const result = await send(begun);
   metrics.count("trawl_sink_deliveries_total", { type: begun.target.type, outcome: outcomeOf(result) });
