@@ -18,8 +18,18 @@ const text = (maxLength: number) => Type.String({ minLength: 1, maxLength });
 /** The access of one bucket, in words of the AWS SDK. */
 export const SinkCredentials = Component("SinkCredentials", {
   access_key_id: Field(text(256), "The id of the access key", "AKIAIOSFODNN7EXAMPLE"),
-  secret_access_key: Field(text(1_024), "Stored encrypted, and never shown"),
-  session_token: Type.Optional(Field(Nullable(text(4_096)), "Of temporary credentials")),
+  secret_access_key: Field(
+    text(1_024),
+    "Stored encrypted, and never shown",
+    "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
+  ),
+  session_token: Type.Optional(
+    Field(
+      Nullable(text(4_096)),
+      "Of temporary credentials",
+      "AQoEXAMPLEH4aoAH0gNCAPyJxz4BlCFFxWNE1OPTgk5TthT",
+    ),
+  ),
 });
 export type SinkCredentials = Static<typeof SinkCredentials>;
 

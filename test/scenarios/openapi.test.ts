@@ -59,6 +59,7 @@ const MISSING = new Set([
   "deleteAlert",
   "deleteCompanyWatch",
   "deleteDeadLetter",
+  "deleteJobSink",
   "deleteMonitor",
   "deleteSession",
   "decideCompanyReview",
@@ -288,6 +289,7 @@ describe("the OpenAPI document", () => {
       "crawlSite",
       "createAlert",
       "createCompanyWatch",
+      "createJobSink",
       "createMonitor",
     ]);
     const { headers } = document.components as unknown as { headers: object };

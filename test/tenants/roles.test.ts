@@ -75,7 +75,7 @@ const TABLE: readonly (readonly [row: Row, operations: string])[] = [
   ],
   // The job has not ended.
   [row(401, 404, 404, MAY, MAY), "getJobWarc getJobWacz"],
-  // Its example names a bucket that is not there.
+  // A job has four at most.
   [row(401, 404, 404, MAY, MAY), "createJobSink"],
   // By identifier, of one customer.
   [row(401, 404, 404, "admin_key_required", DONE), "getInvoice changeKey rotateKey revokeKey"],

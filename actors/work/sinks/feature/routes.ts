@@ -51,13 +51,7 @@ const RESULTS = {
   headers: SIGNATURE_FIELDS,
 } as const;
 
-const BODY_EXAMPLE = {
-  type: "s3",
-  url: "s3://results/example-org",
-  region: "eu-central-1",
-  credentials: { access_key_id: "AKIAIOSFODNN7EXAMPLE", secret_access_key: "wJalrXUtnFEMI/K7MDENG" },
-  format: "parquet",
-};
+const BODY_EXAMPLE = { type: "webhook", url: "https://client.example/results", rows_per_part: 500 };
 
 const common = { tags: ["jobs"] } as const;
 
