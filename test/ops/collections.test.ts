@@ -55,6 +55,7 @@ test("documents that expire are removed, and only caches may be lost", () => {
     "filing_documents",
     "filing_texts",
     "key_events",
+    "job_sinks",
     "ledger",
     "monitor_changes",
     "pages",

@@ -28,7 +28,7 @@ const LINES: readonly (readonly [line: readonly string[], offered: readonly stri
   [["dom"], ["domain", "domains"]],
   [
     ["job", ""],
-    ["cancel", "help", "items", "pause", "resume", "show", "verify", "watch"],
+    ["cancel", "help", "items", "pause", "resume", "save", "show", "verify", "watch"],
   ],
   [["job", "--key", "sk_x", "can"], ["cancel"]],
   [["job", "show", "--js"], ["--json"]],

@@ -285,6 +285,7 @@ test("the collections with sealed texts are those of the features", async () => 
       "crawls",
       "job",
       "job_items",
+      "job_sinks",
       "monitors",
       "sessions",
     ].toSorted(),
