@@ -59,6 +59,8 @@ export interface Running extends Pick<Stopping, "stop" | "ended" | "crash"> {
   readonly serves: boolean;
   /** What an operator should know at once. */
   readonly warnings: readonly string[];
+  /** Starts what reads pages before the first one comes, on a node that reads any. Does not wait. */
+  readonly warmReaders: () => void;
 }
 
 /** A store that takes longer counts as away for the public status. */
@@ -213,6 +215,7 @@ async function compose(config: Config, closers: Closers): Promise<Running> {
     },
     serves,
     warnings: warnings(),
+    warmReaders: opening.warmReaders,
     stop,
     ended,
     crash,

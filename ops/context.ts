@@ -43,6 +43,7 @@ export async function openContext(
     readonly storeWatch: StoreWatch;
     readonly identity: StoreIdentity;
     readonly secrets: OpenSecrets;
+    readonly warmReaders: () => void;
   }
 > {
   const { topology, version, metrics, log, tracing, clock } = given;
@@ -120,6 +121,7 @@ export async function openContext(
     egress,
     openEgress,
     extract: readers.extract,
+    warmReaders: readers.warmReaders,
     openReaders: readers.openReaders,
     bodyGrants: openBodyGrants({ documents, clock }),
     joined: joinedSites(config.profiles.hosts),
@@ -159,7 +161,7 @@ type DocumentReaders = Extraction & Pick<OpeningNode, "openReaders">;
 async function openDocumentReaders(isWorker: boolean, deps: ReaderDeps): Promise<DocumentReaders> {
   if (!isWorker) {
     const refuse = (): never => assert.fail("A node without the role worker reads no documents");
-    return { extract: refuse, openReaders: refuse, close: async () => {} };
+    return { extract: refuse, openReaders: refuse, warmReaders: () => {}, close: async () => {} };
   }
   const { openExtraction, openReaders } = await import("./extraction.ts");
   return { ...openExtraction(deps), openReaders: (options) => openReaders(options, deps) };

@@ -20,6 +20,8 @@ import type { ReaderOptions, ReaderPool } from "../node/feature.ts";
 
 export interface Extraction {
   readonly extract: (task: ExtractTask, caller: ExtractCaller) => Promise<TaskResult<Extracted>>;
+  /** Starts the first reader of pages, which warms up before a page comes. Does not wait. */
+  readonly warmReaders: () => void;
   readonly close: () => Promise<void>;
 }
 
@@ -67,7 +69,12 @@ async function pause(clock: Clock, signal: AbortSignal | undefined): Promise<voi
 const BUSY_FACTOR = 12;
 const QUEUE_LIMIT = 256;
 
-export function openReaders({ tasks, pools }: ReaderOptions, { clock, log, metrics }: ReaderDeps): Workers {
+interface Readers extends Workers {
+  /** Starts the first reader of a pool before its first task. */
+  readonly warmUp: (task: string) => void;
+}
+
+export function openReaders({ tasks, pools }: ReaderOptions, { clock, log, metrics }: ReaderDeps): Readers {
   const cores = Math.max(1, availableParallelism() - 1);
   const whole = Object.entries(pools).map(([name, pool]): [string, PoolSettings] => [
     name,
@@ -99,6 +106,7 @@ export function openReaders({ tasks, pools }: ReaderOptions, { clock, log, metri
         return result;
       });
     },
+    warmUp: workers.warmUp,
     close: () => workers.close(),
   };
 }
@@ -117,6 +125,7 @@ export function openExtraction(deps: ReaderDeps): Extraction {
       if (task.kind === "binary") return { kind: "done", value: { ...cutOff(task, ""), note: null } };
       return readers.run<Extracted>(taskOf(task), task, { signal, tenant: project });
     },
+    warmReaders: () => readers.warmUp("page"),
     close: () => readers.close(),
   };
 }
@@ -129,8 +138,8 @@ const PAGE: ReaderPool = {
   // Real pages take a reader to 260 to 310 MB: with a limit of 300 MB it is replaced after about 500 of them.
   replace_above_rss_mb: 400,
   cpu_ms: 5_000,
-  // Its first forty pages take a new child four times the CPU time: it is replaced when it has grown.
-  max_tasks: 20_000,
+  // A new one has 1.2 s of CPU time to warm up: it is replaced when it has grown, not after a number of pages.
+  max_tasks: Infinity,
 };
 
 const EXTRACTION: ReaderOptions = {

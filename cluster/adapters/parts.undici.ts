@@ -14,6 +14,12 @@ export type Client = InstanceType<Undici["Client"]>;
 export const Client = part("undici/lib/dispatcher/client.js") as Undici["Client"];
 export const Agent = part("undici/lib/dispatcher/agent.js") as Undici["Agent"];
 
+interface UndiciErrors {
+  readonly ClientDestroyedError: new () => Error;
+}
+/** What requests of a destroyed client fail with. */
+export const { ClientDestroyedError } = part("undici/lib/core/errors.js") as UndiciErrors;
+
 const asMethod = part("undici/lib/api/api-request.js") as (
   this: Dispatcher,
   options: RequestOptions,

@@ -57,6 +57,12 @@ export type Task = (message: never, cpu_ms: () => number) => unknown;
  */
 export type Tasks = Readonly<Record<string, () => Promise<Task>>>;
 
+/**
+ * What such a module may export under the name `warm_ups`: messages that a new child carries out before its first task, so
+ * that V8 has compiled the code by then. Their results are dropped.
+ */
+export type WarmUps = Readonly<Record<string, () => Promise<readonly unknown[]>>>;
+
 /** The children of one task, and their limits. */
 export interface PoolSettings {
   /** Most children, each with one task at a time. Those above `warm` are started when tasks wait. */
@@ -72,7 +78,7 @@ export interface PoolSettings {
    * out_of_memory.
    */
   readonly max_rss_mb: number;
-  /** Resident memory above which a child is replaced after its task. */
+  /** Resident memory above which a child is replaced after its task; one with a warm-up stays until another is warm. */
   readonly replace_above_rss_mb: number;
   /** CPU time of a task; then the child is killed. Where the system does not tell it, the time since the task began. */
   readonly cpu_ms: number;

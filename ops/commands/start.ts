@@ -14,6 +14,7 @@ interface Running {
   readonly first_key: string | null;
   readonly signInLink?: () => string | null;
   readonly serves: boolean;
+  readonly warmReaders?: () => void;
   readonly warnings: readonly string[];
   readonly stop: () => Promise<void>;
   readonly ended: Promise<void>;
@@ -61,6 +62,7 @@ export const startCommand = (context: Context, starting: () => Promise<Starting>
       if (link !== null) context.out(`This link signs in there, once, within ten minutes: ${link}\n`);
     }
 
+    running.warmReaders?.();
     onCrash((kind, problem) => {
       context.exit(EXIT.error);
       running.crash(kind, problem);

@@ -1,15 +1,30 @@
 /** Tasks that behave as hostile input makes them behave. Loaded by the children and by the inline adapter alike. */
 const hold: unknown[] = [];
+export const WARM_UP_MESSAGES = 100;
 
 export const tasks = {
   plain: async () => plain,
+  /** Its warm-up takes 100 messages; it tells how many tasks its child has carried out before. */
+  warmed: async () => {
+    let carried_out = 0;
+    return async (message: Message, cpu_ms: () => number) => {
+      if (message.do === "count") return { pid: process.pid, before: carried_out++ };
+      carried_out++;
+      return plain(message, cpu_ms);
+    };
+  },
   // A pool whose children cannot even load their task.
   broken: async (): Promise<never> => {
     throw new Error("Cannot load the library");
   },
 };
 
+export const warm_ups = {
+  warmed: async (): Promise<readonly Message[]> => Array(WARM_UP_MESSAGES).fill({ do: "work", ms: 1 }) as Message[],
+};
+
 type Message =
+  | { do: "count" }
   | { do: "echo"; value: unknown }
   | { do: "length"; bytes: Uint8Array; other?: Uint8Array }
   | {
@@ -30,6 +45,8 @@ type Message =
 
 async function plain(message: Message, cpu_ms: () => number): Promise<unknown> {
   switch (message.do) {
+    case "count":
+      return 0;
     case "echo":
       return message.value;
     case "length":

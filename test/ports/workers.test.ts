@@ -18,10 +18,10 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { inlineWorkers } from "../../cluster/adapters/workers/workers.inline.ts";
-import { processWorkers } from "../../cluster/adapters/workers/workers.processes.ts";
+import { type ProcessWorkers, processWorkers } from "../../cluster/adapters/workers/workers.processes.ts";
 import type { PoolSettings, Workers } from "../../cluster/ports/workers.ts";
 import { workersSuite } from "./workers.ts";
-import { tasks } from "./workers.tasks.ts";
+import { tasks, WARM_UP_MESSAGES } from "./workers.tasks.ts";
 import { silentTelemetry } from "../../cluster/adapters/telemetry/telemetry.silent.ts";
 
 const POOL: PoolSettings = {
@@ -37,8 +37,8 @@ const POOL: PoolSettings = {
   max_tasks: 1_000,
 };
 
-function processes(limits: Partial<PoolSettings> = {}, queue_limit = 1_000): Workers {
-  const pools = { plain: { ...POOL, ...limits } };
+function processes(limits: Partial<PoolSettings> = {}, queue_limit = 1_000): ProcessWorkers {
+  const pools = { plain: { ...POOL, ...limits }, warmed: { ...POOL, ...limits } };
   const url = new URL("./workers.tasks.ts", import.meta.url);
   const workers = processWorkers({ tasks: url, pools, queue_limit, ...silentTelemetry() });
   onTestFinished(() => workers.close());
@@ -86,6 +86,12 @@ const childrenOf = (parent: number) =>
       return false;
     }
   });
+
+async function untilAsync(holds: () => Promise<boolean>): Promise<void> {
+  for (const end = Date.now() + 15_000; !(await holds()); ) {
+    if (Date.now() > end) throw new Error("Waited 15 s");
+  }
+}
 
 async function until(holds: () => boolean, what: string): Promise<void> {
   for (const end = Date.now() + 5_000; !holds(); await promisify(setImmediate)()) {
@@ -183,6 +189,55 @@ describe("workers in processes", () => {
     expect(grown.kind === "done" && grown.value).not.toBe(young);
     expect(await pidOf(workers)).toBe(young);
     expect(await pidOf(workers)).not.toBe(young);
+  });
+
+  interface Count {
+    readonly pid: number;
+    /** Tasks and messages of the warm-up that its child carried out before. */
+    readonly before: number;
+  }
+  const countOf = async (workers: Workers): Promise<Count> => {
+    const work = await workers.run<Count>("warmed", { do: "count" });
+    if (work.kind === "failed") throw new Error(work.detail);
+    return work.value;
+  };
+
+  test("carry out the first task during the warm-up of the only child, and go on with the warm-up", async () => {
+    const workers = processes();
+    expect((await countOf(workers)).before).toBeLessThan(WARM_UP_MESSAGES);
+    let last = 0;
+    await untilAsync(async () => (last = (await countOf(workers)).before) > WARM_UP_MESSAGES);
+    expect(last).toBeGreaterThan(WARM_UP_MESSAGES);
+  });
+
+  test("start and warm a child before the first task when told to", async () => {
+    const before = childrenOf(process.pid);
+    const started = () => childrenOf(process.pid).filter((pid) => !before.includes(pid));
+    const workers = processes();
+    workers.warmUp("warmed");
+    workers.warmUp("warmed");
+    await until(() => started().length > 0, "the child");
+    expect(String((await countOf(workers)).pid)).toBe(started()[0]);
+    expect(started()).toHaveLength(1);
+  });
+
+  test("keep a child that has grown old until another is warm, which gets no task before", async () => {
+    const workers = processes({ max_tasks: 2 });
+    const counts: Count[] = [];
+    await untilAsync(async () => {
+      counts.push(await countOf(workers));
+      return counts.at(-1)!.pid !== counts[0]!.pid;
+    });
+    const [next] = counts.slice(-1);
+    expect(counts.length).toBeGreaterThan(2);
+    expect(next!.before).toBe(WARM_UP_MESSAGES);
+  });
+
+  test("start a task in a child that is not warm when the warm one has died", async () => {
+    const workers = processes({ max_tasks: 2 });
+    const first = await countOf(workers);
+    expect(await workers.run("warmed", { do: "exit" })).toMatchObject({ reason: "crashed" });
+    expect((await countOf(workers)).pid).not.toBe(first.pid);
   });
 
   test("refuse one task more than may wait", async () => {

@@ -6,7 +6,8 @@
  * Arguments: URL of the module with the tasks, name of the task.
  */
 import { readSync } from "node:fs";
-import type { Task, Tasks } from "../../ports/workers.ts";
+import { setImmediate as nextRound } from "node:timers/promises";
+import type { Task, Tasks, WarmUps } from "../../ports/workers.ts";
 
 /** Long byte arrays come through a pipe with this number; workers.processes.ts says why. */
 const BYTES_FD = 3;
@@ -19,7 +20,9 @@ export interface Order {
 }
 
 export type Report =
-  | { readonly kind: "ready" }
+  /** `is_warm`: it has no warm-up, or has done it. */
+  | { readonly kind: "ready"; readonly is_warm: boolean }
+  | { readonly kind: "warm" }
   | {
       readonly kind: "results";
       /** Of the next tasks of the list. */
@@ -34,6 +37,8 @@ export type Result = { readonly cpu_ms: number } & (
 
 /** A result waits no longer than this for the next one, unless the next task does not yield. */
 const FLUSH_MS = 10;
+/** CPU time after which a warm-up is left as it is. The one of pages takes 1 to 2 s. */
+const MAX_WARM_UP_MS = 10_000;
 
 // Only the parent ends a child: a signal to the whole process group must not, because the parent drains first.
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => {});
@@ -43,12 +48,30 @@ process.on("unhandledRejection", () => {});
 for (const way of ["fetch", "WebSocket", "EventSource"]) Reflect.deleteProperty(globalThis, way);
 
 const [address, name] = process.argv.slice(2) as [string, string];
-const { tasks } = (await import(address)) as { tasks: Tasks };
+const { tasks, warm_ups } = (await import(address)) as { tasks: Tasks; warm_ups?: WarmUps };
 const task = await tasks[name]!();
+const warm_up = (await warm_ups?.[name]?.()) ?? [];
 let unsent: Result[] = [];
 let flush_timer: NodeJS.Timeout | undefined;
-process.on("message", (orders: readonly Order[]) => void carryOut(orders));
-report({ kind: "ready" });
+let carrying: Promise<void> | undefined;
+process.on("message", (orders: readonly Order[]) => void (carrying = carryOut(orders)));
+report({ kind: "ready", is_warm: warm_up.length === 0 });
+if (warm_up.length > 0) {
+  await warmUp(warm_up);
+  report({ kind: "warm" });
+}
+
+/** Tasks that come meanwhile, because no child is warm yet, wait for one message of it at most. */
+async function warmUp(messages: readonly unknown[]): Promise<void> {
+  const before = process.cpuUsage();
+  for (const message of messages) {
+    await nextRound();
+    await carrying;
+    const { user, system } = process.cpuUsage(before);
+    if ((user + system) / 1_000 > MAX_WARM_UP_MS) return;
+    await resultOf(task, { message, piped: [] });
+  }
+}
 
 async function carryOut(orders: readonly Order[]): Promise<void> {
   let flushed_ms = performance.now();

@@ -5,7 +5,7 @@
  * A child gets what waits in batches of about BATCH_MS of CPU time, by what the last tasks of the tenant took: one task in
  * flight would make everything behind it trickle, with a message and a transaction for each page. It runs one task after
  * another. It is killed when a task exceeds its limits, replaced when it has grown or has run
- * many tasks, and restarted when it dies; its current task fails and nothing else is affected: the tasks of a batch that broke
+ * many tasks (a pool whose tasks have a warm-up keeps the old child until another is warm), and restarted when it dies; its current task fails and nothing else is affected: the tasks of a batch that broke
  * without a result run again, each alone. Tenants share the children
  * of a pool (fair-queue.ts). The meaning of a task, and what follows its failure, belong to the caller.
  *
@@ -85,6 +85,11 @@ interface PendingTask {
 interface Child {
   readonly process: ChildProcess;
   state: "starting" | "idle" | "busy";
+  /** It has done its warm-up. One that has not gets tasks only while no other has. */
+  is_warm: boolean;
+  has_warm_up: boolean;
+  /** It has grown, or has run many tasks: it goes when another child is warm. */
+  is_spent: boolean;
   /** The tasks without a result, in the order in which it runs them. */
   jobs: PendingTask[];
   /** CPU time since its last result, as it was last measured. */
@@ -123,6 +128,8 @@ export interface TaskCounts {
 export interface ProcessWorkers extends Workers {
   /** The tasks of a pool that run and wait at this moment. */
   readonly counts: (task: string) => TaskCounts;
+  /** Starts the first child of a pool before its first task. Does not wait; what fails is tried again as for a task. */
+  readonly warmUp: (task: string) => void;
 }
 
 export function processWorkers({ tasks, pools, queue_limit, log }: Options): ProcessWorkers {
@@ -139,6 +146,7 @@ export function processWorkers({ tasks, pools, queue_limit, log }: Options): Pro
       return its ? its.run(message, caller) : failed("threw", `Cannot run "${task}": there is no such task`);
     },
     counts: (task) => open.get(task)?.counts() ?? { running: 0, waiting: 0 },
+    warmUp: (task) => open.get(task)?.warmUp(),
     close: async () => void (await Promise.all([...open.values()].map((its) => its.close()))),
   };
 }
@@ -167,6 +175,9 @@ function pool(task: string, limits: PoolSettings, queue_limit: number, start: ()
     const child: Child = {
       process: start(),
       state: "starting",
+      is_warm: false,
+      has_warm_up: false,
+      is_spent: false,
       jobs: [],
       used_ms: 0,
       usage: usageFromNow(),
@@ -208,7 +219,14 @@ function pool(task: string, limits: PoolSettings, queue_limit: number, start: ()
     if (report.kind === "ready") {
       if (failed_starts > 0) log.info("Worker processes start again", { task });
       failed_starts = 0;
+      child.is_warm = report.is_warm;
+      child.has_warm_up = !report.is_warm;
       markIdle(child);
+      return assignWaiting();
+    }
+    if (report.kind === "warm") {
+      child.is_warm = true;
+      for (const spent of idleChildren()) if (spent.is_spent) removeChild(spent);
       return assignWaiting();
     }
     for (const result of report.results) onResult(child, result);
@@ -216,9 +234,16 @@ function pool(task: string, limits: PoolSettings, queue_limit: number, start: ()
     child.usage = usageFromNow();
     if (child.jobs.length > 0) return undefined;
     markIdle(child);
-    if (report.rss_mb > limits.replace_above_rss_mb || child.tasks >= limits.max_tasks) removeChild(child);
+    child.is_spent ||= report.rss_mb > limits.replace_above_rss_mb || child.tasks >= limits.max_tasks;
+    if (child.is_spent) replaceChild(child);
     const isBusy = report.results.length > 1 || queue.waiting > 0;
     return isBusy ? assignLater() : undefined;
+  }
+
+  function replaceChild(spent: Child): void {
+    const others = [...children].filter((child) => child !== spent && !child.is_spent);
+    if (!spent.has_warm_up || others.some(({ is_warm }) => is_warm)) return removeChild(spent);
+    if (others.length === 0 && !restart_timer) startChild();
   }
 
   function onResult(child: Child, result: Result): void {
@@ -321,8 +346,14 @@ function pool(task: string, limits: PoolSettings, queue_limit: number, start: ()
     return [...children].filter(({ state }) => state === "idle");
   }
 
+  /** Those that may have a task now: the warm ones, any while none is warm. */
+  function readyChildren(): readonly Child[] {
+    const isAnyWarm = [...children].some(({ is_warm }) => is_warm);
+    return idleChildren().filter(({ is_warm }) => is_warm || !isAnyWarm);
+  }
+
   function assignWaiting(): void {
-    for (let [child] = idleChildren(); child && queue.waiting > 0; [child] = idleChildren())
+    for (let [child] = readyChildren(); child && queue.waiting > 0; [child] = readyChildren())
       assign(child, takeBatch());
   }
 
@@ -337,7 +368,7 @@ function pool(task: string, limits: PoolSettings, queue_limit: number, start: ()
 
   /** The task whose turn it is, and those that fit into a batch with it; some are left for other children that are idle. */
   function takeBatch(): PendingTask[] {
-    const most = Math.min(MAX_BATCH, Math.ceil(queue.waiting / idleChildren().length));
+    const most = Math.min(MAX_BATCH, Math.ceil(queue.waiting / readyChildren().length));
     const batch = [takeNext(queue)!];
     const expected = ({ tenant, isSuspect }: PendingTask): number =>
       isSuspect ? Infinity : (expectedMs(queue, tenant) ?? Infinity);
@@ -419,7 +450,7 @@ function pool(task: string, limits: PoolSettings, queue_limit: number, start: ()
       if (signal?.aborted) return Promise.resolve(failed("aborted", "The caller cancelled"));
       if (hasGivenUp() && restart_timer && children.size === 0)
         return Promise.resolve(failed("cannot_start", start_problem));
-      if (queue.waiting >= queue_limit + idleChildren().length) {
+      if (queue.waiting >= queue_limit + readyChildren().length) {
         const displaced = displace(queue, tenant);
         const detail = `${queue_limit} tasks are waiting`;
         if (!displaced) return Promise.resolve(failed("full", detail));
@@ -443,6 +474,10 @@ function pool(task: string, limits: PoolSettings, queue_limit: number, start: ()
       if (!assigning) assignWaiting();
       startMissing();
       return answered.promise;
+    },
+    warmUp(): void {
+      has_had_task = true;
+      if (!closed && !restart_timer && children.size === 0) startChild();
     },
     counts: (): TaskCounts => ({
       running: [...children].reduce((sum, { jobs }) => sum + jobs.length, 0),
