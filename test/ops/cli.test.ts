@@ -442,6 +442,33 @@ describe("start", () => {
     expect(readFileSync(file, "utf8")).not.toContain("s3cret");
   });
 
+  test("warms the readers once, after the address is printed", async () => {
+    const steps: string[] = [];
+    const starting = async () => ({
+      start: async () => ({
+        address: "http://127.0.0.1:4711",
+        http: "HTTP by node:http",
+        first_key: null,
+        warnings: [],
+        serves: true,
+        warmReaders: () => void steps.push("warm"),
+        stop: async () => {},
+        ended: Promise.resolve(),
+        crash: NO_CRASH,
+      }),
+      ...QUIET,
+      onSignal: () => void steps.push("runs"),
+      mono: () => 0,
+      kill: (): never => {
+        throw new Error("killed");
+      },
+    });
+    const { code, out } = await shell({}, { starting }).run("start");
+    expect(code).toBe(0);
+    expect(out).toContain("Trawl answers at http://127.0.0.1:4711");
+    expect(steps).toEqual(["warm", "runs"]);
+  });
+
   test("prints the first key also on a node without a gateway", async () => {
     const { run } = shell(
       { TRAWL_ROLES: "worker" },
