@@ -38,7 +38,7 @@ export const warm_ups = {
   page: async (): Promise<readonly ExtractTask[]> => {
     const { WARM_UP_PAGES } = await import("./warm-up-pages.ts");
     const url = "https://harbour.example/story";
-    const tasks = WARM_UP_PAGES.map((html): ExtractTask => ({
+    const pages = WARM_UP_PAGES.map((html): ExtractTask => ({
       bytes: Buffer.from(html),
       url,
       content_type: "text/html; charset=utf-8",
@@ -47,7 +47,7 @@ export const warm_ups = {
     }));
     // Half of the rounds with Markdown, as callers ask for it.
     return Array.from({ length: WARM_UP_ROUNDS }, (_, round) =>
-      tasks.map((task) => ({ ...task, with_formats: round % 2 === 1 })),
+      pages.map((task) => ({ ...task, with_formats: round % 2 === 1 })),
     ).flat();
   },
 };

@@ -95,7 +95,10 @@ const paragraphs = (language: Language, count: number): string =>
 /** A page with the furniture that pages have: head, menu, sidebar, scripts, footer. */
 function page(language: Language, body: string): string {
   const { code, title } = language;
-  const menu = repeated(14, (index) => `<li class="nav-item"><a href="/topic/${index}">Topic ${index}</a></li>`);
+  const menu = repeated(
+    14,
+    (index) => `<li class="nav-item"><a href="/topic/${index}">Topic ${index}</a></li>`,
+  );
   const related = repeated(
     8,
     (index) =>

@@ -20,7 +20,8 @@ export const tasks = {
 };
 
 export const warm_ups = {
-  warmed: async (): Promise<readonly Message[]> => Array(WARM_UP_MESSAGES).fill({ do: "work", ms: 1 }) as Message[],
+  warmed: async (): Promise<readonly Message[]> =>
+    Array.from({ length: WARM_UP_MESSAGES }, () => ({ do: "work", ms: 1 })),
 };
 
 type Message =

@@ -88,7 +88,7 @@ const childrenOf = (parent: number) =>
   });
 
 async function untilAsync(holds: () => Promise<boolean>): Promise<void> {
-  for (const end = Date.now() + 15_000; !(await holds()); ) {
+  for (const end = Date.now() + 15_000; !(await holds());) {
     if (Date.now() > end) throw new Error("Waited 15 s");
   }
 }
