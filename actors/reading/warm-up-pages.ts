@@ -1,7 +1,7 @@
 /**
  * Pages that a new reader reads before its first task, so that V8 has compiled the code of a page by then: an article, a
  * forum, a listing, a product, documentation, a table, and articles in Chinese, Japanese, Arabic, Russian, Polish and
- * German. They are written for this purpose, name nobody, and are never served; what is read of them is thrown away.
+ * German. The pages are written for this purpose, name no person, and are never served; what is read of them is thrown away.
  */
 
 interface Language {

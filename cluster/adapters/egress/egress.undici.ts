@@ -83,7 +83,7 @@ const OWN_FIELDS = new Set([
   "expect",
   "te",
 ]);
-/** One error for all: undici would make one with a formatted stack for each client, 65 µs that nobody reads. */
+/** All closed clients share this error: undici would format a stack for each, 65 µs of CPU time. */
 const CLOSED = new ClientDestroyedError();
 const ACCEPT_ENCODING = "gzip, deflate, br, zstd";
 
