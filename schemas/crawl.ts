@@ -5,6 +5,7 @@ import { Component, Field, Nullable, Patterned, ProjectRef } from "./common.ts";
 import { FetchBody, FetchResponse } from "./fetch.ts";
 import { JobId, MAX_JOB_ITEMS, MaxCostUsd } from "./jobs.ts";
 import { SITEMAP_USES } from "./sites.ts";
+import { webhookForm } from "./webhook-form.ts";
 
 export const CRAWL_LIMIT_DEFAULT = 1_000;
 export const MAX_SEEDS = 1_000;
@@ -16,7 +17,6 @@ export const CRAWL_EVENTS = ["page", "completed"] as const;
 /** Of the form of Firecrawl's API. */
 export const FIRECRAWL_EVENTS = ["started", ...CRAWL_EVENTS, "failed"] as const;
 export type CrawlEventName = (typeof FIRECRAWL_EVENTS)[number];
-const METADATA_NAMES = 50;
 
 const CrawlWebhookBody = Component("CrawlWebhookBody", {
   url: Field(
@@ -31,23 +31,7 @@ const CrawlWebhookBody = Component("CrawlWebhookBody", {
       ["page", "completed"],
     ),
   ),
-  form: Type.Optional(
-    Field(
-      Type.Enum(["trawl", "firecrawl"], { default: "trawl" }),
-      "How events are written: `firecrawl` as Firecrawl's API, version 2, has them, signed in `X-Firecrawl-Signature`, too",
-    ),
-  ),
-  metadata: Type.Optional(
-    Field(
-      Nullable(
-        Type.Record(Type.String({ maxLength: 100 }), Type.String({ maxLength: 1_000 }), {
-          maxProperties: METADATA_NAMES,
-        }),
-      ),
-      "Only with the form `firecrawl`: what each event gives back",
-      { run: "monday" },
-    ),
-  ),
+  ...webhookForm,
 });
 
 const WebAddress = Patterned("^[Hh][Tt][Tt][Pp][Ss]?://[^\\s]+$", "Input should be an http or https URL", {

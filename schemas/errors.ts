@@ -233,8 +233,12 @@ export function meaningOf(error: string): string {
   const status = /^http_(\d{3})$/.exec(error)?.[1];
   if (status !== undefined) return `The origin answered with status ${status}`;
   const known = (FETCH_ERRORS as Readonly<Record<string, Meaning>>)[error]?.means ?? error;
-  return `${known[0]!.toUpperCase()}${known.slice(1)}`;
+  return capital(known);
 }
+
+/** As the beginning of a sentence; the name of a file, such as robots.txt, keeps its case. */
+export const capital = (text: string): string =>
+  /^[\w-]+\.[a-z]/.test(text) ? text : text.charAt(0).toUpperCase() + text.slice(1);
 
 /** Whether the same request may succeed later. */
 export const canRetryFilings = (error: string): boolean =>

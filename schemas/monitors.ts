@@ -7,6 +7,7 @@ import { deliveryContract } from "./delivery.ts";
 import { Component, Field, Nullable, Sha256, Timestamp } from "./common.ts";
 import { FETCH_ERRORS, HTTP_STATUS, itemErrorCode } from "./errors.ts";
 import { FetchBody } from "./fetch.ts";
+import { webhookForm } from "./webhook-form.ts";
 
 export const MIN_EVERY_S = 300;
 const MAX_EVERY_S = 366 * 86_400;
@@ -39,13 +40,29 @@ const visitOptions = (): Omit<typeof FetchBody.properties, (typeof NOT_OF_A_VISI
 export const MonitorFetch = Component("MonitorFetch", visitOptions());
 export type MonitorFetch = Static<typeof MonitorFetch>;
 
+/** Of the form of Firecrawl's API, in the order in which the events of one check are delivered. */
+export const FIRECRAWL_MONITOR_EVENTS = ["monitor.page", "monitor.check.completed"] as const;
+export type FirecrawlMonitorEvent = (typeof FIRECRAWL_MONITOR_EVENTS)[number];
+
 const Webhook = Component("MonitorWebhook", {
   url: Field(
     Type.String({ maxLength: 2_048 }),
     "An https address that changes are delivered to",
     "https://client.example/hook",
   ),
+  events: Type.Optional(
+    Field(
+      Type.Array(Type.Enum([...FIRECRAWL_MONITOR_EVENTS]), {
+        minItems: 1,
+        maxItems: FIRECRAWL_MONITOR_EVENTS.length,
+      }),
+      "Only with the form `firecrawl`: which of its events are delivered of a visit that found a change. Default: both",
+      [...FIRECRAWL_MONITOR_EVENTS],
+    ),
+  ),
+  ...webhookForm,
 });
+export type MonitorWebhookBody = Static<typeof Webhook>;
 
 const settings = {
   every_s: Type.Optional(

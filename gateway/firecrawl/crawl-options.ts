@@ -4,9 +4,9 @@ import { FIRECRAWL_EVENTS } from "../../schemas/crawl.ts";
 import { MAX_JOB_ITEMS } from "../../schemas/jobs.ts";
 import { MAP_LIMIT_CEILING, SITEMAP_USES } from "../../schemas/sites.ts";
 import { MAX_TIMEOUT_S, MIN_TIMEOUT_S } from "../../schemas/fetch.ts";
-import { notServed } from "./errors.ts";
 import { type Given, option, type Options, type Ours, refused, taken } from "./option.ts";
 import { fetchOptionsOf, SCRAPE_OPTIONS } from "./scrape-options.ts";
+import { webhookOf } from "./webhook-option.ts";
 
 const { origin, integration, zeroDataRetention } = SCRAPE_OPTIONS as Record<string, Options[string]>;
 const SHARED: Options = { origin: origin!, integration: integration!, zeroDataRetention: zeroDataRetention! };
@@ -80,12 +80,7 @@ export const CRAWL_OPTIONS: Options = {
       ),
     ]),
     "`webhook` with the form `firecrawl`; `headers` is refused",
-    (given) => {
-      const { headers = {}, ...webhook } = typeof given === "string" ? { url: given } : given;
-      if (Object.keys(headers).length > 0)
-        throw notServed("Deliveries have header fields of this service alone: metadata is given back");
-      return { webhook: { ...webhook, form: "firecrawl" } };
-    },
+    (given) => webhookOf(typeof given === "string" ? { url: given } : given),
   ),
 };
 

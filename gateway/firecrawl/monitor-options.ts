@@ -1,8 +1,10 @@
 /** Their options of a monitor, and what they are here: a monitor watches one page. */
 import { Type } from "typebox";
+import { FIRECRAWL_MONITOR_EVENTS } from "../../schemas/monitors.ts";
 import { badRequest, notServed } from "./errors.ts";
 import { type Given, option, type Options, type Ours, refused, taken } from "./option.ts";
 import { fetchOptionsOf, SCRAPE_OPTIONS } from "./scrape-options.ts";
+import { webhookOf } from "./webhook-option.ts";
 
 /** Changes are stored so long. */
 export const RETENTION_DAYS = 30;
@@ -82,7 +84,19 @@ const SHARED: Options = {
       return {};
     },
   ),
-  webhook: refused("Changes are told in a form of this API: POST /v1/monitors takes webhook"),
+  webhook: option(
+    Type.Object(
+      {
+        url: Text,
+        events: Type.Optional(Type.Array(Type.Enum([...FIRECRAWL_MONITOR_EVENTS]), { minItems: 1 })),
+        metadata: Type.Optional(Type.Record(Type.String(), Type.String())),
+        headers: Type.Optional(Type.Record(Type.String(), Type.String())),
+      },
+      { additionalProperties: false },
+    ),
+    "`webhook` with the form `firecrawl`: events are sent of checks that found a change; `headers` is refused",
+    webhookOf,
+  ),
   notification: refused(
     "No mail is sent",
     (value) => (value as { email?: { enabled?: unknown } } | null)?.email?.enabled !== true,

@@ -50,7 +50,8 @@ const answer = (data: unknown): object => ({ success: true, data });
 
 export async function createMonitor(call: TheirCall): Promise<object> {
   const body = monitorBodyOf(call.body);
-  return answer(shown(await contentOf(call.ask, { method: "POST", path: "/v1/monitors", body }), call));
+  const monitor: Monitor = await contentOf(call.ask, { method: "POST", path: "/v1/monitors", body });
+  return answer(withSecret(monitor, call));
 }
 
 export async function listMonitors(call: TheirCall): Promise<object> {
@@ -65,7 +66,9 @@ export async function updateMonitor(call: TheirCall): Promise<object> {
   const { url, ...body } = taken(MONITOR_UPDATE, call.body);
   if (url !== undefined && url !== (await askAbout(call, "GET")).url)
     throw notServed("A monitor stays with its page: create another one");
-  return answer(shown(await askAbout(call, "PATCH", "", body), call));
+  // `null` takes the webhook away; in the other options it wishes nothing.
+  const webhook = call.body["webhook"] === null && { webhook: null };
+  return answer(withSecret(await askAbout(call, "PATCH", "", { ...body, ...webhook }), call));
 }
 
 export async function deleteMonitor(call: TheirCall): Promise<object> {
@@ -159,6 +162,9 @@ function summaryOf({ outcome }: Pick<Visit, "outcome">): object {
   return outcome === null ? NONE : { ...NONE, totalPages: 1, [STATES[outcome]!]: 1 };
 }
 
+/** Of a check that found a change. */
+export const changedSummary = (): object => summaryOf({ outcome: "changed" });
+
 function checkOf({ id }: Monitor, visit: Visit) {
   const { number, at, outcome, error } = visit;
   return {
@@ -188,6 +194,12 @@ function pageShown({ id, url, current }: Monitor, { number, at, outcome, error, 
     createdAt: at,
   };
 }
+
+/** The secret is given once, with the first webhook. */
+const withSecret = (monitor: Monitor, call: TheirCall): object => ({
+  ...shown(monitor, call),
+  ...(monitor["secret"] && { webhookSecret: monitor["secret"] }),
+});
 
 function shown(monitor: Monitor, call: TheirCall): object {
   const { id, label, url, cron, every_s, timezone, paused, created_at, next_check_at, last_check, webhook } =

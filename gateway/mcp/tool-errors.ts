@@ -2,7 +2,7 @@
 import type { ApiAnswer, ApiRequest, AskApi } from "./api.ts";
 import type { Mistake } from "../validate.ts";
 import { ToolError } from "./tool.ts";
-import { meaningOf } from "../../schemas/errors.ts";
+import { capital, meaningOf } from "../../schemas/errors.ts";
 
 /** What to try after an error of an answer. */
 const ADVICE: Readonly<Record<string, string>> = {
@@ -34,7 +34,7 @@ export async function contentOf(ask: AskApi, request: ApiRequest): Promise<any> 
 
 function failed(code: string, { content }: ApiAnswer): ToolError {
   const status = /^http_(\d+)$/.exec(code)?.[1];
-  const means = status ? `The site answered with status ${status}` : capital(meaningOf(code));
+  const means = status ? `The site answered with status ${status}` : meaningOf(code);
   const detail = content.error_detail ?? content.message;
   const advice = status
     ? "Check the address, or find another with search"
@@ -85,7 +85,6 @@ function adviceFor(status: number, retry_after_s: number | null): string {
 const retryAdvice = (retry_after_s: number | null | undefined): string =>
   retry_after_s == null ? "Try again later, or use another source" : `Try again in ${retry_after_s} s`;
 
-const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
 const sentences = (...parts: readonly (string | null | undefined)[]): string =>
   parts

@@ -195,7 +195,7 @@ test("an event of a page without a page, and of a crawl that was cancelled, say 
   const input = { url: "https://example.org/" };
   const whole = { success: false, id: "job", webhookId: "job:1", metadata: { run: "1" } };
   const page = pageEvent(about, { input, result: null, error: "robots_disallowed" }, "http://here.example");
-  const error = expect.stringContaining("disallows the path");
+  const error = expect.stringMatching(/^robots\.txt disallows the path/);
   expect(page).toEqual({
     ...whole,
     type: "crawl.page",

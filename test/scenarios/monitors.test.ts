@@ -93,6 +93,63 @@ describe.each(SETUPS)("monitors, $setup", ({ start }) => {
     expect(delivered.headers["webhook-id"]).toBe(event.id);
   });
 
+  test("a change is told in the form of Firecrawl's API, as its page and as its check", async () => {
+    let price = "Two francs";
+    const site = sites.site({
+      "/": () => ({ body: article("Prices", `${price} for a night. `.repeat(40)) }),
+    });
+    const told = (check: string, id: string) =>
+      hook.received
+        .map(({ body, headers }) => ({ ...JSON.parse(body), headers, body }))
+        .filter((event) => event.id === check && event.data[0].monitorId === id);
+    const targets = [{ type: "scrape", urls: [`${site.origin}/`] }];
+    const theirs = (more: object) => ({ name: "Prices", schedule: { cron: "0 7 * * *" }, targets, ...more });
+    const post = async (body: object) => (await service.call("POST", "/v2/monitor", { body })).json;
+    const metadata = { run: "monday" };
+    const made = await post(theirs({ webhook: { ...webhook(), metadata } }));
+    expect(made).toMatchObject({ success: true, data: { webhookSecret: expect.stringMatching(/^whsec_/) } });
+    const { id, webhookSecret } = made.data;
+    const events = ["monitor.check.completed"];
+    const { data: alone } = await post(theirs({ webhook: { ...webhook(), events } }));
+    const { data: none } = await post(theirs({ webhook: { ...webhook(), events } }));
+    const removed = await service.call("PATCH", `/v2/monitor/${none.id}`, { body: { webhook: null } });
+    expect(removed.json.data.webhook).toBeNull();
+    for (const each of [id, alone.id, none.id]) await checked(each, 1);
+    price = "Three francs";
+    for (const each of [none.id, id, alone.id])
+      expect(await run(each)).toMatchObject({ last_check: { outcome: "changed" } });
+    await expect.poll(() => told("2", id).map(({ type }) => type), POLL).toEqual([
+      "monitor.page",
+      "monitor.check.completed",
+    ]);
+    const [page, check] = told("2", id);
+    expect(page).toMatchObject({
+      success: true,
+      data: [{ monitorId: id, checkId: "2", url: `${site.origin}/`, status: "changed", error: null }],
+    });
+    expect(page.data[0].diff.text).toMatch(/^\+.*Three francs/m);
+    const counts = { totalPages: 1, same: 0, changed: 1, new: 0, removed: 0, error: 0 };
+    expect(check).toMatchObject({
+      success: true,
+      data: [{ monitorId: id, checkId: "2", status: "completed", summary: counts }],
+    });
+    for (const { metadata: back, webhookId, headers, body } of [page, check]) {
+      expect([back, webhookId]).toEqual([metadata, headers["webhook-id"]]);
+      const signature = createHmac("sha256", webhookSecret).update(body).digest("hex");
+      expect(headers["x-firecrawl-signature"]).toBe(`sha256=${signature}`);
+    }
+    expect(page.webhookId).not.toBe(check.webhookId);
+    await expect.poll(() => told("2", alone.id).map(({ type }) => type), POLL).toEqual(events);
+    expect(told("2", none.id)).toEqual([]);
+    expect((await changesOf(id)).items[0]!.delivery).toMatchObject({ status: "delivered_204" });
+    const refusal = await post(theirs({ webhook: { ...webhook(), headers: { Authorization: "Bearer x" } } }));
+    expect(refusal).toMatchObject({ success: false, code: "NOT_SUPPORTED" });
+    const wrong = await service.call("POST", "/v1/monitors", {
+      body: { url: `${site.origin}/`, ...HOURLY, webhook: { ...webhook(), metadata } },
+    });
+    expect([wrong.status, wrong.json.detail[0].loc]).toEqual([422, ["body", "webhook", "metadata"]]);
+  });
+
   test("a page that fails is no change: the monitor says so, and goes on from what it knew", async () => {
     let page: Page = { body: article("Open") };
     const site = sites.site({ "/": () => page });

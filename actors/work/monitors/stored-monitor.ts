@@ -1,7 +1,7 @@
 /** Monitors and their changes as they are stored. A change is stored once, and holds how far its delivery is. */
 import { collection } from "../../../cluster/collection.ts";
 import type { SealedCollection, SecretPlace } from "../../../cluster/ports/secrets.ts";
-import type { MonitoredState, VisitOutcome, Watch } from "../../../schemas/monitors.ts";
+import type { FirecrawlMonitorEvent, MonitoredState, VisitOutcome, Watch } from "../../../schemas/monitors.ts";
 import type { ScheduledDelivery } from "../callbacks/delivery-schedule.ts";
 import type { Schedule } from "./schedule.ts";
 
@@ -29,6 +29,11 @@ export interface StoredMonitor {
     readonly last_status: string | null;
     /** The receiver answered 410. */
     readonly is_off: boolean;
+    /** Events are written as Firecrawl's API has them, these alone; undefined: as this one. */
+    readonly firecrawl?: {
+      readonly events: readonly FirecrawlMonitorEvent[];
+      readonly metadata: Readonly<Record<string, string>>;
+    };
   } | null;
   readonly paused: "client" | "key_revoked" | null;
   readonly created_ms: number;
@@ -66,6 +71,8 @@ export interface StoredChange extends ScheduledDelivery {
   /** `none`: the monitor had no webhook. */
   readonly delivery: "none" | "waiting" | "over";
   readonly delivery_status: string | null;
+  /** Events of the form of Firecrawl's API that are delivered of it; undefined: none. */
+  readonly events_delivered?: number;
 }
 
 /** By `changeKey`; those that wait for their delivery are tagged with the monitor. */

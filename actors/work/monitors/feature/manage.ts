@@ -5,7 +5,14 @@ import type { Secrets } from "../../../../cluster/ports/secrets.ts";
 import type { Caller } from "../../../../gateway/authenticate.ts";
 import { invalid } from "../../../../gateway/http-errors.ts";
 import type { Reply } from "../../../../gateway/http.ts";
-import type { MonitorBody, MonitorFetch, MonitorPatch, Watch } from "../../../../schemas/monitors.ts";
+import {
+  FIRECRAWL_MONITOR_EVENTS,
+  type MonitorBody,
+  type MonitorFetch,
+  type MonitorPatch,
+  type MonitorWebhookBody,
+  type Watch,
+} from "../../../../schemas/monitors.ts";
 import type { Destination } from "../../../lib/web/destination.ts";
 import { randomId } from "../../../lib/random-id.ts";
 import { maskUserInfo, parseUrl } from "../../../lib/web/url.ts";
@@ -60,7 +67,7 @@ export async function createMonitor(
   const watch = body.watch ?? "text";
   const input = visitInputOf(deps, url.href, watch, body.fetch ?? {}, caller);
   if ("status" in input) return input;
-  const webhook = body.webhook ? newWebhook(deps, id, body.webhook.url) : null;
+  const webhook = body.webhook ? newWebhook(deps, id, body.webhook) : null;
   if (webhook !== null && "status" in webhook) return webhook;
   const others = await MONITORS.list(documents, { tag: project, limit: MAX_MONITORS });
   if (others.length >= MAX_MONITORS)
@@ -107,7 +114,7 @@ export async function patchMonitor(
   const given = patch.fetch === undefined ? before.given : (patch.fetch ?? {});
   const input = visitInputOf(deps, String(before.item["url"]), watch, given, caller);
   if ("status" in input) return input;
-  const webhook = patch.webhook ? newWebhook(deps, id, patch.webhook.url) : null;
+  const webhook = patch.webhook ? newWebhook(deps, id, patch.webhook) : null;
   if (webhook !== null && "status" in webhook) return webhook;
   const sealed = secrets.seal(JSON.stringify(input), monitorPlace(id, "input"));
   let secret: string | null = null;
@@ -204,17 +211,24 @@ function visitInputOf(
 function newWebhook(
   { destination, secrets }: Pick<ManageDeps, "destination" | "secrets">,
   id: string,
-  url: string,
+  { url, form = "trawl", events, metadata }: MonitorWebhookBody,
 ): { readonly stored: NonNullable<StoredMonitor["webhook"]>; readonly secret: string } | Reply {
   const address = webhookAddress(url, destination);
   if (address.kind === "wrong")
     return invalid([{ loc: ["body", "webhook", "url"], msg: address.message, type: address.type }]);
+  const isTheirs = form === "firecrawl";
+  for (const [field, value] of Object.entries({ events, metadata }))
+    if (!isTheirs && value != null)
+      return invalid([
+        { loc: ["body", "webhook", field], msg: "Value error, only the form firecrawl has it", type: "value_error" },
+      ]);
   const secret = newWebhookSecret();
   const stored = {
     url: secrets.seal(address.href, monitorPlace(id, "webhook_url")),
     secret: secrets.seal(secret, monitorPlace(id, "secret")),
     last_status: null,
     is_off: false,
+    ...(isTheirs && { firecrawl: { events: events ?? FIRECRAWL_MONITOR_EVENTS, metadata: metadata ?? {} } }),
   };
   return { stored, secret };
 }

@@ -1,5 +1,6 @@
 /** Assembles monitors: their two actors, and their routes. */
 import { bodyRefs } from "../../../../cluster/body-refs.ts";
+import { monitorEvent } from "../../../../gateway/firecrawl/monitor-events.ts";
 import type { JoinedFeature, JoinedNode } from "../../../../node/feature.ts";
 import type { VisitJobs } from "../../jobs/feature/tokens.ts";
 import { monitorVisitsActor } from "../visits.actor.ts";
@@ -15,7 +16,12 @@ export function openMonitors(node: JoinedNode, { visits }: { readonly visits: Vi
     provides: {},
     actors: [
       monitorVisitsActor({ ...node, bodyRefs: refs, visits }),
-      monitorWebhookActor({ ...node, random: () => random.next(), publicUrl: () => public_url }),
+      monitorWebhookActor({
+        ...node,
+        random: () => random.next(),
+        publicUrl: () => public_url,
+        theirEvent: monitorEvent,
+      }),
     ],
     routes: monitorRoutes({ ...node, bodyRefs: refs, visits }),
     onAddress: async (base) => {
