@@ -1033,6 +1033,12 @@ class MonitorPatch(TypedDict, total=False):
 class MonitorWebhook(TypedDict, total=False):
     url: Required[str]
     """An https address that changes are delivered to"""
+    events: Sequence[Literal["monitor.page", "monitor.check.completed"]]
+    """Only with the form `firecrawl`: which of its events are delivered of a visit that found a change. Default: both"""
+    form: Literal["trawl", "firecrawl"]
+    """How events are written: `firecrawl` as Firecrawl's API, version 2, has them, signed in `X-Firecrawl-Signature`, too"""
+    metadata: Mapping[str, str] | None
+    """Only with the form `firecrawl`: what each event gives back"""
 
 
 class ProfileBody(TypedDict, total=False):

@@ -4500,6 +4500,12 @@ export interface MonitorPatch {
 export interface MonitorWebhook {
   /** An https address that changes are delivered to */
   url: string;
+  /** Only with the form `firecrawl`: which of its events are delivered of a visit that found a change. Default: both */
+  events?: ("monitor.page" | "monitor.check.completed")[];
+  /** How events are written: `firecrawl` as Firecrawl's API, version 2, has them, signed in `X-Firecrawl-Signature`, too */
+  form?: "trawl" | "firecrawl";
+  /** Only with the form `firecrawl`: what each event gives back */
+  metadata?: Record<string, string> | null;
 }
 
 export interface MonitorWebhookView {
