@@ -163,7 +163,8 @@ const monitorRoutes = (one: ReturnType<typeof operation>): readonly Route[] =>
 
 async function scrape({ ask, base, body }: TheirCall): Promise<object> {
   const { url: _, ...options } = body;
-  const fetch = { url: addressIn(body), ...fetchOptionsOf(options) };
+  // An option that is not served is the first thing to say: tools of theirs are called without an address.
+  const fetch = { ...fetchOptionsOf(options), url: addressIn(body) };
   const page = await contentOf(ask, { method: "POST", path: "/v1/fetch", body: fetch });
   const formats = formatNames((options["formats"] as readonly unknown[] | undefined) ?? ["markdown"]);
   const data = documentOf(page, { ...askedFor(fetch, base), formats });

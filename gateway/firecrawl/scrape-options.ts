@@ -74,6 +74,7 @@ export const SCRAPE_OPTIONS: Options = {
     mobile ? { device: "mobile" } : {},
   ),
   actions: actionsOption,
+  alexandria: refused("There is no catalogue of tools, so findTools() has none to list"),
   skipTlsVerification: refused("Certificates of sites are always checked"),
   storeInCache: refused(
     "Every page is kept for the cache; maxAge: 0 asks for a fresh one",

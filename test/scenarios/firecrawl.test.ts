@@ -381,8 +381,14 @@ describe.each(SETUPS)("Firecrawl's API, $setup", ({ start }) => {
         name: "Home",
         schedule: { text: "daily" },
         targets: [{ type: "scrape", urls: [`${site.origin}/`] }],
+        webhook: { url: "https://client.example/hook", events: ["monitor.page"], metadata: { run: "1" } },
       });
-      expect(watch).toMatchObject({ name: "Home", schedule: { cron: "0 0 * * *" } });
+      expect(watch).toMatchObject({
+        name: "Home",
+        schedule: { cron: "0 0 * * *" },
+        webhook: { url: "https://client.example/hook" },
+        webhookSecret: expect.any(String),
+      });
       expect(await client.runMonitor(watch.id)).toMatchObject({ monitorId: watch.id });
       expect((await client.listMonitors({ limit: 5 })).map(({ id }: any) => id)).toContain(watch.id);
       expect(await client.updateMonitor(watch.id, { name: "Start" })).toMatchObject({ name: "Start" });
@@ -502,7 +508,7 @@ describe.each(SETUPS)("Firecrawl's API, $setup", ({ start }) => {
         getCreditUsageHistorical: [],
         getTokenUsageHistorical: [],
       };
-      // A catalogue of tools of theirs, a helper, a client of the paths below search/research, and what the test above calls.
+      // A catalogue of tools of theirs and a client of the paths below search/research, which are called below, a helper, and what the test above calls.
       const others = ["findTools", "isCloudService", "research", "watcher", "constructor"];
       const methods = Object.getOwnPropertyNames(Object.getPrototypeOf(Object.getPrototypeOf(client)));
       const named = [...Object.keys({ ...served, ...last, ...unserved }), ...others];
@@ -522,6 +528,15 @@ describe.each(SETUPS)("Firecrawl's API, $setup", ({ start }) => {
         ),
       ]);
       expect(await Promise.all(refusals)).toEqual(Object.keys(unserved).map((name) => [name, 501]));
+      const papers: Readonly<Record<string, readonly unknown[]>> = {
+        searchPapers: ["x"],
+        getPaper: ["x"],
+        similarPapers: ["x", { intent: "y" }],
+        searchGithub: ["x"],
+      };
+      for (const [name, given] of Object.entries(papers))
+        await expect(client.research[name](...given)).rejects.toMatchObject({ status: 501 });
+      await expect(client.findTools({})).rejects.toMatchObject({ status: 400, code: "NOT_SUPPORTED" });
     },
     120_000,
   );
