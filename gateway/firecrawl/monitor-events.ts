@@ -14,10 +14,18 @@ interface Changed {
   readonly metadata: Readonly<Record<string, string>>;
 }
 
-export function monitorEvent(name: FirecrawlMonitorEvent, { change, number, event_id, metadata }: Changed): object {
+export function monitorEvent(
+  name: FirecrawlMonitorEvent,
+  { change, number, event_id, metadata }: Changed,
+): object {
   const id = String(number);
   const of = { monitorId: change.monitor_id, checkId: id };
-  const page = { url: change.url, status: "changed", error: null, diff: change.diff && { text: change.diff } };
+  const page = {
+    url: change.url,
+    status: "changed",
+    error: null,
+    diff: change.diff && { text: change.diff },
+  };
   const check = { status: "completed", summary: changedSummary() };
   const data = [{ ...of, ...(name === "monitor.page" ? page : check) }];
   return { success: true, type: name, id, webhookId: event_id, data, metadata };

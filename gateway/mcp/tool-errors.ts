@@ -85,7 +85,6 @@ function adviceFor(status: number, retry_after_s: number | null): string {
 const retryAdvice = (retry_after_s: number | null | undefined): string =>
   retry_after_s == null ? "Try again later, or use another source" : `Try again in ${retry_after_s} s`;
 
-
 const sentences = (...parts: readonly (string | null | undefined)[]): string =>
   parts
     .filter((part) => part != null && part !== "")

@@ -118,10 +118,9 @@ describe.each(SETUPS)("monitors, $setup", ({ start }) => {
     price = "Three francs";
     for (const each of [none.id, id, alone.id])
       expect(await run(each)).toMatchObject({ last_check: { outcome: "changed" } });
-    await expect.poll(() => told("2", id).map(({ type }) => type), POLL).toEqual([
-      "monitor.page",
-      "monitor.check.completed",
-    ]);
+    await expect
+      .poll(() => told("2", id).map(({ type }) => type), POLL)
+      .toEqual(["monitor.page", "monitor.check.completed"]);
     const [page, check] = told("2", id);
     expect(page).toMatchObject({
       success: true,

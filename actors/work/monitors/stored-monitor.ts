@@ -1,7 +1,12 @@
 /** Monitors and their changes as they are stored. A change is stored once, and holds how far its delivery is. */
 import { collection } from "../../../cluster/collection.ts";
 import type { SealedCollection, SecretPlace } from "../../../cluster/ports/secrets.ts";
-import type { FirecrawlMonitorEvent, MonitoredState, VisitOutcome, Watch } from "../../../schemas/monitors.ts";
+import type {
+  FirecrawlMonitorEvent,
+  MonitoredState,
+  VisitOutcome,
+  Watch,
+} from "../../../schemas/monitors.ts";
 import type { ScheduledDelivery } from "../callbacks/delivery-schedule.ts";
 import type { Schedule } from "./schedule.ts";
 

@@ -220,7 +220,11 @@ function newWebhook(
   for (const [field, value] of Object.entries({ events, metadata }))
     if (!isTheirs && value != null)
       return invalid([
-        { loc: ["body", "webhook", field], msg: "Value error, only the form firecrawl has it", type: "value_error" },
+        {
+          loc: ["body", "webhook", field],
+          msg: "Value error, only the form firecrawl has it",
+          type: "value_error",
+        },
       ]);
   const secret = newWebhookSecret();
   const stored = {
