@@ -69,7 +69,7 @@ const VENDORS: readonly (readonly [code: string, pattern: RegExp])[] = [
   ["vendor_arc", /\barc-?p(?:ub)?\.?p?aywall|\/arc\/subs\/p\.(?:min\.)?js|\bArcP\.run\(/i],
   ["vendor_amp_subs", /\bamp-(?:access|subscriptions)(?:-google)?-[0-9.]+(?:\.mjs|\.js)/i],
   ["vendor_substack", /\bsubstackcdn\.com/i],
-  ["vendor_ghost", /\/ghost\/portal|\bghost\/portal@|\bportal\.min\.js\?.*ghost/i],
+  ["vendor_ghost", /\/ghost\/portal|\bghost\/portal@|\bportal\.min\.js\?[^\s"'<>]{0,300}ghost/i],
 ];
 
 /** Most scripts are of none: one search instead of one for each vendor. */
