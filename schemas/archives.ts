@@ -3,7 +3,8 @@
  * body in the body store, the ArchivedFetch as JSON, which a page's record names with every body that it refers to.
  */
 import { type Static, Type } from "typebox";
-import { Nullable, Sha256 } from "./common.ts";
+import { ask, contract, tell } from "../cluster/contracts/contract.ts";
+import { Field, Nullable, Sha256 } from "./common.ts";
 
 /** In the order and the case in which they were sent; the bytes of a value as Latin-1. */
 const WireFields = Type.Array(Type.Tuple([Type.String(), Type.String()]));
@@ -75,3 +76,44 @@ export const ArchiveRef = Type.Object({
   bodies: Type.Array(Sha256),
 });
 export type ArchiveRef = Static<typeof ArchiveRef>;
+
+/** Reads the file of an import, or removes the import; its key is `<project or *> <id>`. */
+export const ArchiveImport = contract(
+  "archive_import",
+  { wake: ask(Type.Null(), Type.Null()) },
+  { look: tell(Type.Null()), finished: tell(Type.Object({ is_done: Type.Boolean() })) },
+);
+
+export const IMPORT_STATES = ["uploading", "importing", "done", "failed"] as const;
+const Count = (description: string) => Field(Type.Integer({ minimum: 0 }), description);
+const Counts = (description: string) => Field(Type.Record(Type.String(), Type.Integer()), description);
+
+/** An import as a client sees it. */
+export const ArchiveImportView = Type.Object({
+  id: Field(Type.String(), "The id of the import: the same for the same file", "arc_5d41402abc4b2a76"),
+  name: Field(Type.String(), "The name that the client gave", "intranet-2019.warc.gz"),
+  shared: Field(Type.Boolean(), "Whether it serves every project"),
+  state: Field(
+    Type.Enum([...IMPORT_STATES]),
+    "`uploading` until every byte has arrived, then `importing`; at the end `done`, or `failed` with a `problem`",
+  ),
+  problem: Field(Nullable(Type.String()), "Why the import has failed; captures that were read before stay"),
+  bytes: Count("Bytes of the file"),
+  received_bytes: Count("Bytes that have arrived: where the upload goes on"),
+  sha256: Field(Sha256, "Of the file"),
+  records: Count("Records that were read"),
+  captures: Count("Captures that the import has brought"),
+  known: Count("Captures that another file of the same owner has brought before"),
+  indexed: Count("Pages that were put into the search index"),
+  skipped: Counts(
+    "Records that bring no capture, by kind: their type (`warcinfo`, `metadata`, `conversion`, `request` …), `not_http`, `too_large`, " +
+      "`revisit_without_original`, `revisit_not_modified`",
+  ),
+  bad: Counts(
+    "What could not be read, or only in part: `broken_gzip`, `gzip_checksum`, `bad_record`, `wrong_length`, `truncated_record`, " +
+      "`no_http_response`, `broken_coding`, `broken_zip_entry`",
+  ),
+  created_at: Field(Type.String({ format: "date-time" }), "When the upload began", "2026-11-26T10:00:00.000Z"),
+  ended_at: Field(Nullable(Type.String({ format: "date-time" })), "When the file was read"),
+});
+export type ArchiveImportView = Static<typeof ArchiveImportView>;

@@ -3,10 +3,10 @@
  * What a page loads is in the files of archives only. Pure but for reading and writing the store.
  */
 import { hash } from "node:crypto";
-import type { Documents, KeyRange } from "../../../cluster/ports/documents.ts";
+import type { DocumentEntry, Documents, KeyRange } from "../../../cluster/ports/documents.ts";
 import type { ArchivedFetch } from "../../../schemas/archives.ts";
 import type { PageRecord } from "../../../schemas/fetch.ts";
-import { ARCHIVE_CAPTURES, type StoredCapture } from "./collections.ts";
+import { ARCHIVE_CAPTURES, SERVICE, type StoredCapture } from "./collections.ts";
 import { mimeOf, payloadOf } from "./warc/record.ts";
 import { surtOf, timestampOf } from "./warc/surt.ts";
 
@@ -52,6 +52,46 @@ export function capturesOf(
   });
 }
 
+const captureKey = (owner: string, { url, date, archive_sha256, at }: StoredCapture): string =>
+  `${owner} ${addressKey(url)} ${date.replaceAll(/\D/g, "")} ${archive_sha256.slice(0, 16)}.${at}`;
+
+/** By which the captures of an import are listed. */
+const importTag = (owner: string, import_id: string): string => `import ${owner} ${import_id}`;
+
+/** Stores a capture of an import. False: the owner has it of another file. Throws Fault. */
+export async function storeImported(
+  documents: Documents,
+  owner: string,
+  capture: StoredCapture & { readonly import_id: string },
+): Promise<boolean> {
+  const key = captureKey(owner, capture);
+  if (await ARCHIVE_CAPTURES.put(documents, key, capture, 0, { tag: importTag(owner, capture.import_id) }))
+    return true;
+  // This import may have stored it before the process was killed.
+  return (await ARCHIVE_CAPTURES.get(documents, key))?.import_id === capture.import_id;
+}
+
+/** The captures of an import in the order of address and time, from the n-th on. Throws Fault. */
+export async function* importedCaptures(
+  documents: Documents,
+  owner: string,
+  import_id: string,
+  skip = 0,
+): AsyncGenerator<DocumentEntry<StoredCapture>> {
+  const tag = importTag(owner, import_id);
+  let left = skip;
+  for (let from: string | null = `${owner} `; from !== null; ) {
+    const page: readonly DocumentEntry<StoredCapture>[] = await ARCHIVE_CAPTURES.list(documents, {
+      tag,
+      from,
+      limit: LISTED_AT_ONCE,
+    });
+    yield* page.slice(left);
+    left = Math.max(0, left - page.length);
+    from = page.length < LISTED_AT_ONCE ? null : `${page.at(-1)!.key}\0`;
+  }
+}
+
 /** Stores captures that are not stored yet. Throws Fault. */
 export async function storeCaptures(
   documents: Pick<Documents, "put">,
@@ -61,9 +101,7 @@ export async function storeCaptures(
 ): Promise<void> {
   await Promise.all(
     captures.map((capture) => {
-      const { url, date, archive_sha256, at } = capture;
-      const time = date.replaceAll(/\D/g, "");
-      const key = `${project} ${addressKey(url)} ${time} ${archive_sha256.slice(0, 16)}.${at}`;
+      const key = captureKey(project, capture);
       return ARCHIVE_CAPTURES.put(documents as Documents, key, capture, 0, { expires_at_ms });
     }),
   );
@@ -83,21 +121,43 @@ function rangeOf(project: string, url: string, match: MatchType) {
   return { from: `${project} ${begins}`, to: `${project} ${begins}\uffff`, isWanted };
 }
 
-/** Captures in the order of address and time, as many as are looked at. Throws Fault. */
+/** Captures of the project and those that serve every project, in the order of address and time, as many as are looked at. Throws Fault. */
 export async function* storedCaptures(
   documents: Documents,
   project: string,
   url: string,
   match: MatchType,
 ): AsyncGenerator<StoredCapture> {
-  const { from, to, isWanted } = rangeOf(project, url, match);
+  const own = capturesOfOwner(documents, project, url, match);
+  const shared = capturesOfOwner(documents, SERVICE, url, match);
+  let [a, b] = [await own.next(), await shared.next()];
+  while (!a.done || !b.done) {
+    if (b.done || (!a.done && a.value.place <= b.value.place)) {
+      yield a.value!.capture;
+      a = await own.next();
+    } else {
+      yield b.value.capture;
+      b = await shared.next();
+    }
+  }
+}
+
+async function* capturesOfOwner(
+  documents: Documents,
+  owner: string,
+  url: string,
+  match: MatchType,
+): AsyncGenerator<{ readonly place: string; readonly capture: StoredCapture }, undefined> {
+  const { from, to, isWanted } = rangeOf(owner, url, match);
   let next: string | null = from;
   for (let looked = 0; next !== null && looked < MAX_LOOKED_AT; looked += LISTED_AT_ONCE) {
     const range: KeyRange = { from: next, to, limit: LISTED_AT_ONCE };
     const page = await ARCHIVE_CAPTURES.list(documents, range);
-    for (const { key, value } of page) if (isWanted(key.slice(from.length))) yield value;
+    for (const { key, value } of page)
+      if (isWanted(key.slice(from.length))) yield { place: key.slice(owner.length), capture: value };
     next = page.length < LISTED_AT_ONCE ? null : `${page.at(-1)!.key}\0`;
   }
+  return undefined;
 }
 
 /** The columns of the Internet Archive's index. */
