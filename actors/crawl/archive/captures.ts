@@ -6,10 +6,12 @@ import { hash } from "node:crypto";
 import type { DocumentEntry, Documents, KeyRange } from "../../../cluster/ports/documents.ts";
 import type { ArchivedFetch } from "../../../schemas/archives.ts";
 import type { PageRecord } from "../../../schemas/fetch.ts";
-import { ARCHIVE_CAPTURES, SERVICE, type StoredCapture } from "./collections.ts";
+import { ARCHIVE_CAPTURES, type StoredCapture } from "./collections.ts";
 import { mimeOf, payloadOf } from "./warc/record.ts";
 import { surtOf, timestampOf } from "./warc/surt.ts";
 
+/** The owner of imports that serve every project. No project has this name. */
+export const SERVICE = "*";
 /** A longer key of an address is cut, with its digest behind it. */
 const MAX_KEY_CHARS = 1_000;
 const LISTED_AT_ONCE = 1_000;

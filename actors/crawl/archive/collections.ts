@@ -24,9 +24,6 @@ export interface StoredCapture {
   readonly is_damaged?: true;
 }
 
-/** The owner of imports that serve every project. No project has this name. */
-export const SERVICE = "*";
-
 /** An archive file that was uploaded: its bytes until they are read, and what came of them. */
 export interface StoredImport {
   readonly id: string;

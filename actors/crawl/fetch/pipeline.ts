@@ -380,11 +380,13 @@ async function finish(
     ? sharingOf(page.headers, { body: page.body, redirected: page.redirects.length > 0 }, deps.clock.now())
     : null;
   const isOwnNetwork = run.owns_networks && page?.is_private === true;
+  const isOwnImport = page?.archived_at !== undefined && page.is_private === true;
   // The name may exist for projects that may reach private networks: they get no archived copy in place of their own host.
   const isOfMissingName = run.tried.some(({ outcome }) => outcome.kind === "no_host");
   const only_project =
     isFoundByProject ||
     isOwnNetwork ||
+    isOwnImport ||
     hasLogin ||
     isOfMissingName ||
     request.archive === true ||

@@ -88,7 +88,7 @@ export type TransportResult = Left &
         readonly detail?: string;
         readonly screenshot?: TakenScreenshot;
         readonly actions?: TakenActions;
-        /** It came from an allowed private network. Default: it did not. */
+        /** It came from an allowed private network, or from an archive that was imported for the project alone. Default: it did not. */
         readonly is_private?: boolean;
         /** What the request asked for and the page did not come to. */
         readonly shortfall?: Shortfall;

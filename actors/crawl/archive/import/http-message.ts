@@ -5,7 +5,7 @@ import type { Field } from "../warc/record.ts";
 export interface HttpHead {
   readonly start: string;
   /** In their order, the bytes of values as Latin-1. */
-  readonly fields: readonly [string, string][];
+  readonly fields: [string, string][];
   /** Where the body begins. */
   readonly end: number;
 }

@@ -193,7 +193,7 @@ export class RecordImporter {
     const { payload, fields } = original;
     const answered = status
       ? { ...status, fields: head!.fields }
-      : { status: 200, reason: "OK", fields: [...fields] };
+      : { status: 200, reason: "OK", fields };
     const draft = draftOf(place, answered, null, false);
     const response = { ...draft.exchange.response, body: payload };
     return { ...draft, exchange: { ...draft.exchange, response } };
@@ -202,7 +202,7 @@ export class RecordImporter {
   /** By its digest, else by the address and the time of the record that it names. */
   async #original(
     record: WarcRecordRead,
-  ): Promise<{ readonly payload: StoredPayload; readonly fields: readonly [string, string][] } | null> {
+  ): Promise<{ readonly payload: StoredPayload; readonly fields: [string, string][] } | null> {
     const { documents } = this.#deps;
     const digest = record.field("warc-payload-digest");
     const payload = digest && (await ARCHIVE_PAYLOADS.get(documents, importKey(this.#owner, digest)));

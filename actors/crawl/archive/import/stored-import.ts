@@ -4,7 +4,8 @@ import type { Blobs } from "../../../../cluster/ports/blobs.ts";
 import type { Documents } from "../../../../cluster/ports/documents.ts";
 import { Fault } from "../../../../cluster/ports/fault.ts";
 import { readBody } from "../../../../cluster/read-body.ts";
-import { ARCHIVE_IMPORTS, SERVICE, type StoredImport } from "../collections.ts";
+import { SERVICE } from "../captures.ts";
+import { ARCHIVE_IMPORTS, type StoredImport } from "../collections.ts";
 
 export const MAX_FILE_BYTES = 4 * 2 ** 30;
 /** A file arrives in parts, each of which is in memory while it arrives. */

@@ -1,5 +1,6 @@
 /**
- * The route `archive`: the newest usable capture of a page, at most 365 days old, from a Wayback-compatible archive.
+ * The route `archive`: the newest capture of a page that was imported for the project or for all, of any age, and where there is none the newest
+ * usable one, at most 365 days old, from a Wayback-compatible archive.
  * The archive is a domain like any other: its robots.txt, slots and delays apply to every request.
  *
  * Failures of the archive are named `archive_…`, never as failures of the page's own host.
@@ -27,6 +28,7 @@ import {
   replayUrl,
   type Snapshot,
 } from "../cdx.ts";
+import type { FindImported } from "../../archive/import/find-imported.ts";
 import { collectBody, admitted, joinHeaders, sendHooks } from "./one-request.ts";
 import { bodyReader, type ReadBody, sizeDetail } from "./large-bodies.ts";
 
@@ -37,6 +39,8 @@ export interface ArchiveOptions {
   readonly archive_url: string;
   /** The user agent: archives block clients that do not identify themselves. */
   readonly user_agent: string;
+  /** Looked at first; nothing is sent for it. Default: nothing is imported. */
+  readonly findImported?: FindImported;
 }
 
 /** Time limit for all requests: a listing and at most three captures of an archive that is often slow. */
@@ -71,7 +75,33 @@ const failure = (reason: string, status: number | null, detail: string | null): 
   detail,
 });
 
-export function archiveTransport({ egress, clock, archive_url, user_agent }: ArchiveOptions): Transport {
+/** Null: nothing of the page was imported for the project. */
+async function imported(findImported: FindImported, request: TransportRequest) {
+  const found = await findImported(request.project ?? "", request.url, request.max_bytes);
+  if (found === null) return null;
+  if (found === "too_large")
+    return failure("archive_too_large", null, `The imported capture has more than ${request.max_bytes} bytes`);
+  return {
+    kind: "page",
+    final_url: found.url,
+    redirects: found.redirects,
+    status: 200,
+    headers: found.headers,
+    body: found.body,
+    body_kind: "origin",
+    archived_at: found.captured_at,
+    detail: `Imported from "${found.source}"`,
+    ...(!found.is_shared && { is_private: true }),
+  } as const;
+}
+
+export function archiveTransport({
+  egress,
+  clock,
+  archive_url,
+  user_agent,
+  findImported = async () => null,
+}: ArchiveOptions): Transport {
   const readBody = bodyReader(clock);
   const readListing = async (exchange: ExchangeResponse) =>
     (await collectBody(exchange, MAX_LISTING_BYTES)) ?? "too_large";
@@ -171,6 +201,8 @@ export function archiveTransport({ egress, clock, archive_url, user_agent }: Arc
   }
 
   async function visit(request: TransportRequest, signal: AbortSignal) {
+    const known = await imported(findImported, request);
+    if (known !== null) return known;
     const listing = await list(request.url, { admit: request.admit, signal });
     if (listing.kind === "failed") return listing;
     const { copies } = listing;

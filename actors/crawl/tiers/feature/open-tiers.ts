@@ -6,6 +6,7 @@ import { type Tier, TIERS } from "../../../../schemas/tier-table.ts";
 import { ownRequestOpener, withAuthorization } from "../../../lib/web/own-request.ts";
 import { sessionJars } from "../../../lib/web/session-jar.ts";
 import type { Transport } from "../../../lib/web/transport.ts";
+import { importedFinder } from "../../archive/import/find-imported.ts";
 import { archiveTransport } from "../adapters/transport.archive.ts";
 import { directTransport } from "../adapters/transport.direct.ts";
 import { proxyTransport } from "../adapters/transport.proxy.ts";
@@ -81,7 +82,7 @@ async function openTransports(node: OpeningNode, settings: TiersSettings): Promi
       browser: browser?.transport ?? null,
       archive:
         has("archive") && archive_url !== "none"
-          ? archiveTransport({ egress, clock, archive_url, user_agent })
+          ? archiveTransport({ egress, clock, archive_url, user_agent, findImported: importedFinder(node) })
           : null,
       proxy: openProxy(),
       proxy_render: toRenderer

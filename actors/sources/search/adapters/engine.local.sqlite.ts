@@ -13,6 +13,7 @@ import { failed } from "./get-json.ts";
 import {
   type Change,
   EVERYONE,
+  IMPORTED,
   idOf,
   type IndexedPage,
   type IndexLimits,
@@ -28,7 +29,7 @@ export interface LocalIndex {
   readonly add: (page: IndexedPage) => void;
   /** The project has retrieved this very page, which may be indexed for another project already. */
   readonly share: (page: Pick<IndexedPage, "url" | "sha256"> & { readonly project: string }) => void;
-  readonly remove: (page: Pick<IndexedPage, "url" | "project">) => void;
+  readonly remove: (page: Pick<IndexedPage, "url" | "project" | "is_imported">) => void;
   /** Pages of an origin that the project finds, at most `limit`. */
   readonly pagesOf: (
     origin: string,
@@ -88,7 +89,7 @@ export function localIndex({ isShared, limits: overrides, ...deps }: LocalIndexD
   const search = pageSearch(rows, { isShared, clock, path: deps.path });
   const ofOrigin = rows.database.prepare(
     `SELECT pages.url, words.title AS title FROM pages JOIN words ON words.rowid = pages.id
-     WHERE key >= ? AND key < ? AND pages.owner IN (?, ?) ORDER BY key LIMIT ?`,
+     WHERE key >= ? AND key < ? AND pages.owner IN (?, ?, '${IMPORTED}') ORDER BY key LIMIT ?`,
   );
   let waiting: Change[] = [];
   let waiting_chars = 0;
@@ -180,7 +181,7 @@ function pageSearch(
     }
     try {
       // The pages of the project are ranked among themselves: another project's do not crowd them out.
-      const visible = isShared ? "" : `owner : (${ownerOf(project)} OR ${EVERYONE}) AND `;
+      const visible = isShared ? "" : `owner : (${ownerOf(project)} OR ${EVERYONE} OR ${IMPORTED}) AND `;
       const matching = (expression: string): string => `${visible}{title text} : (${expression})`;
       const rarest = terms.filter((term) => Number(howMany.get(matching(term))!["n"]) <= COMMON_PAGES);
       const rareTerms = rarest.length > 0 ? rarest : terms;

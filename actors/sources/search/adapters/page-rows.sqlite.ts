@@ -25,6 +25,8 @@ export interface IndexedPage {
   readonly published_at: string | null;
   /** Never evicted: a page of the bundled demo site. */
   readonly pinned?: boolean;
+  /** With project null: of an import that serves every project, in an index that shows each project its own pages. */
+  readonly is_imported?: boolean;
 }
 
 export interface IndexLimits {
@@ -69,6 +71,8 @@ const SCHEMA = `
 
 /** Pages of all projects have this owner. */
 export const EVERYONE = "everyone";
+/** Pages of imports that serve every project: unlike those of all, they stay when the index is opened for pages of projects. */
+export const IMPORTED = "imported";
 /** One token, whatever the name of the project is. */
 export const ownerOf = (project: string | null): string =>
   project === null ? EVERYONE : `p${createHash("sha256").update(project).digest("hex").slice(0, 24)}`;
@@ -90,7 +94,7 @@ export const idOf = (row: Record<string, unknown>): bigint => BigInt(row["id"] a
 export type Change =
   | { readonly kind: "add"; readonly page: IndexedPage }
   | { readonly kind: "share"; readonly page: Pick<IndexedPage, "url" | "sha256" | "project"> }
-  | { readonly kind: "remove"; readonly page: Pick<IndexedPage, "url" | "project"> };
+  | { readonly kind: "remove"; readonly page: Pick<IndexedPage, "url" | "project" | "is_imported"> };
 
 export interface PageRows {
   /** For searches. */
@@ -177,7 +181,7 @@ export function pageRows({ path, clock, metrics, log, limits }: PageRowsDeps): P
   }
 
   function put(page: IndexedPage, key: string): void {
-    const owner = ownerOf(page.project);
+    const owner = page.is_imported ? IMPORTED : ownerOf(page.project);
     drop(key, owner);
     const text = page.text.slice(0, limits.text_chars);
     const title = page.title ?? "";
@@ -278,7 +282,7 @@ export function pageRows({ path, clock, metrics, log, limits }: PageRowsDeps): P
             shareSame(change.page, key);
             break;
           case "remove":
-            drop(key, ownerOf(change.page.project));
+            drop(key, change.page.is_imported ? IMPORTED : ownerOf(change.page.project));
         }
       }
       evict();

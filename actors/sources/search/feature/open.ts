@@ -172,7 +172,7 @@ function indexOfPages(index: LocalIndex | null, isShared: boolean, crawler: Craw
   return {
     local: index,
     onPageStored: (page) => {
-      if (index) indexPage(index, page, isShared ? null : page.project, crawler);
+      if (index) indexPage(index, page, { project: isShared ? null : page.project }, crawler);
     },
     onRetrieved({ url, project, record }) {
       const { sha256 } = record;
@@ -182,6 +182,20 @@ function indexOfPages(index: LocalIndex | null, isShared: boolean, crawler: Craw
       retrieved.set(key, true);
       index.share({ url: indexedUrl(url, record), project, sha256 });
     },
+    onImported: (page, is_imported) =>
+      index !== null &&
+      indexPage(
+        index,
+        page,
+        { project: isShared || is_imported ? null : page.project, is_imported: is_imported && !isShared },
+        crawler,
+      ),
+    onImportRemoved: ({ url, project, is_shared }) =>
+      index?.remove({
+        url,
+        project: isShared || is_shared ? null : project,
+        is_imported: is_shared && !isShared,
+      }),
     onGone: ({ url, project }) => index?.remove({ url, project: isShared ? null : project }),
   };
 }
@@ -190,23 +204,31 @@ function indexOfPages(index: LocalIndex | null, isShared: boolean, crawler: Craw
 const indexedUrl = (url: string, { tier, final_url }: StoredPage["record"]): string =>
   tier === "archive" ? url : (final_url ?? url);
 
-/** `project`: for which the page is indexed; null: for all. */
-function indexPage(index: LocalIndex, page: StoredPage, project: string | null, crawler: Crawler): void {
+/** `project`: for which the page is indexed; null: for all. False: the page is not for the index. */
+function indexPage(
+  index: LocalIndex,
+  page: StoredPage,
+  audience: { readonly project: string | null; readonly is_imported?: boolean },
+  crawler: Crawler,
+): boolean {
   const { record, text, headers, body } = page;
   const url = indexedUrl(page.url, record);
   const isRefused =
     record.content_kind === "html"
       ? crawler.page_robots === "obey" && refusesIndexing(headers, body, crawler.name)
       : isForCrawlers(url, text);
-  if (text.trim() === "" || isRefused || record.content_kind === "binary")
-    return index.remove({ url, project });
+  if (text.trim() === "" || isRefused || record.content_kind === "binary") {
+    index.remove({ url, ...audience });
+    return false;
+  }
   index.add({
     url,
-    project,
+    ...audience,
     sha256: record.sha256,
     title: record.title,
     text,
     language: record.meta?.language ?? null,
     published_at: record.meta?.published_at ?? null,
   });
+  return true;
 }

@@ -16,6 +16,13 @@ export interface PageIndex {
   readonly onPageStored: (page: StoredPage) => void;
   /** A project was given a page, from the cache or by a fetch of its own. */
   readonly onRetrieved: (page: RetrievedPage) => void;
+  /** A page of an imported archive; `is_shared`: for every project. False: it is not for the index, or there is none. */
+  readonly onImported: (page: StoredPage, is_shared: boolean) => boolean;
+  readonly onImportRemoved: (page: {
+    readonly url: string;
+    readonly project: string;
+    readonly is_shared: boolean;
+  }) => void;
   readonly onGone: (page: { readonly url: string; readonly project: string }) => void;
 }
 
