@@ -53,6 +53,7 @@ const COMMANDS: Readonly<Record<string, Load>> = {
   map: async (context) => (await import("./commands/map.ts")).mapCommand(context),
   crawl: async (context) => (await import("./commands/crawl.ts")).crawlCommand(context),
   mcp: async (context, { version }) => (await import("./commands/mcp.ts")).mcpCommand(context, version),
+  archive: async (context) => (await import("./commands/archive.ts")).archiveCommand(context),
   monitors: async (context) => (await import("./commands/monitors.ts")).monitorsCommand(context),
   batch: async (context) => (await import("./commands/batch.ts")).batchCommand(context),
   job: async (context) => (await import("./commands/job.ts")).jobCommand(context),

@@ -100,6 +100,12 @@ export const CALLS: Readonly<Record<string, Call>> = {
 /** The operations that the clients do not have, each with its reason. */
 export const WITHOUT_CALL: Readonly<Record<string, string>> = {
   batchCompaniesFromCsv: "`batch.companies` takes the rows as items",
+  createArchiveImport: "`trawl archive import` uploads files, part by part",
+  appendArchiveImport: "`trawl archive import` uploads files, part by part",
+  listArchiveImports: "`trawl archive list` does it: files are imported by people, once",
+  getArchiveImport: "`trawl archive show` does it: files are imported by people, once",
+  deleteArchiveImport: "`trawl archive delete` does it: files are imported by people, once",
+  getArchiveImportWarc: "for `curl -o`: a file of archives is for other programs",
   headBody: "`body` has the head in its answer",
   read: "`fetch` is asked for Markdown; this is for programs without a client",
   health: "for probes, without a key",

@@ -40,6 +40,7 @@ test("documents that expire are removed, and only caches may be lost", () => {
   expect(EXPIRING.toSorted()).toEqual([
     "alert_deliveries",
     "archive_captures",
+    "archive_imports",
     "archive_layouts",
     "archived_requests",
     "body_grants",

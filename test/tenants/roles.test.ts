@@ -58,7 +58,7 @@ const TABLE: readonly (readonly [row: Row, operations: string])[] = [
   // Work and views of the caller's own project, and of what all share.
   [
     row(401, MAY, MAY, MAY, MAY),
-    `search fetch read mapSite crawlSite mcp batchFetch batchSearch batchFilings batchProfiles batchCompanies batchCompaniesFromCsv listCaptures getCapture viewCapture listJobs getQuota usage requests
+    `search fetch read mapSite crawlSite mcp batchFetch batchSearch batchFilings batchProfiles batchCompanies batchCompaniesFromCsv listCaptures getCapture viewCapture listArchiveImports createArchiveImport listJobs getQuota usage requests
     listAlerts createAlert listMonitors createMonitor listSessions createSession
     resolveFiler listSubmissions latestFiling listFilingDocuments fetchFilingDocument summariseFacts searchFilings
     suggestProfiles discoverProfile getProfile getProfileGraph
@@ -73,6 +73,10 @@ const TABLE: readonly (readonly [row: Row, operations: string])[] = [
     row(401, 404, 404, DONE, MAY),
     "getBody headBody getRequestWarc listJobSinks deleteJobSink getJob getJobResults getJobUrls getJobUrlsCsv getCompanyBatchCsv listCompanyReview decideCompanyReview cancelJob deleteCompanyWatch getMonitor listMonitorChanges runMonitor changeMonitor deleteMonitor getSession deleteSession",
   ],
+  // The file of the import has not arrived.
+  [row(401, 404, 404, DONE, MAY), "getArchiveImport"],
+  [row(401, 404, 404, MAY, MAY), "appendArchiveImport getArchiveImportWarc"],
+  [row(401, 404, 404, 404, DONE), "deleteArchiveImport"],
   // The job has not ended.
   [row(401, 404, 404, MAY, MAY), "getJobWarc getJobWacz"],
   // A job has four at most.

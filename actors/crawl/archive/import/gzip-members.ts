@@ -51,8 +51,12 @@ async function* inflated(
   let made: Buffer[] = [];
   let failure: Error | null = null as Error | null;
   inflate.on("data", (piece: Buffer) => made.push(piece));
-  // Its callback has it as well.
-  inflate.on("error", () => {});
+  /** Ends the wait for a slice: a stream that fails may never call back. */
+  let onFailure = (): void => {};
+  inflate.on("error", (problem) => {
+    failure = problem;
+    onFailure();
+  });
   let [sum, bytes, given] = [0, 0, 0];
   try {
     for (;;) {
@@ -60,10 +64,8 @@ async function* inflated(
       if (slice === null) return onProblem("broken_gzip");
       given += slice.length;
       await new Promise<void>((resolve) => {
-        inflate.write(slice, (problem) => {
-          failure ??= problem ?? null;
-          resolve();
-        });
+        onFailure = resolve;
+        inflate.write(slice, () => resolve());
       });
       for (const piece of made) {
         sum = crc32(piece, sum);
