@@ -113,7 +113,11 @@ export const ArchiveImportView = Type.Object({
     "What could not be read, or only in part: `broken_gzip`, `gzip_checksum`, `bad_record`, `wrong_length`, `truncated_record`, " +
       "`no_http_response`, `broken_coding`, `broken_zip_entry`",
   ),
-  created_at: Field(Type.String({ format: "date-time" }), "When the upload began", "2026-11-26T10:00:00.000Z"),
+  created_at: Field(
+    Type.String({ format: "date-time" }),
+    "When the upload began",
+    "2026-11-26T10:00:00.000Z",
+  ),
   ended_at: Field(Nullable(Type.String({ format: "date-time" })), "When the file was read"),
 });
 export type ArchiveImportView = Static<typeof ArchiveImportView>;

@@ -49,7 +49,11 @@ export function archiveCommand(context: Context): Command {
     clientCommand("list")
       .description("list the imported files: of the project, and those that serve every project")
       .action(async (options: ClientOptions) => {
-        const listed = await call<{ readonly archives: readonly ArchiveImportView[] }>(placeOf(options), "GET", "");
+        const listed = await call<{ readonly archives: readonly ArchiveImportView[] }>(
+          placeOf(options),
+          "GET",
+          "",
+        );
         if (options.json) return context.out(JSON.stringify(listed, null, 2));
         context.out(table(HEAD, listed.archives.map(row)));
       }),
@@ -77,13 +81,23 @@ export function archiveCommand(context: Context): Command {
   return archive;
 }
 
-async function call<T>({ base, key }: Place, method: "GET" | "POST" | "DELETE", path: string, body?: unknown): Promise<T> {
+async function call<T>(
+  { base, key }: Place,
+  method: "GET" | "POST" | "DELETE",
+  path: string,
+  body?: unknown,
+): Promise<T> {
   const { reply, content } = await exchange(method, `${base}${PATH}${path}`, key, body);
   if (!reply.ok) throw errorOf(reply, content);
   return content as T;
 }
 
-async function importFile(context: Context, place: Place, file: string, shared: boolean): Promise<ArchiveImportView> {
+async function importFile(
+  context: Context,
+  place: Place,
+  file: string,
+  shared: boolean,
+): Promise<ArchiveImportView> {
   const { size } = await stat(file).catch(() => {
     throw new CommandError(`Cannot read "${file}": it is not there`, EXIT.usage);
   });
@@ -118,18 +132,29 @@ async function importFile(context: Context, place: Place, file: string, shared: 
 }
 
 /** The next part, again where the service does not answer. */
-async function send({ base, key }: Place, { id, received_bytes }: ArchiveImportView, part: Buffer): Promise<ArchiveImportView> {
+async function send(
+  { base, key }: Place,
+  { id, received_bytes }: ArchiveImportView,
+  part: Buffer,
+): Promise<ArchiveImportView> {
   const url = `${base}${PATH}/${id}?offset=${received_bytes}`;
   const headers = { Authorization: `Bearer ${key}`, "Content-Type": "application/octet-stream" };
   for (let attempt = 1; ; attempt++) {
-    const reply = await fetch(url, { method: "PATCH", headers, body: part }).catch((problem: unknown) => problem as Error);
+    const reply = await fetch(url, { method: "PATCH", headers, body: part }).catch(
+      (problem: unknown) => problem as Error,
+    );
     if (!(reply instanceof Error)) {
       const content: unknown = await reply.json().catch(() => null);
       // Another upload was quicker: its answer says where to go on.
-      const isElsewhere = reply.status === 409 && typeof content === "object" && content !== null && "received_bytes" in content;
+      const isElsewhere =
+        reply.status === 409 &&
+        typeof content === "object" &&
+        content !== null &&
+        "received_bytes" in content;
       if (reply.ok || isElsewhere) return content as ArchiveImportView;
       if (reply.status < 500 || attempt === RETRIES) throw errorOf(reply, content);
-    } else if (attempt === RETRIES) throw new CommandError(`Cannot upload to ${base}: ${reply.message}`, EXIT.error);
+    } else if (attempt === RETRIES)
+      throw new CommandError(`Cannot upload to ${base}: ${reply.message}`, EXIT.error);
     await sleep(systemClock(), RETRY_MS);
   }
 }
@@ -156,7 +181,18 @@ const counted = (counts: Readonly<Record<string, number>>): string =>
     .map(([kind, n]) => `${n} ${kind}`)
     .join(", ");
 
-function describe({ id, name, state, problem, records, captures, known, indexed, skipped, bad }: ArchiveImportView): string[] {
+function describe({
+  id,
+  name,
+  state,
+  problem,
+  records,
+  captures,
+  known,
+  indexed,
+  skipped,
+  bad,
+}: ArchiveImportView): string[] {
   return [
     `${id}  ${name}: ${state}${problem === null ? "" : `: ${problem}`}`,
     `${records} records, ${captures} captures, ${known} known before, ${indexed} in the search index`,

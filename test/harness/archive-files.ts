@@ -11,27 +11,50 @@ type Fields = Readonly<Record<string, string>>;
 /** One record; `Content-Length` may be said otherwise. */
 export function record(type: string, fields: Fields, block: Buffer | string, version = "1.1"): Buffer {
   const bytes = Buffer.from(block);
-  const all = { "WARC-Type": type, "WARC-Record-ID": idOf(type, fields), "Content-Length": String(bytes.length), ...fields };
+  const all = {
+    "WARC-Type": type,
+    "WARC-Record-ID": idOf(type, fields),
+    "Content-Length": String(bytes.length),
+    ...fields,
+  };
   const head = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
-  return Buffer.concat([Buffer.from(`WARC/${version}\r\n${head.join("")}\r\n`), bytes, Buffer.from("\r\n\r\n")]);
+  return Buffer.concat([
+    Buffer.from(`WARC/${version}\r\n${head.join("")}\r\n`),
+    bytes,
+    Buffer.from("\r\n\r\n"),
+  ]);
 }
 
 const idOf = (type: string, fields: Fields): string =>
-  `<urn:uuid:${createHash("sha1").update(JSON.stringify([type, fields])).digest("hex").slice(0, 32)}>`;
+  `<urn:uuid:${createHash("sha1")
+    .update(JSON.stringify([type, fields]))
+    .digest("hex")
+    .slice(0, 32)}>`;
 
 /** A response of HTTP with this body. */
-export function response(url: string, date: string, body: Buffer | string, more: { readonly fields?: Fields; readonly warc?: Fields; readonly status?: string } = {}): Buffer {
+export function response(
+  url: string,
+  date: string,
+  body: Buffer | string,
+  more: { readonly fields?: Fields; readonly warc?: Fields; readonly status?: string } = {},
+): Buffer {
   const fields = { "Content-Type": "text/html; charset=utf-8", ...more.fields };
   const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`);
   const head = Buffer.from(`HTTP/1.1 ${more.status ?? "200 OK"}\r\n${lines.join("")}\r\n`);
   return record(
     "response",
-    { "WARC-Target-URI": url, "WARC-Date": date, "Content-Type": "application/http; msgtype=response", ...more.warc },
+    {
+      "WARC-Target-URI": url,
+      "WARC-Date": date,
+      "Content-Type": "application/http; msgtype=response",
+      ...more.warc,
+    },
     Buffer.concat([head, Buffer.from(body)]),
   );
 }
 
-export const members = (...records: readonly Buffer[]): Buffer => Buffer.concat(records.map((each) => gzipSync(each)));
+export const members = (...records: readonly Buffer[]): Buffer =>
+  Buffer.concat(records.map((each) => gzipSync(each)));
 
 export const announcement = (file: Buffer, name: string, shared?: boolean) => ({
   name,
@@ -52,7 +75,10 @@ export async function upload(
   file: Buffer,
   { name = "import.warc.gz", shared, part_bytes = 1_048_576, ...who }: UploadOptions = {},
 ): Promise<ArchiveImportView> {
-  const announced = await service.call("POST", "/v1/archives", { ...who, body: announcement(file, name, shared) });
+  const announced = await service.call("POST", "/v1/archives", {
+    ...who,
+    body: announcement(file, name, shared),
+  });
   if (announced.status > 201) throw new Error(`${announced.status}: ${announced.bytes.toString()}`);
   let view = announced.json as ArchiveImportView;
   while (view.state === "uploading") {

@@ -3,11 +3,19 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { brotliCompressSync, gzipSync } from "node:zlib";
 import { beforeAll, describe, expect, test } from "vitest";
-import { announcement, ended, imported, members, record, response, upload } from "../harness/archive-files.ts";
+import {
+  announcement,
+  ended,
+  imported,
+  members,
+  record,
+  response,
+  upload,
+} from "../harness/archive-files.ts";
 import { createKeys } from "../harness/project-keys.ts";
 import { scenario } from "../harness/scenario.ts";
 import { SETUPS } from "../harness/service.ts";
-import { article } from "../harness/web.ts";
+import { article, type Site } from "../harness/web.ts";
 import { readWarc } from "../harness/warc-reader.ts";
 
 const DATE = "2015-03-04T05:06:07Z";
@@ -15,7 +23,12 @@ const recorded = join(import.meta.dirname, "../../../shared/fixtures/warc");
 const folders = existsSync(recorded) ? readdirSync(recorded) : [];
 
 describe.each(SETUPS)("an imported archive, $setup", ({ start, setup }) => {
-  const { sites, service } = scenario(start);
+  /** An outside archive that has nothing. */
+  let outside: Site;
+  const { sites, service } = scenario(start, (web) => {
+    outside = web.site({});
+    return { TRAWL_ARCHIVE_URL: outside.origin };
+  });
   const keys = { first: "", second: "" };
   beforeAll(async () => {
     await createKeys(service, keys);
@@ -32,18 +45,31 @@ describe.each(SETUPS)("an imported archive, $setup", ({ start, setup }) => {
     const site = sites.site({});
     const url = `${site.origin}/gone`;
     const body = article("The old harbour");
-    const told = await imported(service, members(response(url, DATE, body)), { key: keys.first, name: "town.warc.gz" });
-    expect(told).toMatchObject({ state: "done", problem: null, records: 1, captures: 1, bad: {}, skipped: {} });
+    const told = await imported(service, members(response(url, DATE, body)), {
+      key: keys.first,
+      name: "town.warc.gz",
+    });
+    expect(told).toMatchObject({
+      state: "done",
+      problem: null,
+      records: 1,
+      captures: 1,
+      bad: {},
+      skipped: {},
+    });
     const found = await service.fetch({ url }, { key: keys.first });
     expect(found).toMatchObject({
       tier: "archive",
       archived_at: "2015-03-04T05:06:07.000Z",
-      cost_usd: "0",
+      cost_usd: 0,
       error: null,
       title: "The old harbour",
     });
     expect(found.attempts.at(-1)).toMatchObject({ tier: "archive", detail: 'Imported from "town.warc.gz"' });
+    const asked = (): number => outside.arrivals.filter(({ path }) => path.includes("cdx")).length;
+    expect(asked()).toBe(0);
     const other = await service.fetch({ url }, { key: keys.second });
+    expect(asked()).toBe(1);
     expect(other.error).not.toBeNull();
     expect(other.text ?? "").not.toContain("harbour");
     expect(await captures(url, keys.first)).toHaveLength(1);
@@ -52,7 +78,9 @@ describe.each(SETUPS)("an imported archive, $setup", ({ start, setup }) => {
     expect((await capture(url, keys.second)).status).toBe(404);
     expect((await service.call("GET", `/v1/archives/${told.id}`, { key: keys.second })).status).toBe(404);
     expect((await service.call("DELETE", `/v1/archives/${told.id}`, { key: keys.second })).status).toBe(404);
-    expect((await service.call("GET", `/v1/archives/${told.id}.warc.gz`, { key: keys.second })).status).toBe(404);
+    expect((await service.call("GET", `/v1/archives/${told.id}.warc.gz`, { key: keys.second })).status).toBe(
+      404,
+    );
     const listed = await service.call("GET", "/v1/archives", { key: keys.second });
     expect(JSON.stringify(listed.json)).not.toContain(told.id);
   });
@@ -72,7 +100,9 @@ describe.each(SETUPS)("an imported archive, $setup", ({ start, setup }) => {
       expect(await captures(url, key)).toHaveLength(1);
     }
     expect((await service.call("DELETE", `/v1/archives/${id}`, { key: keys.first })).status).toBe(403);
-    expect((await service.call("DELETE", `/v1/archives/${id}`, { key: service.operator_key })).status).toBe(204);
+    expect((await service.call("DELETE", `/v1/archives/${id}`, { key: service.operator_key })).status).toBe(
+      204,
+    );
     await expect.poll(() => captures(url, keys.first), { timeout: 20_000 }).toEqual([]);
     expect((await service.call("GET", `/v1/archives/${id}`, { key: keys.first })).status).toBe(404);
   });
@@ -105,7 +135,11 @@ describe.each(SETUPS)("an imported archive, $setup", ({ start, setup }) => {
       response(at("decoded"), DATE, text, { fields: { "Content-Encoding": "gzip" } }),
       response(`<${at("bracketed")}>`, DATE, text),
       response(at("with space"), DATE, text),
-      record("resource", { "WARC-Target-URI": at("resource"), "WARC-Date": DATE, "Content-Type": "text/html" }, text),
+      record(
+        "resource",
+        { "WARC-Target-URI": at("resource"), "WARC-Date": DATE, "Content-Type": "text/html" },
+        text,
+      ),
       revisit(at("again"), digest),
       revisit(at("by-address"), { "WARC-Refers-To-Target-URI": at("gzip"), "WARC-Refers-To-Date": DATE }),
     ];
@@ -115,7 +149,19 @@ describe.each(SETUPS)("an imported archive, $setup", ({ start, setup }) => {
       record("metadata", { "WARC-Target-URI": at("plain"), "WARC-Date": DATE }, "via: x\r\n"),
       record("response", { "WARC-Target-URI": at("no-http"), "WARC-Date": DATE }, "no status line"),
     ];
-    const names = ["plain", "chunked", "not-chunked", "gzip", "br", "decoded", "bracketed", "with%20space", "resource", "again", "by-address"];
+    const names = [
+      "plain",
+      "chunked",
+      "not-chunked",
+      "gzip",
+      "br",
+      "decoded",
+      "bracketed",
+      "with%20space",
+      "resource",
+      "again",
+      "by-address",
+    ];
     const told = await imported(service, Buffer.concat([...whole, ...lost]), { name: "plain.warc" });
     expect(told).toMatchObject({
       state: "done",
@@ -150,7 +196,8 @@ describe.each(SETUPS)("an imported archive, $setup", ({ start, setup }) => {
     expect(told.state).toBe("done");
     expect(told.bad).toMatchObject({ broken_gzip: 2 });
     expect(told.bad["wrong_length"]).toBeGreaterThanOrEqual(2);
-    for (const name of ["one", "two", "three", "four"]) expect((await capture(at(name))).bytes.toString()).toBe(article(name));
+    for (const name of ["one", "two", "three", "four"])
+      expect((await capture(at(name))).bytes.toString()).toBe(article(name));
     // What was cut is in the archive, and never given in place of a page.
     expect(await captures(at("long"))).toHaveLength(1);
     expect((await service.fetch({ url: at("long"), tiers: ["archive"] })).error).not.toBeNull();
@@ -174,34 +221,53 @@ describe.each(SETUPS)("an imported archive, $setup", ({ start, setup }) => {
       state: "failed",
       problem: "The bytes that arrived have another SHA-256 than was said",
     });
-    expect((await service.call("POST", "/v1/archives", { body: { ...body, bytes: 2 ** 40 } })).status).toBe(422);
+    expect((await service.call("POST", "/v1/archives", { body: { ...body, bytes: 2 ** 40 } })).status).toBe(
+      422,
+    );
   });
 
-  test("goes on after kill -9 in its upload and while it is read, and has every capture once", { timeout: 120_000 }, async () => {
-    const urls = Array.from({ length: 400 }, (_, n) => `http://${setup}.many.example/${n}`.replaceAll(" ", "-"));
-    const file = members(...urls.map((url) => response(url, DATE, article(url))));
-    const announced = await service.call("POST", "/v1/archives", { body: announcement(file, "many.warc.gz") });
-    const { id } = announced.json;
-    const half = file.length >> 1;
-    await service.call("PATCH", `/v1/archives/${id}?offset=0`, {
-      headers: { "Content-Type": "application/octet-stream" },
-      body: file.subarray(0, half),
-    });
-    await service.kill();
-    await service.restart();
-    const before = await service.call("GET", `/v1/archives/${id}`);
-    expect(before.json).toMatchObject({ state: "uploading", received_bytes: half });
-    await upload(service, file, { name: "many.warc.gz" });
-    await expect
-      .poll(async () => (await service.call("GET", `/v1/archives/${id}`)).json.records, { timeout: 30_000, interval: 20 })
-      .toBeGreaterThan(0);
-    await service.kill();
-    await service.restart();
-    expect(await ended(service, id)).toMatchObject({ state: "done", records: 400, captures: 400, known: 0, bad: {} });
-    expect(await captures(`http://${setup}.many.example/*`.replaceAll(" ", "-"))).toHaveLength(400);
-    // The same file again is the same import.
-    expect(await imported(service, file)).toMatchObject({ id, captures: 400 });
-  });
+  test(
+    "goes on after kill -9 in its upload and while it is read, and has every capture once",
+    { timeout: 120_000 },
+    async () => {
+      const urls = Array.from({ length: 400 }, (_, n) =>
+        `http://${setup}.many.example/${n}`.replaceAll(" ", "-"),
+      );
+      const file = members(...urls.map((url) => response(url, DATE, article(url))));
+      const announced = await service.call("POST", "/v1/archives", {
+        body: announcement(file, "many.warc.gz"),
+      });
+      const { id } = announced.json;
+      const half = file.length >> 1;
+      await service.call("PATCH", `/v1/archives/${id}?offset=0`, {
+        headers: { "Content-Type": "application/octet-stream" },
+        body: file.subarray(0, half),
+      });
+      await service.kill();
+      await service.restart();
+      const before = await service.call("GET", `/v1/archives/${id}`);
+      expect(before.json).toMatchObject({ state: "uploading", received_bytes: half });
+      await upload(service, file, { name: "many.warc.gz" });
+      await expect
+        .poll(async () => (await service.call("GET", `/v1/archives/${id}`)).json.records, {
+          timeout: 30_000,
+          interval: 20,
+        })
+        .toBeGreaterThan(0);
+      await service.kill();
+      await service.restart();
+      expect(await ended(service, id)).toMatchObject({
+        state: "done",
+        records: 400,
+        captures: 400,
+        known: 0,
+        bad: {},
+      });
+      expect(await captures(`http://${setup}.many.example/*`.replaceAll(" ", "-"))).toHaveLength(400);
+      // The same file again is the same import.
+      expect(await imported(service, file)).toMatchObject({ id, captures: 400 });
+    },
+  );
 
   test("is exported with the same records, also after it was imported again", async () => {
     const site = sites.site({ "/": { body: article("Home") }, "/twin": { body: article("Home") } });
@@ -214,7 +280,13 @@ describe.each(SETUPS)("an imported archive, $setup", ({ start, setup }) => {
     const whatOf = (bytes: Buffer) =>
       readWarc(bytes)
         .filter(({ type }) => type !== "warcinfo")
-        .map(({ type, field, http }) => [type, field("WARC-Target-URI"), field("WARC-Date"), field("WARC-Payload-Digest"), http.lines]);
+        .map(({ type, field, http }) => [
+          type,
+          field("WARC-Target-URI"),
+          field("WARC-Date"),
+          field("WARC-Payload-Digest"),
+          http.lines,
+        ]);
     const first = await imported(service, file, { key: keys.first });
     const exported = await service.call("GET", `/v1/archives/${first.id}.warc.gz`, { key: keys.first });
     const second = await imported(service, exported.bytes, { key: keys.second });
@@ -229,7 +301,9 @@ describe.each(SETUPS)("an imported archive, $setup", ({ start, setup }) => {
   test("is searched where pages are indexed, by its project alone", async () => {
     const word = `kittiwake${setup.length}`;
     const url = `http://${setup}.search.example/page`.replaceAll(" ", "-");
-    const told = await imported(service, members(response(url, DATE, article(`The ${word} colony`))), { key: keys.first });
+    const told = await imported(service, members(response(url, DATE, article(`The ${word} colony`))), {
+      key: keys.first,
+    });
     if (told.indexed === 0) return expect(setup).not.toBe("embedded");
     const search = async (key: string): Promise<string[]> => {
       const { json } = await service.call("POST", "/v1/search", { key, body: { query: word } });
@@ -239,18 +313,22 @@ describe.each(SETUPS)("an imported archive, $setup", ({ start, setup }) => {
     expect(await search(keys.second)).toEqual([]);
   });
 
-  test.skipIf(folders.length === 0)("is read of every recorded file (skipped without ../shared/fixtures/warc)", { timeout: 120_000 }, async () => {
-    const files = folders.flatMap((folder) =>
-      readdirSync(join(recorded, folder))
-        .filter((name) => /\.warc(\.gz)?(\.bad)?$|\.wacz$/.test(name))
-        .map((name) => join(recorded, folder, name)),
-    );
-    expect(files.length).toBeGreaterThan(15);
-    for (const path of files) {
-      const told = await imported(service, readFileSync(path), { name: path.split("/").at(-1)! });
-      const isBad = /invalid/.test(path);
-      if (!isBad) expect([path, told.state, told.problem]).toEqual([path, "done", null]);
-      expect(told.records).toBeGreaterThan(isBad ? -1 : 0);
-    }
-  });
+  test.skipIf(folders.length === 0)(
+    "is read of every recorded file (skipped without ../shared/fixtures/warc)",
+    { timeout: 120_000 },
+    async () => {
+      const files = folders.flatMap((folder) =>
+        readdirSync(join(recorded, folder))
+          .filter((name) => /\.warc(\.gz)?(\.bad)?$|\.wacz$/.test(name))
+          .map((name) => join(recorded, folder, name)),
+      );
+      expect(files.length).toBeGreaterThan(15);
+      for (const path of files) {
+        const told = await imported(service, readFileSync(path), { name: path.split("/").at(-1)! });
+        const isBad = /invalid/.test(path);
+        if (!isBad) expect([path, told.state, told.problem]).toEqual([path, "done", null]);
+        expect(told.records).toBeGreaterThan(isBad ? -1 : 0);
+      }
+    },
+  );
 });

@@ -82,7 +82,7 @@ export async function* importedCaptures(
 ): AsyncGenerator<DocumentEntry<StoredCapture>> {
   const tag = importTag(owner, import_id);
   let left = skip;
-  for (let from: string | null = `${owner} `; from !== null; ) {
+  for (let from: string | null = `${owner} `; from !== null;) {
     const page: readonly DocumentEntry<StoredCapture>[] = await ARCHIVE_CAPTURES.list(documents, {
       tag,
       from,

@@ -45,7 +45,11 @@ export interface ImportRouteDeps {
 const MAX_IMPORTS = 1_000;
 const Detail = Type.Object({ detail: Type.String() });
 const Params = Type.Object({
-  import_id: Field(Type.String({ pattern: "^arc_[0-9a-f]{16}$" }), "The id of the import", "arc_5d41402abc4b2a76"),
+  import_id: Field(
+    Type.String({ pattern: "^arc_[0-9a-f]{16}$" }),
+    "The id of the import",
+    "arc_5d41402abc4b2a76",
+  ),
 });
 const NOT_FOUND = json(404, { detail: "import not found" });
 const MISSING = { description: "The project has no such import", schema: Detail };
@@ -63,7 +67,10 @@ const ImportBody = Type.Object({
   bytes: Field(Type.Integer({ minimum: 1, maximum: MAX_FILE_BYTES }), "Bytes of the file", 48_213),
   sha256: Field(Sha256, "Of the file"),
   shared: Type.Optional(
-    Field(Nullable(Type.Boolean()), "It serves every project; for operator keys only. Default: this project alone"),
+    Field(
+      Nullable(Type.Boolean()),
+      "It serves every project; for operator keys only. Default: this project alone",
+    ),
   ),
 });
 
@@ -94,7 +101,10 @@ function uploadRoutes(deps: ImportRouteDeps): readonly Route[] {
       replies: {
         200: { description: "The file is known", schema: ArchiveImportView },
         201: { description: "The import, which waits for its bytes", schema: ArchiveImportView },
-        409: { description: "The project has too many imports, or this one is being removed", schema: Detail },
+        409: {
+          description: "The project has too many imports, or this one is being removed",
+          schema: Detail,
+        },
       },
       authorize: ({ body, caller }) =>
         body.shared === true && !isOperatorKey(caller.grant.key) ? OPERATOR_ONLY : null,
@@ -112,7 +122,10 @@ function uploadRoutes(deps: ImportRouteDeps): readonly Route[] {
         "When the last byte has arrived, the file is compared with its digest and read.",
       params: Params,
       query: Type.Object({
-        offset: Field(Type.Integer({ minimum: 0, maximum: MAX_FILE_BYTES }), "Where the bytes stand in the file"),
+        offset: Field(
+          Type.Integer({ minimum: 0, maximum: MAX_FILE_BYTES }),
+          "Where the bytes stand in the file",
+        ),
       }),
       query_example: { offset: "0" },
       body: Type.String(),
@@ -125,7 +138,8 @@ function uploadRoutes(deps: ImportRouteDeps): readonly Route[] {
         404: MISSING,
         409: { description: "The upload goes on elsewhere", schema: ArchiveImportView },
       },
-      handle: ({ params, query, bytes, caller }) => append(deps, caller, params.import_id, query.offset, bytes),
+      handle: ({ params, query, bytes, caller }) =>
+        append(deps, caller, params.import_id, query.offset, bytes),
     }),
     route({
       ...common,
@@ -202,10 +216,15 @@ function readingRoutes(deps: ImportRouteDeps): readonly Route[] {
   ];
 }
 
-const wake = ({ ask }: ImportRouteDeps, key: string): Promise<unknown> => ask(ArchiveImport, key, "wake", null);
+const wake = ({ ask }: ImportRouteDeps, key: string): Promise<unknown> =>
+  ask(ArchiveImport, key, "wake", null);
 
 async function importsOf(documents: Documents, owner: string): Promise<readonly StoredImport[]> {
-  const listed = await ARCHIVE_IMPORTS.list(documents, { from: `${owner} `, to: `${owner}!`, limit: MAX_IMPORTS });
+  const listed = await ARCHIVE_IMPORTS.list(documents, {
+    from: `${owner} `,
+    to: `${owner}!`,
+    limit: MAX_IMPORTS,
+  });
   return listed.map(({ value }) => value).filter(({ state }) => state !== "deleted");
 }
 

@@ -58,7 +58,10 @@ export class ByteSource {
   async line(most: number): Promise<string | null> {
     for (let looked = 0; ;) {
       const end = this.#rest.subarray(0, most).indexOf(0x0a, looked);
-      if (end >= 0) return this.#cut(end + 1).toString("latin1").replace(/\r?\n$/, "");
+      if (end >= 0)
+        return this.#cut(end + 1)
+          .toString("latin1")
+          .replace(/\r?\n$/, "");
       looked = this.#rest.length;
       if (looked >= most) return null;
       if (await this.#more()) continue;

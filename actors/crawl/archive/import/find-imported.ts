@@ -38,10 +38,12 @@ export const importedFinder =
   ({ documents, blobs }: { readonly documents: Documents; readonly blobs: Blobs }): FindImported =>
   async (project, asked, max_bytes) => {
     const redirects: Redirect[] = [];
-    for (let url = asked; redirects.length <= MAX_REDIRECTS; ) {
+    for (let url = asked; redirects.length <= MAX_REDIRECTS;) {
       const capture = await newest(documents, project, url);
       if (capture === null) return null;
-      const archived = JSON.parse((await readBody(blobs, capture.archive_sha256)).toString()) as ArchivedFetch;
+      const archived = JSON.parse(
+        (await readBody(blobs, capture.archive_sha256)).toString(),
+      ) as ArchivedFetch;
       const { response } = archived.exchanges[capture.at]!;
       if (capture.status >= 300) {
         const location = fieldOf(response.fields, "location") ?? "";

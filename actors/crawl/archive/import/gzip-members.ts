@@ -88,5 +88,6 @@ async function* inflated(
   }
   const trailer = await source.take(TRAILER_BYTES);
   if (trailer.length < TRAILER_BYTES) return onProblem("broken_gzip");
-  if (trailer.readUInt32LE() !== sum || trailer.readUInt32LE(4) !== bytes % 2 ** 32) onProblem("gzip_checksum");
+  if (trailer.readUInt32LE() !== sum || trailer.readUInt32LE(4) !== bytes % 2 ** 32)
+    onProblem("gzip_checksum");
 }

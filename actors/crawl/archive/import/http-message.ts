@@ -25,7 +25,11 @@ export function httpHead(message: Buffer): HttpHead | null {
     if (/^[ \t]/.test(line) && last) last[1] += ` ${line.trim()}`;
     else if (colon > 0) fields.push([line.slice(0, colon).trim(), line.slice(colon + 1).trim()]);
   }
-  return { start, fields, end: found ? found.index + found[0].length : Math.min(message.length, text.length) };
+  return {
+    start,
+    fields,
+    end: found ? found.index + found[0].length : Math.min(message.length, text.length),
+  };
 }
 
 const STATUS_LINE = /^HTTP\/\d(?:\.\d)? +(\d{3})(?: +(.*))?$/;
@@ -68,7 +72,9 @@ const CODINGS: Readonly<Record<string, (body: Buffer, maxOutputLength: number) =
   "x-gzip": (body, maxOutputLength) => gunzipSync(body, { maxOutputLength }),
   // RFC 9110 §8.4.1.2 means zlib; some servers send it without its head.
   deflate: (body, maxOutputLength) =>
-    (body[0]! & 0x0f) === 8 ? inflateSync(body, { maxOutputLength }) : inflateRawSync(body, { maxOutputLength }),
+    (body[0]! & 0x0f) === 8
+      ? inflateSync(body, { maxOutputLength })
+      : inflateRawSync(body, { maxOutputLength }),
   br: (body, maxOutputLength) => brotliDecompressSync(body, { maxOutputLength }),
   zstd: (body, maxOutputLength) => zstdDecompressSync(body, { maxOutputLength }),
 };
@@ -103,7 +109,7 @@ const CHUNK_LINE = /^[0-9a-f]{1,8}[ \t]*(?:;.*)?$/i;
 /** The chunks (RFC 9112 §7.1). Bytes that do not begin with a chunk were written without them: they are the body. */
 function unchunked(sent: Buffer): DecodedBody {
   const chunks: Buffer[] = [];
-  for (let at = 0; at < sent.length; ) {
+  for (let at = 0; at < sent.length;) {
     const end = sent.indexOf("\n", at);
     const line = end < 0 ? "" : sent.toString("latin1", at, Math.min(end, at + 256)).trim();
     if (end < 0 || !CHUNK_LINE.test(line)) {

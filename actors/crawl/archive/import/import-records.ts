@@ -8,7 +8,12 @@ import type { Documents } from "../../../../cluster/ports/documents.ts";
 import type { ArchivedFetch, KeptExchange } from "../../../../schemas/archives.ts";
 import { parseUrl } from "../../../lib/web/url.ts";
 import { storedCaptures, storeImported } from "../captures.ts";
-import { ARCHIVE_PAYLOADS, type StoredCapture, type StoredImport, type StoredPayload } from "../collections.ts";
+import {
+  ARCHIVE_PAYLOADS,
+  type StoredCapture,
+  type StoredImport,
+  type StoredPayload,
+} from "../collections.ts";
 import { mimeOf } from "../warc/record.ts";
 import { decodedBody, httpHead, methodOf, statusOf } from "./http-message.ts";
 import type { WarcRecordRead } from "./read-warc.ts";
@@ -148,7 +153,8 @@ export class RecordImporter {
           : this.#ofResponse(place, block);
     if (draft === null) return;
     const id = record.field("warc-concurrent-to");
-    const request = this.#requests.get(draft.record_id ?? "") ?? (id === null ? undefined : this.#requests.get(id));
+    const request =
+      this.#requests.get(draft.record_id ?? "") ?? (id === null ? undefined : this.#requests.get(id));
     this.#draft = request ? withRequest(draft, request) : draft;
     if (request) await this.settle();
   }
@@ -191,9 +197,7 @@ export class RecordImporter {
     const head = httpHead(block);
     const status = head && statusOf(head.start);
     const { payload, fields } = original;
-    const answered = status
-      ? { ...status, fields: head!.fields }
-      : { status: 200, reason: "OK", fields };
+    const answered = status ? { ...status, fields: head!.fields } : { status: 200, reason: "OK", fields };
     const draft = draftOf(place, answered, null, false);
     const response = { ...draft.exchange.response, body: payload };
     return { ...draft, exchange: { ...draft.exchange, response } };
@@ -243,7 +247,9 @@ export class RecordImporter {
       ...(is_damaged && { is_damaged: true as const }),
     };
     if (payload !== null && digest !== null && !is_damaged)
-      await ARCHIVE_PAYLOADS.put(documents, importKey(this.#owner, digest), payload, 0, { tag: `import ${key}` });
+      await ARCHIVE_PAYLOADS.put(documents, importKey(this.#owner, digest), payload, 0, {
+        tag: `import ${key}`,
+      });
     if (!(await storeImported(documents, this.#owner, capture))) {
       this.#tally.known++;
       return;
@@ -269,7 +275,8 @@ function draftOf(
   is_damaged: boolean,
 ): Draft {
   const protocol = /\bh2\b/.test(record.field("warc-protocol") ?? "") ? "h2" : "http/1.1";
-  const kept = body === null || body.length === 0 ? { base64: "" } : { sha256: sha256Of(body), bytes: body.length };
+  const kept =
+    body === null || body.length === 0 ? { base64: "" } : { sha256: sha256Of(body), bytes: body.length };
   return {
     record_id: record.field("warc-record-id"),
     digest: record.field("warc-payload-digest"),

@@ -5,7 +5,12 @@
 import { ByteSource } from "./byte-source.ts";
 import { GZIP_MAGIC, gzipMember } from "./gzip-members.ts";
 
-export type RecordProblem = "broken_gzip" | "gzip_checksum" | "bad_record" | "wrong_length" | "truncated_record";
+export type RecordProblem =
+  | "broken_gzip"
+  | "gzip_checksum"
+  | "bad_record"
+  | "wrong_length"
+  | "truncated_record";
 
 export interface WarcRecordRead {
   readonly type: string;

@@ -44,7 +44,7 @@ export async function zipEntries(read: ReadRange, bytes: number): Promise<readon
     throw new BadZip(`Its directory has more than ${MAX_ENTRIES} entries`);
   const directory = await read(directory_offset, directory_bytes);
   const entries: ZipEntry[] = [];
-  for (let next = 0; entries.length < count; ) {
+  for (let next = 0; entries.length < count;) {
     if (next + 46 > directory.length || directory.readUInt32LE(next) !== ENTRY)
       throw new BadZip("Its directory is damaged");
     const name_end = next + 46 + directory.readUInt16LE(next + 28);

@@ -10,9 +10,24 @@ import type { Documents } from "../../../../cluster/ports/documents.ts";
 import { importedCaptures } from "../captures.ts";
 import { ARCHIVE_CAPTURES, ARCHIVE_IMPORTS, ARCHIVE_PAYLOADS, type StoredImport } from "../collections.ts";
 import { ByteSource } from "./byte-source.ts";
-import { countOf, emptyTally, type ImportedPage, RecordImporter, type RecordsDeps, type Tally } from "./import-records.ts";
+import {
+  countOf,
+  emptyTally,
+  type ImportedPage,
+  RecordImporter,
+  type RecordsDeps,
+  type Tally,
+} from "./import-records.ts";
 import { isWarc, readWarc } from "./read-warc.ts";
-import { BadZip, contentOffset, DEFLATED, inflatedEntry, STORED, zipEntries, type ZipEntry } from "./read-zip.ts";
+import {
+  BadZip,
+  contentOffset,
+  DEFLATED,
+  inflatedEntry,
+  STORED,
+  zipEntries,
+  type ZipEntry,
+} from "./read-zip.ts";
 import { capturesHolder, fileBytes, ownerOf, partsHolder } from "./stored-import.ts";
 
 export interface RunDeps extends RecordsDeps {
@@ -35,11 +50,7 @@ class NoArchive extends Error {}
 class Overtaken extends Error {}
 
 /** False: there is more to do later. Throws Fault. */
-export async function runImport(
-  deps: RunDeps,
-  key: string,
-  isStopped: () => boolean,
-): Promise<boolean> {
+export async function runImport(deps: RunDeps, key: string, isStopped: () => boolean): Promise<boolean> {
   const stored = await ARCHIVE_IMPORTS.get(deps.documents, key);
   if (stored?.state === "deleted") {
     await removeImport(deps, key, stored);
@@ -93,8 +104,11 @@ async function readWacz(
 ): Promise<void> {
   const read = async (first: number, length: number): Promise<Buffer> =>
     Buffer.concat(await Array.fromAsync(fileBytes(blobs, parts, first, length)));
-  const entries = (await zipEntries(read, bytes)).filter(({ name }) => /^archive\/.+\.warc(?:\.gz)?$/i.test(name));
-  if (entries.length === 0) throw new NoArchive("This ZIP file has no WARC file in archive/: it is no WACZ file");
+  const entries = (await zipEntries(read, bytes)).filter(({ name }) =>
+    /^archive\/.+\.warc(?:\.gz)?$/i.test(name),
+  );
+  if (entries.length === 0)
+    throw new NoArchive("This ZIP file has no WARC file in archive/: it is no WACZ file");
   for (const [n, entry] of entries.entries()) {
     if (n < place.entry) continue;
     const offset = n === place.entry ? place.offset : 0;
@@ -113,9 +127,10 @@ async function entrySource(
   const begin = await contentOffset(read, entry);
   if (entry.method === STORED)
     return new ByteSource(fileBytes(blobs, parts, begin + offset, entry.packed_bytes - offset));
-  if (entry.method !== DEFLATED) throw new BadZip(`The entry "${entry.name}" is compressed by an unknown method`);
+  if (entry.method !== DEFLATED)
+    throw new BadZip(`The entry "${entry.name}" is compressed by an unknown method`);
   const source = new ByteSource(inflatedEntry(fileBytes(blobs, parts, begin, entry.packed_bytes)));
-  for (let left = offset; left > 0; ) left -= (await source.piece(left))?.length ?? left;
+  for (let left = offset; left > 0;) left -= (await source.piece(left))?.length ?? left;
   return source;
 }
 
@@ -143,7 +158,9 @@ function progressOf(deps: RunDeps, key: string, stored: StoredImport, isStopped:
           async onRecord(record) {
             if (isStopped()) throw new Overtaken();
             if (++records > MAX_RECORDS)
-              throw new NoArchive(`More than ${MAX_RECORDS} records: the records before are there, split the file`);
+              throw new NoArchive(
+                `More than ${MAX_RECORDS} records: the records before are there, split the file`,
+              );
             await importer.record(record);
           },
           onProblem: (problem) => countOf(live.bad, problem),

@@ -80,7 +80,11 @@ async function imported(findImported: FindImported, request: TransportRequest) {
   const found = await findImported(request.project ?? "", request.url, request.max_bytes);
   if (found === null) return null;
   if (found === "too_large")
-    return failure("archive_too_large", null, `The imported capture has more than ${request.max_bytes} bytes`);
+    return failure(
+      "archive_too_large",
+      null,
+      `The imported capture has more than ${request.max_bytes} bytes`,
+    );
   return {
     kind: "page",
     final_url: found.url,
