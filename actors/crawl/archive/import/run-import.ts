@@ -3,10 +3,8 @@
  * which is broken off goes on; the same record twice is one capture.
  */
 import { createHash } from "node:crypto";
-import type { BodyRefs } from "../../../../cluster/body-refs.ts";
 import type { Blobs } from "../../../../cluster/ports/blobs.ts";
 import type { Clock } from "../../../../cluster/ports/clock.ts";
-import type { Documents } from "../../../../cluster/ports/documents.ts";
 import { importedCaptures } from "../captures.ts";
 import { ARCHIVE_CAPTURES, ARCHIVE_IMPORTS, ARCHIVE_PAYLOADS, type StoredImport } from "../collections.ts";
 import { ByteSource } from "./byte-source.ts";
@@ -172,7 +170,7 @@ function progressOf(deps: RunDeps, key: string, stored: StoredImport, isStopped:
         });
       } catch (problem) {
         // A WARC file in a WACZ file that is packed wrongly; faults of the store have other names.
-        if (!/^Z_/.test(String((problem as NodeJS.ErrnoException).code))) throw problem;
+        if (!String((problem as NodeJS.ErrnoException).code).startsWith("Z_")) throw problem;
         countOf(live.bad, "broken_zip_entry");
       }
       await importer.settle();
