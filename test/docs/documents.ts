@@ -39,6 +39,8 @@ export const NOT_RUN: Readonly<Record<string, string>> = {
   'claude mcp add --transport http trawl https://trawl.example/mcp --header "Authorization: Bearer $TRAWL_KEY"':
     "a program that is not in the package registries",
   "pip install warcio": "a program that a checkout has not: test/scenarios/archives.test.ts",
+  "trawl archive import intranet-2019.warc.gz":
+    "a file of the reader: test/scenarios/archive-imports.test.ts",
   "pip install wacz": "a program that a checkout has not: test/scenarios/archives.test.ts",
   "npm run check": "what CI runs (.ci/run)",
   "openapi-typescript http://127.0.0.1:8080/openapi.json --default-non-nullable=false":

@@ -4,32 +4,12 @@ import type { Documents } from "../../../../cluster/ports/documents.ts";
 import { readBody } from "../../../../cluster/read-body.ts";
 import type { ArchivedFetch } from "../../../../schemas/archives.ts";
 import type { Redirect } from "../../../../schemas/fetch.ts";
+import type { FindImported } from "../../../lib/web/imported-capture.ts";
 import { parseUrl } from "../../../lib/web/url.ts";
 import { storedCaptures } from "../captures.ts";
 import type { StoredCapture } from "../collections.ts";
 import { fieldOf } from "../warc/record.ts";
 import { findImport } from "./stored-import.ts";
-
-export interface FoundCapture {
-  /** Of the capture: not of another page that it leads to by a redirect of the archive. */
-  readonly url: string;
-  readonly redirects: readonly Redirect[];
-  readonly headers: ReadonlyMap<string, string>;
-  readonly body: Buffer;
-  readonly bytes: number;
-  /** ISO 8601. */
-  readonly captured_at: string;
-  /** The name of the file that it came from. */
-  readonly source: string;
-  /** It serves every project. */
-  readonly is_shared: boolean;
-}
-
-export type FindImported = (
-  project: string,
-  url: string,
-  max_bytes: number,
-) => Promise<FoundCapture | "too_large" | null>;
 
 const MAX_REDIRECTS = 5;
 

@@ -28,7 +28,7 @@ import {
   replayUrl,
   type Snapshot,
 } from "../cdx.ts";
-import type { FindImported } from "../../archive/import/find-imported.ts";
+import type { FindImported } from "../../../lib/web/imported-capture.ts";
 import { collectBody, admitted, joinHeaders, sendHooks } from "./one-request.ts";
 import { bodyReader, type ReadBody, sizeDetail } from "./large-bodies.ts";
 
