@@ -341,10 +341,10 @@ describe.each(SETUPS)("an imported archive, $setup", ({ start, setup }) => {
     "is read of every recorded file (skipped without ../shared/fixtures/warc)",
     { timeout: 120_000 },
     async () => {
-      const files = folders.flatMap((folder) =>
-        readdirSync(join(recorded, folder))
+      const files = folders.flatMap((from) =>
+        readdirSync(join(recorded, from))
           .filter((name) => /\.warc(\.gz)?(\.bad)?$|\.wacz$/.test(name))
-          .map((name) => join(recorded, folder, name)),
+          .map((name) => join(recorded, from, name)),
       );
       expect(files.length).toBeGreaterThan(15);
       for (const path of files) {

@@ -71,12 +71,10 @@ const TABLE: readonly (readonly [row: Row, operations: string])[] = [
   // By identifier, of one project.
   [
     row(401, 404, 404, DONE, MAY),
-    "getBody headBody getRequestWarc listJobSinks deleteJobSink getJob getJobResults getJobUrls getJobUrlsCsv getCompanyBatchCsv listCompanyReview decideCompanyReview cancelJob deleteCompanyWatch getMonitor listMonitorChanges runMonitor changeMonitor deleteMonitor getSession deleteSession",
+    "getBody headBody getRequestWarc listJobSinks deleteJobSink getJob getJobResults getJobUrls getJobUrlsCsv getCompanyBatchCsv listCompanyReview decideCompanyReview cancelJob deleteCompanyWatch getMonitor listMonitorChanges runMonitor changeMonitor deleteMonitor getSession deleteSession getArchiveImport deleteArchiveImport",
   ],
   // The file of the import has not arrived.
-  [row(401, 404, 404, DONE, MAY), "getArchiveImport"],
   [row(401, 404, 404, MAY, MAY), "appendArchiveImport getArchiveImportWarc"],
-  [row(401, 404, 404, 404, DONE), "deleteArchiveImport"],
   // The job has not ended.
   [row(401, 404, 404, MAY, MAY), "getJobWarc getJobWacz"],
   // A job has four at most.
@@ -197,7 +195,7 @@ describe.each(SETUPS)("each role on each operation, $setup", ({ start }) => {
         const { status, json } = await service.call("POST", path, { key: by, body });
         expect([path, status, json]).toEqual([
           path,
-          /^\/v1\/(?:alerts|monitors|sessions|jobs\/[^/]+\/sinks)$/.test(path) ? 201 : 202,
+          /^\/v1\/(?:alerts|archives|monitors|sessions|jobs\/[^/]+\/sinks)$/.test(path) ? 201 : 202,
           expect.anything(),
         ]);
         return json;
@@ -233,6 +231,7 @@ describe.each(SETUPS)("each role on each operation, $setup", ({ start }) => {
       given = {
         job_id: job.job_id,
         monitor_id: monitor.id,
+        import_id: (await created("/v1/archives", { name: "a.warc", bytes: 5, sha256: "0".repeat(64) })).id,
         session_id: session.session_id,
         sha256: page.sha256!,
         request_id: page.request_id,
