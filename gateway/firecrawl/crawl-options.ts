@@ -13,7 +13,9 @@ const SHARED: Options = { origin: origin!, integration: integration!, zeroDataRe
 const Flag = Type.Boolean();
 const Paths = Type.Array(Type.String({ minLength: 1 }));
 const asPatterns = (paths: readonly string[]): readonly string[] => paths.map((path) => `/${path}/`);
-export const WEBHOOK = refused("Webhooks are sent of crawls and monitors only; POST /v1/batch/fetch takes callback_url");
+export const WEBHOOK = refused(
+  "Webhooks are sent of crawls and monitors only; POST /v1/batch/fetch takes callback_url",
+);
 const Address = Type.String({ minLength: 1 });
 /** Their default; this API's is 1,000. */
 const CRAWL_LIMIT = 10_000;

@@ -50,6 +50,11 @@ class AlertBody(TypedDict, total=False):
     """Percent of an allowance; default all. Not with scope status"""
 
 
+class AppendArchiveImportQuery(TypedDict, total=False):
+    offset: Required[int]
+    """Where the bytes stand in the file"""
+
+
 class BatchCompaniesBody(TypedDict, total=False):
     items: Required[Sequence[CompanyBatchItem]]
     """The items of the job"""
@@ -351,6 +356,17 @@ class CrawlWebhookBody(TypedDict, total=False):
     """How events are written: `firecrawl` as Firecrawl's API, version 2, has them, signed in `X-Firecrawl-Signature`, too"""
     metadata: Mapping[str, str] | None
     """Only with the form `firecrawl`: what each event gives back"""
+
+
+class CreateArchiveImportBody(TypedDict, total=False):
+    name: Required[str]
+    """The name of the file: attempts that it serves say it"""
+    bytes: Required[int]
+    """Bytes of the file"""
+    sha256: Required[str]
+    """Of the file"""
+    shared: bool | None
+    """It serves every project; for operator keys only. Default: this project alone"""
 
 
 class CreateCompanyWatchBody(TypedDict, total=False):

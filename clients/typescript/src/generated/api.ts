@@ -319,6 +319,11 @@ export interface AlertHookCreated {
   secret: string;
 }
 
+export interface AppendArchiveImportQuery {
+  /** Where the bytes stand in the file */
+  offset: number;
+}
+
 export interface ArticleMeta {
   /** Several are separated by `; ` */
   author: string | null;
@@ -2034,6 +2039,52 @@ export interface CrawledPage {
   duplicate_of?: DuplicateOf;
   /** Only of a crawl with `since_job`: whether the text of the page is what it was. `new`: the earlier crawl did not have the page */
   change?: "new" | "changed" | "unchanged";
+}
+
+export interface CreateArchiveImportBody {
+  /** The name of the file: attempts that it serves say it */
+  name: string;
+  /** Bytes of the file */
+  bytes: number;
+  /** Of the file */
+  sha256: string;
+  /** It serves every project; for operator keys only. Default: this project alone */
+  shared?: boolean | null;
+}
+
+export interface CreateArchiveImportResponse {
+  /** The id of the import: the same for the same file */
+  id: string;
+  /** The name that the client gave */
+  name: string;
+  /** Whether it serves every project */
+  shared: boolean;
+  /** `uploading` until every byte has arrived, then `importing`; at the end `done`, or `failed` with a `problem` */
+  state: "uploading" | "importing" | "done" | "failed";
+  /** Why the import has failed; captures that were read before stay */
+  problem: string | null;
+  /** Bytes of the file */
+  bytes: number;
+  /** Bytes that have arrived: where the upload goes on */
+  received_bytes: number;
+  /** Of the file */
+  sha256: string;
+  /** Records that were read */
+  records: number;
+  /** Captures that the import has brought */
+  captures: number;
+  /** Captures that another file of the same owner has brought before */
+  known: number;
+  /** Pages that were put into the search index */
+  indexed: number;
+  /** Records that bring no capture, by kind: their type (`warcinfo`, `metadata`, `conversion`, `request` …), `not_http`, `too_large`, `revisit_without_original`, `revisit_not_modified` */
+  skipped: Record<string, number>;
+  /** What could not be read, or only in part: `broken_gzip`, `gzip_checksum`, `bad_record`, `wrong_length`, `truncated_record`, `no_http_response`, `broken_coding`, `broken_zip_entry` */
+  bad: Record<string, number>;
+  /** When the upload began */
+  created_at: string;
+  /** When the file was read */
+  ended_at: string | null;
 }
 
 export interface CreateCompanyWatchBody {
@@ -4109,6 +4160,10 @@ export interface LedgerAttempt {
 export interface ListAlertsResponse {
   /** The webhooks that the key sees */
   alerts: AlertHook[];
+}
+
+export interface ListArchiveImportsResponse {
+  archives: CreateArchiveImportResponse[];
 }
 
 export interface ListCapturesQuery {
