@@ -210,6 +210,12 @@ describe.each(SETUPS)("an imported archive, $setup", ({ start, setup }) => {
   test("that is no archive, or arrives with other bytes, fails and says why", async () => {
     const zeros = await imported(service, Buffer.alloc(100));
     expect(zeros).toMatchObject({ state: "failed", problem: "This is no WARC or WACZ file (100 bytes)" });
+    const twice = await imported(service, gzipSync(members(response("http://other.example/", DATE, "x"))));
+    expect(twice).toMatchObject({
+      state: "failed",
+      records: 0,
+      problem: "The file has no record that can be read",
+    });
     const file = members(response("http://other.example/", DATE, "x"));
     const body = { ...announcement(file, "x.warc.gz"), sha256: "0".repeat(64) };
     const { json } = await service.call("POST", "/v1/archives", { body });

@@ -43,6 +43,8 @@ export interface ImportRouteDeps {
 }
 
 const MAX_IMPORTS = 1_000;
+/** From a part to the last one. What lasts longer has another SHA-256 than was said. */
+const MAX_UPLOAD_MS = 4 * UPLOAD_TTL_MS;
 const Detail = Type.Object({ detail: Type.String() });
 const Params = Type.Object({
   import_id: Field(
@@ -305,18 +307,21 @@ async function append(
   if (msg !== null) return invalid([{ loc: ["body"], msg, type: "value_error" }]);
   const until_ms = clock.now() + UPLOAD_TTL_MS;
   const part = await blobs.put(bytes);
-  await refs.retain([part.sha256], partsHolder(key), Infinity);
+  // An upload that is abandoned leaves nothing; one that is whole keeps its parts until it is read.
+  await refs.retain([part.sha256], partsHolder(key), clock.now() + MAX_UPLOAD_MS);
+  const isLast = offset + bytes.length === stored.bytes;
+  const digests = [...stored.parts, part].map(({ sha256 }) => sha256);
+  if (isLast) await refs.retain(digests, partsHolder(key), Infinity);
   let isTaken = false;
   const next = await ARCHIVE_IMPORTS.update(documents, key, (current) => {
     isTaken = current?.state === "uploading" && receivedBytes(current) === offset;
     if (!isTaken) return null;
-    const isWhole = offset + bytes.length === current!.bytes;
     const value: StoredImport = {
       ...current!,
       parts: [...current!.parts, part],
-      state: isWhole ? "importing" : "uploading",
+      state: isLast ? "importing" : "uploading",
     };
-    return { value, options: isWhole ? {} : { expires_at_ms: until_ms } };
+    return { value, options: isLast ? {} : { expires_at_ms: until_ms } };
   });
   if (next === null) return NOT_FOUND;
   if (next.value.state === "importing") await wake(deps, key);

@@ -92,6 +92,8 @@ async function readFile(
   } else if (first.subarray(0, ARC_MAGIC.length).equals(ARC_MAGIC))
     throw new NoArchive("This is an ARC file: warcio recompress makes a WARC file of it");
   else throw new NoArchive(`This is no WARC or WACZ file (${bytes} bytes)`);
+  const read = await ARCHIVE_IMPORTS.get(deps.documents, key);
+  if (read?.counts.records === 0) throw new NoArchive("The file has no record that can be read");
   await end(deps, key, { state: "done", problem: null });
 }
 
