@@ -45,7 +45,7 @@ interface Binned {
 }
 
 /** Mulberry32: rows and columns are drawn, and drawn again the same. */
-function randomOf(seed: number): () => number {
+export function randomOf(seed: number): () => number {
   let state = seed;
   return () => {
     state = (state + 0x6d2b79f5) >>> 0;
