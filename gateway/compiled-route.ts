@@ -1,4 +1,5 @@
 /** A route as the gateway compiles it once, and how a request is read with it. */
+import { deprecationHeaders } from "./deprecation.ts";
 import type { Body, ClientAbort, Head, Reply } from "./http.ts";
 import { BODY_TOO_SLOW, invalid, TOO_MANY_LARGE, tooLarge } from "./http-errors.ts";
 import type { Route } from "./route.ts";
@@ -19,6 +20,8 @@ export interface CompiledRoute {
   readonly query: ((query: string) => ReadResult<unknown>) | null;
   readonly body: ((value: unknown) => ReadResult<unknown>) | null;
   readonly duration: { readonly route: string };
+  /** Header fields of every answer; null: the route is not deprecated. */
+  readonly deprecation: ReturnType<typeof deprecationHeaders> | null;
   readonly counted: ReadonlyMap<string, { route: string; method: string; status: string }>;
 }
 
@@ -54,6 +57,7 @@ export function compileRoute(route: Route | null): CompiledRoute {
     query: route?.query ? queryReader(route.query) : null,
     body: body && ((value) => body.read("body", value)),
     duration: { route: label },
+    deprecation: route?.deprecated ? deprecationHeaders(route.deprecated) : null,
     counted: new Map(CLASSES.map((status) => [status, { route: label, method, status }])),
   };
 }

@@ -14,7 +14,7 @@ const NO_LABELS = {};
 const SENT = { direction: "sent" };
 export const OPEN_TO_BROWSERS = {
   "Access-Control-Allow-Origin": "*",
-  "Access-Control-Expose-Headers": "ETag, Retry-After",
+  "Access-Control-Expose-Headers": "ETag, Retry-After, Deprecation, Sunset, Link",
 };
 
 /** A request that was answered, or whose client left before its answer. */
@@ -64,6 +64,7 @@ export function requestEnd({
     const reply = refusalAs && given.status >= 400 ? refusalAs(given) : given;
     const headers: Record<string, string> = { ...reply.headers };
     if (limit !== null) addCallerHeaders(headers, caller!, limit, context.now_ms);
+    if (compiled.deprecation) addDeprecation(headers, compiled.deprecation);
     if (compiled.route?.cors) Object.assign(headers, OPEN_TO_BROWSERS);
     headers["X-Request-Id"] = request_id;
     const ms = clock.mono() - context.began_ms;
@@ -115,6 +116,16 @@ export function requestEnd({
   }
 
   return { finish, errorReply };
+}
+
+/** Links of the answer itself stay. */
+function addDeprecation(
+  headers: Record<string, string>,
+  deprecation: NonNullable<CompiledRoute["deprecation"]>,
+): void {
+  const { Link } = headers;
+  Object.assign(headers, deprecation);
+  if (Link !== undefined) headers["Link"] = `${Link}, ${deprecation.Link}`;
 }
 
 /** Every series is there from the start, so that the first error of a route is seen as an increase. */

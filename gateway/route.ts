@@ -5,6 +5,7 @@
 import type { Static, TObject, TSchema } from "typebox";
 import type { QuotaCategory } from "../schemas/accounts.ts";
 import type { Caller } from "./authenticate.ts";
+import type { Deprecation } from "./deprecation.ts";
 import type { Head, Reply } from "./http.ts";
 import type { BeginOptions } from "./pending-requests.ts";
 import type { UnknownName } from "./unknown-names.ts";
@@ -155,6 +156,8 @@ interface RouteDescription {
   readonly replies: Readonly<Record<number, ReplyShape>>;
   /** Adds CORS headers that let scripts of any origin read it. */
   readonly cors?: boolean;
+  /** Says so in each answer and in the API document. Default: the operation is there to stay. */
+  readonly deprecated?: Deprecation;
   /** For a protocol whose clients read errors in another form: makes its answer of every refusal that the gateway gives on this route. */
   readonly refusalAs?: (refusal: Reply) => Reply;
   /** Sent as it is, never compressed: the bytes are the answer. */

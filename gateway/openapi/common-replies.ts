@@ -55,7 +55,11 @@ export function commonReplies({
 type HeaderName = keyof typeof HEADERS;
 
 /** The fields of an answer: those of the status, those of every answer to a caller with a key, and the route's own. */
-export function headersOf(status: number, shapes: readonly ReplyShape[], { auth }: Route): object {
+export function headersOf(
+  status: number,
+  shapes: readonly ReplyShape[],
+  { auth, deprecated }: Route,
+): object {
   const names: HeaderName[] = ["X-Request-Id"];
   if (status === 401) names.push("WWW-Authenticate");
   if (status === 408 || status === 429 || status === 503) names.push("Retry-After");
@@ -64,6 +68,8 @@ export function headersOf(status: number, shapes: readonly ReplyShape[], { auth 
     names.push("X-Service-Quota-Remaining", "X-Service-Key-Budget-Remaining");
   }
   if (auth === "key" && status < 300) names.push("X-Service-Warning");
+  if (deprecated)
+    names.push("Deprecation", ...(deprecated.sunset === null ? [] : (["Sunset"] as const)), "Link");
   const own = Object.assign({}, ...shapes.map(({ headers }) => headers)) as Record<string, string>;
   return {
     ...Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }])),

@@ -4,6 +4,7 @@
  */
 import type { TSchema } from "typebox";
 import { type Audience, audienceOf, type ReplyShape, type Route } from "../route.ts";
+import { deprecationSentence } from "../deprecation.ts";
 import { commonReplies, headersOf } from "./common-replies.ts";
 import { errorBodyOf } from "./error-body.ts";
 import { GATEWAY_REFERENCE, HEADERS } from "./gateway-reference.ts";
@@ -146,7 +147,11 @@ export function openapi({ routes, public_url, audience, references }: About): ob
     return {
       operationId: route.operationId,
       summary: route.summary,
-      description: route.description ?? `${route.summary}.`,
+      ...(route.deprecated && { deprecated: true }),
+      description: [
+        ...(route.deprecated ? [deprecationSentence(route.deprecated)] : []),
+        route.description ?? `${route.summary}.`,
+      ].join("\n\n"),
       tags: route.tags,
       ...(parameterList.length > 0 && { parameters: parameterList }),
       ...(route.body && {

@@ -60,6 +60,15 @@ export const HEADERS = {
     "A field, a query parameter or a value of `include` that the service does not know; the field is repeated, at most ten times",
     'unknown field "timeout"; did you mean "timeout_s"?',
   ),
+  Deprecation: header(
+    "Since when the operation is deprecated, as `@` and Unix seconds (RFC 9745)",
+    "@1795651200",
+  ),
+  Sunset: header("From when on the operation may be gone (RFC 8594)", "Thu, 27 May 2027 00:00:00 GMT"),
+  Link: header(
+    "Where the deprecation is explained (`deprecation`, `sunset`), and the operation that takes its place (`successor-version`)",
+    '</docs/api/fetch>; rel="deprecation"; type="text/html"',
+  ),
 } as const;
 
 /** Header fields of signed deliveries. */

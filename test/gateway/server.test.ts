@@ -126,7 +126,7 @@ describe("routing", () => {
     });
     expect((await call("GET", "/openapi.json")).headers).toMatchObject({
       "access-control-allow-origin": "*",
-      "access-control-expose-headers": "ETag, Retry-After",
+      "access-control-expose-headers": "ETag, Retry-After, Deprecation, Sunset, Link",
     });
   });
 
