@@ -1,13 +1,15 @@
 /**
  * A release: `npm run release -- --dry-run` builds in dist/ everything that would be published, checks it, installs it in an empty folder and
- * starts it; `npm run release -- licences` prints each package that the program depends on, with its licence. Publishing is left to whoever holds the
+ * starts it; `npm run release -- chroots` installs it in bare chroots of Debian (chroots.ts); `npm run release -- licences` prints each package that the program depends on, with its licence. Publishing is left to whoever holds the
  * credentials: `npm publish dist/FILE.tgz --provenance`.
  */
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { readBuildInfo } from "../build-info.ts";
 import { billOfMaterials, licencesOf } from "./bill-of-materials.ts";
+import { chrootTable, tryChroots } from "./chroots.ts";
 import { packPythonClient } from "./python-package.ts";
 import { packClient } from "./client-package.ts";
 import { packServer } from "./server-package.ts";
@@ -21,9 +23,10 @@ const PACKED_MAX_BYTES = 5_000_000;
 const [word] = process.argv.slice(2);
 if (word === "licences") console.log(licencesOf(billOfMaterials(ROOT)).join("\n"));
 else if (word === "--dry-run") await dryRun();
+else if (word === "chroots") await chroots();
 else {
   console.error(
-    "Say --dry-run or licences. Nothing is published from here: npm publish dist/FILE.tgz --provenance",
+    "Say --dry-run, chroots or licences. Nothing is published from here: npm publish dist/FILE.tgz --provenance",
   );
   process.exitCode = 2;
 }
@@ -56,4 +59,20 @@ async function dryRun(): Promise<void> {
 
   const started = await startInstalled(packed, process.env);
   console.log(`Installed in an empty folder, started: ${started.http_server}, version ${started.version}`);
+}
+
+/** CHROOTS_DIR: where roots and Nodes stay between runs. */
+async function chroots(): Promise<void> {
+  const { commit } = readBuildInfo(ROOT);
+  mkdirSync(DIST, { recursive: true });
+  const packages = {
+    server: packServer(ROOT, DIST, commit ?? "unknown").path,
+    client: packClient(ROOT, DIST),
+  };
+  const folder = process.env["CHROOTS_DIR"] ?? join(tmpdir(), "trawl-chroots");
+  const results = await tryChroots(packages, folder, ({ debian, node, problem }) =>
+    console.error(`${debian}, Node ${node}: ${problem ?? "all worked"}`),
+  );
+  console.log(chrootTable(results));
+  if (results.some(({ problem }) => problem !== null)) process.exitCode = 1;
 }

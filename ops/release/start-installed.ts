@@ -63,19 +63,24 @@ export async function startIn(folder: string, given: Environment, node?: string)
     stdio: ["ignore", "pipe", "pipe"],
   });
   try {
-    const { url, key } = await firstRequest(service);
-    const ready = (await (await fetch(`${url}/ready`)).json()) as Omit<InstalledService, "title">;
-    const page = await fetch(`${url}/v1/fetch`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-      body: JSON.stringify({ url: `${url}/demo/tide-mill` }),
-    });
-    const { title, error } = (await page.json()) as { title: string | null; error: string | null };
-    if (title === null) throw new Error(`The demo page was not fetched: ${error}`);
-    return { version: ready.version, http_server: ready.http_server, title };
+    return await askForDemo(service);
   } finally {
     if (service.exitCode === null && service.kill("SIGTERM")) await once(service, "exit");
   }
+}
+
+/** `service`: `trawl start`, with the demo pages and a first key. Rejects with its output when it does not start or answer. */
+export async function askForDemo(service: ChildProcess): Promise<InstalledService> {
+  const { url, key } = await firstRequest(service);
+  const ready = (await (await fetch(`${url}/ready`)).json()) as Omit<InstalledService, "title">;
+  const page = await fetch(`${url}/v1/fetch`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+    body: JSON.stringify({ url: `${url}/demo/tide-mill` }),
+  });
+  const { title, error } = (await page.json()) as { title: string | null; error: string | null };
+  if (title === null) throw new Error(`The demo page was not fetched: ${error}`);
+  return { version: ready.version, http_server: ready.http_server, title };
 }
 
 /** Resolves with the address and the key of the request that the first start prints, which it does once it listens. */

@@ -6,17 +6,19 @@
 import { execFileSync, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { createRequire } from "node:module";
+import { removeBuild } from "../../ops/release/image-id.ts";
+import { npmFolder, packDebianRoot } from "../../ops/release/debian-root.ts";
 
 export interface BuiltImage {
+  /** That of equal builds is equal: ops/release/image-id.ts. */
   readonly id: string;
   /** Unpacked, as `docker images` counts. */
   readonly bytes: number;
-  /** Digests. The id of an image has the name and host of the container of its build, by buildah in Docker's format, and differs. */
+  /** Digests. */
   readonly layers: readonly string[];
   readonly labels: Readonly<Record<string, string>>;
   readonly user: string;
@@ -57,7 +59,6 @@ interface Inspected {
 
 const START_MS = 60_000;
 const LOOK_EVERY_MS = 200;
-const SIGNED_BY = "/usr/share/keyrings/debian-archive-keyring.gpg";
 
 /** `root`: a checkout. `folder` keeps bases and images between runs. `debian`: bookworm or trixie. */
 export function imageBuilder(
@@ -87,9 +88,9 @@ export function imageBuilder(
   function makeBases(): void {
     if (buildah("images", "--filter", `reference=${builder}`, "--quiet").trim() !== "") return;
     const tar = join(folder, `${debian}.tar`);
-    if (!existsSync(tar)) makeRoot(debian, tar);
+    if (!existsSync(tar)) packDebianRoot(debian, tar);
     fromTree(base, (container) => buildah("add", container, tar, "/"));
-    const npm = dirname(createRequire(join(dirname(npmProgram()), "x.js")).resolve("../package.json"));
+    const npm = npmFolder();
     fromTree(
       builder,
       (container) => {
@@ -123,6 +124,19 @@ export function imageBuilder(
     buildah("commit", "--rm", "--quiet", container, name);
   }
 
+  /** The same image under this name, with an id that does not tell in which container it was built. */
+  function withoutContainer(built: string, name: string): string {
+    const copy = join(folder, "copy");
+    rmSync(copy, { recursive: true, force: true });
+    buildah("push", "--quiet", built, `dir:${copy}`);
+    const id = removeBuild(copy);
+    const pulled = buildah("pull", "--quiet", `dir:${copy}`).trim();
+    if (`sha256:${pulled}` !== id) throw new Error(`The image ${id} was read as ${pulled}`);
+    buildah("tag", pulled, name);
+    rmSync(copy, { recursive: true });
+    return pulled;
+  }
+
   const inspect = (id: string): Inspected =>
     JSON.parse(buildah("inspect", "--type", "image", id)) as Inspected;
 
@@ -142,6 +156,7 @@ export function imageBuilder(
       const values = { BASE: base, BUILDER: builder, COMMIT: commit, VERSION: version };
       const words = Object.entries(values).flatMap(([name, value]) => ["--build-arg", `${name}=${value}`]);
       const id_file = join(folder, `${stage}.id`);
+      const name = `localhost/trawl-${stage}:${debian}`;
       buildah(
         "bud",
         "--isolation",
@@ -158,17 +173,13 @@ export function imageBuilder(
         ...words,
         "--iidfile",
         id_file,
-        "-t",
-        `localhost/trawl-${stage}:${debian}`,
         "-f",
         join(root, "ops/deploy/Containerfile"),
         root,
       );
-      const id = readFileSync(id_file, "utf8").trim().replace("sha256:", "");
+      const id = withoutContainer(readFileSync(id_file, "utf8").trim(), name);
       const { config } = inspect(id).Docker;
-      const [listed] = JSON.parse(buildah("images", "--json", `localhost/trawl-${stage}:${debian}`)) as [
-        { size: string },
-      ];
+      const [listed] = JSON.parse(buildah("images", "--json", name)) as [{ size: string }];
       return {
         id,
         bytes: bytesOf(listed.size),
@@ -193,40 +204,6 @@ export function imageBuilder(
       }),
   };
 }
-
-/** The folder of a Debian with what is essential and certificates, as a tar. */
-function makeRoot(debian: string, tar: string): void {
-  const sources = `${tar}.sources`;
-  const here = readFileSync("/etc/apt/sources.list.d/debian.sources", "utf8");
-  const [, mirror] = /^URIs: (\S+)/m.exec(here)!;
-  writeFileSync(
-    sources,
-    `Types: deb\nURIs: ${mirror}\nSuites: ${debian}\nComponents: main\nSigned-By: ${SIGNED_BY}\n`,
-  );
-  const left_out = ["doc", "info", "locale", "man"].map(
-    (name) => `--dpkgopt=path-exclude=/usr/share/${name}/*`,
-  );
-  const emptied = ["var/lib/apt/lists", "var/cache", "var/log"].map(
-    (path) => `--customize-hook=find "$1/${path}" -type f -delete`,
-  );
-  execFileSync(
-    "mmdebstrap",
-    [
-      "--quiet",
-      "--variant=minbase",
-      "--include=ca-certificates",
-      ...left_out,
-      ...emptied,
-      debian,
-      tar,
-      sources,
-    ],
-    { stdio: "pipe" },
-  );
-}
-
-const npmProgram = (): string =>
-  execFileSync("sh", ["-c", 'readlink -f "$(command -v npm)"'], { encoding: "utf8" }).trim();
 
 /** "234 MB", as buildah prints it. */
 function bytesOf(size: string): number {
