@@ -1,4 +1,5 @@
 /** A deprecated operation says so in each of its answers and in the API document, and still works. */
+import { Type } from "typebox";
 import { describe, expect, test } from "vitest";
 import { type Deprecation, deprecationHeaders } from "../../gateway/deprecation.ts";
 import { openapi } from "../../gateway/openapi/document.ts";
@@ -111,9 +112,28 @@ test("the API document marks the operation, and says in a sentence what to do", 
   expect(paths["/current"]!.get).not.toHaveProperty("deprecated");
 });
 
+test("a field that goes away alone is marked in the API document", () => {
+  const query = Type.Object({
+    q: Type.Optional(Type.String({ deprecated: true })),
+    r: Type.Optional(Type.String()),
+  });
+  const { paths } = openapi({
+    routes: [openRoute({ ...described("/current"), query, handle })],
+    public_url: "https://trawl.example",
+    audience: "clients",
+    references: [],
+  }) as { paths: Record<string, { get: Operation }> };
+  expect(paths["/current"]!.get.parameters).toMatchObject([
+    { name: "q", schema: { deprecated: true } },
+    { name: "r", schema: { type: "string" } },
+  ]);
+  expect(paths["/current"]!.get.parameters[1]!.schema).not.toHaveProperty("deprecated");
+});
+
 interface Operation {
   readonly deprecated?: boolean;
   readonly description: string;
+  readonly parameters: readonly { readonly name: string; readonly schema: object }[];
   readonly responses: Readonly<Record<string, { readonly headers: Readonly<Record<string, object>> }>>;
 }
 
