@@ -29,6 +29,8 @@ const USER_ID = 1000;
 const FIRST_WITH_LIBATOMIC = 26;
 const CERTIFICATES = "/etc/ssl/certs/ca-certificates.crt";
 const STOP_MS = 30_000;
+/** Of an installation or a command that is to end by itself. */
+const COMMAND_MS = 300_000;
 const HOME = "/home/user";
 const NPM_CACHE = "/home/npm-cache";
 /** Of a start: any free port, for the network is that of this machine, and pages to ask for without another network. */
@@ -196,12 +198,16 @@ function entered(root: string, cache: string, environment: object, words: readon
   });
 }
 
-/** Resolves with what was printed. Rejects with it when the exit code is not 0. */
+/** Resolves with what was printed. Rejects with it when the exit code is not 0, also of a command that was ended because it took too long. */
 async function ended(child: ChildProcess): Promise<string> {
   let printed = "";
   for (const stream of [child.stdout!, child.stderr!])
     stream.on("data", (text: Buffer) => (printed += text.toString()));
+  const late = AbortSignal.timeout(COMMAND_MS);
+  const end = (): void => void process.kill(-child.pid!, "SIGKILL");
+  late.addEventListener("abort", end);
   const [code] = (await once(child, "close")) as [number | null];
+  late.removeEventListener("abort", end);
   if (code !== 0) throw new Error(`${child.spawnargs.slice(-4).join(" ")} ended with ${code}: ${printed}`);
   return printed;
 }
