@@ -34,11 +34,14 @@ const withoutBareNames = (script: Buffer): Buffer =>
 const withBuild = (page: Buffer, build: string): Buffer =>
   Buffer.from(page.toString().replaceAll("{{build}}", escaped(build)));
 
+/** `changelog` gives the Markdown of the changelog. */
+type Read = (build: string, changelog: () => string) => Buffer;
+
 /** A fixed list: no path of a request reaches the file system. */
-const FILES: Readonly<Record<string, readonly [content_type: string, read: (build: string) => Buffer]>> = {
+const FILES: Readonly<Record<string, readonly [content_type: string, read: Read]>> = {
   "/": [HTML, (build) => withBuild(own("home.html"), build)],
   "/replay": [HTML, () => own("replay.html")],
-  "/changelog": [HTML, (build) => Buffer.from(changelogPage(changelog(), build))],
+  "/changelog": [HTML, (build, changelog) => Buffer.from(changelogPage(changelog(), build))],
   "/console": [HTML, (build) => withBuild(own("console/console.html"), build)],
   "/pages/console.css": [STYLE, () => own("console/console.css")],
   ...Object.fromEntries(
@@ -57,25 +60,31 @@ const FILES: Readonly<Record<string, readonly [content_type: string, read: (buil
   "/pages/replay.js": [SCRIPT, () => own("replay.js")],
 };
 
-/** `build` names the program that runs: its version and commit. */
-export function pageFiles(build: string): (path: string) => PageFile | null {
+/**
+ * `build` names the program that runs: its version and commit. `readChangelog` is called once at most, when a page first needs it:
+ * a request for a version that does not exist reads no file.
+ */
+export function pageFiles(
+  build: string,
+  readChangelog: () => string = () => own("../../CHANGELOG.md").toString(),
+): (path: string) => PageFile | null {
   const loaded = new Map<string, PageFile>();
+  let markdown: string | null = null;
+  const changelog = (): string => (markdown ??= readChangelog());
   return (path) => {
     const existing = loaded.get(path);
     if (existing) return existing;
-    const file = Object.hasOwn(FILES, path) ? FILES[path]! : ofVersion(path);
+    const file = Object.hasOwn(FILES, path) ? FILES[path]! : ofVersion(path, changelog);
     if (!file) return null;
     const [content_type, read] = file;
-    const made = { content_type, bytes: read(build) };
+    const made = { content_type, bytes: read(build, changelog) };
     loaded.set(path, made);
     return made;
   };
 }
 
-const changelog = (): string => own("../../CHANGELOG.md").toString();
-
 /** `/changelog/<version>`, where the changelog has the version. */
-function ofVersion(path: string): (typeof FILES)[string] | null {
+function ofVersion(path: string, changelog: () => string): (typeof FILES)[string] | null {
   const [, version] = /^\/changelog\/([^/]+)$/.exec(path) ?? [];
   if (version === undefined || !versionsOf(changelog()).has(version)) return null;
   return [HTML, (build) => Buffer.from(changelogPage(changelog(), build, version))];

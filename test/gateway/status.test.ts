@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { describe, expect, test } from "vitest";
-import { changelogPage } from "../../ops/page-files.ts";
+import { changelogPage, pageFiles } from "../../ops/page-files.ts";
 import { gatewayHarness } from "../harness/gateway-harness.ts";
 import { API_DOCUMENTS } from "../harness/api-documents.ts";
 
@@ -234,6 +234,19 @@ describe("pages for people", () => {
     expect(page).toContain('<a href="/changelog/0.1.0" aria-current="page">');
     for (const version of ["9.9.9", "constructor", "..%2Fhome.html"])
       expect((await call("GET", `/changelog/${version}`, { key: null })).status).toBe(404);
+  });
+
+  test("reads the changelog once, whatever versions are asked for", () => {
+    let reads = 0;
+    const fileOf = pageFiles("1.0.0", () => {
+      reads += 1;
+      return "# Changelog\n\n## 1.0.0\n\n- First.\n";
+    });
+    expect(fileOf("/")).not.toBeNull();
+    expect(reads).toBe(0);
+    for (const version of ["none", "other", "none"]) expect(fileOf(`/changelog/${version}`)).toBeNull();
+    expect(fileOf("/changelog/1.0.0")?.bytes.toString()).toContain("First.");
+    expect(reads).toBe(1);
   });
 
   test("the changelog is written without markup of its own", () => {
