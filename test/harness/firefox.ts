@@ -15,6 +15,10 @@ export type Scheme = "light" | "dark";
 export interface FirefoxPage {
   /** Loads the address at a width in CSS pixels; resolves after `load`. */
   open(url: string, width_px: number): Promise<void>;
+  /** The width of the tab in CSS pixels, for the page that is open. */
+  resize(width_px: number): Promise<void>;
+  /** Presses the keys of a text in the element of a selector; a line feed is Enter. */
+  type(selector: string, text: string): Promise<void>;
   /** The JSON value of an expression; promises are awaited. Throws where the page threw. */
   evaluate(expression: string): Promise<unknown>;
   /** Since the last call: errors of scripts and of the console, refusals by Content-Security-Policy, and the addresses asked for. */
@@ -36,6 +40,9 @@ const preferences = (scheme: Scheme): string =>
   })
     .map(([name, value]) => `user_pref(${JSON.stringify(name)}, ${JSON.stringify(value)});\n`)
     .join("");
+
+/** The code of the key in WebDriver (W3C). */
+const ENTER = "\uE007";
 
 /** Sent up by the page itself: Firefox reports no refusal of a policy as an event of BiDi. */
 const REPORT_REFUSALS = `() => {
@@ -77,19 +84,30 @@ export async function startFirefox(scheme: Scheme): Promise<FirefoxPage> {
   await send("session.subscribe", { events: ["log.entryAdded", "network.beforeRequestSent"] });
   await send("script.addPreloadScript", { functionDeclaration: REPORT_REFUSALS });
   const context = (await send("browsingContext.getTree", {})).contexts[0].context;
+  const resize = async (width_px: number): Promise<void> => {
+    await send("browsingContext.setViewport", { context, viewport: { width: width_px, height: 900 } });
+  };
+  const evaluate = async (expression: string): Promise<unknown> => {
+    const { type, result, exceptionDetails } = await send("script.evaluate", {
+      expression: `(async () => JSON.stringify(await (${expression})) ?? "null")()`,
+      target: { context },
+      awaitPromise: true,
+    });
+    if (type !== "success") throw new Error(`Cannot evaluate "${expression}": ${exceptionDetails.text}`);
+    return JSON.parse(result.value) as unknown;
+  };
   return {
-    open: async (url, width_px) => {
-      await send("browsingContext.setViewport", { context, viewport: { width: width_px, height: 900 } });
-      await send("browsingContext.navigate", { context, url, wait: "complete" });
+    resize,
+    evaluate,
+    type: async (selector, text) => {
+      await evaluate(`document.querySelector(${JSON.stringify(selector)}).focus()`);
+      const keys = [...text].map((character) => (character === "\n" ? ENTER : character));
+      const actions = keys.flatMap((value) => ["keyDown", "keyUp"].map((type) => ({ type, value })));
+      await send("input.performActions", { context, actions: [{ type: "key", id: "keyboard", actions }] });
     },
-    evaluate: async (expression) => {
-      const { type, result, exceptionDetails } = await send("script.evaluate", {
-        expression: `(async () => JSON.stringify(await (${expression})) ?? "null")()`,
-        target: { context },
-        awaitPromise: true,
-      });
-      if (type !== "success") throw new Error(`Cannot evaluate "${expression}": ${exceptionDetails.text}`);
-      return JSON.parse(result.value) as unknown;
+    open: async (url, width_px) => {
+      await resize(width_px);
+      await send("browsingContext.navigate", { context, url, wait: "complete" });
     },
     observed: async () => ({ complaints: complaints.splice(0), addresses: addresses.splice(0) }),
     close: async () => {

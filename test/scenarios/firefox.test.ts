@@ -21,6 +21,19 @@ const PAGES = [
   "/console",
   "/replay",
 ] as const;
+/** Of the console, as an operator sees it. */
+const VIEWS = [
+  "try",
+  "jobs",
+  "usage",
+  "keys",
+  "sessions",
+  "monitors",
+  "invoices",
+  "nodes",
+  "domains",
+  "letters",
+] as const;
 const POLL = { timeout: 30_000, interval: 100 };
 
 describe.skipIf(firefoxPath === null)("the pages in Firefox (needs Debian's firefox-esr)", () => {
@@ -56,6 +69,28 @@ describe.skipIf(firefoxPath === null)("the pages in Firefox (needs Debian's fire
         expect([width_px, await overflow()]).toEqual([width_px, 0]);
         expect(await checked()).toEqual({ complaints: [], outside: [], isAsked: true });
       }
+    });
+
+    test("the console's views, signed in", async () => {
+      await firefox!.open(`${service.url}/console`, 375);
+      await expect
+        .poll(() => firefox!.evaluate('document.querySelectorAll("input[type=password]").length'), POLL)
+        .toBe(1);
+      await firefox!.type("input[type=password]", `${service.operator_key}\n`);
+      for (const view of VIEWS) {
+        await firefox!.evaluate(`void (location.hash = "#/${view}")`);
+        await expect
+          .poll(() => firefox!.evaluate("document.querySelector('nav a[aria-current=page]')?.hash"), POLL)
+          .toBe(`#/${view}`);
+        await expect
+          .poll(() => firefox!.evaluate('document.body.innerText.includes("Asking…")'), POLL)
+          .toBe(false);
+        for (const width_px of WIDTHS) {
+          await firefox!.resize(width_px);
+          expect([view, width_px, await overflow()]).toEqual([view, width_px, 0]);
+        }
+      }
+      expect(await checked()).toEqual({ complaints: [], outside: [], isAsked: true });
     });
 
     test("sees what a page does wrong", async () => {
