@@ -35,10 +35,10 @@ const withBuild = (page: Buffer, build: string): Buffer =>
   Buffer.from(page.toString().replaceAll("{{build}}", escaped(build)));
 
 /** `changelog` gives the Markdown of the changelog. */
-type Read = (build: string, changelog: () => string) => Buffer;
+type PageReader = (build: string, changelog: () => string) => Buffer;
 
 /** A fixed list: no path of a request reaches the file system. */
-const FILES: Readonly<Record<string, readonly [content_type: string, read: Read]>> = {
+const FILES: Readonly<Record<string, readonly [content_type: string, read: PageReader]>> = {
   "/": [HTML, (build) => withBuild(own("home.html"), build)],
   "/replay": [HTML, () => own("replay.html")],
   "/changelog": [HTML, (build, changelog) => Buffer.from(changelogPage(changelog(), build))],

@@ -136,7 +136,8 @@ async function connect(
     else asked?.reject(new Error(`Cannot drive Firefox: ${error}: ${message}`));
   });
   socket.addEventListener("close", () => {
-    for (const { reject } of waiting.values()) reject(new Error("Cannot drive Firefox: the connection closed"));
+    for (const { reject } of waiting.values())
+      reject(new Error("Cannot drive Firefox: the connection closed"));
     waiting.clear();
   });
   await new Promise<void>((resolve, reject) => {

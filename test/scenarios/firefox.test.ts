@@ -96,7 +96,9 @@ describe.skipIf(firefoxPath === null)("the pages in Firefox (needs Debian's fire
     test("sees what a page does wrong", async () => {
       await firefox!.open(`${service.url}/`, 375);
       await firefox!.observed();
-      await firefox!.evaluate('document.body.append(Object.assign(new Image(), { src: "http://192.0.2.1/" }))');
+      await firefox!.evaluate(
+        'document.body.append(Object.assign(new Image(), { src: "http://192.0.2.1/" }))',
+      );
       await firefox!.evaluate('document.body.style.setProperty("width", "900px")');
       await expect.poll(overflow, POLL).toBeGreaterThan(0);
       await expect
