@@ -1,16 +1,18 @@
 /**
- * node bench/crawls.bench.ts [--pages 5000] [--scrapy PYTHON]: a crawl of a synthetic site by the whole service as `npm start` runs it, on one
+ * node bench/crawls.bench.ts [--pages 5000] [--scrapy PYTHON] [--profile FOLDER]: a crawl of a synthetic site by the whole service as `npm start` runs it, on one
  * core without a delay, beside the same pages as items of a batch, and beside Scrapy with a rule for links (`--scrapy`: a Python
- * that has it). Measured: pages found, CPU of a page, memory of the main process at its highest.
+ * that has it). Measured: pages found, CPU of a page and how much of it the main process uses, memory of the main process at its
+ * highest. `--profile`: where the time of the main process goes in both, on standard error; the CPU is higher then.
  */
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
-import { answering, cpuSeconds, machine, pinned, type Service, service } from "./harness.ts";
+import { answering, cpuSeconds, machine, ownCpuSeconds, pinned, type Service, service } from "./harness.ts";
+import { type ProfiledWork, profileTable } from "./profile.ts";
 
 const { values } = parseArgs({
-  options: { pages: { type: "string", default: "5000" }, scrapy: { type: "string" } },
+  options: { pages: { type: "string", default: "5000" }, scrapy: { type: "string" }, profile: { type: "string" } },
 });
 const PAGES = Number(values.pages);
 const WEB_PORT = 18_341;
@@ -35,14 +37,19 @@ async function call({ url, key }: Service, path: string, body?: object): Promise
 
 /** A job of a service of its own, so that nothing is in its cache. */
 async function measured(path: string, body: object) {
-  const served = await service(1, 18_342);
+  const flags = values.profile ? ["--cpu-prof", `--cpu-prof-dir=${values.profile}`] : [];
+  const served = await service(1, 18_342, {}, flags);
+  let work: ProfiledWork | null = null;
   try {
     const began = performance.now();
-    const cpu = cpuSeconds(served.pid);
+    const from_us = Number(process.hrtime.bigint() / 1_000n);
+    const [cpu, own] = [cpuSeconds(served.pid), ownCpuSeconds(served.pid)];
     const { job_id } = await call(served, path, body);
     let job = await call(served, `/v1/jobs/${job_id}`);
     for (; job.finished_at === null; job = await call(served, `/v1/jobs/${job_id}`)) await sleep(500);
     const cpu_s = cpuSeconds(served.pid) - cpu;
+    const own_s = ownCpuSeconds(served.pid) - own;
+    work = { from_us, to_us: Number(process.hrtime.bigint() / 1_000n), pages: job.counts["done"] ?? 1 };
     const status = readFileSync(`/proc/${served.pid}/status`, "utf8");
     const { done = 0, failed = 0 } = job.counts;
     return {
@@ -50,11 +57,13 @@ async function measured(path: string, body: object) {
       failed,
       recall: done / PAGES,
       cpu_ms_a_page: (cpu_s * 1_000) / done,
+      main_cpu_ms_a_page: (own_s * 1_000) / done,
       wall_s: (performance.now() - began) / 1_000,
       peak_rss_mb: Number(/VmHWM:\s+(\d+)/.exec(status)![1]) / 1_024,
     };
   } finally {
     await served.stop();
+    if (values.profile && work) console.error(`${path}\n${profileTable(values.profile, work)}\n`);
   }
 }
 
