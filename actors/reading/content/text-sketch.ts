@@ -5,8 +5,13 @@
 
 /** Of the text; what is behind it changes nothing. */
 const MAX_CHARS = 100_000;
-const BITS = 64;
 const HALF = 32;
+/** Binary digits of the number of runs of a text. */
+const PLANES = Math.ceil(Math.log2(MAX_CHARS)) + 1;
+/** FNV-1a, with its own offset and another. */
+const FNV_PRIME = 0x01000193;
+const LOW_SEED = 0x811c9dc5;
+const HIGH_SEED = 0x9747b28c;
 const WORDS = 3;
 const CHARS = 5;
 /** A shorter text has too few runs: a changed word changes a large part of them. */
@@ -35,15 +40,27 @@ export function sketchOf(text: string): TextSketch | null {
   const tokens = isOfChars ? chars : words;
   if (tokens.length < MIN_TOKENS) return null;
   const length = isOfChars ? CHARS : WORDS;
-  const sums = new Int32Array(BITS);
-  for (let at = 0; at + length <= tokens.length; at++) {
-    const run = tokens.slice(at, at + length).join(" ");
-    addBits(sums, 0, mixed(run, 0x811c9dc5));
-    addBits(sums, HALF, mixed(run, 0x9747b28c));
+  const joined = tokens.join(" ");
+  const [low, high] = [counters(), counters()];
+  const runs = tokens.length - length + 1;
+  let start = 0;
+  let end = -1;
+  for (let at = 0; at < length - 1; at++) end += tokens[at]!.length + 1;
+  for (let at = 0; at < runs; at++) {
+    end += tokens[at + length - 1]!.length + 1;
+    let [first, second] = [LOW_SEED, HIGH_SEED];
+    for (let char = start; char < end; char++) {
+      const code = joined.charCodeAt(char);
+      first = Math.imul(first ^ code, FNV_PRIME);
+      second = Math.imul(second ^ code, FNV_PRIME);
+    }
+    count(low, finished(first));
+    count(high, finished(second));
+    start += tokens[at]!.length + 1;
   }
   return {
-    low: bitsOf(sums, 0),
-    high: bitsOf(sums, HALF),
+    low: majority(low, runs),
+    high: majority(high, runs),
     distance: tokens.length < SHORT_TOKENS ? SHORT_DISTANCE : LONG_DISTANCE,
   };
 }
@@ -63,23 +80,33 @@ export function readSketch(text: string): TextSketch {
   return { low: Number.parseInt(low!, 16), high: Number.parseInt(high!, 16), distance: Number(distance) };
 }
 
-function addBits(sums: Int32Array, first: number, bits: number): void {
-  for (let bit = 0; bit < HALF; bit++) sums[first + bit]! += (bits >>> bit) & 1 ? 1 : -1;
+/** How many numbers have each of 32 bits: one plane for each binary digit of these counts, so that a number is added to all in a few steps. */
+const counters = (): Int32Array => new Int32Array(PLANES);
+
+function count(planes: Int32Array, bits: number): void {
+  let carry = bits;
+  for (let plane = 0; carry !== 0; plane++) {
+    const both = planes[plane]! & carry;
+    planes[plane]! ^= carry;
+    carry = both;
+  }
 }
 
-function bitsOf(sums: Int32Array, first: number): number {
+/** The bits that more than half of the numbers have. */
+function majority(planes: Int32Array, numbers: number): number {
   let bits = 0;
-  for (let bit = 0; bit < HALF; bit++) if (sums[first + bit]! > 0) bits |= 1 << bit;
+  for (let bit = 0; bit < HALF; bit++) {
+    const ones = planes.reduce((sum, plane, digit) => sum + ((plane >>> bit) & 1) * 2 ** digit, 0);
+    if (ones * 2 > numbers) bits |= 1 << bit;
+  }
   return bits >>> 0;
 }
 
-/** FNV-1a, and the last step of MurmurHash3, without which neighbouring texts have neighbouring numbers. */
-function mixed(text: string, seed: number): number {
-  let hash = seed;
-  for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
-  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
+/** The last step of MurmurHash3, without which neighbouring texts have neighbouring numbers. */
+function finished(fnv: number): number {
+  let hash = Math.imul(fnv ^ (fnv >>> 16), 0x85ebca6b);
   hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
-  return (hash ^ (hash >>> 16)) >>> 0;
+  return hash ^ (hash >>> 16);
 }
 
 function bitsIn(number: number): number {

@@ -33,7 +33,7 @@ import type { ItemKindParts } from "../../../work/jobs/feature/tokens.ts";
 import type { ItemSource } from "../../../work/jobs/kind.ts";
 import type { PageItemParts } from "../../fetch/feature/tokens.ts";
 import { CRAWLS, FRONTIER_ORDER, FRONTIER_ROWS, FRONTIERS } from "../frontier/collections.ts";
-import { rowsWith } from "../frontier/load.ts";
+import { keptRows, rowsWith } from "../frontier/load.ts";
 import { type CrawlRules, rulesOf } from "../frontier/rules.ts";
 import { fetchPlace } from "../frontier/sealed.ts";
 import { linksOfSitemap } from "../sitemap/links-of-sitemap.ts";
@@ -100,6 +100,7 @@ export function crawlItems(deps: CrawlItemDeps): ItemKindParts {
   const { worker, gateway } = pages.item;
   const crawls = new LRUCache<string, Crawl>({ max: MAX_CRAWLS });
   const previousOf = previousCrawls(documents);
+  const rows = keptRows(documents);
 
   async function crawlOf(job_id: string): Promise<Crawl> {
     const known = crawls.get(job_id);
@@ -128,7 +129,7 @@ export function crawlItems(deps: CrawlItemDeps): ItemKindParts {
       const { problem, admitted, is_over, discovered, excluded } = reply;
       if (problem !== null) throw unreachable(job_id, problem);
       const missing = admitted.flatMap(({ ordinal, row }) => (row === null ? [ordinal] : []));
-      const stored = await rowsWith(documents, job_id, missing);
+      const stored = await rows.of(job_id, missing);
       const items = admitted.map(({ ordinal, row }) => {
         const { url, depth, found_on, sitemap } = row ?? stored.get(ordinal)!;
         return { url, depth, found_on, ...(sitemap && { sitemap }), ...fetch };

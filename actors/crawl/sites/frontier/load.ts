@@ -1,4 +1,5 @@
 /** Reads what is stored of a crawl into memory, and writes full chunks of it. */
+import { LRUCache } from "lru-cache";
 import { yieldToEventLoop } from "../../../../cluster/ports/clock.ts";
 import type { Documents } from "../../../../cluster/ports/documents.ts";
 import type { AddressRow } from "../../../../schemas/crawl.ts";
@@ -96,24 +97,44 @@ const keysOf = (job_id: string, first: number, end: number): readonly string[] =
   Array.from({ length: Math.min(CHUNKS_AT_ONCE, end - first) }, (_, at) => partKey(job_id, first + at));
 
 /** The rows with these ordinals, of full chunks. Throws Fault, and Error where one is missing. */
-export async function rowsWith(
+export const rowsWith = (
   documents: Pick<Documents, "getMany">,
   job_id: string,
   ordinals: readonly number[],
-): Promise<ReadonlyMap<number, AddressRow>> {
-  const numbers = [...new Set(ordinals.map((ordinal) => Math.floor(ordinal / ROWS_IN_CHUNK)))];
-  const stored = await FRONTIER_ROWS.getMany(
-    documents,
-    numbers.map((number) => partKey(job_id, number)),
-  );
-  const chunks = new Map(numbers.map((number, at) => [number, stored[at] ?? null]));
-  return new Map(
-    ordinals.map((ordinal) => {
-      const row = chunks.get(Math.floor(ordinal / ROWS_IN_CHUNK))?.rows[ordinal % ROWS_IN_CHUNK];
-      if (!row) throw new Error(`Cannot read address ${ordinal} of crawl "${job_id}": it is missing`);
-      return [ordinal, row];
-    }),
-  );
+): Promise<ReadonlyMap<number, AddressRow>> => keptRows(documents).of(job_id, ordinals);
+
+/** Chunks that stay in memory: 32 of 256 rows, of at most 2,048 characters and usually below 300. */
+const KEPT_CHUNKS = 32;
+
+/**
+ * Rows of full chunks; the chunks that were read last stay in memory, as a crawl asks for the rows of one chunk a few at a time. What
+ * a kept row says besides `url`, `depth`, `found_on` and `sitemap` may be of an earlier time. A row that had a reason is read again:
+ * it may have been taken back since, with another depth. `of` throws Fault, and Error where a row is missing.
+ */
+export function keptRows(documents: Pick<Documents, "getMany">) {
+  const kept = new LRUCache<string, readonly AddressRow[]>({ max: KEPT_CHUNKS });
+  return {
+    async of(job_id: string, ordinals: readonly number[]): Promise<ReadonlyMap<number, AddressRow>> {
+      const keyOfChunk = (ordinal: number): string => partKey(job_id, Math.floor(ordinal / ROWS_IN_CHUNK));
+      const found = new Map<number, AddressRow>();
+      for (const ordinal of ordinals) {
+        const row = kept.get(keyOfChunk(ordinal))?.[ordinal % ROWS_IN_CHUNK];
+        if (row && row.reason === undefined) found.set(ordinal, row);
+      }
+      const missing = ordinals.filter((ordinal) => !found.has(ordinal));
+      if (missing.length === 0) return found;
+      const keys = [...new Set(missing.map(keyOfChunk))];
+      const stored = await FRONTIER_ROWS.getMany(documents, keys);
+      const chunks = new Map(keys.map((key, at) => [key, stored[at]?.rows]));
+      for (const [key, chunk] of chunks) if (chunk) kept.set(key, chunk);
+      for (const ordinal of missing) {
+        const row = chunks.get(keyOfChunk(ordinal))?.[ordinal % ROWS_IN_CHUNK];
+        if (!row) throw new Error(`Cannot read address ${ordinal} of crawl "${job_id}": it is missing`);
+        found.set(ordinal, row);
+      }
+      return found;
+    },
+  };
 }
 
 /** The rows with these ordinals, of full chunks and of the record. Throws as `rowsWith`. */
