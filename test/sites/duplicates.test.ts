@@ -47,6 +47,15 @@ describe("the sketch of a text", () => {
     expect(sketchOf("")).toBeNull();
   });
 
+  test("stays what earlier versions stored", () => {
+    const han = Array.from({ length: 300 }, (_, n) => String.fromCodePoint(0x4e00 + ((n * 7_919) % 3_000)));
+    expect([text, textOf(60, 1), han.join("")].map((each) => writeSketch(sketchOf(each)!))).toEqual([
+      "c9045ee7 70015513 6",
+      "8984ba37 4a08d906 4",
+      "bb2c5686 7ffd4b6e 6",
+    ]);
+  });
+
   test("reads a text without spaces by its characters", () => {
     const han = Array.from({ length: 300 }, (_, n) => String.fromCodePoint(0x4e00 + ((n * 7_919) % 3_000)));
     const near = sketchOf(han.with(100, "爨").join(""))!;

@@ -2,7 +2,11 @@
 import { describe, expect, test } from "vitest";
 import { priorityOf } from "../../actors/crawl/sites/address/priority.ts";
 import { addresses } from "../../actors/crawl/sites/frontier/addresses.ts";
+import { FRONTIER_ROWS } from "../../actors/crawl/sites/frontier/collections.ts";
+import { keptRows } from "../../actors/crawl/sites/frontier/load.ts";
+import { partKey } from "../../actors/crawl/sites/frontier/record.ts";
 import { waiting } from "../../actors/crawl/sites/frontier/waiting.ts";
+import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
 
 describe("known addresses", () => {
   test("are found by their ordinals, others are not, and a crawl's digests are its own", () => {
@@ -66,4 +70,48 @@ test.each([
 ])("%s comes before %s", (first, second) => {
   const of = (path: string): number => priorityOf(new URL(path, "http://a.example"));
   expect(of(first)).toBeLessThan(of(second));
+});
+
+describe("rows of full chunks", () => {
+  const plain = { url: "https://a.example/0", depth: 1, found_on: null, priority: 0 };
+  const refused = { ...plain, url: "https://a.example/1", depth: 3, reason: "nofollow" as const };
+
+  test("are read once, but those that had a reason again: it may have been taken back", async () => {
+    const documents = memoryDocuments();
+    let reads = 0;
+    const rows = keptRows({
+      getMany(...words) {
+        reads++;
+        return documents.getMany(...words);
+      },
+    });
+    const key = partKey("job", 0);
+    await FRONTIER_ROWS.put(documents, key, { rows: [plain, refused] }, 0);
+    expect(await rows.of("job", [0, 1])).toEqual(
+      new Map([
+        [0, plain],
+        [1, refused],
+      ]),
+    );
+    expect(await rows.of("job", [0])).toEqual(new Map([[0, plain]]));
+    expect(reads).toBe(1);
+    const { reason: _, ...revoked } = { ...refused, depth: 2 };
+    await FRONTIER_ROWS.update(documents, key, () => ({ value: { rows: [plain, revoked] } }));
+    expect(await rows.of("job", [0, 1])).toEqual(
+      new Map([
+        [0, plain],
+        [1, revoked],
+      ]),
+    );
+    expect(reads).toBe(2);
+  });
+
+  test("that are not stored are told, and those of another crawl are its own", async () => {
+    const documents = memoryDocuments();
+    const rows = keptRows(documents);
+    await FRONTIER_ROWS.put(documents, partKey("job", 0), { rows: [plain] }, 0);
+    await rows.of("job", [0]);
+    await expect(rows.of("job", [1])).rejects.toThrow('Cannot read address 1 of crawl "job"');
+    await expect(rows.of("other", [0])).rejects.toThrow('Cannot read address 0 of crawl "other"');
+  });
 });
