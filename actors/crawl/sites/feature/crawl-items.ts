@@ -33,7 +33,7 @@ import type { ItemKindParts } from "../../../work/jobs/feature/tokens.ts";
 import type { ItemSource } from "../../../work/jobs/kind.ts";
 import type { PageItemParts } from "../../fetch/feature/tokens.ts";
 import { CRAWLS, FRONTIER_ORDER, FRONTIER_ROWS, FRONTIERS } from "../frontier/collections.ts";
-import { keptRows, rowsWith } from "../frontier/load.ts";
+import { keptRows } from "../frontier/load.ts";
 import { type CrawlRules, rulesOf } from "../frontier/rules.ts";
 import { fetchPlace } from "../frontier/sealed.ts";
 import { linksOfSitemap } from "../sitemap/links-of-sitemap.ts";
@@ -199,7 +199,7 @@ export function crawlItems(deps: CrawlItemDeps): ItemKindParts {
     const told = { ...(result.answer as FetchAnswer), ...(change && { change }) };
     if (duplicate === undefined) return change ? { ...result, answer: told } : result;
     const { ordinal, row, reason } = duplicate;
-    const original = row ?? (await rowsWith(documents, job_id, [ordinal])).get(ordinal)!;
+    const original = row ?? (await rows.of(job_id, [ordinal])).get(ordinal)!;
     const duplicate_of: DuplicateOf = { url: original.url, reason };
     return { ...result, answer: { ...told, duplicate_of } };
   }

@@ -96,13 +96,6 @@ export async function* storedOrder(
 const keysOf = (job_id: string, first: number, end: number): readonly string[] =>
   Array.from({ length: Math.min(CHUNKS_AT_ONCE, end - first) }, (_, at) => partKey(job_id, first + at));
 
-/** The rows with these ordinals, of full chunks. Throws Fault, and Error where one is missing. */
-export const rowsWith = (
-  documents: Pick<Documents, "getMany">,
-  job_id: string,
-  ordinals: readonly number[],
-): Promise<ReadonlyMap<number, AddressRow>> => keptRows(documents).of(job_id, ordinals);
-
 /** Chunks that stay in memory: 32 of 256 rows, of at most 2,048 characters and usually below 300. */
 const KEPT_CHUNKS = 32;
 
@@ -137,7 +130,7 @@ export function keptRows(documents: Pick<Documents, "getMany">) {
   };
 }
 
-/** The rows with these ordinals, of full chunks and of the record. Throws as `rowsWith`. */
+/** The rows with these ordinals, of full chunks and of the record. Throws Fault, and Error where one is missing. */
 export async function rowsOfRecord(
   documents: Pick<Documents, "getMany">,
   job_id: string,
@@ -146,7 +139,7 @@ export async function rowsOfRecord(
 ): Promise<ReadonlyMap<number, AddressRow>> {
   const first = rows.chunks * ROWS_IN_CHUNK;
   const full = ordinals.filter((ordinal) => ordinal < first);
-  const found = new Map(await rowsWith(documents, job_id, full));
+  const found = new Map(await keptRows(documents).of(job_id, full));
   for (const ordinal of ordinals) if (ordinal >= first) found.set(ordinal, rows.tail[ordinal - first]!);
   return found;
 }
