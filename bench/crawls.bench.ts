@@ -12,7 +12,11 @@ import { answering, cpuSeconds, machine, ownCpuSeconds, pinned, type Service, se
 import { type ProfiledWork, profileTable } from "./profile.ts";
 
 const { values } = parseArgs({
-  options: { pages: { type: "string", default: "5000" }, scrapy: { type: "string" }, profile: { type: "string" } },
+  options: {
+    pages: { type: "string", default: "5000" },
+    scrapy: { type: "string" },
+    profile: { type: "string" },
+  },
 });
 const PAGES = Number(values.pages);
 const WEB_PORT = 18_341;

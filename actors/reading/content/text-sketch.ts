@@ -96,7 +96,8 @@ function count(planes: Int32Array, bits: number): void {
 function majority(planes: Int32Array, numbers: number): number {
   let bits = 0;
   for (let bit = 0; bit < HALF; bit++) {
-    const ones = planes.reduce((sum, plane, digit) => sum + ((plane >>> bit) & 1) * 2 ** digit, 0);
+    let ones = 0;
+    for (let digit = 0; digit < PLANES; digit++) ones |= ((planes[digit]! >>> bit) & 1) << digit;
     if (ones * 2 > numbers) bits |= 1 << bit;
   }
   return bits >>> 0;
