@@ -161,7 +161,11 @@ describe("the change feed", () => {
     expect(await documents.get(COMPANY_CHANGES.name, changeKey(3))).not.toBeNull();
     const before = await readChanges(documents, 0, 10, null);
     expect(before).toMatchObject({ changes: [{ seq: 1 }], through_seq: 1 });
-    expect(await readChanges(documents, 1, 10, null)).toEqual({ changes: [], through_seq: 1 });
+    expect(await readChanges(documents, 1, 10, null)).toEqual({
+      changes: [],
+      baselines: [],
+      through_seq: 1,
+    });
     held.resolve();
     await sequencing;
     expect(await readChanges(documents, 1, 10, null)).toMatchObject({ changes: [{ seq: 2 }, { seq: 3 }] });
@@ -197,6 +201,10 @@ describe("the change feed", () => {
     // Nothing has changed for so long that the feed is empty.
     for (const seq of [2, 3]) await documents.remove(COMPANY_CHANGES.name, changeKey(seq), 1);
     expect(await readChanges(documents, 1, 10, null)).toBe("expired");
-    expect(await readChanges(documents, 3, 10, null)).toEqual({ changes: [], through_seq: 3 });
+    expect(await readChanges(documents, 3, 10, null)).toEqual({
+      changes: [],
+      baselines: [],
+      through_seq: 3,
+    });
   });
 });

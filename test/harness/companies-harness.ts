@@ -11,7 +11,8 @@ import { type StoredChange } from "../../actors/sources/companies/feed/changes.t
 import { openPeople } from "../../actors/sources/companies/people.ts";
 import { sqliteImports } from "../../actors/sources/companies/imports/adapters/imports.sqlite.ts";
 import { openImports } from "../../actors/sources/companies/imports/imported.ts";
-import { IMPORTED_SOURCES } from "../../actors/sources/companies/imports/imported-sources.ts";
+import { importedChanges } from "../../actors/sources/companies/imports/imported-changes.ts";
+import { IMPORT_KINDS, IMPORTED_SOURCES } from "../../actors/sources/companies/imports/imported-sources.ts";
 import { parseCompanyReference } from "../../actors/sources/companies/references.ts";
 import {
   type CompanyCaller,
@@ -180,7 +181,12 @@ export function oneRegister(
           openHttp,
         }),
         sourceActor({ ...own, sources, health: openHealth(own), openHttp }),
-        companyFeedActor({ ...own, index, notifyWatches: async (_, change) => void notified.push(change) }),
+        companyFeedActor({
+          ...own,
+          index,
+          imported: importedChanges({ documents, store: import_store, imports, kinds: IMPORT_KINDS }),
+          notifyWatches: async (_, change) => void notified.push(change),
+        }),
       ],
       { clock, random: seededRandom(1), documents },
     );

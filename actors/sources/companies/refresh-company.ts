@@ -45,6 +45,7 @@ import {
 } from "./refresh-plan.ts";
 import type { Imports } from "./imports/imported-company.ts";
 import { withImported } from "./imports/imported.ts";
+import { importedRecord } from "./imports/imported-record.ts";
 import { type CompanyIndex, indexedCompany } from "./search-index.ts";
 import type { CompanyIdentifier, KnownCompany, LookupAnswer, Source } from "./source.ts";
 import type { StoredGroup } from "./stored-claims.ts";
@@ -251,6 +252,7 @@ async function writeAnswers(run: Run, refreshed: Refreshed): Promise<RefreshAnsw
       asked_by === undefined ? identifiersIn(answer).map(referenceOf) : [],
     ),
   ];
+  const imported = await deps.imports.groupsOf([...new Set(references)]);
   const before = withImported<Knowledge>(
     company_id,
     {
@@ -258,12 +260,17 @@ async function writeAnswers(run: Run, refreshed: Refreshed): Promise<RefreshAnsw
       people: people.value?.groups ?? [],
       checks: checks.value ?? {},
     },
-    await deps.imports.groupsOf([...new Set(references)]),
+    imported,
   );
   const isRemoved = await deps.people.removals(refreshed.answers);
   const applied = applyAnswers(before, refreshed.answers, { company_id, now_ms, isRemoved });
   const aliases = company.value ? await loadAliases(documents, company.value) : [];
-  const next = materialise(company.value, company_id, applied, aliases, {
+  // The change feed has what imports know: a company that is stored now is changed by what else is known.
+  const known =
+    company.value ??
+    importedRecord({ id: company_id, groups: imported }, { sources, now_ms })?.company ??
+    null;
+  const next = materialise(known, company_id, applied, aliases, {
     sources,
     epoch: context.epoch,
     now_ms,
@@ -283,7 +290,8 @@ async function writeAnswers(run: Run, refreshed: Refreshed): Promise<RefreshAnsw
     await deps.people.store(company_id, applied.people, people.version);
   await retainDocuments(run, company.value, next);
   if (next !== company.value && !(await putCompany(documents, next, company.version))) return null;
-  if (applied.checks !== before.checks) await putChecks(run, applied.checks, checks.version);
+  const hasImported = next !== company.value && imported.length > 0;
+  if (applied.checks !== before.checks || hasImported) await putChecks(run, applied.checks, checks.version);
   if (next !== company.value) await announce(run, next);
   for (const each of merges) await merge(run, each);
   return { kind: "company", company_id, refresh };

@@ -3,7 +3,7 @@ import { join, resolve } from "node:path";
 import type { Egress } from "../../../../cluster/ports/egress.ts";
 import { sleep } from "../../../../cluster/ports/clock.ts";
 import type { JoinedNode } from "../../../../node/feature.ts";
-import { CompanyImport } from "../../../../schemas/companies.ts";
+import { COMPANY_FEED_KEY, CompanyFeed, CompanyImport } from "../../../../schemas/companies.ts";
 import { importActor } from "../imports/import.actor.ts";
 import type { EntryChanges, Imports } from "../imports/imported-company.ts";
 import { storedReferences } from "../imports/imported.ts";
@@ -19,8 +19,8 @@ export function openImporting(
   { store, imports }: { readonly store: ImportStore; readonly imports: Imports },
   { imports_dir, import_schedule }: CompaniesSettings,
   egress: Egress,
-  /** What an import changed, for a search index. Default: there is none beside the rows' identifiers. */
-  onRows: (changes: EntryChanges) => Promise<void> = async () => {},
+  /** What an import changed, for the search index and for companies that are stored. */
+  onRows: (changes: EntryChanges) => Promise<void>,
 ) {
   const folder = resolve(imports_dir ?? join(dataPath("imports")));
   const kinds = IMPORT_KINDS;
@@ -61,6 +61,8 @@ export function openImporting(
         return changes.claims;
       },
       onProgress,
+      // The feed looks by itself, too, when it is not reached.
+      onEnded: () => ask(CompanyFeed, COMPANY_FEED_KEY, "wake", null).catch(() => {}),
     }),
     routes: importRoutes({ ask, store, kinds, folder, clock }),
     wake,

@@ -33,6 +33,9 @@ import { type SourceName, SOURCES } from "../sources/sources.ts";
 import type { Imports } from "../imports/imported-company.ts";
 import type { ImportStore } from "../imports/store.ts";
 import { indexChanges } from "../imports/index-imported.ts";
+import { importedChanges } from "../imports/imported-changes.ts";
+import { IMPORT_KINDS } from "../imports/imported-sources.ts";
+import { takeImported } from "../imports/take-imported.ts";
 import { openImporting } from "./open-importing.ts";
 import { feedRoutes } from "./feed-routes.ts";
 import { filingHttp } from "./filing-http.ts";
@@ -155,7 +158,7 @@ async function joinCompanies(
     ...paymentsOf(payers, spending),
   });
   const importing = openImporting(node, imported, settings, egress, (changes) =>
-    indexChanges({ documents, index }, changes),
+    indexChanges({ documents, index, onStored: (id) => takeImported(ask, id) }, changes),
   );
   const search = {
     documents,
@@ -186,6 +189,7 @@ async function joinCompanies(
         metrics,
         log,
         index,
+        imported: importedChanges({ ...imported, documents, kinds: IMPORT_KINDS }),
         onLag: status.onFeedLag,
         notifyWatches: (client, change) => notifyWatches({ documents, ask: client, clock }, change),
       }),
@@ -207,7 +211,7 @@ async function joinCompanies(
     routes: [
       ...searchRoutes({ ...search, cursors }),
       ...watchRoutes({ ...node, service, imports }),
-      ...feedRoutes({ documents, clock, cursors }),
+      ...feedRoutes({ documents, clock, cursors, imports }),
       ...registerRoutes({ sources, health }),
       ...operatorRoutes({ sources, people, index, ask }),
       ...importing.routes,

@@ -21,7 +21,27 @@ export interface StoredChange {
   readonly changed_ms: number;
   /** Of the company before and after the change. */
   readonly countries: readonly string[];
+  /** An import changed a company that only imports know; absent: the company is stored. */
+  readonly is_imported?: true;
 }
+
+/** The first whole file of a kind was imported: one entry, and none for each of its companies. */
+export interface StoredBaseline {
+  readonly seq: number;
+  readonly type: "baseline";
+  readonly source: string;
+  /** Of file. */
+  readonly kind: string;
+  /** The number of the import. */
+  readonly run: number;
+  /** Rows of the file that are in the register. */
+  readonly rows: number;
+  /** When the source published the file. */
+  readonly publish_ms: number;
+  readonly changed_ms: number;
+}
+
+export type FeedEntry = StoredChange | StoredBaseline;
 
 export const changeKey = (seq: number): string => String(seq).padStart(15, "0");
 export const changeId = (seq: number): string => `chg_${seq.toString(36)}`;
@@ -31,11 +51,25 @@ export interface SequencerState {
   readonly last_seq: number;
   readonly changed_ms: number;
   /** The changes last numbered; they may be written partly. */
-  readonly batch: readonly StoredChange[];
+  readonly batch: readonly FeedEntry[];
+  /** How far the rows of imports are in the feed; absent: none is. */
+  readonly imports?: ImportPosition;
 }
 
+/** Imports are put into the feed when they have ended, each one from its first row to its last. */
+export interface ImportPosition {
+  /** All imports up to this number are in the feed. */
+  readonly through_run: number;
+  /** Later ones that are in the feed, too: imports of several sources end in any order. */
+  readonly later_runs: readonly number[];
+  /** The import that is being put into the feed, and the key of its last row that is; null: none is. */
+  readonly current: { readonly run: number; readonly after: string } | null;
+}
+
+export const NO_IMPORTS: ImportPosition = { through_run: 0, later_runs: [], current: null };
+
 /** By number. */
-export const COMPANY_CHANGES = collection<StoredChange>("company_changes", { expires: true });
+export const COMPANY_CHANGES = collection<FeedEntry>("company_changes", { expires: true });
 /** `state`: what the sequencer has numbered. `dispatched`: up to which number changes were handled. */
 export const COMPANY_FEED_STATE = collection<SequencerState>("company_sequencer");
 export const DISPATCHED = COMPANY_FEED_STATE.of<{ readonly seq: number }>();
@@ -44,6 +78,8 @@ export const EMPTY_STATE: SequencerState = { last_seq: 0, changed_ms: 0, batch: 
 
 export interface ChangePage {
   readonly changes: readonly StoredChange[];
+  /** Of any country. Together with the changes at most as many as were asked for. */
+  readonly baselines: readonly StoredBaseline[];
   /** The last number that was looked at: the page's cursor, also when the filter dropped it. */
   readonly through_seq: number;
 }
@@ -63,8 +99,10 @@ export async function readChanges(
   country: string | null,
 ): Promise<ChangePage | "expired"> {
   const changes: StoredChange[] = [];
+  const baselines: StoredBaseline[] = [];
+  const found = (): number => changes.length + baselines.length;
   let through_seq = after_seq;
-  while (changes.length < limit && through_seq - after_seq < MAX_SCANNED) {
+  while (found() < limit && through_seq - after_seq < MAX_SCANNED) {
     const from = changeKey(through_seq + 1);
     const page = await COMPANY_CHANGES.list(documents, { from, limit: Math.min(PAGE, limit) });
     if (page.length === 0) {
@@ -73,15 +111,18 @@ export async function readChanges(
     }
     for (const { value: change } of page) {
       if (change.seq !== through_seq + 1) {
-        if (changes.length > 0 || through_seq !== after_seq) return { changes, through_seq };
-        return (await isBeingWritten(documents, after_seq + 1)) ? { changes, through_seq } : "expired";
+        if (found() > 0 || through_seq !== after_seq) return { changes, baselines, through_seq };
+        return (await isBeingWritten(documents, after_seq + 1))
+          ? { changes, baselines, through_seq }
+          : "expired";
       }
       through_seq = change.seq;
-      if (country === null || change.countries.includes(country)) changes.push(change);
-      if (changes.length === limit) break;
+      if (change.type === "baseline") baselines.push(change);
+      else if (country === null || change.countries.includes(country)) changes.push(change);
+      if (found() === limit) break;
     }
   }
-  return { changes, through_seq };
+  return { changes, baselines, through_seq };
 }
 
 /** A number the sequencer has given, whose change is on its way. */

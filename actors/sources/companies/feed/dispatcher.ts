@@ -27,17 +27,18 @@ export async function dispatch(deps: DispatcherDeps): Promise<number> {
   const after_seq = stored?.value.seq ?? 0;
   const page = await readChanges(documents, after_seq, CHANGES_AT_ONCE, null);
   // Changes that no dispatcher saw for as long as they are stored: the next one that is stored goes on.
-  const { changes, through_seq } = page === "expired" ? await firstStored(documents) : page;
-  for (const change of changes) await handle(deps, change);
+  const { changes, baselines, through_seq } = page === "expired" ? await firstStored(documents) : page;
+  // The import itself has given its companies to the index, and nobody watches a company that is not stored.
+  for (const change of changes) if (!change.is_imported) await handle(deps, change);
   if (through_seq > after_seq)
     await DISPATCHED.put(documents, "dispatched", { seq: through_seq }, stored?.version ?? 0);
-  return changes.length;
+  return changes.length + baselines.length;
 }
 
 async function firstStored(documents: Documents) {
   const [first] = await COMPANY_CHANGES.list(documents, { limit: 1 });
   const seq = first?.value.seq ?? 1;
-  return { changes: [], through_seq: seq - 1 };
+  return { changes: [], baselines: [], through_seq: seq - 1 };
 }
 
 async function handle(

@@ -11,12 +11,15 @@ import type { Metrics } from "../../../../cluster/ports/metrics.ts";
 import { CompanyFeed } from "../../../../schemas/companies.ts";
 import { dispatch, type DispatcherDeps, retryMerges } from "./dispatcher.ts";
 import { sequence } from "./sequencer.ts";
+import type { ImportedChanges } from "../imports/imported-changes.ts";
 
 export interface FeedDeps extends Omit<DispatcherDeps, "ask"> {
   readonly documents: Documents;
   readonly clock: Clock;
   readonly metrics: Metrics;
   readonly log: Log;
+  /** What imports changed. Default: there are none. */
+  readonly imported?: ImportedChanges;
   /** Called with the age of the oldest change that had no number, in seconds. Default: only the metrics hear of it. */
   readonly onLag?: (seconds: number) => void;
 }
@@ -40,7 +43,7 @@ const REMIND_AFTER_MS = 2 * BEAT_MS;
 const MAX_BATCHES = 20;
 
 export function companyFeedActor(deps: FeedDeps) {
-  const { documents, clock, metrics, log } = deps;
+  const { documents, clock, metrics, log, imported } = deps;
 
   function run(turn: Turn<State, (typeof CompanyFeed)["own"]>): void {
     const { state, now_ms } = turn;
@@ -55,7 +58,10 @@ export function companyFeedActor(deps: FeedDeps) {
       try {
         let from: string | null = null;
         for (let batch = 0; batch < MAX_BATCHES; batch++) {
-          const { is_done, oldest_ms, next_from } = await sequence({ documents, clock, ownsKey }, from);
+          const { is_done, oldest_ms, next_from } = await sequence(
+            { documents, clock, ownsKey, ...(imported && { imported }) },
+            from,
+          );
           const lag_s = oldest_ms === null ? 0 : Math.max(0, clock.now() - oldest_ms) / 1_000;
           metrics.gauge("trawl_company_feed_lag_seconds", {}, lag_s);
           deps.onLag?.(lag_s);

@@ -1,21 +1,24 @@
 /**
- * The sequencer moves changes from the outboxes of companies into the feed and gives them consecutive numbers. Each batch is
+ * The sequencer moves changes from the outboxes of companies and from the rows of imports into the feed and gives them consecutive numbers. Each batch is
  * stored in one conditional write before any of it is published, so a crash at any point repeats writes and never numbers
  * a change twice; a sequencer that is no longer the owner fails that write.
  *
  *   1. finish the stored batch: write its changes, then take them out of the outboxes
- *   2. list outboxes; store the next batch
+ *   2. list outboxes, and the next rows of an import; store the next batch, with how far the import is
  *   3. finish it
  */
 import type { Clock } from "../../../../cluster/ports/clock.ts";
 import type { Documents } from "../../../../cluster/ports/documents.ts";
 import { COMPANIES, companyOptions, OUTBOX_TAG } from "../stored-company.ts";
+import type { ImportedChanges } from "../imports/imported-changes.ts";
 import {
   CHANGE_RETENTION_MS,
   changeKey,
   COMPANY_CHANGES,
   COMPANY_FEED_STATE,
   EMPTY_STATE,
+  type FeedEntry,
+  NO_IMPORTS,
   type SequencerState,
   type StoredChange,
 } from "./changes.ts";
@@ -25,6 +28,8 @@ interface SequencerDeps {
   readonly clock: Clock;
   /** Checked before each write: false once another node may be the sequencer. */
   readonly ownsKey: () => boolean;
+  /** What imports changed. Default: there are none. */
+  readonly imported?: ImportedChanges;
 }
 
 export interface SequencerResult {
@@ -60,7 +65,7 @@ export async function sequence(deps: SequencerDeps, from: string | null): Promis
     // Changes of one company keep their order: their times do not decrease.
     .toSorted((a, b) => a.entry.at_ms - b.entry.at_ms);
   const oldest_ms = waiting[0]?.entry.at_ms ?? null;
-  const batch = waiting.map(
+  const own = waiting.map(
     (
       { id, entry: { type, fields, version: company_version, merged_into, countries } },
       index,
@@ -75,11 +80,24 @@ export async function sequence(deps: SequencerDeps, from: string | null): Promis
       changed_ms,
     }),
   );
+  const imports = state.imports ?? NO_IMPORTS;
+  const rows = (await deps.imported?.(imports)) ?? null;
+  const entries = (rows?.entries ?? []).map((entry, index): FeedEntry => ({
+    ...entry,
+    seq: state.last_seq + own.length + index + 1,
+    changed_ms,
+  }));
+  const batch: readonly FeedEntry[] = [...own, ...entries];
   const next_from = page.length === COMPANIES_AT_ONCE ? `${page.at(-1)!.key}\0` : null;
-  const is_last_page = next_from === null && from === null;
-  if (batch.length === 0) return { sequenced: 0, is_done: is_last_page, oldest_ms, next_from };
+  const is_last_page = next_from === null && from === null && rows === null;
+  if (batch.length === 0 && rows === null) return { sequenced: 0, is_done: is_last_page, oldest_ms, next_from };
   if (!deps.ownsKey()) return { sequenced: 0, is_done: true, oldest_ms, next_from: null };
-  const next: SequencerState = { last_seq: state.last_seq + batch.length, changed_ms, batch };
+  const next: SequencerState = {
+    last_seq: state.last_seq + batch.length,
+    changed_ms,
+    batch,
+    ...((rows !== null || state.imports !== undefined) && { imports: rows?.position ?? imports }),
+  };
   // Refused: another sequencer numbered changes meanwhile, and this listing may be older than its batch.
   if (!(await COMPANY_FEED_STATE.put(documents, "state", next, version)))
     return { sequenced: 0, is_done: false, oldest_ms, next_from: null };
@@ -88,7 +106,7 @@ export async function sequence(deps: SequencerDeps, from: string | null): Promis
 }
 
 /** Writes the changes, then empties the outboxes. Repeating it changes nothing. */
-async function finish(deps: SequencerDeps, batch: readonly StoredChange[]): Promise<void> {
+async function finish(deps: SequencerDeps, batch: readonly FeedEntry[]): Promise<void> {
   const { documents } = deps;
   if (batch.length === 0) return;
   await Promise.all(
@@ -99,7 +117,9 @@ async function finish(deps: SequencerDeps, batch: readonly StoredChange[]): Prom
     ),
   );
   const through = new Map<string, number>();
-  for (const { company_id, version } of batch)
+  const isStored = (entry: FeedEntry): entry is StoredChange =>
+    entry.type !== "baseline" && !entry.is_imported;
+  for (const { company_id, version } of batch.filter(isStored))
     through.set(company_id, Math.max(version, through.get(company_id) ?? 0));
   await Promise.all([...through].map(([id, version]) => emptyOutbox(documents, id, version)));
 }

@@ -39,6 +39,8 @@ interface KindOf<Record> {
   readonly source: string;
   readonly title: string;
   readonly absence: Absence;
+  /** Top-level fields of the record that a row states; absent: a row is a company, and states any of them. */
+  readonly fields?: readonly string[];
   readonly licence: SourceLicence;
   /** The source publishes files of what changed, at the address with the parameter `delta`. */
   readonly has_deltas?: true;

@@ -11,11 +11,14 @@ import { digestOf } from "./adapters/unpack-file.ts";
 import { UnreadableFile } from "./file-record.ts";
 import { MAX_RUNS, NO_COUNTS, type RunDeps, runImport } from "./run-import.ts";
 import type { FindNextFile } from "./scheduled-imports.ts";
+import { isBaseline } from "./imported-changes.ts";
 import type { ImportRun } from "./store.ts";
 
 export interface ImportActorDeps extends RunDeps {
   readonly kinds: readonly ImportKind[];
   readonly nextFile: FindNextFile;
+  /** A run is done or has failed. */
+  readonly onEnded: () => Promise<void>;
   readonly log: Log;
 }
 
@@ -41,6 +44,7 @@ export function importActor(deps: ImportActorDeps) {
     const now_ms = clock.now();
     return store.begin({
       ...order,
+      is_baseline: order.is_full && (await isFirst(order.kind)),
       source,
       layout: kind.layout,
       sha256,
@@ -60,6 +64,13 @@ export function importActor(deps: ImportActorDeps) {
       problem: null,
       warnings: [],
     });
+  }
+
+  /** No earlier run has brought the register companies of this kind, but for a first one that failed. */
+  async function isFirst(kind: string): Promise<boolean> {
+    const earlier = (await store.runs(MAX_RUNS)).filter((run) => run.kind === kind);
+    if (earlier.length === 0) return (await store.scan(kind, "", 1)).length === 0;
+    return earlier.every((run) => isBaseline(run) && run.state === "failed");
   }
 
   /** Of the schedule, where nothing else is to be done. */
@@ -103,7 +114,10 @@ export function importActor(deps: ImportActorDeps) {
           number === null
             ? ((await unfinished(key)) ?? (await beginNext(key, context)))
             : await store.run(number);
-        if (run !== null) await goOn(run, context);
+        if (run !== null) {
+          await goOn(run, context);
+          await deps.onEnded();
+        }
       } catch (problem) {
         if (!(problem instanceof Fault || problem instanceof UnreadableFile)) throw problem;
         log.warn("An import of companies goes on later", { source: key, problem: String(problem) });

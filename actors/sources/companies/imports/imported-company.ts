@@ -1,5 +1,6 @@
 /** A company as imports know it, and the port by which the register asks. */
 import type { FieldGroup } from "../../../../schemas/companies.ts";
+import type { CompanyChangeType } from "../../../../schemas/companies.ts";
 import type { SourceClaim } from "../claim.ts";
 import type { RawDocument } from "../source.ts";
 import type { CompanyEntry } from "./entry.ts";
@@ -40,8 +41,29 @@ export interface Imports {
   groupsOf(references: readonly string[]): Promise<readonly ImportedGroup[]>;
   /** The companies of a source for the search index, in the order of their numbers, from this one on. */
   entriesOf(source: string, from: string): AsyncIterable<readonly CompanyEntry[]>;
+  /** Companies of a source behind this number, and the number of the last one that was looked at; null: there are no more. */
+  entriesAfter(
+    source: string,
+    number: string,
+    limit: number,
+  ): Promise<{ readonly entries: readonly CompanyEntry[]; readonly last: string | null }>;
+  /** What these rows, which an import wrote, changed of their companies. */
+  changesOfRows(kind: ImportKind, rows: readonly ImportedRow[]): Promise<readonly ImportedChange[]>;
   /** What the search index takes of these rows, which a file changed. */
   entriesOfRows(kind: ImportKind, rows: readonly ImportedRow[]): Promise<EntryChanges>;
+}
+
+/** How the rows of a file changed a company. */
+export interface ImportedChange {
+  readonly company_id: string;
+  readonly type: Extract<CompanyChangeType, "created" | "updated" | "deleted">;
+  /** Top-level fields of the record. */
+  readonly fields: readonly string[];
+  /** How many rows of its own the company has had; that of the record as long as only imports know the company. */
+  readonly version: number;
+  readonly countries: readonly string[];
+  /** Its identifiers of one company only: whose company it is when it is stored. */
+  readonly identifiers: readonly string[];
 }
 
 export interface EntryChanges {

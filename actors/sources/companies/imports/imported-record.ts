@@ -12,7 +12,7 @@ interface RecordDeps {
 
 /** Of a company of which nothing else is stored; null: its rows have no name. */
 export function importedRecord(
-  { id, groups }: ImportedCompany,
+  { id, groups }: Pick<ImportedCompany, "id" | "groups">,
   { sources, now_ms }: RecordDeps,
 ): { readonly company: StoredCompany; readonly checks: Checks } | null {
   const known = withImported<Knowledge>(id, { groups: [], people: [], checks: {} }, groups);
@@ -20,8 +20,10 @@ export function importedRecord(
   if (company === null) return null;
   const times = groups.map(({ at_ms }) => at_ms);
   const [created_ms, updated_ms] = [Math.min(...times), Math.max(...times)];
+  // Each version of a row of its own is one of the company, as in the change feed.
+  const version = groups.filter(({ group }) => group === "core").length;
   return {
-    company: { ...company, created_ms, updated_ms, written_ms: updated_ms, outbox: [] },
+    company: { ...company, version, created_ms, updated_ms, written_ms: updated_ms, outbox: [] },
     checks: known.checks,
   };
 }

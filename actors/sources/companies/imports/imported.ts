@@ -16,7 +16,7 @@ import type { ImportedRow, ImportRun, ImportStore } from "./store.ts";
 import { iso } from "../../../lib/iso.ts";
 import type { Clock } from "../../../../cluster/ports/clock.ts";
 import type { CompanyEntry } from "./entry.ts";
-import type { EntryChanges, ImportedCompany, ImportedGroup, Imports } from "./imported-company.ts";
+import type { EntryChanges, ImportedChange, ImportedCompany, ImportedGroup, Imports } from "./imported-company.ts";
 
 interface Subject {
   readonly source: ImportedSource;
@@ -211,9 +211,84 @@ function groupReader({ store }: Pick<ImportsDeps, "store">, runs: ReturnType<typ
   return groupsOfSubject;
 }
 
+/** What a row of a company states now and stated before, by top-level field of the record. */
+function fieldsThatDiffer({ source, number }: Subject, before: ImportedRow | null, after: ImportedRow | null) {
+  const stated = (row: ImportedRow | null): ReadonlyMap<string, string> => {
+    const fields = new Map<string, string>();
+    const groups =
+      row === null
+        ? []
+        : source.groupsOf({ number, tuple: tupleOf(row), document: NO_DOCUMENT, ended_on: endedOn(row) });
+    for (const { claims } of groups)
+      for (const { field, key, value } of claims) {
+        const top = field.split(".", 1)[0]!;
+        fields.set(top, `${fields.get(top) ?? ""}${JSON.stringify([field, key, value])}`);
+      }
+    return fields;
+  };
+  const [old, now] = [stated(before), stated(after)];
+  return [...new Set([...old.keys(), ...now.keys()])].filter((field) => old.get(field) !== now.get(field));
+}
+
+const NO_DOCUMENT: RawDocument = {
+  url: "",
+  retrieved_at: "",
+  sha256: "",
+  bytes: 0,
+  content_type: null,
+  is_import: true,
+};
+
+/** How the rows that an import wrote changed their companies, one change for each company. */
+function changeReader({ store, sources }: ImportsDeps, { membersOf }: ReturnType<typeof subjectFinder>) {
+  async function changeOf(
+    { source, number, row }: Subject,
+    { kind, run }: { readonly kind: ImportKind; readonly run: number },
+  ): Promise<ImportedChange> {
+    const isOwnRow = kind === source.base;
+    const isGone =
+      !isStanding(source, row) || (source.isGone?.(tupleOf(row)) ?? false);
+    const members = isStanding(source, row) ? await membersOf({ source, number, row }) : [{ source, number, row }];
+    const earlier = await Promise.all(
+      members.map((member) => store.earlier(member.source.base.name, member.number)),
+    );
+    const own = earlier[members.findIndex((member) => member.source === source)]!;
+    const before = isOwnRow ? (own.at(-1) ?? null) : row;
+    const others = members.length - 1;
+    const isNew = isOwnRow && before === null && others === 0 && row.run === run;
+    const countries = [before, row].flatMap((version) =>
+      version === null ? [] : (source.entryOf("", number, tupleOf(version), endedOn(version)).country ?? []),
+    );
+    return {
+      company_id: importedId(ownReference(members[0]!)),
+      type: isOwnRow && isGone && others === 0 ? "deleted" : isNew ? "created" : "updated",
+      fields: isOwnRow
+        ? fieldsThatDiffer({ source, number, row }, before, isGone ? null : row)
+        : (kind.fields ?? []),
+      version: members.length + earlier.reduce((sum, versions) => sum + versions.length, 0),
+      countries: [...new Set(countries)],
+      identifiers: members.flatMap(strongOf),
+    };
+  }
+
+  return async (kind: ImportKind, rows: readonly ImportedRow[]): Promise<readonly ImportedChange[]> => {
+    const source = sources.find(({ kinds }) => kinds.includes(kind));
+    if (!source || rows.length === 0) return [];
+    const numbers = [...new Set(rows.map(({ key }) => source.numberOf(key)))];
+    const found = await store.rows(source.base.name, numbers);
+    const of = { kind, run: rows[0]!.run };
+    const changes = await Promise.all(
+      found.map((row) => changeOf({ source, number: row.key, row }, of)),
+    );
+    // Of two rows of one company, as of a relationship, the change is one.
+    return [...new Map(changes.map((change) => [change.company_id, change])).values()];
+  };
+}
+
 export function openImports(deps: ImportsDeps): Imports {
   const { store, sources } = deps;
-  const { subjectsOf, membersOf } = subjectFinder(deps);
+  const finder = subjectFinder(deps);
+  const { subjectsOf, membersOf } = finder;
   const runs = runBook(deps);
   const groupsOfSubject = groupReader(deps, runs);
   const isEmpty = async (): Promise<boolean> => (await runs.all()).size === 0;
@@ -282,6 +357,22 @@ export function openImports(deps: ImportsDeps): Imports {
         const wanted = rows.filter((row) => row.key >= from && isStanding(source, row));
         yield (await changesOf(wanted.map((row) => ({ source, number: row.key, row })))).entries;
       }
+    },
+    changesOfRows: changeReader(deps, finder),
+    async entriesAfter(name, number, limit) {
+      const source = sources.find((each) => each.source === name);
+      const rows = source === undefined ? [] : await store.scan(source.base.name, number, limit);
+      const last = rows.length < limit ? null : rows.at(-1)!.key;
+      if (source === undefined) return { entries: [], last };
+      const standing = rows.filter((row) => isStanding(source, row));
+      const { entries } = await changesOf(standing.map((row) => ({ source, number: row.key, row })));
+      // A company of several sources has the id of its number at the first one, and is listed there.
+      const isListedHere = ({ id, identifiers }: CompanyEntry): boolean =>
+        identifiers.some(
+          (reference) =>
+            identifierOf(reference).scheme === source.own_scheme && importedId(reference) === id,
+        );
+      return { entries: entries.filter(isListedHere), last };
     },
     async entriesOfRows(kind, rows) {
       const source = sources.find(({ kinds }) => kinds.includes(kind));

@@ -8,20 +8,38 @@ import type { EntryChanges, Imports } from "./imported-company.ts";
 interface IndexImportedDeps {
   readonly documents: Documents;
   readonly index: Pick<CompanyIndex, "put" | "remove">;
+  /** Has a stored company take what imports know of it. Default: its next refresh does. */
+  readonly onStored?: (company_id: string) => Promise<void>;
+}
+
+/** Which of these companies are stored, each with the id that it is stored under. Throws Fault. */
+export async function storedAmong<Entry extends Pick<CompanyEntry, "id" | "identifiers">>(
+  documents: Documents,
+  entries: readonly Entry[],
+): Promise<ReadonlyMap<Entry, string>> {
+  const references = [...new Set(entries.flatMap(({ identifiers }) => identifiers))];
+  const owners = await ownersOf(documents, references);
+  const ids = [...new Set([...owners.flatMap((id) => id ?? []), ...entries.map(({ id }) => id)])];
+  const stored = await COMPANIES.getMany(documents, ids);
+  const isStored = new Set(ids.filter((_, at) => stored[at] !== null));
+  const ownerOf = new Map(references.map((reference, at) => [reference, owners[at] ?? ""]));
+  return new Map(
+    entries.flatMap((entry): [Entry, string][] => {
+      const found = [entry.id, ...entry.identifiers.map((each) => ownerOf.get(each) ?? "")];
+      const id = found.find((each) => isStored.has(each));
+      return id === undefined ? [] : [[entry, id]];
+    }),
+  );
 }
 
 /** Throws Fault. */
 export async function indexImported(
-  { documents, index }: IndexImportedDeps,
+  { documents, index, onStored = async () => {} }: IndexImportedDeps,
   entries: readonly CompanyEntry[],
 ): Promise<void> {
-  const references = entries.flatMap(({ identifiers }) => identifiers);
-  const owners = await ownersOf(documents, references);
-  const ids = [...new Set(owners.flatMap((id) => id ?? []))];
-  const stored = await COMPANIES.getMany(documents, ids);
-  const isStored = new Set(ids.filter((_, at) => stored[at] !== null));
-  const taken = new Set(references.filter((_, at) => isStored.has(owners[at] ?? "")));
-  await index.put(entries.filter(({ identifiers }) => !identifiers.some((each) => taken.has(each))));
+  const stored = await storedAmong(documents, entries);
+  await index.put(entries.filter((entry) => !stored.has(entry)));
+  for (const id of new Set(stored.values())) await onStored(id);
 }
 
 /** What a file changed. The entry of a company that is stored is its record's. Throws Fault. */

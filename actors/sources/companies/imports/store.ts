@@ -38,6 +38,8 @@ export interface ImportRun {
   /** When the source published it. */
   readonly publish_ms: number;
   readonly is_full: boolean;
+  /** The first whole file of its kind: the change feed has one entry for it. Absent in runs of before: a whole file is one. */
+  readonly is_baseline?: boolean;
   readonly licence: string;
   readonly state: RunState;
   readonly phase: RunPhase;

@@ -27,6 +27,7 @@ export const gleifRelationships: CsvKind = {
   name: "gleif_rr",
   has_deltas: true,
   title: "GLEIF level 2: who owns whom",
+  fields: ["relationships", "ownership"],
   absence: "closed",
   required: [
     "Relationship.StartNode.NodeID",
@@ -61,6 +62,7 @@ export const gleifExceptions: CsvKind = {
   name: "gleif_repex",
   has_deltas: true,
   title: "GLEIF level 2: why no parent is named",
+  fields: ["ownership"],
   absence: "closed",
   required: ["LEI", "Exception.Category", "Exception.Reason.1"],
   referencesOf: () => [],
@@ -82,6 +84,7 @@ const mapping = (scheme: "isin" | "bic", pattern: RegExp): CsvKind => ({
   ...COMMON,
   name: `gleif_${scheme}`,
   title: `GLEIF: the ${scheme.toUpperCase()}s of LEIs`,
+  fields: [scheme === "isin" ? "securities" : "identifiers"],
   absence: "closed",
   required: ["LEI", scheme.toUpperCase()],
   referencesOf: (key) => [`${scheme}:${key.split(KEY_SEPARATOR)[1]}`],
