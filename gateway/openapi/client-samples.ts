@@ -56,6 +56,7 @@ export const CALLS: Readonly<Record<string, Call>> = {
   resolveCompany: print("companies.resolve(…)"),
   getCompany: print("companies.get(company_ref, …)"),
   listCompanyChanges: print("companies.changes(…)"),
+  listCompanyBaseline: print("companies.baseline(…)"),
   getCompanyHistory: each("companies.history(company_ref, …)"),
   getCompanyEvents: each("companies.events(company_ref, …)"),
   getCompanyPeople: each("companies.people(company_ref, …)"),

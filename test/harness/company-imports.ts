@@ -43,7 +43,9 @@ export const BEGUN = {
 } satisfies Partial<ImportRun>;
 
 /** What a test may say of a file; the rest is that of a whole golden copy. */
-type File = Partial<Pick<ImportRun, "kind" | "source" | "licence" | "publish_ms" | "is_full">>;
+type File = Partial<
+  Pick<ImportRun, "kind" | "source" | "licence" | "publish_ms" | "is_full" | "is_baseline">
+>;
 
 export async function beginFile(
   store: ImportStore,

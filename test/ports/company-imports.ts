@@ -68,6 +68,9 @@ export function companyImportsSuite(open: () => Promise<ImportStore>): void {
     const next = await store.begin({ ...RUN, publish_ms: 2_000 });
     const changed = { ...second!, run: next.run, before: stored(first!) };
     await store.commit({ run: next, rows: [changed], bad: [] });
+    const renewed = { ...third!, run: next.run, changed_run: run.run };
+    await store.commit({ run: next, rows: [renewed], bad: [] });
+    expect(await store.rows("gleif_lei2", ["A"])).toEqual([stored(renewed)]);
     await store.commit({ run: next, rows: [{ ...third!, run: next.run }], bad: [] });
     expect(await store.rows("gleif_lei2", ["A"])).toEqual([stored({ ...third!, run: next.run })]);
     expect(await store.earlier("gleif_lei2", "A")).toEqual([stored(first!)]);

@@ -86,6 +86,55 @@ describe.each(SETUPS)("imports of whole sources, $setup", ({ start }) => {
     expect((await service.call("GET", `/v1/companies/lei:${goldenLei(77)}`)).status).not.toBe(200);
   });
 
+  test("its companies are one entry of the change feed, a later file's are changes, and a copy begins with the state", async () => {
+    const get = async (path: string) => (await service.call("GET", path)).json;
+    const feed = () => get("/v1/companies/changes?limit=1000");
+    await settled(async () => (await feed()).baselines.length === 2);
+    const { items, baselines } = await feed();
+    expect(baselines).toEqual(
+      expect.arrayContaining([
+        expect.objectContaining({ kind: "brreg", rows: 1 }),
+        expect.objectContaining({ kind: "gleif_lei2", source: "gleif", rows: 20, published_at }),
+      ]),
+    );
+    expect(items.filter(({ type }: { type: string }) => type === "created")).toEqual([]);
+    // Stored from now on: what a file says of it is a change of its own.
+    const refreshed = await get(`/v1/companies/lei:${goldenLei(3)}?refresh=true`);
+
+    const copy: { company_id: string }[] = [];
+    let page = await get("/v1/companies/baseline?limit=8&country=DE");
+    for (; ; page = await get(`/v1/companies/baseline?limit=8&country=DE&cursor=${page.next_cursor}`)) {
+      copy.push(...page.items);
+      if (page.next_cursor === null) break;
+    }
+    expect(new Set(copy.map(({ company_id }) => company_id)).size).toBe(20);
+    expect(copy.find(({ company_id }) => company_id === refreshed.id)).toMatchObject({
+      name: "Kranwerk 3 GmbH",
+      country: "DE",
+      identifiers: expect.arrayContaining([`lei:${goldenLei(3)}`]),
+    });
+    const wrong = await service.call("GET", `/v1/companies/baseline?cursor=${page.changes_cursor}`);
+    expect(wrong.status).toBe(422);
+
+    const rows = [3, 7].map((number) =>
+      goldenRow(number, { "Entity.LegalName": `Kranwerk Nord ${number} GmbH` }),
+    );
+    const file = join(folder, "later.csv");
+    writeFileSync(file, goldenCopy(rows));
+    const later = new Date(Date.now() + 60_000).toISOString();
+    const command = ["companies", "import", "gleif-lei", file, "--published-at", later, "--delta", "--json"];
+    expect(await service.trawl(...command)).toMatchObject({ rows: 2 });
+    const behind = () => get(`/v1/companies/changes?country=DE&cursor=${page.changes_cursor}`);
+    await settled(async () => (await behind()).items.length >= 2);
+    const changes = (await behind()).items;
+    expect(changes).toHaveLength(2);
+    for (const change of changes)
+      expect(change).toMatchObject({ type: "updated", fields: expect.arrayContaining(["names"]) });
+    const changed = changes.map(({ company_id }: { company_id: string }) => company_id);
+    expect(changed).toContain(refreshed.id);
+    expect(changed).toContain((await get(`/v1/companies/lei:${goldenLei(7)}`)).id);
+  });
+
   test("a second import of the source is refused while one runs, and what kill -9 stops goes on", async () => {
     mkdirSync(imports, { recursive: true });
     const rows = Array.from({ length: ROWS }, (_, number) => goldenRow(number));
@@ -108,7 +157,13 @@ describe.each(SETUPS)("imports of whole sources, $setup", ({ start }) => {
     expect(company.json).toMatchObject({ names: { legal: `Kranwerk ${ROWS - 1} GmbH` } });
     const again = await started(order);
     await settled(async () => (await runOf(again.json.run)).state === "done");
-    expect((await runOf(again.json.run)).counts).toMatchObject({ unchanged: ROWS, created: 0, changed: 0 });
+    expect((await runOf(again.json.run)).counts).toMatchObject({
+      unchanged: ROWS - 2,
+      // Of the later file above.
+      older: 2,
+      created: 0,
+      changed: 0,
+    });
   });
 
   test("a file that is not in the folder is named", async () => {

@@ -62,7 +62,7 @@ const TABLE: readonly (readonly [row: Row, operations: string])[] = [
     listAlerts createAlert listMonitors createMonitor listSessions createSession
     resolveFiler listSubmissions latestFiling listFilingDocuments fetchFilingDocument summariseFacts searchFilings
     suggestProfiles discoverProfile getProfile getProfileGraph
-    searchCompanies resolveCompany listCompanyWatches createCompanyWatch listCompanyChanges listCompanySources getCompanySchema
+    searchCompanies resolveCompany listCompanyWatches createCompanyWatch listCompanyChanges listCompanyBaseline listCompanySources getCompanySchema
     getCompany getCompanyHistory getCompanyEvents getCompanyPeople getCompanyOwnership getCompanyRelationships getCompanyFilings
     getCompanyFinancials getCompanySources`,
   ],

@@ -263,6 +263,8 @@ export function companies({ get, post, remove, bytes }: Readers) {
     >,
     sources: list("sources") as EntryList<api.GetCompanySourcesResponse, api.GetCompanySourcesQuery>,
     /** What has changed since a moment or a cursor: `next_cursor` is kept for the next question. */
+    baseline: (query?: api.ListCompanyBaselineQuery, call?: CallOptions) =>
+      get<api.ListCompanyBaselineResponse>("/v1/companies/baseline", query, call),
     changes: (query?: api.ListCompanyChangesQuery, call?: CallOptions) =>
       get<api.ListCompanyChangesResponse>("/v1/companies/changes", query, call),
     /** The sources of the register, with their licences and how they are. */

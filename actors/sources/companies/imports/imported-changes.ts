@@ -56,7 +56,7 @@ export function importedChanges({ documents, store, imports, kinds }: ImportedCh
     if (isBaseline(run) || kind === undefined)
       return { entries: isBaseline(run) && run.state === "done" ? [baselineOf(run)] : [], position: ended };
     const rows = await store.scan(run.kind, position.current?.after ?? "", ROWS_AT_ONCE);
-    const written = rows.filter((row) => row.run === run.run);
+    const written = rows.filter((row) => (row.changed_run ?? row.run) === run.run);
     const changes = await imports.changesOfRows(kind, written);
     const companies = changes.map((change) => ({ ...change, id: change.company_id }));
     const stored = await storedAmong(documents, companies);

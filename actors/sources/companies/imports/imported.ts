@@ -243,7 +243,7 @@ const NO_DOCUMENT: RawDocument = {
 function changeReader({ store, sources }: ImportsDeps, { membersOf }: ReturnType<typeof subjectFinder>) {
   async function changeOf(
     { source, number, row }: Subject,
-    { kind, run }: { readonly kind: ImportKind; readonly run: number },
+    kind: ImportKind,
   ): Promise<ImportedChange> {
     const isOwnRow = kind === source.base;
     const isGone =
@@ -255,7 +255,7 @@ function changeReader({ store, sources }: ImportsDeps, { membersOf }: ReturnType
     const own = earlier[members.findIndex((member) => member.source === source)]!;
     const before = isOwnRow ? (own.at(-1) ?? null) : row;
     const others = members.length - 1;
-    const isNew = isOwnRow && before === null && others === 0 && row.run === run;
+    const isNew = isOwnRow && before === null && others === 0;
     const countries = [before, row].flatMap((version) =>
       version === null ? [] : (source.entryOf("", number, tupleOf(version), endedOn(version)).country ?? []),
     );
@@ -276,9 +276,8 @@ function changeReader({ store, sources }: ImportsDeps, { membersOf }: ReturnType
     if (!source || rows.length === 0) return [];
     const numbers = [...new Set(rows.map(({ key }) => source.numberOf(key)))];
     const found = await store.rows(source.base.name, numbers);
-    const of = { kind, run: rows[0]!.run };
     const changes = await Promise.all(
-      found.map((row) => changeOf({ source, number: row.key, row }, of)),
+      found.map((row) => changeOf({ source, number: row.key, row }, kind)),
     );
     // Of two rows of one company, as of a relationship, the change is one.
     return [...new Map(changes.map((change) => [change.company_id, change])).values()];

@@ -220,6 +220,7 @@ async function batchOf(
       references,
       dropped: former.filter((reference) => !references.includes(reference)),
       before: outcome === "changed" || isClosed ? before : null,
+      ...(outcome === "renewed" && { changed_run: before!.changed_run ?? before!.run }),
     });
   }
   const place = records.at(-1)!.end;
@@ -323,7 +324,7 @@ async function closeAbsent(
     assertOwner(context, run);
     const rows = absent.slice(at, at + ROWS_A_BATCH);
     run = { ...run, counts: { ...run.counts, closed: run.counts.closed + rows.length } };
-    const closed = rows.map((row): RowWrite => ({
+    const closed = rows.map(({ changed_run: _changed, ...row }): RowWrite => ({
       ...row,
       run: run.run,
       // No record of the file says it.

@@ -73,6 +73,8 @@ export interface ImportedRow {
   readonly digest: string;
   /** The run that wrote it. */
   readonly run: number;
+  /** The run that last changed the company by it, when later ones renewed a number only. Absent: `run`. */
+  readonly changed_run?: number;
   /** The number of its record in the file, from 1; its first byte. */
   readonly line: number;
   readonly offset: number;

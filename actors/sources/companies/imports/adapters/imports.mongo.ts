@@ -27,6 +27,7 @@ interface StoredRow {
   readonly offset: number;
   readonly tuple: string;
   readonly closed_ms: number | null;
+  readonly changed_run?: number | null;
   readonly ids?: readonly string[];
 }
 interface StoredRun {
@@ -39,19 +40,30 @@ interface StoredBadRow extends BadRow {
   readonly run: number;
 }
 
-const storedOf = ({ digest, run, line, offset, tuple, closed_ms }: ImportedRow) => ({
+const storedOf = ({ digest, run, changed_run, line, offset, tuple, closed_ms }: ImportedRow) => ({
   digest,
   run,
+  changed_run: changed_run ?? null,
   line,
   offset,
   tuple,
   closed_ms,
 });
 
-const rowOf = ({ _id, digest, run, line, offset, tuple, closed_ms }: StoredRow): ImportedRow => ({
+const rowOf = ({
+  _id,
+  digest,
+  run,
+  changed_run = null,
+  line,
+  offset,
+  tuple,
+  closed_ms,
+}: StoredRow): ImportedRow => ({
   key: _id.split("\n")[1]!,
   digest,
   run,
+  ...(changed_run !== null && { changed_run }),
   line,
   offset,
   tuple,

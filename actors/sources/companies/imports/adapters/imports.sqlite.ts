@@ -62,6 +62,14 @@ const SCHEMA = `
   ) STRICT, WITHOUT ROWID`;
 
 const ROW = "key, digest, run, line, offset, tuple, closed_ms";
+/** Of rows that stand; files of before have no such column. */
+const CURRENT_ROW = `${ROW}, changed_run`;
+
+function addColumns(database: DatabaseSync): void {
+  const columns = database.prepare("SELECT name FROM pragma_table_info('rows')").all();
+  if (columns.some(({ name }) => name === "changed_run")) return;
+  database.exec("ALTER TABLE rows ADD COLUMN changed_run INTEGER");
+}
 
 type SqlRow = Record<string, SQLOutputValue>;
 
@@ -73,6 +81,7 @@ const rowOf = (row: SqlRow): ImportedRow => ({
   offset: Number(row["offset"]),
   tuple: String(row["tuple"]),
   closed_ms: row["closed_ms"] === null ? null : Number(row["closed_ms"]),
+  ...(row["changed_run"] != null && { changed_run: Number(row["changed_run"]) }),
 });
 
 /** The first text behind all that begin with the prefix. */
@@ -89,9 +98,9 @@ function statementsOf(database: DatabaseSync) {
     addKind: database.prepare("INSERT OR IGNORE INTO kinds (name) VALUES (?)"),
     kinds: database.prepare("SELECT number, name FROM kinds"),
     put: database.prepare(`
-      INSERT INTO rows (kind, ${ROW}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+      INSERT INTO rows (kind, ${CURRENT_ROW}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
       ON CONFLICT DO UPDATE SET digest = excluded.digest, run = excluded.run, line = excluded.line,
-        offset = excluded.offset, tuple = excluded.tuple, closed_ms = excluded.closed_ms`),
+        offset = excluded.offset, tuple = excluded.tuple, closed_ms = excluded.closed_ms, changed_run = excluded.changed_run`),
     keep: database.prepare(`INSERT OR REPLACE INTO earlier (kind, ${ROW}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`),
     addId: database.prepare("INSERT OR IGNORE INTO ids (reference, kind, key) VALUES (?, ?, ?)"),
     dropId: database.prepare("DELETE FROM ids WHERE reference = ? AND kind = ? AND key = ?"),
@@ -102,11 +111,11 @@ function statementsOf(database: DatabaseSync) {
     bad: database.prepare(
       "SELECT line, offset, reason, text FROM bad_rows WHERE run = ? ORDER BY line LIMIT ?",
     ),
-    row: database.prepare(`SELECT ${ROW} FROM rows WHERE kind = ? AND key = ?`),
+    row: database.prepare(`SELECT ${CURRENT_ROW} FROM rows WHERE kind = ? AND key = ?`),
     below: database.prepare(
-      `SELECT ${ROW} FROM rows WHERE kind = ? AND key >= ? AND key < ? ORDER BY key LIMIT ?`,
+      `SELECT ${CURRENT_ROW} FROM rows WHERE kind = ? AND key >= ? AND key < ? ORDER BY key LIMIT ?`,
     ),
-    scan: database.prepare(`SELECT ${ROW} FROM rows WHERE kind = ? AND key > ? ORDER BY key LIMIT ?`),
+    scan: database.prepare(`SELECT ${CURRENT_ROW} FROM rows WHERE kind = ? AND key > ? ORDER BY key LIMIT ?`),
     earlier: database.prepare(`SELECT ${ROW} FROM earlier WHERE kind = ? AND key = ? ORDER BY run`),
     find: database.prepare("SELECT kind, key FROM ids WHERE reference = ?"),
     count: database.prepare("SELECT count(*) AS n FROM rows WHERE kind = ? AND closed_ms IS NULL"),
@@ -117,6 +126,7 @@ export function sqliteImports(path: string): ImportStore {
   mkdirSync(dirname(path), { recursive: true });
   const database = new DatabaseSync(path);
   database.exec(SCHEMA);
+  addColumns(database);
   const statements = statementsOf(database);
   const numbers = new Map<string, number>();
   const names = new Map<number, string>();
@@ -164,7 +174,7 @@ export function sqliteImports(path: string): ImportStore {
     const ids: string[][] = [];
     for (const row of rows) {
       if (row.before !== null) statements.keep.run(kind, ...valuesOf(row.before));
-      statements.put.run(kind, ...valuesOf(row));
+      statements.put.run(kind, ...valuesOf(row), row.changed_run ?? null);
       for (const reference of row.dropped) statements.dropId.run(reference, kind, row.key);
       for (const reference of row.references) ids.push([reference, row.key]);
     }
