@@ -262,9 +262,10 @@ export function companies({ get, post, remove, bytes }: Readers) {
       api.GetCompanyFinancialsQuery
     >,
     sources: list("sources") as EntryList<api.GetCompanySourcesResponse, api.GetCompanySourcesQuery>,
-    /** What has changed since a moment or a cursor: `next_cursor` is kept for the next question. */
+    /** A page of all companies; after the last one, `changes` goes on from `changes_cursor`. */
     baseline: (query?: api.ListCompanyBaselineQuery, call?: CallOptions) =>
       get<api.ListCompanyBaselineResponse>("/v1/companies/baseline", query, call),
+    /** What has changed since a moment or a cursor: `next_cursor` is kept for the next question. */
     changes: (query?: api.ListCompanyChangesQuery, call?: CallOptions) =>
       get<api.ListCompanyChangesResponse>("/v1/companies/changes", query, call),
     /** The sources of the register, with their licences and how they are. */

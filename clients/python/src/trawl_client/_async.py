@@ -350,6 +350,14 @@ class AsyncCompanies:
     async def get(self, ref: str, **query: Unpack[params.GetCompanyQuery]) -> models.CompanyRecord:
         return await self._http.send(_core.get(_company(ref), models.CompanyRecord, query))
 
+    async def baseline(
+        self, **query: Unpack[params.ListCompanyBaselineQuery]
+    ) -> models.ListCompanyBaselineResponse:
+        """A page of all companies; after the last one, `changes` goes on from `changes_cursor`."""
+        return await self._http.send(
+            _core.get("/v1/companies/baseline", models.ListCompanyBaselineResponse, query)
+        )
+
     async def changes(
         self, **query: Unpack[params.ListCompanyChangesQuery]
     ) -> models.ListCompanyChangesResponse:

@@ -350,6 +350,14 @@ class Companies:
     def get(self, ref: str, **query: Unpack[params.GetCompanyQuery]) -> models.CompanyRecord:
         return self._http.send(_core.get(_company(ref), models.CompanyRecord, query))
 
+    def baseline(
+        self, **query: Unpack[params.ListCompanyBaselineQuery]
+    ) -> models.ListCompanyBaselineResponse:
+        """A page of all companies; after the last one, `changes` goes on from `changes_cursor`."""
+        return self._http.send(
+            _core.get("/v1/companies/baseline", models.ListCompanyBaselineResponse, query)
+        )
+
     def changes(
         self, **query: Unpack[params.ListCompanyChangesQuery]
     ) -> models.ListCompanyChangesResponse:

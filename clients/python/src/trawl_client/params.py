@@ -870,6 +870,15 @@ class ListCapturesQuery(TypedDict, total=False):
     """A table, or a line for each capture with spaces between its columns"""
 
 
+class ListCompanyBaselineQuery(TypedDict, total=False):
+    country: str | None
+    """Only companies of this country, ISO 3166-1 alpha-2"""
+    cursor: str | None
+    """`next_cursor` of the page before"""
+    limit: int
+    """The most items of the answer"""
+
+
 class ListCompanyChangesQuery(TypedDict, total=False):
     since: str | None
     """ISO 8601, a day or a moment, UTC where it has no offset; for the first call"""

@@ -526,6 +526,32 @@ export interface CompanyAddressGeo {
   lon: number;
 }
 
+export interface CompanyBaseline {
+  /** Whose file it was */
+  source: string;
+  /** The kind of the file */
+  kind: string;
+  /** Rows of the file that the register has */
+  rows: number;
+  /** When the source published the file */
+  published_at: string;
+  /** When it came into the register */
+  changed_at: string;
+}
+
+export interface CompanyBaselineItem {
+  /** The company */
+  company_id: string;
+  /** Its legal name; null: not known */
+  name: string | null;
+  /** ISO 3166-1 alpha-2; null: not known */
+  country: string | null;
+  /** Whether it exists and trades */
+  status: string;
+  /** Its numbers now, `scheme:value` */
+  identifiers: string[];
+}
+
 export interface CompanyBatchItem {
   /** cmp_ id or scheme:value */
   ref?: string | null;
@@ -4183,6 +4209,24 @@ export interface ListCapturesQuery {
   output?: "json" | "text" | null;
 }
 
+export interface ListCompanyBaselineQuery {
+  /** Only companies of this country, ISO 3166-1 alpha-2 */
+  country?: string | null;
+  /** `next_cursor` of the page before */
+  cursor?: string | null;
+  /** The most items of the answer */
+  limit?: number;
+}
+
+export interface ListCompanyBaselineResponse {
+  /** In no order that means anything */
+  items: CompanyBaselineItem[];
+  /** For the next page; null: this is the last one */
+  next_cursor: string | null;
+  /** `cursor` of GET /v1/companies/changes with the same country; the same on every page */
+  changes_cursor: string;
+}
+
 export interface ListCompanyChangesQuery {
   /** ISO 8601, a day or a moment, UTC where it has no offset; for the first call */
   since?: string | null;
@@ -4197,6 +4241,8 @@ export interface ListCompanyChangesQuery {
 export interface ListCompanyChangesResponse {
   /** Oldest first */
   items: CompanyChange[];
+  /** Whole files that came into the register for the first time, oldest first, whatever the country */
+  baselines: CompanyBaseline[];
   /** For the next page; also after the last change so far */
   next_cursor: string;
 }
