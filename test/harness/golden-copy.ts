@@ -143,4 +143,52 @@ export const csvOf = (columns: readonly string[], rows: readonly GoldenRow[]): s
 export const goldenCopy = (rows: readonly GoldenRow[], columns = LEI_COLUMNS): Buffer =>
   Buffer.from(csvOf(columns, rows));
 
+const escaped = (text: string): string => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;");
+
+interface Node {
+  text: string;
+  attributes: Map<string, string>;
+  children: Map<string, Node>;
+}
+const newNode = (): Node => ({ text: "", attributes: new Map(), children: new Map() });
+
+/** A row as the element of GLEIF's XML: columns are paths, numbers are repeated elements, `xmllang` and some others are attributes. */
+function elementOf(row: GoldenRow): string {
+  const root = newNode();
+  for (const [column, value] of Object.entries(row)) {
+    if (value === "") continue;
+    let node = root;
+    for (const part of column.split(".")) {
+      if (["xmllang", "type", "event_status", "group_type"].includes(part)) {
+        node.attributes.set(part === "xmllang" ? "xml:lang" : part, value);
+        node = newNode();
+        break;
+      }
+      node.children.set(part, node.children.get(part) ?? newNode());
+      node = node.children.get(part)!;
+    }
+    node.text = value;
+  }
+  const write = (name: string, { text, attributes, children }: Node): string => {
+    const written = [...attributes].map(([key, value]) => ` ${key}="${value}"`).join("");
+    const [first] = children.keys();
+    if (first !== undefined && /^\d+$/.test(first))
+      return [...children.values()].map((child) => write(name, child)).join("\n");
+    const inner = [...children].map(([key, child]) => write(key, child)).join("\n");
+    return `<lei:${name}${written}>${escaped(text)}${inner}</lei:${name}>`;
+  };
+  return write("LEIRecord", root).replace(/<\/lei:LEIRecord>$/, "<lei:Extension/></lei:LEIRecord>");
+}
+
+/** `count`: what the header says. */
+export const goldenXml = (rows: readonly GoldenRow[], count = rows.length): Buffer =>
+  Buffer.from(`<?xml version="1.0" encoding="UTF-8"?>
+<lei:LEIData xmlns:lei="http://www.gleif.org/data/schema/leidata/2016">
+<lei:LEIHeader><lei:ContentDate>2026-11-21T00:00:00Z</lei:ContentDate><lei:RecordCount>${count}</lei:RecordCount></lei:LEIHeader>
+<lei:LEIRecords>
+${rows.map(elementOf).join("\n")}
+</lei:LEIRecords>
+</lei:LEIData>
+`);
+
 export const zipped = (name: string, bytes: Buffer): Buffer => Buffer.from(zipSync({ [name]: bytes }));

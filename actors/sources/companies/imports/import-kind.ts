@@ -3,6 +3,7 @@
  * of what the source wrote, in the order of the kind's layout; what it means is worked out when it is read. Pure.
  */
 import type { Json } from "../claim.ts";
+import type { XmlElement } from "./read-xml.ts";
 import type { SourceLicence } from "../source.ts";
 
 /** Texts, and lists of texts for what may occur several times. */
@@ -62,6 +63,12 @@ export interface CsvKind extends KindOf<
   readonly format: "csv";
   /** A file without one of them is of another kind. */
   readonly required: readonly string[];
+  /** The source publishes the same as XML; a file that begins with `<` is read by it. Default: it does not. */
+  readonly xml?: {
+    /** The name of a record's element, without its prefix. */
+    readonly element: string;
+    readonly read: (record: XmlElement) => ReadRecord;
+  };
 }
 
 /** One JSON document a line, or one array of them. */

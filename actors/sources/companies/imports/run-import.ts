@@ -10,6 +10,7 @@ import { digestOf, unpackFile } from "./adapters/unpack-file.ts";
 import { type FileRecord, UnreadableFile } from "./file-record.ts";
 import { readCsv } from "./read-csv.ts";
 import { readJson } from "./read-json.ts";
+import { readXml } from "./read-xml.ts";
 import {
   type BadRow,
   type ImportedRow,
@@ -87,12 +88,18 @@ async function importRows(
   if (sha256 !== begun.sha256)
     throw new UnreadableFile(`Cannot go on with "${begun.path}": it is not the file that was begun`);
   const file = await unpackFile(begun.path);
-  const { rowOf, records } = await readRecords(deps, kind, file.bytes, begun);
+  const { rowOf, records, expected } = await readRecords(deps, kind, file.bytes, begun);
   const publishedAt = await publishTimes(store, begun);
   let run = begun;
   const writeBatch = async (batch: readonly FileRecord<unknown>[]): Promise<void> => {
     assertOwner(context, run);
-    const written = await batchOf(deps, kind, { ...run, bytes_read: file.read() }, batch, rowOf, publishedAt);
+    const records_expected = expected();
+    const reached: ImportRun = {
+      ...run,
+      bytes_read: file.read(),
+      ...(records_expected !== undefined && { records_expected }),
+    };
+    const written = await batchOf(deps, kind, reached, batch, rowOf, publishedAt);
     await store.commit(written);
     run = written.run;
     deps.onProgress(run);
@@ -120,26 +127,56 @@ async function importRows(
 interface ReadRecords {
   readonly rowOf: (record: unknown) => ReadRecord;
   readonly records: AsyncIterable<readonly FileRecord<unknown>[]>;
+  /** How many records the file's beginning says it has; undefined: it does not say, or was not read yet. */
+  readonly expected: () => number | undefined;
 }
+
+const notSaid = (): undefined => undefined;
 
 /** Behind the checkpoint of the run. Throws UnreadableFile: it is a file of another kind. */
 async function readRecords(
   { clock }: Pick<RunDeps, "clock">,
   kind: ImportKind,
-  bytes: AsyncIterable<Buffer>,
+  packed: AsyncIterable<Buffer>,
   { counts, place }: ImportRun,
 ): Promise<ReadRecords> {
   const after = { line: counts.records, offset: place };
   if (kind.format === "json")
-    return { rowOf: kind.read as ReadRecords["rowOf"], records: readJson(bytes, after) };
+    return { rowOf: kind.read as ReadRecords["rowOf"], records: readJson(packed, after), expected: notSaid };
+  const { isXml, bytes } = await beginningOf(packed);
+  if (isXml) {
+    if (kind.xml === undefined) throw new UnreadableFile(`Files of "${kind.name}" are not read as XML`);
+    const { element, read } = kind.xml;
+    return { rowOf: read as ReadRecords["rowOf"], ...readXml(bytes, after, element) };
+  }
   const { columns, records } = await readCsv(bytes, after, () => yieldToEventLoop(clock));
   const missing = kind.required.filter((column) => !columns.includes(column));
   if (missing.length > 0)
     throw new UnreadableFile(
       `The file has no column "${missing.join('", "')}": it is no file of "${kind.name}"`,
     );
-  return { rowOf: kind.read(columns) as ReadRecords["rowOf"], records };
+  return { rowOf: kind.read(columns) as ReadRecords["rowOf"], records, expected: notSaid };
 }
+
+/** Whether the file is XML, with all of its bytes. */
+async function beginningOf(
+  bytes: AsyncIterable<Buffer>,
+): Promise<{ readonly isXml: boolean; readonly bytes: AsyncIterable<Buffer> }> {
+  const chunks = bytes[Symbol.asyncIterator]();
+  let head: Buffer = Buffer.alloc(0);
+  while (head.length < MIN_BEGINNING) {
+    const { value, done } = await chunks.next();
+    if (done) break;
+    head = Buffer.concat([head, value]);
+  }
+  async function* all(): AsyncIterable<Buffer> {
+    yield head;
+    yield* { [Symbol.asyncIterator]: () => chunks };
+  }
+  return { isXml: /^\uFEFF?\s*</.test(head.subarray(0, MIN_BEGINNING).toString()), bytes: all() };
+}
+
+const MIN_BEGINNING = 64;
 
 /** When what is stored of a row was published: with its own file, or with a later whole one that had the same. */
 async function publishTimes(
@@ -297,12 +334,16 @@ async function closeAbsent(
     phase: "index",
     warnings: [...begun.warnings, warning],
   });
-  if (kind.has_trailer && begun.records_expected !== begun.counts.records - 1)
+  const { records_expected } = begun;
+  // The trailer is a record itself; the header of an XML file is none.
+  const records_read = begun.counts.records - (kind.has_trailer ? 1 : 0);
+  if ((kind.has_trailer || records_expected !== undefined) && records_expected !== records_read)
     return warned("incomplete_file");
   if (before !== undefined && before.publish_ms > begun.publish_ms) return { ...begun, phase: "index" };
   const records = before?.counts.records ?? 0;
+  const isCounted = records_expected !== undefined;
   const isShorter = begun.counts.records < records - Math.max(MIN_ABSENT, MAX_ABSENT_SHARE * records);
-  if (isShorter && !kind.has_trailer) return warned("fewer_records_than_before");
+  if (isShorter && !isCounted) return warned("fewer_records_than_before");
   const keys = await keysOf(deps, kind, begun);
   const max_share = kind.absence === "dissolved" ? MAX_DISSOLVED_SHARE : MAX_ABSENT_SHARE;
   const absent: ImportedRow[] = [];

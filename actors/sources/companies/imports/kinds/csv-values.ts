@@ -1,5 +1,7 @@
-/** Reads values of CSV records by the names of their columns. Pure. */
+/** Reads values of records by the names of their columns. Pure. */
 import type { CsvKind, ReadRecord } from "../import-kind.ts";
+import type { XmlElement } from "../read-xml.ts";
+import { xmlValues } from "./xml-values.ts";
 
 /** The value of a column; empty where the file does not have it. */
 export type ValueOf = (column: string) => string;
@@ -10,3 +12,12 @@ export const reading =
     const places = new Map(columns.map((column, place) => [column, place]));
     return (fields) => read((column) => (fields[places.get(column) ?? -1] ?? "").trim());
   };
+
+/** The same of a file of GLEIF in either form. */
+export const readingBoth = (
+  element: string,
+  read: (value: ValueOf) => ReadRecord,
+): Required<Pick<CsvKind, "read" | "xml">> => ({
+  read: reading(read),
+  xml: { element, read: (record: XmlElement) => read(xmlValues(record).value) },
+});

@@ -1,18 +1,23 @@
 /**
- * GLEIF's level 1 data as its golden copy has it in CSV (Common Data File 3.1, 338 columns). The tuple holds what the file says, and is read as a
+ * GLEIF's level 1 data as its golden copy has it in CSV (Common Data File 3.1, 338 columns) or XML. The tuple holds what the file says, and is read as a
  * record of GLEIF's API, so that both give the same claims.
  *
- * Peculiarities of the file: dates carry the issuer's offset, so that the first ten characters are the date; more than five names or
- * events of a company are in the XML file only; the file has no BIC.
+ * Peculiarities of the files: dates carry the issuer's offset, so that the first ten characters are the date; more than five names or
+ * events of a company are in the XML file only; neither has a BIC.
  */
 import type { Json } from "../../claim.ts";
 import { type LeiRecord, identifierClaims, GLEIF } from "../../sources/gleif.ts";
 import { identifierReferences } from "../identifier-references.ts";
-import { type CsvKind, textAt, trimmed, type Tuple, tuplesAt } from "../import-kind.ts";
+import { type CsvKind, type ReadRecord, textAt, trimmed, type Tuple, tuplesAt } from "../import-kind.ts";
+import type { XmlElement } from "../read-xml.ts";
+import type { ValueOf } from "./csv-values.ts";
+import { xmlValues } from "./xml-values.ts";
 
 const LEI = /^[0-9A-Z]{18}[0-9]{2}$/;
-/** The most of each list that the file has. */
+/** The most of each list that the CSV has. */
 const ITEMS = [1, 2, 3, 4, 5] as const;
+/** Of a list of the XML, which has no limit of its own; further ones are left out. */
+const MAX_ITEMS = 200;
 
 const NAME = ["", "xmllang", "type"] as const;
 const ADDRESS = [
@@ -36,16 +41,23 @@ const EVENT = [
   "LegalEntityEventRecordedDate",
 ] as const;
 
-type Group = { readonly columns: readonly string[]; readonly isList: boolean };
+interface Group {
+  readonly columns: readonly string[];
+}
+interface List {
+  readonly prefix: string;
+  readonly item: (number: number) => Group;
+}
 const group = (prefix: string, parts: readonly string[]): Group => ({
   columns: parts.map((part) => (part === "" ? prefix : `${prefix}.${part}`)),
-  isList: false,
 });
-const list = (prefix: string, parts: readonly string[]): readonly Group[] =>
-  ITEMS.map((number) => group(`${prefix}.${number}`, parts));
+const list = (prefix: string, parts: readonly string[]): List => ({
+  prefix,
+  item: (number) => group(`${prefix}.${number}`, parts),
+});
 
 /** The places of the tuple. A new layout is a new version: rows of the old one are read as before. */
-const LAYOUT: readonly (string | Group | readonly Group[])[] = [
+const LAYOUT: readonly (string | Group | List)[] = [
   "Entity.LegalName",
   "Entity.LegalName.xmllang",
   list("Entity.OtherEntityNames.OtherEntityName", NAME),
@@ -188,34 +200,41 @@ export function leiRecordOf(lei: string, tuple: Tuple, bic: readonly string[] = 
   };
 }
 
-function read(columns: readonly string[]): ReturnType<CsvKind["read"]> {
-  const places = new Map(columns.map((column, place) => [column, place]));
-  const value = (fields: readonly string[], column: string): string => {
-    const place = places.get(column);
-    const written = place === undefined ? "" : (fields[place] ?? "").trim();
-    return isDate(column) ? written.slice(0, 10) : written;
-  };
-  const tupleOf = (fields: readonly string[], { columns: parts }: Group): Tuple =>
-    trimmed(parts.map((column) => value(fields, column)));
-  const known = LAYOUT.map((place) => {
-    if (typeof place === "string" || !Array.isArray(place)) return place as string | Group;
-    return (place as readonly Group[]).filter((each) => each.columns.some((column) => places.has(column)));
+/** A place of the tuple with the groups of a list that the file or the record has. */
+type Place = string | Group | readonly Group[];
+
+const placesOf = (groupsOf: (list: List) => readonly Group[]): readonly Place[] =>
+  LAYOUT.map((place) => (typeof place === "object" && "item" in place ? groupsOf(place) : place));
+
+function rowOf(written: ValueOf, places: readonly Place[]): ReadRecord {
+  const lei = written("LEI");
+  if (!LEI.test(lei)) return { kind: "bad", reason: "lei" };
+  if (written("Entity.LegalName") === "") return { kind: "bad", reason: "legal_name" };
+  const value = (column: string): string =>
+    isDate(column) ? written(column).slice(0, 10) : written(column);
+  const tupleOf = ({ columns }: Group): Tuple => trimmed(columns.map(value));
+  const tuple = places.map((place): Json => {
+    if (typeof place === "string") return value(place);
+    if ("columns" in place) return tupleOf(place);
+    return place.map(tupleOf).filter((item) => item.length > 0);
   });
-  const lei_at = places.get("LEI")!;
-  const name_at = places.get("Entity.LegalName")!;
-  return (fields) => {
-    const lei = (fields[lei_at] ?? "").trim();
-    if (!LEI.test(lei)) return { kind: "bad", reason: "lei" };
-    if ((fields[name_at] ?? "").trim() === "") return { kind: "bad", reason: "legal_name" };
-    const tuple = known.map((place): Json => {
-      if (typeof place === "string") return value(fields, place);
-      if (!Array.isArray(place)) return tupleOf(fields, place as Group);
-      return (place as readonly Group[])
-        .map((each) => tupleOf(fields, each))
-        .filter((item) => item.length > 0);
-    });
-    return { kind: "row", key: lei, tuple: trimmed(tuple) };
-  };
+  return { kind: "row", key: lei, tuple: trimmed(tuple) };
+}
+
+function read(columns: readonly string[]): ReturnType<CsvKind["read"]> {
+  const at = new Map(columns.map((column, place) => [column, place]));
+  const places = placesOf(({ item }) =>
+    ITEMS.map(item).filter((each) => each.columns.some((column) => at.has(column))),
+  );
+  return (fields) => rowOf((column) => (fields[at.get(column) ?? -1] ?? "").trim(), places);
+}
+
+function readElement(record: XmlElement): ReadRecord {
+  const { value, count } = xmlValues(record);
+  const places = placesOf(({ prefix, item }) =>
+    Array.from({ length: Math.min(MAX_ITEMS, count(prefix)) }, (_, index) => item(index + 1)),
+  );
+  return rowOf(value, places);
 }
 
 /** `NextRenewalDate` is the last place: a renewal of the number changes nothing of the company. */
@@ -236,6 +255,7 @@ export const gleifLei: CsvKind = {
     identifierReferences(identifierClaims({ sha256: "" } as never, leiRecordOf(lei, tuple))),
   isChange: (before, after) => withoutRenewal(before) !== withoutRenewal(after),
   read,
+  xml: { element: "LEIRecord", read: readElement },
 };
 
 /** An LEI that was given to a company that has one, or by mistake. */

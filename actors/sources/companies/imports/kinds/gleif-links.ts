@@ -5,7 +5,7 @@
 import type { Json } from "../../claim.ts";
 import { GLEIF } from "../../sources/gleif.ts";
 import { type CsvKind, KEY_SEPARATOR, trimmed, type Tuple } from "../import-kind.ts";
-import { reading } from "./csv-values.ts";
+import { reading, readingBoth } from "./csv-values.ts";
 
 const LEI = /^[0-9A-Z]{18}[0-9]{2}$/;
 const PERIODS = [1, 2, 3, 4, 5] as const;
@@ -37,7 +37,7 @@ export const gleifRelationships: CsvKind = {
     "Registration.RegistrationStatus",
   ],
   referencesOf: (key) => [parentReference(key.split(KEY_SEPARATOR)[1]!)],
-  read: reading((value) => {
+  ...readingBoth("RelationshipRecord", (value) => {
     const [child, parent] = ["Start", "End"].map((end) => value(`Relationship.${end}Node.NodeID`));
     if (!LEI.test(child!) || !LEI.test(parent!)) return { kind: "bad", reason: "lei" };
     const type = value("Relationship.RelationshipType").toLowerCase().replaceAll("-", "_");
@@ -66,7 +66,7 @@ export const gleifExceptions: CsvKind = {
   absence: "closed",
   required: ["LEI", "Exception.Category", "Exception.Reason.1"],
   referencesOf: () => [],
-  read: reading((value) => {
+  ...readingBoth("Exception", (value) => {
     const [lei, category] = [value("LEI"), value("Exception.Category")];
     if (!LEI.test(lei)) return { kind: "bad", reason: "lei" };
     if (category === "") return { kind: "bad", reason: "category" };
