@@ -5,6 +5,7 @@ import { basename, join, relative, resolve } from "node:path";
 import type { Command } from "commander";
 import { systemClock } from "../../cluster/adapters/time/clock.system.ts";
 import { sleep } from "../../cluster/ports/clock.ts";
+import { IMPORT_KIND_NAMES, type ImportKindNames } from "../../schemas/company-import-kinds.ts";
 import type { Config } from "../config.ts";
 import { dataPath } from "../stores.ts";
 import { type ClientOptions, errorOf, exchange, operatedService, operatorCommand } from "./client.ts";
@@ -38,21 +39,21 @@ interface ImportOptions extends ClientOptions {
 
 const POLL_MS = 1_000;
 
-/** What a source's files are called on the command line, where it is not the name of the kind with dashes. */
-const KINDS: Readonly<Record<string, (file: string) => string>> = {
-  "gleif-lei": () => "gleif_lei2",
-  "recherche-entreprises": (file) =>
-    /etablissement/i.test(basename(file)) ? "recherche_entreprises_seats" : "recherche_entreprises",
-};
-const kindOf = (source: string, file: string): string => KINDS[source]?.(file) ?? source.replaceAll("-", "_");
+const KINDS: readonly (readonly [kind: string, names: ImportKindNames])[] = Object.entries(IMPORT_KIND_NAMES);
+const SOURCES = [...new Set(KINDS.map(([, { command }]) => command))];
 
-const SOURCES =
-  "gleif-lei, gleif-rr, gleif-repex, gleif-isin, gleif-bic, companies-house, companies-house-psc, brreg, prh, recherche-entreprises, ftm";
+/** A name that is in no table goes to the service as a kind, which names those that it has. */
+function kindOf(source: string, file: string): string {
+  const found = KINDS.find(
+    ([, { command, file: pattern }]) => command === source && (pattern?.test(basename(file)) ?? true),
+  );
+  return found?.[0] ?? source.replaceAll("-", "_");
+}
 
 export const importCommand = (context: Context): Command =>
   operatorCommand("import")
     .description("import files of a whole source; exit code 3 when records of them are bad")
-    .argument("<source>", SOURCES)
+    .argument("<source>", SOURCES.join(", "))
     .argument("<files...>", "on this machine; one that is elsewhere is copied into the folder of imports")
     .option(
       "--published-at <moment>",
@@ -97,23 +98,13 @@ export const importCommand = (context: Context): Command =>
       if (imports.some(({ counts }) => counts["bad"]! > 0)) context.exit(EXIT.some_failed);
     });
 
-/** Kinds whose rows are companies; those of the others are about companies. */
-const COMPANY_KINDS: ReadonlySet<string> = new Set([
-  "gleif_lei2",
-  "companies_house",
-  "brreg",
-  "prh",
-  "recherche_entreprises",
-  "ftm",
-]);
-
 function totalOf(imports: readonly ImportShown[]) {
   const sum = (of: (shown: ImportShown) => number): number =>
     imports.reduce((total, shown) => total + of(shown), 0);
   const secondsOf = ({ started_at, ended_at }: ImportShown): number =>
     ended_at === null ? 0 : (Date.parse(ended_at) - Date.parse(started_at)) / 1_000;
   const companiesOf = ({ kind, counts }: ImportShown): number =>
-    COMPANY_KINDS.has(kind)
+    KINDS.find(([name]) => name === kind)?.[1].is_company
       ? ["created", "changed", "renewed", "unchanged", "older"].reduce(
           (total, name) => total + counts[name]!,
           0,

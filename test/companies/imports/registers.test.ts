@@ -69,10 +69,11 @@ test("Companies House's basic data are records as its API gives them", async () 
       CompanyStatus: "ADMINISTRATION ORDER",
       CompanyCategory: "Limited Liability Partnership",
     }),
+    basic("IP10067R", { CompanyCategory: "Registered Society" }),
     basic("no number"),
   ];
   const done = await imported(one, "companies_house", zipped("BasicCompanyData.csv", csv(rows)));
-  expect(done).toMatchObject({ counts: { records: 4, created: 3, bad: 1 }, bad_reasons: { gb_coh: 1 } });
+  expect(done).toMatchObject({ counts: { records: 5, created: 4, bad: 1 }, bad_reasons: { gb_coh: 1 } });
   const first = (await one.get("gb_coh:01234567"))!;
   expect(first.is_cached).toBe(true);
   expect(first.company.record).toMatchObject({
@@ -84,6 +85,7 @@ test("Companies House's basic data are records as its API gives them", async () 
     addresses: [{ city: "LEEDS", postal_code: "LS10 2RU", country: "GB" }],
     activities: [{ scheme: "uksic2007", code: "28220" }],
   });
+  expect((await one.get("gb_coh:IP10067R"))!.company.record.names.legal).toBe("KRANWERK IP10067R LTD");
   const scottish = (await one.get("gb_coh:SC123456"))!.company.record;
   expect(scottish).toMatchObject({ status: "active", jurisdiction: "GB-SCT", activities: [] });
   expect((await one.get("gb_coh:OC300001"))!.company.record).toMatchObject({

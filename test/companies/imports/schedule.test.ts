@@ -9,6 +9,7 @@ import { sqliteImports } from "../../../actors/sources/companies/imports/adapter
 import { IMPORT_KINDS } from "../../../actors/sources/companies/imports/imported-sources.ts";
 import { fileToAsk, scheduleOf } from "../../../actors/sources/companies/imports/schedule.ts";
 import { scheduledImports } from "../../../actors/sources/companies/imports/scheduled-imports.ts";
+import { IMPORT_KIND_NAMES } from "../../../schemas/company-import-kinds.ts";
 import { memoryDocuments } from "../../../cluster/adapters/documents/documents.memory.ts";
 import { undiciEgress } from "../../../cluster/adapters/egress/egress.undici.ts";
 import { onlyTo } from "../../../cluster/adapters/egress/upstream-proxy.ts";
@@ -19,6 +20,10 @@ import { goldenCopy, goldenRow } from "../../harness/golden-copy.ts";
 
 const HOUR_MS = 3_600_000;
 const files = (text: string) => scheduleOf(text, IMPORT_KINDS);
+
+test("every kind that the command knows is imported, and the other way around", () => {
+  expect(IMPORT_KINDS.map(({ name }) => name).toSorted()).toEqual(Object.keys(IMPORT_KIND_NAMES).toSorted());
+});
 
 test("a schedule names kinds of files with their addresses and hours", () => {
   const text = " brreg=https://data.example/lastned?a=1@24h\n gleif_isin=http://b.example/x@y.zip@168h";

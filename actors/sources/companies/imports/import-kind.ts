@@ -3,6 +3,7 @@
  * of what the source wrote, in the order of the kind's layout; what it means is worked out when it is read. Pure.
  */
 import type { Json } from "../claim.ts";
+import type { ImportKindName } from "../../../../schemas/company-import-kinds.ts";
 import type { XmlElement } from "./read-xml.ts";
 import type { SourceLicence } from "../source.ts";
 
@@ -34,8 +35,8 @@ type Absence =
   | "dissolved";
 
 interface KindOf<Record> {
-  /** `gleif_lei2`. With the layout's version: `layout`. */
-  readonly name: string;
+  /** With the layout's version: `layout`. */
+  readonly name: ImportKindName;
   readonly layout: number;
   readonly source: string;
   readonly title: string;

@@ -29,12 +29,17 @@ const without =
 
 const SWISS_SUFFIX = /(?:MWST|TVA|IVA|TPV|HR)$/;
 
-/** `SC 606050` and `sc6060` have 6 digits after the prefix, `445790` has 8. */
+/**
+ * `SC 606050` and `sc6060` have 6 digits after the prefix, `445790` has 8. Registered societies end with `R` or `RS`, which takes the place
+ * of digits: `IP10067R`, `SP2514RS`.
+ */
 function companiesHouseNumber(text: string): string {
   const number = bare(text);
   if (/^[0-9]{1,8}$/.test(number)) return number.padStart(8, "0");
-  const parts = /^([A-Z]{2})([0-9]{1,6})$/.exec(number);
-  return parts ? `${parts[1]!}${parts[2]!.padStart(6, "0")}` : number;
+  const parts = /^([A-Z]{2})([0-9]{1,6})(RS?)?$/.exec(number);
+  if (parts === null) return number;
+  const [, prefix, digits, society = ""] = parts;
+  return `${prefix!}${digits!.padStart(6 - society.length, "0")}${society}`;
 }
 
 function finnishBusinessId(text: string): string {

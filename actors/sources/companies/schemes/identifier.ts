@@ -33,6 +33,11 @@ const PATTERNS: ReadonlyMap<string, RegExp> = new Map(
   ALL_SCHEMES.map(({ scheme, pattern }) => [scheme, new RegExp(pattern)] as const),
 );
 
+/** What registers give out beside the published pattern: British registered societies end with `R` or `RS`. */
+const BESIDE_PATTERN: ReadonlyMap<string, RegExp> = new Map([
+  ["gb_coh", /^[A-Z]{2}(?:[0-9]{5}R|[0-9]{4}RS)$/],
+]);
+
 export const isScheme = (name: string): boolean => SCHEMES.has(name);
 
 /** A VAT number of a state that has a scheme of its own belongs to that scheme. */
@@ -49,7 +54,7 @@ export function parseIdentifier(scheme_name: string, written: string): Identifie
   if (scheme === undefined)
     return { kind: "unknown_scheme", message: `"${scheme_name.slice(0, 40)}" is no identifier scheme` };
   const value = written.length > MAX_CHARS ? "" : canonicalForm(scheme.scheme, written);
-  if (!PATTERNS.get(scheme.scheme)!.test(value)) {
+  if (!PATTERNS.get(scheme.scheme)!.test(value) && !BESIDE_PATTERN.get(scheme.scheme)?.test(value)) {
     const quoted = written.length > 60 ? `${written.slice(0, 60)}…` : written;
     return {
       kind: "malformed",
