@@ -33,8 +33,7 @@ const register = () =>
 type Register = ReturnType<typeof register>;
 
 const rowsOf = (count: number): GoldenRow[] => Array.from({ length: count }, (_, at) => goldenRow(at));
-const named = (number: number, name: string): GoldenRow =>
-  goldenRow(number, { "Entity.LegalName": name });
+const named = (number: number, name: string): GoldenRow => goldenRow(number, { "Entity.LegalName": name });
 const first = (store: Register["import_store"], rows: readonly GoldenRow[]) =>
   importOf(store, "first.csv", goldenCopy(rows), { is_baseline: true });
 const delta = (store: Register["import_store"], rows: readonly GoldenRow[], hours = 1) =>
@@ -70,7 +69,7 @@ test("a first whole file is one entry of the feed, and a later file is the chang
     { company_id: await id(1), type: "updated", version: 2, fields: ["names"], merged_into: null },
   ]);
   expect(changes).toHaveLength(2);
-  // Of a company that is not stored, nothing is in the index's way, and nobody is told.
+  // The dispatcher leaves companies that are not stored to the import: it tells no watch.
   expect(one.notified).toEqual([]);
 });
 
@@ -81,7 +80,9 @@ test("companies that a whole file has no more are dissolved, and a number that w
     kind === "brreg"
       ? Buffer.from(
           rows
-            .map((at) => JSON.stringify({ organisasjonsnummer: String(923_609_000 + at), navn: `KRAN ${at} AS` }))
+            .map((at) =>
+              JSON.stringify({ organisasjonsnummer: String(923_609_000 + at), navn: `KRAN ${at} AS` }),
+            )
             .join("\n"),
         )
       : Buffer.from(
@@ -120,7 +121,10 @@ test("each change of an import is in the feed once, whichever writes of the sequ
   const one = register();
   const { import_store: store, documents, imports, clock } = one;
   await first(store, rowsOf(1_500));
-  await delta(store, rowsOf(1_500).map((row) => ({ ...row, "Entity.LegalName": `${row["Entity.LegalName"]} Nord` })));
+  await delta(
+    store,
+    rowsOf(1_500).map((row) => ({ ...row, "Entity.LegalName": `${row["Entity.LegalName"]} Nord` })),
+  );
   const random = seededRandom(7);
   const imported = importedChanges({ documents, store, imports, kinds: IMPORT_KINDS });
   let crashes = 0;
@@ -133,7 +137,7 @@ test("each change of an import is in the feed once, whichever writes of the sequ
       return done;
     },
   };
-  for (let is_done = false; !is_done; )
+  for (let is_done = false; !is_done;)
     try {
       ({ is_done } = await sequence({ documents: mortal, clock, imported, ownsKey: () => true }, null));
     } catch (problem) {
@@ -198,8 +202,12 @@ test("the state and then the changes behind it are the whole register", async ()
   const begin = await all(documents);
   const copy = new Set<string>();
   const listed: string[] = [];
-  for (let place: typeof START | null = START; place !== null; ) {
-    const page: Awaited<ReturnType<typeof readBaseline>> = await readBaseline({ documents, imports }, place, 100);
+  for (let place: typeof START | null = START; place !== null;) {
+    const page: Awaited<ReturnType<typeof readBaseline>> = await readBaseline(
+      { documents, imports },
+      place,
+      100,
+    );
     expect(page.companies.length).toBeLessThanOrEqual(100);
     for (const { id } of page.companies) listed.push(id);
     place = page.next;

@@ -7,7 +7,14 @@ import { readXml } from "../../../actors/sources/companies/imports/read-xml.ts";
 import type { RunContext } from "../../../actors/sources/companies/imports/run-import.ts";
 import { oneRegister, scriptedSource } from "../../harness/companies-harness.ts";
 import { beginFile, IMPORT_OWNER, importOf, PUBLISHED_MS, runFile } from "../../harness/company-imports.ts";
-import { type GoldenRow, goldenCopy, goldenLei, goldenRow, goldenXml, zipped } from "../../harness/golden-copy.ts";
+import {
+  type GoldenRow,
+  goldenCopy,
+  goldenLei,
+  goldenRow,
+  goldenXml,
+  zipped,
+} from "../../harness/golden-copy.ts";
 
 const open = () => sqliteImports(":memory:");
 const tuples = async (store: ReturnType<typeof open>, kind = "gleif_lei2") =>
@@ -49,7 +56,8 @@ const rich = (number: number, names = 2): GoldenRow =>
 test("a record in both forms is the same row, the same company, and no change of it", async () => {
   const rule = { precedence: 60, freshness: "lei_core" } as const;
   const groups = { core: rule, identifiers: rule, events: rule, relationships: rule };
-  const register = () => oneRegister(() => [scriptedSource("gleif", "lei", () => ({ core: [] }), { groups })]);
+  const register = () =>
+    oneRegister(() => [scriptedSource("gleif", "lei", () => ({ core: [] }), { groups })]);
   const rows = [goldenRow(1), rich(2), goldenRow(3, { "Entity.LegalName": 'Kran\n"Süd" & <Nord>' })];
   const [csv, xml] = [register(), register()];
   await importOf(csv.import_store, "lei2.csv.zip", zipped("lei2.csv", goldenCopy(rows)));
@@ -63,7 +71,9 @@ test("a record in both forms is the same row, the same company, and no change of
   };
   for (const number of [1, 2, 3]) expect(await recordIn(xml, number)).toEqual(await recordIn(csv, number));
   expect(await recordIn(xml, 2)).toMatchObject({ status: "merged" });
-  const again = await importOf(csv.import_store, "again.xml", goldenXml(rows), { publish_ms: PUBLISHED_MS + 1 });
+  const again = await importOf(csv.import_store, "again.xml", goldenXml(rows), {
+    publish_ms: PUBLISHED_MS + 1,
+  });
   expect(again.counts).toMatchObject({ unchanged: 3, changed: 0, renewed: 0 });
 });
 

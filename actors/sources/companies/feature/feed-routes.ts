@@ -191,11 +191,7 @@ const baselineRoute = ({ documents, cursors, imports }: FeedRouteDeps): Route =>
       const opened = cursor === null ? null : ((await cursors.open(list, cursor)) as BaselineCursor | null);
       if (cursor !== null && opened === null) return invalidCursor();
       const seq = opened?.seq ?? (await COMPANY_FEED_STATE.get(documents, "state"))?.last_seq ?? 0;
-      const { companies, next } = await readBaseline(
-        { documents, imports },
-        opened?.place ?? START,
-        limit,
-      );
+      const { companies, next } = await readBaseline({ documents, imports }, opened?.place ?? START, limit);
       const found = companies.filter((company) => country === null || company.country === country);
       const place = next === null ? null : { seq, place: next };
       return {

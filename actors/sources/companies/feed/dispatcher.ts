@@ -28,7 +28,7 @@ export async function dispatch(deps: DispatcherDeps): Promise<number> {
   const page = await readChanges(documents, after_seq, CHANGES_AT_ONCE, null);
   // Changes that no dispatcher saw for as long as they are stored: the next one that is stored goes on.
   const { changes, baselines, through_seq } = page === "expired" ? await firstStored(documents) : page;
-  // The import itself has given its companies to the index, and nobody watches a company that is not stored.
+  // The import itself has given its companies to the index, and a company that is not stored has no watch.
   for (const change of changes) if (!change.is_imported) await handle(deps, change);
   if (through_seq > after_seq)
     await DISPATCHED.put(documents, "dispatched", { seq: through_seq }, stored?.version ?? 0);

@@ -90,7 +90,8 @@ export async function sequence(deps: SequencerDeps, from: string | null): Promis
   const batch: readonly FeedEntry[] = [...own, ...entries];
   const next_from = page.length === COMPANIES_AT_ONCE ? `${page.at(-1)!.key}\0` : null;
   const is_last_page = next_from === null && from === null && rows === null;
-  if (batch.length === 0 && rows === null) return { sequenced: 0, is_done: is_last_page, oldest_ms, next_from };
+  if (batch.length === 0 && rows === null)
+    return { sequenced: 0, is_done: is_last_page, oldest_ms, next_from };
   if (!deps.ownsKey()) return { sequenced: 0, is_done: true, oldest_ms, next_from: null };
   const next: SequencerState = {
     last_seq: state.last_seq + batch.length,

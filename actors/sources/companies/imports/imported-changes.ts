@@ -74,9 +74,7 @@ export function importedChanges({ documents, store, imports, kinds }: ImportedCh
     const isLast = rows.length < ROWS_AT_ONCE;
     return {
       entries,
-      position: isLast
-        ? ended
-        : { ...position, current: { run: run.run, after: rows.at(-1)!.key } },
+      position: isLast ? ended : { ...position, current: { run: run.run, after: rows.at(-1)!.key } },
     };
   };
 }

@@ -16,7 +16,13 @@ import type { ImportedRow, ImportRun, ImportStore } from "./store.ts";
 import { iso } from "../../../lib/iso.ts";
 import type { Clock } from "../../../../cluster/ports/clock.ts";
 import type { CompanyEntry } from "./entry.ts";
-import type { EntryChanges, ImportedChange, ImportedCompany, ImportedGroup, Imports } from "./imported-company.ts";
+import type {
+  EntryChanges,
+  ImportedChange,
+  ImportedCompany,
+  ImportedGroup,
+  Imports,
+} from "./imported-company.ts";
 
 interface Subject {
   readonly source: ImportedSource;
@@ -212,7 +218,11 @@ function groupReader({ store }: Pick<ImportsDeps, "store">, runs: ReturnType<typ
 }
 
 /** What a row of a company states now and stated before, by top-level field of the record. */
-function fieldsThatDiffer({ source, number }: Subject, before: ImportedRow | null, after: ImportedRow | null) {
+function fieldsThatDiffer(
+  { source, number }: Subject,
+  before: ImportedRow | null,
+  after: ImportedRow | null,
+) {
   const stated = (row: ImportedRow | null): ReadonlyMap<string, string> => {
     const fields = new Map<string, string>();
     const groups =
@@ -241,14 +251,12 @@ const NO_DOCUMENT: RawDocument = {
 
 /** How the rows that an import wrote changed their companies, one change for each company. */
 function changeReader({ store, sources }: ImportsDeps, { membersOf }: ReturnType<typeof subjectFinder>) {
-  async function changeOf(
-    { source, number, row }: Subject,
-    kind: ImportKind,
-  ): Promise<ImportedChange> {
+  async function changeOf({ source, number, row }: Subject, kind: ImportKind): Promise<ImportedChange> {
     const isOwnRow = kind === source.base;
-    const isGone =
-      !isStanding(source, row) || (source.isGone?.(tupleOf(row)) ?? false);
-    const members = isStanding(source, row) ? await membersOf({ source, number, row }) : [{ source, number, row }];
+    const isGone = !isStanding(source, row) || (source.isGone?.(tupleOf(row)) ?? false);
+    const members = isStanding(source, row)
+      ? await membersOf({ source, number, row })
+      : [{ source, number, row }];
     const earlier = await Promise.all(
       members.map((member) => store.earlier(member.source.base.name, member.number)),
     );
@@ -276,9 +284,7 @@ function changeReader({ store, sources }: ImportsDeps, { membersOf }: ReturnType
     if (!source || rows.length === 0) return [];
     const numbers = [...new Set(rows.map(({ key }) => source.numberOf(key)))];
     const found = await store.rows(source.base.name, numbers);
-    const changes = await Promise.all(
-      found.map((row) => changeOf({ source, number: row.key, row }, kind)),
-    );
+    const changes = await Promise.all(found.map((row) => changeOf({ source, number: row.key, row }, kind)));
     // Of two rows of one company, as of a relationship, the change is one.
     return [...new Map(changes.map((change) => [change.company_id, change])).values()];
   };
@@ -368,8 +374,7 @@ export function openImports(deps: ImportsDeps): Imports {
       // A company of several sources has the id of its number at the first one, and is listed there.
       const isListedHere = ({ id, identifiers }: CompanyEntry): boolean =>
         identifiers.some(
-          (reference) =>
-            identifierOf(reference).scheme === source.own_scheme && importedId(reference) === id,
+          (reference) => identifierOf(reference).scheme === source.own_scheme && importedId(reference) === id,
         );
       return { entries: entries.filter(isListedHere), last };
     },

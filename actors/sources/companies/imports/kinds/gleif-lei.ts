@@ -210,8 +210,7 @@ function rowOf(written: ValueOf, places: readonly Place[]): ReadRecord {
   const lei = written("LEI");
   if (!LEI.test(lei)) return { kind: "bad", reason: "lei" };
   if (written("Entity.LegalName") === "") return { kind: "bad", reason: "legal_name" };
-  const value = (column: string): string =>
-    isDate(column) ? written(column).slice(0, 10) : written(column);
+  const value = (column: string): string => (isDate(column) ? written(column).slice(0, 10) : written(column));
   const tupleOf = ({ columns }: Group): Tuple => trimmed(columns.map(value));
   const tuple = places.map((place): Json => {
     if (typeof place === "string") return value(place);
