@@ -101,7 +101,7 @@ export async function startFirefox(scheme: Scheme): Promise<FirefoxPage> {
     evaluate,
     type: async (selector, text) => {
       await evaluate(`document.querySelector(${JSON.stringify(selector)}).focus()`);
-      const keys = [...text].map((character) => (character === "\n" ? ENTER : character));
+      const keys = Array.from(text, (character) => (character === "\n" ? ENTER : character));
       const actions = keys.flatMap((value) => ["keyDown", "keyUp"].map((type) => ({ type, value })));
       await send("input.performActions", { context, actions: [{ type: "key", id: "keyboard", actions }] });
     },
@@ -123,9 +123,15 @@ type Answer = Record<string, any>;
 async function connect(
   url: string,
   onEvent: (method: string, params: Answer) => void,
-): Promise<{ send(method: string, params: Answer): Promise<Answer>; close(): void }> {
+): Promise<{
+  readonly send: (method: string, params: Answer) => Promise<Answer>;
+  readonly close: () => void;
+}> {
   const socket = new WebSocket(url);
-  const waiting = new Map<number, { resolve(answer: Answer): void; reject(problem: Error): void }>();
+  const waiting = new Map<
+    number,
+    { readonly resolve: (answer: Answer) => void; readonly reject: (problem: Error) => void }
+  >();
   let sent = 0;
   socket.addEventListener("message", ({ data }) => {
     const { id, type, method, params, result, error, message } = JSON.parse(String(data)) as Answer;

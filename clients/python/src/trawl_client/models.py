@@ -1758,6 +1758,41 @@ class CrawledPage(Answer):
     """Only of a crawl with `since_job`: whether the text of the page is what it was. `new`: the earlier crawl did not have the page"""
 
 
+class CreateArchiveImportResponse(Answer):
+    id: str = ABSENT
+    """The id of the import: the same for the same file"""
+    name: str = ABSENT
+    """The name that the client gave"""
+    shared: bool = ABSENT
+    """Whether it serves every project"""
+    state: Literal["uploading", "importing", "done", "failed"] | str = ABSENT
+    """`uploading` until every byte has arrived, then `importing`; at the end `done`, or `failed` with a `problem`"""
+    problem: str | None = ABSENT
+    """Why the import has failed; captures that were read before stay"""
+    bytes: int = ABSENT
+    """Bytes of the file"""
+    received_bytes: int = ABSENT
+    """Bytes that have arrived: where the upload goes on"""
+    sha256: str = ABSENT
+    """Of the file"""
+    records: int = ABSENT
+    """Records that were read"""
+    captures: int = ABSENT
+    """Captures that the import has brought"""
+    known: int = ABSENT
+    """Captures that another file of the same owner has brought before"""
+    indexed: int = ABSENT
+    """Pages that were put into the search index"""
+    skipped: dict[str, int] = ABSENT
+    """Records that bring no capture, by kind: their type (`warcinfo`, `metadata`, `conversion`, `request` …), `not_http`, `too_large`, `revisit_without_original`, `revisit_not_modified`"""
+    bad: dict[str, int] = ABSENT
+    """What could not be read, or only in part: `broken_gzip`, `gzip_checksum`, `bad_record`, `wrong_length`, `truncated_record`, `no_http_response`, `broken_coding`, `broken_zip_entry`"""
+    created_at: str = ABSENT
+    """When the upload began"""
+    ended_at: str | None = ABSENT
+    """When the file was read"""
+
+
 class DiscoverAnswer(Answer):
     op: Literal["discover"]
     """The operation"""
@@ -3253,6 +3288,21 @@ class JobPage(Answer):
     """For the next page; null: there is none"""
 
 
+class JobResultsEvent(Answer):
+    id: str = ABSENT
+    """The same in every attempt, also `webhook-id` in the header"""
+    type: Literal["job.results", "job.results.complete"] | str = ABSENT
+    """Items that have ended, or, after all of them, that there are no more"""
+    job_id: str = ABSENT
+    """The id of the job"""
+    sink_id: str = ABSENT
+    """The sink"""
+    part: int = ABSENT
+    """Parts are numbered from 1"""
+    items: list[JobItem] = ABSENT
+    """Each item of the job is in one part"""
+
+
 class JobStatus(Answer):
     job_id: str = ABSENT
     """The id of the job"""
@@ -3398,6 +3448,10 @@ class ListAlertsResponse(Answer):
     """The webhooks that the key sees"""
 
 
+class ListArchiveImportsResponse(Answer):
+    archives: list[CreateArchiveImportResponse] = ABSENT
+
+
 class ListCompanyBaselineResponse(Answer):
     items: list[CompanyBaselineItem] = ABSENT
     """In no order that means anything"""
@@ -3429,6 +3483,11 @@ class ListCompanyWatchesResponse(Answer):
 class ListInvoicesResponse(Answer):
     invoices: list[InvoiceSummary] = ABSENT
     """Newest first"""
+
+
+class ListJobSinksResponse(Answer):
+    sinks: list[Sink] = ABSENT
+    """The sinks, without secrets"""
 
 
 class ListMonitorChangesResponse(Answer):
@@ -4396,6 +4455,37 @@ class Session(Answer):
     """The Accept-Language of its requests"""
     cookies: int = ABSENT
     """How many cookies it holds"""
+
+
+class Sink(Answer):
+    sink_id: str = ABSENT
+    """The id of the sink"""
+    job_id: str = ABSENT
+    """The id of the job"""
+    type: Literal["s3", "webhook"] | str = ABSENT
+    """Where results go"""
+    url: str | None = ABSENT
+    """As it was given, passwords masked; null: this node cannot read it"""
+    format: Literal["ndjson", "parquet"] | str = ABSENT
+    """What a part is; items of a webhook are JSON"""
+    state: Literal["running", "complete", "failed"] | str = ABSENT
+    """`complete`: all items of a job that has ended are delivered. `failed`: it was given up, and `last_status` says why"""
+    rows: int = ABSENT
+    """Items delivered"""
+    bytes: int = ABSENT
+    """Bytes of the parts"""
+    parts: int = ABSENT
+    """Parts delivered"""
+    folder: str | None = ABSENT
+    """S3 only: where its parts and `manifest.json` are"""
+    last_status: CallbackOutcome | str | None = ABSENT
+    """Of the last attempt: `delivered_<code>`, `http_<code>`, `blocked_destination` or `error_<class>`; null before it"""
+    attempts: int = ABSENT
+    """Attempts of the part that is under way"""
+    created_at: str = ABSENT
+    """When it was created"""
+    secret: str | None = None
+    """Only in the answer that makes a webhook: what its deliveries are signed with"""
 
 
 class StatusIncident(Answer):
