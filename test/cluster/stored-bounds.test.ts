@@ -142,6 +142,7 @@ const BOUNDS: Readonly<
 const ELSEWHERE: Readonly<Record<string, string>> = {
   "business/accounts/actor.ts": "test/accounts/actor.test.ts drives 2,000 keys and 200,000 jobs",
   "work/callbacks/delivery-behaviour.ts": "one time",
+  "crawl/archive/import/import.actor.ts": "one time",
   "crawl/sites/frontier/frontier.actor.ts":
     "test/sites/crawl.test.ts drives a crawl whose store takes no chunks; the order is as long as the job",
   "sources/companies/feed/feed.actor.ts": "one time",
