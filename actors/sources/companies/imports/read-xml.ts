@@ -2,7 +2,7 @@
  * The records of an XML file of GLEIF, one element each, whatever its prefix. The file is cut at the elements, so that one record at a
  * time is in memory; what is no XML within a record makes it bad, and the next one is read. Entities of a document type are not resolved.
  */
-import { Parser } from "htmlparser2";
+import type { Parser } from "htmlparser2";
 import type { FilePlace, FileRecord } from "./file-record.ts";
 
 export interface XmlElement {
@@ -46,6 +46,8 @@ async function* cut(
   element: string,
   onHeader: (text: string) => void,
 ): AsyncIterable<readonly FileRecord<XmlElement>[]> {
+  // Loaded with the first file: nodes that import none do without it.
+  const parsing = await import("htmlparser2");
   let { line, offset: begin } = after ?? { line: 0, offset: 0 };
   let pending: Buffer = Buffer.alloc(0);
   let at = 0;
@@ -74,7 +76,8 @@ async function* cut(
         break;
       }
       const end = close?.end ?? pending.length;
-      records.push(recordOf(pending.subarray(open.start, end), ++line, begin + open.start, begin + end));
+      const element_bytes = pending.subarray(open.start, end);
+      records.push(recordOf(parsing, element_bytes, ++line, begin + open.start, begin + end));
       done = end;
     }
     pending = pending.subarray(done);
@@ -123,8 +126,16 @@ const badOf = (bytes: Buffer, line: number, offset: number, end: number): FileRe
   end,
 });
 
-function recordOf(bytes: Buffer, line: number, offset: number, end: number): FileRecord<XmlElement> {
-  const record = elementOf(bytes.toString());
+type Parsing = { readonly Parser: typeof Parser };
+
+function recordOf(
+  parsing: Parsing,
+  bytes: Buffer,
+  line: number,
+  offset: number,
+  end: number,
+): FileRecord<XmlElement> {
+  const record = elementOf(parsing, bytes.toString());
   return record === null
     ? badOf(bytes, line, offset, end)
     : { record, reason: null, text: "", line, offset, end };
@@ -140,11 +151,11 @@ interface OpenElement {
 const localName = (name: string): string => name.slice(name.indexOf(":") + 1);
 
 /** Null: it is not one whole element. */
-function elementOf(xml: string): XmlElement | null {
+function elementOf({ Parser: XmlParser }: Parsing, xml: string): XmlElement | null {
   const open: OpenElement[] = [];
   const whole: XmlElement[] = [];
   let isBroken = false;
-  const parser = new Parser(
+  const parser = new XmlParser(
     {
       onopentag: (name, attributes) =>
         void open.push({ name: localName(name), attributes, text: "", children: [] }),
