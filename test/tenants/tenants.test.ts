@@ -55,10 +55,15 @@ describe.each(SETUPS)("two projects, $setup", ({ setup, start }) => {
       key,
       body: { url: `${site.origin}/slow?${secret}`, every_s: 3_600, label: secret },
     });
+    const sink = await service.call("POST", `/v1/jobs/${job.json.job_id}/sinks`, {
+      key,
+      body: { type: "webhook", url: `https://client.example/${secret}` },
+    });
     // Another page than the one the first fetched: who retrieves the same bytes may download them.
     given = {
       job_id: job.json.job_id,
       monitor_id: monitor.json.id,
+      sink_id: sink.json.sink_id,
       sha256: page.sha256!,
       url: `${site.origin}/other`,
       cursor: job.json.job_id,
