@@ -197,6 +197,12 @@ export const NODE_SECTIONS = {
         description:
           "Which Node runs the program: pinned is the one that comes as a package, with which uWebSockets.js runs; system the one that starts the command, from 22.",
       }),
+      warm_readers: Type.Enum(["on", "off"], {
+        env: "TRAWL_WARM_READERS",
+        default: "on",
+        description:
+          "Whether a new process that reads documents reads pages of the program first, 1.2 s of CPU time, the first one at the start: the first page of a client then takes a third of the CPU time.",
+      }),
     },
     closed,
   ),

@@ -93,7 +93,12 @@ export async function openContext(
   const hosts = hostOwners(FEATURES.flatMap((feature: AnyFeature) => feature.hosts?.(config, config) ?? []));
   const egress = withoutOwnedHosts(openEgress({ judge: rule }), hosts);
   closers.push(() => egress.close());
-  const readers = await openDocumentReaders(topology.isWorker, { clock, log, metrics });
+  const readers = await openDocumentReaders(topology.isWorker, {
+    clock,
+    log,
+    metrics,
+    is_warmed: config.runtime.warm_readers === "on",
+  });
   closers.push(readers.close);
   return {
     ...given,

@@ -74,7 +74,10 @@ interface Readers extends Workers {
   readonly warmUp: (task: string) => void;
 }
 
-export function openReaders({ tasks, pools }: ReaderOptions, { clock, log, metrics }: ReaderDeps): Readers {
+export function openReaders(
+  { tasks, pools }: ReaderOptions,
+  { clock, log, metrics, is_warmed = true }: ReaderDeps,
+): Readers {
   const cores = Math.max(1, availableParallelism() - 1);
   const whole = Object.entries(pools).map(([name, pool]): [string, PoolSettings] => [
     name,
@@ -89,7 +92,13 @@ export function openReaders({ tasks, pools }: ReaderOptions, { clock, log, metri
       ...pool,
     },
   ]);
-  const workers = processWorkers({ tasks, pools: Object.fromEntries(whole), queue_limit: QUEUE_LIMIT, log });
+  const workers = processWorkers({
+    tasks,
+    pools: Object.fromEntries(whole),
+    queue_limit: QUEUE_LIMIT,
+    log,
+    is_warmed,
+  });
   const tell = (task: string): void => {
     const { running, waiting } = workers.counts(task);
     metrics.gauge("trawl_reader_tasks", { task, state: "running" }, running);
@@ -115,6 +124,8 @@ export interface ReaderDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: Metrics;
+  /** Whether a new reader reads pages of the program before it takes tasks. Default true. */
+  readonly is_warmed?: boolean;
 }
 
 export function openExtraction(deps: ReaderDeps): Extraction {

@@ -158,6 +158,7 @@ export async function clusterOf(
     TRAWL_EGRESS_ALLOW_PROJECTS: "*",
     TRAWL_ARCHIVE_URL: "none",
     TRAWL_CHROMIUM_PATH: "none",
+    TRAWL_WARM_READERS: "off",
     TRAWL_SEARXNG_URLS: "http://127.0.0.1:9/",
     TRAWL_SECRETS_KEY_FILE: secretsFileIn(folder),
     ...extraEnvironment,

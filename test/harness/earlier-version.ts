@@ -24,6 +24,7 @@ const UNKNOWN = new Set([
   "TRAWL_OPENFIGI_URL",
   "TRAWL_OPERATOR_KEY",
   "TRAWL_SECRETS_KEY_FILE",
+  "TRAWL_WARM_READERS",
 ]);
 
 /** Null where it is not installed. */

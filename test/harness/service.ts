@@ -101,6 +101,8 @@ const common = (port: number, folder: string): Environment => ({
   TRAWL_CHROMIUM_SANDBOX: "auto",
   TRAWL_DEMO: "off",
   TRAWL_POLITE_DELAY_MS: "5",
+  // Some hundred services are started, most of which read few pages.
+  TRAWL_WARM_READERS: "off",
 });
 
 /** One process on the embedded engines. An empty TRAWL_ADMIN_KEY lets the first start draw a key. */

@@ -3,7 +3,7 @@
  * after another; results that are there within FLUSH_MS leave together. It has an empty environment, may read the project's files and nothing else, and may not write, start
  * processes or use the network. The parent enforces the limits; the child ends when its parent does.
  *
- * Arguments: URL of the module with the tasks, name of the task.
+ * Arguments: URL of the module with the tasks, name of the task, `warmed` or `cold`: whether it does the warm-up.
  */
 import { readSync } from "node:fs";
 import { setImmediate as nextRound } from "node:timers/promises";
@@ -47,10 +47,10 @@ process.on("disconnect", () => process.exit(0));
 process.on("unhandledRejection", () => {});
 for (const way of ["fetch", "WebSocket", "EventSource"]) Reflect.deleteProperty(globalThis, way);
 
-const [address, name] = process.argv.slice(2) as [string, string];
+const [address, name, warmth] = process.argv.slice(2) as [string, string, "warmed" | "cold"];
 const { tasks, warm_ups } = (await import(address)) as { tasks: Tasks; warm_ups?: WarmUps };
 const task = await tasks[name]!();
-const warm_up = (await warm_ups?.[name]?.()) ?? [];
+const warm_up = warmth === "warmed" ? ((await warm_ups?.[name]?.()) ?? []) : [];
 let unsent: Result[] = [];
 let flush_timer: NodeJS.Timeout | undefined;
 let carrying: Promise<void> | undefined;

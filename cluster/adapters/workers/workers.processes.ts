@@ -48,6 +48,8 @@ interface Options {
    */
   readonly queue_limit: number;
   readonly log: Log;
+  /** Whether children do the warm-ups of the module. Default true. */
+  readonly is_warmed?: boolean;
 }
 
 const PIPED_BYTES = 65_536;
@@ -132,8 +134,14 @@ export interface ProcessWorkers extends Workers {
   readonly warmUp: (task: string) => void;
 }
 
-export function processWorkers({ tasks, pools, queue_limit, log }: Options): ProcessWorkers {
-  const start = starter(tasks);
+export function processWorkers({
+  tasks,
+  pools,
+  queue_limit,
+  log,
+  is_warmed = true,
+}: Options): ProcessWorkers {
+  const start = starter(tasks, is_warmed);
   const open = new Map(
     Object.entries(pools).map(([name, limits]) => [
       name,
@@ -146,7 +154,7 @@ export function processWorkers({ tasks, pools, queue_limit, log }: Options): Pro
       return its ? its.run(message, caller) : failed("threw", `Cannot run "${task}": there is no such task`);
     },
     counts: (task) => open.get(task)?.counts() ?? { running: 0, waiting: 0 },
-    warmUp: (task) => open.get(task)?.warmUp(),
+    warmUp: (task) => (is_warmed ? open.get(task)?.warmUp() : undefined),
     close: async () => void (await Promise.all([...open.values()].map((its) => its.close()))),
   };
 }
@@ -586,7 +594,7 @@ function canStartBy(launcher: readonly string[]): boolean {
  * hanging task does not outlive a parent killed by SIGKILL; elsewhere a child ends after its task. Where prlimit exists, the
  * kernel limits its memory.
  */
-function starter(tasks: URL): (name: string, limits: PoolSettings) => ChildProcess {
+function starter(tasks: URL, is_warmed: boolean): (name: string, limits: PoolSettings) => ChildProcess {
   const program = fileURLToPath(new URL("./workers.child.ts", import.meta.url));
   return (name, { heap_mb, max_rss_mb }) => {
     const folders = readableFolders();
@@ -603,7 +611,7 @@ function starter(tasks: URL): (name: string, limits: PoolSettings) => ChildProce
       "--permission",
       ...[...folders].map((path) => `--allow-fs-read=${path}`),
     ];
-    return fork(program, [tasks.href, name], {
+    return fork(program, [tasks.href, name, is_warmed ? "warmed" : "cold"], {
       execPath: launchers[0] ?? process.execPath,
       execArgv: launchers.length > 0 ? [...launchers.slice(1), process.execPath, ...flags] : flags,
       env: {},
