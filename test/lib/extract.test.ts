@@ -38,7 +38,9 @@ function processes(page: Partial<PoolSettings> = {}, pdf: Partial<PoolSettings> 
   const pages = { ...PAGE, ...page };
   const pools = { page: pages, large_page: { ...pages, warm: 0 }, pdf: { ...PDF, ...pdf } };
   const url = new URL("../../actors/reading/extract.ts", import.meta.url);
-  const workers = processWorkers({ tasks: url, pools, queue_limit: 100, ...silentTelemetry() });
+  // Limits of CPU time are tried that are shorter than a page of a warm-up.
+  const options = { queue_limit: 100, is_warmed: false, ...silentTelemetry() };
+  const workers = processWorkers({ tasks: url, pools, ...options });
   afterAll(() => workers.close());
   return workers;
 }
