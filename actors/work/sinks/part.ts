@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import type { JobItem } from "../../../schemas/jobs.ts";
 import type { JobResultsEvent, SinkManifest, SinkPart } from "../../../schemas/sinks.ts";
-import { indexesOf, missingFrom, type Ranges, rangesOf } from "./ranges.ts";
+import { missingFrom, type Ranges, rangesOf } from "./ranges.ts";
 import { type Cell, rowOf } from "./result-table.ts";
 import type { StoredSink } from "./stored-sink.ts";
 
@@ -64,9 +64,6 @@ export async function readPart(
   const is_unreadable = items.some(({ error }) => error === "result_unavailable");
   return { items, ranges: rangesOf(items.map(({ index }) => index)), is_unreadable };
 }
-
-export const partOf = (sink: StoredSink, readItems: ReadItems, signal: AbortSignal): Promise<Part> =>
-  readPart(sink, [...indexesOf(sink.plan ?? [])], readItems, signal);
 
 export interface PartObject extends SinkPart {
   readonly content: Buffer;

@@ -8,7 +8,8 @@ import type { Versioned } from "../../../cluster/ports/documents.ts";
 import { Fault } from "../../../cluster/ports/fault.ts";
 import type { Node } from "../../../cluster/node-record.ts";
 import { UNREADABLE_STATUS } from "../../../cluster/ports/secrets.ts";
-import { JobSink, type SinkCredentials, type SinkPart } from "../../../schemas/sinks.ts";
+import type { JobItem } from "../../../schemas/jobs.ts";
+import { JobSink, type SinkCredentials } from "../../../schemas/sinks.ts";
 import {
   type DeliverySnapshot,
   type DeliveryState,
@@ -27,11 +28,10 @@ import {
   manifestOf,
   nextIndexes,
   objectOf,
-  partOf,
   readPart,
   type ReadItems,
 } from "./part.ts";
-import { withRanges } from "./ranges.ts";
+import { indexesOf, type Ranges, withRanges } from "./ranges.ts";
 import { sinkOptions, sinkPlace, SINKS, type StoredSink } from "./stored-sink.ts";
 
 export interface SinkDeps extends PostSignedDeps, Pick<Node, "documents" | "metrics"> {
@@ -99,7 +99,10 @@ const putLater = (deps: SinkDeps, stored: Versioned<StoredSink>, pause_ms: numbe
 async function step(deps: SinkDeps, stored: Versioned<StoredSink>): Promise<void> {
   const sink = stored.value;
   const { target, manifest, plan } = sink;
-  if (plan !== null) return deliverPart(deps, stored);
+  if (plan !== null) {
+    const { items } = await readPart(sink, [...indexesOf(plan)], deps.readItems, never());
+    return deliverPart(deps, stored, plan, items);
+  }
   if (target.type === "s3" && manifest?.parts !== sink.parts.length)
     return deliver(deps, stored, (begun) => putManifest(deps, begun, "running"), {
       manifest: { parts: sink.parts.length, state: "running" },
@@ -108,7 +111,7 @@ async function step(deps: SinkDeps, stored: Versioned<StoredSink>): Promise<void
   if (job === null)
     return void (await put(deps, stored, { ...sink, state: "failed", last_status: "error_job_gone" }));
   const indexes = nextIndexes(sink, job, deps.clock.now());
-  if (indexes.length > 0) return planPart(deps, stored, indexes);
+  if (indexes.length > 0) return beginPart(deps, stored, indexes);
   if (!job.is_over) return void (await putLater(deps, stored, LOOK_EVERY_MS));
   const complete = { state: "complete" } as const;
   return target.type === "s3"
@@ -119,7 +122,7 @@ async function step(deps: SinkDeps, stored: Versioned<StoredSink>): Promise<void
     : deliver(deps, stored, (begun) => postEvent(deps, begun, JSON.stringify(eventOf(begun, []))), complete);
 }
 
-async function planPart(
+async function beginPart(
   deps: SinkDeps,
   stored: Versioned<StoredSink>,
   indexes: readonly number[],
@@ -130,31 +133,28 @@ async function planPart(
     const next_ms = Math.ceil(deps.clock.now() + UNREADABLE_PAUSE_MS);
     return void (await put(deps, stored, { ...sink, unreadable: sink.unreadable + 1, next_ms }));
   }
-  const now_ms = Math.floor(deps.clock.now());
-  const planned: StoredSink = {
-    ...sink,
-    plan: part.ranges,
-    unreadable: 0,
-    attempts: 0,
-    created_ms: now_ms,
-    next_ms: now_ms,
-  };
-  await put(deps, stored, planned);
+  const created_ms = Math.floor(deps.clock.now());
+  const begun = { ...sink, plan: part.ranges, unreadable: 0, attempts: 0, created_ms };
+  await deliverPart(deps, { ...stored, value: begun }, part.ranges, part.items);
 }
 
-async function deliverPart(deps: SinkDeps, stored: Versioned<StoredSink>): Promise<void> {
-  const { items } = await partOf(stored.value, deps.readItems, never());
-  const object = objectOf(stored.value, items, deps.encodeParquet);
-  const { content, content_type, ...part } = object;
-  const send = (begun: StoredSink): Promise<DeliveryResult> => {
-    if (begun.target.type === "s3") return putInto(deps, begun, part.name, content, content_type);
-    return postEvent(deps, begun, JSON.stringify(eventOf(begun, items)));
-  };
-  const { delivered, plan, parts } = stored.value;
+/** The plan is stored with the beginning of the attempt. */
+async function deliverPart(
+  deps: SinkDeps,
+  stored: Versioned<StoredSink>,
+  plan: Ranges,
+  items: readonly JobItem[],
+): Promise<void> {
+  const { content, content_type, ...part } = objectOf(stored.value, items, deps.encodeParquet);
+  const send = (begun: StoredSink): Promise<DeliveryResult> =>
+    begun.target.type === "s3"
+      ? putInto(deps, begun, part.name, content, content_type)
+      : postEvent(deps, begun, JSON.stringify(eventOf(begun, items)));
+  const { delivered, parts } = stored.value;
   await deliver(deps, stored, send, {
     plan: null,
-    delivered: withRanges(delivered, plan!),
-    parts: [...parts, part satisfies SinkPart],
+    delivered: withRanges(delivered, plan),
+    parts: [...parts, part],
     flushed_ms: Math.floor(deps.clock.now()),
   });
 }
