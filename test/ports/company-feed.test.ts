@@ -3,7 +3,6 @@ import { randomUUID } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { MongoClient } from "mongodb";
 import { afterAll, describe, expect, test } from "vitest";
 import { materialise, withChange } from "../../actors/sources/companies/apply-answers.ts";
 import { readChanges, type StoredChange } from "../../actors/sources/companies/feed/changes.ts";
@@ -17,6 +16,7 @@ import { yieldToEventLoop } from "../../cluster/ports/clock.ts";
 import type { Documents } from "../../cluster/ports/documents.ts";
 import { claimOf, document } from "../harness/companies-harness.ts";
 import { engines } from "../harness/engines.ts";
+import { mongoDatabases } from "../harness/mongo-databases.ts";
 
 const { documents: mongo } = await engines("documents");
 const clock = systemClock();
@@ -120,20 +120,6 @@ describe("the change feed in SQLite", () => {
 });
 
 describe.skipIf(mongo === null)("the change feed in MongoDB", () => {
-  const addresses: string[] = [];
-  afterAll(async () => {
-    for (const address of addresses) {
-      const client = new MongoClient(address);
-      await client.db().dropDatabase();
-      await client.close();
-    }
-  });
-  feedSuite(async () => {
-    const address = mongo!["TRAWL_DOCUMENTS"]!.replace(
-      /^(\w+:\/\/[^/]+)[^?]*/,
-      `$1/t${randomUUID().replaceAll("-", "")}`,
-    );
-    addresses.push(address);
-    return mongoDocuments(address);
-  });
+  const nextDatabase = mongoDatabases(mongo);
+  feedSuite(async () => mongoDocuments(nextDatabase()));
 });

@@ -2,11 +2,11 @@ import { randomUUID } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { MongoClient } from "mongodb";
 import { afterAll, describe } from "vitest";
 import { mongoImports } from "../../actors/sources/companies/imports/adapters/imports.mongo.ts";
 import { sqliteImports } from "../../actors/sources/companies/imports/adapters/imports.sqlite.ts";
 import { engines } from "../harness/engines.ts";
+import { mongoDatabases } from "../harness/mongo-databases.ts";
 import { companyImportsSuite } from "./company-imports.ts";
 
 const { documents: mongo } = await engines("documents");
@@ -18,20 +18,6 @@ describe("imported companies in SQLite", () => {
 });
 
 describe.skipIf(mongo === null)("imported companies in MongoDB", () => {
-  const addresses: string[] = [];
-  afterAll(async () => {
-    for (const address of addresses) {
-      const client = new MongoClient(address);
-      await client.db().dropDatabase();
-      await client.close();
-    }
-  });
-  companyImportsSuite(async () => {
-    const address = mongo!["TRAWL_DOCUMENTS"]!.replace(
-      /^(\w+:\/\/[^/]+)[^?]*/,
-      `$1/t${randomUUID().replaceAll("-", "")}`,
-    );
-    addresses.push(address);
-    return mongoImports(address);
-  });
+  const nextDatabase = mongoDatabases(mongo);
+  companyImportsSuite(async () => mongoImports(nextDatabase()));
 });

@@ -2,13 +2,13 @@ import { randomUUID } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { MongoClient } from "mongodb";
 import { afterAll, describe, expect, test } from "vitest";
 import { memoryCompanyIndex } from "../../actors/sources/companies/adapters/index.memory.ts";
 import { mongoCompanyIndex } from "../../actors/sources/companies/adapters/index.mongo.ts";
 import { sqliteCompanyIndex } from "../../actors/sources/companies/adapters/index.sqlite.ts";
 import { NO_FILTER } from "../../actors/sources/companies/search-index.ts";
 import { engines } from "../harness/engines.ts";
+import { mongoDatabases } from "../harness/mongo-databases.ts";
 import { companyIndexSuite } from "./company-index.ts";
 
 const { documents: mongo } = await engines("documents");
@@ -52,20 +52,6 @@ describe("companies in SQLite", () => {
 });
 
 describe.skipIf(mongo === null)("companies in MongoDB", () => {
-  const addresses: string[] = [];
-  afterAll(async () => {
-    for (const address of addresses) {
-      const client = new MongoClient(address);
-      await client.db().dropDatabase();
-      await client.close();
-    }
-  });
-  companyIndexSuite(async () => {
-    const address = mongo!["TRAWL_DOCUMENTS"]!.replace(
-      /^(\w+:\/\/[^/]+)[^?]*/,
-      `$1/t${randomUUID().replaceAll("-", "")}`,
-    );
-    addresses.push(address);
-    return mongoCompanyIndex(address);
-  });
+  const nextDatabase = mongoDatabases(mongo);
+  companyIndexSuite(async () => mongoCompanyIndex(nextDatabase()));
 });

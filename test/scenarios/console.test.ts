@@ -4,6 +4,7 @@ import { createRequire } from "node:module";
 import { type Browser, chromium, type Page } from "playwright";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { browsers } from "../harness/browser-harness.ts";
+import { CONSOLE_VIEWS } from "../harness/console-views.ts";
 import { scenario } from "../harness/scenario.ts";
 import { SETUPS } from "../harness/service.ts";
 import { article } from "../harness/web.ts";
@@ -14,18 +15,6 @@ const POLL = { timeout: 30_000, interval: 100 };
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core"), "utf8");
 const WIDTHS = [375, 768, 1440] as const;
 const SCHEMES = ["light", "dark"] as const;
-const VIEWS = [
-  "try",
-  "jobs",
-  "usage",
-  "keys",
-  "sessions",
-  "monitors",
-  "invoices",
-  "nodes",
-  "domains",
-  "letters",
-] as const;
 
 describe.skipIf(!found)("the console (needs a browser)", () => {
   const { sites, service } = scenario(start);
@@ -245,7 +234,7 @@ describe.skipIf(!found)("the console (needs a browser)", () => {
           (await service.call("POST", `/v1/${path}`, { key: service.operator_key, body })).status,
         ).toBeLessThan(300);
       await signIn(page, service.operator_key!);
-      for (const view of VIEWS) {
+      for (const view of CONSOLE_VIEWS) {
         await page.goto(`${service.url}/console#/${view}`);
         // The key is in the memory of the page: an address behind # does not load it anew.
         await page.locator(`nav a[aria-current="page"][href="#/${view}"]`).waitFor();

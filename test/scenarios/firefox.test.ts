@@ -1,6 +1,7 @@
 /** The pages for people in Debian's Firefox: at three widths, light and dark, nothing fails, is refused, leaves the service or scrolls sideways. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type FirefoxPage, firefoxPath, type Scheme, startFirefox } from "../harness/firefox.ts";
+import { CONSOLE_VIEWS } from "../harness/console-views.ts";
 import { scenario } from "../harness/scenario.ts";
 import { SETUPS } from "../harness/service.ts";
 
@@ -20,19 +21,6 @@ const PAGES = [
   "/status/components/fetch",
   "/console",
   "/replay",
-] as const;
-/** Of the console, as an operator sees it. */
-const VIEWS = [
-  "try",
-  "jobs",
-  "usage",
-  "keys",
-  "sessions",
-  "monitors",
-  "invoices",
-  "nodes",
-  "domains",
-  "letters",
 ] as const;
 const POLL = { timeout: 30_000, interval: 100 };
 
@@ -77,7 +65,7 @@ describe.skipIf(firefoxPath === null)("the pages in Firefox (needs Debian's fire
         .poll(() => firefox!.evaluate('document.querySelectorAll("input[type=password]").length'), POLL)
         .toBe(1);
       await firefox!.type("input[type=password]", `${service.operator_key}\n`);
-      for (const view of VIEWS) {
+      for (const view of CONSOLE_VIEWS) {
         await firefox!.evaluate(`void (location.hash = "#/${view}")`);
         await expect
           .poll(() => firefox!.evaluate("document.querySelector('nav a[aria-current=page]')?.hash"), POLL)

@@ -1,6 +1,6 @@
 /**
- * An archive of pages in a browser, shown by ReplayWeb.page, the program for people who were sent one: each page has the text that it had
- * in the browser, from the file alone.
+ * ReplayWeb.page, the program for people who were sent an archive, shows one of pages in a browser: each has the text that it had there,
+ * from the file alone.
  */
 import { existsSync, readFileSync } from "node:fs";
 import { once } from "node:events";
@@ -130,17 +130,17 @@ describe.skipIf(!isThere || chromium_path === null)(`an archive in ReplayWeb.pag
   });
 });
 
-interface Seen {
+interface PageLook {
   readonly text: string;
   readonly color: string;
 }
 
-const seenIn = (frame: Pick<Page, "evaluate">): Promise<Seen> =>
+const seenIn = (frame: Pick<Page, "evaluate">): Promise<PageLook> =>
   frame.evaluate(
     `({ text: document.body.innerText, color: getComputedStyle(document.querySelector("h1")).color })`,
   );
 
-async function shownBy(browser: Browser, url: string): Promise<Seen> {
+async function shownBy(browser: Browser, url: string): Promise<PageLook> {
   const page = await browser.newPage();
   try {
     await page.goto(url, { waitUntil: "networkidle" });

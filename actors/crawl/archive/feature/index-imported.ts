@@ -5,7 +5,7 @@ import { contentKindOf } from "../../../lib/web/http.ts";
 import type { PageIndex } from "../../../sources/search/feature/tokens.ts";
 import { storedCaptures } from "../captures.ts";
 import type { RunDeps } from "../import/run-import.ts";
-import { fieldOf } from "../warc/record.ts";
+import { fieldOf, joinedFields } from "../warc/record.ts";
 
 /** As long as a fetch takes for its extraction, with the waiting for a reader. */
 const MAX_READ_MS = 120_000;
@@ -27,7 +27,7 @@ export function importedPages(
       const result = await extract(task, { signal: AbortSignal.timeout(MAX_READ_MS), project });
       if (result.kind !== "done") return false;
       const { title, meta, text } = result.value;
-      const headers = new Map(fields.map(([name, value]) => [name.toLowerCase(), value]));
+      const headers = joinedFields(fields);
       const record = { ...EMPTY_RECORD, final_url: url, content_kind, title, meta };
       return index.onImported({ url, project, record, text, headers, body }, is_shared);
     },

@@ -8,7 +8,7 @@ import type { FindImported } from "../../../lib/web/imported-capture.ts";
 import { parseUrl } from "../../../lib/web/url.ts";
 import { storedCaptures } from "../captures.ts";
 import type { StoredCapture } from "../collections.ts";
-import { fieldOf } from "../warc/record.ts";
+import { fieldOf, joinedFields } from "../warc/record.ts";
 import { findImport } from "./stored-import.ts";
 
 const MAX_REDIRECTS = 5;
@@ -37,15 +37,10 @@ export const importedFinder =
       const found = await findImport(documents, project, capture.import_id!);
       if (found === null) return null;
       const { body } = response;
-      const headers = new Map<string, string>();
-      for (const [name, value] of response.fields) {
-        const key = name.toLowerCase();
-        headers.set(key, headers.has(key) ? `${headers.get(key)}, ${value}` : value);
-      }
       return {
         url: capture.url,
         redirects,
-        headers,
+        headers: joinedFields(response.fields),
         body: body !== null && "sha256" in body ? await readBody(blobs, body.sha256) : Buffer.alloc(0),
         bytes: capture.bytes,
         captured_at: capture.date,

@@ -1,6 +1,6 @@
 /** HTTP messages as archives have them: the head in order and case, and the body without its transfer and content coding. Pure. */
 import { brotliDecompressSync, gunzipSync, inflateRawSync, inflateSync, zstdDecompressSync } from "node:zlib";
-import type { Field } from "../warc/record.ts";
+import { type Field, joinedFields } from "../warc/record.ts";
 
 export interface HttpHead {
   readonly start: string;
@@ -43,13 +43,6 @@ export function statusOf(start: string): { readonly status: number; readonly rea
 
 export const methodOf = (start: string): string | null => REQUEST_LINE.exec(start)?.[1] ?? null;
 
-const valueOf = (fields: readonly Field[], wanted: string): string =>
-  fields
-    .filter(([name]) => name.toLowerCase() === wanted)
-    .map(([, value]) => value)
-    .join(",")
-    .toLowerCase();
-
 /** `broken`: the coding is not what the fields say, or it ends early; what could be read is in `body`. */
 export interface DecodedBody {
   readonly body: Buffer;
@@ -58,11 +51,12 @@ export interface DecodedBody {
 
 /** At most `max_bytes`; null: there is more. */
 export function decodedBody(fields: readonly Field[], sent: Buffer, max_bytes: number): DecodedBody | null {
-  const isChunked = /\bchunked\b/.test(valueOf(fields, "transfer-encoding"));
+  const headers = joinedFields(fields);
+  const isChunked = /\bchunked\b/i.test(headers.get("transfer-encoding") ?? "");
   const { body, broken } = isChunked ? unchunked(sent) : { body: sent, broken: false };
-  const codings = valueOf(fields, "content-encoding")
+  const codings = (headers.get("content-encoding") ?? "")
     .split(",")
-    .map((coding) => coding.trim())
+    .map((coding) => coding.trim().toLowerCase())
     .filter((coding) => coding !== "" && coding !== "identity");
   return decode(body, codings, broken, max_bytes);
 }

@@ -1,4 +1,5 @@
 /** The directory of a ZIP file, also Zip64, and its entries as they are stored (APPNOTE 6.3.10): what a WACZ file needs. */
+import { Readable } from "node:stream";
 import { createInflateRaw } from "node:zlib";
 
 export interface ZipEntry {
@@ -85,7 +86,6 @@ export async function contentOffset(read: ReadRange, { header_offset, name }: Zi
 /** The content of an entry that is deflated. */
 export async function* inflatedEntry(pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   const inflate = createInflateRaw();
-  const { Readable } = await import("node:stream");
   const source = Readable.from(pieces);
   source.on("error", (problem) => inflate.destroy(problem));
   try {

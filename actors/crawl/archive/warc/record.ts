@@ -214,5 +214,16 @@ export function payloadOf({
 export const fieldOf = (fields: readonly Field[], wanted: string): string | undefined =>
   fields.find(([name]) => name.toLowerCase() === wanted)?.[1];
 
+/** By name in lower case; the values of repeated fields joined (RFC 9110 §5.3). */
+export function joinedFields(fields: readonly Field[]): ReadonlyMap<string, string> {
+  const joined = new Map<string, string>();
+  for (const [name, value] of fields) {
+    const key = name.toLowerCase();
+    const before = joined.get(key);
+    joined.set(key, before === undefined ? value : `${before}, ${value}`);
+  }
+  return joined;
+}
+
 export const mimeOf = (fields: readonly Field[]): string =>
   fieldOf(fields, "content-type")?.split(";", 1)[0]!.trim().toLowerCase() || "unk";

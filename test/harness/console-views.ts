@@ -1,0 +1,13 @@
+/** The views of the console as an operator sees them: the fragment of its address. */
+export const CONSOLE_VIEWS = [
+  "try",
+  "jobs",
+  "usage",
+  "keys",
+  "sessions",
+  "monitors",
+  "invoices",
+  "nodes",
+  "domains",
+  "letters",
+] as const;
