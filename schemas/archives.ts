@@ -4,7 +4,7 @@
  */
 import { type Static, Type } from "typebox";
 import { ask, contract, tell } from "../cluster/contracts/contract.ts";
-import { Field, Nullable, Sha256 } from "./common.ts";
+import { Component, Field, Nullable, Sha256 } from "./common.ts";
 
 /** In the order and the case in which they were sent; the bytes of a value as Latin-1. */
 const WireFields = Type.Array(Type.Tuple([Type.String(), Type.String()]));
@@ -85,11 +85,13 @@ export const ArchiveImport = contract(
 );
 
 export const IMPORT_STATES = ["uploading", "importing", "done", "failed"] as const;
-const Count = (description: string) => Field(Type.Integer({ minimum: 0 }), description);
-const Counts = (description: string) => Field(Type.Record(Type.String(), Type.Integer()), description);
+const Count = (description: string, example: number) =>
+  Field(Type.Integer({ minimum: 0 }), description, example);
+const Counts = (description: string, example: Readonly<Record<string, number>>) =>
+  Field(Type.Record(Type.String(), Type.Integer()), description, example);
 
 /** An import as a client sees it. */
-export const ArchiveImportView = Type.Object({
+export const ArchiveImportView = Component("ArchiveImport", {
   id: Field(Type.String(), "The id of the import: the same for the same file", "arc_5d41402abc4b2a76"),
   name: Field(Type.String(), "The name that the client gave", "intranet-2019.warc.gz"),
   shared: Field(Type.Boolean(), "Whether it serves every project"),
@@ -97,27 +99,37 @@ export const ArchiveImportView = Type.Object({
     Type.Enum([...IMPORT_STATES]),
     "`uploading` until every byte has arrived, then `importing`; at the end `done`, or `failed` with a `problem`",
   ),
-  problem: Field(Nullable(Type.String()), "Why the import has failed; captures that were read before stay"),
-  bytes: Count("Bytes of the file"),
-  received_bytes: Count("Bytes that have arrived: where the upload goes on"),
+  problem: Field(
+    Nullable(Type.String()),
+    "Why the import has failed; captures that were read before stay",
+    null,
+  ),
+  bytes: Count("Bytes of the file", 52428800),
+  received_bytes: Count("Bytes that have arrived: where the upload goes on", 52428800),
   sha256: Field(Sha256, "Of the file"),
-  records: Count("Records that were read"),
-  captures: Count("Captures that the import has brought"),
-  known: Count("Captures that another file of the same owner has brought before"),
-  indexed: Count("Pages that were put into the search index"),
+  records: Count("Records that were read", 1412),
+  captures: Count("Captures that the import has brought", 684),
+  known: Count("Captures that another file of the same owner has brought before", 12),
+  indexed: Count("Pages that were put into the search index", 203),
   skipped: Counts(
     "Records that bring no capture, by kind: their type (`warcinfo`, `metadata`, `conversion`, `request` …), `not_http`, `too_large`, " +
       "`revisit_without_original`, `revisit_not_modified`",
+    { warcinfo: 1, request: 696, metadata: 31 },
   ),
   bad: Counts(
     "What could not be read, or only in part: `broken_gzip`, `gzip_checksum`, `bad_record`, `wrong_length`, `truncated_record`, " +
       "`no_http_response`, `broken_coding`, `broken_zip_entry`",
+    { truncated_record: 1 },
   ),
   created_at: Field(
     Type.String({ format: "date-time" }),
     "When the upload began",
     "2026-11-26T10:00:00.000Z",
   ),
-  ended_at: Field(Nullable(Type.String({ format: "date-time" })), "When the file was read"),
+  ended_at: Field(
+    Nullable(Type.String({ format: "date-time" })),
+    "When the file was read",
+    "2026-11-26T10:04:31.000Z",
+  ),
 });
 export type ArchiveImportView = Static<typeof ArchiveImportView>;

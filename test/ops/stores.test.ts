@@ -18,78 +18,74 @@ const MAIN = new URL("../../ops/main.ts", import.meta.url).pathname;
 const { documents, blobs } = await engines("documents", "blobs");
 
 describe.skipIf(documents === null || blobs === null)("a service on MongoDB and S3", () => {
-  test(
-    "fetches, answers from what is stored, serves bodies and knows keys made beside it, also after kill -9",
-    { timeout: 60_000 },
-    async () => {
-      const name = `t${randomBytes(8).toString("hex")}`;
-      const folder = mkdtempSync(join(tmpdir(), "trawl-stores-"));
-      const sites = await web();
-      const page = article("Kept elsewhere");
-      const large = randomBytes(2_500_000);
-      const site = sites.site({
-        "/": { body: page },
-        "/large": { type: "application/octet-stream", body: large },
+  test("fetches, answers from what is stored, serves bodies and knows keys made beside it, also after kill -9", async () => {
+    const name = `t${randomBytes(8).toString("hex")}`;
+    const folder = mkdtempSync(join(tmpdir(), "trawl-stores-"));
+    const sites = await web();
+    const page = article("Kept elsewhere");
+    const large = randomBytes(2_500_000);
+    const site = sites.site({
+      "/": { body: page },
+      "/large": { type: "application/octet-stream", body: large },
+    });
+    const environment: Environment = {
+      ...documents,
+      ...blobs,
+      TRAWL_DOCUMENTS: documents!["TRAWL_DOCUMENTS"]!.replace(/^(\w+:\/\/[^/]+)[^?]*/, `$1/${name}`),
+      TRAWL_BLOBS: `${blobs!["TRAWL_BLOBS"]}/${name}`,
+      TRAWL_DNS_SERVERS: sites.dns,
+      TRAWL_DATA_DIR: folder,
+    };
+    let service: Service | null = null;
+    try {
+      service = await SETUPS.find(({ setup }) => setup === "embedded")!.start(environment);
+      expect(await service.fetch({ url: `${site.origin}/` })).toMatchObject({ cached: false, error: null });
+      expect(await service.fetch({ url: `${site.origin}/` })).toMatchObject({ cached: true, error: null });
+      const { body_url } = await service.fetch({ url: `${site.origin}/large` });
+      expect((await service.call("GET", body_url!)).bytes.equals(large)).toBe(true);
+      const part = await service.call("GET", body_url!, { headers: { range: "bytes=1000-1999" } });
+      expect([part.status, part.bytes.equals(large.subarray(1_000, 2_000))]).toEqual([206, true]);
+      expect((await service.call("GET", "/ready", { key: null })).json).toMatchObject({
+        checks: { documents: "ok", object_storage: "ok" },
       });
-      const environment: Environment = {
-        ...documents,
-        ...blobs,
-        TRAWL_DOCUMENTS: documents!["TRAWL_DOCUMENTS"]!.replace(/^(\w+:\/\/[^/]+)[^?]*/, `$1/${name}`),
-        TRAWL_BLOBS: `${blobs!["TRAWL_BLOBS"]}/${name}`,
-        TRAWL_DNS_SERVERS: sites.dns,
-        TRAWL_DATA_DIR: folder,
-      };
-      let service: Service | null = null;
-      try {
-        service = await SETUPS.find(({ setup }) => setup === "embedded")!.start(environment);
-        expect(await service.fetch({ url: `${site.origin}/` })).toMatchObject({ cached: false, error: null });
-        expect(await service.fetch({ url: `${site.origin}/` })).toMatchObject({ cached: true, error: null });
-        const { body_url } = await service.fetch({ url: `${site.origin}/large` });
-        expect((await service.call("GET", body_url!)).bytes.equals(large)).toBe(true);
-        const part = await service.call("GET", body_url!, { headers: { range: "bytes=1000-1999" } });
-        expect([part.status, part.bytes.equals(large.subarray(1_000, 2_000))]).toEqual([206, true]);
-        expect((await service.call("GET", "/ready", { key: null })).json).toMatchObject({
-          checks: { documents: "ok", object_storage: "ok" },
-        });
 
-        const { key } = await service.trawl("key", "create", "--project", "default");
-        expect(await service.call("GET", "/v1/quota", { key })).toMatchObject({ status: 200 });
+      const { key } = await service.trawl("key", "create", "--project", "default");
+      expect(await service.call("GET", "/v1/quota", { key })).toMatchObject({ status: 200 });
 
-        // Open connections keep no process alive that could not start.
-        const second = spawn(process.execPath, [MAIN, "start"], {
-          env: {
-            PATH: process.env["PATH"],
-            ...environment,
-            TRAWL_BUS: "memory",
-            TRAWL_DATA_DIR: join(folder, "second"),
-            TRAWL_SECRETS_KEY_FILE: join(folder, "secrets.key"),
-            PORT: new URL(service.url).port,
-          },
-        });
-        const stderr_lines = second.stderr.toArray();
-        const [code] = await once(second, "exit");
-        expect([code, Buffer.concat(await stderr_lines).toString()]).toEqual([
-          1,
-          expect.stringContaining("the address is taken"),
-        ]);
+      // Open connections keep no process alive that could not start.
+      const second = spawn(process.execPath, [MAIN, "start"], {
+        env: {
+          PATH: process.env["PATH"],
+          ...environment,
+          TRAWL_BUS: "memory",
+          TRAWL_DATA_DIR: join(folder, "second"),
+          TRAWL_SECRETS_KEY_FILE: join(folder, "secrets.key"),
+          PORT: new URL(service.url).port,
+        },
+      });
+      const stderr_lines = second.stderr.toArray();
+      const [code] = await once(second, "exit");
+      expect([code, Buffer.concat(await stderr_lines).toString()]).toEqual([
+        1,
+        expect.stringContaining("the address is taken"),
+      ]);
 
-        await service.kill();
-        await service.restart();
-        expect(await service.call("GET", "/v1/quota", { key })).toMatchObject({ status: 200 });
-        expect(await service.fetch({ url: `${site.origin}/` })).toMatchObject({ cached: true, error: null });
-        expect((await service.call("GET", body_url!)).bytes.equals(large)).toBe(true);
+      await service.kill();
+      await service.restart();
+      expect(await service.call("GET", "/v1/quota", { key })).toMatchObject({ status: 200 });
+      expect(await service.fetch({ url: `${site.origin}/` })).toMatchObject({ cached: true, error: null });
+      expect((await service.call("GET", body_url!)).bytes.equals(large)).toBe(true);
 
-        // What belongs to the cluster is not kept on this machine.
-        expect(existsSync(join(folder, "documents.sqlite"))).toBe(false);
-        expect(existsSync(join(folder, "bodies"))).toBe(false);
-        expect(readdirSync(join(folder, "spool"))).toEqual([]);
-      } finally {
-        await service?.close();
-        await sites.close();
-        rmSync(folder, { recursive: true, force: true });
-      }
-    },
-  );
+      // What belongs to the cluster is not kept on this machine.
+      expect(existsSync(join(folder, "documents.sqlite"))).toBe(false);
+      expect(existsSync(join(folder, "bodies"))).toBe(false);
+      expect(readdirSync(join(folder, "spool"))).toEqual([]);
+    } finally {
+      await service?.close();
+      await sites.close();
+      rmSync(folder, { recursive: true, force: true });
+    }
+  });
 });
 
 describe("stores in files", () => {

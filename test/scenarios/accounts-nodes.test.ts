@@ -63,7 +63,7 @@ describe.skipIf(missing)("a key on four gateways", () => {
     // Its requests per second do not keep any of the racing requests from asking for a unit.
     await createProject(documents, { name: PROJECT, customer: "default" }, Date.now());
     await setRate(documents, PROJECT, 10_000);
-  }, 120_000);
+  });
   afterAll(async () => {
     await documents?.close();
     await cluster?.close();
@@ -253,5 +253,5 @@ describe.skipIf(missing)("a key on four gateways", () => {
     expect(cost).toBeLessThanOrEqual(await taken());
     expect(new Set(rows.map(({ request_id }) => request_id)).size).toBe(rows.length);
     expect(rows.length).toBeGreaterThanOrEqual(answers.filter((status) => status === 200).length);
-  }, 120_000);
+  });
 });

@@ -26,7 +26,7 @@ describe.skipIf(wayback === null)(`an archive replayed by pywb${how}`, () => {
     rmSync(folder, { recursive: true });
   });
 
-  test("gives the bytes of each page", { timeout: 60_000 }, async () => {
+  test("gives the bytes of each page", async () => {
     const site = sites.site({
       "/": { body: article("Plain") },
       "/gzip": coded("gzip", { body: article("Coded") }),

@@ -32,7 +32,7 @@ describe.skipIf(missing)("a node with the role browser or proxy", () => {
       },
     }))!;
     await cluster.settled();
-  }, 120_000);
+  });
   afterAll(async () => {
     await cluster?.close();
     await sites?.close();
@@ -87,7 +87,7 @@ describe.skipIf(missing)("a node with the role browser or proxy", () => {
       headers: { authorization: `Bearer ${cluster.key}` },
     });
     expect((await body.arrayBuffer()).byteLength).toBeGreaterThan(MAX_INLINE_BYTES);
-  }, 60_000);
+  });
 
   test("gets no task for a page that robots.txt disallows", async () => {
     const forbidden = { type: "text/plain", body: "User-agent: *\nDisallow: /" };
@@ -124,7 +124,7 @@ describe.skipIf(missing)("a node with the role browser or proxy", () => {
     const inUse = async () =>
       (await cluster.nodeDirectory.nodes(300)).flatMap(({ tiers }) => tiers.map(({ in_use }) => in_use));
     await expect.poll(inUse).toSatisfy((calls: number[]) => calls.every((count) => count === 0));
-  }, 60_000);
+  });
 
   test("that is killed in the middle of a render leaves the page to the other routes", async () => {
     const [, , browser] = cluster.nodes;
@@ -142,7 +142,7 @@ describe.skipIf(missing)("a node with the role browser or proxy", () => {
       ["direct", "thin_content"],
       ["browser", "browser_lost"],
     ]);
-  }, 120_000);
+  });
 
   test("that is the only proxy and drains ends its request, and then the route is not there, without a wait", async () => {
     const answered = Promise.withResolvers<{ body: string }>();
@@ -163,7 +163,7 @@ describe.skipIf(missing)("a node with the role browser or proxy", () => {
       attempts: [{ tier: "proxy", reason: "not_configured" }],
     });
     expect(performance.now() - began).toBeLessThan(10_000);
-  }, 60_000);
+  });
 
   test("that is killed in the middle of a request fails it at once, for nothing, and the ladder goes on", async () => {
     const proxy = await cluster.add("proxy");
@@ -178,7 +178,7 @@ describe.skipIf(missing)("a node with the role browser or proxy", () => {
     ]);
     expect(performance.now() - began).toBeLessThan(20_000);
     expect(site.hits("/")).toBe(1);
-  }, 60_000);
+  });
 
   test("that was killed is an outage of the public status until the next one joins, where it was the only one", async () => {
     await expect.poll(shown, drawn).toBe("major_outage no_workers");
@@ -205,7 +205,7 @@ describe.skipIf(missing)("a node with the role browser or proxy", () => {
       "browser_unavailable",
     ]);
     expect(performance.now() - began).toBeLessThan(10_000);
-  }, 60_000);
+  });
 
   test("is done with when the gateway that asked drains: it answers, and then it stops", async () => {
     const gateway = cluster.nodes.find((node) => node.roles === "gateway" && node.isRunning())!;
@@ -218,5 +218,5 @@ describe.skipIf(missing)("a node with the role browser or proxy", () => {
     answered.resolve({ body: `<p>${prose(30)}</p>` });
     expect(await answer).toMatchObject({ error: null, tier: "direct" });
     expect(await stopped).toBe(0);
-  }, 60_000);
+  });
 });

@@ -39,7 +39,7 @@ describe.skipIf(missing)("a worker whose link to NATS is cut", () => {
       environment: { TRAWL_DNS_SERVERS: sites.dns, TRAWL_POLITE_DELAY_MS: "20" },
     }))!;
     await cluster.settled();
-  }, 120_000);
+  });
   afterAll(async () => {
     await cluster?.close();
     await sites?.close();

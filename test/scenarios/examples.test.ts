@@ -351,7 +351,7 @@ describe("examples", () => {
   test.each([
     ["TypeScript", "ts"],
     ["Python", "py"],
-  ] as const)("the samples in %s ask what those in curl ask", { timeout: 60_000 }, async (lang, ending) => {
+  ] as const)("the samples in %s ask what those in curl ask", async (lang, ending) => {
     if (!existsSync(EACH_SAMPLE[lang][0])) return;
     const asked = await askedBy(lang, ending);
     for (const { operationId, "x-codeSamples": samples } of await operations()) {

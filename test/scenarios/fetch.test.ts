@@ -391,7 +391,7 @@ describe.each(SETUPS)("a fetch, $setup", ({ start }) => {
         expect(items[n]!.result).toMatchObject({ cached: singles.includes(path) });
         expect(site.hits(`/${path}`)).toBe(1);
       }
-    }, 120_000);
+    });
 
     test("formats adds the entries of a sitemap, and none of a page", async () => {
       const map = "<urlset><url><loc>https://tides.example/high</loc></url></urlset>";

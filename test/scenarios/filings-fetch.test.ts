@@ -171,7 +171,7 @@ describe.each(SETUPS)("fetches of the filing system, $setup", ({ start }) => {
       error: null,
       cached: true,
     });
-  }, 120_000);
+  });
 });
 
 test("without an identity every address of the system is answered filings_not_configured", async () => {
@@ -185,4 +185,4 @@ test("without an identity every address of the system is answered filings_not_co
     await service.close();
     await upstream.close();
   }
-}, 60_000);
+});

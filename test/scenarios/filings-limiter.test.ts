@@ -23,7 +23,7 @@ describe.skipIf(missing)("the limiter of a cluster", () => {
       environment: upstream.environment,
     }))!;
     await cluster.settled();
-  }, 120_000);
+  });
   afterAll(async () => {
     await cluster?.close();
     await upstream?.close();

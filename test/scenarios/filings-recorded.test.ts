@@ -107,7 +107,7 @@ describe.skipIf(!hasSharedEdgar).each(SETUPS.slice(0, 1))("recorded filings, $se
         expect(found).toMatchObject(latest ?? { error: "not_found" });
       }
     }
-  }, 120_000);
+  });
 
   test("filings that only older pages have", async () => {
     for (const [key, filings] of Object.entries(expected.latest_only_in_older_page))
@@ -116,7 +116,7 @@ describe.skipIf(!hasSharedEdgar).each(SETUPS.slice(0, 1))("recorded filings, $se
         const found = await get(`/companies/${Number(key.slice(3))}/filings/latest?forms=${forms}`);
         expect(found).toMatchObject(filed);
       }
-  }, 60_000);
+  });
 
   test("since_at_page_boundary", async () => {
     for (const [key, cases] of Object.entries(expected.since_at_page_boundary))
@@ -129,12 +129,12 @@ describe.skipIf(!hasSharedEdgar).each(SETUPS.slice(0, 1))("recorded filings, $se
           page_read,
         ]);
       }
-  }, 60_000);
+  });
 
   test("facts", async () => {
     for (const facts of Object.values(expected.facts))
       expect(await get(`/companies/${facts.cik}/facts`)).toMatchObject(facts);
-  }, 60_000);
+  });
 
   test("index pages", async () => {
     for (const [accession, index] of Object.entries(expected.index)) {
@@ -153,7 +153,7 @@ describe.skipIf(!hasSharedEdgar).each(SETUPS.slice(0, 1))("recorded filings, $se
       });
     }
     expect(await get("/index/1648960/0001213900-24-004875")).toMatchObject({ index_source: "index_json" });
-  }, 60_000);
+  });
 
   test("tickers and names", async () => {
     const { collisions, BRK, KMI, name_apple } = expected.tickers;
@@ -177,7 +177,7 @@ describe.skipIf(!hasSharedEdgar).each(SETUPS.slice(0, 1))("recorded filings, $se
       cik: 320_193,
       ambiguous: false,
     });
-  }, 60_000);
+  });
 
   test("documents: a PDF page by page, wrappers only in the bytes, all the text of an annual report", async () => {
     const letter = await document(320_193, "0000000000-24-005673", "filename1.pdf");
@@ -191,7 +191,7 @@ describe.skipIf(!hasSharedEdgar).each(SETUPS.slice(0, 1))("recorded filings, $se
     expect(report.text).toContain("For the fiscal year ended September 28, 2024");
     expect(report.text).not.toContain("0000320193");
     expect(report.text.length).toBeGreaterThan(200_000);
-  }, 60_000);
+  });
 
   test("a search without hits", async () => {
     upstream.serve(

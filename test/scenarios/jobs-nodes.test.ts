@@ -23,7 +23,7 @@ describe.skipIf(missing)("a job whose nodes die", () => {
       environment: { TRAWL_DNS_SERVERS: sites.dns, TRAWL_POLITE_DELAY_MS: "50" },
     }))!;
     await cluster.settled();
-  }, 120_000);
+  });
   afterAll(async () => {
     await cluster?.close();
     await sites?.close();

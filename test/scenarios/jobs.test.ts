@@ -205,7 +205,7 @@ describe.each(SETUPS)("batch jobs, $setup", ({ start }) => {
 describe.each(SETUPS.filter(({ setup }) => setup === "embedded"))(
   "batches of searches, $setup",
   ({ start }) => {
-    test("answer every query", { timeout: 120_000 }, async () => {
+    test("answer every query", async () => {
       const service = await start({ TRAWL_DEMO: "on" });
       const jobs = client(service);
       const items = [{ query: "when was the lighthouse lit" }, { query: "xyzzy plugh", max_results: 3 }];

@@ -53,10 +53,12 @@ const OTHER_SOURCES = [
 /** What the service of these tests has not, or what the first client has deleted. */
 const MISSING = new Set([
   "signInByLink",
+  "appendArchiveImport",
   "changeKey",
   "changeMonitor",
   "debugRecord",
   "deleteAlert",
+  "deleteArchiveImport",
   "deleteCompanyWatch",
   "deleteDeadLetter",
   "deleteJobSink",
@@ -64,6 +66,8 @@ const MISSING = new Set([
   "deleteSession",
   "decideCompanyReview",
   "getCompanyBatchCsv",
+  "getArchiveImport",
+  "getArchiveImportWarc",
   "getDeadLetter",
   "getInvoice",
   // The clients' job is no crawl.
@@ -443,18 +447,19 @@ const isAnyText = ({ type, format, pattern, enum: words, const: word, anyOf = []
   (type === "string" && [format, pattern, words, word, $ref].every((each) => each === undefined)) ||
   anyOf.some(isAnyText);
 
-const AS_CSV = 'bodySerializer: (body) => body as string, headers: { "Content-Type": "text/csv" }';
+const asText = (type: string): string =>
+  `bodySerializer: (body) => body as string, headers: { "Content-Type": "${type}" }`;
 
 /** A program that calls each operation and prints the statuses. */
 function typescriptCalls(calls: readonly ClientCall[], url: string): string {
-  const lines = calls.map(({ operation, method, path, parameters, body, isJson }) => {
+  const lines = calls.map(({ operation, method, path, parameters, body, body_type, isJson }) => {
     const places = new Map<string, Record<string, unknown>>();
     for (const [name, { in: place, value }] of Object.entries(parameters))
       places.set(place, { ...places.get(place), [name]: value });
     const options = [
       ...(places.size > 0 ? [`params: ${JSON.stringify(Object.fromEntries(places))}`] : []),
       ...(body === null ? [] : [`body: ${JSON.stringify(distinct(body, "typescript"))}`]),
-      ...(typeof body === "string" ? [AS_CSV] : []),
+      ...(typeof body === "string" ? [asText(body_type!)] : []),
       ...(isJson ? [] : ['parseAs: "text"']),
     ];
     return `answers["${operation}"] = (await client.${method}("${path}", { ${options.join(", ")} })).response.status;`;

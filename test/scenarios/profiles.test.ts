@@ -100,7 +100,7 @@ describe.skipIf(findProgram("tinyproxy") === null).each(SETUPS)("profiles, $setu
     const { bytes } = await service.call("GET", answer.fetch.body_url);
     expect(bytes.toString()).toContain("<!doctype html>");
     expect(arrivals().length).toBe(seen.length);
-  }, 60_000);
+  });
 
   test("what the proxy is refused comes from the rendering service, on the other domain under the same limit", async () => {
     const url = `${site!.sites[1].origin}/Klippe+Probe+AG,+Zug/CHE-123.456.789`;
@@ -117,7 +117,7 @@ describe.skipIf(findProgram("tinyproxy") === null).each(SETUPS)("profiles, $setu
       },
       profile: { status: "Liquidation", path_country: "CH", fetch_tier: "web_render" },
     });
-  }, 60_000);
+  });
 
   test("POST /v1/fetch of the site takes the same routes", async () => {
     const url = `${site!.sites[0].origin}${PATH}`;
@@ -139,7 +139,7 @@ describe.skipIf(findProgram("tinyproxy") === null).each(SETUPS)("profiles, $setu
     expect(await service.fetch({ url: `${site!.sites[0].origin}/Verboten` })).toMatchObject({
       error: "robots_disallowed",
     });
-  }, 60_000);
+  });
 
   test("a batch takes every operation, and refuses an item that lacks a field", async () => {
     const items = [
@@ -164,7 +164,7 @@ describe.skipIf(findProgram("tinyproxy") === null).each(SETUPS)("profiles, $setu
       [null, "graph", "profiles_cached"],
       ["invalid_identifier", "profile", "profiles"],
     ]);
-  }, 60_000);
+  });
 
   test("batch items of a fetch take the same routes", async () => {
     const jobs = client(service);
@@ -182,7 +182,7 @@ describe.skipIf(findProgram("tinyproxy") === null).each(SETUPS)("profiles, $setu
       ["premium_route_required", null, 0],
       ["robots_disallowed", null, 0],
     ]);
-  }, 60_000);
+  });
 
   test("a key without paid fetches is answered from the cache only", async () => {
     const { key } = await service.trawl("key", "create", "--project", "default", "--no-paid");
@@ -211,7 +211,7 @@ describe.skipIf(findProgram("tinyproxy") === null).each(SETUPS)("profiles, $setu
       expect((await jobs.items(job_id)).map((item) => item.error)).toEqual([error]);
     }
     expect(com.length).toBe(before);
-  }, 60_000);
+  });
 
   test("nothing is asked once the budget is used up, by a fetch neither", async () => {
     const before = arrivals().length;
@@ -230,7 +230,7 @@ describe.skipIf(findProgram("tinyproxy") === null).each(SETUPS)("profiles, $setu
       .poll(() => service.fetch({ url, cache_ttl_s: 0 }), { timeout: 20_000 })
       .toMatchObject({ error: null });
     expect(arrivals().length).toBeGreaterThan(before);
-  }, 60_000);
+  });
 
   test("the site is a source of the company register, which the caller names and pays for", async () => {
     leis!.companies.set(LEI, { lei: LEI, name: "Stadtwerk Muster GmbH", city: "Hamburg", country: "DE" });
@@ -259,7 +259,7 @@ describe.skipIf(findProgram("tinyproxy") === null).each(SETUPS)("profiles, $setu
     expect(components).toContainEqual(
       expect.objectContaining({ id: "company_northdata", status: "operational" }),
     );
-  }, 60_000);
+  });
 
   test("all of it at most two at once and a second apart, nothing from the service's own addresses", async () => {
     const seen = arrivals();
@@ -277,5 +277,5 @@ describe.skipIf(findProgram("tinyproxy") === null).each(SETUPS)("profiles, $setu
       required_delay_ms: 1_000,
       violations: [],
     });
-  }, 60_000);
+  });
 });

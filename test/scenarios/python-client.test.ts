@@ -76,7 +76,7 @@ describe.skipIf(!hasTools)("trawl-client (needs the packages of .ci/run in /opt/
     },
   );
 
-  test("makes each kind of call", { timeout: 120_000 }, async () => {
+  test("makes each kind of call", async () => {
     const site = sites.site({
       "/": { body: article("Home").replace("/about", "/b") },
       "/b": { body: article("B").replace("/about", "/") },
@@ -103,7 +103,7 @@ describe.skipIf(!hasTools)("trawl-client (needs the packages of .ci/run in /opt/
     ]);
   });
 
-  test("makes calls together with asyncio", { timeout: 120_000 }, async () => {
+  test("makes calls together with asyncio", async () => {
     const site = sites.site({ "*": { body: article("Home").replace("/about", "/") } });
     expect(await begin("async_calls", service.url, site.origin).ended()).toEqual([
       ["Home", "Home", "Home"],
@@ -112,7 +112,7 @@ describe.skipIf(!hasTools)("trawl-client (needs the packages of .ci/run in /opt/
     ]);
   });
 
-  test("fails with a code, and the id of the request where there was one", { timeout: 60_000 }, async () => {
+  test("fails with a code, and the id of the request where there was one", async () => {
     const answered = { hasRequestId: true, places: [] };
     expect(await begin("errors", service.url, "http://127.0.0.1:9").ended()).toEqual([
       { code: "unauthorized", status: 401, ...answered },
@@ -123,7 +123,7 @@ describe.skipIf(!hasTools)("trawl-client (needs the packages of .ci/run in /opt/
     ]);
   });
 
-  test("waits as long as a 429 says", { timeout: 60_000 }, async () => {
+  test("waits as long as a 429 says", async () => {
     const { json } = await service.call("POST", "/v1/keys", {
       body: { project: "default", label: "slow", rate_limit_rps: 1 },
     });
@@ -136,7 +136,7 @@ describe.skipIf(!hasTools)("trawl-client (needs the packages of .ci/run in /opt/
   for (const name of ["follow", "async_follow"]) {
     const all = Array.from({ length: 12 }, (_, index) => [index, null]);
 
-    test(`takes results up where a connection was cut (${name})`, { timeout: 120_000 }, async () => {
+    test(`takes results up where a connection was cut (${name})`, async () => {
       const { id, open } = await heldJob({ sites, service }, 12, 6);
       const link = await linkTo(Number(new URL(service.url).port));
       const following = begin(name, `http://127.0.0.1:${link.port}`, id);
@@ -164,7 +164,7 @@ describe.skipIf(!hasTools)("trawl-client (needs the packages of .ci/run in /opt/
     );
   }
 
-  test("makes a table of results", { timeout: 60_000 }, async () => {
+  test("makes a table of results", async () => {
     const site = sites.site({ "*": { body: article("A page") } });
     const urls = [`${site.origin}/1`, `${site.origin}/2`];
     expect(await beginWithFrameworks("frames", site.origin).ended()).toEqual([
@@ -172,7 +172,7 @@ describe.skipIf(!hasTools)("trawl-client (needs the packages of .ci/run in /opt/
     ]);
   });
 
-  test("gives documents to LangChain and LlamaIndex", { timeout: 120_000 }, async () => {
+  test("gives documents to LangChain and LlamaIndex", async () => {
     const site = sites.site({ "*": { body: article("A page") } });
     expect(await beginWithFrameworks("frameworks", site.origin).ended()).toEqual([
       ["# A page", `${site.origin}/1`, "A page"],
@@ -182,7 +182,7 @@ describe.skipIf(!hasTools)("trawl-client (needs the packages of .ci/run in /opt/
     ]);
   });
 
-  test("knows a webhook by its signature", { timeout: 60_000 }, async () => {
+  test("knows a webhook by its signature", async () => {
     const body = JSON.stringify({ id: "evt_1", type: "company.changed", fields: ["名前"] });
     const secret = newWebhookSecret();
     const headers = JSON.stringify(Object.fromEntries(signatureHeaders(secret, "evt_1", body, Date.now())));
@@ -195,7 +195,7 @@ describe.skipIf(!hasTools)("trawl-client (needs the packages of .ci/run in /opt/
     ).toEqual(["evt_1", "evt_1", refused, refused, refused, refused]);
   });
 
-  test("runs the lines of its README", { timeout: 60_000 }, async () => {
+  test("runs the lines of its README", async () => {
     const site = sites.site({ "*": { body: article("Example") } });
     const readme = readFileSync(join(ROOT, "clients/python/README.md"), "utf8");
     const [, lines] = /```python\n([^]*?)```/.exec(readme)!;

@@ -124,7 +124,7 @@ describe.each(ALONE)("a fresh clone, $setup", ({ start }) => {
     const after = await search({ query: "puffins fledged chicks" });
     expect(after.results).toEqual(before.results);
     expect(after.results.length).toBeGreaterThan(0);
-  }, 60_000);
+  });
 });
 
 /** A server that answers searches as it is told, and counts. */
@@ -238,7 +238,7 @@ describe.each(SETUPS)("with an instance and a fallback, $setup", ({ start }) => 
     });
     // Another project's money is its own, and the instance is spared for a while.
     expect(await search({ query: "broken d" })).toMatchObject({ provider: "fallback" });
-  }, 60_000);
+  });
 });
 
 describe.each(SETUPS)("a search with the pages of its results, $setup", ({ start }) => {

@@ -150,7 +150,7 @@ describe.skipIf(blobs === null).each(SETUPS)("the sinks of a job, $setup", ({ st
     expect(manifest.rows).toBe(60);
     const indexes = linesOf(parts).map(({ index }) => index as number);
     expect(ascending(indexes)).toEqual(Array.from({ length: 60 }, (_, n) => n));
-  }, 120_000);
+  });
 
   test("a webhook is sent each item once, signed, and then the end; a part that was refused comes again", async () => {
     const first = hook.received.length + 1;

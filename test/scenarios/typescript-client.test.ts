@@ -93,7 +93,7 @@ describe("@trawl/client", () => {
       const begin = (name: string, url: string, ...words: string[]): Program =>
         startProgram(node!, ["program.mjs", name, url, service.key, ...words], folder);
 
-      test("makes each kind of call", { timeout: 120_000 }, async () => {
+      test("makes each kind of call", async () => {
         const site = sites.site({
           "/": { body: article("Home").replace("/about", "/b") },
           "/b": { body: article("B").replace("/about", "/") },
@@ -168,7 +168,7 @@ describe("@trawl/client", () => {
         expect(await service.meter("trawl_rate_limited_total")).toBeGreaterThan(refused);
       });
 
-      test("takes results up where a connection was cut", { timeout: 120_000 }, async () => {
+      test("takes results up where a connection was cut", async () => {
         const { id, open } = await heldJob({ sites, service }, 12, 6);
         const link = await linkTo(Number(new URL(service.url).port));
         const program = begin("follow", `http://127.0.0.1:${link.port}`, id);
@@ -181,14 +181,14 @@ describe("@trawl/client", () => {
         await link.close();
       });
 
-      test("ends with a loop that is left, and with its signal", { timeout: 60_000 }, async () => {
+      test("ends with a loop that is left, and with its signal", async () => {
         const { id, open } = await heldJob({ sites, service }, 3, 1);
         const lines = await begin("left", service.url, id).ended();
         expect(lines).toEqual([0, 0, { code: "aborted", status: null, hasRequestId: false, places: [] }]);
         open();
       });
 
-      test("runs the lines of its README", { timeout: 120_000 }, async () => {
+      test("runs the lines of its README", async () => {
         const site = sites.site({ "*": { body: article("Example") } });
         const [, lines] = /```js\n([^]*?)```/.exec(
           readFileSync(join(ROOT, "clients/typescript/README.md"), "utf8"),

@@ -40,8 +40,8 @@ export interface ClientCall {
   readonly method: string;
   readonly path: string;
   readonly parameters: Readonly<Record<string, { readonly in: string; readonly value: unknown }>>;
-  /** An object is JSON, a text is CSV. */
   readonly body: object | string | null;
+  readonly body_type: string | null;
   /** The answer to a good request is JSON. */
   readonly isJson: boolean;
   readonly statuses: readonly number[];
@@ -80,6 +80,7 @@ export const callsOf = (document: Document, given: Readonly<Record<string, strin
         ]),
     ),
     body: (requestBody && Object.values(requestBody.content)[0]!.example) ?? null,
+    body_type: (requestBody && Object.keys(requestBody.content)[0]) ?? null,
     isJson: "application/json" in (responses["200"]?.content ?? responses["202"]?.content ?? {}),
     statuses: Object.keys(responses).map(Number),
   }));

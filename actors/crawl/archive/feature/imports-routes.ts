@@ -127,10 +127,11 @@ function uploadRoutes(deps: ImportRouteDeps): readonly Route[] {
         offset: Field(
           Type.Integer({ minimum: 0, maximum: MAX_FILE_BYTES }),
           "Where the bytes stand in the file",
+          0,
         ),
       }),
-      query_example: { offset: "0" },
       body: Type.String(),
+      body_example: "WARC/1.1\r\nWARC-Type: warcinfo\r\n",
       body_content: { "application/octet-stream": Type.String({ format: "binary" }) },
       raw: true,
       limit_bytes: MAX_PART_BYTES,
@@ -169,7 +170,10 @@ function readingRoutes(deps: ImportRouteDeps): readonly Route[] {
       summary: "List the imported archive files",
       description: "Those of the project, then those that serve every project.",
       replies: {
-        200: { description: "The imports", schema: Type.Object({ archives: Type.Array(ArchiveImportView) }) },
+        200: {
+          description: "The imports",
+          schema: Type.Object({ archives: Field(Type.Array(ArchiveImportView), "Sorted by id") }),
+        },
       },
       async handle({ caller }) {
         const listed = await Promise.all(

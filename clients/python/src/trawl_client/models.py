@@ -340,6 +340,41 @@ class AlertHookCreated(Answer):
     """Signs deliveries; it is not shown again"""
 
 
+class ArchiveImport(Answer):
+    id: str = ABSENT
+    """The id of the import: the same for the same file"""
+    name: str = ABSENT
+    """The name that the client gave"""
+    shared: bool = ABSENT
+    """Whether it serves every project"""
+    state: Literal["uploading", "importing", "done", "failed"] | str = ABSENT
+    """`uploading` until every byte has arrived, then `importing`; at the end `done`, or `failed` with a `problem`"""
+    problem: str | None = ABSENT
+    """Why the import has failed; captures that were read before stay"""
+    bytes: int = ABSENT
+    """Bytes of the file"""
+    received_bytes: int = ABSENT
+    """Bytes that have arrived: where the upload goes on"""
+    sha256: str = ABSENT
+    """Of the file"""
+    records: int = ABSENT
+    """Records that were read"""
+    captures: int = ABSENT
+    """Captures that the import has brought"""
+    known: int = ABSENT
+    """Captures that another file of the same owner has brought before"""
+    indexed: int = ABSENT
+    """Pages that were put into the search index"""
+    skipped: dict[str, int] = ABSENT
+    """Records that bring no capture, by kind: their type (`warcinfo`, `metadata`, `conversion`, `request` …), `not_http`, `too_large`, `revisit_without_original`, `revisit_not_modified`"""
+    bad: dict[str, int] = ABSENT
+    """What could not be read, or only in part: `broken_gzip`, `gzip_checksum`, `bad_record`, `wrong_length`, `truncated_record`, `no_http_response`, `broken_coding`, `broken_zip_entry`"""
+    created_at: str = ABSENT
+    """When the upload began"""
+    ended_at: str | None = ABSENT
+    """When the file was read"""
+
+
 class ArticleMeta(Answer):
     author: str | None = ABSENT
     """Several are separated by `; `"""
@@ -1756,41 +1791,6 @@ class CrawledPage(Answer):
     """Only of a page that repeats one which the crawl fetched before: that page"""
     change: Literal["new", "changed", "unchanged"] | str | None = None
     """Only of a crawl with `since_job`: whether the text of the page is what it was. `new`: the earlier crawl did not have the page"""
-
-
-class CreateArchiveImportResponse(Answer):
-    id: str = ABSENT
-    """The id of the import: the same for the same file"""
-    name: str = ABSENT
-    """The name that the client gave"""
-    shared: bool = ABSENT
-    """Whether it serves every project"""
-    state: Literal["uploading", "importing", "done", "failed"] | str = ABSENT
-    """`uploading` until every byte has arrived, then `importing`; at the end `done`, or `failed` with a `problem`"""
-    problem: str | None = ABSENT
-    """Why the import has failed; captures that were read before stay"""
-    bytes: int = ABSENT
-    """Bytes of the file"""
-    received_bytes: int = ABSENT
-    """Bytes that have arrived: where the upload goes on"""
-    sha256: str = ABSENT
-    """Of the file"""
-    records: int = ABSENT
-    """Records that were read"""
-    captures: int = ABSENT
-    """Captures that the import has brought"""
-    known: int = ABSENT
-    """Captures that another file of the same owner has brought before"""
-    indexed: int = ABSENT
-    """Pages that were put into the search index"""
-    skipped: dict[str, int] = ABSENT
-    """Records that bring no capture, by kind: their type (`warcinfo`, `metadata`, `conversion`, `request` …), `not_http`, `too_large`, `revisit_without_original`, `revisit_not_modified`"""
-    bad: dict[str, int] = ABSENT
-    """What could not be read, or only in part: `broken_gzip`, `gzip_checksum`, `bad_record`, `wrong_length`, `truncated_record`, `no_http_response`, `broken_coding`, `broken_zip_entry`"""
-    created_at: str = ABSENT
-    """When the upload began"""
-    ended_at: str | None = ABSENT
-    """When the file was read"""
 
 
 class DiscoverAnswer(Answer):
@@ -3449,7 +3449,8 @@ class ListAlertsResponse(Answer):
 
 
 class ListArchiveImportsResponse(Answer):
-    archives: list[CreateArchiveImportResponse] = ABSENT
+    archives: list[ArchiveImport] = ABSENT
+    """Sorted by id"""
 
 
 class ListCompanyBaselineResponse(Answer):

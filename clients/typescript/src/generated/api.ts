@@ -324,6 +324,41 @@ export interface AppendArchiveImportQuery {
   offset: number;
 }
 
+export interface ArchiveImport {
+  /** The id of the import: the same for the same file */
+  id: string;
+  /** The name that the client gave */
+  name: string;
+  /** Whether it serves every project */
+  shared: boolean;
+  /** `uploading` until every byte has arrived, then `importing`; at the end `done`, or `failed` with a `problem` */
+  state: "uploading" | "importing" | "done" | "failed";
+  /** Why the import has failed; captures that were read before stay */
+  problem: string | null;
+  /** Bytes of the file */
+  bytes: number;
+  /** Bytes that have arrived: where the upload goes on */
+  received_bytes: number;
+  /** Of the file */
+  sha256: string;
+  /** Records that were read */
+  records: number;
+  /** Captures that the import has brought */
+  captures: number;
+  /** Captures that another file of the same owner has brought before */
+  known: number;
+  /** Pages that were put into the search index */
+  indexed: number;
+  /** Records that bring no capture, by kind: their type (`warcinfo`, `metadata`, `conversion`, `request` …), `not_http`, `too_large`, `revisit_without_original`, `revisit_not_modified` */
+  skipped: Record<string, number>;
+  /** What could not be read, or only in part: `broken_gzip`, `gzip_checksum`, `bad_record`, `wrong_length`, `truncated_record`, `no_http_response`, `broken_coding`, `broken_zip_entry` */
+  bad: Record<string, number>;
+  /** When the upload began */
+  created_at: string;
+  /** When the file was read */
+  ended_at: string | null;
+}
+
 export interface ArticleMeta {
   /** Several are separated by `; ` */
   author: string | null;
@@ -2076,41 +2111,6 @@ export interface CreateArchiveImportBody {
   sha256: string;
   /** It serves every project; for operator keys only. Default: this project alone */
   shared?: boolean | null;
-}
-
-export interface CreateArchiveImportResponse {
-  /** The id of the import: the same for the same file */
-  id: string;
-  /** The name that the client gave */
-  name: string;
-  /** Whether it serves every project */
-  shared: boolean;
-  /** `uploading` until every byte has arrived, then `importing`; at the end `done`, or `failed` with a `problem` */
-  state: "uploading" | "importing" | "done" | "failed";
-  /** Why the import has failed; captures that were read before stay */
-  problem: string | null;
-  /** Bytes of the file */
-  bytes: number;
-  /** Bytes that have arrived: where the upload goes on */
-  received_bytes: number;
-  /** Of the file */
-  sha256: string;
-  /** Records that were read */
-  records: number;
-  /** Captures that the import has brought */
-  captures: number;
-  /** Captures that another file of the same owner has brought before */
-  known: number;
-  /** Pages that were put into the search index */
-  indexed: number;
-  /** Records that bring no capture, by kind: their type (`warcinfo`, `metadata`, `conversion`, `request` …), `not_http`, `too_large`, `revisit_without_original`, `revisit_not_modified` */
-  skipped: Record<string, number>;
-  /** What could not be read, or only in part: `broken_gzip`, `gzip_checksum`, `bad_record`, `wrong_length`, `truncated_record`, `no_http_response`, `broken_coding`, `broken_zip_entry` */
-  bad: Record<string, number>;
-  /** When the upload began */
-  created_at: string;
-  /** When the file was read */
-  ended_at: string | null;
 }
 
 export interface CreateCompanyWatchBody {
@@ -4189,7 +4189,8 @@ export interface ListAlertsResponse {
 }
 
 export interface ListArchiveImportsResponse {
-  archives: CreateArchiveImportResponse[];
+  /** Sorted by id */
+  archives: ArchiveImport[];
 }
 
 export interface ListCapturesQuery {
