@@ -180,7 +180,7 @@ export const ROWS = {
         kind: "challenge",
         and: (page) => saidByDatadome(page) === "challenge" && /\bvar dd\s*=/.test(page.structure),
       },
-      { in: "structure", like: /\bvar dd\s*=\s*\{[^}]{0,999}'t'\s*:\s*'bv'/, kind: "block" },
+      { in: "structure", like: /\bvar dd\s*=\s*\{[^{}]{0,999}'t'\s*:\s*'bv'/, kind: "block" },
     ],
   },
   perimeterx: {
