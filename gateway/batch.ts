@@ -15,8 +15,8 @@ import {
   MaxCostUsd,
   type JobItem,
   type JobKind,
-  type JobWebhook,
 } from "../schemas/jobs.ts";
+import { jobWebhook } from "../schemas/job-webhook.ts";
 import type { Caller } from "./authenticate.ts";
 import type { CsvCell } from "./csv-lines.ts";
 import {
@@ -27,6 +27,7 @@ import {
   storeItems,
 } from "./create-job.ts";
 import type { Reply } from "./http.ts";
+import { eventCallbacks, type JobEventShapes, type JobWebhooks } from "./job-webhooks.ts";
 import { csvItems, type ReadCsv } from "./csv-items.ts";
 import { DuplicateKey, malformedAt, type Scanned, scanItems } from "./json-array-scanner.ts";
 import { invalid, tooLarge } from "./http-errors.ts";
@@ -72,8 +73,14 @@ export interface BatchKind {
     readonly columns: readonly string[];
     readonly row: (item: JobItem) => readonly CsvCell[];
   };
-  /** The webhook of each job of this kind, null for one without. Default: there are none. Throws Fault. */
-  readonly webhooks?: (job_ids: readonly string[]) => Promise<readonly (JobWebhook | null)[]>;
+  /** Jobs of this kind take `webhook`. Default: they do not. */
+  readonly webhook?: {
+    /** Its events are `<name>.page` and `<name>.completed`. */
+    readonly name: "crawl" | "batch";
+    readonly shapes: JobEventShapes;
+    /** What the event of an item has beside the fields of every kind; null: the item is no page. Default: each is, with nothing more. */
+    readonly page?: (input: Input, answer: unknown) => object | null;
+  };
   /** The bytes in memory while that response is made. Default: so few that they do not count. */
   readonly weigh?: (input: Input, answer: unknown) => number;
   /** The response of the single endpoint, made from the stored answer. Throws Fault. */
@@ -116,7 +123,8 @@ const jobFields = {
   ),
   max_cost_usd: Type.Optional(MaxCostUsd),
 };
-type Head = Static<TObject<typeof jobFields>>;
+const webhookField = { webhook: jobWebhook };
+type Head = Static<TObject<typeof jobFields & typeof webhookField>>;
 
 /** The items of one request, however they came. */
 interface SubmittedItems {
@@ -146,9 +154,14 @@ interface Around {
 }
 
 /** Reads the fields around the items; `around` is null when they do not fit their schema. */
-function aroundReader(item: TObject, shared: TObject) {
-  const named = batchBody(item, shared);
-  const schema = Type.Object({ items: Type.Array(Type.Unknown()), ...jobFields, ...shared.properties });
+function aroundReader(item: TObject, shared: TObject, webhooks: JobWebhooks | undefined) {
+  const named = batchBody(item, shared, webhooks);
+  const schema = Type.Object({
+    items: Type.Array(Type.Unknown()),
+    ...jobFields,
+    ...(webhooks && webhookField),
+    ...shared.properties,
+  });
   const { read } = shape(schema);
 
   return (
@@ -174,16 +187,18 @@ function aroundReader(item: TObject, shared: TObject) {
     if (cost_mistake !== null) mistakes.push(cost_mistake);
     if (callback_url != null && URL.parse(callback_url) === null)
       mistakes.push({ loc: [place, "callback_url"], ...NO_URL });
+    const webhook_mistake = webhooks?.mistakeIn(head.webhook) ?? null;
+    if (webhook_mistake !== null) mistakes.push(webhook_mistake);
     if (count === 0) mistakes.push(EMPTY);
     return { around: { head, shared: withoutDefaults(shared, result.value as Input) }, mistakes };
   };
 }
 
-function jobCreator(services: CreateJobDeps, kind: BatchKind): JobCreator {
+function jobCreator(services: CreateJobDeps, kind: BatchKind, webhooks?: JobWebhooks): JobCreator {
   const { clock } = services;
   const itemShape = shape(kind.item);
   const shared = kind.shared ?? Type.Object({});
-  const readAround = aroundReader(kind.item, shared);
+  const readAround = aroundReader(kind.item, shared, webhooks);
   const normalize = kind.normalize ?? ((item) => withoutDefaults(kind.item, item));
 
   /**
@@ -230,17 +245,26 @@ function jobCreator(services: CreateJobDeps, kind: BatchKind): JobCreator {
   }
 
   const create = (call: Call, scanned: SubmittedItems, head: Head, sharedFields: Input): Promise<Reply> =>
-    createCallersJob(services, call, head, {
-      kind: kind.name,
-      category: kind.category ?? null,
-      total: scanned.count,
-      max_cost_usd: head.max_cost_usd,
-      store: (job_id) =>
-        storeItems(services, job_id, scanned.count, (index) => ({
-          ...normalize(scanned.read(index) as Input, call.caller),
-          ...sharedFields,
-        })),
-    });
+    createCallersJob(
+      services,
+      call,
+      head,
+      {
+        kind: kind.name,
+        category: kind.category ?? null,
+        total: scanned.count,
+        has_webhook: head.webhook != null,
+        max_cost_usd: head.max_cost_usd,
+        async store(job_id) {
+          await webhooks?.store(job_id, head.webhook, call);
+          await storeItems(services, job_id, scanned.count, (index) => ({
+            ...normalize(scanned.read(index) as Input, call.caller),
+            ...sharedFields,
+          }));
+        },
+      },
+      webhooks?.begun,
+    );
 
   return {
     async accept(call, items, given, place) {
@@ -263,8 +287,14 @@ export const CREATED_REPLIES = {
 } as const;
 
 /** The route that takes the items as JSON. */
-export function batchRoute(services: CreateJobDeps, kind: BatchKind, names: RouteNames): Route {
-  const { accept } = jobCreator(services, kind);
+export function batchRoute(
+  services: CreateJobDeps,
+  kind: BatchKind,
+  names: RouteNames,
+  /** Given where jobs of the kind take a webhook. */
+  webhooks?: JobWebhooks,
+): Route {
+  const { accept } = jobCreator(services, kind, webhooks);
   return route({
     method: "POST",
     path: names.path,
@@ -276,9 +306,12 @@ export function batchRoute(services: CreateJobDeps, kind: BatchKind, names: Rout
       "finished. A request with the same `idempotency_key`, kind and number of items is answered with the same job. " +
       "All items are validated first; a mistake in one item refuses the whole request.",
     tags: [names.tag],
-    body: batchBody(kind.item, kind.shared),
+    body: batchBody(kind.item, kind.shared, webhooks),
     body_example: { items: [kind.item_example], idempotency_key: "monday" },
-    callbacks: { jobCompleted: JOB_COMPLETED },
+    callbacks: {
+      jobCompleted: JOB_COMPLETED,
+      ...(webhooks && kind.webhook && eventCallbacks(kind.webhook.name, kind.webhook.shapes)),
+    },
     request_headers: HEADERS_READ,
     raw: true,
     items: true,
@@ -387,11 +420,12 @@ function withKey(head: unknown, key: string | undefined): unknown {
   return "idempotency_key" in head ? head : { ...head, idempotency_key: key };
 }
 
-export const batchBody = (item: TSchema, shared?: TObject): TObject =>
+const batchBody = (item: TSchema, shared?: TObject, webhooks?: JobWebhooks): TObject =>
   Type.Object({
     items: Field(Type.Array(item, { minItems: 1, maxItems: MAX_JOB_ITEMS }), "The items of the job"),
     ...shared?.properties,
     ...jobFields,
+    ...(webhooks && webhookField),
   });
 
 export const JOB_COMPLETED = {

@@ -51,6 +51,8 @@ export interface JobParts {
   /** Its items; of a job that grows, the most that it may have. */
   readonly total: number;
   readonly grows?: true;
+  /** It has a webhook, which `store` stores. */
+  readonly has_webhook?: boolean;
   /** The most that its items may cost together; null or absent: it has no limit of its own. */
   readonly max_cost_usd?: number | null | undefined;
   /** Stores its items, or what they are found by, before it begins. Throws Fault. */
@@ -121,7 +123,7 @@ async function existingJob(
 /** Throws Fault. */
 export async function createJob(deps: CreateJobDeps, job: NewJob): Promise<CreatedJob> {
   const { documents, ask, random, secrets } = deps;
-  const { kind, category, payer, total, grows, max_cost_usd, now_ms, monitor_id } = job;
+  const { kind, category, payer, total, grows, has_webhook, max_cost_usd, now_ms, monitor_id } = job;
   const digest = createHash("sha256").update(job.idempotency_key).digest("hex");
   const scope = monitor_id === undefined ? payer.project : `${payer.project}:${monitor_id}`;
   const idempotency_doc = `${scope}:${digest}`;
@@ -147,6 +149,7 @@ export async function createJob(deps: CreateJobDeps, job: NewJob): Promise<Creat
     // No more than is allowed: a part of a micro is none.
     ...(max_cost_usd != null && { max_cost_micros: Math.floor(Number((max_cost_usd * 1e6).toFixed(3))) }),
     ...(monitor_id !== undefined && { monitor_id }),
+    ...(has_webhook && { webhook: true }),
   };
   await ask(Job, job_id, "open", spec, { timeout_ms: ASK_MS });
   const listing = { expires_at_ms: spec.created_ms + listedMs(spec) };

@@ -3,36 +3,15 @@ import { type Static, Type } from "typebox";
 import { ask, contract, tell } from "../cluster/contracts/contract.ts";
 import { Component, Field, Nullable, Patterned, ProjectRef } from "./common.ts";
 import { FetchBody, FetchResponse } from "./fetch.ts";
+import { jobWebhook } from "./job-webhook.ts";
 import { JobId, MAX_JOB_ITEMS, MaxCostUsd } from "./jobs.ts";
 import { SITEMAP_USES } from "./sites.ts";
-import { webhookForm } from "./webhook-form.ts";
 
 export const CRAWL_LIMIT_DEFAULT = 1_000;
 export const MAX_SEEDS = 1_000;
 export const MAX_PATTERNS = 100;
 export const SCOPES = ["path", "host", "subdomains", "domain"] as const;
 export type Scope = (typeof SCOPES)[number];
-
-export const CRAWL_EVENTS = ["page", "completed"] as const;
-/** Of the form of Firecrawl's API. */
-export const FIRECRAWL_EVENTS = ["started", ...CRAWL_EVENTS, "failed"] as const;
-export type CrawlEventName = (typeof FIRECRAWL_EVENTS)[number];
-
-const CrawlWebhookBody = Component("CrawlWebhookBody", {
-  url: Field(
-    Type.String({ maxLength: 2_048 }),
-    "An https address that events are delivered to",
-    "https://client.example/hook",
-  ),
-  events: Type.Optional(
-    Field(
-      Type.Array(Type.Enum([...FIRECRAWL_EVENTS]), { minItems: 1, maxItems: FIRECRAWL_EVENTS.length }),
-      "`page`: each page that was fetched or failed; `completed`: the end of the crawl. Only with the form `firecrawl`: `started`, and `failed`, the end of a crawl that was cancelled. Default: all of the form",
-      ["page", "completed"],
-    ),
-  ),
-  ...webhookForm,
-});
 
 const WebAddress = Patterned("^[Hh][Tt][Tt][Pp][Ss]?://[^\\s]+$", "Input should be an http or https URL", {
   maxLength: 2_048,
@@ -127,12 +106,7 @@ export const CrawlBody = Component("CrawlBody", {
       "019ab3f2-7c1e-7a10-9d55-3e5b8f0c2a41",
     ),
   ),
-  webhook: Type.Optional(
-    Field(
-      Nullable(CrawlWebhookBody),
-      "Where each page and the end of the crawl are told, signed, one event after the other in the order of items; null: nowhere",
-    ),
-  ),
+  webhook: jobWebhook,
   project_ref: Type.Optional(ProjectRef),
 });
 export type CrawlBody = Static<typeof CrawlBody>;

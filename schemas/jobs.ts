@@ -96,7 +96,7 @@ export const JobCreated = Component("JobCreated", {
   webhook_secret: Type.Optional(
     Field(
       Type.String(),
-      "Only of a crawl with `webhook`: signs its events",
+      "Only of a job with `webhook`: signs its events",
       "whsec_3pPzQ0Jw8kVnY2mXb7RtLc5HdFg9SaEu",
     ),
   ),
@@ -167,7 +167,7 @@ export const JobStatus = Component("JobStatus", {
     "delivered_200",
   ),
   webhook: Type.Optional(
-    Field(JobWebhook, "Only of a crawl with `webhook`: how the delivery of its events stands"),
+    Field(JobWebhook, "Only of a job with `webhook`: how the delivery of its events stands"),
   ),
   max_cost_usd: Type.Optional(
     Field(Type.Number(), "Only of a job with a limit of its own: what it may cost, in US dollars", 2.5),
@@ -291,6 +291,8 @@ export const JobSpec = Type.Object({
   max_cost_micros: Type.Optional(Type.Integer({ minimum: 0 })),
   /** The monitor whose visit the job is. */
   monitor_id: Type.Optional(Type.String()),
+  /** It has a webhook that is told of its pages. */
+  webhook: Type.Optional(Type.Boolean()),
 });
 export type JobSpec = Static<typeof JobSpec>;
 

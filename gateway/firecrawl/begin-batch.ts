@@ -5,24 +5,29 @@ import type { Ours } from "./option.ts";
 
 const isWebAddress = (text: string): boolean => /^https?:$/.test(URL.parse(text)?.protocol ?? "");
 
-/** `wishes`: how each page is fetched. `invalid`: addresses that are none, which are left out. Throws Refused. */
+/** `wishes`: how each page is fetched; `job`: fields of the whole job. `invalid`: addresses that are none, which are left out. Throws Refused. */
 export async function beginBatch(
   { ask, head, request_id }: TheirCall,
   urls: readonly string[],
   wishes: Ours,
   ignores_invalid: boolean,
-): Promise<{ readonly job_id: string; readonly invalid: readonly string[] }> {
+  job: Ours = {},
+): Promise<{
+  readonly job_id: string;
+  readonly webhook_secret?: string;
+  readonly invalid: readonly string[];
+}> {
   const invalid = urls.filter((url) => !isWebAddress(url));
   if (invalid.length > 0 && (!ignores_invalid || invalid.length === urls.length))
     throw badRequest(`Bad Request: urls: ${invalid.slice(0, 10).join(", ")} is no http(s) address`);
   const items = urls.filter(isWebAddress).map((url) => ({ url, ...wishes }));
   const idempotency_key = keyOf(head).idempotency_key ?? request_id;
-  const { job_id } = await contentOf(ask, {
+  const { job_id, webhook_secret } = await contentOf(ask, {
     method: "POST",
     path: "/v1/batch/fetch",
-    body: { items, idempotency_key },
+    body: { items, idempotency_key, ...job },
   });
-  return { job_id, invalid };
+  return { job_id, webhook_secret, invalid };
 }
 
 export function keyOf({ headers }: TheirCall["head"]): { readonly idempotency_key?: string } {

@@ -1,6 +1,6 @@
 /** Their options of a crawl, a batch and a map, and what they are here. */
 import { Type } from "typebox";
-import { FIRECRAWL_EVENTS } from "../../schemas/crawl.ts";
+import { FIRECRAWL_EVENTS } from "../../schemas/job-webhook.ts";
 import { MAX_JOB_ITEMS } from "../../schemas/jobs.ts";
 import { MAP_LIMIT_CEILING, SITEMAP_USES } from "../../schemas/sites.ts";
 import { MAX_TIMEOUT_S, MIN_TIMEOUT_S } from "../../schemas/fetch.ts";
@@ -13,9 +13,6 @@ const SHARED: Options = { origin: origin!, integration: integration!, zeroDataRe
 const Flag = Type.Boolean();
 const Paths = Type.Array(Type.String({ minLength: 1 }));
 const asPatterns = (paths: readonly string[]): readonly string[] => paths.map((path) => `/${path}/`);
-export const WEBHOOK = refused(
-  "Webhooks are sent of crawls and monitors only; POST /v1/batch/fetch takes callback_url",
-);
 const Address = Type.String({ minLength: 1 });
 /** Their default; this API's is 1,000. */
 const CRAWL_LIMIT = 10_000;
@@ -107,7 +104,7 @@ export const BATCH_OPTIONS: Options = {
   ),
   maxConcurrency: CRAWL_OPTIONS["maxConcurrency"]!,
   appendToId: refused("A job does not grow: begin another"),
-  webhook: WEBHOOK,
+  webhook: CRAWL_OPTIONS["webhook"]!,
 };
 
 export const MAP_OPTIONS: Options = {

@@ -3,7 +3,7 @@ import { askedFor, documentOf, hasPage } from "./document.ts";
 import { failureOf } from "./errors.ts";
 
 interface JobEvent {
-  readonly type: "crawl";
+  readonly type: "crawl" | "batch_scrape";
   readonly job_id: string;
   /** The same in every attempt. */
   readonly id: string;

@@ -3,7 +3,6 @@
  * of a list the entries of all pages, of any other value that of the first page that has it.
  */
 import { Type } from "typebox";
-import { WEBHOOK } from "./crawl-options.ts";
 import { withoutValues } from "./document.ts";
 import { beginBatch } from "./begin-batch.ts";
 import { badRequest, failureOf, JOB_NOT_FOUND } from "./errors.ts";
@@ -40,7 +39,7 @@ export const EXTRACT_OPTIONS: Options = {
   allowExternalLinks: refused("Values are of the given addresses"),
   systemPrompt: refused("The rules of the language model are the service's; prompt says what is wanted"),
   agent: refused("Values are of the given addresses"),
-  webhook: WEBHOOK,
+  webhook: refused("Webhooks are sent of crawls, batches and monitors only: poll GET /v2/extract/{id}"),
 };
 
 export async function extract(call: TheirCall): Promise<object> {

@@ -191,18 +191,27 @@ async function crawl({ ask, base, body, head }: TheirCall): Promise<object> {
   const asked = { ...crawlBodyOf({ ...body, url: addressIn(body) }), ...keyOf(head) };
   const { job_id, webhook_secret } = await contentOf(ask, { method: "POST", path: "/v1/crawl", body: asked });
   const url = jobUrl(base, "crawl", job_id);
-  return { success: true, id: job_id, url, ...(webhook_secret && { webhookSecret: webhook_secret }) };
+  return { success: true, id: job_id, url, ...secretField(webhook_secret) };
 }
 
+const secretField = (secret: string | undefined): object => (secret ? { webhookSecret: secret } : {});
+
 async function batch(call: TheirCall): Promise<object> {
-  const { urls, ignores_invalid = true, ...options } = taken(BATCH_OPTIONS, call.body);
+  const { urls, ignores_invalid = true, webhook, ...options } = taken(BATCH_OPTIONS, call.body);
   if (urls === undefined) throw badRequest("Bad Request: urls: Field required");
   const wishes = { ...fetchOptionsOf({}), ...options };
-  const { job_id, invalid } = await beginBatch(call, urls as string[], wishes, ignores_invalid === true);
+  const { job_id, webhook_secret, invalid } = await beginBatch(
+    call,
+    urls as string[],
+    wishes,
+    ignores_invalid === true,
+    webhook === undefined ? {} : { webhook },
+  );
   return {
     success: true,
     id: job_id,
     url: jobUrl(call.base, "batch/scrape", job_id),
     ...(ignores_invalid === true && { invalidURLs: invalid }),
+    ...secretField(webhook_secret),
   };
 }

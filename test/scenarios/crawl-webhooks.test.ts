@@ -1,4 +1,4 @@
-/** What the webhook of a crawl is sent: each page and the end, signed, in the order of items, whatever becomes of the nodes. */
+/** What the webhook of a crawl or a batch is sent: each page and the end, signed, in the order of items, whatever becomes of the nodes. */
 import { createHmac } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { CrawlBody } from "../../schemas/crawl.ts";
@@ -130,6 +130,36 @@ describe.each(SETUPS)("the webhook of a crawl, $setup", ({ start }) => {
     expect((await crawl({ url: `${site.origin}/0`, webhook: { ...webhook(), headers } })).code).toBe(
       "NOT_SUPPORTED",
     );
+  });
+
+  test("of a batch is told of its pages and the end in the same way, and filings take none", async () => {
+    const site = sites.site({ "*": chain(2) });
+    const items = ["/0", "/5", "/1"].map((path) => ({ url: `${site.origin}${path}` }));
+    const batch = async (body: object, kind = "fetch") =>
+      (await service.call("POST", `/v1/batch/${kind}`, { body: { items, ...body } })).json;
+    const body = { idempotency_key: "told-batch", webhook: webhook() };
+    const made = await batch(body);
+    expect(made.webhook_secret).toMatch(/^whsec_/);
+    expect(await batch(body)).toEqual({ ...made, created: false });
+    const { job_id } = made;
+    await expect.poll(() => eventsOf(job_id).at(-1)?.type, POLL).toBe("batch.completed");
+    const events = eventsOf(job_id);
+    expect(events.map(({ id, type, url, error }) => [id, type, url, error])).toEqual([
+      ...[null, "http_404", null].map((error, n) => [`${job_id}:${n}`, "batch.page", items[n]!.url, error]),
+      [`${job_id}:end`, "batch.completed", undefined, undefined],
+    ]);
+    expect(events[0]).toMatchObject({ title: "Page 0", item_url: expect.stringContaining(job_id) });
+    expect(events[0]).not.toHaveProperty("depth");
+    for (const { headers, body: text } of events) {
+      const [, t, v1] = /^t=(\d+),v1=([0-9a-f]{64})$/.exec(String(headers["x-service-signature"]))!;
+      expect(createHmac("sha256", made.webhook_secret).update(`${t}.${text}`).digest("hex")).toBe(v1);
+    }
+    const view = (await service.call("GET", `/v1/jobs/${job_id}`)).json;
+    expect(view.webhook).toEqual({ is_off: false, last_status: "delivered_204" });
+    const wrong = await batch({ idempotency_key: "wrong", webhook: { url: "https://10.0.0.7/" } });
+    expect(wrong.detail).toMatchObject([{ loc: ["body", "webhook", "url"], type: "blocked_destination" }]);
+    const query = { items: [{ query: "lamps" }], idempotency_key: "q", webhook: webhook() };
+    expect((await batch(query, "search")).warnings).toEqual([expect.stringContaining("webhook")]);
   });
 
   test("is told of the end alone where it asks for that, also of a crawl that was cancelled", async () => {

@@ -3,6 +3,7 @@
  * JavaScript in /opt/firecrawl-javascript, the one for Python in /opt/firecrawl-python, the loader in /opt/firecrawl-langchain.
  */
 import { execFile } from "node:child_process";
+import { createHmac } from "node:crypto";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -13,6 +14,7 @@ import { modelServer, saying } from "../harness/model-server.ts";
 import { scenario } from "../harness/scenario.ts";
 import { SETUPS } from "../harness/service.ts";
 import { gate, type Page, prose, type Site } from "../harness/web.ts";
+import { RECEIVER_CERTIFICATE, type WebhookReceiver, webhookReceiver } from "../harness/webhook-receiver.ts";
 
 const JAVASCRIPT = "/opt/firecrawl-javascript/";
 const PYTHON = "/opt/firecrawl-python/bin/python";
@@ -37,7 +39,9 @@ describe.each(SETUPS)("Firecrawl's API, $setup", ({ start }) => {
     model.says(() =>
       saying(JSON.stringify({ data: { title: "Home" }, evidence: [{ path: "/title", quote: "Home" }] })),
     );
+    web.name("site", ["127.0.0.1"]);
     return {
+      TRAWL_CA_FILE: RECEIVER_CERTIFICATE,
       TRAWL_SEARXNG_URLS: engine.origin,
       TRAWL_LLM_URL: model.url,
       TRAWL_LLM_MODEL: "small",
@@ -47,7 +51,9 @@ describe.each(SETUPS)("Firecrawl's API, $setup", ({ start }) => {
   });
   const door = gate();
   let site: Site;
-  beforeAll(() => {
+  let hook: WebhookReceiver;
+  beforeAll(async () => {
+    hook = await webhookReceiver();
     site = sites.site({
       "/robots.txt": { type: "text/plain", body: "User-agent: *\nDisallow: /private" },
       "/": linked("Home", "/a", "/b"),
@@ -63,6 +69,7 @@ describe.each(SETUPS)("Firecrawl's API, $setup", ({ start }) => {
 
   afterAll(() => {
     door.open();
+    hook.close();
     return model.close();
   });
 
@@ -367,6 +374,43 @@ describe.each(SETUPS)("Firecrawl's API, $setup", ({ start }) => {
       const urls = Array.from({ length: MANY }, (_, n) => `${site.origin}/many/${n}`);
       const batch = await client.batchScrape(urls, { options: { formats: ["markdown"] } });
       expect(batch.data.map(({ metadata }: any) => metadata.sourceURL)).toEqual(urls);
+      const receiver = { url: `https://site.test:${hook.port}/hook`, metadata: { run: "monday" } };
+      const pages = [`${site.origin}/a`, `${site.origin}/private`, urls[0]];
+      const hooked = await client.startBatchScrape(pages, {
+        options: { formats: ["markdown"] },
+        webhook: receiver,
+        idempotencyKey: "hooked",
+      });
+      // Their client keeps the key of the signature to itself: the same request again has it.
+      const again = { headers: { "x-idempotency-key": "hooked" } };
+      const { json } = await call("POST", "/v2/batch/scrape", { urls: pages, webhook: receiver }, again);
+      expect(json).toMatchObject({ id: hooked.id, webhookSecret: expect.stringMatching(/^whsec_/) });
+      const told = () =>
+        hook.received
+          .map(({ body, headers }) => ({ ...JSON.parse(body), headers, body }))
+          .filter(({ id }) => id === hooked.id);
+      await expect.poll(() => told().at(-1)?.type, { timeout: 60_000 }).toBe("batch_scrape.completed");
+      expect(
+        told().map(({ type, success, data, metadata }) => [
+          type,
+          success,
+          data[0]?.metadata.sourceURL,
+          metadata,
+        ]),
+      ).toEqual(
+        [
+          ["started", true],
+          ["page", true, `${site.origin}/a`],
+          ["page", false, `${site.origin}/private`],
+          ["page", true, urls[0]],
+          ["completed", true],
+        ].map(([name, success, source]) => [`batch_scrape.${name}`, success, source, receiver.metadata]),
+      );
+      expect(told()[1].data[0].markdown).toContain("# A");
+      for (const { headers, body } of told()) {
+        const signature = createHmac("sha256", json.webhookSecret).update(body).digest("hex");
+        expect(headers["x-firecrawl-signature"]).toBe(`sha256=${signature}`);
+      }
       const watched = await client.startCrawl(`${site.origin}/`, { limit: 3 });
       const seen: string[] = [];
       const watcher = client.watcher(watched.id, { kind: "crawl", pollInterval: 1 });

@@ -28,6 +28,7 @@ import { openInput } from "./stored-inputs.ts";
 import { advance, mayPay, nextStep, stepAfterFault } from "./retry.ts";
 import { type JobServices, type JobState, RETRY_MS } from "./state.ts";
 import { JOB_ITEMS } from "../../../records/collections.ts";
+import { wakeWebhook } from "./webhook/stored-webhook.ts";
 import { JOB_RESULTS } from "./collections.ts";
 
 /** Inputs in memory for all jobs of a node, by the characters of their JSON. */
@@ -72,7 +73,7 @@ export async function runAttempt(
   attempt: ItemAttempt,
 ): Promise<AttemptOutcome> {
   const outcome = await runOnce(services, ask, attempt);
-  if (outcome.kind === "final") services.kinds.get(attempt.spec.kind)?.onProgress?.(ask, attempt.job_id);
+  if (outcome.kind === "final" && attempt.spec.webhook) wakeWebhook(ask, attempt.job_id);
   if (!attempt.is_charged) return outcome;
   if (outcome.kind === "final" && outcome.bill) await services.charges?.settleCharge(ask, outcome.bill);
   // What another try of the item has reserved by now, on this node or on the next owner, is its to settle: this message may come late.

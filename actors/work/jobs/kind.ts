@@ -19,8 +19,6 @@ export interface ItemKind {
    * `attempt.signal` aborts it sends nothing more and ends soon; a result counts then only if it is no error.
    */
   readonly run: (ask: ActorClient, input: Input, attempt: AttemptContext) => Promise<AttemptResult>;
-  /** A result of the job is stored, or the job has ended. It may be told twice, and not at all when a node dies. Never throws. */
-  readonly onProgress?: (ask: ActorClient, job_id: string) => void;
   /** Where the items of a job that grows come from. Absent: jobs of this kind do not grow. */
   readonly source?: ItemSource;
 }

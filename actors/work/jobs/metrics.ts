@@ -41,6 +41,12 @@ export const JOB_METRICS = {
     labels: ["outcome"],
     values: { outcome: DELIVERY_OUTCOMES },
   },
+  trawl_crawl_deliveries_total: {
+    kind: "counter",
+    help: "Attempts to deliver events of crawls and batches to their webhooks, by outcome: delivered, http, error, blocked",
+    labels: ["outcome"],
+    values: { outcome: DELIVERY_OUTCOMES },
+  },
 } as const satisfies MetricTable;
 
 type JobMetrics = typeof JOB_METRICS;

@@ -13,13 +13,14 @@ import type { Frontier } from "./frontier.ts";
 import { type JobServices, type JobTurn, startTask } from "./state.ts";
 import { JOB_IDEMPOTENCY_KEYS, JOB_ITEMS } from "../../../records/collections.ts";
 import { JOB_RESULTS, JOBS } from "./collections.ts";
+import { JOB_WEBHOOKS, wakeWebhook } from "./webhook/stored-webhook.ts";
 
 /** Results removed at once. Each is read first, for the bodies it keeps alive, and may be a few megabytes. */
 const REMOVED_AT_ONCE = 50;
 
 /** Ends the job. The callback is in the same write as the end: neither can be stored without the other. */
 export function finish(
-  { metrics, kinds }: JobServices,
+  { metrics }: JobServices,
   turn: JobTurn,
   frontier: Frontier,
   phase: "completed" | "cancelled",
@@ -27,7 +28,7 @@ export function finish(
   const { state, now_ms, key } = turn;
   finalCheckpoint(state, frontier, now_ms);
   const record = state.record!;
-  const { kind, callback_url } = record.spec;
+  const { kind, callback_url, grows, webhook } = record.spec;
   const callback = callback_url === null ? null : { attempts: 0, next_ms: now_ms, status: null };
   state.record = { ...record, phase, finished_ms: now_ms, callback };
   state.frontier = null;
@@ -36,11 +37,11 @@ export function finish(
   metrics.count("trawl_jobs_total", { kind, status: phase });
   // The reminder would fire, too, a little later.
   turn.setTimer(now_ms, "tick", null);
-  const onProgress = kinds.get(kind)?.onProgress;
-  if (!onProgress) return;
+  // Crawls that version 0.2.0 has begun do not say whether they have one.
+  if (!webhook && !grows) return;
   // Once the end is stored.
   turn.pipeToSelf("tick", async (ask) => {
-    onProgress(ask, key);
+    wakeWebhook(ask, key);
     return null;
   });
 }
@@ -109,6 +110,7 @@ async function purge(
     await yieldToEventLoop(clock);
   }
   await JOB_RESULTS.removeRange(documents, ...jobRange(job_id));
+  await JOB_WEBHOOKS.removeRange(documents, job_id, `${job_id}!`);
   await JOB_ITEMS.removeRange(documents, ...jobRange(job_id));
   await JOB_IDEMPOTENCY_KEYS.update(documents, idempotency_doc, (claim) =>
     claim?.job_id === job_id ? "remove" : null,

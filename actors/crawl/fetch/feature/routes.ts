@@ -27,6 +27,7 @@ import {
   type ScreenshotOptions,
   withFieldsRead,
 } from "../../../../schemas/fetch.ts";
+import { BatchCompletedEvent, BatchPageEvent } from "../../../../schemas/job-events.ts";
 import { isPictured } from "../../../../schemas/actions.ts";
 import { ownRequestOf, withoutOwnValues } from "../../../../schemas/own-request.ts";
 import { ownRequestMistake } from "../../../lib/web/own-request-check.ts";
@@ -414,6 +415,7 @@ export const fetchBatch = (
   result: FetchResponse,
   errors: { names: Object.keys(FETCH_ERRORS), patterns: [HTTP_STATUS] },
   category: "fetch",
+  webhook: { name: "batch", shapes: { page: BatchPageEvent, completed: BatchCompletedEvent } },
   csv: {
     columns: [
       "url",

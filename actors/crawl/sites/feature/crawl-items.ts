@@ -21,7 +21,7 @@ import {
   Frontier,
   type SeenPage,
 } from "../../../../schemas/crawl.ts";
-import { CrawlWebhook } from "../../../../schemas/crawl-events.ts";
+import { CrawlCompletedEvent, CrawlPageEvent } from "../../../../schemas/job-events.ts";
 import { type FetchAnswer, MAX_BYTES_CEILING, type PageRecord } from "../../../../schemas/fetch.ts";
 import { openedInput } from "../../../../schemas/job-inputs.ts";
 import { type AttemptContext, jobRange } from "../../../../schemas/jobs.ts";
@@ -37,7 +37,6 @@ import { keptRows } from "../frontier/load.ts";
 import { type CrawlRules, rulesOf } from "../frontier/rules.ts";
 import { fetchPlace } from "../frontier/sealed.ts";
 import { linksOfSitemap } from "../sitemap/links-of-sitemap.ts";
-import { CRAWL_WEBHOOKS } from "../webhook/stored-webhook.ts";
 import { ownOptionsOf } from "./own-options.ts";
 import { previousCrawls } from "./previous-crawl.ts";
 import { seenOf } from "./seen-page.ts";
@@ -61,7 +60,7 @@ export interface CrawlItemDeps {
 
 type Input = Readonly<Record<string, unknown>>;
 type ToldLinks = ReplyOf<typeof Frontier.operations.discover>;
-export type CrawledAnswer = FetchAnswer & {
+type CrawledAnswer = FetchAnswer & {
   readonly duplicate_of?: DuplicateOf;
   readonly change?: Change;
 };
@@ -70,10 +69,11 @@ interface Crawl {
   readonly fetch: Input;
   /** Where header fields and cookies of the caller go: of all seeds, where it gives any. */
   readonly own_origin: string;
-  readonly hasWebhook: boolean;
   readonly since_job: string | null;
 }
 
+/** What the webhook of a crawl is sent. */
+export const CRAWL_EVENTS = { page: CrawlPageEvent, completed: CrawlCompletedEvent };
 /** Crawls of a node whose rules are in memory. */
 const MAX_CRAWLS = 200;
 /** Links in one message, and their characters. */
@@ -109,18 +109,10 @@ export function crawlItems(deps: CrawlItemDeps): ItemKindParts {
     if (stored === null) throw new Error(`Cannot read crawl "${job_id}": it is missing`);
     const fetch = openedInput(stored.fetch, (text) => secrets.open(text, fetchPlace(job_id)));
     const own_origin = parseUrl(stored.seeds[0]!)!.origin;
-    const { webhook: hasWebhook = false, since_job = null } = stored;
-    const crawl = { rules: rulesOf(stored, joined), fetch, own_origin, hasWebhook, since_job };
+    const { since_job = null } = stored;
+    const crawl = { rules: rulesOf(stored, joined), fetch, own_origin, since_job };
     crawls.set(job_id, crawl);
     return crawl;
-  }
-
-  function onProgress(ask: ActorClient, job_id: string): void {
-    const woken = crawlOf(job_id).then(({ hasWebhook }) =>
-      hasWebhook ? ask(CrawlWebhook, job_id, "deliver", null) : null,
-    );
-    // The actor looks by itself, too.
-    woken.catch(() => {});
   }
 
   const source: ItemSource = {
@@ -138,7 +130,6 @@ export function crawlItems(deps: CrawlItemDeps): ItemKindParts {
     },
     async forget(ask, job_id) {
       await ask(Frontier, job_id, "forget", null);
-      await CRAWL_WEBHOOKS.removeRange(documents, job_id, `${job_id}!`);
       for (const each of [FRONTIER_ROWS, FRONTIER_ORDER])
         await each.removeRange(documents, ...jobRange(job_id));
       for (const each of [FRONTIERS, CRAWLS]) await each.removeRange(documents, job_id, `${job_id}!`);
@@ -227,9 +218,19 @@ export function crawlItems(deps: CrawlItemDeps): ItemKindParts {
       const page = (await gateway.render(input, answer, reader)) as object;
       return { ...page, ...(duplicate_of && { duplicate_of }), ...(change && { change }) };
     },
-    async webhooks(job_ids) {
-      const stored = await CRAWL_WEBHOOKS.getMany(documents, job_ids);
-      return stored.map((each) => each && { is_off: each.state === "off", last_status: each.last_status });
+    webhook: {
+      name: "crawl",
+      shapes: CRAWL_EVENTS,
+      page({ sitemap, depth }, answer) {
+        // robots.txt and sitemaps are items of the crawl, and no pages of it.
+        if (sitemap === true) return null;
+        const { duplicate_of, change } = (answer ?? {}) as Partial<CrawledAnswer>;
+        return {
+          depth: Number(depth ?? 0),
+          ...(duplicate_of && { duplicate_of }),
+          ...(change && { change }),
+        };
+      },
     },
     ...(gateway.shown && { shown: gateway.shown }),
     ...(gateway.weigh && { weigh: gateway.weigh }),
@@ -237,7 +238,7 @@ export function crawlItems(deps: CrawlItemDeps): ItemKindParts {
   };
 
   return {
-    worker: { name: "crawl", lane: worker.lane, run, source, onProgress },
+    worker: { name: "crawl", lane: worker.lane, run, source },
     gateway: kind,
     route: null,
     routes: (reader) => urlsRoutes({ documents, joined, reader }),

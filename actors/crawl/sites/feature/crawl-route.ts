@@ -10,47 +10,25 @@ import {
 } from "../../../../gateway/batch.ts";
 import { createCallersJob, type CreateJobDeps, mistakeInMaxCost } from "../../../../gateway/create-job.ts";
 import { invalid } from "../../../../gateway/http-errors.ts";
-import { SIGNATURE_FIELDS, Detail } from "../../../../gateway/openapi/gateway-reference.ts";
+import { eventCallbacks, type JobWebhooks } from "../../../../gateway/job-webhooks.ts";
+import { Detail } from "../../../../gateway/openapi/gateway-reference.ts";
 import { type Call, type Route, route } from "../../../../gateway/route.ts";
-import type { Secrets } from "../../../../cluster/ports/secrets.ts";
 import type { Reply } from "../../../../gateway/http.ts";
 import type { Mistake } from "../../../../gateway/validate.ts";
-import {
-  CRAWL_EVENTS,
-  CRAWL_LIMIT_DEFAULT,
-  CrawlBody,
-  type CrawlEventName,
-  CrawlFetch,
-  FIRECRAWL_EVENTS,
-} from "../../../../schemas/crawl.ts";
-import { CrawlCompletedEvent, CrawlPageEvent } from "../../../../schemas/crawl-events.ts";
+import { CRAWL_LIMIT_DEFAULT, CrawlBody, CrawlFetch } from "../../../../schemas/crawl.ts";
 import { sealedInput } from "../../../../schemas/job-inputs.ts";
 import { compilePatterns } from "../address/patterns.ts";
 import { CRAWLS } from "../frontier/collections.ts";
 import { parseUrl } from "../../../lib/web/url.ts";
 import type { CrawlRecord } from "../frontier/record.ts";
 import { fetchPlace } from "../frontier/sealed.ts";
-import type { Destination } from "../../../lib/web/destination.ts";
 import { JOBS } from "../../../work/jobs/collections.ts";
-import { webhookAddress } from "../../../work/callbacks/webhook-address.ts";
-import { newWebhookSecret } from "../../../work/callbacks/webhook-signature.ts";
-import { CRAWL_WEBHOOKS, type StoredCrawlWebhook, webhookPlace } from "../webhook/stored-webhook.ts";
+import { CRAWL_EVENTS } from "./crawl-items.ts";
 
 type CrawlCall = Call<null, null, CrawlBody>;
 
-const EVENT = {
-  to: "webhook/url",
-  description:
-    "Signed, and tried eight times within 24 hours, until the receiver answers 2xx. The events of a crawl are delivered one after the other, in the order of " +
-    "its items; `id`, and `webhook-id` in the header, is the same in every attempt. After an event that was given up, or the answer 410, no others are delivered, and the job has `webhook.is_off`.",
-  headers: SIGNATURE_FIELDS,
-} as const;
-const PAGE_EVENT = { ...EVENT, summary: "A page of a crawl was fetched, or failed", schema: CrawlPageEvent };
-const COMPLETED_EVENT = { ...EVENT, summary: "A crawl has ended", schema: CrawlCompletedEvent };
-
 interface CrawlDeps extends CreateJobDeps {
-  readonly secrets: Pick<Secrets, "seal" | "open">;
-  readonly destination: Pick<Destination, "url">;
+  readonly webhooks: JobWebhooks;
 }
 
 export const crawlRoute = (services: CrawlDeps, pages: BatchKind): Route =>
@@ -67,7 +45,7 @@ export const crawlRoute = (services: CrawlDeps, pages: BatchKind): Route =>
     tags: ["sites"],
     body: CrawlBody,
     body_example: { url: "https://example.org/", limit: 100, idempotency_key: "monday-site" },
-    callbacks: { jobCompleted: JOB_COMPLETED, page: PAGE_EVENT, completed: COMPLETED_EVENT },
+    callbacks: { jobCompleted: JOB_COMPLETED, ...eventCallbacks("crawl", CRAWL_EVENTS) },
     request_headers: HEADERS_READ,
     items: true,
     category: "fetch",
@@ -84,7 +62,7 @@ async function create(services: CrawlDeps, pages: BatchKind, call: CrawlCall): P
   const mistake =
     mistakeIn(body, header_key) ??
     mistakeInFetch(body, pages) ??
-    mistakeInWebhook(body, services) ??
+    services.webhooks.mistakeIn(body.webhook) ??
     mistakeInMaxCost(body.max_cost_usd, call, "body");
   const wrong_field = mistake ?? (await mistakeInSince(services, call));
   if (wrong_field !== null) return invalid([wrong_field]);
@@ -105,13 +83,13 @@ async function create(services: CrawlDeps, pages: BatchKind, call: CrawlCall): P
       category: "fetch",
       total: limit,
       grows: true,
+      has_webhook: body.webhook != null,
       max_cost_usd: body.max_cost_usd,
       async store(job_id) {
-        if (body.webhook != null) await storeWebhook(services, call, job_id);
+        await services.webhooks.store(job_id, body.webhook, call);
         const options = sealedInput(optionsOf(body, pages, call), (text) =>
           services.secrets.seal(text, fetchPlace(job_id)),
         );
-        const webhook = body.webhook != null && { webhook: true as const };
         const since = body.since_job != null && { since_job: body.since_job.toLowerCase() };
         const record: CrawlRecord = {
           seeds,
@@ -119,45 +97,12 @@ async function create(services: CrawlDeps, pages: BatchKind, call: CrawlCall): P
           rules: givenOf(rules),
           fetch: options,
           ...since,
-          ...webhook,
         };
         return CRAWLS.put(services.documents, job_id, record, 0);
       },
     },
-    (job_id) => secretOf(services, job_id),
+    services.webhooks.begun,
   );
-}
-
-function storeWebhook(
-  { documents, secrets }: CrawlDeps,
-  { body, caller, now_ms }: CrawlCall,
-  job_id: string,
-): Promise<boolean> {
-  const { url, form = "trawl", metadata } = body.webhook!;
-  const events: readonly CrawlEventName[] =
-    body.webhook!.events ?? (form === "firecrawl" ? FIRECRAWL_EVENTS : CRAWL_EVENTS);
-  const webhook: StoredCrawlWebhook = {
-    project: caller.grant.project.name,
-    url: secrets.seal(new URL(url).href, webhookPlace(job_id, "url")),
-    secret: secrets.seal(newWebhookSecret(), webhookPlace(job_id, "secret")),
-    events,
-    ...(form === "firecrawl" && { form, ...(metadata && { metadata }) }),
-    cursor: events.includes("started") ? -1 : 0,
-    last_status: null,
-    state: "on",
-    created_ms: Math.floor(now_ms),
-    attempts: 0,
-    next_ms: 0,
-  };
-  return CRAWL_WEBHOOKS.put(documents, job_id, webhook, 0);
-}
-
-/** Also where the same request is repeated: its first answer may have been lost. */
-async function secretOf({ documents, secrets }: CrawlDeps, job_id: string): Promise<object> {
-  const webhook = await CRAWL_WEBHOOKS.get(documents, job_id);
-  return webhook === null
-    ? {}
-    : { webhook_secret: secrets.open(webhook.secret, webhookPlace(job_id, "secret")) };
 }
 
 /** The fields that were given. */
@@ -194,20 +139,6 @@ async function mistakeInSince(
   const job = await JOBS.get(documents, body.since_job.toLowerCase());
   const isOwn = job?.spec.kind === "crawl" && job.spec.project === caller.grant.project.name;
   return isOwn ? null : wrong(["since_job"], "the project has no such crawl, or its retention is over");
-}
-
-function mistakeInWebhook({ webhook }: CrawlBody, { destination }: CrawlDeps): Mistake | null {
-  if (webhook == null) return null;
-  const { form = "trawl", events = [], metadata } = webhook;
-  const at = events.findIndex((name) => !(CRAWL_EVENTS as readonly string[]).includes(name));
-  if (form === "trawl" && at >= 0)
-    return wrong(["webhook", "events", at], "only the form firecrawl has this event");
-  if (form === "trawl" && metadata != null)
-    return wrong(["webhook", "metadata"], "only the form firecrawl gives it back");
-  const judged = webhookAddress(webhook.url, destination);
-  return judged.kind === "right"
-    ? null
-    : { loc: ["body", "webhook", "url"], msg: judged.message, type: judged.type };
 }
 
 /** What a schema cannot check of the options of its pages; null: nothing is wrong. */

@@ -4,8 +4,6 @@ import type { FetchPage, PageItemParts } from "../../fetch/feature/tokens.ts";
 import type { PageIndex } from "../../../sources/search/feature/tokens.ts";
 import type { ItemKindParts } from "../../../work/jobs/feature/tokens.ts";
 import { frontierActor } from "../frontier/frontier.actor.ts";
-import { crawlWebhookActor } from "../webhook/webhook.actor.ts";
-import { crawlEvents } from "./crawl-events.ts";
 import { crawlItems } from "./crawl-items.ts";
 import { crawlRoute } from "./crawl-route.ts";
 import { mapRoutes } from "./map-route.ts";
@@ -20,27 +18,21 @@ export function openSites(
   node: JoinedNode,
   { fetchPage, index: { local }, pages }: SitesNeed,
 ): JoinedFeature<{ readonly kinds: readonly ItemKindParts[] }> {
-  const { ask, blobs, clock, config, documents, joined, log, memory, metrics, random, secrets, destination } =
-    node;
+  const { ask, blobs, clock, config, documents, joined, log, memory, metrics, random, secrets } = node;
   const { name, page_robots, url } = config.crawler;
-  /** Known once the service listens. */
-  let public_url = "";
   const crawler = { name, page_robots, user_agent: url === undefined ? null : node.user_agent };
   const items = crawlItems({ documents, blobs, clock, pages, secrets, joined, crawler });
-  const { render } = items.gateway;
-  const nextEvent = crawlEvents({ documents, secrets, publicUrl: () => public_url, render });
+  const services = { documents, ask, clock, random, secrets };
+  const kind: ItemKindParts = {
+    ...items,
+    routes: (reader, webhooks) => [
+      crawlRoute({ ...services, webhooks }, pages.item.gateway),
+      ...(items.routes?.(reader, webhooks) ?? []),
+    ],
+  };
   return {
-    provides: { kinds: [items] },
-    actors: [
-      frontierActor({ documents, clock, log, joined }),
-      crawlWebhookActor({ ...node, random: () => random.next(), nextEvent }),
-    ],
-    routes: [
-      ...mapRoutes({ fetchPage, blobs, clock, metrics, memory, index: local }),
-      crawlRoute({ documents, ask, clock, random, secrets, destination }, pages.item.gateway),
-    ],
-    onAddress: async (base) => {
-      public_url = base;
-    },
+    provides: { kinds: [kind] },
+    actors: [frontierActor({ documents, clock, log, joined })],
+    routes: mapRoutes({ fetchPage, blobs, clock, metrics, memory, index: local }),
   };
 }

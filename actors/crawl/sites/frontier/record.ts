@@ -50,7 +50,6 @@ export interface CrawlRecord {
   /** The earlier crawl that its pages are compared with. */
   readonly since_job?: string;
   /** It has one. */
-  readonly webhook?: true;
 }
 
 export const NEW_RECORD: FrontierRecord = {

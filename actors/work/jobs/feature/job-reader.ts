@@ -27,6 +27,7 @@ import {
 } from "../../../../schemas/jobs.ts";
 import { JOB_ITEMS } from "../../../../records/collections.ts";
 import { JOB_RESULTS, JOBS } from "../collections.ts";
+import { JOB_WEBHOOKS } from "../webhook/stored-webhook.ts";
 import { iso } from "../../../lib/iso.ts";
 
 /** Items read at once, and results rendered at once unless they weigh more than MAX_GROUP_BYTES together. */
@@ -80,15 +81,17 @@ export function jobReader({ documents, secrets, clock, log, kinds, memory }: Job
   }
 
   async function withWebhooks(views: readonly JobStatus[]): Promise<JobStatus[]> {
-    const found = new Map<string, JobWebhook | null>();
+    const found = new Map<string, JobWebhook>();
     for (const [kind, group] of Map.groupBy(views, (view) => view.kind)) {
+      if (!byName.get(kind)?.webhook) continue;
       const job_ids = group.map(({ job_id }) => job_id);
-      const webhooks = (await byName.get(kind)?.webhooks?.(job_ids)) ?? [];
-      for (const [at, webhook] of webhooks.entries()) found.set(job_ids[at]!, webhook);
+      for (const [at, webhook] of (await JOB_WEBHOOKS.getMany(documents, job_ids)).entries())
+        if (webhook)
+          found.set(job_ids[at]!, { is_off: webhook.state === "off", last_status: webhook.last_status });
     }
     return views.map((view) => {
-      const webhook = found.get(view.job_id) ?? null;
-      return webhook === null ? view : { ...view, webhook };
+      const webhook = found.get(view.job_id);
+      return webhook === undefined ? view : { ...view, webhook };
     });
   }
 

@@ -8,8 +8,11 @@ import type { StatusPart } from "../../../business/status/feature/tokens.ts";
 import { jobActor } from "../actor.ts";
 import { jobRecorder } from "../figures.ts";
 import { schedulerActor } from "../scheduler.actor.ts";
+import { jobWebhookActor } from "../webhook/webhook.actor.ts";
+import { jobEvents } from "./job-events.ts";
 import { jobReader } from "./job-reader.ts";
 import { jobRoutes } from "./routes.ts";
+import { jobWebhooks } from "./job-webhooks.ts";
 import { visitJobs } from "./visits.ts";
 import { jobBoard } from "../job-board.ts";
 import { jobsStatus } from "./status.ts";
@@ -35,6 +38,10 @@ export function openJobs(
   const deps = { documents, ask, clock, random, log, secrets };
   const gateways = kinds.map(({ gateway }) => gateway);
   const reader = jobReader({ ...deps, kinds: gateways });
+  const webhooks = jobWebhooks({ ...deps, destination: node.destination });
+  /** Known once the service listens. */
+  let public_url = "";
+  const nextEvent = jobEvents({ documents, secrets, publicUrl: () => public_url, kinds: gateways });
   const board = jobBoard(clock, (job_id) => ownsKey(Job, job_id));
   return {
     provides: {
@@ -66,18 +73,24 @@ export function openJobs(
         kinds: kinds.map(({ worker }) => worker),
       }),
       schedulerActor(),
+      jobWebhookActor({ ...node, random: () => random.next(), nextEvent }),
     ],
     routes: [
-      ...kinds.flatMap(({ gateway, route }) => (route ? batchRoute(deps, gateway, route) : [])),
+      ...kinds.flatMap(({ gateway, route }) =>
+        route ? batchRoute(deps, gateway, route, gateway.webhook && webhooks) : [],
+      ),
       ...kinds.flatMap(({ gateway, csv }) => (csv ? csvBatchRoute(deps, gateway, csv.upload) : [])),
       ...jobRoutes({
         ...deps,
         kinds: gateways,
         csv_results: kinds.flatMap(({ gateway, csv }) => (csv ? { kind: gateway, names: csv.results } : [])),
       }),
-      ...kinds.flatMap(({ routes }) => routes?.(reader) ?? []),
+      ...kinds.flatMap(({ routes }) => routes?.(reader, webhooks) ?? []),
     ],
     reference: { schemas: { JobItem: itemSchema(gateways) } },
     node_figures: () => ({ jobs: recorder.list(clock.now()) }),
+    onAddress: async (base) => {
+      public_url = base;
+    },
   };
 }

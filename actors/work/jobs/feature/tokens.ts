@@ -3,6 +3,7 @@ import type { Caller } from "../../../../gateway/authenticate.ts";
 import type { BatchKind, CsvUpload, RouteNames } from "../../../../gateway/batch.ts";
 import type { Input } from "../../../../gateway/create-job.ts";
 import type { Reply } from "../../../../gateway/http.ts";
+import type { JobWebhooks } from "../../../../gateway/job-webhooks.ts";
 import type { Route } from "../../../../gateway/route.ts";
 import type { Mistake } from "../../../../gateway/validate.ts";
 import { gathered, token } from "../../../../node/token.ts";
@@ -19,8 +20,8 @@ export interface ItemKindParts {
   readonly gateway: BatchKind;
   /** Null: the slice of the kind has a route of its own that creates its jobs. */
   readonly route: RouteNames | null;
-  /** Further routes that show a job of this kind. */
-  readonly routes?: (reader: JobFinder) => readonly Route[];
+  /** Further routes that show or create a job of this kind. */
+  readonly routes?: (reader: JobFinder, webhooks: JobWebhooks) => readonly Route[];
   /** The routes that take items and give results as CSV, at paths of the kind's own. */
   readonly csv?: { readonly upload: CsvUpload; readonly results: RouteNames };
 }

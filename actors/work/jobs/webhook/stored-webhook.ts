@@ -1,16 +1,18 @@
-/** Webhooks of crawls as they are stored: where events go, and how far they are delivered. */
+/** Webhooks of jobs as they are stored: where events go, and how far they are delivered. */
+import type { ActorClient } from "../../../../cluster/actor.ts";
 import { collection } from "../../../../cluster/collection.ts";
 import type { SealedCollection, SecretPlace } from "../../../../cluster/ports/secrets.ts";
-import type { CrawlEventName } from "../../../../schemas/crawl.ts";
-import type { ScheduledDelivery } from "../../../work/callbacks/delivery-schedule.ts";
+import { JobEvents } from "../../../../schemas/job-events.ts";
+import type { JobEventName } from "../../../../schemas/job-webhook.ts";
+import type { ScheduledDelivery } from "../../callbacks/delivery-schedule.ts";
 
 /** The schedule is that of the event at `cursor`. */
-export interface StoredCrawlWebhook extends ScheduledDelivery {
+export interface StoredJobWebhook extends ScheduledDelivery {
   readonly project: string;
   /** Sealed, like `secret`. */
   readonly url: string;
   readonly secret: string;
-  readonly events: readonly CrawlEventName[];
+  readonly events: readonly JobEventName[];
   /** Events are written as Firecrawl's API has them; undefined: as this one. */
   readonly form?: "firecrawl";
   /** With this form. */
@@ -23,19 +25,24 @@ export interface StoredCrawlWebhook extends ScheduledDelivery {
   readonly state: "on" | "over" | "off";
 }
 
-/** By job id. */
-export const CRAWL_WEBHOOKS = collection<StoredCrawlWebhook>("crawl_webhooks");
+/** By job id. The name is of when crawls alone had webhooks. */
+export const JOB_WEBHOOKS = collection<StoredJobWebhook>("crawl_webhooks");
 
 export const webhookPlace = (job_id: string, field: "url" | "secret"): SecretPlace => ({
-  collection: CRAWL_WEBHOOKS.name,
+  collection: JOB_WEBHOOKS.name,
   key: job_id,
   field,
 });
 
-/** A webhook whose secret cannot be read any more is removed: the crawl goes on without. */
-export const sealedCrawlWebhooks: SealedCollection = {
+/** The job has a new event. The message may be lost: the actor looks by itself, too. Never throws. */
+export function wakeWebhook(ask: ActorClient, job_id: string): void {
+  ask(JobEvents, job_id, "deliver", null).catch(() => {});
+}
+
+/** A webhook whose secret cannot be read any more is removed: the job goes on without. */
+export const sealedJobWebhooks: SealedCollection = {
   rewrite({ key, value }, reseal) {
-    const webhook = value as StoredCrawlWebhook;
+    const webhook = value as StoredJobWebhook;
     const url = reseal(webhook.url, webhookPlace(key, "url"));
     const secret = reseal(webhook.secret, webhookPlace(key, "secret"));
     return url === null || secret === null ? null : { value: { ...webhook, url, secret }, options: {} };

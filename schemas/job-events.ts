@@ -1,4 +1,4 @@
-/** What the webhook of a crawl is sent, and the contract of the actor that sends it. */
+/** What the webhook of a job is sent, and the contract of the actor that sends it. Crawls and batches of pages have webhooks. */
 import { type Static, type TString, Type } from "typebox";
 import { Component, Field, Nullable, Timestamp } from "./common.ts";
 import { ChangeField, DuplicateField } from "./crawl.ts";
@@ -9,37 +9,47 @@ import { JobCounts, JobId } from "./jobs.ts";
 const Id = (example: string): TString =>
   Field(Type.String(), "The same in every attempt, also `webhook-id` in the header", example);
 
-export const CrawlPageEvent = Component("CrawlPageEvent", {
+const item = {
   id: Id("019ab3f2-7c1e-7a10-9d55-3e5b8f0c2a41:4"),
-  type: Field(Type.Literal("crawl.page"), "The kind of event"),
   job_id: JobId,
   index: Field(Type.Integer(), "The number of its item in the job", 4),
   url: Field(Type.String(), "The page", "https://example.org/about"),
-  depth: Field(Type.Integer(), "Links from a seed to it", 1),
-  error: Field(
-    itemErrorCode("Crawl", [...Object.keys(FETCH_ERRORS), "out_of_scope"], [HTTP_STATUS]),
-    "Why there is no page; null: there is one",
-    "http_404",
-  ),
+};
+const page = {
   final_url: Field(Nullable(Type.String()), "The address after redirects", "https://example.org/about"),
   status: Field(Nullable(Type.Integer()), "The HTTP status of the site's answer", 200),
   title: Field(Nullable(Type.String()), "The title of the page", "About us"),
   content_type: Field(Nullable(Type.String()), "What the body is", "text/html; charset=utf-8"),
   sha256: Field(Nullable(Type.String()), "Of the body: `/v1/bodies/{sha256}` has it", "9f86d08…"),
   retrieved_at: Field(Nullable(Timestamp), "When the site answered"),
-  duplicate_of: Type.Optional(DuplicateField),
-  change: Type.Optional(ChangeField),
   item_url: Field(
     Type.String({ format: "uri" }),
     "The item with its whole result",
     "https://trawl.example/v1/jobs/019ab3f2-7c1e-7a10-9d55-3e5b8f0c2a41?include=items&limit=1&after=3",
   ),
-});
-export type CrawlPageEvent = Static<typeof CrawlPageEvent>;
+};
+const whyNone = (kind: string, codes: readonly string[]) =>
+  Field(itemErrorCode(kind, codes, [HTTP_STATUS]), "Why there is no page; null: there is one", "http_404");
 
-export const CrawlCompletedEvent = Component("CrawlCompletedEvent", {
+export const CrawlPageEvent = Component("CrawlPageEvent", {
+  ...item,
+  type: Field(Type.Literal("crawl.page"), "The kind of event"),
+  depth: Field(Type.Integer(), "Links from a seed to it", 1),
+  error: whyNone("Crawl", [...Object.keys(FETCH_ERRORS), "out_of_scope"]),
+  ...page,
+  duplicate_of: Type.Optional(DuplicateField),
+  change: Type.Optional(ChangeField),
+});
+
+export const BatchPageEvent = Component("BatchPageEvent", {
+  ...item,
+  type: Field(Type.Literal("batch.page"), "The kind of event"),
+  error: whyNone("Fetch", Object.keys(FETCH_ERRORS)),
+  ...page,
+});
+
+const end = {
   id: Id("019ab3f2-7c1e-7a10-9d55-3e5b8f0c2a41:end"),
-  type: Field(Type.Literal("crawl.completed"), "The kind of event: the last one of a crawl"),
   job_id: JobId,
   status: Field(Type.Enum(["completed", "cancelled"]), "How the job ended"),
   counts: Field(JobCounts, "Its items by status"),
@@ -49,8 +59,19 @@ export const CrawlCompletedEvent = Component("CrawlCompletedEvent", {
     "The job",
     "https://trawl.example/v1/jobs/019ab3f2-7c1e-7a10-9d55-3e5b8f0c2a41",
   ),
-});
-export type CrawlCompletedEvent = Static<typeof CrawlCompletedEvent>;
+};
 
-/** Delivers the events of one crawl, one after the other; its key is the job's id. */
-export const CrawlWebhook = deliveryContract("crawl_webhook");
+export const CrawlCompletedEvent = Component("CrawlCompletedEvent", {
+  ...end,
+  type: Field(Type.Literal("crawl.completed"), "The kind of event: the last one of a crawl"),
+});
+export const BatchCompletedEvent = Component("BatchCompletedEvent", {
+  ...end,
+  type: Field(Type.Literal("batch.completed"), "The kind of event: the last one of a batch"),
+});
+
+export type PageEvent = Static<typeof CrawlPageEvent> | Static<typeof BatchPageEvent>;
+export type CompletedEvent = Static<typeof CrawlCompletedEvent> | Static<typeof BatchCompletedEvent>;
+
+/** Delivers the events of one job, one after the other; its key is the job's id. The name is of when crawls alone had events. */
+export const JobEvents = deliveryContract("crawl_webhook");

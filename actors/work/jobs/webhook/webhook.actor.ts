@@ -1,20 +1,20 @@
 /**
- * The actor of a crawl's webhook: it delivers the events of the crawl, one after the other, and stores every attempt before it makes
+ * The actor of a job's webhook: it delivers the events of the job, one after the other, and stores every attempt before it makes
  * it. When it makes them: actors/work/callbacks/delivery-behaviour.ts.
  */
 import { actor } from "../../../../cluster/actor.ts";
 import type { Node } from "../../../../cluster/node-record.ts";
-import { CrawlWebhook } from "../../../../schemas/crawl-events.ts";
+import { JobEvents } from "../../../../schemas/job-events.ts";
 import {
   type DeliverySnapshot,
   type DeliveryState,
   deliveryBehaviour,
-} from "../../../work/callbacks/delivery-behaviour.ts";
-import { outcomeOf } from "../../../work/callbacks/delivery-outcome.ts";
-import { afterAttempt, beginDelivery } from "../../../work/callbacks/delivery-schedule.ts";
-import { postSigned, type PostSignedDeps } from "../../../work/callbacks/post-signed.ts";
-import { firecrawlSignature } from "../../../work/callbacks/webhook-signature.ts";
-import { CRAWL_WEBHOOKS, type StoredCrawlWebhook, webhookPlace } from "./stored-webhook.ts";
+} from "../../callbacks/delivery-behaviour.ts";
+import { outcomeOf } from "../../callbacks/delivery-outcome.ts";
+import { afterAttempt, beginDelivery } from "../../callbacks/delivery-schedule.ts";
+import { postSigned, type PostSignedDeps } from "../../callbacks/post-signed.ts";
+import { firecrawlSignature } from "../../callbacks/webhook-signature.ts";
+import { JOB_WEBHOOKS, type StoredJobWebhook, webhookPlace } from "./stored-webhook.ts";
 
 export type NextEvent =
   | {
@@ -26,18 +26,18 @@ export type NextEvent =
       /** None comes after it. */
       readonly isLast: boolean;
     }
-  /** The crawl has none yet. */
+  /** The job has none yet. */
   | { readonly kind: "none" }
   /** There will be none, or the job is gone. */
   | { readonly kind: "over" };
 
-export interface CrawlWebhookDeps extends PostSignedDeps, Pick<Node, "documents" | "metrics"> {
+export interface JobWebhookDeps extends PostSignedDeps, Pick<Node, "documents" | "metrics"> {
   /** Uniform in [0, 1). */
   readonly random: () => number;
   /** The event of the item at the cursor or of the first behind it that has one. Throws Fault. */
   readonly nextEvent: (
     job_id: string,
-    webhook: Pick<StoredCrawlWebhook, "cursor" | "events" | "form" | "metadata">,
+    webhook: Pick<StoredJobWebhook, "cursor" | "events" | "form" | "metadata">,
   ) => Promise<NextEvent>;
 }
 
@@ -46,27 +46,27 @@ interface Waiting {
   readonly next: Extract<NextEvent, { kind: "event" }> | null;
 }
 
-/** While the crawl runs: the message that tells of a result may be lost with its node. */
+/** While the job runs: the message that tells of a result may be lost with its node. */
 const IDLE_MS = 15_000;
 
-export function crawlWebhookActor(deps: CrawlWebhookDeps) {
+export function jobWebhookActor(deps: JobWebhookDeps) {
   const { clock, log } = deps;
   const behaviour = deliveryBehaviour<Waiting>({
     clock,
     listWaiting: (job_id) => listWaiting(deps, job_id),
     attempt: (job_id, { next }) => attempt(deps, job_id, next!),
     onStoreFault: (job_id, problem) =>
-      log.warn("A crawl's webhook waits for its store", { job_id, problem: String(problem) }),
+      log.warn("A job's webhook waits for its store", { job_id, problem: String(problem) }),
   });
-  return actor(CrawlWebhook)<DeliveryState, DeliverySnapshot>(behaviour);
+  return actor(JobEvents)<DeliveryState, DeliverySnapshot>(behaviour);
 }
 
 /** The next event; without one the time to look again. Throws Fault. */
 async function listWaiting(
-  { documents, clock, nextEvent }: CrawlWebhookDeps,
+  { documents, clock, nextEvent }: JobWebhookDeps,
   job_id: string,
 ): Promise<readonly Waiting[]> {
-  const webhook = await CRAWL_WEBHOOKS.get(documents, job_id);
+  const webhook = await JOB_WEBHOOKS.get(documents, job_id);
   if (webhook?.state !== "on") return [];
   const next = await nextEvent(job_id, webhook);
   switch (next.kind) {
@@ -80,16 +80,16 @@ async function listWaiting(
 }
 
 async function attempt(
-  deps: CrawlWebhookDeps,
+  deps: JobWebhookDeps,
   job_id: string,
   { id, event, index, isLast }: Extract<NextEvent, { kind: "event" }>,
 ): Promise<void> {
   const { documents, clock, metrics, random } = deps;
-  const stored = await CRAWL_WEBHOOKS.read(documents, job_id);
+  const stored = await JOB_WEBHOOKS.read(documents, job_id);
   // Another owner was quicker.
   if (stored?.value.state !== "on" || stored.value.cursor > index) return;
-  const put = (webhook: StoredCrawlWebhook, version: number): Promise<boolean> =>
-    CRAWL_WEBHOOKS.put(documents, job_id, webhook, version);
+  const put = (webhook: StoredJobWebhook, version: number): Promise<boolean> =>
+    JOB_WEBHOOKS.put(documents, job_id, webhook, version);
   const begun = { ...beginDelivery(stored.value, Math.floor(clock.now())), cursor: index };
   if (!(await put(begun, stored.version))) return;
   const result = await postSigned(deps, {
@@ -104,7 +104,7 @@ async function attempt(
   metrics.count("trawl_crawl_deliveries_total", { outcome });
   const after = afterAttempt(begun, result, clock.now(), random());
   const delivered = { cursor: index + 1, attempts: 0, next_ms: 0, state: isLast ? "over" : "on" } as const;
-  const next: StoredCrawlWebhook =
+  const next: StoredJobWebhook =
     after.kind === "again"
       ? after.delivery
       : { ...begun, ...(outcome === "delivered" ? delivered : { state: "off" as const }) };
