@@ -12,11 +12,7 @@ export interface JobWebhooks {
   /** What a schema cannot check of the field `webhook`; null: nothing is wrong. */
   readonly mistakeIn: (webhook: Given) => Mistake | null;
   /** Stores it, before the job begins. Throws Fault. */
-  readonly store: (
-    job_id: string,
-    webhook: Given,
-    call: Pick<Call, "caller" | "now_ms">,
-  ) => Promise<unknown>;
+  readonly store: (job_id: string, webhook: Given, call: Pick<Call, "caller" | "now_ms">) => Promise<unknown>;
   /** Begins its deliveries. What the caller is told of it: also where the same request is repeated, as its first answer may have been lost. Throws Fault. */
   readonly begun: (job_id: string) => Promise<{ readonly webhook_secret?: string }>;
 }

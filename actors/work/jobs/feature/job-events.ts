@@ -77,11 +77,7 @@ interface StoredPage {
 }
 
 /** As `POST /v1/fetch` answers it. */
-async function renderedPage(
-  render: BatchKind["render"],
-  request_id: string,
-  { input, result }: StoredPage,
-) {
+async function renderedPage(render: BatchKind["render"], request_id: string, { input, result }: StoredPage) {
   const { answer, error } = result;
   if (answer === null) return { input, error, result: null };
   try {

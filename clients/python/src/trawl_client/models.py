@@ -417,6 +417,52 @@ class Attempt(Answer):
     """More about the reason"""
 
 
+class BatchCompletedEvent(Answer):
+    id: str = ABSENT
+    """The same in every attempt, also `webhook-id` in the header"""
+    job_id: str = ABSENT
+    """The id of the job"""
+    status: Literal["completed", "cancelled"] | str = ABSENT
+    """How the job ended"""
+    counts: JobCounts = ABSENT
+    """Its items by status"""
+    finished_at: str = ABSENT
+    """When the last item finished"""
+    job_url: str = ABSENT
+    """The job"""
+    type: Literal["batch.completed"]
+    """The kind of event: the last one of a batch"""
+
+
+class BatchPageEvent(Answer):
+    id: str = ABSENT
+    """The same in every attempt, also `webhook-id` in the header"""
+    job_id: str = ABSENT
+    """The id of the job"""
+    index: int = ABSENT
+    """The number of its item in the job"""
+    url: str = ABSENT
+    """The page"""
+    type: Literal["batch.page"]
+    """The kind of event"""
+    error: FetchJobItemErrorName | str | None = ABSENT
+    """Why there is no page; null: there is one"""
+    final_url: str | None = ABSENT
+    """The address after redirects"""
+    status: int | None = ABSENT
+    """The HTTP status of the site's answer"""
+    title: str | None = ABSENT
+    """The title of the page"""
+    content_type: str | None = ABSENT
+    """What the body is"""
+    sha256: str | None = ABSENT
+    """Of the body: `/v1/bodies/{sha256}` has it"""
+    retrieved_at: str | None = ABSENT
+    """When the site answered"""
+    item_url: str = ABSENT
+    """The item with its whole result"""
+
+
 class CategoryUsage(Answer):
     requests: int = ABSENT
     """Requests and items"""
@@ -1507,8 +1553,6 @@ class ContentRefusal(Answer):
 class CrawlCompletedEvent(Answer):
     id: str = ABSENT
     """The same in every attempt, also `webhook-id` in the header"""
-    type: Literal["crawl.completed"]
-    """The kind of event: the last one of a crawl"""
     job_id: str = ABSENT
     """The id of the job"""
     status: Literal["completed", "cancelled"] | str = ABSENT
@@ -1519,6 +1563,8 @@ class CrawlCompletedEvent(Answer):
     """When the last item finished"""
     job_url: str = ABSENT
     """The job"""
+    type: Literal["crawl.completed"]
+    """The kind of event: the last one of a crawl"""
 
 
 class CrawlJobItem(Answer):
@@ -1614,14 +1660,14 @@ class CrawlJobItemInput(Answer):
 class CrawlPageEvent(Answer):
     id: str = ABSENT
     """The same in every attempt, also `webhook-id` in the header"""
-    type: Literal["crawl.page"]
-    """The kind of event"""
     job_id: str = ABSENT
     """The id of the job"""
     index: int = ABSENT
     """The number of its item in the job"""
     url: str = ABSENT
     """The page"""
+    type: Literal["crawl.page"]
+    """The kind of event"""
     depth: int = ABSENT
     """Links from a seed to it"""
     error: CrawlJobItemErrorName | str | None = ABSENT
@@ -1638,12 +1684,12 @@ class CrawlPageEvent(Answer):
     """Of the body: `/v1/bodies/{sha256}` has it"""
     retrieved_at: str | None = ABSENT
     """When the site answered"""
+    item_url: str = ABSENT
+    """The item with its whole result"""
     duplicate_of: DuplicateOf | None = None
     """Only of a page that repeats one which the crawl fetched before: that page"""
     change: Literal["new", "changed", "unchanged"] | str | None = None
     """Only of a crawl with `since_job`: whether the text of the page is what it was. `new`: the earlier crawl did not have the page"""
-    item_url: str = ABSENT
-    """The item with its whole result"""
 
 
 class CrawlUrl(Answer):
@@ -3276,7 +3322,7 @@ class JobCreated(Answer):
     created: bool = ABSENT
     """False: the idempotency key already named this job"""
     webhook_secret: str | None = None
-    """Only of a crawl with `webhook`: signs its events"""
+    """Only of a job with `webhook`: signs its events"""
     warnings: list[str] | None = None
     """Only if there are any: what could not be done as it was asked, or is not known, as sentences"""
 
@@ -3325,7 +3371,7 @@ class JobStatus(Answer):
     callback_status: CallbackOutcome | str | None = ABSENT
     """Of the last attempt: `delivered_<code>`, `http_<code>`, `blocked_destination` or `error_<class>`; null before it"""
     webhook: JobWebhook | None = None
-    """Only of a crawl with `webhook`: how the delivery of its events stands"""
+    """Only of a job with `webhook`: how the delivery of its events stands"""
     max_cost_usd: float | None = None
     """Only of a job with a limit of its own: what it may cost, in US dollars"""
     max_cost_reached: bool | None = None

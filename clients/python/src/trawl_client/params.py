@@ -99,6 +99,8 @@ class BatchFetchBody(TypedDict, total=False):
     """Where the job's end is told; null: nowhere"""
     max_cost_usd: float | None
     """The most that premium routes and paid sources may cost all of its items together, in US dollars; at it items go on by what costs nothing (an attempt that is left out has the reason `budget_exhausted`), and the job says `max_cost_reached`. null: no limit of its own"""
+    webhook: JobWebhookBody | None
+    """Where each page and the end of the job are told, signed, one event after the other in the order of items; null: nowhere"""
 
 
 class BatchFilingsBody(TypedDict, total=False):
@@ -274,8 +276,8 @@ class CrawlBody(TypedDict, total=False):
     """The most that premium routes and paid sources may cost all of its items together, in US dollars; at it items go on by what costs nothing (an attempt that is left out has the reason `budget_exhausted`), and the job says `max_cost_reached`. null: no limit of its own"""
     since_job: str | None
     """An earlier crawl of the project: each page says in `change` whether its text is new, changed or unchanged since then; null: none"""
-    webhook: CrawlWebhookBody | None
-    """Where each page and the end of the crawl are told, signed, one event after the other in the order of items; null: nowhere"""
+    webhook: JobWebhookBody | None
+    """Where each page and the end of the job are told, signed, one event after the other in the order of items; null: nowhere"""
     project_ref: str | None
     """A word of the client's own, which the ledger of requests shows again"""
 
@@ -345,17 +347,6 @@ class CrawlFetch(TypedDict, total=False):
     """`mobile`: a phone with a touch screen, a window of 412 × 915 and a phone's User-Agent; takes the route browser only"""
     viewport: Viewport | None
     """The window of the browser; takes the route browser only. Default: 1280 × 720"""
-
-
-class CrawlWebhookBody(TypedDict, total=False):
-    url: Required[str]
-    """An https address that events are delivered to"""
-    events: Sequence[Literal["started", "page", "completed", "failed"]]
-    """`page`: each page that was fetched or failed; `completed`: the end of the crawl. Only with the form `firecrawl`: `started`, and `failed`, the end of a crawl that was cancelled. Default: all of the form"""
-    form: Literal["trawl", "firecrawl"]
-    """How events are written: `firecrawl` as Firecrawl's API, version 2, has them, signed in `X-Firecrawl-Signature`, too"""
-    metadata: Mapping[str, str] | None
-    """Only with the form `firecrawl`: what each event gives back"""
 
 
 class CreateArchiveImportBody(TypedDict, total=False):
@@ -786,6 +777,17 @@ class GraphBody(TypedDict, total=False):
     """false: nothing is requested, only the cache is read"""
     project_ref: str | None
     """A word of the client's own, which the ledger of requests shows again"""
+
+
+class JobWebhookBody(TypedDict, total=False):
+    url: Required[str]
+    """An https address that events are delivered to"""
+    events: Sequence[Literal["started", "page", "completed", "failed"]]
+    """`page`: each page that was fetched or failed; `completed`: the end of the job. Only with the form `firecrawl`: `started`, and `failed`, the end of a job that was cancelled. Default: all of the form"""
+    form: Literal["trawl", "firecrawl"]
+    """How events are written: `firecrawl` as Firecrawl's API, version 2, has them, signed in `X-Firecrawl-Signature`, too"""
+    metadata: Mapping[str, str] | None
+    """Only with the form `firecrawl`: what each event gives back"""
 
 
 class KeyBody(TypedDict, total=False):
@@ -1442,6 +1444,8 @@ class BatchFetchOptions(TypedDict, total=False):
     """Where the job's end is told; null: nowhere"""
     max_cost_usd: float | None
     """The most that premium routes and paid sources may cost all of its items together, in US dollars; at it items go on by what costs nothing (an attempt that is left out has the reason `budget_exhausted`), and the job says `max_cost_reached`. null: no limit of its own"""
+    webhook: JobWebhookBody | None
+    """Where each page and the end of the job are told, signed, one event after the other in the order of items; null: nowhere"""
 
 
 class BatchFilingsOptions(TypedDict, total=False):
@@ -1498,8 +1502,8 @@ class CrawlOptions(TypedDict, total=False):
     """The most that premium routes and paid sources may cost all of its items together, in US dollars; at it items go on by what costs nothing (an attempt that is left out has the reason `budget_exhausted`), and the job says `max_cost_reached`. null: no limit of its own"""
     since_job: str | None
     """An earlier crawl of the project: each page says in `change` whether its text is new, changed or unchanged since then; null: none"""
-    webhook: CrawlWebhookBody | None
-    """Where each page and the end of the crawl are told, signed, one event after the other in the order of items; null: nowhere"""
+    webhook: JobWebhookBody | None
+    """Where each page and the end of the job are told, signed, one event after the other in the order of items; null: nowhere"""
     project_ref: str | None
     """A word of the client's own, which the ledger of requests shows again"""
 

@@ -438,6 +438,23 @@ export interface BatchCompaniesFromCsvQuery {
   callback_url?: string | null;
 }
 
+export interface BatchCompletedEvent {
+  /** The same in every attempt, also `webhook-id` in the header */
+  id: string;
+  /** The id of the job */
+  job_id: string;
+  /** How the job ended */
+  status: "completed" | "cancelled";
+  /** Its items by status */
+  counts: JobCounts;
+  /** When the last item finished */
+  finished_at: string;
+  /** The job */
+  job_url: string;
+  /** The kind of event: the last one of a batch */
+  type: "batch.completed";
+}
+
 export interface BatchFetchBody {
   /** The items of the job */
   items: FetchBody[];
@@ -447,6 +464,8 @@ export interface BatchFetchBody {
   callback_url?: string | null;
   /** The most that premium routes and paid sources may cost all of its items together, in US dollars; at it items go on by what costs nothing (an attempt that is left out has the reason `budget_exhausted`), and the job says `max_cost_reached`. null: no limit of its own */
   max_cost_usd?: number | null;
+  /** Where each page and the end of the job are told, signed, one event after the other in the order of items; null: nowhere */
+  webhook?: JobWebhookBody | null;
 }
 
 export interface BatchFilingsBody {
@@ -458,6 +477,35 @@ export interface BatchFilingsBody {
   callback_url?: string | null;
   /** The most that premium routes and paid sources may cost all of its items together, in US dollars; at it items go on by what costs nothing (an attempt that is left out has the reason `budget_exhausted`), and the job says `max_cost_reached`. null: no limit of its own */
   max_cost_usd?: number | null;
+}
+
+export interface BatchPageEvent {
+  /** The same in every attempt, also `webhook-id` in the header */
+  id: string;
+  /** The id of the job */
+  job_id: string;
+  /** The number of its item in the job */
+  index: number;
+  /** The page */
+  url: string;
+  /** The kind of event */
+  type: "batch.page";
+  /** Why there is no page; null: there is one */
+  error: FetchJobItemErrorName | (string & {}) | null;
+  /** The address after redirects */
+  final_url: string | null;
+  /** The HTTP status of the site's answer */
+  status: number | null;
+  /** The title of the page */
+  title: string | null;
+  /** What the body is */
+  content_type: string | null;
+  /** Of the body: `/v1/bodies/{sha256}` has it */
+  sha256: string | null;
+  /** When the site answered */
+  retrieved_at: string | null;
+  /** The item with its whole result */
+  item_url: string;
 }
 
 export interface BatchProfilesBody {
@@ -1727,8 +1775,8 @@ export interface CrawlBody {
   max_cost_usd?: number | null;
   /** An earlier crawl of the project: each page says in `change` whether its text is new, changed or unchanged since then; null: none */
   since_job?: string | null;
-  /** Where each page and the end of the crawl are told, signed, one event after the other in the order of items; null: nowhere */
-  webhook?: CrawlWebhookBody | null;
+  /** Where each page and the end of the job are told, signed, one event after the other in the order of items; null: nowhere */
+  webhook?: JobWebhookBody | null;
   /** A word of the client's own, which the ledger of requests shows again */
   project_ref?: string | null;
 }
@@ -1736,8 +1784,6 @@ export interface CrawlBody {
 export interface CrawlCompletedEvent {
   /** The same in every attempt, also `webhook-id` in the header */
   id: string;
-  /** The kind of event: the last one of a crawl */
-  type: "crawl.completed";
   /** The id of the job */
   job_id: string;
   /** How the job ended */
@@ -1748,6 +1794,8 @@ export interface CrawlCompletedEvent {
   finished_at: string;
   /** The job */
   job_url: string;
+  /** The kind of event: the last one of a crawl */
+  type: "crawl.completed";
 }
 
 export interface CrawlFetch {
@@ -1912,14 +1960,14 @@ export interface CrawlJobItemInput {
 export interface CrawlPageEvent {
   /** The same in every attempt, also `webhook-id` in the header */
   id: string;
-  /** The kind of event */
-  type: "crawl.page";
   /** The id of the job */
   job_id: string;
   /** The number of its item in the job */
   index: number;
   /** The page */
   url: string;
+  /** The kind of event */
+  type: "crawl.page";
   /** Links from a seed to it */
   depth: number;
   /** Why there is no page; null: there is one */
@@ -1936,12 +1984,12 @@ export interface CrawlPageEvent {
   sha256: string | null;
   /** When the site answered */
   retrieved_at: string | null;
+  /** The item with its whole result */
+  item_url: string;
   /** Only of a page that repeats one which the crawl fetched before: that page */
   duplicate_of?: DuplicateOf;
   /** Only of a crawl with `since_job`: whether the text of the page is what it was. `new`: the earlier crawl did not have the page */
   change?: "new" | "changed" | "unchanged";
-  /** The item with its whole result */
-  item_url: string;
 }
 
 export interface CrawlUrl {
@@ -1970,17 +2018,6 @@ export interface CrawlUrlPage {
   items: CrawlUrl[];
   /** The `from` of the next page; null: there is none */
   next_cursor: number | null;
-}
-
-export interface CrawlWebhookBody {
-  /** An https address that events are delivered to */
-  url: string;
-  /** `page`: each page that was fetched or failed; `completed`: the end of the crawl. Only with the form `firecrawl`: `started`, and `failed`, the end of a crawl that was cancelled. Default: all of the form */
-  events?: ("started" | "page" | "completed" | "failed")[];
-  /** How events are written: `firecrawl` as Firecrawl's API, version 2, has them, signed in `X-Firecrawl-Signature`, too */
-  form?: "trawl" | "firecrawl";
-  /** Only with the form `firecrawl`: what each event gives back */
-  metadata?: Record<string, string> | null;
 }
 
 export interface CrawledPage {
@@ -3948,7 +3985,7 @@ export interface JobCreated {
   job_id: string;
   /** False: the idempotency key already named this job */
   created: boolean;
-  /** Only of a crawl with `webhook`: signs its events */
+  /** Only of a job with `webhook`: signs its events */
   webhook_secret?: string;
   /** Only if there are any: what could not be done as it was asked, or is not known, as sentences */
   warnings?: string[];
@@ -3999,7 +4036,7 @@ export interface JobStatus {
   callback_url: string | null;
   /** Of the last attempt: `delivered_<code>`, `http_<code>`, `blocked_destination` or `error_<class>`; null before it */
   callback_status: CallbackOutcome | (string & {}) | null;
-  /** Only of a crawl with `webhook`: how the delivery of its events stands */
+  /** Only of a job with `webhook`: how the delivery of its events stands */
   webhook?: JobWebhook;
   /** Only of a job with a limit of its own: what it may cost, in US dollars */
   max_cost_usd?: number;
@@ -4018,6 +4055,17 @@ export interface JobWebhook {
   is_off: boolean;
   /** Of the last attempt: `delivered_<code>`, `http_<code>`, `blocked_destination` or `error_<class>`; null before it */
   last_status: string | null;
+}
+
+export interface JobWebhookBody {
+  /** An https address that events are delivered to */
+  url: string;
+  /** `page`: each page that was fetched or failed; `completed`: the end of the job. Only with the form `firecrawl`: `started`, and `failed`, the end of a job that was cancelled. Default: all of the form */
+  events?: ("started" | "page" | "completed" | "failed")[];
+  /** How events are written: `firecrawl` as Firecrawl's API, version 2, has them, signed in `X-Firecrawl-Signature`, too */
+  form?: "trawl" | "firecrawl";
+  /** Only with the form `firecrawl`: what each event gives back */
+  metadata?: Record<string, string> | null;
 }
 
 export interface KeyBody {
