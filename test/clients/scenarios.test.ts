@@ -73,8 +73,6 @@ const PROGRAMS: readonly Runtime[] = [
     words: ["main.mjs"],
   },
 ];
-/** Bun 1.4 takes a relative address with `://` in its path, to which the service redirects, for an absolute one. */
-const BROKEN: Readonly<Record<string, readonly string[]>> = { Bun: ["a capture that is a redirect"] };
 const runOf = (name: string): string => name.toLowerCase().replaceAll(/\W+/g, "-");
 const needs = (program: unknown): string => (program ? "" : " (needs it: .ci/run)");
 
@@ -185,13 +183,10 @@ describe("the table of scenarios", () => {
   for (const [name, run, client, is_here] of RUNS)
     test.skipIf(!is_here)(`is what ${name} does${needs(is_here)}`, { timeout: 120_000 }, async () => {
       const outcome = await outcomes.get(name)!;
-      const broken = new Set(BROKEN[name]);
-      const whole = <T>(of: Readonly<Record<string, T>>): Readonly<Record<string, T>> =>
-        Object.fromEntries(Object.entries(of).filter(([scenario]) => !broken.has(scenario)));
       const rows = CLIENT_SCENARIOS.filter(({ only }) => only === undefined || only === client);
       const expected = Object.fromEntries(rows.map((row) => [row.name, outcomeOf(row)]));
-      expect(whole(outcome)).toEqual(whole(expected));
-      expect(whole(server.problemsOf(run, client))).toEqual({});
+      expect(outcome).toEqual(expected);
+      expect(server.problemsOf(run, client)).toEqual({});
       await expect.poll(() => server.openOf(run)).toBe(0);
     });
 

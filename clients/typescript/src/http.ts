@@ -55,6 +55,30 @@ const LONGEST_RETRY_AFTER_MS = 60_000;
 /** Codes of runtimes for a connection that was not made, so the service knows of no request. */
 const NOT_CONNECTED = ["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "ConnectionRefused"];
 
+/** Bun 1.4.5 takes a relative Location with `://` in its path, which captures have, for an absolute one: it is read here. */
+const IS_BUN = "Bun" in globalThis;
+/** As the Fetch Standard has it. */
+const MOST_REDIRECTS = 20;
+
+async function followed(
+  request: typeof globalThis.fetch,
+  address: string,
+  asked: RequestInit,
+): Promise<Response> {
+  let at = address;
+  for (let redirects = 0; ; redirects++) {
+    const { authorization: _, ...elsewhere } = asked.headers as Record<string, string>;
+    const isOwn = new URL(at).origin === new URL(address).origin;
+    const headers = isOwn ? asked.headers! : elsewhere;
+    const response = await request(at, { ...asked, headers, redirect: "manual" });
+    const location = response.headers.get("location");
+    if (![301, 302, 303, 307, 308].includes(response.status) || location === null) return response;
+    if (redirects === MOST_REDIRECTS) throw new Error("redirected too often");
+    await response.body?.cancel();
+    at = new URL(location, at).href;
+  }
+}
+
 export function http(options: ClientOptions): Http {
   const base = options.url.replace(/\/+$/, "");
   const request = options.fetch ?? globalThis.fetch.bind(globalThis);
@@ -77,7 +101,7 @@ export function http(options: ClientOptions): Http {
     // Stays while a stream is read: the signal ends that, too.
     signal?.addEventListener("abort", abort, { once: true });
     try {
-      const response = await request(base + path + queryOf(query), {
+      const asked: RequestInit = {
         method,
         headers: {
           authorization: `Bearer ${options.key}`,
@@ -86,7 +110,11 @@ export function http(options: ClientOptions): Http {
         },
         ...(body && { body: JSON.stringify(body) }),
         signal: controller.signal,
-      });
+      };
+      const address = base + path + queryOf(query);
+      const response = await (IS_BUN && method === "GET"
+        ? followed(request, address, asked)
+        : request(address, asked));
       if (!response.ok && response.status !== 304) throw refusal(response, await response.text(), Date.now());
       return await read(response);
     } catch (problem) {
