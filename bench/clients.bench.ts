@@ -131,16 +131,7 @@ async function compare(): Promise<void> {
   const run = (words: readonly string[]): Timed =>
     JSON.parse(execFileSync("taskset", ["-c", "0", ...words], { env: environment }).toString());
   const node = (made: string, file: string): Timed =>
-    run([
-      process.execPath,
-      "bench/clients.bench.ts",
-      "--made",
-      made,
-      "--url",
-      ours.url,
-      "--bodies",
-      file,
-    ]);
+    run([process.execPath, "bench/clients.bench.ts", "--made", made, "--url", ours.url, "--bodies", file]);
   const python = (made: string, file: string): Timed =>
     run([values.python, "-c", PYTHON, made, ours.url, ours.key, file, String(WARM)]);
   const kinds: Readonly<Record<string, (file: string) => Timed>> = {
@@ -176,7 +167,9 @@ async function compare(): Promise<void> {
       });
     }
   }
-  console.log(JSON.stringify({ machine: machine(), requests: count - WARM, rounds: values.rounds, rows }, null, 2));
+  console.log(
+    JSON.stringify({ machine: machine(), requests: count - WARM, rounds: values.rounds, rows }, null, 2),
+  );
   await Promise.all([web.stop(), ours.stop()]);
   rmSync(folder, { recursive: true });
 }

@@ -1,5 +1,7 @@
 /** Structured data and tables of a page, as clients see them: single, from the cache, in a batch and in a crawl; the site is asked once. */
+import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
+import type { ExtractFields, ExtractRule } from "../../schemas/extract.ts";
 import type { FetchBody } from "../../schemas/fetch.ts";
 import { client } from "../harness/jobs-client.ts";
 import { scenario } from "../harness/scenario.ts";
@@ -14,7 +16,72 @@ const SHOP = article("Lamps").replace(
    <table><tr><th>A<th>B<tr><td>1<td>2</table></body>`,
 );
 
-describe.each(SETUPS)("data of a page, $setup", ({ start }) => {
+/** A field of Crawl4AI's JsonCssExtractionStrategy. */
+interface TheirField {
+  readonly name: string;
+  readonly type: "text" | "attribute" | "nested" | "nested_list" | "list";
+  readonly selector?: string;
+  readonly attribute?: string;
+  readonly default?: string;
+  readonly fields?: readonly TheirField[];
+}
+interface TheirPage {
+  readonly path: string;
+  readonly html: string;
+  readonly schema: {
+    readonly baseSelector: string;
+    readonly baseFields?: readonly TheirField[];
+    readonly fields: readonly TheirField[];
+  };
+  /** What Crawl4AI takes out of it. */
+  readonly expected: readonly object[];
+}
+
+const THEIR_PAGES: readonly TheirPage[] = JSON.parse(
+  readFileSync(new URL("../fixtures/crawl4ai/pages.json", import.meta.url), "utf8"),
+);
+
+const rulesOf = (fields: readonly TheirField[]): ExtractFields =>
+  Object.fromEntries(fields.map((field) => [field.name, ruleOf(field)]));
+const ruleOf = ({ type, selector, attribute, fields }: TheirField): ExtractRule => ({
+  ...(selector !== undefined && { selector }),
+  ...(attribute !== undefined && { attribute }),
+  ...(fields && { fields: rulesOf(fields) }),
+  ...((type === "list" || type === "nested_list") && { many: true }),
+});
+const rulesOfSchema = ({ baseSelector, baseFields = [], fields }: TheirPage["schema"]): ExtractFields => ({
+  found: { selector: baseSelector, many: true, fields: rulesOf([...baseFields, ...fields]) },
+});
+
+/** Where there is nothing they leave a name out, or put its default; they lose the spaces around an element within a text. */
+function asTheirs(value: unknown, fields: readonly TheirField[] = []): unknown {
+  if (typeof value === "string") return value.replaceAll(/\s/g, "");
+  if (Array.isArray(value)) return value.map((each) => asTheirs(each, fields));
+  if (typeof value !== "object" || value === null) return value;
+  const named = Object.entries(value).map(([name, each]) => {
+    const field = fields.find((one) => one.name === name);
+    return [name, each ?? field?.default ?? null, field?.fields] as const;
+  });
+  const there = named.filter(([, each]) => each !== null);
+  return Object.fromEntries(there.map(([name, each, inner]) => [name, asTheirs(each, inner)]));
+}
+
+/** Each attribute of their schema as Firecrawl's format `attributes` has it, with all values that were found. */
+function attributesOf({ schema, expected }: TheirPage) {
+  const places: { readonly selector: string; readonly attribute: string; readonly values: unknown[] }[] = [];
+  const visit = (fields: readonly TheirField[], scope: string, found: readonly any[]): void => {
+    for (const { name, selector, attribute, fields: inner } of fields) {
+      const at = selector === undefined ? scope : `${scope} ${selector}`;
+      const values = found.flatMap((each) => each[name] ?? []);
+      if (inner) visit(inner, at, values);
+      else if (attribute !== undefined) places.push({ selector: at, attribute, values });
+    }
+  };
+  visit([...(schema.baseFields ?? []), ...schema.fields], schema.baseSelector, expected);
+  return places;
+}
+
+describe.each(SETUPS)("data of a page, $setup", ({ setup, start }) => {
   const { sites, service } = scenario(start);
 
   test("is answered single, from the cache, in a batch and in a crawl, with one request to the site", async () => {
@@ -114,6 +181,37 @@ describe.each(SETUPS)("data of a page, $setup", ({ start }) => {
     await jobs.finished(crawl.json.job_id);
     expect((await jobs.items(crawl.json.job_id))[0]!.result).toMatchObject({ extract });
     expect(site.hits("/")).toBe(1);
+  });
+
+  test("is of twenty pages what Crawl4AI's rules and Firecrawl's option names find there", async () => {
+    expect(THEIR_PAGES).toHaveLength(20);
+    // What is read is the same on a cluster: one of each kind is enough there.
+    const pages = setup === "embedded" ? THEIR_PAGES : THEIR_PAGES.filter(({ path }) => path.endsWith("/0"));
+    // Several sites, because each is asked politely.
+    const hosts = pages.map(({ path, html }) => sites.site({ [path]: { body: html } }));
+    const urls = pages.map(({ path }, n) => `${hosts[n]!.origin}${path}`);
+    const jobs = client(service);
+    const items = pages.map(({ schema }, n) => ({
+      url: urls[n]!,
+      extract: { fields: rulesOfSchema(schema) },
+    }));
+    const { job_id } = (await jobs.create(items)).json;
+    await jobs.finished(job_id);
+    const results = await jobs.items(job_id);
+    for (const [n, { path, schema, expected }] of pages.entries()) {
+      const { data } = results[n]!.result!["extract"] as { data: { found: unknown } };
+      const fields = [...(schema.baseFields ?? []), ...schema.fields];
+      expect([path, asTheirs(data.found, fields)]).toEqual([path, asTheirs(expected)]);
+    }
+    const asked = pages.map(async (page, n) => {
+      const places = attributesOf(page);
+      const selectors = places.map(({ selector, attribute }) => ({ selector, attribute }));
+      const formats = [{ type: "attributes", selectors }];
+      const { json } = await service.call("POST", "/v2/scrape", { body: { url: urls[n], formats } });
+      expect([page.path, json.data?.attributes]).toEqual([page.path, places]);
+    });
+    await Promise.all(asked);
+    expect(pages.map(({ path }, n) => hosts[n]!.hits(path))).toEqual(pages.map(() => 1));
   });
 
   test("has rules that are refused with the place of what is wrong, before anything is fetched", async () => {
