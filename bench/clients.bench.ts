@@ -1,12 +1,16 @@
 /**
- * node bench/clients.bench.ts [--rounds 6] [--requests 200] [--python PATH]: what a call through each client takes beside curl. The same requests, one
- * after the other over one warm connection, to one running service: pages of 8 KiB that are fetched each time, and a page that is answered from the
- * cache. A time is that from the request to the last byte (curl, which reads no answer), or to the value that the caller gets (the others). Beside them what the
- * clients are made of, so that their own part is seen: `fetch` with `json()`, and httpx with `json.loads`. Every round is a new process of each, in turn
- * and then the other way round. Node, curl and the web share core 0, the service has core 1. `--python`: one that has httpx and pydantic.
+ * node bench/clients.bench.ts [--rounds 3] [--python PATH]: what a call through each client takes beside curl. The same requests, one after the other over one
+ * warm connection, to one running service: pages of 8 KiB of a site on loopback that are fetched each time, the same of a site that answers after 200 ms, and a page that is
+ * answered from the cache. A time is that from the request to the last byte (curl, which reads no answer), or to the value that the caller gets (the others). Beside them
+ * what the clients are made of, so that their own part is seen: `fetch` with `json()`, and httpx with `json.loads`. Every round is a new process of each, in turn and then
+ * the other way round, and begins with requests from the cache that no figure has. What else the machine does only adds to a time: the tenth percentile of all requests is
+ * printed beside the median. The service has core 1, all others core 0. `--python`: one that has httpx and pydantic.
  */
-import { execFileSync } from "node:child_process";
+import { type ChildProcess, execFileSync, fork } from "node:child_process";
+import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
@@ -14,12 +18,12 @@ import { answering, machine, median, pinned, type Service, service } from "./har
 
 const { values } = parseArgs({
   options: {
-    rounds: { type: "string", default: "6" },
-    requests: { type: "string", default: "200" },
+    rounds: { type: "string", default: "3" },
     python: { type: "string", default: "/opt/python-client/bin/python" },
     made: { type: "string" },
     url: { type: "string" },
     bodies: { type: "string" },
+    slow: { type: "boolean", default: false },
   },
 });
 
@@ -31,8 +35,9 @@ interface Timed {
   readonly cpu_ms: number;
 }
 
-/** The first requests of a process, which no figure has. */
-const WARM = 50;
+/** The first requests of a process, which no figure has: a client's code is hot after them. */
+const WARM = 300;
+const SLOW_MS = 200;
 
 const PYTHON = `
 import json, resource, sys, time
@@ -110,28 +115,40 @@ u=r.getrusage(r.RUSAGE_CHILDREN);print((u.ru_utime+u.ru_stime)*1000);print(out)`
   };
 }
 
-async function compare(): Promise<void> {
+/** The third program of this file: a site that takes its time. */
+async function serveSlowly(): Promise<void> {
+  const page = `<!doctype html><title>Page</title><article><h1>Page</h1>${"<p>The harbour of the old town was described by many travellers.</p>".repeat(120)}</article>`;
+  const server = createServer((request, response) => {
+    setTimeout(() => response.setHeader("Content-Type", "text/html").end(page + request.url), SLOW_MS);
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  process.send!((server.address() as AddressInfo).port);
+}
+
+async function compare(slow: ChildProcess): Promise<void> {
+  const [slow_port] = (await once(slow, "message")) as [number];
   const web = pinned(0, ["bench/web.ts", "18330"]);
   await answering("http://127.0.0.1:18330/count");
   const ours = await service(1, 18_331);
   const folder = mkdtempSync(join(tmpdir(), "trawl-clients-"));
-  const count = WARM + Number(values.requests);
   let n = 0;
-  const page = (): Body => ({
-    url: `http://127.0.0.1:18330/l/${n++}`,
+  const page = (port: number, path: string): Body => ({
+    url: `http://127.0.0.1:${port}${path}${n++}`,
     tiers: ["direct"],
     formats: ["markdown"],
   });
-  const kept = page();
+  const kept = page(18_330, "/l/");
   const workloads = {
-    "a page is fetched": page,
-    "a page from the cache": () => kept,
+    "a page is fetched": { requests: 150, body: () => page(18_330, "/l/") },
+    "a page of a site that takes 200 ms": { requests: 40, body: () => page(slow_port, "/") },
+    "a page from the cache": { requests: 500, body: () => kept },
   };
   const environment = { ...process.env, TRAWL_KEY: ours.key, PYTHONPATH: "clients/python/src" };
   const run = (words: readonly string[]): Timed =>
     JSON.parse(execFileSync("taskset", ["-c", "0", ...words], { env: environment }).toString());
-  const node = (made: string, file: string): Timed =>
-    run([process.execPath, "bench/clients.bench.ts", "--made", made, "--url", ours.url, "--bodies", file]);
+  const words = [process.execPath, "bench/clients.bench.ts", "--url", ours.url, "--bodies"];
+  const node = (made: string, file: string): Timed => run([...words, file, "--made", made]);
   const python = (made: string, file: string): Timed =>
     run([values.python, "-c", PYTHON, made, ours.url, ours.key, file, String(WARM)]);
   const kinds: Readonly<Record<string, (file: string) => Timed>> = {
@@ -141,42 +158,56 @@ async function compare(): Promise<void> {
     fetch: (file) => node("plain", file),
     httpx: (file) => python("plain", file),
   };
+  const names = Object.keys(kinds);
   const rows = [];
-  for (const [workload, bodyOf] of Object.entries(workloads)) {
-    const times = new Map<string, Timed[]>(Object.keys(kinds).map((name) => [name, []]));
-    for (let round = 0; round < Number(values.rounds); round++) {
-      const names = Object.keys(kinds);
+  for (const [workload, { requests, body }] of Object.entries(workloads)) {
+    const times = new Map<string, Timed[]>(names.map((name) => [name, []]));
+    for (let round = 0; round < Number(values.rounds); round++)
       for (const name of round % 2 === 0 ? names : names.toReversed()) {
         const file = join(folder, "bodies.json");
-        writeFileSync(file, JSON.stringify(Array.from({ length: count }, bodyOf)));
+        const bodies = [
+          ...Array.from({ length: WARM }, () => kept),
+          ...Array.from({ length: requests }, body),
+        ];
+        writeFileSync(file, JSON.stringify(bodies));
         times.get(name)!.push(kinds[name]!(file));
       }
-    }
-    const medians = (name: string): number[] => times.get(name)!.map(({ ms }) => median(ms));
-    const of_curl = medians("curl");
-    for (const [name, all] of times) {
-      const ms = medians(name);
-      rows.push({
-        workload,
-        client: name,
-        ms: rounded(median(ms)),
-        // Of the same round, so that a slow moment of the machine is in both.
-        of_curl: rounded(median(ms.map((each, round) => each / of_curl[round]!))),
-        of_curl_by_round: ms.map((each, round) => rounded(each / of_curl[round]!)),
-        cpu_ms: rounded(median(all.map(({ ms: each, cpu_ms }) => cpu_ms / each.length))),
-      });
+    const figuresOf = (name: string) => {
+      const ms = times
+        .get(name)!
+        .flatMap((each) => each.ms)
+        .toSorted((a, b) => a - b);
+      return { low_ms: ms[Math.floor(ms.length / 10)]!, median_ms: median(ms) };
+    };
+    const curl = figuresOf("curl");
+    for (const [client, all] of times) {
+      const { low_ms, median_ms } = figuresOf(client);
+      const cpu_ms = median(all.map(({ ms, cpu_ms: each }) => each / ms.length));
+      const row = {
+        low_ms,
+        low_of_curl: low_ms / curl.low_ms,
+        median_ms,
+        median_of_curl: median_ms / curl.median_ms,
+        cpu_ms,
+      };
+      const rounded = Object.entries(row).map(([name, value]) => [name, Number(value.toFixed(3))]);
+      rows.push({ workload, client, ...Object.fromEntries(rounded) });
     }
   }
-  console.log(
-    JSON.stringify({ machine: machine(), requests: count - WARM, rounds: values.rounds, rows }, null, 2),
-  );
+  console.log(JSON.stringify({ machine: machine(), rounds: values.rounds, rows }, null, 2));
   await Promise.all([web.stop(), ours.stop()]);
   rmSync(folder, { recursive: true });
 }
 
-const rounded = (number: number): number => Number(number.toFixed(3));
-
-if (values.made !== undefined) {
+if (values.slow) await serveSlowly();
+else if (values.made !== undefined) {
   const bodies = JSON.parse(readFileSync(values.bodies!, "utf8")) as Body[];
   console.log(JSON.stringify(await ask(values.made, values.url!, bodies)));
-} else await compare();
+} else {
+  const slow = fork(new URL(import.meta.url).pathname, ["--slow"]);
+  try {
+    await compare(slow);
+  } finally {
+    slow.kill();
+  }
+}

@@ -3,7 +3,7 @@
  * to its project, lives a day at most, and its cookies are sealed wherever they are stored or sent.
  */
 import { type Static, Type } from "typebox";
-import { Component, Field, Nullable, Timestamp } from "./common.ts";
+import { Component, CountryCode, Field, Nullable, Timestamp } from "./common.ts";
 
 /** Of one project at once. */
 export const MAX_SESSIONS = 500;
@@ -61,6 +61,13 @@ export const SessionBody = Component("SessionBody", {
   ),
   accept_language: Type.Optional(
     Field(Nullable(Type.String({ maxLength: 200 })), "The Accept-Language of its requests", "de-CH,de;q=0.9"),
+  ),
+  country: Type.Optional(
+    Field(
+      Nullable(CountryCode),
+      "Refused unless it is null: requests of a session take the routes direct and browser, which have no exits by country",
+      null,
+    ),
   ),
   cookies: Type.Optional(
     Field(

@@ -156,6 +156,9 @@ describe.each(SETUPS)("the routes archive, proxy and proxy_render, $setup", ({ s
     });
     const fields = { allow_archive: false, tiers: ["direct", "proxy"] as ("direct" | "proxy")[] };
     const found = await service.fetch({ url: `${site.origin}/a`, country: "DE", ...fields });
+    expect(found.warnings).toBeUndefined();
+    const own = await service.fetch({ url: `${site.origin}/c`, country: "DE", tiers: ["direct"] });
+    expect(own.warnings).toEqual([expect.stringMatching(/^country has no effect: /)]);
     expect(found).toMatchObject({
       error: null,
       tier: "proxy",
@@ -279,7 +282,9 @@ describe.each(SETUPS)("the routes archive, proxy and proxy_render, $setup", ({ s
       TRAWL_CHROMIUM_PATH: "/nonexistent",
     });
     const site = sites.site({ "/": { status: 403 } });
-    const failed = await other.fetch({ url: `${site.origin}/` });
+    const failed = await other.fetch({ url: `${site.origin}/`, country: "DE" });
+    // The proxy of this service has one exit, and the caller would take its country for the one that was asked for.
+    expect(failed.warnings).toEqual([expect.stringMatching(/^country has no effect: /)]);
     expect(failed).toMatchObject({ error: "all_tiers_failed", status: 403, cost_usd: 0 });
     expect(failed.attempts.slice(2)).toMatchObject([
       { tier: "archive", reason: "not_configured" },

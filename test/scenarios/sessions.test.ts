@@ -79,6 +79,11 @@ describe.each(SETUPS)("a session, $setup", ({ setup, start }) => {
     expect((await call("GET", `/v1/sessions/${session_id}`)).json.cookies).toBe(1);
     const refused = await call("POST", "/v1/sessions", { cookies: [cookie, { ...cookie, domain: ".com" }] });
     expect([refused.status, refused.json.detail[0].loc]).toEqual([422, ["body", "cookies", 1]]);
+    const abroad = await call("POST", "/v1/sessions", { country: "ch" });
+    expect([abroad.status, abroad.json.detail]).toMatchObject([
+      422,
+      [{ loc: ["body", "country"], type: "country_not_available" }],
+    ]);
   });
 
   test.runIf(OWN_ROUTES.length > 1)("keeps what pages put into localStorage, for their origin", async () => {

@@ -8,7 +8,7 @@ import { Spend } from "../../../business/accounts/feature/tokens.ts";
 import { ItemKinds } from "../../../work/jobs/feature/tokens.ts";
 import { IndexOfPages, PageSearch } from "../../../sources/search/feature/tokens.ts";
 import { StatusParts } from "../../../business/status/feature/tokens.ts";
-import { OwnTiers, Premium } from "../../tiers/feature/tokens.ts";
+import { CountryRoutes, OwnTiers, Premium } from "../../tiers/feature/tokens.ts";
 import { modelProblem, SETTINGS } from "./settings.ts";
 import { PageItems, PageReaders, Pages } from "./tokens.ts";
 
@@ -20,6 +20,7 @@ export const fetchFeature = feature({
   sealed: async () => ({ [collections.SESSIONS.name]: (await import("../sessions.ts")).sealedSessions }),
   needs: {
     costs: Premium,
+    country_routes: CountryRoutes,
     index: IndexOfPages,
     readers: PageReaders,
     search: PageSearch,

@@ -6,7 +6,7 @@ import type { RoleActor } from "../../../../cluster/role-actor.ts";
 import type { JoinedFeature, JoinedNode, OpenFeature, OpeningNode } from "../../../../node/feature.ts";
 import type { HostOwners } from "../../../../node/host-owners.ts";
 import { WAIT_MS } from "../../../../gateway/with-deadline.ts";
-import { PREMIUM_TIERS } from "../../../../schemas/tier-table.ts";
+import { PREMIUM_TIERS, type PremiumTier } from "../../../../schemas/tier-table.ts";
 import { decodeText } from "../../../reading/content/decode-text.ts";
 import { siteNamed } from "../../../lib/web/url.ts";
 import { archiveKeeper } from "../../archive/keep.ts";
@@ -36,6 +36,7 @@ const MAX_DOMAINS_REPORTED = 20;
 
 interface FetchNeeds {
   readonly costs: PremiumCosts;
+  readonly country_routes: readonly PremiumTier[];
   readonly index: PageIndex;
   readonly readers: readonly OwnersReader[];
   readonly search: SearchPages | null;
@@ -63,7 +64,7 @@ export function openFetch(
 
 async function joinFetch(
   node: JoinedNode,
-  { costs, index, readers, search, spending, tiers }: FetchNeeds,
+  { costs, country_routes, index, readers, search, spending, tiers }: FetchNeeds,
   settings: FetchSettings,
   model: OpenModel | null,
 ): Promise<JoinedFeature<FetchProvides>> {
@@ -133,6 +134,7 @@ async function joinFetch(
         fetch: service.fetch,
         cache: service,
         ...rendering,
+        country_routes,
         bodyGrants,
         archives,
         memory,

@@ -28,6 +28,7 @@ import {
   withFieldsRead,
 } from "../../../../schemas/fetch.ts";
 import { BatchCompletedEvent, BatchPageEvent } from "../../../../schemas/job-events.ts";
+import { PREMIUM_TIERS, type PremiumTier } from "../../../../schemas/tier-table.ts";
 import { isPictured } from "../../../../schemas/actions.ts";
 import { ownRequestOf, withoutOwnValues } from "../../../../schemas/own-request.ts";
 import { ownRequestMistake } from "../../../lib/web/own-request-check.ts";
@@ -77,6 +78,8 @@ export interface FetchServices extends TextSource {
   readonly model?: string | null;
   /** Whether an address is requested with the operator's User-Agent only, so that `user_agent` is ignored. Default: none. */
   readonly isOperatorUrl?: (url: string) => boolean;
+  /** The routes whose exit may be in a country that the caller names. Default: all that cost money. */
+  readonly country_routes?: readonly PremiumTier[];
   readonly bodyGrants: BodyGrants;
   readonly archives: Pick<ArchiveKeeper, "keep">;
   /** The memory for bodies on this node. Default: no limit. */
@@ -153,6 +156,8 @@ export function fetchRoutes(services: FetchServices): readonly Route[] {
       now_ms: call.now_ms,
       wait_ms: WAIT_MS,
     });
+    if (body.country != null && !takesCountry(request, services.country_routes ?? PREMIUM_TIERS))
+      call.warnings.add(NO_EXIT);
     const isDebugged = services.debugRecords?.isWanted(call) === true;
     const late = Promise.withResolvers<Bill | null>();
     const page = await fetchWithTexts(
@@ -472,6 +477,17 @@ export const fetchBatch = (
 });
 
 /** A key without paid fetches never takes a route that costs money. */
+const NO_EXIT = "country has no effect: none of the routes that this request may take has exits by country";
+
+/** Headers, cookies and sessions of the caller take no route of a provider. */
+const takesCountry = (
+  { allow_paid, own_request, tiers }: UnsealedFetch,
+  country_routes: readonly PremiumTier[],
+): boolean =>
+  allow_paid &&
+  own_request === undefined &&
+  country_routes.some((tier) => tiers === null || tiers.includes(tier));
+
 const allowedBody = (body: FetchBody, key: Pick<Key, "paid_fetches">): FetchBody =>
   allowsPaid(key) ? body : { ...body, allow_paid: false };
 

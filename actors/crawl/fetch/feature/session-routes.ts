@@ -15,6 +15,11 @@ const NO_COOKIE = {
   msg: "No site may set this cookie: its domain is a public suffix or no domain, its time is over, or it has more than 4,096 bytes",
   type: "value_error",
 };
+/** Its cookies go to no provider. */
+const NO_EXIT = {
+  msg: "Value error, requests of a session take the routes direct and browser, which have no exits by country",
+  type: "country_not_available",
+};
 
 export const sessionRoutes = (sessions: Sessions, now: () => number): readonly Route[] => [
   route({
@@ -34,6 +39,7 @@ export const sessionRoutes = (sessions: Sessions, now: () => number): readonly R
         : userAgentNotAllowed(body.user_agent),
     replies: { 201: { description: "The session", schema: SessionView } },
     async handle({ body, caller: { grant } }) {
+      if (body.country != null) return invalid([{ loc: ["body", "country"], ...NO_EXIT }]);
       const jar = jarWith(body.cookies ?? [], now());
       if ("refused" in jar) return invalid([{ loc: ["body", "cookies", jar.refused], ...NO_COOKIE }]);
       const session = await sessions.create(grant.project.name, body, jar);

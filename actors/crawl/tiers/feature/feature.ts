@@ -2,14 +2,14 @@
 import { feature } from "../../../../node/feature.ts";
 import { Spend } from "../../../business/accounts/feature/tokens.ts";
 import { SETTINGS } from "./settings.ts";
-import { OwnTiers, Premium } from "./tokens.ts";
+import { CountryRoutes, OwnTiers, Premium } from "./tokens.ts";
 
 export const tiersFeature = feature({
   name: "tiers",
   settings: SETTINGS,
   collections: [],
   needs: { spending: Spend },
-  provides: { costs: Premium, own: OwnTiers },
+  provides: { costs: Premium, country_routes: CountryRoutes, own: OwnTiers },
   async open(node, { tiers }) {
     const { openTiersFeature } = await import("./open.ts");
     return openTiersFeature(node, tiers);

@@ -4,6 +4,7 @@ import type { OpenFeature, OpeningNode } from "../../../../node/feature.ts";
 import type { Spending } from "../../../business/accounts/spend.ts";
 import { type PremiumCosts, premiumCosts } from "../../fetch/premium.ts";
 import { readPrices } from "../../fetch/prices.ts";
+import type { PremiumTier } from "../../../../schemas/tier-table.ts";
 import type { TiersSettings } from "./settings.ts";
 
 interface TiersNeed {
@@ -12,6 +13,7 @@ interface TiersNeed {
 
 interface TiersProvide {
   readonly costs: PremiumCosts;
+  readonly country_routes: readonly PremiumTier[];
   readonly own: readonly RoleActor[];
 }
 
@@ -29,6 +31,7 @@ export async function openTiersFeature(
     join: (_, { spending }) => ({
       provides: {
         costs: premiumCosts({ prices: readPrices(settings.prices), spending }),
+        country_routes: countryRoutes(settings),
         own: tiers.actors,
       },
       warnings: tiers.warnings,
@@ -36,3 +39,9 @@ export async function openTiersFeature(
     close: tiers.close,
   };
 }
+
+/** Rendering services are told the country; a proxy is where its address has a place for it. */
+const countryRoutes = ({ proxy_url, render_url }: TiersSettings): readonly PremiumTier[] => [
+  ...(proxy_url?.includes("{country}") ? (["proxy"] as const) : []),
+  ...(render_url === undefined ? [] : (["proxy_render"] as const)),
+];

@@ -1321,6 +1321,8 @@ class SessionBody(TypedDict, total=False):
     """The User-Agent of its requests; the project needs permission"""
     accept_language: str | None
     """The Accept-Language of its requests"""
+    country: str | None
+    """Refused unless it is null: requests of a session take the routes direct and browser, which have no exits by country"""
     cookies: Sequence[SessionCookie] | None
     """Cookies that it begins with, such as those of a browser in which somebody has logged in. They are stored encrypted and shown to nobody"""
     label: str | None

@@ -5676,6 +5676,8 @@ export interface SessionBody {
   user_agent?: string | null;
   /** The Accept-Language of its requests */
   accept_language?: string | null;
+  /** Refused unless it is null: requests of a session take the routes direct and browser, which have no exits by country */
+  country?: string | null;
   /** Cookies that it begins with, such as those of a browser in which somebody has logged in. They are stored encrypted and shown to nobody */
   cookies?: SessionCookie[] | null;
   /** A name for people */
