@@ -200,8 +200,8 @@ describe.each(SETUPS)("data of a page, $setup", ({ setup, start }) => {
     const results = await jobs.items(job_id);
     for (const [n, { path, schema, expected }] of pages.entries()) {
       const { data } = results[n]!.result!["extract"] as { data: { found: unknown } };
-      const fields = [...(schema.baseFields ?? []), ...schema.fields];
-      expect([path, asTheirs(data.found, fields)]).toEqual([path, asTheirs(expected)]);
+      const given = [...(schema.baseFields ?? []), ...schema.fields];
+      expect([path, asTheirs(data.found, given)]).toEqual([path, asTheirs(expected)]);
     }
     const asked = pages.map(async (page, n) => {
       const places = attributesOf(page);
