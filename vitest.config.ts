@@ -4,6 +4,9 @@ import { seedOfRun } from "./test/harness/seed.ts";
 import { SlowestFirst } from "./test/harness/slowest-first.ts";
 import { shrinkableConstants } from "./test/sim/constants.ts";
 
+/** Minutes, root, buildah and mmdebstrap: built only where a command names stages (bench/results/2026-11-26-images.md). */
+const IMAGES = process.env["IMAGES"] === undefined ? ["test/scenarios/images.test.ts"] : [];
+
 /** What needs a real engine, a browser, a process or a server of ours: the adapters, each held to its port. */
 const PORTS = [
   "test/ports/**/*.test.ts",
@@ -82,7 +85,14 @@ export default defineConfig({
       // A service is started in a test or its hook, which on two busy cores takes the time of two nodes' start. The limit of time is
       // for what hangs: items that cool down for 30 s took more than 60 s beside others.
       {
-        test: { ...TEST, name: "scenarios", include: SCENARIOS, testTimeout: 180_000, hookTimeout: 180_000 },
+        test: {
+          ...TEST,
+          name: "scenarios",
+          include: SCENARIOS,
+          exclude: [...configDefaults.exclude, ...IMAGES],
+          testTimeout: 180_000,
+          hookTimeout: 180_000,
+        },
       },
     ],
   },

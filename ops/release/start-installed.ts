@@ -83,13 +83,17 @@ export async function askForDemo(service: ChildProcess): Promise<InstalledServic
   return { version: ready.version, http_server: ready.http_server, title };
 }
 
+/** What a service printed, fit for a log: the first start prints an admin key. */
+export const withoutKeys = (printed: string): string =>
+  printed.replaceAll(/\b([sao]k_)[0-9A-Za-z_-]{17,200}/g, "$1…");
+
 /** Resolves with the address and the key of the request that the first start prints, which it does once it listens. */
 function firstRequest(service: ChildProcess): Promise<{ readonly url: string; readonly key: string }> {
   return new Promise((resolve, reject) => {
     let printed = "";
     const late = AbortSignal.timeout(START_MS);
     late.addEventListener("abort", () =>
-      reject(new Error(`No request to try within ${START_MS} ms: ${printed}`)),
+      reject(new Error(withoutKeys(`No request to try within ${START_MS} ms: ${printed}`))),
     );
     const look = (text: Buffer): void => {
       printed += text.toString();
@@ -98,6 +102,8 @@ function firstRequest(service: ChildProcess): Promise<{ readonly url: string; re
     };
     service.stdout!.on("data", look);
     service.stderr!.on("data", look);
-    service.once("exit", (code) => reject(new Error(`The service ended with ${code}: ${printed}`)));
+    service.once("exit", (code) =>
+      reject(new Error(withoutKeys(`The service ended with ${code}: ${printed}`))),
+    );
   });
 }
