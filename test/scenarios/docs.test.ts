@@ -8,7 +8,7 @@ import { existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, sym
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
-import { describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { DOCUMENTS } from "../docs/documents.ts";
 import { type Block, blocksOf, examplesOf } from "../docs/blocks.ts";
 import { differences, isText, lastJson } from "../docs/compare.ts";
@@ -18,13 +18,13 @@ import { engineProgram } from "../harness/engines.ts";
 import { freePort } from "../harness/free-port.ts";
 import { modelServer, type Say, saying } from "../harness/model-server.ts";
 import { profileSite } from "../harness/profile-site.ts";
-import { type Environment, SETUPS } from "../harness/service.ts";
+import { type Environment, type Service, SETUPS } from "../harness/service.ts";
 import { type Shell, shell } from "../harness/shell.ts";
 import { type Arrival, article, type Page, prose, type Web, web } from "../harness/web.ts";
 
 type Pairs = (readonly [documented: string, actual: string])[];
 
-/** What the documents of one kind run against. */
+/** What the documents of one kind run against, one after the other. */
 interface World {
   readonly environment?: Environment;
   /** Without a service: the document starts its own. */
@@ -210,6 +210,15 @@ const WORLDS = {
   nothing: (): World => ({ isAlone: true }),
 };
 
+/** A world that runs. */
+interface Opened {
+  readonly world: World;
+  /** Null: the documents start their own. */
+  readonly service: Service | null;
+  readonly port: number;
+  readonly close: () => Promise<void>;
+}
+
 interface Guide {
   readonly shell: Shell;
   /** Grows with the values that answers have for documented ones. */
@@ -229,8 +238,9 @@ npm() { command npm --prefix '${ROOT}' "$@"; }
 curl() { command curl -sS -w '%{stderr}%{http_code}\\n%{stdout}\\n' "$@" 2>> '${folder}/statuses'; }
 `;
 
-async function open(name: keyof typeof WORLDS, sites: Web): Promise<Guide> {
+async function openWorld(name: keyof typeof WORLDS): Promise<Opened> {
   const folder = mkdtempSync(join(tmpdir(), "trawl-docs-"));
+  const sites = await web();
   const world: World = await WORLDS[name](sites, folder);
   const port = await freePort();
   const service = world.isAlone
@@ -242,6 +252,22 @@ async function open(name: keyof typeof WORLDS, sites: Web): Promise<Guide> {
         TRAWL_EGRESS_ALLOW: "127.0.0.0/8",
         ...world.environment,
       });
+  return {
+    world,
+    service,
+    port,
+    async close() {
+      await service?.close();
+      await world.close?.();
+      await sites.close();
+      rmSync(folder, { recursive: true });
+    },
+  };
+}
+
+/** A reader with a folder and a shell of their own. */
+function openGuide({ world, service, port }: Opened): Guide {
+  const folder = mkdtempSync(join(tmpdir(), "trawl-docs-"));
   const alone = { PATH: process.env["PATH"]!, HOME: process.env["HOME"]!, PORT: String(port) };
   const environment = service
     ? { ...service.environment, HOME: folder, TRAWL_KEY: service.key, ...world.variables }
@@ -267,8 +293,6 @@ async function open(name: keyof typeof WORLDS, sites: Web): Promise<Guide> {
     },
     async close() {
       await bash.close();
-      await service?.close();
-      await world.close?.();
       rmSync(folder, { recursive: true });
     },
   };
@@ -310,15 +334,12 @@ async function follow(guide: Guide, commands: Block, output: Block | null): Prom
 
 const programs = await Promise.all(ENGINES.map(engineProgram));
 const hasEngines = programs.every((program) => program !== null);
-/** A document that starts its own service is about a cluster, and starts the engines too. */
-const ofClusters = DOCUMENTS.filter(({ world }) => world === "nothing");
 
-async function runDocument({ file, world }: (typeof DOCUMENTS)[number]): Promise<void> {
+async function runDocument(file: string, opened: Opened): Promise<void> {
   const { examples } = examplesOf(blocksOf(file, readFileSync(file, "utf8")));
   const runnable = examples.filter(({ commands }) => commands.meta !== "not-run");
   expect(runnable.length).toBeGreaterThan(0);
-  const sites = await web();
-  const guide = await open(world, sites);
+  const guide = openGuide(opened);
   try {
     for (const { commands, output } of runnable)
       expect({ place: commands.place, differs: await follow(guide, commands, output) }).toEqual({
@@ -327,11 +348,25 @@ async function runDocument({ file, world }: (typeof DOCUMENTS)[number]): Promise
       });
   } finally {
     await guide.close();
-    await sites.close();
   }
 }
 
+/** Documents that can share a service, because none shows what another has made. */
+const GROUPS = Object.values(
+  Object.groupBy(DOCUMENTS, ({ file, world, isFirst }) => (isFirst ? file : world)),
+).map((documents) => ({ world: documents![0]!.world, files: documents!.map(({ file }) => file) }));
+
 describe("commands and answers of the documents", () => {
-  test.each(DOCUMENTS.filter((document) => !ofClusters.includes(document)))("$file", runDocument, 180_000);
-  test.skipIf(!hasEngines).each(ofClusters)("$file", runDocument, 180_000);
+  // A document that starts its own service is about a cluster, and starts the engines too.
+  describe.skipIf(!hasEngines).each(GROUPS.filter(({ world }) => world === "nothing"))("$world", inOrder);
+  describe.each(GROUPS.filter(({ world }) => world !== "nothing"))("$world", inOrder);
 });
+
+function inOrder({ world, files }: (typeof GROUPS)[number]): void {
+  let opened: Opened;
+  beforeAll(async () => {
+    opened = await openWorld(world);
+  });
+  afterAll(() => opened.close());
+  test.each(files)("%s", (file) => runDocument(file, opened), 180_000);
+}
