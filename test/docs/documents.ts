@@ -4,8 +4,6 @@ export interface Document {
   readonly file: string;
   /** What its commands run against (test/scenarios/docs.test.ts). */
   readonly world: "plain" | "pages" | "model" | "filings" | "companies" | "profiles" | "nothing";
-  /** It needs a service of its own: an answer of it counts or lists what there is. */
-  readonly isFirst?: boolean;
 }
 
 export const DOCUMENTS: readonly Document[] = [

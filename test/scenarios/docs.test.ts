@@ -4,7 +4,16 @@
  * and sites below example.org. Blocks that say `not-run` are those of test/docs/documents.test.ts, each with its reason.
  */
 import { type ChildProcessByStdio, spawn, spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, symlinkSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
@@ -216,6 +225,8 @@ interface Opened {
   /** Null: the documents start their own. */
   readonly service: Service | null;
   readonly port: number;
+  /** Its files are in the folder of each reader, too. */
+  readonly folder: string;
   readonly close: () => Promise<void>;
 }
 
@@ -240,6 +251,7 @@ curl() { command curl -sS -w '%{stderr}%{http_code}\\n%{stdout}\\n' "$@" 2>> '${
 
 async function openWorld(name: keyof typeof WORLDS): Promise<Opened> {
   const folder = mkdtempSync(join(tmpdir(), "trawl-docs-"));
+  symlinkSync(join(ROOT, "trawl"), join(folder, "trawl"));
   const sites = await web();
   const world: World = await WORLDS[name](sites, folder);
   const port = await freePort();
@@ -256,6 +268,7 @@ async function openWorld(name: keyof typeof WORLDS): Promise<Opened> {
     world,
     service,
     port,
+    folder,
     async close() {
       await service?.close();
       await world.close?.();
@@ -266,13 +279,13 @@ async function openWorld(name: keyof typeof WORLDS): Promise<Opened> {
 }
 
 /** A reader with a folder and a shell of their own. */
-function openGuide({ world, service, port }: Opened): Guide {
+function openGuide({ world, service, port, folder: shared }: Opened): Guide {
   const folder = mkdtempSync(join(tmpdir(), "trawl-docs-"));
   const alone = { PATH: process.env["PATH"]!, HOME: process.env["HOME"]!, PORT: String(port) };
   const environment = service
     ? { ...service.environment, HOME: folder, TRAWL_KEY: service.key, ...world.variables }
     : alone;
-  symlinkSync(join(ROOT, "trawl"), join(folder, "trawl"));
+  for (const name of readdirSync(shared)) symlinkSync(join(shared, name), join(folder, name));
   const bash = shell(preamble(folder), folder, environment);
   mkdirSync(join(folder, "backups"));
   const pairs: Pairs = [
@@ -351,10 +364,11 @@ async function runDocument(file: string, opened: Opened): Promise<void> {
   }
 }
 
-/** Documents that can share a service, because none shows what another has made. */
-const GROUPS = Object.values(
-  Object.groupBy(DOCUMENTS, ({ file, world, isFirst }) => (isFirst ? file : world)),
-).map((documents) => ({ world: documents![0]!.world, files: documents!.map(({ file }) => file) }));
+/** Documents of one world share its service: none shows how many of something there are that others make, too. */
+const GROUPS = [...Map.groupBy(DOCUMENTS, ({ world }) => world)].map(([world, documents]) => ({
+  world,
+  files: documents.map(({ file }) => file),
+}));
 
 describe("commands and answers of the documents", () => {
   // A document that starts its own service is about a cluster, and starts the engines too.
@@ -368,5 +382,5 @@ function inOrder({ world, files }: (typeof GROUPS)[number]): void {
     opened = await openWorld(world);
   });
   afterAll(() => opened.close());
-  test.each(files)("%s", (file) => runDocument(file, opened), 180_000);
+  test.each(files)("%s", (file) => runDocument(file, opened));
 }
