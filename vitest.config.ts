@@ -1,11 +1,12 @@
 import { configDefaults, defineConfig, type ViteUserConfig } from "vitest/config";
 import ciReporter, { reportFile } from "./test/harness/ci-reporter.ts";
+import { stagesToBuild } from "./test/harness/images.ts";
 import { seedOfRun } from "./test/harness/seed.ts";
 import { SlowestFirst } from "./test/harness/slowest-first.ts";
 import { shrinkableConstants } from "./test/sim/constants.ts";
 
 /** Minutes, root, buildah and mmdebstrap: built only where a command names stages (bench/results/2026-11-26-images.md). */
-const IMAGES = process.env["IMAGES"] === undefined ? ["test/scenarios/images.test.ts"] : [];
+const IMAGES = stagesToBuild().length === 0 ? ["test/scenarios/images.test.ts"] : [];
 
 /** What needs a real engine, a browser, a process or a server of ours: the adapters, each held to its port. */
 const PORTS = [

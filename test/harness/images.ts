@@ -57,6 +57,10 @@ interface Inspected {
   };
 }
 
+/** Stages that IMAGES names, `gateway,worker`; none: no image is built. */
+export const stagesToBuild = (): readonly string[] =>
+  (process.env["IMAGES"] ?? "").split(",").filter((stage) => stage !== "");
+
 const START_MS = 60_000;
 const LOOK_EVERY_MS = 200;
 

@@ -220,8 +220,9 @@ describe.each(SETUPS)("stored secrets, $setup", ({ setup, start }) => {
   });
 
   // A cluster is backed up with the tools of its engines.
-  if (isEmbedded)
-    test("are not in a backup, nor is their key unless it is asked for", async () => {
+  test.each(isEmbedded ? ["a backup"] : [])(
+    "are not in %s, nor is their key unless it is asked for",
+    async () => {
       expect(statSync(keyFile()).mode & 0o777).toBe(0o600);
       const [key] = /^[A-Za-z0-9+/]{43}=/m.exec(readFileSync(keyFile(), "utf8"))!;
       const searched = { ...PLANTED, ...drawn, "the key": key };
@@ -230,7 +231,8 @@ describe.each(SETUPS)("stored secrets, $setup", ({ setup, start }) => {
       expect(foundIn(without, searched)).toEqual([]);
       expect((await service.trawl("backup", withKey, "--with-key")).secrets_key).toBe("included");
       expect(foundIn(withKey, searched)).toEqual(["the key in secrets.key"]);
-    });
+    },
+  );
 
   test("of which a node has another key keep it from starting, with a sentence that says what to do", async () => {
     await service.stop();
