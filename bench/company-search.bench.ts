@@ -1,9 +1,10 @@
 /**
- * node bench/company-search.bench.ts [--companies n] [--queries n] [--seed n] [--mongo address [--keep | --filled]]: how well and how fast
+ * node bench/company-search.bench.ts [--companies n] [--queries n] [--seed n] [--mongo address | --folder path] [--keep | --filled]: how well and how fast
  * companies are found in an invented register (company-names.ts): `search` by a name with a typo, the company among the first 20; `resolve`
  * by names as people write them, alone and with country, legal form and city: of the answers that are a match, how many are right
  * (precision), and of the companies that are in the register, how many are matched (recall). And what the index takes on disk and in memory. The
- * index is SQLite in a folder of its own, or MongoDB at the address: --keep leaves it there, --filled uses what a run with the same seed has left.
+ * index is SQLite in the folder (a temporary one by default), or MongoDB at the address: --keep leaves it there, --filled uses what a run with
+ * the same seed has left.
  */
 import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -23,6 +24,7 @@ const { values: options } = parseArgs({
     queries: { type: "string", default: "1000" },
     seed: { type: "string", default: "1" },
     mongo: { type: "string" },
+    folder: { type: "string" },
     keep: { type: "boolean", default: false },
     filled: { type: "boolean", default: false },
   },
@@ -34,7 +36,7 @@ const [companies, queries, seed] = [options.companies, options.queries, options.
 ];
 const LOT = 2_000;
 const register = inventedRegister(seed);
-const folder = mkdtempSync(join(tmpdir(), "company-search-"));
+const folder = options.folder ?? mkdtempSync(join(tmpdir(), "company-search-"));
 const index = options.mongo
   ? mongoCompanyIndex(options.mongo)
   : sqliteCompanyIndex(join(folder, "companies.sqlite"));
@@ -142,7 +144,7 @@ try {
     await client.db().dropDatabase();
     await client.close();
   }
-  rmSync(folder, { recursive: true });
+  if (!options.keep && !options.filled) rmSync(folder, { recursive: true });
 }
 
 function folderBytes(): number {

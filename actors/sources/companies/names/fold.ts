@@ -11,7 +11,7 @@ const EXPANDED: Readonly<Record<string, string>> = { ä: "ae", ö: "oe", ü: "ue
 const JOINING = /[.'’‘ʼ`´]/g;
 
 export function foldName(name: string): string {
-  let text = name.normalize("NFC").toLowerCase().replaceAll("&", " and ");
+  let text = name.normalize("NFC").toLowerCase().replaceAll("&", " and ").replaceAll("%", " percent");
   if (/[^\0-\x7f]/.test(text)) {
     text = text
       .replaceAll(/[äöüß]/g, (letter) => EXPANDED[letter]!)

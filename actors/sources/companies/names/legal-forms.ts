@@ -4,6 +4,7 @@
  * foundation, trust, association.
  */
 import { foldName } from "./fold.ts";
+import { spellingSimilarity } from "./similarity.ts";
 
 /** A category of company/v1. */
 export type LegalFormCategory =
@@ -267,6 +268,7 @@ const FORMS: readonly Row[] = [
     "public_limited",
     "Public Joint Stock Company|Closed Joint Stock Company|Акционерное общество|Публичное акционерное общество",
   ],
+  ["RU", "association", "ANO|АНО|NKO|НКО|Autonomous Non-Profit Organization|Автономная некоммерческая организация"],
   ["RU", "government", "FGUP|ФГУП|GUP|ГУП|MUP|МУП|Federal State Unitary Enterprise"],
   ["IL", "private_limited", "Ba'am|בע\"מ|B.M."],
   [
@@ -338,10 +340,38 @@ const MAX_WORDS = Math.max(...[...BY_KEY.values()].map(({ words }) => words));
 /** Single words are forms only this near the end of a name, or at its start. */
 const LAST_WORDS = 3;
 
+/** A form that is spelt out may have one typing error: a word of so many characters is no other word by chance. */
+const MIN_SPELT_CHARS = 10;
+const ENDS_CHARS = 4;
+const endsOf = (key: string): readonly string[] => [
+  `${key.slice(0, ENDS_CHARS)}…`,
+  `…${key.slice(-ENDS_CHARS)}`,
+];
+/** The forms that are spelt out, by their first and last characters: an error leaves one of them. */
+const SPELT = Map.groupBy(
+  [...BY_KEY.keys()]
+    .filter((key) => key.length >= MIN_SPELT_CHARS && key.split(" ").some(({ length }) => length >= 5))
+    .flatMap((key) => endsOf(key).map((end) => ({ end, key }))),
+  ({ end }) => end,
+);
+
+/** The form that is meant by a text with one error; undefined: none. */
+function misspelt(text: string): string | undefined {
+  if (text.length < MIN_SPELT_CHARS - 1) return undefined;
+  for (const end of endsOf(text))
+    for (const { key } of SPELT.get(end) ?? [])
+      if (
+        Math.abs(key.length - text.length) <= 1 &&
+        (1 - spellingSimilarity(key, text)) * Math.max(key.length, text.length) < 1.5
+      )
+        return key;
+  return undefined;
+}
+
 export interface SplitName {
   /** The name without its legal forms; never empty unless the name was. */
   readonly stem: string;
-  /** The forms that were removed, folded. */
+  /** The forms that were removed, folded and spelt right. */
   readonly forms: readonly string[];
 }
 
@@ -364,8 +394,10 @@ export function splitLegalForms(folded: string): SplitName {
       const isNearEnd = at + length > words.length - LAST_WORDS;
       if (length === 1 && at > 0 && !isNearEnd) continue;
       const key = length === 1 ? words[at]! : words.slice(at, at + length).join(" ");
-      if (!BY_KEY.has(key) || isCutFromLetters(words, at, length)) continue;
-      forms.push(key);
+      const isAtEnd = at === 0 || at + length === words.length;
+      const form = BY_KEY.has(key) ? key : isAtEnd ? misspelt(key) : undefined;
+      if (form === undefined || isCutFromLetters(words, at, length)) continue;
+      forms.push(form);
       words = [...words.slice(0, at), ...words.slice(at + length)];
       at = Math.min(at, words.length - length + 1);
     }

@@ -9,7 +9,7 @@ import { jaroWinkler, levenshteinSimilarity, spellingSimilarity } from "./simila
 import { withTerritories } from "./territories.ts";
 
 /** From this score on two names count as the same in a screening of names alone. */
-export const NAME_THRESHOLD = 76;
+export const NAME_THRESHOLD = 77;
 
 const WEIGHTS = {
   levenshtein: 0.75,
@@ -21,12 +21,12 @@ const WEIGHTS = {
   contained_share: 16,
   initials: 86,
   numbers_differ: -6,
-  one_number: -12,
+  one_number: -20,
   territories_differ: -20,
-  one_territory: -6,
+  one_territory: -10,
   one_word_differs: -12,
   first_letter_differs: -6,
-  forms_differ: -12,
+  forms_differ: -20,
 } as const;
 /** A contained name shorter than this proves too little. */
 const MIN_CONTAINED_CHARS = 6;
@@ -197,6 +197,7 @@ function floorOfWords(
   onlyA: readonly string[],
   onlyB: readonly string[],
 ): number {
+  if (a.written === b.written) return WEIGHTS.same_words;
   if (onlyA.length === 0 && onlyB.length === 0)
     return areEqual(new Set(a.words), new Set(b.words)) ? WEIGHTS.same_words : WEIGHTS.shortened;
   let floor = isInitialsOf(a, b) || isInitialsOf(b, a) ? WEIGHTS.initials : 0;
@@ -260,15 +261,17 @@ function effectsOf(
   onlyB: readonly string[],
 ): readonly NameEffect[] {
   const effects: NameEffect[] = [];
-  if (!areEqual(a.numbers, b.numbers)) {
-    const effect = a.numbers.size > 0 && b.numbers.size > 0 ? WEIGHTS.numbers_differ : WEIGHTS.one_number;
+  if (!areEqual(a.numbers, b.numbers) && a.joined !== b.joined) {
+    // `Trust I` beside `Trust II`: a letter alone is no number, but it stands where the other name has one.
+    const haveBoth = (a.numbers.size > 0 && b.numbers.size > 0) || (onlyA.length > 0 && onlyB.length > 0);
+    const effect = haveBoth ? WEIGHTS.numbers_differ : WEIGHTS.one_number;
     effects.push({ kind: "number", effect });
   }
   if (!areEqual(a.territories, b.territories)) {
     const areTwo = a.territories.size > 0 && b.territories.size > 0;
     effects.push({ kind: "country", effect: areTwo ? WEIGHTS.territories_differ : WEIGHTS.one_territory });
   }
-  if (onlyA.length === 1 && onlyB.length === 1) {
+  if (onlyA.length === 1 && onlyB.length === 1 && a.written !== b.written) {
     const effect = penaltyOfWords(onlyA[0]!, onlyB[0]!);
     if (effect !== 0) effects.push({ kind: "word", effect });
   }
