@@ -8,7 +8,7 @@ import { sqliteImports } from "../../../actors/sources/companies/imports/adapter
 import type { RunContext } from "../../../actors/sources/companies/imports/run-import.ts";
 import type { ImportStore } from "../../../actors/sources/companies/imports/store.ts";
 import { DAY_MS, oneRegister, scriptedSource } from "../../harness/companies-harness.ts";
-import { beginFile, IMPORT_OWNER, importOf, PUBLISHED_MS, runFile } from "../../harness/company-imports.ts";
+import { beginFile, begunFor, IMPORT_OWNER, importOf, PUBLISHED_MS, runFile } from "../../harness/company-imports.ts";
 import { goldenCopy, goldenLei, goldenRow, LEI_COLUMNS, zipped } from "../../harness/golden-copy.ts";
 
 const register = () => oneRegister(() => [scriptedSource("gleif", "lei", () => ({ core: [] }))]);
@@ -77,6 +77,33 @@ test("a bad record is counted and kept, and ends nothing", async () => {
   expect(bad[0]!.text).toBe("one,two");
 });
 
+test("quoted fields, empty lines and a quote that is not closed are read as CSV has them", async () => {
+  const { import_store } = register();
+  const text = goldenCopy([goldenRow(1), goldenRow(2), goldenRow(3)]).toString();
+  const [header, first, second, third] = text.trimEnd().split("\n");
+  const quoted = first!
+    .split(",")
+    .map((field) => `"${field}"`)
+    .join(",");
+  const name = second!.replace("Kranwerk 2 GmbH", '"Kranwerk ""2"", GmbH"');
+  const open = third!.replace("Kranwerk 3 GmbH", '"Kranwerk 3 GmbH');
+  const bytes = Buffer.from(`${header}\r\n${quoted}\r\n\r\n${name}\n${open}\n`);
+  const done = await importOf(import_store, "quoted.csv", bytes);
+  expect(done).toMatchObject({
+    counts: { records: 3, created: 2, bad: 1 },
+    bad_reasons: { csv_quote_not_closed: 1 },
+  });
+  const rows = await import_store.rows("gleif_lei2", [goldenLei(1), goldenLei(2)]);
+  expect(rows.map(({ tuple }) => (JSON.parse(tuple) as string[])[0])).toEqual([
+    "Kranwerk 1 GmbH",
+    'Kranwerk "2", GmbH',
+  ]);
+  expect(rows.map(({ offset }) => bytes.subarray(offset).toString().slice(0, 9))).toEqual([
+    quoted.slice(0, 9),
+    name.slice(0, 9),
+  ]);
+});
+
 test("the same file again changes nothing, and a renewal is no change", async () => {
   const { import_store } = register();
   const rows = [goldenRow(1), goldenRow(2)];
@@ -120,6 +147,29 @@ test("an older file takes nothing back, and the history has both files", async (
     ["Kranwerk 1 GmbH", publish_ms, false],
     ["Kranwerk Nord GmbH", null, true],
   ]);
+});
+
+test("an older delta takes nothing back after a thousand imports of other files", async () => {
+  const { import_store } = register();
+  await importOf(import_store, "whole.csv", goldenCopy([goldenRow(1), goldenRow(2)]));
+  const renamed = goldenRow(2, { "Entity.LegalName": "Kranwerk Nord GmbH" });
+  const publish_ms = PUBLISHED_MS + 2;
+  await importOf(import_store, "newer.csv", goldenCopy([renamed]), { publish_ms, is_full: false });
+  const others = { ...begunFor("gleif_rr"), state: "done" } as const;
+  for (let at = 0; at < 1_001; at++) {
+    const { run: _, ...begun } = (await import_store.runs(1))[0]!;
+    await import_store.begin({ ...begun, ...others });
+  }
+  const before_whole = { publish_ms: PUBLISHED_MS - 1, is_full: false };
+  const changed = goldenRow(1, { "Entity.LegalName": "Kranwerk Alt GmbH" });
+  expect((await importOf(import_store, "1.csv", goldenCopy([changed]), before_whole)).counts).toMatchObject({
+    older: 1,
+  });
+  // Later than the whole file, before the delta.
+  const between = { publish_ms: PUBLISHED_MS + 1, is_full: false };
+  expect((await importOf(import_store, "2.csv", goldenCopy([goldenRow(2)]), between)).counts).toMatchObject({
+    older: 1,
+  });
 });
 
 test("what a source answered later is not replaced by a file, and what it answered before is", async () => {

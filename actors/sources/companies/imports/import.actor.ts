@@ -9,7 +9,7 @@ import { CompanyImport, type ImportOrder, type ImportReply } from "../../../../s
 import type { ImportKind } from "./import-kind.ts";
 import { digestOf } from "./adapters/unpack-file.ts";
 import { UnreadableFile } from "./file-record.ts";
-import { MAX_RUNS, NO_COUNTS, type RunDeps, runImport } from "./run-import.ts";
+import { MAX_RUNS, NO_COUNTS, runsOf, type RunDeps, runImport } from "./run-import.ts";
 import type { FindNextFile } from "./scheduled-imports.ts";
 import { isBaseline } from "./imported-changes.ts";
 import type { ImportRun } from "./store.ts";
@@ -68,7 +68,7 @@ export function importActor(deps: ImportActorDeps) {
 
   /** No earlier run has brought the register companies of this kind, but for a first one that failed. */
   async function isFirst(kind: string): Promise<boolean> {
-    const earlier = (await store.runs(MAX_RUNS)).filter((run) => run.kind === kind);
+    const earlier = await runsOf(store, kind);
     if (earlier.length === 0) return (await store.scan(kind, "", 1)).length === 0;
     return earlier.every((run) => isBaseline(run) && run.state === "failed");
   }

@@ -11,7 +11,7 @@ import { afterObservation, digestId, type StoredGroup } from "../stored-claims.t
 import { type Checks, checkKey } from "../stored-company.ts";
 import type { ImportedSource, PartGroup } from "./imported-source.ts";
 import type { ImportKind, Tuple } from "./import-kind.ts";
-import { isWhole, MAX_RUNS } from "./run-import.ts";
+import { lastWholeMs, MAX_RUNS, runsOf } from "./run-import.ts";
 import type { ImportedRow, ImportRun, ImportStore } from "./store.ts";
 import { iso } from "../../../lib/iso.ts";
 import type { Clock } from "../../../../cluster/ports/clock.ts";
@@ -73,7 +73,17 @@ function runBook({ store, clock }: Pick<ImportsDeps, "store" | "clock">) {
     known = null;
     return (await all()).get(number) ?? (await store.run(number))!;
   }
-  return { all, get };
+
+  const wholes = new Map<string, { readonly publish_ms: number; readonly at_ms: number }>();
+  async function lastWhole(kind: string): Promise<number> {
+    const now_ms = clock.now();
+    const known_whole = wholes.get(kind);
+    if (known_whole && now_ms - known_whole.at_ms < RUNS_VALID_MS) return known_whole.publish_ms;
+    const publish_ms = lastWholeMs(await runsOf(store, kind));
+    wholes.set(kind, { publish_ms, at_ms: now_ms });
+    return publish_ms;
+  }
+  return { all, get, lastWhole };
 }
 
 /** A company that was dissolved is still known; of what the source withdrew nothing is. */
@@ -148,14 +158,12 @@ function groupReader({ store }: Pick<ImportsDeps, "store">, runs: ReturnType<typ
   });
 
   async function groupsOfSubject({ source, number, row }: Subject): Promise<readonly ImportedGroup[]> {
-    const all = await runs.all();
     const groups: ImportedGroup[] = [];
     for (const version of [...(await store.earlier(source.base.name, number)), row]) {
       const run = await runs.get(version.run);
-      const wholes = [...all.values()].filter((each) => each.kind === run.kind && isWhole(each));
       const { publish_ms } = run;
       const confirmed_ms =
-        version === row ? Math.max(publish_ms, ...wholes.map((each) => each.publish_ms)) : publish_ms;
+        version === row ? Math.max(publish_ms, await runs.lastWhole(run.kind)) : publish_ms;
       const document = documentOf(run, version);
       const tuple = JSON.parse(version.tuple) as Tuple;
       for (const group of source.groupsOf({ number, tuple, document, ended_on: endedOn(version) }))

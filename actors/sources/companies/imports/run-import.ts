@@ -88,8 +88,8 @@ async function importRows(
   if (sha256 !== begun.sha256)
     throw new UnreadableFile(`Cannot go on with "${begun.path}": it is not the file that was begun`);
   const file = await unpackFile(begun.path);
-  const { rowOf, records, expected } = await readRecords(deps, kind, file.bytes, begun);
-  const publishedAt = await publishTimes(store, begun);
+  const { rowOf, records, expected } = await readRecords(kind, file.bytes, begun);
+  const publishTimes = await publishTimesOf(store, begun);
   let run = begun;
   const writeBatch = async (batch: readonly FileRecord<unknown>[]): Promise<void> => {
     assertOwner(context, run);
@@ -99,7 +99,7 @@ async function importRows(
       bytes_read: file.read(),
       ...(records_expected !== undefined && { records_expected }),
     };
-    const written = await batchOf(deps, kind, reached, batch, rowOf, publishedAt);
+    const written = await batchOf(deps, kind, reached, batch, rowOf, publishTimes);
     await store.commit(written);
     run = written.run;
     deps.onProgress(run);
@@ -135,7 +135,6 @@ const notSaid = (): undefined => undefined;
 
 /** Behind the checkpoint of the run. Throws UnreadableFile: it is a file of another kind. */
 async function readRecords(
-  { clock }: Pick<RunDeps, "clock">,
   kind: ImportKind,
   packed: AsyncIterable<Buffer>,
   { counts, place }: ImportRun,
@@ -149,7 +148,7 @@ async function readRecords(
     const { element, read } = kind.xml;
     return { rowOf: read as ReadRecords["rowOf"], ...readXml(bytes, after, element) };
   }
-  const { columns, records } = await readCsv(bytes, after, () => yieldToEventLoop(clock));
+  const { columns, records } = await readCsv(bytes, after);
   const missing = kind.required.filter((column) => !columns.includes(column));
   if (missing.length > 0)
     throw new UnreadableFile(
@@ -178,23 +177,41 @@ async function beginningOf(
 
 const MIN_BEGINNING = 64;
 
+type PublishTimes = (
+  stored: Iterable<ImportedRow>,
+) => Promise<(row: ImportedRow) => number>;
+
 /** When what is stored of a row was published: with its own file, or with a later whole one that had the same. */
-async function publishTimes(
-  store: ImportStore,
-  { run: own, kind }: ImportRun,
-): Promise<(row: ImportedRow) => number> {
-  const runs = (await store.runs(MAX_RUNS)).filter((each) => each.kind === kind);
+async function publishTimesOf(store: ImportStore, { run: own, kind }: ImportRun): Promise<PublishTimes> {
+  const runs = await runsOf(store, kind);
   const times = new Map(runs.map(({ run, publish_ms }) => [run, publish_ms]));
-  const full_ms = Math.max(
-    0,
-    ...runs.filter((each) => each.run !== own && isWhole(each)).map(({ publish_ms }) => publish_ms),
-  );
-  return (row) => Math.max(full_ms, times.get(row.run) ?? 0);
+  const full_ms = lastWholeMs(runs.filter(({ run }) => run !== own));
+  return async (stored) => {
+    for (const { run } of stored)
+      if (!times.has(run)) times.set(run, (await store.run(run))?.publish_ms ?? 0);
+    return (row) => Math.max(full_ms, times.get(row.run)!);
+  };
 }
 
+/** The newest runs of the kind, as many as reach back to one of a whole file: between two of them there may be thousands of deltas. */
+export async function runsOf(store: Pick<ImportStore, "runs">, kind: string): Promise<readonly ImportRun[]> {
+  const found: ImportRun[] = [];
+  let before: number | undefined;
+  for (;;) {
+    const page = await store.runs(MAX_RUNS, before);
+    found.push(...page.filter((each) => each.kind === kind));
+    if (page.length < MAX_RUNS || found.some(isWhole)) return found;
+    before = page.at(-1)!.run;
+  }
+}
+
+/** When the newest whole file was published; 0: there was none. */
+export const lastWholeMs = (runs: readonly ImportRun[]): number =>
+  Math.max(0, ...runs.filter(isWhole).map(({ publish_ms }) => publish_ms));
+
 /** Every row that stands was in its file. */
-export const isWhole = ({ state, is_full }: ImportRun): boolean => state === "done" && is_full;
-/** Runs that are looked at; older ones of a row count as long ago. */
+const isWhole = ({ state, is_full }: ImportRun): boolean => state === "done" && is_full;
+/** Runs that are read at once. */
 export const MAX_RUNS = 1_000;
 
 const tupleDigest = (tuple: string): string =>
@@ -208,7 +225,7 @@ async function batchOf(
   run: ImportRun,
   records: readonly FileRecord<unknown>[],
   rowOf: ReadRecords["rowOf"],
-  publishedAt: (row: ImportedRow) => number,
+  publishTimes: PublishTimes,
 ): Promise<{ readonly run: ImportRun; readonly rows: readonly RowWrite[]; readonly bad: readonly BadRow[] }> {
   const counts = { ...run.counts };
   const bad_reasons: Record<string, number> = { ...run.bad_reasons };
@@ -236,6 +253,7 @@ async function batchOf(
     }
   }
   const stored = new Map((await store.rows(kind.name, [...last.keys()])).map((row) => [row.key, row]));
+  const publishedAt = await publishTimes(stored.values());
   const rows: RowWrite[] = [];
   for (const [key, { read, record }] of last) {
     const before = stored.get(key) ?? null;
@@ -326,8 +344,8 @@ async function closeAbsent(
   context: RunContext,
 ): Promise<ImportRun> {
   const { store, onProgress } = deps;
-  const before = (await store.runs(MAX_RUNS)).find(
-    (each) => each.kind === kind.name && each.run !== begun.run && isWhole(each),
+  const before = (await runsOf(store, kind.name)).find(
+    (each) => each.run !== begun.run && isWhole(each),
   );
   const warned = (warning: string): ImportRun => ({
     ...begun,
@@ -397,7 +415,7 @@ async function keysOf(
 ): Promise<ReadonlySet<number>> {
   const file = await unpackFile(run.path);
   const fromStart = { ...run, counts: NO_COUNTS, place: 0 };
-  const { rowOf, records } = await readRecords(deps, kind, file.bytes, fromStart);
+  const { rowOf, records } = await readRecords(kind, file.bytes, fromStart);
   const keys = new Set<number>();
   for await (const batch of records) {
     for (const { record } of batch) {

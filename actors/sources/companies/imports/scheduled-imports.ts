@@ -9,7 +9,7 @@ import type { Egress } from "../../../../cluster/ports/egress.ts";
 import type { Log } from "../../../../cluster/ports/log.ts";
 import type { ImportOrder } from "../../../../schemas/companies.ts";
 import { downloadFile } from "./adapters/download-file.ts";
-import { MAX_RUNS } from "./run-import.ts";
+import { runsOf } from "./run-import.ts";
 import {
   fileToAsk,
   IMPORT_SCHEDULES,
@@ -51,7 +51,7 @@ export function scheduledImports(deps: ScheduledDeps): FindNextFile {
 
   async function ask(file: ScheduledFile, known: ScheduleState | null, signal: AbortSignal) {
     const { kind } = file;
-    const runs = (await store.runs(MAX_RUNS)).filter((run) => run.kind === kind.name && run.state === "done");
+    const runs = (await runsOf(store, kind.name)).filter(({ state }) => state === "done");
     const imported_ms = runs.length === 0 ? null : Math.max(...runs.map(({ publish_ms }) => publish_ms));
     const { address, is_full } = fileToAsk(file, imported_ms, clock.now());
     const isKnown = known?.address === address;

@@ -125,8 +125,8 @@ export interface ImportStore {
   /** A writer with an epoch before the stored one is refused, and writes nothing: Fault "lease_lost". */
   commit(batch: ImportBatch): Promise<void>;
   run(number: number): Promise<ImportRun | null>;
-  /** Newest first. */
-  runs(limit: number): Promise<readonly ImportRun[]>;
+  /** Newest first. `before`: those with a smaller number only. */
+  runs(limit: number, before?: number): Promise<readonly ImportRun[]>;
   badRows(run: number, limit: number): Promise<readonly BadRow[]>;
   /** In any order; without those that are not there. At most 1,000 keys. */
   rows(kind: string, keys: readonly string[]): Promise<readonly ImportedRow[]>;

@@ -192,9 +192,15 @@ export function mongoImports(address: string): ImportStore {
           throw new Fault("lease_lost", `Cannot write import ${run.run}: another node has taken it`);
       }),
     run: (number) => reach("read an import", async () => runOf(await runs.findOne({ _id: number }))),
-    runs: (limit) =>
+    runs: (limit, before = Number.MAX_SAFE_INTEGER) =>
       reach("list imports", async () =>
-        (await runs.find().sort({ _id: -1 }).limit(limit).toArray()).map((stored) => runOf(stored)!),
+        (
+          await runs
+            .find({ _id: { $lt: before } })
+            .sort({ _id: -1 })
+            .limit(limit)
+            .toArray()
+        ).map((stored) => runOf(stored)!),
       ),
     badRows: (run, limit) =>
       reach("list bad rows", async () =>

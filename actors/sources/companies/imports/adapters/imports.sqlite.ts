@@ -93,7 +93,7 @@ function statementsOf(database: DatabaseSync) {
       "INSERT INTO runs (run, value) VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value",
     ),
     run: database.prepare("SELECT value FROM runs WHERE run = ?"),
-    runs: database.prepare("SELECT value FROM runs ORDER BY run DESC LIMIT ?"),
+    runs: database.prepare("SELECT value FROM runs WHERE run < ? ORDER BY run DESC LIMIT ?"),
     lastRun: database.prepare("SELECT max(run) AS run FROM runs"),
     addKind: database.prepare("INSERT OR IGNORE INTO kinds (name) VALUES (?)"),
     kinds: database.prepare("SELECT number, name FROM kinds"),
@@ -201,7 +201,8 @@ export function sqliteImports(path: string): ImportStore {
     commit: (batch) =>
       reach(`write ${batch.rows.length} imported rows`, () => inTransaction(() => write(batch))),
     run: (number) => reach("read an import", () => runOf(statements.run.get(number))),
-    runs: (limit) => reach("list imports", () => statements.runs.all(limit).map((row) => runOf(row)!)),
+    runs: (limit, before = Number.MAX_SAFE_INTEGER) =>
+      reach("list imports", () => statements.runs.all(before, limit).map((row) => runOf(row)!)),
     badRows: (run, limit) =>
       reach("list bad rows", () => statements.bad.all(run, limit) as unknown as readonly BadRow[]),
     rows: (kind, keys) =>

@@ -10,7 +10,6 @@ import { type LeiRecord, identifierClaims, GLEIF } from "../../sources/gleif.ts"
 import { identifierReferences } from "../identifier-references.ts";
 import { type CsvKind, type ReadRecord, textAt, trimmed, type Tuple, tuplesAt } from "../import-kind.ts";
 import type { XmlElement } from "../read-xml.ts";
-import type { ValueOf } from "./csv-values.ts";
 import { xmlValues } from "./xml-values.ts";
 
 const LEI = /^[0-9A-Z]{18}[0-9]{2}$/;
@@ -200,40 +199,78 @@ export function leiRecordOf(lei: string, tuple: Tuple, bic: readonly string[] = 
   };
 }
 
-/** A place of the tuple with the groups of a list that the file or the record has. */
-type Place = string | Group | readonly Group[];
+/** Of a place: one value, a group, or the groups of a list that the file or the record has. A column is read by its number in the file. */
+type Place<Column> = Column | readonly Column[] | { readonly items: readonly (readonly Column[])[] };
 
-const placesOf = (groupsOf: (list: List) => readonly Group[]): readonly Place[] =>
-  LAYOUT.map((place) => (typeof place === "object" && "item" in place ? groupsOf(place) : place));
-
-function rowOf(written: ValueOf, places: readonly Place[]): ReadRecord {
-  const lei = written("LEI");
-  if (!LEI.test(lei)) return { kind: "bad", reason: "lei" };
-  if (written("Entity.LegalName") === "") return { kind: "bad", reason: "legal_name" };
-  const value = (column: string): string => (isDate(column) ? written(column).slice(0, 10) : written(column));
-  const tupleOf = ({ columns }: Group): Tuple => trimmed(columns.map(value));
-  const tuple = places.map((place): Json => {
-    if (typeof place === "string") return value(place);
-    if ("columns" in place) return tupleOf(place);
-    return place.map(tupleOf).filter((item) => item.length > 0);
+const placesOf = <Column>(
+  columnOf: (column: string) => Column,
+  groupsOf: (list: List) => readonly Group[],
+): readonly Place<Column>[] =>
+  LAYOUT.map((place): Place<Column> => {
+    if (typeof place === "string") return columnOf(place);
+    if ("columns" in place) return place.columns.map(columnOf);
+    return { items: groupsOf(place).map(({ columns }) => columns.map(columnOf)) };
   });
+
+function rowOf<Column extends string | number>(
+  lei: string,
+  value: (column: Column) => string,
+  places: readonly Place<Column>[],
+): ReadRecord {
+  if (!LEI.test(lei)) return { kind: "bad", reason: "lei" };
+  const tuple = places.map((place): Json => {
+    if (typeof place !== "object") return value(place);
+    if (!("items" in place)) return groupTuple(place, value);
+    const items: Tuple[] = [];
+    for (const columns of place.items) {
+      const item = groupTuple(columns, value);
+      if (item.length > 0) items.push(item);
+    }
+    return items;
+  });
+  if (tuple[AT.name] === "") return { kind: "bad", reason: "legal_name" };
   return { kind: "row", key: lei, tuple: trimmed(tuple) };
+}
+
+const NONE: Tuple = [];
+
+/** Most groups of a file are empty. */
+function groupTuple<Column>(columns: readonly Column[], value: (column: Column) => string): Tuple {
+  let length = columns.length;
+  while (length > 0 && value(columns[length - 1]!) === "") length--;
+  return length === 0 ? NONE : columns.slice(0, length).map(value);
 }
 
 function read(columns: readonly string[]): ReturnType<CsvKind["read"]> {
   const at = new Map(columns.map((column, place) => [column, place]));
-  const places = placesOf(({ item }) =>
-    ITEMS.map(item).filter((each) => each.columns.some((column) => at.has(column))),
+  const areDates = columns.map(isDate);
+  const lei = at.get("LEI") ?? -1;
+  const places = placesOf(
+    (column) => at.get(column) ?? -1,
+    ({ item }) => ITEMS.map(item).filter((each) => each.columns.some((column) => at.has(column))),
   );
-  return (fields) => rowOf((column) => (fields[at.get(column) ?? -1] ?? "").trim(), places);
+  return (fields) => {
+    const value = (column: number): string => {
+      const written = fields[column];
+      if (written === undefined || written === "") return "";
+      return areDates[column] === true ? written.trim().slice(0, 10) : written.trim();
+    };
+    return rowOf(value(lei), value, places);
+  };
 }
 
 function readElement(record: XmlElement): ReadRecord {
   const { value, count } = xmlValues(record);
-  const places = placesOf(({ prefix, item }) =>
-    Array.from({ length: Math.min(MAX_ITEMS, count(prefix)) }, (_, index) => item(index + 1)),
+  const places = placesOf(
+    (column) => column,
+    ({ prefix, item }) =>
+      Array.from({ length: Math.min(MAX_ITEMS, count(prefix)) }, (_, index) => item(index + 1)),
   );
-  return rowOf(value, places);
+  return rowOf(
+    value("LEI"),
+    (column: string) => (isDate(column) ? value(column).slice(0, 10) : value(column)),
+    places,
+  );
 }
 
 /** `NextRenewalDate` is the last place: a renewal of the number changes nothing of the company. */
