@@ -75,7 +75,7 @@ def splink():
     left, right = table("l"), table("r")
     scores = [0.0] * len(rows)
     for fold in sorted(set(left["fold"])):
-        train = Linker([left[left.fold != fold], right[right.fold != fold]], SettingsCreator(**settings), DuckDBAPI())
+        train = linker(left[left.fold != fold], right[right.fold != fold], SettingsCreator(**settings))
         train.training.estimate_u_using_random_sampling(1e6)
         train.training.estimate_m_from_label_column("label")
         path = f"/tmp/splink-{fold}.json"

@@ -143,11 +143,13 @@ function postingsOf(database: DatabaseSync) {
     of(signed_key: number): { readonly count: number; readonly numbers: readonly number[] } {
       const key = storedKey(signed_key);
       const row = packedOf(key);
-      const recent = recentOf.all(key).map(({ number }) => Number(number));
       const packed = row ? unpack(row.list) : [];
+      // With a common key the lists are not compared, so that the rest of it is not read.
+      if (packed.length >= LISTED) return { count: row!.companies, numbers: packed };
+      const recent = recentOf.all(key).map(({ number }) => Number(number));
       return {
         count: (row?.companies ?? 0) + recent.length,
-        numbers: [...packed, ...recent].slice(0, LISTED),
+        numbers: recent.length === 0 ? packed : [...packed, ...recent].slice(0, LISTED),
       };
     },
     /** Packs the next rows of `recent` from this key on. Answers how many, and where to go on; null: it was the end. */
@@ -215,10 +217,15 @@ function companiesOf(database: DatabaseSync) {
     recount(): void {
       count = stored();
     },
-    /** Null: the number is a former one. */
-    get(number: number): CompanyEntry | null {
+    /** Null: the number is a former one, or the company does not fit. */
+    get(number: number, filter: IndexFilter): CompanyEntry | null {
       const row = entryOf.get(number);
-      return row ? (JSON.parse(String(row["entry"])) as CompanyEntry) : null;
+      if (!row) return null;
+      const text = String(row["entry"]);
+      // Parsing takes longer than all that is done with most entries.
+      if (filter.country !== null && !text.includes(`"country":"${filter.country}"`)) return null;
+      const company = JSON.parse(text) as CompanyEntry;
+      return fitsFilter(company, filter) ? company : null;
     },
   };
 }
@@ -334,8 +341,8 @@ export function sqliteCompanyIndex(path: string): CompanyIndex {
         const isFiltered = Object.values(filter satisfies IndexFilter).some((value) => value !== null);
         const entries: CompanyEntry[] = [];
         for (const number of rankByKeys(lists, isFiltered ? limit * FILTERED_FACTOR : limit)) {
-          const company = companies.get(number);
-          if (company && fitsFilter(company, filter)) entries.push(company);
+          const company = companies.get(number, filter);
+          if (company) entries.push(company);
           if (entries.length === limit) break;
         }
         const frequencies = frequenciesOf(names, (key) => read.get(key)?.count ?? postings.of(key).count);
