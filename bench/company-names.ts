@@ -56,6 +56,8 @@ export interface Question {
   /** As people write it, without and with its legal form. */
   readonly name: string;
   readonly name_with_form: string;
+  /** As its register has it. */
+  readonly legal: string;
   readonly country: string;
   readonly city: string;
 }
@@ -145,7 +147,8 @@ export function inventedRegister(seed: number) {
       const name = pick([withTypo, plain, shortened, capitals, (text: string) => text])(meant.stem);
       const form = random() < 0.5 ? meant.form : FORMS[meant.form]![1];
       const { country, city } = meant;
-      return { id: isAbsent ? null : of.id, name, name_with_form: `${name} ${form}`, country, city };
+      const legal = meant.names[0]!;
+      return { id: isAbsent ? null : of.id, name, name_with_form: `${name} ${form}`, legal, country, city };
     },
     pick,
   };

@@ -61,8 +61,8 @@ export interface NameSearch {
 }
 
 const WINDOW = 300;
-/** Candidates of a resolve: the right company is among the first hundred, or further down where nothing near is among these. */
-const FIRST_CANDIDATES = 100;
+/** Candidates of a resolve: the right company is among the first ones, or further down where nothing near is among these. */
+const FIRST_CANDIDATES = 60;
 /** Worse companies are no results. */
 const MIN_SCORE = 0.5;
 

@@ -56,6 +56,11 @@ def splink():
     import splink.comparison_library as cl
     from splink import DuckDBAPI, Linker, SettingsCreator
 
+    api = DuckDBAPI()
+
+    def linker(left, right, settings):
+        return Linker([api.register(left), api.register(right)], settings)
+
     settings = dict(
         link_type="link_only",
         comparisons=[cl.JaroWinklerAtThresholds("name", [0.97, 0.92, 0.88, 0.8, 0.7])],
@@ -80,7 +85,7 @@ def splink():
         train.training.estimate_m_from_label_column("label")
         path = f"/tmp/splink-{fold}.json"
         train.misc.save_model_to_json(path, overwrite=True)
-        test = Linker([left[left.fold == fold], right[right.fold == fold]], path, DuckDBAPI())
+        test = linker(left[left.fold == fold], right[right.fold == fold], path)
         found = test.inference.predict(threshold_match_probability=0).as_pandas_dataframe()
         for identity, weight in zip(found["unique_id_l"], found["match_weight"]):
             scores[int(identity[1:])] = float(weight)

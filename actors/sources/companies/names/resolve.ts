@@ -42,6 +42,10 @@ const CAPS = {
   other_numbers: 0.8,
   /** The names share only words that many companies have. */
   common_words: 0.8,
+  /** A word of the caller's is not the candidate's, and companies have it: it is no typing error. */
+  other_word: 0.84,
+  /** Neither the name is written so nor is the company there. */
+  other_name_and_place: 0.84,
   /** Short names that differ in a character, in no place that the caller names: Glenmore is not Glencore. */
   other_short_name: 0.84,
   /** An AG is not a GmbH. */
@@ -188,7 +192,7 @@ export function matchScore(query: NameQuery, company: CandidateCompany): Candida
   for (const { kind, effect } of named.effects) evidence.add(kind, (named.weight * effect) / 100);
   if (evidence.sum > 0) {
     weighForm(evidence, query, name, company);
-    weighPlace(evidence, query, company);
+    weighPlace(evidence, query, name, company);
     if (!company.is_active) evidence.add("status", SCORES.not_active, null, "not active");
     limit(evidence, query, name, company);
   }
@@ -251,7 +255,8 @@ const isSameCity = (a: string, b: string): boolean =>
 
 function weighPlace(
   evidence: Evidence,
-  { city, postcode }: NameQuery,
+  { name: query, city, postcode }: NameQuery,
+  name: PreparedName,
   { cities, postcode: registered }: CandidateCompany,
 ): void {
   const own = registered === null ? null : foldName(registered);
@@ -269,6 +274,8 @@ function weighPlace(
   }
   evidence.is_contradicted = true;
   evidence.add("city", SCORES.other_place, city, cities[0]);
+  if (query.written !== name.written)
+    evidence.cap("city", CAPS.other_name_and_place, city, cities[0]);
 }
 
 function limit(
@@ -286,6 +293,7 @@ function limit(
     evidence.cap("word", CAPS.other_short_name);
   if (rarity !== null && foldName(legal) !== folded && sharesOnlyCommon(query, name, rarity))
     evidence.cap("word", CAPS.common_words, query.words.join(" "), name.words.join(" "));
+  if (rarity !== null && hasOtherWord(query, name, rarity)) evidence.cap("word", CAPS.other_word);
   if (country !== null && countries.size > 0 && !countries.has(country)) {
     evidence.is_contradicted = true;
     evidence.cap("country", CAPS.other_country, text, country);
@@ -304,6 +312,14 @@ function sharesOnlyCommon(
     .filter(({ similarity }) => similarity >= MIN_WORD_SIMILARITY);
   return shared.length > 0 && shared.every(({ word, other }) => isCommon(word) || isCommon(other));
 }
+
+/** The caller names a word that other companies have and this one has not. */
+const hasOtherWord = (query: PreparedName, name: PreparedName, { frequencies }: Rarity): boolean =>
+  query.joined !== name.joined &&
+  query.words.some((word) => {
+    const isKnown = (frequencies.get(word) ?? 0) > 0;
+    return isKnown && !name.words.includes(word);
+  });
 
 function nearest(word: string, others: readonly string[]) {
   let best = { word, other: "", similarity: 0 };
