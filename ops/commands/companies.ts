@@ -1,4 +1,4 @@
-/** trawl companies sources [check], import, imports: the sources of the company register, how they are, and what their canaries say now. */
+/** trawl companies sources [check], import, imports, resolve: the sources of the company register, how they are, and what their canaries say now. */
 import { Command } from "commander";
 import {
   type ClientOptions,
@@ -10,6 +10,7 @@ import {
   service,
 } from "./client.ts";
 import { importCommand, importsCommand } from "./company-import.ts";
+import { resolveCommand } from "./company-resolve.ts";
 import { type Context, EXIT, table } from "./context.ts";
 
 interface SourceShown {
@@ -66,10 +67,11 @@ export function companiesCommand(context: Context): Command {
     });
   sources.addCommand(check);
   return new Command("companies")
-    .description("look at the company register, and fill it from files of whole sources")
+    .description("look at the company register, fill it from files of whole sources, and find companies in it")
     .addCommand(sources)
     .addCommand(importCommand(context))
-    .addCommand(importsCommand(context));
+    .addCommand(importsCommand(context))
+    .addCommand(resolveCommand(context));
 }
 
 async function sourcesOf(base: string, key: string): Promise<readonly SourceShown[]> {

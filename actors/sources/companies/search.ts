@@ -62,7 +62,8 @@ export interface NameSearch {
 
 const WINDOW = 300;
 /** Candidates of a resolve: the right company is among the first ones, or further down where nothing near is among these. */
-const FIRST_CANDIDATES = 60;
+const FIRST_CANDIDATES = 50;
+const MORE_CANDIDATES = 150;
 /** Worse companies are no results. */
 const MIN_SCORE = 0.5;
 
@@ -395,7 +396,7 @@ async function nearest(index: CompanyIndex, search: NameSearch, identifiers: rea
   const isNear = first.ranked.some(({ score }) => score >= MATCH_THRESHOLD);
   return isNear || first.ranked.length < FIRST_CANDIDATES
     ? first
-    : rankWithin(index, search, countries, WINDOW);
+    : rankWithin(index, search, countries, MORE_CANDIDATES);
 }
 
 const countryOfScheme = (scheme: string): string | null =>
