@@ -142,7 +142,9 @@ function featuresOf({ name1, name2 }: Pair): readonly number[] {
 }
 
 /** Logistic regression with L2, by gradient descent. */
-function learn(examples: readonly { readonly x: readonly number[]; readonly y: number }[]): readonly number[] {
+function learn(
+  examples: readonly { readonly x: readonly number[]; readonly y: number }[],
+): readonly number[] {
   const weights = examples[0]!.x.map(() => 0);
   for (let round = 0; round < 1_500; round++) {
     const gradient = weights.map((weight, at) => (at === 0 ? 0 : 0.002 * weight));
@@ -181,7 +183,8 @@ function report(judged: readonly Judged[]): string {
   );
   const between = (key: "f1" | "recall_at_98"): string => {
     const sorted = draws.map((draw) => draw[key]).toSorted((a, b) => a - b);
-    const at = (share: number): string => sorted[Math.floor(share * (sorted.length - 1))]!.toFixed(3).slice(1);
+    const at = (share: number): string =>
+      sorted[Math.floor(share * (sorted.length - 1))]!.toFixed(3).slice(1);
     return `${at(0.025)}–${at(0.975)}`;
   };
   return `${f1.toFixed(3)} (${between("f1")}) | ${recall_at_98.toFixed(3)} (${between("recall_at_98")})`;
@@ -201,7 +204,9 @@ const examples = pairs.map((pair) => ({
   fold: foldOf(pair),
   set: pair.set,
 }));
-const models = Array.from({ length: FOLDS }, (_, fold) => learn(examples.filter((each) => each.fold !== fold)));
+const models = Array.from({ length: FOLDS }, (_, fold) =>
+  learn(examples.filter((each) => each.fold !== fold)),
+);
 scores["learned"] = examples.map(({ x, fold }) => dot(models[fold]!, x));
 // Without the made pairs, whose kinds of errors are known.
 const labelledOnly = Array.from({ length: FOLDS }, (_, fold) =>

@@ -67,7 +67,9 @@ export function companiesCommand(context: Context): Command {
     });
   sources.addCommand(check);
   return new Command("companies")
-    .description("look at the company register, fill it from files of whole sources, and find companies in it")
+    .description(
+      "look at the company register, fill it from files of whole sources, and find companies in it",
+    )
     .addCommand(sources)
     .addCommand(importCommand(context))
     .addCommand(importsCommand(context))

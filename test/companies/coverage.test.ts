@@ -1,12 +1,18 @@
 /**
  * How much of what GLEIF sends stands in the record. Each leaf of the recorded documents is either at a named place of company/v1
  * or left out with a reason; a leaf that is neither fails the test, so nothing new is dropped unseen. Of the leaves that have a
- * place 95 % must be at it, with their value. Other sources are not counted yet.
+ * place 95 % must be at it, with their value. Of the other sources' documents the values are looked for anywhere in the record; what is left
+ * out is listed with its reason.
  */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { foldName } from "../../actors/sources/companies/names/fold.ts";
+import type { OpenSource } from "../../actors/sources/companies/source.ts";
+import { openBrreg } from "../../actors/sources/companies/sources/brreg.ts";
+import { openCompaniesHouse } from "../../actors/sources/companies/sources/companies-house.ts";
 import { openGleif } from "../../actors/sources/companies/sources/gleif.ts";
+import { openPrh } from "../../actors/sources/companies/sources/prh.ts";
+import { openRechercheEntreprises } from "../../actors/sources/companies/sources/recherche-entreprises.ts";
 import { INCLUDES, recordView } from "../../actors/sources/companies/view.ts";
 import { oneRegister } from "../harness/companies-harness.ts";
 import { recordedHttp } from "../harness/recorded-http.ts";
@@ -323,6 +329,165 @@ describe.runIf(isHere)("of what GLEIF sends", () => {
           ),
       ),
     );
+    expect(unused).toEqual([]);
+  });
+});
+
+interface RecordedSource {
+  readonly open: OpenSource;
+  readonly reference: string;
+  /** Recorded documents by the address that they were asked from. */
+  readonly documents: Readonly<Record<string, string>>;
+  readonly left_out: readonly LeftOut[];
+  /** Values that the record has in its own words. */
+  readonly forms: readonly (readonly [path: RegExp, form: Form])[];
+}
+
+const COUNTRIES: Readonly<Record<string, string>> = { "United Kingdom": "GB", Norge: "NO" };
+const country: Form = (leaf) => COUNTRIES[leaf] ?? leaf;
+
+const SOURCES: readonly RecordedSource[] = [
+  {
+    open: openCompaniesHouse,
+    reference: "gb_coh:00445790",
+    documents: { "/company/00445790": "companies_house/api/company-tesco.json" },
+    left_out: [
+      [/^links\.|^etag$/, "addresses and version of the API's documents"],
+      [/^(?:accounts|confirmation_statement)\./, "when documents are due: company/v1 has no place"],
+      [/^last_full_members_list_date$/, "of the register's files"],
+    ],
+    forms: [
+      [/\.country$/, country],
+      [/^jurisdiction$/, () => "GB-EAW"],
+    ],
+  },
+  {
+    open: openBrreg,
+    reference: "no_orgnr:923609016",
+    documents: {
+      "/enheter/923609016": "bulk/brreg/entity_923609016.json",
+      "/enheter/923609016/roller": "bulk/brreg/roles_923609016.json",
+    },
+    left_out: [
+      [/_links\./, "addresses of the API"],
+      [/kommunenummer$/, "the municipality's number; its name is in the address"],
+      [/^institusjonellSektorkode|^maalform$/, "statistics and the language of letters"],
+      [/^frivilligMva|^registreringsdato/, "registers of taxes and employees beside the unit's own"],
+      [/^sisteInnsendteAarsregnskap$|^vedtektsdato$/, "company/v1 has no place"],
+      [/^kapital\.(?:type|innfortDato)$/, "the only type; when the register wrote it"],
+      [/rekkefolge$|sistEndret$/, "the order and the last change of a list"],
+      [/valgtAv\./, "who chose an officer: company/v1 has no place"],
+      [/roller\[\]\.enhet\.(?:organisasjonsform|godkjenningsstatus)/, "another company's record"],
+      [/fodselsdato$/, "the day of birth is not kept"],
+    ],
+    forms: [[/\.land$/, country]],
+  },
+  {
+    open: openPrh,
+    reference: "fi_ytunnus:0112038-9",
+    documents: { "/companies?businessId=0112038-9": "prh/lookup-nokia.json" },
+    left_out: [
+      [/^totalResults$/, "of the answer"],
+      [/\.(?:source|version|typeCodeSet|lastModified)$/, "how the register keeps the value"],
+      [/languageCode$|descriptions\[\]\.description$/, "the same in three languages: the first one is kept"],
+      [/\.type$|\.register$|\.authority$/, "numbers of lists of the register"],
+      [/^companies\[\]\.(?:tradeRegisterStatus|status)$/, "numbers of lists; the record has its own word"],
+      [/registeredEntries\[\]/, "entries in registers of taxes"],
+      [/municipalityCode$/, "the municipality's number; its name is in the address"],
+      [/postOffices\[\]\.city$/, "the same in two languages: the first one is kept"],
+      [
+        /(?:website|mainBusinessLine|addresses\[\]|businessId)\.registrationDate$/,
+        "since when the register has the value",
+      ],
+    ],
+    forms: [],
+  },
+  {
+    open: openRechercheEntreprises,
+    reference: "fr_siren:780129987",
+    documents: {
+      "/search?q=780129987&per_page=25": "recherche_entreprises/lookup-siren-renault.json",
+    },
+    left_out: [
+      [/^(?:total_results|page|per_page|total_pages)$/, "of the answer"],
+      [/nombre_etablissements/, "branches are counted, not listed"],
+      [/naf25$|section_activite/, "the same activity in other classifications"],
+      [
+        /siege\.(?:adresse|commune|complement_adresse|coordonnees|departement|epci|region|indice_repetition|numero_voie)$/,
+        "the address in parts and codes of statistics",
+      ],
+      [
+        /siege\.(?:caractere_employeur|date_\w+|etat_administratif|liste_\w+\[\]|statut_\w+|tranche_\w+)$/,
+        "of the establishment, not of the company",
+      ],
+      [/date_mise_a_jour/, "when the source wrote"],
+      [/categorie_entreprise$|statut_diffusion$/, "statistics"],
+      [/complements\./, "labels of other registers"],
+      [
+        /type_dirigeant$|date_de_naissance$|annee_de_naissance$/,
+        "in the record as its own word; the day of birth is not kept",
+      ],
+    ],
+    forms: [
+      [/^results\[\]\.etat_administratif$/, () => "active"],
+      [/^results\[\]\.tranche_effectif_salarie$/, () => "10000"],
+    ],
+  },
+];
+
+async function otherRecord({ open, reference, documents }: RecordedSource): Promise<unknown> {
+  const source = open({ base_url: BASE, credentials: "key" });
+  const table = Object.fromEntries(
+    Object.entries(documents).map(([path, file]) => [
+      `${BASE}${path}`,
+      { body: readFileSync(`${ROOT}/../${file}`, "utf8") },
+    ]),
+  );
+  const register = oneRegister(() => [
+    {
+      ...source,
+      lookup: (identifier, groups, _http, stop, company) =>
+        source.lookup(identifier, groups, recordedHttp(table).http, stop, company),
+    },
+  ]);
+  const groups = ["people", "ownership", "relationships", "events"] as const;
+  const found = await register.get(reference, { groups });
+  const context = { sources: register.sources, now_ms: register.clock.now() };
+  const record = recordView(found!, new Set(INCLUDES.filter((each) => each !== "claims")), context);
+  await register.stop();
+  return record;
+}
+
+const leavesOfSource = ({ documents }: RecordedSource) =>
+  Object.values(documents).flatMap((file) => [
+    ...leavesOf(JSON.parse(readFileSync(`${ROOT}/../${file}`, "utf8"))),
+  ]);
+
+function sharedBy({ forms, left_out, ...source }: RecordedSource, record: unknown) {
+  const values = [...leavesOf(record)].map(([, value]) => plain(value));
+  const isIn = (wanted: string): boolean =>
+    values.some((value) => value === wanted || (wanted.length > 3 && value.includes(wanted)));
+  let placed = 0;
+  const missing: string[] = [];
+  for (const [path, leaf] of leavesOfSource({ forms, left_out, ...source })) {
+    const form = forms.find(([pattern]) => pattern.test(path))?.[1];
+    const isPlaced = isIn(plain(form ? form(leaf) : leaf));
+    if (!isPlaced && left_out.some(([pattern]) => pattern.test(path))) continue;
+    placed++;
+    if (!isPlaced) missing.push(`${path}: ${leaf}`);
+  }
+  return { share: 1 - missing.length / placed, missing };
+}
+
+describe.runIf(isHere)("of what other sources send", () => {
+  test.each(SOURCES)("95 % of what is not left out is in the record: $reference", async (source) => {
+    const record = (await otherRecord(source)) as Record<string, unknown>;
+    const { share, missing } = sharedBy(source, record);
+    expect([share >= 0.95, share >= 0.95 ? [] : missing]).toEqual([true, []]);
+    // A record without its addresses and names would not pass.
+    expect(sharedBy(source, { ...record, addresses: [], names: null }).share).toBeLessThan(0.95);
+    const leaves = leavesOfSource(source);
+    const unused = source.left_out.filter(([pattern]) => !leaves.some(([path]) => pattern.test(path)));
     expect(unused).toEqual([]);
   });
 });

@@ -8,7 +8,14 @@ import { sqliteImports } from "../../../actors/sources/companies/imports/adapter
 import type { RunContext } from "../../../actors/sources/companies/imports/run-import.ts";
 import type { ImportStore } from "../../../actors/sources/companies/imports/store.ts";
 import { DAY_MS, oneRegister, scriptedSource } from "../../harness/companies-harness.ts";
-import { beginFile, begunFor, IMPORT_OWNER, importOf, PUBLISHED_MS, runFile } from "../../harness/company-imports.ts";
+import {
+  beginFile,
+  begunFor,
+  IMPORT_OWNER,
+  importOf,
+  PUBLISHED_MS,
+  runFile,
+} from "../../harness/company-imports.ts";
 import { goldenCopy, goldenLei, goldenRow, LEI_COLUMNS, zipped } from "../../harness/golden-copy.ts";
 
 const register = () => oneRegister(() => [scriptedSource("gleif", "lei", () => ({ core: [] }))]);

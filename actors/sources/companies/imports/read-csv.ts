@@ -19,10 +19,7 @@ export interface CsvFile {
 }
 
 /** Throws UnreadableFile: it has no header. */
-export async function readCsv(
-  bytes: AsyncIterable<Buffer>,
-  after: FilePlace | null,
-): Promise<CsvFile> {
+export async function readCsv(bytes: AsyncIterable<Buffer>, after: FilePlace | null): Promise<CsvFile> {
   const chunks = bytes[Symbol.asyncIterator]();
   let head = Buffer.alloc(0);
   let header: { columns: readonly string[]; end: number } | null = null;

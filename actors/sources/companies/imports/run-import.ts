@@ -177,9 +177,7 @@ async function beginningOf(
 
 const MIN_BEGINNING = 64;
 
-type PublishTimes = (
-  stored: Iterable<ImportedRow>,
-) => Promise<(row: ImportedRow) => number>;
+type PublishTimes = (stored: Iterable<ImportedRow>) => Promise<(row: ImportedRow) => number>;
 
 /** When what is stored of a row was published: with its own file, or with a later whole one that had the same. */
 async function publishTimesOf(store: ImportStore, { run: own, kind }: ImportRun): Promise<PublishTimes> {
@@ -344,9 +342,7 @@ async function closeAbsent(
   context: RunContext,
 ): Promise<ImportRun> {
   const { store, onProgress } = deps;
-  const before = (await runsOf(store, kind.name)).find(
-    (each) => each.run !== begun.run && isWhole(each),
-  );
+  const before = (await runsOf(store, kind.name)).find((each) => each.run !== begun.run && isWhole(each));
   const warned = (warning: string): ImportRun => ({
     ...begun,
     phase: "index",

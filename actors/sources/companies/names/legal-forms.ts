@@ -268,7 +268,11 @@ const FORMS: readonly Row[] = [
     "public_limited",
     "Public Joint Stock Company|Closed Joint Stock Company|Акционерное общество|Публичное акционерное общество",
   ],
-  ["RU", "association", "ANO|АНО|NKO|НКО|Autonomous Non-Profit Organization|Автономная некоммерческая организация"],
+  [
+    "RU",
+    "association",
+    "ANO|АНО|NKO|НКО|Autonomous Non-Profit Organization|Автономная некоммерческая организация",
+  ],
   ["RU", "government", "FGUP|ФГУП|GUP|ГУП|MUP|МУП|Federal State Unitary Enterprise"],
   ["IL", "private_limited", "Ba'am|בע\"מ|B.M."],
   [

@@ -274,8 +274,7 @@ function weighPlace(
   }
   evidence.is_contradicted = true;
   evidence.add("city", SCORES.other_place, city, cities[0]);
-  if (query.written !== name.written)
-    evidence.cap("city", CAPS.other_name_and_place, city, cities[0]);
+  if (query.written !== name.written) evidence.cap("city", CAPS.other_name_and_place, city, cities[0]);
 }
 
 function limit(
