@@ -22,6 +22,12 @@ export const CONTENT_FIELDS = {
       false,
     ),
   ),
+  include_comments: Type.Optional(
+    Field(
+      Type.Boolean({ default: false }),
+      "Whether readers' comments below an article are text and Markdown, too. The posts of a thread always are. `formats=comments` has them one by one",
+    ),
+  ),
   include_selectors: selectors(
     "CSS selectors: text, Markdown, links, images and tables are of the elements that match one of them, in the page's order, whether " +
       "main content or not",
@@ -43,11 +49,12 @@ const ContentBody = Type.Object(CONTENT_FIELDS);
 type ContentWishes = Static<typeof ContentBody>;
 
 /** What is read of a page's elements beside its content. */
-export const DATA_FORMATS = ["structured", "tables"] as const;
+export const DATA_FORMATS = ["structured", "tables", "comments"] as const;
 export const isDataFormat = (format: string): boolean => (DATA_FORMATS as readonly string[]).includes(format);
 const DataChoice = Type.Object({
   structured: Type.Optional(Type.Literal(true)),
   tables: Type.Optional(Type.Literal(true)),
+  comments: Type.Optional(Type.Literal(true)),
   /** Checked with the request that it came with. */
   extract: Type.Optional(Type.Unsafe<ExtractOptions>(Type.Record(Type.String(), Type.Unknown()))),
 });
@@ -56,6 +63,8 @@ export type DataChoice = Static<typeof DataChoice>;
 /** A caller's choice of a page: its parts, and data of it. Without a choice the page is read as for everybody. */
 export const ContentChoice = Type.Object({
   only_main_content: Nullable(Type.Boolean()),
+  /** Default: false. */
+  include_comments: Type.Optional(Type.Literal(true)),
   include: Type.Array(Type.String()),
   exclude: Type.Array(Type.String()),
   data: Type.Optional(DataChoice),
@@ -63,8 +72,13 @@ export const ContentChoice = Type.Object({
 export type ContentChoice = Static<typeof ContentChoice>;
 
 /** Whether the caller chooses another content than the stored one. */
-export const choosesContent = ({ only_main_content, include, exclude }: ContentChoice): boolean =>
-  only_main_content !== null || include.length > 0 || exclude.length > 0;
+export const choosesContent = ({
+  only_main_content,
+  include_comments,
+  include,
+  exclude,
+}: ContentChoice): boolean =>
+  only_main_content !== null || include_comments === true || include.length > 0 || exclude.length > 0;
 
 interface ReadingWishes extends ContentWishes {
   readonly formats?: readonly string[] | null;
@@ -73,6 +87,7 @@ interface ReadingWishes extends ContentWishes {
 /** Empty for a body without a choice. */
 export function contentChoiceOf({
   only_main_content = null,
+  include_comments,
   include_selectors,
   exclude_selectors,
   formats,
@@ -82,6 +97,7 @@ export function contentChoiceOf({
   const whole = Object.fromEntries(named.map((name) => [name, true as const]));
   const reading = {
     only_main_content,
+    ...(include_comments && { include_comments: true as const }),
     include: include_selectors ?? [],
     exclude: exclude_selectors ?? [],
     ...((named.length > 0 || extract) && { data: { ...whole, ...(extract && { extract }) } }),

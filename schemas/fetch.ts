@@ -18,7 +18,7 @@ import {
   ProjectRef,
   Warnings,
 } from "./common.ts";
-import { type PageData, PageTable, StructuredData } from "./page-data.ts";
+import { PageComment, type PageData, PageTable, StructuredData } from "./page-data.ts";
 import { ask, contract, Deadline, tell } from "../cluster/contracts/contract.ts";
 import { RENDER_MODES, TIERS } from "./tier-table.ts";
 import { Trace } from "../cluster/contracts/trace.ts";
@@ -568,6 +568,7 @@ const OPTION_USE = {
   actions: "worked_out",
   session_id: "worked_out",
   only_main_content: "worked_out",
+  include_comments: "worked_out",
   include_selectors: "worked_out",
   exclude_selectors: "worked_out",
   block_resources: "worked_out",
@@ -938,6 +939,12 @@ export const FetchResponse = Component("FetchResponse", {
     Field(
       Type.Array(PageTable),
       "With formats=tables: the tables of the page, in its order, without those that only lay it out",
+    ),
+  ),
+  comments: Type.Optional(
+    Field(
+      Type.Array(PageComment),
+      "With formats=comments: readers' comments below the article, in the page's order, at most 1,000; empty for the posts of a thread",
     ),
   ),
   extract: Type.Optional(Field(Extraction, "With extract: what its rules, or its schema, found")),

@@ -96,10 +96,22 @@ export const PageTable = Component("PageTable", {
 });
 export type PageTable = Static<typeof PageTable>;
 
+export const PageComment = Component("PageComment", {
+  author: Field(Nullable(Type.String()), "The name it stands under; null: none", "Ada Berg"),
+  published_at: Field(
+    Nullable(Type.String()),
+    "ISO 8601: with a time in UTC or without a zone, or only a date, a month or a year; null: none, or one that counts from now",
+    "2026-03-04T05:06:07",
+  ),
+  text: Field(Type.String(), "What it says, a paragraph a line", "The tower was lit in 1998, too."),
+});
+export type PageComment = Static<typeof PageComment>;
+
 /** What is read of a page beside its content, as far as it was wanted. */
 export interface PageData {
   readonly structured?: StructuredData;
   readonly tables?: PageTable[];
+  readonly comments?: PageComment[];
   readonly extract?: Extraction;
   /** Sentences: what could not be read, and what is beyond a limit. */
   readonly warnings?: string[];

@@ -154,12 +154,12 @@ const FIELDS: readonly [name: string, schema: TSchema, fields: string][] = [
   [
     "FetchBody",
     FetchBody,
-    "url render max_bytes accept_pdf cache_ttl_s min_text_chars project_ref allow_archive allow_alternates allow_paid allow_premium tiers timeout_s country user_agent accept_language include_html formats fields wait_for screenshot_options archive headers cookies method body cache_private actions session_id only_main_content include_selectors exclude_selectors extract block_resources device viewport",
+    "url render max_bytes accept_pdf cache_ttl_s min_text_chars project_ref allow_archive allow_alternates allow_paid allow_premium tiers timeout_s country user_agent accept_language include_html formats fields wait_for screenshot_options archive headers cookies method body cache_private actions session_id only_main_content include_comments include_selectors exclude_selectors extract block_resources device viewport",
   ],
   [
     "FetchResponse",
     FetchResponse,
-    "url final_url redirects status content_type origin_content_type headers tier attempts html text pdf_text_pages pdf_page_count text_truncated title meta sha256 bytes cached revalidated retrieved_at etag last_modified cost_usd billing_category archived_at served_from_archive_because body_url body_kind content_kind paywall paywall_evidence alternate_of alternate_source match_score primary_sources text_complete page_verdict error error_detail premium_routes_tried retry_after_s markdown links images entries screenshot actions structured tables extract llm_cost_usd warnings archive_url debug_url request_id",
+    "url final_url redirects status content_type origin_content_type headers tier attempts html text pdf_text_pages pdf_page_count text_truncated title meta sha256 bytes cached revalidated retrieved_at etag last_modified cost_usd billing_category archived_at served_from_archive_because body_url body_kind content_kind paywall paywall_evidence alternate_of alternate_source match_score primary_sources text_complete page_verdict error error_detail premium_routes_tried retry_after_s markdown links images entries screenshot actions structured tables comments extract llm_cost_usd warnings archive_url debug_url request_id",
   ],
   ["Attempt", Attempt, "tier status reason ms detail"],
   [

@@ -176,6 +176,7 @@ export function responseOf(
     ...(asked.includes("entries") && { entries: formats?.entries ?? [] }),
     ...(asked.includes("structured") && { structured: formats?.structured ?? null }),
     ...(asked.includes("tables") && { tables: formats?.tables ?? [] }),
+    ...(asked.includes("comments") && { comments: formats?.comments ?? [] }),
     ...(extract && { extract: formats?.extract ?? NO_ELEMENTS }),
     ...(formats?.warnings && { warnings: formats.warnings }),
     ...(asked.includes("screenshot") && {

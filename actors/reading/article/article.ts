@@ -3,9 +3,11 @@
  * no network, no recursion, and a limit on everything (tree.ts has them).
  */
 import type { ArticleMeta, PageFormats, PageVerdict } from "../../../schemas/fetch.ts";
+import { commentsOf, findComments } from "./comments.ts";
 import { featuresOf, readTraits, type Traits } from "./features.ts";
+import type { PageComment } from "../../../schemas/page-data.ts";
 import { findGroups } from "./groups.ts";
-import { kindOf, type PageKind } from "./kind.ts";
+import { isForumLike, isThread, kindOf, type PageKind } from "./kind.ts";
 import { outsideDialogs } from "./dialogs.ts";
 import { ldBody, type LinkedData, readLinkedData } from "./jsonld.ts";
 import { articleLines, isTemplate, type Line, linesIn, linesText, toLines } from "./lines.ts";
@@ -65,6 +67,7 @@ export interface ReadHtml {
   readonly needs_detector?: boolean;
   /** If requested. */
   readonly formats?: PageFormats;
+  readonly comments?: PageComment[];
   /** For an operator: limits that were reached, and text that does not come from the page's elements. */
   readonly note: string | null;
 }
@@ -126,6 +129,10 @@ export interface ReadHtmlOptions {
   readonly formats?: boolean;
   /** `shown`: everything that the page shows is text. `main`: links and images, too, are of the text alone. */
   readonly content?: "default" | "shown" | "main";
+  /** Readers' comments are text, too. */
+  readonly include_comments?: boolean;
+  /** Readers' comments are wanted as a list, among the formats. */
+  readonly comments?: boolean;
 }
 
 /** What a page is and says. */
@@ -138,6 +145,8 @@ export function readHtml(
     choose = likeliestTitle,
     formats: with_formats = false,
     content = "default",
+    include_comments = false,
+    comments: with_comments = false,
   }: ReadHtmlOptions = {},
 ): ReadHtml {
   const isShown = content === "shown";
@@ -146,8 +155,12 @@ export function readHtml(
   const survey = surveyOf(tree, linked, url);
   const { page, lines, prose, traits } = survey;
   const notices = findNotices(lines, tree.title);
-  const chances = weigh(survey).map((chance, i) => (notices[i] ? 0 : chance));
   const kind = kindOf(traits);
+  const comments = isThread(traits, kind)
+    ? null
+    : findComments(page, lines, survey.peers.structure, { now_ms, with_unnamed: !isForumLike(traits) });
+  const isComment = (i: number): boolean => comments?.inside[i] === 1;
+  const chances = weigh(survey).map((chance, i) => (notices[i] || isComment(i) ? 0 : chance));
   const sizes = lines.map((line) => wordsIn(line.text));
   const { picked: likeliest } = selectLines(chances, sizes, kind === "article" ? STRICT : EVEN);
   const picked = completed(tree, lines, chances, outsideDialogs(tree, lines, sizes, likeliest));
@@ -157,9 +170,10 @@ export function readHtml(
   const unseen = unseenAnywhere(page);
   const captioned = captions(page);
   const lineTexts = new Set<string>();
-  const read = lines.flatMap(({ node, tag, text }, i) => {
+  const read = lines.flatMap(({ node, tag, text, junk }, i) => {
     // Hidden text of a paid page is never used.
-    if (isShown ? unseen[node] : !hasLikelyLine || !picked[i] || (closed && unseen[node])) return [];
+    const isPicked = isComment(i) ? include_comments && !junk : picked[i];
+    if (isShown ? unseen[node] : !hasLikelyLine || !isPicked || (closed && unseen[node])) return [];
     if ((kind === "article" && captioned[node] && !isShown) || isTemplate({ text, tag })) return [];
     // Repetitions by layout: clones of a carousel, a heading for wide and for narrow screens. A paragraph directly after itself is intended.
     const above = lines[i - 1];
@@ -222,6 +236,7 @@ export function readHtml(
   return {
     title,
     text,
+    ...(with_comments && { comments: comments ? commentsOf(comments, meta.language, now_ms) : [] }),
     ...(marked && {
       formats: {
         markdown: marked.markdown === "" ? null : soundText(marked.markdown),

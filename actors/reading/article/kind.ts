@@ -90,3 +90,11 @@ export function kindOf(traits: Traits): PageKind {
   }
   return best;
 }
+
+/** Names and an address that threads have; some articles have them, too. */
+export const isForumLike = (traits: Traits): boolean =>
+  traitOf(traits, "forum_url") > 0 || traitOf(traits, "forum_names") > 0;
+
+/** A page whose posts are its text. */
+export const isThread = (traits: Traits, kind: PageKind): boolean =>
+  kind === "forum" || traitOf(traits, "ld_forum") > 0;

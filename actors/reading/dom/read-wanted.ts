@@ -10,7 +10,8 @@ import { elementsIn, elementsOf } from "./document.ts";
 import { included, leaveOut, narrowed } from "./narrow.ts";
 
 export function readWanted(task: ExtractTask, reading: ContentChoice, read: typeof readHtml): Extracted {
-  const { include, exclude, only_main_content } = reading;
+  const { include, exclude, only_main_content, include_comments = false } = reading;
+  const with_comments = reading.data?.comments === true;
   const charset = charsetOf(task) ?? "UTF-8";
   const html = decodeText(task.bytes, charset);
   const isNarrowed = include.length > 0 || exclude.length > 0;
@@ -25,14 +26,17 @@ export function readWanted(task: ExtractTask, reading: ContentChoice, read: type
             read(part, task.url, task.now_ms, { formats: true, content: "shown" }).formats?.markdown ?? "",
         })
       : undefined;
-  if (!choosesContent(reading) && task.with_formats !== true)
+  if (!choosesContent(reading) && task.with_formats !== true && !with_comments)
     return { ...NOTHING, charset, formats: { markdown: null, links: [], images: [], ...data } };
   const page = read($ && isNarrowed ? narrowed($, reading) : html, task.url, task.now_ms, {
     formats: task.with_formats === true,
+    include_comments,
+    comments: with_comments,
     content:
       include.length > 0 || only_main_content === false ? "shown" : only_main_content ? "main" : "default",
   });
   const formats = page.formats ?? (data && { markdown: null, links: [], images: [] });
+  const comments = with_comments && { comments: page.comments ?? [] };
   const { text, truncated } = cutText(soundText(page.text), MAX_TEXT_CHARS);
   return {
     ...NOTHING,
@@ -40,7 +44,7 @@ export function readWanted(task: ExtractTask, reading: ContentChoice, read: type
     text,
     text_truncated: truncated || page.truncated,
     meta: page.meta,
-    ...(formats && { formats: { ...formats, ...data } }),
+    ...(formats && { formats: { ...formats, ...data, ...comments } }),
     note: page.note,
   };
 }
