@@ -35,6 +35,7 @@ interface FetchOptions extends ClientOptions {
   readonly links?: boolean;
   readonly images?: boolean;
   readonly entries?: boolean;
+  readonly comments?: boolean;
   readonly screenshot?: string;
   readonly fullPage?: boolean;
   readonly waitFor?: WaitFor;
@@ -53,6 +54,7 @@ export const fetchCommand = (context: Context): Command =>
     .option("--links", "print the addresses of the page's links, one a line, each with its text")
     .option("--images", "print the addresses of the page's images, each with its alternative text")
     .option("--entries", "print the items of a feed or sitemap: address, time and title, between tabs")
+    .option("--comments", "print readers' comments, one a line: author, time and text, between tabs")
     .option("--screenshot <file>", "save a picture of the page there, .png or .webp", pictureFile)
     .option("--full-page", "with --screenshot: the page from top to bottom")
     .option("--wait-for <what>", "in the browser: until this CSS selector matches, or so many ms", waitFor)
@@ -71,7 +73,7 @@ export const fetchCommand = (context: Context): Command =>
         await writeFile(options.screenshot, await download(`${base}${body_url}`, key));
       }
       if (options.json) context.out(JSON.stringify(page, null, 2));
-      else if (options.links || options.images || options.entries)
+      else if (LISTS.some((name) => options[name]))
         for (const line of listLines(page, options)) context.out(line);
       else if (options.markdown) context.out(page.markdown ?? "");
       else context.out(options.html ? (page.html ?? "") : page.text);
@@ -105,7 +107,7 @@ function formatsOf(options: FetchOptions): FetchBody["formats"] | undefined {
   return formats.length > 0 ? formats : undefined;
 }
 
-const LISTS = ["links", "images", "entries"] as const;
+const LISTS = ["links", "images", "entries", "comments"] as const;
 
 /** Between tabs, so that `cut -f1` gives addresses. */
 function listLines(page: FetchResponse, options: FetchOptions): string[] {
@@ -114,6 +116,9 @@ function listLines(page: FetchResponse, options: FetchOptions): string[] {
     ...(options.images ? (page.images ?? []).map(({ url, alt }) => [url, alt]) : []),
     ...(options.entries
       ? (page.entries ?? []).map(({ url, published_at, title }) => [url, published_at, title])
+      : []),
+    ...(options.comments
+      ? (page.comments ?? []).map(({ author, published_at, text }) => [author, published_at, text])
       : []),
   ];
   return rows.map((cells) =>

@@ -52,6 +52,12 @@ const LAMPS = article("Lamps").replace(
    <tr class="lamp"><td><a href="/lamps/2">Deck lamp</a><td class="price">31.00 €</tr></table></body>`,
 );
 
+const DISCUSSED = article("Ferry news").replace(
+  "</body>",
+  `<div class="comments"><div class="comment"><b class="author">Ada Berg</b> <time datetime="2026-03-04T05:06:07Z">4 March 2026</time>
+   <p>The late ship is the best news of the year.</p></div></div></body>`,
+);
+
 const SCRIPTED = `<!doctype html><title>Tides</title><div id="app"></div><script>
   document.getElementById("app").innerHTML = "<article><h1>Tides</h1><p>" + ${JSON.stringify(prose(12))} + "</p></article>";
 </script>`;
@@ -83,6 +89,7 @@ function pages(sites: Web): World {
     {
       "/": { body: article("Example") },
       "/lamps": { body: LAMPS },
+      "/ferry-news": { body: DISCUSSED },
       "/account": ({ headers }) => ({
         body: article(
           `Account of ${headers["x-api-key"]} with ${/basket=(\w+)/.exec(headers["cookie"]!)?.[1]}`,

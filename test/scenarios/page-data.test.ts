@@ -1,4 +1,4 @@
-/** Structured data and tables of a page, as clients see them: single, from the cache, in a batch and in a crawl; the site is asked once. */
+/** Structured data, tables and comments of a page, as clients see them: single, from the cache, in a batch and in a crawl; the site is asked once. */
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import type { ExtractFields, ExtractRule } from "../../schemas/extract.ts";
@@ -14,6 +14,22 @@ const SHOP = article("Lamps").replace(
    <p about="https://example.org/lamps#storm" property="schema:name">Storm lamp</p><div itemscope itemtype="https://schema.org/Product"><a itemprop="url" href="/lamps/1">Storm lamp</a></div>
    <table class="prices"><tr><th>Lamp<th>Price<tr><td>Storm<td rowspan="2">24.50<tr><td>Deck</table>
    <table><tr><th>A<th>B<tr><td>1<td>2</table></body>`,
+);
+
+const COMMENTS = [
+  { author: "Ada Berg", published_at: "2026-03-04T05:06:07Z", text: "The storm lamp leaks at the hinge." },
+  { author: "Jon Lind", published_at: "2026-03-05T08:00:00Z", text: "Mine does not.\nIt is ten years old." },
+];
+const DISCUSSED = article("Lamps").replace(
+  "</body>",
+  `<section id="comments"><h3>2 comments</h3>${COMMENTS.map(
+    ({ author, published_at, text }) =>
+      `<div class="comment"><b class="author">${author}</b> <time datetime="${published_at}">in March</time> 2026, 10:00
+       ${text
+         .split("\n")
+         .map((line) => `<p>${line}</p>`)
+         .join("")}<a href="#r">Reply</a></div>`,
+  ).join("")}</section></body>`,
 );
 
 /** A field of Crawl4AI's JsonCssExtractionStrategy. */
@@ -146,6 +162,34 @@ describe.each(SETUPS)("data of a page, $setup", ({ setup, start }) => {
     expect(site.hits("/")).toBe(1);
   });
 
+  test("comments are no text unless they are asked for: single, from the cache, in a batch and in a crawl", async () => {
+    const site = sites.site({ "/": { body: DISCUSSED } });
+    const url = `${site.origin}/`;
+    const plain = await service.fetch({ url, formats: ["markdown"] });
+    expect(plain.text.length).toBeGreaterThan(500);
+    expect(plain.text + plain.markdown!).not.toContain("hinge");
+    expect(plain).not.toHaveProperty("comments");
+    const options: Omit<FetchBody, "url"> = { formats: ["comments", "markdown"], include_comments: true };
+    const whole = {
+      cached: true,
+      comments: COMMENTS,
+      text: expect.stringMatching(/hinge[^]*ten years/),
+      markdown: expect.stringMatching(/hinge[^]*ten years/),
+    };
+    expect(await service.fetch({ url, ...options })).toMatchObject(whole);
+    const listed = await service.fetch({ url, formats: ["comments"] });
+    expect(listed).toMatchObject({ text: plain.text, comments: COMMENTS });
+    expect(listed).not.toHaveProperty("markdown");
+    const jobs = client(service);
+    const { job_id } = (await jobs.create([{ url, ...options }])).json;
+    await jobs.finished(job_id);
+    expect((await jobs.items(job_id))[0]!.result).toMatchObject(whole);
+    const crawl = await service.call("POST", "/v1/crawl", { body: { url, max_depth: 0, fetch: options } });
+    await jobs.finished(crawl.json.job_id);
+    expect((await jobs.items(crawl.json.job_id))[0]!.result).toMatchObject(whole);
+    expect(site.hits("/")).toBe(1);
+  });
+
   const fields: NonNullable<FetchBody["extract"]>["fields"] = {
     title: { selector: "h1" },
     lamps: {
@@ -242,9 +286,9 @@ describe.each(SETUPS)("data of a page, $setup", ({ setup, start }) => {
 
   test("is null and empty for what has no elements", async () => {
     const site = sites.site({ "/": { type: "text/plain", body: "plain words" } });
-    const formats: FetchBody["formats"] = ["structured", "tables"];
+    const formats: FetchBody["formats"] = ["structured", "tables", "comments"];
     const answer = await service.fetch({ url: `${site.origin}/`, formats, extract: { fields } });
-    expect(answer).toMatchObject({ text: "plain words", structured: null, tables: [] });
+    expect(answer).toMatchObject({ text: "plain words", structured: null, tables: [], comments: [] });
     expect(answer.extract).toEqual({ data: null, errors: [{ path: "", reason: "no_elements" }] });
   });
 });

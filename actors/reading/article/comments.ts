@@ -28,7 +28,10 @@ const AUTHOR_WORDS = 4;
 const UNNAMED_AUTHOR_CHARS = 40;
 /** Comments of more text, by this factor, than stands above them are what the page is about. */
 const ABOUT_FACTOR = 8;
+const COMMENT_SHARE = 0.8;
 const HEADING_ABOVE_LINES = 3;
+/** So many places of dates are looked at for an unnamed section. */
+const PLACES_MAX = 20;
 
 /** Stems of "comment" as class names and ids have them. A commentary and a commentator belong to articles. */
 const NAMED_COMMENTS =
@@ -45,6 +48,8 @@ const RELATIVE =
 /** Words around a name and a date: "Ada says:", "napisał(a)". */
 const AROUND_NAME =
   /^(?:posted by|by|von|par|por|od|autor|author|nick|from|dodał|napisał|~|@)\s*(?:\(?a\)?)?:?\s+|[\s,:|·•–—-]*(?:(?<=\s)(?:says|said|wrote|writes|schrieb|sagt|a écrit|dice|napisał(?:\(a\)|a)?|pisze|powiedział(?:\/a|a)?|dodał(?:\(a\)|a)?|пишет|написал))?[\s:,|·•–—(-]*(?:(?<=\s)(?:dnia|at|on|am|le|el|o godz\.?|w dniu))?[\s:,|(-]*$/giu;
+/** A sentence's, and not an initial's. */
+const NO_NAME_END = /[!?]$|\p{L}{2}\.$/u;
 const CONTROL_CHARS = 40;
 const CONTROL_LINK = 0.8;
 const PREPOSITION = /^(?:on|at|commented|says|said|posted by)$/i;
@@ -179,10 +184,13 @@ class CommentSearch {
       if (known) known.push(i);
       else alike.set(structure[i]!, [i]);
     }
+    let places = 0;
     for (const among of alike.values()) {
+      if (places === PLACES_MAX) break;
       if (among.length < HEADED_MIN || !among.some((i) => this.#isDated(i))) continue;
       const dated = among.filter((i) => this.#isDated(i));
-      if (dated.length < HEADED_MIN || dated.length < 0.8 * among.length) continue;
+      if (dated.length < HEADED_MIN || dated.length < COMMENT_SHARE * among.length) continue;
+      places += 1;
       const found = this.#unnamed(dated, first, inside);
       if (found.length > 0) return found;
     }
@@ -204,7 +212,7 @@ class CommentSearch {
       entry.lines.length > 0 &&
       linkShare(entry.lines) < BODY_LINK_MAX &&
       !this.#pointsAway(parts[i]!);
-    if (!entries.every(isComment)) return [];
+    if (entries.filter(isComment).length < COMMENT_SHARE * entries.length) return [];
     const authors = new Set(entries.map(({ author }) => author));
     if (authors.size < Math.min(2, parts.length)) return [];
     const ended = entries.filter(({ lines }) => lines.some(({ text }) => SENTENCE.test(text)));
@@ -226,12 +234,13 @@ class CommentSearch {
 
   entryOf({ from, to, date, top }: Part): Entry {
     const { author, line: author_line } = this.#authorOf(from, to, date, top);
-    const within = top >= 0 ? top : this.#starts[from]!;
+    // An element of the date may begin directly before its text.
+    const within = top >= 0 ? top : this.#starts[from]! - 1;
     const body: Line[] = [];
     for (let i = from; i < to; i += 1)
       if (i !== date && i !== author_line && !this.#isControl(i, author) && !this.#isInForm(i, within))
         body.push(this.#lines[i]!);
-    return { author, date: this.#dateOf(from, to, date), lines: body };
+    return { author, date: this.#dateOf(to, date, within), lines: body };
   }
 
   /** For each dated line the largest element that holds no other; where it holds no body, the lines to the next. */
@@ -247,7 +256,9 @@ class CommentSearch {
       else while (parent[top]! >= root && isAlone(parent[top]!)) top = parent[top]!;
       const [from, end] = top < 0 ? [date, date + 1] : this.#linesOf(top);
       const next = dated[at + 1] ?? to;
-      parts.push(end - from > 1 ? { from, to: end, date, top } : { from, to: Math.max(end, next), date, top: -1 });
+      parts.push(
+        end - from > 1 ? { from, to: end, date, top } : { from, to: Math.max(end, next), date, top: -1 },
+      );
     }
     return parts;
   }
@@ -280,22 +291,34 @@ class CommentSearch {
   #name(text: string): string | null {
     if (text.length > AUTHOR_CHARS + 20) return null;
     const name = collapse(unmarked(text).replace(AROUND_NAME, ""));
-    const isName = name.length > 1 && !PREPOSITION.test(name) && !/^\d+:/.test(name) && name.length <= AUTHOR_CHARS && /\p{L}/u.test(name) && !/[.!?]$/.test(name);
+    const isName =
+      name.length > 1 &&
+      !PREPOSITION.test(name) &&
+      !/^\d+:/.test(name) &&
+      name.length <= AUTHOR_CHARS &&
+      /\p{L}/u.test(name) &&
+      !NO_NAME_END.test(name);
     // "Aug" stands before a year.
-    return isName && !this.#isDate(name) && parseDate(`${name} 2020`, null, this.#now_ms) === null && !HEADED_COMMENTS.test(name) ? name : null;
+    return isName &&
+      !this.#isDate(name) &&
+      parseDate(`${name} 2020`, null, this.#now_ms) === null &&
+      !HEADED_COMMENTS.test(name)
+      ? name
+      : null;
   }
 
   #isControl(i: number, author: string | null): boolean {
     const { text, chars, link, junk, tag } = this.#lines[i]!;
     if (junk || tag === "button" || NUMBERS_ONLY.test(text) || PREPOSITION.test(text)) return true;
     if (author !== null && text.startsWith(author) && text.length < author.length + 15) return true;
-    if ((isHeading(tag) || /\d/.test(text)) && chars <= CONTROL_CHARS && HEADED_COMMENTS.test(text)) return true;
+    if ((isHeading(tag) || /\d/.test(text)) && chars <= CONTROL_CHARS && HEADED_COMMENTS.test(text))
+      return true;
     return chars <= CONTROL_CHARS && link >= CONTROL_LINK;
   }
 
-  #dateOf(from: number, to: number, date: number): string | null {
+  #dateOf(to: number, date: number, begin: number): string | null {
     const stop = this.#lines[to - 1]!.pieces.at(-1) ?? 0;
-    for (let node = this.#lines[from]!.node; node <= stop; node += 1) {
+    for (let node = begin; node <= stop; node += 1) {
       const datetime = this.#tree.attributes[node]?.["datetime"];
       if (datetime && this.#isDate(datetime)) return datetime;
     }

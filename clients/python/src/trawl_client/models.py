@@ -20,7 +20,7 @@ CompanyJobItemErrorName = Literal["not_found", "source_unavailable", "cancelled"
 ContentRefusalCode = Literal["timeout", "key_quota_exhausted", "key_budget_exhausted", "key_rate_limited", "key_category_not_allowed", "user_agent_not_allowed", "unavailable", "refused"]
 CrawlJobItemErrorName = Literal["invalid_url", "blocked_destination", "robots_disallowed", "too_large", "pdf_not_accepted", "unreadable_document", "selector_not_found", "screenshot_failed", "action_failed", "all_tiers_failed", "domain_unavailable", "domain_dead", "timeout", "no_tier_allowed", "politeness_timeout", "domain_busy", "premium_route_required", "budget_exhausted", "session_not_found", "post_not_repeated", "filings_not_configured", "rate_limited", "filings_unavailable", "redirect_not_allowed", "out_of_scope", "cancelled", "result_unavailable", "internal_error", "key_quota_exhausted", "key_budget_exhausted"]
 FetchErrorName = Literal["invalid_url", "blocked_destination", "robots_disallowed", "too_large", "pdf_not_accepted", "unreadable_document", "selector_not_found", "screenshot_failed", "action_failed", "all_tiers_failed", "domain_unavailable", "domain_dead", "timeout", "no_tier_allowed", "politeness_timeout", "domain_busy", "premium_route_required", "budget_exhausted", "session_not_found", "post_not_repeated", "filings_not_configured", "rate_limited", "filings_unavailable", "redirect_not_allowed"]
-FetchField = Literal["url", "final_url", "redirects", "status", "content_type", "origin_content_type", "headers", "tier", "attempts", "html", "text", "pdf_text_pages", "pdf_page_count", "markdown", "links", "images", "entries", "screenshot", "actions", "archive_url", "structured", "tables", "extract", "text_truncated", "title", "meta", "sha256", "bytes", "cached", "revalidated", "retrieved_at", "etag", "last_modified", "cost_usd", "llm_cost_usd", "billing_category", "archived_at", "served_from_archive_because", "body_url", "body_kind", "content_kind", "paywall", "paywall_evidence", "alternate_of", "alternate_source", "match_score", "primary_sources", "text_complete", "page_verdict", "error", "error_detail", "premium_routes_tried", "retry_after_s", "debug_url", "warnings", "request_id"]
+FetchField = Literal["url", "final_url", "redirects", "status", "content_type", "origin_content_type", "headers", "tier", "attempts", "html", "text", "pdf_text_pages", "pdf_page_count", "markdown", "links", "images", "entries", "screenshot", "actions", "archive_url", "structured", "tables", "comments", "extract", "text_truncated", "title", "meta", "sha256", "bytes", "cached", "revalidated", "retrieved_at", "etag", "last_modified", "cost_usd", "llm_cost_usd", "billing_category", "archived_at", "served_from_archive_because", "body_url", "body_kind", "content_kind", "paywall", "paywall_evidence", "alternate_of", "alternate_source", "match_score", "primary_sources", "text_complete", "page_verdict", "error", "error_detail", "premium_routes_tried", "retry_after_s", "debug_url", "warnings", "request_id"]
 FetchJobItemErrorName = Literal["invalid_url", "blocked_destination", "robots_disallowed", "too_large", "pdf_not_accepted", "unreadable_document", "selector_not_found", "screenshot_failed", "action_failed", "all_tiers_failed", "domain_unavailable", "domain_dead", "timeout", "no_tier_allowed", "politeness_timeout", "domain_busy", "premium_route_required", "budget_exhausted", "session_not_found", "post_not_repeated", "filings_not_configured", "rate_limited", "filings_unavailable", "redirect_not_allowed", "cancelled", "result_unavailable", "internal_error", "key_quota_exhausted", "key_budget_exhausted"]
 FilingDocumentErrorName = Literal["unknown_identifier", "not_registered_filer", "not_found", "invalid_identifier", "rate_limited", "filings_unavailable", "filings_not_configured", "robots_disallowed", "redirect_not_allowed", "blocked_destination", "timeout", "invalid_url", "too_large", "pdf_not_accepted", "unreadable_document", "selector_not_found", "screenshot_failed", "action_failed", "all_tiers_failed", "domain_unavailable", "domain_dead", "no_tier_allowed", "politeness_timeout", "domain_busy", "premium_route_required", "budget_exhausted", "session_not_found", "post_not_repeated"]
 FilingsErrorName = Literal["unknown_identifier", "not_registered_filer", "not_found", "invalid_identifier", "rate_limited", "filings_unavailable", "filings_not_configured", "robots_disallowed", "redirect_not_allowed", "blocked_destination", "timeout"]
@@ -1621,7 +1621,7 @@ class CrawlJobItemInput(Answer):
     """The Accept-Language to send"""
     include_html: bool | None = None
     """Whether the answer has `html`. Default true for a fetch, false for an item of a batch"""
-    formats: list[Literal["markdown", "links", "images", "entries", "screenshot", "structured", "tables"] | str] | None = None
+    formats: list[Literal["markdown", "links", "images", "entries", "screenshot", "structured", "tables", "comments"] | str] | None = None
     """Further forms of the page that the answer shall have; a screenshot takes the route browser only"""
     fields_: list[FetchField] | None = Field(None, alias="fields")
     """The fields that the answer shall have where there is a page; `error`, `warnings` and `request_id` it has all the same. One that is a form of the page, as `markdown`, asks for it as `formats` does. Default: all"""
@@ -1643,6 +1643,8 @@ class CrawlJobItemInput(Answer):
     """A session of POST /v1/sessions: its cookies go to the sites that set them, and what sites set is kept in it. The routes direct and browser only; the answer belongs to the project, as one to `cookies`"""
     only_main_content: bool | None = None
     """false: text, Markdown, links and images are of everything that the page shows, menus and footers included. true: of its main content only. Default: text and Markdown of the main content, links and images of the whole page"""
+    include_comments: bool | None = None
+    """Whether readers' comments below an article are text and Markdown, too. The posts of a thread always are. `formats=comments` has them one by one"""
     include_selectors: list[str] | None = None
     """CSS selectors: text, Markdown, links, images and tables are of the elements that match one of them, in the page's order, whether main content or not"""
     exclude_selectors: list[str] | None = None
@@ -1765,6 +1767,8 @@ class CrawledPage(Answer):
     """With formats=structured: data that the page marks up, in the forms of extruct; null for what is no HTML"""
     tables: list[PageTable] | None = None
     """With formats=tables: the tables of the page, in its order, without those that only lay it out"""
+    comments: list[PageComment] | None = None
+    """With formats=comments: readers' comments below the article, in the page's order, at most 1,000; empty for the posts of a thread"""
     extract: Extraction | None = None
     """With extract: what its rules, or its schema, found"""
     text_truncated: bool = ABSENT
@@ -2124,7 +2128,7 @@ class FetchJobItemInput(Answer):
     """The Accept-Language to send"""
     include_html: bool | None = None
     """Whether the answer has `html`. Default true for a fetch, false for an item of a batch"""
-    formats: list[Literal["markdown", "links", "images", "entries", "screenshot", "structured", "tables"] | str] | None = None
+    formats: list[Literal["markdown", "links", "images", "entries", "screenshot", "structured", "tables", "comments"] | str] | None = None
     """Further forms of the page that the answer shall have; a screenshot takes the route browser only"""
     fields_: list[FetchField] | None = Field(None, alias="fields")
     """The fields that the answer shall have where there is a page; `error`, `warnings` and `request_id` it has all the same. One that is a form of the page, as `markdown`, asks for it as `formats` does. Default: all"""
@@ -2150,6 +2154,8 @@ class FetchJobItemInput(Answer):
     """A session of POST /v1/sessions: its cookies go to the sites that set them, and what sites set is kept in it. The routes direct and browser only; the answer belongs to the project, as one to `cookies`"""
     only_main_content: bool | None = None
     """false: text, Markdown, links and images are of everything that the page shows, menus and footers included. true: of its main content only. Default: text and Markdown of the main content, links and images of the whole page"""
+    include_comments: bool | None = None
+    """Whether readers' comments below an article are text and Markdown, too. The posts of a thread always are. `formats=comments` has them one by one"""
     include_selectors: list[str] | None = None
     """CSS selectors: text, Markdown, links, images and tables are of the elements that match one of them, in the page's order, whether main content or not"""
     exclude_selectors: list[str] | None = None
@@ -2209,6 +2215,8 @@ class FetchResponse(Answer):
     """With formats=structured: data that the page marks up, in the forms of extruct; null for what is no HTML"""
     tables: list[PageTable] | None = None
     """With formats=tables: the tables of the page, in its order, without those that only lay it out"""
+    comments: list[PageComment] | None = None
+    """With formats=comments: readers' comments below the article, in the page's order, at most 1,000; empty for the posts of a thread"""
     extract: Extraction | None = None
     """With extract: what its rules, or its schema, found"""
     text_truncated: bool = ABSENT
@@ -2415,6 +2423,8 @@ class FilingDocumentResponse(Answer):
     """With formats=structured: data that the page marks up, in the forms of extruct; null for what is no HTML"""
     tables: list[PageTable] | None = None
     """With formats=tables: the tables of the page, in its order, without those that only lay it out"""
+    comments: list[PageComment] | None = None
+    """With formats=comments: readers' comments below the article, in the page's order, at most 1,000; empty for the posts of a thread"""
     extract: Extraction | None = None
     """With extract: what its rules, or its schema, found"""
     text_truncated: bool = ABSENT
@@ -2590,6 +2600,8 @@ class FilingsDocumentResult(Answer):
     """With formats=structured: data that the page marks up, in the forms of extruct; null for what is no HTML"""
     tables: list[PageTable] | None = None
     """With formats=tables: the tables of the page, in its order, without those that only lay it out"""
+    comments: list[PageComment] | None = None
+    """With formats=comments: readers' comments below the article, in the page's order, at most 1,000; empty for the posts of a thread"""
     extract: Extraction | None = None
     """With extract: what its rules, or its schema, found"""
     text_truncated: bool = ABSENT
@@ -3742,6 +3754,8 @@ class MonitorFetch(Answer):
     """A session of POST /v1/sessions: its cookies go to the sites that set them, and what sites set is kept in it. The routes direct and browser only; the answer belongs to the project, as one to `cookies`"""
     only_main_content: bool | None = None
     """false: text, Markdown, links and images are of everything that the page shows, menus and footers included. true: of its main content only. Default: text and Markdown of the main content, links and images of the whole page"""
+    include_comments: bool | None = None
+    """Whether readers' comments below an article are text and Markdown, too. The posts of a thread always are. `formats=comments` has them one by one"""
     include_selectors: list[str] | None = None
     """CSS selectors: text, Markdown, links, images and tables are of the elements that match one of them, in the page's order, whether main content or not"""
     exclude_selectors: list[str] | None = None
@@ -3839,6 +3853,15 @@ class PageChangedEvent(Answer):
     """The kind of event"""
     changes_url: str = ABSENT
     """The changes of the monitor"""
+
+
+class PageComment(Answer):
+    author: str | None = ABSENT
+    """The name it stands under; null: none"""
+    published_at: str | None = ABSENT
+    """ISO 8601: with a time in UTC or without a zone, or only a date, a month or a year; null: none, or one that counts from now"""
+    text: str = ABSENT
+    """What it says, a paragraph a line"""
 
 
 class PageImage(Answer):

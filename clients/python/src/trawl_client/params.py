@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from typing_extensions import Required, TypedDict
 
-FetchField = Literal["url", "final_url", "redirects", "status", "content_type", "origin_content_type", "headers", "tier", "attempts", "html", "text", "pdf_text_pages", "pdf_page_count", "markdown", "links", "images", "entries", "screenshot", "actions", "archive_url", "structured", "tables", "extract", "text_truncated", "title", "meta", "sha256", "bytes", "cached", "revalidated", "retrieved_at", "etag", "last_modified", "cost_usd", "llm_cost_usd", "billing_category", "archived_at", "served_from_archive_because", "body_url", "body_kind", "content_kind", "paywall", "paywall_evidence", "alternate_of", "alternate_source", "match_score", "primary_sources", "text_complete", "page_verdict", "error", "error_detail", "premium_routes_tried", "retry_after_s", "debug_url", "warnings", "request_id"]
+FetchField = Literal["url", "final_url", "redirects", "status", "content_type", "origin_content_type", "headers", "tier", "attempts", "html", "text", "pdf_text_pages", "pdf_page_count", "markdown", "links", "images", "entries", "screenshot", "actions", "archive_url", "structured", "tables", "comments", "extract", "text_truncated", "title", "meta", "sha256", "bytes", "cached", "revalidated", "retrieved_at", "etag", "last_modified", "cost_usd", "llm_cost_usd", "billing_category", "archived_at", "served_from_archive_because", "body_url", "body_kind", "content_kind", "paywall", "paywall_evidence", "alternate_of", "alternate_source", "match_score", "primary_sources", "text_complete", "page_verdict", "error", "error_detail", "premium_routes_tried", "retry_after_s", "debug_url", "warnings", "request_id"]
 
 
 class Action(TypedDict, total=False):
@@ -219,7 +219,7 @@ class ContentsFetch(TypedDict, total=False):
     """The Accept-Language to send"""
     include_html: bool | None
     """Whether the answer has `html`. Default true for a fetch, false for an item of a batch"""
-    formats: Sequence[Literal["markdown", "links", "images", "entries", "screenshot", "structured", "tables"]] | None
+    formats: Sequence[Literal["markdown", "links", "images", "entries", "screenshot", "structured", "tables", "comments"]] | None
     """Further forms of the page that the answer shall have; a screenshot takes the route browser only"""
     fields: Sequence[FetchField] | None
     """The fields that the answer shall have where there is a page; `error`, `warnings` and `request_id` it has all the same. One that is a form of the page, as `markdown`, asks for it as `formats` does. Default: all"""
@@ -231,6 +231,8 @@ class ContentsFetch(TypedDict, total=False):
     """Whether the exchanges with the origin are kept, for 30 days, to be downloaded as WARC; the page is then one of this project only"""
     only_main_content: bool | None
     """false: text, Markdown, links and images are of everything that the page shows, menus and footers included. true: of its main content only. Default: text and Markdown of the main content, links and images of the whole page"""
+    include_comments: bool
+    """Whether readers' comments below an article are text and Markdown, too. The posts of a thread always are. `formats=comments` has them one by one"""
     include_selectors: Sequence[str] | None
     """CSS selectors: text, Markdown, links, images and tables are of the elements that match one of them, in the page's order, whether main content or not"""
     exclude_selectors: Sequence[str] | None
@@ -313,7 +315,7 @@ class CrawlFetch(TypedDict, total=False):
     """The Accept-Language to send"""
     include_html: bool | None
     """Whether the answer has `html`. Default true for a fetch, false for an item of a batch"""
-    formats: Sequence[Literal["markdown", "links", "images", "entries", "screenshot", "structured", "tables"]] | None
+    formats: Sequence[Literal["markdown", "links", "images", "entries", "screenshot", "structured", "tables", "comments"]] | None
     """Further forms of the page that the answer shall have; a screenshot takes the route browser only"""
     fields: Sequence[FetchField] | None
     """The fields that the answer shall have where there is a page; `error`, `warnings` and `request_id` it has all the same. One that is a form of the page, as `markdown`, asks for it as `formats` does. Default: all"""
@@ -335,6 +337,8 @@ class CrawlFetch(TypedDict, total=False):
     """A session of POST /v1/sessions: its cookies go to the sites that set them, and what sites set is kept in it. The routes direct and browser only; the answer belongs to the project, as one to `cookies`"""
     only_main_content: bool | None
     """false: text, Markdown, links and images are of everything that the page shows, menus and footers included. true: of its main content only. Default: text and Markdown of the main content, links and images of the whole page"""
+    include_comments: bool
+    """Whether readers' comments below an article are text and Markdown, too. The posts of a thread always are. `formats=comments` has them one by one"""
     include_selectors: Sequence[str] | None
     """CSS selectors: text, Markdown, links, images and tables are of the elements that match one of them, in the page's order, whether main content or not"""
     exclude_selectors: Sequence[str] | None
@@ -518,7 +522,7 @@ class FetchBody(TypedDict, total=False):
     """The Accept-Language to send"""
     include_html: bool | None
     """Whether the answer has `html`. Default true for a fetch, false for an item of a batch"""
-    formats: Sequence[Literal["markdown", "links", "images", "entries", "screenshot", "structured", "tables"]] | None
+    formats: Sequence[Literal["markdown", "links", "images", "entries", "screenshot", "structured", "tables", "comments"]] | None
     """Further forms of the page that the answer shall have; a screenshot takes the route browser only"""
     fields: Sequence[FetchField] | None
     """The fields that the answer shall have where there is a page; `error`, `warnings` and `request_id` it has all the same. One that is a form of the page, as `markdown`, asks for it as `formats` does. Default: all"""
@@ -544,6 +548,8 @@ class FetchBody(TypedDict, total=False):
     """A session of POST /v1/sessions: its cookies go to the sites that set them, and what sites set is kept in it. The routes direct and browser only; the answer belongs to the project, as one to `cookies`"""
     only_main_content: bool | None
     """false: text, Markdown, links and images are of everything that the page shows, menus and footers included. true: of its main content only. Default: text and Markdown of the main content, links and images of the whole page"""
+    include_comments: bool
+    """Whether readers' comments below an article are text and Markdown, too. The posts of a thread always are. `formats=comments` has them one by one"""
     include_selectors: Sequence[str] | None
     """CSS selectors: text, Markdown, links, images and tables are of the elements that match one of them, in the page's order, whether main content or not"""
     exclude_selectors: Sequence[str] | None
@@ -1024,6 +1030,8 @@ class MonitorFetch(TypedDict, total=False):
     """A session of POST /v1/sessions: its cookies go to the sites that set them, and what sites set is kept in it. The routes direct and browser only; the answer belongs to the project, as one to `cookies`"""
     only_main_content: bool | None
     """false: text, Markdown, links and images are of everything that the page shows, menus and footers included. true: of its main content only. Default: text and Markdown of the main content, links and images of the whole page"""
+    include_comments: bool
+    """Whether readers' comments below an article are text and Markdown, too. The posts of a thread always are. `formats=comments` has them one by one"""
     include_selectors: Sequence[str] | None
     """CSS selectors: text, Markdown, links, images and tables are of the elements that match one of them, in the page's order, whether main content or not"""
     exclude_selectors: Sequence[str] | None
@@ -1157,7 +1165,7 @@ class ReadQuery(TypedDict, total=False):
     """The Accept-Language to send"""
     include_html: bool | None
     """Whether the answer has `html`. Default true for a fetch, false for an item of a batch"""
-    formats: Sequence[Literal["markdown", "links", "images", "entries", "screenshot", "structured", "tables"]] | None
+    formats: Sequence[Literal["markdown", "links", "images", "entries", "screenshot", "structured", "tables", "comments"]] | None
     """Further forms of the page that the answer shall have; a screenshot takes the route browser only"""
     fields: Sequence[FetchField] | None
     """The fields that the answer shall have where there is a page; `error`, `warnings` and `request_id` it has all the same. One that is a form of the page, as `markdown`, asks for it as `formats` does. Default: all"""
@@ -1167,6 +1175,8 @@ class ReadQuery(TypedDict, total=False):
     """A session of POST /v1/sessions: its cookies go to the sites that set them, and what sites set is kept in it. The routes direct and browser only; the answer belongs to the project, as one to `cookies`"""
     only_main_content: bool | None
     """false: text, Markdown, links and images are of everything that the page shows, menus and footers included. true: of its main content only. Default: text and Markdown of the main content, links and images of the whole page"""
+    include_comments: bool
+    """Whether readers' comments below an article are text and Markdown, too. The posts of a thread always are. `formats=comments` has them one by one"""
     include_selectors: Sequence[str] | None
     """CSS selectors: text, Markdown, links, images and tables are of the elements that match one of them, in the page's order, whether main content or not"""
     exclude_selectors: Sequence[str] | None
@@ -1543,7 +1553,7 @@ class FetchOptions(TypedDict, total=False):
     """The Accept-Language to send"""
     include_html: bool | None
     """Whether the answer has `html`. Default true for a fetch, false for an item of a batch"""
-    formats: Sequence[Literal["markdown", "links", "images", "entries", "screenshot", "structured", "tables"]] | None
+    formats: Sequence[Literal["markdown", "links", "images", "entries", "screenshot", "structured", "tables", "comments"]] | None
     """Further forms of the page that the answer shall have; a screenshot takes the route browser only"""
     fields: Sequence[FetchField] | None
     """The fields that the answer shall have where there is a page; `error`, `warnings` and `request_id` it has all the same. One that is a form of the page, as `markdown`, asks for it as `formats` does. Default: all"""
@@ -1569,6 +1579,8 @@ class FetchOptions(TypedDict, total=False):
     """A session of POST /v1/sessions: its cookies go to the sites that set them, and what sites set is kept in it. The routes direct and browser only; the answer belongs to the project, as one to `cookies`"""
     only_main_content: bool | None
     """false: text, Markdown, links and images are of everything that the page shows, menus and footers included. true: of its main content only. Default: text and Markdown of the main content, links and images of the whole page"""
+    include_comments: bool
+    """Whether readers' comments below an article are text and Markdown, too. The posts of a thread always are. `formats=comments` has them one by one"""
     include_selectors: Sequence[str] | None
     """CSS selectors: text, Markdown, links, images and tables are of the elements that match one of them, in the page's order, whether main content or not"""
     exclude_selectors: Sequence[str] | None

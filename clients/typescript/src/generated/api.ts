@@ -1719,7 +1719,7 @@ export interface ContentsFetch {
   /** Whether the answer has `html`. Default true for a fetch, false for an item of a batch */
   include_html?: boolean | null;
   /** Further forms of the page that the answer shall have; a screenshot takes the route browser only */
-  formats?: ("markdown" | "links" | "images" | "entries" | "screenshot" | "structured" | "tables")[] | null;
+  formats?: ("markdown" | "links" | "images" | "entries" | "screenshot" | "structured" | "tables" | "comments")[] | null;
   /** The fields that the answer shall have where there is a page; `error`, `warnings` and `request_id` it has all the same. One that is a form of the page, as `markdown`, asks for it as `formats` does. Default: all */
   fields?: FetchField[] | null;
   /** What a browser waits for before it reads the page; takes the route browser only */
@@ -1730,6 +1730,8 @@ export interface ContentsFetch {
   archive?: boolean;
   /** false: text, Markdown, links and images are of everything that the page shows, menus and footers included. true: of its main content only. Default: text and Markdown of the main content, links and images of the whole page */
   only_main_content?: boolean | null;
+  /** Whether readers' comments below an article are text and Markdown, too. The posts of a thread always are. `formats=comments` has them one by one */
+  include_comments?: boolean;
   /** CSS selectors: text, Markdown, links, images and tables are of the elements that match one of them, in the page's order, whether main content or not */
   include_selectors?: string[] | null;
   /** CSS selectors: elements that match are taken out of the page before it is read, also out of those that are included */
@@ -1830,7 +1832,7 @@ export interface CrawlFetch {
   /** Whether the answer has `html`. Default true for a fetch, false for an item of a batch */
   include_html?: boolean | null;
   /** Further forms of the page that the answer shall have; a screenshot takes the route browser only */
-  formats?: ("markdown" | "links" | "images" | "entries" | "screenshot" | "structured" | "tables")[] | null;
+  formats?: ("markdown" | "links" | "images" | "entries" | "screenshot" | "structured" | "tables" | "comments")[] | null;
   /** The fields that the answer shall have where there is a page; `error`, `warnings` and `request_id` it has all the same. One that is a form of the page, as `markdown`, asks for it as `formats` does. Default: all */
   fields?: FetchField[] | null;
   /** What a browser waits for before it reads the page; takes the route browser only */
@@ -1851,6 +1853,8 @@ export interface CrawlFetch {
   session_id?: string | null;
   /** false: text, Markdown, links and images are of everything that the page shows, menus and footers included. true: of its main content only. Default: text and Markdown of the main content, links and images of the whole page */
   only_main_content?: boolean | null;
+  /** Whether readers' comments below an article are text and Markdown, too. The posts of a thread always are. `formats=comments` has them one by one */
+  include_comments?: boolean;
   /** CSS selectors: text, Markdown, links, images and tables are of the elements that match one of them, in the page's order, whether main content or not */
   include_selectors?: string[] | null;
   /** CSS selectors: elements that match are taken out of the page before it is read, also out of those that are included */
@@ -1922,7 +1926,7 @@ export interface CrawlJobItemInput {
   /** Whether the answer has `html`. Default true for a fetch, false for an item of a batch */
   include_html?: boolean | null;
   /** Further forms of the page that the answer shall have; a screenshot takes the route browser only */
-  formats?: ("markdown" | "links" | "images" | "entries" | "screenshot" | "structured" | "tables")[] | null;
+  formats?: ("markdown" | "links" | "images" | "entries" | "screenshot" | "structured" | "tables" | "comments")[] | null;
   /** The fields that the answer shall have where there is a page; `error`, `warnings` and `request_id` it has all the same. One that is a form of the page, as `markdown`, asks for it as `formats` does. Default: all */
   fields?: FetchField[] | null;
   /** What a browser waits for before it reads the page; takes the route browser only */
@@ -1943,6 +1947,8 @@ export interface CrawlJobItemInput {
   session_id?: string | null;
   /** false: text, Markdown, links and images are of everything that the page shows, menus and footers included. true: of its main content only. Default: text and Markdown of the main content, links and images of the whole page */
   only_main_content?: boolean | null;
+  /** Whether readers' comments below an article are text and Markdown, too. The posts of a thread always are. `formats=comments` has them one by one */
+  include_comments?: boolean;
   /** CSS selectors: text, Markdown, links, images and tables are of the elements that match one of them, in the page's order, whether main content or not */
   include_selectors?: string[] | null;
   /** CSS selectors: elements that match are taken out of the page before it is read, also out of those that are included */
@@ -2065,6 +2071,8 @@ export interface CrawledPage {
   structured?: StructuredData | null;
   /** With formats=tables: the tables of the page, in its order, without those that only lay it out */
   tables?: PageTable[];
+  /** With formats=comments: readers' comments below the article, in the page's order, at most 1,000; empty for the posts of a thread */
+  comments?: PageComment[];
   /** With extract: what its rules, or its schema, found */
   extract?: Extraction;
   /** The text goes on beyond its limit */
@@ -2475,7 +2483,7 @@ export interface FetchBody {
   /** Whether the answer has `html`. Default true for a fetch, false for an item of a batch */
   include_html?: boolean | null;
   /** Further forms of the page that the answer shall have; a screenshot takes the route browser only */
-  formats?: ("markdown" | "links" | "images" | "entries" | "screenshot" | "structured" | "tables")[] | null;
+  formats?: ("markdown" | "links" | "images" | "entries" | "screenshot" | "structured" | "tables" | "comments")[] | null;
   /** The fields that the answer shall have where there is a page; `error`, `warnings` and `request_id` it has all the same. One that is a form of the page, as `markdown`, asks for it as `formats` does. Default: all */
   fields?: FetchField[] | null;
   /** What a browser waits for before it reads the page; takes the route browser only */
@@ -2500,6 +2508,8 @@ export interface FetchBody {
   session_id?: string | null;
   /** false: text, Markdown, links and images are of everything that the page shows, menus and footers included. true: of its main content only. Default: text and Markdown of the main content, links and images of the whole page */
   only_main_content?: boolean | null;
+  /** Whether readers' comments below an article are text and Markdown, too. The posts of a thread always are. `formats=comments` has them one by one */
+  include_comments?: boolean;
   /** CSS selectors: text, Markdown, links, images and tables are of the elements that match one of them, in the page's order, whether main content or not */
   include_selectors?: string[] | null;
   /** CSS selectors: elements that match are taken out of the page before it is read, also out of those that are included */
@@ -2516,7 +2526,7 @@ export interface FetchBody {
 
 export type FetchErrorName = "invalid_url" | "blocked_destination" | "robots_disallowed" | "too_large" | "pdf_not_accepted" | "unreadable_document" | "selector_not_found" | "screenshot_failed" | "action_failed" | "all_tiers_failed" | "domain_unavailable" | "domain_dead" | "timeout" | "no_tier_allowed" | "politeness_timeout" | "domain_busy" | "premium_route_required" | "budget_exhausted" | "session_not_found" | "post_not_repeated" | "filings_not_configured" | "rate_limited" | "filings_unavailable" | "redirect_not_allowed";
 
-export type FetchField = "url" | "final_url" | "redirects" | "status" | "content_type" | "origin_content_type" | "headers" | "tier" | "attempts" | "html" | "text" | "pdf_text_pages" | "pdf_page_count" | "markdown" | "links" | "images" | "entries" | "screenshot" | "actions" | "archive_url" | "structured" | "tables" | "extract" | "text_truncated" | "title" | "meta" | "sha256" | "bytes" | "cached" | "revalidated" | "retrieved_at" | "etag" | "last_modified" | "cost_usd" | "llm_cost_usd" | "billing_category" | "archived_at" | "served_from_archive_because" | "body_url" | "body_kind" | "content_kind" | "paywall" | "paywall_evidence" | "alternate_of" | "alternate_source" | "match_score" | "primary_sources" | "text_complete" | "page_verdict" | "error" | "error_detail" | "premium_routes_tried" | "retry_after_s" | "debug_url" | "warnings" | "request_id";
+export type FetchField = "url" | "final_url" | "redirects" | "status" | "content_type" | "origin_content_type" | "headers" | "tier" | "attempts" | "html" | "text" | "pdf_text_pages" | "pdf_page_count" | "markdown" | "links" | "images" | "entries" | "screenshot" | "actions" | "archive_url" | "structured" | "tables" | "comments" | "extract" | "text_truncated" | "title" | "meta" | "sha256" | "bytes" | "cached" | "revalidated" | "retrieved_at" | "etag" | "last_modified" | "cost_usd" | "llm_cost_usd" | "billing_category" | "archived_at" | "served_from_archive_because" | "body_url" | "body_kind" | "content_kind" | "paywall" | "paywall_evidence" | "alternate_of" | "alternate_source" | "match_score" | "primary_sources" | "text_complete" | "page_verdict" | "error" | "error_detail" | "premium_routes_tried" | "retry_after_s" | "debug_url" | "warnings" | "request_id";
 
 export interface FetchJobItem {
   /** Its place among the submitted items, from 0 */
@@ -2571,7 +2581,7 @@ export interface FetchJobItemInput {
   /** Whether the answer has `html`. Default true for a fetch, false for an item of a batch */
   include_html?: boolean | null;
   /** Further forms of the page that the answer shall have; a screenshot takes the route browser only */
-  formats?: ("markdown" | "links" | "images" | "entries" | "screenshot" | "structured" | "tables")[] | null;
+  formats?: ("markdown" | "links" | "images" | "entries" | "screenshot" | "structured" | "tables" | "comments")[] | null;
   /** The fields that the answer shall have where there is a page; `error`, `warnings` and `request_id` it has all the same. One that is a form of the page, as `markdown`, asks for it as `formats` does. Default: all */
   fields?: FetchField[] | null;
   /** What a browser waits for before it reads the page; takes the route browser only */
@@ -2596,6 +2606,8 @@ export interface FetchJobItemInput {
   session_id?: string | null;
   /** false: text, Markdown, links and images are of everything that the page shows, menus and footers included. true: of its main content only. Default: text and Markdown of the main content, links and images of the whole page */
   only_main_content?: boolean | null;
+  /** Whether readers' comments below an article are text and Markdown, too. The posts of a thread always are. `formats=comments` has them one by one */
+  include_comments?: boolean;
   /** CSS selectors: text, Markdown, links, images and tables are of the elements that match one of them, in the page's order, whether main content or not */
   include_selectors?: string[] | null;
   /** CSS selectors: elements that match are taken out of the page before it is read, also out of those that are included */
@@ -2655,6 +2667,8 @@ export interface FetchResponse {
   structured?: StructuredData | null;
   /** With formats=tables: the tables of the page, in its order, without those that only lay it out */
   tables?: PageTable[];
+  /** With formats=comments: readers' comments below the article, in the page's order, at most 1,000; empty for the posts of a thread */
+  comments?: PageComment[];
   /** With extract: what its rules, or its schema, found */
   extract?: Extraction;
   /** The text goes on beyond its limit */
@@ -2863,6 +2877,8 @@ export interface FilingDocumentResponse {
   structured?: StructuredData | null;
   /** With formats=tables: the tables of the page, in its order, without those that only lay it out */
   tables?: PageTable[];
+  /** With formats=comments: readers' comments below the article, in the page's order, at most 1,000; empty for the posts of a thread */
+  comments?: PageComment[];
   /** With extract: what its rules, or its schema, found */
   extract?: Extraction;
   /** The text goes on beyond its limit */
@@ -3038,6 +3054,8 @@ export interface FilingsDocumentResult {
   structured?: StructuredData | null;
   /** With formats=tables: the tables of the page, in its order, without those that only lay it out */
   tables?: PageTable[];
+  /** With formats=comments: readers' comments below the article, in the page's order, at most 1,000; empty for the posts of a thread */
+  comments?: PageComment[];
   /** With extract: what its rules, or its schema, found */
   extract?: Extraction;
   /** The text goes on beyond its limit */
@@ -4614,6 +4632,8 @@ export interface MonitorFetch {
   session_id?: string | null;
   /** false: text, Markdown, links and images are of everything that the page shows, menus and footers included. true: of its main content only. Default: text and Markdown of the main content, links and images of the whole page */
   only_main_content?: boolean | null;
+  /** Whether readers' comments below an article are text and Markdown, too. The posts of a thread always are. `formats=comments` has them one by one */
+  include_comments?: boolean;
   /** CSS selectors: text, Markdown, links, images and tables are of the elements that match one of them, in the page's order, whether main content or not */
   include_selectors?: string[] | null;
   /** CSS selectors: elements that match are taken out of the page before it is read, also out of those that are included */
@@ -4741,6 +4761,15 @@ export interface PageChangedEvent {
   type: "page.changed";
   /** The changes of the monitor */
   changes_url: string;
+}
+
+export interface PageComment {
+  /** The name it stands under; null: none */
+  author: string | null;
+  /** ISO 8601: with a time in UTC or without a zone, or only a date, a month or a year; null: none, or one that counts from now */
+  published_at: string | null;
+  /** What it says, a paragraph a line */
+  text: string;
 }
 
 export interface PageImage {
@@ -5274,7 +5303,7 @@ export interface ReadQuery {
   /** Whether the answer has `html`. Default true for a fetch, false for an item of a batch */
   include_html?: boolean | null;
   /** Further forms of the page that the answer shall have; a screenshot takes the route browser only */
-  formats?: ("markdown" | "links" | "images" | "entries" | "screenshot" | "structured" | "tables")[] | null;
+  formats?: ("markdown" | "links" | "images" | "entries" | "screenshot" | "structured" | "tables" | "comments")[] | null;
   /** The fields that the answer shall have where there is a page; `error`, `warnings` and `request_id` it has all the same. One that is a form of the page, as `markdown`, asks for it as `formats` does. Default: all */
   fields?: FetchField[] | null;
   /** Whether the exchanges with the origin are kept, for 30 days, to be downloaded as WARC; the page is then one of this project only */
@@ -5283,6 +5312,8 @@ export interface ReadQuery {
   session_id?: string | null;
   /** false: text, Markdown, links and images are of everything that the page shows, menus and footers included. true: of its main content only. Default: text and Markdown of the main content, links and images of the whole page */
   only_main_content?: boolean | null;
+  /** Whether readers' comments below an article are text and Markdown, too. The posts of a thread always are. `formats=comments` has them one by one */
+  include_comments?: boolean;
   /** CSS selectors: text, Markdown, links, images and tables are of the elements that match one of them, in the page's order, whether main content or not */
   include_selectors?: string[] | null;
   /** CSS selectors: elements that match are taken out of the page before it is read, also out of those that are included */
