@@ -1,7 +1,9 @@
 /** How extracted text is scored against gold: word F1 as WCXB does, shingles of four as article-extraction-benchmark does. */
+import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
+import { siteOf } from "../actors/lib/web/url.ts";
 
 export interface GoldPage {
   readonly set: "wcxb" | "articles";
@@ -20,6 +22,19 @@ export function isHeldOut(id: string): boolean {
   let hash = 0x811c9dc5;
   for (const char of id) hash = Math.imul(hash ^ char.codePointAt(0)!, 0x01000193) >>> 0;
   return ((hash >>> 8) & 1) === 1;
+}
+
+/**
+ * Sites that the weights in the tree have not learned from, a tenth of them, so that a test can tell what the weights are worth on
+ * pages they have not seen. By a site's name, or a page's id where no address is known.
+ */
+export const isOutOfTraining = (site: string): boolean =>
+  Number.parseInt(createHash("sha256").update(`out of training ${site}`).digest("hex").slice(0, 8), 16) % 10 === 0;
+
+/** The site of a page; its id where no address is known. */
+export function siteOfPage(url: string, id: string): string {
+  const host = URL.parse(url)?.hostname;
+  return host ? siteOf(host) : id;
 }
 
 const page = (folder: string, id: string): string =>
