@@ -74,7 +74,7 @@ export async function readPdf(
   try {
     const document = await task.promise;
     const lines: PdfLine[][] = [];
-    const { is_failure, ...read } = await readPages(
+    const { is_failure, ...first } = await readPages(
       document,
       cpu_ms,
       limits,
@@ -82,13 +82,16 @@ export async function readPdf(
       with_lines ? lines : null,
     );
     const title = await titleOf(document);
+    const late = () => cpu_ms() > limits.cpu_most_ms;
+    const pages = await readDoubtful(document, first.pages, late, with_lines ? lines : null);
     return {
       title,
       page_count: document.numPages,
-      ...read,
+      ...first,
+      pages,
       ...(is_failure && { unreadable: true }),
       ...(with_lines && { lines }),
-      text: textOf(read.pages),
+      text: textOf(pages),
     };
   } catch (cause) {
     const locked = cause instanceof Error && cause.name === "PasswordException";
@@ -149,6 +152,38 @@ async function readPages(
   const is_failure = broken.length > 0 && broken.length === pages.length;
   return { pages, truncated: false, note, is_failure };
 }
+
+/** The pages, and `lines`, with what the second reader (pdfium.ts) reads better: it is loaded for documents with such pages only. */
+async function readDoubtful(
+  document: Document,
+  pages: readonly PdfPage[],
+  late: () => boolean,
+  lines: PdfLine[][] | null,
+): Promise<readonly PdfPage[]> {
+  const doubtful = pages.filter(({ text }) => isDoubtful(text)).map(({ page }) => page);
+  if (doubtful.length === 0 || late()) return pages;
+  const { readByPdfium } = await import("./pdfium.ts");
+  const found = await readByPdfium(await document.getData(), doubtful, late);
+  return pages.map((page, i) => {
+    const second = found.get(page.page);
+    const text = second?.map((line) => line.text).join("\n").trim() ?? "";
+    if (second === undefined || !isBetter(text, page.text)) return page;
+    if (lines) lines[i] = second.map((line) => ({ ...line, open: false }));
+    return { ...page, text };
+  });
+}
+
+/** Hebrew, Arabic, the scripts of India and of South-East Asia, presentation forms, private and unknown characters. */
+const DOUBTFUL =
+  /[\u0590-\u08ff\u0900-\u0eff\u1000-\u109f\u1780-\u17ff\ue000-\uf8ff\ufb1d-\ufdff\ufe70-\ufefc\ufffd]/g;
+const DOUBTFUL_MIN = 4;
+const isDoubtful = (text: string): boolean => (text.match(DOUBTFUL)?.length ?? 0) >= DOUBTFUL_MIN;
+
+const UNKNOWN = /[\ufffd\ue000-\uf8ff]/g;
+const unknownIn = (text: string): number => text.match(UNKNOWN)?.length ?? 0;
+/** Half of the text at least, and no more unknown characters. */
+const isBetter = (second: string, first: string): boolean =>
+  second.length >= first.length / 2 && unknownIn(second) <= unknownIn(first);
 
 class Limit extends Error {}
 

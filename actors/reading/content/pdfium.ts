@@ -1,0 +1,171 @@
+/**
+ * The second reader of PDFs, for pages that the first (pdf.ts) reads wrong: letters in the order of their pictures, as Arabic and
+ * Hebrew have them, and words of Hindi or Thai with unknown characters. pdfium, compiled to WebAssembly; it draws nothing and asks for
+ * nothing outside the document. What inflates too much has ended the first reader, so it does not come here.
+ */
+import { PDFiumLibrary } from "@hyzyla/pdfium";
+import { soundText } from "./text-document.ts";
+
+/** A line of a page, as pdf.ts has it. */
+export interface SecondLine {
+  readonly text: string;
+  /** Of its font; comparable within a document. */
+  readonly size: number;
+}
+
+type Module = Record<
+  `_${"FPDF" | "FPDFText"}_${string}` | "_malloc" | "_free",
+  (...args: number[]) => number
+> & { readonly HEAPU8: Uint8Array };
+
+/**
+ * The lines of these pages (numbered from 1). A page that cannot be read is left out, as are all from when `late` says so. Empty when
+ * pdfium cannot open the document, or breaks in it: it is started anew for each.
+ */
+export async function readByPdfium(
+  bytes: Uint8Array,
+  pages: readonly number[],
+  late: () => boolean,
+): Promise<ReadonlyMap<number, readonly SecondLine[]>> {
+  const read = new Map<number, readonly SecondLine[]>();
+  try {
+    const library = await PDFiumLibrary.init();
+    // What the package wraps is a page's plain text alone.
+    const module = library["module"] as unknown as Module;
+    const document = (await library.loadDocument(bytes))["documentIdx"] as number;
+    for (const page of pages) {
+      if (late()) break;
+      read.set(page, pageLines(module, document, page - 1));
+    }
+    module._FPDF_CloseDocument!(document);
+    library.destroy();
+  } catch {
+    // A trap of the WebAssembly, or a form that only the first reader knows: its text stays.
+  }
+  return read;
+}
+
+function pageLines(module: Module, document: number, index: number): SecondLine[] {
+  const page = module._FPDF_LoadPage!(document, index);
+  const text_page = module._FPDFText_LoadPage!(page);
+  try {
+    return linesOf(readChars(module, text_page));
+  } finally {
+    module._FPDFText_ClosePage!(text_page);
+    module._FPDF_ClosePage!(page);
+  }
+}
+
+interface Char {
+  readonly char: string;
+  /** Where its glyph begins, from the left. */
+  readonly x: number;
+  readonly left: number;
+  readonly right: number;
+  /** A space or a line's end that stands in no string of the page. */
+  readonly isGenerated: boolean;
+  readonly size: number;
+}
+
+const DOUBLE_BYTES = 8;
+const CHARS_MAX = 1_000_000;
+
+function readChars(module: Module, text_page: number): Char[] {
+  const count = Math.min(CHARS_MAX, module._FPDFText_CountChars!(text_page));
+  const at = module._malloc(4 * DOUBLE_BYTES);
+  const [second, third, fourth] = [1, 2, 3].map((i) => at + i * DOUBLE_BYTES) as [number, number, number];
+  const chars: Char[] = [];
+  for (let i = 0; i < count; i += 1) {
+    module._FPDFText_GetCharOrigin!(text_page, i, at, second);
+    const [x] = new Float64Array(module.HEAPU8.buffer, at, 1);
+    module._FPDFText_GetCharBox!(text_page, i, at, second, third, fourth);
+    const [left, right] = new Float64Array(module.HEAPU8.buffer, at, 2);
+    chars.push({
+      char: String.fromCodePoint(module._FPDFText_GetUnicode!(text_page, i)),
+      x: x!,
+      left: left!,
+      right: right!,
+      isGenerated: module._FPDFText_IsGenerated!(text_page, i) === 1,
+      size: module._FPDFText_GetFontSize!(text_page, i),
+    });
+  }
+  module._free(at);
+  return chars;
+}
+
+/** Exported for its tests. */
+export function linesOf(chars: readonly Char[]): SecondLine[] {
+  const lines: SecondLine[] = [];
+  let line: Char[] = [];
+  for (const char of [...chars, { ...EMPTY, char: "\n" }]) {
+    if (char.char === "\r") continue;
+    if (char.char !== "\n") {
+      line.push(char);
+      continue;
+    }
+    lines.push({ text: lineText(line), size: Math.max(0, ...line.slice(0, 20).map(({ size }) => size)) });
+    line = [];
+  }
+  return lines;
+}
+
+const EMPTY: Char = { char: "", x: 0, left: 0, right: 0, isGenerated: true, size: 0 };
+const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/;
+const LIGATURE_PART = /[\u0600-\u06ff]/;
+const PRESENTED = /[\ufb1d-\ufdff\ufe70-\ufefc]+/g;
+/** A full stop behind a number, which a line that runs from right to left has before it. */
+const STOP_BEFORE_NUMBER = /(^|\s)([.,،؛:!?]+)(\d[\d.,/:%]*\d|\d)(?=\s|$)/g;
+/** Unknown hyphens at a line's end. */
+const LINE_HYPHEN = /[\ufffe\u00ad]+/g;
+/** A vowel of Thai that is two glyphs, the second without a character: its width looks like a space. */
+const BEFORE_NO_SPACE = "\u0e33";
+/** A narrower gap, in sizes of the font, is no space. */
+const SPACE_WIDTH = 0.15;
+/** A word's picture may be drawn out of order by so many clusters. */
+const CLUSTERS_BACK = 6;
+
+function lineText(line: readonly Char[]): string {
+  const clusters = clustersOf(line);
+  const kept: { text: string; first: Char; right: number }[] = [];
+  for (const [at, cluster] of clusters.entries()) {
+    const [first] = cluster as [Char];
+    const text = cluster.map(({ char }) => char).join("");
+    const last = kept.at(-1);
+    if (first.isGenerated && text.trim() === "") {
+      const next = clusters[at + 1]?.[0];
+      const gap = last && next ? next.left - last.right : 1;
+      const isRightToLeft = RIGHT_TO_LEFT.test(last?.text ?? "");
+      if (!isRightToLeft && next && Math.abs(gap) < SPACE_WIDTH * next.size) continue;
+      if (!isRightToLeft && next && gap < 0 && next.left > (last?.first.left ?? 0)) continue;
+      if (last?.text.endsWith(BEFORE_NO_SPACE)) continue;
+    }
+    // Text that a page gives for several strings comes once for each of them; the later ones are marks above the first.
+    const isAgain =
+      cluster.length > 1 &&
+      last !== undefined &&
+      first.x < last.right &&
+      kept.slice(-CLUSTERS_BACK).some((one) => one.text === text);
+    if (!isAgain) kept.push({ text, first, right: cluster.at(-1)!.right });
+  }
+  const text = kept
+    .map((one) => one.text)
+    .join("")
+    .replace(LINE_HYPHEN, "-")
+    .replace(PRESENTED, (presented) => presented.normalize("NFKC"));
+  const whole = RIGHT_TO_LEFT.test(text) ? text.replace(STOP_BEFORE_NUMBER, "$1$3$2") : text;
+  return soundText(whole).trim();
+}
+
+/** Characters of one glyph begin at the same place. Those of an Arabic ligature come in reverse. */
+function clustersOf(line: readonly Char[]): Char[][] {
+  const clusters: Char[][] = [];
+  for (const char of line) {
+    const last = clusters.at(-1);
+    const isSame = last !== undefined && !char.isGenerated && !last[0]!.isGenerated && last[0]!.x === char.x;
+    if (isSame) last.push(char);
+    else clusters.push([char]);
+  }
+  return clusters.map((cluster) =>
+    cluster.length > 1 && cluster.every(({ char }) => LIGATURE_PART.test(char)) ? cluster.toReversed() : cluster,
+  );
+}
