@@ -29,7 +29,9 @@ export function isHeldOut(id: string): boolean {
  * pages they have not seen. By a site's name, or a page's id where no address is known.
  */
 export const isOutOfTraining = (site: string): boolean =>
-  Number.parseInt(createHash("sha256").update(`out of training ${site}`).digest("hex").slice(0, 8), 16) % 10 === 0;
+  Number.parseInt(createHash("sha256").update(`out of training ${site}`).digest("hex").slice(0, 8), 16) %
+    10 ===
+  0;
 
 /** The site of a page; its id where no address is known. */
 export function siteOfPage(url: string, id: string): string {

@@ -366,3 +366,66 @@ test("a PDF: larger fonts are headings, pages are apart", () => {
   );
   expect(pdfMarkdown([[], []])).toBeNull();
 });
+
+describe("a PDF whose lines have places", () => {
+  const at = (y: number, text: string, { left = 50, right = 300, size = 10 } = {}) => ({
+    text, size, open: false, left, right, y,
+  }); // prettier-ignore
+
+  test.each([
+    [
+      "lines of a paragraph are joined, and a hyphen at their end goes",
+      [
+        at(700, "The harbour office is respon-"),
+        at(688, "sible for the cranes, and for"),
+        at(676, "the ferries.", { right: 120 }),
+      ],
+      "The harbour office is responsible for the cranes, and for the ferries.",
+    ],
+    [
+      "a hyphen stays in a word that the document has with it, or both parts of",
+      [
+        at(700, "The well-known line, a north-"),
+        at(688, "south line, is well-"),
+        at(676, "known; north winds and south winds."),
+      ],
+      "The well-known line, a north-south line, is well-known; north winds and south winds.",
+    ],
+    [
+      "a gap, an indented line and an item begin a paragraph",
+      [
+        at(700, "One line"),
+        at(670, "Another line"),
+        at(658, "An indented one", { left: 62 }),
+        at(646, "• an item"),
+      ],
+      "One line\n\nAnother line\n\nAn indented one\n\n• an item",
+    ],
+    [
+      "short lines of an address stay apart",
+      [
+        at(700, "Luca Berg", { right: 90 }),
+        at(688, "Harbour Street 4", { right: 120 }),
+        at(650, "Dear Sir, this line is as wide as the page"),
+      ],
+      "Luca Berg\nHarbour Street 4\n\nDear Sir, this line is as wide as the page",
+    ],
+  ])("%s", (_, lines, markdown) => {
+    expect(pdfMarkdown([lines])).toBe(markdown);
+  });
+
+  test("rows of columns are a table", () => {
+    const row = (y: number, ...texts: string[]) => ({
+      ...at(y, texts.join(" ")),
+      cells: texts.map((text, i) => ({ text, left: 50 + 100 * i, right: 90 + 100 * i })),
+    });
+    expect(
+      pdfMarkdown([
+        [row(700, "Lamp", "Price"), row(688, "Storm | lamp", "24.50"), at(676, "Sold in spring.")],
+      ]),
+    ).toBe("| Lamp | Price |\n| --- | --- |\n| Storm \\| lamp | 24.50 |\n\nSold in spring.");
+    expect(pdfMarkdown([[row(700, "A line", "with a gap"), at(688, "is no table.")]])).toBe(
+      "A line with a gap is no table.",
+    );
+  });
+});

@@ -1,8 +1,9 @@
 import { execFileSync } from "node:child_process";
-import { realpathSync } from "node:fs";
+import { readFileSync, realpathSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import { isTitle, PDF_LIMITS, readPdf } from "../../actors/reading/content/pdf.ts";
+import { pdfMarkdown } from "../../actors/reading/markdown/pdf.ts";
 import { bombPage, nestedBombPage, writePdf } from "./pdf-writer.ts";
 
 const at_once = () => 0;
@@ -35,6 +36,20 @@ describe("a PDF", () => {
     const japanese = [Buffer.from("93fa967b8cea82cc955c", "hex")];
     const pdf = await read(writePdf({ pages: [{ japanese }] }));
     expect(pdf.text).toBe("日本語の表");
+  });
+
+  test("has Arabic and Hebrew in the order they are read, Hindi and Thai with all their letters", async () => {
+    // Printed by Chromium with the fonts DejaVu Sans, Lohit Devanagari and Garuda.
+    const bytes = readFileSync(new URL("../fixtures/pdf/scripts.pdf", import.meta.url));
+    const { pages, lines } = await readPdf(bytes, at_once, { with_lines: true });
+    const texts = [
+      "وصلت العبارة الأولى إلى الميناء عند الفجر،\nوقالت الشركة إن ثلاث سفن أخرى ستبحر\nكل مساء حتى عام 2027. لا تتغير الأجرة.",
+      "המעבורת הראשונה הגיעה לנמל עם שחר,\nוהחברה הודיעה כי שלוש ספינות נוספות\nיפליגו עד שנת 2027. המחיר לא ישתנה.",
+      "पहली नौका भोर में बंदरगाह पहुँची, और कंपनी ने\nकहा कि तीन और जहाज चलेंगे। किराया नहीं\nबदलेगा।",
+      "เรือข้ามฟากลำแรกมาถึงท่าเรือตอนรุ่งสาง\nและบริษัทกล่าวว่าเรืออีกสามลำจะแล่นทุกเย็น",
+    ];
+    expect(pages.map(({ text }) => text)).toEqual(texts);
+    expect(pdfMarkdown(lines!)).toBe(texts.map((text) => text.replaceAll("\n", " ")).join("\n\n---\n\n"));
   });
 
   test("is empty without an error when it was scanned, but has its number of pages", async () => {

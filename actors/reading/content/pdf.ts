@@ -166,7 +166,11 @@ async function readDoubtful(
   const found = await readByPdfium(await document.getData(), doubtful, late);
   return pages.map((page, i) => {
     const second = found.get(page.page);
-    const text = second?.map((line) => line.text).join("\n").trim() ?? "";
+    const text =
+      second
+        ?.map((line) => line.text)
+        .join("\n")
+        .trim() ?? "";
     if (second === undefined || !isBetter(text, page.text)) return page;
     if (lines) lines[i] = second.map((line) => ({ ...line, open: false }));
     return { ...page, text };
@@ -199,9 +203,10 @@ async function readPage(
   // stream is cancelled, which `for await` never gives.
   const reader = (page.streamTextContent() as ReadableStream<TextChunk>).getReader();
   for (let chunk = await reader.read(); !chunk.done; chunk = await reader.read()) {
-    for (const { str, hasEOL, height = 0 } of chunk.value.items) {
+    for (const item of chunk.value.items) {
+      const { str, hasEOL } = item;
       if (str === undefined) continue;
-      if (lines) addToLine(lines, str, height, hasEOL === true);
+      if (lines) addToLine(lines, str, item);
       pieces.push(hasEOL ? `${str}\n` : str);
       chars += pieces.at(-1)!.length;
     }
@@ -213,24 +218,77 @@ async function readPage(
   return soundText(pieces.join("").trim());
 }
 
+/** A part of a line, apart from the next by more than a space. Left and right in points. */
+interface PdfCell {
+  readonly text: string;
+  readonly left: number;
+  readonly right: number;
+}
+
 /** A line of a page and the size of its font, in points. */
 export interface PdfLine {
   readonly text: string;
   readonly size: number;
   /** More may follow in this line. */
   readonly open: boolean;
+  /** Where it stands, in points from the left and from below; absent where the line is empty, or is not level. */
+  readonly left?: number;
+  readonly right?: number;
+  readonly y?: number;
+  readonly cells?: readonly PdfCell[];
 }
 
-function addToLine(lines: PdfLine[], text: string, height: number, ends: boolean): void {
-  const last = lines.at(-1);
-  const [before, size] = last?.open ? [last.text, last.size] : ["", 0];
-  if (last?.open) lines.pop();
-  lines.push({ text: before + text, size: text.trim() === "" ? size : Math.max(size, height), open: !ends });
+/** A gap wider than this, in sizes of the font, is one between two columns. */
+const CELL_GAP = 0.9;
+
+function addToLine(
+  lines: PdfLine[],
+  text: string,
+  { height = 0, width = 0, transform, hasEOL }: TextItem,
+): void {
+  const last = lines.at(-1)?.open ? lines.pop() : undefined;
+  const open = hasEOL !== true;
+  const whole = (last?.text ?? "") + text;
+  if (text.trim() === "" || transform === undefined) {
+    lines.push({ size: 0, ...last, text: whole, open });
+    return;
+  }
+  const size = Math.max(last?.size ?? 0, height);
+  const [, slope = 0, , , left = 0, y = 0] = transform;
+  if (slope !== 0) {
+    lines.push({ text: whole, size, open });
+    return;
+  }
+  const right = left + width;
+  const cells = [...(last?.cells ?? [])];
+  const cell = cells.at(-1);
+  const isNext = cell !== undefined && left - cell.right <= CELL_GAP * size;
+  if (isNext) cells.pop();
+  const gap = isNext && last!.text.endsWith(" ") && !cell.text.endsWith(" ") ? " " : "";
+  cells.push(isNext ? { text: cell.text + gap + text, left: cell.left, right } : { text, left, right });
+  lines.push({
+    text: whole,
+    size,
+    open,
+    left: Math.min(left, last?.left ?? left),
+    right: Math.max(right, last?.right ?? right),
+    y: last?.y ?? y,
+    cells,
+  });
+}
+
+interface TextItem {
+  /** Without it it is a mark in the content, not text. */
+  readonly str?: string;
+  readonly hasEOL?: boolean;
+  readonly height?: number;
+  readonly width?: number;
+  /** From the item's space to the page's: six numbers, the last two of them where it stands. */
+  readonly transform?: readonly number[];
 }
 
 interface TextChunk {
-  /** Without `str` it is a mark in the content, not text. */
-  readonly items: readonly { readonly str?: string; readonly hasEOL?: boolean; readonly height?: number }[];
+  readonly items: readonly TextItem[];
 }
 
 function textOf(pages: readonly PdfPage[]): string {

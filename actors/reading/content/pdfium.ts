@@ -11,6 +11,9 @@ export interface SecondLine {
   readonly text: string;
   /** Of its font; comparable within a document. */
   readonly size: number;
+  readonly left?: number;
+  readonly right?: number;
+  readonly y?: number;
 }
 
 type Module = Record<
@@ -58,8 +61,9 @@ function pageLines(module: Module, document: number, index: number): SecondLine[
 
 interface Char {
   readonly char: string;
-  /** Where its glyph begins, from the left. */
+  /** Where its glyph begins, from the left, and the line it stands on, from below. */
   readonly x: number;
+  readonly y: number;
   readonly left: number;
   readonly right: number;
   /** A space or a line's end that stands in no string of the page. */
@@ -72,29 +76,37 @@ const CHARS_MAX = 1_000_000;
 
 function readChars(module: Module, text_page: number): Char[] {
   const count = Math.min(CHARS_MAX, module._FPDFText_CountChars!(text_page));
+  // Four doubles, or six floats of a matrix.
   const at = module._malloc(4 * DOUBLE_BYTES);
   const [second, third, fourth] = [1, 2, 3].map((i) => at + i * DOUBLE_BYTES) as [number, number, number];
   const chars: Char[] = [];
   for (let i = 0; i < count; i += 1) {
     module._FPDFText_GetCharOrigin!(text_page, i, at, second);
-    const [x] = new Float64Array(module.HEAPU8.buffer, at, 1);
+    const [x, y] = new Float64Array(module.HEAPU8.buffer, at, 2);
     module._FPDFText_GetCharBox!(text_page, i, at, second, third, fourth);
     const [left, right] = new Float64Array(module.HEAPU8.buffer, at, 2);
     chars.push({
       char: String.fromCodePoint(module._FPDFText_GetUnicode!(text_page, i)),
       x: x!,
+      y: y!,
       left: left!,
       right: right!,
       isGenerated: module._FPDFText_IsGenerated!(text_page, i) === 1,
-      size: module._FPDFText_GetFontSize!(text_page, i),
+      size: module._FPDFText_GetFontSize!(text_page, i) * scaleOf(module, text_page, i, at),
     });
   }
   module._free(at);
   return chars;
 }
 
-/** Exported for its tests. */
-export function linesOf(chars: readonly Char[]): SecondLine[] {
+/** How much larger a character is drawn than its font says. */
+function scaleOf(module: Module, text_page: number, i: number, at: number): number {
+  if (module._FPDFText_GetMatrix!(text_page, i, at) === 0) return 1;
+  const [, , c, d] = new Float32Array(module.HEAPU8.buffer, at, 4);
+  return Math.hypot(c!, d!) || 1;
+}
+
+function linesOf(chars: readonly Char[]): SecondLine[] {
   const lines: SecondLine[] = [];
   let line: Char[] = [];
   for (const char of [...chars, { ...EMPTY, char: "\n" }]) {
@@ -103,13 +115,26 @@ export function linesOf(chars: readonly Char[]): SecondLine[] {
       line.push(char);
       continue;
     }
-    lines.push({ text: lineText(line), size: Math.max(0, ...line.slice(0, 20).map(({ size }) => size)) });
+    lines.push({ text: lineText(line), ...placeOf(line) });
     line = [];
   }
   return lines;
 }
 
-const EMPTY: Char = { char: "", x: 0, left: 0, right: 0, isGenerated: true, size: 0 };
+function placeOf(line: readonly Char[]): Omit<SecondLine, "text"> {
+  const inked = line.filter(({ char }) => char.trim() !== "");
+  const [first] = inked;
+  if (!first) return { size: 0 };
+  let [left, right, size] = [first.left, first.right, 0];
+  for (const char of inked) {
+    left = Math.min(left, char.left);
+    right = Math.max(right, char.right);
+    size = Math.max(size, char.size);
+  }
+  return { size, left, right, y: first.y };
+}
+
+const EMPTY: Char = { char: "", x: 0, y: 0, left: 0, right: 0, isGenerated: true, size: 0 };
 const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/;
 const LIGATURE_PART = /[\u0600-\u06ff]/;
 const PRESENTED = /[\ufb1d-\ufdff\ufe70-\ufefc]+/g;
@@ -166,6 +191,8 @@ function clustersOf(line: readonly Char[]): Char[][] {
     else clusters.push([char]);
   }
   return clusters.map((cluster) =>
-    cluster.length > 1 && cluster.every(({ char }) => LIGATURE_PART.test(char)) ? cluster.toReversed() : cluster,
+    cluster.length > 1 && cluster.every(({ char }) => LIGATURE_PART.test(char))
+      ? cluster.toReversed()
+      : cluster,
   );
 }
