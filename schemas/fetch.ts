@@ -254,6 +254,13 @@ export const ShownAttempt = Component("Attempt", {
 export const PdfPage = Component("PdfPage", {
   page: Field(Type.Integer({ minimum: 1 }), "Its number, from 1", 1),
   text: Field(Type.String(), "Its text", "Annual report 2025"),
+  needs_ocr: Type.Optional(
+    Field(
+      Type.Boolean(),
+      "true: the page is a picture without text, as scanned pages are; absent for others",
+      true,
+    ),
+  ),
 });
 export type PdfPage = Static<typeof PdfPage>;
 

@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { afterAll, describe, expect, test } from "vitest";
 import { cutOff, taskOf, tasks } from "../../actors/reading/extract.ts";
 import type { Extracted, ExtractTask } from "../../actors/reading/extraction-result.ts";
@@ -131,6 +132,11 @@ describe.each(Object.entries(RUNS))("extraction %s", (_, open) => {
         paywall_evidence: [],
         note: null,
       },
+    });
+    // By the second reader, whose WebAssembly the child may load.
+    const scripts = readFileSync(new URL("../fixtures/pdf/scripts.pdf", import.meta.url));
+    expect(await extract(workers, task("pdf", scripts, "application/pdf"))).toMatchObject({
+      value: { text: expect.stringMatching(/^وصلت العبارة الأولى/), pdf_page_count: 4, note: null },
     });
   });
 });

@@ -56,7 +56,8 @@ describe("a PDF", () => {
     const pages = Array.from({ length: 4 }, () => ({ picture: Buffer.alloc(10_000, 99) }));
     const pdf = await read(writePdf({ pages }));
     expect(pdf).toMatchObject({ text: "", page_count: 4, truncated: false, note: null });
-    expect(pdf.pages).toEqual([1, 2, 3, 4].map((page) => ({ page, text: "" })));
+    expect(pdf.pages).toEqual([1, 2, 3, 4].map((page) => ({ page, text: "", needs_ocr: true })));
+    expect((await read(writePdf({ pages: [{}] }))).pages).toEqual([{ page: 1, text: "" }]);
   });
 
   test("opens when its password is empty, as it is where only printing is forbidden", async () => {

@@ -1,7 +1,7 @@
 /**
  * A PDF's text, page by page, by pdf.js within limits: pages, characters and time. At a limit it ends with the last
  * whole page and says so; the number of all pages is known whenever the document opens. It recognises no text in
- * pictures: a scanned document is "" without an error. What hangs inside one page is cut off from outside.
+ * pictures: a scanned page is "" without an error, and says `needs_ocr`. What hangs inside one page is cut off from outside.
  */
 import { createRequire } from "node:module";
 import { dirname } from "node:path";
@@ -153,7 +153,10 @@ async function readPages(
   return { pages, truncated: false, note, is_failure };
 }
 
-/** The pages, and `lines`, with what the second reader (pdfium.ts) reads better: it is loaded for documents with such pages only. */
+/**
+ * The pages, and `lines`, with what the second reader (pdfium.ts) reads better, and whether an empty page is a picture: it is loaded for
+ * documents with such pages only.
+ */
 async function readDoubtful(
   document: Document,
   pages: readonly PdfPage[],
@@ -161,11 +164,13 @@ async function readDoubtful(
   lines: PdfLine[][] | null,
 ): Promise<readonly PdfPage[]> {
   const doubtful = pages.filter(({ text }) => isDoubtful(text)).map(({ page }) => page);
-  if (doubtful.length === 0 || late()) return pages;
+  const empty = pages.filter(({ text }) => text === "").map(({ page }) => page);
+  if (doubtful.length + empty.length === 0 || late()) return pages;
   const { readByPdfium } = await import("./pdfium.ts");
-  const found = await readByPdfium(await document.getData(), doubtful, late);
+  const found = await readByPdfium(await document.getData(), { doubtful, empty }, late);
   return pages.map((page, i) => {
-    const second = found.get(page.page);
+    if (found.pictures.has(page.page)) return { ...page, needs_ocr: true };
+    const second = found.lines.get(page.page);
     const text =
       second
         ?.map((line) => line.text)

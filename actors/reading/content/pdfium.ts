@@ -17,35 +17,71 @@ export interface SecondLine {
 }
 
 type Module = Record<
-  `_${"FPDF" | "FPDFText"}_${string}` | "_malloc" | "_free",
+  `_${"FPDF" | "FPDFText" | "FPDFPage" | "FPDFPageObj" | "FPDFFormObj"}_${string}` | "_malloc" | "_free",
   (...args: number[]) => number
 > & { readonly HEAPU8: Uint8Array };
 
+export interface SecondReading {
+  /** Of each page, numbered from 1. */
+  readonly lines: ReadonlyMap<number, readonly SecondLine[]>;
+  /** Pages without text that show a picture. */
+  readonly pictures: ReadonlySet<number>;
+}
+
 /**
- * The lines of these pages (numbered from 1). A page that cannot be read is left out, as are all from when `late` says so. Empty when
- * pdfium cannot open the document, or breaks in it: it is started anew for each.
+ * The lines of the pages `doubtful`, and which of the pages `empty` are pictures. A page that cannot be read is left out, as are all from
+ * when `late` says so, or when pdfium breaks: it is started anew for each document.
  */
 export async function readByPdfium(
   bytes: Uint8Array,
-  pages: readonly number[],
+  { doubtful, empty }: { readonly doubtful: readonly number[]; readonly empty: readonly number[] },
   late: () => boolean,
-): Promise<ReadonlyMap<number, readonly SecondLine[]>> {
-  const read = new Map<number, readonly SecondLine[]>();
+): Promise<SecondReading> {
+  const lines = new Map<number, readonly SecondLine[]>();
+  const pictures = new Set<number>();
   try {
     const library = await PDFiumLibrary.init();
     // What the package wraps is a page's plain text alone.
     const module = library["module"] as unknown as Module;
     const document = (await library.loadDocument(bytes))["documentIdx"] as number;
-    for (const page of pages) {
+    for (const page of doubtful) {
       if (late()) break;
-      read.set(page, pageLines(module, document, page - 1));
+      lines.set(page, pageLines(module, document, page - 1));
+    }
+    for (const page of empty) {
+      if (late()) break;
+      if (isPicture(module, document, page - 1)) pictures.add(page);
     }
     module._FPDF_CloseDocument!(document);
     library.destroy();
   } catch {
     // A trap of the WebAssembly, or a form that only the first reader knows: its text stays.
   }
-  return read;
+  return { lines, pictures };
+}
+
+/** FPDF_PAGEOBJ_IMAGE and FPDF_PAGEOBJ_FORM of fpdf_edit.h; a form holds further objects. */
+const [IMAGE, FORM] = [3, 5] as const;
+const OBJECTS_MAX = 10_000;
+
+function isPicture(module: Module, document: number, index: number): boolean {
+  const page = module._FPDF_LoadPage!(document, index);
+  const count = Math.min(OBJECTS_MAX, module._FPDFPage_CountObjects!(page));
+  let found = false;
+  for (let i = 0; i < count && !found; i += 1) {
+    const object = module._FPDFPage_GetObject!(page, i);
+    const type = module._FPDFPageObj_GetType!(object);
+    found = type === IMAGE || (type === FORM && hasImage(module, object));
+  }
+  module._FPDF_ClosePage!(page);
+  return found;
+}
+
+function hasImage(module: Module, form: number): boolean {
+  const count = Math.min(OBJECTS_MAX, module._FPDFFormObj_CountObjects!(form));
+  for (let i = 0; i < count; i += 1)
+    if (module._FPDFPageObj_GetType!(module._FPDFFormObj_GetObject!(form, i)) === IMAGE) return true;
+  return false;
 }
 
 function pageLines(module: Module, document: number, index: number): SecondLine[] {

@@ -3904,6 +3904,8 @@ class PdfPage(Answer):
     """Its number, from 1"""
     text: str = ABSENT
     """Its text"""
+    needs_ocr: bool | None = None
+    """true: the page is a picture without text, as scanned pages are; absent for others"""
 
 
 class PrimarySource(Answer):

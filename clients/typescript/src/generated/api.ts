@@ -4812,6 +4812,8 @@ export interface PdfPage {
   page: number;
   /** Its text */
   text: string;
+  /** true: the page is a picture without text, as scanned pages are; absent for others */
+  needs_ocr?: boolean;
 }
 
 export interface PrimarySource {
