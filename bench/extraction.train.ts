@@ -361,6 +361,6 @@ if (options.write) {
   };
   writeFileSync(
     new URL("../actors/reading/article/model.json", import.meta.url),
-    `${JSON.stringify(written, null, 1)}\n`,
+    `${JSON.stringify(written, null, 2)}\n`,
   );
 }

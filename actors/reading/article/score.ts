@@ -1,8 +1,8 @@
 /**
- * The chance that each line of a page is text, by the decision trees of model.ts, and the choice of lines with the best
+ * The chance that each line of a page is text, by the decision trees of model.json, and the choice of lines with the best
  * expected F1 over words. It works on numbers only.
  */
-import { BIAS, TREES } from "./model.ts";
+import model from "./model.json" with { type: "json" };
 
 export interface Trees {
   /** The feature that a node compares, -1 at a leaf. */
@@ -14,17 +14,17 @@ export interface Trees {
   readonly roots: readonly number[];
 }
 
-/** One tree in each line, nodes in preorder: `column<border` is a comparison, a bare number (in thousandths) a leaf. */
-export function readTrees(text: string): Trees {
+/** Nodes in preorder: `column<border` is a comparison, a bare number (in thousandths) a leaf. */
+export function readTrees(texts: readonly string[]): Trees {
   const column: number[] = [];
   const border: number[] = [];
   const right: number[] = [];
   const roots: number[] = [];
-  for (const line of text.trim().split("\n")) {
+  for (const text of texts) {
     roots.push(column.length);
     // Inner nodes whose left side is being read.
     const open: number[] = [];
-    for (const token of line.trim().split(" ")) {
+    for (const token of text.split(" ")) {
       const at = token.indexOf("<");
       const node = column.length;
       if (at >= 0) {
@@ -67,10 +67,10 @@ let trees: Trees | undefined;
 
 /** For each row of features the chance that the line is text. */
 export function chancesOf(rows: Float32Array, width: number): number[] {
-  trees ??= readTrees(TREES);
+  trees ??= readTrees(model.trees);
   const chances: number[] = [];
   for (let start = 0; start < rows.length; start += width)
-    chances.push(1 / (1 + Math.exp(-BIAS - sumTrees(trees, rows, start))));
+    chances.push(1 / (1 + Math.exp(-model.bias - sumTrees(trees, rows, start))));
   return chances;
 }
 
