@@ -1,7 +1,7 @@
 /** The console in a real browser, by clicks: signing in, a crawl watched to its end, its files, keys rotated; every view by axe at three widths. */
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { type Browser, chromium, type Page } from "playwright";
+import { type Browser, chromium, type Locator, type Page } from "playwright";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { browsers } from "../harness/browser-harness.ts";
 import { CONSOLE_VIEWS } from "../harness/console-views.ts";
@@ -17,7 +17,7 @@ const WIDTHS = [375, 768, 1440] as const;
 const SCHEMES = ["light", "dark"] as const;
 
 describe.skipIf(!found)("the console (needs a browser)", () => {
-  const { sites, service } = scenario(start);
+  const { sites, service } = scenario(start, () => ({ TRAWL_DEMO: "on" }));
   let browser: Browser | null = null;
   let admin = "";
   beforeAll(async () => {
@@ -28,7 +28,7 @@ describe.skipIf(!found)("the console (needs a browser)", () => {
   afterAll(async () => browser?.close());
 
   /** A page with everything it complained about. */
-  async function open(): Promise<{ page: Page; complaints: string[]; addresses: string[] }> {
+  async function open(path = "/console"): Promise<{ page: Page; complaints: string[]; addresses: string[] }> {
     const context = await browser!.newContext({ acceptDownloads: true });
     const page = await context.newPage();
     const complaints: string[] = [];
@@ -42,7 +42,7 @@ describe.skipIf(!found)("the console (needs a browser)", () => {
       if (!/^(?:data|blob):/.test(request.url()) && !request.url().startsWith(service.url))
         complaints.push(`asked ${request.url()}`);
     });
-    await page.goto(`${service.url}/console`);
+    await page.goto(`${service.url}${path}`);
     return { page, complaints, addresses };
   }
 
@@ -114,6 +114,59 @@ describe.skipIf(!found)("the console (needs a browser)", () => {
     await page.getByLabel("API key").fill(made);
     await page.getByRole("button", { name: "Sign in" }).click();
     await page.getByText("invalid API key").waitFor();
+    await page.context().close();
+  });
+
+  const demo = () => `${service.url}/demo/oskerry`;
+  const MAX_TABS = 60;
+  /** Presses Tab until the element has the focus. */
+  async function tabTo(page: Page, element: Locator): Promise<void> {
+    await element.waitFor();
+    for (let n = 0; n < MAX_TABS; n++) {
+      if (await element.evaluate((each) => each === each.ownerDocument.activeElement)) return;
+      await page.keyboard.press("Tab");
+    }
+    throw new Error(`Tab does not reach ${element}`);
+  }
+  async function csvOf(page: Page, press: (button: Locator) => Promise<void>): Promise<string> {
+    await page.getByText("The crawl job is completed.").waitFor({ timeout: 60_000 });
+    const coming = page.waitForEvent("download");
+    await press(page.getByRole("button", { name: "Results as CSV" }));
+    return readFileSync((await (await coming).path())!, "utf8");
+  }
+
+  test("the start page leads to the demo site as a CSV file, by clicks alone", async () => {
+    const { page, complaints } = await open("/");
+    await page.getByRole("link", { name: "Console" }).click();
+    await signIn(page, service.key);
+    await page.getByLabel("What").selectOption("crawl");
+    await page.getByRole("textbox", { name: "address" }).fill(demo());
+    await page.getByRole("button", { name: "Crawl a site" }).click();
+    expect(await csvOf(page, (button) => button.click())).toMatch(/^[^\n]*url[^\n]*\n[^]*\/demo\/lighthouse/);
+    expect(complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  test("the start page leads to the demo site as a CSV file, by the keyboard alone", async () => {
+    const { page, complaints } = await open("/");
+    await tabTo(page, page.getByRole("link", { name: "Console" }));
+    await page.keyboard.press("Enter");
+    await tabTo(page, page.getByLabel("API key"));
+    await page.keyboard.type(service.key);
+    await page.keyboard.press("Enter");
+    const what = page.getByLabel("What");
+    await tabTo(page, what);
+    for (let n = 0; n < 3; n++) await page.keyboard.press("ArrowDown");
+    await expect.poll(() => what.inputValue(), POLL).toBe("crawl");
+    await tabTo(page, page.getByRole("textbox", { name: "address" }));
+    await page.keyboard.type(demo());
+    await page.keyboard.press("Enter");
+    const press = async (button: Locator): Promise<void> => {
+      await tabTo(page, button);
+      await page.keyboard.press("Enter");
+    };
+    expect(await csvOf(page, press)).toContain("/demo/lighthouse");
+    expect(complaints).toEqual([]);
     await page.context().close();
   });
 

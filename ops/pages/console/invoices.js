@@ -17,6 +17,9 @@ function Save({ id }) {
     <button type="button" aria-label=${`Save ${id} as a page`} onClick=${save("html", "text/html")}>
       Page
     </button>
+    <button type="button" aria-label=${`Save ${id} as PDF`} onClick=${save("pdf", "application/pdf")}>
+      PDF
+    </button>
     <button type="button" aria-label=${`Save ${id} as JSON`} onClick=${save("json", "application/json")}>
       JSON
     </button>
@@ -38,8 +41,8 @@ const COLUMNS = [
 export function Invoices() {
   const { value, problem } = useLive(() => ask("GET", "/v1/invoices"), [], once);
   return html`<p>
-      An invoice is issued on the first of each month for the month before. The page is made to be printed,
-      also as PDF.
+      An invoice is issued on the first of each month for the month before. The page is made to be printed;
+      the PDF is the same page.
     </p>
     <${Problem} text=${problem} />
     ${value && html`<${Table} caption="Invoices of the account, newest first" columns=${COLUMNS} rows=${value.invoices} empty="No invoice was issued yet." />`}`;

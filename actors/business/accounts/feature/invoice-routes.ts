@@ -10,13 +10,30 @@ import { Invoice, INVOICE_ID, InvoiceSummary } from "../../../../schemas/invoice
 import { findInvoice, listInvoices } from "../invoices.ts";
 import { adminOnly } from "./admin-only.ts";
 import { invoicePage } from "./invoice-page.ts";
+import { printInvoice } from "./print-invoice.ts";
+import type { Clock } from "../../../../cluster/ports/clock.ts";
+import type { RoleClient } from "../../../../cluster/role-actor.ts";
 
 const SUMMARY_FIELDS = Object.keys(InvoiceSummary.properties) as (keyof typeof InvoiceSummary.properties)[];
 
-const wantsHtml = (accept: string | undefined): boolean =>
-  preferredType(accept, ["application/json", "text/html"]) === "text/html";
+const FORMATS = {
+  "application/json": "json",
+  "text/html": "html",
+  "application/pdf": "pdf",
+} as const;
+const MEDIA_TYPES = ["application/json", "text/html", "application/pdf"] as const;
 
-export const invoiceRoutes = ({ documents }: { readonly documents: Documents }): readonly Route[] => [
+const formatOf = (accept: string | undefined) =>
+  FORMATS[preferredType(accept, MEDIA_TYPES) ?? "application/json"];
+
+/** `call` reaches the browsers that print. */
+interface InvoiceRoutesDeps {
+  readonly documents: Documents;
+  readonly clock: Clock;
+  readonly call: RoleClient;
+}
+
+export const invoiceRoutes = ({ documents, ...printing }: InvoiceRoutesDeps): readonly Route[] => [
   route({
     method: "GET",
     path: "/v1/invoices",
@@ -46,30 +63,34 @@ export const invoiceRoutes = ({ documents }: { readonly documents: Documents }):
     method: "GET",
     path: "/v1/invoices/{id}",
     operationId: "getInvoice",
-    summary: "One invoice with its lines; a page to print with Accept: text/html or format=html",
+    summary: "One invoice with its lines; a page to print with format=html, a PDF with format=pdf",
     tags: ["account"],
     params: Type.Object({
       id: Field(Type.String({ pattern: INVOICE_ID }), "The number of the invoice", "inv-2026-11-1-acme"),
     }),
     query: Type.Object({
       format: Type.Optional(
-        Field(Type.Enum(["json", "html"]), "html: a page to print; default by the header Accept"),
+        Field(Type.Enum(["json", "html", "pdf"]), "html: a page to print; pdf: the same as a file; default by the header Accept"),
       ),
     }),
     replies: {
-      200: { description: "The invoice", schema: Invoice, also: ["text/html"] },
+      200: { description: "The invoice", schema: Invoice, also: ["text/html", "application/pdf"] },
       404: { description: "The account has no such invoice", schema: Type.Object({ detail: Type.String() }) },
+      503: { description: "No browser is there to make the PDF, or it has failed; `detail` says which", schema: Type.Object({ detail: Type.String() }) },
     },
     authorize: adminOnly,
     authorize_errors: ["admin_key_required"],
-    handle: async ({ params, query, caller, head }) => {
+    handle: async ({ params, query, caller, head, signal }) => {
       const invoice = await findInvoice(documents, params.id);
       if (invoice?.customer !== caller.grant.customer.name) return json(404, { detail: "invoice not found" });
-      const isPage =
-        query.format === undefined ? wantsHtml(head.headers.get("accept")) : query.format === "html";
-      return isPage
-        ? { status: 200, headers: PAGE_HEADERS, body: Buffer.from(invoicePage(invoice)) }
-        : json(200, invoice);
+      switch (query.format ?? formatOf(head.headers.get("accept"))) {
+        case "json":
+          return json(200, invoice);
+        case "html":
+          return { status: 200, headers: PAGE_HEADERS, body: Buffer.from(invoicePage(invoice)) };
+        case "pdf":
+          return printInvoice(printing, { id: params.id, html: invoicePage(invoice), signal });
+      }
     },
   }),
 ];

@@ -1,5 +1,6 @@
 /** Assembles accounts: the actors that keep them, and the routes by which clients see them. */
 import { hash } from "node:crypto";
+import type { RoleClient } from "../../../../cluster/role-actor.ts";
 import { keyIn } from "../../../../gateway/authenticate.ts";
 import type { JoinedFeature, JoinedNode } from "../../../../node/feature.ts";
 import { UsageTotals } from "../../../../schemas/ledger.ts";
@@ -22,6 +23,8 @@ import { keyRoutes } from "./key-routes.ts";
 import { quotaRoute } from "./quota-route.ts";
 import { usageRoutes } from "./usage-routes.ts";
 
+/** Without a cluster no actor is placed by role. */
+const NO_NODES: RoleClient = async () => ({ kind: "no_node" });
 const REFRESH_WAIT_MS = 10_000;
 
 type AccountsNode = Pick<
@@ -38,7 +41,7 @@ type AccountsNode = Pick<
   | "destination"
   | "secrets"
 > &
-  Partial<Pick<JoinedNode, "networksOf">>;
+  Partial<Pick<JoinedNode, "networksOf" | "roles">>;
 
 interface AccountsProvide {
   readonly payers: FindPayer;
@@ -75,7 +78,7 @@ export function openAccounts(
       ...accountRoutes(deps),
       ...keyRoutes(deps),
       ...alertRoutes(deps),
-      ...invoiceRoutes(deps),
+      ...invoiceRoutes({ documents, clock, call: node.roles?.call ?? NO_NODES }),
       ...debugRoutes({
         ...node.debugRecords,
         async projectOf(authorization) {

@@ -9,13 +9,17 @@ import { MAX_PAGES } from "../adapters/pool-limits.ts";
 import { playwrightChromium } from "../adapters/running-browsers.ts";
 import { type Chromium, findChromium } from "../adapters/chromium.ts";
 import { programFolder, sandboxed } from "../adapters/sandbox.ts";
+import { printPage } from "../adapters/print-page.ts";
 import { browserTransport } from "../adapters/transport.browser.ts";
 import { readCapacities } from "../policy.ts";
+import type { Print } from "../printer.actor.ts";
 import type { TiersSettings } from "./settings.ts";
 
 export interface OpenBrowser {
   /** Null: the route is off, because the browser does not run in its sandbox and has to. */
   readonly transport: Transport | null;
+  /** Null: as of `transport`. */
+  readonly print: Print | null;
   /** Pages at once. */
   readonly max_pages: number;
   /** For /ready. */
@@ -88,6 +92,7 @@ export async function openBrowser(
             blobs,
           }),
         ),
+    print: isOff ? null : printPage(pool),
     max_pages,
     warnings: () => (warning === null ? [] : [warning]),
     async close() {

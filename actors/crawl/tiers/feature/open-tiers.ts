@@ -12,12 +12,15 @@ import { directTransport } from "../adapters/transport.direct.ts";
 import { proxyTransport } from "../adapters/transport.proxy.ts";
 import { renderTransport } from "../adapters/transport.render.ts";
 import { readCapacities, tierPolicy } from "../policy.ts";
+import { type Print, printerActor } from "../printer.actor.ts";
 import { tierActor } from "../tier.actor.ts";
 import { openRoom } from "../../fetch/run.ts";
 import type { TiersSettings } from "./settings.ts";
 
 export interface OpenTiers {
   readonly actors: readonly RoleActor[];
+  /** Those that print pages of the service itself. */
+  readonly printers: readonly RoleActor[];
   readonly warnings: () => readonly string[];
   readonly close: () => Promise<void>;
 }
@@ -25,7 +28,7 @@ export interface OpenTiers {
 /** The tiers of this node: those of its roles, and of a worker all that are configured but the browser. */
 export async function openTiers(node: OpeningNode, settings: TiersSettings): Promise<OpenTiers> {
   const { clock, metrics, log, memory } = node;
-  const { transports, pages, warnings, close } = await openTransports(node, settings);
+  const { transports, print, pages, warnings, close } = await openTransports(node, settings);
   const capacities = readCapacities(settings.capacities);
   const actors = TIERS.flatMap((tier) => {
     const transport = transports[tier];
@@ -34,12 +37,14 @@ export async function openTiers(node: OpeningNode, settings: TiersSettings): Pro
     const room = (signal: AbortSignal) => openRoom(memory, signal);
     return [tierActor(tier, { transport, policy, clock, metrics, log, openRoom: room })];
   });
-  return { actors, warnings, close };
+  return { actors, printers: print === null ? [] : [printerActor(print)], warnings, close };
 }
 
 interface OpenTransports {
   /** Null: it is not configured, or not of this node. */
   readonly transports: Readonly<Record<Tier, Transport | null>>;
+  /** Null: this node has no browser. */
+  readonly print: Print | null;
   /** Of the browser at once. */
   readonly pages: number;
   readonly warnings: () => readonly string[];
@@ -94,6 +99,7 @@ async function openTransports(node: OpeningNode, settings: TiersSettings): Promi
           })
         : null,
     },
+    print: browser?.print ?? null,
     pages: browser?.max_pages ?? 1,
     warnings: () => browser?.warnings() ?? [],
     async close() {

@@ -25,9 +25,9 @@ export async function openTiersFeature(
   const tiers =
     node.topology.tiers.size > 0
       ? await (await import("./open-tiers.ts")).openTiers(node, settings)
-      : { actors: [], warnings: () => [], close: async () => {} };
+      : { actors: [], printers: [], warnings: () => [], close: async () => {} };
   return {
-    role_actors: tiers.actors,
+    role_actors: [...tiers.actors, ...tiers.printers],
     join: (_, { spending }) => ({
       provides: {
         costs: premiumCosts({ prices: readPrices(settings.prices), spending }),
