@@ -7,9 +7,28 @@ import { Type } from "typebox";
 import { NOT_FOUND } from "../http-errors.ts";
 import { openRoute, type Route } from "../route.ts";
 
+/** It has links to all others. */
+const START = "oskerry";
+
 /** By name; each a whole HTML document. */
 export function demoRoutes(pages: ReadonlyMap<string, Buffer>): readonly Route[] {
   return [
+    openRoute({
+      method: "GET",
+      path: "/demo",
+      operationId: "demo",
+      audience: "people",
+      summary: "The bundled demo site",
+      tags: ["about"],
+      replies: {
+        302: { description: "Its first page", headers: { Location: "Its path" } },
+        404: { description: "There is no demo site", schema: Type.Object({ detail: Type.String() }) },
+      },
+      handle: () =>
+        pages.has(START)
+          ? { status: 302, headers: { Location: `/demo/${START}` } }
+          : NOT_FOUND,
+    }),
     openRoute({
       method: "GET",
       path: "/demo/{page}",

@@ -494,6 +494,10 @@ describe.each(SETUPS)("access, $setup", ({ start, setup }) => {
     });
     expect(page.headers["content-type"]).toMatch(/^text\/html/);
     expect(page.bytes.toString()).toContain("0.032854");
+    expect(await service.call("GET", `/v1/invoices/${drawn.id}?format=pdf`, { key: admin })).toMatchObject({
+      status: 503,
+      json: { detail: expect.stringContaining("no browser") },
+    });
     await service.trawl("invoice", "paid", drawn.id);
     expect((await service.call("GET", `/v1/invoices/${drawn.id}`, { key: admin })).json.status).toBe("paid");
     expect((await service.call("GET", `/v1/invoices/${drawn.id}`)).status).toBe(404);

@@ -137,7 +137,7 @@ describe.skipIf(!found)("the console (needs a browser)", () => {
 
   test("the start page leads to the demo site as a CSV file, by clicks alone", async () => {
     const { page, complaints } = await open("/");
-    await page.getByRole("link", { name: "Console" }).click();
+    await page.getByRole("link", { name: "Console", exact: true }).click();
     await signIn(page, service.key);
     await page.getByLabel("What").selectOption("crawl");
     await page.getByRole("textbox", { name: "address" }).fill(demo());
@@ -149,7 +149,7 @@ describe.skipIf(!found)("the console (needs a browser)", () => {
 
   test("the start page leads to the demo site as a CSV file, by the keyboard alone", async () => {
     const { page, complaints } = await open("/");
-    await tabTo(page, page.getByRole("link", { name: "Console" }));
+    await tabTo(page, page.getByRole("link", { name: "Console", exact: true }));
     await page.keyboard.press("Enter");
     await tabTo(page, page.getByLabel("API key"));
     await page.keyboard.type(service.key);

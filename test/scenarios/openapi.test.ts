@@ -183,6 +183,7 @@ describe("the OpenAPI document", () => {
       "console /console",
       "crawler /crawler",
       "debugRecord /debug/{name}",
+      "demo /demo",
       "demoPage /demo/{page}",
       "docs /docs",
       "docsPage /docs/{name}",

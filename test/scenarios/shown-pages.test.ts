@@ -1,7 +1,15 @@
 /** Pages whose documents hold nothing to read: what web components and frames show is in the answer, in every form of the page. */
 import { describe, expect, test } from "vitest";
+import { readPdf } from "../../actors/reading/content/pdf.ts";
+import { monthBefore } from "../../actors/business/accounts/invoices.ts";
+import { readConfig } from "../../ops/config.ts";
+import { openDocuments } from "../../ops/stores.ts";
+import { monthOf } from "../../schemas/accounts.ts";
+import { batchKey, newBatchTag } from "../../schemas/ledger.ts";
+import { packRows } from "../../schemas/ledger-batch.ts";
 import { chromium_path } from "../harness/installed-browser.ts";
 import { client } from "../harness/jobs-client.ts";
+import { ledgerRow } from "../harness/ledger-row.ts";
 import { scenario } from "../harness/scenario.ts";
 import { SETUPS } from "../harness/service.ts";
 import { article, prose } from "../harness/web.ts";
@@ -40,6 +48,31 @@ describe.runIf(chromium_path !== null).each(SETUPS)("what a page shows, $setup",
     await jobs.finished(job.job_id);
     const { json } = await service.call("GET", `/v1/jobs/${job.job_id}?include=items`);
     expect(json.items[0].result.text).toContain("A lamp of brass");
+  });
+
+  test("is an invoice as PDF, too: its text can be selected, a page is counted, and no other account has it", async () => {
+    await service.trawl("customer", "create", "printed");
+    await service.trawl("project", "create", "printing", "--customer", "printed");
+    const { key } = await service.trawl("key", "create", "--project", "printing", "--admin");
+    const month = monthBefore(monthOf(Date.now()));
+    const at_ms = Date.parse(`${month}-15T12:00:00Z`);
+    const row = ledgerRow({ at_ms, project: "printing", category: "fetch_paid", cost_micros: 4_000_000 });
+    const documents = await openDocuments(readConfig(service.environment));
+    const tag = newBatchTag("printed");
+    await documents.put("ledger", batchKey("printed", at_ms, "test"), packRows([row]), 0, { tag });
+    await documents.close();
+    const { id } = await service.trawl("invoice", "draw", "printed", "--month", month);
+    const path = `/v1/invoices/${id}`;
+    const saved = await service.call("GET", `${path}?format=pdf`, { key });
+    expect(saved.headers).toMatchObject({ "content-type": "application/pdf", "cache-control": "no-store" });
+    const { page_count, text } = await readPdf(saved.bytes, () => 0);
+    expect(page_count).toBe(1);
+    expect(text).toMatch(new RegExp(`Invoice ${id}[^]*To be paid \\$4\\.00[^]*1 / 1`));
+    const accept = { accept: "application/pdf" };
+    expect((await service.call("GET", path, { key, headers: accept })).bytes.toString("latin1", 0, 5)).toBe(
+      "%PDF-",
+    );
+    expect((await service.call("GET", `${path}?format=pdf`)).status).toBe(404);
   });
 
   test("is what its frames show where robots.txt allows them; the attempt says what was not read", async () => {

@@ -51,7 +51,7 @@ const TABLE: readonly (readonly [row: Row, operations: string])[] = [
   // No key is needed, and none changes the answer.
   [
     row(MAY, MAY, MAY, MAY, MAY),
-    `status statusSummary statusComponent statusHistory statusPage statusComponentPage statusComponentBadge statusBadge statusIncidentsPage statusIncidentPage statusMaintenancePage statusAtom statusRss changelogOfVersion health ready metrics openapi openapiOperator openapiPages home docs replayPage replay changelog console closeConsoleSession signInByLink crawler pageFile llmsText llmsFullText guide guideInFolder docsPage docsPageInFolder docsShape docsPicture docsSearchIndex docsShapeMarkdown demoPage
+    `status statusSummary statusComponent statusHistory statusPage statusComponentPage statusComponentBadge statusBadge statusIncidentsPage statusIncidentPage statusMaintenancePage statusAtom statusRss changelogOfVersion health ready metrics openapi openapiOperator openapiPages home docs replayPage replay changelog console closeConsoleSession signInByLink crawler pageFile llmsText llmsFullText guide guideInFolder docsPage docsPageInFolder docsShape docsPicture docsSearchIndex docsShapeMarkdown demo demoPage
     debugRecord`,
   ],
   [row(401, MAY, MAY, MAY, MAY), "openConsoleSession"],
@@ -254,7 +254,11 @@ describe.each(SETUPS)("each role on each operation, $setup", ({ start }) => {
     expect(documented.filter((name) => !ROWS.has(name))).toEqual([]);
     expect(documented.length).toBeGreaterThan(60);
     // A protocol is no operation of the document; the demo's pages are served where the demo is on.
-    expect([...ROWS.keys()].filter((name) => !documented.includes(name))).toEqual(["demoPage", "mcp"]);
+    expect([...ROWS.keys()].filter((name) => !documented.includes(name))).toEqual([
+      "demo",
+      "demoPage",
+      "mcp",
+    ]);
   });
 
   test("the protocol of agents needs a key", async () => {

@@ -70,13 +70,19 @@ export const invoiceRoutes = ({ documents, ...printing }: InvoiceRoutesDeps): re
     }),
     query: Type.Object({
       format: Type.Optional(
-        Field(Type.Enum(["json", "html", "pdf"]), "html: a page to print; pdf: the same as a file; default by the header Accept"),
+        Field(
+          Type.Enum(["json", "html", "pdf"]),
+          "html: a page to print; pdf: the same as a file; default by the header Accept",
+        ),
       ),
     }),
     replies: {
       200: { description: "The invoice", schema: Invoice, also: ["text/html", "application/pdf"] },
       404: { description: "The account has no such invoice", schema: Type.Object({ detail: Type.String() }) },
-      503: { description: "No browser is there to make the PDF, or it has failed; `detail` says which", schema: Type.Object({ detail: Type.String() }) },
+      503: {
+        description: "No browser is there to make the PDF, or it has failed; `detail` says which",
+        schema: Type.Object({ detail: Type.String() }),
+      },
     },
     authorize: adminOnly,
     authorize_errors: ["admin_key_required"],

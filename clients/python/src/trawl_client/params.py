@@ -713,8 +713,8 @@ class GetCompanySourcesQuery(TypedDict, total=False):
 
 
 class GetInvoiceQuery(TypedDict, total=False):
-    format: Literal["json", "html"]
-    """html: a page to print; default by the header Accept"""
+    format: Literal["json", "html", "pdf"]
+    """html: a page to print; pdf: the same as a file; default by the header Accept"""
 
 
 class GetJobQuery(TypedDict, total=False):

@@ -3698,8 +3698,8 @@ export interface GetCompanySourcesResponse {
 }
 
 export interface GetInvoiceQuery {
-  /** html: a page to print; default by the header Accept */
-  format?: "json" | "html";
+  /** html: a page to print; pdf: the same as a file; default by the header Accept */
+  format?: "json" | "html" | "pdf";
 }
 
 export interface GetJobQuery {
