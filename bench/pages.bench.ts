@@ -146,8 +146,11 @@ async function compare(web: ChildProcess): Promise<void> {
     await Promise.all(Array.from({ length: AT_ONCE }, ask));
   };
   const rows = [];
-  for (const [tier, options] of Object.entries(variants))
-    rows.push(...(await measure(ours, tier, options, pages)));
+  for (const [tier, options] of Object.entries(variants)) {
+    const of_tier = await measure(ours, tier, options, pages);
+    console.error(JSON.stringify(of_tier));
+    rows.push(...of_tier);
+  }
   console.log(
     JSON.stringify(
       {
