@@ -1,6 +1,6 @@
 /**
  * node bench/pages.bench.ts [--rounds 5] [--direct 200] [--browser 12]: CPU time of a page with one option more, through `POST /v1/fetch` of one service:
- * on the route direct with a session, with values by ten rules and with both; on the route browser with a session, with a picture, and each of these with and without
+ * on the route direct with a session, with values by nine rules and with both; on the route browser with a session, with a picture, and each of these with and without
  * what `block_resources` can leave out. CPU seconds are those of the service's whole process tree, its browser and its readers included; the web is a process of its own and does not count.
  * Each round has every variant once, in turn and then the other way round; a ratio is that of one round to its plain variant. No page comes from the cache.
  */
