@@ -107,6 +107,7 @@ export function companyImportsSuite(open: () => Promise<ImportStore>): void {
     expect(await store.run(run.run)).toEqual({ ...run, counts });
     expect(await store.run(999)).toBeNull();
     expect((await store.runs(10)).map((each) => each.run)).toEqual([other.run, run.run]);
+    expect((await store.runs(10, other.run)).map((each) => each.run)).toEqual([run.run]);
     expect(await store.badRows(run.run, 10)).toEqual(bad);
     // The same batch again, as after a crash, leaves one of each.
     await store.commit({ run: { ...run, counts }, rows: [rowOf(run.run, "A", "[]")], bad });
