@@ -66,7 +66,7 @@ const LETTERS: readonly (readonly [RegExp, string])[] = [
 
 function withTypo(name: string): string {
   const at = 2 + Math.floor(random() * Math.max(1, name.length - 3));
-  const letter = pick([..."abcdefghilmnoprstu"]);
+  const letter = pick("abcdefghilmnoprstu".split(""));
   return pick([
     name.slice(0, at) + letter + name.slice(at + 1),
     name.slice(0, at) + name.slice(at + 1),
