@@ -24,10 +24,7 @@ export function demoRoutes(pages: ReadonlyMap<string, Buffer>): readonly Route[]
         302: { description: "Its first page", headers: { Location: "Its path" } },
         404: { description: "There is no demo site", schema: Type.Object({ detail: Type.String() }) },
       },
-      handle: () =>
-        pages.has(START)
-          ? { status: 302, headers: { Location: `/demo/${START}` } }
-          : NOT_FOUND,
+      handle: () => (pages.has(START) ? { status: 302, headers: { Location: `/demo/${START}` } } : NOT_FOUND),
     }),
     openRoute({
       method: "GET",
