@@ -210,9 +210,11 @@ function entered(root: string, cache: string, environment: object, words: readon
 
 /** The exit code, after every process of it has ended. `limit_ms`: then all of them are killed, which has no code. */
 async function closed(child: ChildProcess, limit_ms: number): Promise<number | null> {
-  const kill = setTimeout(() => child.kill("SIGKILL"), limit_ms);
+  const late = AbortSignal.timeout(limit_ms);
+  const kill = (): void => void child.kill("SIGKILL");
+  late.addEventListener("abort", kill);
   if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
-  clearTimeout(kill);
+  late.removeEventListener("abort", kill);
   return child.exitCode;
 }
 
