@@ -32,7 +32,7 @@ const WRITTEN: Record<string, () => Buffer> = {
   "written: unpacks to 200 MB": () => writePdf({ pages: [full(3), bombPage(200 * 2 ** 20)] }),
 };
 
-interface Reading {
+interface EngineResult {
   readonly page_count: number | null;
   readonly pages: number;
   readonly chars: number;
@@ -43,7 +43,7 @@ interface Reading {
 type Engine = "trawl" | "pdfium";
 
 /** Loads the engine, then reads. */
-const ENGINES: Readonly<Record<Engine, () => Promise<(bytes: Uint8Array) => Promise<Reading>>>> = {
+const ENGINES: Readonly<Record<Engine, () => Promise<(bytes: Uint8Array) => Promise<EngineResult>>>> = {
   trawl: async () => {
     const { readPdf } = await import("../actors/reading/content/pdf.ts");
     return async (bytes) => {

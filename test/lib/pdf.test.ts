@@ -38,7 +38,7 @@ describe("a PDF", () => {
     expect(pdf.text).toBe("日本語の表");
   });
 
-  test("has Arabic and Hebrew in the order they are read, Hindi and Thai with all their letters", async () => {
+  test("has Arabic and Hebrew in the order they are read, Hindi and Thai with all their characters", async () => {
     // Printed by Chromium with the fonts DejaVu Sans, Lohit Devanagari and Garuda.
     const bytes = readFileSync(new URL("../fixtures/pdf/scripts.pdf", import.meta.url));
     const { pages, lines } = await readPdf(bytes, at_once, { with_lines: true });

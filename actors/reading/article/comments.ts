@@ -1,5 +1,5 @@
 /**
- * Readers' comments below an article: which lines they are, and who wrote what and when. Told by structure: below the text stand
+ * Readers' comments below an article: their lines, and the author, date and text of each. Told by structure: below the text stand
  * parts that repeat a short name, a date and a body. An element that is called "comments" in one of many languages needs one such
  * part, others need three. The posts of a thread are its text and no comments: callers do not ask for them on forums.
  */

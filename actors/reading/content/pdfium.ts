@@ -1,5 +1,5 @@
 /**
- * The second reader of PDFs, for pages that the first (pdf.ts) reads wrong: letters in the order of their pictures, as Arabic and
+ * The second reader of PDFs, for pages that the first (pdf.ts) reads wrong: characters in the order of their pictures, as Arabic and
  * Hebrew have them, and words of Hindi or Thai with unknown characters. pdfium, compiled to WebAssembly; it draws nothing and asks for
  * nothing outside the document. What inflates too much has ended the first reader, so it does not come here.
  */
