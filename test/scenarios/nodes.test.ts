@@ -92,7 +92,7 @@ describe.skipIf(missing)("nodes", () => {
     // The SDK of /mcp comes with its first request.
     // Of undici only its connections (cluster/adapters/parts.undici.ts).
     const NOWHERE =
-      /node_modules\/(?:undici\/(?:index\.js|lib\/(?:cache|mock|web)\/)|(?:cheerio|pdfjs-dist|zod|@modelcontextprotocol|@opentelemetry\/(?:sdk-trace|core|resources|exporter-trace-otlp-proto))\/)/;
+      /node_modules\/(?:undici\/(?:index\.js|lib\/(?:cache|mock|web)\/)|(?:cheerio|pdfjs-dist|@hyzyla|zod|@modelcontextprotocol|@opentelemetry\/(?:sdk-trace|core|resources|exporter-trace-otlp-proto))\/)/;
     const NOT_ON_GATEWAYS =
       /node_modules\/(?:playwright(?:-core)?|htmlparser2|stdnum)\/|actors\/reading\/(?:article|markdown)\/(?!dates|month-names)|actors\/reading\/(?:extract|content\/(?:pdf|feed|filing-text))\.ts/;
     const urls = cluster.nodes.map(({ pid }) => readFileSync(join(modules, String(pid)), "utf8").split("\n"));
