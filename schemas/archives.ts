@@ -66,6 +66,8 @@ export interface ArchivedFetch {
   readonly exchanges: readonly KeptExchange[];
   /** Every route that was tried. */
   readonly attempts: readonly unknown[];
+  /** Kinds of resources that the caller blocked. Absent: none. */
+  readonly blocked?: readonly string[];
 }
 
 /** How a page's record names it. */

@@ -27,8 +27,8 @@ export const VIEW_FIELDS = {
   block_resources: Type.Optional(
     Field(
       Nullable(Type.Array(Type.Enum([...BLOCKABLE_RESOURCES]), { maxItems: 10 })),
-      "What a page in a browser does not load. Images and fonts are loaded for a screenshot only, media never; `ads` are the hosts of advertising " +
-        "networks. Without style sheets hidden elements show. Other routes load nothing beside the page",
+      "What a page in a browser does not load. Images and fonts are loaded for a screenshot and for `archive` only, media for `archive` only; `ads` are " +
+        "the hosts of advertising networks. Without style sheets hidden elements show. Other routes load nothing beside the page",
       ["ads", "stylesheet"],
     ),
   ),
@@ -55,14 +55,14 @@ export type PageView = Static<typeof PageView>;
 
 export const BlockedResources = Type.Array(Type.Enum([...BLOCKABLE_RESOURCES]));
 
-/** Empty where nothing differs from what every page has. `isSeen`: the page's pictures are loaded. */
+/** Empty where nothing differs from what every page has. `isSeen`: its images and fonts are loaded; `isArchived`: and its media. */
 export function pageViewOf(
   { block_resources, device = "desktop", viewport }: ViewWishes,
-  isSeen: boolean,
+  { isSeen, isArchived }: { readonly isSeen: boolean; readonly isArchived: boolean },
 ): { readonly view?: PageView; readonly blocked?: BlockableResource[] } {
   const asked = new Set(block_resources);
   const blocked = BLOCKABLE_RESOURCES.filter(
-    (kind) => asked.has(kind) && (isSeen || kind === "stylesheet" || kind === "ads"),
+    (kind) => asked.has(kind) && (isSeen || isArchived || kind === "stylesheet" || kind === "ads"),
   );
   return {
     ...((device !== "desktop" || viewport != null) && {

@@ -162,6 +162,7 @@ export function responseOf(
   const { screenshot, archive, actions: _, ...page } = record;
   const { url, include_html, formats: wanted, extract, archive: isArchived } = withFieldsRead(wishes);
   const asked = wanted ?? [];
+  const warnings = [...(formats?.warnings ?? []), ...(archive ? blockedFrom(wishes, page) : [])];
   const answer: FetchResponse = {
     ...page,
     ...told,
@@ -178,7 +179,7 @@ export function responseOf(
     ...(asked.includes("tables") && { tables: formats?.tables ?? [] }),
     ...(asked.includes("comments") && { comments: formats?.comments ?? [] }),
     ...(extract && { extract: formats?.extract ?? NO_ELEMENTS }),
-    ...(formats?.warnings && { warnings: formats.warnings }),
+    ...(warnings.length > 0 && { warnings }),
     ...(asked.includes("screenshot") && {
       screenshot: screenshot ? { body_url: bodyUrl(screenshot.sha256), ...screenshot } : null,
     }),
@@ -200,3 +201,12 @@ export function responseOf(
   ).map((name) => [name, answer[name]]);
   return Object.fromEntries(fields) as FetchResponse;
 }
+
+/** What an archive lacks by its caller's wish. */
+const blockedFrom = (
+  { block_resources }: FetchBody,
+  { tier }: Pick<FetchAnswer["record"], "tier">,
+): readonly string[] =>
+  tier === "browser" && block_resources?.length
+    ? [`the archive has nothing of what block_resources names: ${block_resources.join(", ")}`]
+    : [];

@@ -40,7 +40,8 @@ export function draftOfArchive({
   );
   // A file that many pages name is one body of the store.
   const exchanges = [...robots.map((exchange, at) => withStoredBody(exchange, files[at]!)), ...own];
-  const archived: ArchivedFetch = { version: 1, url: request.url, exchanges, attempts };
+  const { url, blocked } = request;
+  const archived: ArchivedFetch = { version: 1, url, exchanges, attempts, ...(blocked && { blocked }) };
   const content = Buffer.from(JSON.stringify(archived));
   const named = exchanges.flatMap(({ response: { body } }) =>
     body !== null && "sha256" in body ? [body.sha256] : [],

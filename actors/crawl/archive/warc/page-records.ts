@@ -89,7 +89,7 @@ function mainExchange(exchanges: readonly KeptExchange[], final_url: string | nu
 
 /** What was tried, and the fields of each exchange as they came: the records before it have renamed some. */
 function metadataRecord(
-  { url, exchanges, attempts }: ArchivedFetch,
+  { url, exchanges, attempts, blocked = [] }: ArchivedFetch,
   ids: readonly string[],
   main_id: string,
   main: KeptExchange,
@@ -112,7 +112,7 @@ function metadataRecord(
       ["WARC-Concurrent-To", main_id],
       ["Content-Type", "application/json"],
     ],
-    [Buffer.from(JSON.stringify({ url, attempts, exchanges: told }))],
+    [Buffer.from(JSON.stringify({ url, attempts, resources_blocked: blocked, exchanges: told }))],
   );
 }
 

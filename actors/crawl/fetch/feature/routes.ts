@@ -535,7 +535,10 @@ export function fetchRequestOf(
     ...(wantsDerived(body) && { with_formats: true }),
     ...contentChoiceOf(body),
     ...awaitedBy(body),
-    ...pageViewOf(body, body.formats?.includes("screenshot") === true || isPictured(body.actions ?? [])),
+    ...pageViewOf(body, {
+      isSeen: body.formats?.includes("screenshot") === true || isPictured(body.actions ?? []),
+      isArchived: body.archive === true,
+    }),
     ...(body.formats?.includes("screenshot") && { screenshot: screenshotOf(body) }),
     ...(body.archive && { archive: true }),
     ...(body.session_id != null && { session_id: body.session_id }),

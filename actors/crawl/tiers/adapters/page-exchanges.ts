@@ -25,8 +25,8 @@ export interface PageExchanges {
   /** Requests that the browser has to pause once more. */
   readonly patterns: readonly { readonly urlPattern: string; readonly requestStage: "Response" }[];
   readonly prepare: () => Promise<unknown>;
-  /** Before a response goes on. Rejects when the page has gone. */
-  readonly keep: (paused: PausedResponse) => Promise<void>;
+  /** Before a response goes on. False: it does not, as film and sound that are not kept. Rejects when the page has gone. */
+  readonly keep: (paused: PausedResponse) => Promise<boolean>;
   /** A response whose body was read already. */
   readonly keepWhole: (paused: PausedResponse, body: Buffer) => void;
   /** All that was kept so far; what is still read is without its body. Rejects when a body could not be stored: Fault. */
@@ -38,7 +38,8 @@ const MAX_EXCHANGES = 400;
 const MAX_BODY_BYTES = 10 * 2 ** 20;
 const MAX_PAGE_BYTES = 50 * 2 ** 20;
 /** Their bodies may have no end, and the page waits for the body that is read. */
-const ENDLESS_TYPES = new Set(["EventSource", "WebSocket", "Media", "Ping", "CSPViolationReport"]);
+const ENDLESS_TYPES = new Set(["EventSource", "WebSocket", "Ping", "CSPViolationReport"]);
+/** As well, where no length is told. */
 const ENDLESS =
   /^(?:text\/event-stream|application\/(?:x-ndjson|grpc|octet-stream)|multipart\/|video\/|audio\/)/i;
 const BODILESS: ReadonlySet<number> = new Set([204, 205, 301, 302, 303, 304, 307, 308]);
@@ -149,16 +150,20 @@ export function pageExchanges(
 
     async keep(paused) {
       const exchange = begin(paused);
-      if (exchange === null || exchange.response.body !== null) return;
-      if (isEndless(paused) || declaredBytes(paused) > MAX_BODY_BYTES || bytes > MAX_PAGE_BYTES) {
+      const isMedia = paused.resourceType === "Media";
+      if (exchange === null) return !isMedia;
+      if (exchange.response.body !== null) return true;
+      const max_bytes = Math.min(MAX_BODY_BYTES, MAX_PAGE_BYTES - bytes);
+      if (isEndless(paused) || declaredBytes(paused) > max_bytes) {
         exchange.response = { ...exchange.response, truncated: "length" };
-        return;
+        return !isMedia;
       }
       const { requestId } = paused;
       const { body, base64Encoded } = await cdp.send("Fetch.getResponseBody", { requestId });
       const content = Buffer.from(body, base64Encoded ? "base64" : "utf8");
       if (content.length > MAX_BODY_BYTES) exchange.response = { ...exchange.response, truncated: "length" };
       else if (!is_over) putBody(exchange, content);
+      return true;
     },
 
     keepWhole(paused, body) {
@@ -200,4 +205,6 @@ const fieldOf = ({ responseHeaders = [] }: PausedResponse, wanted: string): stri
 const declaredBytes = (paused: PausedResponse): number => Number(fieldOf(paused, "content-length")) || 0;
 
 const isEndless = (paused: PausedResponse): boolean =>
-  ENDLESS_TYPES.has(paused.resourceType) || ENDLESS.test(fieldOf(paused, "content-type"));
+  ENDLESS_TYPES.has(paused.resourceType) ||
+  (declaredBytes(paused) === 0 &&
+    (paused.resourceType === "Media" || ENDLESS.test(fieldOf(paused, "content-type"))));

@@ -16,7 +16,7 @@ const ENDED_AT = 12;
 export async function prepareVisit(visit: PageVisit): Promise<void> {
   const { request, own, exchanges, lease } = visit;
   const skipped = skippedResources({
-    isSeen: request.screenshot !== undefined || isPictured(visit.steps),
+    use: exchanges ? "archive" : request.screenshot || isPictured(visit.steps) ? "picture" : "text",
     blocked: request.blocked ?? [],
   });
   lease.cdp.on("Fetch.requestPaused", (event) => onPaused(visit, skipped, event));
@@ -78,12 +78,17 @@ function answerResource(visit: PageVisit, skipped: SkippedResources, event: Paus
   answer.catch(() => {});
 }
 
-/** A response of what a page loads, which waits until its body is kept. */
+/** A response of what a page loads: it waits until its body is kept, or ends without one. */
 function goOnKept({ lease }: PageVisit, { keep }: PageExchanges, event: Paused): void {
-  const goOn = () => lease.cdp.send("Fetch.continueRequest", { requestId: event.requestId });
-  // The page may be gone.
+  const { requestId } = event;
   keep(event)
-    .then(goOn, goOn)
+    .catch(() => true)
+    .then((goesOn) =>
+      goesOn
+        ? lease.cdp.send("Fetch.continueRequest", { requestId })
+        : lease.cdp.send("Fetch.failRequest", { requestId, errorReason: "BlockedByClient" }),
+    )
+    // The page may be gone.
     .catch(() => {});
 }
 

@@ -1,15 +1,19 @@
 /**
- * What a page in a browser does not load: what only matters to the eye, unless the page is seen, and what its caller blocks. Chromium pauses
- * these requests alone, and each is refused.
+ * What a page in a browser does not load: what only matters to the eye, unless the page is seen or archived, and what its caller blocks. Chromium
+ * pauses these requests alone, and each is refused.
  */
 import type { BlockableResource } from "../../../../schemas/page-view.ts";
 
 /** As Chromium names types of resources. */
 type ResourceType = "Image" | "Media" | "Font" | "Ping" | "Stylesheet";
 
-/** For the eye only. */
-const UNSEEN: readonly ResourceType[] = ["Image", "Media", "Font", "Ping"];
-const SEEN: readonly ResourceType[] = ["Media", "Ping"];
+/** What it is loaded for besides its text. */
+export type PageUse = "text" | "picture" | "archive";
+const SKIPPED: Readonly<Record<PageUse, readonly ResourceType[]>> = {
+  text: ["Image", "Media", "Font", "Ping"],
+  picture: ["Media", "Ping"],
+  archive: ["Ping"],
+};
 const BLOCKED_TYPES: Readonly<Record<Exclude<BlockableResource, "ads">, ResourceType>> = {
   image: "Image",
   font: "Font",
@@ -42,16 +46,15 @@ export interface SkippedResources {
   readonly has: (type: string, url: string) => boolean;
 }
 
-/** `isSeen`: a picture is taken of the page. */
 export function skippedResources({
-  isSeen,
+  use,
   blocked,
 }: {
-  readonly isSeen: boolean;
+  readonly use: PageUse;
   readonly blocked: readonly BlockableResource[];
 }): SkippedResources {
   const kinds = blocked.flatMap((kind) => (kind === "ads" ? [] : [BLOCKED_TYPES[kind]]));
-  const types = new Set([...(isSeen ? SEEN : UNSEEN), ...kinds]);
+  const types = new Set([...SKIPPED[use], ...kinds]);
   const names: ReadonlySet<string> = new Set([...types].map((type) => type.toLowerCase()));
   const areAdsBlocked = blocked.includes("ads");
   return {
