@@ -66,6 +66,19 @@ describe.runIf(chromium_path !== null).each(SETUPS)("options of a browser, $setu
     expect(site.hits("/a.css")).toBe(1);
   });
 
+  test("an archive says what was blocked", async () => {
+    const url = `${sites.site(pages).origin}/`;
+    const answer = await service.fetch({
+      url,
+      render: "always",
+      archive: true,
+      block_resources: ["stylesheet"],
+    });
+    expect(answer.warnings).toEqual([
+      "the archive has nothing of what block_resources names: stylesheet",
+    ]);
+  });
+
   test.each<[Record<string, unknown>, readonly (string | number)[]]>([
     [{ device: "tablet" }, ["body", "device"]],
     [{ viewport: { width: 100, height: 720 } }, ["body", "viewport", "width"]],

@@ -96,8 +96,6 @@ describe.skipIf(!isThere || chromium_path === null)(`an archive in ReplayWeb.pag
       archive: true,
       tiers: ["browser" as const],
       render: "always" as const,
-      // Pictures are loaded, and so archived, where one is made of the page.
-      formats: ["screenshot" as const],
     }));
     const { job_id } = (await client(service).create(items)).json;
     await client(service).finished(job_id);
@@ -143,7 +141,10 @@ const seenIn = (frame: Pick<Page, "evaluate">): Promise<PageLook> =>
 async function shownBy(browser: Browser, url: string): Promise<PageLook> {
   const page = await browser.newPage();
   try {
-    await page.goto(url, { waitUntil: "networkidle" });
+    await page.goto(url);
+    await page.waitForFunction(`document.getElementById("a").textContent !== "empty"`, null, {
+      timeout: 120_000,
+    });
     return await seenIn(page);
   } finally {
     await page.close();

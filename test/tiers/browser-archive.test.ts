@@ -79,6 +79,27 @@ describeOneBrowser("an archived page in a browser", (openSetup) => {
     expect(page.request.omitted.map((name) => name.toLowerCase())).toContain("x-token");
   });
 
+  test("has images, fonts and media without a picture, and media within the bound alone", async () => {
+    const sound = Buffer.alloc(3_000, 1);
+    const site = it.web.site({
+      "/": {
+        body: `<title>Loads</title><style>@font-face { font-family: F; src: url(/a.woff2) } p { font-family: F }</style>
+          <p>${"word ".repeat(200)}</p><img src=/dot.png><audio src=/short.mp3 preload=auto></audio><audio src=/long.mp3 preload=auto></audio>`,
+      },
+      "/a.woff2": { type: "font/woff2", body: "no font" },
+      "/dot.png": { type: "image/png", body: PNG },
+      "/short.mp3": { type: "audio/mpeg", body: sound },
+      "/long.mp3": { type: "audio/mpeg", body: Buffer.alloc(11 * 2 ** 20) },
+    });
+    const { exchanges = [] } = await it.fetch(`${site.origin}/`, { archive: true });
+    expect([...new Set(pathsOf(exchanges))]).toEqual(["/", "/a.woff2", "/dot.png", "/long.mp3", "/short.mp3"]);
+    const responseOf = (path: string) => exchanges.find(({ url }) => url.endsWith(path))!.response;
+    expect(responseOf("/short.mp3").body).toEqual({ sha256: sha256Of(sound), bytes: sound.length });
+    expect(responseOf("/long.mp3")).toMatchObject({ body: null, truncated: "length" });
+    const blocked = await it.fetch(`${site.origin}/`, { archive: true, blocked: ["image", "font", "media"] });
+    expect(pathsOf(blocked.exchanges)).toEqual(["/"]);
+  });
+
   test("does not wait for streams without an end", async () => {
     const ends: (() => void)[] = [];
     const site = it.web.site({

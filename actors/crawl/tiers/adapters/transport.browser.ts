@@ -3,7 +3,7 @@
  *
  * Each document of the main frame needs a permit, as any request to an origin does, including redirect hops and
  * navigations by scripts; the last document's slot is held until the page is done. Subresources take no slots: they go
- * through the egress proxy, without the kinds that never contribute to the answer (images and fonts do to a screenshot),
+ * through the egress proxy, without the kinds that never contribute to the answer (images and fonts do to a screenshot and an archive),
  * and up to a maximum number.
  *
  * A page is done when it is worth reading (page-rendering.ts), or when the time for that is over. Nothing is kept: context,
