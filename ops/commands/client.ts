@@ -7,7 +7,7 @@ import { KEY_MARKS } from "../../schemas/accounts.ts";
 import type { ClientConfig } from "../client-config.ts";
 import { ownUrl } from "../own-endpoints.ts";
 import { profileNamed, profilesPath, readProfiles } from "../profiles.ts";
-import { CommandError, type Context, EXIT, type Json, withJson } from "./context.ts";
+import { CommandError, type Context, EXIT, type Json, withJson, Unreachable } from "./context.ts";
 
 /** The options for the service's address and the key. */
 export interface ClientOptions extends Json {
@@ -128,9 +128,9 @@ export async function exchange(
     return { reply, content: await reply.json().catch(() => null) };
   } catch (problem) {
     if ((problem as Error).name === "TimeoutError")
-      throw new CommandError(`No answer from ${address} within ${WAIT_MS / 1000} s`, EXIT.time);
+      throw new Unreachable(`No answer from ${address} within ${WAIT_MS / 1000} s`, EXIT.time);
     const cause = (problem as Error).cause as NodeJS.ErrnoException | undefined;
-    throw new CommandError(`Cannot reach ${address}: ${cause?.code ?? (problem as Error).message}`);
+    throw new Unreachable(`Cannot reach ${address}: ${cause?.code ?? (problem as Error).message}`);
   }
 }
 
@@ -158,7 +158,8 @@ export function errorOf({ status }: Response, content: unknown): CommandError {
   const message = typeof detail === "string" ? detail : sentence(detail);
   const code =
     { 401: EXIT.key, 403: EXIT.key, 422: EXIT.usage, 429: EXIT.limit, 504: EXIT.time }[status] ?? EXIT.error;
-  return new CommandError(`${status}: ${message}`, code);
+  const isAway = status >= 502 && status <= 504;
+  return new (isAway ? Unreachable : CommandError)(`${status}: ${message}`, code);
 }
 
 function sentence(detail: unknown): string {

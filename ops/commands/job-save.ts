@@ -10,7 +10,7 @@ import { type Cell, RESULT_COLUMNS, rowOf } from "../../actors/work/sinks/result
 import { csvLines } from "../../gateway/csv-lines.ts";
 import { systemTerminal } from "../terminal.ts";
 import { type ClientOptions, clientCommand, errorOf, service } from "./client.ts";
-import { CommandError, type Context, EXIT } from "./context.ts";
+import { CommandError, type Context, EXIT, Unreachable } from "./context.ts";
 import { readJob } from "./watch.ts";
 
 interface ItemFile {
@@ -46,8 +46,8 @@ const NAMES = Object.keys(FORMATS);
 /** A row group of Parquet, or a transaction. */
 const ITEMS_A_WRITE = 500;
 const MAX_WRITE_CHARS = 16_000_000;
-/** Connections in a row that brought no item. */
-const MAX_BREAKS = 30;
+/** Connections in a row that brought no item: a service that restarts is waited for two minutes. */
+const MAX_BREAKS = 120;
 const PAUSE_MS = 1_000;
 
 export const jobSaveCommand = (context: Context): Command =>
@@ -108,18 +108,18 @@ async function copyItems(context: Context, at: JobAt, file: ItemFile): Promise<n
         file.write(items);
         next += items.length;
       }
+      // A service that stops ends the stream without an error.
+      const { counts, finished_at } = await readJob(at);
+      if (finished_at !== null && next >= counts.total) return next;
     } catch (problem) {
-      if (problem instanceof CommandError) throw problem;
+      if (problem instanceof CommandError && !(problem instanceof Unreachable)) throw problem;
       breaks = next > before ? 1 : breaks + 1;
       if (breaks === MAX_BREAKS)
         throw new CommandError(
           `The connection broke ${MAX_BREAKS} times after ${next} items: ${String(problem)}`,
         );
       await (context.terminal?.() ?? systemTerminal()).sleep(PAUSE_MS);
-      continue;
     }
-    const { counts, finished_at } = await readJob(at);
-    if (finished_at !== null && next >= counts.total) return next;
   }
 }
 

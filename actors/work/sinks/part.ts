@@ -6,20 +6,19 @@ import { missingFrom, type Ranges, rangesOf } from "./ranges.ts";
 import { type Cell, rowOf } from "./result-table.ts";
 import type { StoredSink } from "./stored-sink.ts";
 
-/** A job as its sinks see it. */
+/** A job as its sinks see it, read once for a part. */
 export interface JobProgress {
   readonly total: number;
   readonly isFinal: (index: number) => boolean;
   /** It has ended: no item is added or changed. */
   readonly is_over: boolean;
+  /** Results come in groups, in the order of the indexes. */
+  readonly readItems: (
+    external: boolean,
+    indexes: readonly number[],
+    signal: AbortSignal,
+  ) => AsyncIterable<readonly JobItem[]>;
 }
-
-/** Results of a job come in groups, in the order of the indexes. */
-export type ReadItems = (
-  sink: Pick<StoredSink, "job_id" | "external">,
-  indexes: readonly number[],
-  signal: AbortSignal,
-) => AsyncIterable<readonly JobItem[]>;
 
 const FLUSH_MS = 30_000;
 const MAX_OBJECT_BYTES = 16 * 2 ** 20;
@@ -48,13 +47,13 @@ export interface Part {
 export async function readPart(
   sink: StoredSink,
   indexes: readonly number[],
-  readItems: ReadItems,
+  { readItems }: Pick<JobProgress, "readItems">,
   signal: AbortSignal,
 ): Promise<Part> {
   const max_bytes = sink.target.type === "s3" ? MAX_OBJECT_BYTES : MAX_EVENT_BYTES;
   const items: JobItem[] = [];
   let bytes = 0;
-  reading: for await (const group of readItems(sink, indexes, signal))
+  reading: for await (const group of readItems(sink.external, indexes, signal))
     for (const item of group) {
       const length = Buffer.byteLength(JSON.stringify(item));
       if (sink.plan === null && items.length > 0 && bytes + length > max_bytes) break reading;

@@ -29,7 +29,6 @@ import {
   nextIndexes,
   objectOf,
   readPart,
-  type ReadItems,
 } from "./part.ts";
 import { indexesOf, type Ranges, withRanges } from "./ranges.ts";
 import { sinkOptions, sinkPlace, SINKS, type StoredSink } from "./stored-sink.ts";
@@ -39,7 +38,6 @@ export interface SinkDeps extends PostSignedDeps, Pick<Node, "documents" | "metr
   readonly random: () => number;
   /** Null: the job is not stored any more. Throws Fault. */
   readonly progressOf: (job_id: string) => Promise<JobProgress | null>;
-  readonly readItems: ReadItems;
   readonly putObject: PutObject;
   readonly encodeParquet: EncodeParquet;
 }
@@ -99,19 +97,19 @@ const putLater = (deps: SinkDeps, stored: Versioned<StoredSink>, pause_ms: numbe
 async function step(deps: SinkDeps, stored: Versioned<StoredSink>): Promise<void> {
   const sink = stored.value;
   const { target, manifest, plan } = sink;
-  if (plan !== null) {
-    const { items } = await readPart(sink, [...indexesOf(plan)], deps.readItems, never());
-    return deliverPart(deps, stored, plan, items);
-  }
-  if (target.type === "s3" && manifest?.parts !== sink.parts.length)
+  if (plan === null && target.type === "s3" && manifest?.parts !== sink.parts.length)
     return deliver(deps, stored, (begun) => putManifest(deps, begun, "running"), {
       manifest: { parts: sink.parts.length, state: "running" },
     });
   const job = await deps.progressOf(sink.job_id);
   if (job === null)
     return void (await put(deps, stored, { ...sink, state: "failed", last_status: "error_job_gone" }));
+  if (plan !== null) {
+    const { items } = await readPart(sink, [...indexesOf(plan)], job, never());
+    return deliverPart(deps, stored, plan, items);
+  }
   const indexes = nextIndexes(sink, job, deps.clock.now());
-  if (indexes.length > 0) return beginPart(deps, stored, indexes);
+  if (indexes.length > 0) return beginPart(deps, stored, job, indexes);
   if (!job.is_over) return void (await putLater(deps, stored, LOOK_EVERY_MS));
   const complete = { state: "complete" } as const;
   return target.type === "s3"
@@ -125,10 +123,11 @@ async function step(deps: SinkDeps, stored: Versioned<StoredSink>): Promise<void
 async function beginPart(
   deps: SinkDeps,
   stored: Versioned<StoredSink>,
+  job: JobProgress,
   indexes: readonly number[],
 ): Promise<void> {
   const sink = stored.value;
-  const part = await readPart(sink, indexes, deps.readItems, never());
+  const part = await readPart(sink, indexes, job, never());
   if (part.is_unreadable && sink.unreadable < MAX_UNREADABLE) {
     const next_ms = Math.ceil(deps.clock.now() + UNREADABLE_PAUSE_MS);
     return void (await put(deps, stored, { ...sink, unreadable: sink.unreadable + 1, next_ms }));

@@ -6,7 +6,7 @@ import type { JobFinder } from "../../jobs/feature/tokens.ts";
 import { putObject } from "../adapters/bucket.s3.ts";
 import { parquetOf } from "../adapters/rows.parquet.ts";
 import type { PutObject } from "../bucket.ts";
-import type { JobProgress, ReadItems } from "../part.ts";
+import type { JobProgress } from "../part.ts";
 import { sinkActor } from "../sink.actor.ts";
 import { sinkRoutes } from "./routes.ts";
 
@@ -21,22 +21,22 @@ export function openSinks(node: JoinedNode, { jobs }: { readonly jobs: JobFinder
     if (job === null) return null;
     const { total } = job.counts;
     const states = decodeStates(job.states, total);
-    return { total, isFinal: (index) => isFinal(states[index]!), is_over: job.finished_ms !== null };
+    return {
+      total,
+      isFinal: (index) => isFinal(states[index]!),
+      is_over: job.finished_ms !== null,
+      async *readItems(external, indexes, signal) {
+        for (let from = 0; from < indexes.length; from += ITEMS_AT_ONCE)
+          yield* jobs.items(job, job_id, external, states, indexes.slice(from, from + ITEMS_AT_ONCE), signal);
+      },
+    };
   }
-
-  const readItems: ReadItems = async function* ({ job_id, external }, indexes, signal) {
-    const job = await JOBS.get(documents, job_id);
-    if (job === null) return;
-    const states = decodeStates(job.states, job.counts.total);
-    for (let from = 0; from < indexes.length; from += ITEMS_AT_ONCE)
-      yield* jobs.items(job, job_id, external, states, indexes.slice(from, from + ITEMS_AT_ONCE), signal);
-  };
 
   const putInBucket: PutObject = (object) => putObject(node.egress, object);
   const writing = { putObject: putInBucket, encodeParquet: parquetOf };
   return {
     provides: {},
-    actors: [sinkActor({ ...node, ...writing, random: () => random.next(), progressOf, readItems })],
+    actors: [sinkActor({ ...node, ...writing, random: () => random.next(), progressOf })],
     routes: sinkRoutes({ ...node, ...writing, jobs }),
   };
 }

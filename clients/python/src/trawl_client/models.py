@@ -1652,7 +1652,7 @@ class CrawlJobItemInput(Answer):
     extract: ExtractOptions | None = None
     """Values that are taken out of the page, under names of the caller: by CSS selectors (`fields`), or by a language model (`schema`). The answer has `extract`. Elements of `exclude_selectors` are not there"""
     block_resources: list[Literal["image", "font", "media", "stylesheet", "ads"] | str] | None = None
-    """What a page in a browser does not load. Images and fonts are loaded for a screenshot only, media never; `ads` are the hosts of advertising networks. Without style sheets hidden elements show. Other routes load nothing beside the page"""
+    """What a page in a browser does not load. Images and fonts are loaded for a screenshot and for `archive` only, media for `archive` only; `ads` are the hosts of advertising networks. Without style sheets hidden elements show. Other routes load nothing beside the page"""
     device: Literal["desktop", "mobile"] | str | None = None
     """`mobile`: a phone with a touch screen, a window of 412 × 915 and a phone's User-Agent; takes the route browser only"""
     viewport: Viewport | None = None
@@ -2163,7 +2163,7 @@ class FetchJobItemInput(Answer):
     extract: ExtractOptions | None = None
     """Values that are taken out of the page, under names of the caller: by CSS selectors (`fields`), or by a language model (`schema`). The answer has `extract`. Elements of `exclude_selectors` are not there"""
     block_resources: list[Literal["image", "font", "media", "stylesheet", "ads"] | str] | None = None
-    """What a page in a browser does not load. Images and fonts are loaded for a screenshot only, media never; `ads` are the hosts of advertising networks. Without style sheets hidden elements show. Other routes load nothing beside the page"""
+    """What a page in a browser does not load. Images and fonts are loaded for a screenshot and for `archive` only, media for `archive` only; `ads` are the hosts of advertising networks. Without style sheets hidden elements show. Other routes load nothing beside the page"""
     device: Literal["desktop", "mobile"] | str | None = None
     """`mobile`: a phone with a touch screen, a window of 412 × 915 and a phone's User-Agent; takes the route browser only"""
     viewport: Viewport | None = None
@@ -3763,7 +3763,7 @@ class MonitorFetch(Answer):
     extract: ExtractOptions | None = None
     """Values that are taken out of the page, under names of the caller: by CSS selectors (`fields`), or by a language model (`schema`). The answer has `extract`. Elements of `exclude_selectors` are not there"""
     block_resources: list[Literal["image", "font", "media", "stylesheet", "ads"] | str] | None = None
-    """What a page in a browser does not load. Images and fonts are loaded for a screenshot only, media never; `ads` are the hosts of advertising networks. Without style sheets hidden elements show. Other routes load nothing beside the page"""
+    """What a page in a browser does not load. Images and fonts are loaded for a screenshot and for `archive` only, media for `archive` only; `ads` are the hosts of advertising networks. Without style sheets hidden elements show. Other routes load nothing beside the page"""
     device: Literal["desktop", "mobile"] | str | None = None
     """`mobile`: a phone with a touch screen, a window of 412 × 915 and a phone's User-Agent; takes the route browser only"""
     viewport: Viewport | None = None

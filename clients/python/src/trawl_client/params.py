@@ -240,7 +240,7 @@ class ContentsFetch(TypedDict, total=False):
     extract: ExtractOptions | None
     """Values that are taken out of the page, under names of the caller: by CSS selectors (`fields`), or by a language model (`schema`). The answer has `extract`. Elements of `exclude_selectors` are not there"""
     block_resources: Sequence[Literal["image", "font", "media", "stylesheet", "ads"]] | None
-    """What a page in a browser does not load. Images and fonts are loaded for a screenshot only, media never; `ads` are the hosts of advertising networks. Without style sheets hidden elements show. Other routes load nothing beside the page"""
+    """What a page in a browser does not load. Images and fonts are loaded for a screenshot and for `archive` only, media for `archive` only; `ads` are the hosts of advertising networks. Without style sheets hidden elements show. Other routes load nothing beside the page"""
     device: Literal["desktop", "mobile"]
     """`mobile`: a phone with a touch screen, a window of 412 × 915 and a phone's User-Agent; takes the route browser only"""
     viewport: Viewport | None
@@ -346,7 +346,7 @@ class CrawlFetch(TypedDict, total=False):
     extract: ExtractOptions | None
     """Values that are taken out of the page, under names of the caller: by CSS selectors (`fields`), or by a language model (`schema`). The answer has `extract`. Elements of `exclude_selectors` are not there"""
     block_resources: Sequence[Literal["image", "font", "media", "stylesheet", "ads"]] | None
-    """What a page in a browser does not load. Images and fonts are loaded for a screenshot only, media never; `ads` are the hosts of advertising networks. Without style sheets hidden elements show. Other routes load nothing beside the page"""
+    """What a page in a browser does not load. Images and fonts are loaded for a screenshot and for `archive` only, media for `archive` only; `ads` are the hosts of advertising networks. Without style sheets hidden elements show. Other routes load nothing beside the page"""
     device: Literal["desktop", "mobile"]
     """`mobile`: a phone with a touch screen, a window of 412 × 915 and a phone's User-Agent; takes the route browser only"""
     viewport: Viewport | None
@@ -557,7 +557,7 @@ class FetchBody(TypedDict, total=False):
     extract: ExtractOptions | None
     """Values that are taken out of the page, under names of the caller: by CSS selectors (`fields`), or by a language model (`schema`). The answer has `extract`. Elements of `exclude_selectors` are not there"""
     block_resources: Sequence[Literal["image", "font", "media", "stylesheet", "ads"]] | None
-    """What a page in a browser does not load. Images and fonts are loaded for a screenshot only, media never; `ads` are the hosts of advertising networks. Without style sheets hidden elements show. Other routes load nothing beside the page"""
+    """What a page in a browser does not load. Images and fonts are loaded for a screenshot and for `archive` only, media for `archive` only; `ads` are the hosts of advertising networks. Without style sheets hidden elements show. Other routes load nothing beside the page"""
     device: Literal["desktop", "mobile"]
     """`mobile`: a phone with a touch screen, a window of 412 × 915 and a phone's User-Agent; takes the route browser only"""
     viewport: Viewport | None
@@ -1039,7 +1039,7 @@ class MonitorFetch(TypedDict, total=False):
     extract: ExtractOptions | None
     """Values that are taken out of the page, under names of the caller: by CSS selectors (`fields`), or by a language model (`schema`). The answer has `extract`. Elements of `exclude_selectors` are not there"""
     block_resources: Sequence[Literal["image", "font", "media", "stylesheet", "ads"]] | None
-    """What a page in a browser does not load. Images and fonts are loaded for a screenshot only, media never; `ads` are the hosts of advertising networks. Without style sheets hidden elements show. Other routes load nothing beside the page"""
+    """What a page in a browser does not load. Images and fonts are loaded for a screenshot and for `archive` only, media for `archive` only; `ads` are the hosts of advertising networks. Without style sheets hidden elements show. Other routes load nothing beside the page"""
     device: Literal["desktop", "mobile"]
     """`mobile`: a phone with a touch screen, a window of 412 × 915 and a phone's User-Agent; takes the route browser only"""
     viewport: Viewport | None
@@ -1182,7 +1182,7 @@ class ReadQuery(TypedDict, total=False):
     exclude_selectors: Sequence[str] | None
     """CSS selectors: elements that match are taken out of the page before it is read, also out of those that are included"""
     block_resources: Sequence[Literal["image", "font", "media", "stylesheet", "ads"]] | None
-    """What a page in a browser does not load. Images and fonts are loaded for a screenshot only, media never; `ads` are the hosts of advertising networks. Without style sheets hidden elements show. Other routes load nothing beside the page"""
+    """What a page in a browser does not load. Images and fonts are loaded for a screenshot and for `archive` only, media for `archive` only; `ads` are the hosts of advertising networks. Without style sheets hidden elements show. Other routes load nothing beside the page"""
     device: Literal["desktop", "mobile"]
     """`mobile`: a phone with a touch screen, a window of 412 × 915 and a phone's User-Agent; takes the route browser only"""
 
@@ -1588,7 +1588,7 @@ class FetchOptions(TypedDict, total=False):
     extract: ExtractOptions | None
     """Values that are taken out of the page, under names of the caller: by CSS selectors (`fields`), or by a language model (`schema`). The answer has `extract`. Elements of `exclude_selectors` are not there"""
     block_resources: Sequence[Literal["image", "font", "media", "stylesheet", "ads"]] | None
-    """What a page in a browser does not load. Images and fonts are loaded for a screenshot only, media never; `ads` are the hosts of advertising networks. Without style sheets hidden elements show. Other routes load nothing beside the page"""
+    """What a page in a browser does not load. Images and fonts are loaded for a screenshot and for `archive` only, media for `archive` only; `ads` are the hosts of advertising networks. Without style sheets hidden elements show. Other routes load nothing beside the page"""
     device: Literal["desktop", "mobile"]
     """`mobile`: a phone with a touch screen, a window of 412 × 915 and a phone's User-Agent; takes the route browser only"""
     viewport: Viewport | None

@@ -1738,7 +1738,7 @@ export interface ContentsFetch {
   exclude_selectors?: string[] | null;
   /** Values that are taken out of the page, under names of the caller: by CSS selectors (`fields`), or by a language model (`schema`). The answer has `extract`. Elements of `exclude_selectors` are not there */
   extract?: ExtractOptions | null;
-  /** What a page in a browser does not load. Images and fonts are loaded for a screenshot only, media never; `ads` are the hosts of advertising networks. Without style sheets hidden elements show. Other routes load nothing beside the page */
+  /** What a page in a browser does not load. Images and fonts are loaded for a screenshot and for `archive` only, media for `archive` only; `ads` are the hosts of advertising networks. Without style sheets hidden elements show. Other routes load nothing beside the page */
   block_resources?: ("image" | "font" | "media" | "stylesheet" | "ads")[] | null;
   /** `mobile`: a phone with a touch screen, a window of 412 × 915 and a phone's User-Agent; takes the route browser only */
   device?: "desktop" | "mobile";
@@ -1861,7 +1861,7 @@ export interface CrawlFetch {
   exclude_selectors?: string[] | null;
   /** Values that are taken out of the page, under names of the caller: by CSS selectors (`fields`), or by a language model (`schema`). The answer has `extract`. Elements of `exclude_selectors` are not there */
   extract?: ExtractOptions | null;
-  /** What a page in a browser does not load. Images and fonts are loaded for a screenshot only, media never; `ads` are the hosts of advertising networks. Without style sheets hidden elements show. Other routes load nothing beside the page */
+  /** What a page in a browser does not load. Images and fonts are loaded for a screenshot and for `archive` only, media for `archive` only; `ads` are the hosts of advertising networks. Without style sheets hidden elements show. Other routes load nothing beside the page */
   block_resources?: ("image" | "font" | "media" | "stylesheet" | "ads")[] | null;
   /** `mobile`: a phone with a touch screen, a window of 412 × 915 and a phone's User-Agent; takes the route browser only */
   device?: "desktop" | "mobile";
@@ -1955,7 +1955,7 @@ export interface CrawlJobItemInput {
   exclude_selectors?: string[] | null;
   /** Values that are taken out of the page, under names of the caller: by CSS selectors (`fields`), or by a language model (`schema`). The answer has `extract`. Elements of `exclude_selectors` are not there */
   extract?: ExtractOptions | null;
-  /** What a page in a browser does not load. Images and fonts are loaded for a screenshot only, media never; `ads` are the hosts of advertising networks. Without style sheets hidden elements show. Other routes load nothing beside the page */
+  /** What a page in a browser does not load. Images and fonts are loaded for a screenshot and for `archive` only, media for `archive` only; `ads` are the hosts of advertising networks. Without style sheets hidden elements show. Other routes load nothing beside the page */
   block_resources?: ("image" | "font" | "media" | "stylesheet" | "ads")[] | null;
   /** `mobile`: a phone with a touch screen, a window of 412 × 915 and a phone's User-Agent; takes the route browser only */
   device?: "desktop" | "mobile";
@@ -2516,7 +2516,7 @@ export interface FetchBody {
   exclude_selectors?: string[] | null;
   /** Values that are taken out of the page, under names of the caller: by CSS selectors (`fields`), or by a language model (`schema`). The answer has `extract`. Elements of `exclude_selectors` are not there */
   extract?: ExtractOptions | null;
-  /** What a page in a browser does not load. Images and fonts are loaded for a screenshot only, media never; `ads` are the hosts of advertising networks. Without style sheets hidden elements show. Other routes load nothing beside the page */
+  /** What a page in a browser does not load. Images and fonts are loaded for a screenshot and for `archive` only, media for `archive` only; `ads` are the hosts of advertising networks. Without style sheets hidden elements show. Other routes load nothing beside the page */
   block_resources?: ("image" | "font" | "media" | "stylesheet" | "ads")[] | null;
   /** `mobile`: a phone with a touch screen, a window of 412 × 915 and a phone's User-Agent; takes the route browser only */
   device?: "desktop" | "mobile";
@@ -2614,7 +2614,7 @@ export interface FetchJobItemInput {
   exclude_selectors?: string[] | null;
   /** Values that are taken out of the page, under names of the caller: by CSS selectors (`fields`), or by a language model (`schema`). The answer has `extract`. Elements of `exclude_selectors` are not there */
   extract?: ExtractOptions | null;
-  /** What a page in a browser does not load. Images and fonts are loaded for a screenshot only, media never; `ads` are the hosts of advertising networks. Without style sheets hidden elements show. Other routes load nothing beside the page */
+  /** What a page in a browser does not load. Images and fonts are loaded for a screenshot and for `archive` only, media for `archive` only; `ads` are the hosts of advertising networks. Without style sheets hidden elements show. Other routes load nothing beside the page */
   block_resources?: ("image" | "font" | "media" | "stylesheet" | "ads")[] | null;
   /** `mobile`: a phone with a touch screen, a window of 412 × 915 and a phone's User-Agent; takes the route browser only */
   device?: "desktop" | "mobile";
@@ -4640,7 +4640,7 @@ export interface MonitorFetch {
   exclude_selectors?: string[] | null;
   /** Values that are taken out of the page, under names of the caller: by CSS selectors (`fields`), or by a language model (`schema`). The answer has `extract`. Elements of `exclude_selectors` are not there */
   extract?: ExtractOptions | null;
-  /** What a page in a browser does not load. Images and fonts are loaded for a screenshot only, media never; `ads` are the hosts of advertising networks. Without style sheets hidden elements show. Other routes load nothing beside the page */
+  /** What a page in a browser does not load. Images and fonts are loaded for a screenshot and for `archive` only, media for `archive` only; `ads` are the hosts of advertising networks. Without style sheets hidden elements show. Other routes load nothing beside the page */
   block_resources?: ("image" | "font" | "media" | "stylesheet" | "ads")[] | null;
   /** `mobile`: a phone with a touch screen, a window of 412 × 915 and a phone's User-Agent; takes the route browser only */
   device?: "desktop" | "mobile";
@@ -5320,7 +5320,7 @@ export interface ReadQuery {
   include_selectors?: string[] | null;
   /** CSS selectors: elements that match are taken out of the page before it is read, also out of those that are included */
   exclude_selectors?: string[] | null;
-  /** What a page in a browser does not load. Images and fonts are loaded for a screenshot only, media never; `ads` are the hosts of advertising networks. Without style sheets hidden elements show. Other routes load nothing beside the page */
+  /** What a page in a browser does not load. Images and fonts are loaded for a screenshot and for `archive` only, media for `archive` only; `ads` are the hosts of advertising networks. Without style sheets hidden elements show. Other routes load nothing beside the page */
   block_resources?: ("image" | "font" | "media" | "stylesheet" | "ads")[] | null;
   /** `mobile`: a phone with a touch screen, a window of 412 × 915 and a phone's User-Agent; takes the route browser only */
   device?: "desktop" | "mobile";
