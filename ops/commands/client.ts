@@ -7,7 +7,7 @@ import { KEY_MARKS } from "../../schemas/accounts.ts";
 import type { ClientConfig } from "../client-config.ts";
 import { ownUrl } from "../own-endpoints.ts";
 import { profileNamed, profilesPath, readProfiles } from "../profiles.ts";
-import { CommandError, type Context, EXIT, type Json, withJson, Unreachable } from "./context.ts";
+import { CommandError, type Context, EXIT, type Json, Unreachable, withJson } from "./context.ts";
 
 /** The options for the service's address and the key. */
 export interface ClientOptions extends Json {

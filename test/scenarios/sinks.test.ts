@@ -249,12 +249,12 @@ describe.skipIf(blobs === null).each(SETUPS)("the sinks of a job, $setup", ({ st
       );
     });
 
-    test("goes on where it was when the service dies, with each item once", async () => {
+    test.each(["kill", "stop"] as const)("goes on when the service is back after %s, with each item once", async (end) => {
       const held = Promise.withResolvers<void>();
-      job_id = await startJob("saved while it dies", COUNT, held.promise);
-      const saving = save("killed.ndjson");
-      await expect.poll(() => readdirSync(folder), POLL).toContain("killed.ndjson.part");
-      await service.kill();
+      job_id = await startJob(`saved over ${end}`, COUNT, held.promise);
+      const saving = save(`${end}.ndjson`);
+      await expect.poll(() => readdirSync(folder), POLL).toContain(`${end}.ndjson.part`);
+      await service[end]();
       await service.restart();
       held.resolve();
       const lines = readFileSync(await saving, "utf8")
