@@ -74,9 +74,7 @@ describe.runIf(chromium_path !== null).each(SETUPS)("options of a browser, $setu
       archive: true,
       block_resources: ["stylesheet"],
     });
-    expect(answer.warnings).toEqual([
-      "the archive has nothing of what block_resources names: stylesheet",
-    ]);
+    expect(answer.warnings).toEqual(["the archive has nothing of what block_resources names: stylesheet"]);
   });
 
   test.each<[Record<string, unknown>, readonly (string | number)[]]>([

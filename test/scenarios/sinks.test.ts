@@ -249,19 +249,22 @@ describe.skipIf(blobs === null).each(SETUPS)("the sinks of a job, $setup", ({ st
       );
     });
 
-    test.each(["kill", "stop"] as const)("goes on when the service is back after %s, with each item once", async (end) => {
-      const held = Promise.withResolvers<void>();
-      job_id = await startJob(`saved over ${end}`, COUNT, held.promise);
-      const saving = save(`${end}.ndjson`);
-      await expect.poll(() => readdirSync(folder), POLL).toContain(`${end}.ndjson.part`);
-      await service[end]();
-      await service.restart();
-      held.resolve();
-      const lines = readFileSync(await saving, "utf8")
-        .trim()
-        .split("\n");
-      expect(lines.map((line) => JSON.parse(line).index)).toEqual(all);
-    });
+    test.each(["kill", "stop"] as const)(
+      "goes on when the service is back after %s, with each item once",
+      async (end) => {
+        const held = Promise.withResolvers<void>();
+        job_id = await startJob(`saved over ${end}`, COUNT, held.promise);
+        const saving = save(`${end}.ndjson`);
+        await expect.poll(() => readdirSync(folder), POLL).toContain(`${end}.ndjson.part`);
+        await service[end]();
+        await service.restart();
+        held.resolve();
+        const lines = readFileSync(await saving, "utf8")
+          .trim()
+          .split("\n");
+        expect(lines.map((line) => JSON.parse(line).index)).toEqual(all);
+      },
+    );
 
     test("refuses a format that it does not know", async () => {
       await expect(service.trawl("job", "save", job_id, join(folder, "items.xlsx"))).rejects.toThrow(

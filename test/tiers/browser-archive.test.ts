@@ -92,7 +92,13 @@ describeOneBrowser("an archived page in a browser", (openSetup) => {
       "/long.mp3": { type: "audio/mpeg", body: Buffer.alloc(11 * 2 ** 20) },
     });
     const { exchanges = [] } = await it.fetch(`${site.origin}/`, { archive: true });
-    expect([...new Set(pathsOf(exchanges))]).toEqual(["/", "/a.woff2", "/dot.png", "/long.mp3", "/short.mp3"]);
+    expect([...new Set(pathsOf(exchanges))]).toEqual([
+      "/",
+      "/a.woff2",
+      "/dot.png",
+      "/long.mp3",
+      "/short.mp3",
+    ]);
     const responseOf = (path: string) => exchanges.find(({ url }) => url.endsWith(path))!.response;
     expect(responseOf("/short.mp3").body).toEqual({ sha256: sha256Of(sound), bytes: sound.length });
     expect(responseOf("/long.mp3")).toMatchObject({ body: null, truncated: "length" });
