@@ -37,14 +37,14 @@ const [, , full_size] = process.argv;
 const folder = full_size ?? SMALL;
 mkdirSync(folder, { recursive: true });
 const KEY = "ok_pictures_0123456789abcdef";
-const data = mkdtempSync(join(tmpdir(), "trawl-pictures-"));
-const found = findChromium({ path: null, folder: join(data, "browser") });
+const data_dir = mkdtempSync(join(tmpdir(), "trawl-pictures-"));
+const found = findChromium({ path: null, folder: join(data_dir, "browser") });
 if (found === null) throw new Error("There is no Chromium to take pictures with");
 const program = spawn(
   process.execPath,
   [fileURLToPath(new URL("../../ops/main.ts", import.meta.url)), "start"],
   {
-    env: { PATH: process.env["PATH"], PORT: "0", TRAWL_DATA_DIR: data, TRAWL_OPERATOR_KEY: KEY },
+    env: { PATH: process.env["PATH"], PORT: "0", TRAWL_DATA_DIR: data_dir, TRAWL_OPERATOR_KEY: KEY },
     stdio: ["ignore", "pipe", "ignore"],
   },
 );
@@ -90,7 +90,7 @@ try {
   const ended = new Promise((resolve) => program.once("close", resolve));
   program.kill();
   await ended;
-  rmSync(data, { recursive: true });
+  rmSync(data_dir, { recursive: true });
 }
 
 /** Says as well which page is wider than the screen. */

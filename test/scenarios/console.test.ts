@@ -126,7 +126,7 @@ describe.skipIf(!found)("the console (needs a browser)", () => {
       if (await element.evaluate((each) => each === each.ownerDocument.activeElement)) return;
       await page.keyboard.press("Tab");
     }
-    throw new Error(`Tab does not reach ${element}`);
+    throw new Error(`Tab does not reach ${element.toString()}`);
   }
   async function csvOf(page: Page, press: (button: Locator) => Promise<void>): Promise<string> {
     await page.getByText("The crawl job is completed.").waitFor({ timeout: 60_000 });
