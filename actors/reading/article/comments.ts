@@ -44,10 +44,10 @@ const NAMED_AUTHOR =
 /** A date, or a time that counts from now, may be in a line with one of these. */
 const DATE_LIKE = /\d[:.h]\d\d|\d[./-]\d{1,2}[./-]\d|(?<!\d)(?:19|20)\d\d(?!\d)|[年月]/u;
 const RELATIVE =
-  /\d+ ?\p{L}+\.? (?:ago|temu|назад|тому|πριν|sitten|sedan|siden|geleden|önce|ezelőtt)(?!\p{L})|(?<!\p{L})(?:vor|il y a|hace|há|acum|před|pred|πριν(?: από)?|prije) \d+|\d+ ?(?:分钟|小时|天|分鐘|小時|分|時間|日|시간|분|일) ?(?:前|전)/iu;
+  /(?<!\d)\d{1,4} ?\p{L}{1,20}\.? (?:ago|temu|назад|тому|πριν|sitten|sedan|siden|geleden|önce|ezelőtt)(?!\p{L})|(?<!\p{L})(?:vor|il y a|hace|há|acum|před|pred|πριν(?: από)?|prije) \d+|(?<!\d)\d{1,4} ?(?:分钟|小时|天|分鐘|小時|分|時間|日|시간|분|일) ?(?:前|전)/iu;
 /** Words around a name and a date: "Ada says:", "napisał(a)". */
 const AROUND_NAME =
-  /^(?:posted by|by|von|par|por|od|autor|author|nick|from|dodał|napisał|~|@)\s*(?:\(?a\)?)?:?\s+|[\s,:|·•–—-]*(?:(?<=\s)(?:says|said|wrote|writes|schrieb|sagt|a écrit|dice|napisał(?:\(a\)|a)?|pisze|powiedział(?:\/a|a)?|dodał(?:\(a\)|a)?|пишет|написал))?[\s:,|·•–—(-]*(?:(?<=\s)(?:dnia|at|on|am|le|el|o godz\.?|w dniu))?[\s:,|(-]*$/giu;
+  /^(?:posted by|by|von|par|por|od|autor|author|nick|from|dodał|napisał|~|@)\s*(?:\(?a\)?)?:?\s+|[\s,:|·•–—-]{0,5}(?:(?<=\s)(?:says|said|wrote|writes|schrieb|sagt|a écrit|dice|napisał(?:\(a\)|a)?|pisze|powiedział(?:\/a|a)?|dodał(?:\(a\)|a)?|пишет|написал))?[\s:,|·•–—(-]{0,5}(?:(?<=\s)(?:dnia|at|on|am|le|el|o godz\.?|w dniu))?[\s:,|(-]{0,5}$/giu;
 /** A sentence's, and not an initial's. */
 const NO_NAME_END = /[!?]$|\p{L}{2}\.$/u;
 const CONTROL_CHARS = 40;

@@ -51,7 +51,7 @@ function headingLevels(lines: readonly PdfLine[]): ReadonlyMap<number, number> {
 }
 
 const WORD = /[\p{L}\p{M}\p{N}]+(?:[-‐][\p{L}\p{M}\p{N}]+)*/gu;
-const HYPHEN_END = /([\p{L}\p{M}]+)[-‐\u00ad]$/u;
+const HYPHEN_END = /(?<![\p{L}\p{M}])([\p{L}\p{M}]{1,60})[-‐\u00ad]$/u;
 const WORD_START = /^[\p{Ll}\p{Lo}][\p{L}\p{M}]*/u;
 
 /** All words of the document that no line's end cuts, in lower case: they tell which hyphens at lines' ends are part of their words. */
