@@ -11,15 +11,15 @@ const IMAGES = stagesToBuild().length === 0 ? ["test/scenarios/images.test.ts"] 
 /** What needs a real engine, a browser, a process or a server of ours: the adapters, each held to its port. */
 const PORTS = [
   "test/ports/**/*.test.ts",
-  "test/tiers/**/*.test.ts",
-  "test/egress/**/*.test.ts",
+  "test/actors/crawl/tiers/**/*.test.ts",
+  "test/cluster/adapters/egress/**/*.test.ts",
   "test/clients/scenarios.test.ts",
   "test/engines.test.ts",
-  "test/filings/source.test.ts",
-  "test/lib/extract.test.ts",
+  "test/actors/sources/filings/source.test.ts",
+  "test/actors/reading/extract.test.ts",
   "test/ops/data-format.test.ts",
   "test/ops/deploy.test.ts",
-  "test/search/searx.test.ts",
+  "test/actors/sources/search/searx.test.ts",
 ];
 /** The whole program as a child, over HTTP. */
 const SCENARIOS = ["test/scenarios/**/*.test.ts", "test/tenants/**/*.test.ts", "test/ops/stores.test.ts"];
@@ -28,15 +28,16 @@ const SIMULATION = ["test/sim/**/*.test.ts"];
 /** What takes CPU time: large and hostile documents, whole collections of pages, every crash of a course. */
 const LIMITS = [
   "test/patterns.test.ts",
-  "test/lib/{article,article-gold,article-length,markdown,office,pdf,robots}.test.ts",
-  "test/{companies,jobs}/crash.test.ts",
+  "test/actors/reading/{office,article/article,article/article-gold,article/article-length,content/pdf,markdown/markdown}.test.ts",
+  "test/actors/lib/web/robots.test.ts",
+  "test/actors/{sources/companies,work/jobs}/crash.test.ts",
   "test/gateway/{charges,pending-requests}.test.ts",
-  "test/fetch/page-backlog.test.ts",
+  "test/actors/crawl/fetch/page-backlog.test.ts",
   "test/cluster/stored-bounds.test.ts",
   "test/ops/{backup,collect-bodies}.test.ts",
-  "test/search/local-index.test.ts",
-  "test/accounts/actor.test.ts",
-  "test/filings/limiter.test.ts",
+  "test/actors/sources/search/local-index.test.ts",
+  "test/actors/business/accounts/actor.test.ts",
+  "test/actors/sources/filings/limiter.test.ts",
 ];
 const seed = seedOfRun();
 const report = reportFile();

@@ -11,7 +11,7 @@ import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { glob } from "node:fs/promises";
 import { basename } from "node:path";
-import { bombPage, writePdf } from "../test/lib/pdf-writer.ts";
+import { bombPage, writePdf } from "../test/actors/reading/content/pdf-writer.ts";
 
 const HEAP_MB = 512;
 const line = "The harbour office said on Tuesday that the two cranes will return before the autumn.";

@@ -8,7 +8,7 @@ import { systemClock } from "../cluster/adapters/time/clock.system.ts";
 import { SILENT_LOG } from "../cluster/ports/log.ts";
 import { SILENT_METRICS } from "../cluster/ports/metrics.ts";
 import type { ExtractTask } from "../actors/reading/extraction-result.ts";
-import { writePdf } from "../test/lib/pdf-writer.ts";
+import { writePdf } from "../test/actors/reading/content/pdf-writer.ts";
 import { machine } from "./harness.ts";
 
 const clock = systemClock();

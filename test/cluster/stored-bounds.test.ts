@@ -1,6 +1,6 @@
 /**
  * What actors store does not grow with their traffic: each of them is driven with thousands of different messages, and its document
- * stays below a bound. Accounts and keys: test/accounts/actor.test.ts.
+ * stays below a bound. Accounts and keys: test/actors/business/accounts/actor.test.ts.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -140,11 +140,12 @@ const BOUNDS: Readonly<
 
 /** Files whose actors store something that this test does not drive, and why it cannot grow. */
 const ELSEWHERE: Readonly<Record<string, string>> = {
-  "business/accounts/actor.ts": "test/accounts/actor.test.ts drives 2,000 keys and 200,000 jobs",
+  "business/accounts/actor.ts":
+    "test/actors/business/accounts/actor.test.ts drives 2,000 keys and 200,000 jobs",
   "work/callbacks/delivery-behaviour.ts": "one time",
   "crawl/archive/import/import.actor.ts": "one time",
   "crawl/sites/frontier/frontier.actor.ts":
-    "test/sites/crawl.test.ts drives a crawl whose store takes no chunks; the order is as long as the job",
+    "test/actors/crawl/sites/crawl.test.ts drives a crawl whose store takes no chunks; the order is as long as the job",
   "sources/companies/feed/feed.actor.ts": "one time",
   "sources/companies/source.actor.ts": "one time",
   "work/jobs/actor.ts": "as large as its items, of which there are at most 50,000: below",

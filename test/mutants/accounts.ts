@@ -6,7 +6,7 @@ const quota = (name: string, find: string, replace: string): Mutant => ({
   file: "actors/business/accounts/quota.ts",
   find,
   replace,
-  tests: ["test/accounts", "test/sim/accounts.test.ts"],
+  tests: ["test/actors/business/accounts", "test/sim/accounts.test.ts"],
 });
 
 export const ACCOUNTS: readonly Mutant[] = [

@@ -1,7 +1,11 @@
 /** Bugs of politeness, and of the admission of requests. */
 import type { Mutant } from "./mutant.ts";
 
-const TESTS = ["test/domain", "test/fetch/admission.test.ts", "test/fetch/lost.test.ts"];
+const TESTS = [
+  "test/actors/crawl/domain",
+  "test/actors/crawl/fetch/admission.test.ts",
+  "test/actors/crawl/fetch/lost.test.ts",
+];
 const mutant =
   (file: string, tests: readonly string[] = TESTS) =>
   (name: string, find: string, replace: string): Mutant => ({

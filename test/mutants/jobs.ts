@@ -2,7 +2,7 @@
 import type { Mutant } from "./mutant.ts";
 
 const mutant =
-  (file: string, tests: readonly string[] = ["test/jobs"]) =>
+  (file: string, tests: readonly string[] = ["test/actors/work/jobs"]) =>
   (name: string, find: string, replace: string): Mutant => ({
     name,
     file: `actors/work/jobs/${file}`,
@@ -12,7 +12,7 @@ const mutant =
   });
 
 const attempt = mutant("attempt.ts");
-const SIMULATED = ["test/jobs", "test/sim/jobs.test.ts"];
+const SIMULATED = ["test/actors/work/jobs", "test/sim/jobs.test.ts"];
 
 export const JOBS: readonly Mutant[] = [
   attempt(

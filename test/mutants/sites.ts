@@ -6,7 +6,7 @@ const address = (name: string, file: string, find: string, replace: string): Mut
   file: `actors/crawl/sites/address/${file}`,
   find,
   replace,
-  tests: ["test/sites/address.test.ts"],
+  tests: ["test/actors/crawl/sites/address.test.ts"],
 });
 
 const sitemap = (name: string, file: string, find: string, replace: string): Mutant => ({
@@ -14,7 +14,7 @@ const sitemap = (name: string, file: string, find: string, replace: string): Mut
   file: `actors/crawl/sites/sitemap/${file}`,
   find,
   replace,
-  tests: ["test/sites/sitemap.test.ts"],
+  tests: ["test/actors/crawl/sites/sitemap.test.ts"],
 });
 
 export const SITES: readonly Mutant[] = [

@@ -6,8 +6,8 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { listenNode } from "../../gateway/adapters/http.node.ts";
 import { loadUws } from "../../gateway/adapters/http.uws.ts";
 import type { Admit, Listen } from "../../gateway/http.ts";
-import { json } from "../http/application.ts";
-import { ask, eventually, everything, open } from "../http/clients.ts";
+import { json } from "../gateway/adapters/application.ts";
+import { ask, eventually, everything, open } from "../gateway/adapters/clients.ts";
 
 interface Ends {
   readonly answer: string;

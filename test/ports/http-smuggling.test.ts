@@ -11,8 +11,8 @@ import { loadUws } from "../../gateway/adapters/http.uws.ts";
 import type { Head, Listen, Listening } from "../../gateway/http.ts";
 import { freePort } from "../harness/free-port.ts";
 import { findProgram, type Program, program } from "../harness/programs.ts";
-import { application } from "../http/application.ts";
-import { converse } from "../http/wire.ts";
+import { application } from "../gateway/adapters/application.ts";
+import { converse } from "../gateway/adapters/wire.ts";
 
 const SMUGGLED = "GET /smuggled HTTP/1.1\r\nHost: trawl.test\r\n\r\n";
 const post = (fields: string, body: string): string =>

@@ -13,9 +13,17 @@ import type {
   ListenOptions,
   Reply,
 } from "../../gateway/http.ts";
-import { application, type Application, json } from "../http/application.ts";
-import { ask, type Child, eventually, everything, open as connectTo, sip, spawn } from "../http/clients.ts";
-import { converse, type Outcome, type Step } from "../http/wire.ts";
+import { application, type Application, json } from "../gateway/adapters/application.ts";
+import {
+  ask,
+  type Child,
+  eventually,
+  everything,
+  open as connectTo,
+  sip,
+  spawn,
+} from "../gateway/adapters/clients.ts";
+import { converse, type Outcome, type Step } from "../gateway/adapters/wire.ts";
 
 interface Expected {
   /** Any of these; null: no answer. */
@@ -74,7 +82,7 @@ const own: { cases: WireCase[] } = read(new URL("wire.json", OWN));
 const ownText: Texts = read(new URL("text.json", OWN));
 
 export interface HttpSuiteOptions {
-  /** The name test/http/server.ts knows the adapter by. */
+  /** The name test/gateway/adapters/server.ts knows the adapter by. */
   readonly adapter: string;
   /** The answer to a body in chunks ends its connection, because the adapter cannot see whether their framing was strict. */
   readonly closesAfterChunks: boolean;

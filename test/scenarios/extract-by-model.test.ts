@@ -6,7 +6,7 @@ import { modelServer, saying } from "../harness/model-server.ts";
 import { scenario } from "../harness/scenario.ts";
 import { SETUPS } from "../harness/service.ts";
 import { article } from "../harness/web.ts";
-import { writePdf } from "../lib/pdf-writer.ts";
+import { writePdf } from "../actors/reading/content/pdf-writer.ts";
 
 const POLL = { timeout: 20_000, interval: 100 };
 

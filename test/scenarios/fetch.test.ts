@@ -6,7 +6,7 @@ import type { AddressInfo } from "node:net";
 import { describe, expect, test } from "vitest";
 import { type FetchBody, MAX_BYTES_CEILING } from "../../schemas/fetch.ts";
 import { hostileSite } from "../harness/hostile-site.ts";
-import { writePdf } from "../lib/pdf-writer.ts";
+import { writePdf } from "../actors/reading/content/pdf-writer.ts";
 import { scenario } from "../harness/scenario.ts";
 import { SETUPS } from "../harness/service.ts";
 import { article, CHALLENGE, coded, gate, type Page, type Pages, prose, redirect } from "../harness/web.ts";

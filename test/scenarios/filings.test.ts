@@ -1,6 +1,6 @@
 /**
  * /v1/filings as clients see it, against a simulated filing system that serves made-up documents and misbehaves on
- * command. The limiter's own guarantees are tested in test/filings/ and test/upstream/.
+ * command. The limiter's own guarantees are tested in test/actors/sources/filings/ and test/actors/sources/upstream/.
  */
 import { afterAll, describe, expect, test } from "vitest";
 import { type Edgar, edgar, type Wrong } from "../harness/edgar.ts";

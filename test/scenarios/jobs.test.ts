@@ -5,7 +5,7 @@ import type { JobStatus } from "../../schemas/jobs.ts";
 import { client, receiver } from "../harness/jobs-client.ts";
 import { scenario } from "../harness/scenario.ts";
 import { SETUPS } from "../harness/service.ts";
-import { writePdf } from "../lib/pdf-writer.ts";
+import { writePdf } from "../actors/reading/content/pdf-writer.ts";
 import { article, type Page } from "../harness/web.ts";
 
 describe.each(SETUPS)("batch jobs, $setup", ({ start }) => {

@@ -11,7 +11,7 @@ import { clusterOf, type ClusterOf } from "../harness/cluster-of.ts";
 import { freePort } from "../harness/free-port.ts";
 import { findProgram, type Program, program } from "../harness/programs.ts";
 import { article, type Web, web } from "../harness/web.ts";
-import { eventually, everything } from "../http/clients.ts";
+import { eventually, everything } from "../gateway/adapters/clients.ts";
 
 /** Of the gateways: the port of the API and that of the status are the same on both. */
 const HOSTS = ["127.0.0.1", "127.0.0.2"] as const;

@@ -3,7 +3,7 @@
  * meanwhile. Over HTTP.
  */
 import { beforeAll, describe, expect, test } from "vitest";
-import { nestedBombPage, writePdf } from "../lib/pdf-writer.ts";
+import { nestedBombPage, writePdf } from "../actors/reading/content/pdf-writer.ts";
 import { createKeys } from "../harness/project-keys.ts";
 import { scenario } from "../harness/scenario.ts";
 import { SETUPS } from "../harness/service.ts";

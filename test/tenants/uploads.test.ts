@@ -10,7 +10,7 @@ import { createKeys } from "../harness/project-keys.ts";
 import { scenario } from "../harness/scenario.ts";
 import { SETUPS } from "../harness/service.ts";
 import { article } from "../harness/web.ts";
-import { eventually, everything, open } from "../http/clients.ts";
+import { eventually, everything, open } from "../gateway/adapters/clients.ts";
 
 const MB = 2 ** 20;
 const ANNOUNCED_BYTES = 64 * MB;

@@ -3,7 +3,7 @@
  * A gateway loads this file without the detection of encodings.
  *
  * Not Node's TextDecoder: on 22.23.3 it gets half of valid EUC-KR wrong (8,824 of 17,048 pairs), a quarter of
- * Big5, some of six single-byte encodings, and does not know two (samples in test/lib/charset.test.ts).
+ * Big5, some of six single-byte encodings, and does not know two (samples in test/actors/reading/content/charset.test.ts).
  */
 import { labelToName, TextDecoder } from "@exodus/bytes/encoding.js";
 

@@ -196,6 +196,6 @@ ${table}
   **shipped** has learned from these pages and shows only that nothing broke.
 - readability and defuddle answer with HTML; both are turned to lines by the same step, which favours them over their plain \`textContent\`.
   defuddle without \`useAsync\`. trafilatura with comments and tables, as it is by default. CPU includes metadata for all.
-- Not measured: memory, hostile pages (test/lib/article.test.ts has ours), languages other than those on the pages (nearly all English), wall time.
+- Not measured: memory, hostile pages (test/actors/reading/article/article.test.ts has ours), languages other than those on the pages (nearly all English), wall time.
 `,
 );

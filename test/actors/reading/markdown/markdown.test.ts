@@ -1,0 +1,431 @@
+/** A page's text as Markdown: a table of quirks, and laws that mdast, which parses Markdown by the standard, judges. */
+import fc from "fast-check";
+import { fromMarkdown } from "mdast-util-from-markdown";
+import { gfmFromMarkdown } from "mdast-util-gfm";
+import { gfm } from "micromark-extension-gfm";
+import { existsSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { readHtml } from "../../../../actors/reading/article/article.ts";
+import { pdfMarkdown } from "../../../../actors/reading/markdown/pdf.ts";
+import { wcxbPages } from "../../../../bench/extraction.score.ts";
+
+const NOW_MS = Date.UTC(2026, 10, 21);
+const URL_HERE = "https://harbour.example/town/ferry?day=1";
+const PROSE =
+  "The boats come in at dawn, and everybody in the harbour knows what each of them has brought from the sea.";
+const AROUND = `<p>${PROSE} One.</p><p>${PROSE} Two.</p><p>${PROSE} Three.</p>`;
+
+const read = (body: string) =>
+  readHtml(`<html><body><article>${body}</article></body></html>`, URL_HERE, NOW_MS, { formats: true });
+
+/** The Markdown of a fragment that stands within an article. */
+function markdownOf(fragment: string): string {
+  const { markdown } = read(
+    `${AROUND}${fragment}${AROUND.replaceAll("Two", "Four").replaceAll("One", "Five")}`,
+  ).formats!;
+  const from = markdown!.indexOf("Three.\n\n") + 8;
+  return markdown!.slice(from, markdown!.indexOf(`\n\n${PROSE} Five.`));
+}
+
+interface MarkdownNode {
+  readonly type: string;
+  readonly value?: string;
+  readonly url?: string;
+  readonly children?: readonly MarkdownNode[];
+}
+
+const parse = (markdown: string): MarkdownNode =>
+  fromMarkdown(markdown, { extensions: [gfm()], mdastExtensions: [gfmFromMarkdown()] });
+
+const INLINE = new Set(["strong", "emphasis", "link", "delete"]);
+
+function visible(node: MarkdownNode): string {
+  if (node.type === "image") return "";
+  if (node.type === "break") return " ";
+  const own = (node.value ?? "") + (node.children ?? []).map(visible).join("");
+  return INLINE.has(node.type) || node.type === "text" || node.type === "inlineCode" ? own : `${own} `;
+}
+
+const nodesOf = (node: MarkdownNode): MarkdownNode[] => [node, ...(node.children ?? []).flatMap(nodesOf)];
+/** Words only: superscripts stand between carets, which mdast does not know. */
+const words = (text: string): string => (text.replaceAll("^", "").match(/[\p{L}\p{N}]+/gu) ?? []).join(" ");
+
+const LONG = "a sentence that is long enough to be read as prose by everybody who reads it here today";
+
+const QUIRKS: readonly (readonly [name: string, html: string, markdown: string])[] = [
+  ["headings", `<h2>The <b>new</b> ferry #</h2><p>${LONG}</p>`, `## The new ferry \\#\n\n${LONG}`],
+  [
+    "emphasis",
+    `<p>${LONG} <b>bold</b> and <i>slanted</i> and <s>gone</s></p>`,
+    `${LONG} **bold** and *slanted* and ~~gone~~`,
+  ],
+  ["spaces inside marks", `<p>${LONG}<b> bold </b>end</p>`, `${LONG} **bold** end`],
+  ["marks that CommonMark would not close", `<p>${LONG}:<b>bold:</b>end</p>`, `${LONG}:bold:end`],
+  [
+    "an element that is never closed",
+    `<p>${LONG} <b>bold</p><p>${LONG} plain</p>`,
+    `${LONG} **bold**\n\n${LONG} plain`,
+  ],
+  ["a superscript", `<p>${LONG} 10<sup>2</sup></p>`, `${LONG} 10^2^`],
+  ["code", `<p>${LONG} <code>a\`b</code> and <kbd>x</kbd></p>`, `${LONG} \`\`a\`b\`\` and \`x\``],
+  [
+    "a link",
+    `<p>${LONG} <a href="../map (1).html">the <i>map</i></a></p>`,
+    `${LONG} [the *map*](https://harbour.example/map%20%281%29.html)`,
+  ],
+  ["a link to run a script", `<p>${LONG} <a href="javascript:alert(1)">press</a></p>`, `${LONG} press`],
+  [
+    "an address for mail",
+    `<p>${LONG} <a href="mailto:quay@harbour.example">the quay</a></p>`,
+    `${LONG} [the quay](mailto:quay@harbour.example)`,
+  ],
+  ["a button for mail to nobody", `<p>${LONG} <a href="mailto:?subject=Ferry">send</a></p>`, `${LONG} send`],
+  ["a link within the page", `<p>${LONG} <a href="#note">note</a></p>`, `${LONG} note`],
+  [
+    "a link with a password",
+    `<p>${LONG} <a href="https://me:secret@x.example/">there</a></p>`,
+    `${LONG} [there](https://x.example/)`,
+  ],
+  [
+    "an exclamation before a link",
+    `<p>${LONG} Go!<a href="/a">now</a></p>`,
+    `${LONG} Go\\![now](https://harbour.example/a)`,
+  ],
+  ["an address in the text", `<p>${LONG} https://x.example/a_b_c</p>`, `${LONG} <https://x.example/a_b_c>`],
+  [
+    "an address behind a digit",
+    `<p>${LONG} <b>0<b>https://x.example/*&lt;i></b></b></p>`,
+    `${LONG} **0https\\://x.example/\\*\\<i>**`,
+  ],
+  [
+    "an address of which a part is bold",
+    `<p>${LONG} http<b>://x.example/*&lt;i></b> www<b>.x.example/*&lt;i></b></p>`,
+    `${LONG} http\\://x.example/\\*\\<i> www\\.x.example/\\*\\<i>`,
+  ],
+  [
+    "an image",
+    `<p>${LONG}</p><figure><img alt="The quay" src="quay.jpg"></figure><p>${LONG} again</p>`,
+    `${LONG}\n\n![The quay](https://harbour.example/town/quay.jpg)\n\n${LONG} again`,
+  ],
+  [
+    "characters of Markdown",
+    `<p>*not* _not_ \`not\` [not](not) # &lt;b&gt; &amp;amp; ${LONG}</p>`,
+    `\\*not\\* \\_not\\_ \\\`not\\\` \\[not\\](not) # \\<b> \\&amp; ${LONG}`,
+  ],
+  [
+    "starts of blocks",
+    `<p>1. ${LONG}</p><p>- ${LONG}</p><p># ${LONG}</p><p>&gt; ${LONG}</p>`,
+    `1\\. ${LONG}\n\n\\- ${LONG}\n\n\\# ${LONG}\n\n\\> ${LONG}`,
+  ],
+  ["line breaks", `<p>${LONG}<br>${LONG} again</p>`, `${LONG}\\\n${LONG} again`],
+  [
+    "nested lists",
+    `<ul><li>${LONG}<ol start="3"><li>${LONG} three</li><li>${LONG} four</li></ol></li><li>${LONG} last</li></ul>`,
+    `- ${LONG}\n\n  3. ${LONG} three\n  4. ${LONG} four\n- ${LONG} last`,
+  ],
+  [
+    "a numbered list that begins an item",
+    `<ul><li>${LONG}<ul><li><ol start="8"><li>${LONG} eight</li></ol></li></ul></li></ul>`,
+    `- ${LONG}\n\n  - 8. ${LONG} eight`,
+  ],
+  [
+    "an item of two paragraphs",
+    `<ol><li><p>${LONG}</p><p>${LONG} more</p></li><li><p>${LONG} two</p></li></ol>`,
+    `1. ${LONG}\n\n   ${LONG} more\n\n2. ${LONG} two`.replace("more\n\n2.", "more\n2."),
+  ],
+  [
+    "two lists beside each other",
+    `<ul><li>${LONG}</li></ul><ul><li>${LONG} b</li></ul>`,
+    `- ${LONG}\n\n* ${LONG} b`,
+  ],
+  [
+    "a quote",
+    `<blockquote><p>${LONG}</p><ul><li>${LONG} b</li></ul></blockquote>`,
+    `> ${LONG}\n>\n> - ${LONG} b`,
+  ],
+  [
+    "a block of code",
+    `<pre><code class="hljs language-js">let a = "\`\`\`";\n  if (a &lt; b) {}\n</code></pre>`,
+    `\`\`\`\`js\nlet a = "\`\`\`";\n  if (a < b) {}\n\`\`\`\``,
+  ],
+  [
+    "a table with spans",
+    `<table><tr><th>Ferry</th><th>Days</th><th>Fare</th></tr><tr><td rowspan="2">North | South</td><td colspan="2">every day of the week</td></tr><tr><td>Sunday</td><td><b>4</b></td></tr></table>`,
+    `| Ferry | Days | Fare |\n| --- | --- | --- |\n| North \\| South | every day of the week | every day of the week |\n| North \\| South | Sunday | **4** |`,
+  ],
+  [
+    "a table that lays a page out",
+    `<table role="presentation"><tr><td>${LONG}</td><td>${LONG} b</td></tr></table>`,
+    `${LONG} ${LONG} b`,
+  ],
+];
+
+test.each(QUIRKS)("%s", (_, html, markdown) => {
+  expect(markdownOf(html)).toBe(markdown);
+});
+
+// What pages are made of, in any order and depth.
+const TEXT = fc.oneof(
+  {
+    weight: 4,
+    arbitrary: fc.constantFrom(
+      "tide",
+      "quay ",
+      " boat",
+      "a_b",
+      "2.",
+      "x * y",
+      "`tick`",
+      "[ref]",
+      "#",
+      "&lt;i>",
+      "!",
+      "|",
+      "~",
+      "\\",
+      "https://x.example/a_b*",
+      "www.x.example",
+      "café",
+      "港",
+    ),
+  },
+  { weight: 1, arbitrary: fc.string({ maxLength: 8 }).map((text) => text.replace(/[<&\p{Cc}]/gu, "")) },
+);
+const { block } = fc.letrec<{ inline: string; block: string }>((tie) => ({
+  inline: fc.oneof(
+    { depthSize: "small", withCrossShrink: true },
+    TEXT,
+    fc
+      .tuple(
+        fc.constantFrom("b", "i", "em", "s", "code", "sup", "span", 'a href="/x"'),
+        fc.array(tie("inline"), { maxLength: 3 }),
+      )
+      .map(([tag, inside]) => `<${tag}>${inside.join("")}</${tag.split(" ")[0]}>`),
+    fc.constant("<br>"),
+    fc.constant("<b>"),
+  ),
+  block: fc.oneof(
+    { depthSize: "small", withCrossShrink: true },
+    fc
+      .tuple(fc.constantFrom("p", "h2", "h3", "div"), fc.array(tie("inline"), { maxLength: 5 }))
+      .map(([tag, inside]) => `<${tag}>${inside.join("")} ${LONG}</${tag}>`),
+    fc.array(tie("inline"), { maxLength: 3 }).map((inside) => `<pre>${LONG}\n${inside.join("\n")}</pre>`),
+    fc
+      .tuple(
+        fc.constantFrom("ul", "ol", 'ol start="7"'),
+        fc.array(fc.array(tie("block"), { maxLength: 2 }), { maxLength: 3 }),
+      )
+      .map(
+        ([tag, items]) =>
+          `<${tag}>${items.map((item) => `<li>${LONG} ${item.join("")}</li>`).join("")}</${tag.split(" ")[0]}>`,
+      ),
+    fc.array(tie("block"), { maxLength: 2 }).map((inside) => `<blockquote>${inside.join("")}</blockquote>`),
+    fc
+      .array(fc.array(tie("inline"), { minLength: 2, maxLength: 2 }), { minLength: 2, maxLength: 3 })
+      .map(
+        (rows) =>
+          `<table>${rows.map((row) => `<tr>${row.map((cell) => `<td>cell ${cell}</td>`).join("")}</tr>`).join("")}</table>`,
+      ),
+  ),
+}));
+
+test("read by the standard it has the words of the text in their order, and no HTML", () => {
+  fc.assert(
+    fc.property(fc.array(block, { minLength: 1, maxLength: 4 }), (blocks) => {
+      const { text, formats } = read(AROUND + blocks.join("") + AROUND);
+      const parsed = parse(formats!.markdown!);
+      expect(words(visible(parsed))).toBe(words(text));
+      expect(nodesOf(parsed).filter(({ type }) => type === "html")).toEqual([]);
+    }),
+    { numRuns: 150 },
+  );
+});
+
+test("the text and the metadata are the same with formats and without", () => {
+  fc.assert(
+    fc.property(fc.array(block, { maxLength: 4 }), (blocks) => {
+      const html = `<body><article>${AROUND}${blocks.join("")}</article></body>`;
+      const { formats: _, ...with_formats } = readHtml(html, URL_HERE, NOW_MS, { formats: true });
+      expect(with_formats).toEqual(readHtml(html, URL_HERE, NOW_MS));
+    }),
+    { numRuns: 50 },
+  );
+});
+
+const ROOT = "../../../shared/fixtures/pages";
+if (!existsSync(ROOT)) console.log("SKIPPED Markdown of real pages: ../shared/fixtures is not there");
+const SAMPLED = Number(process.env["MARKDOWN_SAMPLE"] ?? 24);
+test.skipIf(!existsSync(ROOT))("real pages keep their words", { timeout: 300_000 }, () => {
+  const changed: string[] = [];
+  for (const [i, page] of [...wcxbPages(ROOT)].entries()) {
+    // The parser takes far longer than what it judges.
+    if (i % SAMPLED !== 0 || /(?:col|row)span/i.test(page.html)) continue;
+    const { text, formats } = readHtml(page.html, page.url, NOW_MS, { formats: true });
+    if (words(visible(parse(formats!.markdown ?? ""))) !== words(text)) changed.push(page.id);
+  }
+  expect(changed).toEqual([]);
+});
+
+describe("hostile pages", () => {
+  const CASES: readonly (readonly [name: string, html: string])[] = [
+    ["lists nested 100,000 deep", "<ul><li>deep ".repeat(100_000)],
+    ["a million formatting elements", `<p>${"<b>x".repeat(1_000_000)}`],
+    ["a table of 10^6 cells", `<table>${`<tr>${"<td>x".repeat(1_000)}`.repeat(1_000)}</table>`],
+    ["spans without end", `<table>${`<tr><td colspan="99999" rowspan="99999">x<td>y`.repeat(2_000)}</table>`],
+    ["backticks, brackets and pipes", `<p>${"`[|".repeat(500_000)}</p>`],
+    ["a fence of a million backticks", `<pre>${"`".repeat(1_000_000)}</pre>`],
+    ["quotes in quotes", "<blockquote><p>word ".repeat(50_000)],
+  ];
+  test.each(CASES)("%s", { timeout: 60_000 }, (_, html) => {
+    const { formats } = read(AROUND + html);
+    expect(formats!.markdown!.length).toBeLessThanOrEqual(10_000_000);
+  });
+});
+
+describe("links and images", () => {
+  const HTML = `<base href="/docs/"><a href="a.html" rel="Next nofollow"> The <b>next</b>
+    page</a><a href="mailto:a@b.example">mail</a><a href="javascript:0">no</a><a name="x">no</a>
+    <img src="data:image/gif;base64,R0" data-src="late.png" alt="Late" width="640" height="480px">
+    <img src="x.png" width="50%"><img src="file:///etc/passwd">`;
+  const { formats } = readHtml(HTML, URL_HERE, NOW_MS, { formats: true });
+  test("links: absolute http addresses in order", () => {
+    expect(formats!.links).toEqual([
+      { url: "https://harbour.example/docs/a.html", text: "The next page", rel: "next nofollow" },
+    ]);
+  });
+  test("images: the address that is loaded, and the size in pixels", () => {
+    expect(formats!.images).toEqual([
+      { url: "https://harbour.example/docs/late.png", alt: "Late", width: 640, height: 480 },
+      { url: "https://harbour.example/docs/x.png", alt: null, width: null, height: null },
+    ]);
+  });
+  const relationsOf = (html: string) =>
+    readHtml(html, URL_HERE, NOW_MS, { formats: true }).formats!.relations!;
+  test("relations: the alternates and the next page that elements of the head name", () => {
+    const head = `<base href="/docs/"><link rel="alternate" hreflang="de" href="de.html">
+      <link rel="Alternate" type="application/rss+xml" title="News" href="https://feeds.example/news">
+      <link rel="alternate stylesheet" href="dark.css"><link rel="alternate" href="android-app://harbour">
+      <link rel="prev" href="1.html"><link rel="next" href="3.html">`;
+    expect(relationsOf(`${head}<a rel="next" href="other.html">Next</a>`)).toEqual({
+      next_url: "https://harbour.example/docs/3.html",
+      alternates: [
+        { url: "https://harbour.example/docs/de.html", language: "de", type: null },
+        { url: "https://feeds.example/news", language: null, type: "application/rss+xml" },
+      ],
+      robots: [],
+    });
+  });
+  test("relations: what robots elements ask, also those for one robot", () => {
+    const head = `<meta name="Robots" content="noindex, max-snippet:20"><meta name="googlebot" content="NoFollow">
+      <meta name="description" content="how to use noindex"><meta name="keywords" content="">`;
+    expect(relationsOf(`${head}<p>Text</p>`).robots).toEqual([
+      "noindex, max-snippet:20",
+      "googlebot: NoFollow",
+    ]);
+  });
+  test("relations: without such an element a link says what is next, and nothing is null and empty", () => {
+    expect(formats!.relations).toEqual({
+      next_url: "https://harbour.example/docs/a.html",
+      alternates: [],
+      robots: [],
+    });
+    expect(relationsOf("<p>Alone</p>")).toEqual({ next_url: null, alternates: [], robots: [] });
+  });
+  test("relations: at most 200 alternates", () => {
+    const many = '<link rel="alternate" hreflang="de" href="/de">'.repeat(300);
+    expect(relationsOf(many).alternates).toHaveLength(200);
+  });
+  test("at most 5,000 and 1,000", () => {
+    const many = readHtml(
+      `${'<a href="/x">x</a>'.repeat(6_000)}${'<img src="/y">'.repeat(2_000)}`,
+      URL_HERE,
+      NOW_MS,
+      {
+        formats: true,
+      },
+    );
+    expect([many.formats!.links.length, many.formats!.images.length]).toEqual([5_000, 1_000]);
+  });
+});
+
+test("a PDF: larger fonts are headings, pages are apart", () => {
+  const line = (text: string, size = 10) => ({ text, size, open: false });
+  const pages = [
+    [
+      line("Annual Report", 24),
+      line("Results", 14),
+      line("- We sold more"),
+      line("than before."),
+      line(""),
+      line("Next."),
+    ],
+    [line("Outlook", 14), line("It will be fine.")],
+  ];
+  expect(pdfMarkdown(pages)).toBe(
+    "# Annual Report\n\n## Results\n\n\\- We sold more\nthan before.\n\nNext.\n\n---\n\n## Outlook\n\nIt will be fine.",
+  );
+  expect(pdfMarkdown([[], []])).toBeNull();
+});
+
+describe("a PDF whose lines have places", () => {
+  const at = (y: number, text: string, { left = 50, right = 300, size = 10 } = {}) => ({
+    text, size, open: false, left, right, y,
+  }); // prettier-ignore
+
+  test.each([
+    [
+      "lines of a paragraph are joined, and a hyphen at their end goes",
+      [
+        at(700, "The harbour office is respon-"),
+        at(688, "sible for the cranes, and for"),
+        at(676, "the ferries.", { right: 120 }),
+      ],
+      "The harbour office is responsible for the cranes, and for the ferries.",
+    ],
+    [
+      "a hyphen stays in a word that the document has with it, or both parts of",
+      [
+        at(700, "The well-known line, a north-"),
+        at(688, "south line, is well-"),
+        at(676, "known; north winds and south winds."),
+      ],
+      "The well-known line, a north-south line, is well-known; north winds and south winds.",
+    ],
+    [
+      "a gap, an indented line and an item begin a paragraph",
+      [
+        at(700, "One line"),
+        at(670, "Another line"),
+        at(658, "An indented one", { left: 62 }),
+        at(646, "• an item"),
+      ],
+      "One line\n\nAnother line\n\nAn indented one\n\n• an item",
+    ],
+    [
+      "short lines of an address stay apart",
+      [
+        at(700, "Luca Berg", { right: 90 }),
+        at(688, "Harbour Street 4", { right: 120 }),
+        at(650, "Dear Sir, this line is as wide as the page"),
+      ],
+      "Luca Berg\nHarbour Street 4\n\nDear Sir, this line is as wide as the page",
+    ],
+  ])("%s", (_, lines, markdown) => {
+    expect(pdfMarkdown([lines])).toBe(markdown);
+  });
+
+  test("rows of columns are a table", () => {
+    const row = (y: number, ...texts: string[]) => ({
+      ...at(y, texts.join(" ")),
+      cells: texts.map((text, i) => ({ text, left: 50 + 100 * i, right: 90 + 100 * i })),
+    });
+    expect(
+      pdfMarkdown([
+        [row(700, "Lamp", "Price"), row(688, "Storm | lamp", "24.50"), at(676, "Sold in spring.")],
+      ]),
+    ).toBe("| Lamp | Price |\n| --- | --- |\n| Storm \\| lamp | 24.50 |\n\nSold in spring.");
+    expect(pdfMarkdown([[row(700, "A line", "with a gap"), at(688, "is no table.")]])).toBe(
+      "A line with a gap is no table.",
+    );
+  });
+});
