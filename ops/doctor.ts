@@ -220,7 +220,8 @@ const identityFinding = (config: Config, openDocuments: DoctorDeps["openDocument
 /** One request to the web says whether names are resolved, whether requests leave, and what time others have. */
 async function webFindings({ config, now_ms }: DoctorDeps): Promise<readonly Finding[]> {
   const { dns_servers, ca_file, allow } = config.egress;
-  const url = config.tiers.archive_url === "none" ? config.companies.gleif_url : config.tiers.archive_url;
+  const { archive_url } = config.tiers;
+  const url = URL.canParse(archive_url) ? archive_url : config.companies.gleif_url;
   const { host } = new URL(url);
   const ca = ca_file === undefined ? [] : [readFileSync(ca_file, "utf8")];
   const egress = undiciEgress({ judge: destination({ allow, own: ownEndpoints(config) }), dns_servers, ca });

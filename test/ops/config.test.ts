@@ -101,6 +101,7 @@ describe("a variable", () => {
       "nats://a:4222,nats://b:4222",
     ],
     [{ TRAWL_ARCHIVE_URL: "none" }, (config: Config) => config.tiers.archive_url, "none"],
+    [{ TRAWL_ARCHIVE_URL: "imports" }, (config: Config) => config.tiers.archive_url, "imports"],
     [
       { TRAWL_PROXY_URL: "http://user-{session}-{country}:pw@proxy.example:8000" },
       (config: Config) => config.tiers.proxy_url,

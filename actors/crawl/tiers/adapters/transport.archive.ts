@@ -35,8 +35,8 @@ import { bodyReader, type ReadBody, sizeDetail } from "./large-bodies.ts";
 export interface ArchiveOptions {
   readonly egress: Egress;
   readonly clock: Clock;
-  /** For example https://web.archive.org; below it /cdx/search/cdx and /web/<timestamp>id_/<url>. */
-  readonly archive_url: string;
+  /** For example https://web.archive.org; below it /cdx/search/cdx and /web/<timestamp>id_/<url>. Null: there are imports alone. */
+  readonly archive_url: string | null;
   /** The user agent: archives block clients that do not identify themselves. */
   readonly user_agent: string;
   /** Looked at first; nothing is sent for it. Default: nothing is imported. */
@@ -153,8 +153,8 @@ export function archiveTransport({
     }
   }
 
-  async function list(url: string, caller: Pick<TransportRequest, "admit" | "signal">) {
-    const listing = await requestArchive(cdxUrl(archive_url, url, clock.now()), readListing, caller);
+  async function list(archive: string, url: string, caller: Pick<TransportRequest, "admit" | "signal">) {
+    const listing = await requestArchive(cdxUrl(archive, url, clock.now()), readListing, caller);
     if (listing.kind === "failed") return listing;
     const { status, body } = listing;
     // For an unknown page archives answer with an empty listing or 404.
@@ -166,11 +166,11 @@ export function archiveTransport({
   }
 
   /** One capture, following redirects within the archive; null: it is unusable, and the next one may be usable. */
-  async function replay(snapshot: Snapshot, request: TransportRequest, signal: AbortSignal) {
+  async function replay(archive: string, snapshot: Snapshot, request: TransportRequest, signal: AbortSignal) {
     const redirects: Redirect[] = [];
     let copy: Pick<Snapshot, "timestamp" | "original"> = snapshot;
     for (;;) {
-      const url = replayUrl(archive_url, copy);
+      const url = replayUrl(archive, copy);
       const read = (exchange: ExchangeResponse) => readBody(exchange, copy.original, request);
       const answer = await requestArchive(url, read, { admit: request.admit, signal });
       if (answer.kind === "failed") return answer;
@@ -178,7 +178,7 @@ export function archiveTransport({
       if (status === 429) return refusedWith(status);
       if (status >= 300 && status < 400) {
         const location = headers.get("location") ?? "";
-        const next = readReplayUrl(archive_url, URL.parse(location, url)?.href ?? "");
+        const next = readReplayUrl(archive, URL.parse(location, url)?.href ?? "");
         if (!next || !isRecent(next.timestamp, clock.now()) || redirects.length >= MAX_REDIRECTS) return null;
         redirects.push({ url, status, location });
         copy = next;
@@ -207,11 +207,12 @@ export function archiveTransport({
   async function visit(request: TransportRequest, signal: AbortSignal) {
     const known = await imported(findImported, request);
     if (known !== null) return known;
-    const listing = await list(request.url, { admit: request.admit, signal });
+    if (archive_url === null) return failure("archive_not_found", null, "No import has the page");
+    const listing = await list(archive_url, request.url, { admit: request.admit, signal });
     if (listing.kind === "failed") return listing;
     const { copies } = listing;
     for (const snapshot of copies) {
-      const copy = await replay(snapshot, request, signal);
+      const copy = await replay(archive_url, snapshot, request, signal);
       if (copy !== null) return copy;
     }
     const detail =

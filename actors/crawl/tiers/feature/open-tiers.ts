@@ -87,7 +87,13 @@ async function openTransports(node: OpeningNode, settings: TiersSettings): Promi
       browser: browser?.transport ?? null,
       archive:
         has("archive") && archive_url !== "none"
-          ? archiveTransport({ egress, clock, archive_url, user_agent, findImported: importedFinder(node) })
+          ? archiveTransport({
+              egress,
+              clock,
+              archive_url: archive_url === "imports" ? null : archive_url,
+              user_agent,
+              findImported: importedFinder(node),
+            })
           : null,
       proxy: openProxy(),
       proxy_render: toRenderer

@@ -27,6 +27,10 @@ const CAPACITY: Rule = {
   fits: (text) => readCapacity(text) !== null,
   expected: "a tier and a number from 1 to 99999, as browser=4",
 };
+const ARCHIVE: Rule = {
+  fits: (text) => text === "imports" || WEB_OR_NONE.fits(text),
+  expected: "an http or https URL, imports or none",
+};
 export const SETTINGS = {
   tiers: Type.Object(
     {
@@ -34,8 +38,9 @@ export const SETTINGS = {
         env: "TRAWL_ARCHIVE_URL",
         default: "https://web.archive.org",
         shared: true,
-        rule: WEB_OR_NONE,
-        description: "Wayback-compatible archive (CDX and id_ replay); none turns the route off.",
+        rule: ARCHIVE,
+        description:
+          "Wayback-compatible archive (CDX and id_ replay); imports gives archives that were imported alone, none turns the route off.",
       }),
       proxy_url: optionalSetting({
         env: "TRAWL_PROXY_URL",

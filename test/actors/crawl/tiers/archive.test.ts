@@ -354,4 +354,40 @@ describe("an archive that", () => {
     expect(await fetch(AbortSignal.abort())).toMatchObject({ kind: "failed", reason: "timeout" });
     expect(web.hits).toEqual([]);
   });
+
+  test("is not asked where imports alone are wanted", async () => {
+    const web = fakeEgress({}, clock);
+    const [known, unknown] = [PAGE, "http://gone.example/other"];
+    const route = archiveTransport({
+      egress: web,
+      clock,
+      archive_url: null,
+      user_agent: USER_AGENT,
+      findImported: async (_, url) =>
+        url === known
+          ? {
+              url,
+              redirects: [],
+              headers: new Map([["content-type", "text/html"]]),
+              body: Buffer.from("<p>imported</p>"),
+              bytes: 15,
+              captured_at: "2015-03-04T05:06:07.000Z",
+              source: "town.warc.gz",
+              is_shared: true,
+            }
+          : null,
+    });
+    const { go, admitted } = permitLog();
+    expect(await go(route, known)).toMatchObject({
+      kind: "page",
+      archived_at: "2015-03-04T05:06:07.000Z",
+      detail: 'Imported from "town.warc.gz"',
+    });
+    expect(await go(route, unknown)).toMatchObject({
+      kind: "failed",
+      reason: "archive_not_found",
+      detail: "No import has the page",
+    });
+    expect([web.hits, admitted]).toEqual([[], []]);
+  });
 });
