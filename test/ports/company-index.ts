@@ -176,8 +176,8 @@ export function companyIndexSuite(open: () => Promise<CompanyIndex>): void {
     const index = await open();
     expect(await index.readState()).toBeNull();
     await index.writeState({ layout: 1, through: "cmp_1" });
-    await index.writeState({ layout: 2, through: null });
-    expect(await index.readState()).toEqual({ layout: 2, through: null });
+    await index.writeState({ layout: 3, through: null });
+    expect(await index.readState()).toEqual({ layout: 3, through: null });
     await index.close();
   });
 }

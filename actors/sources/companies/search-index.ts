@@ -58,7 +58,7 @@ export interface IndexState {
 }
 
 /** The layout of keys and entries that this version writes. */
-export const INDEX_LAYOUT = 2;
+export const INDEX_LAYOUT = 3;
 
 export const isComplete = (state: IndexState | null): boolean =>
   state?.layout === INDEX_LAYOUT && state.through === null;
