@@ -351,14 +351,14 @@ describe.each(SETUPS)("the company register, $setup", ({ start }) => {
     };
     const decide = (path: string, decisions: readonly object[]) =>
       service.call("POST", `/v1/companies${path}`, { body: { decisions } });
-    const near = [ask("Alpina Antriebe GmbH"), ask("Alpina Antreibe GmbH"), ask("Quuxbar Frobnitz")];
+    const near = [ask("Alpina Antriebe GmbH"), ask("Alpina Antrieb GmbH"), ask("Quuxbar Frobnitz")];
     const path = await batch("review", [ask("Alpina Antriebe AG"), ...near, { ref: `lei:${ALPINA}` }]);
     const listed = await get(path);
     expect(listed).toMatchObject({
       next_from: null,
       items: [
         { index: 1, name: "Alpina Antriebe GmbH", country: "CH", city: null, reason: "below_threshold" },
-        { index: 2, name: "Alpina Antreibe GmbH" },
+        { index: 2, name: "Alpina Antrieb GmbH" },
       ],
     });
     const [item] = listed.items;
@@ -392,7 +392,7 @@ describe.each(SETUPS)("the company register, $setup", ({ start }) => {
       match: { id, matched_on: { field: "decision" } },
       reason: null,
     });
-    expect(await resolve(ask("Alpina Antreibe GmbH"))).toMatchObject({ match: null, candidates: [] });
+    expect(await resolve(ask("Alpina Antrieb GmbH"))).toMatchObject({ match: null, candidates: [] });
     // Of another country, and with another company's number, there is no decision.
     expect(await resolve(ask("Alpina Antriebe GmbH", { country: "DE" }))).toMatchObject({ match: null });
     expect(await resolve(ask("Alpina Antriebe GmbH", { identifiers: [`lei:${NEVER}`] }))).toMatchObject({

@@ -189,7 +189,12 @@ export function matchScore(query: NameQuery, company: CandidateCompany): Candida
   const named = bestName(query.name, company);
   const { matched_on, name } = named;
   const evidence = new Evidence(named.base);
-  for (const { kind, effect } of named.effects) evidence.add(kind, (named.weight * effect) / 100);
+  for (const { kind, effect } of named.effects)
+    evidence.add(
+      kind,
+      (named.weight * effect) / 100,
+      ...(kind === "form" ? [query.text, matched_on.value] : []),
+    );
   if (evidence.sum > 0) {
     weighForm(evidence, query, name, company);
     weighPlace(evidence, query, name, company);
