@@ -83,7 +83,7 @@ export default defineConfig({
         plugins: [shrinkableConstants(import.meta.dirname)],
         test: { ...TEST, name: "simulation", include: SIMULATION, testTimeout: 60_000 },
       },
-      { test: { ...TEST, name: "ports", include: PORTS } },
+      { test: { ...TEST, name: "ports", include: PORTS, testTimeout: 60_000 } },
       // A service is started in a test or its hook, which on two busy cores takes the time of two nodes' start. The limit of time is
       // for what hangs: items that cool down for 30 s took more than 60 s beside others.
       {

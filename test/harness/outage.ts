@@ -8,7 +8,7 @@ import type { Service } from "./service.ts";
 const soak_s = process.env["OUTAGE_S"];
 const OUTAGE_MS = 1_000 * Number(soak_s ?? 2);
 /** For the test of an outage, with its start and its end on a busy machine. */
-export const OUTAGE_TEST_MS = 60_000 + 4 * OUTAGE_MS;
+export const OUTAGE_TEST_MS = 180_000 + 4 * OUTAGE_MS;
 /** Everything works again five seconds after it; a busy machine may take longer. */
 const BACK_MS = soak_s === undefined ? 30_000 : 5_000;
 /** A request that waits for a store is answered after three seconds; a busy machine may take longer. */

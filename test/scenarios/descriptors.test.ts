@@ -48,6 +48,9 @@ describe.skipIf(PRLIMIT === null).each(SETUPS)(
       expect(answers.filter(isRefusal).map(({ json }) => json.detail)).toContain(
         "this node has no file descriptor left, try again",
       );
+      expect(service.stderr().match(/"Turns fail: [^"]*file descriptors/g)).toHaveLength(
+        service.pids().length,
+      );
       // Idle connections that were closed meanwhile have left theirs.
       const ready = () => {
         leaveFew();
@@ -57,9 +60,6 @@ describe.skipIf(PRLIMIT === null).each(SETUPS)(
         status: 503,
         json: { checks: { file_descriptors: "unavailable" } },
       });
-      expect(service.stderr().match(/"Turns fail: [^"]*file descriptors/g)).toHaveLength(
-        service.pids().length,
-      );
       expect(service.stderr()).not.toContain("uncaught_exception");
 
       for (const pid of service.pids()) limitTo(pid, 4_096);

@@ -135,7 +135,8 @@ describe("the OpenAPI document", () => {
     calls = callsOf(document, {
       job_id: json.job_id,
       sha256: page.sha256!,
-    });
+      // It leads elsewhere, which one of the clients follows.
+    }).filter(({ operation }) => operation !== "demo");
   });
   afterAll(async () => {
     await service?.close();
@@ -161,6 +162,7 @@ describe("the OpenAPI document", () => {
     expect(moments.toSorted()).toEqual([
       "ArticleMeta.modified_at",
       "ArticleMeta.published_at",
+      "PageComment.published_at",
       "SearchResult.published_at",
     ]);
   });
@@ -332,8 +334,11 @@ describe("the OpenAPI document", () => {
         const spectral = await lint(name, "spectral", "--format=json", "--ruleset=spectral.yaml", "--quiet");
         const places = redocly.problems
           .map(({ ruleId, message, location }: any) => [ruleId, message, location[0].pointer])
-          // It reads no references below an `x-`.
-          .filter(([, , pointer]: string[]) => pointer !== "#/components/schemas/ErrorBody");
+          // It reads no references below an `x-`, and `/demo` does nothing but lead to its first page.
+          .filter(
+            ([, , pointer]: string[]) =>
+              !["#/components/schemas/ErrorBody", "#/paths/~1demo/get/responses"].includes(pointer!),
+          );
         expect([name, ...places]).toEqual([name]);
         const found = spectral.map(({ code, message, path: at }: any) => [code, message, at.join("/")]);
         expect([name, ...found]).toEqual([name]);

@@ -21,7 +21,7 @@ const CHECKS = [
   "content_type_conformance",
   "response_schema_conformance",
 ];
-const LIMIT_MS = 120_000;
+const LIMIT_MS = 300_000;
 
 test.skipIf(program === null)(
   "no 5xx, no status and no shape that the document does not have (needs schemathesis)",

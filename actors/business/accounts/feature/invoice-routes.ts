@@ -64,6 +64,8 @@ export const invoiceRoutes = ({ documents, ...printing }: InvoiceRoutesDeps): re
     path: "/v1/invoices/{id}",
     operationId: "getInvoice",
     summary: "One invoice with its lines; a page to print with format=html, a PDF with format=pdf",
+    description:
+      "Where no browser is there to make the PDF, or it has failed, the answer is 503, and `detail` says which.",
     tags: ["account"],
     params: Type.Object({
       id: Field(Type.String({ pattern: INVOICE_ID }), "The number of the invoice", "inv-2026-11-1-acme"),
@@ -79,10 +81,6 @@ export const invoiceRoutes = ({ documents, ...printing }: InvoiceRoutesDeps): re
     replies: {
       200: { description: "The invoice", schema: Invoice, also: ["text/html", "application/pdf"] },
       404: { description: "The account has no such invoice", schema: Type.Object({ detail: Type.String() }) },
-      503: {
-        description: "No browser is there to make the PDF, or it has failed; `detail` says which",
-        schema: Type.Object({ detail: Type.String() }),
-      },
     },
     authorize: adminOnly,
     authorize_errors: ["admin_key_required"],

@@ -222,7 +222,7 @@ test("robots.txt names sitemaps anywhere, in any case, absolute and relative, ea
   ]);
 });
 
-const SHARED = "../../../shared/fixtures/sitemaps";
+const SHARED = "../shared/fixtures/sitemaps";
 interface Expected {
   readonly file: string;
   readonly kind: string;

@@ -21,7 +21,7 @@ import { loadDetector } from "../../../../actors/reading/article/language.ts";
 
 await loadDetector();
 
-const ROOT = "../../../shared/fixtures/pages";
+const ROOT = "../shared/fixtures/pages";
 const NOW_MS = Date.UTC(2026, 10, 21);
 
 const FLOORS: readonly (readonly [kind: string, f1: number])[] = [

@@ -5,7 +5,7 @@ import { elementsIn, elementsOf } from "../../../../actors/reading/dom/document.
 import { structuredData } from "../../../../actors/reading/data/page-data.ts";
 import type { MicrodataItem, StructuredData } from "../../../../schemas/page-data.ts";
 
-const SAMPLES = "../../../shared/fixtures/structured";
+const SAMPLES = "../shared/fixtures/structured";
 
 function read(html: string, url: string | null = null): StructuredData & { warnings: string[] } {
   const warnings: string[] = [];

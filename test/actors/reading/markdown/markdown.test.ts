@@ -252,7 +252,7 @@ test("the text and the metadata are the same with formats and without", () => {
   );
 });
 
-const ROOT = "../../../shared/fixtures/pages";
+const ROOT = "../shared/fixtures/pages";
 if (!existsSync(ROOT)) console.log("SKIPPED Markdown of real pages: ../shared/fixtures is not there");
 const SAMPLED = Number(process.env["MARKDOWN_SAMPLE"] ?? 24);
 test.skipIf(!existsSync(ROOT))("real pages keep their words", { timeout: 300_000 }, () => {

@@ -8,7 +8,7 @@ import { describe, expect, test } from "vitest";
 import { memoryCompanyIndex } from "../../../../actors/sources/companies/adapters/index.memory.ts";
 import { NO_FILTER } from "../../../../actors/sources/companies/search-index.ts";
 
-const SHARED = "../../../shared/fixtures/companies";
+const SHARED = "../shared/fixtures/companies";
 const OTHERS = `${SHARED}/names/companies.csv`;
 const CANDIDATES = 100;
 

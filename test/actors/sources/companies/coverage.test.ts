@@ -17,7 +17,7 @@ import { INCLUDES, recordView } from "../../../../actors/sources/companies/view.
 import { oneRegister } from "../../../harness/companies-harness.ts";
 import { recordedHttp } from "../../../harness/recorded-http.ts";
 
-const ROOT = "../../../shared/fixtures/companies/gleif";
+const ROOT = "../shared/fixtures/companies/gleif";
 const isHere = existsSync(ROOT);
 if (!isHere) process.stderr.write(`Recorded answers of GLEIF are not counted: no ${ROOT}\n`);
 const BASE = "http://source.test";

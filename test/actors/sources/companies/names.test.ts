@@ -176,7 +176,7 @@ describe("the score of two names", () => {
     expect(f1("test/fixtures/companies/name-pairs.csv")).toBeGreaterThanOrEqual(0.92);
   });
 
-  const shared = "../../../shared/fixtures/companies/name_pairs.csv";
+  const shared = "../shared/fixtures/companies/name_pairs.csv";
   test.runIf(existsSync(shared))("finds the shared pairs with F1 of at least 0.88, where they are", () => {
     expect(f1(shared)).toBeGreaterThanOrEqual(0.88);
   });

@@ -31,7 +31,7 @@ describe("the catalogue", () => {
     },
   );
 
-  const published = "../../../shared/spec/identifier-schemes.json";
+  const published = "../shared/spec/identifier-schemes.json";
   test.runIf(existsSync(published))("is the published one, where that is beside this repository", () => {
     expect(IDENTIFIER_SCHEMES).toEqual(JSON.parse(readFileSync(published, "utf8")));
   });

@@ -18,8 +18,8 @@ import { COMPANY_JSON_SCHEMA } from "../../../../schemas/company-record.ts";
 import { oneRegister } from "../../../harness/companies-harness.ts";
 import { NOTHING_KNOWN, recordedHttp } from "../../../harness/recorded-http.ts";
 
-const ROOT = "../../../shared/fixtures/companies";
-const SCHEMA = "../../../shared/spec/company-v1.schema.json";
+const ROOT = "../shared/fixtures/companies";
+const SCHEMA = "../shared/spec/company-v1.schema.json";
 const isHere = existsSync(ROOT) && existsSync(SCHEMA);
 if (!isHere) process.stderr.write(`Recorded answers of company sources are not tested: no ${ROOT}\n`);
 

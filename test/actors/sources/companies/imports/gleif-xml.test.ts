@@ -231,7 +231,7 @@ test("a kind that its source does not publish as XML refuses it", async () => {
   await expect(refused).rejects.toThrow(/not read as XML/);
 });
 
-const folder = "../../../../companies/shared/fixtures/companies/bulk/gleif/xml";
+const folder = "../shared/fixtures/companies/bulk/gleif/xml";
 describe.skipIf(!existsSync(folder))("files of GLEIF as it published them", () => {
   test.each([
     ["lei-data.xml", "gleif_lei2", 13, 0],
