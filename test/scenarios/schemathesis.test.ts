@@ -36,7 +36,7 @@ test.skipIf(program === null)(
         `--header=Authorization: Bearer ${ADMIN_KEY}`,
         `--checks=${CHECKS.join(",")}`,
         `--phases=${process.env["PHASES"] ?? "fuzzing"}`,
-        `--max-examples=${process.env["EXAMPLES"] ?? "6"}`,
+        `--max-examples=${process.env["EXAMPLES"] ?? "4"}`,
         // With several threads its generator fails by itself now and then.
         "--workers=1",
         "--request-timeout=30",
