@@ -48,9 +48,14 @@ describe.skipIf(PRLIMIT === null).each(SETUPS)(
       expect(answers.filter(isRefusal).map(({ json }) => json.detail)).toContain(
         "this node has no file descriptor left, try again",
       );
-      expect(service.stderr().match(/"Turns fail: [^"]*file descriptors/g)).toHaveLength(
-        service.pids().length,
-      );
+      // Once for each outage of a node, which has a second one when idle connections gave theirs back between two rounds.
+      const failing = service
+        .stderr()
+        .split("\n")
+        .filter((line) => /"Turns fail: [^"]*file descriptors/.test(line))
+        .map((line) => (JSON.parse(line) as { node: string }).node);
+      expect(new Set(failing).size).toBe(service.pids().length);
+      expect(failing.length).toBeLessThanOrEqual(4 * service.pids().length);
       // Idle connections that were closed meanwhile have left theirs.
       const ready = () => {
         leaveFew();
