@@ -4,7 +4,7 @@
  * nothing outside the document. What inflates too much has ended the first reader, so it does not come here.
  */
 import { PDFiumLibrary } from "@hyzyla/pdfium";
-import { soundText } from "./text-document.ts";
+import { RIGHT_TO_LEFT, soundText } from "./text-document.ts";
 
 /** A line of a page, as pdf.ts has it. */
 export interface SecondLine {
@@ -171,7 +171,6 @@ function placeOf(line: readonly Char[]): Omit<SecondLine, "text"> {
 }
 
 const EMPTY: Char = { char: "", x: 0, y: 0, left: 0, right: 0, isGenerated: true, size: 0 };
-const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/;
 const LIGATURE_PART = /[\u0600-\u06ff]/;
 const PRESENTED = /[\ufb1d-\ufdff\ufe70-\ufefc]+/g;
 /** A full stop behind a number, which a line that runs from right to left has before it. */

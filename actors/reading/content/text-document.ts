@@ -29,6 +29,9 @@ export function readPlain(
   return { charset, text: cut.text, truncated: cut.truncated || bytes.length > chars_most * 4 + 4 };
 }
 
+/** A character of Hebrew, Arabic or a neighbour of theirs, also as a presentation form. */
+export const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/;
+
 /** NUL (which PostgreSQL and C take for an end) and halves of a surrogate pair become U+FFFD. */
 export function soundText(text: string): string {
   return text.includes("\u0000") ? text.replaceAll("\u0000", "\uFFFD").toWellFormed() : text.toWellFormed();

@@ -2,9 +2,10 @@
  * The lines of a PDF as Markdown: larger fonts are headings, lines of one paragraph are joined, rows of columns are tables, a thematic
  * break stands between two pages. Lines whose place is not known stay lines.
  */
-import { soundText } from "../content/text-document.ts";
+import { RIGHT_TO_LEFT, soundText } from "../content/text-document.ts";
 import type { PdfLine } from "../content/pdf.ts";
 import { inlineMarkdown, type Place, PLAIN } from "./inline.ts";
+import { pipeTable } from "./pipe-table.ts";
 
 /** A heading's font is larger than that of most text by this factor at least. */
 const LARGER = 1.15;
@@ -155,8 +156,6 @@ function blockMarkdown({ kind, level, text, lines }: Block): string {
     .join("\n");
 }
 
-const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/;
-
 /** Whether a line begins a block below another line of the same font. */
 function begins(line: PdfLine, above: PdfLine, page: Edges): boolean {
   if (line.y === undefined || above.y === undefined || line.left === undefined || above.left === undefined)
@@ -197,12 +196,5 @@ function tableAt(lines: readonly PdfLine[], from: number): number {
   return rows >= TABLE_ROWS_MIN ? rows : 0;
 }
 
-function tableMarkdown(lines: readonly PdfLine[]): string {
-  const rows = lines.map(
-    ({ cells = [] }) => `| ${cells.map(({ text }) => inline(text, "cell")).join(" | ")} |`,
-  );
-  const columns = lines[0]!.cells!.length;
-  return [rows[0], `| ${Array.from({ length: columns }, () => "---").join(" | ")} |`, ...rows.slice(1)].join(
-    "\n",
-  );
-}
+const tableMarkdown = (lines: readonly PdfLine[]): string =>
+  pipeTable(lines.map(({ cells = [] }) => cells.map(({ text }) => inline(text, "cell")))).join("\n");

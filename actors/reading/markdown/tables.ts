@@ -2,6 +2,7 @@
 import { type Line, SPACE } from "../article/lines.ts";
 import type { Tree } from "../article/tree.ts";
 import { BLANK, inlineMarkdown, type Span } from "./inline.ts";
+import { pipeTable } from "./pipe-table.ts";
 
 /** Wider tables, or tables of more cells (repeated ones included), stay lines. */
 const COLUMNS_MAX = 100;
@@ -40,10 +41,7 @@ export function tableMarkdown(
   const { cells, outside } = readCells(tree, table, lines, spansOf);
   const grid = gridOf(tree, table, cells);
   if (grid === null) return null;
-  const markdown = grid.map(
-    (row) => `| ${row.map((cell) => (cell ? cellMarkdown(cell) : "")).join(" | ")} |`,
-  );
-  markdown.splice(1, 0, `| ${grid[0]!.map(() => "---").join(" | ")} |`);
+  const markdown = pipeTable(grid.map((row) => row.map((cell) => (cell ? cellMarkdown(cell) : ""))));
   return { outside, markdown };
 }
 
