@@ -5,13 +5,12 @@
  * Each round has every variant once, in turn and then the other way round; a ratio is that of one round to its plain variant. No page comes from the cache.
  */
 import { type ChildProcess, fork } from "node:child_process";
-import { randomFillSync } from "node:crypto";
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { parseArgs } from "node:util";
-import { crc32, deflateSync } from "node:zlib";
 import { chromium_path } from "../test/harness/installed-browser.ts";
+import { noisePng } from "../test/harness/noise-png.ts";
 import { cpuSeconds, machine, median, type Service, service } from "./harness.ts";
 
 const { values } = parseArgs({
@@ -25,35 +24,10 @@ const { values } = parseArgs({
 const AT_ONCE = 4;
 const IMAGES = 12;
 
-/** A picture of 480 by 320 pixels of noise, so that it is not small: about 460 KB. */
-function picture(): Buffer {
-  const [width, height] = [480, 320];
-  const rows = Buffer.alloc(height * (1 + width * 3));
-  for (let row = 0; row < height; row++) randomFillSync(rows, row * (1 + width * 3) + 1, width * 3);
-  const chunk = (type: string, data: Buffer): Buffer => {
-    const named = Buffer.concat([Buffer.from(type), data]);
-    const sum = Buffer.alloc(4);
-    sum.writeUInt32BE(crc32(named));
-    const length = Buffer.alloc(4);
-    length.writeUInt32BE(data.length);
-    return Buffer.concat([length, named, sum]);
-  };
-  const head = Buffer.alloc(13);
-  head.writeUInt32BE(width, 0);
-  head.writeUInt32BE(height, 4);
-  head.set([8, 2, 0, 0, 0], 8);
-  const signature = Buffer.from([137, 80, 78, 71, 13, 10, 26, 10]);
-  return Buffer.concat([
-    signature,
-    chunk("IHDR", head),
-    chunk("IDAT", deflateSync(rows, { level: 1 })),
-    chunk("IEND", Buffer.alloc(0)),
-  ]);
-}
-
 /** A shop of 40 lamps with pictures, two style sheets and a script that writes the prices. */
 async function serve(): Promise<void> {
-  const image = picture();
+  // About 460 KB.
+  const image = noisePng(480, 320);
   const lamps = Array.from(
     { length: 40 },
     (_, n) =>

@@ -147,6 +147,7 @@ export async function gatewayHarness(options: HarnessOptions = {}) {
     egress,
     debugRecords,
     destination: destination(),
+    roles: { call: async () => ({ kind: "no_node" }) },
   });
   const epoch = process ? await nextEpoch(documents) : 0;
   const cluster = embedded(

@@ -1,10 +1,9 @@
 /** Screenshots and `wait_for` in a real browser: what is loaded for a picture, its limits, and what is waited for. */
-import { randomBytes } from "node:crypto";
 import { mkdirSync, writeFileSync } from "node:fs";
-import { crc32, deflateSync } from "node:zlib";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { TransportRequest, TransportResult } from "../../../../actors/lib/web/transport.ts";
 import { canary } from "../../../harness/canary.ts";
+import { noisePng } from "../../../harness/noise-png.ts";
 import { type BrowserSetup, describeBrowser, describeOneBrowser } from "../../../harness/browser-harness.ts";
 
 type PageResult = Extract<TransportResult, { kind: "page" }>;
@@ -208,7 +207,7 @@ describeOneBrowser("limits of a screenshot, and what a page is waited for", (ope
     const site = it.web.site({
       "/file": { type: "application/pdf", body: "%PDF-1.7" },
       "/noise": { body: "<body style='margin:0;height:9000px;background:url(/noise.png)'>" },
-      "/noise.png": { type: "image/png", body: noise(1_280, 720) },
+      "/noise.png": { type: "image/png", body: noisePng(1_280, 720) },
     });
     const file = await fetch(`${site.origin}/file`, { screenshot: WINDOW });
     expect(file.shortfall).toMatchObject({ error: "screenshot_failed" });
@@ -220,28 +219,3 @@ describeOneBrowser("limits of a screenshot, and what a page is waited for", (ope
     expect([large.screenshot, large.body.length > 0]).toEqual([undefined, true]);
   });
 });
-
-/** A picture that does not compress. */
-function noise(width: number, height: number): Buffer {
-  const rows = Buffer.concat(
-    Array.from({ length: height }, () => Buffer.concat([Buffer.of(0), randomBytes(3 * width)])),
-  );
-  const head = Buffer.alloc(13);
-  head.writeUInt32BE(width, 0);
-  head.writeUInt32BE(height, 4);
-  head.set([8, 2, 0, 0, 0], 8);
-  const parts = [
-    chunk("IHDR", head),
-    chunk("IDAT", deflateSync(rows, { level: 0 })),
-    chunk("IEND", Buffer.alloc(0)),
-  ];
-  return Buffer.concat([Buffer.from("89504e470d0a1a0a", "hex"), ...parts]);
-}
-
-function chunk(kind: string, content: Buffer): Buffer {
-  const named = Buffer.concat([Buffer.from(kind, "latin1"), content]);
-  const [length, sum] = [Buffer.alloc(4), Buffer.alloc(4)];
-  length.writeUInt32BE(content.length);
-  sum.writeUInt32BE(crc32(named));
-  return Buffer.concat([length, named, sum]);
-}
