@@ -128,6 +128,7 @@ async function serve(kind: string, port: number): Promise<void> {
     egress,
     debugRecords,
     destination: destination(),
+    roles: { call: async () => ({ kind: "no_node" }) },
   });
   const cluster = embedded(accounts.actors ?? [], context);
   await prepareAccounts(documents, null, clock.now());

@@ -1,6 +1,5 @@
 /** Assembles accounts: the actors that keep them, and the routes by which clients see them. */
 import { hash } from "node:crypto";
-import type { RoleClient } from "../../../../cluster/role-actor.ts";
 import { keyIn } from "../../../../gateway/authenticate.ts";
 import type { JoinedFeature, JoinedNode } from "../../../../node/feature.ts";
 import { UsageTotals } from "../../../../schemas/ledger.ts";
@@ -23,8 +22,6 @@ import { keyRoutes } from "./key-routes.ts";
 import { quotaRoute } from "./quota-route.ts";
 import { usageRoutes } from "./usage-routes.ts";
 
-/** Without a cluster no actor is placed by role. */
-const NO_NODES: RoleClient = async () => ({ kind: "no_node" });
 const REFRESH_WAIT_MS = 10_000;
 
 type AccountsNode = Pick<
@@ -41,7 +38,7 @@ type AccountsNode = Pick<
   | "destination"
   | "secrets"
 > &
-  Partial<Pick<JoinedNode, "networksOf" | "roles">>;
+  Partial<Pick<JoinedNode, "networksOf">> & { readonly roles: Pick<JoinedNode["roles"], "call"> };
 
 interface AccountsProvide {
   readonly payers: FindPayer;
@@ -78,7 +75,7 @@ export function openAccounts(
       ...accountRoutes(deps),
       ...keyRoutes(deps),
       ...alertRoutes(deps),
-      ...invoiceRoutes({ documents, clock, call: node.roles?.call ?? NO_NODES }),
+      ...invoiceRoutes({ documents, clock, call: node.roles.call }),
       ...debugRoutes({
         ...node.debugRecords,
         async projectOf(authorization) {
