@@ -18,6 +18,8 @@ export interface ClientOptions extends Json {
 
 /** Longer than the service itself ever waits. */
 const WAIT_MS = 180_000;
+/** Of a request with a file. */
+const UPLOAD_MS = 300_000;
 
 const PROFILE_HELP =
   "the service and key of a profile (trawl login); default: TRAWL_PROFILE, else the current one";
@@ -111,24 +113,43 @@ interface Exchange {
 export const post = (address: string, key: string, body: unknown): Promise<Exchange> =>
   exchange("POST", address, key, body);
 
+/** A file as the body of a request. */
+interface Upload {
+  readonly content_type: string;
+  readonly bytes: Uint8Array<ArrayBuffer>;
+}
+
+export const upload = (address: string, key: string, file: Upload): Promise<Exchange> =>
+  send("POST", address, key, { "content-type": file.content_type }, file.bytes, UPLOAD_MS);
+
 /** One request and the JSON of its answer, null without JSON. Throws CommandError when the service does not answer. */
-export async function exchange(
+export const exchange = (
   method: "GET" | "POST" | "PATCH" | "DELETE",
   address: string,
   key: string,
   body?: unknown,
+): Promise<Exchange> =>
+  send(method, address, key, { "content-type": "application/json" }, JSON.stringify(body), WAIT_MS);
+
+async function send(
+  method: string,
+  address: string,
+  key: string,
+  headers: Readonly<Record<string, string>>,
+  body: string | Uint8Array<ArrayBuffer> | undefined,
+  wait_ms: number,
 ): Promise<Exchange> {
   try {
     const reply = await fetch(address, {
       method,
-      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
-      signal: AbortSignal.timeout(WAIT_MS),
+      headers: { authorization: `Bearer ${key}`, ...headers },
+      ...(body !== undefined && { body }),
+      signal: AbortSignal.timeout(wait_ms),
     });
     return { reply, content: await reply.json().catch(() => null) };
   } catch (problem) {
     if ((problem as Error).name === "TimeoutError")
-      throw new Unreachable(`No answer from ${address} within ${WAIT_MS / 1000} s`, EXIT.time);
+      throw new Unreachable(`No answer from ${address} within ${wait_ms / 1000} s`, EXIT.time);
     const cause = (problem as Error).cause as NodeJS.ErrnoException | undefined;
     throw new Unreachable(`Cannot reach ${address}: ${cause?.code ?? (problem as Error).message}`);
   }

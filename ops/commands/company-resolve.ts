@@ -2,14 +2,12 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import type { Command } from "commander";
-import { systemClock } from "../../cluster/adapters/time/clock.system.ts";
-import { sleep } from "../../cluster/ports/clock.ts";
-import { type ClientOptions, clientCommand, download, errorOf, exchange, service } from "./client.ts";
+import { systemTerminal } from "../terminal.ts";
+import { type ClientOptions, clientCommand, download, errorOf, exchange, service, upload } from "./client.ts";
 import { CommandError, type Context, EXIT } from "./context.ts";
 import { readJob } from "./watch.ts";
 
 const POLL_MS = 500;
-const MAX_UPLOAD_MS = 300_000;
 
 export const resolveCommand = (context: Context): Command =>
   clientCommand("resolve")
@@ -21,7 +19,8 @@ export const resolveCommand = (context: Context): Command =>
       // The same command again is answered by the same job.
       const idempotency_key = createHash("sha256").update(file).digest("hex");
       const job_id = await submit(at, idempotency_key, file);
-      while ((await readJob({ ...at, job_id })).finished_at === null) await sleep(systemClock(), POLL_MS);
+      const terminal = context.terminal?.() ?? systemTerminal();
+      while ((await readJob({ ...at, job_id })).finished_at === null) await terminal.sleep(POLL_MS);
       const found = `${at.base}/v1/companies/batch/${job_id}`;
       if (options.json) {
         const { reply, content } = await exchange("GET", `${found}?include=items`, at.key);
@@ -46,15 +45,8 @@ async function submit(
   file: Buffer,
 ): Promise<string> {
   const address = `${base}/v1/companies/batch/csv?action=resolve&idempotency_key=${idempotency_key}`;
-  const reply = await fetch(address, {
-    method: "POST",
-    headers: { authorization: `Bearer ${key}`, "content-type": "text/csv" },
-    body: new Uint8Array(file),
-    signal: AbortSignal.timeout(MAX_UPLOAD_MS),
-  }).catch((problem: unknown) => {
-    throw new CommandError(`Cannot send the file to ${address}: ${(problem as Error).message}`);
-  });
-  const content: unknown = await reply.json().catch(() => null);
+  const bytes = new Uint8Array(file);
+  const { reply, content } = await upload(address, key, { content_type: "text/csv", bytes });
   if (!reply.ok) throw errorOf(reply, content);
   return (content as { readonly job_id: string }).job_id;
 }

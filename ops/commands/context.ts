@@ -24,7 +24,7 @@ export class CommandError extends Error {
   }
 }
 
-/** Nobody answers now, as while the service restarts: the same may work a little later. */
+/** The service does not answer, as while it restarts: the same command may work a little later. */
 export class Unreachable extends CommandError {}
 
 export type Paint = (style: "bold" | "cyan" | "green" | "yellow" | "dim", text: string) => string;
