@@ -1,7 +1,7 @@
 /**
  * node bench/company-name-quality.ts [--python path]: how well names alone tell whether two companies are one, beside other programs. Three
  * sets: the shared pairs (of opensanctions/nomenklatura), our own, and pairs made of real names: each with a typo, another form, an abbreviation or in
- * other letters, and beside the name that is most like it. F1 is at the threshold that is best for the set; the interval is of 1,000 draws
+ * other characters, and beside the name that is most like it. F1 is at the threshold that is best for the set; the interval is of 1,000 draws
  * of the pairs (95 %). `learned`: a logistic model of our features; it and Splink are learned on nine tenths of all pairs and judged on the tenth with
  * none of their names. The Python needs rapidfuzz, nomenklatura, splink and pandas; without it only ours is measured.
  */
@@ -54,7 +54,7 @@ const FORMS: readonly (readonly [RegExp, string])[] = [
   [/\bPLC$/i, "Public Limited Company"],
   [/[,\s]+(?:Inc|Corp|Ltd|AG|SA|PLC|NV|Limited|Corporation)\.?$/i, ""],
 ];
-const LETTERS: readonly (readonly [RegExp, string])[] = [
+const SPELLINGS: readonly (readonly [RegExp, string])[] = [
   [/kh/gi, "h"],
   [/c(?=[aou])/g, "k"],
   [/ck/g, "k"],
@@ -66,11 +66,11 @@ const LETTERS: readonly (readonly [RegExp, string])[] = [
 
 function withTypo(name: string): string {
   const at = 2 + Math.floor(random() * Math.max(1, name.length - 3));
-  const letter = pick("abcdefghilmnoprstu".split(""));
+  const character = pick("abcdefghilmnoprstu".split(""));
   return pick([
-    name.slice(0, at) + letter + name.slice(at + 1),
+    name.slice(0, at) + character + name.slice(at + 1),
     name.slice(0, at) + name.slice(at + 1),
-    name.slice(0, at) + letter + name.slice(at),
+    name.slice(0, at) + character + name.slice(at),
     name.slice(0, at) + name.charAt(at + 1) + name.charAt(at) + name.slice(at + 2),
   ]);
 }
@@ -95,8 +95,11 @@ function madePairs(): readonly Pair[] {
     const one = prepared[Math.floor((at * prepared.length) / MADE)]!;
     const { name } = one;
     const name2 =
-      pick([() => rewritten(name, SHORT), () => rewritten(name, FORMS), () => rewritten(name, LETTERS)])() ??
-      withTypo(name);
+      pick([
+        () => rewritten(name, SHORT),
+        () => rewritten(name, FORMS),
+        () => rewritten(name, SPELLINGS),
+      ])() ?? withTypo(name);
     pairs.push({ name1: name, name2, is_match: true, set: "made" });
     let nearest = { name: "", similarity: 0 };
     for (const other of prepared) {
@@ -109,7 +112,7 @@ function madePairs(): readonly Pair[] {
   return pairs;
 }
 
-/** Pairs with a common word of four letters at their beginnings are in one fold, so that no name is learned and judged. */
+/** Pairs with a common word of four characters at their beginnings are in one fold, so that no name is learned and judged. */
 const foldOf = ({ name1 }: Pair): number => {
   const word = prepareName(name1).words.toSorted((a, b) => b.length - a.length)[0] ?? "";
   let value = 7;

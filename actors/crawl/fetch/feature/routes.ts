@@ -476,7 +476,6 @@ export const fetchBatch = (
   },
 });
 
-/** A key without paid fetches never takes a route that costs money. */
 const NO_EXIT = "country has no effect: none of the routes that this request may take has exits by country";
 
 /** Headers, cookies and sessions of the caller take no route of a provider. */
@@ -488,6 +487,7 @@ const takesCountry = (
   own_request === undefined &&
   country_routes.some((tier) => tiers === null || tiers.includes(tier));
 
+/** A key without paid fetches never takes a route that costs money. */
 const allowedBody = (body: FetchBody, key: Pick<Key, "paid_fetches">): FetchBody =>
   allowsPaid(key) ? body : { ...body, allow_paid: false };
 

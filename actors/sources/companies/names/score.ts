@@ -262,7 +262,7 @@ function effectsOf(
 ): readonly NameEffect[] {
   const effects: NameEffect[] = [];
   if (!areEqual(a.numbers, b.numbers) && a.joined !== b.joined) {
-    // `Trust I` beside `Trust II`: a letter alone is no number, but it stands where the other name has one.
+    // `Trust I` beside `Trust II`: a character alone is no number, but it stands where the other name has one.
     const haveBoth = (a.numbers.size > 0 && b.numbers.size > 0) || (onlyA.length > 0 && onlyB.length > 0);
     const effect = haveBoth ? WEIGHTS.numbers_differ : WEIGHTS.one_number;
     effects.push({ kind: "number", effect });
