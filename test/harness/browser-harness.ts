@@ -47,7 +47,8 @@ const wanted = process.env["BROWSER"];
 
 /** Each kind of Chromium there is here, by name. */
 export const browsers: [name: string, chromium: Chromium][] = [];
-const system = findChromium({ path: null, folder, archives: null });
+/** What this machine has, also where a run is about npm's alone: for tests that show pages of this service to people. */
+export const system = findChromium({ path: null, folder, archives: null });
 if (wanted !== "npm" && system) browsers.push(["Chromium of the system", system]);
 const npm = findChromium({ path: null, folder, system: [] });
 if (wanted !== "system" && (await starts(npm))) browsers.push(["Chromium from npm", npm!]);
