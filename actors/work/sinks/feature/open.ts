@@ -3,7 +3,6 @@ import type { JoinedFeature, JoinedNode } from "../../../../node/feature.ts";
 import { decodeStates, isFinal } from "../../../../schemas/job-states.ts";
 import { JOBS } from "../../jobs/collections.ts";
 import type { JobFinder } from "../../jobs/feature/tokens.ts";
-import { putObject } from "../adapters/bucket.s3.ts";
 import { parquetOf } from "../adapters/rows.parquet.ts";
 import type { PutObject } from "../bucket.ts";
 import type { JobProgress } from "../part.ts";
@@ -32,7 +31,11 @@ export function openSinks(node: JoinedNode, { jobs }: { readonly jobs: JobFinder
     };
   }
 
-  const putInBucket: PutObject = (object) => putObject(node.egress, object);
+  // The AWS SDK is a tenth of the CPU time of a start, and few nodes push to buckets.
+  const putInBucket: PutObject = async (object) => {
+    const { putObject } = await import("../adapters/bucket.s3.ts");
+    return putObject(node.egress, object);
+  };
   const writing = { putObject: putInBucket, encodeParquet: parquetOf };
   return {
     provides: {},
