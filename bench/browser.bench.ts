@@ -1,8 +1,8 @@
 /**
- * node bench/browser.bench.ts [--part rate|memory] [--rounds 5] [--pages 100] [--memory-pages 550]: the route browser
+ * node bench/browser.bench.ts [--part rate|memory] [--rounds 5] [--pages 100] [--memory-pages 550] [--beside PROGRAM]: the route browser
  * with the guard on beside a plain Playwright loop on the same Chromium, interleaved in one run, equally many pages at
  * once and the same rule for when a page is done; the loop also with the route's features switched off, which leaves
- * what the guard, interception and the passes cost. Then the memory of the process tree while pages
+ * what the guard, interception and the passes cost; with `--beside` the route also with that browser. Then the memory of the process tree while pages
  * are open, what is shared counted once, and what is resident with no browser before and within a minute of the last page.
  *
  * The web is a process of its own and does not count. The loop loads images, the route does not: so it is meant.
@@ -17,7 +17,7 @@ import { chromium as playwright } from "playwright";
 import { destination } from "../actors/lib/web/destination.ts";
 import { browserPool } from "../actors/crawl/tiers/adapters/browser-pool.ts";
 import { FEATURES_OFF } from "../actors/crawl/tiers/adapters/running-browsers.ts";
-import { findChromium } from "../actors/crawl/tiers/adapters/chromium.ts";
+import { type Chromium, findChromium } from "../actors/crawl/tiers/adapters/chromium.ts";
 import { browserTransport } from "../actors/crawl/tiers/adapters/transport.browser.ts";
 import { systemClock } from "../cluster/adapters/time/clock.system.ts";
 import { egressProxy } from "../cluster/adapters/egress/egress.proxy.ts";
@@ -30,6 +30,7 @@ const { values } = parseArgs({
     rounds: { type: "string", default: "5" },
     pages: { type: "string", default: "100" },
     "memory-pages": { type: "string", default: "550" },
+    beside: { type: "string" },
     part: { type: "string", default: "all" },
     port: { type: "string", default: "0" },
   },
@@ -71,10 +72,11 @@ async function serve(): Promise<void> {
   process.send!((server.address() as { port: number }).port);
 }
 
-const chromium = findChromium({
-  path: null,
-  folder: new URL("../node_modules/.cache/trawl-chromium", import.meta.url).pathname,
-})!;
+const folder = new URL("../node_modules/.cache/trawl-chromium", import.meta.url).pathname;
+const chromium = findChromium({ path: null, folder })!;
+const beside = values.beside === undefined ? null : findChromium({ path: values.beside, folder });
+if (values.beside !== undefined && beside === null)
+  throw new Error(`Cannot measure "${values.beside}": it is no program`);
 
 /** So many pages, as many at once as the pool has places. */
 async function all(pages: number, one: (n: number) => Promise<void>): Promise<void> {
@@ -85,10 +87,10 @@ async function all(pages: number, one: (n: number) => Promise<void>): Promise<vo
   await Promise.all(Array.from({ length: AT_ONCE }, worker));
 }
 
-async function route(address: (n: number) => string) {
+async function route(address: (n: number) => string, browser: Chromium = chromium) {
   const rule = destination({ allow: ["127.0.0.0/8"] });
   const proxy = await egressProxy({ judge: rule });
-  const pool = browserPool({ chromium, proxy, ...silentTelemetry(), limits: { pages: AT_ONCE } });
+  const pool = browserPool({ chromium: browser, proxy, ...silentTelemetry(), limits: { pages: AT_ONCE } });
   const fetch = browserTransport({ pool, clock: systemClock(), destination: rule, blobs: memoryBlobs() });
   return {
     pool,
@@ -146,8 +148,9 @@ const addressAt = (port: number) => (n: number) =>
 const contenders = {
   plain: (address: (n: number) => string) => loop(address),
   lean: (address: (n: number) => string) => loop(address, [`--disable-features=${FEATURES_OFF.join(",")}`]),
-  ours: route,
-} as const;
+  ours: (address: (n: number) => string) => route(address),
+  ...(beside && { beside: (address: (n: number) => string) => route(address, beside) }),
+};
 type Contender = keyof typeof contenders;
 const CONTENDERS = Object.keys(contenders) as Contender[];
 
@@ -200,10 +203,10 @@ async function firstMessage<T>(child: ChildProcess): Promise<T> {
 
 async function rates(port: number) {
   const address = addressAt(port);
-  const laps: Record<Contender, Lap[]> = { plain: [], lean: [], ours: [] };
+  const laps: Record<Contender, Lap[]> = { plain: [], lean: [], ours: [], beside: [] };
   for (let round = 0; round < Number(values.rounds); round++) {
     for (const contender of round % 2 === 0 ? CONTENDERS : CONTENDERS.toReversed()) {
-      const { one, close } = await contenders[contender](address);
+      const { one, close } = await contenders[contender]!(address);
       laps[contender].push(await lap(Number(values.pages), one));
       await close();
       console.error(round, contender, laps[contender].at(-1));
@@ -219,9 +222,9 @@ async function rates(port: number) {
       of_node: medianOf("of_node", contender),
     },
   ]);
-  const beside = (contender: Contender) =>
+  const rateBeside = (contender: Contender) =>
     medianOf("pages_per_min", "ours") / medianOf("pages_per_min", contender);
-  return { ...Object.fromEntries(each), rate: beside("plain"), rate_beside_lean: beside("lean") };
+  return { ...Object.fromEntries(each), rate: rateBeside("plain"), rate_beside_lean: rateBeside("lean") };
 }
 
 if (values.part === "web") await serve();

@@ -310,7 +310,7 @@ async function browserFindings({ tiers, storage, cluster }: Config): Promise<rea
       off(
         "browser",
         "There is no Chromium: the route browser is not configured",
-        "Install Chromium (apt-get install chromium), or set TRAWL_CHROMIUM_PATH",
+        "Install Chromium (apt-get install chromium-headless-shell, or chromium), or set TRAWL_CHROMIUM_PATH",
       ),
     ];
   const chromium = sandboxed(found, { setting: tiers.chromium_sandbox, folder: inData("chromium") });

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { chromium as playwright } from "playwright";
 import { defaultPages, limitsFor } from "../../../../actors/crawl/tiers/adapters/pool-limits.ts";
 import { playwrightChromium } from "../../../../actors/crawl/tiers/adapters/running-browsers.ts";
-import { findChromium } from "../../../../actors/crawl/tiers/adapters/chromium.ts";
+import { findChromium, SYSTEM } from "../../../../actors/crawl/tiers/adapters/chromium.ts";
 import { article } from "../../../harness/web.ts";
 import { browsers, browserSetup } from "../../../harness/browser-harness.ts";
 
@@ -38,6 +38,17 @@ describe("Chromium", () => {
   test("is the system's when none was named, the first there is", async () => {
     const found = find(null, ["/nowhere/chromium", other, program]);
     expect([found?.from, (await found!.ready()).path]).toEqual(["system", other]);
+  });
+
+  test("is the system's headless shell where it is beside a Chromium with windows", async () => {
+    const at = (path: string) => join(folder, path);
+    const paths = ["/usr/lib/chromium/chromium", "/usr/lib/chromium/chromium-headless-shell"];
+    const findInstalled = () => find(null, SYSTEM.linux!.map(at))!.ready();
+    mkdirSync(at("/usr/lib/chromium"), { recursive: true });
+    for (const path of paths) {
+      writeFileSync(at(path), "", { mode: 0o755 });
+      expect(await findInstalled()).toMatchObject({ path: at(path) });
+    }
   });
 
   test.each([
