@@ -25,6 +25,10 @@ const CONSOLE_MODULES = [
   "operator",
   "invoices",
   "dead-letters",
+  "alerts",
+  "notices",
+  "operations",
+  "sources",
 ] as const;
 const ofConsole = (name: (typeof CONSOLE_MODULES)[number]): Buffer => own(`console/${name}.js`);
 /** Browsers find modules by address. */

@@ -3,6 +3,7 @@ export const CONSOLE_VIEWS = [
   "try",
   "jobs",
   "usage",
+  "alerts",
   "keys",
   "sessions",
   "monitors",
@@ -10,4 +11,7 @@ export const CONSOLE_VIEWS = [
   "nodes",
   "domains",
   "letters",
+  "notices",
+  "sources",
+  "operations",
 ] as const;

@@ -10,12 +10,17 @@ import { Keys } from "./console-keys.js";
 import { Monitors, Sessions } from "./console-watching.js";
 import { DeadLetters } from "./console-dead-letters.js";
 import { Invoices } from "./console-invoices.js";
+import { Alerts } from "./console-alerts.js";
+import { Notices } from "./console-notices.js";
+import { Operations } from "./console-operations.js";
 import { Domains, Nodes } from "./console-operator.js";
+import { Sources } from "./console-sources.js";
 
 const VIEWS = {
   try: ["Try it", Playground],
   jobs: ["Jobs", Jobs],
   usage: ["Usage", Usage],
+  alerts: ["Alerts", Alerts],
   keys: ["Keys", Keys],
   sessions: ["Sessions", Sessions],
   monitors: ["Monitors", Monitors],
@@ -25,6 +30,9 @@ const OPERATOR_VIEWS = {
   nodes: ["Nodes", Nodes],
   domains: ["Domains", Domains],
   letters: ["Dead letters", DeadLetters],
+  notices: ["Incidents and maintenance", Notices],
+  sources: ["Sources", Sources],
+  operations: ["Audit log", Operations],
 };
 
 const viewsOf = (role) => ({

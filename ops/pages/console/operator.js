@@ -1,6 +1,6 @@
 /** For operators: nodes with their tiers and breakers, what the service says of itself, and domains. */
 import { useState } from "./preact-hooks.js";
-import { Action, Code, Field, Form, html, Problem, Table, useLive, when } from "./console-parts.js";
+import { Action, Choice, Code, Field, Form, html, Problem, Table, useLive, when } from "./console-parts.js";
 import { ask } from "./console-service.js";
 
 const NODES = [
@@ -11,6 +11,7 @@ const NODES = [
   ["State", ({ draining }) => (draining ? "draining" : "works")],
   ["Partitions", ({ partitions }) => partitions.length, true],
   ["Actors", ({ active_actors }) => active_actors, true],
+  ["Work", ({ background_works }) => background_works, true],
   ["Waiting asks", ({ pending_asks }) => pending_asks, true],
 ];
 const TIERS = [
@@ -29,11 +30,34 @@ const COMPONENTS = [
   ["State", ({ status }) => status.replaceAll("_", " ")],
   ["Why", ({ reasons }) => reasons.join(", ")],
 ];
-const INCIDENTS = [
-  ["Incident", ({ title, name, id }) => title ?? name ?? id],
-  ["State", ({ status }) => status],
-  ["Since", ({ started_at, created_at }) => when(started_at ?? created_at)],
+const JOBS = [
+  ["Job", ({ job_id }) => job_id],
+  ["Project", ({ project }) => project],
+  ["Kind", ({ kind }) => kind],
+  ["Created", ({ created_ms }) => when(new Date(created_ms).toISOString())],
+  ["Done", ({ finished, total }) => `${finished} of ${total}`, true],
+  ["In flight", ({ in_flight }) => in_flight, true],
+  ["Waits for", ({ waits_for }) => waits_for ?? ""],
+  ["Actions", ({ job_id }) => html`<${JobActions} job_id=${job_id} />`],
 ];
+
+function JobActions({ job_id }) {
+  const set = (paused) => () => ask("POST", `/v1/ops/jobs/${job_id}`, { paused });
+  return html`<span class="row">
+    <${Action}
+      label="Pause"
+      of=${`job ${job_id}`}
+      run=${set(true)}
+      what="Items in flight end, no further one starts, on whichever node the job is, until it is resumed. The customer sees that it waits."
+    />
+    <${Action}
+      label="Resume"
+      of=${`job ${job_id}`}
+      run=${set(false)}
+      what="The job goes on with its other items, at its customer's cost."
+    />
+  </span>`;
+}
 
 export function Nodes() {
   const { value, problem } = useLive(
@@ -52,21 +76,35 @@ export function Nodes() {
     <${Table} caption="Tiers and their breakers, by node" columns=${TIERS} rows=${of("tiers")} />
     <h2>Components</h2>
     <${Table} caption="Components of the public status" columns=${COMPONENTS} rows=${status.components} />
-    <h2>Incidents and maintenance</h2>
+    <h2>Jobs</h2>
     <${Table}
-      caption="Incidents"
-      columns=${INCIDENTS}
-      rows=${[...status.incidents, ...status.maintenance]}
-      empty="There is none. The command line writes them: trawl incident, trawl maintenance."
+      caption="Unfinished jobs of all projects, oldest first"
+      columns=${JOBS}
+      rows=${nodes.flatMap(({ jobs = [] }) => jobs).toSorted((a, b) => a.created_ms - b.created_ms)}
+      empty="No job is unfinished."
     />`;
 }
 
 const seen = [
   ["Domain", ({ domain }) => html`<a href=${`#/domains/${domain}`}>${domain}</a>`],
   ["Node", ({ node }) => node],
-  ["In flight", ({ in_flight }) => in_flight ?? "", true],
-  ["Waiting", ({ waiting }) => waiting ?? "", true],
+  ["Requests", ({ requests }) => requests, true],
+  ["Failed", ({ failures }) => failures, true],
+  ["Mean in ms", ({ mean_ms }) => mean_ms ?? "", true],
+  ["In flight", ({ in_flight }) => in_flight, true],
+  ["Waiting", ({ waiting }) => waiting, true],
+  [
+    "State",
+    ({ is_paused, slowed = [] }) =>
+      [...(is_paused ? ["paused"] : []), ...(slowed.length > 0 ? [`slow: ${slowed.join(", ")}`] : [])].join("; "),
+  ],
 ];
+const ORDERS = {
+  busiest: ["Busiest first", ({ requests }) => requests],
+  slowest: ["Slowest first", ({ mean_ms }) => mean_ms ?? 0],
+  waiting: ["Most waiting first", ({ waiting }) => waiting],
+  paused: ["Paused first", ({ is_paused }) => Number(is_paused)],
+};
 
 function Domain({ domain }) {
   const [delay, setDelay] = useState("2000");
@@ -142,10 +180,12 @@ function Domain({ domain }) {
 }
 
 export function Domains({ place: [domain] }) {
+  const [order, setOrder] = useState("busiest");
+  const weight = ORDERS[order][1];
   const { value, problem } = useLive(() => ask("GET", "/v1/ops/nodes"), []);
-  const rows = (value?.nodes ?? []).flatMap(({ node, domains }) =>
-    domains.map((each) => ({ node, ...each })),
-  );
+  const rows = (value?.nodes ?? [])
+    .flatMap(({ node, domains = [] }) => domains.map((each) => ({ node, ...each })))
+    .toSorted((a, b) => weight(b) - weight(a));
   return html`<${Form}
       label="A domain"
       submit="Show"
@@ -157,5 +197,12 @@ export function Domains({ place: [domain] }) {
     <//>
     ${domain && html`<${Domain} domain=${decodeURIComponent(domain)} />`}
     <${Problem} text=${problem} />
-    ${value && html`<${Table} caption="Domains that nodes work on at present" columns=${seen} rows=${rows} empty="No domain is at work at present." />`}`;
+    <${Choice}
+      label="Order"
+      name="order"
+      value=${order}
+      onChange=${(event) => setOrder(event.currentTarget.value)}
+      options=${Object.entries(ORDERS).map(([id, [name]]) => [id, name])}
+    />
+    ${value && html`<${Table} caption="Domains of the last ten minutes" columns=${seen} rows=${rows} empty="No domain was asked in the last ten minutes." />`}`;
 }

@@ -1,17 +1,23 @@
-/** One request by hand: fetch, search, map or crawl, what the service tried, and the same request to copy. */
+/** One request by hand: fetch, search, map, crawl or extract, what the service tried, and the same request to copy. */
 import { useState } from "./preact-hooks.js";
 import { Choice, Code, Field, Form, html, link, Table } from "./console-parts.js";
 import { samplesOf } from "./console-samples.js";
 import { ask } from "./console-service.js";
+
+/** Extraction is a fetch with rules. */
+const PATHS = { extract: "/v1/fetch" };
 
 const KINDS = {
   fetch: ["Fetch a page", "url", "Address"],
   search: ["Search the web", "query", "Query"],
   map: ["List a site's addresses", "url", "Address"],
   crawl: ["Crawl a site", "url", "Start address"],
+  extract: ["Extract values from a page", "url", "Address"],
 };
 
-function optionsOf(text) {
+const RULES = '{"title": {"selector": "h1"}}';
+
+function objectOf(label, text) {
   if (!text) return {};
   try {
     const value = JSON.parse(text);
@@ -19,7 +25,7 @@ function optionsOf(text) {
   } catch {
     // Said below.
   }
-  throw new Error('Options: Input should be a JSON object, such as {"timeout_s": 30}');
+  throw new Error(`${label}: Input should be a JSON object`);
 }
 
 /** Attempts one after another, as long as they took. The table beside it says the same in words. */
@@ -102,6 +108,10 @@ function Answer({ kind, path, body, answer, ms }) {
         ${entries.slice(0, 100).map(({ url, title }) => html`<li>${title ?? ""} ${link(url)}</li>`)}
       </ol>`
     }
+    ${
+      answer.extract &&
+      html`<${Code} text=${JSON.stringify(answer.extract, null, 2)} label="Values of the page" />`
+    }
     ${answer.text && html`<${Code} text=${answer.text} label="Text of the page" />`}
     <details>
       <summary>Answer as JSON</summary>
@@ -115,13 +125,14 @@ export function Playground() {
   const [kind, setKind] = useState("fetch");
   const [shown, setShown] = useState(null);
   const [, field, label] = KINDS[kind];
-  const submit = async ({ subject, options, limit }) => {
+  const submit = async ({ subject, options, limit, rules }) => {
     setShown(null);
-    const path = `/v1/${kind}`;
+    const path = PATHS[kind] ?? `/v1/${kind}`;
     const body = {
       [field]: subject,
       ...(kind === "crawl" && { limit: Number(limit) }),
-      ...optionsOf(options),
+      ...(kind === "extract" && { extract: { rules: objectOf("Rules", rules) } }),
+      ...objectOf("Options", options),
     };
     const began = performance.now();
     const answer = await ask("POST", path, body);
@@ -144,6 +155,13 @@ export function Playground() {
         placeholder=${field === "url" ? "https://example.org/" : ""}
       />
       ${kind === "crawl" && html`<${Field} label="At most so many pages" name="limit" type="number" min="1" max="1000" value="100" />`}
+      ${
+        kind === "extract" &&
+        html`<label
+          >Rules as JSON: a CSS selector for each value
+          <textarea name="rules" rows="4" required spellcheck=${false} placeholder=${RULES}></textarea>
+        </label>`
+      }
       <label
         >Options as JSON
         <textarea name="options" rows="2" spellcheck=${false} placeholder='{"timeout_s": 30}'></textarea>
