@@ -5,6 +5,7 @@ import { type Declared, missingFrom } from "../cluster/collection.ts";
 import { DEAD_LETTERS } from "../cluster/dead-letters.ts";
 import { BODY_GRANTS } from "../gateway/body-access.ts";
 import { DEBUG_RECORDS } from "../gateway/debug-records.ts";
+import { OPERATOR_EVENTS } from "../gateway/operator-audit.ts";
 import { PENDING_REQUESTS } from "../gateway/pending-requests.ts";
 import { JOB_IDEMPOTENCY_KEYS, JOB_ITEMS, LEDGER, PROJECT_JOBS } from "../records/collections.ts";
 import { FORMATS } from "./data-format.ts";
@@ -25,6 +26,7 @@ const OF_NO_FEATURE: readonly Declared[] = [
   JOB_IDEMPOTENCY_KEYS,
   JOB_ITEMS,
   LEDGER,
+  OPERATOR_EVENTS,
   PENDING_REQUESTS,
   PROBES,
   PROJECT_JOBS,

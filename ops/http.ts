@@ -23,6 +23,7 @@ import { sharedRates } from "../gateway/rates.ts";
 import type { Audience, Route } from "../gateway/route.ts";
 import { bodyRoutes } from "../gateway/routes/bodies.ts";
 import { crawlerRoute } from "../gateway/routes/crawler.ts";
+import { audited, operatorAuditRoute } from "../gateway/operator-audit.ts";
 import { deadLetterRoutes } from "../gateway/routes/dead-letters.ts";
 import { operatorRoutes } from "../gateway/routes/operator.ts";
 import { pageRoutes } from "../gateway/routes/pages.ts";
@@ -231,6 +232,7 @@ function apiOf(
     }),
     ...operatorRoutes(membership),
     ...deadLetterRoutes({ documents }),
+    operatorAuditRoute({ documents }),
     crawlerRoute({ name, user_agent, contact, page_robots, isDeclared: url !== undefined }),
     ...own,
     ...guideRoutes({ guides, publicUrl }),
@@ -247,7 +249,7 @@ function apiOf(
       file: pageFiles(build),
     }),
   ];
-  return routes;
+  return audited(routes, { documents, clock });
 }
 
 /** Counts requests to the API for the public status. */

@@ -59,6 +59,7 @@ test("documents that expire are removed, and only caches may be lost", () => {
     "key_events",
     "ledger",
     "monitor_changes",
+    "operator_events",
     "pages",
     "profile_pages",
     "project_jobs",

@@ -56,6 +56,7 @@ const MISSING = new Set([
   "appendArchiveImport",
   "changeKey",
   "changeMonitor",
+  "completeMaintenance",
   "debugRecord",
   "deleteAlert",
   "deleteArchiveImport",
@@ -89,6 +90,7 @@ const MISSING = new Set([
   "startCompanyImport",
   "statusIncidentPage",
   "statusMaintenancePage",
+  "updateIncident",
 ]);
 /** 6 s each on a quiet machine. */
 const TIMEOUT_MS = 180_000;

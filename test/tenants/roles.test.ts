@@ -86,11 +86,12 @@ const TABLE: readonly (readonly [row: Row, operations: string])[] = [
   [
     row(401, "operator_only", MAY, "operator_only", "operator_only"),
     `listNodes listDeadLetters setLogLevel viewDomain clearDomain configureDomain pauseJob
+    listNotices openIncident scheduleMaintenance listOperatorEvents
     getCompanyIndex mergeCompanies splitCompany removePerson checkCompanySources startCompanyImport listCompanyImports`,
   ],
   [
     row(401, "operator_only", 404, "operator_only", "operator_only"),
-    "getDeadLetter retryDeadLetter deleteDeadLetter",
+    "getDeadLetter retryDeadLetter deleteDeadLetter updateIncident completeMaintenance",
   ],
 ];
 
@@ -240,6 +241,8 @@ describe.each(SETUPS)("each role on each operation, $setup", ({ start }) => {
         sink_id: sink.sink_id,
         id: invoice.id,
         dead_letter_id: "999",
+        incident_id: "inc_none",
+        maintenance_id: "mnt_none",
         prefix: (await key("mine", "standard")).slice(0, 10),
         url: `${site.origin}/other`,
       };

@@ -25,9 +25,18 @@ const MAX_UPDATES = 200;
 /** After its end. */
 const RETENTION_MS = 400 * 86_400_000;
 
-/** Why a command of the operator was refused, in a sentence. */
+/** The field that was wrong, that there is no such notice, or that its state does not allow it. */
+type Wrong = "title" | "message" | "components" | "ends_at" | "missing" | "state";
+
+/** Why an operator's change was refused, in a sentence. */
 export class NoticeError extends Error {
   override readonly name = "NoticeError";
+  readonly of: Wrong;
+
+  constructor(of: Wrong, message: string) {
+    super(message);
+    this.of = of;
+  }
 }
 
 interface Writer {
@@ -92,9 +101,12 @@ export function updateIncident(
 ): Promise<StatusIncident> {
   return replace(documents, INCIDENTS, id, now_ms, (incident) => {
     const { status = incident.status, impact = incident.impact, message } = change;
-    if (incident.status === "resolved") throw new NoticeError(`The incident "${id}" is resolved`);
+    if (incident.status === "resolved") throw new NoticeError("state", `The incident "${id}" is resolved`);
     if (INCIDENT_STATES.indexOf(status) < INCIDENT_STATES.indexOf(incident.status))
-      throw new NoticeError(`The incident "${id}" is ${incident.status}: it cannot go back to ${status}`);
+      throw new NoticeError(
+        "state",
+        `The incident "${id}" is ${incident.status}: it cannot go back to ${status}`,
+      );
     const at = new Date(now_ms).toISOString();
     const update = { at, status, message: checkedText("message", message, MAX_TEXT) };
     return {
@@ -122,8 +134,8 @@ export interface MaintenanceText {
 export async function scheduleMaintenance(writer: Writer, text: MaintenanceText): Promise<StatusMaintenance> {
   const { documents, now_ms } = writer;
   const { title, message, starts_ms, ends_ms, components } = text;
-  if (ends_ms <= starts_ms) throw new NoticeError("The window must end after it starts");
-  if (ends_ms <= now_ms) throw new NoticeError("The window would be over already");
+  if (ends_ms <= starts_ms) throw new NoticeError("ends_at", "The window must end after it starts");
+  if (ends_ms <= now_ms) throw new NoticeError("ends_at", "The window would be over already");
   const at = new Date(now_ms).toISOString();
   const window = {
     starts_at: new Date(starts_ms).toISOString(),
@@ -153,7 +165,7 @@ export function completeMaintenance(
 ): Promise<StatusMaintenance> {
   return replace(documents, MAINTENANCE, id, now_ms, (window) => {
     if (maintenanceState(window, now_ms) === "completed")
-      throw new NoticeError(`The maintenance "${id}" is completed`);
+      throw new NoticeError("state", `The maintenance "${id}" is completed`);
     const at = new Date(now_ms).toISOString();
     const update = { at, status: "completed", message: checkedText("message", message, MAX_TEXT) };
     return {
@@ -174,19 +186,20 @@ function idOf(kind: "inc" | "mnt", { now_ms, random }: Writer): string {
   return `${kind}_${now_ms.toString(36)}${chance}`;
 }
 
-function checkedText(field: string, text: string, max: number): string {
+function checkedText(field: "title" | "message", text: string, max: number): string {
   const trimmed = text.trim();
-  if (trimmed === "") throw new NoticeError(`The ${field} is empty`);
+  if (trimmed === "") throw new NoticeError(field, `The ${field} is empty`);
   if (trimmed.length > max)
-    throw new NoticeError(`The ${field} has ${trimmed.length} characters, at most ${max} are allowed`);
+    throw new NoticeError(field, `The ${field} has ${trimmed.length} characters, at most ${max} are allowed`);
   return trimmed;
 }
 
 function checkedComponents(components: readonly string[]): string[] {
-  if (components.length === 0) throw new NoticeError("Name at least one component");
+  if (components.length === 0) throw new NoticeError("components", "Name at least one component");
   for (const id of components)
     if (!(COMPONENT_IDS as readonly string[]).includes(id) && !COMPANY_COMPONENT.test(id))
       throw new NoticeError(
+        "components",
         `There is no component "${id}": use ${COMPONENT_IDS.join(", ")} or company_<source>`,
       );
   return [...new Set(components)];
@@ -198,7 +211,7 @@ async function create<N extends StatusIncident | StatusMaintenance>(
   notice: N,
 ): Promise<void> {
   if (!(await collection.put(documents, notice.id, notice, 0, { tag: "open" })))
-    throw new NoticeError(`There is a notice "${notice.id}" already: try again`);
+    throw new NoticeError("state", `There is a notice "${notice.id}" already: try again`);
 }
 
 async function replace<N extends StatusIncident | StatusMaintenance>(
@@ -209,7 +222,7 @@ async function replace<N extends StatusIncident | StatusMaintenance>(
   change: (notice: N) => N,
 ): Promise<N> {
   const changed = await collection.update(documents, id, (notice) => {
-    if (notice === null) throw new NoticeError(`There is no notice "${id}"`);
+    if (notice === null) throw new NoticeError("missing", `There is no notice "${id}"`);
     const value = change(notice);
     const isEnded = value.status === "resolved" || value.status === "completed";
     return {

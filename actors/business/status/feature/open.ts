@@ -10,6 +10,7 @@ import { mergeFigures, windowFigures } from "../figures.ts";
 import { statusHistorianActor } from "../historian.actor.ts";
 import { readNotices } from "../notices.ts";
 import { watchStatus } from "../watch-status.ts";
+import { noticeRoutes } from "./notice-routes.ts";
 import { statusRoutes } from "./routes.ts";
 import type { StatusPart } from "./tokens.ts";
 
@@ -27,7 +28,7 @@ function joinStatus(
   { parts: others, announceNotices }: StatusNeeds,
   period_ms: number,
 ): JoinedFeature {
-  const { topology, clock, log, metrics, ask, documents, requestWindow, checkStores, build } = node;
+  const { topology, clock, log, metrics, random, ask, documents, requestWindow, checkStores, build } = node;
   let base = "";
   const own: StatusPart = {
     components: [API, STORAGE],
@@ -55,7 +56,10 @@ function joinStatus(
   return {
     provides: {},
     actors: [statusBoardActor(period_ms), statusHistorianActor()],
-    routes: statusRoutes({ watch, clock, build, base: () => base }),
+    routes: [
+      ...statusRoutes({ watch, clock, build, base: () => base }),
+      ...noticeRoutes({ documents, clock, random }),
+    ],
     onAddress: async (address) => {
       base = address;
     },

@@ -1,0 +1,96 @@
+/**
+ * The audit log of operators: each change by an operator key below /v1/ops, with what was asked and answered; GET /v1/ops/audit. The
+ * command line's changes of stores are not in it, and keys have a log of their own (/v1/keys/events). Kept for 400 days.
+ */
+import { randomBytes } from "node:crypto";
+import { type Static, Type } from "typebox";
+import { collection } from "../cluster/collection.ts";
+import type { Clock } from "../cluster/ports/clock.ts";
+import type { Documents } from "../cluster/ports/documents.ts";
+import { Component, Field, Nullable, Timestamp } from "../schemas/common.ts";
+import { LEDGER_RETENTION_MS } from "../schemas/ledger.ts";
+import { json } from "./http-errors.ts";
+import { type Call, type Route, route } from "./route.ts";
+
+const OperatorEvent = Component("OperatorEvent", {
+  at: Field(Timestamp, "When it was answered", "2026-11-23T09:12:00.000Z"),
+  by: Field(Type.String(), "The prefix of the key", "ok_abcdefg"),
+  operation: Field(Type.String(), "The operation", "configureDomain"),
+  path: Field(Type.String(), "Its path; names of removed people are left out", "/v1/ops/domains/example.org"),
+  body: Field(Nullable(Type.String()), "The body as JSON, its first 500 characters; null: it had none", "{}"),
+  status: Field(Type.Integer(), "The status of the answer", 200),
+});
+type OperatorEvent = Static<typeof OperatorEvent>;
+
+/** By time and a random number. */
+export const OPERATOR_EVENTS = collection<OperatorEvent>("operator_events", { expires: true });
+const MAX_BODY_CHARS = 500;
+const MAX_SHOWN = 200;
+
+export interface OperatorAuditDeps {
+  readonly documents: Documents;
+  readonly clock: Pick<Clock, "now">;
+}
+
+/** Whose removal is asked for is not to be remembered by the log of it. */
+const HIDDEN_PARAMETERS: ReadonlySet<string> = new Set(["name"]);
+
+const pathOf = ({ path }: Route, params: Readonly<Record<string, unknown>> | null): string =>
+  path.replace(/\{([^}]+)\}/g, (whole, name: string) =>
+    HIDDEN_PARAMETERS.has(name) ? whole : encodeURIComponent(String(params?.[name] ?? "")),
+  );
+
+/** The routes; those of operators that change something are written down before they are answered, refused and failed ones too. Throws Fault. */
+export const audited = (routes: readonly Route[], { documents, clock }: OperatorAuditDeps): readonly Route[] =>
+  routes.map((each) => {
+    if (!each.operators_only || each.method === "GET") return each;
+    const record = async ({ params, body, caller }: Call, status: number): Promise<void> => {
+      const now_ms = Math.floor(clock.now());
+      const at = new Date(now_ms).toISOString();
+      const event: OperatorEvent = {
+        at,
+        by: caller.grant.key.prefix,
+        operation: each.operationId,
+        path: pathOf(each, params as Readonly<Record<string, unknown>> | null),
+        body: body == null ? null : JSON.stringify(body).slice(0, MAX_BODY_CHARS),
+        status,
+      };
+      await OPERATOR_EVENTS.put(documents, `${at} ${randomBytes(6).toString("hex")}`, event, 0, {
+        expires_at_ms: now_ms + LEDGER_RETENTION_MS,
+      });
+    };
+    return {
+      ...each,
+      async handle(call: Call) {
+        try {
+          const answer = await each.handle(call);
+          await record(call, answer.status);
+          return answer;
+        } catch (problem) {
+          // The change may have been made all the same; the answer is of the first problem.
+          await record(call, 500).catch(() => {});
+          throw problem;
+        }
+      },
+    };
+  });
+
+export const operatorAuditRoute = ({ documents }: Pick<OperatorAuditDeps, "documents">): Route =>
+  route({
+    method: "GET",
+    path: "/v1/ops/audit",
+    operationId: "listOperatorEvents",
+    summary: "What operators have changed over HTTP, newest first",
+    description: "Kept for 400 days; the newest 200 are answered.",
+    tags: ["internal"],
+    replies: {
+      200: {
+        description: "At most 200",
+        schema: Type.Object({ entries: Field(Type.Array(OperatorEvent), "Newest first") }),
+      },
+    },
+    handle: async () => {
+      const found = await OPERATOR_EVENTS.list(documents, { limit: MAX_SHOWN, reverse: true });
+      return json(200, { entries: found.map(({ value }) => value) });
+    },
+  });
