@@ -10,14 +10,14 @@ const ESCAPES: Readonly<Record<string, string>> = {
 };
 export const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (sign) => ESCAPES[sign]!);
 
-/** Light in every scheme: it is what is printed. Its digest allows it, and no other style of a page. */
-const STYLE = `body{font:14px/1.5 system-ui,sans-serif;max-width:56rem;margin:2rem auto;padding:0 1rem;color:#111;background:#fff}
-table{border-collapse:collapse;width:100%;margin:1rem 0}th,td{text-align:left;padding:.35rem .5rem;border-bottom:1px solid #ccc;overflow-wrap:anywhere}
+/** Paper is light in every scheme. Its digest allows it, and no other style of a page. */
+const STYLE = `:root{color-scheme:light dark}body{font:14px/1.5 system-ui,sans-serif;max-width:56rem;margin:2rem auto;padding:0 1rem;color:light-dark(#111,#e8e8e8);background:light-dark(#fff,#161616)}
+table{border-collapse:collapse;width:100%;margin:1rem 0}th,td{text-align:left;padding:.35rem .5rem;border-bottom:1px solid light-dark(#ccc,#444);overflow-wrap:anywhere}
 td.n{text-align:right;font-variant-numeric:tabular-nums}tfoot td{font-weight:600;border-bottom:0}
-dl{display:grid;grid-template-columns:10rem 1fr;margin:0}dt{color:#555}dd{margin:0;overflow-wrap:anywhere}
+dl{display:grid;grid-template-columns:10rem 1fr;margin:0}dt{color:light-dark(#555,#aaa)}dd{margin:0;overflow-wrap:anywhere}
 pre{white-space:pre-wrap;overflow-wrap:anywhere}
 .parties{display:flex;flex-wrap:wrap;gap:0 4rem}h2{font-size:1rem;margin:1rem 0 0}.sums{width:auto;margin-left:auto}.sums th{font-weight:400}.sums tr:last-child>*{font-weight:600}
-@media print{@page{size:A4;margin:18mm}body{margin:0;max-width:none}}`;
+@media print{:root{color-scheme:light}@page{size:A4;margin:18mm}body{margin:0;max-width:none}}`;
 
 /** The pages carry no script and load nothing. */
 export const PAGE_HEADERS = {

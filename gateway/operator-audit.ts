@@ -41,7 +41,10 @@ const pathOf = ({ path }: Route, params: Readonly<Record<string, unknown>> | nul
   );
 
 /** The routes; those of operators that change something are written down before they are answered, refused and failed ones too. Throws Fault. */
-export const audited = (routes: readonly Route[], { documents, clock }: OperatorAuditDeps): readonly Route[] =>
+export const audited = (
+  routes: readonly Route[],
+  { documents, clock }: OperatorAuditDeps,
+): readonly Route[] =>
   routes.map((each) => {
     if (!each.operators_only || each.method === "GET") return each;
     const record = async ({ params, body, caller }: Call, status: number): Promise<void> => {

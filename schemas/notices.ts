@@ -3,14 +3,22 @@ import { Type } from "typebox";
 import { Component, Field, Timestamp } from "./common.ts";
 import { IMPACTS, INCIDENT_STATES } from "./status.ts";
 
-const Title = Field(Type.String({ minLength: 1, maxLength: 200 }), "What it is, in a few words", "Slow fetches");
+const Title = Field(
+  Type.String({ minLength: 1, maxLength: 200 }),
+  "What it is, in a few words",
+  "Slow fetches",
+);
 const Message = Field(
   Type.String({ minLength: 1, maxLength: 2_000 }),
   "What is said about it, to everyone",
   "We look into it",
 );
 const Components = Type.Array(Type.String({ maxLength: 80 }), { maxItems: 100 });
-const OPEN_STATES = ["investigating", "identified", "monitoring"] as const satisfies readonly (typeof INCIDENT_STATES)[number][];
+const OPEN_STATES = [
+  "investigating",
+  "identified",
+  "monitoring",
+] as const satisfies readonly (typeof INCIDENT_STATES)[number][];
 
 export const IncidentBody = Component("IncidentBody", {
   title: Title,
@@ -23,7 +31,9 @@ export const IncidentBody = Component("IncidentBody", {
 export const IncidentChangeBody = Component("IncidentChangeBody", {
   message: Message,
   status: Type.Optional(Field(Type.Enum([...INCIDENT_STATES]), "How far it is now; default: as it was")),
-  impact: Type.Optional(Field(Type.Enum([...IMPACTS]), "The least its components are shown as; default: as it was")),
+  impact: Type.Optional(
+    Field(Type.Enum([...IMPACTS]), "The least its components are shown as; default: as it was"),
+  ),
   components: Type.Optional(Field(Components, "What it concerns now; default: as it was", ["fetch"])),
 });
 

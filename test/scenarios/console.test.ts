@@ -251,6 +251,39 @@ describe.skipIf(!found)("the console (needs a browser)", () => {
     await page.context().close();
   });
 
+  test("an operator announces an incident, and the audit log says who did it", async () => {
+    const { page, complaints } = await open();
+    await signIn(page, service.operator_key!);
+    await page.getByRole("link", { name: "Incidents and maintenance" }).click();
+    await page.getByText("Announce an incident").click();
+    const form = page.locator('form[aria-label="Announce an incident"]');
+    await form.getByLabel("Title").fill("Fetches of the test are slow");
+    await form.getByLabel(/Message/).fill("By clicks");
+    await form.getByLabel(/Components/).fill("fetch");
+    await form.getByLabel("Impact").selectOption("none");
+    await form.getByRole("button").click();
+    const row = page.getByRole("row", { name: /Fetches of the test are slow/ });
+    expect(await row.textContent()).toContain("By clicks");
+    await page.getByRole("link", { name: "Audit log" }).click();
+    const entry = page.getByRole("row", { name: /openIncident/ });
+    expect(await entry.first().textContent()).toContain(service.operator_key!.slice(0, 10));
+    expect(complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  test("takes values out of a page by rules", async () => {
+    const { origin } = site();
+    const { page, complaints } = await open();
+    await signIn(page, service.key);
+    await page.getByLabel("What").selectOption("extract");
+    await page.getByRole("textbox", { name: "address" }).fill(`${origin}/a`);
+    await page.getByLabel(/Rules as JSON/).fill('{"heading": {"selector": "h1"}}');
+    await page.getByRole("button", { name: "Extract values from a page" }).click();
+    expect(await page.getByLabel("Values of the page").textContent()).toContain("Second");
+    expect(complaints).toEqual([]);
+    await page.context().close();
+  });
+
   test(
     "every view is without serious findings of axe, in both schemes, and not wider than the screen",
     { timeout: 240_000 },

@@ -30,9 +30,17 @@ export function Alerts() {
   };
   const columns = [
     ["Webhook", ({ url }) => url ?? ""],
-    ["Is told of", ({ scope, key, project }) => [scope, project ?? (scope === "key" ? key : null)].filter(Boolean).join(" ")],
+    [
+      "Is told of",
+      ({ scope, key, project }) =>
+        [scope, project ?? (scope === "key" ? key : null)].filter(Boolean).join(" "),
+    ],
     ["At percent", ({ thresholds }) => thresholds.join(", ")],
-    ["Last delivery", ({ last_status, last_delivery_at }) => (last_status ? html`${last_status}, ${when(last_delivery_at)}` : "none yet")],
+    [
+      "Last delivery",
+      ({ last_status, last_delivery_at }) =>
+        last_status ? html`${last_status}, ${when(last_delivery_at)}` : "none yet",
+    ],
     [
       "Actions",
       ({ id, url }) =>
@@ -55,7 +63,13 @@ export function Alerts() {
     ${secret && html`<${NewSecret} secret=${secret} onDone=${() => setSecret(null)} />`}
     ${value && html`<${Table} caption="Webhooks" columns=${columns} rows=${value.alerts} empty="There is no webhook." />`}
     <${Form} label="Make a webhook" submit="Make a webhook" onSubmit=${create}>
-      <${Field} label="Address" name="url" required maxlength="2048" placeholder="https://client.example/alerts" />
+      <${Field}
+        label="Address"
+        name="url"
+        required
+        maxlength="2048"
+        placeholder="https://client.example/alerts"
+      />
       <${Choice} label="It is told of" name="scope" options=${SCOPES} />
     <//>`;
 }

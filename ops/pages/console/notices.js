@@ -8,7 +8,8 @@ const words = (list) => list.map((word) => [word, word.replaceAll("_", " ")]);
 const IMPACTS = words(["degraded", "none", "partial_outage", "major_outage"]);
 const STATES = words(["investigating", "identified", "monitoring", "resolved"]);
 const listOf = (text) => (text ? text.split(",").map((id) => id.trim()) : []);
-const Message = () => html`<${Field} label="Message, for everyone" name="message" required maxlength="2000" />`;
+const Message = () =>
+  html`<${Field} label="Message, for everyone" name="message" required maxlength="2000" />`;
 
 const common = (subject) => [
   [subject, ({ title, id }) => `${title} (${id})`],
@@ -50,14 +51,24 @@ export function Notices() {
   ];
   const open = (value?.incidents ?? []).filter(({ status }) => status !== "resolved");
   return html`<p>
-      Everyone reads these on the <a href="/status">status page</a> within 15 seconds, and webhooks of the status are told.
-      Nothing is taken back: an incident ends by “resolved”.
+      Everyone reads these on the <a href="/status">status page</a> within 15 seconds, and webhooks of the
+      status are told. Nothing is taken back: an incident ends by “resolved”.
     </p>
     <${Problem} text=${problem} />
     ${
       value &&
-      html`<${Table} caption="Incidents" columns=${incidents} rows=${value.incidents} empty="There is no incident." />
-        <${Table} caption="Maintenance" columns=${windows} rows=${value.maintenance} empty="There is no maintenance." />`
+      html`<${Table}
+          caption="Incidents"
+          columns=${incidents}
+          rows=${value.incidents}
+          empty="There is no incident."
+        />
+        <${Table}
+          caption="Maintenance"
+          columns=${windows}
+          rows=${value.maintenance}
+          empty="There is no maintenance."
+        />`
     }
     <details>
       <summary>Announce an incident</summary>

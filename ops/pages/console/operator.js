@@ -96,7 +96,9 @@ const seen = [
   [
     "State",
     ({ is_paused, slowed = [] }) =>
-      [...(is_paused ? ["paused"] : []), ...(slowed.length > 0 ? [`slow: ${slowed.join(", ")}`] : [])].join("; "),
+      [...(is_paused ? ["paused"] : []), ...(slowed.length > 0 ? [`slow: ${slowed.join(", ")}`] : [])].join(
+        "; ",
+      ),
   ],
 ];
 const ORDERS = {

@@ -18,10 +18,19 @@ export function Sources() {
   };
   const columns = [
     ["Source", ({ name, title }) => `${title} (${name})`],
-    ["State", ({ active, inactive_because, health }) => (active ? (health?.state ?? "active") : `inactive: ${inactive_because}`)],
+    [
+      "State",
+      ({ active, inactive_because, health }) =>
+        active ? (health?.state ?? "active") : `inactive: ${inactive_because}`,
+    ],
     ["Countries", ({ countries }) => countries.join(", ") || "all"],
     ["Licence", ({ licence }) => licence.id],
-    ["Succeeded", ({ health }) => (health?.success_rate == null ? "no requests" : `${Math.round(health.success_rate * 100)} %`), true],
+    [
+      "Succeeded",
+      ({ health }) =>
+        health?.success_rate == null ? "no requests" : `${Math.round(health.success_rate * 100)} %`,
+      true,
+    ],
     [
       "Actions",
       ({ name, active }) =>
@@ -34,8 +43,13 @@ export function Sources() {
         />`,
     ],
   ];
-  return html`<p>Where the register of companies has its data from. Details are in <code>GET /v1/companies/sources</code>.</p>
+  return html`<p>
+      Where the register of companies has its data from. Details are in
+      <code>GET /v1/companies/sources</code>.
+    </p>
     <${Problem} text=${problem} />
-    <div role="status">${checks.length > 0 && html`<${Table} caption="The last check" columns=${CHECKS} rows=${checks} />`}</div>
+    <div role="status">
+      ${checks.length > 0 && html`<${Table} caption="The last check" columns=${CHECKS} rows=${checks} />`}
+    </div>
     ${value && html`<${Table} caption="Sources of the register" columns=${columns} rows=${value.sources} empty="There is no source." />`}`;
 }

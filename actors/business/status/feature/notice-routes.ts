@@ -84,7 +84,12 @@ export function noticeRoutes({ documents, clock, random }: NoticeRoutesDeps): re
       summary: "Announces an incident on the status page and to its webhooks",
       tags,
       body: IncidentBody,
-      body_example: { title: "Slow fetches", message: "We look into it", components: ["fetch"], impact: "none" },
+      body_example: {
+        title: "Slow fetches",
+        message: "We look into it",
+        components: ["fetch"],
+        impact: "none",
+      },
       replies: created(StatusIncident),
       handle: ({ body }) => answered(201, () => openIncident(writer(), body)),
     }),
@@ -98,8 +103,7 @@ export function noticeRoutes({ documents, clock, random }: NoticeRoutesDeps): re
       body: IncidentChangeBody,
       body_example: { message: "It works again", status: "resolved" },
       replies: { 200: { description: "The incident", schema: StatusIncident }, ...REFUSED },
-      handle: ({ params, body }) =>
-        answered(200, () => updateIncident(writer(), params.incident_id, body)),
+      handle: ({ params, body }) => answered(200, () => updateIncident(writer(), params.incident_id, body)),
     }),
     route({
       method: "POST",
@@ -132,7 +136,11 @@ export function noticeRoutes({ documents, clock, random }: NoticeRoutesDeps): re
       tags,
       params: Type.Object({ maintenance_id }),
       body: Type.Object({
-        message: Field(Type.String({ minLength: 1, maxLength: 2_000 }), "What is said about it", "It is done"),
+        message: Field(
+          Type.String({ minLength: 1, maxLength: 2_000 }),
+          "What is said about it",
+          "It is done",
+        ),
       }),
       body_example: { message: "It is done" },
       replies: { 200: { description: "The window", schema: StatusMaintenance }, ...REFUSED },
