@@ -40,7 +40,7 @@ const pathOf = ({ path }: Route, params: Readonly<Record<string, unknown>> | nul
     HIDDEN_PARAMETERS.has(name) ? whole : encodeURIComponent(String(params?.[name] ?? "")),
   );
 
-/** The routes; those of operators that change something are written down before they are answered, refused and failed ones too. Throws Fault. */
+/** The routes; those of operators that change something are written down before they are answered, failed ones too. A request that the checks before the route refuse is not. Throws Fault. */
 export const audited = (
   routes: readonly Route[],
   { documents, clock }: OperatorAuditDeps,

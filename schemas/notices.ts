@@ -23,8 +23,10 @@ const OPEN_STATES = [
 export const IncidentBody = Component("IncidentBody", {
   title: Title,
   message: Message,
-  status: Field(Type.Enum([...OPEN_STATES], { default: "investigating" }), "How far it is"),
-  impact: Field(Type.Enum([...IMPACTS], { default: "degraded" }), "The least its components are shown as"),
+  status: Type.Optional(Field(Type.Enum([...OPEN_STATES], { default: "investigating" }), "How far it is")),
+  impact: Type.Optional(
+    Field(Type.Enum([...IMPACTS], { default: "degraded" }), "The least its components are shown as"),
+  ),
   components: Field(Components, "What it concerns: at least one component", ["fetch"]),
 });
 
@@ -42,9 +44,11 @@ export const MaintenanceBody = Component("MaintenanceBody", {
   message: Message,
   starts_at: Field(Timestamp, "When it begins", "2026-11-24T22:00:00.000Z"),
   ends_at: Field(Timestamp, "When it ends", "2026-11-24T23:00:00.000Z"),
-  components: Field(
-    Type.Array(Type.String({ maxLength: 80 }), { maxItems: 100, default: [] }),
-    "What it concerns; empty: the whole service",
-    ["storage"],
+  components: Type.Optional(
+    Field(
+      Type.Array(Type.String({ maxLength: 80 }), { maxItems: 100, default: [] }),
+      "What it concerns; empty: the whole service",
+      ["storage"],
+    ),
   ),
 });

@@ -131,7 +131,7 @@ export function Playground() {
     const body = {
       [field]: subject,
       ...(kind === "crawl" && { limit: Number(limit) }),
-      ...(kind === "extract" && { extract: { rules: objectOf("Rules", rules) } }),
+      ...(kind === "extract" && { extract: { fields: objectOf("Rules", rules) } }),
       ...objectOf("Options", options),
     };
     const began = performance.now();

@@ -91,7 +91,8 @@ export function noticeRoutes({ documents, clock, random }: NoticeRoutesDeps): re
         impact: "none",
       },
       replies: created(StatusIncident),
-      handle: ({ body }) => answered(201, () => openIncident(writer(), body)),
+      handle: ({ body: { status = "investigating", impact = "degraded", ...text } }) =>
+        answered(201, () => openIncident(writer(), { ...text, status, impact })),
     }),
     route({
       method: "POST",
@@ -119,10 +120,11 @@ export function noticeRoutes({ documents, clock, random }: NoticeRoutesDeps): re
         ends_at: "2099-11-24T23:00:00Z",
       },
       replies: created(StatusMaintenance),
-      handle: ({ body: { starts_at, ends_at, ...text } }) =>
+      handle: ({ body: { starts_at, ends_at, components = [], ...text } }) =>
         answered(201, () =>
           scheduleMaintenance(writer(), {
             ...text,
+            components,
             starts_ms: Date.parse(starts_at),
             ends_ms: Date.parse(ends_at),
           }),
