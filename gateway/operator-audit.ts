@@ -35,7 +35,9 @@ export interface OperatorAuditDeps {
 /** Whose removal is asked for is not to be remembered by the log of it. */
 const HIDDEN_PARAMETERS: ReadonlySet<string> = new Set(["name"]);
 
-const pathOf = ({ path }: Route, params: Readonly<Record<string, unknown>> | null): string =>
+type Params = Readonly<Record<string, string | number>> | null;
+
+const pathOf = ({ path }: Route, params: Params): string =>
   path.replace(/\{([^}]+)\}/g, (whole, name: string) =>
     HIDDEN_PARAMETERS.has(name) ? whole : encodeURIComponent(String(params?.[name] ?? "")),
   );
@@ -54,7 +56,7 @@ export const audited = (
         at,
         by: caller.grant.key.prefix,
         operation: each.operationId,
-        path: pathOf(each, params as Readonly<Record<string, unknown>> | null),
+        path: pathOf(each, params as Params),
         body: body == null ? null : JSON.stringify(body).slice(0, MAX_BODY_CHARS),
         status,
       };

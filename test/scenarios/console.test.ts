@@ -335,6 +335,25 @@ describe.skipIf(!found)("the console (needs a browser)", () => {
     },
   );
 
+  test.each(["/crawler", "/demo/oskerry"])("%s is dark where the browser asks for it", async (path) => {
+    const { page, complaints } = await open(path);
+    await page.emulateMedia({ colorScheme: "dark" });
+    // "CanvasText" is the colour of text on the browser's own background.
+    expect(
+      await page.evaluate(`
+        const probe = document.body.appendChild(document.createElement("p"));
+        probe.style.color = "CanvasText";
+        getComputedStyle(probe).color;
+      `),
+    ).toBe("rgb(255, 255, 255)");
+    const { violations } = (await page.evaluate(`${AXE}; axe.run()`)) as {
+      violations: { id: string; impact: string }[];
+    };
+    expect(violations.filter(({ impact }) => impact === "serious" || impact === "critical")).toEqual([]);
+    expect(complaints).toEqual([]);
+    await page.context().close();
+  });
+
   test("is used by the keyboard alone", async () => {
     const { page } = await open();
     await page.keyboard.press("Tab");
