@@ -346,6 +346,9 @@ describe.skipIf(!found)("the console (needs a browser)", () => {
         getComputedStyle(probe).color;
       `),
     ).toBe("rgb(255, 255, 255)");
+    // axe takes a page without a background of its own, as those of the demo are, for white.
+    await page.evaluate("document.documentElement.style.background = 'Canvas'");
+    await look(page, path.slice(1).replaceAll("/", "-"));
     const { violations } = (await page.evaluate(`${AXE}; axe.run()`)) as {
       violations: { id: string; impact: string }[];
     };
