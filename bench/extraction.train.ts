@@ -6,7 +6,7 @@
  * minutes on one core.
  *
  *   node bench/extraction.train.ts [--root folder] [--trees n] [--leaves n] [--rate x] [--folds n] [--deal n] [--no-languages]
- *     [--first n] [--judged n] [--scores file] [--against file] [--texts file] [--write]
+ *     [--first n] [--judged n] [--scores file] [--against file] [--texts file] [--markdown] [--write]
  */
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -36,6 +36,7 @@ import {
   wcxbPages,
   wordScore,
 } from "./extraction.score.ts";
+import { goldMarkdownOf, shared, STRUCTURES, type Structures, structuresOf } from "./markdown.score.ts";
 
 const { values: options } = parseArgs({
   allowNegative: true,
@@ -57,6 +58,8 @@ const { values: options } = parseArgs({
     against: { type: "string" },
     languages: { type: "boolean", default: true },
     write: { type: "boolean", default: false },
+    /** The structure of the crossed Markdown is compared with gold Markdown, too. */
+    markdown: { type: "boolean", default: false },
     /** Where to write the crossed texts: set and id to text. */
     texts: { type: "string" },
   },
@@ -254,7 +257,8 @@ const segments = new Map<string, Segments>();
 /** Whole pages as they would be read with these weights, so that what is judged is what is served. */
 function judge(page: Page, weigh: Weigh): void {
   const { gold } = page;
-  const { text } = readHtml(gold.html, gold.url, NOW_MS, { weigh });
+  const { text, formats } = readHtml(gold.html, gold.url, NOW_MS, { weigh, formats: options.markdown });
+  if (formats && gold.set === "wcxb") judgeStructures(gold.id, gold.url, formats.markdown ?? "");
   texts[`${gold.set} ${gold.id}`] = text;
   const put = (group: string, f1: number): void => {
     f1s_by_page[`${group} ${gold.set} ${gold.id}`] = f1;
@@ -279,6 +283,52 @@ function judge(page: Page, weigh: Weigh): void {
   const { f1 } = wordScore(page.gold.text, text);
   put(page.gold.kind, f1);
   put("all", f1);
+}
+
+type Counts = Record<keyof Structures, { hits: number; gold: number; got: number }>;
+/** Of each page with gold Markdown. */
+const structures: Counts[] = [];
+
+function judgeStructures(id: string, url: string, markdown: string): void {
+  const gold = goldMarkdownOf(options.root, id);
+  if (!gold) return;
+  const wanted = structuresOf(gold, url);
+  const found = structuresOf(markdown, url);
+  const count = (kind: keyof Structures) =>
+    [
+      kind,
+      { hits: shared(wanted[kind], found[kind]), gold: wanted[kind].length, got: found[kind].length },
+    ] as const;
+  structures.push(Object.fromEntries(STRUCTURES.map(count)) as Counts);
+}
+
+/** F1, recall and precision over all such parts of the pages. */
+function structureScore(
+  kind: keyof Structures,
+  of: readonly Counts[],
+): [f1: number, recall: number, precision: number] {
+  let [hits, gold, got] = [0, 0, 0];
+  for (const counts of of) {
+    hits += counts[kind].hits;
+    gold += counts[kind].gold;
+    got += counts[kind].got;
+  }
+  return [(2 * hits) / (gold + got), hits / gold, hits / got];
+}
+
+function printStructures(): void {
+  const random = randomOf(1);
+  const draws = Array.from({ length: 2_000 }, () =>
+    structures.map(() => structures[Math.floor(random() * structures.length)]!),
+  );
+  for (const kind of STRUCTURES) {
+    const [f1, recall, precision] = structureScore(kind, structures);
+    const f1s = draws.map((drawn) => structureScore(kind, drawn)[0]).toSorted((a, b) => a - b);
+    console.log(
+      `crossed markdown ${kind.padEnd(8)} F1 ${f1.toFixed(3)} [${f1s[50]!.toFixed(3)}, ${f1s[1_949]!.toFixed(3)}] ` +
+        `R ${recall.toFixed(3)} P ${precision.toFixed(3)} of ${structures.length} pages`,
+    );
+  }
 }
 
 /** 95 %, of the mean of values drawn 2,000 times. */
@@ -330,6 +380,7 @@ for (const [language, sums] of segments)
   );
 }
 
+if (structures.length > 0) printStructures();
 if (options.against) compareWith(JSON.parse(readFileSync(options.against, "utf8")));
 if (options.scores) writeFileSync(options.scores, JSON.stringify(f1s_by_page));
 if (options.texts) writeFileSync(options.texts, JSON.stringify(texts));

@@ -127,6 +127,8 @@ export interface ReadHtmlOptions {
   readonly choose?: ChooseTitle;
   /** Markdown, links and images are wanted, too. */
   readonly formats?: boolean;
+  /** The title stands above the Markdown: true unless parts of a page are read. */
+  readonly titled?: boolean;
   /** `shown`: everything that the page shows is text. `main`: links and images, too, are of the text alone. */
   readonly content?: "default" | "shown" | "main";
   /** Readers' comments are text, too. */
@@ -144,6 +146,7 @@ export function readHtml(
     weigh = likely,
     choose = likeliestTitle,
     formats: with_formats = false,
+    titled = true,
     content = "default",
     include_comments = false,
     comments: with_comments = false,
@@ -221,10 +224,20 @@ export function readHtml(
     text_chars: text.length,
     word_count,
   });
+  const heading = titled && text !== "" ? title : null;
   const marked = with_formats
     ? from_data
-      ? { markdown: plainMarkdown(text), truncated: false }
-      : markdownOf({ page, lines: reliable.map((i) => lines[i]!), url, unseen }, MARKDOWN_CHARS_MAX)
+      ? { markdown: plainMarkdown(text, heading), truncated: false }
+      : markdownOf(
+          {
+            page,
+            lines: withCaptions(tree, lines, reliable, captioned, unseen),
+            url,
+            unseen,
+            title: heading,
+          },
+          MARKDOWN_CHARS_MAX,
+        )
     : null;
   const isWithin =
     content === "main"
@@ -258,6 +271,23 @@ export function readHtml(
         ...(from_data ? ["Text from JSON-LD"] : []),
       ].join("; ") || null,
   };
+}
+
+/** The lines of the text, and the captions of pictures and tables that stand among them. */
+function withCaptions(
+  tree: Tree,
+  lines: readonly Line[],
+  read: readonly number[],
+  captioned: Uint8Array,
+  unseen: Uint8Array,
+): Line[] {
+  const chosen = new Set(read);
+  const first = read[0] ?? Infinity;
+  const last = read.at(-1) ?? -1;
+  return lines.filter((line, i) => {
+    if (chosen.has(i)) return true;
+    return i > first && i < last && captioned[line.node] === 1 && !line.junk && !unseen[line.node];
+  });
 }
 
 /** Whether a node has text of these lines, or stands between two of them and beside one. */

@@ -247,6 +247,9 @@ const SENTENCES = new Set([
   "h6",
 ]);
 
+/** Elements around a formula that may hide it from those who see its picture. */
+const FORMULA_LEVELS = 2;
+
 /** Parts of a line that are not visible: hidden spans, words for screen readers, noscript. */
 export function unseenInline(page: Page): Uint8Array {
   const { tree } = page;
@@ -310,6 +313,16 @@ export function readPage(tree: Tree, closed: boolean): Page {
     if (tree.tag[i] === "noscript") continue;
     if (unseen) hidden[i] = !closed && (PANEL.test(name) || attributes["role"] === "tabpanel") ? 2 : 1;
   }
+  // Pages hide the MathML of a formula beside its picture.
+  for (const formula of tree.formulas)
+    for (
+      let up = tree.parent[formula]!, level = 0;
+      level < FORMULA_LEVELS && up > 0 && block[up] !== up;
+      up = tree.parent[up]!, level += 1
+    ) {
+      hidden[up] = 0;
+      flags[up] = flags[up]! & ~NAMED_UNSEEN;
+    }
   let measured = measure(tree, block, new Uint8Array(count));
   const aside = new Uint8Array(count);
   let without_script = 0;

@@ -1,6 +1,6 @@
 /**
  * Completes the choice of lines where a reader would see a hole: a heading between two lines of the text, the items of a
- * list in the middle of the text, and the cells of a table's row. It only adds lines.
+ * list in the middle of the text, the cells of a table's row, and the header of a table. It only adds lines.
  */
 import type { Line } from "./lines.ts";
 import { SPACE } from "./lines.ts";
@@ -16,6 +16,8 @@ const HEADING_CHARS_MAX = 150;
 /** Of a shorter list any item may be taken alone, and of a longer one this share of its lines must have been taken. */
 const LIST_LINES_MIN = 3;
 const LIST_SHARE = 0.2;
+/** Rows of a header, at most. */
+const HEADER_ROWS_MAX = 3;
 /** A longer row lays a page out. */
 const ROW_CHARS_MAX = 400;
 const ROW_CELLS_MAX = 12;
@@ -43,8 +45,9 @@ export function completed(
   const add = (among: readonly number[]): void => {
     for (const i of among) if (!lines[i]!.junk) out[i] = true;
   };
-  for (const [row, among] of linesIn("row"))
-    if (isPart(among, out) && isDataRow(tree, row, lines, among)) add(among);
+  const rows = linesIn("row");
+  for (const [row, among] of rows) if (isPart(among, out) && isDataRow(tree, row, lines, among)) add(among);
+  for (const header of headersOf(tree, rows, out)) add(header);
   for (const among of linesIn("list").values()) {
     const taken = among.filter((i) => out[i]).length;
     const isInside = out[among[0]! - 1] === true && out[among.at(-1)! + 1] === true;
@@ -56,6 +59,39 @@ export function completed(
     if (chances[i]! >= HEADING_CHANCE_MIN && lines[i]!.text.length < HEADING_CHARS_MAX) add([i]);
   }
   return out;
+}
+
+/** The lines of rows of headers alone, with which a table begins of which another row is taken. */
+function headersOf(
+  tree: Tree,
+  rows: ReadonlyMap<number, readonly number[]>,
+  picked: readonly boolean[],
+): (readonly number[])[] {
+  const tables = new Map<number, { header: number[][]; isOpen: boolean; isTaken: boolean }>();
+  for (const [row, among] of rows) {
+    let table = tree.parent[row]!;
+    while (table > 0 && tree.tag[table] !== "table") table = tree.parent[table]!;
+    if (table <= 0) continue;
+    let known = tables.get(table);
+    if (known === undefined) tables.set(table, (known = { header: [], isOpen: true, isTaken: false }));
+    if (known.isOpen && isHeaderRow(tree, row)) known.header.push([...among]);
+    else {
+      known.isOpen = false;
+      known.isTaken ||= among.some((i) => picked[i]);
+    }
+  }
+  return [...tables.values()].flatMap(({ header, isTaken }) =>
+    isTaken && header.length <= HEADER_ROWS_MAX ? header : [],
+  );
+}
+
+function isHeaderRow(tree: Tree, row: number): boolean {
+  let cells = 0;
+  for (let cell = row + 1; cell < tree.end[row]!; cell = tree.end[cell]!) {
+    if (tree.tag[cell] === "td") return false;
+    if (tree.tag[cell] === "th") cells += 1;
+  }
+  return cells > 1 && cells <= ROW_CELLS_MAX;
 }
 
 const isPart = (among: readonly number[], picked: readonly boolean[]): boolean =>

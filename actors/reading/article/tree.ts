@@ -20,6 +20,8 @@ const ATTRIBUTE_CHARS_MAX = 2_048;
 const ATTRIBUTE_SOURCE_CHARS_MAX = 8 * ATTRIBUTE_CHARS_MAX;
 const TEXT_CHARS_MAX = 5_000_000;
 const FORMATTING_MAX = 50_000;
+const FORMULAS_MAX = 10_000;
+const FORMULA_CHARS_MAX = 2_048;
 const SCRIPTS_MAX = 64;
 const SCRIPT_CHARS_MAX = 1_048_576;
 /** Names of scripts and frames, for the detection of vendors. */
@@ -65,6 +67,8 @@ export interface Tree {
   /** Addresses of scripts and frames, and the beginnings of inline scripts. */
   readonly scripts: readonly string[];
   readonly base: string | null;
+  /** The nodes of formulas whose TeX the page has: each has one child, the TeX between dollar signs. */
+  readonly formulas: readonly number[];
   /** In document order; empty unless they were asked for. */
   readonly formatting: readonly FormattingMark[];
   /** Which limits were met. */
@@ -148,7 +152,7 @@ const allAttributes = ({ class: classes, id, href, role, style }: Attributes): A
   itemprop: undefined, datetime: undefined, title: undefined, "aria-hidden": undefined, "data-component": undefined,
   "data-testid": undefined, lang: undefined, type: undefined, src: undefined, "http-equiv": undefined, pubdate: undefined,
   alt: undefined, colspan: undefined, rowspan: undefined, start: undefined, width: undefined, height: undefined,
-  "data-src": undefined,
+  "data-src": undefined, alttext: undefined, encoding: undefined,
 }); // prettier-ignore
 const VALUES_WITH_FORMATS = new Set(Object.keys(allAttributes(fewAttributes())));
 /** Some are read for Markdown and the list of images only. */
@@ -232,6 +236,17 @@ function collapsedLength(text: string): number {
   return space && length > 0 ? length - 1 : length;
 }
 
+const isTexType = (encoding: string | undefined): boolean =>
+  /^(?:application|text)\/(?:x-)?(?:la)?tex$/i.test(encoding ?? "");
+
+/** TeX on one line between dollar signs; "" if it is too long, or would end at a sign of its own. */
+function texOf(source: string): string {
+  const tex = collapse(source)
+    .replace(/^\{\\(?:displaystyle|textstyle) ?(.*)\}$/, "$1")
+    .trim();
+  return tex === "" || tex.length > FORMULA_CHARS_MAX || /(?<!\\)\$/.test(tex) ? "" : `$${tex}$`;
+}
+
 /** With `with_formatting`, formatting elements are listed beside the nodes; the nodes are the same either way. */
 export function buildTree(html: string, with_formatting = false): Tree {
   const tag: string[] = ["#root"];
@@ -247,6 +262,7 @@ export function buildTree(html: string, with_formatting = false): Tree {
   const jsonLd: string[] = [];
   const scripts: string[] = [];
   const formatting: FormattingMark[] = [];
+  const formulas: number[] = [];
   const capped = new Set<string>();
   let base: string | null = null;
   let title: string | null = null;
@@ -268,6 +284,8 @@ export function buildTree(html: string, with_formatting = false): Tree {
   /** The name of the skipped element that is open, and how often it was opened again within itself. */
   let skipping = "";
   let skip_depth = 0;
+  /** The formula that is open; its TeX comes from its attribute, or else from an annotation that `isTex` while it is read. */
+  let formula: { tex: string; annotation: string; isTex: boolean } | null = null;
   let script: { parts: string[]; length: number; limit: number; json: boolean } | null = null;
   let in_title = false;
   let title_parts = "";
@@ -316,7 +334,11 @@ export function buildTree(html: string, with_formatting = false): Tree {
       script.length += stop - start;
       return;
     }
-    if (skipping !== "") return;
+    if (skipping !== "") {
+      if (formula?.isTex === true && formula.annotation.length <= FORMULA_CHARS_MAX)
+        formula.annotation += decoded(html.slice(start, stop), decodeHTML);
+      return;
+    }
     if (text_chars >= TEXT_CHARS_MAX) {
       capped.add("text");
       return;
@@ -334,6 +356,29 @@ export function buildTree(html: string, with_formatting = false): Tree {
     formatting.push({ tag: marked, opens, node: tag.length, offset: pending.length, parent: above });
   };
 
+  const writeFormula = ({ tex, annotation }: { tex: string; annotation: string }): void => {
+    const source = texOf(tex) || texOf(annotation);
+    if (source === "" || formulas.length >= FORMULAS_MAX || stack.length >= DEPTH_MAX) return;
+    flush();
+    if (tag.length + 2 > NODES_MAX || text_chars + source.length > TEXT_CHARS_MAX) return;
+    text_chars += source.length;
+    const node = tag.length;
+    const top = stack[stack.length - 1]!;
+    tag.push("math");
+    text.push("");
+    chars.push(0);
+    parent.push(top);
+    end.push(node + 2);
+    depth.push(depth[top]! + 1);
+    linked.push(links_open > 0);
+    attributes.push(null);
+    formulas.push(node);
+    stack.push(node);
+    pending = source;
+    flush();
+    stack.pop();
+  };
+
   const opened = (self_closing: boolean): void => {
     const opening = name;
     const attributesHere = current;
@@ -341,6 +386,7 @@ export function buildTree(html: string, with_formatting = false): Tree {
     current = null;
     if (skipping !== "") {
       if (opening === skipping && !self_closing) skip_depth += 1;
+      if (formula) formula.isTex = opening === "annotation" && isTexType(attributesHere?.["encoding"]);
       return;
     }
     if (opening === "" || in_title || script) return;
@@ -379,6 +425,8 @@ export function buildTree(html: string, with_formatting = false): Tree {
       if (self_closing && (opening === "svg" || opening === "math")) return;
       skipping = opening;
       skip_depth = 1;
+      if (opening === "math")
+        formula = { tex: attributesHere?.["alttext"] ?? "", annotation: "", isTex: false };
       return;
     }
     if (opening === "html" || opening === "head" || opening === "body") {
@@ -457,6 +505,9 @@ export function buildTree(html: string, with_formatting = false): Tree {
       if (closing === skipping) skip_depth -= 1;
       // The end of the page's frame also ends what was never closed.
       if (skip_depth === 0 || closing === "main" || closing === "body") skipping = "";
+      if (formula && closing === "annotation") formula.isTex = false;
+      if (formula && skipping === "") writeFormula(formula);
+      if (skipping === "") formula = null;
       return;
     }
     if (closing === "title") {
@@ -527,7 +578,7 @@ export function buildTree(html: string, with_formatting = false): Tree {
         capped.add("attributes");
         return;
       }
-      if (stop - start > 24 || (skipping !== "" && skipping !== "iframe")) return;
+      if (stop - start > 24 || (skipping !== "" && skipping !== "iframe" && skipping !== "math")) return;
       const attribute = ATTRIBUTE_NAMES.find(html, start, stop);
       if (attribute === undefined) return;
       current ??= fewAttributes();
@@ -561,6 +612,7 @@ export function buildTree(html: string, with_formatting = false): Tree {
     jsonLd,
     scripts,
     base,
+    formulas,
     formatting,
     capped: [...capped],
   };

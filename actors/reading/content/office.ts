@@ -57,7 +57,7 @@ export async function readOffice(
   const lines: readonly Line[] = toLines(page, unseenInline(page));
   const { text, truncated } = cutText(soundText(linesText(lines)), MAX_TEXT_CHARS);
   const marked = with_formats
-    ? markdownOf({ page, lines, url, unseen: unseenAnywhere(page) }, MARKDOWN_CHARS_MAX)
+    ? markdownOf({ page, lines, url, unseen: unseenAnywhere(page), title: null }, MARKDOWN_CHARS_MAX)
     : null;
   return {
     title: document.metadata.title?.trim() || null,

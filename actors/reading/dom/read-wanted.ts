@@ -23,7 +23,8 @@ export function readWanted(task: ExtractTask, reading: ContentChoice, read: type
           $,
           now_ms: task.now_ms,
           markdownOf: (part) =>
-            read(part, task.url, task.now_ms, { formats: true, content: "shown" }).formats?.markdown ?? "",
+            read(part, task.url, task.now_ms, { formats: true, content: "shown", titled: false }).formats
+              ?.markdown ?? "",
         })
       : undefined;
   if (!choosesContent(reading) && task.with_formats !== true && !with_comments)
@@ -32,6 +33,7 @@ export function readWanted(task: ExtractTask, reading: ContentChoice, read: type
     formats: task.with_formats === true,
     include_comments,
     comments: with_comments,
+    titled: include.length === 0,
     content:
       include.length > 0 || only_main_content === false ? "shown" : only_main_content ? "main" : "default",
   });

@@ -15,6 +15,8 @@ export interface Span {
   readonly style: Style;
   /** The text, or the alternative text of the image. */
   readonly text: string;
+  /** TeX between dollar signs, written as it is. */
+  readonly formula?: true;
   /** For an image: its absolute http or https address. */
   readonly src?: string;
 }
@@ -48,12 +50,17 @@ const sameStyle = (a: Style, b: Style): boolean => LEVELS.every((level) => a[lev
 function tidied(spans: readonly Span[], place: Place): Span[] {
   const out: Span[] = [];
   let space = true;
-  for (const { text: written, style: given, src } of spans) {
+  for (const { text: written, style: given, src, formula } of spans) {
     // A heading is strong by itself.
     const style = place === "heading" && given.strong ? { ...given, strong: false } : given;
     let text = squeezed(written);
     if (src !== undefined) {
       out.push({ text: text.trim(), style, src });
+      space = false;
+      continue;
+    }
+    if (formula) {
+      out.push({ text: text.trim(), style: { ...style, code: false, superscript: false }, formula });
       space = false;
       continue;
     }
@@ -63,12 +70,13 @@ function tidied(spans: readonly Span[], place: Place): Span[] {
     const last = out.at(-1);
     // Code spans beside each other would share their delimiters.
     const isSame = last && (sameStyle(last.style, style) || (last.style.code && style.code));
-    if (last?.src === undefined && last && (text === " " || isSame))
+    if (last?.src === undefined && last && !last.formula && (text === " " || isSame))
       out[out.length - 1] = { ...last, text: last.text + text };
     else out.push({ text, style: text === " " ? PLAIN : style });
   }
   const last = out.at(-1);
-  if (last && last.src === undefined) out[out.length - 1] = { ...last, text: last.text.trimEnd() };
+  if (last && last.src === undefined && !last.formula)
+    out[out.length - 1] = { ...last, text: last.text.trimEnd() };
   return out;
 }
 
@@ -179,7 +187,8 @@ export const destination = (href: string): string =>
     .replace(/[()\\<>|`\s]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase().padStart(2, "0")}`)
     .replace(/&(?=#?\w+;)/g, "\\&");
 
-function leaf({ text, src, style }: Span, before: string, after: string, place: Place): string {
+function leaf({ text, src, style, formula }: Span, before: string, after: string, place: Place): string {
+  if (formula) return place === "cell" ? text.replaceAll("|", "\\vert ") : text;
   if (src !== undefined) return `![${escapedText(text, "", "", place)}](${destination(src)})`;
   return escapedText(text, lastChar(before), after, place, style.href === null);
 }

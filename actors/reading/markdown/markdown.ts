@@ -5,6 +5,7 @@
 import type { Line } from "../article/lines.ts";
 import { SPACE } from "../article/lines.ts";
 import { isHeading, type Page } from "../article/marks.ts";
+import { letters } from "../article/title.ts";
 import type { Tree } from "../article/tree.ts";
 import { BLANK, inlineMarkdown, PLAIN, type Place, type Span } from "./inline.ts";
 import { absolute, baseOf, spanReader } from "./spans.ts";
@@ -30,6 +31,8 @@ export interface MarkdownSource {
   readonly url: string;
   /** 1 for nodes that a reader does not see. */
   readonly unseen: Uint8Array;
+  /** Stands above all as a heading; where the lines have it too, its first such line is left out. Null: no heading is set above. */
+  readonly title: string | null;
 }
 
 type BlockKind = "paragraph" | "heading" | "code" | "table" | "image";
@@ -43,21 +46,30 @@ interface Block {
 
 export function markdownOf(source: MarkdownSource, chars_most: number): Markdown {
   const writer = new BlockWriter(source.page.tree, chars_most);
+  if (source.title !== null) writer.write(titleBlock(source.title));
   for (const block of blocksOf(source)) if (!writer.write(block)) break;
   return { markdown: writer.text(), truncated: writer.isFull };
 }
 
+const titleBlock = (title: string): Block => ({
+  kind: "heading",
+  containers: [],
+  lines: [`# ${escapedEnd(inlineMarkdown([{ text: title, style: PLAIN }], "heading"))}`],
+});
+
 /** Text that does not come from elements, by lines: an empty line begins a new paragraph. */
-export function plainMarkdown(text: string): string {
-  return text
+export function plainMarkdown(text: string, title: string | null): string {
+  const paragraphs = text
     .split(/\n+/)
     .map((line) => inlineMarkdown([{ text: line, style: PLAIN }], "paragraph"))
-    .filter((line) => line !== "")
-    .join("\n\n");
+    .filter((line) => line !== "");
+  return [...(title === null ? [] : titleBlock(title).lines), ...paragraphs].join("\n\n");
 }
 
-function* blocksOf({ page, lines, url, unseen }: MarkdownSource): Generator<Block> {
+function* blocksOf({ page, lines: all, url, unseen, title }: MarkdownSource): Generator<Block> {
   const { tree } = page;
+  const titled = title === null ? -1 : titleLine(tree, all, title);
+  const lines = titled < 0 ? all : all.filter((_, i) => i !== titled);
   const base = baseOf(tree, url);
   const { spansOf } = spanReader(page, base);
   const images = imagesBetween(page, lines, unseen, base);
@@ -110,6 +122,17 @@ function* blocksOf({ page, lines, url, unseen }: MarkdownSource): Generator<Bloc
         lines: written.map((text, at) => (at < written.length - 1 ? `${text}\\` : text)),
       };
   }
+}
+
+/** The heading with the title's letters, or the first line if it has them; -1: none. */
+function titleLine(tree: Tree, lines: readonly Line[], title: string): number {
+  const wanted = letters(title);
+  return lines.findIndex(
+    (line, i) =>
+      line.text.length <= 2 * title.length + 20 &&
+      (i === 0 || headingAround(tree, line.pieces.find((piece) => piece !== SPACE) ?? line.node) > 0) &&
+      letters(line.text) === wanted,
+  );
 }
 
 /** A heading's closing sequence of "#" is no text. */

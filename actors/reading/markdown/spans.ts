@@ -104,6 +104,7 @@ export function spanReader({ tree }: Page, base: string): SpanReader {
       while (next < marks.length && marks[next]!.node < node) apply(marks[next++]!);
       for (let i = open.length - 1; i >= 0; i -= 1) if (open[i]!.end <= node) open.splice(i, 1);
       const text = tree.text[node]!;
+      if (tree.tag[tree.parent[node]!] === "math") return [{ text, style: current(node), formula: true }];
       const spans: Span[] = [];
       let from = 0;
       while (next < marks.length && marks[next]!.node === node) {

@@ -11,22 +11,19 @@
  * made with other pages.
  */
 import { spawn } from "node:child_process";
-import { readFileSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { cpus } from "node:os";
-import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { parseArgs } from "node:util";
 import { gfm as turndownGfm } from "@joplin/turndown-plugin-gfm";
 import { Readability } from "@mozilla/readability";
 import { Defuddle } from "defuddle/node";
 import { parseHTML } from "linkedom";
-import { fromMarkdown } from "mdast-util-from-markdown";
-import { gfmFromMarkdown } from "mdast-util-gfm";
-import { gfm } from "micromark-extension-gfm";
 import { NodeHtmlMarkdown } from "node-html-markdown";
 import TurndownService from "turndown";
 import { readHtml } from "../../../actors/reading/article/article.ts";
 import { wcxbPages } from "../../extraction.score.ts";
+import { goldMarkdownOf, shared, STRUCTURES, type Structures, structuresOf } from "../../markdown.score.ts";
 
 const { values: options } = parseArgs({
   options: {
@@ -38,8 +35,6 @@ const { values: options } = parseArgs({
 });
 
 const NOW_MS = Date.UTC(2026, 10, 21);
-const STRUCTURES = ["headings", "items", "rows", "links", "code"] as const;
-type Structures = Record<(typeof STRUCTURES)[number], string[]>;
 
 interface Page {
   readonly id: string;
@@ -51,58 +46,6 @@ interface Got {
   readonly cpu_ms: number;
 }
 type Peer = (page: Page) => Got | Promise<Got>;
-
-interface Node {
-  readonly type: string;
-  readonly value?: string;
-  readonly url?: string;
-  readonly children?: readonly Node[];
-}
-
-const words = (text: string): string => (text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []).join(" ");
-
-/** The text of a node, without the lists and tables in it. */
-function textOf(node: Node): string {
-  if (node.value !== undefined && node.type !== "html") return node.value;
-  const parts = (node.children ?? []).filter(({ type }) => type !== "list" && type !== "table");
-  return parts.map(textOf).join(node.type === "tableRow" ? " " : "");
-}
-
-/** Addresses as a browser compares them; of those without a host only the path is there to compare. */
-function addressOf(address: string, base: string): string {
-  const url = URL.parse(address, base || "https://example.com/");
-  if (url === null) return "";
-  return `${url.host.replace(/^www\./, "")}${url.pathname.replace(/\/$/, "")}${url.search}`;
-}
-
-function structuresOf(markdown: string, base: string): Structures {
-  const found: Structures = { headings: [], items: [], rows: [], links: [], code: [] };
-  const add = (kind: keyof Structures, text: string): void => void (text !== "" && found[kind].push(text));
-  const walk = (node: Node): void => {
-    if (node.type === "heading") add("headings", words(textOf(node)));
-    if (node.type === "listItem") add("items", words(textOf(node)));
-    if (node.type === "tableRow") add("rows", words(textOf(node)));
-    if (node.type === "link") add("links", addressOf(node.url ?? "", base));
-    if (node.type === "code") for (const line of (node.value ?? "").split("\n")) add("code", line.trim().replaceAll(/\s+/g, " "));
-    for (const child of node.children ?? []) walk(child);
-  };
-  walk(fromMarkdown(markdown, { extensions: [gfm()], mdastExtensions: [gfmFromMarkdown()] }) as Node);
-  return found;
-}
-
-/** How many of the one are in the other, each counted once. */
-function shared(gold: readonly string[], got: readonly string[]): number {
-  const left = new Map<string, number>();
-  for (const each of got) left.set(each, (left.get(each) ?? 0) + 1);
-  let count = 0;
-  for (const each of gold) {
-    const rest = left.get(each) ?? 0;
-    if (rest === 0) continue;
-    left.set(each, rest - 1);
-    count += 1;
-  }
-  return count;
-}
 
 const cpu = (): number => {
   const used = process.cpuUsage();
@@ -148,14 +91,10 @@ PEERS["trafilatura 2.3.1"] = async ({ id, url, html }) => {
   return { markdown: text, cpu_ms };
 };
 
-const goldOf = (id: string): string | null => {
-  const file = join(options.root, "wcxb", "ground-truth", `${id}.json`);
-  return JSON.parse(readFileSync(file, "utf8")).ground_truth.main_content_markdown ?? null;
-};
 const pages = [...wcxbPages(options.root)]
   .filter((_, at) => at % Number(options.sample) === 0)
   .flatMap((page) => {
-    const gold = goldOf(page.id);
+    const gold = goldMarkdownOf(options.root, page.id);
     return gold ? [{ ...page, gold: structuresOf(gold, page.url) }] : [];
   });
 const total = (kind: keyof Structures): number => pages.reduce((sum, { gold }) => sum + gold[kind].length, 0);
