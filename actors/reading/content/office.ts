@@ -86,8 +86,35 @@ const CELL_OF_ONE_PARAGRAPH =
 
 async function articleHtml(document: OfficeParserAST): Promise<string> {
   const { value } = await document.to("html", { htmlConfig: { standalone: false } });
-  return value.replaceAll(CELL_OF_ONE_PARAGRAPH, "$1$2$3");
+  return value
+    .replaceAll(CELL_OF_ONE_PARAGRAPH, "$1$2$3")
+    .replaceAll(PICTURE_FILE, "")
+    .replaceAll(
+      EQUATION,
+      (_, tag: string, tex: string) => `<${tag}><math alttext="${validTex(tex)}"></math></${tag}>`,
+    );
 }
+
+/** Below a picture officeparser writes the name of its file within the container. */
+const PICTURE_FILE = /<div class="caption">[^<]{0,300}<\/div>/g;
+/** Its TeX is escaped for HTML. */
+const EQUATION =
+  /<(span|div) class="math math-(?:inline|block)"[^>]{0,5000}>\${1,2}([^<]{1,5000}?)\${1,2}<\/\1>/g;
+
+/** officeparser 7 writes a single letter directly behind a command, and escapes the braces of its own escapes. */
+const validTex = (tex: string): string =>
+  tex
+    .replaceAll(/\\textbackslash(?:\\\{\\\}|\{\})/g, String.raw`\backslash `)
+    .replaceAll(/\\textasciitilde(?:\\\{\\\}|\{\})/g, String.raw`\sim `)
+    .replaceAll(/\\textasciicircum(?:\\\{\\\}|\{\})/g, String.raw`\wedge `)
+    .replaceAll(
+      /\\(frac|sqrt|math(?:bb|cal|frak|tt|sf|rm|bf)|operatorname|overline|underline|overset|underset|bar|vec|dot|hat)([0-9A-Za-z])/g,
+      "\\$1{$2}",
+    )
+    .replaceAll(
+      /\\(bigcup|bigcap|bigwedge|bigvee|iiint|iint|oint|int|sum|prod|ldots)(?=[0-9A-Za-z])/g,
+      "\\$1 ",
+    );
 
 /** Empty cells before a cell that are written; a wider gap is closed. */
 const GAP_MAX = 50;

@@ -1,4 +1,5 @@
 /** Office documents and e-books, written by test/harness/office-files.ts and read as the reader process does. */
+import { strFromU8, strToU8, unzipSync, zipSync } from "fflate";
 import { expect, describe, test } from "vitest";
 import { tasks } from "../../../actors/reading/extract.ts";
 import { contentKindOf } from "../../../actors/lib/web/http.ts";
@@ -74,6 +75,69 @@ describe("an office document is read whole", () => {
   test("with its links", async () => {
     const { formats } = await office("docx", REPORT);
     expect(formats?.links).toEqual([{ url: "https://lakes.example/data", text: "the data", rel: null }]);
+  });
+});
+
+const MATH = 'xmlns:m="http://schemas.openxmlformats.org/officeDocument/2006/math"';
+const part = (name: string, inside: string): string => `<m:${name}>${inside}</m:${name}>`;
+const letters = (text: string): string => part("r", part("t", text));
+
+describe("an equation of a document is TeX", () => {
+  const inline = (equation: string): Buffer =>
+    docx(
+      `<w:p><w:r><w:t xml:space="preserve">Where </w:t></w:r><m:oMath ${MATH}>${equation}</m:oMath></w:p>`,
+    );
+  test.each([
+    ["a fraction", part("f", part("num", letters("a")) + part("den", letters("λ"))), "\\frac{a}{λ}"],
+    ["a root", part("rad", part("deg", "") + part("e", letters("x"))), "\\sqrt{x}"],
+    ["a longer root", part("rad", part("deg", "") + part("e", letters("x+y"))), "\\sqrt{x+y}"],
+    ["a sum", part("nary", '<m:naryPr><m:chr m:val="∑"/></m:naryPr>' + part("e", letters("n"))), "\\sum n"],
+    ["a power", part("sSup", part("e", letters("c")) + part("sup", letters("2"))), "c^2"],
+    ["characters of TeX", letters("5% \\ a&lt;b"), "5\\% \\backslash a<b"],
+  ])("%s", async (_, equation, tex) => {
+    const { text, formats } = await office("docx", inline(equation));
+    expect([text, formats?.markdown]).toEqual([`Where $${tex}$`, `Where $${tex}$`]);
+  });
+  test("one that stands alone", async () => {
+    const { formats } = await office(
+      "docx",
+      docx(`<w:p><m:oMathPara ${MATH}>${part("oMath", letters("E=m"))}</m:oMathPara></w:p>`),
+    );
+    expect(formats?.markdown).toBe("$E=m$");
+  });
+});
+
+describe("a presentation", () => {
+  const names = /(xmlns:a="[^"]+" xmlns:p="[^"]+" xmlns:r="[^"]+")/;
+  const slide = (title: string): string =>
+    strFromU8(unzipSync(pptx(title, ["First point"]))["ppt/slides/slide1.xml"]!);
+  /** A slide with a picture and its number, and notes below it. */
+  function withParts(): Buffer {
+    const files = unzipSync(pptx("Levels", ["First point"]));
+    const xml = slide("Levels");
+    const declared = names.exec(xml)![1]!;
+    const number =
+      '<p:sp><p:nvSpPr><p:cNvPr id="5" name="n"/><p:cNvSpPr/><p:nvPr><p:ph type="sldNum"/></p:nvPr></p:nvSpPr><p:spPr/><p:txBody><a:bodyPr/><a:p><a:fld id="{1}" type="slidenum"><a:t>17</a:t></a:fld></a:p></p:txBody></p:sp>';
+    const picture =
+      '<p:pic><p:nvPicPr><p:cNvPr id="4" name="Picture 3"/><p:cNvPicPr/><p:nvPr/></p:nvPicPr><p:blipFill><a:blip r:embed="i1"/></p:blipFill><p:spPr/></p:pic>';
+    const relations = (rows: string): Uint8Array =>
+      strToU8(
+        `<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">${rows}</Relationships>`,
+      );
+    const type = "http://schemas.openxmlformats.org/officeDocument/2006/relationships";
+    files["ppt/slides/slide1.xml"] = strToU8(xml.replace("</p:spTree>", `${picture}${number}</p:spTree>`));
+    files["ppt/slides/_rels/slide1.xml.rels"] = relations(
+      `<Relationship Id="i1" Type="${type}/image" Target="../media/image1.png"/><Relationship Id="n1" Type="${type}/notesSlide" Target="../notesSlides/notesSlide1.xml"/>`,
+    );
+    files["ppt/media/image1.png"] = strToU8("png");
+    files["ppt/notesSlides/notesSlide1.xml"] = strToU8(
+      `<p:notes ${declared}><p:cSld><p:spTree><p:sp><p:nvSpPr><p:cNvPr id="3" name="x"/><p:cNvSpPr/><p:nvPr><p:ph type="body"/></p:nvPr></p:nvSpPr><p:spPr/><p:txBody><a:bodyPr/><a:p><a:r><a:t>Say it slowly</a:t></a:r></a:p></p:txBody></p:sp></p:spTree></p:cSld></p:notes>`,
+    );
+    return Buffer.from(zipSync(files));
+  }
+  test("has its notes and slide numbers, and no names of its pictures' files", async () => {
+    const { text } = await office("pptx", withParts());
+    expect(text.split(/\n+/)).toEqual(["Levels", "First point", "17", "Say it slowly"]);
   });
 });
 
