@@ -84,6 +84,7 @@ export async function readPdf(
     const title = await titleOf(document);
     const late = () => cpu_ms() > limits.cpu_most_ms;
     const pages = await readDoubtful(document, first.pages, late, with_lines ? lines : null);
+    const carried = late() ? null : await carriedBy(document);
     return {
       title,
       page_count: document.numPages,
@@ -92,6 +93,7 @@ export async function readPdf(
       ...(is_failure && { unreadable: true }),
       ...(with_lines && { lines }),
       text: textOf(pages),
+      note: [first.note, carried].filter((note) => note !== null).join("; ") || null,
     };
   } catch (cause) {
     const locked = cause instanceof Error && cause.name === "PasswordException";
@@ -324,6 +326,27 @@ async function titleOf(document: Document): Promise<string | null> {
     if (isTitle(clean)) return clean;
   }
   return null;
+}
+
+/** Of a form's fields and of attachments so many are named. */
+const NAMES_MAX = 10;
+const NAME_CHARS_MAX = 80;
+
+/** What a document has beside its pages, by name: it is not read. */
+async function carriedBy(document: Document): Promise<string | null> {
+  const attachments = await document.getAttachments().catch(() => null);
+  const fields = await document.getFieldObjects().catch(() => null);
+  const files = [...(attachments?.values() ?? [])].map(({ filename }) => filename);
+  const parts = [named("attachments", files), named("form fields", [...(fields?.keys() ?? [])])];
+  return parts.some((part) => part !== null)
+    ? `Not read: ${parts.filter((part) => part !== null).join(", ")}`
+    : null;
+}
+
+function named(what: string, names: readonly string[]): string | null {
+  if (names.length === 0) return null;
+  const some = names.slice(0, NAMES_MAX).map((name) => soundText(name).slice(0, NAME_CHARS_MAX));
+  return `${names.length} ${what} (${some.join(", ")}${names.length > NAMES_MAX ? ", …" : ""})`;
 }
 
 function reason(cause: unknown): string {

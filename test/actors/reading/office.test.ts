@@ -113,7 +113,7 @@ describe("a presentation", () => {
     strFromU8(unzipSync(pptx(title, ["First point"]))["ppt/slides/slide1.xml"]!);
   /** A slide with a picture and its number, and notes below it. */
   function withParts(): Buffer {
-    const files = unzipSync(pptx("Levels", ["First point"]));
+    const files: Record<string, Uint8Array> = unzipSync(pptx("Levels", ["First point"]));
     const xml = slide("Levels");
     const declared = names.exec(xml)![1]!;
     const number =

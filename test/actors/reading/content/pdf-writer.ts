@@ -20,13 +20,16 @@ interface PageContent {
 interface PdfToWrite {
   readonly pages: readonly PageContent[];
   readonly title?: string;
+  /** Files that are attached, and fields of a form, by name. */
+  readonly attachments?: readonly string[];
+  readonly fields?: readonly string[];
   /** RC4 with 40 bits, revision 2. An empty user's password opens it for everyone. */
   readonly encrypted?: { readonly user: string; readonly owner: string };
 }
 
 const ID = Buffer.from("00112233445566778899aabbccddeeff", "hex");
 
-export function writePdf({ pages, title, encrypted }: PdfToWrite): Buffer {
+export function writePdf({ pages, title, encrypted, attachments = [], fields = [] }: PdfToWrite): Buffer {
   const parts: Buffer[] = [];
   const offsets: number[] = [];
   let length = 0;
@@ -51,7 +54,14 @@ export function writePdf({ pages, title, encrypted }: PdfToWrite): Buffer {
 
   push("%PDF-1.4\n%\xe2\xe3\xcf\xd3\n");
   const first = 7;
-  object(1, "<</Type/Catalog/Pages 2 0 R>>");
+  const asText = (name: string) => text(Buffer.from(name, "latin1"));
+  const files = attachments.map((name) => `${asText(name)}<</Type/Filespec/F${asText(name)}>>`).join("");
+  const first_field = first + pages.length * 3;
+  const form = fields.map((_, index) => `${first_field + index} 0 R`).join(" ");
+  object(
+    1,
+    `<</Type/Catalog/Pages 2 0 R/Names<</EmbeddedFiles<</Names[${files}]>>>>/AcroForm<</Fields[${form}]>>>>`,
+  );
   const kids = pages.map((_, index) => `${first + index * 3} 0 R`).join(" ");
   object(2, `<</Type/Pages/Kids[${kids}]/Count ${pages.length}>>`);
   object(3, "<</Type/Font/Subtype/Type1/BaseFont/Helvetica/Encoding/WinAnsiEncoding>>");
@@ -85,6 +95,9 @@ export function writePdf({ pages, title, encrypted }: PdfToWrite): Buffer {
       pixels,
     );
   }
+
+  for (const [index, field] of fields.entries())
+    object(first_field + index, `<</FT/Tx/T${asText(field)}/Type/Annot/Subtype/Widget/Rect[0 0 9 9]>>`);
 
   const xref = length;
   push(`xref\n0 ${offsets.length}\n0000000000 65535 f \n`);

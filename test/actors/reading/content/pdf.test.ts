@@ -25,6 +25,17 @@ describe("a PDF", () => {
     });
   });
 
+  test("names its attachments and the fields of its form, which are not read", async () => {
+    const attachments = ["invoice.xml", "levels.csv"];
+    const fields = Array.from({ length: 12 }, (_, index) => `field ${index}`);
+    const { note, text } = await read(writePdf({ pages: numbered(1), attachments, fields }));
+    const first = fields.slice(0, 10).join(", ");
+    expect({ note, text }).toEqual({
+      note: `Not read: 2 attachments (invoice.xml, levels.csv), 12 form fields (${first}, …)`,
+      text: "This is page 1\nSecond line",
+    });
+  });
+
   test("leaves the caller's bytes alone when they are a Buffer", async () => {
     const bytes = writePdf({ pages: numbered(1) });
     const before = Buffer.from(bytes);

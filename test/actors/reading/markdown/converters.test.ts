@@ -36,13 +36,13 @@ function casesIn(root: string): Case[] {
 
 interface Node {
   readonly type: string;
-  readonly value?: string;
-  readonly url?: string;
-  readonly alt?: string | null;
-  readonly depth?: number;
-  readonly ordered?: boolean | null;
-  readonly start?: number | null;
-  readonly lang?: string | null;
+  readonly value?: string | undefined;
+  readonly url?: string | undefined;
+  readonly alt?: string | null | undefined;
+  readonly depth?: number | undefined;
+  readonly ordered?: boolean | null | undefined;
+  readonly start?: number | null | undefined;
+  readonly lang?: string | null | undefined;
   readonly children?: readonly Node[];
 }
 
