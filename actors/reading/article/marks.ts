@@ -247,7 +247,7 @@ const SENTENCES = new Set([
   "h6",
 ]);
 
-/** Elements around a formula that may hide it from those who see its picture. */
+/** So many elements around a formula may hide it from visitors who see its picture. */
 const FORMULA_LEVELS = 2;
 
 /** Parts of a line that are not visible: hidden spans, words for screen readers, noscript. */

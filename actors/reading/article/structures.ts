@@ -1,6 +1,6 @@
 /**
  * Completes the choice of lines where a reader would see a hole: a heading between two lines of the text, the items of a
- * list in the middle of the text, the cells of a table's row, and the header of a table. It only adds lines.
+ * list (or terms and definitions) in the middle of the text, the cells of a table's row, and the header of a table. It only adds lines.
  */
 import type { Line } from "./lines.ts";
 import { SPACE } from "./lines.ts";
@@ -18,6 +18,7 @@ const LIST_LINES_MIN = 3;
 const LIST_SHARE = 0.2;
 /** Rows of a header, at most. */
 const HEADER_ROWS_MAX = 3;
+const ITEMS: ReadonlySet<string> = new Set(["li", "dt", "dd"]);
 /** A longer row lays a page out. */
 const ROW_CHARS_MAX = 400;
 const ROW_CELLS_MAX = 12;
@@ -112,7 +113,7 @@ function partsOf(tree: Tree, line: Line): Parts {
     const tag = tree.tag[up]!;
     if (isHeading(tag)) heading = true;
     else if (row < 0 && (tag === "td" || tag === "th")) row = tree.parent[up]!;
-    else if (list < 0 && tag === "li") list = tree.parent[up]!;
+    else if (list < 0 && ITEMS.has(tag)) list = tree.parent[up]!;
   }
   return { isHeadingLine: heading, row, list };
 }

@@ -1,6 +1,7 @@
 /** Which lines complete a choice of lines, and which dialogs are left out of it. */
-import { expect, test } from "vitest";
-import { surveyOf } from "../../../../actors/reading/article/article.ts";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { readHtml, surveyOf } from "../../../../actors/reading/article/article.ts";
 import { outsideDialogs } from "../../../../actors/reading/article/dialogs.ts";
 import { readLinkedData } from "../../../../actors/reading/article/jsonld.ts";
 import { completed } from "../../../../actors/reading/article/structures.ts";
@@ -88,4 +89,65 @@ test("a dialog with a third of the words is what the page is about", () => {
 
 test("a page without dialogs keeps its lines", () => {
   expect(leftOf(`${PAGE}<div role="region"><p>Our terms.</p></div>`)).toContain("Our terms.");
+});
+
+describe("units of an article", () => {
+  const PROSE =
+    "The boats come in at dawn, and everybody in the harbour knows what each of them has brought from the sea.";
+  const around = (unit: string, behind = true): string => {
+    const prose = ["One", "Two", "Three"].map((name) => `<p>${PROSE} ${name}.</p>`).join("");
+    const more = behind ? prose.replaceAll(/One|Two|Three/g, (name) => `After ${name}`) : "";
+    return `<html><body><article><h1>The harbour</h1>${prose}${unit}${more}</article></body></html>`;
+  };
+  const textOf = (unit: string, behind = true): string =>
+    readHtml(around(unit, behind), "https://harbour.example/a", 0).text;
+  const WORD = fc.constantFrom("tide", "quay", "boats", "fares", "dawn", "7:40", "4.50");
+  const CELL = fc.array(WORD, { minLength: 1, maxLength: 4 }).map((words) => words.join(" "));
+
+  test("a row of a table is whole or absent", () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.array(CELL, { minLength: 3, maxLength: 3 }), { minLength: 2, maxLength: 6 }),
+        fc.boolean(),
+        (rows, with_head) => {
+          const marked = rows.map((row, i) => row.map((cell, j) => `${cell} r${i}c${j}`));
+          const html = marked.map((row, i) => {
+            const tag = with_head && i === 0 ? "th" : "td";
+            return `<tr>${row.map((cell) => `<${tag}>${cell}</${tag}>`).join("")}</tr>`;
+          });
+          const text = textOf(`<table>${html.join("")}</table>`);
+          for (const i of rows.keys()) {
+            const cells = [0, 1, 2].filter((j) => text.includes(`r${i}c${j}`)).length;
+            expect([0, 3]).toContain(cells);
+          }
+        },
+      ),
+      { numRuns: 40 },
+    );
+  });
+
+  test.each([
+    [
+      "a list of definitions",
+      "<dl><dt>Ebb</dt><dd>the tide going out again</dd><dt>Flood</dt><dd>the tide coming in again</dd></dl>",
+      "Ebb|going out again|Flood|coming in again",
+    ],
+    ["a short row alone", "<table><tr><td>Ferries</td><td>12</td></tr></table>", "Ferries|12"],
+    ["a formula", '<p><math alttext="E=mc^2"></math></p>', "$E=mc^2$"],
+  ])("%s stays within the text", (_, unit, words) => {
+    const text = textOf(unit);
+    expect(words.split("|").filter((word) => !text.includes(word))).toEqual([]);
+  });
+
+  test.each([
+    ["a sentence", "<p>And then the boats went home again.</p>", "went home again"],
+    ["a list", "<ul><li>one boat for the north</li><li>one boat for the south</li></ul>", "for the south"],
+    [
+      "a quote",
+      "<blockquote><p>The sea gives nothing back to those who wait.</p></blockquote>",
+      "those who wait",
+    ],
+  ])("the last block stays: %s", (_, unit, words) => {
+    expect(textOf(unit, false)).toContain(words);
+  });
 });
