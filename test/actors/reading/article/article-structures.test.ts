@@ -92,10 +92,10 @@ test("a page without dialogs keeps its lines", () => {
 });
 
 describe("units of an article", () => {
-  const PROSE =
+  const SENTENCE =
     "The boats come in at dawn, and everybody in the harbour knows what each of them has brought from the sea.";
   const around = (unit: string, behind = true): string => {
-    const prose = ["One", "Two", "Three"].map((name) => `<p>${PROSE} ${name}.</p>`).join("");
+    const prose = ["One", "Two", "Three"].map((name) => `<p>${SENTENCE} ${name}.</p>`).join("");
     const more = behind ? prose.replaceAll(/One|Two|Three/g, (name) => `After ${name}`) : "";
     return `<html><body><article><h1>The harbour</h1>${prose}${unit}${more}</article></body></html>`;
   };
