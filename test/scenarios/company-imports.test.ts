@@ -86,6 +86,18 @@ describe.each(SETUPS)("imports of whole sources, $setup", ({ start }) => {
     expect((await service.call("GET", `/v1/companies/lei:${goldenLei(77)}`)).status).not.toBe(200);
   });
 
+  test("a CSV file is resolved against it by one command, and the same command again is the same job", async () => {
+    const file = join(folder, "names.csv");
+    writeFileSync(file, "name,country,city\nKranwerk 7 GmbH,DE,\nQuuxbar Frobnitz,,\n");
+    const { items, ...job } = await service.trawl("companies", "resolve", file);
+    expect(items).toMatchObject([
+      { result: { match: { names: { legal: "Kranwerk 7 GmbH" } } } },
+      { result: { match: null, reason: "no_candidates" } },
+    ]);
+    expect(await service.trawl("companies", "resolve", file)).toMatchObject({ ...job, items });
+    await expect(service.trawl("companies", "resolve", join(folder, "none.csv"))).rejects.toThrow("none.csv");
+  });
+
   test("its companies are one entry of the change feed, a later file's are changes, and a copy begins with the state", async () => {
     const get = async (path: string) => (await service.call("GET", path)).json;
     const feed = () => get("/v1/companies/changes?limit=1000");

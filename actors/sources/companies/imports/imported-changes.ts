@@ -31,8 +31,9 @@ interface ImportedChangesDeps {
 
 /** Rows that are looked at for one batch of the feed. */
 const ROWS_AT_ONCE = 500;
-/** Runs that are looked at; of more than these that end at once, the oldest are left out. */
-const MAX_RUNS = 1_000;
+
+/** Numbers of runs that are looked at together: each batch of the feed looks again. */
+const RUNS_AT_ONCE = 50;
 
 export const isBaseline = ({ is_baseline, is_full }: ImportRun): boolean => is_baseline ?? is_full;
 
@@ -40,12 +41,16 @@ export function importedChanges({ documents, store, imports, kinds }: ImportedCh
   async function nextRun({ through_run, later_runs, current }: ImportPosition): Promise<ImportRun | null> {
     if (current !== null) return store.run(current.run);
     const [newest] = await store.runs(1);
-    const limit = Math.min(MAX_RUNS, (newest?.run ?? 0) - through_run);
-    if (limit <= 0) return null;
-    const waiting = (await store.runs(limit)).filter(
-      ({ run, state }) => run > through_run && state !== "running" && !later_runs.includes(run),
-    );
-    return waiting.at(-1) ?? null;
+    const ended = new Set(later_runs);
+    // Oldest first; a page is so many numbers.
+    for (let through = through_run; newest && through < newest.run; through += RUNS_AT_ONCE) {
+      const page = await store.runs(RUNS_AT_ONCE, through + RUNS_AT_ONCE + 1);
+      const waiting = page.filter(
+        ({ run, state }) => run > through && state !== "running" && !ended.has(run),
+      );
+      if (waiting.length > 0) return waiting.at(-1)!;
+    }
+    return null;
   }
 
   return async (position) => {

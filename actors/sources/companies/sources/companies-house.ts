@@ -43,6 +43,27 @@ const UkAddress = Type.Object({
 type UkAddress = Static<typeof UkAddress>;
 const readProfile = jsonReader(
   Type.Object({
+    accounts: maybe(
+      Type.Object({
+        accounting_reference_date: maybe(Type.Object({ day: maybeText, month: maybeText })),
+        last_accounts: maybe(
+          Type.Object({
+            made_up_to: maybeText,
+            period_start_on: maybeText,
+            period_end_on: maybeText,
+            type: maybeText,
+          }),
+        ),
+        next_accounts: maybe(
+          Type.Object({ due_on: maybeText, period_start_on: maybeText, period_end_on: maybeText }),
+        ),
+        next_due: maybeText,
+        next_made_up_to: maybeText,
+      }),
+    ),
+    confirmation_statement: maybe(
+      Type.Object({ last_made_up_to: maybeText, next_due: maybeText, next_made_up_to: maybeText }),
+    ),
     company_name: Type.String(),
     company_number: Type.String(),
     company_status: maybeText,
@@ -223,6 +244,48 @@ export function profileClaims(document: RawDocument, profile: Profile): readonly
       code,
       primary: at === 0,
     });
+  return list.claims;
+}
+
+/** `2024-02-25 to 2025-02-26`, or the end alone. */
+const periodOf = (start: string | null | undefined, end: string | null): string | null =>
+  end === null ? null : [dateOf(start), end].filter((day) => day !== null).join(" to ");
+
+/** What the company has filed up to which day, and which day the next is due: events, the latter of a day to come. */
+export function deadlineClaims(document: RawDocument, profile: Profile): readonly SourceClaim[] {
+  const { accounts, confirmation_statement: statement } = profile;
+  const list = claimList(document);
+  const add = (kind: string, date: string | null, title: string, text: string | null): void => {
+    const id = `companies_house:${kind}`;
+    if (date !== null) list.add("events", id, { id, type: "filing", date, title, text, source: "companies_house" });
+  };
+  const { day, month } = accounts?.accounting_reference_date ?? {};
+  const year_end = day && month ? `accounting reference date ${month.padStart(2, "0")}-${day.padStart(2, "0")}` : null;
+  const last = accounts?.last_accounts;
+  const last_end = dateOf(last?.made_up_to ?? last?.period_end_on);
+  const last_period = periodOf(last?.period_start_on, last_end);
+  add(
+    "accounts:last",
+    last_end,
+    "Last accounts made up to this day",
+    [last?.type, last_period, year_end].filter(Boolean).join("; ") || null,
+  );
+  const next = accounts?.next_accounts;
+  const next_end = dateOf(next?.period_end_on ?? accounts?.next_made_up_to);
+  const next_period = periodOf(next?.period_start_on, next_end);
+  add("accounts:due", dateOf(next?.due_on ?? accounts?.next_due), "Next accounts due", next_period);
+  add(
+    "confirmation:last",
+    dateOf(statement?.last_made_up_to),
+    "Last confirmation statement made up to this day",
+    null,
+  );
+  add(
+    "confirmation:due",
+    dateOf(statement?.next_due),
+    "Next confirmation statement due",
+    dateOf(statement?.next_made_up_to),
+  );
   return list.claims;
 }
 
@@ -427,13 +490,14 @@ export const COMPANIES_HOUSE: SourceDescription = {
   countries: ["GB"],
   schemes: { lookup: ["gb_coh"], yields: ["gb_coh"] },
   home_register_of: ["GB"],
-  capabilities: ["lookup", "search", "people", "ownership", "filings"],
+  capabilities: ["lookup", "search", "people", "ownership", "filings", "events"],
   groups: {
     core: { precedence: 100, freshness: "registry_core" },
     identifiers: { precedence: 100, freshness: "registry_core" },
     people: { precedence: 100, freshness: "registry_people" },
     ownership: { precedence: 100, freshness: "ownership" },
     filings: { precedence: 100, freshness: "filings" },
+    events: { precedence: 100, freshness: "registry_core" },
   },
   licence: {
     id: "OGL-UK-3.0",
@@ -444,7 +508,7 @@ export const COMPANIES_HOUSE: SourceDescription = {
   terms_url: "https://developer.company-information.service.gov.uk/",
   // 600 requests in five minutes.
   limits: { requests_per_second: 2, max_in_flight: 2 },
-  parser_version: "2",
+  parser_version: "3",
   canaries: [
     {
       identifier: { scheme: "gb_coh", value: "00445790" },
@@ -586,6 +650,7 @@ export const openCompaniesHouse: OpenSource = ({ base_url, credentials }) => {
         groups: [
           { group: "core", ...own, claims: profileClaims(document, profile) },
           { group: "identifiers", ...own, claims: numberClaims(document, profile.company_number) },
+          { group: "events", ...own, claims: deadlineClaims(document, profile) },
           ...(groups.includes("people") ? [await peopleGroup(asked, isDissolved)] : []),
           ...(groups.includes("ownership") ? [await ownershipGroup(asked)] : []),
           ...(groups.includes("filings") ? [await filingsGroup(asked)] : []),

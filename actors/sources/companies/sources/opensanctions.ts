@@ -21,6 +21,7 @@ export const FtmEntity = Type.Object({
   properties: Type.Object({
     name: Texts,
     alias: Texts,
+    weakAlias: Texts,
     previousName: Texts,
     jurisdiction: Texts,
     country: Texts,
@@ -30,6 +31,9 @@ export const FtmEntity = Type.Object({
     dissolutionDate: Texts,
     address: Texts,
     website: Texts,
+    email: Texts,
+    phone: Texts,
+    vatCode: Texts,
     registrationNumber: Texts,
     leiCode: Texts,
     swiftBic: Texts,
@@ -79,7 +83,7 @@ export function ftmGroups(
     )[0] ?? null;
   const core = claimList(document);
   core.set("names.legal", nameOf(entity));
-  const others = [...(properties.name ?? []), ...(properties.alias ?? [])];
+  const others = [properties.name, properties.alias, properties.weakAlias].flatMap((names) => names ?? []);
   for (const name of others.filter((each) => each !== nameOf(entity)).slice(0, MAX_NAMES))
     core.name("names.other", name, { type: "alternative" });
   for (const name of (properties.previousName ?? []).slice(0, MAX_NAMES))
@@ -102,6 +106,7 @@ export function ftmGroups(
   for (const lei of properties.leiCode ?? []) numbers.identifier("lei", lei);
   for (const bic of properties.swiftBic ?? []) numbers.identifier("bic", bic);
   for (const item of properties.wikidataId ?? []) numbers.identifier("wikidata", item);
+  for (const vat of properties.vatCode ?? []) numbers.identifier("eu_vat", vat);
   for (const cik of properties.cikCode ?? []) numbers.identifier("us_cik", cik);
   const register = REGISTERS[country ?? ""];
   if (register !== undefined)
@@ -111,6 +116,9 @@ export function ftmGroups(
   const site = first(properties.website)?.trim();
   if (site)
     web.set("web.homepage", /^https?:\/\//i.test(site) ? site : `https://${site}`, { raw_value: site });
+  for (const email of (properties.email ?? []).slice(0, MAX_NAMES))
+    web.add("web.emails", email.trim().toLowerCase(), email.trim().toLowerCase());
+  for (const phone of (properties.phone ?? []).slice(0, MAX_NAMES)) web.add("web.phones", phone.trim(), phone.trim());
   return [
     { group: "core", claims: core.claims },
     { group: "identifiers", claims: numbers.claims },
@@ -125,7 +133,7 @@ const OPENSANCTIONS: SourceDescription = {
   name: "opensanctions",
   title: "OpenSanctions (FollowTheMoney entities)",
   countries: [],
-  schemes: { lookup: [], yields: ["lei", "bic", "wikidata", "us_cik", ...Object.values(REGISTERS)] },
+  schemes: { lookup: [], yields: ["lei", "bic", "wikidata", "us_cik", "eu_vat", ...Object.values(REGISTERS)] },
   home_register_of: [],
   capabilities: [],
   groups: { core: RULE, identifiers: RULE, web: RULE },
@@ -137,7 +145,7 @@ const OPENSANCTIONS: SourceDescription = {
   },
   terms_url: "https://www.opensanctions.org/licensing/",
   limits: { requests_per_second: 1, max_in_flight: 1 },
-  parser_version: "1",
+  parser_version: "2",
   canaries: [],
 };
 

@@ -19,7 +19,8 @@ export type RoleGroup =
   | "other";
 
 export interface Officer {
-  readonly kind: "person" | "entity";
+  /** `anonymous`: the source hides the name, and `name` only tells the officers of a company apart. */
+  readonly kind: "person" | "entity" | "anonymous";
   readonly name: string;
   readonly given_name?: string | null;
   readonly family_name?: string | null;
@@ -33,6 +34,8 @@ export interface Officer {
   readonly residence?: string | null;
   /** scheme:value, of an entity. */
   readonly ref?: string | null;
+  /** How the officer signs, in the source's words. */
+  readonly signature?: string | null;
   readonly current: boolean;
 }
 
@@ -55,12 +58,16 @@ export function addOfficer(list: ClaimList, officer: Officer): void {
   const residence = countryOf(officer.residence);
   list.add("people", key, {
     id: personId(key),
-    party: { kind, name, ref: officer.ref ?? null },
+    party:
+      kind === "anonymous"
+        ? { kind, name: null, unspecified_reason: "masked_by_the_register" }
+        : { kind, name, ref: officer.ref ?? null },
     given_name: officer.given_name ?? null,
     family_name: officer.family_name ?? null,
     role: { group: role.group, label: role.label, code: role.code ?? null },
     appointed_on: officer.appointed_on ?? null,
     resigned_on: officer.resigned_on ?? null,
+    ...(officer.signature && { signature: { type: "unknown", label: officer.signature } }),
     birth: birthOf(officer.born),
     nationalities: nationality === null ? [] : [nationality],
     ...(residence !== null && { residence: { country: residence } }),

@@ -104,6 +104,55 @@ const FORMS: readonly (readonly [string, string])[] = [
   ["92", "association"],
   ["93", "foundation"],
 ];
+/** INSEE's words for its legal categories of the second level, and for frequent ones of the third. */
+const FORM_LABELS: Readonly<Record<string, string>> = {
+  "10": "Entrepreneur individuel",
+  "21": "Indivision",
+  "22": "Société créée de fait",
+  "23": "Société en participation",
+  "24": "Fiducie",
+  "27": "Paroisse hors zone concordataire",
+  "29": "Autre groupement de droit privé non doté de la personnalité morale",
+  "31": "Personne morale de droit étranger, immatriculée au RCS",
+  "32": "Personne morale de droit étranger, non immatriculée au RCS",
+  "41": "Établissement public ou régie à caractère industriel ou commercial",
+  "51": "Société coopérative commerciale particulière",
+  "52": "Société en nom collectif",
+  "53": "Société en commandite",
+  "5306": "Société en commandite simple",
+  "5308": "Société en commandite par actions",
+  "54": "Société à responsabilité limitée",
+  "5485": "Société d'exercice libéral à responsabilité limitée",
+  "5498": "Société à responsabilité limitée unipersonnelle",
+  "55": "Société anonyme à conseil d'administration",
+  "56": "Société anonyme à directoire",
+  "57": "Société par actions simplifiée",
+  "5720": "Société par actions simplifiée unipersonnelle",
+  "5785": "Société d'exercice libéral par actions simplifiée",
+  "58": "Société européenne",
+  "61": "Caisse d'épargne et de prévoyance",
+  "62": "Groupement d'intérêt économique",
+  "63": "Société coopérative agricole",
+  "64": "Société d'assurance mutuelle",
+  "65": "Société civile",
+  "6540": "Société civile immobilière",
+  "69": "Autre personne morale de droit privé inscrite au RCS",
+  "71": "Administration de l'État",
+  "72": "Collectivité territoriale",
+  "73": "Établissement public administratif",
+  "74": "Autre personne morale de droit public administratif",
+  "81": "Organisme gérant un régime de protection sociale à adhésion obligatoire",
+  "82": "Organisme mutualiste",
+  "83": "Comité d'entreprise",
+  "84": "Organisme professionnel",
+  "85": "Organisme de retraite à adhésion non obligatoire",
+  "91": "Syndicat de propriétaires",
+  "92": "Association loi 1901 ou assimilé",
+  "9220": "Association déclarée",
+  "93": "Fondation",
+  "99": "Autre personne morale de droit privé",
+};
+const labelOf = (code: string): string | null => FORM_LABELS[code] ?? FORM_LABELS[code.slice(0, 2)] ?? null;
 const SIZES: Readonly<Record<string, string>> = { PME: "small", ETI: "medium", GE: "large" };
 const ROLE_GROUPS: readonly (readonly [RegExp, RoleGroup])[] = [
   [/commissaire aux comptes/i, "auditor"],
@@ -135,6 +184,7 @@ export function coreClaims(document: RawDocument, company: Company): readonly So
   if (company.nature_juridique)
     list.set("legal_form", {
       local: { scheme: "insee", code: company.nature_juridique },
+      label: labelOf(company.nature_juridique),
       category: categoryOf(company),
     });
   list.set("dates.incorporation", known(company.date_creation), { raw_value: company.date_creation ?? null });
@@ -255,7 +305,7 @@ export const RECHERCHE_ENTREPRISES: SourceDescription = {
   terms_url: "https://recherche-entreprises.api.gouv.fr/docs/",
   // Seven a second and address.
   limits: { requests_per_second: 5, max_in_flight: 4 },
-  parser_version: "1",
+  parser_version: "2",
   canaries: [
     {
       identifier: { scheme: "fr_siren", value: "780129987" },

@@ -172,7 +172,9 @@ export function coreClaims(document: RawDocument, company: Company): readonly So
   list.set("names.legal", company.name);
   for (const name of company.translation ?? [])
     list.name("names.translations", name, { type: "translation" });
-  for (const { name } of company.oldNames ?? []) list.name("names.former", name, { type: "former" });
+  for (const { name, translation } of company.oldNames ?? [])
+    for (const former of [name, ...(translation ?? [])])
+      list.name("names.former", former, { type: "former" });
   list.set("status", statusOf(company), { raw_value: company.status });
   list.set("jurisdiction", "CH");
   if (company.legalForm)

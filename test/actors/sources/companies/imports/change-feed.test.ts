@@ -118,6 +118,21 @@ test("companies that a whole file has no more are dissolved, and a number that w
   expect((await all(documents)).changes.at(-1)).toMatchObject({ type: "deleted", version: 2 });
 });
 
+test("of more than a thousand imports that ended before the feed was read, each is in it once", async () => {
+  const one = register();
+  const { import_store: store, documents } = one;
+  await delta(store, [named(1, "Kranwerk Nord GmbH")]);
+  const failed = { ...(await store.run(1))!, state: "failed" } as const;
+  const count = 1_050;
+  for (let at = 2; at < count; at++) await store.begin(failed);
+  await delta(store, [named(2, "Kranwerk Süd GmbH")], 2);
+  await one.feed();
+  const { changes } = await all(documents);
+  const names = await Promise.all(changes.map(async ({ company_id }) => (await one.imports.company(company_id))?.id));
+  const id = async (number: number) => (await one.imports.company(`lei:${goldenLei(number)}`))!.id;
+  expect(names).toEqual([await id(1), await id(2)]);
+});
+
 class Crash extends Error {}
 
 test("each change of an import is in the feed once, whichever writes of the sequencer were its last", async () => {

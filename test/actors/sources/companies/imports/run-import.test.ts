@@ -2,9 +2,11 @@
 import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { Readable } from "node:stream";
 import { zipSync } from "fflate";
 import { expect, onTestFinished, test } from "vitest";
 import { sqliteImports } from "../../../../../actors/sources/companies/imports/adapters/imports.sqlite.ts";
+import { readCsv } from "../../../../../actors/sources/companies/imports/read-csv.ts";
 import type { RunContext } from "../../../../../actors/sources/companies/imports/run-import.ts";
 import type { ImportStore } from "../../../../../actors/sources/companies/imports/store.ts";
 import { DAY_MS, oneRegister, scriptedSource } from "../../../../harness/companies-harness.ts";
@@ -109,6 +111,30 @@ test("quoted fields, empty lines and a quote that is not closed are read as CSV 
     quoted.slice(0, 9),
     name.slice(0, 9),
   ]);
+});
+
+test("records end at a carriage return alone, where the header does, wherever the file is cut", async () => {
+  const text = 'a,"b\rc"\r1,2\r"3\r\n4",5\r\r6,7';
+  for (let cut = 0; cut <= text.length; cut++) {
+    const chunks = [text.slice(0, cut), text.slice(cut)].map((part) => Buffer.from(part));
+    const { columns, records } = await readCsv(Readable.from(chunks), null);
+    const found = (await Array.fromAsync(records)).flat();
+    expect([cut, columns, found.map(({ record }) => record)]).toEqual([
+      cut,
+      ["a", "b\rc"],
+      [
+        ["1", "2"],
+        ["3\r\n4", "5"],
+        ["6", "7"],
+      ],
+    ]);
+  }
+});
+
+test("a carriage return in a file of line feeds is part of its field", async () => {
+  const { records } = await readCsv(Readable.from([Buffer.from("a,b\r\n1\r2,3\n")]), null);
+  const found = (await Array.fromAsync(records)).flat();
+  expect(found.map(({ record }) => record)).toEqual([["1\r2", "3"]]);
 });
 
 test("the same file again changes nothing, and a renewal is no change", async () => {
