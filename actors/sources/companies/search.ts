@@ -153,18 +153,25 @@ export async function rank(
   return ranked.filter(({ score }) => score >= MIN_SCORE).toSorted((a, b) => byRank(rankOf(a), rankOf(b)));
 }
 
-/** The best `limit` candidates in no order, and the question that they were scored by. Throws Fault. */
+/**
+ * The best `limit` candidates in no order, and the question that they were scored by. `known`: what the same question found before; an entry
+ * that the index answers again is not scored again. Throws Fault.
+ */
 async function rankWithin(
   index: CompanyIndex,
   { name, filter, city, postcode = null }: NameSearch,
   countries: readonly string[],
   limit: number,
+  known: readonly ScoredCompany[] = [],
 ): Promise<{ readonly query: NameQuery; readonly ranked: readonly ScoredCompany[] }> {
   const { entries, ...rarity } = await index.candidates({ names: [name], filter }, limit);
   const query = nameQuery(name, { city, postcode, country: filter.country, countries, rarity });
+  const scored = new Map(known.map((each) => [each.company, each]));
   return {
     query,
-    ranked: entries.map((company) => ({ company, ...matchScore(query, candidateOf(company)) })),
+    ranked: entries.map(
+      (company) => scored.get(company) ?? { company, ...matchScore(query, candidateOf(company)) },
+    ),
   };
 }
 
@@ -396,7 +403,7 @@ async function nearest(index: CompanyIndex, search: NameSearch, identifiers: rea
   const isNear = first.ranked.some(({ score }) => score >= MATCH_THRESHOLD);
   return isNear || first.ranked.length < FIRST_CANDIDATES
     ? first
-    : rankWithin(index, search, countries, MORE_CANDIDATES);
+    : rankWithin(index, search, countries, MORE_CANDIDATES, first.ranked);
 }
 
 const countryOfScheme = (scheme: string): string | null =>
