@@ -23,7 +23,11 @@ export const resolveCommand = (context: Context): Command =>
       while ((await readJob({ ...at, job_id })).finished_at === null) await terminal.sleep(POLL_MS);
       const found = `${at.base}/v1/companies/batch/${job_id}`;
       if (options.json) {
-        const { reply, content } = await exchange("GET", `${at.base}/v1/jobs/${job_id}?include=items`, at.key);
+        const { reply, content } = await exchange(
+          "GET",
+          `${at.base}/v1/jobs/${job_id}?include=items`,
+          at.key,
+        );
         if (!reply.ok) throw errorOf(reply, content);
         context.out(JSON.stringify(content, null, 2));
       } else context.out((await download(`${found}.csv`, at.key)).toString().trimEnd());

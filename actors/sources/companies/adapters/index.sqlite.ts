@@ -247,7 +247,8 @@ export function sqliteCompanyIndex(path: string): CompanyIndex {
   let waiting: Waiting[] = [];
   let recent = postings.recent();
   /** The last question since the last write: who asks for more candidates of it gets those behind the ones that were read. */
-  let last: (ReturnType<typeof ranking> & { key: string; entries: CompanyEntry[]; read: number }) | null = null;
+  let last: (ReturnType<typeof ranking> & { key: string; entries: CompanyEntry[]; read: number }) | null =
+    null;
   /** Where packing goes on; null: it does not run. */
   let pack_from: number | null = null;
 
@@ -362,8 +363,11 @@ export function sqliteCompanyIndex(path: string): CompanyIndex {
         const { ranked, entries, frequencies } = last;
         const isFiltered = Object.values(filter satisfies IndexFilter).some((value) => value !== null);
         const most = Math.min(ranked.length, isFiltered ? limit * FILTERED_FACTOR : limit);
-        for (; last.read < most && entries.length < limit; last.read += READ_AT_ONCE)
-          entries.push(...companies.some(ranked.slice(last.read, last.read + READ_AT_ONCE), filter));
+        while (last.read < most && entries.length < limit) {
+          const next = ranked.slice(last.read, Math.min(most, last.read + READ_AT_ONCE));
+          entries.push(...companies.some(next, filter));
+          last.read += next.length;
+        }
         return { entries: entries.slice(0, limit), frequencies, companies: companies.count() };
       }),
     count: () =>

@@ -137,7 +137,9 @@ async function* recordsFrom(
   let before = start.offset;
 
   function recordOf(bytes: Buffer, reason: string | null): CsvRecord {
-    const text = (reason === null ? bytes : bytes.subarray(0, MAX_TEXT)).toString().replace(/(?:\r?\n|\r)$/, "");
+    const text = (reason === null ? bytes : bytes.subarray(0, MAX_TEXT))
+      .toString()
+      .replace(/(?:\r?\n|\r)$/, "");
     const fields = reason === null ? fieldsOf(text) : [];
     const isWhole = reason === null && fields.length === columns.length;
     return {

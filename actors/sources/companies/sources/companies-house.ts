@@ -257,10 +257,12 @@ export function deadlineClaims(document: RawDocument, profile: Profile): readonl
   const list = claimList(document);
   const add = (kind: string, date: string | null, title: string, text: string | null): void => {
     const id = `companies_house:${kind}`;
-    if (date !== null) list.add("events", id, { id, type: "filing", date, title, text, source: "companies_house" });
+    if (date !== null)
+      list.add("events", id, { id, type: "filing", date, title, text, source: "companies_house" });
   };
   const { day, month } = accounts?.accounting_reference_date ?? {};
-  const year_end = day && month ? `accounting reference date ${month.padStart(2, "0")}-${day.padStart(2, "0")}` : null;
+  const year_end =
+    day && month ? `accounting reference date ${month.padStart(2, "0")}-${day.padStart(2, "0")}` : null;
   const last = accounts?.last_accounts;
   const last_end = dateOf(last?.made_up_to ?? last?.period_end_on);
   const last_period = periodOf(last?.period_start_on, last_end);

@@ -169,17 +169,24 @@ const countOf = (written: string | null | undefined): number | null =>
 /** The series of shares; a register entry keeps series of which no share is left. Without series, all shares. */
 function sharesOf({ dane: { dzial1 } }: Extract): readonly Json[] {
   const nominal = decimalOf(dzial1.kapital?.wartoscJednejAkcji?.wartosc);
-  const series = (dzial1.emisjeAkcji ?? []).flatMap(({ nazwaSeriiAkcji, liczbaAkcjiWSerii }): readonly Json[] => {
-    const count = countOf(liczbaAkcjiWSerii);
-    return count === null ? [] : [{ class: nazwaSeriiAkcji?.trim() || null, count, nominal }];
-  });
+  const series = (dzial1.emisjeAkcji ?? []).flatMap(
+    ({ nazwaSeriiAkcji, liczbaAkcjiWSerii }): readonly Json[] => {
+      const count = countOf(liczbaAkcjiWSerii);
+      return count === null ? [] : [{ class: nazwaSeriiAkcji?.trim() || null, count, nominal }];
+    },
+  );
   const count = countOf(dzial1.kapital?.lacznaLiczbaAkcjiUdzialow);
   return series.length > 0 || count === null ? series : [{ class: null, count, nominal }];
 }
 
 function peopleClaims(document: RawDocument, { dane: { dzial2 } }: Extract): readonly SourceClaim[] {
   const list = claimList(document);
-  const add = (group: RoleGroup, label: string | null | undefined, at: number, signature: string | null): void => {
+  const add = (
+    group: RoleGroup,
+    label: string | null | undefined,
+    at: number,
+    signature: string | null,
+  ): void => {
     if (!label) return;
     addOfficer(list, {
       kind: "anonymous",
@@ -211,8 +218,7 @@ function filingClaims(document: RawDocument, { dane: { dzial3 } }: Extract): rea
     ],
     [
       "skonsolidowane roczne sprawozdanie finansowe",
-      dzial3?.sprawozdaniaGrupyKapitalowej
-        ?.wzmiankaOZlozeniuSkonsolidowanegoRocznegoSprawozdaniaFinansowego,
+      dzial3?.sprawozdaniaGrupyKapitalowej?.wzmiankaOZlozeniuSkonsolidowanegoRocznegoSprawozdaniaFinansowego,
     ],
   ] as const)
     for (const { dataZlozenia, zaOkresOdDo } of filed ?? []) {

@@ -118,7 +118,8 @@ export function ftmGroups(
     web.set("web.homepage", /^https?:\/\//i.test(site) ? site : `https://${site}`, { raw_value: site });
   for (const email of (properties.email ?? []).slice(0, MAX_NAMES))
     web.add("web.emails", email.trim().toLowerCase(), email.trim().toLowerCase());
-  for (const phone of (properties.phone ?? []).slice(0, MAX_NAMES)) web.add("web.phones", phone.trim(), phone.trim());
+  for (const phone of (properties.phone ?? []).slice(0, MAX_NAMES))
+    web.add("web.phones", phone.trim(), phone.trim());
   return [
     { group: "core", claims: core.claims },
     { group: "identifiers", claims: numbers.claims },
@@ -133,7 +134,10 @@ const OPENSANCTIONS: SourceDescription = {
   name: "opensanctions",
   title: "OpenSanctions (FollowTheMoney entities)",
   countries: [],
-  schemes: { lookup: [], yields: ["lei", "bic", "wikidata", "us_cik", "eu_vat", ...Object.values(REGISTERS)] },
+  schemes: {
+    lookup: [],
+    yields: ["lei", "bic", "wikidata", "us_cik", "eu_vat", ...Object.values(REGISTERS)],
+  },
   home_register_of: [],
   capabilities: [],
   groups: { core: RULE, identifiers: RULE, web: RULE },

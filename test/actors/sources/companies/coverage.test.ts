@@ -12,7 +12,11 @@ import { openBrreg } from "../../../../actors/sources/companies/sources/brreg.ts
 import { openCompaniesHouse } from "../../../../actors/sources/companies/sources/companies-house.ts";
 import { openGleif } from "../../../../actors/sources/companies/sources/gleif.ts";
 import { openKrs } from "../../../../actors/sources/companies/sources/krs.ts";
-import { type FtmEntity, ftmGroups, openSanctions } from "../../../../actors/sources/companies/sources/opensanctions.ts";
+import {
+  type FtmEntity,
+  ftmGroups,
+  openSanctions,
+} from "../../../../actors/sources/companies/sources/opensanctions.ts";
 import { openPrh } from "../../../../actors/sources/companies/sources/prh.ts";
 import { openRechercheEntreprises } from "../../../../actors/sources/companies/sources/recherche-entreprises.ts";
 import { openSecEdgar } from "../../../../actors/sources/companies/sources/sec-edgar.ts";
@@ -448,7 +452,10 @@ const SANCTIONED = {
 const openSanctionsOf: OpenSource = () => ({
   ...openSanctions,
   inactive_because: null,
-  description: { ...openSanctions.description, schemes: { lookup: ["lei"], yields: openSanctions.description.schemes.yields } },
+  description: {
+    ...openSanctions.description,
+    schemes: { lookup: ["lei"], yields: openSanctions.description.schemes.yields },
+  },
   lookup: async (_identifier, _groups, http) => {
     const response = await http({ method: "GET", url: `${BASE}/ftm` });
     if (response.kind === "failed") return response;
@@ -466,7 +473,10 @@ const NEWEST = 100;
 /** The record has the newest filings; all others are pages of GET /v1/companies/{ref}/filings. */
 function newestFilings(file: string): object {
   const filer = documentOf(file) as { filings: { recent: Readonly<Record<string, readonly unknown[]>> } };
-  const recent = Object.entries(filer.filings.recent).map(([name, values]) => [name, values.slice(0, NEWEST)]);
+  const recent = Object.entries(filer.filings.recent).map(([name, values]) => [
+    name,
+    values.slice(0, NEWEST),
+  ]);
   return { ...filer, filings: { recent: Object.fromEntries(recent) } };
 }
 
@@ -577,7 +587,10 @@ const SOURCES: readonly RecordedSource[] = [
         "without a day; they accompany the accounts",
       ],
       [/dzienKonczacyPierwszyRokObrotowy$/, "company/v1 has no place"],
-      [/okreslenieOkolicznosci$|opisPolaczenia|nazwaSadu$|krajNazwaRejestru$/, "words about a merger, without a day"],
+      [
+        /okreslenieOkolicznosci$|opisPolaczenia|nazwaSadu$|krajNazwaRejestru$/,
+        "words about a merger, without a day",
+      ],
     ],
     forms: [
       [/dataRejestracjiWKRS$|dataZlozenia$/, (leaf) => leaf.split(".").toReversed().join("-")],
@@ -635,10 +648,7 @@ const SOURCES: readonly RecordedSource[] = [
 async function otherRecord({ open, reference, documents }: RecordedSource): Promise<unknown> {
   const source = open({ base_url: BASE, credentials: "key" });
   const table = Object.fromEntries(
-    Object.entries(documents).map(([path, file]) => [
-      `${BASE}${path}`,
-      { body: documentOf(file) },
-    ]),
+    Object.entries(documents).map(([path, file]) => [`${BASE}${path}`, { body: documentOf(file) }]),
   );
   const register = oneRegister(() => [
     {
@@ -656,9 +666,7 @@ async function otherRecord({ open, reference, documents }: RecordedSource): Prom
 }
 
 const leavesOfSource = ({ documents }: RecordedSource) =>
-  Object.values(documents).flatMap((file) => [
-    ...leavesOf(documentOf(file)),
-  ]);
+  Object.values(documents).flatMap((file) => [...leavesOf(documentOf(file))]);
 
 function sharedBy({ forms, left_out, ...source }: RecordedSource, record: unknown) {
   const values = [...leavesOf(record)].map(([, value]) => plain(value));

@@ -128,7 +128,9 @@ test("of more than a thousand imports that ended before the feed was read, each 
   await delta(store, [named(2, "Kranwerk Süd GmbH")], 2);
   await one.feed();
   const { changes } = await all(documents);
-  const names = await Promise.all(changes.map(async ({ company_id }) => (await one.imports.company(company_id))?.id));
+  const names = await Promise.all(
+    changes.map(async ({ company_id }) => (await one.imports.company(company_id))?.id),
+  );
   const id = async (number: number) => (await one.imports.company(`lei:${goldenLei(number)}`))!.id;
   expect(names).toEqual([await id(1), await id(2)]);
 });
