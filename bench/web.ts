@@ -3,7 +3,7 @@
  * own; /robots.txt is 404. /p/N are the shared real pages where they are, else made ones; /k/N 100 pages of 8 KiB, /l/N
  * the same made different by their number, /m/N the two mixed with slow answers, walls and large pages by their number (`mixed-web.ts`),
  * /s/N pages of one paragraph, /site/COUNT/N the COUNT pages of a site, each of which links to three others and its home, /b/N 8 KiB of bytes without text; /never/N is not
- * answered. /seen are the pages /k of the last minutes, oldest first: [address of the host, Unix milliseconds of its arrival].
+ * answered. A whole site with its traps is `site-web.ts`. /seen are the pages /k of the last minutes, oldest first: [address of the host, Unix milliseconds of its arrival].
  */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
