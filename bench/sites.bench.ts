@@ -1,7 +1,7 @@
 /**
  * node bench/sites.bench.ts [--pages 5000] [--seed 1] [--only trawl,scrapy]: a synthetic site with sitemaps, duplicates and traps (`synthetic-site.ts`),
  * crawled by the whole service as `npm start` runs it, and by Scrapy, Crawlee, Colly and Heritrix, one after the other, on one core, without a
- * delay. Each may ask for four times as many pages as the site has. The site counts what each asks for. Of Trawl also: which duplicates it tells.
+ * delay. Each may ask for twice as many pages as the site has. The site counts what each asks for. Of Trawl also: which duplicates it tells.
  */
 import { parseArgs } from "node:util";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -20,7 +20,7 @@ const [PAGES, SEED] = [Number(values.pages), Number(values.seed)];
 const WEB_PORT = 18_361;
 const WEB = `http://127.0.0.1:${WEB_PORT}`;
 const ORIGIN = `http://127.8.0.1:${WEB_PORT}`;
-const LIMIT = Math.min(50_000, 4 * PAGES);
+const LIMIT = Math.min(50_000, 2 * PAGES);
 const site = syntheticSite(PAGES, SEED);
 
 /** Undefined: no page has it. */
@@ -48,7 +48,10 @@ function duplicatesTold(urls: readonly ListedUrl[]) {
     const slot = slotOf(url);
     if (duplicate_of === null || slot === undefined) continue;
     if (slot === slotOf(duplicate_of)) counts.told++;
-    else counts.wrongly_told++;
+    else {
+      counts.wrongly_told++;
+      console.error(url, duplicate_of);
+    }
   }
   return counts;
 }

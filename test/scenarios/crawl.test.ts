@@ -15,6 +15,10 @@ const linked = (title: string, ...links: string[]): Page => ({
     `<p>${prose(12, title)}</p><p>${links.map((href) => `<a href="${href}">${href}</a>`).join(" ")}</p></article></body></html>`,
 });
 
+const withHead = ({ body }: Page, head: string): Page => ({
+  body: String(body).replace("</head>", `${head}</head>`),
+});
+
 const crawling = (service: Service) => ({
   begin: async (body: CrawlBody): Promise<string> => {
     const answered = await service.call("POST", "/v1/crawl", { body });
@@ -52,7 +56,11 @@ describe.each(SETUPS)("a crawl, $setup", ({ start }) => {
         "/gone",
         `/${"l".repeat(5_000)}`,
       ),
-      "/b": linked("B", "/a", "/moved", "/moved-too"),
+      "/b": withHead(
+        linked("B", "/a", "/moved", "/moved-too"),
+        '<link rel="alternate" hreflang="fr" href="/fr"><link rel="alternate" type="application/rss+xml" href="/feed">',
+      ),
+      "/fr": linked("B en français"),
       "/deep": linked("Deep", "/deeper"),
       "/deeper": linked("Deeper", "/too-deep"),
       "/moved": redirect("/a"),
@@ -76,6 +84,8 @@ describe.each(SETUPS)("a crawl, $setup", ({ start }) => {
       "/deep": "done",
       "/gone": "http_404",
       "/deeper": "done",
+      // Named by hreflang alone.
+      "/fr": "done",
       // It led to a page that was fetched for itself.
       "/moved": "duplicate_address",
       "/moved-too": "done",
@@ -92,7 +102,7 @@ describe.each(SETUPS)("a crawl, $setup", ({ start }) => {
     expect(job).toMatchObject({
       kind: "crawl",
       status: "completed",
-      counts: { total: 9, done: 7, failed: 2, discovered: 13, excluded: 4 },
+      counts: { total: 10, done: 8, failed: 2, discovered: 14, excluded: 4 },
     });
     expect(elsewhere.arrivals).toEqual([]);
     // Twice: where another address leads after it was fetched itself.
@@ -104,6 +114,7 @@ describe.each(SETUPS)("a crawl, $setup", ({ start }) => {
         "/b?x=1&y=2",
         "/deep",
         "/deeper",
+        "/fr",
         "/gone",
         "/moved",
         "/moved-too",
@@ -120,7 +131,7 @@ describe.each(SETUPS)("a crawl, $setup", ({ start }) => {
     expect(items[1]!.result).toMatchObject({ title: "A", status: 200 });
     expect((await service.trawl("job", "verify", job_id)).problems).toEqual([]);
     const listed = await service.call("GET", "/v1/jobs?kind=crawl&limit=1");
-    expect(listed.json.items).toMatchObject([{ job_id, counts: { discovered: 13 } }]);
+    expect(listed.json.items).toMatchObject([{ job_id, counts: { discovered: 14 } }]);
   });
 
   test("keeps to its limit, its patterns and the folder of its seed, and lists addresses as CSV and NDJSON", async () => {

@@ -20,18 +20,27 @@ const MIN_REPEATING = 5;
 const MAX_YEARS_AHEAD = 2;
 /** Pages with nothing but a date in their address, of one site: twenty years of months. */
 const MAX_CALENDAR_PAGES = 240;
+/** Paths with a repeated segment, of the same segments in any order: relative links of a template that answers everywhere. */
+const MAX_ORDERS = 6;
 /** Parameters of one address that make it a combination of filters. */
-const MIN_FACETS = 3;
-const MAX_COMBINATIONS = 50;
+const MIN_FACETS = 2;
+/**
+ * Combinations of values that the path had before, each in another address: at least so many, and so many for each value. Filters have few values
+ * and many combinations; where a parameter names the page, the next page brings a new value.
+ */
+const MIN_COMBINATIONS = 20;
+const COMBINATIONS_A_VALUE = 2;
 /** Values of one session parameter of a path; the next ones are the same pages again. */
 const MAX_SESSIONS = 5;
-/** Paths that are counted; addresses of further ones are not judged by what was counted. */
+/** Paths, and values of their parameters, that are counted; addresses with further ones are not judged by what was counted. */
 const MAX_COUNTED = 20_000;
 
 const SORTING =
   /^(?:sort(?:_?(?:by|order|dir))?|order(?:_?by|_?dir)?|dir(?:ection)?|view(?:_?mode)?|display|layout|per_?page|page_?size|limit|print(?:able)?|replytocom|share)$/i;
 const SESSION =
   /^(?:s|sid|sess|session|session_?id|phpsessid|jsessionid|bv_?sid|lsid|osCsid|zenid|visit(?:or)?_?id)$/i;
+/** A further page of a list: no filter. */
+const PAGING = /^(?:page|paged|pg|p|offset|start|skip|cursor)$/i;
 const RANDOM = /^(?=.*\d)[0-9a-z-]{8,64}$/i;
 const YEAR = /^(?:19|20)\d\d$/;
 const DATE = /^((?:19|20)\d\d)-?(?:0[1-9]|1[0-2])(?:-?(?:0[1-9]|[12]\d|3[01]))?$/;
@@ -43,12 +52,23 @@ const DATE_PARAMETER =
 
 /** What was counted of a crawl, by short digests of paths. */
 export interface TrapBook {
+  readonly orders: Map<string, number>;
   readonly facets: Map<string, number>;
+  /** Values of parameters, each with its path; and how many a path has. */
+  readonly values: Set<string>;
+  readonly values_of: Map<string, number>;
   readonly sessions: Map<string, number>;
   calendar_pages: number;
 }
 
-export const newTrapBook = (): TrapBook => ({ facets: new Map(), sessions: new Map(), calendar_pages: 0 });
+export const newTrapBook = (): TrapBook => ({
+  orders: new Map(),
+  facets: new Map(),
+  values: new Set(),
+  values_of: new Map(),
+  sessions: new Map(),
+  calendar_pages: 0,
+});
 
 interface TrapContext {
   readonly now_ms: number;
@@ -60,16 +80,21 @@ interface TrapContext {
 export function trapOf(url: URL, book: TrapBook, { now_ms, isKnown }: TrapContext): Trap | null {
   const segments = url.pathname.split("/").filter((segment) => segment !== "");
   if (isEndlessPath(segments)) return "path";
+  const distinct = [...new Set(segments)].toSorted();
+  if (
+    distinct.length < segments.length &&
+    !counts(book.orders, digestOf([url.origin, ...distinct].join("/")), MAX_ORDERS)
+  )
+    return "path";
   const parameters = url.search
     .slice(1)
     .split("&")
     .filter((piece) => piece !== "");
-  const sorting = parameters.filter((piece) => SORTING.test(nameOf(piece)));
-  if (
-    sorting.length > 0 &&
-    isKnown(addressKey(withOnly(url, parameters, (piece) => !sorting.includes(piece))))
-  )
-    return "sort";
+  const isKnownWithout = (isLeftOut: (piece: string) => boolean): boolean =>
+    parameters.some(isLeftOut) &&
+    isKnown(addressKey(withOnly(url, parameters, (piece) => !isLeftOut(piece))));
+  if (isKnownWithout((piece) => SORTING.test(nameOf(piece)))) return "sort";
+  if (isKnownWithout(isSession)) return "session";
   const year = calendarYear(segments, parameters);
   if (year !== null) {
     if (year > new Date(now_ms).getUTCFullYear() + MAX_YEARS_AHEAD) return "calendar";
@@ -78,9 +103,22 @@ export function trapOf(url: URL, book: TrapBook, { now_ms, isKnown }: TrapContex
   }
   const path = digestOf(url.origin + url.pathname);
   if (parameters.some(isSession) && !counts(book.sessions, path, MAX_SESSIONS)) return "session";
-  if (new Set(parameters.map(nameOf)).size >= MIN_FACETS && !counts(book.facets, path, MAX_COMBINATIONS))
-    return "facet";
-  return null;
+  const isNextPage = isKnownWithout((piece) => PAGING.test(nameOf(piece)));
+  return !isNextPage && isCombination(path, parameters, book) ? "facet" : null;
+}
+
+/** Whether it is one combination too many of values that its path had before. Its values are counted in the book. */
+function isCombination(path: string, parameters: readonly string[], book: TrapBook): boolean {
+  const digests = parameters.map((piece) => digestOf(`${path} ${piece}`));
+  const added = book.values.size >= MAX_COUNTED ? [] : digests.filter((each) => !book.values.has(each));
+  const isNew = digests.some((each) => !book.values.has(each));
+  const known = book.values_of.get(path) ?? 0;
+  const most = Math.max(MIN_COMBINATIONS, COMBINATIONS_A_VALUE * known);
+  const isOne = new Set(parameters.map(nameOf)).size >= MIN_FACETS;
+  if (isOne && !isNew && !counts(book.facets, path, most)) return true;
+  for (const each of added) book.values.add(each);
+  if (added.length > 0) book.values_of.set(path, known + added.length);
+  return false;
 }
 
 /** Counts one more for a path; false: it has had as many as it may. */

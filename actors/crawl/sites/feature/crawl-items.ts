@@ -200,7 +200,11 @@ export function crawlItems(deps: CrawlItemDeps): ItemKindParts {
     const formats = await pages.formatsOf(record);
     const said = [record.headers["x-robots-tag"] ?? "", ...(formats?.relations?.robots ?? [])];
     const all_nofollow = crawler.page_robots === "obey" && asksRobots("nofollow", said, crawler.name);
-    return (formats?.links ?? []).map(({ url, rel }) => {
+    // A translation that only `hreflang` names is a page as any.
+    const translations = (formats?.relations?.alternates ?? []).flatMap(({ url, language }) =>
+      language === null ? [] : [{ url, rel: null }],
+    );
+    return [...(formats?.links ?? []), ...translations].map(({ url, rel }) => {
       const nofollow = all_nofollow || (rel ?? "").toLowerCase().split(/\s+/).includes("nofollow");
       return { url, ...(nofollow && { nofollow }) };
     });

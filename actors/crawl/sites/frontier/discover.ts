@@ -102,12 +102,13 @@ export function add(loaded: Loaded, key: string, { reason, depth, priority }: Ad
 /** Counts a stored row among the shapes of traps, as when it was found. */
 export function countTraps(
   { url, found_on, reason, sitemap, listed }: AddressRow,
-  { traps }: Loaded,
+  { traps, addresses }: Loaded,
   now_ms: number,
 ): void {
   const isCounted = found_on !== null && reason === undefined && !sitemap && !listed;
   const parsed = isCounted ? parseUrl(url) : null;
-  if (parsed !== null) trapOf(parsed, traps, { now_ms, isKnown: () => false });
+  // The rows before it are those that were known then.
+  if (parsed !== null) trapOf(parsed, traps, { now_ms, isKnown: (key) => addresses.find(key) >= 0 });
 }
 
 /** The name of an address in the crawl, from its row as it is stored. */
