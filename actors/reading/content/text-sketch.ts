@@ -20,6 +20,8 @@ const SHORT_TOKENS = 200;
 /** The most bits in which sketches of the same text differ. A fifth of a template's text that is its own changes 8 to 18. */
 const SHORT_DISTANCE = 4;
 const LONG_DISTANCE = 6;
+/** Of any two sketches that are near. */
+export const MAX_DISTANCE = Math.max(SHORT_DISTANCE, LONG_DISTANCE);
 
 export interface TextSketch {
   readonly low: number;
@@ -65,12 +67,12 @@ export function sketchOf(text: string): TextSketch | null {
   };
 }
 
-/** Bits in which two sketches differ. */
-export const distanceOf = (a: TextSketch, b: TextSketch): number =>
-  bitsIn(a.low ^ b.low) + bitsIn(a.high ^ b.high);
+/** Bits in which a sketch differs from another, whose halves these are. */
+export const distanceOf = (sketch: TextSketch, low: number, high: number): number =>
+  bitsIn(sketch.low ^ low) + bitsIn(sketch.high ^ high);
 
 export const isNear = (a: TextSketch, b: TextSketch): boolean =>
-  distanceOf(a, b) <= Math.min(a.distance, b.distance);
+  distanceOf(a, b.low, b.high) <= Math.min(a.distance, b.distance);
 
 export const writeSketch = ({ low, high, distance }: TextSketch): string =>
   `${low.toString(16)} ${high.toString(16)} ${distance}`;
@@ -110,8 +112,9 @@ function finished(fnv: number): number {
   return hash ^ (hash >>> 16);
 }
 
+/** In pairs, then in fours, then in bytes, whose sum is the highest byte of the product. */
 function bitsIn(number: number): number {
-  let bits = 0;
-  for (let left = number >>> 0; left !== 0; left &= left - 1) bits++;
-  return bits;
+  const pairs = number - ((number >>> 1) & 0x55555555);
+  const fours = (pairs & 0x33333333) + ((pairs >>> 2) & 0x33333333);
+  return Math.imul((fours + (fours >>> 4)) & 0x0f0f0f0f, 0x01010101) >>> 24;
 }

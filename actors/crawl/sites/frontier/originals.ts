@@ -3,9 +3,10 @@
  * same text. The first of them is the original of the others.
  */
 import type { DuplicateReason, SeenPage } from "../../../../schemas/crawl.ts";
-import { isNear, readSketch, type TextSketch } from "../../../reading/content/text-sketch.ts";
+import { readSketch, type TextSketch } from "../../../reading/content/text-sketch.ts";
 import { keyOfText, type KeyOptions } from "../address/key.ts";
 import { addresses } from "./addresses.ts";
+import { nearTexts } from "./near-texts.ts";
 
 export interface Original {
   readonly ordinal: number;
@@ -27,12 +28,11 @@ export interface Originals {
   readonly add: (ordinal: number, names: Names, original: number) => void;
 }
 
-/** Texts are compared with those of all originals: a crawl has 50,000 pages at most, which takes a fifth of a millisecond. */
 export function originals(salt: string): Originals {
   const names = addresses(`${salt} originals`);
   /** By the number of a name. */
   const original_of: number[] = [];
-  const sketches: { readonly ordinal: number; readonly sketch: TextSketch }[] = [];
+  const texts = nearTexts();
   const originalNamed = (name: string): number | null => {
     const at = names.find(name);
     return at < 0 ? null : original_of[at]!;
@@ -47,15 +47,15 @@ export function originals(salt: string): Originals {
       if (named !== null) return named === ordinal ? null : { ordinal: named, reason };
       const same = originalNamed(body);
       if (same !== null) return same === ordinal ? null : { ordinal: same, reason: "duplicate_address" };
-      const near = sketch && sketches.find((each) => each.ordinal !== ordinal && isNear(each.sketch, sketch));
-      return near ? { ordinal: near.ordinal, reason: "near_duplicate" } : null;
+      const near = sketch && texts.find(sketch, ordinal);
+      return near === null ? null : { ordinal: near, reason: "near_duplicate" };
     },
     add(ordinal, { body, name, sketch }, original) {
       const isNew = names.find(name) < 0;
       put(name, original);
       put(body, original);
       // Those of originals alone: else a page would be near one that is near another.
-      if (isNew && ordinal === original && sketch) sketches.push({ ordinal, sketch });
+      if (isNew && ordinal === original && sketch) texts.add(ordinal, sketch);
     },
   };
 }

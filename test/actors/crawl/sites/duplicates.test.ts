@@ -1,12 +1,14 @@
 /** What makes pages of a crawl one: their texts, and the addresses that they name as their own. */
+import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { canonicalOf } from "../../../../actors/crawl/sites/feature/seen-page.ts";
+import { nearTexts } from "../../../../actors/crawl/sites/frontier/near-texts.ts";
 import { rulesOf } from "../../../../actors/crawl/sites/frontier/rules.ts";
 import {
-  distanceOf,
   isNear,
   readSketch,
   sketchOf,
+  type TextSketch,
   writeSketch,
 } from "../../../../actors/reading/content/text-sketch.ts";
 
@@ -35,10 +37,7 @@ describe("the sketch of a text", () => {
     ],
     ["is far from another text", textOf(600, 3), false],
   ])("%s", (_what, other, expected) => {
-    expect([isNear(sketch, sketchOf(other)!), distanceOf(sketch, sketchOf(other)!)]).toEqual([
-      expected,
-      expect.any(Number),
-    ]);
+    expect(isNear(sketch, sketchOf(other)!)).toBe(expected);
   });
 
   test("is the same when it is read again, and there is none of a short text", () => {
@@ -64,6 +63,45 @@ describe("the sketch of a text", () => {
       true,
       false,
     ]);
+  });
+});
+
+describe("near texts", () => {
+  const bits = fc.integer({ min: 0, max: 2 ** 32 - 1 });
+  const sketches = fc.record({ low: bits, high: bits, distance: fc.constantFrom(4, 6) });
+  /** Sketches of which many are near: one with up to eight other bits. */
+  const neighbours = fc
+    .tuple(fc.array(sketches, { minLength: 1, maxLength: 4 }), fc.array(fc.tuple(fc.nat(3), fc.array(fc.nat(63), { maxLength: 8 }))))
+    .map(([centres, others]) =>
+      others.map(([centre, flipped]) => {
+        const { low, high, distance } = centres[centre % centres.length]!;
+        const of = (half: number): number =>
+          flipped.reduce((all, bit) => (Math.floor(bit / 32) === half ? all ^ (1 << (bit % 32)) : all), 0);
+        return { low: (low ^ of(0)) >>> 0, high: (high ^ of(1)) >>> 0, distance };
+      }),
+    );
+
+  test("are those that a look at each finds, the first of them", () => {
+    fc.assert(
+      fc.property(neighbours, fc.nat(20), (all, except) => {
+        const index = nearTexts();
+        const added: TextSketch[] = [];
+        for (const [ordinal, sketch] of all.entries()) {
+          const first = added.findIndex((each, at) => at !== except && isNear(each, sketch));
+          expect(index.find(sketch, except)).toBe(first < 0 ? null : first);
+          index.add(ordinal, sketch);
+          added.push(sketch);
+        }
+      }),
+    );
+  });
+
+  test("take at most 48 bytes each", () => {
+    const index = nearTexts();
+    let state = 1;
+    const next = (): number => (state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0);
+    for (let ordinal = 0; ordinal < 20_480; ordinal++) index.add(ordinal, { low: next(), high: next(), distance: 6 });
+    expect(index.bytes() / 20_480).toBeLessThan(48);
   });
 });
 
