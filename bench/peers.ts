@@ -129,7 +129,10 @@ export function goSitePeer(name: string): SitePeer {
 /** Heritrix from Maven, 43 MB, with the profile that it brings (`peers/heritrix/run.py`). */
 export function heritrixPeer(): SitePeer {
   const folder = join(BUILT, "heritrix");
-  const [group, plugin] = ["org.archive.heritrix", "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy"];
+  const [group, plugin] = [
+    "org.archive.heritrix",
+    "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy",
+  ];
   const ready = installed("heritrix", () => {
     if (existsSync(join(folder, `heritrix-${HERITRIX}`, "lib"))) return;
     const maven = toolChain("mvn", "/usr/share/maven/bin", "Maven and a Java from 17 on");

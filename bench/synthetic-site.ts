@@ -80,7 +80,9 @@ function mixed(seed: number, n: number, salt: number): number {
 }
 
 const wordOf = (n: number): string =>
-  SYLLABLES[n % 20]! + SYLLABLES[Math.floor(n / 20) % 20]! + (n >= 400 ? SYLLABLES[Math.floor(n / 400)]! : "");
+  SYLLABLES[n % 20]! +
+  SYLLABLES[Math.floor(n / 20) % 20]! +
+  (n >= 400 ? SYLLABLES[Math.floor(n / 400)]! : "");
 
 /** Words of which the first of the vocabulary are frequent, as in a language. */
 function textOf(key: number, count: number): string[] {
@@ -220,10 +222,18 @@ export function syntheticSite(count: number, seed: number): SyntheticSite {
     body,
   });
 
-  function page(n: number, language: number, by: "own" | "variant" | "session", session: string | null, origin: string): SiteAnswer {
+  function page(
+    n: number,
+    language: number,
+    by: "own" | "variant" | "session",
+    session: string | null,
+    origin: string,
+  ): SiteAnswer {
     const own = pathOf(n, language);
     const alternates = isTranslated(n)
-      ? LANGUAGES.map((name, at) => `<link rel="alternate" hreflang="${name}" href="${origin}${pathOf(n, at)}">`)
+      ? LANGUAGES.map(
+          (name, at) => `<link rel="alternate" hreflang="${name}" href="${origin}${pathOf(n, at)}">`,
+        )
       : [];
     // Some programs of sites name the address of a page as its own, and some do not.
     const isNamed = !(isForum(n) && n % 2 === 1);
@@ -251,17 +261,39 @@ export function syntheticSite(count: number, seed: number): SyntheticSite {
 
   /** Null: no trap. */
   function trapOf(path: string, query: URLSearchParams): SiteAnswer | null {
-    const calendar = /^\/calendar\/(\d{4})\/(\d\d)(?:\/\d\d)?$/.exec(path) ?? /^(\d{4})-(\d\d)$/.exec(path === "/events" ? (query.get("month") ?? "") : "");
+    const calendar =
+      /^\/calendar\/(\d{4})\/(\d\d)(?:\/\d\d)?$/.exec(path) ??
+      /^(\d{4})-(\d\d)$/.exec(path === "/events" ? (query.get("month") ?? "") : "");
     if (calendar) {
       const [year, month] = [Number(calendar[1]), Number(calendar[2])];
       const months = [-1, 1].map((by) => monthAfter(year, month, by));
-      if (path === "/events") return trapped("calendar", year * 12 + month, months.map(([y, m]) => anchor(`/events?month=${y}-${m}`, `${m}/${y}`)));
-      const days = Array.from({ length: 28 }, (_, day) => anchor(`/calendar/${calendar[1]}/${calendar[2]}/${String(day + 1).padStart(2, "0")}`, `${day + 1}`));
-      return trapped("calendar", year * 12 + month, [...months.map(([y, m]) => anchor(`/calendar/${y}/${m}`, `${m}/${y}`)), ...days]);
+      if (path === "/events")
+        return trapped(
+          "calendar",
+          year * 12 + month,
+          months.map(([y, m]) => anchor(`/events?month=${y}-${m}`, `${m}/${y}`)),
+        );
+      const days = Array.from({ length: 28 }, (_, day) =>
+        anchor(`/calendar/${calendar[1]}/${calendar[2]}/${String(day + 1).padStart(2, "0")}`, `${day + 1}`),
+      );
+      return trapped("calendar", year * 12 + month, [
+        ...months.map(([y, m]) => anchor(`/calendar/${y}/${m}`, `${m}/${y}`)),
+        ...days,
+      ]);
     }
     // A template with links that are relative where they should not be.
-    if (path.startsWith("/archive/") && path.slice(9).split("/").every((segment) => segment === "" || ARCHIVE.includes(segment)))
-      return trapped("path", 1, ARCHIVE.map((name) => anchor(`${name}/`, name)));
+    if (
+      path.startsWith("/archive/") &&
+      path
+        .slice(9)
+        .split("/")
+        .every((segment) => segment === "" || ARCHIVE.includes(segment))
+    )
+      return trapped(
+        "path",
+        1,
+        ARCHIVE.map((name) => anchor(`${name}/`, name)),
+      );
     if (/^\/maze\/(?:[\da-f]+\/)+$/.test(path)) {
       const key = [...path].reduce((sum, char) => (Math.imul(sum, 31) + char.charCodeAt(0)) >>> 0, seed);
       return trapped("path", key, [anchor(`${mixed(seed, key, 30).toString(16)}/`, "Deeper")]);
@@ -275,8 +307,14 @@ export function syntheticSite(count: number, seed: number): SyntheticSite {
       if (isUnlisted(n)) continue;
       // Of the other half only the pages themselves say it.
       const isTold = isTranslated(n) && n % (2 * TRANSLATED_EVERY) === 0;
-      const alternates = isTold ? LANGUAGES.map((name, at) => `<xhtml:link rel="alternate" hreflang="${name}" href="${origin}${pathOf(n, at)}"/>`) : [];
-      rows.push(`<url><loc>${origin}${pathOf(n).replaceAll("&", "&amp;")}</loc><lastmod>2026-11-0${1 + (n % 9)}</lastmod>${alternates.join("")}</url>`);
+      const alternates = isTold
+        ? LANGUAGES.map(
+            (name, at) => `<xhtml:link rel="alternate" hreflang="${name}" href="${origin}${pathOf(n, at)}"/>`,
+          )
+        : [];
+      rows.push(
+        `<url><loc>${origin}${pathOf(n).replaceAll("&", "&amp;")}</loc><lastmod>2026-11-0${1 + (n % 9)}</lastmod>${alternates.join("")}</url>`,
+      );
     }
     return `<?xml version="1.0" encoding="UTF-8"?>\n<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9" xmlns:xhtml="http://www.w3.org/1999/xhtml">${rows.join("\n")}</urlset>`;
   }
@@ -284,9 +322,13 @@ export function syntheticSite(count: number, seed: number): SyntheticSite {
   /** The first index lists the first half of the parts and a second index, which lists the others and itself. Each second part is a gzip file. */
   function files(path: string, origin: string): SiteAnswer | null {
     if (path === "/robots.txt")
-      return file(`User-agent: *\nDisallow: /private/\n\nSitemap: ${origin}/sitemap-index.xml\n`, "text/plain");
+      return file(
+        `User-agent: *\nDisallow: /private/\n\nSitemap: ${origin}/sitemap-index.xml\n`,
+        "text/plain",
+      );
     const half = Math.ceil(parts / 2);
-    const address = (part: number): string => `${origin}/sitemaps/part-${part}.xml${part % 2 === 1 ? ".gz" : ""}`;
+    const address = (part: number): string =>
+      `${origin}/sitemaps/part-${part}.xml${part % 2 === 1 ? ".gz" : ""}`;
     const index = (urls: readonly string[]): SiteAnswer =>
       file(
         `<?xml version="1.0" encoding="UTF-8"?>\n<sitemapindex xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">${urls.map((url) => `<sitemap><loc>${url}</loc></sitemap>`).join("\n")}</sitemapindex>`,
@@ -305,10 +347,16 @@ export function syntheticSite(count: number, seed: number): SyntheticSite {
   /** Null: no address of a page under any name. */
   function pageAt(path: string, query: URLSearchParams, origin: string): SiteAnswer | null {
     if (path === "/index.html") return page(0, 0, "variant", null, origin);
-    const named = path === "/view" ? query.get("id") : path === "/" ? "0" : (/-(\d+)\/?$/.exec(path)?.[1] ?? null);
+    const named =
+      path === "/view" ? query.get("id") : path === "/" ? "0" : (/-(\d+)\/?$/.exec(path)?.[1] ?? null);
     const n = named === null ? Number.NaN : Number(named);
     if (!(n < count)) return null;
-    const language = isTranslated(n) ? Math.max(0, LANGUAGES.findIndex((name) => path.startsWith(`/${name}/`))) : 0;
+    const language = isTranslated(n)
+      ? Math.max(
+          0,
+          LANGUAGES.findIndex((name) => path.startsWith(`/${name}/`)),
+        )
+      : 0;
     const own = pathOf(n, language);
     if (own === `${path}/`) return redirect(own);
     if (own.split("?", 1)[0] !== path) return null;
@@ -337,7 +385,10 @@ export function syntheticSite(count: number, seed: number): SyntheticSite {
             return page(n, 0, "variant", null, origin);
           case "syndicated": {
             const text = textOf(of(n, 20), WORDS_OF_PAGE).with(50, "elsewhere").with(250, "reprinted");
-            return ok({ kind: "near_duplicate", slot: n * LANGUAGES.length }, { title: `en ${n}`, text, links: [anchor("/", "Home")] });
+            return ok(
+              { kind: "near_duplicate", slot: n * LANGUAGES.length },
+              { title: `en ${n}`, text, links: [anchor("/", "Home")] },
+            );
           }
           case "old":
             return redirect(pathOf(n));
@@ -348,7 +399,8 @@ export function syntheticSite(count: number, seed: number): SyntheticSite {
           case "private":
             return { ...no(200), worth: { kind: "disallowed" } };
         }
-      if (path === "/loop/a" || path === "/loop/b") return redirect(path === "/loop/a" ? "/loop/b" : "/loop/a");
+      if (path === "/loop/a" || path === "/loop/b")
+        return redirect(path === "/loop/a" ? "/loop/b" : "/loop/a");
       if (path === "/out") return redirect("http://127.66.0.1:9/");
       return no(404);
     },

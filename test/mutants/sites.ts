@@ -37,6 +37,8 @@ export const SITES: readonly Mutant[] = [
     '.lastIndexOf("/"))',
   ),
   address("counts no calendar pages", "traps.ts", "book.calendar_pages++;", ""),
+  address("counts new values among combinations", "traps.ts", "isOne && !isNew &&", "isOne &&"),
+  address("knows no page without its session", "traps.ts", "isKnownWithout(isSession)", "false"),
   sitemap(
     "takes an address that the file's end has cut",
     "xml-sitemap.ts",

@@ -214,9 +214,7 @@ describe("traps", () => {
     const book = newTrapBook();
     const isAdmitted = (text: string): boolean => trapOf(url(text), book, context) === null;
     const values = (name: string) => Array.from({ length: 8 }, (_, n) => `${name}=${n}`);
-    const combinations = values("color").flatMap((color) =>
-      values("size").map((size) => `${color}&${size}`),
-    );
+    const combinations = values("color").flatMap((color) => values("size").map((size) => `${color}&${size}`));
     for (const path of ["/shoes", "/shirts"]) {
       const singles = [...values("color"), ...values("size")].map((each) => `${path}?${each}`);
       expect(singles.filter(isAdmitted)).toHaveLength(16);
@@ -247,7 +245,10 @@ describe("traps", () => {
   });
 
   test("a visit of a page that is known without it", () => {
-    expect([trap("/list?session=ab12cd34ef1"), trap("/other?session=ab12cd34ef1")]).toEqual(["session", null]);
+    expect([trap("/list?session=ab12cd34ef1"), trap("/other?session=ab12cd34ef1")]).toEqual([
+      "session",
+      null,
+    ]);
   });
 
   test("visits: five values for a path, the rest are the same page again", () => {

@@ -71,7 +71,10 @@ describe("near texts", () => {
   const sketches = fc.record({ low: bits, high: bits, distance: fc.constantFrom(4, 6) });
   /** Sketches of which many are near: one with up to eight other bits. */
   const neighbours = fc
-    .tuple(fc.array(sketches, { minLength: 1, maxLength: 4 }), fc.array(fc.tuple(fc.nat(3), fc.array(fc.nat(63), { maxLength: 8 }))))
+    .tuple(
+      fc.array(sketches, { minLength: 1, maxLength: 4 }),
+      fc.array(fc.tuple(fc.nat(3), fc.array(fc.nat(63), { maxLength: 8 }))),
+    )
     .map(([centres, others]) =>
       others.map(([centre, flipped]) => {
         const { low, high, distance } = centres[centre % centres.length]!;
@@ -100,7 +103,8 @@ describe("near texts", () => {
     const index = nearTexts();
     let state = 1;
     const next = (): number => (state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0);
-    for (let ordinal = 0; ordinal < 20_480; ordinal++) index.add(ordinal, { low: next(), high: next(), distance: 6 });
+    for (let ordinal = 0; ordinal < 20_480; ordinal++)
+      index.add(ordinal, { low: next(), high: next(), distance: 6 });
     expect(index.bytes() / 20_480).toBeLessThan(48);
   });
 });
