@@ -21,6 +21,8 @@ const WEB_PORT = 18_361;
 const WEB = `http://127.0.0.1:${WEB_PORT}`;
 const ORIGIN = `http://127.8.0.1:${WEB_PORT}`;
 const LIMIT = Math.min(50_000, 2 * PAGES);
+/** While a peer runs, this process answers nothing, so a connection that is kept would be closed meanwhile. */
+const NOT_KEPT = { connection: "close" };
 const site = syntheticSite(PAGES, SEED);
 
 /** Undefined: no page has it. */
@@ -119,10 +121,10 @@ await answering(`${WEB}/-/figures`);
 const results: Record<string, object> = {};
 for (const [name, crawl] of Object.entries(PEERS)) {
   if (!values.only.split(",").includes(name)) continue;
-  await fetch(`${WEB}/-/reset`, { method: "POST" });
+  await fetch(`${WEB}/-/reset`, { method: "POST", headers: NOT_KEPT });
   const result = await crawl(`${ORIGIN}/`, LIMIT);
   if (result === null) continue;
-  const asked = (await (await fetch(`${WEB}/-/figures`)).json()) as SiteFigures;
+  const asked = (await (await fetch(`${WEB}/-/figures`, { headers: NOT_KEPT })).json()) as SiteFigures;
   const traps = Object.values(asked.traps).reduce((sum, each) => sum + each, 0);
   results[name] = {
     recall: asked.found / asked.real,

@@ -155,11 +155,11 @@ export function syntheticSite(count: number, seed: number): SyntheticSite {
   function linksOf(n: number, session: string | null): readonly string[] {
     const children = Array.from({ length: CHILDREN }, (_, child) => CHILDREN * n + 1 + child);
     const others = Array.from({ length: RELATED }, (_, link) => related(n, link));
-    const pages = [...children.filter((child) => child < count), ...others].filter((page) => !isOrphan(page));
+    const pages = [...children.filter((child) => child < count), ...others].filter((to) => !isOrphan(to));
     const other = others[0]!;
     return [
       anchor("/", "Home"),
-      ...pages.map((page) => anchor(linkTo(page, n, session), `Page ${page}`)),
+      ...pages.map((to) => anchor(linkTo(to, n, session), `Page ${to}`)),
       ...(n % 100 === 0
         ? [
             anchor("/calendar/2026/11", "Calendar"),
@@ -191,7 +191,7 @@ export function syntheticSite(count: number, seed: number): SyntheticSite {
       options.map((option) => {
         const next = new URLSearchParams(chosen);
         next.set(name, option);
-        return anchor(`${path}?${next}`, `${name} ${option}`);
+        return anchor(`${path}?${next.toString()}`, `${name} ${option}`);
       }),
     );
   }
@@ -295,7 +295,7 @@ export function syntheticSite(count: number, seed: number): SyntheticSite {
         ARCHIVE.map((name) => anchor(`${name}/`, name)),
       );
     if (/^\/maze\/(?:[\da-f]+\/)+$/.test(path)) {
-      const key = [...path].reduce((sum, char) => (Math.imul(sum, 31) + char.charCodeAt(0)) >>> 0, seed);
+      const key = Buffer.from(path).reduce((sum, byte) => (Math.imul(sum, 31) + byte) >>> 0, seed);
       return trapped("path", key, [anchor(`${mixed(seed, key, 30).toString(16)}/`, "Deeper")]);
     }
     return null;

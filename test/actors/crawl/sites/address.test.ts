@@ -230,7 +230,7 @@ describe("traps", () => {
     const views = Array.from({ length: 200 }, (_, n) => `/index.php?option=content&view=article&id=${n}`);
     expect(views.filter(isAdmitted)).toHaveLength(200);
     const shown = (list: number) => `${SITE}/list?category=${list}`;
-    const lists = { ...context, isKnown: (key: string) => /^[^&]*[?]category=\d+$/.test(key) };
+    const lists = { ...context, isKnown: (known: string) => /^[^&]*[?]category=\d+$/.test(known) };
     const pages = Array.from({ length: 400 }, (_, n) => `${shown(n % 20)}&page=${Math.floor(n / 20)}`);
     expect(pages.filter((each) => trapOf(new URL(each), book, lists) !== null)).toEqual([]);
   });
