@@ -1,9 +1,10 @@
 /**
- * node bench/clients.bench.ts [--rounds 3] [--python PATH]: what a call through each client takes beside curl. The same requests, one after the other over one
- * warm connection, to one running service: pages of 8 KiB of a site on loopback that are fetched each time, the same of a site that answers after 200 ms, and a page that is
- * answered from the cache. A time is that from the request to the last byte (curl, which reads no answer), or to the value that the caller gets (the others). Beside them
- * what the clients are made of, so that their own part is seen: `fetch` with `json()`, and httpx with `json.loads`. Every round is a new process of each, in turn and then
- * the other way round, and begins with requests from the cache that no figure has. What else the machine does only adds to a time: the tenth percentile of all requests is
+ * node bench/clients.bench.ts [--seconds 220] [--python PATH]: what an operation through each client takes beside curl, at one running service: real pages (`web.ts`, /p/N) that are
+ * fetched each time, the same of a site that answers after 200 ms, a page that is answered from the cache, a batch of pages from its beginning to its last result, and
+ * the results of a job of 5,000 items, read in one stream. curl asks for the content coding that the clients ask for, unpacks it, and reads no answer. Beside them what
+ * the clients are made of, so that their own part is seen: `fetch` with `JSON.parse`, and httpx with `json.loads`. Each has one warm connection. Every round is a
+ * new process of each for each operation, in turn and then the other way round, and begins with requests that no figure has; rounds are begun until the seconds are over. CPU time is
+ * that of the process while it asks (curl: with the warm requests, by their share), so the server's is in none. What else the machine does only adds to a time: the tenth percentile of all requests is
  * printed beside the median. The service has core 1, all others core 0. `--python`: one that has httpx and pydantic.
  */
 import { type ChildProcess, execFileSync, fork } from "node:child_process";
@@ -18,112 +19,201 @@ import { answering, machine, median, pinned, type Service, service } from "./har
 
 const { values } = parseArgs({
   options: {
-    rounds: { type: "string", default: "3" },
+    seconds: { type: "string", default: "220" },
     python: { type: "string", default: "/opt/python-client/bin/python" },
     made: { type: "string" },
     url: { type: "string" },
-    bodies: { type: "string" },
+    asks: { type: "string" },
     slow: { type: "boolean", default: false },
   },
 });
 
 type Body = { readonly url: string } & Readonly<Record<string, unknown>>;
+/** One operation: a page, a batch until its last result, or the results of a job that has ended. */
+type Ask =
+  | { readonly kind: "fetch"; readonly body: Body }
+  | { readonly kind: "batch"; readonly items: readonly Body[] }
+  | { readonly kind: "results"; readonly job_id: string };
+interface Asks {
+  /** The first requests of a process, which no figure has: a client's code is hot after them. */
+  readonly warm: readonly Ask[];
+  readonly measured: readonly Ask[];
+}
 interface Timed {
-  /** Of each request. */
+  /** Of each operation. */
   readonly ms: readonly number[];
   /** Of the whole process while it asks. */
   readonly cpu_ms: number;
 }
 
-/** The first requests of a process, which no figure has: a client's code is hot after them. */
-const WARM = 300;
+const WARM = 150;
 const SLOW_MS = 200;
+const ITEMS = 5_000;
+const IN_BATCH = 50;
 
 const PYTHON = `
 import json, resource, sys, time
 import httpx
 from trawl_client import Trawl
-made, url, key, bodies, warm = sys.argv[1:]
-bodies, warm = json.load(open(bodies)), int(warm)
+made, url, key, asks = sys.argv[1:]
+asks = json.load(open(asks))
 trawl = Trawl(url=url, key=key)
-plain = httpx.Client(headers={"authorization": "Bearer " + key})
+plain = httpx.Client(headers={"authorization": "Bearer " + key}, timeout=60)
 def cpu():
     used = resource.getrusage(resource.RUSAGE_SELF)
     return (used.ru_utime + used.ru_stime) * 1000
-def ask(body):
-    if made == "client":
+def begun(items):
+    return json.loads(plain.post(url + "/v1/batch/fetch", json={"items": items}).content)["job_id"]
+def read(job_id):
+    with plain.stream("GET", url + "/v1/jobs/" + job_id + "/results", params={"follow": "true"}) as answer:
+        return sum(1 for line in answer.iter_lines() if line and json.loads(line))
+def by_client(kind, body=None, items=None, job_id=None):
+    if kind == "fetch":
         return trawl.fetch(**body)
-    return json.loads(plain.post(url + "/v1/fetch", json=body).content)
-times = []
-for at, body in enumerate(bodies):
-    if at == warm:
-        before = cpu()
+    return sum(1 for _ in (trawl.batch.fetch(items) if kind == "batch" else trawl.job(job_id)))
+def by_httpx(kind, body=None, items=None, job_id=None):
+    if kind == "fetch":
+        return json.loads(plain.post(url + "/v1/fetch", json=body).content)
+    return read(begun(items) if kind == "batch" else job_id)
+do = by_client if made == "client" else by_httpx
+for ask in asks["warm"]:
+    do(**ask)
+before, times = cpu(), []
+for ask in asks["measured"]:
     began = time.perf_counter()
-    ask(body)
+    do(**ask)
     times.append((time.perf_counter() - began) * 1000)
-print(json.dumps({"ms": times[warm:], "cpu_ms": cpu() - before}))
+print(json.dumps({"ms": times, "cpu_ms": cpu() - before}))
 `;
 
 /** The other program of this file. */
-async function ask(made: string, url: string, bodies: readonly Body[]): Promise<Timed> {
+async function ask(made: string, url: string, { warm, measured }: Asks): Promise<Timed> {
   const key = process.env["TRAWL_KEY"]!;
   const { Trawl } = await import("../clients/typescript/src/client.ts");
   const trawl = new Trawl({ url, key });
   const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
-  const plain = async (body: Body): Promise<unknown> =>
-    (await fetch(`${url}/v1/fetch`, { method: "POST", headers, body: JSON.stringify(body) })).json();
+  const post = async (path: string, body: object): Promise<any> =>
+    JSON.parse(await (await fetch(url + path, { method: "POST", headers, body: JSON.stringify(body) })).text());
+  const read = async (results: AsyncIterable<unknown>): Promise<void> => {
+    for await (const _ of results);
+  };
+  const byClient = (asked: Ask): Promise<unknown> => {
+    if (asked.kind === "results") return read(trawl.job(asked.job_id));
+    if (asked.kind === "batch") return read(trawl.batch.fetch(asked.items));
+    const { url: page, ...options } = asked.body;
+    return trawl.fetch(page, options);
+  };
+  const byFetch = async (asked: Ask): Promise<unknown> => {
+    if (asked.kind === "fetch") return post("/v1/fetch", asked.body);
+    const { job_id } =
+      asked.kind === "results" ? asked : await post("/v1/batch/fetch", { items: asked.items });
+    const answer = await fetch(`${url}/v1/jobs/${job_id}/results?follow=true`, { headers });
+    let rest = "";
+    for await (const piece of answer.body!.pipeThrough(new TextDecoderStream())) {
+      const lines = (rest + piece).split("\n");
+      rest = lines.pop()!;
+      for (const line of lines) if (line !== "") JSON.parse(line);
+    }
+    return null;
+  };
+  const send = made === "client" ? byClient : byFetch;
+  for (const each of warm) await send(each);
   const ms: number[] = [];
-  let before = process.cpuUsage();
-  for (const [at, body] of bodies.entries()) {
-    if (at === WARM) before = process.cpuUsage();
+  const before = process.cpuUsage();
+  for (const each of measured) {
     const began_ms = performance.now();
-    const { url: page, ...options } = body;
-    await (made === "client" ? trawl.fetch(page, options) : plain(body));
+    await send(each);
     ms.push(performance.now() - began_ms);
   }
   const { user, system } = process.cpuUsage(before);
-  return { ms: ms.slice(WARM), cpu_ms: (user + system) / 1_000 };
+  return { ms, cpu_ms: (user + system) / 1_000 };
 }
 
-function askByCurl(folder: string, { url, key }: Service, bodies: readonly Body[]): Timed {
+/** Of a process of curl and what it used, with its output. */
+const TIMED = `import json,sys,subprocess as s,resource as r
+out=s.run(sys.argv[1:],stdout=s.PIPE,check=True).stdout.decode()
+u=r.getrusage(r.RUSAGE_CHILDREN);print(json.dumps([(u.ru_utime+u.ru_stime)*1000,out]))`;
+
+function runCurl(file: string, requests: readonly (readonly string[])[]): readonly [number, string] {
+  const all = requests.map((lines) => [...lines, "compressed", "silent"].join("\n"));
+  writeFileSync(file, all.join("\nnext\n"));
+  const words = ["-c", "0", values.python, "-c", TIMED, "curl", "--config", file];
+  return JSON.parse(execFileSync("taskset", words, { maxBuffer: 2 ** 28 }).toString());
+}
+
+function askByCurl(folder: string, { url, key }: Service, { warm, measured }: Asks): Timed {
   const file = join(folder, "curl");
-  const requests = bodies.map((body) =>
-    [
-      `url = "${url}/v1/fetch"`,
-      `header = "Authorization: Bearer ${key}"`,
-      `header = "Content-Type: application/json"`,
-      `data = ${JSON.stringify(JSON.stringify(body))}`,
-      `output = "/dev/null"`,
-      `write-out = "%{http_code} %{num_connects} %{time_total}\\n"`,
-      "silent",
-    ].join("\n"),
+  const common = [`header = "Authorization: Bearer ${key}"`, 'header = "Accept-Encoding: gzip, deflate"'];
+  const sent = (path: string, body: object): readonly string[] => [
+    `url = "${url}${path}"`,
+    ...common,
+    'header = "Content-Type: application/json"',
+    `data = ${JSON.stringify(JSON.stringify(body))}`,
+  ];
+  const timed = ['output = "/dev/null"', 'write-out = "%{http_code} %{num_connects} %{time_total}\\n"'];
+  const results = (job_id: string): readonly string[] => [
+    `url = "${url}/v1/jobs/${job_id}/results?follow=true"`,
+    ...common,
+  ];
+  const one = (asked: Ask): readonly string[] => {
+    if (asked.kind === "fetch") return sent("/v1/fetch", asked.body);
+    return asked.kind === "batch"
+      ? sent("/v1/batch/fetch", { items: asked.items })
+      : results(asked.job_id);
+  };
+  // What comes second needs the name that came first: two processes, and the start of the second is in no figure.
+  if (measured[0]!.kind === "batch") {
+    const times = measured.map((asked) => {
+      const [first_cpu_ms, text] = runCurl(file, [[...one(asked), 'write-out = "\\n%{time_total}\\n"']]);
+      const [body, first_s] = text.trim().split("\n");
+      const [cpu_ms, second] = runCurl(file, [[...results(JSON.parse(body!).job_id), ...timed]]);
+      const [, , second_s] = second.trim().split(" ").map(Number);
+      return { ms: (Number(first_s) + second_s!) * 1_000, cpu_ms: first_cpu_ms + cpu_ms };
+    });
+    return { ms: times.map(({ ms }) => ms), cpu_ms: times.reduce((sum, each) => sum + each.cpu_ms, 0) };
+  }
+  const [cpu_ms, text] = runCurl(
+    file,
+    [...warm, ...measured].map((each) => [...one(each), ...timed]),
   );
-  writeFileSync(file, requests.join("\nnext\n"));
-  const timed = `import os,sys,subprocess as s,resource as r
-out=s.run(sys.argv[1:],stdout=s.PIPE).stdout.decode()
-u=r.getrusage(r.RUSAGE_CHILDREN);print((u.ru_utime+u.ru_stime)*1000);print(out)`;
-  const words = ["-c", "0", values.python, "-c", timed, "curl", "--config", file];
-  const [cpu_ms, ...lines] = execFileSync("taskset", words).toString().trim().split("\n");
-  const answers = lines.map((line) => line.split(" ").map(Number));
-  const measured = answers.slice(WARM);
-  if (measured.length === 0 || measured.some(([status, connects]) => status !== 200 || connects !== 0))
-    throw new Error(`Cannot measure curl: ${lines.at(-1)}`);
-  // With the warm requests, which take a part of it.
+  const answers = text
+    .trim()
+    .split("\n")
+    .map((line) => line.split(" ").map(Number));
+  const figures = answers.slice(warm.length);
+  if (figures.length === 0 || figures.some(([status, connects]) => status !== 200 || connects !== 0))
+    throw new Error(`Cannot measure curl: ${text.slice(-200)}`);
   return {
-    ms: measured.map(([, , seconds]) => seconds! * 1_000),
-    cpu_ms: (Number(cpu_ms) * measured.length) / answers.length,
+    ms: figures.map(([, , seconds]) => seconds! * 1_000),
+    cpu_ms: (cpu_ms * figures.length) / answers.length,
   };
 }
 
-/** The third program of this file: a site that takes its time. */
+/** The third program of this file: it passes on to the web of benches, after a time. */
 async function serveSlowly(): Promise<void> {
-  const page = `<!doctype html><title>Page</title><article><h1>Page</h1>${"<p>The harbour of the old town was described by many travellers.</p>".repeat(120)}</article>`;
   const server = createServer((request, response) => {
-    setTimeout(() => response.setHeader("Content-Type", "text/html").end(page + request.url), SLOW_MS);
+    setTimeout(async () => {
+      const answer = await fetch(`http://127.0.0.1:18330${request.url}`);
+      response.statusCode = answer.status;
+      response.setHeader("Content-Type", answer.headers.get("content-type") ?? "text/html");
+      response.end(Buffer.from(await answer.arrayBuffer()));
+    }, SLOW_MS);
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   process.send!((server.address() as AddressInfo).port);
+}
+
+/** A job of so many items with one page, read whole once. */
+async function endedJob({ url, key }: Service, page: Body): Promise<string> {
+  const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
+  const items = Array.from({ length: ITEMS }, () => page);
+  const body = JSON.stringify({ items });
+  const answer = await fetch(`${url}/v1/batch/fetch`, { method: "POST", headers, body });
+  const { job_id } = (await answer.json()) as { job_id: string };
+  if (job_id === undefined) throw new Error("Cannot begin the job");
+  await (await fetch(`${url}/v1/jobs/${job_id}/results?follow=true`, { headers })).text();
+  return job_id;
 }
 
 async function compare(slow: ChildProcess): Promise<void> {
@@ -132,57 +222,65 @@ async function compare(slow: ChildProcess): Promise<void> {
   await answering("http://127.0.0.1:18330/count");
   const ours = await service(1, 18_331);
   const folder = mkdtempSync(join(tmpdir(), "trawl-clients-"));
+  const file = join(folder, "asks.json");
   let n = 0;
   const page = (port: number, path: string): Body => ({
     url: `http://127.0.0.1:${port}${path}${n++}`,
     tiers: ["direct"],
     formats: ["markdown"],
   });
+  const fetched = (body: Body): Ask => ({ kind: "fetch", body });
   const kept = page(18_330, "/l/");
-  const workloads = {
-    "a page is fetched": { requests: 150, body: () => page(18_330, "/l/") },
-    "a page of a site that takes 200 ms": { requests: 40, body: () => page(slow_port, "/") },
-    "a page from the cache": { requests: 500, body: () => kept },
+  const job_id = await endedJob(ours, kept);
+  const workloads: Readonly<Record<string, readonly [count: number, () => Ask]>> = {
+    "a page is fetched": [60, () => fetched(page(18_330, "/p/"))],
+    "a page of a site that takes 200 ms": [12, () => fetched(page(slow_port, "/p/"))],
+    "a batch of 50 pages": [
+      2,
+      () => ({ kind: "batch", items: Array.from({ length: IN_BATCH }, () => page(18_330, "/p/")) }),
+    ],
+    "5,000 results": [2, () => ({ kind: "results", job_id })],
+    "a page from the cache": [400, () => fetched(kept)],
   };
   const environment = { ...process.env, TRAWL_KEY: ours.key, PYTHONPATH: "clients/python/src" };
   const run = (words: readonly string[]): Timed =>
     JSON.parse(execFileSync("taskset", ["-c", "0", ...words], { env: environment }).toString());
-  const words = [process.execPath, "bench/clients.bench.ts", "--url", ours.url, "--bodies"];
-  const node = (made: string, file: string): Timed => run([...words, file, "--made", made]);
-  const python = (made: string, file: string): Timed =>
-    run([values.python, "-c", PYTHON, made, ours.url, ours.key, file, String(WARM)]);
-  const kinds: Readonly<Record<string, (file: string) => Timed>> = {
-    curl: (file) => askByCurl(folder, ours, JSON.parse(readFileSync(file, "utf8"))),
-    "@trawl/client": (file) => node("client", file),
-    "trawl-client": (file) => python("client", file),
-    fetch: (file) => node("plain", file),
-    httpx: (file) => python("plain", file),
+  const node = (made: string): Timed =>
+    run([process.execPath, "bench/clients.bench.ts", "--url", ours.url, "--asks", file, "--made", made]);
+  const python = (made: string): Timed => run([values.python, "-c", PYTHON, made, ours.url, ours.key, file]);
+  const kinds: Readonly<Record<string, (asks: Asks) => Timed>> = {
+    curl: (asks) => askByCurl(folder, ours, asks),
+    "@trawl/client": () => node("client"),
+    "trawl-client": () => python("client"),
+    fetch: () => node("plain"),
+    httpx: () => python("plain"),
   };
   const names = Object.keys(kinds);
-  const rows = [];
-  for (const [workload, { requests, body }] of Object.entries(workloads)) {
-    const times = new Map<string, Timed[]>(names.map((name) => [name, []]));
-    for (let round = 0; round < Number(values.rounds); round++)
-      for (const name of round % 2 === 0 ? names : names.toReversed()) {
-        const file = join(folder, "bodies.json");
-        const bodies = [
-          ...Array.from({ length: WARM }, () => kept),
-          ...Array.from({ length: requests }, body),
-        ];
-        writeFileSync(file, JSON.stringify(bodies));
-        times.get(name)!.push(kinds[name]!(file));
+  const times = new Map<string, Timed[]>();
+  const until_ms = performance.now() + Number(values.seconds) * 1_000;
+  let rounds = 0;
+  for (; rounds === 0 || performance.now() < until_ms; rounds++)
+    for (const [workload, [count, next]] of Object.entries(workloads))
+      for (const name of rounds % 2 === 0 ? names : names.toReversed()) {
+        const warm = Array.from({ length: WARM }, () => fetched(kept));
+        const asks: Asks = { warm, measured: Array.from({ length: count }, next) };
+        writeFileSync(file, JSON.stringify(asks));
+        const all = times.get(workload + name) ?? [];
+        times.set(workload + name, [...all, kinds[name]!(asks)]);
       }
+  const rows = Object.keys(workloads).flatMap((workload) => {
     const figuresOf = (name: string) => {
-      const ms = times
-        .get(name)!
-        .flatMap((each) => each.ms)
-        .toSorted((a, b) => a - b);
-      return { low_ms: ms[Math.floor(ms.length / 10)]!, median_ms: median(ms) };
+      const all = times.get(workload + name)!;
+      const ms = all.flatMap((each) => each.ms).toSorted((a, b) => a - b);
+      return {
+        low_ms: ms[Math.floor(ms.length / 10)]!,
+        median_ms: median(ms),
+        cpu_ms: median(all.map((each) => each.cpu_ms / each.ms.length)),
+      };
     };
     const curl = figuresOf("curl");
-    for (const [client, all] of times) {
-      const { low_ms, median_ms } = figuresOf(client);
-      const cpu_ms = median(all.map(({ ms, cpu_ms: each }) => each / ms.length));
+    return names.map((client) => {
+      const { low_ms, median_ms, cpu_ms } = figuresOf(client);
       const row = {
         low_ms,
         low_of_curl: low_ms / curl.low_ms,
@@ -191,18 +289,18 @@ async function compare(slow: ChildProcess): Promise<void> {
         cpu_ms,
       };
       const rounded = Object.entries(row).map(([name, value]) => [name, Number(value.toFixed(3))]);
-      rows.push({ workload, client, ...Object.fromEntries(rounded) });
-    }
-  }
-  console.log(JSON.stringify({ machine: machine(), rounds: values.rounds, rows }, null, 2));
+      return { workload, client, ...Object.fromEntries(rounded) };
+    });
+  });
+  console.log(JSON.stringify({ machine: machine(), rounds, rows }, null, 2));
   await Promise.all([web.stop(), ours.stop()]);
   rmSync(folder, { recursive: true });
 }
 
 if (values.slow) await serveSlowly();
 else if (values.made !== undefined) {
-  const bodies = JSON.parse(readFileSync(values.bodies!, "utf8")) as Body[];
-  console.log(JSON.stringify(await ask(values.made, values.url!, bodies)));
+  const asks = JSON.parse(readFileSync(values.asks!, "utf8")) as Asks;
+  console.log(JSON.stringify(await ask(values.made, values.url!, asks)));
 } else {
   const slow = fork(new URL(import.meta.url).pathname, ["--slow"]);
   try {
