@@ -8,6 +8,7 @@
  * printed beside the median. The service has core 1, all others core 0. `--python`: one that has httpx and pydantic.
  */
 import { type ChildProcess, execFileSync, fork } from "node:child_process";
+import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
@@ -52,7 +53,7 @@ const ITEMS = 5_000;
 const IN_BATCH = 50;
 
 const PYTHON = `
-import json, resource, sys, time
+import json, resource, sys, time, uuid
 import httpx
 from trawl_client import Trawl
 made, url, key, asks = sys.argv[1:]
@@ -63,10 +64,15 @@ def cpu():
     used = resource.getrusage(resource.RUSAGE_SELF)
     return (used.ru_utime + used.ru_stime) * 1000
 def begun(items):
-    return json.loads(plain.post(url + "/v1/batch/fetch", json={"items": items}).content)["job_id"]
+    return json.loads(plain.post(url + "/v1/batch/fetch", json={"items": items, "idempotency_key": str(uuid.uuid4())}).content)["job_id"]
 def read(job_id):
     with plain.stream("GET", url + "/v1/jobs/" + job_id + "/results", params={"follow": "true"}) as answer:
-        return sum(1 for line in answer.iter_lines() if line and json.loads(line))
+        # httpx ends a line at U+2028, too, which texts of pages have.
+        count, rest = 0, b""
+        for piece in answer.iter_bytes():
+            *lines, rest = (rest + piece).split(b"\\n")
+            count += sum(1 for line in lines if line and json.loads(line))
+        return count
 def by_client(kind, body=None, items=None, job_id=None):
     if kind == "fetch":
         return trawl.fetch(**body)
@@ -106,7 +112,7 @@ async function ask(made: string, url: string, { warm, measured }: Asks): Promise
   const byFetch = async (asked: Ask): Promise<unknown> => {
     if (asked.kind === "fetch") return post("/v1/fetch", asked.body);
     const { job_id } =
-      asked.kind === "results" ? asked : await post("/v1/batch/fetch", { items: asked.items });
+      asked.kind === "results" ? asked : await post("/v1/batch/fetch", { items: asked.items, idempotency_key: randomUUID() });
     const answer = await fetch(`${url}/v1/jobs/${job_id}/results?follow=true`, { headers });
     let rest = "";
     for await (const piece of answer.body!.pipeThrough(new TextDecoderStream())) {
@@ -158,7 +164,7 @@ function askByCurl(folder: string, { url, key }: Service, { warm, measured }: As
   const one = (asked: Ask): readonly string[] => {
     if (asked.kind === "fetch") return sent("/v1/fetch", asked.body);
     return asked.kind === "batch"
-      ? sent("/v1/batch/fetch", { items: asked.items })
+      ? sent("/v1/batch/fetch", { items: asked.items, idempotency_key: randomUUID() })
       : results(asked.job_id);
   };
   // What comes second needs the name that came first: two processes, and the start of the second is in no figure.
@@ -208,10 +214,11 @@ async function serveSlowly(): Promise<void> {
 async function endedJob({ url, key }: Service, page: Body): Promise<string> {
   const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
   const items = Array.from({ length: ITEMS }, () => page);
-  const body = JSON.stringify({ items });
+  const body = JSON.stringify({ items, idempotency_key: randomUUID() });
   const answer = await fetch(`${url}/v1/batch/fetch`, { method: "POST", headers, body });
-  const { job_id } = (await answer.json()) as { job_id: string };
-  if (job_id === undefined) throw new Error("Cannot begin the job");
+  const answered = (await answer.json()) as { readonly job_id?: string };
+  const { job_id } = answered;
+  if (job_id === undefined) throw new Error(`Cannot begin the job: ${JSON.stringify(answered)}`);
   await (await fetch(`${url}/v1/jobs/${job_id}/results?follow=true`, { headers })).text();
   return job_id;
 }
