@@ -13,8 +13,10 @@ import { addToLane } from "./load.ts";
 import { type JobServices, type JobState, type JobTurn, RETRY_MS, startTask } from "./state.ts";
 
 /** Items ahead of those in flight: so few that what is found meanwhile may come before them, and never too few for the window. */
-const MIN_AHEAD = 8;
+const MIN_AHEAD = 12;
 const MAX_AHEAD = CHUNK_ITEMS;
+/** Asked for at once, at least: each time costs a turn of the source, and writes of it, of the inputs and of the job. */
+const MIN_WANT = 8;
 
 /** Whether no further items can come. */
 export const hasGrown = ({ record, growth }: JobState, frontier: Frontier): boolean =>
@@ -28,7 +30,7 @@ export function grow(services: JobServices, turn: JobTurn, frontier: Frontier): 
   if (!grows) return;
   const want = Math.min(MAX_AHEAD, Math.max(MIN_AHEAD, window)) - frontier.waiting();
   const finished = frontier.finished();
-  if (want <= 0 || growth.asked_at === finished) return;
+  if (want < MIN_WANT || growth.asked_at === finished) return;
   const kind = services.kinds.get(name);
   if (!kind?.source || !startTask(turn, "growing")) return;
   growth.asked_at = finished;

@@ -40,6 +40,7 @@ import { linksOfSitemap } from "../sitemap/links-of-sitemap.ts";
 import { ownOptionsOf } from "./own-options.ts";
 import { previousCrawls } from "./previous-crawl.ts";
 import { seenOf } from "./seen-page.ts";
+import { toldLinks } from "./told-links.ts";
 import { urlsRoutes } from "./urls-route.ts";
 
 export interface CrawlItemDeps {
@@ -101,6 +102,7 @@ export function crawlItems(deps: CrawlItemDeps): ItemKindParts {
   const crawls = new LRUCache<string, Crawl>({ max: MAX_CRAWLS });
   const previousOf = previousCrawls(documents);
   const rows = keptRows(documents);
+  const told = toldLinks();
 
   async function crawlOf(job_id: string): Promise<Crawl> {
     const known = crawls.get(job_id);
@@ -169,9 +171,11 @@ export function crawlItems(deps: CrawlItemDeps): ItemKindParts {
     };
     /** What is seen goes with the first message, which is sent without links as well. */
     const tell = async (links: readonly FoundLink[], seen?: SeenPage) => {
-      const [first = [], ...others] = inMessages(links);
+      const { depth } = page;
+      const [first = [], ...others] = inMessages(isSitemap ? links : told.newOf(job_id, depth, links));
       const duplicate = await tellOne(first, seen);
       for (const each of others) await tellOne(each);
+      if (!isSitemap) told.told(job_id, depth, links);
       return duplicate;
     };
     if (at !== null && !(isSitemap ? rules.mayHoldSitemap(at) : rules.isInScope(at))) {
@@ -187,12 +191,12 @@ export function crawlItems(deps: CrawlItemDeps): ItemKindParts {
     const seen = page_seen && { ...page_seen, ...(change && { change }) };
     const named = seen?.canonical === undefined ? [] : [{ url: seen.canonical, canonical: true }];
     const duplicate = await tell([...named, ...(await linksOf(record, rules))], seen);
-    const told = { ...(result.answer as FetchAnswer), ...(change && { change }) };
-    if (duplicate === undefined) return change ? { ...result, answer: told } : result;
+    const answer = { ...(result.answer as FetchAnswer), ...(change && { change }) };
+    if (duplicate === undefined) return change ? { ...result, answer } : result;
     const { ordinal, row, reason } = duplicate;
     const original = row ?? (await rows.of(job_id, [ordinal])).get(ordinal)!;
     const duplicate_of: DuplicateOf = { url: original.url, reason };
-    return { ...result, answer: { ...told, duplicate_of } };
+    return { ...result, answer: { ...answer, duplicate_of } };
   }
 
   async function linksOf(record: PageRecord, { sitemap }: CrawlRules): Promise<readonly FoundLink[]> {

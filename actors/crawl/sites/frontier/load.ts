@@ -152,7 +152,7 @@ export const fullChunks = ({ rows, order }: FrontierRecord, acknowledged: number
 });
 
 /** Changes of rows in full chunks that wait for a write of them; further ones are written with the next full chunk. */
-const MAX_CHANGES = 200;
+const MAX_CHANGES = 32;
 
 export const hasToFlush = (
   { changes, rows }: FrontierRecord,
