@@ -99,7 +99,9 @@ async function ask(made: string, url: string, { warm, measured }: Asks): Promise
   const trawl = new Trawl({ url, key });
   const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
   const post = async (path: string, body: object): Promise<any> =>
-    JSON.parse(await (await fetch(url + path, { method: "POST", headers, body: JSON.stringify(body) })).text());
+    JSON.parse(
+      await (await fetch(url + path, { method: "POST", headers, body: JSON.stringify(body) })).text(),
+    );
   const read = async (results: AsyncIterable<unknown>): Promise<void> => {
     for await (const _ of results);
   };
@@ -112,7 +114,9 @@ async function ask(made: string, url: string, { warm, measured }: Asks): Promise
   const byFetch = async (asked: Ask): Promise<unknown> => {
     if (asked.kind === "fetch") return post("/v1/fetch", asked.body);
     const { job_id } =
-      asked.kind === "results" ? asked : await post("/v1/batch/fetch", { items: asked.items, idempotency_key: randomUUID() });
+      asked.kind === "results"
+        ? asked
+        : await post("/v1/batch/fetch", { items: asked.items, idempotency_key: randomUUID() });
     const answer = await fetch(`${url}/v1/jobs/${job_id}/results?follow=true`, { headers });
     let rest = "";
     for await (const piece of answer.body!.pipeThrough(new TextDecoderStream())) {
@@ -198,12 +202,13 @@ function askByCurl(folder: string, { url, key }: Service, { warm, measured }: As
 /** The third program of this file: it passes on to the web of benches, after a time. */
 async function serveSlowly(): Promise<void> {
   const server = createServer((request, response) => {
-    setTimeout(async () => {
+    const passOn = async () => {
       const answer = await fetch(`http://127.0.0.1:18330${request.url}`);
       response.statusCode = answer.status;
       response.setHeader("Content-Type", answer.headers.get("content-type") ?? "text/html");
       response.end(Buffer.from(await answer.arrayBuffer()));
-    }, SLOW_MS);
+    };
+    setTimeout(() => void passOn(), SLOW_MS);
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");

@@ -23,7 +23,7 @@ import { oneCluster } from "../../../harness/jobs-harness.ts";
 import { FRONTIERS } from "../../../../actors/crawl/sites/frontier/collections.ts";
 import { storedRows } from "../../../../actors/crawl/sites/frontier/load.ts";
 import type { Documents } from "../../../../cluster/ports/documents.ts";
-import type { AddressRow } from "../../../../schemas/crawl.ts";
+import type { AddressRow, FoundLink } from "../../../../schemas/crawl.ts";
 
 const HOME = "http://site.example/";
 /** A site of `count` pages, each of which links to its next three, to itself, and off the site. */
@@ -355,6 +355,57 @@ test("a page is attempted again, and the attempt does not count, while the front
   const run = kind.run(silent as unknown as ActorClient, { url: HOME, depth: 0, found_on: null }, attempt);
   // As when a store is not reached: this counts no attempt.
   await expect(run).rejects.toMatchObject({ code: "documents_unreachable" });
+});
+
+/** Pages run one by one against a frontier that only keeps what it is told. */
+function telling(web: WebOf) {
+  const documents = memoryDocuments();
+  const page = { answer: null, error: null, bill: null, body_refs: [], retry: null };
+  const items = { name: "fetch", lane: () => null, run: async () => page } as unknown as ItemKind;
+  const kind = crawlKind(documents, items, web);
+  const told: (readonly FoundLink[])[] = [];
+  const frontier = { problem: null as string | null };
+  const ask = async (...[, , , message]: readonly unknown[]) => {
+    told.push((message as { readonly links: readonly FoundLink[] }).links);
+    return { problem: frontier.problem };
+  };
+  return {
+    frontier,
+    /** The links that the frontier is told of this page. */
+    async linksToldOf(path: string, depth: number, job_id = "j") {
+      await storeCrawl(documents, job_id, { seeds: [HOME], limit: 5 });
+      const attempt = { request_id: `${job_id}:0` } as AttemptContext;
+      const input = { url: `${HOME}${path}`, depth, found_on: HOME };
+      await kind.run(ask as unknown as ActorClient, input, attempt).catch(() => null);
+      return told.splice(0).flat();
+    },
+  };
+}
+
+describe("a link that many pages have", () => {
+  const menu = `${HOME}menu`;
+
+  test("is told once of each crawl, and again where it is found at a lower depth or without nofollow", async () => {
+    const { linksToldOf } = telling((url) =>
+      url.endsWith("hinted") ? [`nofollow ${menu}-2`, menu] : [menu, menu, `${menu}-2`, `${url}/own`],
+    );
+    expect(await linksToldOf("hinted", 3)).toEqual([{ url: `${menu}-2`, nofollow: true }, { url: menu }]);
+    expect(await linksToldOf("a", 3)).toEqual([{ url: `${menu}-2` }, { url: `${HOME}a/own` }]);
+    expect(await linksToldOf("b", 4)).toEqual([{ url: `${HOME}b/own` }]);
+    expect(await linksToldOf("c", 2)).toEqual([{ url: menu }, { url: `${menu}-2` }, { url: `${HOME}c/own` }]);
+    expect(await linksToldOf("d", 3)).toEqual([{ url: `${HOME}d/own` }]);
+    expect(await linksToldOf("d", 3, "another")).toHaveLength(3);
+  });
+
+  test("is told again while the frontier has not stored it", async () => {
+    const { frontier, linksToldOf } = telling(() => [menu]);
+    frontier.problem = "its addresses wait to be stored";
+    expect(await linksToldOf("a", 1)).toEqual([{ url: menu }]);
+    expect(await linksToldOf("b", 1)).toEqual([{ url: menu }]);
+    frontier.problem = null;
+    expect(await linksToldOf("a", 1)).toEqual([{ url: menu }]);
+    expect(await linksToldOf("b", 1)).toEqual([]);
+  });
 });
 
 test("while the store takes no chunks, what waits in the record of a crawl has a bound", async () => {
