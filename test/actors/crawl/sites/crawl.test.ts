@@ -372,7 +372,7 @@ function telling(web: WebOf) {
   return {
     frontier,
     /** The links that the frontier is told of this page. */
-    async linksToldOf(path: string, depth: number, job_id = "j") {
+    linksToldOf: async (path: string, depth: number, job_id = "j") => {
       await storeCrawl(documents, job_id, { seeds: [HOME], limit: 5 });
       const attempt = { request_id: `${job_id}:0` } as AttemptContext;
       const input = { url: `${HOME}${path}`, depth, found_on: HOME };
