@@ -8,7 +8,6 @@
  * printed beside the median. The service has core 1, all others core 0. `--python`: one that has httpx and pydantic.
  */
 import { type ChildProcess, execFileSync, fork } from "node:child_process";
-import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
@@ -93,6 +92,9 @@ print(json.dumps({"ms": times, "cpu_ms": cpu() - before}))
 `;
 
 /** The other program of this file. */
+let keys = 0;
+const newKey = (): string => `clients-${process.pid}-${keys++}`;
+
 async function ask(made: string, url: string, { warm, measured }: Asks): Promise<Timed> {
   const key = process.env["TRAWL_KEY"]!;
   const { Trawl } = await import("../clients/typescript/src/client.ts");
@@ -116,7 +118,7 @@ async function ask(made: string, url: string, { warm, measured }: Asks): Promise
     const { job_id } =
       asked.kind === "results"
         ? asked
-        : await post("/v1/batch/fetch", { items: asked.items, idempotency_key: randomUUID() });
+        : await post("/v1/batch/fetch", { items: asked.items, idempotency_key: newKey() });
     const answer = await fetch(`${url}/v1/jobs/${job_id}/results?follow=true`, { headers });
     let rest = "";
     for await (const piece of answer.body!.pipeThrough(new TextDecoderStream())) {
@@ -168,7 +170,7 @@ function askByCurl(folder: string, { url, key }: Service, { warm, measured }: As
   const one = (asked: Ask): readonly string[] => {
     if (asked.kind === "fetch") return sent("/v1/fetch", asked.body);
     return asked.kind === "batch"
-      ? sent("/v1/batch/fetch", { items: asked.items, idempotency_key: randomUUID() })
+      ? sent("/v1/batch/fetch", { items: asked.items, idempotency_key: newKey() })
       : results(asked.job_id);
   };
   // What comes second needs the name that came first: two processes, and the start of the second is in no figure.
@@ -219,7 +221,7 @@ async function serveSlowly(): Promise<void> {
 async function endedJob({ url, key }: Service, page: Body): Promise<string> {
   const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
   const items = Array.from({ length: ITEMS }, () => page);
-  const body = JSON.stringify({ items, idempotency_key: randomUUID() });
+  const body = JSON.stringify({ items, idempotency_key: newKey() });
   const answer = await fetch(`${url}/v1/batch/fetch`, { method: "POST", headers, body });
   const answered = (await answer.json()) as { readonly job_id?: string };
   const { job_id } = answered;

@@ -187,7 +187,7 @@ function companiesOf(database: DatabaseSync) {
   const update = database.prepare("UPDATE companies SET version = ?, entry = ? WHERE number = ?");
   const forget = database.prepare("DELETE FROM companies WHERE id = ?");
   const places = Array(READ_AT_ONCE).fill("?").join(", ");
-  // Of a company in another country the text is not handed over: parsing it takes longer than all that is done with most entries.
+  // Of a company in another country the text is not returned: parsing it takes longer than all that is done with most entries.
   const entriesOf = database.prepare(
     `SELECT number, entry FROM companies WHERE number IN (${places}) AND instr(entry, ?) > 0`,
   );
