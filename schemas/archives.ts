@@ -120,7 +120,7 @@ export const ArchiveImportView = Component("ArchiveImport", {
   ),
   bad: Counts(
     "What could not be read, or only in part: `broken_gzip`, `gzip_checksum`, `bad_record`, `wrong_length`, `truncated_record`, " +
-      "`no_http_response`, `broken_coding`, `broken_zip_entry`",
+      "`no_http_response`, `broken_coding`, `digest_mismatch`, `broken_zip_entry`",
     { truncated_record: 1 },
   ),
   created_at: Field(

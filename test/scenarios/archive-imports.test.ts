@@ -1,4 +1,5 @@
 /** Archive files of others: read with their quirks, found by the archive route, the index of captures, replay and the search, and told apart by project. */
+import { createHash } from "node:crypto";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -207,6 +208,40 @@ describe.each(SETUPS)("an imported archive, $setup", ({ start, setup }) => {
     expect((await service.fetch({ url: at("long"), tiers: ["archive"] })).error).not.toBeNull();
   });
 
+  test("whose records have other bytes than their digests say is never given in place of a page", async () => {
+    const at = (name: string): string => `http://${setup}.digests.example/${name}`.replaceAll(" ", "-");
+    const text = article("The harbour");
+    const sha1 = (content: string): string => `sha1:${createHash("sha1").update(content).digest("hex")}`;
+    const other = sha1("other bytes");
+    const file = members(
+      response(at("true"), DATE, text, { warc: { "WARC-Payload-Digest": sha1(text) } }),
+      response(at("payload"), DATE, text, { warc: { "WARC-Payload-Digest": other } }),
+      response(at("block"), DATE, text, { warc: { "WARC-Block-Digest": other } }),
+      record(
+        "revisit",
+        {
+          "WARC-Target-URI": at("again"),
+          "WARC-Date": DATE,
+          "WARC-Profile": "http://netpreserve.org/warc/1.0/revisit/identical-payload-digest",
+          "WARC-Payload-Digest": other,
+        },
+        "HTTP/1.1 200 OK\r\n\r\n",
+      ),
+    );
+    expect(await imported(service, file)).toMatchObject({
+      state: "done",
+      captures: 3,
+      bad: { digest_mismatch: 2 },
+      skipped: { revisit_without_original: 1 },
+    });
+    const errors = await Promise.all(
+      ["true", "payload", "block"].map(
+        async (name) => (await service.fetch({ url: at(name), tiers: ["archive"] })).error,
+      ),
+    );
+    expect(errors).toEqual([null, expect.any(String), expect.any(String)]);
+  });
+
   test("that is no archive, or arrives with other bytes, fails and says why", async () => {
     const zeros = await imported(service, Buffer.alloc(100));
     expect(zeros).toMatchObject({ state: "failed", problem: "This is no WARC or WACZ file (100 bytes)" });
@@ -353,12 +388,16 @@ describe.each(SETUPS)("an imported archive, $setup", ({ start, setup }) => {
           .map((name) => join(recorded, from, name)),
       );
       expect(files.length).toBeGreaterThan(15);
+      const mismatched: string[] = [];
       for (const path of files) {
         const told = await imported(service, readFileSync(path), { name: path.split("/").at(-1)! });
         const isBad = /invalid/.test(path);
         expect([path, isBad || told.state === "done"]).toEqual([path, true]);
         expect(told.records).toBeGreaterThan(isBad ? -1 : 0);
+        if (told.bad["digest_mismatch"]) mismatched.push(path.split("/").at(-1)!);
       }
+      // The one with a wrong digest has it at a request.
+      expect(mismatched).toEqual([]);
     },
   );
 });

@@ -44,13 +44,17 @@ export function statusOf(start: string): { readonly status: number; readonly rea
 export const methodOf = (start: string): string | null => REQUEST_LINE.exec(start)?.[1] ?? null;
 
 /** `broken`: the coding is not what the fields say, or it ends early; what could be read is in `body`. */
-export interface DecodedBody {
+interface DecodedBody {
   readonly body: Buffer;
   readonly broken: boolean;
 }
 
-/** At most `max_bytes`; null: there is more. */
-export function decodedBody(fields: readonly Field[], sent: Buffer, max_bytes: number): DecodedBody | null {
+/** At most `max_bytes`; null: there is more. `unchunked`: with its content coding. */
+export function decodedBody(
+  fields: readonly Field[],
+  sent: Buffer,
+  max_bytes: number,
+): (DecodedBody & { readonly unchunked: Buffer }) | null {
   const headers = joinedFields(fields);
   const isChunked = /\bchunked\b/i.test(headers.get("transfer-encoding") ?? "");
   const { body, broken } = isChunked ? unchunked(sent) : { body: sent, broken: false };
@@ -58,7 +62,8 @@ export function decodedBody(fields: readonly Field[], sent: Buffer, max_bytes: n
     .split(",")
     .map((coding) => coding.trim().toLowerCase())
     .filter((coding) => coding !== "" && coding !== "identity");
-  return decode(body, codings, broken, max_bytes);
+  const decoded = decode(body, codings, broken, max_bytes);
+  return decoded && { ...decoded, unchunked: body };
 }
 
 const CODINGS: Readonly<Record<string, (body: Buffer, maxOutputLength: number) => Buffer>> = {

@@ -17,6 +17,7 @@ import {
 import { mimeOf } from "../warc/record.ts";
 import { decodedBody, httpHead, methodOf, statusOf } from "./http-message.ts";
 import type { WarcRecordRead } from "./read-warc.ts";
+import { isContradicted } from "./record-digests.ts";
 import { capturesHolder, importKey } from "./stored-import.ts";
 
 /** Of one payload, as it is sent and without its coding. */
@@ -162,7 +163,17 @@ export class RecordImporter {
   #ofResource(place: Place, body: Buffer): Draft {
     const type = place.record.field("content-type");
     const fields: [string, string][] = type === null ? [] : [["Content-Type", type]];
-    return draftOf(place, { status: 200, reason: "OK", fields }, body, place.record.isShort());
+    const isDamaged = place.record.isShort() || this.#hasOtherDigest(place.record, body, [body]);
+    return draftOf(place, { status: 200, reason: "OK", fields }, body, isDamaged);
+  }
+
+  /** Writers take the payload's digest of the bytes as they were sent, without chunks, or without any coding. */
+  #hasOtherDigest(record: WarcRecordRead, block: Buffer, payloads: readonly Buffer[]): boolean {
+    const isOther =
+      isContradicted(record.field("warc-block-digest"), [block]) ||
+      isContradicted(record.field("warc-payload-digest"), payloads);
+    if (isOther) countOf(this.#tally.bad, "digest_mismatch");
+    return isOther;
   }
 
   #ofResponse(place: Place, block: Buffer): Draft | null {
@@ -179,7 +190,9 @@ export class RecordImporter {
       return null;
     }
     if (decoded.broken) countOf(this.#tally.bad, "broken_coding");
-    const isDamaged = decoded.broken || record.isShort() || record.field("warc-truncated") !== null;
+    const isCut = decoded.broken || record.isShort() || record.field("warc-truncated") !== null;
+    const payloads = [block.subarray(head.end), decoded.unchunked, decoded.body];
+    const isDamaged = isCut || this.#hasOtherDigest(record, block, payloads);
     return draftOf(place, { ...status, fields: head.fields }, decoded.body, isDamaged);
   }
 

@@ -368,7 +368,7 @@ class ArchiveImport(Answer):
     skipped: dict[str, int] = ABSENT
     """Records that bring no capture, by kind: their type (`warcinfo`, `metadata`, `conversion`, `request` …), `not_http`, `too_large`, `revisit_without_original`, `revisit_not_modified`"""
     bad: dict[str, int] = ABSENT
-    """What could not be read, or only in part: `broken_gzip`, `gzip_checksum`, `bad_record`, `wrong_length`, `truncated_record`, `no_http_response`, `broken_coding`, `broken_zip_entry`"""
+    """What could not be read, or only in part: `broken_gzip`, `gzip_checksum`, `bad_record`, `wrong_length`, `truncated_record`, `no_http_response`, `broken_coding`, `digest_mismatch`, `broken_zip_entry`"""
     created_at: str = ABSENT
     """When the upload began"""
     ended_at: str | None = ABSENT

@@ -351,7 +351,7 @@ export interface ArchiveImport {
   indexed: number;
   /** Records that bring no capture, by kind: their type (`warcinfo`, `metadata`, `conversion`, `request` …), `not_http`, `too_large`, `revisit_without_original`, `revisit_not_modified` */
   skipped: Record<string, number>;
-  /** What could not be read, or only in part: `broken_gzip`, `gzip_checksum`, `bad_record`, `wrong_length`, `truncated_record`, `no_http_response`, `broken_coding`, `broken_zip_entry` */
+  /** What could not be read, or only in part: `broken_gzip`, `gzip_checksum`, `bad_record`, `wrong_length`, `truncated_record`, `no_http_response`, `broken_coding`, `digest_mismatch`, `broken_zip_entry` */
   bad: Record<string, number>;
   /** When the upload began */
   created_at: string;
