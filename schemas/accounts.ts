@@ -104,6 +104,8 @@ export const Project = Type.Object({
   networks: Type.Optional(Type.Array(Type.String())),
   /** What the project may spend on premium routes in a month; null: no limit. */
   budget_micros: Nullable(Micros),
+  /** Exchanges are kept of its fetches that do not say `archive`. Absent: they are not. */
+  archive: Type.Optional(Type.Literal(true)),
   created_at: Type.String(),
 });
 export type Project = Static<typeof Project>;

@@ -215,7 +215,7 @@ export const FetchBody = Component("FetchBody", {
   archive: Type.Optional(
     Field(
       Type.Boolean({ default: false }),
-      "Whether the exchanges with the origin are kept, for 30 days, to be downloaded as WARC; the page is then one of this project only",
+      "Whether the exchanges with the origin are kept, for 30 days, to be downloaded as WARC; the page is then one of this project only. An operator can make true the default of a project",
     ),
   ),
   ...OWN_REQUEST_OPTIONS,

@@ -1,5 +1,5 @@
-/** trawl project create, list, allow-agent, forbid-agent, allow-network, forbid-network, rate, budget: changes the document store; a running service follows within 5 seconds. */
-import { Command, Option } from "commander";
+/** trawl project create, list, allow-agent, forbid-agent, allow-network, forbid-network, rate, archive, budget: changes the document store; a running service follows within 5 seconds. */
+import { Argument, Command, Option } from "commander";
 import {
   allowAgent,
   allowNetwork,
@@ -9,6 +9,7 @@ import {
   forbidAgent,
   forbidNetwork,
   listProjects,
+  setArchive,
   setBudget,
   setRate,
 } from "../../actors/business/accounts/keys.ts";
@@ -105,19 +106,36 @@ export function projectCommand(context: Context): Command {
       return context.err(`Project "${name}" may send ${rps} requests per second.`);
     });
 
+  withJson(project.command("archive"))
+    .description("keep the exchanges of all fetches of a project that do not say archive themselves")
+    .argument("<project>")
+    .addArgument(new Argument("<state>").choices(["on", "off"]))
+    .action(async (name: string, state: "on" | "off", { json }: Json) => {
+      const changed = await withDocuments(context, (documents) =>
+        setArchive(documents, name, state === "on"),
+      );
+      if (json) return context.out(JSON.stringify(changed));
+      const kept =
+        state === "on" ? "are kept, unless a fetch says otherwise" : "are kept where a fetch says so";
+      return context.err(`Exchanges of project "${name}" ${kept}.`);
+    });
+
   withJson(project.command("list"))
     .description("list projects with their limits")
     .action(async ({ json }: Json) => {
       const projects = await withDocuments(context, listProjects);
       if (json) return context.out(JSON.stringify(projects, null, 2));
-      const rows = projects.map(({ name, customer, rate_limit_rps, budget_micros, networks = [] }) => [
-        name,
-        customer,
-        String(rate_limit_rps),
-        budget_micros === null ? "none" : fromMicros(budget_micros),
-        networks.join(" ") || "none",
-      ]);
-      return context.out(table(["PROJECT", "CUSTOMER", "RPS", "BUDGET", "NETWORKS"], rows));
+      const rows = projects.map(
+        ({ name, customer, rate_limit_rps, budget_micros, archive, networks = [] }) => [
+          name,
+          customer,
+          String(rate_limit_rps),
+          budget_micros === null ? "none" : fromMicros(budget_micros),
+          networks.join(" ") || "none",
+          archive ? "on" : "off",
+        ],
+      );
+      return context.out(table(["PROJECT", "CUSTOMER", "RPS", "BUDGET", "NETWORKS", "ARCHIVE"], rows));
     });
 
   withJson(project.command("budget"))

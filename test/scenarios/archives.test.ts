@@ -299,6 +299,31 @@ describe.each(SETUPS)("archives, $setup", ({ start }) => {
     expect(await service.fetch({ url: `${site.origin}/` })).not.toHaveProperty("archive_url");
   });
 
+  test("are kept of all fetches of a project whose default says so, but of those that say otherwise", async () => {
+    const site = sites.site({ "/": { body: article("Home") } });
+    const url = `${site.origin}/`;
+    await service.trawl("project", "create", "keepers");
+    await service.trawl("project", "archive", "keepers", "on");
+    const { key } = await service.trawl("key", "create", "--project", "keepers");
+    const jobs = client({ call: (method, path, more) => service.call(method, path, { key, ...more }) });
+    expect(await service.fetch({ url, archive: false }, { key })).not.toHaveProperty("archive_url");
+    // Also of a page that is asked for again.
+    for (let times = 0; times < 2; times++)
+      expect(await service.fetch({ url }, { key })).toHaveProperty("archive_url");
+    const batch = await jobs.create([{ url }, { url, archive: false }]);
+    await jobs.finished(batch.json.job_id);
+    const items = await jobs.items(batch.json.job_id);
+    expect(items.map(({ result }) => "archive_url" in (result as object))).toEqual([true, false]);
+    const crawled = await service.call("POST", "/v1/crawl", {
+      key,
+      body: { url, limit: 1, idempotency_key: "kept" },
+    });
+    await jobs.finished(crawled.json.job_id);
+    const { status } = await service.call("GET", `/v1/jobs/${crawled.json.job_id}.warc.gz`, { key });
+    expect(status).toBe(200);
+    expect(await service.trawl("project", "archive", "keepers", "off")).not.toHaveProperty("archive");
+  });
+
   test("are listed and given back by address and time, for their project alone", async () => {
     const site = sites.site({
       "/page": ({ path }) => ({

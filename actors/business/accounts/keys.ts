@@ -350,6 +350,13 @@ export const setRate = (documents: Documents, project: string, rate_limit_rps: n
     rate_limit_rps,
   }));
 
+/** Whether exchanges are kept of the project's fetches that do not say. */
+export const setArchive = (documents: Documents, project: string, isKept: boolean): Promise<Project> =>
+  change(documents, PROJECTS, project, `project "${project}"`, ({ archive: _, ...record }) => ({
+    ...record,
+    ...(isKept && { archive: true as const }),
+  }));
+
 export const setBudget = (
   documents: Documents,
   project: string,

@@ -41,7 +41,7 @@ import { type Forms, JSON_FIRST, markdownReply, wantsMarkdown, withMarkdown } fr
 import { FETCH_BUSY, type ReadDeps, readRoute } from "./read-route.ts";
 import { type BatchKind, withoutDefaults } from "../../../../gateway/batch.ts";
 import { heldUntilSent } from "../../../../gateway/held-body.ts";
-import type { Bill, BodyGrant, Key } from "../../../../schemas/accounts.ts";
+import type { Bill, BodyGrant, Key, Project } from "../../../../schemas/accounts.ts";
 import { WAIT_BEYOND_TIMEOUT_MS, WAIT_MS, withDeadline } from "../../../../gateway/with-deadline.ts";
 import { invalid, JSON_TYPE, timedOut, userAgentNotAllowed } from "../../../../gateway/http-errors.ts";
 import { withWarnings } from "../../../../gateway/warnings.ts";
@@ -127,7 +127,8 @@ export function fetchRoutes(services: FetchServices): readonly Route[] {
   });
 
   const shortcut: Route["shortcut"] = (bytes, { grant }, now_ms, head) => {
-    if (!cache || bytes.length > REMEMBERED_BODY_BYTES || grant.key.debug) return null;
+    if (!cache || bytes.length > REMEMBERED_BODY_BYTES || grant.key.debug || grant.project.archive)
+      return null;
     if (wantsMarkdown(head, JSON_FIRST)) return null;
     const key = keyOf(bytes, grant.customer.external);
     const cached = written.get(key);
@@ -144,7 +145,8 @@ export function fetchRoutes(services: FetchServices): readonly Route[] {
 
   async function handle(asked: FetchCall, forms: Forms): Promise<Answer> {
     const isMarkdown = wantsMarkdown(asked.head, forms);
-    const call = isMarkdown ? { ...asked, body: withMarkdown(asked.body) } : asked;
+    const said = { ...asked.body, archive: isArchived(asked.body, asked.caller.grant.project) };
+    const call = { ...asked, body: isMarkdown ? withMarkdown(said) : said };
     const { body, caller, request_id } = call;
     if (!isWebAddress(body.url)) return write(call, INVALID_URL, EMPTY_TEXTS);
 
@@ -453,12 +455,13 @@ export const fetchBatch = (
       ];
     },
   },
-  normalize(item, { grant: { key } }) {
-    const { include_html, allow_premium, ...rest } = withoutDefaults(FetchBody, item);
+  normalize(item, { grant: { key, project } }) {
+    const { include_html, allow_premium, archive: _, ...rest } = withoutDefaults(FetchBody, item);
     const { max_bytes } = item as FetchBody;
     return {
       ...rest,
       ...(include_html === true && { include_html }),
+      ...(isArchived(item, project) && { archive: true }),
       // Without max_bytes a PDF has another limit.
       ...(typeof max_bytes === "number" && { max_bytes }),
       ...((allow_premium === false || !allowsPaid(key)) && { allow_paid: false }),
@@ -486,6 +489,10 @@ const takesCountry = (
   allow_paid &&
   own_request === undefined &&
   country_routes.some((tier) => tiers === null || tiers.includes(tier));
+
+/** What the fetch says, else what is set for its project. */
+const isArchived = ({ archive }: Pick<FetchBody, "archive">, project: Project): boolean =>
+  archive ?? project.archive === true;
 
 /** A key without paid fetches never takes a route that costs money. */
 const allowedBody = (body: FetchBody, key: Pick<Key, "paid_fetches">): FetchBody =>

@@ -1630,7 +1630,7 @@ class CrawlJobItemInput(Answer):
     screenshot_options: ScreenshotOptions | None = None
     """How the screenshot in `formats` is taken"""
     archive: bool | None = None
-    """Whether the exchanges with the origin are kept, for 30 days, to be downloaded as WARC; the page is then one of this project only"""
+    """Whether the exchanges with the origin are kept, for 30 days, to be downloaded as WARC; the page is then one of this project only. An operator can make true the default of a project"""
     headers: dict[str, str] | None = None
     """Header fields for the origin of `url` and no other, 50 and 16,384 bytes at most. Fields of the connection, proxy and `Sec-` fields are refused, and those that an option sets (`user_agent`, `accept_language`). The routes direct and browser only"""
     cookies: list[GivenCookie] | None = None
@@ -2137,7 +2137,7 @@ class FetchJobItemInput(Answer):
     screenshot_options: ScreenshotOptions | None = None
     """How the screenshot in `formats` is taken"""
     archive: bool | None = None
-    """Whether the exchanges with the origin are kept, for 30 days, to be downloaded as WARC; the page is then one of this project only"""
+    """Whether the exchanges with the origin are kept, for 30 days, to be downloaded as WARC; the page is then one of this project only. An operator can make true the default of a project"""
     headers: dict[str, str] | None = None
     """Header fields for the origin of `url` and no other, 50 and 16,384 bytes at most. Fields of the connection, proxy and `Sec-` fields are refused, and those that an option sets (`user_agent`, `accept_language`). The routes direct and browser only"""
     cookies: list[GivenCookie] | None = None
@@ -3741,7 +3741,7 @@ class MonitorFetch(Answer):
     wait_for: WaitFor | None = None
     """What a browser waits for before it reads the page; takes the route browser only"""
     archive: bool | None = None
-    """Whether the exchanges with the origin are kept, for 30 days, to be downloaded as WARC; the page is then one of this project only"""
+    """Whether the exchanges with the origin are kept, for 30 days, to be downloaded as WARC; the page is then one of this project only. An operator can make true the default of a project"""
     headers: dict[str, str] | None = None
     """Header fields for the origin of `url` and no other, 50 and 16,384 bytes at most. Fields of the connection, proxy and `Sec-` fields are refused, and those that an option sets (`user_agent`, `accept_language`). The routes direct and browser only"""
     cookies: list[GivenCookie] | None = None

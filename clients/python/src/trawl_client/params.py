@@ -228,7 +228,7 @@ class ContentsFetch(TypedDict, total=False):
     screenshot_options: ScreenshotOptions | None
     """How the screenshot in `formats` is taken"""
     archive: bool
-    """Whether the exchanges with the origin are kept, for 30 days, to be downloaded as WARC; the page is then one of this project only"""
+    """Whether the exchanges with the origin are kept, for 30 days, to be downloaded as WARC; the page is then one of this project only. An operator can make true the default of a project"""
     only_main_content: bool | None
     """false: text, Markdown, links and images are of everything that the page shows, menus and footers included. true: of its main content only. Default: text and Markdown of the main content, links and images of the whole page"""
     include_comments: bool
@@ -324,7 +324,7 @@ class CrawlFetch(TypedDict, total=False):
     screenshot_options: ScreenshotOptions | None
     """How the screenshot in `formats` is taken"""
     archive: bool
-    """Whether the exchanges with the origin are kept, for 30 days, to be downloaded as WARC; the page is then one of this project only"""
+    """Whether the exchanges with the origin are kept, for 30 days, to be downloaded as WARC; the page is then one of this project only. An operator can make true the default of a project"""
     headers: Mapping[str, str] | None
     """Header fields for the origin of `url` and no other, 50 and 16,384 bytes at most. Fields of the connection, proxy and `Sec-` fields are refused, and those that an option sets (`user_agent`, `accept_language`). The routes direct and browser only"""
     cookies: Sequence[GivenCookie] | None
@@ -531,7 +531,7 @@ class FetchBody(TypedDict, total=False):
     screenshot_options: ScreenshotOptions | None
     """How the screenshot in `formats` is taken"""
     archive: bool
-    """Whether the exchanges with the origin are kept, for 30 days, to be downloaded as WARC; the page is then one of this project only"""
+    """Whether the exchanges with the origin are kept, for 30 days, to be downloaded as WARC; the page is then one of this project only. An operator can make true the default of a project"""
     headers: Mapping[str, str] | None
     """Header fields for the origin of `url` and no other, 50 and 16,384 bytes at most. Fields of the connection, proxy and `Sec-` fields are refused, and those that an option sets (`user_agent`, `accept_language`). The routes direct and browser only"""
     cookies: Sequence[GivenCookie] | None
@@ -1017,7 +1017,7 @@ class MonitorFetch(TypedDict, total=False):
     wait_for: WaitFor | None
     """What a browser waits for before it reads the page; takes the route browser only"""
     archive: bool
-    """Whether the exchanges with the origin are kept, for 30 days, to be downloaded as WARC; the page is then one of this project only"""
+    """Whether the exchanges with the origin are kept, for 30 days, to be downloaded as WARC; the page is then one of this project only. An operator can make true the default of a project"""
     headers: Mapping[str, str] | None
     """Header fields for the origin of `url` and no other, 50 and 16,384 bytes at most. Fields of the connection, proxy and `Sec-` fields are refused, and those that an option sets (`user_agent`, `accept_language`). The routes direct and browser only"""
     cookies: Sequence[GivenCookie] | None
@@ -1170,7 +1170,7 @@ class ReadQuery(TypedDict, total=False):
     fields: Sequence[FetchField] | None
     """The fields that the answer shall have where there is a page; `error`, `warnings` and `request_id` it has all the same. One that is a form of the page, as `markdown`, asks for it as `formats` does. Default: all"""
     archive: bool
-    """Whether the exchanges with the origin are kept, for 30 days, to be downloaded as WARC; the page is then one of this project only"""
+    """Whether the exchanges with the origin are kept, for 30 days, to be downloaded as WARC; the page is then one of this project only. An operator can make true the default of a project"""
     session_id: str | None
     """A session of POST /v1/sessions: its cookies go to the sites that set them, and what sites set is kept in it. The routes direct and browser only; the answer belongs to the project, as one to `cookies`"""
     only_main_content: bool | None
@@ -1562,7 +1562,7 @@ class FetchOptions(TypedDict, total=False):
     screenshot_options: ScreenshotOptions | None
     """How the screenshot in `formats` is taken"""
     archive: bool
-    """Whether the exchanges with the origin are kept, for 30 days, to be downloaded as WARC; the page is then one of this project only"""
+    """Whether the exchanges with the origin are kept, for 30 days, to be downloaded as WARC; the page is then one of this project only. An operator can make true the default of a project"""
     headers: Mapping[str, str] | None
     """Header fields for the origin of `url` and no other, 50 and 16,384 bytes at most. Fields of the connection, proxy and `Sec-` fields are refused, and those that an option sets (`user_agent`, `accept_language`). The routes direct and browser only"""
     cookies: Sequence[GivenCookie] | None

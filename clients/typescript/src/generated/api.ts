@@ -1726,7 +1726,7 @@ export interface ContentsFetch {
   wait_for?: WaitFor | null;
   /** How the screenshot in `formats` is taken */
   screenshot_options?: ScreenshotOptions | null;
-  /** Whether the exchanges with the origin are kept, for 30 days, to be downloaded as WARC; the page is then one of this project only */
+  /** Whether the exchanges with the origin are kept, for 30 days, to be downloaded as WARC; the page is then one of this project only. An operator can make true the default of a project */
   archive?: boolean;
   /** false: text, Markdown, links and images are of everything that the page shows, menus and footers included. true: of its main content only. Default: text and Markdown of the main content, links and images of the whole page */
   only_main_content?: boolean | null;
@@ -1839,7 +1839,7 @@ export interface CrawlFetch {
   wait_for?: WaitFor | null;
   /** How the screenshot in `formats` is taken */
   screenshot_options?: ScreenshotOptions | null;
-  /** Whether the exchanges with the origin are kept, for 30 days, to be downloaded as WARC; the page is then one of this project only */
+  /** Whether the exchanges with the origin are kept, for 30 days, to be downloaded as WARC; the page is then one of this project only. An operator can make true the default of a project */
   archive?: boolean;
   /** Header fields for the origin of `url` and no other, 50 and 16,384 bytes at most. Fields of the connection, proxy and `Sec-` fields are refused, and those that an option sets (`user_agent`, `accept_language`). The routes direct and browser only */
   headers?: Record<string, string> | null;
@@ -1933,7 +1933,7 @@ export interface CrawlJobItemInput {
   wait_for?: WaitFor | null;
   /** How the screenshot in `formats` is taken */
   screenshot_options?: ScreenshotOptions | null;
-  /** Whether the exchanges with the origin are kept, for 30 days, to be downloaded as WARC; the page is then one of this project only */
+  /** Whether the exchanges with the origin are kept, for 30 days, to be downloaded as WARC; the page is then one of this project only. An operator can make true the default of a project */
   archive?: boolean;
   /** Header fields for the origin of `url` and no other, 50 and 16,384 bytes at most. Fields of the connection, proxy and `Sec-` fields are refused, and those that an option sets (`user_agent`, `accept_language`). The routes direct and browser only */
   headers?: Record<string, string> | null;
@@ -2490,7 +2490,7 @@ export interface FetchBody {
   wait_for?: WaitFor | null;
   /** How the screenshot in `formats` is taken */
   screenshot_options?: ScreenshotOptions | null;
-  /** Whether the exchanges with the origin are kept, for 30 days, to be downloaded as WARC; the page is then one of this project only */
+  /** Whether the exchanges with the origin are kept, for 30 days, to be downloaded as WARC; the page is then one of this project only. An operator can make true the default of a project */
   archive?: boolean;
   /** Header fields for the origin of `url` and no other, 50 and 16,384 bytes at most. Fields of the connection, proxy and `Sec-` fields are refused, and those that an option sets (`user_agent`, `accept_language`). The routes direct and browser only */
   headers?: Record<string, string> | null;
@@ -2588,7 +2588,7 @@ export interface FetchJobItemInput {
   wait_for?: WaitFor | null;
   /** How the screenshot in `formats` is taken */
   screenshot_options?: ScreenshotOptions | null;
-  /** Whether the exchanges with the origin are kept, for 30 days, to be downloaded as WARC; the page is then one of this project only */
+  /** Whether the exchanges with the origin are kept, for 30 days, to be downloaded as WARC; the page is then one of this project only. An operator can make true the default of a project */
   archive?: boolean;
   /** Header fields for the origin of `url` and no other, 50 and 16,384 bytes at most. Fields of the connection, proxy and `Sec-` fields are refused, and those that an option sets (`user_agent`, `accept_language`). The routes direct and browser only */
   headers?: Record<string, string> | null;
@@ -4618,7 +4618,7 @@ export interface MonitorFetch {
   fields?: FetchField[] | null;
   /** What a browser waits for before it reads the page; takes the route browser only */
   wait_for?: WaitFor | null;
-  /** Whether the exchanges with the origin are kept, for 30 days, to be downloaded as WARC; the page is then one of this project only */
+  /** Whether the exchanges with the origin are kept, for 30 days, to be downloaded as WARC; the page is then one of this project only. An operator can make true the default of a project */
   archive?: boolean;
   /** Header fields for the origin of `url` and no other, 50 and 16,384 bytes at most. Fields of the connection, proxy and `Sec-` fields are refused, and those that an option sets (`user_agent`, `accept_language`). The routes direct and browser only */
   headers?: Record<string, string> | null;
@@ -5308,7 +5308,7 @@ export interface ReadQuery {
   formats?: ("markdown" | "links" | "images" | "entries" | "screenshot" | "structured" | "tables" | "comments")[] | null;
   /** The fields that the answer shall have where there is a page; `error`, `warnings` and `request_id` it has all the same. One that is a form of the page, as `markdown`, asks for it as `formats` does. Default: all */
   fields?: FetchField[] | null;
-  /** Whether the exchanges with the origin are kept, for 30 days, to be downloaded as WARC; the page is then one of this project only */
+  /** Whether the exchanges with the origin are kept, for 30 days, to be downloaded as WARC; the page is then one of this project only. An operator can make true the default of a project */
   archive?: boolean;
   /** A session of POST /v1/sessions: its cookies go to the sites that set them, and what sites set is kept in it. The routes direct and browser only; the answer belongs to the project, as one to `cookies` */
   session_id?: string | null;
