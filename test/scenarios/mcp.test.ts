@@ -326,7 +326,6 @@ describe.each(SETUPS)("agents' tools, $setup", ({ start }) => {
         ]);
       }
     },
-    60_000,
   );
 
   const [{ connect }] = WAYS as [Way];
