@@ -352,10 +352,10 @@ export const setRate = (documents: Documents, project: string, rate_limit_rps: n
 
 /** Whether exchanges are kept of the project's fetches that do not say. */
 export const setArchive = (documents: Documents, project: string, isKept: boolean): Promise<Project> =>
-  change(documents, PROJECTS, project, `project "${project}"`, ({ archive: _, ...record }) => ({
-    ...record,
-    ...(isKept && { archive: true as const }),
-  }));
+  change(documents, PROJECTS, project, `project "${project}"`, (record) => {
+    const { archive: _, ...rest } = record;
+    return isKept ? { ...rest, archive: true } : rest;
+  });
 
 export const setBudget = (
   documents: Documents,
