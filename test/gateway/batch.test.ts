@@ -172,7 +172,7 @@ describe("a batch", () => {
     const input = { url: "u", render: "auto", max_bytes: 5, tiers: null, allow_paid: false, colour: "red" };
     expect(withoutDefaults(FetchBody, input)).toEqual({ url: "u", max_bytes: 5, allow_paid: false });
     const { normalize } = fetchBatch({ blobs: null as never, decode: String });
-    const caller = { grant: { key: {} } } as Caller;
+    const caller = { grant: { key: {}, project: {} } } as Caller;
     expect(normalize!({ url: "u", include_html: false, allow_premium: false }, caller)).toEqual({
       url: "u",
       allow_paid: false,
