@@ -11,10 +11,6 @@ const MAX_LINES = 150;
 
 /** A file and the function's name, and the one thing it does. */
 const ALGORITHMS: Readonly<Record<string, string>> = {
-  "actors/crawl/sites/feature/crawl-items.ts crawlItems":
-    "a crawl as a kind of item: its pages, links and sitemaps",
-  "actors/sources/companies/adapters/index.sqlite.ts sqliteCompanyIndex":
-    "one index over one connection: entries, terms, candidates",
   "actors/work/jobs/frontier.ts frontier": "which item is next: lanes by site, pauses, cool-downs",
   "actors/reading/article/meta.ts readMeta": "what a page's head says of it, one source after another",
   "actors/reading/article/title.ts titleCandidates": "candidates for a title and the features of each",

@@ -22,9 +22,9 @@ export function isContradicted(label: string | null, contents: readonly Buffer[]
 
 function hexOf(value: string, bytes: number): string | null {
   if (value.length === bytes * 2 && /^[0-9a-f]+$/i.test(value)) return value.toLowerCase();
-  const letters = value.toUpperCase().replace(/={1,6}$/, "");
-  if (letters.length !== Math.ceil((bytes * 8) / 5) || !/^[A-Z2-7]+$/.test(letters)) return null;
+  const characters = value.toUpperCase().replace(/={1,6}$/, "");
+  if (characters.length !== Math.ceil((bytes * 8) / 5) || !/^[A-Z2-7]+$/.test(characters)) return null;
   let number = 0n;
-  for (const letter of letters) number = number * 32n + BigInt(BASE32.indexOf(letter));
-  return (number >> BigInt(letters.length * 5 - bytes * 8)).toString(16).padStart(bytes * 2, "0");
+  for (const character of characters) number = number * 32n + BigInt(BASE32.indexOf(character));
+  return (number >> BigInt(characters.length * 5 - bytes * 8)).toString(16).padStart(bytes * 2, "0");
 }

@@ -145,8 +145,8 @@ export function fetchRoutes(services: FetchServices): readonly Route[] {
 
   async function handle(asked: FetchCall, forms: Forms): Promise<Answer> {
     const isMarkdown = wantsMarkdown(asked.head, forms);
-    const said = { ...asked.body, archive: isArchived(asked.body, asked.caller.grant.project) };
-    const call = { ...asked, body: isMarkdown ? withMarkdown(said) : said };
+    const said = isArchived(asked.body, asked.caller.grant.project) ? archived(asked) : asked;
+    const call = isMarkdown ? { ...said, body: withMarkdown(said.body) } : said;
     const { body, caller, request_id } = call;
     if (!isWebAddress(body.url)) return write(call, INVALID_URL, EMPTY_TEXTS);
 
@@ -493,6 +493,9 @@ const takesCountry = (
 /** What the fetch says, else what is set for its project. */
 const isArchived = ({ archive }: Pick<FetchBody, "archive">, project: Project): boolean =>
   archive ?? project.archive === true;
+
+const archived = (call: FetchCall): FetchCall =>
+  call.body.archive ? call : { ...call, body: { ...call.body, archive: true } };
 
 /** A key without paid fetches never takes a route that costs money. */
 const allowedBody = (body: FetchBody, key: Pick<Key, "paid_fetches">): FetchBody =>

@@ -110,14 +110,14 @@ export function trapOf(url: URL, book: TrapBook, { now_ms, isKnown }: TrapContex
 /** Whether it is one combination too many of values that its path had before. Its values are counted in the book. */
 function isCombination(path: string, parameters: readonly string[], book: TrapBook): boolean {
   const digests = parameters.map((piece) => digestOf(`${path} ${piece}`));
-  const added = book.values.size >= MAX_COUNTED ? [] : digests.filter((each) => !book.values.has(each));
-  const isNew = digests.some((each) => !book.values.has(each));
+  const news = digests.filter((each) => !book.values.has(each));
   const known = book.values_of.get(path) ?? 0;
   const most = Math.max(MIN_COMBINATIONS, COMBINATIONS_A_VALUE * known);
   const isOne = new Set(parameters.map(nameOf)).size >= MIN_FACETS;
-  if (isOne && !isNew && !counts(book.facets, path, most)) return true;
-  for (const each of added) book.values.add(each);
-  if (added.length > 0) book.values_of.set(path, known + added.length);
+  if (isOne && news.length === 0 && !counts(book.facets, path, most)) return true;
+  if (news.length === 0 || book.values.size >= MAX_COUNTED) return false;
+  for (const each of news) book.values.add(each);
+  book.values_of.set(path, known + news.length);
   return false;
 }
 

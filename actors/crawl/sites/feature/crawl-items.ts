@@ -190,28 +190,13 @@ export function crawlItems(deps: CrawlItemDeps): ItemKindParts {
     const change = page_seen && (await previousOf(crawl.since_job, rules))?.changeOf(url, page_seen);
     const seen = page_seen && { ...page_seen, ...(change && { change }) };
     const named = seen?.canonical === undefined ? [] : [{ url: seen.canonical, canonical: true }];
-    const duplicate = await tell([...named, ...(await linksOf(record, rules))], seen);
+    const duplicate = await tell([...named, ...(await linksOf(record, rules, deps))], seen);
     const answer = { ...(result.answer as FetchAnswer), ...(change && { change }) };
     if (duplicate === undefined) return change ? { ...result, answer } : result;
     const { ordinal, row, reason } = duplicate;
     const original = row ?? (await rows.of(job_id, [ordinal])).get(ordinal)!;
     const duplicate_of: DuplicateOf = { url: original.url, reason };
     return { ...result, answer: { ...answer, duplicate_of } };
-  }
-
-  async function linksOf(record: PageRecord, { sitemap }: CrawlRules): Promise<readonly FoundLink[]> {
-    if (sitemap === "only") return [];
-    const formats = await pages.formatsOf(record);
-    const said = [record.headers["x-robots-tag"] ?? "", ...(formats?.relations?.robots ?? [])];
-    const all_nofollow = crawler.page_robots === "obey" && asksRobots("nofollow", said, crawler.name);
-    // A translation that only `hreflang` names is a page as any.
-    const translations = (formats?.relations?.alternates ?? []).flatMap(({ url, language }) =>
-      language === null ? [] : [{ url, rel: null }],
-    );
-    return [...(formats?.links ?? []), ...translations].map(({ url, rel }) => {
-      const nofollow = all_nofollow || (rel ?? "").toLowerCase().split(/\s+/).includes("nofollow");
-      return { url, ...(nofollow && { nofollow }) };
-    });
   }
 
   const kind: BatchKind = {
@@ -251,6 +236,26 @@ export function crawlItems(deps: CrawlItemDeps): ItemKindParts {
     route: null,
     routes: (reader) => urlsRoutes({ documents, joined, reader }),
   };
+}
+
+/** What a page of a crawl names: links, and translations. */
+async function linksOf(
+  record: PageRecord,
+  { sitemap }: CrawlRules,
+  { pages, crawler }: Pick<CrawlItemDeps, "pages" | "crawler">,
+): Promise<readonly FoundLink[]> {
+  if (sitemap === "only") return [];
+  const formats = await pages.formatsOf(record);
+  const said = [record.headers["x-robots-tag"] ?? "", ...(formats?.relations?.robots ?? [])];
+  const all_nofollow = crawler.page_robots === "obey" && asksRobots("nofollow", said, crawler.name);
+  // A translation that only `hreflang` names is a page as any.
+  const translations = (formats?.relations?.alternates ?? []).flatMap(({ url, language }) =>
+    language === null ? [] : [{ url, rel: null }],
+  );
+  return [...(formats?.links ?? []), ...translations].map(({ url, rel }) => {
+    const nofollow = all_nofollow || (rel ?? "").toLowerCase().split(/\s+/).includes("nofollow");
+    return { url, ...(nofollow && { nofollow }) };
+  });
 }
 
 /** What a page of a crawl is fetched with. A crawl is of the site itself: other copies only where it asks for them. */

@@ -238,6 +238,18 @@ function companiesOf(database: DatabaseSync) {
   };
 }
 
+/** All of it or none. */
+function inTransaction(database: DatabaseSync, work: () => void): void {
+  try {
+    database.exec("BEGIN IMMEDIATE");
+    work();
+    database.exec("COMMIT");
+  } catch (cause) {
+    if (database.isOpen && database.isTransaction) database.exec("ROLLBACK");
+    throw cause;
+  }
+}
+
 export function sqliteCompanyIndex(path: string): CompanyIndex {
   const database = openFile(path);
   const companies = companiesOf(database);
@@ -282,20 +294,8 @@ export function sqliteCompanyIndex(path: string): CompanyIndex {
     recent += added.length;
   }
 
-  /** All of it or none. */
-  function inTransaction(work: () => void): void {
-    try {
-      database.exec("BEGIN IMMEDIATE");
-      work();
-      database.exec("COMMIT");
-    } catch (cause) {
-      if (database.isOpen && database.isTransaction) database.exec("ROLLBACK");
-      throw cause;
-    }
-  }
-
   function packSome(): void {
-    inTransaction(() => {
+    inTransaction(database, () => {
       const { rows, next_key } = postings.packFrom(pack_from ?? 0);
       recent -= rows;
       pack_from = next_key;
@@ -319,7 +319,7 @@ export function sqliteCompanyIndex(path: string): CompanyIndex {
     const changes = writers.flatMap((each) => each.changes);
     try {
       while (pack_from !== null && recent > 2 * maxRecent()) packSome();
-      inTransaction(() => applyAll(changes));
+      inTransaction(database, () => applyAll(changes));
       for (const { resolve } of writers) resolve();
     } catch (cause) {
       if (database.isOpen) recount();
