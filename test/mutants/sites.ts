@@ -37,7 +37,7 @@ export const SITES: readonly Mutant[] = [
     '.lastIndexOf("/"))',
   ),
   address("counts no calendar pages", "traps.ts", "book.calendar_pages++;", ""),
-  address("counts new values among combinations", "traps.ts", "isOne && !isNew &&", "isOne &&"),
+  address("counts new values among combinations", "traps.ts", "isOne && news.length === 0 &&", "isOne &&"),
   address("knows no page without its session", "traps.ts", "isKnownWithout(isSession)", "false"),
   sitemap(
     "takes an address that the file's end has cut",
