@@ -38,7 +38,7 @@ const HIDDEN_PARAMETERS: ReadonlySet<string> = new Set(["name"]);
 type Params = Readonly<Record<string, string | number>> | null;
 
 const pathOf = ({ path }: Route, params: Params): string =>
-  path.replace(/\{([^}]+)\}/g, (whole, name: string) =>
+  path.replace(/\{([^{}]+)\}/g, (whole, name: string) =>
     HIDDEN_PARAMETERS.has(name) ? whole : encodeURIComponent(String(params?.[name] ?? "")),
   );
 
