@@ -10,6 +10,7 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { newWebhookSecret, signatureHeaders } from "../../actors/work/callbacks/webhook-signature.ts";
 import { packPythonClient } from "../../ops/release/python-package.ts";
+import { archiveFile } from "../harness/clients/archive-file.ts";
 import { heldJob } from "../harness/clients/held-job.ts";
 import { type Program, startProgram } from "../harness/clients/running-program.ts";
 import { scenario } from "../harness/scenario.ts";
@@ -101,6 +102,12 @@ describe.skipIf(!hasTools)("trawl-client (needs the packages of .ci/run in /opt/
       [],
       { rate: 5, cap: null, rotated: true, actions: ["revoked", "rotated", "changed", "created"] },
     ]);
+  });
+
+  test("imports an archive file, part by part", async () => {
+    const path = archiveFile(folder);
+    const lines = await begin("imports", service.url, path).ended();
+    expect(lines).toEqual([[true, true], ["done", 1], true, false]);
   });
 
   test("makes calls together with asyncio", async () => {

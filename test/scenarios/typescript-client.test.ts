@@ -14,6 +14,7 @@ import { CALLS, WITHOUT_CALL } from "../../gateway/openapi/client-samples.ts";
 import { generatedFiles } from "../../ops/clients/generated-files.ts";
 import { packClient } from "../../ops/release/client-package.ts";
 import { installed } from "../../ops/release/start-installed.ts";
+import { archiveFile } from "../harness/clients/archive-file.ts";
 import { heldJob } from "../harness/clients/held-job.ts";
 import { type Program, startProgram } from "../harness/clients/running-program.ts";
 import { OTHER_NODES } from "../harness/other-nodes.ts";
@@ -138,6 +139,12 @@ describe("@trawl/client", () => {
 
       // What the table of scenarios holds on each of them is tried with the service on one.
       if (node !== process.execPath) return;
+
+      test("imports an archive file, part by part", async () => {
+        const path = archiveFile(folder);
+        const lines = await begin("imports", service.url, path).ended();
+        expect(lines).toEqual([[true, true], ["done", 1], true, false]);
+      });
 
       test("fails with a code, and the id of the request where there was one", async () => {
         const lines = await begin("errors", service.url, "http://127.0.0.1:9").ended();

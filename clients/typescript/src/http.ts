@@ -31,6 +31,8 @@ export interface CallRequest {
   readonly path: string;
   readonly query?: object | undefined;
   readonly body?: object | undefined;
+  /** Bytes in place of a body of JSON. */
+  readonly bytes?: Blob | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /** Whether a second request changes and costs nothing more than the first. */
   readonly isRepeatable: boolean;
@@ -85,7 +87,7 @@ export function http(options: ClientOptions): Http {
   let budget = BUDGET;
 
   async function once<T>(
-    { method, path, query, body, headers }: CallRequest,
+    { method, path, query, body, bytes, headers }: CallRequest,
     { signal }: CallOptions,
     ms: number,
     read: (response: Response) => Promise<T> | T,
@@ -106,9 +108,11 @@ export function http(options: ClientOptions): Http {
         headers: {
           authorization: `Bearer ${options.key}`,
           ...(body && { "content-type": "application/json" }),
+          ...(bytes && { "content-type": "application/octet-stream" }),
           ...headers,
         },
         ...(body && { body: JSON.stringify(body) }),
+        ...(bytes && { body: bytes }),
         signal: controller.signal,
       };
       const address = base + path + queryOf(query);

@@ -3,6 +3,7 @@
  * alone: `signal`, `timeoutMs`, `retries`.
  */
 import type * as api from "./generated/api.ts";
+import { TrawlError } from "./errors.ts";
 import type { CallOptions, Http } from "./http.ts";
 import { Job, type StartedJob, started } from "./job.ts";
 import { type Listed, listed } from "./listed.ts";
@@ -21,7 +22,10 @@ export function readers(http: Http) {
   /** The answer, with its body still to be read. */
   const bytes = (path: string, query?: object, call?: CallOptions): Promise<Response> =>
     http.open({ method: "GET", path, query, isRepeatable: true }, call);
-  return { get, post, change, remove, bytes };
+  /** The bytes are sent as they are. */
+  const append = <T>(path: string, query: object, sent: Blob, call?: CallOptions): Promise<T> =>
+    http.json<T>({ method: "PATCH", path, query, bytes: sent, isRepeatable: true }, call);
+  return { get, post, change, remove, bytes, append };
 }
 type Readers = ReturnType<typeof readers>;
 
@@ -183,9 +187,61 @@ export function invoices({ get }: Readers) {
   };
 }
 
-/** What was fetched with `archive`. */
-export function archive({ get, bytes }: Readers) {
+/** The service takes no larger part of a file. */
+const MAX_PART_BYTES = 8 * 2 ** 20;
+
+interface UploadOptions extends Pick<api.CreateArchiveImportBody, "shared"> {
+  /** Of the content, as hexadecimal digits. Default: computed, for which the whole content is read into memory. */
+  readonly sha256?: string;
+}
+
+async function sha256Of(content: Blob): Promise<string> {
+  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", await content.arrayBuffer()));
+  return Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+/** Archive files that you have, as a source of the service. */
+function imports({ get, post, remove, bytes, append }: Readers) {
+  const of = (import_id: string, rest = ""): string => `/v1/archives/${part(import_id)}${rest}`;
+  const show = (import_id: string, call?: CallOptions) => get<api.ArchiveImport>(of(import_id), {}, call);
   return {
+    /** A WARC or WACZ file, in parts. Again for the same content it goes on where it was broken off. The service reads the file afterwards: `get` tells how far it is. */
+    async upload(
+      name: string,
+      content: Blob,
+      { sha256, ...options }: UploadOptions = {},
+      call?: CallOptions,
+    ): Promise<api.ArchiveImport> {
+      const body = { ...options, name, bytes: content.size, sha256: sha256 ?? (await sha256Of(content)) };
+      let told = await post<api.ArchiveImport>("/v1/archives", body, call, true);
+      while (told.state === "uploading" && told.received_bytes < content.size) {
+        const offset = told.received_bytes;
+        const sent = content.slice(offset, offset + MAX_PART_BYTES);
+        try {
+          told = await append<api.ArchiveImport>(of(told.id), { offset }, sent, call);
+        } catch (problem) {
+          // The part had arrived, though its answer was lost.
+          if (!(problem instanceof TrawlError) || problem.status !== 409) throw problem;
+          told = await show(told.id, call);
+          if (told.received_bytes <= offset) throw problem;
+        }
+      }
+      return told;
+    },
+    list: (call?: CallOptions) => get<api.ListArchiveImportsResponse>("/v1/archives", {}, call),
+    get: show,
+    /** With its captures. */
+    delete: (import_id: string, call?: CallOptions) => remove(of(import_id), call),
+    /** Its captures, as a WARC file. */
+    warc: (import_id: string, call?: CallOptions) => bytes(of(import_id, ".warc.gz"), {}, call),
+  };
+}
+
+/** What was fetched with `archive`, and archive files that were imported. */
+export function archive(readers_of: Readers) {
+  const { get, bytes } = readers_of;
+  return {
+    imports: imports(readers_of),
     /** The names of the columns, then a row for each capture of the address. */
     captures: (url: string, query?: Omit<api.ListCapturesQuery, "url" | "output">, call?: CallOptions) =>
       get<string[][]>("/v1/archive/cdx", { ...query, url }, call),

@@ -75,6 +75,21 @@ def calls(origin):
         )
 
 
+def imports(path):
+    """An archive file in two parts, and once more, until its captures are there; then it is removed."""
+    with Trawl(url=url, key=key) as trawl:
+        begun = trawl.archive.imports.upload(path)
+        again = trawl.archive.imports.upload(path, name="town.warc")
+        say([begun.received_bytes == begun.bytes, again.id == begun.id])
+        told = again
+        while told.state == "importing":
+            told = trawl.archive.imports.get(told.id)
+        say([told.state, told.captures])
+        say(len(b"".join(trawl.archive.imports.warc(told.id))) > 0)
+        trawl.archive.imports.delete(told.id)
+        say(told.id in [each.id for each in trawl.archive.imports.list().archives])
+
+
 def async_calls(origin):
     async def main():
         async with AsyncTrawl(url=url, key=key) as trawl:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import random
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from functools import cache
+from hashlib import sha256
 from keyword import iskeyword
+from pathlib import Path
 from typing import Any, Final, Generic, TypeVar
 from urllib.parse import quote
 from uuid import uuid4
@@ -35,6 +38,8 @@ _LONGEST_WAIT_S: Final = 8.0
 #: A service that asks for a longer pause is not waited for.
 _LONGEST_RETRY_AFTER_S: Final = 60.0
 _LONGEST_PAUSE_S: Final = 10.0
+#: The service takes no larger part of a file.
+PART_BYTES: Final = 8 * 2**20
 _PASSING: Final = ("connection", "unavailable", "timeout", "rate_limited", "key_rate_limited")
 
 
@@ -51,6 +56,8 @@ class Request(Generic[T]):
     answer: Any
     query: Mapping[str, Any] | None = None
     body: Mapping[str, Any] | None = None
+    #: Bytes in place of a body of JSON.
+    sent: bytes | None = None
     #: Whether a second request changes and costs nothing more than the first.
     is_repeatable: bool = False
 
@@ -75,6 +82,11 @@ def post(path: str, answer: type[T], body: Mapping[str, Any]) -> Request[T]:
     return Request("POST", path, answer, body=body)
 
 
+def announce(path: str, answer: type[T], body: Mapping[str, Any]) -> Request[T]:
+    """The same file is the same import, however often it is announced."""
+    return Request("POST", path, answer, body=body, is_repeatable=True)
+
+
 def begin(path: str, answer: type[T], body: Mapping[str, Any]) -> Request[T]:
     """A job is begun once, whatever happens on the way: the key that names it is drawn where the caller gives none."""
     keyed = {**body, "idempotency_key": body.get("idempotency_key") or str(uuid4())}
@@ -87,8 +99,37 @@ def patch(
     return Request("PATCH", path, answer, query=query, body=change, is_repeatable=True)
 
 
+def append(path: str, answer: type[T], sent: bytes, query: Mapping[str, Any]) -> Request[T]:
+    """The bytes are sent as they are."""
+    return Request("PATCH", path, answer, query=query, sent=sent, is_repeatable=True)
+
+
 def delete(path: str, answer: type[T], query: Mapping[str, Any] | None = None) -> Request[T]:
     return Request("DELETE", path, answer, query=query, is_repeatable=True)
+
+
+@dataclass(frozen=True)
+class Upload:
+    """A file that is sent in parts."""
+
+    path: Path
+    size: int
+    sha256: str
+
+    @classmethod
+    def of(cls, path: str | os.PathLike[str]) -> Upload:
+        digest = sha256()
+        size = 0
+        with open(path, "rb") as file:
+            while piece := file.read(PART_BYTES):
+                digest.update(piece)
+                size += len(piece)
+        return cls(Path(path), size, digest.hexdigest())
+
+    def part(self, offset: int) -> bytes:
+        with open(self.path, "rb") as file:
+            file.seek(offset)
+            return file.read(PART_BYTES)
 
 
 def named_as_sent(fields: Mapping[str, Any], *, with_none: bool = False) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import os
 from collections.abc import Iterator, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, cast
 
@@ -52,13 +53,17 @@ class Http:
             time.sleep(attempt.wait_after(error))
 
     def _once(self, request: _core.Request[T], timeout: httpx.Timeout) -> T:
+        headers = self._headers
+        if request.sent is not None:
+            headers = {**headers, "content-type": "application/octet-stream"}
         try:
             answer = self.client.request(
                 request.method,
                 self._url + request.path,
                 params=request.parameters,
                 json=request.content,
-                headers=self._headers,
+                content=request.sent,
+                headers=headers,
                 timeout=timeout,
             )
         except httpx.HTTPError as problem:
@@ -609,11 +614,55 @@ class Invoices:
         return self._http.send(_core.get(f"/v1/invoices/{_core.part(invoice_id)}", models.Invoice))
 
 
-class Archive:
-    """What was fetched with `archive`."""
+class ArchiveImports:
+    """Archive files that you have, as a source of the service."""
 
     def __init__(self, http: Http) -> None:
         self._http = http
+
+    def upload(
+        self, path: str | os.PathLike[str], *, name: str | None = None, shared: bool | None = None
+    ) -> models.ArchiveImport:
+        """A WARC or WACZ file, in parts. Again for the same file it goes on where it was broken off. The service reads the file afterwards: `get` tells how far it is."""
+        upload = _core.Upload.of(path)
+        body = {"name": name or upload.path.name, "bytes": upload.size, "sha256": upload.sha256, "shared": shared}
+        told = self._http.send(_core.announce("/v1/archives", models.ArchiveImport, body))
+        while told.state == "uploading" and told.received_bytes < upload.size:
+            offset = told.received_bytes
+            path_of = f"/v1/archives/{_core.part(told.id)}"
+            part = _core.append(path_of, models.ArchiveImport, upload.part(offset), {"offset": offset})
+            try:
+                told = self._http.send(part)
+            except TrawlError as problem:
+                # The part had arrived, though its answer was lost.
+                if problem.status != 409:
+                    raise
+                told = self.get(told.id)
+                if told.received_bytes <= offset:
+                    raise
+        return told
+
+    def list(self) -> models.ListArchiveImportsResponse:
+        return self._http.send(_core.get("/v1/archives", models.ListArchiveImportsResponse))
+
+    def get(self, import_id: str) -> models.ArchiveImport:
+        return self._http.send(_core.get(f"/v1/archives/{_core.part(import_id)}", models.ArchiveImport))
+
+    def delete(self, import_id: str) -> None:
+        """With its captures."""
+        self._http.send(_core.delete(f"/v1/archives/{_core.part(import_id)}", type(None)))
+
+    def warc(self, import_id: str) -> Iterator[bytes]:
+        """Its captures, as a WARC file, piece by piece."""
+        return self._http.pieces(f"/v1/archives/{_core.part(import_id)}.warc.gz")
+
+
+class Archive:
+    """What was fetched with `archive`, and archive files that were imported."""
+
+    def __init__(self, http: Http) -> None:
+        self._http = http
+        self.imports = ArchiveImports(http)
 
     def captures(self, url: str, **query: Unpack[params.CapturesOptions]) -> list[list[str]]:
         """The names of the columns, then a row for each capture of the address."""
