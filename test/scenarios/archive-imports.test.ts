@@ -376,6 +376,24 @@ describe.each(SETUPS)("an imported archive, $setup", ({ start, setup }) => {
     };
     expect(await search(keys.first)).toEqual(isIndexed ? [url] : []);
     expect(await search(keys.second)).toEqual([]);
+    await service.call("DELETE", `/v1/archives/${told.id}`, { key: keys.first });
+    await expect.poll(() => search(keys.first), { timeout: 60_000 }).toEqual([]);
+  });
+
+  test("is searched no longer once it is removed, unlike a page that was fetched at its address since", async () => {
+    const word = `guillemot${setup.length}`;
+    const site = sites.site({ "/colony": { body: article(`The ${word} colony today`) } });
+    const url = `${site.origin}/colony`;
+    const file = members(response(url, DATE, article("The old colony")));
+    const { id } = await imported(service, file, { key: keys.first });
+    expect(await service.fetch({ url }, { key: keys.first })).toMatchObject({ tier: "direct", error: null });
+    await service.call("DELETE", `/v1/archives/${id}`, { key: keys.first });
+    await expect.poll(() => captures(url, keys.first), { timeout: 60_000 }).toEqual([]);
+    const { json } = await service.call("POST", "/v1/search", { key: keys.first, body: { query: word } });
+    const isIndexed = setup === "embedded";
+    expect((json.results ?? []).map((result: { readonly url: string }) => result.url)).toEqual(
+      isIndexed ? [url] : [],
+    );
   });
 
   test.skipIf(folders.length === 0)(

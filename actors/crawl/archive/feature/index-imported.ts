@@ -1,6 +1,7 @@
 /** Puts the pages of imports into the search index of this node, extracted as fetched pages are. */
 import type { JoinedNode } from "../../../../node/feature.ts";
 import { EMPTY_RECORD } from "../../../../schemas/fetch.ts";
+import { sha256Of } from "../../../../cluster/ports/blobs.ts";
 import { contentKindOf } from "../../../lib/web/http.ts";
 import type { PageIndex } from "../../../sources/search/feature/tokens.ts";
 import { storedCaptures } from "../captures.ts";
@@ -28,7 +29,7 @@ export function importedPages(
       if (result.kind !== "done") return false;
       const { title, meta, text } = result.value;
       const headers = joinedFields(fields);
-      const record = { ...EMPTY_RECORD, final_url: url, content_kind, title, meta };
+      const record = { ...EMPTY_RECORD, final_url: url, content_kind, title, meta, sha256: sha256Of(body) };
       return index.onImported({ url, project, record, text, headers, body }, is_shared);
     },
     remove: (page) => index.onImportRemoved(page),

@@ -31,7 +31,9 @@ import { capturesHolder, fileBytes, ownerOf, partsHolder } from "./stored-import
 export interface RunDeps extends RecordsDeps {
   readonly clock: Clock;
   /** Takes a page of an import that is removed out of the search index. */
-  readonly unindex: (page: Pick<ImportedPage, "url" | "project" | "is_shared">) => void;
+  readonly unindex: (
+    page: Pick<ImportedPage, "url" | "project" | "is_shared"> & { readonly sha256: string },
+  ) => void;
 }
 
 /** Records whose outcome is stored together. */
@@ -238,8 +240,9 @@ async function removeImport(deps: RunDeps, key: string, stored: StoredImport): P
   for await (const { key: of, value, version } of importedCaptures(documents, ownerOf(stored), id)) {
     const { url, archive_sha256, digest } = value;
     await ARCHIVE_CAPTURES.remove(documents, of, version);
-    await refs.release([archive_sha256, digest.replace("sha256:", "")], capturesHolder(key));
-    unindex({ url, project, is_shared });
+    const sha256 = digest.replace("sha256:", "");
+    await refs.release([archive_sha256, sha256], capturesHolder(key));
+    unindex({ url, project, is_shared, sha256 });
   }
   const tag = `import ${key}`;
   for (;;) {

@@ -21,6 +21,7 @@ import {
   type PageRows,
   pageRows,
   type PageRowsDeps,
+  type RemovedPage,
 } from "./page-rows.sqlite.ts";
 
 export interface LocalIndex {
@@ -29,7 +30,7 @@ export interface LocalIndex {
   readonly add: (page: IndexedPage) => void;
   /** The project has retrieved this very page, which may be indexed for another project already. */
   readonly share: (page: Pick<IndexedPage, "url" | "sha256"> & { readonly project: string }) => void;
-  readonly remove: (page: Pick<IndexedPage, "url" | "project" | "is_imported">) => void;
+  readonly remove: (page: RemovedPage) => void;
   /** Pages of an origin that the project finds, at most `limit`. */
   readonly pagesOf: (
     origin: string,

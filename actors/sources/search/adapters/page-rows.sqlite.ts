@@ -91,10 +91,13 @@ export interface PageRowsDeps {
  */
 export const idOf = (row: Record<string, unknown>): bigint => BigInt(row["id"] as number);
 
+/** `sha256`: only the page with this body; the address may have another one by now. */
+export type RemovedPage = Pick<IndexedPage, "url" | "project" | "is_imported"> & { readonly sha256?: string };
+
 export type Change =
   | { readonly kind: "add"; readonly page: IndexedPage }
   | { readonly kind: "share"; readonly page: Pick<IndexedPage, "url" | "sha256" | "project"> }
-  | { readonly kind: "remove"; readonly page: Pick<IndexedPage, "url" | "project" | "is_imported"> };
+  | { readonly kind: "remove"; readonly page: RemovedPage };
 
 export interface PageRows {
   /** For searches. */
@@ -128,7 +131,7 @@ function statementsOf(database: DatabaseSync) {
   return {
     begin: database.prepare("BEGIN IMMEDIATE"),
     end: database.prepare("COMMIT"),
-    find: database.prepare("SELECT id, chars FROM pages WHERE key = ? AND owner = ?"),
+    find: database.prepare("SELECT id, chars, sha256 FROM pages WHERE key = ? AND owner = ?"),
     findSame: database.prepare(
       `SELECT pages.url, language, published_at, words.title AS title, words.text AS text
        FROM pages JOIN words ON words.rowid = pages.id WHERE key = ? AND sha256 = ? LIMIT 1`,
@@ -175,9 +178,12 @@ export function pageRows({ path, clock, metrics, log, limits }: PageRowsDeps): P
     changed++;
   }
 
-  function drop(key: string, owner: string): void {
+  function drop(key: string, owner: string, sha256?: string): void {
     const existing = sql.find.get(key, owner);
-    if (existing) forget(existing);
+    if (existing === undefined) return;
+    // Imported pages had no digest here before version 0.2.0.
+    if (sha256 === undefined || existing["sha256"] === sha256 || existing["sha256"] === null)
+      forget(existing);
   }
 
   function put(page: IndexedPage, key: string): void {
@@ -282,7 +288,7 @@ export function pageRows({ path, clock, metrics, log, limits }: PageRowsDeps): P
             shareSame(change.page, key);
             break;
           case "remove":
-            drop(key, change.page.is_imported ? IMPORTED : ownerOf(change.page.project));
+            drop(key, change.page.is_imported ? IMPORTED : ownerOf(change.page.project), change.page.sha256);
         }
       }
       evict();

@@ -190,9 +190,10 @@ function indexOfPages(index: LocalIndex | null, isShared: boolean, crawler: Craw
         { project: isShared || is_imported ? null : page.project, is_imported: is_imported && !isShared },
         crawler,
       ),
-    onImportRemoved: ({ url, project, is_shared }) =>
+    onImportRemoved: ({ url, project, is_shared, sha256 }) =>
       index?.remove({
         url,
+        sha256,
         project: isShared || is_shared ? null : project,
         is_imported: is_shared && !isShared,
       }),

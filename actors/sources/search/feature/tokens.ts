@@ -22,6 +22,8 @@ export interface PageIndex {
     readonly url: string;
     readonly project: string;
     readonly is_shared: boolean;
+    /** Of its body: what was fetched at the address since then stays. */
+    readonly sha256: string;
   }) => void;
   readonly onGone: (page: { readonly url: string; readonly project: string }) => void;
 }
