@@ -74,7 +74,7 @@ export function describeBrowser(
   );
 }
 
-/** What does not depend on the browser, such as limits that this service counts: once, on npm's where it is, which needs half the CPU time. */
+/** What does not depend on the build of the browser, such as limits that this service counts, or what is done with a page: once, on npm's where it is, which needs half the CPU time. */
 export function describeOneBrowser(
   name: string,
   suite: (openSetup: OpenBrowserSetup, title: string) => void,

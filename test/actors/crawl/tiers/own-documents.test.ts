@@ -1,10 +1,10 @@
 /** A caller's own request in a browser: what of it goes with documents, with what they load, and with nothing else. */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type BrowserSetup, describeBrowser } from "../../../harness/browser-harness.ts";
+import { type BrowserSetup, describeOneBrowser } from "../../../harness/browser-harness.ts";
 import { ownPart } from "../../../harness/transport-request.ts";
 import { article, redirect, type Site } from "../../../harness/web.ts";
 
-describeBrowser("a caller's own request in a browser", (openSetup) => {
+describeOneBrowser("a caller's own request in a browser", (openSetup) => {
   let it: BrowserSetup;
   beforeAll(async () => {
     it = await openSetup();

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Action, StoredOutcome } from "../../../../schemas/actions.ts";
 import type { TransportRequest, TransportResult } from "../../../../actors/lib/web/transport.ts";
-import { type BrowserSetup, describeBrowser, describeOneBrowser } from "../../../harness/browser-harness.ts";
+import { type BrowserSetup, describeOneBrowser } from "../../../harness/browser-harness.ts";
 import { ownPart } from "../../../harness/transport-request.ts";
 import { article, type Page, type Site } from "../../../harness/web.ts";
 
@@ -49,7 +49,7 @@ const WIZARD = `<title>Wizard</title><div id=app></div><script>
     next.onclick = () => setTimeout(() => { given.push(answer.value); show(); }, 100); };
   show();</script>`;
 
-describeBrowser("steps in a page", (openSetup) => {
+describeOneBrowser("steps in a page", (openSetup) => {
   let it: BrowserSetup;
   beforeAll(async () => (it = await openSetup()));
   afterAll(() => it.close());

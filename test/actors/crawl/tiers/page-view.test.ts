@@ -1,7 +1,7 @@
 /** The window and the device of a page in a real browser, and what it does not load because its caller blocks it. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { TransportRequest } from "../../../../actors/lib/web/transport.ts";
-import { type BrowserSetup, describeBrowser } from "../../../harness/browser-harness.ts";
+import { type BrowserSetup, describeOneBrowser } from "../../../harness/browser-harness.ts";
 import { article } from "../../../harness/web.ts";
 
 const SVG = {
@@ -10,7 +10,7 @@ const SVG = {
 };
 const PICTURE = { type: "png", full_page: false } as const;
 
-describeBrowser("a page as it is shown", (openSetup) => {
+describeOneBrowser("a page as it is shown", (openSetup) => {
   let it: BrowserSetup;
   beforeAll(async () => (it = await openSetup()));
   afterAll(() => it.close());

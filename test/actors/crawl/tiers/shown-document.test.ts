@@ -1,7 +1,7 @@
 /** What a page shows beyond its own document, in a real browser: open shadow roots with their slots, and frames of its site. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { TransportRequest } from "../../../../actors/lib/web/transport.ts";
-import { type BrowserSetup, describeBrowser } from "../../../harness/browser-harness.ts";
+import { type BrowserSetup, describeOneBrowser } from "../../../harness/browser-harness.ts";
 import { article } from "../../../harness/web.ts";
 
 /** A page of elements that draw themselves: the document has their names alone. */
@@ -22,7 +22,7 @@ const COMPONENTS = `<!doctype html><title>Shop</title><shop-page><b slot=price>9
   });
 </script>`;
 
-describeBrowser("a page as it shows itself", (openSetup) => {
+describeOneBrowser("a page as it shows itself", (openSetup) => {
   let it: BrowserSetup;
   beforeAll(async () => (it = await openSetup()));
   afterAll(() => it.close());
