@@ -65,8 +65,8 @@ export const SessionBody = Component("SessionBody", {
   country: Type.Optional(
     Field(
       Nullable(CountryCode),
-      "Refused unless it is null: requests of a session take the routes direct and browser, which have no exits by country",
-      null,
+      "The country of its exit, ISO 3166-1 alpha-2: its requests take the route proxy and no other, by one exit. Refused where the service has no proxy with exits by country",
+      "ch",
     ),
   ),
   cookies: Type.Optional(
@@ -90,6 +90,7 @@ export const SessionView = Component("Session", {
   last_used_at: Field(Nullable(Timestamp), "When a fetch with it last ended; null: none has"),
   user_agent: Field(Nullable(Type.String()), "The User-Agent of its requests", "example-bot/1.0"),
   accept_language: Field(Nullable(Type.String()), "The Accept-Language of its requests", "de-CH"),
+  country: Field(Nullable(CountryCode), "The country of its exit; null: it has none", "ch"),
   cookies: Field(Type.Integer({ minimum: 0 }), "How many cookies it holds", 3),
 });
 export type SessionView = Static<typeof SessionView>;
@@ -99,7 +100,7 @@ export const SESSION_FIELDS = {
   session_id: Type.Optional(
     Field(
       Nullable(SessionId),
-      "A session of POST /v1/sessions: its cookies go to the sites that set them, and what sites set is kept in it. The routes direct and browser only; the answer belongs to the project, as one to `cookies`",
+      "A session of POST /v1/sessions: its cookies go to the sites that set them, and what sites set is kept in it. The routes direct and browser only, of a session with `country` proxy only; the answer belongs to the project, as one to `cookies`",
       "ses_wyvsfbx2x89mpyyv",
     ),
   ),
@@ -115,6 +116,8 @@ export interface StoredSession {
   readonly used_ms: number | null;
   readonly user_agent: string | null;
   readonly accept_language: string | null;
+  /** In lower case, as its exit is named. Default: it has no exit of its own. */
+  readonly country?: string;
   /** Sealed. */
   readonly jar: string;
   readonly cookies: number;

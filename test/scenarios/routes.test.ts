@@ -25,13 +25,13 @@ async function residential(port: number): Promise<Server> {
     const headers = { ...asked.headers, "x-exit": user.split(":")[0]! };
     delete (headers as Record<string, unknown>)["proxy-authorization"];
     const onward = httpRequest(
-      { port, host: "127.0.0.1", path: url.pathname + url.search, headers },
+      { port, host: "127.0.0.1", method: asked.method!, path: url.pathname + url.search, headers },
       (response) => {
         answer.writeHead(response.statusCode!, response.headers);
         response.pipe(answer);
       },
     );
-    onward.end();
+    asked.pipe(onward);
   }).listen(0, "127.0.0.1");
   await once(server, "listening");
   return server;
@@ -272,6 +272,56 @@ describe.each(SETUPS)("the routes archive, proxy and proxy_render, $setup", ({ s
     // Gateways tell it about once a second.
     const spent = async () => (await service.call("GET", "/v1/quota")).json.project.spend.used as string;
     await expect.poll(spent, { timeout: 5_000 }).toBe("0.170000");
+  });
+
+  test("a session with a country keeps one exit there on every site, for the price of the proxy", async () => {
+    const exits: string[] = [];
+    const pages = {
+      "/login": ({ body, headers }: Arrival): Page => {
+        exits.push(String(headers["x-exit"]));
+        const isRight = body === "word=lamp";
+        return { status: 303, headers: { Location: "/", ...(isRight && { "Set-Cookie": "sid=in; Path=/" }) } };
+      },
+      "/": ({ headers }: Arrival): Page => {
+        exits.push(String(headers["x-exit"]));
+        return { body: article(headers["cookie"]?.includes("sid=in") ? "Account" : "Log in", TEXT) };
+      },
+    };
+    const [site, other] = [sites.site(pages), sites.site(pages)];
+    const create = async () => (await service.call("POST", "/v1/sessions", { body: { country: "CH" } })).json;
+    const { session_id, ...made } = await create();
+    expect(made).toMatchObject({ country: "ch", cookies: 0 });
+
+    const url = `${site.origin}/`;
+    const login = { method: "POST", body: "word=lamp" } as const;
+    const entered = await service.fetch({ url: `${site.origin}/login`, session_id, ...login });
+    expect(entered).toMatchObject({
+      error: null,
+      title: "Account",
+      tier: "proxy",
+      billing_category: "fetch_paid",
+      cost_usd: 0.01,
+      attempts: [{ tier: "proxy", reason: "ok" }],
+    });
+    const again = await service.fetch({ url, session_id, country: "DE" });
+    expect(again).toMatchObject({ title: "Account", tier: "proxy", cached: false });
+    expect(again.warnings).toEqual(["country has no effect: that of the session holds"]);
+    const elsewhere = await service.fetch({ url: `${other.origin}/`, session_id });
+    expect(elsewhere).toMatchObject({ title: "Log in", tier: "proxy" });
+    const jobs = client(service);
+    const { job_id } = (await jobs.create([{ url, session_id }])).json;
+    await jobs.finished(job_id);
+    expect(await jobs.items(job_id)).toMatchObject([{ result: { title: "Account", tier: "proxy", cost_usd: 0.01 } }]);
+    expect(new Set(exits)).toEqual(new Set([expect.stringMatching(/^user-[0-9a-f]{16}-country-ch$/)]));
+    const [exit] = exits.splice(0);
+
+    const second = await create();
+    await service.fetch({ url, session_id: second.session_id });
+    expect(exits).toEqual([expect.stringMatching(/^user-[0-9a-f]{16}-country-ch$/)]);
+    expect(exits).not.toContain(exit);
+    for (const more of [{ allow_paid: false }, { tiers: ["direct" as const] }, { render: "always" as const }])
+      expect(await service.fetch({ url, session_id, ...more })).toMatchObject({ error: "no_tier_allowed" });
+    expect(exits).toHaveLength(1);
   });
 
   test("an unreachable proxy is reported as proxy_unreachable", async () => {

@@ -20,6 +20,8 @@ export interface RouteOptions {
   readonly view?: object;
   /** What only the origin may get: it takes routes from this crawler's own addresses. */
   readonly own?: Pick<SealedRequest, "is_post" | "has_actions">;
+  /** The request's session has an exit of its own, which the route proxy alone can take. Default: it has none. */
+  readonly has_exit?: boolean;
 }
 
 /** The outcome of one route. */
@@ -87,7 +89,7 @@ export function routesOf(options: RouteOptions): readonly Tier[] {
       (options.allow_archive || tier !== "archive") &&
       (options.allow_paid || !isPremium(tier)) &&
       (TIER_TABLE[tier].is_browser || !needsBrowser(options)) &&
-      (TIER_TABLE[tier].has_own_address || !options.own),
+      (options.has_exit ? tier === "proxy" : TIER_TABLE[tier].has_own_address || !options.own),
   );
 }
 

@@ -149,8 +149,9 @@ async function runFetch(pipeline: Pipeline, run: RunState, deadline: AbortSignal
     const segment = segmentOf(request.url);
     run.hints = { ...NO_HINTS, ...(await ask(HostProfile, `${site} ${host}`, "recall", { segment })) };
   }
+  const has_exit = (await sessionOf(deps, run))?.country !== undefined;
   for (;;) {
-    const step = nextStep(request, run.hints, tried satisfies readonly Tried[]);
+    const step = nextStep({ ...request, has_exit }, run.hints, tried satisfies readonly Tried[]);
     if (step.kind === "answer") {
       const best = step.best === null ? null : tried[step.best]!;
       const isMissing = tried.some(({ outcome }) => outcome.kind === "no_host");
@@ -230,6 +231,7 @@ async function takeRoute(pipeline: Pipeline, run: RunState, tier: Tier): Promise
     ...request,
     ...(session && {
       session_jar: session.jar,
+      country: session.country ?? request.country,
       user_agent: request.user_agent ?? session.user_agent,
       accept_language: request.accept_language ?? session.accept_language,
     }),

@@ -55,7 +55,7 @@ export function sessions({
   };
   return {
     list,
-    async create(project, { ttl_s = TTL_S, label = null, user_agent = null, accept_language = null }, jar) {
+    async create(project, { ttl_s = TTL_S, label = null, country = null, ...body }, jar) {
       if ((await list(project)).length >= MAX_SESSIONS) return null;
       const id = randomId("ses_");
       const created_ms = Math.floor(now());
@@ -66,8 +66,9 @@ export function sessions({
         created_ms,
         expires_ms: created_ms + ttl_s * 1_000,
         used_ms: null,
-        user_agent,
-        accept_language,
+        user_agent: body.user_agent ?? null,
+        accept_language: body.accept_language ?? null,
+        ...(country !== null && { country: country.toLowerCase() }),
         jar: seal(jar.text, jarPlace(project, id, "jar")),
         cookies: jar.count,
       };
@@ -111,5 +112,6 @@ export const sessionView = (session: StoredSession): SessionView => ({
   last_used_at: session.used_ms === null ? null : iso(session.used_ms),
   user_agent: session.user_agent,
   accept_language: session.accept_language,
+  country: session.country ?? null,
   cookies: session.cookies,
 });

@@ -95,6 +95,7 @@ async function joinFetch(
     model: model?.chat.model ?? null,
   };
 
+  const now = (): number => clock.now();
   const archives = archiveKeeper({ blobs, documents, clock });
   const item = fetchItems(
     { fetchWith: service.fetchWith, bodyGrants, archives, clock, joined },
@@ -144,9 +145,10 @@ async function joinFetch(
         metrics,
         log,
       }),
-      ...sessionRoutes(sessions({ documents, secrets: node.secrets, now: () => clock.now() }), () =>
-        clock.now(),
-      ),
+      ...sessionRoutes(sessions({ documents, secrets: node.secrets, now }), {
+        now,
+        hasExits: country_routes.includes("proxy"),
+      }),
       ...domainRoutes({
         ask,
         siteOf: (name) => siteNamed(name, joined),

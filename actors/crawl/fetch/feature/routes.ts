@@ -159,7 +159,7 @@ export function fetchRoutes(services: FetchServices): readonly Route[] {
       wait_ms: WAIT_MS,
     });
     if (body.country != null && !takesCountry(request, services.country_routes ?? PREMIUM_TIERS))
-      call.warnings.add(NO_EXIT);
+      call.warnings.add(body.session_id == null ? NO_EXIT : SESSION_EXIT);
     const isDebugged = services.debugRecords?.isWanted(call) === true;
     const late = Promise.withResolvers<Bill | null>();
     const page = await fetchWithTexts(
@@ -480,8 +480,9 @@ export const fetchBatch = (
 });
 
 const NO_EXIT = "country has no effect: none of the routes that this request may take has exits by country";
+const SESSION_EXIT = "country has no effect: that of the session holds";
 
-/** Headers, cookies and sessions of the caller take no route of a provider. */
+/** Headers and cookies of the caller take no route of a provider, and a session has a country of its own. */
 const takesCountry = (
   { allow_paid, own_request, tiers }: UnsealedFetch,
   country_routes: readonly PremiumTier[],

@@ -15,20 +15,23 @@ const NO_COOKIE = {
   msg: "No site may set this cookie: its domain is a public suffix or no domain, its time is over, or it has more than 4,096 bytes",
   type: "value_error",
 };
-/** Its cookies go to no provider. */
 const NO_EXIT = {
-  msg: "Value error, requests of a session take the routes direct and browser, which have no exits by country",
+  msg: "Value error, this service has no proxy with exits by country",
   type: "country_not_available",
 };
 
-export const sessionRoutes = (sessions: Sessions, now: () => number): readonly Route[] => [
+/** `hasExits`: whether the route proxy has exits by country. */
+export const sessionRoutes = (
+  sessions: Sessions,
+  { now, hasExits }: { readonly now: () => number; readonly hasExits: boolean },
+): readonly Route[] => [
   route({
     method: "POST",
     path: "/v1/sessions",
     operationId: "createSession",
     summary: "Begin a session, whose cookies several fetches share",
     description:
-      "For `session_id` of fetches, batches and crawls, on the routes direct and browser. Cookies go where RFC 6265 sends them, and are stored encrypted. A project has 500 sessions at most, a session 64 KB of cookies: the oldest go first.",
+      "For `session_id` of fetches, batches and crawls, on the routes direct and browser; with `country` on the route proxy, at its price. Cookies go where RFC 6265 sends them, and are stored encrypted. A project has 500 sessions at most, a session 64 KB of cookies: the oldest go first.",
     tags,
     body: SessionBody,
     body_example: { ttl_s: 3_600, label: "Shop, logged in" },
@@ -39,7 +42,7 @@ export const sessionRoutes = (sessions: Sessions, now: () => number): readonly R
         : userAgentNotAllowed(body.user_agent),
     replies: { 201: { description: "The session", schema: SessionView } },
     async handle({ body, caller: { grant } }) {
-      if (body.country != null) return invalid([{ loc: ["body", "country"], ...NO_EXIT }]);
+      if (body.country != null && !hasExits) return invalid([{ loc: ["body", "country"], ...NO_EXIT }]);
       const jar = jarWith(body.cookies ?? [], now());
       if ("refused" in jar) return invalid([{ loc: ["body", "cookies", jar.refused], ...NO_COOKIE }]);
       const session = await sessions.create(grant.project.name, body, jar);

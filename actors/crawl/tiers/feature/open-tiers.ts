@@ -77,7 +77,7 @@ async function openTransports(node: OpeningNode, settings: TiersSettings): Promi
   function openProxy(): Transport | null {
     // An egress node: other addresses than those of the workers, without a proxy behind it.
     if (proxy_url === undefined) return isNamed("proxy") ? directTransport(common) : null;
-    return has("proxy") ? proxyTransport({ ...common, proxy_url, joined }) : null;
+    return has("proxy") ? proxyTransport({ ...common, openOwn, jars, proxy_url, joined }) : null;
   }
   return {
     transports: {
