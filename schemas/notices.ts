@@ -46,7 +46,7 @@ export const MaintenanceBody = Component("MaintenanceBody", {
   ends_at: Field(Timestamp, "When it ends", "2026-11-24T23:00:00.000Z"),
   components: Type.Optional(
     Field(
-      Type.Array(Type.String({ maxLength: 80 }), { maxItems: 100, default: [] }),
+      { ...Components, default: [] },
       "What it concerns; empty: the whole service",
       ["storage"],
     ),

@@ -1640,7 +1640,7 @@ class CrawlJobItemInput(Answer):
     actions: list[Action] | None = None
     """Steps in the page before it is read, in their order; takes the route browser only. The answer belongs to the project, and is not cached unless `cache_private` is true. In a crawl: on pages of the origin of its first seed"""
     session_id: str | None = None
-    """A session of POST /v1/sessions: its cookies go to the sites that set them, and what sites set is kept in it. The routes direct and browser only; the answer belongs to the project, as one to `cookies`"""
+    """A session of POST /v1/sessions: its cookies go to the sites that set them, and what sites set is kept in it. The routes direct and browser only, of a session with `country` proxy only; the answer belongs to the project, as one to `cookies`"""
     only_main_content: bool | None = None
     """false: text, Markdown, links and images are of everything that the page shows, menus and footers included. true: of its main content only. Default: text and Markdown of the main content, links and images of the whole page"""
     include_comments: bool | None = None
@@ -2151,7 +2151,7 @@ class FetchJobItemInput(Answer):
     actions: list[Action] | None = None
     """Steps in the page before it is read, in their order; takes the route browser only. The answer belongs to the project, and is not cached unless `cache_private` is true. In a crawl: on pages of the origin of its first seed"""
     session_id: str | None = None
-    """A session of POST /v1/sessions: its cookies go to the sites that set them, and what sites set is kept in it. The routes direct and browser only; the answer belongs to the project, as one to `cookies`"""
+    """A session of POST /v1/sessions: its cookies go to the sites that set them, and what sites set is kept in it. The routes direct and browser only, of a session with `country` proxy only; the answer belongs to the project, as one to `cookies`"""
     only_main_content: bool | None = None
     """false: text, Markdown, links and images are of everything that the page shows, menus and footers included. true: of its main content only. Default: text and Markdown of the main content, links and images of the whole page"""
     include_comments: bool | None = None
@@ -3751,7 +3751,7 @@ class MonitorFetch(Answer):
     actions: list[Action] | None = None
     """Steps in the page before it is read, in their order; takes the route browser only. The answer belongs to the project, and is not cached unless `cache_private` is true. In a crawl: on pages of the origin of its first seed"""
     session_id: str | None = None
-    """A session of POST /v1/sessions: its cookies go to the sites that set them, and what sites set is kept in it. The routes direct and browser only; the answer belongs to the project, as one to `cookies`"""
+    """A session of POST /v1/sessions: its cookies go to the sites that set them, and what sites set is kept in it. The routes direct and browser only, of a session with `country` proxy only; the answer belongs to the project, as one to `cookies`"""
     only_main_content: bool | None = None
     """false: text, Markdown, links and images are of everything that the page shows, menus and footers included. true: of its main content only. Default: text and Markdown of the main content, links and images of the whole page"""
     include_comments: bool | None = None
@@ -4525,6 +4525,8 @@ class Session(Answer):
     """The User-Agent of its requests"""
     accept_language: str | None = ABSENT
     """The Accept-Language of its requests"""
+    country: str | None = ABSENT
+    """The country of its exit; null: it has none"""
     cookies: int = ABSENT
     """How many cookies it holds"""
 

@@ -334,7 +334,7 @@ class CrawlFetch(TypedDict, total=False):
     actions: Sequence[Action] | None
     """Steps in the page before it is read, in their order; takes the route browser only. The answer belongs to the project, and is not cached unless `cache_private` is true. In a crawl: on pages of the origin of its first seed"""
     session_id: str | None
-    """A session of POST /v1/sessions: its cookies go to the sites that set them, and what sites set is kept in it. The routes direct and browser only; the answer belongs to the project, as one to `cookies`"""
+    """A session of POST /v1/sessions: its cookies go to the sites that set them, and what sites set is kept in it. The routes direct and browser only, of a session with `country` proxy only; the answer belongs to the project, as one to `cookies`"""
     only_main_content: bool | None
     """false: text, Markdown, links and images are of everything that the page shows, menus and footers included. true: of its main content only. Default: text and Markdown of the main content, links and images of the whole page"""
     include_comments: bool
@@ -545,7 +545,7 @@ class FetchBody(TypedDict, total=False):
     actions: Sequence[Action] | None
     """Steps in the page before it is read, in their order; takes the route browser only. The answer belongs to the project, and is not cached unless `cache_private` is true. In a crawl: on pages of the origin of its first seed"""
     session_id: str | None
-    """A session of POST /v1/sessions: its cookies go to the sites that set them, and what sites set is kept in it. The routes direct and browser only; the answer belongs to the project, as one to `cookies`"""
+    """A session of POST /v1/sessions: its cookies go to the sites that set them, and what sites set is kept in it. The routes direct and browser only, of a session with `country` proxy only; the answer belongs to the project, as one to `cookies`"""
     only_main_content: bool | None
     """false: text, Markdown, links and images are of everything that the page shows, menus and footers included. true: of its main content only. Default: text and Markdown of the main content, links and images of the whole page"""
     include_comments: bool
@@ -1027,7 +1027,7 @@ class MonitorFetch(TypedDict, total=False):
     actions: Sequence[Action] | None
     """Steps in the page before it is read, in their order; takes the route browser only. The answer belongs to the project, and is not cached unless `cache_private` is true. In a crawl: on pages of the origin of its first seed"""
     session_id: str | None
-    """A session of POST /v1/sessions: its cookies go to the sites that set them, and what sites set is kept in it. The routes direct and browser only; the answer belongs to the project, as one to `cookies`"""
+    """A session of POST /v1/sessions: its cookies go to the sites that set them, and what sites set is kept in it. The routes direct and browser only, of a session with `country` proxy only; the answer belongs to the project, as one to `cookies`"""
     only_main_content: bool | None
     """false: text, Markdown, links and images are of everything that the page shows, menus and footers included. true: of its main content only. Default: text and Markdown of the main content, links and images of the whole page"""
     include_comments: bool
@@ -1172,7 +1172,7 @@ class ReadQuery(TypedDict, total=False):
     archive: bool
     """Whether the exchanges with the origin are kept, for 30 days, to be downloaded as WARC; the page is then one of this project only. An operator can make true the default of a project"""
     session_id: str | None
-    """A session of POST /v1/sessions: its cookies go to the sites that set them, and what sites set is kept in it. The routes direct and browser only; the answer belongs to the project, as one to `cookies`"""
+    """A session of POST /v1/sessions: its cookies go to the sites that set them, and what sites set is kept in it. The routes direct and browser only, of a session with `country` proxy only; the answer belongs to the project, as one to `cookies`"""
     only_main_content: bool | None
     """false: text, Markdown, links and images are of everything that the page shows, menus and footers included. true: of its main content only. Default: text and Markdown of the main content, links and images of the whole page"""
     include_comments: bool
@@ -1332,7 +1332,7 @@ class SessionBody(TypedDict, total=False):
     accept_language: str | None
     """The Accept-Language of its requests"""
     country: str | None
-    """Refused unless it is null: requests of a session take the routes direct and browser, which have no exits by country"""
+    """The country of its exit, ISO 3166-1 alpha-2: its requests take the route proxy and no other, by one exit. Refused where the service has no proxy with exits by country"""
     cookies: Sequence[SessionCookie] | None
     """Cookies that it begins with, such as those of a browser in which somebody has logged in. They are stored encrypted and shown to nobody"""
     label: str | None
@@ -1576,7 +1576,7 @@ class FetchOptions(TypedDict, total=False):
     actions: Sequence[Action] | None
     """Steps in the page before it is read, in their order; takes the route browser only. The answer belongs to the project, and is not cached unless `cache_private` is true. In a crawl: on pages of the origin of its first seed"""
     session_id: str | None
-    """A session of POST /v1/sessions: its cookies go to the sites that set them, and what sites set is kept in it. The routes direct and browser only; the answer belongs to the project, as one to `cookies`"""
+    """A session of POST /v1/sessions: its cookies go to the sites that set them, and what sites set is kept in it. The routes direct and browser only, of a session with `country` proxy only; the answer belongs to the project, as one to `cookies`"""
     only_main_content: bool | None
     """false: text, Markdown, links and images are of everything that the page shows, menus and footers included. true: of its main content only. Default: text and Markdown of the main content, links and images of the whole page"""
     include_comments: bool

@@ -1849,7 +1849,7 @@ export interface CrawlFetch {
   cache_private?: boolean;
   /** Steps in the page before it is read, in their order; takes the route browser only. The answer belongs to the project, and is not cached unless `cache_private` is true. In a crawl: on pages of the origin of its first seed */
   actions?: Action[] | null;
-  /** A session of POST /v1/sessions: its cookies go to the sites that set them, and what sites set is kept in it. The routes direct and browser only; the answer belongs to the project, as one to `cookies` */
+  /** A session of POST /v1/sessions: its cookies go to the sites that set them, and what sites set is kept in it. The routes direct and browser only, of a session with `country` proxy only; the answer belongs to the project, as one to `cookies` */
   session_id?: string | null;
   /** false: text, Markdown, links and images are of everything that the page shows, menus and footers included. true: of its main content only. Default: text and Markdown of the main content, links and images of the whole page */
   only_main_content?: boolean | null;
@@ -1943,7 +1943,7 @@ export interface CrawlJobItemInput {
   cache_private?: boolean;
   /** Steps in the page before it is read, in their order; takes the route browser only. The answer belongs to the project, and is not cached unless `cache_private` is true. In a crawl: on pages of the origin of its first seed */
   actions?: Action[] | null;
-  /** A session of POST /v1/sessions: its cookies go to the sites that set them, and what sites set is kept in it. The routes direct and browser only; the answer belongs to the project, as one to `cookies` */
+  /** A session of POST /v1/sessions: its cookies go to the sites that set them, and what sites set is kept in it. The routes direct and browser only, of a session with `country` proxy only; the answer belongs to the project, as one to `cookies` */
   session_id?: string | null;
   /** false: text, Markdown, links and images are of everything that the page shows, menus and footers included. true: of its main content only. Default: text and Markdown of the main content, links and images of the whole page */
   only_main_content?: boolean | null;
@@ -2504,7 +2504,7 @@ export interface FetchBody {
   cache_private?: boolean;
   /** Steps in the page before it is read, in their order; takes the route browser only. The answer belongs to the project, and is not cached unless `cache_private` is true. In a crawl: on pages of the origin of its first seed */
   actions?: Action[] | null;
-  /** A session of POST /v1/sessions: its cookies go to the sites that set them, and what sites set is kept in it. The routes direct and browser only; the answer belongs to the project, as one to `cookies` */
+  /** A session of POST /v1/sessions: its cookies go to the sites that set them, and what sites set is kept in it. The routes direct and browser only, of a session with `country` proxy only; the answer belongs to the project, as one to `cookies` */
   session_id?: string | null;
   /** false: text, Markdown, links and images are of everything that the page shows, menus and footers included. true: of its main content only. Default: text and Markdown of the main content, links and images of the whole page */
   only_main_content?: boolean | null;
@@ -2602,7 +2602,7 @@ export interface FetchJobItemInput {
   cache_private?: boolean;
   /** Steps in the page before it is read, in their order; takes the route browser only. The answer belongs to the project, and is not cached unless `cache_private` is true. In a crawl: on pages of the origin of its first seed */
   actions?: Action[] | null;
-  /** A session of POST /v1/sessions: its cookies go to the sites that set them, and what sites set is kept in it. The routes direct and browser only; the answer belongs to the project, as one to `cookies` */
+  /** A session of POST /v1/sessions: its cookies go to the sites that set them, and what sites set is kept in it. The routes direct and browser only, of a session with `country` proxy only; the answer belongs to the project, as one to `cookies` */
   session_id?: string | null;
   /** false: text, Markdown, links and images are of everything that the page shows, menus and footers included. true: of its main content only. Default: text and Markdown of the main content, links and images of the whole page */
   only_main_content?: boolean | null;
@@ -4628,7 +4628,7 @@ export interface MonitorFetch {
   cache_private?: boolean;
   /** Steps in the page before it is read, in their order; takes the route browser only. The answer belongs to the project, and is not cached unless `cache_private` is true. In a crawl: on pages of the origin of its first seed */
   actions?: Action[] | null;
-  /** A session of POST /v1/sessions: its cookies go to the sites that set them, and what sites set is kept in it. The routes direct and browser only; the answer belongs to the project, as one to `cookies` */
+  /** A session of POST /v1/sessions: its cookies go to the sites that set them, and what sites set is kept in it. The routes direct and browser only, of a session with `country` proxy only; the answer belongs to the project, as one to `cookies` */
   session_id?: string | null;
   /** false: text, Markdown, links and images are of everything that the page shows, menus and footers included. true: of its main content only. Default: text and Markdown of the main content, links and images of the whole page */
   only_main_content?: boolean | null;
@@ -5310,7 +5310,7 @@ export interface ReadQuery {
   fields?: FetchField[] | null;
   /** Whether the exchanges with the origin are kept, for 30 days, to be downloaded as WARC; the page is then one of this project only. An operator can make true the default of a project */
   archive?: boolean;
-  /** A session of POST /v1/sessions: its cookies go to the sites that set them, and what sites set is kept in it. The routes direct and browser only; the answer belongs to the project, as one to `cookies` */
+  /** A session of POST /v1/sessions: its cookies go to the sites that set them, and what sites set is kept in it. The routes direct and browser only, of a session with `country` proxy only; the answer belongs to the project, as one to `cookies` */
   session_id?: string | null;
   /** false: text, Markdown, links and images are of everything that the page shows, menus and footers included. true: of its main content only. Default: text and Markdown of the main content, links and images of the whole page */
   only_main_content?: boolean | null;
@@ -5698,6 +5698,8 @@ export interface Session {
   user_agent: string | null;
   /** The Accept-Language of its requests */
   accept_language: string | null;
+  /** The country of its exit; null: it has none */
+  country: string | null;
   /** How many cookies it holds */
   cookies: number;
 }
@@ -5709,7 +5711,7 @@ export interface SessionBody {
   user_agent?: string | null;
   /** The Accept-Language of its requests */
   accept_language?: string | null;
-  /** Refused unless it is null: requests of a session take the routes direct and browser, which have no exits by country */
+  /** The country of its exit, ISO 3166-1 alpha-2: its requests take the route proxy and no other, by one exit. Refused where the service has no proxy with exits by country */
   country?: string | null;
   /** Cookies that it begins with, such as those of a browser in which somebody has logged in. They are stored encrypted and shown to nobody */
   cookies?: SessionCookie[] | null;
