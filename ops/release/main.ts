@@ -1,6 +1,6 @@
 /**
  * A release: `npm run release -- --dry-run` builds in dist/ everything that would be published, checks it, installs it in an empty folder and
- * starts it; `-- chroots` installs it in bare chroots of Debian (chroots.ts); `-- licences` prints each package that the program depends on, with its
+ * starts it; `-- chroots` installs it in bare chroots of Debian (chroots.ts), `-- chroots 22.23.3` only in those with that Node; `-- licences` prints each package that the program depends on, with its
  * licence. Publishing is left to whoever holds the credentials: `npm publish dist/FILE.tgz --provenance`.
  */
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { readBuildInfo } from "../build-info.ts";
 import { billOfMaterials, licencesOf } from "./bill-of-materials.ts";
-import { chrootTable, tryChroots } from "./chroots.ts";
+import { chrootTable, NODES, tryChroots } from "./chroots.ts";
 import { packPythonClient } from "./python-package.ts";
 import { packClient } from "./client-package.ts";
 import { packServer } from "./server-package.ts";
@@ -20,13 +20,14 @@ const DIST = join(ROOT, "dist");
 const PYTHON = process.env["PYTHON"] ?? "/opt/python-client/bin/python";
 const PACKED_MAX_BYTES = 5_000_000;
 
-const [word] = process.argv.slice(2);
+const [word, ...rest] = process.argv.slice(2);
 if (word === "licences") console.log(licencesOf(billOfMaterials(ROOT)).join("\n"));
 else if (word === "--dry-run") await dryRun();
-else if (word === "chroots") await chroots();
+else if (word === "chroots" && rest.every((node) => NODES.includes(node)))
+  await chroots(rest.length > 0 ? rest : NODES);
 else {
   console.error(
-    "Say --dry-run, chroots or licences. Nothing is published from here: npm publish dist/FILE.tgz --provenance",
+    `Say --dry-run, licences, or chroots with any of ${NODES.join(", ")}. Nothing is published from here: npm publish dist/FILE.tgz --provenance`,
   );
   process.exitCode = 2;
 }
@@ -62,15 +63,16 @@ async function dryRun(): Promise<void> {
 }
 
 /** CHROOTS_DIR: where roots and Nodes stay between runs. */
-async function chroots(): Promise<void> {
+async function chroots(nodes: readonly string[]): Promise<void> {
   const { commit } = readBuildInfo(ROOT);
   mkdirSync(DIST, { recursive: true });
   const packages = {
     server: packServer(ROOT, DIST, commit ?? "unknown").path,
     client: packClient(ROOT, DIST),
+    wheel: packPythonClient(ROOT, DIST, PYTHON),
   };
   const folder = process.env["CHROOTS_DIR"] ?? join(tmpdir(), "trawl-chroots");
-  const results = await tryChroots(packages, folder, ({ debian, node, problem }) =>
+  const results = await tryChroots(packages, folder, nodes, ({ debian, node, problem }) =>
     console.error(`${debian}, Node ${node}: ${problem ?? "all worked"}`),
   );
   console.log(chrootTable(results));

@@ -14,6 +14,12 @@ export interface InstalledService {
   readonly title: string;
 }
 
+/** One that runs, with its address and the key of its first project. */
+export interface StartedService extends InstalledService {
+  readonly url: string;
+  readonly key: string;
+}
+
 type Environment = Readonly<Record<string, string | undefined>>;
 
 const run = promisify(execFile);
@@ -70,7 +76,7 @@ export async function startIn(folder: string, given: Environment, node?: string)
 }
 
 /** `service`: `trawl start`, with the demo pages and a first key. Rejects with its output when it does not start or answer. */
-export async function askForDemo(service: ChildProcess): Promise<InstalledService> {
+export async function askForDemo(service: ChildProcess): Promise<StartedService> {
   const { url, key } = await firstRequest(service);
   const ready = (await (await fetch(`${url}/ready`)).json()) as Omit<InstalledService, "title">;
   const page = await fetch(`${url}/v1/fetch`, {
@@ -80,7 +86,7 @@ export async function askForDemo(service: ChildProcess): Promise<InstalledServic
   });
   const { title, error } = (await page.json()) as { title: string | null; error: string | null };
   if (title === null) throw new Error(`The demo page was not fetched: ${error}`);
-  return { version: ready.version, http_server: ready.http_server, title };
+  return { version: ready.version, http_server: ready.http_server, title, url, key };
 }
 
 /** What a service printed, fit for a log: the first start prints an admin key. */

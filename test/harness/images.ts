@@ -26,8 +26,8 @@ export interface BuiltImage {
 }
 
 export interface ImageBuilder {
-  /** `isFresh`: without the layers of earlier builds. */
-  readonly build: (stage: string, isFresh?: boolean) => BuiltImage;
+  /** Without the layers of earlier builds. */
+  readonly build: (stage: string) => BuiltImage;
   /** Rejects with its output when it does not start. `environment`: beside that of the image. */
   readonly ask: (image: BuiltImage, environment: Readonly<Record<string, string>>) => Promise<ImageAnswer>;
 }
@@ -155,7 +155,7 @@ export function imageBuilder(
   }
 
   return {
-    build(stage, isFresh = false) {
+    build(stage) {
       makeBases();
       const values = { BASE: base, BUILDER: builder, COMMIT: commit, VERSION: version };
       const words = Object.entries(values).flatMap(([name, value]) => ["--build-arg", `${name}=${value}`]);
@@ -173,7 +173,7 @@ export function imageBuilder(
         stage,
         "--quiet",
         "--pull-never",
-        isFresh ? "--no-cache" : "--layers",
+        "--no-cache",
         ...words,
         "--iidfile",
         id_file,
