@@ -3,6 +3,12 @@ import { execFileSync } from "node:child_process";
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
+/** The fields of package.json that both packages have in common. */
+interface Manifest {
+  readonly version: string;
+  readonly repository?: object;
+}
+
 /** Writes `dist/client`, which is emptied first, and packs it beside. Returns the tarball. `root`: a checkout. */
 export function packClient(root: string, dist: string): string {
   const from = join(root, "clients/typescript");
@@ -11,8 +17,8 @@ export function packClient(root: string, dist: string): string {
   mkdirSync(to, { recursive: true });
   const compiler = join(root, "node_modules/typescript/bin/tsc");
   execFileSync(process.execPath, [compiler, "-p", from, "--outDir", join(to, "dist")], { stdio: "inherit" });
-  const { version } = jsonIn(join(root, "package.json")) as { version: string };
-  const manifest = { ...jsonIn(join(from, "package.json")), version };
+  const { version, repository } = jsonIn(join(root, "package.json")) as Manifest;
+  const manifest = { ...jsonIn(join(from, "package.json")), version, repository };
   writeFileSync(join(to, "package.json"), `${JSON.stringify(manifest, null, 2)}\n`);
   cpSync(join(from, "README.md"), join(to, "README.md"));
   cpSync(join(root, "LICENSE"), join(to, "LICENSE"));

@@ -1,7 +1,7 @@
 /**
  * A release: `npm run release -- --dry-run` builds in dist/ everything that would be published, checks it, installs it in an empty folder and
- * starts it; `-- chroots` installs it in bare chroots of Debian (chroots.ts), `-- chroots 22.23.3` only in those with that Node; `-- licences` prints each package that the program depends on, with its
- * licence. Publishing is left to whoever holds the credentials: `npm publish dist/FILE.tgz --provenance`.
+ * starts it; `-- chroots` installs it in bare chroots of Debian (chroots.ts), `-- chroots 22.23.3` only in those with that Node; `-- licences` prints each package
+ * that the program depends on, with its licence. Publishing is left to .github/workflows/publish.yml.
  */
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -17,6 +17,8 @@ interface Manifest {
   readonly version: string;
   readonly description: string;
   readonly license: string;
+  /** Where the release is built, without which a registry takes no provenance: .github/workflows/publish.yml sets it. */
+  readonly repository?: object;
   readonly dependencies: Readonly<Record<string, string>>;
   readonly optionalDependencies: Readonly<Record<string, string>>;
   readonly trawl: object;
@@ -81,12 +83,13 @@ function withCompiledNames(source: string): string {
 }
 
 function serverManifest({ version, description, license, ...manifest }: Manifest): object {
-  const { dependencies, optionalDependencies, trawl } = manifest;
+  const { repository, dependencies, optionalDependencies, trawl } = manifest;
   return {
     name: "@trawl/server",
     version,
     description,
     license,
+    repository,
     type: "module",
     bin: { trawl: "ops/trawl.mjs" },
     engines: { node: ">=20" },

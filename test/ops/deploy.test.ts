@@ -14,6 +14,7 @@ import { freePort } from "../harness/free-port.ts";
 import { findProgram, type Program, program as startProgram } from "../harness/programs.ts";
 
 const DEPLOY = "ops/deploy";
+const WORKFLOWS = ".github/workflows";
 const CHART = `${DEPLOY}/chart`;
 const CHART_FILES = ["values.yaml", "templates/roles.yaml", "templates/settings.yaml"].map(
   (name) => `${CHART}/${name}`,
@@ -90,6 +91,21 @@ describe("deployment files", () => {
     writeFileSync(join(folder, "Containerfile"), "FROM debian\nRUN cd /tmp && sudo true\n");
     expect(run(hadolint!, join(folder, "Containerfile")).status).not.toBe(0);
     rmSync(folder, { recursive: true });
+  });
+
+  test.skipIf(jsonschema === null)("workflows: accepted by their schema (needs check-jsonschema)", () => {
+    const files = readdirSync(WORKFLOWS).map((name) => `${WORKFLOWS}/${name}`);
+    const words = ["--builtin-schema", "vendor.github-workflows", ...files];
+    expect(run(jsonschema!, ...words)).toMatchObject(ACCEPTED);
+  });
+
+  test("a release is published with provenance and without a token, and the wheel is built by the tools of CI", () => {
+    const workflow = textOf(`${WORKFLOWS}/publish.yml`);
+    expect(workflow).toContain("--provenance");
+    expect(workflow).toContain("attestations: true");
+    expect(workflow).not.toContain("secrets.");
+    for (const [tool_version] of workflow.matchAll(/\b(?:build|hatchling)==[\d.]+/g))
+      expect(textOf(".ci/run")).toContain(`'${tool_version}'`);
   });
 
   test.skipIf(jsonschema === null)("Compose files: accepted by their schema (needs check-jsonschema)", () => {
