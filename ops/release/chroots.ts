@@ -48,7 +48,13 @@ const [, PYTHON_PROGRAM] = /```python\n([^]*?)```/.exec(PYTHON_README)!;
 const PYTHON_PRINTED = /^.+ None [1-9]\d*\n[^]*^2\nnot_found req_[0-9A-Z]{26}$/m;
 const START = { PORT: "0", TRAWL_DEMO: "on" };
 const SERVER = ["npx", "@trawl/server", "start"] as const;
+/** Only a first start prints a key, so each has data of its own. */
 const SYSTEM = { ...START, TRAWL_NODE: "system", TRAWL_DATA_DIR: `${HOME}/data-of-system` };
+const FROM_PYTHON = {
+  ...START,
+  TRAWL_EGRESS_ALLOW: "127.0.0.1/32",
+  TRAWL_DATA_DIR: `${HOME}/data-of-python`,
+};
 
 export interface ChrootResult {
   readonly debian: string;
@@ -163,18 +169,15 @@ async function triedFromPython(root: string, enter: Enter): Promise<string> {
   await ended(enter({ PIP_CERT: CERTIFICATES }, "venv/bin/pip", "install", "--quiet", `./${wheel}`));
   const site = await demoSite();
   try {
-    await started(
-      enter({ ...START, TRAWL_EGRESS_ALLOW: "127.0.0.1/32" }, ...SERVER),
-      async ({ url, key }) => {
-        const program = PYTHON_PROGRAM!
-          .replaceAll("http://127.0.0.1:8080", url)
-          .replaceAll("https://example.org/about", `${site.url}/lighthouse`)
-          .replaceAll("https://example.org/", `${site.url}/oskerry`);
-        writeFileSync(join(root, HOME, "readme.py"), program);
-        const printed = await ended(enter({ TRAWL_KEY: key }, "venv/bin/python", "readme.py"));
-        if (!PYTHON_PRINTED.test(printed)) throw new Error(`The README's program printed ${printed}`);
-      },
-    );
+    await started(enter(FROM_PYTHON, ...SERVER), async ({ url, key }) => {
+      const program = PYTHON_PROGRAM!
+        .replaceAll("http://127.0.0.1:8080", url)
+        .replaceAll("https://example.org/about", `${site.url}/lighthouse`)
+        .replaceAll("https://example.org/", `${site.url}/oskerry`);
+      writeFileSync(join(root, HOME, "readme.py"), program);
+      const printed = await ended(enter({ TRAWL_KEY: key }, "venv/bin/python", "readme.py"));
+      if (!PYTHON_PRINTED.test(printed)) throw new Error(`The README's program printed ${printed}`);
+    });
   } finally {
     await site.close();
   }

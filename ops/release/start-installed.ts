@@ -84,8 +84,10 @@ export async function askForDemo(service: ChildProcess): Promise<StartedService>
     headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
     body: JSON.stringify({ url: `${url}/demo/tide-mill` }),
   });
-  const { title, error } = (await page.json()) as { title: string | null; error: string | null };
-  if (title === null) throw new Error(`The demo page was not fetched: ${error}`);
+  // A refusal has no title.
+  const { title, error } = (await page.json()) as { title?: string | null; error: unknown };
+  if (typeof title !== "string")
+    throw new Error(`The demo page was not fetched: ${page.status} ${JSON.stringify(error)}`);
   return { version: ready.version, http_server: ready.http_server, title, url, key };
 }
 
