@@ -58,7 +58,7 @@ export function discover(
     if (judged === null) continue;
     const { key, row } = judged;
     const ordinal = addresses.find(key);
-    if (ordinal < 0 && isFull(loaded)) unlisted++;
+    if (ordinal < 0 && (isFull(loaded) || isFullOf(row, loaded))) unlisted++;
     else if (ordinal < 0) {
       add(loaded, key, row);
       rows.push(row);
@@ -74,6 +74,10 @@ export function discover(
 
 /** Whether the crawl has as many addresses as it lists. */
 export const isFull = ({ addresses, rules }: Loaded): boolean => addresses.count() >= mostListed(rules.limit);
+
+/** Addresses that are not fetched leave room for as many as the crawl may fetch, so that a page or a sitemap of another site hides none. */
+const isFullOf = ({ reason }: AddressRow, { excluded, rules }: Loaded): boolean =>
+  reason !== undefined && excluded >= mostListed(rules.limit) - rules.limit;
 
 /** The record with rows that are new, and the number of links that were not looked at. */
 export function withRows(

@@ -133,6 +133,19 @@ describe("a crawl", () => {
   });
 });
 
+test("addresses of another site leave room for the pages of the crawl", async () => {
+  const elsewhere = Array.from({ length: 12_000 }, (_, n) => `http://other.example/${n}`);
+  const own = Array.from({ length: 8 }, (_, n) => `${HOME}${n}`);
+  const { jobs, create, problems } = crawling((url) => (url === HOME ? [...elsewhere, ...own] : []));
+  await create(6);
+  const { counts } = await jobs.finished("j");
+  // 9,994 of the other site, the home page, and eight pages of which five are fetched.
+  expect(counts).toMatchObject({ total: 6, done: 6, discovered: 10_000, excluded: 9_994 });
+  expect(pathsOf(jobs.attempts).toSorted()).toEqual(["/", "/0", "/1", "/2", "/3", "/4"]);
+  expect((await FRONTIERS.get(jobs.stored, "j"))!.unlisted).toBe(2_009);
+  expect(await problems()).toEqual([]);
+});
+
 test("what was counted of a trap is known after the node was stopped", async () => {
   const filters = (from: number) =>
     Array.from({ length: 30 }, (_, n) => `${HOME}list?color=${from + Math.floor(n / 6)}&size=${n % 6}`);
