@@ -1,6 +1,7 @@
 /** POST /v1/crawl as callers see it: which pages of a site are fetched, and what is said of those that are not. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
+import { LINKS_MAX } from "../../actors/reading/markdown/links.ts";
 import type { CrawlBody, CrawlUrl } from "../../schemas/crawl.ts";
 import type { JobItem } from "../../schemas/jobs.ts";
 import { client } from "../harness/jobs-client.ts";
@@ -397,6 +398,71 @@ describe.each(SETUPS)("a crawl, $setup", ({ start }) => {
     const bare = sites.site({ "/": linked("Home") });
     const other = await begin({ url: bare.origin, sitemap: "include" });
     expect((await client(service).finished(other)).counts).toMatchObject({ done: 1, failed: 2 });
+  });
+
+  test("of sites without end, or that lead elsewhere, ends and says why", async () => {
+    const { begin, urls } = crawling(service);
+    const jobs = client(service);
+    const other = sites.site({ "*": linked("Other", "/next") });
+    const away = sites.site({ "/": redirect(`${other.origin}/home`) });
+    const endless = sites.site({
+      "*": ({ path }) => linked(path, ...["a", "b"].map((way) => `${path.replace(/\/$/, "")}-${way}`)),
+    });
+    const everywhere = sites.site({ "*": ({ path }) => linked(path, `${path}x/`) });
+    const many = sites.site({
+      "/": linked("Many", ...Array.from({ length: LINKS_MAX + 200 }, (_, n) => `/${n}`)),
+      "*": linked("One of many"),
+    });
+    const long_path = "l".repeat(100_000);
+    const long: Site = sites.site({
+      "/": () => linked("Long", `/${long_path}`, `${long.origin}/a/${long_path}`),
+    });
+    const itself: Site = sites.site({
+      "/robots.txt": () => robots(() => itself.origin),
+      "/maps/index.xml": () => {
+        const locs = ["index.xml", "index.xml#again", "./index.xml?utm_source=a", `${other.origin}/map.xml`];
+        return xml(
+          `<sitemapindex>${locs.map((loc) => `<sitemap><loc>${loc}</loc></sitemap>`).join("")}</sitemapindex>`,
+        );
+      },
+      "/": linked("Home"),
+    });
+    const crawl = async (body: CrawlBody, query = "") => {
+      const job_id = await begin(body);
+      const { status, counts } = await jobs.finished(job_id);
+      expect([status, (await service.trawl("job", "verify", job_id)).problems]).toEqual(["completed", []]);
+      return { counts, urls: query === "" ? byPath(await urls(job_id)) : await urls(job_id, query) };
+    };
+    const [of_away, of_endless, of_everywhere, of_many, of_long, of_itself] = await Promise.all([
+      crawl({ url: away.origin }),
+      crawl({ url: endless.origin, limit: 4 }),
+      crawl({ url: everywhere.origin, limit: 9 }),
+      crawl({ url: many.origin, limit: 2 }, "&state=done"),
+      crawl({ url: long.origin }),
+      crawl({ url: itself.origin, sitemap: "include" }),
+    ]);
+    expect(of_away.urls).toEqual({ "/": "out_of_scope", "/home": "out_of_scope" });
+    expect(of_away.counts).toMatchObject({ total: 1, failed: 1, discovered: 2, excluded: 1 });
+    expect(pageHits(other)).toEqual(["/home"]);
+    expect(of_endless.counts).toMatchObject({ total: 4, done: 4, discovered: 9, excluded: 5 });
+    expect(Object.values(of_endless.urls).toSorted().slice(4)).toEqual(Array(5).fill("over_limit"));
+    expect(of_everywhere.urls).toEqual({
+      "/": "done",
+      "/x/": "done",
+      "/x/x/": "done",
+      "/x/x/x/": "trap_path",
+    });
+    expect(of_many.counts).toMatchObject({ total: 2, done: 2, discovered: LINKS_MAX + 1 });
+    expect(of_many.urls).toHaveLength(2);
+    expect(Object.values(of_long.urls)).toEqual(["done", "trap_length", "trap_length"]);
+    expect(pageHits(long)).toEqual(["/"]);
+    expect(of_itself.urls).toEqual({
+      "/": "done",
+      "/robots.txt": "done",
+      "/maps/index.xml": "done",
+      "/map.xml": "out_of_scope",
+    });
+    expect(itself.hits("/maps/index.xml")).toBe(1);
   });
 
   test("is begun and gone on with by one command", async () => {

@@ -13,7 +13,7 @@ import type { FrontierRecord } from "./record.ts";
 import { refusalOfRow } from "./rules.ts";
 import type { Loaded } from "./state.ts";
 
-/** Longer addresses are no page's; what is kept of one is its beginning. */
+/** Longer addresses are no page's; what is kept of one is its beginning. A link of this length is a longer one whose attribute was cut. */
 export const MAX_URL_CHARS = 2_048;
 const KEPT_CHARS = 500;
 /** Addresses that a crawl lists, by its limit; links beyond them are counted and not looked at. */
@@ -131,7 +131,7 @@ function judge(
 ): { readonly key: string; readonly row: AddressRow } | null {
   // It is the page that names it, not one behind it.
   const depth = sitemap ? 0 : canonical ? depth_of_links - 1 : depth_of_links;
-  if (text.length > MAX_URL_CHARS) {
+  if (text.length > MAX_URL_CHARS || (found_on !== null && text.length === MAX_URL_CHARS)) {
     const url = text.slice(0, KEPT_CHARS);
     return { key: url, row: { url, depth, found_on, priority: 0, reason: "trap_length" } };
   }
