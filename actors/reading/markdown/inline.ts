@@ -84,7 +84,10 @@ function tidied(spans: readonly Span[], place: Place): Span[] {
 const IMAGE = "\ufffc";
 const plainText = ({ text, src }: Span): string => (src === undefined ? text : IMAGE);
 
-/** Runs of spans that share a style are wrapped together, one level of nesting after another. `before` is the output so far. */
+/** The last character may be a pair. */
+const END_CHARS = 2;
+
+/** Runs of spans that share a style are wrapped together, one level of nesting after another. `before` is the end of the output so far. */
 function wrapped(
   spans: readonly Span[],
   [level, ...deeper]: readonly Level[],
@@ -92,7 +95,14 @@ function wrapped(
   after: string,
   place: Place,
 ): string {
-  let out = "";
+  const out: string[] = [];
+  // To look at the end of the joined output would copy all of it for each span.
+  let end = before.slice(-END_CHARS);
+  const write = (text: string): void => {
+    if (text === "") return;
+    out.push(text);
+    end = (end + text.slice(-END_CHARS)).slice(-END_CHARS);
+  };
   for (let i = 0; i < spans.length;) {
     const { style } = spans[i]!;
     let stop = i + 1;
@@ -102,25 +112,29 @@ function wrapped(
     i = stop;
     const next = stop < spans.length ? plainText(spans[stop]!)[0]! : after;
     if (level === undefined) {
-      for (const span of run) out += leaf(span, before + out, next, place);
+      for (const span of run) write(leaf(span, end, next, place));
       continue;
     }
     if (!style[level]) {
-      out += wrapped(run, deeper, before + out, next, place);
+      write(wrapped(run, deeper, end, next, place));
       continue;
     }
     const text = run.map(plainText).join("");
     const head = text.length - text.trimStart().length;
     const tail = text.length - text.trimEnd().length;
-    if (head > 0) out += " ";
+    if (head > 0) write(" ");
     const core = withoutEnds(run, head, tail);
     const follows = tail > 0 ? " " : next;
-    if (level === "code") out += codeSpan(core, place);
-    else if (level === "href") out = link(out, wrapped(core, deeper, "[", "]", place), style.href!);
-    else out += marked(level, wrapped(core, deeper, before + out, follows, place), before + out, follows);
-    if (tail > 0) out += " ";
+    if (level === "code") write(codeSpan(core, place));
+    else if (level === "href") {
+      const linked = link(wrapped(core, deeper, "[", "]", place), style.href!);
+      // "!" before a link would make it an image.
+      if (linked !== "" && out.at(-1)?.endsWith("!")) out.push(`${out.pop()!.slice(0, -1)}\\!`);
+      write(linked);
+    } else write(marked(level, wrapped(core, deeper, end, follows, place), end, follows));
+    if (tail > 0) write(" ");
   }
-  return out;
+  return out.join("");
 }
 
 function withoutEnds(run: readonly Span[], head: number, tail: number): Span[] {
@@ -173,13 +187,8 @@ function codeSpan(spans: readonly Span[], place: Place): string {
     : fence + pad + text + pad + fence;
 }
 
-/** The output with a link behind it. */
-function link(out: string, inner: string, href: string): string {
-  if (inner === "") return out;
-  // "!" before a link would make it an image.
-  const before = out.endsWith("!") ? `${out.slice(0, -1)}\\!` : out;
-  return `${before}[${inner}](${destination(href)})`;
-}
+const link = (inner: string, href: string): string =>
+  inner === "" ? "" : `[${inner}](${destination(href)})`;
 
 /** An address in parentheses: characters that end it, or that Markdown reads, are percent-encoded. */
 export const destination = (href: string): string =>

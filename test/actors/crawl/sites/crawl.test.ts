@@ -146,6 +146,19 @@ test("addresses of another site leave room for the pages of the crawl", async ()
   expect(await problems()).toEqual([]);
 });
 
+test("a link that its reader cut is no page, a seed of the same length is one", async () => {
+  const of = (chars: number, letter: string): string => HOME + letter.repeat(chars - HOME.length);
+  const { jobs } = crawling((url) => (url === HOME ? [of(2_048, "a"), of(2_047, "b"), of(100_000, "c")] : []));
+  await storeCrawl(jobs.stored, "j", { seeds: [HOME, of(2_048, "d")], limit: 9 });
+  await jobs.create("j", [], { kind: "crawl", total: 9, grows: true });
+  await jobs.finished("j");
+  expect(jobs.attempts.map(({ url }) => url).toSorted()).toEqual([HOME, of(2_047, "b"), of(2_048, "d")]);
+  expect(Object.values(await rowsByPath(jobs.stored)).flatMap(({ reason }) => reason ?? [])).toEqual([
+    "trap_length",
+    "trap_length",
+  ]);
+});
+
 test("what was counted of a trap is known after the node was stopped", async () => {
   const filters = (from: number) =>
     Array.from({ length: 30 }, (_, n) => `${HOME}list?color=${from + Math.floor(n / 6)}&size=${n % 6}`);

@@ -376,6 +376,7 @@ describe("hostile pages", () => {
     ["backticks, brackets and pipes", `<p>${"`[|".repeat(500_000)}</p>`],
     ["a fence of a million backticks", `<pre>${"`".repeat(1_000_000)}</pre>`],
     ["quotes in quotes", "<blockquote><p>word ".repeat(50_000)],
+    ["links of one paragraph", `<p>${'<a href="/a">a</a> '.repeat(60_000)}</p>`],
   ];
   test.each(CASES)("%s", { timeout: 60_000 }, (_, html) => {
     const { formats } = read(AROUND + html);
