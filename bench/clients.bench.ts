@@ -1,11 +1,12 @@
 /**
- * node bench/clients.bench.ts [--seconds 220] [--python PATH]: what an operation through each client takes beside curl, at one running service: real pages (`web.ts`, /p/N) that are
- * fetched each time, the same of a site that answers after 200 ms, a page that is answered from the cache, a batch of pages from its beginning to its last result, and
- * the results of a job of 5,000 items, read in one stream. curl asks for the content coding that the clients ask for, unpacks it, and reads no answer. Beside them what
- * the clients are made of, so that their own part is seen: `fetch` with `JSON.parse`, and httpx with `json.loads`. Each has one warm connection. Every round is a
- * new process of each for each operation, in turn and then the other way round, and begins with requests that no figure has; rounds are begun until the seconds are over. CPU time is
- * that of the process while it asks (curl: with the warm requests, by their share), so the server's is in none. What else the machine does only adds to a time: the tenth percentile of all requests is
- * printed beside the median. The service has core 1, all others core 0. `--python`: one that has httpx and pydantic.
+ * node bench/clients.bench.ts [--seconds 220] [--clients FOLDER] [--python PATH]: what an operation through each client takes beside curl and beside the library that the client
+ * is made of, at one running service: a page from the cache, real pages (`web.ts`, /p/N) that are fetched each time, the same of a site that answers after 200 ms, and the results
+ * of a job of 5,000 items, read in one stream. A process of Node makes the calls by `@trawl/client` and by `fetch` with `JSON.parse` in pairs, a process of Python those by
+ * `trawl-client` and by httpx with `json.loads`, in an order that is turned round in each pair: what else the machine does meets both alike. curl does its calls twice: in one process
+ * with one warm connection (`time_total`), and as a process a call from its start to its end. curl asks for the content coding that the clients ask for, unpacks it, and reads no answer.
+ * Every round is a new process of each, in turn and then the other way round, and begins with requests that no figure has; rounds are begun until the seconds are over. CPU time is
+ * that of the process during its calls, so the server's is in none. The service has core 1, all others core 0. `--python`: one that has httpx and pydantic. `--clients`: the folder
+ * `clients` of another checkout.
  */
 import { type ChildProcess, execFileSync, fork } from "node:child_process";
 import { once } from "node:events";
@@ -21,7 +22,7 @@ const { values } = parseArgs({
   options: {
     seconds: { type: "string", default: "220" },
     python: { type: "string", default: "/opt/python-client/bin/python" },
-    made: { type: "string" },
+    clients: { type: "string", default: new URL("../clients", import.meta.url).pathname },
     url: { type: "string" },
     asks: { type: "string" },
     slow: { type: "boolean", default: false },
@@ -29,41 +30,41 @@ const { values } = parseArgs({
 });
 
 type Body = { readonly url: string } & Readonly<Record<string, unknown>>;
-/** One operation: a page, a batch until its last result, or the results of a job that has ended. */
+/** One operation: a page, or the results of a job that has ended. */
 type Ask =
   | { readonly kind: "fetch"; readonly body: Body }
-  | { readonly kind: "batch"; readonly items: readonly Body[] }
   | { readonly kind: "results"; readonly job_id: string };
 interface Asks {
   /** The first requests of a process, which no figure has: a client's code is hot after them. */
   readonly warm: readonly Ask[];
+  /** An even number: two of them are a pair. */
   readonly measured: readonly Ask[];
 }
+/** Of each operation. */
 interface Timed {
-  /** Of each operation. */
   readonly ms: readonly number[];
-  /** Of the whole process while it asks. */
-  readonly cpu_ms: number;
+  readonly cpu_ms: readonly number[];
 }
+/** What a process measured, by what made the calls. */
+type Measured = Readonly<Record<string, Timed>>;
 
 const WARM = 150;
 const SLOW_MS = 200;
 const ITEMS = 5_000;
-const IN_BATCH = 50;
+/** Calls of a round by a process of curl each. */
+const PROCESSES = 6;
 
 const PYTHON = `
-import json, resource, sys, time, uuid
+import json, resource, sys, time
 import httpx
 from trawl_client import Trawl
-made, url, key, asks = sys.argv[1:]
-asks = json.load(open(asks))
+url, asks = sys.argv[1], json.load(open(sys.argv[2]))
+key = sys.stdin.read()
 trawl = Trawl(url=url, key=key)
 plain = httpx.Client(headers={"authorization": "Bearer " + key}, timeout=60)
 def cpu():
     used = resource.getrusage(resource.RUSAGE_SELF)
     return (used.ru_utime + used.ru_stime) * 1000
-def begun(items):
-    return json.loads(plain.post(url + "/v1/batch/fetch", json={"items": items, "idempotency_key": str(uuid.uuid4())}).content)["job_id"]
 def read(job_id):
     with plain.stream("GET", url + "/v1/jobs/" + job_id + "/results", params={"follow": "true"}) as answer:
         # httpx ends a line at U+2028, too, which texts of pages have.
@@ -72,54 +73,46 @@ def read(job_id):
             *lines, rest = (rest + piece).split(b"\\n")
             count += sum(1 for line in lines if line and json.loads(line))
         return count
-def by_client(kind, body=None, items=None, job_id=None):
-    if kind == "fetch":
-        return trawl.fetch(**body)
-    return sum(1 for _ in (trawl.batch.fetch(items) if kind == "batch" else trawl.job(job_id)))
-def by_httpx(kind, body=None, items=None, job_id=None):
-    if kind == "fetch":
-        return json.loads(plain.post(url + "/v1/fetch", json=body).content)
-    return read(begun(items) if kind == "batch" else job_id)
-do = by_client if made == "client" else by_httpx
+def by_client(kind, body=None, job_id=None):
+    return trawl.fetch(**body) if kind == "fetch" else sum(1 for _ in trawl.job(job_id))
+def by_httpx(kind, body=None, job_id=None):
+    return json.loads(plain.post(url + "/v1/fetch", json=body).content) if kind == "fetch" else read(job_id)
+makers = [("trawl-client", by_client), ("httpx", by_httpx)]
 for ask in asks["warm"]:
+    for _, do in makers:
+        do(**ask)
+measured = {name: {"ms": [], "cpu_ms": []} for name, _ in makers}
+for n, ask in enumerate(asks["measured"]):
+    name, do = makers[(n + n // 2) % 2]
+    used, began = cpu(), time.perf_counter()
     do(**ask)
-before, times = cpu(), []
-for ask in asks["measured"]:
-    began = time.perf_counter()
-    do(**ask)
-    times.append((time.perf_counter() - began) * 1000)
-print(json.dumps({"ms": times, "cpu_ms": cpu() - before}))
+    measured[name]["ms"].append((time.perf_counter() - began) * 1000)
+    measured[name]["cpu_ms"].append(cpu() - used)
+print(json.dumps(measured))
 `;
 
 /** The other program of this file. */
-let keys = 0;
-const newKey = (): string => `clients-${process.pid}-${keys++}`;
-
-async function ask(made: string, url: string, { warm, measured }: Asks): Promise<Timed> {
-  const key = process.env["TRAWL_KEY"]!;
-  const { Trawl } = await import("../clients/typescript/src/client.ts");
+async function ask(url: string, { warm, measured }: Asks): Promise<Measured> {
+  const key = readFileSync(0, "utf8");
+  const { Trawl } = (await import(
+    join(values.clients, "typescript/src/client.ts")
+  )) as typeof import("../clients/typescript/src/client.ts");
   const trawl = new Trawl({ url, key });
   const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
-  const post = async (path: string, body: object): Promise<any> =>
-    JSON.parse(
-      await (await fetch(url + path, { method: "POST", headers, body: JSON.stringify(body) })).text(),
-    );
-  const read = async (results: AsyncIterable<unknown>): Promise<void> => {
-    for await (const _ of results);
-  };
-  const byClient = (asked: Ask): Promise<unknown> => {
-    if (asked.kind === "results") return read(trawl.job(asked.job_id));
-    if (asked.kind === "batch") return read(trawl.batch.fetch(asked.items));
+  const byClient = async (asked: Ask): Promise<unknown> => {
+    if (asked.kind === "results") {
+      for await (const _ of trawl.job(asked.job_id));
+      return null;
+    }
     const { url: page, ...options } = asked.body;
     return trawl.fetch(page, options);
   };
   const byFetch = async (asked: Ask): Promise<unknown> => {
-    if (asked.kind === "fetch") return post("/v1/fetch", asked.body);
-    const { job_id } =
-      asked.kind === "results"
-        ? asked
-        : await post("/v1/batch/fetch", { items: asked.items, idempotency_key: newKey() });
-    const answer = await fetch(`${url}/v1/jobs/${job_id}/results?follow=true`, { headers });
+    if (asked.kind === "fetch") {
+      const body = JSON.stringify(asked.body);
+      return JSON.parse(await (await fetch(`${url}/v1/fetch`, { method: "POST", headers, body })).text());
+    }
+    const answer = await fetch(`${url}/v1/jobs/${asked.job_id}/results?follow=true`, { headers });
     let rest = "";
     for await (const piece of answer.body!.pipeThrough(new TextDecoderStream())) {
       const lines = (rest + piece).split("\n");
@@ -128,76 +121,86 @@ async function ask(made: string, url: string, { warm, measured }: Asks): Promise
     }
     return null;
   };
-  const send = made === "client" ? byClient : byFetch;
-  for (const each of warm) await send(each);
-  const ms: number[] = [];
-  const before = process.cpuUsage();
-  for (const each of measured) {
+  const makers = [
+    { name: "@trawl/client", send: byClient, ms: [] as number[], cpu_ms: [] as number[] },
+    { name: "fetch", send: byFetch, ms: [] as number[], cpu_ms: [] as number[] },
+  ];
+  for (const each of warm) for (const { send } of makers) await send(each);
+  for (const [n, each] of measured.entries()) {
+    const { send, ms, cpu_ms } = makers[(n + Math.floor(n / 2)) % 2]!;
+    const before = process.cpuUsage();
     const began_ms = performance.now();
     await send(each);
     ms.push(performance.now() - began_ms);
+    const { user, system } = process.cpuUsage(before);
+    cpu_ms.push((user + system) / 1_000);
   }
-  const { user, system } = process.cpuUsage(before);
-  return { ms, cpu_ms: (user + system) / 1_000 };
+  return Object.fromEntries(makers.map(({ name, ms, cpu_ms }) => [name, { ms, cpu_ms }]));
 }
 
-/** Of a process of curl and what it used, with its output. */
-const TIMED = `import json,sys,subprocess as s,resource as r
-out=s.run(sys.argv[1:],stdout=s.PIPE,check=True).stdout.decode()
-u=r.getrusage(r.RUSAGE_CHILDREN);print(json.dumps([(u.ru_utime+u.ru_stime)*1000,out]))`;
+/** Runs curl with each of the configurations, a process each, and prints of each its wall and CPU milliseconds and its output. */
+const TIMED = `import json,sys,time,subprocess as s,resource as r
+def cpu():
+    u=r.getrusage(r.RUSAGE_CHILDREN)
+    return (u.ru_utime+u.ru_stime)*1000
+done=[]
+for text in json.load(sys.stdin):
+    used,began=cpu(),time.perf_counter()
+    out=s.run(["curl","--config","-"],input=text.encode(),stdout=s.PIPE,check=True).stdout.decode()
+    done.append([(time.perf_counter()-began)*1000,cpu()-used,out])
+print(json.dumps(done))`;
 
-function runCurl(file: string, requests: readonly (readonly string[])[]): readonly [number, string] {
-  const all = requests.map((lines) => [...lines, "compressed", "silent"].join("\n"));
-  writeFileSync(file, all.join("\nnext\n"));
-  const words = ["-c", "0", values.python, "-c", TIMED, "curl", "--config", file];
-  return JSON.parse(execFileSync("taskset", words, { maxBuffer: 2 ** 28 }).toString());
-}
+type Configuration = readonly (readonly string[])[];
 
-function askByCurl(folder: string, { url, key }: Service, { warm, measured }: Asks): Timed {
-  const file = join(folder, "curl");
-  const common = [`header = "Authorization: Bearer ${key}"`, 'header = "Accept-Encoding: gzip, deflate"'];
-  const sent = (path: string, body: object): readonly string[] => [
-    `url = "${url}${path}"`,
-    ...common,
-    'header = "Content-Type: application/json"',
-    `data = ${JSON.stringify(JSON.stringify(body))}`,
-  ];
-  const timed = ['output = "/dev/null"', 'write-out = "%{http_code} %{num_connects} %{time_total}\\n"'];
-  const results = (job_id: string): readonly string[] => [
-    `url = "${url}/v1/jobs/${job_id}/results?follow=true"`,
-    ...common,
-  ];
-  const one = (asked: Ask): readonly string[] => {
-    if (asked.kind === "fetch") return sent("/v1/fetch", asked.body);
-    return asked.kind === "batch"
-      ? sent("/v1/batch/fetch", { items: asked.items, idempotency_key: newKey() })
-      : results(asked.job_id);
-  };
-  // What comes second needs the name that came first: two processes, and the start of the second is in no figure.
-  if (measured[0]!.kind === "batch") {
-    const times = measured.map((asked) => {
-      const [first_cpu_ms, text] = runCurl(file, [[...one(asked), 'write-out = "\\n%{time_total}\\n"']]);
-      const [body, first_s] = text.trim().split("\n");
-      const [cpu_ms, second] = runCurl(file, [[...results(JSON.parse(body!).job_id), ...timed]]);
-      const [, , second_s] = second.trim().split(" ").map(Number);
-      return { ms: (Number(first_s) + second_s!) * 1_000, cpu_ms: first_cpu_ms + cpu_ms };
-    });
-    return { ms: times.map(({ ms }) => ms), cpu_ms: times.reduce((sum, each) => sum + each.cpu_ms, 0) };
-  }
-  const [cpu_ms, text] = runCurl(
-    file,
-    [...warm, ...measured].map((each) => [...one(each), ...timed]),
+function runCurl(configurations: readonly Configuration[]): readonly [number, number, string][] {
+  const input = configurations.map((requests) =>
+    requests.map((lines) => [...lines, "compressed", "silent"].join("\n")).join("\nnext\n"),
   );
+  const words = ["-c", "0", values.python, "-c", TIMED];
+  return JSON.parse(
+    execFileSync("taskset", words, { input: JSON.stringify(input), maxBuffer: 2 ** 28 }).toString(),
+  );
+}
+
+function askByCurl({ url, key }: Service, { warm, measured }: Asks): Measured {
+  const one = (asked: Ask): readonly string[] => [
+    `header = "Authorization: Bearer ${key}"`,
+    'header = "Accept-Encoding: gzip, deflate"',
+    'output = "/dev/null"',
+    'write-out = "%{http_code} %{num_connects} %{time_total}\\n"',
+    ...(asked.kind === "results"
+      ? [`url = "${url}/v1/jobs/${asked.job_id}/results?follow=true"`]
+      : [
+          `url = "${url}/v1/fetch"`,
+          'header = "Content-Type: application/json"',
+          `data = ${JSON.stringify(JSON.stringify(asked.body))}`,
+        ]),
+  ];
+  const half = measured.length / 2;
+  const alone = measured.slice(half, half + PROCESSES).map((each) => [one(each)]);
+  const [[, cpu_ms, text], ...processes] = runCurl([
+    [...warm, ...measured.slice(0, half)].map(one),
+    ...alone,
+  ]) as [[number, number, string], ...[number, number, string][]];
   const answers = text
     .trim()
     .split("\n")
     .map((line) => line.split(" ").map(Number));
   const figures = answers.slice(warm.length);
-  if (figures.length === 0 || figures.some(([status, connects]) => status !== 200 || connects !== 0))
+  if (figures.length !== half || figures.some(([status, connects]) => status !== 200 || connects !== 0))
     throw new Error(`Cannot measure curl: ${text.slice(-200)}`);
+  if (processes.some(([, , out]) => !out.startsWith("200 ")))
+    throw new Error("Cannot measure a process of curl");
   return {
-    ms: figures.map(([, , seconds]) => seconds! * 1_000),
-    cpu_ms: (cpu_ms * figures.length) / answers.length,
+    // With the warm requests, by their share.
+    curl: {
+      ms: figures.map(([, , seconds]) => seconds! * 1_000),
+      cpu_ms: figures.map(() => cpu_ms / answers.length),
+    },
+    "curl, a process a call": {
+      ms: processes.map(([ms]) => ms),
+      cpu_ms: processes.map(([, used_ms]) => used_ms),
+    },
   };
 }
 
@@ -221,7 +224,7 @@ async function serveSlowly(): Promise<void> {
 async function endedJob({ url, key }: Service, page: Body): Promise<string> {
   const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
   const items = Array.from({ length: ITEMS }, () => page);
-  const body = JSON.stringify({ items, idempotency_key: newKey() });
+  const body = JSON.stringify({ items, idempotency_key: `clients-${process.pid}` });
   const answer = await fetch(`${url}/v1/batch/fetch`, { method: "POST", headers, body });
   const answered = (await answer.json()) as { readonly job_id?: string };
   const { job_id } = answered;
@@ -246,75 +249,80 @@ async function compare(slow: ChildProcess): Promise<void> {
   const fetched = (body: Body): Ask => ({ kind: "fetch", body });
   const kept = page(18_330, "/l/");
   const job_id = await endedJob(ours, kept);
-  const workloads: Readonly<Record<string, readonly [count: number, () => Ask]>> = {
-    "a page is fetched": [60, () => fetched(page(18_330, "/p/"))],
-    "a page of a site that takes 200 ms": [12, () => fetched(page(slow_port, "/p/"))],
-    "a batch of 50 pages": [
-      2,
-      () => ({ kind: "batch", items: Array.from({ length: IN_BATCH }, () => page(18_330, "/p/")) }),
-    ],
+  const workloads: Readonly<Record<string, readonly [pairs: number, () => Ask]>> = {
+    "a page from the cache": [200, () => fetched(kept)],
+    "a page is fetched": [20, () => fetched(page(18_330, "/p/"))],
+    "a page of a site that takes 200 ms": [6, () => fetched(page(slow_port, "/p/"))],
     "5,000 results": [2, () => ({ kind: "results", job_id })],
-    "a page from the cache": [400, () => fetched(kept)],
   };
-  const environment = { ...process.env, TRAWL_KEY: ours.key, PYTHONPATH: "clients/python/src" };
-  const run = (words: readonly string[]): Timed =>
-    JSON.parse(execFileSync("taskset", ["-c", "0", ...words], { env: environment }).toString());
-  const node = (made: string): Timed =>
-    run([process.execPath, "bench/clients.bench.ts", "--url", ours.url, "--asks", file, "--made", made]);
-  const python = (made: string): Timed => run([values.python, "-c", PYTHON, made, ours.url, ours.key, file]);
-  const kinds: Readonly<Record<string, (asks: Asks) => Timed>> = {
-    curl: (asks) => askByCurl(folder, ours, asks),
-    "@trawl/client": () => node("client"),
-    "trawl-client": () => python("client"),
-    fetch: () => node("plain"),
-    httpx: () => python("plain"),
-  };
-  const names = Object.keys(kinds);
-  const times = new Map<string, Timed[]>();
+  const env = { ...process.env, PYTHONPATH: join(values.clients, "python/src") };
+  const run = (words: readonly string[]): Measured =>
+    JSON.parse(execFileSync("taskset", ["-c", "0", ...words], { env, input: ours.key }).toString());
+  const node = [process.execPath, "bench/clients.bench.ts", "--clients", values.clients];
+  const programs: readonly ((asks: Asks) => Measured)[] = [
+    (asks) => askByCurl(ours, asks),
+    () => run([...node, "--url", ours.url, "--asks", file]),
+    () => run([values.python, "-c", PYTHON, ours.url, file]),
+  ];
+  const times = new Map<string, Map<string, Timed>>();
   const until_ms = performance.now() + Number(values.seconds) * 1_000;
   let rounds = 0;
   for (; rounds === 0 || performance.now() < until_ms; rounds++)
-    for (const [workload, [count, next]] of Object.entries(workloads))
-      for (const name of rounds % 2 === 0 ? names : names.toReversed()) {
+    for (const [workload, [pairs, next]] of Object.entries(workloads)) {
+      const all = times.get(workload) ?? new Map<string, Timed>();
+      times.set(workload, all);
+      for (const program of rounds % 2 === 0 ? programs : programs.toReversed()) {
         const warm = Array.from({ length: WARM }, () => fetched(kept));
-        const asks: Asks = { warm, measured: Array.from({ length: count }, next) };
+        const asks: Asks = { warm, measured: Array.from({ length: pairs * 2 }, next) };
         writeFileSync(file, JSON.stringify(asks));
-        const all = times.get(workload + name) ?? [];
-        times.set(workload + name, [...all, kinds[name]!(asks)]);
+        for (const [name, { ms, cpu_ms }] of Object.entries(program(asks))) {
+          const before = all.get(name);
+          all.set(name, {
+            ms: [...(before?.ms ?? []), ...ms],
+            cpu_ms: [...(before?.cpu_ms ?? []), ...cpu_ms],
+          });
+        }
       }
-  const rows = Object.keys(workloads).flatMap((workload) => {
-    const figuresOf = (name: string) => {
-      const all = times.get(workload + name)!;
-      const ms = all.flatMap((each) => each.ms).toSorted((a, b) => a - b);
-      return {
-        low_ms: ms[Math.floor(ms.length / 10)]!,
-        median_ms: median(ms),
-        cpu_ms: median(all.map((each) => each.cpu_ms / each.ms.length)),
-      };
-    };
-    const curl = figuresOf("curl");
-    return names.map((client) => {
-      const { low_ms, median_ms, cpu_ms } = figuresOf(client);
-      const row = {
-        low_ms,
-        low_of_curl: low_ms / curl.low_ms,
-        median_ms,
-        median_of_curl: median_ms / curl.median_ms,
-        cpu_ms,
-      };
-      const rounded = Object.entries(row).map(([name, value]) => [name, Number(value.toFixed(3))]);
-      return { workload, client, ...Object.fromEntries(rounded) };
-    });
-  });
+    }
+  const rows = [...times].flatMap(([workload, all]) => rowsOf(workload, all));
   console.log(JSON.stringify({ machine: machine(), rounds, rows }, null, 2));
   await Promise.all([web.stop(), ours.stop()]);
   rmSync(folder, { recursive: true });
 }
 
+const LIBRARIES: Readonly<Record<string, string>> = { "@trawl/client": "fetch", "trawl-client": "httpx" };
+
+function rowsOf(workload: string, all: ReadonlyMap<string, Timed>): readonly object[] {
+  const rounded = (value: number): number => Number(value.toFixed(3));
+  return [...all].map(([name, { ms, cpu_ms }]) => {
+    const figures = {
+      workload,
+      name,
+      calls: ms.length,
+      low_ms: rounded(ms.toSorted((a, b) => a - b)[Math.floor(ms.length / 10)]!),
+      median_ms: rounded(median(ms)),
+      median_of_curl: rounded(median(ms) / median(all.get("curl")!.ms)),
+      cpu_ms: rounded(median(cpu_ms)),
+    };
+    const library = all.get(LIBRARIES[name] ?? "");
+    if (library === undefined) return figures;
+    return {
+      ...figures,
+      pairs: {
+        // What the client adds in the same pair, of what the library takes.
+        wall: rounded(median(ms.map((each, n) => each - library.ms[n]!)) / median(library.ms)),
+        cpu: rounded(
+          median(cpu_ms.map((each, n) => each - library.cpu_ms[n]!)) / median(library.cpu_ms),
+        ),
+      },
+    };
+  });
+}
+
 if (values.slow) await serveSlowly();
-else if (values.made !== undefined) {
-  const asks = JSON.parse(readFileSync(values.asks!, "utf8")) as Asks;
-  console.log(JSON.stringify(await ask(values.made, values.url!, asks)));
+else if (values.asks !== undefined) {
+  const asks = JSON.parse(readFileSync(values.asks, "utf8")) as Asks;
+  console.log(JSON.stringify(await ask(values.url!, asks)));
 } else {
   const slow = fork(new URL(import.meta.url).pathname, ["--slow"]);
   try {
