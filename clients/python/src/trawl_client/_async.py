@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, cast
 
 import httpx
@@ -20,6 +21,9 @@ T = TypeVar("T")
 Page = TypeVar("Page")
 Entry = TypeVar("Entry")
 
+#: Of paths: those of jobs and companies have their ids.
+_ADDRESSES = 256
+
 
 class _Indexed(Protocol):
     index: int
@@ -34,7 +38,8 @@ class AsyncHttp:
     def __init__(self, key: str, url: str, retries: int, timeout_s: float, client: httpx.AsyncClient | None) -> None:
         self.client = client or httpx.AsyncClient()
         self._is_own = client is None
-        self._url = url.rstrip("/")
+        # To read an address takes a fifth of the CPU time of a call: each path is read once.
+        self._address = lru_cache(_ADDRESSES)(lambda path: httpx.URL(url.rstrip("/") + path))
         self._headers = {"authorization": f"Bearer {key}"}
         self._retries = _core.Retries(retries)
         self._timeout_s = timeout_s
@@ -59,7 +64,7 @@ class AsyncHttp:
         try:
             answer = await self.client.request(
                 request.method,
-                self._url + request.path,
+                self._address(request.path),
                 params=request.parameters,
                 json=request.content,
                 content=request.sent,
@@ -92,7 +97,7 @@ class AsyncHttp:
         timeout = httpx.Timeout(silent_s, connect=_core.CONNECT_S)
         try:
             async with self.client.stream(
-                "GET", self._url + path, params=query, headers=headers, timeout=timeout, follow_redirects=True
+                "GET", self._address(path), params=query, headers=headers, timeout=timeout, follow_redirects=True
             ) as answer:
                 if not answer.is_success:
                     raise _core.refused(answer.status_code, answer.headers, await answer.aread())
