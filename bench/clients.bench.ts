@@ -1,12 +1,12 @@
 /**
- * node bench/clients.bench.ts [--seconds 220] [--clients FOLDER] [--python PATH]: what an operation through each client takes beside curl and beside the library that the client
+ * node bench/clients.bench.ts [--seconds 220] [--beside CLIENTS] [--python PATH]: what an operation through each client takes beside curl and beside the library that the client
  * is made of, at one running service: a page from the cache, real pages (`web.ts`, /p/N) that are fetched each time, the same of a site that answers after 200 ms, and the results
  * of a job of 5,000 items, read in one stream. A process of Node makes the calls by `@trawl/client` and by `fetch` with `JSON.parse` in pairs, a process of Python those by
  * `trawl-client` and by httpx with `json.loads`, in an order that is turned round in each pair: what else the machine does meets both alike. curl does its calls twice: in one process
  * with one warm connection (`time_total`), and as a process a call from its start to its end. curl asks for the content coding that the clients ask for, unpacks it, and reads no answer.
  * Every round is a new process of each, in turn and then the other way round, and begins with requests that no figure has; rounds are begun until the seconds are over. CPU time is
- * that of the process during its calls, so the server's is in none. The service has core 1, all others core 0. `--python`: one that has httpx and pydantic. `--clients`: the folder
- * `clients` of another checkout.
+ * that of the process during its calls, so the server's is in none. The service has core 1, all others core 0. `--python`: one that has httpx and pydantic. `--beside`: the folder
+ * `clients` of another checkout, which is measured in turn with this one.
  */
 import { type ChildProcess, execFileSync, fork } from "node:child_process";
 import { once } from "node:events";
@@ -23,6 +23,7 @@ const { values } = parseArgs({
     seconds: { type: "string", default: "220" },
     python: { type: "string", default: "/opt/python-client/bin/python" },
     clients: { type: "string", default: new URL("../clients", import.meta.url).pathname },
+    beside: { type: "string" },
     url: { type: "string" },
     asks: { type: "string" },
     slow: { type: "boolean", default: false },
@@ -53,6 +54,7 @@ const SLOW_MS = 200;
 const ITEMS = 5_000;
 /** Calls of a round by a process of curl each. */
 const PROCESSES = 6;
+const BESIDE = " (beside)";
 
 const PYTHON = `
 import json, resource, sys, time
@@ -250,19 +252,25 @@ async function compare(slow: ChildProcess): Promise<void> {
   const kept = page(18_330, "/l/");
   const job_id = await endedJob(ours, kept);
   const workloads: Readonly<Record<string, readonly [pairs: number, () => Ask]>> = {
-    "a page from the cache": [200, () => fetched(kept)],
-    "a page is fetched": [20, () => fetched(page(18_330, "/p/"))],
-    "a page of a site that takes 200 ms": [6, () => fetched(page(slow_port, "/p/"))],
+    "a page from the cache": [400, () => fetched(kept)],
+    "a page is fetched": [30, () => fetched(page(18_330, "/p/"))],
+    "a page of a site that takes 200 ms": [10, () => fetched(page(slow_port, "/p/"))],
     "5,000 results": [2, () => ({ kind: "results", job_id })],
   };
-  const env = { ...process.env, PYTHONPATH: join(values.clients, "python/src") };
-  const run = (words: readonly string[]): Measured =>
-    JSON.parse(execFileSync("taskset", ["-c", "0", ...words], { env, input: ours.key }).toString());
-  const node = [process.execPath, "bench/clients.bench.ts", "--clients", values.clients];
+  const run = (clients: string, words: readonly string[]): Measured => {
+    const env = { ...process.env, PYTHONPATH: join(clients, "python/src") };
+    const output = execFileSync("taskset", ["-c", "0", ...words], { env, input: ours.key }).toString();
+    const measured = Object.entries(JSON.parse(output) as Measured);
+    const suffix = clients === values.clients ? "" : BESIDE;
+    return Object.fromEntries(measured.map(([name, timed]) => [name + suffix, timed]));
+  };
+  const node = [process.execPath, "bench/clients.bench.ts", "--url", ours.url, "--asks", file];
   const programs: readonly ((asks: Asks) => Measured)[] = [
     (asks) => askByCurl(ours, asks),
-    () => run([...node, "--url", ours.url, "--asks", file]),
-    () => run([values.python, "-c", PYTHON, ours.url, file]),
+    ...[values.clients, ...(values.beside === undefined ? [] : [values.beside])].flatMap((clients) => [
+      () => run(clients, [...node, "--clients", clients]),
+      () => run(clients, [values.python, "-c", PYTHON, ours.url, file]),
+    ]),
   ];
   const times = new Map<string, Map<string, Timed>>();
   const until_ms = performance.now() + Number(values.seconds) * 1_000;
@@ -290,7 +298,12 @@ async function compare(slow: ChildProcess): Promise<void> {
   rmSync(folder, { recursive: true });
 }
 
-const LIBRARIES: Readonly<Record<string, string>> = { "@trawl/client": "fetch", "trawl-client": "httpx" };
+const LIBRARIES: Readonly<Record<string, string>> = {
+  "@trawl/client": "fetch",
+  "trawl-client": "httpx",
+  [`@trawl/client${BESIDE}`]: `fetch${BESIDE}`,
+  [`trawl-client${BESIDE}`]: `httpx${BESIDE}`,
+};
 
 function rowsOf(workload: string, all: ReadonlyMap<string, Timed>): readonly object[] {
   const rounded = (value: number): number => Number(value.toFixed(3));
@@ -311,9 +324,7 @@ function rowsOf(workload: string, all: ReadonlyMap<string, Timed>): readonly obj
       pairs: {
         // What the client adds in the same pair, of what the library takes.
         wall: rounded(median(ms.map((each, n) => each - library.ms[n]!)) / median(library.ms)),
-        cpu: rounded(
-          median(cpu_ms.map((each, n) => each - library.cpu_ms[n]!)) / median(library.cpu_ms),
-        ),
+        cpu: rounded(median(cpu_ms.map((each, n) => each - library.cpu_ms[n]!)) / median(library.cpu_ms)),
       },
     };
   });
