@@ -49,10 +49,6 @@ export const FETCH_ERRORS = {
     retry: "later",
     means: "every allowed route failed or was blocked; status is the last status seen",
   },
-  too_many_redirects: {
-    retry: "no",
-    means: "the redirects lead in a circle, or there are more than ten; redirects has them",
-  },
   domain_unavailable: {
     retry: "later",
     means:

@@ -45,10 +45,6 @@ export const MaintenanceBody = Component("MaintenanceBody", {
   starts_at: Field(Timestamp, "When it begins", "2026-11-24T22:00:00.000Z"),
   ends_at: Field(Timestamp, "When it ends", "2026-11-24T23:00:00.000Z"),
   components: Type.Optional(
-    Field(
-      { ...Components, default: [] },
-      "What it concerns; empty: the whole service",
-      ["storage"],
-    ),
+    Field({ ...Components, default: [] }, "What it concerns; empty: the whole service", ["storage"]),
   ),
 });

@@ -280,7 +280,10 @@ describe.each(SETUPS)("the routes archive, proxy and proxy_render, $setup", ({ s
       "/login": ({ body, headers }: Arrival): Page => {
         exits.push(String(headers["x-exit"]));
         const isRight = body === "word=lamp";
-        return { status: 303, headers: { Location: "/", ...(isRight && { "Set-Cookie": "sid=in; Path=/" }) } };
+        return {
+          status: 303,
+          headers: { Location: "/", ...(isRight && { "Set-Cookie": "sid=in; Path=/" }) },
+        };
       },
       "/": ({ headers }: Arrival): Page => {
         exits.push(String(headers["x-exit"]));
@@ -311,7 +314,9 @@ describe.each(SETUPS)("the routes archive, proxy and proxy_render, $setup", ({ s
     const jobs = client(service);
     const { job_id } = (await jobs.create([{ url, session_id }])).json;
     await jobs.finished(job_id);
-    expect(await jobs.items(job_id)).toMatchObject([{ result: { title: "Account", tier: "proxy", cost_usd: 0.01 } }]);
+    expect(await jobs.items(job_id)).toMatchObject([
+      { result: { title: "Account", tier: "proxy", cost_usd: 0.01 } },
+    ]);
     expect(new Set(exits)).toEqual(new Set([expect.stringMatching(/^user-[0-9a-f]{16}-country-ch$/)]));
     const [exit] = exits.splice(0);
 
