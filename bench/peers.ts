@@ -60,7 +60,8 @@ const sitePeer =
   (address, limit) =>
     ready ? run([...command, address, String(limit)], []) : null;
 
-function npmReady(name: string): boolean {
+/** Whether a peer from npm is installed, now or before; if not, one line on standard error says why. */
+export function npmReady(name: string): boolean {
   const folder = `bench/peers/${name}`;
   return installed(name, () => {
     if (existsSync(`${folder}/node_modules`)) return;
