@@ -31,7 +31,7 @@ export const PAGE_HEADERS = {
 /** `content` is HTML. */
 export const htmlPage = (title: string, content: string): string =>
   `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>${escapeHtml(title)}</title><style>${STYLE}</style></head>` +
-  `<body><h1>${escapeHtml(title)}</h1>${content}</body></html>\n`;
+  `<body><main><h1>${escapeHtml(title)}</h1>${content}</main></body></html>\n`;
 
 export const htmlHeading = (text: string): string => `<h2>${escapeHtml(text)}</h2>`;
 

@@ -136,6 +136,7 @@ export function changelogPage(markdown: string, build: string, version?: string)
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>Trawl: ${version === undefined ? "changelog" : `changes of ${escaped(version)}`}</title>
+<meta name="description" content="What changed for those who run this service and those who call it.">
 <link rel="icon" href="data:,">
 <link rel="stylesheet" href="/pages/home.css">
 <nav aria-label="Pages"><a href="/">Trawl</a> <a href="/docs">Documentation</a> <a href="/status">Status</a></nav>

@@ -32,6 +32,7 @@ export function documentationPage({ menu }: Documentation, page: Page, version: 
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${escapeHtml(page.title)} · Trawl</title>
+<meta name="description" content="${escapeHtml(page.title)}: documentation of this service">
 <link rel="icon" href="data:,">
 <link rel="alternate" type="text/markdown" href="/docs/${page.path}.md">
 <link rel="stylesheet" href="/pages/documentation.css">

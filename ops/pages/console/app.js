@@ -118,6 +118,8 @@ function Console() {
   useEffect(() => {
     document.title = `${title} – Trawl console`;
   }, [title]);
+  // Navigation and views are of a role: drawn before it is known, they would move.
+  if (quota === null && problem === null) return html`<p class="quiet">Asking…</p>`;
   return html`<${Nav} views=${views} at=${at} quota=${quota} onOut=${signOut} />
     <main id="view">
       <h1>${title}</h1>

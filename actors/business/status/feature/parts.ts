@@ -53,6 +53,7 @@ export const framed = ({ title, build, content }: Frame): string => `<!doctype h
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${escapeHtml(title)}</title>
+<meta name="description" content="Whether this service works: its components, incidents and maintenance.">
 <link rel="icon" href="data:,">
 <link rel="stylesheet" href="/pages/status.css">
 <link rel="alternate" type="application/atom+xml" title="Incidents and maintenance (Atom)" href="/status/atom.xml">
