@@ -43,6 +43,11 @@ export const GATEWAY_METRICS = {
     labels: ["policy"],
     values: { policy: ["project", "key", "allowance"] },
   },
+  trawl_operator_events_lost_total: {
+    kind: "counter",
+    help: "Changes by operators whose row of the audit log could not be stored; a line of the log has them",
+    labels: [],
+  },
   trawl_ledger_rows_waiting: {
     kind: "gauge",
     help: "Rows of the ledger that are not stored yet",

@@ -1,12 +1,15 @@
 /**
  * The audit log of operators: each change by an operator key below /v1/ops, with what was asked and answered; GET /v1/ops/audit. The
- * command line's changes of stores are not in it, and keys have a log of their own (/v1/keys/events). Kept for 400 days.
+ * command line's changes of stores are not in it, and keys have a log of their own (/v1/keys/events). Kept for 400 days. A row that
+ * cannot be stored does not change the answer, which tells what happened: it is a line of the service's log then, and is counted.
  */
 import { randomBytes } from "node:crypto";
 import { type Static, Type } from "typebox";
 import { collection } from "../cluster/collection.ts";
 import type { Clock } from "../cluster/ports/clock.ts";
 import type { Documents } from "../cluster/ports/documents.ts";
+import type { Log } from "../cluster/ports/log.ts";
+import type { Metrics } from "../cluster/ports/metrics.ts";
 import { Component, Field, Nullable, Timestamp } from "../schemas/common.ts";
 import { LEDGER_RETENTION_MS } from "../schemas/ledger.ts";
 import { json } from "./http-errors.ts";
@@ -30,6 +33,8 @@ const MAX_SHOWN = 200;
 export interface OperatorAuditDeps {
   readonly documents: Documents;
   readonly clock: Pick<Clock, "now">;
+  readonly metrics: Pick<Metrics, "count">;
+  readonly log: Pick<Log, "error">;
 }
 
 /** Whose removal is asked for is not to be remembered by the log of it. */
@@ -42,10 +47,10 @@ const pathOf = ({ path }: Route, params: Params): string =>
     HIDDEN_PARAMETERS.has(name) ? whole : encodeURIComponent(String(params?.[name] ?? "")),
   );
 
-/** The routes; those of operators that change something are written down before they are answered, failed ones too. A request that the checks before the route refuse is not. Throws Fault. */
+/** The routes; those of operators that change something are written down before they are answered, failed ones too. A request that the checks before the route refuse is not. */
 export const audited = (
   routes: readonly Route[],
-  { documents, clock }: OperatorAuditDeps,
+  { documents, clock, metrics, log }: OperatorAuditDeps,
 ): readonly Route[] =>
   routes.map((each) => {
     if (!each.operators_only || each.method === "GET") return each;
@@ -60,22 +65,30 @@ export const audited = (
         body: body == null ? null : JSON.stringify(body).slice(0, MAX_BODY_CHARS),
         status,
       };
-      await OPERATOR_EVENTS.put(documents, `${at} ${randomBytes(6).toString("hex")}`, event, 0, {
-        expires_at_ms: now_ms + LEDGER_RETENTION_MS,
-      });
+      try {
+        await OPERATOR_EVENTS.put(documents, `${at} ${randomBytes(6).toString("hex")}`, event, 0, {
+          expires_at_ms: now_ms + LEDGER_RETENTION_MS,
+        });
+      } catch (problem) {
+        metrics.count("trawl_operator_events_lost_total", {});
+        // Without the body: it may name addresses of webhooks and other things that no log holds.
+        const { by, operation, path } = event;
+        log.error("Cannot store a row of the audit log of operators", { by, operation, path, status, problem });
+      }
     };
     return {
       ...each,
       async handle(call: Call) {
+        let answer: Awaited<ReturnType<Route["handle"]>>;
         try {
-          const answer = await each.handle(call);
-          await record(call, answer.status);
-          return answer;
+          answer = await each.handle(call);
         } catch (problem) {
-          // The change may have been made all the same; the answer is of the first problem.
-          await record(call, 500).catch(() => {});
+          // The change may have been made all the same.
+          await record(call, 500);
           throw problem;
         }
+        await record(call, answer.status);
+        return answer;
       },
     };
   });

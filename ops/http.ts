@@ -212,7 +212,7 @@ function apiOf(
   own: readonly Route[],
   { public_url, publicUrl }: { readonly public_url: string | null; readonly publicUrl: () => string },
 ): readonly Route[] {
-  const { blobs, bodyGrants, build, clock, config, documents, user_agent, version } = context;
+  const { blobs, bodyGrants, build, clock, config, documents, log, metrics, user_agent, version } = context;
   const { name, contact = null, page_robots, url } = config.crawler;
   const references = parts.flatMap(({ reference }) => reference ?? []);
   const guides = guideFiles();
@@ -249,7 +249,7 @@ function apiOf(
       file: pageFiles(build),
     }),
   ];
-  return audited(routes, { documents, clock });
+  return audited(routes, { documents, clock, metrics, log });
 }
 
 /** Counts requests to the API for the public status. */

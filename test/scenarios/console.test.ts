@@ -264,6 +264,20 @@ describe.skipIf(!found)("the console (needs a browser)", () => {
     await form.getByRole("button").click();
     const row = page.getByRole("row", { name: /Fetches of the test are slow/ });
     expect(await row.textContent()).toContain("By clicks");
+    await page.getByText("Say more about an incident").click();
+    const update = page.locator('form[aria-label="Update an incident"]');
+    const state = update.getByLabel("State");
+    const say = async (message: string): Promise<void> => {
+      await update.getByLabel(/Message/).fill(message);
+      await update.getByRole("button").click();
+      await expect.poll(() => row.textContent(), POLL).toContain(message);
+    };
+    await state.selectOption("identified");
+    await say("A cable is cut");
+    // The form starts at the state of the incident: one that goes back is refused.
+    await expect.poll(() => state.inputValue(), POLL).toBe("identified");
+    await say("The cable is being mended");
+    expect(await row.textContent()).toContain("identified");
     await page.getByRole("link", { name: "Audit log" }).click();
     const entry = page.getByRole("row", { name: /openIncident/ });
     expect(await entry.first().textContent()).toContain(service.operator_key!.slice(0, 10));

@@ -1,4 +1,5 @@
 /** For operators: incidents and maintenance on the status page, announced and ended here. */
+import { useState } from "./preact-hooks.js";
 import { Action, Choice, Field, Form, html, Problem, Table, useLive, when } from "./console-parts.js";
 import { ask } from "./console-service.js";
 
@@ -16,6 +17,24 @@ const common = (subject) => [
   ["State", ({ status }) => status.replaceAll("_", " ")],
   ["Components", ({ components }) => components.join(", ") || "all"],
 ];
+
+/** An update of an incident. Its state is offered first, then those after it: an incident never goes back. */
+function Update({ incidents, onSubmit }) {
+  const [chosen, setChosen] = useState(null);
+  const { id, status } = incidents.find((incident) => incident.id === chosen) ?? incidents[0];
+  const states = STATES.slice(STATES.findIndex(([state]) => state === status));
+  return html`<${Form} label="Update an incident" submit="Tell everyone" onSubmit=${onSubmit}>
+    <${Choice}
+      label="Incident"
+      name="id"
+      value=${id}
+      onChange=${({ currentTarget }) => setChosen(currentTarget.value)}
+      options=${incidents.map((incident) => [incident.id, incident.title])}
+    />
+    <${Choice} key=${`${id} ${status}`} label="State" name="status" options=${states} />
+    <${Message} />
+  <//>`;
+}
 
 export function Notices() {
   const { value, problem, refresh } = useLive(() => ask("GET", INCIDENTS), []);
@@ -90,18 +109,13 @@ export function Notices() {
       open.length > 0 &&
       html`<details>
         <summary>Say more about an incident, or resolve it</summary>
-        <${Form}
-          label="Update an incident"
-          submit="Tell everyone"
+        <${Update}
+          incidents=${open}
           onSubmit=${sent(
             ({ id }) => `${INCIDENTS}/${id}`,
             ({ message, status }) => ({ message, status }),
           )}
-        >
-          <${Choice} label="Incident" name="id" options=${open.map(({ id, title }) => [id, title])} />
-          <${Choice} label="State" name="status" options=${STATES} />
-          <${Message} />
-        <//>
+        />
       </details>`
     }
     <details>
