@@ -73,7 +73,13 @@ export const audited = (
         metrics.count("trawl_operator_events_lost_total", {});
         // Without the body: it may name addresses of webhooks and other things that no log holds.
         const { by, operation, path } = event;
-        log.error("Cannot store a row of the audit log of operators", { by, operation, path, status, problem });
+        log.error("Cannot store a row of the audit log of operators", {
+          by,
+          operation,
+          path,
+          status,
+          problem,
+        });
       }
     };
     return {
