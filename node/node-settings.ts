@@ -2,6 +2,7 @@
 import ipaddr from "ipaddr.js";
 import { type Static, Type } from "typebox";
 import { TIERS } from "../schemas/tier-table.ts";
+import { MAX_GROWN_ITEMS } from "../schemas/jobs.ts";
 import { KEY_MARKS, KEY_SHAPE } from "../schemas/accounts.ts";
 import { closed, isUrl, listSetting, optionalSetting, type Rule, textSetting, WEB } from "./settings.ts";
 
@@ -321,6 +322,16 @@ export const NODE_SECTIONS = {
         shared: true,
         description:
           "How owners of sites reach the operator, shown at /crawler: an e-mail address for example.",
+      }),
+      max_pages: Type.Integer({
+        env: "TRAWL_CRAWL_MAX_PAGES",
+        default: 100_000,
+        // The default of Firecrawl's API.
+        minimum: 10_000,
+        maximum: MAX_GROWN_ITEMS,
+        shared: true,
+        description:
+          "The largest `limit` of a crawl. A crawl lists ten times its limit of addresses, 2,000,000 at most; each takes up to 24 bytes of memory on the node of the crawl.",
       }),
       page_robots: Type.Enum(["obey", "ignore"], {
         env: "TRAWL_PAGE_ROBOTS",

@@ -4,7 +4,7 @@ import { ask, contract, tell } from "../cluster/contracts/contract.ts";
 import { Component, Field, Nullable, Patterned, ProjectRef } from "./common.ts";
 import { FetchBody, FetchResponse } from "./fetch.ts";
 import { jobWebhook } from "./job-webhook.ts";
-import { JobId, MAX_JOB_ITEMS, MaxCostUsd } from "./jobs.ts";
+import { JobId, MAX_GROWN_ITEMS, MaxCostUsd } from "./jobs.ts";
 import { SITEMAP_USES } from "./sites.ts";
 
 export const CRAWL_LIMIT_DEFAULT = 1_000;
@@ -58,8 +58,8 @@ export const CrawlBody = Component("CrawlBody", {
   ),
   limit: Type.Optional(
     Field(
-      Type.Integer({ minimum: 1, maximum: MAX_JOB_ITEMS, default: CRAWL_LIMIT_DEFAULT }),
-      "The most pages that are fetched; the addresses beyond it are listed with the reason `over_limit`",
+      Type.Integer({ minimum: 1, maximum: MAX_GROWN_ITEMS, default: CRAWL_LIMIT_DEFAULT }),
+      "The most pages that are fetched, at most what the operator allows (100,000 unless set otherwise); the addresses beyond it are listed with the reason `over_limit`",
     ),
   ),
   sitemap: Type.Optional(

@@ -28,6 +28,8 @@ import { LedgerRow } from "./ledger.ts";
 export const JobId = Field(Type.String({ format: "uuid" }), "The id of the job");
 
 export const MAX_JOB_ITEMS = 50_000;
+/** Of a job that grows. */
+export const MAX_GROWN_ITEMS = 1_000_000;
 /** A million dollars. */
 const MAX_COST_USD = 1_000_000;
 /** Of the body that creates a job. */
@@ -283,7 +285,7 @@ export const JobSpec = Type.Object({
   /** Sealed. */
   callback_url: Nullable(Type.String()),
   /** Of a job that grows: the most items it may have. */
-  total: Type.Integer({ minimum: 1, maximum: MAX_JOB_ITEMS }),
+  total: Type.Integer({ minimum: 1, maximum: MAX_GROWN_ITEMS }),
   /** It begins without items: they are added while it runs. Absent: all are there when it begins. */
   grows: Type.Optional(Type.Boolean()),
   created_ms: Type.Integer(),
@@ -350,9 +352,11 @@ export const JobRecord = Type.Object({
   spec: JobSpec,
   /** `creating`: the gateway writes its items. `cancelling`: the items in flight have 1.5 s to stop. */
   phase: Type.Enum(["creating", "queued", "running", "cancelling", "completed", "cancelled"]),
-  /** The state codes of the items, run-length encoded ("120+3-"); job-states.ts reads them. */
+  /** The state codes of the items behind the frozen ones, run-length encoded ("120+3-"); job-states.ts reads them. */
   states: Type.String(),
-  /** `total`: how many items `states` has. */
+  /** The first items, whose states are in documents of their own (actors/work/jobs/freeze.ts). Absent: none. */
+  frozen: Type.Optional(Type.Object({ chunks: Type.Integer(), items: Type.Integer() })),
+  /** `total`: how many items there are, the frozen ones among them. */
   counts: JobCounts,
   updated_ms: Type.Integer(),
   /** When a client cancelled the job. */
@@ -409,12 +413,18 @@ export interface IdempotencyRecord {
 }
 
 const FIVE_DIGITS = 5;
+const SIX_DIGITS = 100_000;
+/** Keys have the order of their numbers: a letter, which is behind the digits, stands before six of them. */
 const numbered = (job_id: string, number: number): string =>
-  `${job_id}:${String(number).padStart(FIVE_DIGITS, "0")}`;
+  number < SIX_DIGITS ? `${job_id}:${String(number).padStart(FIVE_DIGITS, "0")}` : `${job_id}:a${number}`;
+/** The index of the item whose result has this key. */
+export const indexOfResult = (key: string): number =>
+  Number(key.slice(key.lastIndexOf(":") + 1).replace("a", ""));
 export const chunkKey = (job_id: string, index: number): string =>
   numbered(job_id, Math.floor(index / CHUNK_ITEMS));
 export const resultKey = numbered;
-/** The range of all documents of a job in `job_items` and `job_results`. */
+export const statesKey = numbered;
+/** The range of all documents of a job in `job_items`, `job_states` and `job_results`. */
 export const jobRange = (job_id: string): readonly [from: string, to: string] => [`${job_id}:`, `${job_id};`];
 
 /** How an attempt ended, as the job hears of it. The result is stored by then. */
@@ -469,6 +479,10 @@ export const Job = contract(
     itemsLoaded: tell(Type.Object({ problem: Nullable(Type.String()) })),
     /** Further items of a job that grows are stored. */
     itemsAdded: tell(Type.Object({ problem: Nullable(Type.String()) })),
+    /** Null: the store did not answer. */
+    statesFrozen: tell(
+      Type.Object({ frozen: Nullable(Type.Object({ chunks: Type.Integer(), items: Type.Integer() })) }),
+    ),
     sharesGranted: tell(Type.Object({ window: Nullable(Type.Integer()) })),
     attemptFinished: tell(AttemptOutcome),
     /** Null: the store did not answer. */

@@ -1,7 +1,7 @@
 /** Their options of a crawl, a batch and a map, and what they are here. */
 import { Type } from "typebox";
 import { FIRECRAWL_EVENTS } from "../../schemas/job-webhook.ts";
-import { MAX_JOB_ITEMS } from "../../schemas/jobs.ts";
+import { MAX_GROWN_ITEMS, MAX_JOB_ITEMS } from "../../schemas/jobs.ts";
 import { MAP_LIMIT_CEILING, SITEMAP_USES } from "../../schemas/sites.ts";
 import { MAX_TIMEOUT_S, MIN_TIMEOUT_S } from "../../schemas/fetch.ts";
 import { type Given, option, type Options, type Ours, refused, taken } from "./option.ts";
@@ -22,8 +22,8 @@ export const CRAWL_OPTIONS: Options = {
   ...SHARED,
   url: option(Type.String({ minLength: 1 }), "`url`", (url) => ({ url })),
   limit: option(
-    Type.Integer({ minimum: 1, maximum: MAX_JOB_ITEMS }),
-    "`limit`, 10,000 unless given, 50,000 at most",
+    Type.Integer({ minimum: 1, maximum: MAX_GROWN_ITEMS }),
+    "`limit`, 10,000 unless given, at most what the operator allows (100,000 unless set otherwise)",
     (limit) => ({ limit }),
   ),
   includePaths: option(

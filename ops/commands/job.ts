@@ -6,7 +6,7 @@ import { Command } from "commander";
 import { checkInvariants } from "../../actors/work/jobs/invariants.ts";
 import { type JoinedSites, joinedSites } from "../../actors/lib/web/url.ts";
 import type { Documents } from "../../cluster/ports/documents.ts";
-import { jobRange, type JobStatus, type StoredResult } from "../../schemas/jobs.ts";
+import { indexOfResult, jobRange, type JobStatus, type StoredResult } from "../../schemas/jobs.ts";
 import { crawlProblems } from "../../actors/crawl/sites/frontier/invariants.ts";
 import { systemTerminal } from "../terminal.ts";
 import {
@@ -25,6 +25,7 @@ import { jobSaveCommand } from "./job-save.ts";
 import { isDataWanted } from "./streams.ts";
 import { readJob, watch } from "./watch.ts";
 import { JOB_RESULTS, JOBS } from "../../actors/work/jobs/collections.ts";
+import { frozenStates } from "../../actors/work/jobs/stored-states.ts";
 
 const RESULTS_AT_ONCE = 200;
 
@@ -122,14 +123,19 @@ function show(context: Context, job: JobStatus, { json }: Json): void {
 async function verify(documents: Documents, job_id: string, joined: JoinedSites) {
   const job = await JOBS.get(documents, job_id);
   if (!job) throw new CommandError(`There is no job "${job_id}" in this store`);
-  const results = new Map<number, Pick<StoredResult, "status" | "bill">>();
+  const frozen = await Array.fromAsync(frozenStates(documents, job_id, job));
+  // Without the pages: a crawl may have a million.
+  const results = new Map<number, Pick<StoredResult, "status"> & { bill: { cost_micros: number } | null }>();
   for (let [from, to] = jobRange(job_id); ;) {
     const page = await JOB_RESULTS.list(documents, { from, to, limit: RESULTS_AT_ONCE });
-    for (const { key, value } of page) results.set(Number(key.slice(job_id.length + 1)), value);
+    for (const { key, value } of page) {
+      const { status, bill } = value;
+      results.set(indexOfResult(key), { status, bill: bill && { cost_micros: bill.cost_micros } });
+    }
     if (page.length < RESULTS_AT_ONCE) break;
     from = `${page.at(-1)!.key}\0`;
   }
-  const { problems, ahead } = checkInvariants(job, results);
+  const { problems, ahead } = checkInvariants(job, results, frozen);
   const ofCrawl = job.spec.kind === "crawl" ? await crawlProblems(documents, job_id, job, joined) : [];
   return { job, verdict: { problems: [...problems, ...ofCrawl], ahead }, results: results.size };
 }

@@ -9,7 +9,8 @@ import { spending } from "../../actors/business/accounts/spend.ts";
 import { jobActor } from "../../actors/work/jobs/actor.ts";
 import type { JobBoard } from "../../actors/work/jobs/job-board.ts";
 import type { ItemKind } from "../../actors/work/jobs/kind.ts";
-import type { JobServices } from "../../actors/work/jobs/state.ts";
+import type { FreezeSizes, JobServices } from "../../actors/work/jobs/state.ts";
+import { frozenStates } from "../../actors/work/jobs/stored-states.ts";
 import { checkInvariants } from "../../actors/work/jobs/invariants.ts";
 import { jobRecorder } from "../../actors/work/jobs/figures.ts";
 import { schedulerActor } from "../../actors/work/jobs/scheduler.actor.ts";
@@ -79,6 +80,8 @@ interface JobsOptions {
     readonly items: ItemKind;
   }) => { readonly kinds: readonly ItemKind[]; readonly actors: readonly Actor[] };
   readonly secrets?: Secrets;
+  /** Default: as in production. */
+  readonly freeze?: FreezeSizes;
   readonly chances?: Partial<Chances>;
   readonly seed?: number;
   /** The customer pays this for an item that succeeds, within this limit a month. Default: it has no prices. */
@@ -95,6 +98,7 @@ export function oneCluster({
   actors = [],
   more = () => ({ kinds: [], actors: [] }),
   secrets = SAME_SECRETS,
+  freeze,
   charged,
 }: JobsOptions = {}) {
   const clock = virtualClock(BEGAN_MS);
@@ -177,6 +181,7 @@ export function oneCluster({
           }),
           spentBy: async (request_id) => script.spent_micros.get(request_id) ?? 0,
           kinds,
+          ...(freeze && { freeze }),
           ...(jobs_board && { board: jobs_board }),
           onTurn: recorder.onTurn,
         }),
@@ -260,7 +265,11 @@ export function oneCluster({
     },
     counts: async (job_id: string): Promise<JobCounts> => (await record(job_id))!.counts,
     /** The invariants of a job as it is stored now. */
-    invariants: async (job_id: string) => checkInvariants((await record(job_id))!, await results(job_id)),
+    async invariants(job_id: string) {
+      const job = (await record(job_id))!;
+      const frozen = await Array.fromAsync(frozenStates(stored, job_id, job));
+      return checkInvariants(job, await results(job_id), frozen);
+    },
     /** What the key's account has settled and reserved of its quota. */
     async quota() {
       const account = "default default sk_aaaaaaa";

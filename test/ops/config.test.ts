@@ -25,7 +25,7 @@ describe("an empty environment", () => {
       egress: { allow: [], allow_projects: [], dns_servers: [] },
       politeness: { min_delay_ms: 500, max_concurrency: 2 },
       audit: { requests: "off" },
-      crawler: { name: "trawl", page_robots: "obey" },
+      crawler: { name: "trawl", max_pages: 100_000, page_robots: "obey" },
       search: { searxng_urls: [], local_index: "project", fallback_price: "0.005" },
       tiers: {
         archive_url: "https://web.archive.org",

@@ -542,7 +542,7 @@ describe.each(SETUPS)("a crawl, $setup", ({ start }) => {
     expect(await refused({ seeds: [url, "http://a:b@example.org/"] })).toEqual([422, ["body", "seeds", 1]]);
     expect(await refused({ url, exclude: ["/ok/**", "/(?=x)/"] })).toEqual([422, ["body", "exclude", 1]]);
     expect(await refused({ url, include: ["/(a{1000}){1000}/"] })).toEqual([422, ["body", "include", 0]]);
-    expect(await refused({ url, limit: 50_001 })).toEqual([422, ["body", "limit"]]);
+    expect(await refused({ url, limit: 100_001 })).toEqual([422, ["body", "limit"]]);
     expect(await refused({ url, max_depth: -1 })).toEqual([422, ["body", "max_depth"]]);
     expect(await refused({ url, fetch: { render: "maybe" } })).toEqual([422, ["body", "fetch", "render"]]);
     expect(await refused({ url, fetch: { method: "POST" } })).toEqual([422, ["body", "fetch", "method"]]);

@@ -19,6 +19,7 @@ import {
   Job,
   type JobRecord,
   Scheduler,
+  statesKey,
   type StoredResult,
 } from "../../schemas/jobs.ts";
 import { type LedgerBatch, rowsOf } from "../../schemas/ledger-batch.ts";
@@ -46,6 +47,8 @@ const ITEMS = 150;
 const PAGES = 120;
 const SITES = 10;
 const IN_FLIGHT = 4 * SITES;
+/** So that states of each job are stored apart, and the crawl has to wait for them. */
+const FREEZE = { chunk_items: 20, open_items: 60 };
 const HOOK = "http://receiver.example/hook";
 
 /** What is watched for two writers. */
@@ -145,6 +148,7 @@ async function takeCourse(world: World) {
       secrets: SAME_SECRETS,
       findPayer,
       spentBy: async () => 0,
+      freeze: FREEZE,
       kinds: [items(link), crawlKind(ownDocuments, items(link), web, leadsTo, saysOf)],
     };
     const node = await distributed(
@@ -168,6 +172,7 @@ async function takeCourse(world: World) {
     (await documents.get("job", job_id))?.value as JobRecord | undefined;
   const results = new Map<string, Map<number, StoredResult>>(ALL_JOBS.map((job_id) => [job_id, new Map()]));
   const records = new Map<string, JobRecord>();
+  const frozen = new Map<string, string>();
   const changed = new Set<string>();
   const wrong: string[] = [];
   world.onStored((collection, key, value) => {
@@ -177,7 +182,10 @@ async function takeCourse(world: World) {
     else if (collection === "job") records.set(key, value as JobRecord);
     else if (collection === "account")
       return void wrong.push(...(value === null ? [] : quotaProblems(value as AccountSnapshot)));
-    else if (collection !== "job_results") return;
+    else if (collection === "job_states") {
+      if (value === null) frozen.delete(key);
+      else frozen.set(key, (value as { readonly states: string }).states);
+    } else if (collection !== "job_results") return;
     else if (value === null) results.get(job_id)!.delete(Number(index));
     else if (index !== undefined) {
       if (results.get(job_id)!.has(Number(index))) wrong.push(`The result ${key} was written twice`);
@@ -190,7 +198,9 @@ async function takeCourse(world: World) {
     checkOwners(all);
     for (const job_id of changed) {
       const record = records.get(job_id);
-      if (record) wrong.push(...checkInvariants(record, results.get(job_id)!).problems);
+      const chunks = record?.frozen?.chunks ?? 0;
+      const texts = Array.from({ length: chunks }, (_, chunk) => frozen.get(statesKey(job_id, chunk)) ?? "");
+      if (record) wrong.push(...checkInvariants(record, results.get(job_id)!, texts).problems);
     }
     changed.clear();
     if (wrong.length > 0) throw new Error([...new Set(wrong)].slice(0, 3).join("; "));

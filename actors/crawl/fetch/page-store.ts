@@ -30,6 +30,7 @@ import {
   STALE_TTL_MS,
   ttlOf,
 } from "./freshness.ts";
+import type { RecentFormats } from "./recent-formats.ts";
 import type { Candidate, PipelineDeps, RunState, TransportPage } from "./run.ts";
 import { TIERS } from "../../../schemas/tier-table.ts";
 import { PAGES } from "./collections.ts";
@@ -104,7 +105,8 @@ export function pageStore({
   clock,
   documents,
   blobs,
-}: Pick<PipelineDeps, "clock" | "documents" | "blobs">): PageStore {
+  recent,
+}: Pick<PipelineDeps, "clock" | "documents" | "blobs" | "recent">): PageStore {
   const refs = bodyRefs(documents);
   const writes = new WeakMap<Buffer, Promise<unknown>>();
 
@@ -180,7 +182,7 @@ export function pageStore({
     putBody,
     putBodies,
     cache,
-    draftOf: (run, candidate) => draftOf(run, candidate, clock.now()),
+    draftOf: (run, candidate) => draftOf(run, candidate, clock.now(), recent),
 
     async revalidate(run, stale, { headers }) {
       // RFC 9111, section 4.3.4: the header fields of a 304 replace the stored ones.
@@ -252,6 +254,7 @@ function draftOf(
   { tried, request: { with_formats } }: RunState,
   { tier, page, kind, extracted }: Candidate,
   now_ms: number,
+  recent?: RecentFormats,
 ): PageDraft {
   if (page === null) return EMPTY_DRAFT;
   const contents: Buffer[] = [];
@@ -259,7 +262,8 @@ function draftOf(
     contents.push(content);
     return sha256Of(content);
   };
-  const formats = extracted?.formats;
+  const formats = extracted?.formats ? formatsBody(extracted.formats) : null;
+  if (with_formats && formats) recent?.keep(formats);
   const record: PageRecord = {
     ...EMPTY_RECORD,
     final_url: page.final_url,
@@ -280,7 +284,7 @@ function draftOf(
     pdf_page_count: extracted?.pdf_page_count ?? null,
     ...(page.screenshot && { screenshot: storedScreenshot(page.screenshot, add) }),
     ...(page.actions && { actions: storedActions(page.actions, add) }),
-    ...(with_formats && { formats_sha256: formats ? add(formatsBody(formats)) : null }),
+    ...(with_formats && { formats_sha256: formats && add(formats) }),
     sha256: add(page.body),
     bytes: page.body.length,
     body_kind: page.body_kind,

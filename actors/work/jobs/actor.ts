@@ -24,9 +24,10 @@ import {
   storedOutcomes,
 } from "./attempt.ts";
 import { recordAttempt } from "./callback.ts";
-import { checkpoint, nextCheckpointMs, writeRows } from "./checkpoint.ts";
+import { checkpoint, nextCheckpointMs, writeProgress, writeRows } from "./checkpoint.ts";
 import { reserveCost } from "./cost-limit.ts";
 import { MAX_IN_FLIGHT, SMALL_ITEMS } from "./fairness.ts";
+import { freeze, FREEZE_SIZES } from "./freeze.ts";
 import type { Frontier } from "./frontier.ts";
 import { applyGrowth, grow, hasGrown } from "./grow.ts";
 import { type JobBoard, jobBoard } from "./job-board.ts";
@@ -34,6 +35,7 @@ import type { ItemKind } from "./kind.ts";
 import { startLoad } from "./load.ts";
 import { finish, finishUp, removeRecord, startPurge } from "./retire.ts";
 import {
+  type FreezeSizes,
   type JobServices,
   type JobState,
   type JobTurn,
@@ -46,10 +48,11 @@ import {
 } from "./state.ts";
 import { JOB_IDEMPOTENCY_KEYS } from "../../../records/collections.ts";
 
-export interface JobDeps extends Omit<JobServices, "bodyRefs" | "kinds" | "inputs" | "board"> {
+export interface JobDeps extends Omit<JobServices, "bodyRefs" | "kinds" | "inputs" | "board" | "freeze"> {
   /** Default: nothing is told of what jobs wait for. */
   readonly board?: JobBoard;
   readonly kinds: readonly ItemKind[];
+  readonly freeze?: FreezeSizes;
 }
 
 /** A running job asks the scheduler this often how many items it may have in flight. */
@@ -66,6 +69,7 @@ export function jobActor(deps: JobDeps) {
     bodyRefs: bodyRefs(deps.documents),
     kinds: new Map(deps.kinds.map((kind) => [kind.name, kind])),
     inputs: inputCache(),
+    freeze: deps.freeze ?? FREEZE_SIZES,
   };
   const { metrics, log } = deps;
 
@@ -140,6 +144,18 @@ export function jobActor(deps: JobDeps) {
 
       itemsAdded(turn, { problem }) {
         applyGrowth(services, turn, problem);
+        tick(services, turn);
+      },
+
+      statesFrozen(turn, { frozen }) {
+        const { state, now_ms } = turn;
+        state.in_progress.delete("freezing");
+        if (frozen === null) state.retry_at_ms = now_ms + RETRY_MS;
+        else if (state.frontier) {
+          state.frontier.freeze(frozen.items);
+          state.record = { ...state.record!, frozen };
+          writeProgress(state, state.frontier, now_ms);
+        }
         tick(services, turn);
       },
 
@@ -301,11 +317,11 @@ function admit(services: JobServices, turn: JobTurn, frontier: Frontier): void {
     };
     turn.pipeToSelf("attemptFinished", (ask, { ownsKey }) => {
       const run = (): Promise<AttemptOutcome> => runAttempt(services, ask, { ...attempt, ownsJob: ownsKey });
-      // A trace of its own: a job has up to 50,000 items and lasts for hours.
+      // A trace of its own: a job has up to a million items and lasts for hours.
       return services.tracing ? services.tracing.root(itemSpan(attempt), null, run) : run();
     });
   }
-  checkpoint(state, frontier, now_ms);
+  if (checkpoint(state, frontier, now_ms)) freeze(services, turn, frontier);
   writeRows(services, turn);
   const next_ms = isPaused ? now_ms + PAUSED_LOOK_MS : Math.min(nextShareMs(state), frontier.nextDueMs());
   wakeAt(turn, Math.min(nextCheckpointMs(state), next_ms));

@@ -1,6 +1,6 @@
 /**
  * How a job's progress gets into its record, and the rows of its items into the ledger. A checkpoint writes the state of
- * every item, the counts and which items have no row yet, together, at most every 500 ms: the record is always true in
+ * every item that is not frozen, the counts and which items have no row yet, together, at most every 500 ms: the record is always true in
  * itself, and results may be that much ahead of it. Rows are sealed into batches with a sequence number, one at a time; a batch
  * is one document that is inserted once, with rows that the results hold, so that no crash loses or doubles one.
  */
@@ -26,12 +26,13 @@ const SEAL_MS = 2_000;
 /** Rows in one batch: a few hundred kilobytes. */
 const MAX_BATCH_ROWS = 1_000;
 
-/** Writes the progress into the record if it changed and the last checkpoint is old enough. */
-export function checkpoint(state: JobState, frontier: Frontier, now_ms: number): void {
-  if (!state.is_dirty || now_ms < state.checkpoint_ms + CHECKPOINT_MS) return;
+/** Writes the progress into the record if it changed and the last checkpoint is old enough. Returns whether it did. */
+export function checkpoint(state: JobState, frontier: Frontier, now_ms: number): boolean {
+  if (!state.is_dirty || now_ms < state.checkpoint_ms + CHECKPOINT_MS) return false;
   writeProgress(state, frontier, now_ms);
   const isFull = state.record!.unrecorded.length >= MAX_BATCH_ROWS;
   if (isFull || now_ms >= state.rows_sealed_ms + SEAL_MS) sealRows(state, now_ms);
+  return true;
 }
 
 /** The last one: whatever the time, and its rows are sealed too. */

@@ -4,5 +4,7 @@ import type { JobRecord, StoredResult } from "../../../schemas/jobs.ts";
 
 /** What the actor of a job stores, by job id. Null: the job was purged. */
 export const JOBS = collection<JobRecord | null>("job");
+/** By `statesKey`: the states of frozen items, of one chunk each; inserted once and never changed. */
+export const JOB_STATES = collection<{ readonly states: string }>("job_states");
 /** By `resultKey`: inserted once and never changed. */
 export const JOB_RESULTS = collection<StoredResult>("job_results");

@@ -83,8 +83,12 @@ export interface Frontier {
   /** The state code of an item (schemas/job-states.ts). */
   readonly codeAt: (index: number) => number;
   readonly counts: () => JobCounts;
-  /** All states, as they are stored. */
-  readonly encode: () => string;
+  /** Whether all of these items are done or failed. */
+  readonly hasResults: (from: number, end: number) => boolean;
+  /** The states of the first items are stored apart. */
+  readonly freeze: (items: number) => void;
+  /** States as they are stored; default: all that are not frozen. */
+  readonly encode: (from?: number, end?: number) => string;
 }
 
 /**
@@ -116,6 +120,9 @@ export function frontier(stored: States, most = stored.length): Frontier {
   const timers = heap();
   let running = 0;
   let unfinished = 0;
+  let frozen = 0;
+  /** Of the frozen items. */
+  const frozen_counts = { done: 0, failed: 0 };
 
   for (let index = 0; index < total; index++) {
     const state = states[index]!;
@@ -307,8 +314,24 @@ export function frontier(stored: States, most = stored.length): Frontier {
     },
     isFinished: () => unfinished === 0,
     codeAt: (index) => states[index]!,
-    counts: () => countsOf(all()),
-    encode: () => encodeStates(all()),
+    counts() {
+      const open = countsOf(states.subarray(frozen, total));
+      const { done, failed } = frozen_counts;
+      return { ...open, total, done: open.done + done, failed: open.failed + failed };
+    },
+    hasResults(from, end) {
+      if (end > total) return false;
+      for (let index = from; index < end; index++)
+        if (states[index] !== DONE && states[index] !== FAILED) return false;
+      return true;
+    },
+    freeze(items) {
+      const { done, failed } = countsOf(states.subarray(frozen, items));
+      frozen_counts.done += done;
+      frozen_counts.failed += failed;
+      frozen = items;
+    },
+    encode: (from = frozen, end = total) => encodeStates(states.subarray(from, end)),
   };
 }
 
@@ -327,7 +350,7 @@ interface Heap {
   readonly clear: () => void;
 }
 
-/** A binary heap by time in two arrays of numbers, because 50,000 items may wait in it. */
+/** A binary heap by time in two arrays of numbers, because all items of a job may wait in it. */
 function heap(): Heap {
   let times: number[] = [];
   let items: number[] = [];

@@ -7,6 +7,7 @@ import { CHUNK_ITEMS, chunkKey } from "../../../schemas/jobs.ts";
 import { inputPlace, sealedInput } from "../../../schemas/job-inputs.ts";
 import { JOB_ITEMS } from "../../../records/collections.ts";
 import { writeProgress } from "./checkpoint.ts";
+import { roomToGrow } from "./freeze.ts";
 import type { Frontier } from "./frontier.ts";
 import type { Input } from "./kind.ts";
 import { addToLane } from "./load.ts";
@@ -28,7 +29,8 @@ export function grow(services: JobServices, turn: JobTurn, frontier: Frontier): 
   const { growth, window } = state;
   const { kind: name, grows } = state.record!.spec;
   if (!grows) return;
-  const want = Math.min(MAX_AHEAD, Math.max(MIN_AHEAD, window)) - frontier.waiting();
+  const ahead = Math.min(MAX_AHEAD, Math.max(MIN_AHEAD, window)) - frontier.waiting();
+  const want = Math.min(ahead, roomToGrow(state.record!, services.freeze));
   const finished = frontier.finished();
   if (want < MIN_WANT || growth.asked_at === finished) return;
   const kind = services.kinds.get(name);

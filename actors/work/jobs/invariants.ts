@@ -13,19 +13,20 @@ export interface InvariantReport {
   readonly ahead: number;
 }
 
-/** `results`: all results of the job, by the index of the item. */
+/** `results`: all results of the job, by the index of the item. `frozen`: the texts of the states that are not in the record, in order. */
 export function checkInvariants(
   job: JobRecord,
   results: ReadonlyMap<
     number,
     Pick<StoredResult, "status"> & { readonly bill: { readonly cost_micros: number } | null }
   >,
+  frozen: readonly string[] = [],
 ): InvariantReport {
   const problems: string[] = [];
   const { counts, spec } = job;
   let states: Uint8Array;
   try {
-    states = decodeStates(job.states, counts.total);
+    states = decodeStates(frozen.join("") + job.states, counts.total);
   } catch (problem) {
     return { problems: [(problem as Error).message], ahead: 0 };
   }

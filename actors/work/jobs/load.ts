@@ -6,7 +6,7 @@
 import { type Clock, yieldToEventLoop } from "../../../cluster/ports/clock.ts";
 import type { Documents } from "../../../cluster/ports/documents.ts";
 import type { Secrets } from "../../../cluster/ports/secrets.ts";
-import { CANCELLED, decodeStates, DONE, FAILED, isQueued, type States } from "../../../schemas/job-states.ts";
+import { CANCELLED, DONE, FAILED, isQueued, type States } from "../../../schemas/job-states.ts";
 import type { LedgerRow } from "../../../schemas/ledger.ts";
 import { CHUNK_ITEMS, chunkKey, type JobRecord } from "../../../schemas/jobs.ts";
 import { sealAttempts, settleCharges } from "./attempt.ts";
@@ -14,6 +14,7 @@ import { frontier, type Frontier } from "./frontier.ts";
 import type { ItemKind } from "./kind.ts";
 import { storedResults } from "./results.ts";
 import { inputOrNull } from "./stored-inputs.ts";
+import { readStates } from "./stored-states.ts";
 import { type JobServices, type JobTurn, type LoadedItems, type LoadSlot, startTask } from "./state.ts";
 import { JOB_ITEMS } from "../../../records/collections.ts";
 
@@ -45,17 +46,25 @@ export function startLoad(services: JobServices, turn: JobTurn): void {
 export async function loadItems(
   deps: { readonly documents: Documents; readonly clock: Clock; readonly secrets: Pick<Secrets, "open"> },
   job_id: string,
-  { spec, states: text, phase, counts: { total } }: JobRecord,
+  job: JobRecord,
   kind: ItemKind,
 ): Promise<LoadedItems> {
   const { documents, clock } = deps;
-  const states = decodeStates(text, total);
+  const {
+    spec,
+    phase,
+    frozen,
+    counts: { total },
+  } = job;
+  const states = await readStates(documents, job_id, job);
   const in_flight = [...states.keys()].filter((index) => isQueued(states[index]!));
   // The attempts of an earlier owner of a cancelled job may still be running.
   if (phase === "cancelling") await sealAttempts({ documents }, job_id, in_flight);
   const bills = await applyResults(documents, job_id, states, in_flight);
   const items = frontier(states, spec.total);
-  for (let first = 0; first < total; first += CHUNKS_AT_ONCE * CHUNK_ITEMS) {
+  if (frozen) items.freeze(frozen.items);
+  const first_chunk = Math.floor((frozen?.items ?? 0) / CHUNK_ITEMS);
+  for (let first = first_chunk * CHUNK_ITEMS; first < total; first += CHUNKS_AT_ONCE * CHUNK_ITEMS) {
     await addToLanes(deps, job_id, items, kind, first, total);
     await yieldToEventLoop(clock);
   }

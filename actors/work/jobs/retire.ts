@@ -12,7 +12,7 @@ import { finalCheckpoint, sealRows, writeRows } from "./checkpoint.ts";
 import type { Frontier } from "./frontier.ts";
 import { type JobServices, type JobTurn, startTask } from "./state.ts";
 import { JOB_IDEMPOTENCY_KEYS, JOB_ITEMS } from "../../../records/collections.ts";
-import { JOB_RESULTS, JOBS } from "./collections.ts";
+import { JOB_RESULTS, JOB_STATES, JOBS } from "./collections.ts";
 import { JOB_WEBHOOKS, wakeWebhook } from "./webhook/stored-webhook.ts";
 
 /** Results removed at once. Each is read first, for the bodies it keeps alive, and may be a few megabytes. */
@@ -110,6 +110,7 @@ async function purge(
     await yieldToEventLoop(clock);
   }
   await JOB_RESULTS.removeRange(documents, ...jobRange(job_id));
+  await JOB_STATES.removeRange(documents, ...jobRange(job_id));
   await JOB_WEBHOOKS.removeRange(documents, job_id, `${job_id}!`);
   await JOB_ITEMS.removeRange(documents, ...jobRange(job_id));
   await JOB_IDEMPOTENCY_KEYS.update(documents, idempotency_doc, (claim) =>

@@ -34,6 +34,13 @@ import type { Metrics } from "../../../cluster/ports/metrics.ts";
 import type { Log } from "../../../cluster/ports/log.ts";
 import type { Tracing } from "../../../cluster/ports/tracing.ts";
 
+export interface FreezeSizes {
+  /** Items whose states are in one document. */
+  readonly chunk_items: number;
+  /** Items whose states are in the record, at most; until some are frozen the job does not grow beyond them. */
+  readonly open_items: number;
+}
+
 /** What all jobs of a node share. */
 export interface JobServices {
   readonly documents: Documents;
@@ -70,6 +77,7 @@ export interface JobServices {
   readonly onTurn?: (job_id: string, state: JobState, now_ms: number) => void;
   /** Chunks of inputs, by their keys. */
   readonly inputs: LRUCache<string, Chunk>;
+  readonly freeze: FreezeSizes;
 }
 
 /** Background work of which a job runs one at a time. Attempts are counted by the frontier instead. */
@@ -77,6 +85,7 @@ export type BackgroundTask =
   | "checking_claim"
   | "loading"
   | "growing"
+  | "freezing"
   | "requesting_share"
   | "writing_rows"
   | "reading_payer"

@@ -23,6 +23,7 @@ import { loadPages } from "../page-store.ts";
 import { pageBacklog } from "../page-backlog.ts";
 import { fetchPipeline } from "../pipeline.ts";
 import type { PremiumCosts, Spending } from "../premium.ts";
+import type { RecentFormats } from "../recent-formats.ts";
 import type { ReservedHosts } from "../reserved-hosts.ts";
 import { openSources } from "./alternates.ts";
 import type { OpenModel } from "./open-model.ts";
@@ -41,12 +42,13 @@ interface FetchWorkerDeps {
   /** No node could take a call of the tier. */
   readonly onUnavailable: (tier: Tier) => void;
   readonly domains: DomainRecorder;
+  readonly recent: RecentFormats;
 }
 
 export function fetchActors(
   node: JoinedNode,
   settings: FetchSettings,
-  { costs, model, spending, reservedHosts, index, search, onUnavailable, domains }: FetchWorkerDeps,
+  { costs, model, spending, reservedHosts, index, search, onUnavailable, domains, recent }: FetchWorkerDeps,
 ): readonly Actor[] {
   const { config, clock, documents, blobs, metrics, log, egress, joined, extract, memory, caches } = node;
   const { onRequestSent, user_agent } = node;
@@ -75,6 +77,7 @@ export function fetchActors(
         clock,
         documents,
         blobs,
+        recent,
         metrics,
         log,
         memory,

@@ -22,6 +22,7 @@ import { domainRoutes } from "./domain-routes.ts";
 import { fetchItems } from "./item-kind.ts";
 import { billOf } from "../answer.ts";
 import { formatsOf } from "../page-parts.ts";
+import { recentFormats } from "../recent-formats.ts";
 import { fetchBatch, fetchRequestOf, fetchRoutes } from "./routes.ts";
 import { openModel, type OpenModel } from "./open-model.ts";
 import type { FetchSettings } from "./settings.ts";
@@ -88,6 +89,7 @@ async function joinFetch(
     caches,
   });
   const domains = domainRecorder();
+  const recent = recentFormats();
   const rendering = {
     blobs,
     decode: decodeText,
@@ -106,7 +108,7 @@ async function joinFetch(
     provides: {
       items: {
         item,
-        formatsOf: (record) => formatsOf(blobs, record),
+        formatsOf: (record) => formatsOf(blobs, record, recent),
       },
       kinds: [item],
       async pages(body, { signal, ...caller }) {
@@ -128,6 +130,7 @@ async function joinFetch(
           search,
           onUnavailable: status.onUnavailable,
           domains,
+          recent,
         })
       : [],
     routes: [

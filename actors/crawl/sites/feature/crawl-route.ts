@@ -28,6 +28,8 @@ import { CRAWL_EVENTS } from "./crawl-items.ts";
 type CrawlCall = Call<null, null, CrawlBody>;
 
 interface CrawlDeps extends CreateJobDeps {
+  /** The largest limit. */
+  readonly max_pages: number;
   readonly webhooks: JobWebhooks;
 }
 
@@ -61,6 +63,7 @@ async function create(services: CrawlDeps, pages: BatchKind, call: CrawlCall): P
   const header_key = head.headers.get(IDEMPOTENCY_HEADER);
   const mistake =
     mistakeIn(body, header_key) ??
+    mistakeInLimit(body, services.max_pages) ??
     mistakeInFetch(body, pages) ??
     services.webhooks.mistakeIn(body.webhook) ??
     mistakeInMaxCost(body.max_cost_usd, call, "body");
@@ -156,6 +159,11 @@ function mistakeInFetch({ url, seeds, fetch }: CrawlBody, pages: BatchKind): Mis
   const { field: wrong_field, message: msg, type = "value_error" } = mistake;
   return { loc: ["body", "fetch", wrong_field], msg, type };
 }
+
+const mistakeInLimit = ({ limit = CRAWL_LIMIT_DEFAULT }: CrawlBody, max_pages: number): Mistake | null =>
+  limit <= max_pages
+    ? null
+    : wrong(["limit"], `a crawl of this service has at most ${max_pages} pages`);
 
 /** What a schema cannot check; null: nothing is wrong. */
 function mistakeIn(body: CrawlBody, header_key: string | undefined): Mistake | null {

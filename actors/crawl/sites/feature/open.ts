@@ -19,14 +19,14 @@ export function openSites(
   { fetchPage, index: { local }, pages }: SitesNeed,
 ): JoinedFeature<{ readonly kinds: readonly ItemKindParts[] }> {
   const { ask, blobs, clock, config, documents, joined, log, memory, metrics, random, secrets } = node;
-  const { name, page_robots, url } = config.crawler;
+  const { name, page_robots, max_pages, url } = config.crawler;
   const crawler = { name, page_robots, user_agent: url === undefined ? null : node.user_agent };
   const items = crawlItems({ documents, blobs, clock, pages, secrets, joined, crawler });
   const services = { documents, ask, clock, random, secrets };
   const kind: ItemKindParts = {
     ...items,
     routes: (reader, webhooks) => [
-      crawlRoute({ ...services, webhooks }, pages.item.gateway),
+      crawlRoute({ ...services, webhooks, max_pages }, pages.item.gateway),
       ...(items.routes?.(reader, webhooks) ?? []),
     ],
   };

@@ -14,11 +14,12 @@ import {
   URL_CHANGES,
   URL_STATES,
 } from "../../../../schemas/crawl.ts";
-import { decodeStates, type States, statusOf } from "../../../../schemas/job-states.ts";
+import { type States, statusOf } from "../../../../schemas/job-states.ts";
 import { type ItemStatus, JobId, type JobRecord } from "../../../../schemas/jobs.ts";
 import { csvLines } from "../../../../gateway/csv-lines.ts";
 import type { JoinedSites } from "../../../lib/web/url.ts";
 import type { JobFinder } from "../../../work/jobs/feature/tokens.ts";
+import { readStates } from "../../../work/jobs/stored-states.ts";
 import { storedResults } from "../../../work/jobs/results.ts";
 import { FRONTIERS } from "../frontier/collections.ts";
 import { rowsOfRecord, storedOrder, storedRows } from "../frontier/load.ts";
@@ -142,7 +143,7 @@ async function open(
   if (job?.spec.kind !== "crawl") return null;
   const record = (await FRONTIERS.get(documents, job_id)) ?? NEW_RECORD;
   const { total } = job.counts;
-  const states = decodeStates(job.states, total);
+  const states = await readStates(documents, job_id, job);
   const indexes = new Int32Array(rowsOf(record)).fill(NONE);
   let index = 0;
   for await (const ordinals of storedOrder(documents, job_id, record))

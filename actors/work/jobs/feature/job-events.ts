@@ -100,10 +100,12 @@ async function nextPage(
   isOver: boolean,
 ): Promise<StoredPage | null> {
   const { total } = job.counts;
-  const states = isOver ? decodeStates(job.states, total) : null;
+  // Frozen items have results.
+  const frozen = job.frozen?.items ?? 0;
+  const states = isOver ? decodeStates(job.states, total - frozen) : null;
   for (let index = from; index < total; index++) {
     // Of the items of a job that is over, those that were cancelled have none.
-    if (states !== null && statusOf(states[index]!) === "cancelled") continue;
+    if (states !== null && index >= frozen && statusOf(states[index - frozen]!) === "cancelled") continue;
     const result = await JOB_RESULTS.get(documents, resultKey(job_id, index));
     if (result === null && !isOver) return null;
     if (result === null || result.status === "cancelled") continue;

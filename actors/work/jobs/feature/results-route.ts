@@ -10,19 +10,20 @@ import { preferredType } from "../../../../gateway/accept.ts";
 import type { BatchKind, RouteNames } from "../../../../gateway/batch.ts";
 import { JOB_NOT_FOUND, unavailable } from "../../../../gateway/http-errors.ts";
 import { type Route, route } from "../../../../gateway/route.ts";
-import { decodeStates, isFinal } from "../../../../schemas/job-states.ts";
+import { isFinal } from "../../../../schemas/job-states.ts";
 import {
   AnyJobItem,
   JobId,
   type JobItem,
   type JobKind,
   type JobRecord,
-  MAX_JOB_ITEMS,
+  MAX_GROWN_ITEMS,
 } from "../../../../schemas/jobs.ts";
 import { csvLines } from "../../../../gateway/csv-lines.ts";
 import { csvOf } from "./csv.ts";
 import { type JobReader, type JobReaderDeps, RESULTS_AT_ONCE } from "./job-reader.ts";
 import { JOBS } from "../collections.ts";
+import { readStates } from "../stored-states.ts";
 
 /** The stored state of a job is at most half a second old. */
 const LOOK_EVERY_MS = 500;
@@ -71,7 +72,7 @@ export function resultsRoutes(
     const until_ms = clock.now() + FOLLOW_MS;
     let job: JobRecord | null = first;
     let { total } = job.counts;
-    let states = decodeStates(job.states, total);
+    let states = await readStates(documents, job_id, job);
     // A job that grows has items as long as it runs.
     const mayGrow = (): boolean => follow && job!.spec.grows === true && job!.finished_ms === null;
     for (let next = following.from; (next < total || mayGrow()) && !signal.aborted;) {
@@ -90,7 +91,7 @@ export function resultsRoutes(
       job = await load(job_id);
       if (job === null) return;
       ({ total } = job.counts);
-      states = decodeStates(job.states, total);
+      states = await readStates(documents, job_id, job);
     }
   }
 
@@ -165,7 +166,7 @@ export function resultsRoutes(
     params: Type.Object({ job_id: JobId }),
     query: Type.Object({
       from: Field(
-        Type.Integer({ minimum: 0, maximum: MAX_JOB_ITEMS, default: 0, description: "The first item" }),
+        Type.Integer({ minimum: 0, maximum: MAX_GROWN_ITEMS, default: 0, description: "The first item" }),
         null,
         0,
       ),

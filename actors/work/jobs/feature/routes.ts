@@ -10,7 +10,7 @@ import { type Route, route } from "../../../../gateway/route.ts";
 import { unknownWord } from "../../../../gateway/unknown-names.ts";
 import { refusedNames } from "../../../../gateway/warnings.ts";
 import { Field, Nullable } from "../../../../schemas/common.ts";
-import { decodeStates, type States, statusOf } from "../../../../schemas/job-states.ts";
+import { type States, statusOf } from "../../../../schemas/job-states.ts";
 import {
   ITEM_STATUSES,
   Job,
@@ -20,6 +20,7 @@ import {
   JobStatus,
   JobId,
 } from "../../../../schemas/jobs.ts";
+import { readStates } from "../stored-states.ts";
 import { jobReader, type JobReaderDeps, RESULTS_AT_ONCE, statusView } from "./job-reader.ts";
 import { listRoute } from "./list-route.ts";
 import { type CsvResults, resultsRoutes } from "./results-route.ts";
@@ -130,7 +131,7 @@ export function jobRoutes(services: JobServices): readonly Route[] {
         if (refused.length > 0) return invalid(refused);
         const view = await viewOf(job_id, job);
         if (!include.includes("items")) return json(200, view);
-        const states = decodeStates(job.states, job.counts.total);
+        const states = await readStates(services.documents, job_id, job);
         const indexes = pageOf(states, query.status ?? null, query);
         const chunks = pages(
           JSON.stringify(view),

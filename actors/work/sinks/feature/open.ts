@@ -1,7 +1,8 @@
 /** Assembles sinks: their actor, which reads stored jobs, and their routes. */
 import type { JoinedFeature, JoinedNode } from "../../../../node/feature.ts";
-import { decodeStates, isFinal } from "../../../../schemas/job-states.ts";
+import { isFinal } from "../../../../schemas/job-states.ts";
 import { JOBS } from "../../jobs/collections.ts";
+import { readStates } from "../../jobs/stored-states.ts";
 import type { JobFinder } from "../../jobs/feature/tokens.ts";
 import { parquetOf } from "../adapters/rows.parquet.ts";
 import type { PutObject } from "../bucket.ts";
@@ -19,7 +20,7 @@ export function openSinks(node: JoinedNode, { jobs }: { readonly jobs: JobFinder
     const job = await JOBS.get(documents, job_id);
     if (job === null) return null;
     const { total } = job.counts;
-    const states = decodeStates(job.states, total);
+    const states = await readStates(documents, job_id, job);
     return {
       total,
       isFinal: (index) => isFinal(states[index]!),

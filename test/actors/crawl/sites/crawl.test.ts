@@ -8,6 +8,7 @@ import { frontierActor } from "../../../../actors/crawl/sites/frontier/frontier.
 import type { ActorClient } from "../../../../cluster/actor.ts";
 import { memoryDocuments } from "../../../../cluster/adapters/documents/documents.memory.ts";
 import type { ItemKind } from "../../../../actors/work/jobs/kind.ts";
+import type { FreezeSizes } from "../../../../actors/work/jobs/state.ts";
 import { Fault } from "../../../../cluster/ports/fault.ts";
 import type { CrawlRecord } from "../../../../actors/crawl/sites/frontier/record.ts";
 import { crawlProblems } from "../../../../actors/crawl/sites/frontier/invariants.ts";
@@ -40,10 +41,12 @@ interface Crawled {
   readonly saysOf?: SaysOf;
   /** How long the page at an address takes. */
   readonly msOf?: (url: string) => number;
+  readonly freeze?: FreezeSizes;
 }
 
-function crawling(web: WebOf, { leadsTo, saysOf, msOf = () => 30 }: Crawled = {}) {
+function crawling(web: WebOf, { leadsTo, saysOf, msOf = () => 30, freeze }: Crawled = {}) {
   const jobs = oneCluster({
+    ...(freeze && { freeze }),
     run: (url) => ({ ms: msOf(url) }),
     more: ({ documents, clock, log, items }) => ({
       kinds: [crawlKind(documents, items, web, leadsTo, saysOf)],
@@ -105,6 +108,33 @@ describe("a crawl", () => {
     expect((await jobs.finished("j")).counts).toMatchObject({ total: 700, done: 700 });
     expect(new Set(pathsOf(jobs.attempts)).size).toBe(700);
     expect(await problems()).toEqual([]);
+  });
+
+  test("beyond what its record holds has its first states in documents of their own, and waits for the slowest page", async () => {
+    const freeze = { chunk_items: 50, open_items: 100 };
+    const isSlow = (url: string): boolean => new URL(url).pathname === "/120";
+    const { jobs, create, problems } = crawling(chain(700), {
+      msOf: (url) => (isSlow(url) ? 60_000 : 10),
+      freeze,
+    });
+    await create(1_000);
+    await jobs.clock.advance(30_000);
+    // Item 120 keeps the chunk from 100 on open, so that the job has no item behind 200.
+    const held = (await jobs.stored.get("job", "j"))!.value as JobRecord;
+    expect(held.frozen).toEqual({ chunks: 2, items: 100 });
+    expect(held.counts.total).toBeLessThanOrEqual(200);
+    jobs.kill();
+    jobs.start();
+    expect((await jobs.invariants("j")).problems).toEqual([]);
+    const { counts, frozen, states } = await jobs.finished("j", 200_000);
+    expect(counts).toMatchObject({ total: 700, done: 700 });
+    expect([frozen, states]).toEqual([{ chunks: 13, items: 650 }, "50+"]);
+    expect(new Set(pathsOf(jobs.attempts.filter(({ url }) => !isSlow(url)))).size).toBe(699);
+    expect([await problems(), (await jobs.invariants("j")).problems]).toEqual([[], []]);
+    await jobs.clock.advance(10_000);
+    expect(await jobs.metered()).toBe(700);
+    await jobs.clock.advance(31 * 24 * 60 * 60_000);
+    expect(await jobs.stored.list("job_states", { limit: 1 })).toEqual([]);
   });
 
   test("fetches no more than its limit, and leaves nothing behind when it is purged", async () => {
