@@ -261,7 +261,7 @@ class CrawlBody(TypedDict, total=False):
     max_depth: int | None
     """The most links from a seed to a page; 0: the seeds alone; null: any number"""
     limit: int
-    """The most pages that are fetched; the addresses beyond it are listed with the reason `over_limit`"""
+    """The most pages that are fetched, at most what the operator allows (100,000 unless set otherwise); the addresses beyond it are listed with the reason `over_limit`"""
     sitemap: Literal["include", "only", "skip"]
     """Whether the addresses that the site's sitemaps list are pages of the crawl: `include`: beside those that pages link to; `only`: no link is followed. Each file that is read (robots.txt, the sitemaps that it names or else /sitemap.xml, those that an index lists) is an item as a page is, with `sitemap` in its `input`, and counts to `limit`"""
     ignore_query: bool
@@ -1497,7 +1497,7 @@ class CrawlOptions(TypedDict, total=False):
     max_depth: int | None
     """The most links from a seed to a page; 0: the seeds alone; null: any number"""
     limit: int
-    """The most pages that are fetched; the addresses beyond it are listed with the reason `over_limit`"""
+    """The most pages that are fetched, at most what the operator allows (100,000 unless set otherwise); the addresses beyond it are listed with the reason `over_limit`"""
     sitemap: Literal["include", "only", "skip"]
     """Whether the addresses that the site's sitemaps list are pages of the crawl: `include`: beside those that pages link to; `only`: no link is followed. Each file that is read (robots.txt, the sitemaps that it names or else /sitemap.xml, those that an index lists) is an item as a page is, with `sitemap` in its `input`, and counts to `limit`"""
     ignore_query: bool
