@@ -46,7 +46,11 @@ async function call(
   body?: object,
 ): Promise<JobReply> {
   const headers = { authorization: `Bearer ${key}` };
-  const reply = await fetch(`${url}${path}`, { headers, method, ...(body && { body: JSON.stringify(body) }) });
+  const reply = await fetch(`${url}${path}`, {
+    headers,
+    method,
+    ...(body && { body: JSON.stringify(body) }),
+  });
   if (!reply.ok) throw new Error(`Cannot ask "${path}": ${reply.status} ${await reply.text()}`);
   return (await reply.json()) as JobReply;
 }

@@ -321,7 +321,9 @@ function admit(services: JobServices, turn: JobTurn, frontier: Frontier): void {
       return services.tracing ? services.tracing.root(itemSpan(attempt), null, run) : run();
     });
   }
-  if (checkpoint(state, frontier, now_ms)) freeze(services, turn, frontier);
+  checkpoint(state, frontier, now_ms);
+  // Also where nothing has changed: after a restart or a failed write the job may wait for this alone.
+  freeze(services, turn, frontier);
   writeRows(services, turn);
   const next_ms = isPaused ? now_ms + PAUSED_LOOK_MS : Math.min(nextShareMs(state), frontier.nextDueMs());
   wakeAt(turn, Math.min(nextCheckpointMs(state), next_ms));

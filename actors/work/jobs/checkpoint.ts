@@ -26,13 +26,12 @@ const SEAL_MS = 2_000;
 /** Rows in one batch: a few hundred kilobytes. */
 const MAX_BATCH_ROWS = 1_000;
 
-/** Writes the progress into the record if it changed and the last checkpoint is old enough. Returns whether it did. */
-export function checkpoint(state: JobState, frontier: Frontier, now_ms: number): boolean {
-  if (!state.is_dirty || now_ms < state.checkpoint_ms + CHECKPOINT_MS) return false;
+/** Writes the progress into the record if it changed and the last checkpoint is old enough. */
+export function checkpoint(state: JobState, frontier: Frontier, now_ms: number): void {
+  if (!state.is_dirty || now_ms < state.checkpoint_ms + CHECKPOINT_MS) return;
   writeProgress(state, frontier, now_ms);
   const isFull = state.record!.unrecorded.length >= MAX_BATCH_ROWS;
   if (isFull || now_ms >= state.rows_sealed_ms + SEAL_MS) sealRows(state, now_ms);
-  return true;
 }
 
 /** The last one: whatever the time, and its rows are sealed too. */

@@ -110,32 +110,36 @@ describe("a crawl", () => {
     expect(await problems()).toEqual([]);
   });
 
-  test("beyond what its record holds has its first states in documents of their own, and waits for the slowest page", async () => {
-    const freeze = { chunk_items: 50, open_items: 100 };
-    const isSlow = (url: string): boolean => new URL(url).pathname === "/120";
-    const { jobs, create, problems } = crawling(chain(700), {
-      msOf: (url) => (isSlow(url) ? 60_000 : 10),
-      freeze,
-    });
-    await create(1_000);
-    await jobs.clock.advance(30_000);
-    // Item 120 keeps the chunk from 100 on open, so that the job has no item behind 200.
-    const held = (await jobs.stored.get("job", "j"))!.value as JobRecord;
-    expect(held.frozen).toEqual({ chunks: 2, items: 100 });
-    expect(held.counts.total).toBeLessThanOrEqual(200);
-    jobs.kill();
-    jobs.start();
-    expect((await jobs.invariants("j")).problems).toEqual([]);
-    const { counts, frozen, states } = await jobs.finished("j", 200_000);
-    expect(counts).toMatchObject({ total: 700, done: 700 });
-    expect([frozen, states]).toEqual([{ chunks: 13, items: 650 }, "50+"]);
-    expect(new Set(pathsOf(jobs.attempts.filter(({ url }) => !isSlow(url)))).size).toBe(699);
-    expect([await problems(), (await jobs.invariants("j")).problems]).toEqual([[], []]);
-    await jobs.clock.advance(10_000);
-    expect(await jobs.metered()).toBe(700);
-    await jobs.clock.advance(31 * 24 * 60 * 60_000);
-    expect(await jobs.stored.list("job_states", { limit: 1 })).toEqual([]);
-  });
+  test(
+    "beyond what its record holds has its first states in documents of their own, and waits for the slowest page",
+    { timeout: 60_000 },
+    async () => {
+      const freeze = { chunk_items: 50, open_items: 100 };
+      const isSlow = (url: string): boolean => new URL(url).pathname === "/120";
+      const { jobs, create, problems } = crawling(chain(700), {
+        msOf: (url) => (isSlow(url) ? 60_000 : 10),
+        freeze,
+      });
+      await create(1_000);
+      await jobs.clock.advance(30_000);
+      // Item 120 keeps the chunk from 100 on open, so that the job has no item behind 200.
+      const held = (await jobs.stored.get("job", "j"))!.value as JobRecord;
+      expect(held.frozen).toEqual({ chunks: 2, items: 100 });
+      expect(held.counts.total).toBeLessThanOrEqual(200);
+      jobs.kill();
+      jobs.start();
+      expect((await jobs.invariants("j")).problems).toEqual([]);
+      const { counts, frozen, states } = await jobs.finished("j", 200_000);
+      expect(counts).toMatchObject({ total: 700, done: 700 });
+      expect([frozen, states]).toEqual([{ chunks: 13, items: 650 }, "50+"]);
+      expect(new Set(pathsOf(jobs.attempts.filter(({ url }) => !isSlow(url)))).size).toBe(699);
+      expect([await problems(), (await jobs.invariants("j")).problems]).toEqual([[], []]);
+      await jobs.clock.advance(10_000);
+      expect(await jobs.metered()).toBe(700);
+      await jobs.clock.advance(31 * 24 * 60 * 60_000);
+      expect(await jobs.stored.list("job_states", { limit: 1 })).toEqual([]);
+    },
+  );
 
   test("fetches no more than its limit, and leaves nothing behind when it is purged", async () => {
     const { jobs, create, problems } = crawling(chain(90));

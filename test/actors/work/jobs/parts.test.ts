@@ -28,6 +28,7 @@ import {
   type AttemptOutcome,
   CHUNK_ITEMS,
   chunkKey,
+  indexOfResult,
   JOB_RETENTION_MS,
   type JobRecord,
   type JobSpec,
@@ -226,4 +227,12 @@ test("a record that a clock ahead of this one wrote holds the job up no longer t
   const usual = { ...record, cancel_ms: NOW_MS - 5, callback: { ...callback, next_ms: NOW_MS + 5 } };
   expect(restoreRecord(usual, NOW_MS)).toEqual(usual);
   expect(restoreRecord(record, NOW_MS)).toEqual(record);
+});
+
+test("keys of items have the order of their numbers, and those below 100,000 are as version 0.2.0 wrote them", () => {
+  const numbers = [0, 9, 10, 99_999, 100_000, 100_001, 999_999];
+  const keys = numbers.map((number) => resultKey("j", number));
+  expect(keys.toSorted()).toEqual(keys);
+  expect(keys.map(indexOfResult)).toEqual(numbers);
+  expect(keys.slice(0, 4)).toEqual(["j:00000", "j:00009", "j:00010", "j:99999"]);
 });
