@@ -161,9 +161,7 @@ function mistakeInFetch({ url, seeds, fetch }: CrawlBody, pages: BatchKind): Mis
 }
 
 const mistakeInLimit = ({ limit = CRAWL_LIMIT_DEFAULT }: CrawlBody, max_pages: number): Mistake | null =>
-  limit <= max_pages
-    ? null
-    : wrong(["limit"], `a crawl of this service has at most ${max_pages} pages`);
+  limit <= max_pages ? null : wrong(["limit"], `a crawl of this service has at most ${max_pages} pages`);
 
 /** What a schema cannot check; null: nothing is wrong. */
 function mistakeIn(body: CrawlBody, header_key: string | undefined): Mistake | null {
