@@ -141,6 +141,34 @@ describe("a crawl", () => {
     },
   );
 
+  test.each(["before", "after"] as const)(
+    "whose node is killed %s each write that moves states out of its record goes on with all of them",
+    async (when) => {
+      const { jobs, create, problems } = crawling(chain(250), { freeze: { chunk_items: 50, open_items: 100 } });
+      const killed = new Set<string>();
+      const put = jobs.stored.put.bind(jobs.stored);
+      jobs.stored.put = async (...args) => {
+        const [collection, key, value] = args;
+        const chunks = (value as Partial<JobRecord> | null)?.frozen?.chunks;
+        const point = collection === "job_states" ? key : collection === "job" && chunks ? `${chunks}` : null;
+        if (point === null || killed.has(point)) return put(...args);
+        killed.add(point);
+        if (when === "after") await put(...args);
+        jobs.kill();
+        jobs.start();
+        return new Promise(() => {});
+      };
+      await create(1_000);
+      const { counts, frozen, states } = await jobs.finished("j", 600_000);
+      expect(killed.size).toBe(10);
+      expect(counts).toMatchObject({ total: 250, done: 250 });
+      expect([frozen, states]).toEqual([{ chunks: 5, items: 250 }, ""]);
+      expect([await problems(), (await jobs.invariants("j")).problems]).toEqual([[], []]);
+      await jobs.clock.advance(10_000);
+      expect(await jobs.metered()).toBe(250);
+    },
+  );
+
   test("fetches no more than its limit, and leaves nothing behind when it is purged", async () => {
     const { jobs, create, problems } = crawling(chain(90));
     await create(20);
