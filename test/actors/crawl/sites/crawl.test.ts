@@ -136,8 +136,6 @@ describe("a crawl", () => {
       expect([await problems(), (await jobs.invariants("j")).problems]).toEqual([[], []]);
       await jobs.clock.advance(10_000);
       expect(await jobs.metered()).toBe(700);
-      await jobs.clock.advance(31 * 24 * 60 * 60_000);
-      expect(await jobs.stored.list("job_states", { limit: 1 })).toEqual([]);
     },
   );
 
@@ -170,15 +168,17 @@ describe("a crawl", () => {
   );
 
   test("fetches no more than its limit, and leaves nothing behind when it is purged", async () => {
-    const { jobs, create, problems } = crawling(chain(90));
+    const { jobs, create, problems } = crawling(chain(90), { freeze: { chunk_items: 5, open_items: 15 } });
     await create(20);
-    const { counts } = await jobs.finished("j");
+    const { counts, frozen } = await jobs.finished("j");
     expect(counts).toMatchObject({ total: 20, done: 20 });
+    expect(await jobs.stored.list("job_states", { limit: 10 })).toHaveLength(frozen!.chunks);
     expect(counts.discovered).toBe(counts.total + counts.excluded!);
     expect(await problems()).toEqual([]);
     await jobs.clock.advance(31 * 24 * 60 * 60_000);
     const [from, to] = jobRange("j");
-    for (const collection of ["frontier", "crawls", "frontier_rows", "frontier_order", "job", "job_results"])
+    const crawl_collections = ["frontier", "crawls", "frontier_rows", "frontier_order"];
+    for (const collection of [...crawl_collections, "job", "job_results", "job_states"])
       expect([collection, await jobs.stored.list(collection, { limit: 10 })]).toEqual([collection, []]);
     expect(await jobs.stored.list("job_items", { from, to, limit: 1 })).toEqual([]);
   });
