@@ -142,7 +142,9 @@ describe("a crawl", () => {
   test.each(["before", "after"] as const)(
     "whose node is killed %s each write that moves states out of its record goes on with all of them",
     async (when) => {
-      const { jobs, create, problems } = crawling(chain(250), { freeze: { chunk_items: 50, open_items: 100 } });
+      const { jobs, create, problems } = crawling(chain(250), {
+        freeze: { chunk_items: 50, open_items: 100 },
+      });
       const killed = new Set<string>();
       const put = jobs.stored.put.bind(jobs.stored);
       jobs.stored.put = async (...args) => {
