@@ -47,7 +47,8 @@ const failedOf = (lhr) =>
       .filter(({ id, weight }) => weight > 0 && lhr.audits[id].score !== null && lhr.audits[id].score < 0.9)
       .map(({ id }) => `${id} ${lhr.audits[id].displayValue ?? lhr.audits[id].score}`),
   );
-const median = (numbers) => numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)];
+/** Of an even number the lower one. */
+const median = (numbers) => numbers.toSorted((a, b) => a - b)[Math.floor((numbers.length - 1) / 2)];
 
 const pages = [];
 for (const path of paths) {
