@@ -1,6 +1,7 @@
 /**
  * The id of an image is the digest of its configuration. In Docker's format, the one with health checks, buildah writes there the id and the host name of the
- * container in which it built, so that two builds with equal layers have different ids. Without the two the id follows from what the image holds.
+ * container in which it built, and the id of the stage before, which has them, too: two builds with equal layers have different ids. Without these the id
+ * follows from what the image holds.
  */
 import { createHash } from "node:crypto";
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -9,6 +10,9 @@ import { join } from "node:path";
 /** Fields of an image's configuration in Docker's format (Docker Image Specification 1.2) that are of the build. */
 interface Configuration {
   readonly container?: string;
+  /** The image of the stage before; buildah repeats it in a comment of the history, "FROM ID". */
+  readonly parent?: string;
+  readonly history?: readonly { readonly comment?: string }[];
   readonly config?: { readonly Hostname?: string };
   readonly container_config?: { readonly Hostname?: string };
 }
@@ -17,14 +21,19 @@ interface Manifest {
   readonly config: { readonly digest: string; readonly size: number };
 }
 
-/** The same configuration without the container of its build. */
+/** The same configuration without the containers of its build. */
 export function withoutBuild(given: Configuration): Configuration {
-  const { container: _, config, container_config, ...rest } = given;
+  const { container: _container, parent: _parent, config, container_config, history, ...rest } = given;
   return {
     ...rest,
+    ...(history && { history: history.map(withoutStage) }),
     ...(config && { config: { ...config, Hostname: "" } }),
     ...(container_config && { container_config: { ...container_config, Hostname: "" } }),
   };
+}
+
+function withoutStage({ comment, ...step }: { readonly comment?: string }): object {
+  return comment === undefined || comment.startsWith("FROM ") ? step : { ...step, comment };
 }
 
 /** Rewrites the image of a folder that `buildah push ID dir:FOLDER` has written. The id that it has then, `sha256:…`. */

@@ -19,7 +19,9 @@ function pushed(container: string, host: string, user = "10001:10001"): string {
   folders.push(folder);
   const config = { Hostname: host, User: user, Healthcheck: { Test: ["CMD", "node"] } };
   const rootfs = { type: "layers", diff_ids: ["sha256:aa"] };
-  const written = JSON.stringify({ container, container_config: config, config, rootfs });
+  const history = [{ created_by: "/bin/sh -c true", comment: `FROM ${container}` }, { comment: "kept" }];
+  const parent = `sha256:${digestOf(container)}`;
+  const written = JSON.stringify({ container, parent, container_config: config, config, rootfs, history });
   const digest = digestOf(written);
   writeFileSync(join(folder, digest), written);
   writeFileSync(join(folder, "bb"), "layer");
@@ -60,6 +62,7 @@ test("the folder names the new configuration, whose other fields stay", () => {
     container_config: config,
     config,
     rootfs: { type: "layers", diff_ids: ["sha256:aa"] },
+    history: [{ created_by: "/bin/sh -c true" }, { comment: "kept" }],
   });
   expect(readdirSync(folder)).toHaveLength(3);
 });
