@@ -277,9 +277,9 @@ describe.each(SETUPS)("the routes archive, proxy and proxy_render, $setup", ({ s
   test("a session with a country keeps one exit there on every site, for the price of the proxy", async () => {
     const exits: string[] = [];
     const pages = {
-      "/login": ({ body, headers }: Arrival): Page => {
+      "/login": ({ headers }: Arrival): Page => {
         exits.push(String(headers["x-exit"]));
-        const isRight = body === "word=lamp";
+        const isRight = headers["x-word"] === "lamp";
         return {
           status: 303,
           headers: { Location: "/", ...(isRight && { "Set-Cookie": "sid=in; Path=/" }) },
@@ -296,7 +296,8 @@ describe.each(SETUPS)("the routes archive, proxy and proxy_render, $setup", ({ s
     expect(made).toMatchObject({ country: "ch", cookies: 0 });
 
     const url = `${site.origin}/`;
-    const login = { method: "POST", body: "word=lamp" } as const;
+    // No POST: a run whose node loses the key on a busy machine would not send it again.
+    const login = { headers: { "X-Word": "lamp" } };
     const entered = await service.fetch({ url: `${site.origin}/login`, session_id, ...login });
     expect(entered).toMatchObject({
       error: null,
