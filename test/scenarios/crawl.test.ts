@@ -445,11 +445,7 @@ describe.each(SETUPS)("a crawl, $setup", ({ start }) => {
     expect(of_away.counts).toMatchObject({ total: 1, failed: 1, discovered: 2, excluded: 1 });
     expect(pageHits(other)).toEqual(["/home"]);
     expect(of_endless.counts).toMatchObject({ total: 4, done: 4, discovered: 9, excluded: 5 });
-    expect(
-      Object.values(of_endless.urls)
-        .toSorted((a, b) => String(a).localeCompare(String(b)))
-        .slice(4),
-    ).toEqual(Array(5).fill("over_limit"));
+    expect(Object.values(of_endless.urls).filter((each) => each === "over_limit")).toHaveLength(5);
     expect(of_everywhere.urls).toEqual({
       "/": "done",
       "/x/": "done",
