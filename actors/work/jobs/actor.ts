@@ -24,10 +24,10 @@ import {
   storedOutcomes,
 } from "./attempt.ts";
 import { recordAttempt } from "./callback.ts";
-import { checkpoint, nextCheckpointMs, writeProgress, writeRows } from "./checkpoint.ts";
+import { checkpoint, nextCheckpointMs, writeRows } from "./checkpoint.ts";
 import { reserveCost } from "./cost-limit.ts";
 import { MAX_IN_FLIGHT, SMALL_ITEMS } from "./fairness.ts";
-import { freeze, FREEZE_SIZES } from "./freeze.ts";
+import { applyFrozen, freeze, FREEZE_SIZES } from "./freeze.ts";
 import type { Frontier } from "./frontier.ts";
 import { applyGrowth, grow, hasGrown } from "./grow.ts";
 import { type JobBoard, jobBoard } from "./job-board.ts";
@@ -148,14 +148,7 @@ export function jobActor(deps: JobDeps) {
       },
 
       statesFrozen(turn, { frozen }) {
-        const { state, now_ms } = turn;
-        state.in_progress.delete("freezing");
-        if (frozen === null) state.retry_at_ms = now_ms + RETRY_MS;
-        else if (state.frontier) {
-          state.frontier.freeze(frozen.items);
-          state.record = { ...state.record!, frozen };
-          writeProgress(state, state.frontier, now_ms);
-        }
+        applyFrozen(turn, frozen);
         tick(services, turn);
       },
 

@@ -3,9 +3,10 @@
  * nothing can change them, are moved into a document of their own. Those of the rest are in the record, which says how many are frozen.
  */
 import { type JobRecord, MAX_JOB_ITEMS, statesKey } from "../../../schemas/jobs.ts";
+import { writeProgress } from "./checkpoint.ts";
 import { JOB_STATES } from "./collections.ts";
 import type { Frontier } from "./frontier.ts";
-import { type FreezeSizes, type JobServices, type JobTurn, startTask } from "./state.ts";
+import { type FreezeSizes, type JobServices, type JobTurn, RETRY_MS, startTask } from "./state.ts";
 
 export const FREEZE_SIZES: FreezeSizes = { chunk_items: 10_000, open_items: MAX_JOB_ITEMS };
 
@@ -34,4 +35,18 @@ export function freeze({ documents, freeze: sizes }: JobServices, turn: JobTurn,
       return { frozen: null };
     }
   });
+}
+
+/** The states that are stored leave the record. Null: they could not be stored, and are tried again. */
+export function applyFrozen(
+  { state, now_ms }: JobTurn,
+  frozen: NonNullable<JobRecord["frozen"]> | null,
+): void {
+  state.in_progress.delete("freezing");
+  if (frozen === null) state.retry_at_ms = now_ms + RETRY_MS;
+  else if (state.frontier) {
+    state.frontier.freeze(frozen.items);
+    state.record = { ...state.record!, frozen };
+    writeProgress(state, state.frontier, now_ms);
+  }
 }
