@@ -32,7 +32,7 @@ import type { Frontier } from "./frontier.ts";
 import { applyGrowth, grow, hasGrown } from "./grow.ts";
 import { type JobBoard, jobBoard } from "./job-board.ts";
 import type { ItemKind } from "./kind.ts";
-import { startLoad } from "./load.ts";
+import { applyLoad, startLoad } from "./load.ts";
 import { finish, finishUp, removeRecord, startPurge } from "./retire.ts";
 import {
   type FreezeSizes,
@@ -71,7 +71,7 @@ export function jobActor(deps: JobDeps) {
     inputs: inputCache(),
     freeze: deps.freeze ?? FREEZE_SIZES,
   };
-  const { metrics, log } = deps;
+  const { metrics } = deps;
 
   return actor(Job)<JobState, JobRecord | null>({
     persist: (state) => state.record,
@@ -126,19 +126,7 @@ export function jobActor(deps: JobDeps) {
       },
 
       itemsLoaded(turn, { problem }) {
-        const { state, now_ms } = turn;
-        state.in_progress.delete("loading");
-        const items = state.load?.items ?? null;
-        state.load = null;
-        if (items) {
-          state.frontier = items.frontier;
-          state.bills.push(...items.bills);
-          state.is_dirty ||= items.is_dirty;
-        }
-        if (problem !== null) {
-          log.warn("Cannot read the items of a job", { job_id: turn.key, problem });
-          state.retry_at_ms = now_ms + RETRY_MS;
-        }
+        applyLoad(services, turn, problem);
         tick(services, turn);
       },
 

@@ -15,7 +15,14 @@ import type { ItemKind } from "./kind.ts";
 import { storedResults } from "./results.ts";
 import { inputOrNull } from "./stored-inputs.ts";
 import { readStates } from "./stored-states.ts";
-import { type JobServices, type JobTurn, type LoadedItems, type LoadSlot, startTask } from "./state.ts";
+import {
+  type JobServices,
+  type JobTurn,
+  type LoadedItems,
+  type LoadSlot,
+  RETRY_MS,
+  startTask,
+} from "./state.ts";
 import { JOB_ITEMS } from "../../../records/collections.ts";
 
 const CHUNKS_AT_ONCE = 10;
@@ -40,6 +47,25 @@ export function startLoad(services: JobServices, turn: JobTurn): void {
       return { problem: String(problem) };
     }
   });
+}
+
+/** The items that were loaded are the job's; where they could not be read, they are read again later. */
+export function applyLoad(
+  { log }: JobServices,
+  { key, state, now_ms }: JobTurn,
+  problem: string | null,
+): void {
+  state.in_progress.delete("loading");
+  const items = state.load?.items ?? null;
+  state.load = null;
+  if (items) {
+    state.frontier = items.frontier;
+    state.bills.push(...items.bills);
+    state.is_dirty ||= items.is_dirty;
+  }
+  if (problem === null) return;
+  log.warn("Cannot read the items of a job", { job_id: key, problem });
+  state.retry_at_ms = now_ms + RETRY_MS;
 }
 
 /** Throws Fault, and RangeError for states of another number of items. */
