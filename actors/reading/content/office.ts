@@ -99,7 +99,7 @@ async function articleHtml(document: OfficeParserAST): Promise<string> {
 const PICTURE_FILE = /<div class="caption">[^<]{0,300}<\/div>/g;
 /** Its TeX is escaped for HTML. */
 const EQUATION =
-  /<(span|div) class="math math-(?:inline|block)"[^>]{0,5000}>\${1,2}([^<]{1,5000}?)\${1,2}<\/\1>/g;
+  /<(span|div) class="math math-(?:inline|block)"[^<>]{0,5000}>\${1,2}([^<]{1,5000}?)\${1,2}<\/\1>/g;
 
 /** officeparser 7 writes a single letter directly behind a command, and escapes the braces of its own escapes. */
 const validTex = (tex: string): string =>
