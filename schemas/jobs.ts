@@ -414,7 +414,7 @@ export interface IdempotencyRecord {
 
 const FIVE_DIGITS = 5;
 const SIX_DIGITS = 100_000;
-/** Keys have the order of their numbers: a letter, which is behind the digits, stands before six of them. */
+/** Keys have the order of their numbers: `a`, which is sorted behind the digits, stands before six of them. */
 const numbered = (job_id: string, number: number): string =>
   number < SIX_DIGITS ? `${job_id}:${String(number).padStart(FIVE_DIGITS, "0")}` : `${job_id}:a${number}`;
 /** The index of the item whose result has this key. */

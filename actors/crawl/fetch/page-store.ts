@@ -262,8 +262,8 @@ function draftOf(
     contents.push(content);
     return sha256Of(content);
   };
-  const formats = extracted?.formats ? formatsBody(extracted.formats) : null;
-  if (with_formats && formats) recent?.keep(formats);
+  const formats = with_formats && extracted?.formats ? formatsBody(extracted.formats) : null;
+  if (formats) recent?.keep(formats);
   const record: PageRecord = {
     ...EMPTY_RECORD,
     final_url: page.final_url,

@@ -149,9 +149,9 @@ async function runFetch(pipeline: Pipeline, run: RunState, deadline: AbortSignal
     const segment = segmentOf(request.url);
     run.hints = { ...NO_HINTS, ...(await ask(HostProfile, `${site} ${host}`, "recall", { segment })) };
   }
-  const has_exit = (await sessionOf(deps, run))?.country !== undefined;
+  const options = { ...request, has_exit: (await sessionOf(deps, run))?.country !== undefined };
   for (;;) {
-    const step = nextStep({ ...request, has_exit }, run.hints, tried satisfies readonly Tried[]);
+    const step = nextStep(options, run.hints, tried satisfies readonly Tried[]);
     if (step.kind === "answer") {
       const best = step.best === null ? null : tried[step.best]!;
       const isMissing = tried.some(({ outcome }) => outcome.kind === "no_host");

@@ -181,7 +181,7 @@ export function pageRows({ path, clock, metrics, log, limits }: PageRowsDeps): P
   function drop(key: string, owner: string, sha256?: string): void {
     const existing = sql.find.get(key, owner);
     if (existing === undefined) return;
-    // Imported pages had no digest here before version 0.2.0.
+    // Pages that were imported before their digest was kept have none.
     if (sha256 === undefined || existing["sha256"] === sha256 || existing["sha256"] === null)
       forget(existing);
   }

@@ -211,7 +211,7 @@ test("addresses of another site leave room for the pages of the crawl", async ()
 });
 
 test("a link that its reader cut is no page, a seed of the same length is one", async () => {
-  const of = (chars: number, letter: string): string => HOME + letter.repeat(chars - HOME.length);
+  const of = (chars: number, filler: string): string => HOME + filler.repeat(chars - HOME.length);
   const { jobs } = crawling((url) =>
     url === HOME ? [of(2_048, "a"), of(2_047, "b"), of(100_000, "c")] : [],
   );
