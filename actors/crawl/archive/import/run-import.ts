@@ -3,6 +3,7 @@
  * which is broken off goes on; the same record twice is one capture.
  */
 import { createHash } from "node:crypto";
+import { isDeepStrictEqual } from "node:util";
 import type { Blobs } from "../../../../cluster/ports/blobs.ts";
 import type { Clock } from "../../../../cluster/ports/clock.ts";
 import { importedCaptures } from "../captures.ts";
@@ -89,8 +90,9 @@ async function readFile(
   const first = Buffer.concat(await Array.fromAsync(fileBytes(blobs, parts, 0, 10)));
   if (first.subarray(0, 4).equals(ZIP_MAGIC)) await readWacz(deps, stored, progress);
   else if (isWarc(first)) {
-    const source = new ByteSource(fileBytes(blobs, parts, stored.place.offset));
-    await progress.read(source, stored.place);
+    // Behind its only file there is nothing: a run that died before it said so.
+    if (stored.place.entry === 0)
+      await progress.read(new ByteSource(fileBytes(blobs, parts, stored.place.offset)), stored.place);
   } else if (first.subarray(0, ARC_MAGIC.length).equals(ARC_MAGIC))
     throw new NoArchive("This is an ARC file: warcio recompress makes a WARC file of it");
   else throw new NoArchive(`This is no WARC or WACZ file (${bytes} bytes)`);
@@ -140,11 +142,17 @@ async function entrySource(
 function progressOf(deps: RunDeps, key: string, stored: StoredImport, isStopped: () => boolean) {
   let tally = emptyTally();
   let records = stored.counts.records;
+  let last = stored.place;
 
+  /** Throws Overtaken: another run has read on from the same place. */
   async function store(place: StoredImport["place"]): Promise<void> {
     const done = tally;
     tally = emptyTally();
-    await change(deps, key, (current) => ({ place, ...added(current, done) }));
+    await change(deps, key, (current) => {
+      if (!isDeepStrictEqual(current.place, last)) throw new Overtaken();
+      return { place, ...added(current, done) };
+    });
+    last = place;
   }
 
   return {
