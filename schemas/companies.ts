@@ -194,6 +194,7 @@ export const CompanyImport = contract(
   },
   {
     begun: tell(Type.Object({ run: Nullable(Type.Integer()), problem: Nullable(Type.String()) })),
-    finished: tell(Type.Null()),
+    look: tell(Type.Null()),
+    finished: tell(Type.Object({ is_done: Type.Boolean() })),
   },
 );

@@ -147,6 +147,7 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   "crawl/sites/frontier/frontier.actor.ts":
     "test/actors/crawl/sites/crawl.test.ts drives a crawl whose store takes no chunks; the order is as long as the job",
   "sources/companies/feed/feed.actor.ts": "one time",
+  "sources/companies/imports/import.actor.ts": "one time",
   "sources/companies/source.actor.ts": "one time",
   "work/jobs/actor.ts": "as large as its items, of which there are at most 50,000: below",
 };

@@ -23,6 +23,8 @@ export interface ImportActorDeps extends RunDeps {
 }
 
 interface State {
+  /** Stored: when a run is looked after, also by the next owner of the key; null: there is none. */
+  due_ms: number | null;
   isRunning: boolean;
   /** The caller that waits for the number of the run. */
   caller: ReplyTo<ImportReply> | null;
@@ -82,7 +84,7 @@ export function importActor(deps: ImportActorDeps) {
     return run;
   }
 
-  /** What does not end by itself is tried again by the next wake. */
+  /** What does not end by itself is tried again by the next look. */
   async function goOn(run: ImportRun, context: WorkContext): Promise<void> {
     const kind = kinds.find(({ name }) => name === run.kind);
     try {
@@ -106,8 +108,9 @@ export function importActor(deps: ImportActorDeps) {
   }
 
   function work(turn: ImportTurn, number: number | null): void {
-    const { key } = turn;
-    turn.state.isRunning = true;
+    const { key, state } = turn;
+    state.due_ms = turn.now_ms + LOOK_EVERY_MS;
+    state.isRunning = true;
     turn.pipeToSelf("finished", async (_, context) => {
       try {
         const run =
@@ -121,14 +124,23 @@ export function importActor(deps: ImportActorDeps) {
       } catch (problem) {
         if (!(problem instanceof Fault || problem instanceof UnreadableFile)) throw problem;
         log.warn("An import of companies goes on later", { source: key, problem: String(problem) });
+        return { is_done: false };
       }
-      return null;
+      return { is_done: true };
     });
   }
 
-  return actor(CompanyImport)<State>({
-    activate: () => ({ isRunning: false, caller: null }),
+  function look(turn: ImportTurn): void {
+    const { state } = turn;
+    if (state.isRunning) state.due_ms = turn.now_ms + LOOK_EVERY_MS;
+    else work(turn, null);
+  }
+
+  return actor(CompanyImport)<State, { readonly due_ms: number | null }>({
+    persist: ({ due_ms }) => ({ due_ms }),
+    activate: (snapshot) => ({ due_ms: snapshot?.due_ms ?? null, isRunning: false, caller: null }),
     passivate_after_ms: 60_000,
+    reminder: ({ due_ms }) => (due_ms === null ? null : { at_ms: due_ms, operation: "look", message: null }),
     on: {
       start(turn, order) {
         const { state, key } = turn;
@@ -161,11 +173,13 @@ export function importActor(deps: ImportActorDeps) {
         else work(turn, run);
       },
       wake(turn) {
-        if (!turn.state.isRunning) work(turn, null);
+        look(turn);
         return null;
       },
-      finished(turn) {
+      look,
+      finished(turn, { is_done }) {
         turn.state.isRunning = false;
+        if (is_done) turn.state.due_ms = null;
       },
     },
   });
@@ -173,3 +187,4 @@ export function importActor(deps: ImportActorDeps) {
 
 /** Of a run that another node left, and that goes on now. */
 const BUSY = "busy";
+const LOOK_EVERY_MS = 10_000;
