@@ -16,7 +16,7 @@ const PORTS = [
   "test/clients/scenarios.test.ts",
   "test/engines.test.ts",
   "test/actors/sources/filings/source.test.ts",
-  "test/actors/reading/extract.test.ts",
+  "test/actors/reading/{extract,adapters/ocr.tesseract}.test.ts",
   "test/ops/data-format.test.ts",
   "test/ops/deploy.test.ts",
   "test/actors/sources/search/searx.test.ts",

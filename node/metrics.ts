@@ -83,6 +83,12 @@ export const NODE_METRICS = {
     help: "Documents in reader processes of this node, by task and state: running, waiting",
     labels: ["task", "state"],
   },
+  trawl_ocr_pages_total: {
+    kind: "counter",
+    help: "Scanned pages given to the program that recognises text, by outcome: ok, failed",
+    labels: ["outcome"],
+    values: { outcome: ["ok", "failed"] },
+  },
   trawl_work_failures_total: {
     kind: "counter",
     help: "Tasks in child processes that failed, by task and reason",

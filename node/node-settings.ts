@@ -204,6 +204,21 @@ export const NODE_SECTIONS = {
         description:
           "Whether a new process that reads documents reads pages of the program first, 1.2 s of CPU time, the first one at the start: the first page of a client then takes a third of the CPU time.",
       }),
+      ocr: Type.Enum(["off", "tesseract"], {
+        env: "TRAWL_OCR",
+        default: "off",
+        description:
+          "Whether the text of scanned pages of PDFs is recognised, by the program tesseract, which must be installed: at most 30 pages and 20 s a document, on workers.",
+      }),
+      ocr_languages: textSetting({
+        env: "TRAWL_OCR_LANGUAGES",
+        default: "eng",
+        rule: {
+          fits: (text) => /^\w+(?:\+\w+){0,9}$/.test(text),
+          expected: "at most ten names of Tesseract's languages, as eng+deu",
+        },
+        description: "The languages that Tesseract looks for, each of which it needs data of: as eng+deu.",
+      }),
     },
     closed,
   ),

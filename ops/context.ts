@@ -98,6 +98,7 @@ export async function openContext(
     log,
     metrics,
     is_warmed: config.runtime.warm_readers === "on",
+    ocr: config.runtime.ocr === "off" ? null : config.runtime.ocr_languages,
   });
   closers.push(readers.close);
   return {

@@ -9,6 +9,7 @@ import { availableParallelism, tmpdir, totalmem } from "node:os";
 import { dirname, resolve } from "node:path";
 import { configuredChromium } from "../actors/crawl/tiers/feature/browser.ts";
 import { destination } from "../actors/lib/web/destination.ts";
+import { findTesseract } from "../actors/reading/adapters/ocr.tesseract.ts";
 import { sandboxed } from "../actors/crawl/tiers/adapters/sandbox.ts";
 import { listOfModels } from "../actors/crawl/fetch/model/list-of-models.ts";
 import { undiciEgress } from "../cluster/adapters/egress/egress.undici.ts";
@@ -69,6 +70,7 @@ export async function examine(deps: DoctorDeps): Promise<readonly Finding[]> {
     ...(await webFindings(deps)),
     await modelFinding(config),
     ...(await browserFindings(config)),
+    ocrFinding(config),
     ...identityFindings(config),
     ...(await machineFindings(config)),
   ];
@@ -336,6 +338,24 @@ async function browserFindings({ tiers, storage, cluster }: Config): Promise<rea
     ];
   } finally {
     await chromium.close();
+  }
+}
+
+function ocrFinding({ runtime: { ocr, ocr_languages } }: Config): Finding {
+  if (ocr === "off")
+    return off(
+      "OCR",
+      "The text of scanned pages is not recognised",
+      "TRAWL_OCR=tesseract turns it on where Tesseract is installed (apt-get install tesseract-ocr)",
+    );
+  try {
+    return ok("OCR", `Tesseract has the data of ${findTesseract(ocr_languages).languages}`);
+  } catch (problem) {
+    return warning(
+      "OCR",
+      messageOf(problem),
+      "Install Tesseract and the data of these languages, or set TRAWL_OCR=off",
+    );
   }
 }
 

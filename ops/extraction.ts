@@ -3,8 +3,10 @@
  * not read because this machine had no room is tried again, so that only the document itself makes it unreadable.
  */
 import { availableParallelism } from "node:os";
+import { findTesseract, openTesseract } from "../actors/reading/adapters/ocr.tesseract.ts";
 import { cutOff, taskOf } from "../actors/reading/extract.ts";
 import type { ExtractCaller, Extracted, ExtractTask } from "../actors/reading/extraction-result.ts";
+import { DRAWN_DPI, recognisePages } from "../actors/reading/recognise-pages.ts";
 import { processWorkers } from "../cluster/adapters/workers/workers.processes.ts";
 import type { Log } from "../cluster/ports/log.ts";
 import type { Metrics } from "../cluster/ports/metrics.ts";
@@ -68,6 +70,8 @@ async function pause(clock: Clock, signal: AbortSignal | undefined): Promise<voi
 /** How much longer a document may take than its CPU time, on a machine that other work keeps busy. */
 const BUSY_FACTOR = 12;
 const QUEUE_LIMIT = 256;
+/** One is left to the service itself. */
+const READER_CORES = Math.max(1, availableParallelism() - 1);
 
 interface Readers extends Workers {
   /** Starts the first reader of a pool before its first task. */
@@ -78,11 +82,10 @@ export function openReaders(
   { tasks, pools }: ReaderOptions,
   { clock, log, metrics, is_warmed = true }: ReaderDeps,
 ): Readers {
-  const cores = Math.max(1, availableParallelism() - 1);
   const whole = Object.entries(pools).map(([name, pool]): [string, PoolSettings] => [
     name,
     {
-      size: cores,
+      size: READER_CORES,
       warm: 0,
       idle_ms: 30_000,
       stuck_ms: 15_000,
@@ -126,15 +129,38 @@ export interface ReaderDeps {
   readonly metrics: Metrics;
   /** Whether a new reader reads pages of the program before it takes tasks. Default true. */
   readonly is_warmed?: boolean;
+  /** The languages whose text is recognised in pictures, in Tesseract's form. Default null: none is. */
+  readonly ocr?: string | null;
 }
 
+/** Throws NoTesseract. */
 export function openExtraction(deps: ReaderDeps): Extraction {
+  const { clock, metrics, ocr = null } = deps;
+  const recognise = ocr === null ? null : openTesseract(findTesseract(ocr), DRAWN_DPI, READER_CORES);
   const readers = openReaders(EXTRACTION, deps);
   return {
     async extract(task, { signal, project }) {
       // Binary content has no text to extract, so its bytes need not be sent to a worker.
       if (task.kind === "binary") return { kind: "done", value: { ...cutOff(task, ""), note: null } };
-      return readers.run<Extracted>(taskOf(task), task, { signal, tenant: project });
+      const caller = { signal, tenant: project };
+      const read = await readers.run<Extracted>(taskOf(task), task, caller);
+      if (recognise === null || task.kind !== "pdf" || read.kind === "failed") return read;
+      const recognised = await recognisePages(
+        {
+          clock,
+          async recognise(picture, until) {
+            const text = await recognise(picture, until);
+            metrics.count("trawl_ocr_pages_total", { outcome: text === null ? "failed" : "ok" });
+            return text;
+          },
+          draw: (page) => readers.run("pdf_page", page, caller),
+          read: (again) => readers.run("pdf", again, caller),
+        },
+        task,
+        read.value,
+        signal,
+      );
+      return { kind: "done", value: recognised };
     },
     warmReaders: () => readers.warmUp("page"),
     close: () => readers.close(),
@@ -168,5 +194,6 @@ const EXTRACTION: ReaderOptions = {
       cpu_ms: 60_000,
       max_tasks: 50,
     },
+    pdf_page: { heap_mb: 256, max_rss_mb: 1_024, cpu_ms: 15_000, max_tasks: 50 },
   },
 };

@@ -257,7 +257,14 @@ export const PdfPage = Component("PdfPage", {
   needs_ocr: Type.Optional(
     Field(
       Type.Boolean(),
-      "true: the page is a picture without text, as scanned pages are; absent for others",
+      "true: the page is a picture without text, as scanned pages are; absent for others, and where its text was recognised",
+      true,
+    ),
+  ),
+  ocr: Type.Optional(
+    Field(
+      Type.Boolean(),
+      "true: the page is a picture, and its text was recognised by optical character recognition, which makes mistakes",
       true,
     ),
   ),

@@ -6,10 +6,11 @@
 import { type ArticleMeta, isOfficeKind } from "../../schemas/fetch.ts";
 import { charsetOf } from "./content/charset.ts";
 import { decodeText } from "./content/decode-text.ts";
-import { type Extracted, type ExtractTask, NOTHING } from "./extraction-result.ts";
+import { type DrawTask, type Extracted, type ExtractTask, NOTHING } from "./extraction-result.ts";
 import { cutText, readPlain, soundText, MAX_TEXT_CHARS } from "./content/text-document.ts";
 
 type Extractor = (task: ExtractTask, cpu_ms: () => number) => Promise<Extracted>;
+type Painter = (task: DrawTask) => Promise<Uint8Array | null>;
 
 /** Each loads its own parsers, once, in the child that runs it: pdf.js alone costs a child 20 MB and 0.1 s. */
 export const tasks = {
@@ -21,12 +22,17 @@ export const tasks = {
     const { pdfMarkdown } = await import("./markdown/pdf.ts");
     return async (task, cpu_ms) => {
       const with_lines = task.with_formats === true;
-      const read = await readPdf(task.bytes, cpu_ms, { with_lines });
+      const { recognised } = task;
+      const read = await readPdf(task.bytes, cpu_ms, { with_lines, ...(recognised && { recognised }) });
       const { title, pages, page_count, text, truncated, unreadable, lines, note } = read;
       const pdf = { pdf_pages: pages, pdf_page_count: page_count, text_truncated: truncated };
       const formats = lines && { formats: { markdown: pdfMarkdown(lines), links: [], images: [] } };
       return { ...NOTHING, title, text, ...pdf, ...formats, ...(unreadable && { unreadable }), note };
     };
+  },
+  pdf_page: async (): Promise<Painter> => {
+    const { drawPage } = await import("./content/pdfium.ts");
+    return drawPage;
   },
 };
 
@@ -90,7 +96,10 @@ async function loadPage(): Promise<Extractor> {
 const LARGE_PAGE_BYTES = 2 ** 20;
 
 /** The worker pool of a document: neither a slow PDF nor a large page delays an ordinary page. */
-export function taskOf({ kind, bytes }: Pick<ExtractTask, "kind" | "bytes">): keyof typeof tasks {
+export function taskOf({
+  kind,
+  bytes,
+}: Pick<ExtractTask, "kind" | "bytes">): Exclude<keyof typeof tasks, "pdf_page"> {
   if (kind === "pdf") return "pdf";
   if (isOfficeKind(kind)) return "office";
   return bytes.length > LARGE_PAGE_BYTES ? "large_page" : "page";

@@ -22,6 +22,16 @@ export interface ExtractTask {
   readonly with_formats?: boolean;
   /** HTML: what of it is wanted, and how. */
   readonly reading?: ContentChoice;
+  /** PDF: the text of pages that are pictures, by their numbers. */
+  readonly recognised?: ReadonlyMap<number, string>;
+}
+
+/** A page of a PDF that shall be drawn, for a program that recognises text. */
+export interface DrawTask {
+  readonly bytes: Uint8Array;
+  /** From 1. */
+  readonly page: number;
+  readonly dpi: number;
 }
 
 /** On whose behalf a document is extracted. */

@@ -64,7 +64,7 @@ describe("an empty environment", () => {
       demo: { pages: "on" },
       status: { period_s: 15 },
       log: { level: "info" },
-      runtime: { node: "pinned", warm_readers: "on" },
+      runtime: { node: "pinned", warm_readers: "on", ocr: "off", ocr_languages: "eng" },
       tracing: { service_name: "trawl", sampled_share: "1" },
       invoices: { seller_address: [], tax_name: "VAT", due_days: 30 },
       client: {},

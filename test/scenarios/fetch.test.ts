@@ -1,12 +1,14 @@
 /** One page through the whole service: every field of its answer, every kind of content, every wish of a request. */
+import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, expect, test } from "vitest";
+import { drawPage } from "../../actors/reading/content/pdfium.ts";
 import { type FetchBody, MAX_BYTES_CEILING } from "../../schemas/fetch.ts";
 import { hostileSite } from "../harness/hostile-site.ts";
-import { writePdf } from "../actors/reading/content/pdf-writer.ts";
+import { scannedPage, writePdf } from "../actors/reading/content/pdf-writer.ts";
 import { scenario } from "../harness/scenario.ts";
 import { SETUPS } from "../harness/service.ts";
 import { article, CHALLENGE, coded, gate, type Page, type Pages, prose, redirect } from "../harness/web.ts";
@@ -22,6 +24,7 @@ const SHIFT_JIS = Buffer.from(
   "939491e482cc8cf582cd8d6082f08fc682e782b58141914482cd90c382a982c98add82d696df82c182bd8142",
   "hex",
 );
+const HAS_TESSERACT = spawnSync("tesseract", ["--version"]).status === 0;
 const BOM = Buffer.from([0xef, 0xbb, 0xbf]);
 const PDF = writePdf({
   title: "Tide tables",
@@ -35,7 +38,7 @@ const page = (title: string, text: string, encoding: BufferEncoding = "utf8", he
 const containing = (text: string) => expect.stringContaining(text);
 
 describe.each(SETUPS)("a fetch, $setup", ({ start }) => {
-  const { sites, service } = scenario(start);
+  const { sites, service } = scenario(start, () => (HAS_TESSERACT ? { TRAWL_OCR: "tesseract" } : {}));
 
   test("answers every field of an article", async () => {
     const text = prose(12, "the lighthouse");
@@ -457,6 +460,23 @@ describe.each(SETUPS)("a fetch, $setup", ({ start }) => {
       expect(written).toBeLessThan(MAX_BYTES_CEILING / 50 + 16 * 2 ** 20);
       endless.close();
     });
+
+    test.skipIf(!HAS_TESSERACT)(
+      "recognises the text of scanned pages (needs Debian's tesseract-ocr)",
+      async () => {
+        const typed = ["The harbour was built in 1902", "and its cranes lifted 40 tons."];
+        const bytes = writePdf({ pages: [{ lines: typed }] });
+        const picture = (await drawPage({ bytes, page: 1, dpi: 200 }))!;
+        const site = sites.site({ "/scan.pdf": { body: writePdf({ pages: [scannedPage(picture)] }) } });
+        const body = await service.fetch({ url: `${site.origin}/scan.pdf`, formats: ["markdown"] });
+        expect(body).toMatchObject({
+          error: null,
+          text: typed.join("\n"),
+          markdown: containing(typed.join(" ")),
+          pdf_text_pages: [{ page: 1, text: typed.join("\n"), ocr: true }],
+        });
+      },
+    );
 
     test("accept_pdf false turns a PDF into pdf_not_accepted, a stored one as well", async () => {
       const site = sites.site({ "/tides.pdf": { type: "application/pdf", body: PDF } });

@@ -1,7 +1,8 @@
 /**
  * A PDF's text, page by page, by pdf.js within limits: pages, characters and time. At a limit it ends with the last
  * whole page and says so; the number of all pages is known whenever the document opens. It recognises no text in
- * pictures: a scanned page is "" without an error, and says `needs_ocr`. What hangs inside one page is cut off from outside.
+ * pictures: a scanned page is "" without an error, and says `needs_ocr`, or has the text that another program recognised
+ * (../recognise-pages.ts). What hangs inside one page is cut off from outside.
  */
 import { createRequire } from "node:module";
 import { dirname } from "node:path";
@@ -43,6 +44,14 @@ export interface Pdf {
   readonly note: string | null;
 }
 
+export interface PdfOptions {
+  readonly limits?: PdfLimits;
+  readonly with_lines?: boolean;
+  /** The text of pages that are pictures, by their numbers. */
+  readonly recognised?: ReadonlyMap<number, string>;
+}
+
+const NONE: ReadonlyMap<number, string> = new Map();
 const BETWEEN = "\n\n";
 
 const pdfjs = await loaded();
@@ -67,7 +76,7 @@ const OPTIONS = {
 export async function readPdf(
   bytes: Uint8Array,
   cpu_ms: () => number,
-  { limits = PDF_LIMITS, with_lines = false }: { limits?: PdfLimits; with_lines?: boolean } = {},
+  { limits = PDF_LIMITS, with_lines = false, recognised = NONE }: PdfOptions = {},
 ): Promise<Pdf> {
   const inflation = limitInflation(bytes.byteLength, limits.inflation);
   const task = pdfjs.getDocument({ ...OPTIONS, data: ownedBytes(bytes) });
@@ -83,7 +92,7 @@ export async function readPdf(
     );
     const title = await titleOf(document);
     const late = () => cpu_ms() > limits.cpu_most_ms;
-    const pages = await readDoubtful(document, first.pages, late, with_lines ? lines : null);
+    const pages = await readDoubtful(document, first.pages, recognised, late, with_lines ? lines : null);
     const carried = late() ? null : await carriedBy(document);
     return {
       title,
@@ -162,6 +171,7 @@ async function readPages(
 async function readDoubtful(
   document: Document,
   pages: readonly PdfPage[],
+  recognised: ReadonlyMap<number, string>,
   late: () => boolean,
   lines: PdfLine[][] | null,
 ): Promise<readonly PdfPage[]> {
@@ -171,7 +181,12 @@ async function readDoubtful(
   const { readByPdfium } = await import("./pdfium.ts");
   const found = await readByPdfium(await document.getData(), { doubtful, empty }, late);
   return pages.map((page, i) => {
-    if (found.pictures.has(page.page)) return { ...page, needs_ocr: true };
+    if (found.pictures.has(page.page)) {
+      const text = recognised.get(page.page);
+      if (text === undefined) return { ...page, needs_ocr: true };
+      if (lines) lines[i] = paragraphLines(text);
+      return { ...page, text, ocr: true };
+    }
     const second = found.lines.get(page.page);
     const text =
       second
@@ -183,6 +198,13 @@ async function readDoubtful(
     return { ...page, text };
   });
 }
+
+/** A line for each paragraph, and an empty one between two. */
+const paragraphLines = (text: string): PdfLine[] =>
+  text
+    .split(/\n{2,}/)
+    .flatMap((paragraph) => [paragraph.replaceAll("\n", " "), ""])
+    .map((line) => ({ text: line, size: 0, open: false }));
 
 /** Hebrew, Arabic, the scripts of India and of South-East Asia, presentation forms, private and unknown characters. */
 const DOUBTFUL =

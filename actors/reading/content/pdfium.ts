@@ -4,6 +4,7 @@
  * nothing outside the document. What inflates too much has ended the first reader, so it does not come here.
  */
 import { PDFiumLibrary } from "@hyzyla/pdfium";
+import type { DrawTask } from "../extraction-result.ts";
 import { RIGHT_TO_LEFT, soundText } from "./text-document.ts";
 
 /** A line of a page, as pdf.ts has it. */
@@ -17,7 +18,9 @@ export interface SecondLine {
 }
 
 type Module = Record<
-  `_${"FPDF" | "FPDFText" | "FPDFPage" | "FPDFPageObj" | "FPDFFormObj"}_${string}` | "_malloc" | "_free",
+  | `_${"FPDF" | "FPDFText" | "FPDFPage" | "FPDFPageObj" | "FPDFFormObj" | "FPDFBitmap"}_${string}`
+  | "_malloc"
+  | "_free",
   (...args: number[]) => number
 > & { readonly HEAPU8: Uint8Array };
 
@@ -82,6 +85,43 @@ function hasImage(module: Module, form: number): boolean {
   for (let i = 0; i < count; i += 1)
     if (module._FPDFPageObj_GetType!(module._FPDFFormObj_GetObject!(form, i)) === IMAGE) return true;
   return false;
+}
+
+/** A larger page is drawn with fewer dots an inch: A3 with 300. */
+const DRAWN_MAX = 18_000_000;
+const GRAY = 1;
+const WHITE = 0xffffffff;
+/** FPDF_ANNOT and FPDF_GRAYSCALE of fpdfview.h. */
+const DRAW_FLAGS = 0x01 | 0x08;
+const POINTS_AN_INCH = 72;
+
+/** A page, numbered from 1, as a grey picture in the format PGM; null: it cannot be drawn. */
+export async function drawPage({ bytes, page, dpi }: DrawTask): Promise<Uint8Array | null> {
+  const library = await PDFiumLibrary.init();
+  try {
+    const module = library["module"] as unknown as Module;
+    const document = (await library.loadDocument(bytes))["documentIdx"] as number;
+    const open = module._FPDF_LoadPage!(document, page - 1);
+    if (open === 0) return null;
+    const [wide, high] = [module._FPDF_GetPageWidth!(open), module._FPDF_GetPageHeight!(open)];
+    const wanted = dpi / POINTS_AN_INCH;
+    const scale = Math.min(wanted, Math.sqrt(DRAWN_MAX / (wide * high)));
+    const [width, height] = [wide, high].map((points) => Math.max(1, Math.floor(points * scale)));
+    const bitmap = module._FPDFBitmap_CreateEx!(width!, height!, GRAY, 0, 0);
+    if (bitmap === 0) return null;
+    module._FPDFBitmap_FillRect!(bitmap, 0, 0, width!, height!, WHITE);
+    module._FPDF_RenderPageBitmap!(bitmap, open, 0, 0, width!, height!, 0, DRAW_FLAGS);
+    const at = module._FPDFBitmap_GetBuffer!(bitmap);
+    const stride = module._FPDFBitmap_GetStride!(bitmap);
+    const rows = Array.from({ length: height! }, (_, row) =>
+      module.HEAPU8.subarray(at + row * stride, at + row * stride + width!),
+    );
+    return Buffer.concat([Buffer.from(`P5\n${width} ${height}\n255\n`), ...rows]);
+  } catch {
+    return null;
+  } finally {
+    library.destroy();
+  }
 }
 
 function pageLines(module: Module, document: number, index: number): SecondLine[] {

@@ -17,7 +17,7 @@
  * event loop for 0.66 s, through the pipe 0.18 s and 8 ms (15 MB: 50 ms of event loop against 2). No file and no shared
  * memory, so a kill leaves nothing behind.
  */
-import { type ChildProcess, fork, spawnSync } from "node:child_process";
+import { type ChildProcess, fork } from "node:child_process";
 import { existsSync, readdirSync, realpathSync } from "node:fs";
 import type { Socket } from "node:net";
 import { join, relative, resolve, sep } from "node:path";
@@ -34,6 +34,7 @@ import {
   remove,
   takeNext,
 } from "./fair-queue.ts";
+import { launcherOf } from "./launcher.ts";
 import { cpuMs, rssMb } from "./process-usage.ts";
 import type { Order, Report, Result } from "./workers.child.ts";
 
@@ -571,23 +572,6 @@ function packageFolders(root: string): readonly string[] {
   return existsSync(own) ? [own, ...above] : above;
 }
 
-const TIE = ["/usr/bin/setpriv", "--pdeathsig", "KILL"] as const;
-/**
- * The kernel's limit on writable memory (RLIMIT_DATA), which V8's limit on its heap does not bind for buffers: what a child
- * reserves but does not use, some gigabytes, is not counted. A child above `max_rss_mb` is killed when it is measured next;
- * this is for what it takes until then.
- */
-const limitOf = (mb: number): readonly string[] => ["/usr/bin/prlimit", `--data=${mb * 2 ** 20}`];
-const LIMIT_SLACK_MB = 64;
-const usable = new Map<string, boolean>();
-/** Whether programs can be started by this one, tried when this process starts its first child. */
-function canStartBy(launcher: readonly string[]): boolean {
-  const [program] = launcher as [string];
-  const known = usable.get(program) ?? spawnSync(program, [...launcher.slice(1), "/bin/true"]).status === 0;
-  usable.set(program, known);
-  return known;
-}
-
 /**
  * Starts children with an empty environment and permission to read the project and nothing else (no writing, no
  * processes, no native code). Where setpriv exists, the kernel kills a child together with its parent, so that even a
@@ -598,7 +582,7 @@ function starter(tasks: URL, is_warmed: boolean): (name: string, limits: PoolSet
   const program = fileURLToPath(new URL("./workers.child.ts", import.meta.url));
   return (name, { heap_mb, max_rss_mb }) => {
     const folders = readableFolders();
-    const launchers = [limitOf(max_rss_mb + LIMIT_SLACK_MB), TIE].filter(canStartBy).flat();
+    const launchers = launcherOf(max_rss_mb);
     const flags = [
       `--max-old-space-size=${heap_mb}`,
       // A document is garbage as soon as it is read: with V8's own 16 MB of young objects, 11 % more CPU time goes to

@@ -3905,7 +3905,9 @@ class PdfPage(Answer):
     text: str = ABSENT
     """Its text"""
     needs_ocr: bool | None = None
-    """true: the page is a picture without text, as scanned pages are; absent for others"""
+    """true: the page is a picture without text, as scanned pages are; absent for others, and where its text was recognised"""
+    ocr: bool | None = None
+    """true: the page is a picture, and its text was recognised by optical character recognition, which makes mistakes"""
 
 
 class PrimarySource(Answer):

@@ -4812,8 +4812,10 @@ export interface PdfPage {
   page: number;
   /** Its text */
   text: string;
-  /** true: the page is a picture without text, as scanned pages are; absent for others */
+  /** true: the page is a picture without text, as scanned pages are; absent for others, and where its text was recognised */
   needs_ocr?: boolean;
+  /** true: the page is a picture, and its text was recognised by optical character recognition, which makes mistakes */
+  ocr?: boolean;
 }
 
 export interface PrimarySource {

@@ -13,8 +13,10 @@ interface PageContent {
   readonly deflated?: Buffer;
   /** How often it is deflated. Default: once. */
   readonly times?: number;
-  /** Bytes of a picture that fills the page. */
+  /** Bytes of a picture that fills the page, a byte a pixel. */
   readonly picture?: Buffer;
+  /** Pixels of a row of it. Default: all. */
+  readonly width?: number;
 }
 
 interface PdfToWrite {
@@ -89,9 +91,10 @@ export function writePdf({ pages, title, encrypted, attachments = [], fields = [
       object(number + 1, `<</Filter[${"/FlateDecode".repeat(page.times ?? 1)}]>>`, page.deflated);
     else object(number + 1, "<<>>", Buffer.from(contentOf(page), "latin1"));
     const pixels = page.picture ?? Buffer.alloc(0);
+    const width = page.width ?? pixels.length;
     object(
       number + 2,
-      `<</Type/XObject/Subtype/Image/Width ${pixels.length}/Height 1/ColorSpace/DeviceGray/BitsPerComponent 8>>`,
+      `<</Type/XObject/Subtype/Image/Width ${width}/Height ${pixels.length / width || 0}/ColorSpace/DeviceGray/BitsPerComponent 8>>`,
       pixels,
     );
   }
@@ -113,6 +116,12 @@ export function writePdf({ pages, title, encrypted, attachments = [], fields = [
       `startxref\n${xref}\n%%EOF\n`,
   );
   return Buffer.concat(parts);
+}
+
+/** A document of one page, which a program draws as PGM, as a page that is the picture. */
+export function scannedPage(pgm: Uint8Array): PageContent {
+  const [head, width] = /^P5\n(\d+) \d+\n255\n/.exec(Buffer.from(pgm.subarray(0, 40)).toString("latin1"))!;
+  return { picture: Buffer.from(pgm.subarray(head.length)), width: Number(width) };
 }
 
 /** A page of few bytes that unpacks to so many spaces, deflated twice. */
