@@ -3,10 +3,11 @@
  * not read because this machine had no room is tried again, so that only the document itself makes it unreadable.
  */
 import { availableParallelism } from "node:os";
-import { findTesseract, openTesseract } from "../actors/reading/adapters/ocr.tesseract.ts";
+import { findTesseract, openTesseract, TESSERACT_MB } from "../actors/reading/adapters/ocr.tesseract.ts";
 import { cutOff, taskOf } from "../actors/reading/extract.ts";
 import type { ExtractCaller, Extracted, ExtractTask } from "../actors/reading/extraction-result.ts";
 import { DRAWN_DPI, recognisePages } from "../actors/reading/recognise-pages.ts";
+import { launcherOf } from "../cluster/adapters/workers/launcher.ts";
 import { processWorkers } from "../cluster/adapters/workers/workers.processes.ts";
 import type { Log } from "../cluster/ports/log.ts";
 import type { Metrics } from "../cluster/ports/metrics.ts";
@@ -136,7 +137,14 @@ export interface ReaderDeps {
 /** Throws NoTesseract. */
 export function openExtraction(deps: ReaderDeps): Extraction {
   const { clock, metrics, ocr = null } = deps;
-  const recognise = ocr === null ? null : openTesseract(findTesseract(ocr), DRAWN_DPI, READER_CORES);
+  const recognise =
+    ocr === null
+      ? null
+      : openTesseract(findTesseract(ocr), {
+          launcher: launcherOf(TESSERACT_MB),
+          dpi: DRAWN_DPI,
+          most: READER_CORES,
+        });
   const readers = openReaders(EXTRACTION, deps);
   return {
     async extract(task, { signal, project }) {

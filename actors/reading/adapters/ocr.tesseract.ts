@@ -4,7 +4,6 @@
  */
 import { spawn, spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
-import { launcherOf } from "../../../cluster/adapters/workers/launcher.ts";
 import type { Recognise } from "../recognise-pages.ts";
 
 /** The program, or the data of a language, is not there: the message names the setting. */
@@ -12,7 +11,8 @@ export class NoTesseract extends Error {
   override readonly name = "ConfigError";
 }
 
-const MAX_RSS_MB = 1_024;
+/** What a process may take: its launcher sees to it. */
+export const TESSERACT_MB = 1_024;
 const MAX_CPU_S = 30;
 const MAX_WALL_MS = 60_000;
 const MAX_TEXT_BYTES = 2 * 2 ** 20;
@@ -43,14 +43,20 @@ export function findTesseract(languages: string): Tesseract {
   return { program, languages, isTurned: installed.includes(ORIENTATION) };
 }
 
-/** `most` at once. */
+export interface TesseractOptions {
+  /** The words before the program, which limit its memory and end it with this process. */
+  readonly launcher: readonly string[];
+  readonly dpi: number;
+  /** Processes at once. */
+  readonly most: number;
+}
+
 export function openTesseract(
   { program, languages, isTurned }: Tesseract,
-  dpi: number,
-  most: number,
+  { launcher, dpi, most }: TesseractOptions,
 ): Recognise {
   const words = [
-    ...launcherOf(MAX_RSS_MB),
+    ...launcher,
     "/bin/sh",
     "-c",
     `ulimit -t ${MAX_CPU_S}; exec "$0" "$@"`,

@@ -58,7 +58,7 @@ describe.skipIf(!isInstalled)("by Tesseract (needs Debian's tesseract-ocr)", () 
   });
 
   test("a picture that is none fails without an error, and two at once wait for each other", async () => {
-    const recognise = openTesseract(findTesseract("eng"), DRAWN_DPI, 1);
+    const recognise = openTesseract(findTesseract("eng"), { launcher: [], dpi: DRAWN_DPI, most: 1 });
     const texts = await Promise.all([
       recognise(Buffer.from("no picture"), signal),
       drawn().then((picture) => recognise(picture!, signal)),
