@@ -4,7 +4,7 @@ import { afterAll, describe, expect, test } from "vitest";
 import { findTesseract, openTesseract } from "../../../../actors/reading/adapters/ocr.tesseract.ts";
 import { drawPage } from "../../../../actors/reading/content/pdfium.ts";
 import { DRAWN_DPI } from "../../../../actors/reading/recognise-pages.ts";
-import { systemClock } from "../../../../cluster/adapters/time/clock.system.ts";
+import { virtualClock } from "../../../../cluster/adapters/time/clock.virtual.ts";
 import { SILENT_LOG } from "../../../../cluster/ports/log.ts";
 import { SILENT_METRICS } from "../../../../cluster/ports/metrics.ts";
 import { openExtraction } from "../../../../ops/extraction.ts";
@@ -15,9 +15,10 @@ const typed = ["The harbour was built in 1902", "and its cranes lifted 40 tons."
 const drawn = () => drawPage({ bytes: writePdf({ pages: [{ lines: typed }] }), page: 1, dpi: DRAWN_DPI });
 
 const isInstalled = spawnSync("tesseract", ["--version"]).status === 0;
-describe.skipIf(!isInstalled)("by Tesseract (needs Debian's tesseract-ocr)", () => {
+describe.skipIf(!isInstalled)("by Tesseract (needs Debian's tesseract-ocr)", { timeout: 180_000 }, () => {
   const readers = openExtraction({
-    clock: systemClock(),
+    // The time that a document has does not end, however busy the machine is.
+    clock: virtualClock(),
     log: SILENT_LOG,
     metrics: SILENT_METRICS,
     is_warmed: false,
