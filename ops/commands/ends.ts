@@ -8,6 +8,7 @@ const SENTENCES = [
   "Fault",
   "DataFormatError",
   "SecretsError",
+  "SigningError",
   "CommanderError",
 ];
 

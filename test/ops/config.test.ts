@@ -68,6 +68,7 @@ describe("an empty environment", () => {
       tracing: { service_name: "trawl", sampled_share: "1" },
       invoices: { seller_address: [], tax_name: "VAT", due_days: 30 },
       client: {},
+      wacz: {},
     } satisfies Config);
   });
 

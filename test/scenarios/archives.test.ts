@@ -1,7 +1,7 @@
 /** Archives of a fetch, a batch and a crawl: what the WARC and WACZ files have, which project gets them, and that other programs read them. */
 import { execFile } from "node:child_process";
-import { createHash, createPublicKey, verify } from "node:crypto";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createHash, verify, X509Certificate } from "node:crypto";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -11,6 +11,15 @@ import { client } from "../harness/jobs-client.ts";
 import { findProgram } from "../harness/programs.ts";
 import { scenario } from "../harness/scenario.ts";
 import { type Service, SETUPS } from "../harness/service.ts";
+import {
+  DOMAIN,
+  has_openssl,
+  makeDomain,
+  openssl,
+  temporaryFolder,
+  type TimeStampAuthority,
+  timeStampAuthority,
+} from "../harness/time-stamp-authority.ts";
 import { article, coded, prose, redirect } from "../harness/web.ts";
 import { type ReadRecord, readWarc, readZip } from "../harness/warc-reader.ts";
 
@@ -24,6 +33,18 @@ const how =
   warcio === null
     ? " (not tried: python3 -m venv /opt/warc-tools && /opt/warc-tools/bin/pip install warcio wacz)"
     : "";
+
+const authsign = findProgram("/opt/authsign/bin/python");
+const how_authsign =
+  authsign === null
+    ? " (authsign not tried: python3 -m venv /opt/authsign && /opt/authsign/bin/pip install authsign)"
+    : "";
+const AUTHSIGN_PROGRAM = `
+import json, sys
+from authsign.verifier import Verifier
+with open(sys.argv[2]) as file:
+    print("observer", Verifier(sys.argv[1])(json.load(file)).observer)
+`;
 
 const jar = findProgram("jwarc.jar", "/opt/warc-tools/jwarc.jar");
 const java = findProgram("java");
@@ -71,7 +92,22 @@ const pathsOf = (records: readonly ReadRecord[]): string[] =>
   records.map((record) => new URL(record.field("WARC-Target-URI")!).pathname);
 
 describe.each(SETUPS)("archives, $setup", ({ start }) => {
-  const { sites, service } = scenario(start);
+  const signing = temporaryFolder();
+  let authority: TimeStampAuthority | null = null;
+  const { sites, service } = scenario(start, async () => {
+    if (!has_openssl) return {};
+    await makeDomain(signing.path);
+    authority = await timeStampAuthority(signing.path);
+    return {
+      TRAWL_WACZ_CERT: join(signing.path, "chain.pem"),
+      TRAWL_WACZ_KEY: join(signing.path, "domain.key"),
+      TRAWL_WACZ_TIMESTAMP_URL: authority.url,
+    };
+  });
+  afterAll(async () => {
+    await authority?.close();
+    signing.remove();
+  });
 
   test("of a fetch has both heads of every hop as they were sent, without the caller's own secrets", async () => {
     const page = coded("gzip", {
@@ -499,13 +535,6 @@ describe.each(SETUPS)("archives, $setup", ({ start }) => {
     const { hash, signedData } = JSON.parse(entry("datapackage-digest.json").toString());
     expect([hash, signedData.hash]).toEqual([sha256(entry("datapackage.json")), hash]);
     expect(signedData.created).toBe(description.created);
-    const key = createPublicKey({
-      key: Buffer.from(signedData.publicKey, "base64"),
-      type: "spki",
-      format: "der",
-    });
-    const signature = Buffer.from(signedData.signature, "base64");
-    expect(verify("sha256", Buffer.from(hash), { key, dsaEncoding: "ieee-p1363" }, signature)).toBe(true);
     const at = warc.length - 10;
     const part = await service.call("GET", path, { headers: { Range: `bytes=${at}-${at + 700}` } });
     expect(part.status).toBe(206);
@@ -516,5 +545,53 @@ describe.each(SETUPS)("archives, $setup", ({ start }) => {
     const { stdout, stderr } = await run(wacz, ["validate", "-f", name]);
     expect(`${stdout}${stderr}`).toMatch(/valid/i);
     expect(`${stdout}${stderr}`).not.toMatch(/invalid|failed|error/i);
+  });
+
+  test.skipIf(!has_openssl)(`are signed with a certificate and the time of an authority, or not there${how_authsign}`, async () => {
+    const site = sites.site({ "/": { body: article("Signed") } });
+    const { job_id } = (await client(service).create([{ url: `${site.origin}/`, archive: true }])).json;
+    await client(service).finished(job_id);
+    const path = `/v1/jobs/${job_id}.wacz`;
+    authority!.behave("fail");
+    const refused = await service.call("GET", path);
+    expect([refused.status, refused.headers["retry-after"]]).toEqual([503, "60"]);
+    expect(refused.json.detail.error).toBe("time_stamp_refused");
+    authority!.behave("stamp");
+    const before = authority!.requests();
+    // Each has a signature of its own, and one of them is kept.
+    const files = await Promise.all([1, 2, 3].map(() => service.call("GET", path)));
+    const asked = authority!.requests();
+    expect(asked).toBeGreaterThan(before);
+    files.push(await service.call("GET", path), await service.call("GET", path));
+    expect(new Set(files.map(({ status, headers }) => `${status} ${headers["etag"]}`)).size).toBe(1);
+    expect(new Set(files.map(({ bytes }) => sha256(bytes))).size).toBe(1);
+    expect(authority!.requests()).toBe(asked);
+
+    const entries = readZip(files[0]!.bytes);
+    const { hash, signedData } = JSON.parse(entries.get("datapackage-digest.json")!.toString());
+    expect(hash).toBe(sha256(entries.get("datapackage.json")!));
+    expect(Object.keys(signedData).toSorted()).toEqual(
+      "created,domain,domainCert,hash,signature,software,timeSignature,timestampCert,version".split(","),
+    );
+    expect(signedData).toMatchObject({ hash, version: "0.1.0", domain: DOMAIN });
+    const { publicKey } = new X509Certificate(signedData.domainCert);
+    const signature = Buffer.from(signedData.signature, "base64");
+    expect(verify("sha256", Buffer.from(hash), publicKey, signature)).toBe(true);
+    writeFileSync(join(signing.path, "signature"), signedData.signature);
+    writeFileSync(join(signing.path, "stamp.tsr"), Buffer.from(signedData.timeSignature, "base64"));
+    const words = "ts -verify -in stamp.tsr -data signature -CAfile stamps-root.pem";
+    await openssl(signing.path, ...words.split(" "));
+    if (authsign === null) return;
+    const roots = ["root.pem", "stamps-root.pem"].map((name) =>
+      new X509Certificate(readFileSync(join(signing.path, name))).fingerprint256
+        .replaceAll(":", "")
+        .toLowerCase(),
+    );
+    const trusted = { domain_cert_roots: [roots[0]], timestamp_cert_roots: [roots[1]] };
+    const [trust, signed] = ["roots.yaml", "signed.json"].map((name) => join(signing.path, name));
+    writeFileSync(trust!, JSON.stringify(trusted));
+    writeFileSync(signed!, JSON.stringify(signedData));
+    const { stdout } = await run(authsign, ["-c", AUTHSIGN_PROGRAM, trust!, signed!]);
+    expect(stdout.trim().split("\n").at(-1)).toBe(`observer ${DOMAIN}`);
   });
 });

@@ -9,7 +9,7 @@ import type { Blobs, ByteRange } from "../../../../cluster/ports/blobs.ts";
 import type { Documents } from "../../../../cluster/ports/documents.ts";
 import type { Clock } from "../../../../cluster/ports/clock.ts";
 import { Fault } from "../../../../cluster/ports/fault.ts";
-import type { Secrets } from "../../../../cluster/ports/secrets.ts";
+import type { Log } from "../../../../cluster/ports/log.ts";
 import { readBody } from "../../../../cluster/read-body.ts";
 import { readOf } from "../../../../gateway/conditional.ts";
 import type { Head, Reply } from "../../../../gateway/http.ts";
@@ -21,13 +21,15 @@ import { type Layout, LAYOUT_VERSION, type StoredLayout, type WaczEntry } from "
 import { type ArchiveSource, writeFile, writeRange } from "../warc/file.ts";
 import { COMPRESSED_BY } from "../warc/members.ts";
 import { makeEntries, MAX_CAPTURES } from "../wacz/wacz.ts";
+import type { Unsigned, WaczSigner } from "../wacz/signer.ts";
 import { lengthOf, type Segment, zipSegments } from "../wacz/zip.ts";
 
 export interface ArchiveFileDeps {
   readonly blobs: Blobs;
   readonly documents: Documents;
   readonly clock: Clock;
-  readonly secrets: Pick<Secrets, "sign">;
+  readonly log: Pick<Log, "warn">;
+  readonly signer: WaczSigner;
 }
 
 /** Files that a node writes at once: each compresses as fast as its client reads. */
@@ -36,6 +38,14 @@ const TOO_MANY = unavailable("too many archives are written at once, try again",
 const TOO_LARGE = json(409, {
   detail: `more than ${MAX_CAPTURES} captures: this archive is there as WARC only`,
 });
+/** Authorities of time stamps allow few requests a minute. */
+const UNSIGNED_AGAIN_S = 60;
+const notSigned = ({ reason, detail }: Unsigned): Reply =>
+  json(
+    503,
+    { detail: { error: reason, message: `the archive cannot be signed now, try again: ${detail}` } },
+    { "Retry-After": String(UNSIGNED_AGAIN_S) },
+  );
 const FIELDS = {
   "Cache-Control": "private, no-cache",
   "X-Content-Type-Options": "nosniff",
@@ -60,7 +70,7 @@ interface KnownFile {
   readonly range: (range: ByteRange) => AsyncIterable<Buffer>;
 }
 
-export function archiveFiles({ blobs, documents, clock, secrets }: ArchiveFileDeps): ArchiveFiles {
+export function archiveFiles({ blobs, documents, clock, log, signer }: ArchiveFileDeps): ArchiveFiles {
   const layouts = layoutStore({ blobs, documents, clock });
   let writing = 0;
 
@@ -117,10 +127,16 @@ export function archiveFiles({ blobs, documents, clock, secrets }: ArchiveFileDe
       if (writing >= MAX_FILES) return TOO_MANY;
       const key = layoutKey(project, source);
       const layout = await layoutOf(key, source);
-      const known = await layouts.entries(key);
-      const entries = known ?? (await makeEntries({ blobs, secrets }, source, layout));
-      if (entries === null) return TOO_LARGE;
-      if (known === null) await layouts.storeEntries(key, entries);
+      let entries = await layouts.entries(key, signer);
+      if (entries === null) {
+        const made = await makeEntries({ blobs, signer }, source, layout);
+        if (made.kind === "too_large") return TOO_LARGE;
+        if (made.kind === "unsigned") {
+          log.warn("Cannot sign a WACZ file", { reason: made.reason, detail: made.detail });
+          return notSigned(made);
+        }
+        entries = await layouts.storeEntries(key, made.entries, signer);
+      }
       const segments = zipSegments(entries);
       const directory = segments.at(-1)!;
       const tag = `"${hash("sha256", directory.kind === "bytes" ? directory.bytes : "", "hex")}"`;
@@ -171,12 +187,21 @@ async function* rangeOfSegments(
   }
 }
 
-function layoutStore({ blobs, documents, clock }: Omit<ArchiveFileDeps, "secrets">) {
+type Signer = Pick<WaczSigner, "form">;
+
+/** Null: they are not made yet, or anonymously where this node signs for a domain. */
+const keptEntries = (layout: StoredLayout | null, { form }: Signer): readonly WaczEntry[] | null =>
+  form === "anonymous" || layout?.wacz_form === form ? (layout?.wacz ?? null) : null;
+
+function layoutStore({ blobs, documents, clock }: Pick<ArchiveFileDeps, "blobs" | "documents" | "clock">) {
   const refs = bodyRefs(documents);
+
+  const isCurrent = (layout: StoredLayout | null): layout is StoredLayout =>
+    layout?.version === LAYOUT_VERSION && layout.compressed_by === COMPRESSED_BY;
 
   async function stored(key: string): Promise<StoredLayout | null> {
     const layout = await ARCHIVE_LAYOUTS.get(documents, key);
-    return layout?.version === LAYOUT_VERSION && layout.compressed_by === COMPRESSED_BY ? layout : null;
+    return isCurrent(layout) ? layout : null;
   }
 
   const expiryMs = (): number => clock.now() + ARCHIVE_TTL_MS;
@@ -195,20 +220,36 @@ function layoutStore({ blobs, documents, clock }: Omit<ArchiveFileDeps, "secrets
       const expires_at_ms = expiryMs();
       await refs.retain([groups_sha256], `layout ${key}`, expires_at_ms);
       const layout = { ...file, groups_sha256, compressed_by: COMPRESSED_BY, version: LAYOUT_VERSION };
-      await ARCHIVE_LAYOUTS.update(documents, key, () => ({ value: layout, options: { expires_at_ms } }));
+      // Another request may have stored the same one and signed its entries.
+      await ARCHIVE_LAYOUTS.update(documents, key, (other) =>
+        isCurrent(other) && other.sha256 === layout.sha256
+          ? null
+          : { value: layout, options: { expires_at_ms } },
+      );
     },
 
-    async entries(key: string): Promise<readonly WaczEntry[] | null> {
-      return (await stored(key))?.wacz ?? null;
+    async entries(key: string, signer: Signer): Promise<readonly WaczEntry[] | null> {
+      return keptEntries(await stored(key), signer);
     },
 
-    async storeEntries(key: string, wacz: readonly WaczEntry[]): Promise<void> {
+    /** The entries that are kept: those of a request that was first, for each signature has other bytes. */
+    async storeEntries(
+      key: string,
+      wacz: readonly WaczEntry[],
+      { form }: Signer,
+    ): Promise<readonly WaczEntry[]> {
       const expires_at_ms = expiryMs();
       const sha256s = wacz.flatMap(({ sha256 }) => sha256 ?? []);
       await refs.retain(sha256s, `layout ${key}`, expires_at_ms);
-      await ARCHIVE_LAYOUTS.update(documents, key, (layout) =>
-        layout ? { value: { ...layout, wacz }, options: { expires_at_ms } } : null,
+      const kept = await ARCHIVE_LAYOUTS.update(documents, key, (layout) =>
+        layout && keptEntries(layout, { form }) === null
+          ? {
+              value: { ...layout, wacz, ...(form === "domain" && { wacz_form: form }) },
+              options: { expires_at_ms },
+            }
+          : null,
       );
+      return kept?.value.wacz ?? wacz;
     },
   };
 }

@@ -3,15 +3,17 @@ import { feature } from "../../../../node/feature.ts";
 import { JobsOfProjects } from "../../../work/jobs/feature/tokens.ts";
 import { IndexOfPages } from "../../../sources/search/feature/tokens.ts";
 import * as collections from "../collections.ts";
+import { SETTINGS, signingProblem } from "./settings.ts";
 
 export const archiveFeature = feature({
   name: "archive",
-  settings: {},
+  settings: SETTINGS,
+  problem: signingProblem,
   collections: Object.values(collections),
   needs: { jobs: JobsOfProjects, index: IndexOfPages },
   provides: {},
-  async open() {
+  async open(node, { wacz }) {
     const { openArchive } = await import("./open.ts");
-    return { join: openArchive };
+    return openArchive(node, wacz);
   },
 });

@@ -5,12 +5,11 @@
 import { crc32 } from "node:zlib";
 import type { Blobs } from "../../../../cluster/ports/blobs.ts";
 import { readBody } from "../../../../cluster/read-body.ts";
-import type { Secrets } from "../../../../cluster/ports/secrets.ts";
 import type { PageRecord } from "../../../../schemas/fetch.ts";
 import type { Layout, WaczEntry } from "../layout.ts";
 import type { ArchiveSource } from "../warc/file.ts";
 import { indexFiles } from "./index-files.ts";
-import { signedData } from "./signature.ts";
+import type { Unsigned, WaczSigner } from "./signer.ts";
 
 const WARC_NAME = "archive/data.warc.gz";
 const VERSION = "1.1.1";
@@ -19,14 +18,20 @@ export const MAX_CAPTURES = 200_000;
 /** Of a page's text in the list of pages. */
 const TEXT_CHARS = 100_000;
 
-/** Null: it has more captures than MAX_CAPTURES. Throws Fault. */
+export type MadeEntries =
+  | { readonly kind: "made"; readonly entries: readonly WaczEntry[] }
+  /** More captures than MAX_CAPTURES. */
+  | { readonly kind: "too_large" }
+  | Unsigned;
+
+/** Throws Fault. */
 export async function makeEntries(
-  { blobs, secrets }: { readonly blobs: Blobs; readonly secrets: Pick<Secrets, "sign"> },
+  { blobs, signer }: { readonly blobs: Blobs; readonly signer: WaczSigner },
   source: ArchiveSource,
   layout: Layout,
-): Promise<readonly WaczEntry[] | null> {
+): Promise<MadeEntries> {
   const captures = layout.groups.flatMap((group) => group.captures);
-  if (captures.length > MAX_CAPTURES) return null;
+  if (captures.length > MAX_CAPTURES) return { kind: "too_large" };
   const put = async (name: string, content: AsyncIterable<Buffer> | Buffer): Promise<Required<WaczEntry>> => {
     let sum = 0;
     async function* summed(): AsyncGenerator<Buffer> {
@@ -47,7 +52,7 @@ export async function makeEntries(
   ];
   const warc = { name: WARC_NAME, bytes: layout.bytes, crc32: layout.crc32 };
   // Seconds: a signature names the same moment.
-  const created = `${new Date(source.date_ms).toISOString().slice(0, 19)}Z`;
+  const created = `${new Date(signer.createdMs(source.date_ms)).toISOString().slice(0, 19)}Z`;
   const main = captures.find(({ is_shared }) => !is_shared);
   const description = {
     profile: "data-package",
@@ -65,12 +70,11 @@ export async function makeEntries(
   };
   const datapackage = await put("datapackage.json", json(description));
   const hash = `sha256:${datapackage.sha256}`;
-  const digest = {
-    path: "datapackage.json",
-    hash,
-    signedData: signedData(secrets, { hash, created, software: source.software }),
-  };
-  return [warc, ...files, datapackage, await put("datapackage-digest.json", json(digest))];
+  const signed = await signer.sign({ hash, created, software: source.software });
+  if (signed.kind === "unsigned") return signed;
+  const digest = { path: "datapackage.json", hash, signedData: signed.data };
+  const entries = [warc, ...files, datapackage, await put("datapackage-digest.json", json(digest))];
+  return { kind: "made", entries };
 }
 
 const json = (value: unknown): Buffer => Buffer.from(JSON.stringify(value, null, 2));

@@ -4,17 +4,8 @@
  */
 import { createECDH, createPrivateKey, createPublicKey, type KeyObject, sign } from "node:crypto";
 import type { Secrets } from "../../../../cluster/ports/secrets.ts";
+import { AUTH_VERSION, type WaczSigner } from "./signer.ts";
 
-export interface SignedData {
-  readonly hash: string;
-  readonly created: string;
-  readonly software: string;
-  readonly version: string;
-  readonly signature: string;
-  readonly publicKey: string;
-}
-
-const VERSION = "0.1.0";
 const PURPOSE = "wacz signature";
 /** The order of P-384 (FIPS 186-5, appendix A.2). */
 const ORDER = BigInt(
@@ -22,23 +13,22 @@ const ORDER = BigInt(
 );
 const KEY_BYTES = 48;
 
-/** `created`: equal to that of the datapackage. */
-export function signedData(
-  secrets: Pick<Secrets, "sign">,
-  { hash, created, software }: Pick<SignedData, "hash" | "created" | "software">,
-): SignedData {
-  const key = signingKey(secrets);
-  const signature = sign("sha256", Buffer.from(hash), { key, dsaEncoding: "ieee-p1363" });
-  const publicKey = createPublicKey(key).export({ type: "spki", format: "der" });
-  return {
-    hash,
-    created,
-    software,
-    version: VERSION,
-    signature: signature.toString("base64"),
-    publicKey: publicKey.toString("base64"),
-  };
-}
+export const anonymousSigner = (secrets: Pick<Secrets, "sign">): WaczSigner => ({
+  form: "anonymous",
+  createdMs: (date_ms) => date_ms,
+  async sign(signed) {
+    const key = signingKey(secrets);
+    const signature = sign("sha256", Buffer.from(signed.hash), { key, dsaEncoding: "ieee-p1363" });
+    const publicKey = createPublicKey(key).export({ type: "spki", format: "der" });
+    const data = {
+      ...signed,
+      version: AUTH_VERSION,
+      signature: signature.toString("base64"),
+      publicKey: publicKey.toString("base64"),
+    };
+    return { kind: "signed", data };
+  },
+});
 
 /** 64 bytes of two signatures, reduced: 128 bits more than the order has (FIPS 186-5, appendix A.2.1). */
 function signingKey({ sign: mac }: Pick<Secrets, "sign">): KeyObject {
