@@ -1,5 +1,5 @@
 /** Archive files of others: read with their quirks, found by the archive route, the index of captures, replay and the search, and told apart by project. */
-import { createHash } from "node:crypto";
+import { createHash, createPublicKey, verify } from "node:crypto";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -19,7 +19,7 @@ import { createKeys } from "../harness/project-keys.ts";
 import { scenario } from "../harness/scenario.ts";
 import { SETUPS } from "../harness/service.ts";
 import { article, type Site } from "../harness/web.ts";
-import { readWarc } from "../harness/warc-reader.ts";
+import { readWarc, readZip } from "../harness/warc-reader.ts";
 
 const DATE = "2015-03-04T05:06:07Z";
 const folder = mkdtempSync(join(tmpdir(), "trawl-imports-"));
@@ -320,6 +320,13 @@ describe.each(SETUPS)("an imported archive, $setup", ({ start, setup }) => {
     const { job_id } = (await client(service).create(urls.map((url) => ({ url, archive: true })))).json;
     await client(service).finished(job_id);
     const job = await service.call("GET", `/v1/jobs/${job_id}.wacz`);
+    // Without a certificate of the operator's.
+    const digest = readZip(job.bytes).get("datapackage-digest.json")!;
+    const { hash, signedData } = JSON.parse(digest.toString());
+    const publicKey = Buffer.from(signedData.publicKey, "base64");
+    const key = createPublicKey({ key: publicKey, type: "spki", format: "der" });
+    const signature = Buffer.from(signedData.signature, "base64");
+    expect(verify("sha256", Buffer.from(hash), { key, dsaEncoding: "ieee-p1363" }, signature)).toBe(true);
     const of_job = await imported(service, job.bytes, { key: keys.second, name: "job.wacz" });
     expect(of_job).toMatchObject({ state: "done", captures: 3, bad: {} });
     expect((await capture(urls[1]!, keys.second)).bytes.toString()).toBe(article("Home"));

@@ -555,7 +555,10 @@ describe.each(SETUPS)("archives, $setup", ({ start }) => {
     authority!.behave("fail");
     const refused = await service.call("GET", path);
     expect([refused.status, refused.headers["retry-after"]]).toEqual([503, "60"]);
-    expect(refused.json.detail.error).toBe("time_stamp_refused");
+    expect(refused.json.detail).toEqual({
+      error: "time_stamp_refused",
+      message: "The archive cannot be signed now: the time stamp authority gave no time stamp",
+    });
     authority!.behave("stamp");
     const before = authority!.requests();
     // Each has a signature of its own, and one of them is kept.

@@ -21,7 +21,7 @@ import { type Layout, LAYOUT_VERSION, type StoredLayout, type WaczEntry } from "
 import { type ArchiveSource, writeFile, writeRange } from "../warc/file.ts";
 import { COMPRESSED_BY } from "../warc/members.ts";
 import { makeEntries, MAX_CAPTURES } from "../wacz/wacz.ts";
-import type { Unsigned, WaczSigner } from "../wacz/signer.ts";
+import type { SigningProblem, WaczSigner } from "../wacz/signer.ts";
 import { lengthOf, type Segment, zipSegments } from "../wacz/zip.ts";
 
 export interface ArchiveFileDeps {
@@ -40,10 +40,17 @@ const TOO_LARGE = json(409, {
 });
 /** Authorities of time stamps allow few requests a minute. */
 const UNSIGNED_AGAIN_S = 60;
-const notSigned = ({ reason, detail }: Unsigned): Reply =>
+const SENTENCES: Readonly<Record<SigningProblem, string>> = {
+  signing_certificate_unusable: "the operator's certificate cannot be used",
+  time_stamp_unreachable: "the time stamp authority cannot be reached",
+  time_stamp_timeout: "the time stamp authority did not answer in time",
+  time_stamp_refused: "the time stamp authority gave no time stamp",
+  time_stamp_invalid: "the time stamp authority gave no time stamp that is right",
+};
+const notSigned = (reason: SigningProblem): Reply =>
   json(
     503,
-    { detail: { error: reason, message: `the archive cannot be signed now, try again: ${detail}` } },
+    { detail: { error: reason, message: `The archive cannot be signed now: ${SENTENCES[reason]}` } },
     { "Retry-After": String(UNSIGNED_AGAIN_S) },
   );
 const FIELDS = {
@@ -133,7 +140,7 @@ export function archiveFiles({ blobs, documents, clock, log, signer }: ArchiveFi
         if (made.kind === "too_large") return TOO_LARGE;
         if (made.kind === "unsigned") {
           log.warn("Cannot sign a WACZ file", { reason: made.reason, detail: made.detail });
-          return notSigned(made);
+          return notSigned(made.reason);
         }
         entries = await layouts.storeEntries(key, made.entries, signer);
       }

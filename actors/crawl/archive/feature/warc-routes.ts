@@ -4,6 +4,7 @@ import type { Documents } from "../../../../cluster/ports/documents.ts";
 import type { Caller } from "../../../../gateway/authenticate.ts";
 import type { Head, Reply } from "../../../../gateway/http.ts";
 import { JOB_NOT_FOUND, json } from "../../../../gateway/http-errors.ts";
+import { refused } from "../../../../gateway/openapi/gateway-reference.ts";
 import { type Route, route } from "../../../../gateway/route.ts";
 import { Field } from "../../../../schemas/common.ts";
 import type { FetchAnswer } from "../../../../schemas/fetch.ts";
@@ -12,6 +13,7 @@ import type { JobFinder } from "../../../work/jobs/feature/tokens.ts";
 import { storedResults } from "../../../work/jobs/results.ts";
 import type { ArchiveKeeper } from "../keep.ts";
 import type { ArchivedPage, ArchiveSource } from "../warc/file.ts";
+import { SIGNING_PROBLEMS } from "../wacz/signer.ts";
 import { type ArchiveFiles, fileReplies, WACZ_TYPE, WARC_TYPE } from "./archive-files.ts";
 
 export interface WarcRouteDeps {
@@ -46,7 +48,7 @@ export function warcRoutes(deps: WarcRouteDeps): readonly Route[] {
       summary: "The archived exchanges of a job as a WACZ file",
       description:
         "WACZ 1.1.1, for ReplayWeb.page and other players: the WARC file of the job with an index, the list of its pages with their texts, " +
-        "digests and an anonymous signature. Its length is known, so that a player reads it by ranges. The first request makes the index " +
+        "digests and a signature: with the operator's certificate and the time of an authority where these are set, else anonymous. Its length is known, so that a player reads it by ranges. The first request makes the index " +
         "before it is answered.",
       tags: ["jobs"],
       params: Type.Object({ job_id: JobId }),
@@ -56,6 +58,10 @@ export function warcRoutes(deps: WarcRouteDeps): readonly Route[] {
         409: {
           description: "The job has not ended, or the archive has too many captures for an index",
           schema: Type.Object({ detail: Type.String() }),
+        },
+        503: {
+          description: "The operator's certificate or the time stamp authority failed: there is no signature yet",
+          schema: refused(SIGNING_PROBLEMS),
         },
       },
       verbatim: true,

@@ -27,19 +27,22 @@ export interface DomainSignature extends SignedHead {
   readonly timestampCert: string;
 }
 
-export type SigningProblem =
-  | "signing_certificate_unusable"
+export const SIGNING_PROBLEMS = [
+  "signing_certificate_unusable",
   /** No connection, or no HTTP. */
-  | "time_stamp_unreachable"
-  | "time_stamp_timeout"
+  "time_stamp_unreachable",
+  "time_stamp_timeout",
   /** Another HTTP status than 200, or a status that grants nothing. */
-  | "time_stamp_refused"
+  "time_stamp_refused",
   /** Of another request, of another time, with a wrong signature, or no time stamp at all. */
-  | "time_stamp_invalid";
+  "time_stamp_invalid",
+] as const;
+export type SigningProblem = (typeof SIGNING_PROBLEMS)[number];
 
 export interface Unsigned {
   readonly kind: "unsigned";
   readonly reason: SigningProblem;
+  /** For the log: it may name files of the operator. */
   readonly detail: string;
 }
 

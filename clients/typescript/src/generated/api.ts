@@ -5363,6 +5363,11 @@ export const REFUSAL_CODES = [
   "key_quota_exhausted",
   "key_rate_limited",
   "operator_only",
+  "signing_certificate_unusable",
+  "time_stamp_invalid",
+  "time_stamp_refused",
+  "time_stamp_timeout",
+  "time_stamp_unreachable",
   "timeout",
   "user_agent_not_allowed",
 ] as const;
