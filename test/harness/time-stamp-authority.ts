@@ -5,7 +5,7 @@
 import { execFile } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -110,14 +110,21 @@ export async function timeStampAuthority(folder: string): Promise<TimeStampAutho
     return readFileSync(join(folder, "response.tsr"));
   }
 
-  const server = createServer(async (request, response) => {
-    requests++;
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const query = Buffer.concat(await request.toArray());
-    if (behaviour === "silent") return;
     const isAsked = request.headers["content-type"] === "application/timestamp-query";
     const status = behaviour === "fail" || !isAsked ? 500 : 200;
+    const body = behaviour === "endless" ? Buffer.alloc(100_000) : await responseTo(query);
     response.writeHead(status, { "Content-Type": "application/timestamp-reply" });
-    response.end(behaviour === "endless" ? Buffer.alloc(100_000) : await responseTo(query));
+    response.end(body);
+  }
+
+  // One at a time: openssl counts in a file.
+  let last: Promise<void> = Promise.resolve();
+  const server = createServer((request, response) => {
+    requests++;
+    if (behaviour === "silent") return;
+    last = last.then(() => answer(request, response)).catch(() => void response.destroy());
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");

@@ -547,54 +547,57 @@ describe.each(SETUPS)("archives, $setup", ({ start }) => {
     expect(`${stdout}${stderr}`).not.toMatch(/invalid|failed|error/i);
   });
 
-  test.skipIf(!has_openssl)(`are signed with a certificate and the time of an authority, or not there${how_authsign}`, async () => {
-    const site = sites.site({ "/": { body: article("Signed") } });
-    const { job_id } = (await client(service).create([{ url: `${site.origin}/`, archive: true }])).json;
-    await client(service).finished(job_id);
-    const path = `/v1/jobs/${job_id}.wacz`;
-    authority!.behave("fail");
-    const refused = await service.call("GET", path);
-    expect([refused.status, refused.headers["retry-after"]]).toEqual([503, "60"]);
-    expect(refused.json.detail).toEqual({
-      error: "time_stamp_refused",
-      message: "The archive cannot be signed now: the time stamp authority gave no time stamp",
-    });
-    authority!.behave("stamp");
-    const before = authority!.requests();
-    // Each has a signature of its own, and one of them is kept.
-    const files = await Promise.all([1, 2, 3].map(() => service.call("GET", path)));
-    const asked = authority!.requests();
-    expect(asked).toBeGreaterThan(before);
-    files.push(await service.call("GET", path), await service.call("GET", path));
-    expect(new Set(files.map(({ status, headers }) => `${status} ${headers["etag"]}`)).size).toBe(1);
-    expect(new Set(files.map(({ bytes }) => sha256(bytes))).size).toBe(1);
-    expect(authority!.requests()).toBe(asked);
+  test.skipIf(!has_openssl)(
+    `are signed with a certificate and the time of an authority, or not there${how_authsign}`,
+    async () => {
+      const site = sites.site({ "/": { body: article("Signed") } });
+      const { job_id } = (await client(service).create([{ url: `${site.origin}/`, archive: true }])).json;
+      await client(service).finished(job_id);
+      const path = `/v1/jobs/${job_id}.wacz`;
+      authority!.behave("fail");
+      const refused = await service.call("GET", path);
+      expect([refused.status, refused.headers["retry-after"]]).toEqual([503, "60"]);
+      expect(refused.json.detail).toEqual({
+        error: "time_stamp_refused",
+        message: "The archive cannot be signed now: the time stamp authority gave no time stamp",
+      });
+      authority!.behave("stamp");
+      const before = authority!.requests();
+      // Each has a signature of its own, and one of them is kept.
+      const files = await Promise.all([1, 2, 3].map(() => service.call("GET", path)));
+      const asked = authority!.requests();
+      expect(asked).toBeGreaterThan(before);
+      files.push(await service.call("GET", path), await service.call("GET", path));
+      expect(new Set(files.map(({ status, headers }) => `${status} ${headers["etag"]}`)).size).toBe(1);
+      expect(new Set(files.map(({ bytes }) => sha256(bytes))).size).toBe(1);
+      expect(authority!.requests()).toBe(asked);
 
-    const entries = readZip(files[0]!.bytes);
-    const { hash, signedData } = JSON.parse(entries.get("datapackage-digest.json")!.toString());
-    expect(hash).toBe(sha256(entries.get("datapackage.json")!));
-    expect(Object.keys(signedData).toSorted()).toEqual(
-      "created,domain,domainCert,hash,signature,software,timeSignature,timestampCert,version".split(","),
-    );
-    expect(signedData).toMatchObject({ hash, version: "0.1.0", domain: DOMAIN });
-    const { publicKey } = new X509Certificate(signedData.domainCert);
-    const signature = Buffer.from(signedData.signature, "base64");
-    expect(verify("sha256", Buffer.from(hash), publicKey, signature)).toBe(true);
-    writeFileSync(join(signing.path, "signature"), signedData.signature);
-    writeFileSync(join(signing.path, "stamp.tsr"), Buffer.from(signedData.timeSignature, "base64"));
-    const words = "ts -verify -in stamp.tsr -data signature -CAfile stamps-root.pem";
-    await openssl(signing.path, ...words.split(" "));
-    if (authsign === null) return;
-    const roots = ["root.pem", "stamps-root.pem"].map((name) =>
-      new X509Certificate(readFileSync(join(signing.path, name))).fingerprint256
-        .replaceAll(":", "")
-        .toLowerCase(),
-    );
-    const trusted = { domain_cert_roots: [roots[0]], timestamp_cert_roots: [roots[1]] };
-    const [trust, signed] = ["roots.yaml", "signed.json"].map((name) => join(signing.path, name));
-    writeFileSync(trust!, JSON.stringify(trusted));
-    writeFileSync(signed!, JSON.stringify(signedData));
-    const { stdout } = await run(authsign, ["-c", AUTHSIGN_PROGRAM, trust!, signed!]);
-    expect(stdout.trim().split("\n").at(-1)).toBe(`observer ${DOMAIN}`);
-  });
+      const entries = readZip(files[0]!.bytes);
+      const { hash, signedData } = JSON.parse(entries.get("datapackage-digest.json")!.toString());
+      expect(hash).toBe(sha256(entries.get("datapackage.json")!));
+      expect(Object.keys(signedData).toSorted()).toEqual(
+        "created,domain,domainCert,hash,signature,software,timeSignature,timestampCert,version".split(","),
+      );
+      expect(signedData).toMatchObject({ hash, version: "0.1.0", domain: DOMAIN });
+      const { publicKey } = new X509Certificate(signedData.domainCert);
+      const signature = Buffer.from(signedData.signature, "base64");
+      expect(verify("sha256", Buffer.from(hash), publicKey, signature)).toBe(true);
+      writeFileSync(join(signing.path, "signature"), signedData.signature);
+      writeFileSync(join(signing.path, "stamp.tsr"), Buffer.from(signedData.timeSignature, "base64"));
+      const words = "ts -verify -in stamp.tsr -data signature -CAfile stamps-root.pem";
+      await openssl(signing.path, ...words.split(" "));
+      if (authsign === null) return;
+      const roots = ["root.pem", "stamps-root.pem"].map((name) =>
+        new X509Certificate(readFileSync(join(signing.path, name))).fingerprint256
+          .replaceAll(":", "")
+          .toLowerCase(),
+      );
+      const trusted = { domain_cert_roots: [roots[0]], timestamp_cert_roots: [roots[1]] };
+      const [trust, signed] = ["roots.yaml", "signed.json"].map((name) => join(signing.path, name));
+      writeFileSync(trust!, JSON.stringify(trusted));
+      writeFileSync(signed!, JSON.stringify(signedData));
+      const { stdout } = await run(authsign, ["-c", AUTHSIGN_PROGRAM, trust!, signed!]);
+      expect(stdout.trim().split("\n").at(-1)).toBe(`observer ${DOMAIN}`);
+    },
+  );
 });

@@ -46,7 +46,7 @@ export interface StoredLayout {
   readonly groups_sha256: string;
   /** The parts of the WACZ file; absent: it was not asked for yet. */
   readonly wacz?: readonly WaczEntry[];
-  /** Who signed it: one for a domain stays as it is, whatever certificate is set later. Absent: it is anonymous. */
+  /** Its signature names a domain: it stays as it is, whatever certificate is set later. Absent: it is anonymous. */
   readonly wacz_form?: "domain";
   /** The compression that made it: another one gives other bytes. */
   readonly compressed_by: string;

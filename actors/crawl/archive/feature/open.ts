@@ -49,11 +49,7 @@ async function openSigner(
   }
 }
 
-function joinArchive(
-  node: JoinedNode,
-  { jobs, index }: ArchiveNeeds,
-  signer: WaczSigner,
-): JoinedFeature {
+function joinArchive(node: JoinedNode, { jobs, index }: ArchiveNeeds, signer: WaczSigner): JoinedFeature {
   const { blobs, documents, clock, secrets, log, ask, topology } = node;
   const keeper = archiveKeeper({ blobs, documents, clock });
   const files = archiveFiles({ blobs, documents, clock, log, signer });

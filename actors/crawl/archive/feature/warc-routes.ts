@@ -60,7 +60,8 @@ export function warcRoutes(deps: WarcRouteDeps): readonly Route[] {
           schema: Type.Object({ detail: Type.String() }),
         },
         503: {
-          description: "The operator's certificate or the time stamp authority failed: there is no signature yet",
+          description:
+            "The operator's certificate or the time stamp authority failed: there is no signature yet",
           schema: refused(SIGNING_PROBLEMS),
         },
       },

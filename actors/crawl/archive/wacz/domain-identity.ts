@@ -77,7 +77,9 @@ function problemOfChain(chain: readonly X509Certificate[], now_ms: number): stri
   }
   // authsign and wabac.js know no other.
   const { asymmetricKeyType: type } = chain[0]!.publicKey;
-  return type === "ec" ? null : `is of a key of type ${type}: signatures of WACZ files are ECDSA, by an EC key`;
+  return type === "ec"
+    ? null
+    : `is of a key of type ${type}: signatures of WACZ files are ECDSA, by an EC key`;
 }
 
 function privateKeyIn(pem: string): KeyObject | string {

@@ -1,6 +1,6 @@
 /**
- * Time stamps of RFC 3161: the request for one over a text, and what a response is worth. Whether the authority's root is trusted is the
- * question of whoever verifies the file.
+ * Time stamps of RFC 3161: the request for a time stamp over a text, and the checks of a response. The root of the authority is not
+ * judged: each verifier of the file has a list of its own.
  */
 import { hash, randomBytes, X509Certificate } from "node:crypto";
 import { Integer, Null, OctetString } from "asn1js";
@@ -106,7 +106,7 @@ const x509Of = (certificate: Certificate): X509Certificate =>
 /** Tokens have their certificates in any order; verifiers read each one as issued by the next. */
 function chainOf(signer: X509Certificate, others: readonly X509Certificate[]): string {
   const chain = [signer];
-  for (let last = signer; chain.length < MAX_CERTIFICATES && !last.checkIssued(last); ) {
+  for (let last = signer; chain.length < MAX_CERTIFICATES && !last.checkIssued(last);) {
     const issuer = others.find((each) => last.checkIssued(each) && last.verify(each.publicKey));
     if (issuer === undefined) break;
     chain.push(issuer);

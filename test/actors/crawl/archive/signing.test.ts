@@ -1,4 +1,4 @@
-/** Who signs WACZ files: what a certificate, a key and a time stamp must be, and what is said of those that are not. */
+/** Signatures of WACZ files: what a certificate, a key and a time stamp must be, and which reason a wrong one gets. */
 import { createPublicKey, verify } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
