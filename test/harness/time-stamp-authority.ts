@@ -63,8 +63,8 @@ export async function makeDomain(folder: string): Promise<void> {
   joinFiles(folder, "chain.pem", "domain.pem", "middle.pem", "root.pem");
 }
 
-/** `refuse`: a response that grants nothing. `repeat`: the last one, of another request. */
-type Behaviour = "stamp" | "refuse" | "repeat" | "fail" | "silent" | "endless";
+/** `refuse`: a response that grants nothing. `repeat`: the last one, of another request. `forge`: its signature is wrong. */
+type Behaviour = "stamp" | "refuse" | "repeat" | "forge" | "fail" | "silent" | "endless";
 
 export interface TimeStampAuthority {
   readonly url: string;
@@ -115,6 +115,8 @@ export async function timeStampAuthority(folder: string): Promise<TimeStampAutho
     const isAsked = request.headers["content-type"] === "application/timestamp-query";
     const status = behaviour === "fail" || !isAsked ? 500 : 200;
     const body = behaviour === "endless" ? Buffer.alloc(100_000) : await responseTo(query);
+    // The signature is the end of a response.
+    if (behaviour === "forge") body[body.length - 1]! ^= 1;
     response.writeHead(status, { "Content-Type": "application/timestamp-reply" });
     response.end(body);
   }

@@ -158,16 +158,17 @@ describe.skipIf(!has_openssl)("a certificate (needs openssl)", () => {
   });
 
   test.each([
-    ["fail", "time_stamp_refused"],
-    ["refuse", "time_stamp_refused"],
-    ["repeat", "time_stamp_invalid"],
-    ["endless", "time_stamp_invalid"],
-  ] as const)("has no signature where the authority does this: %s", async (behaviour, reason) => {
+    ["fail", "time_stamp_refused", "HTTP 500"],
+    ["refuse", "time_stamp_refused", "status 2"],
+    ["repeat", "time_stamp_invalid", "it answers another request"],
+    ["forge", "time_stamp_invalid", "its signature is wrong"],
+    ["endless", "time_stamp_invalid", "more than 65536 bytes"],
+  ] as const)("has no signature where the authority does this: %s", async (behaviour, reason, detail) => {
     await withEgress(async (egress) => {
       const signer = await domainSigner(settings(), { egress, clock });
       await signer.sign(signed());
       authority.behave(behaviour);
-      expect(await signer.sign(signed())).toMatchObject({ kind: "unsigned", reason });
+      expect(await signer.sign(signed())).toMatchObject({ kind: "unsigned", reason, detail });
       authority.behave("stamp");
       expect(await signer.sign(signed())).toMatchObject({ kind: "signed" });
     });
