@@ -48,7 +48,8 @@ export function warcRoutes(deps: WarcRouteDeps): readonly Route[] {
       summary: "The archived exchanges of a job as a WACZ file",
       description:
         "WACZ 1.1.1, for ReplayWeb.page and other players: the WARC file of the job with an index, the list of its pages with their texts, " +
-        "digests and a signature: with the operator's certificate and the time of an authority where these are set, else anonymous. Its length is known, so that a player reads it by ranges. The first request makes the index " +
+        "digests and a signature: with the operator's certificate and the time of an authority where these are set, else anonymous. Its " +
+        "length is known, so that a player reads it by ranges. The first request makes the index " +
         "before it is answered.",
       tags: ["jobs"],
       params: Type.Object({ job_id: JobId }),

@@ -3,17 +3,23 @@ import { createPublicKey, verify } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { archiveFiles } from "../../../../actors/crawl/archive/feature/archive-files.ts";
 import { signingProblem } from "../../../../actors/crawl/archive/feature/settings.ts";
 import { anonymousSigner } from "../../../../actors/crawl/archive/wacz/anonymous-signer.ts";
 import { readIdentity } from "../../../../actors/crawl/archive/wacz/domain-identity.ts";
 import { domainSigner } from "../../../../actors/crawl/archive/wacz/domain-signer.ts";
-import type {
-  AnonymousSignature,
-  DomainSignature,
-  SignResult,
+import {
+  type AnonymousSignature,
+  type DomainSignature,
+  type SignResult,
+  unsigned,
+  type WaczSigner,
 } from "../../../../actors/crawl/archive/wacz/signer.ts";
+import { memoryBlobs } from "../../../../cluster/adapters/blobs/blobs.memory.ts";
+import { memoryDocuments } from "../../../../cluster/adapters/documents/documents.memory.ts";
 import { onlyTo } from "../../../../cluster/adapters/egress/upstream-proxy.ts";
 import { undiciEgress } from "../../../../cluster/adapters/egress/egress.undici.ts";
+import { silentTelemetry } from "../../../../cluster/adapters/telemetry/telemetry.silent.ts";
 import { virtualClock } from "../../../../cluster/adapters/time/clock.virtual.ts";
 import type { Egress } from "../../../../cluster/ports/egress.ts";
 import { messageOf } from "../../../../ops/commands/ends.ts";
@@ -51,6 +57,47 @@ test("anonymous signatures are ECDSA on P-384 in the raw form, by the same key o
   expect(key.asymmetricKeyDetails).toEqual({ namedCurve: "secp384r1" });
   const signature = Buffer.from(one!.signature, "base64");
   expect(verify("sha256", Buffer.from(HASH), { key, dsaEncoding: "ieee-p1363" }, signature)).toBe(true);
+});
+
+test("a file that names a domain stays as it is; an anonymous one is signed anew once there is a certificate", async () => {
+  const blobs = memoryBlobs();
+  const documents = memoryDocuments();
+  const clock = virtualClock();
+  const { log } = silentTelemetry();
+  const anonymous = anonymousSigner(SAME_SECRETS);
+  const signFor = (domain: string): WaczSigner => ({
+    ...anonymous,
+    form: "domain",
+    sign: async (signed) => ({
+      kind: "signed",
+      data: {
+        ...signed,
+        version: "0.1.0",
+        signature: "",
+        domain,
+        domainCert: "",
+        timeSignature: "",
+        timestampCert: "",
+      },
+    }),
+  });
+  const failing: WaczSigner = {
+    ...signFor("a.example"),
+    sign: async () => unsigned("time_stamp_timeout", "15 s"),
+  };
+  const source = { id: "job", title: "Job", date_ms: 0, software: "Trawl", async *pages() {} };
+  const head = { method: "GET", path: "/", query: "", headers: new Map(), address: () => "" };
+  const download = (signer: WaczSigner) =>
+    archiveFiles({ blobs, documents, clock, log, signer }).answerWacz("project", source, head);
+  const tagOf = async (signer: WaczSigner) => (await download(signer)).headers?.["ETag"];
+
+  const first = await tagOf(anonymous);
+  expect(await tagOf(anonymous)).toBe(first);
+  expect((await download(failing)).status).toBe(503);
+  expect(await tagOf(anonymous)).toBe(first);
+  const second = await tagOf(signFor("a.example"));
+  expect(second).not.toBe(first);
+  for (const signer of [signFor("b.example"), failing, anonymous]) expect(await tagOf(signer)).toBe(second);
 });
 
 test("the three settings of a certificate are given together", () => {
