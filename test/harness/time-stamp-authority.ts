@@ -113,11 +113,11 @@ export async function timeStampAuthority(folder: string): Promise<TimeStampAutho
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const query = Buffer.concat(await request.toArray());
     const isAsked = request.headers["content-type"] === "application/timestamp-query";
-    const status = behaviour === "fail" || !isAsked ? 500 : 200;
+    if (behaviour === "fail" || !isAsked) return void response.writeHead(500).end();
     const body = behaviour === "endless" ? Buffer.alloc(100_000) : await responseTo(query);
     // The signature is the end of a response.
     if (behaviour === "forge") body[body.length - 1]! ^= 1;
-    response.writeHead(status, { "Content-Type": "application/timestamp-reply" });
+    response.writeHead(200, { "Content-Type": "application/timestamp-reply" });
     response.end(body);
   }
 
