@@ -130,7 +130,8 @@ describe.skipIf(!has_openssl)("a certificate (needs openssl)", () => {
   afterAll(() => authority.close());
 
   const settings = () => ({ cert: path("chain.pem"), key: path("domain.key"), timestamp_url: authority.url });
-  const signed = () => ({ ...SIGNED, created: new Date(clock.now()).toISOString() });
+  // Whole seconds, as openssl has them.
+  const signed = () => ({ ...SIGNED, created: `${new Date(clock.now()).toISOString().slice(0, 19)}Z` });
 
   async function withEgress<T>(work: (egress: Egress) => Promise<T>, url = authority.url): Promise<T> {
     const egress = undiciEgress({ judge: onlyTo(new URL(url)) });
