@@ -5,13 +5,12 @@ import { Component, Field, Nullable, Patterned, ProjectRef } from "./common.ts";
 import { FetchBody, FetchResponse } from "./fetch.ts";
 import { jobWebhook } from "./job-webhook.ts";
 import { JobId, MAX_GROWN_ITEMS, MaxCostUsd } from "./jobs.ts";
+import { SCOPES } from "./site-scope.ts";
 import { SITEMAP_USES } from "./sites.ts";
 
 export const CRAWL_LIMIT_DEFAULT = 1_000;
 export const MAX_SEEDS = 1_000;
 export const MAX_PATTERNS = 100;
-export const SCOPES = ["path", "host", "subdomains", "domain"] as const;
-export type Scope = (typeof SCOPES)[number];
 
 const WebAddress = Patterned("^[Hh][Tt][Tt][Pp][Ss]?://[^\\s]+$", "Input should be an http or https URL", {
   maxLength: 2_048,

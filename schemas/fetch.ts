@@ -27,6 +27,7 @@ import { FetchErrorCode } from "./errors.ts";
 import { Extraction } from "./extract.ts";
 import { AttemptReason } from "./attempt-reasons.ts";
 import { ArchiveRef } from "./archives.ts";
+import { SiteScope } from "./site-scope.ts";
 import { OWN_REQUEST_OPTIONS, type OwnRequest, SealedRequest } from "./own-request.ts";
 import { ActionOutcome, StoredActions } from "./actions.ts";
 import { BlockedResources, PageView, VIEW_FIELDS } from "./page-view.ts";
@@ -725,6 +726,8 @@ export const FetchRequest = Type.Object({
    * failed. Default: it is told.
    */
   premium_later: Type.Optional(Type.Boolean()),
+  /** Where a page of a crawl may be: no redirect is followed out of it. Absent: anywhere. */
+  scope: Type.Optional(SiteScope),
   /** The messages of its run are recorded. Default: they are not. */
   is_traced: Type.Optional(Type.Boolean()),
 });

@@ -24,6 +24,7 @@ import {
 import { HTTP_STATUS } from "./errors.ts";
 import { ask, contract, tell } from "../cluster/contracts/contract.ts";
 import { LedgerRow } from "./ledger.ts";
+import type { SiteScope } from "./site-scope.ts";
 
 export const JobId = Field(Type.String({ format: "uuid" }), "The id of the job");
 
@@ -267,6 +268,8 @@ export interface AttemptContext {
   readonly attempts: number;
   /** Whether premium routes may be used in this attempt. */
   readonly may_pay: boolean;
+  /** Where a page of a crawl may be. Absent: anywhere. */
+  readonly scope?: SiteScope;
   /** Aborts when the job is cancelled: nothing more may be sent. */
   readonly signal: AbortSignal;
 }

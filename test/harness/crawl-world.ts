@@ -5,6 +5,7 @@ import type { Documents } from "../../cluster/ports/documents.ts";
 import { crawlItems } from "../../actors/crawl/sites/feature/crawl-items.ts";
 import { CRAWLS } from "../../actors/crawl/sites/frontier/collections.ts";
 import type { CrawlRecord } from "../../actors/crawl/sites/frontier/record.ts";
+import { inScope, OUT_OF_SCOPE } from "../../actors/lib/web/site-scope.ts";
 import type { ItemKind } from "../../actors/work/jobs/kind.ts";
 import { EMPTY_ANSWER, EMPTY_RECORD, type PageFormats, type PageRecord } from "../../schemas/fetch.ts";
 import { SAME_SECRETS } from "./secrets.ts";
@@ -23,6 +24,7 @@ export function crawlKind(
   web: WebOf,
   leadsTo: LeadsTo = (url) => url,
   saysOf: SaysOf = () => ({}),
+  onRequest: (url: string) => void = () => {},
 ): ItemKind {
   const item = {
     worker: {
@@ -30,8 +32,11 @@ export function crawlKind(
       run: async (...[ask, input, attempt]: Parameters<ItemKind["run"]>) => {
         const result = await items.run(ask, input, attempt);
         const final_url = leadsTo(String(input["url"]));
-        const record = { ...EMPTY_RECORD, final_url, status: 200, ...saysOf(final_url) };
-        return { ...result, answer: { ...EMPTY_ANSWER, record } };
+        const leadsOut = !inScope(attempt.scope!)(new URL(final_url));
+        if (!leadsOut) onRequest(final_url);
+        const record = { ...EMPTY_RECORD, final_url, ...(!leadsOut && { status: 200, ...saysOf(final_url) }) };
+        const error = leadsOut ? { error: OUT_OF_SCOPE, retry: null } : null;
+        return { ...result, ...error, answer: { ...EMPTY_ANSWER, record } };
       },
     },
     gateway: {

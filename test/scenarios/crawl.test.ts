@@ -405,6 +405,12 @@ describe.each(SETUPS)("a crawl, $setup", ({ start }) => {
     const jobs = client(service);
     const other = sites.site({ "*": linked("Other", "/next") });
     const away = sites.site({ "/": redirect(`${other.origin}/home`) });
+    const mapped: Site = sites.site({
+      "/robots.txt": () => robots(() => mapped.origin),
+      "/maps/index.xml": redirect(`${other.origin}/map.xml`),
+      "/": linked("Home", "/around"),
+      "/around": redirect(`${other.origin}/back`),
+    });
     const endless = sites.site({
       "*": ({ path }) => linked(path, ...["a", "b"].map((way) => `${path.replace(/\/$/, "")}-${way}`)),
     });
@@ -433,8 +439,9 @@ describe.each(SETUPS)("a crawl, $setup", ({ start }) => {
       expect([status, (await service.trawl("job", "verify", job_id)).problems]).toEqual(["completed", []]);
       return { counts, urls: query === "" ? byPath(await urls(job_id)) : await urls(job_id, query) };
     };
-    const [of_away, of_endless, of_everywhere, of_many, of_long, of_itself] = await Promise.all([
+    const [of_away, of_mapped, of_endless, of_everywhere, of_many, of_long, of_itself] = await Promise.all([
       crawl({ url: away.origin }),
+      crawl({ url: mapped.origin, sitemap: "include" }),
       crawl({ url: endless.origin, limit: 4 }),
       crawl({ url: everywhere.origin, limit: 9 }),
       crawl({ url: many.origin, limit: 2 }, "&state=done"),
@@ -443,7 +450,15 @@ describe.each(SETUPS)("a crawl, $setup", ({ start }) => {
     ]);
     expect(of_away.urls).toEqual({ "/": "out_of_scope", "/home": "out_of_scope" });
     expect(of_away.counts).toMatchObject({ total: 1, failed: 1, discovered: 2, excluded: 1 });
-    expect(pageHits(other)).toEqual(["/home"]);
+    expect(of_mapped.urls).toEqual({
+      "/": "done",
+      "/robots.txt": "done",
+      "/maps/index.xml": "out_of_scope",
+      "/map.xml": "out_of_scope",
+      "/around": "out_of_scope",
+      "/back": "out_of_scope",
+    });
+    expect(other.arrivals).toEqual([]);
     expect(of_endless.counts).toMatchObject({ total: 4, done: 4, discovered: 9, excluded: 5 });
     expect(Object.values(of_endless.urls).filter((each) => each === "over_limit")).toHaveLength(5);
     expect(of_everywhere.urls).toEqual({

@@ -5,7 +5,8 @@
  */
 import { Fault } from "../../../cluster/ports/fault.ts";
 import { Domain, REPORT_EVERY_MS, Robots, SLOT_ANSWER_GRACE_MS, voidAt } from "../../../schemas/domain.ts";
-import type { Admission, AdmitOptions, HopRefusal } from "../../lib/web/transport.ts";
+import { inScope, OUT_OF_SCOPE } from "../../lib/web/site-scope.ts";
+import type { Admission, AdmitOptions, HopRefusal, TransportRequest } from "../../lib/web/transport.ts";
 import { originOf, siteOf } from "../../lib/web/url.ts";
 import { workFields } from "../../lib/work-fields.ts";
 import { noRoom, type PipelineDeps, type RunState } from "./run.ts";
@@ -32,6 +33,8 @@ const MAX_HELD_MS = 500;
 
 /** The refusal of a hop to a reserved host. It ends the route; no client sees it. */
 export const DELEGATED = "delegated";
+
+const LEADS_OUT = "The page leads to an address that does not belong to the crawl";
 
 type AdmissionDeps = Pick<
   PipelineDeps,
@@ -80,6 +83,18 @@ export async function admit(
     }
     admission.release({ status: null, retry_after_s: null });
   }
+}
+
+/** An admission that refuses what is out of the request's scope, before anything is asked of another site. */
+export function withinScope(
+  { request: { scope } }: Pick<RunState, "request">,
+  { joined }: Pick<AdmissionDeps, "joined">,
+  enter: TransportRequest["admit"],
+): TransportRequest["admit"] {
+  if (scope === undefined) return enter;
+  const isInScope = inScope(scope, joined);
+  return async (url, options) =>
+    isInScope(new URL(url)) ? enter(url, options) : refuse(OUT_OF_SCOPE, "egress", { detail: LEADS_OUT });
 }
 
 const tooMuchToRead = (retry_after_s?: number): Admission => ({

@@ -21,7 +21,7 @@ import { exposedHeaders } from "../../lib/web/http.ts";
 import type { HopRefusal, TransportRequest } from "../../lib/web/transport.ts";
 import { siteOf } from "../../lib/web/url.ts";
 import { workFields } from "../../lib/work-fields.ts";
-import { admit, DELEGATED } from "./admission.ts";
+import { admit, DELEGATED, withinScope } from "./admission.ts";
 import { draftOfArchive, recordExchanges } from "./archived.ts";
 import { admitPost } from "./post-once.ts";
 import { alternateFinder } from "./alternates/find-alternate.ts";
@@ -243,7 +243,8 @@ async function takeRoute(pipeline: Pipeline, run: RunState, tier: Tier): Promise
     project: request.project,
     ...(run.networks && { networks: [...run.networks] }),
     ...(run.room && { room: run.room }),
-    admit: admitFor(deps, run),
+    // An archive has copies of the page at another site.
+    admit: tier === "archive" ? admitFor(deps, run) : withinScope(run, deps, admitFor(deps, run)),
   });
   // First: the money was spent, even if another node owns the key by now.
   if (isPremium(tier)) await deps.costs?.settle(run, tier, result);

@@ -35,8 +35,8 @@ export const fetchItems = (
       const parsed = parseUrl(String(url));
       return parsed && { site: siteOf(parsed.hostname, joined), origin: originOf(parsed) };
     },
-    async run(ask, input, { attempt_id, project, key, may_pay, attempts, signal }) {
-      const request = fetchRequestOf(input as FetchBody, {
+    async run(ask, input, { attempt_id, project, key, may_pay, attempts, scope, signal }) {
+      const asked = fetchRequestOf(input as FetchBody, {
         fetch_id: attempt_id,
         project,
         key,
@@ -44,6 +44,7 @@ export const fetchItems = (
         now_ms: clock.now(),
         wait_ms: MAX_RUN_MS,
       });
+      const request = { ...asked, ...(scope && { scope }) };
       // An item that wants only premium routes need not be blocked on other routes first.
       const premium_later = !may_pay && request.allow_paid && !(request.tiers ?? ["direct"]).every(isPremium);
       const is_post = request.own_request !== undefined && isSentOnce(request.own_request.given);

@@ -1,7 +1,7 @@
 /** Whether a crawl fetches an address, and if not, why: the rules in their order, without memory of their own. */
+import type { IsInScope } from "../../../lib/web/site-scope.ts";
 import type { KeyOptions } from "./key.ts";
 import type { Matches } from "./patterns.ts";
-import type { IsInScope } from "./scope.ts";
 
 export interface AddressRules extends KeyOptions {
   readonly isInScope: IsInScope;

@@ -27,6 +27,7 @@ import { openedInput } from "../../../../schemas/job-inputs.ts";
 import { type AttemptContext, jobRange } from "../../../../schemas/jobs.ts";
 import type { OwnOptions } from "../../../../schemas/own-request.ts";
 import { Type } from "typebox";
+import { OUT_OF_SCOPE } from "../../../lib/web/site-scope.ts";
 import { type JoinedSites, parseUrl } from "../../../lib/web/url.ts";
 import { asksRobots } from "../../../reading/content/page-robots.ts";
 import type { ItemKindParts } from "../../../work/jobs/feature/tokens.ts";
@@ -146,10 +147,13 @@ export function crawlItems(deps: CrawlItemDeps): ItemKindParts {
     const given = isSitemap
       ? sitemapInput(input, own_origin)
       : pageInput(input, own_origin, crawler.user_agent);
-    const result = await worker.run(ask, given, attempt);
+    const scope = isSitemap ? rules.sitemap_scope : rules.scope;
+    const result = await worker.run(ask, given, { ...attempt, scope });
+    const leadsOut = result.error === OUT_OF_SCOPE;
     const record = (result.answer as FetchAnswer | null)?.record ?? null;
     // Also a file that is not there says something: there are other places.
-    if (record === null || (isSitemap ? result.retry !== null : result.error !== null)) return result;
+    const hasEnded = leadsOut || (isSitemap ? result.retry === null : result.error === null);
+    if (record === null || !hasEnded) return result;
     const url = String(input["url"]);
     const at = record.tier === "archive" ? null : parseUrl(record.final_url ?? "");
     const page = {
@@ -178,9 +182,10 @@ export function crawlItems(deps: CrawlItemDeps): ItemKindParts {
       if (!isSitemap) told.told(job_id, depth, links);
       return duplicate;
     };
-    if (at !== null && !(isSitemap ? rules.mayHoldSitemap(at) : rules.isInScope(at))) {
+    // Also a copy from the cache, of a fetch that may have gone anywhere.
+    if (leadsOut || (at !== null && !(isSitemap ? rules.mayHoldSitemap(at) : rules.isInScope(at)))) {
       await tell([]);
-      return { ...result, answer: null, error: "out_of_scope", body_refs: [] };
+      return { ...result, answer: null, error: OUT_OF_SCOPE, body_refs: [] };
     }
     if (isSitemap) {
       await tell(await linksOfSitemap(record, new URL(url), { blobs, clock, signal: attempt.signal }));
@@ -204,7 +209,7 @@ export function crawlItems(deps: CrawlItemDeps): ItemKindParts {
     item: CrawlInput,
     item_example: { url: "https://example.org/about", depth: 1, found_on: "https://example.org/" },
     result: CrawledPage,
-    errors: { ...gateway.errors, names: [...gateway.errors.names, "out_of_scope"] },
+    errors: { ...gateway.errors, names: [...gateway.errors.names, OUT_OF_SCOPE] },
     category: "fetch",
     async render(input, answer, reader) {
       const { duplicate_of, change } = answer as CrawledAnswer;

@@ -1,9 +1,10 @@
 /** The rules of one crawl for addresses, made from what it was asked for. */
+import { inScope, type IsInScope, scopeOf } from "../../../lib/web/site-scope.ts";
 import { type JoinedSites, parseUrl } from "../../../lib/web/url.ts";
 import { type AddressRules, refusalOf } from "../address/admit.ts";
 import { compilePatterns } from "../address/patterns.ts";
-import { type IsInScope, scopeOf } from "../address/scope.ts";
 import type { AddressRow } from "../../../../schemas/crawl.ts";
+import type { SiteScope } from "../../../../schemas/site-scope.ts";
 import type { SITEMAP_USES } from "../../../../schemas/sites.ts";
 import type { CrawlRecord } from "./record.ts";
 
@@ -11,7 +12,10 @@ export interface CrawlRules extends AddressRules {
   readonly limit: number;
   readonly follow_nofollow: boolean;
   readonly sitemap: (typeof SITEMAP_USES)[number];
-  /** Where sitemaps of the crawl may be: also outside of the folders of its seeds. */
+  /** Where its pages are. */
+  readonly scope: SiteScope;
+  /** Where its sitemaps are: also outside of the folders of its seeds. */
+  readonly sitemap_scope: SiteScope;
   readonly mayHoldSitemap: IsInScope;
 }
 
@@ -28,7 +32,7 @@ export function refusalOfRow(
 /** Throws RangeError for patterns that POST /v1/crawl would have refused. */
 export function rulesOf({ seeds, limit, rules }: CrawlRecord, joined?: JoinedSites): CrawlRules {
   const {
-    scope = "host",
+    scope: kind = "host",
     include,
     exclude,
     max_depth,
@@ -43,13 +47,15 @@ export function rulesOf({ seeds, limit, rules }: CrawlRecord, joined?: JoinedSit
   };
   const isIncluded = (include ?? []).length === 0 ? null : matches(include!);
   const urls = seeds.flatMap((seed) => parseUrl(seed) ?? []);
-  const isInScope = scopeOf(urls, scope, joined);
-  const isOnHost = scopeOf(urls, "host");
+  const scope = scopeOf(urls, kind, joined);
+  const sitemap_scope = kind === "path" ? scopeOf(urls, "host") : scope;
   return {
     limit,
-    isInScope,
+    scope,
+    sitemap_scope,
+    isInScope: inScope(scope, joined),
     sitemap,
-    mayHoldSitemap: (url) => isOnHost(url) || isInScope(url),
+    mayHoldSitemap: inScope(sitemap_scope, joined),
     isIncluded,
     isExcluded: matches(exclude ?? []),
     max_depth: max_depth ?? null,

@@ -2,7 +2,7 @@
 import type { MapLink } from "../../../../schemas/sites.ts";
 import { parseUrl, unescaped } from "../../../lib/web/url.ts";
 import { addressKey } from "../address/key.ts";
-import type { IsInScope } from "../address/scope.ts";
+import type { IsInScope } from "../../../lib/web/site-scope.ts";
 
 /** Of one map, whatever its answer may have: the ranked ones are taken from these. */
 export const LIST_LIMIT = 100_000;

@@ -6,7 +6,7 @@
 import { firstBytes } from "../../../lib/first-bytes.ts";
 import { LIST_LIMIT, linkList, type LinkList } from "./links.ts";
 import type { MapBody, MapLink, MapSitemap } from "../../../../schemas/sites.ts";
-import { scopeOf } from "../address/scope.ts";
+import { inScope, scopeOf } from "../../../lib/web/site-scope.ts";
 import { sitemapsOf } from "../sitemap/robots-sitemaps.ts";
 import { readSitemap } from "../sitemap/read-sitemap.ts";
 import type { SitemapSummary } from "../sitemap/sitemap.ts";
@@ -70,7 +70,7 @@ const MAX_ROBOTS_BYTES = 500 * 1024;
 
 export async function mapSite(url: URL, body: MapBody, deps: MapDeps): Promise<SiteMap> {
   const scope = body.include_subdomains ? "subdomains" : "host";
-  let isInScope = scopeOf([url], scope);
+  let isInScope = inScope(scopeOf([url], scope));
   const isRanked = (body.search ?? "").trim() !== "";
   const { limit = 5_000 } = body;
   const found = linkList({
@@ -80,7 +80,7 @@ export async function mapSite(url: URL, body: MapBody, deps: MapDeps): Promise<S
     most: isRanked ? LIST_LIMIT : limit,
   });
   // An address that leads to another host is the old name of that site.
-  const run = new MapRun(url, found, deps, (moved) => (isInScope = scopeOf([url, moved], scope)));
+  const run = new MapRun(url, found, deps, (moved) => (isInScope = inScope(scopeOf([url, moved], scope))));
   if (body.sitemap !== "only") await run.readHome();
   if (body.sitemap !== "skip") await run.readSitemaps();
   if (body.sitemap !== "only") run.addStored();

@@ -336,6 +336,36 @@ describe("a fetch", () => {
     expect(error_detail).toEqual(expect.any(String));
   });
 
+  test("of a page of a crawl follows no redirect out of its scope, and is answered apart from fetches of the same page", async () => {
+    const redirects = [{ url: "http://example.org/", status: 302, location: "http://elsewhere.example/a" }];
+    const target = "http://elsewhere.example/a";
+    const followed: string[] = [];
+    const { get, clock } = await oneService({
+      async direct({ admit }) {
+        const hop = await admit(target);
+        if (hop.kind === "refused")
+          return { kind: "refused", refusal: hop.refusal, redirects, final_url: null, ms: 0 };
+        followed.push(target);
+        hop.release({ status: 200, retry_after_s: null });
+        return answer(HTML);
+      },
+      // A redirect out of the scope is no failure that another route could mend.
+      browser: counted(() => answer(HTML)),
+    });
+    const scope = { kind: "host", places: ["example.org"] } as const;
+    const [crawled, single] = await running(
+      clock,
+      Promise.all([get({ scope: { ...scope, places: [...scope.places] } }), get()]),
+    );
+    expect(crawled).toMatchObject({
+      error: "out_of_scope",
+      attempts: [{ tier: "egress", reason: "out_of_scope", status: null }],
+      cost_usd: "0",
+      record: { final_url: target, redirects, bytes: 0, sha256: null },
+    });
+    expect([single.error, followed, visits]).toEqual([null, [target], 0]);
+  });
+
   test("is no_tier_allowed without a request", async () => {
     const { get, clock } = await oneService({ direct: counted(() => answer(HTML)) });
     expect(await running(clock, get({ tiers: [] }))).toMatchObject({

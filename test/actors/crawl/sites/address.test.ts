@@ -4,8 +4,8 @@ import { describe, expect, test } from "vitest";
 import { refusalOf, type AddressRules } from "../../../../actors/crawl/sites/address/admit.ts";
 import { addressKey } from "../../../../actors/crawl/sites/address/key.ts";
 import { compilePatterns } from "../../../../actors/crawl/sites/address/patterns.ts";
-import { scopeOf } from "../../../../actors/crawl/sites/address/scope.ts";
-import type { Scope } from "../../../../schemas/crawl.ts";
+import { inScope, scopeOf } from "../../../../actors/lib/web/site-scope.ts";
+import type { Scope } from "../../../../schemas/site-scope.ts";
 import { newTrapBook, trapOf } from "../../../../actors/crawl/sites/address/traps.ts";
 
 const SITE = "https://example.org";
@@ -96,11 +96,11 @@ describe("scope", () => {
     ["domain", "https://shop.example.org/", true],
     ["domain", "https://example.com/", false],
   ])("%s: %s is in it: %s", (scope, address, isIn) => {
-    expect(scopeOf([new URL(seed)], scope)(new URL(address))).toBe(isIn);
+    expect(inScope(scopeOf([new URL(seed)], scope))(new URL(address))).toBe(isIn);
   });
 
   test("several seeds share their scopes", () => {
-    const isInScope = scopeOf([new URL("https://a.test/x/"), new URL("https://b.test/")], "path");
+    const isInScope = inScope(scopeOf([new URL("https://a.test/x/"), new URL("https://b.test/")], "path"));
     expect(
       ["https://a.test/x/1", "https://b.test/1", "https://a.test/y"].map((text) => isInScope(new URL(text))),
     ).toEqual([true, true, false]);
@@ -161,7 +161,7 @@ test("the first rule that is against an address names the reason", () => {
   const lists = { include: compilePatterns(["/docs/**"]), exclude: compilePatterns(["/docs/old/**"]) };
   if (lists.include.kind !== "compiled" || lists.exclude.kind !== "compiled") throw new Error("refused");
   const rules: AddressRules = {
-    isInScope: scopeOf([url("/")], "host"),
+    isInScope: inScope(scopeOf([url("/")], "host")),
     isIncluded: lists.include.matches,
     isExcluded: lists.exclude.matches,
     max_depth: 2,
