@@ -6,7 +6,7 @@ import { FetchBody, FetchResponse } from "./fetch.ts";
 import { jobWebhook } from "./job-webhook.ts";
 import { JobId, MAX_GROWN_ITEMS, MaxCostUsd } from "./jobs.ts";
 import { SCOPES } from "./site-scope.ts";
-import { SITEMAP_USES } from "./sites.ts";
+import { SITEMAP_ERRORS, SITEMAP_USES } from "./sites.ts";
 
 export const CRAWL_LIMIT_DEFAULT = 1_000;
 export const MAX_SEEDS = 1_000;
@@ -125,6 +125,7 @@ export const EXCLUSIONS = [
   "trap_sort",
   "trap_session",
   "trap_length",
+  "over_limit",
 ] as const;
 export type Exclusion = (typeof EXCLUSIONS)[number];
 
@@ -163,6 +164,7 @@ export const CrawledPage = Component("CrawledPage", {
   duplicate_of: Type.Optional(DuplicateField),
   change: Type.Optional(ChangeField),
 });
+export type CrawledPage = Static<typeof CrawledPage>;
 
 export const URL_STATES = ["waiting", "in_flight", "done", "failed", "excluded", "gone"] as const;
 
@@ -172,7 +174,7 @@ export const CrawlUrl = Component("CrawlUrl", {
     Type.Enum([...URL_STATES]),
     "What has become of it. `gone`: a page of the crawl that `since_job` named, which no page of this one names; such pages are behind all others, and `counts` leaves them out",
   ),
-  depth: Field(Type.Integer(), "Links from a seed to it", 1),
+  depth: Field(Type.Integer(), "Links from a seed to it; of a sitemap, files from robots.txt to it", 1),
   found_on: Field(
     Nullable(Type.String()),
     "The page that named it first; null: a seed",
@@ -182,7 +184,8 @@ export const CrawlUrl = Component("CrawlUrl", {
     Nullable(Type.String()),
     "Why it is excluded, or the error of its item; null: nothing is wrong. `out_of_scope`, `excluded_by_pattern`, `not_included`, " +
       "`too_deep`, `over_limit`, `duplicate_address` (another address led to it by a redirect, so its page was fetched), `duplicate_of_canonical` (no link leads to it, a page that was fetched names it as its own address), " +
-      "`nofollow`, `trap_<shape>`, `cancelled`, or an error of a fetch such as `robots_disallowed`. Of a page that was fetched and repeats another (`duplicate_of`): `duplicate_address`, `duplicate_of_canonical`, `near_duplicate`",
+      "`nofollow`, `trap_<shape>`, `cancelled`, or an error of a fetch such as `robots_disallowed`. Of a page that was fetched and repeats another (`duplicate_of`): `duplicate_address`, `duplicate_of_canonical`, `near_duplicate`. " +
+      "Of a sitemap that was fetched and could not be read to its end: `not_a_sitemap`, `malformed`, `too_large`, `too_slow`; of one that was not fetched, `too_deep` is behind five others and `over_limit` beyond half of the crawl's limit or its host's part of that",
     "out_of_scope",
   ),
   index: Field(Nullable(Type.Integer()), "Its item's number in the job; null: it is none", 4),
@@ -240,6 +243,8 @@ export const AddressRow = Type.Object({
   sitemap: Type.Optional(Type.Literal(true)),
   /** A sitemap lists it: no shape of traps is held against it. */
   listed: Type.Optional(Type.Literal(true)),
+  /** What was wrong with it as a sitemap. */
+  sitemap_error: Type.Optional(Type.Enum([...SITEMAP_ERRORS])),
   /** Of a page that was fetched. */
   seen: Type.Optional(SeenPage),
   /** The ordinal of the page that it repeats, and how that is known. Absent: it repeats none that was fetched before it. */
@@ -271,6 +276,8 @@ export const Frontier = contract(
         redirected_to: Type.Optional(Type.String()),
         /** The links are entries of a sitemap. */
         listed: Type.Optional(Type.Boolean()),
+        /** What was wrong with the sitemap. */
+        sitemap_error: Type.Optional(Type.Enum([...SITEMAP_ERRORS])),
         /** In the first message of a page that was fetched. */
         seen: Type.Optional(SeenPage),
         links: Type.Array(FoundLink),

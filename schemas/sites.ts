@@ -8,6 +8,10 @@ export const MAP_LIMIT_DEFAULT = 5_000;
 export const MAP_LIMIT_CEILING = 100_000;
 
 export const SITEMAP_USES = ["include", "only", "skip"] as const;
+/** What is wrong with a file that was read as a sitemap; the entries before it count. */
+export const SITEMAP_ERRORS = ["not_a_sitemap", "malformed", "too_large", "too_slow"] as const;
+export type SitemapError = (typeof SITEMAP_ERRORS)[number];
+
 /** Where an address of a map was found. */
 export const FOUND_IN = ["sitemap", "page", "robots", "feed", "stored"] as const;
 

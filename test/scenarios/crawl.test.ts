@@ -384,6 +384,73 @@ describe.each(SETUPS)("a crawl, $setup", ({ start }) => {
     expect(byPath(await urls(only))).toEqual({ ...files, ...listed });
   });
 
+  test("says what is wrong with a sitemap, and reads so many that pages have room", async () => {
+    const index = (...locs: readonly string[]): Page =>
+      xml(`<sitemapindex>${locs.map((loc) => `<sitemap><loc>${loc}</loc></sitemap>`).join("")}</sitemapindex>`);
+    const broken: Site = sites.site({
+      "/robots.txt": () => robots(() => broken.origin),
+      "/maps/index.xml": () => index(`${broken.origin}/cut.xml`, `${broken.origin}/page`),
+      "/cut.xml": () => xml(`<urlset><url><loc>${broken.origin}/orphan</loc></url><url><lo`),
+      "*": ({ path }) => linked(path),
+    });
+    const nested = (path: string): number => Number(/\d+/.exec(path) ?? 0);
+    const chain: Site = sites.site({
+      "/robots.txt": () => robots(() => chain.origin),
+      "/": linked("Home"),
+      "*": ({ path }) => index(`${chain.origin}/${nested(path) + 1}.xml`),
+    });
+    const tree: Site = sites.site({
+      "/robots.txt": () => robots(() => tree.origin),
+      "/": linked("Home", "/a", "/b"),
+      "/a": linked("A"),
+      "/b": linked("B"),
+      "*": ({ path }) => index(...[1, 2, 3].map((n) => `${tree.origin}${path.replace(".xml", "")}-${n}.xml`)),
+    });
+    const { begin, urls } = crawling(service);
+    const jobs = client(service);
+    const crawl = async (body: CrawlBody) => {
+      const job_id = await begin({ sitemap: "include", ...body });
+      await jobs.finished(job_id);
+      return { job_id, seen: byPath(await urls(job_id)) };
+    };
+    const [of_broken, of_chain, of_tree] = await Promise.all([
+      crawl({ url: broken.origin }),
+      crawl({ url: chain.origin }),
+      crawl({ url: tree.origin, limit: 6 }),
+    ]);
+    expect(of_broken.seen).toEqual({
+      "/": "done",
+      "/robots.txt": "done",
+      "/maps/index.xml": "done",
+      "/cut.xml": "malformed",
+      "/page": "not_a_sitemap",
+      "/orphan": "done",
+    });
+    const items = await jobs.items(of_broken.job_id);
+    const cut = items.find(({ input }) => String(input["url"]).endsWith("/cut.xml"))!;
+    expect(cut).toMatchObject({ status: "done", input: { depth: 2 } });
+    expect((cut.result as { warnings: string[] }).warnings[0]).toMatch(/^malformed: /);
+    const deep = Object.entries(of_chain.seen);
+    expect(deep.filter(([, state]) => state === "done").map(([path]) => path)).toEqual([
+      "/",
+      "/robots.txt",
+      "/maps/index.xml",
+      "/1.xml",
+      "/2.xml",
+      "/3.xml",
+      "/4.xml",
+    ]);
+    expect(deep.filter(([, state]) => state !== "done")).toEqual([["/5.xml", "too_deep"]]);
+    const states = Object.entries(of_tree.seen);
+    const fetched = states.filter(([, state]) => state === "done").map(([path]) => path);
+    expect(new Set(fetched)).toEqual(
+      new Set(["/", "/robots.txt", "/maps/index.xml", "/maps/index-1.xml", "/a", "/b"]),
+    );
+    expect(states.filter(([, state]) => state !== "done").every(([, state]) => state === "over_limit")).toBe(true);
+    for (const { job_id } of [of_chain, of_tree])
+      expect((await service.trawl("job", "verify", job_id)).problems).toEqual([]);
+  });
+
   test("of a site whose robots.txt names no sitemap reads the usual one, and goes on without", async () => {
     const usual: Site = sites.site({
       "/": linked("Home"),

@@ -26,6 +26,7 @@ import { type FetchAnswer, MAX_BYTES_CEILING, type PageRecord } from "../../../.
 import { openedInput } from "../../../../schemas/job-inputs.ts";
 import { type AttemptContext, jobRange } from "../../../../schemas/jobs.ts";
 import type { OwnOptions } from "../../../../schemas/own-request.ts";
+import type { SitemapError } from "../../../../schemas/sites.ts";
 import { Type } from "typebox";
 import { OUT_OF_SCOPE } from "../../../lib/web/site-scope.ts";
 import { type JoinedSites, parseUrl } from "../../../lib/web/url.ts";
@@ -65,7 +66,13 @@ type ToldLinks = ReplyOf<typeof Frontier.operations.discover>;
 type CrawledAnswer = FetchAnswer & {
   readonly duplicate_of?: DuplicateOf;
   readonly change?: Change;
+  readonly sitemap_warnings?: readonly string[];
 };
+/** What is known of a page or of a sitemap, beside its links. */
+interface OfFile {
+  readonly seen?: SeenPage;
+  readonly sitemap_error?: SitemapError;
+}
 interface Crawl {
   readonly rules: CrawlRules;
   readonly fetch: Input;
@@ -84,10 +91,17 @@ const MAX_LINK_CHARS = 100_000;
 /** Of one address; the frontier says why a longer one is not fetched. */
 const MAX_URL_CHARS = 4_000;
 
+const SENTENCES: Readonly<Record<SitemapError, string>> = {
+  not_a_sitemap: "not_a_sitemap: the file is neither a sitemap nor a feed",
+  malformed: "malformed: the sitemap could not be read to its end; the addresses before the mistake count",
+  too_large: "too_large: the sitemap was read up to the limit of one file",
+  too_slow: "too_slow: the crawl ended while the sitemap was read",
+};
+
 /** The input of an item, beside the options that the crawl gives to its pages. */
 const CrawlInput = Type.Object({
   url: Field(Type.String(), "The page", "https://example.org/about"),
-  depth: Field(Type.Integer({ minimum: 0 }), "Links from a seed to it", 1),
+  depth: Field(Type.Integer({ minimum: 0 }), "Links from a seed to it; of a sitemap, files from robots.txt to it", 1),
   found_on: Field(
     Nullable(Type.String()),
     "The page that named it first; null: a seed",
@@ -162,8 +176,8 @@ export function crawlItems(deps: CrawlItemDeps): ItemKindParts {
       ...(at !== null && at.href !== url && { redirected_to: at.href }),
       ...(isSitemap && { listed: true }),
     };
-    const tellOne = async (links: readonly FoundLink[], seen?: SeenPage) => {
-      const message = { ...page, links: [...links], ...(seen && { seen }) };
+    const tellOne = async (links: readonly FoundLink[], of_file: OfFile = {}) => {
+      const message = { ...page, links: [...links], ...of_file };
       const answered = ask(Frontier, job_id, "discover", message);
       const { problem, duplicate } = await answered.catch((fault: unknown): ToldLinks => {
         // A frontier that is silent says nothing of this page, which would fail in the end and take its links with it.
@@ -173,11 +187,11 @@ export function crawlItems(deps: CrawlItemDeps): ItemKindParts {
       if (problem !== null) throw unreachable(job_id, problem);
       return duplicate;
     };
-    /** What is seen goes with the first message, which is sent without links as well. */
-    const tell = async (links: readonly FoundLink[], seen?: SeenPage) => {
+    /** What is known of the file goes with the first message, which is sent without links as well. */
+    const tell = async (links: readonly FoundLink[], of_file?: OfFile) => {
       const { depth } = page;
       const [first = [], ...others] = inMessages(isSitemap ? links : told.newOf(job_id, depth, links));
-      const duplicate = await tellOne(first, seen);
+      const duplicate = await tellOne(first, of_file);
       for (const each of others) await tellOne(each);
       if (!isSitemap) told.told(job_id, depth, links);
       return duplicate;
@@ -188,14 +202,17 @@ export function crawlItems(deps: CrawlItemDeps): ItemKindParts {
       return { ...result, answer: null, error: OUT_OF_SCOPE, body_refs: [] };
     }
     if (isSitemap) {
-      await tell(await linksOfSitemap(record, new URL(url), { blobs, clock, signal: attempt.signal }));
-      return result;
+      const reader = { blobs, clock, signal: attempt.signal };
+      const { links, error, warnings } = await linksOfSitemap(record, new URL(url), reader);
+      await tell(links, error === null ? {} : { sitemap_error: error });
+      const answer = { ...(result.answer as FetchAnswer), sitemap_warnings: warningsOf(error, warnings) };
+      return answer.sitemap_warnings.length === 0 ? result : { ...result, answer };
     }
     const page_seen = await seenOf(blobs, record, at ?? new URL(url), rules);
     const change = page_seen && (await previousOf(crawl.since_job, rules))?.changeOf(url, page_seen);
     const seen = page_seen && { ...page_seen, ...(change && { change }) };
     const named = seen?.canonical === undefined ? [] : [{ url: seen.canonical, canonical: true }];
-    const duplicate = await tell([...named, ...(await linksOf(record, rules, deps))], seen);
+    const duplicate = await tell([...named, ...(await linksOf(record, rules, deps))], seen && { seen });
     const answer = { ...(result.answer as FetchAnswer), ...(change && { change }) };
     if (duplicate === undefined) return change ? { ...result, answer } : result;
     const { ordinal, row, reason } = duplicate;
@@ -212,9 +229,15 @@ export function crawlItems(deps: CrawlItemDeps): ItemKindParts {
     errors: { ...gateway.errors, names: [...gateway.errors.names, OUT_OF_SCOPE] },
     category: "fetch",
     async render(input, answer, reader) {
-      const { duplicate_of, change } = answer as CrawledAnswer;
-      const page = (await gateway.render(input, answer, reader)) as object;
-      return { ...page, ...(duplicate_of && { duplicate_of }), ...(change && { change }) };
+      const { duplicate_of, change, sitemap_warnings } = answer as CrawledAnswer;
+      const page = (await gateway.render(input, answer, reader)) as CrawledPage;
+      const warnings = sitemap_warnings && [...(page.warnings ?? []), ...sitemap_warnings];
+      return {
+        ...page,
+        ...(warnings && { warnings }),
+        ...(duplicate_of && { duplicate_of }),
+        ...(change && { change }),
+      };
     },
     webhook: {
       name: "crawl",
@@ -242,6 +265,12 @@ export function crawlItems(deps: CrawlItemDeps): ItemKindParts {
     routes: (reader) => urlsRoutes({ documents, joined, reader }),
   };
 }
+
+/** Why a sitemap was not read to its end, and what else is wrong with it, as sentences. */
+const warningsOf = (error: SitemapError | null, warnings: readonly string[]): readonly string[] => [
+  ...(error === null ? [] : [SENTENCES[error]]),
+  ...(error === "not_a_sitemap" ? [] : warnings).map((sentence) => `sitemap: ${sentence}`),
+];
 
 /** What a page of a crawl names: links, and translations. */
 async function linksOf(

@@ -276,13 +276,14 @@ const STATES: Record<ItemStatus, CrawlUrl["state"]> = {
 };
 
 function urlOf({ job, states, record, indexes }: Crawl, row: AddressRow, ordinal: number): CrawlUrl {
-  const { url, depth, found_on, reason = null, redirected_to = null, duplicate_by = null, seen } = row;
+  const { url, depth, found_on, reason = null, redirected_to = null, seen } = row;
+  const { duplicate_by = null, sitemap_error = duplicate_by } = row;
   const address = { url, depth, found_on, index: null, redirected_to, duplicate_of: null, change: null };
   if (reason !== null) return { ...address, state: "excluded", reason };
   const index = indexes[ordinal]!;
   if (index !== NONE) {
     const status = statusOf(states[index]!);
-    const said = status === "cancelled" ? "cancelled" : status === "done" ? duplicate_by : null;
+    const said = status === "cancelled" ? "cancelled" : status === "done" ? sitemap_error : null;
     const change = status === "done" ? (seen?.change ?? null) : null;
     return { ...address, index, state: STATES[status], reason: said, change };
   }

@@ -49,7 +49,7 @@ export function discover(
   { links, ...finding }: Finding,
   now_ms: number,
 ): FrontierRecord {
-  const { addresses, waiting } = loaded;
+  const { addresses, waiting, sitemaps } = loaded;
   const rows: AddressRow[] = [];
   let found = record;
   let unlisted = 0;
@@ -64,7 +64,8 @@ export function discover(
       rows.push(row);
     } else if (row.reason === undefined && addresses.statusOf(ordinal) === REVOCABLE) {
       addresses.setStatus(ordinal, WAITING);
-      waiting.add(ordinal, row.depth, row.priority);
+      waiting.add(ordinal, turnOf(row), row.priority);
+      sitemaps.add(row);
       loaded.excluded--;
       found = withChange(found, ordinal, { ...row, reason: null });
     }
@@ -95,13 +96,18 @@ export function withRows(
 }
 
 /** The memory of an address with this key: new ones, and stored ones when they are read. */
-export function add(loaded: Loaded, key: string, { reason, depth, priority }: AddressRow): void {
-  if (reason === undefined) loaded.waiting.add(loaded.addresses.add(key, WAITING), depth, priority);
+export function add(loaded: Loaded, key: string, row: AddressRow): void {
+  const { reason, priority } = row;
+  loaded.sitemaps.add(row);
+  if (reason === undefined) loaded.waiting.add(loaded.addresses.add(key, WAITING), turnOf(row), priority);
   else {
     loaded.addresses.add(key, BY_HOW_IT_WAS_FOUND.has(reason) ? REVOCABLE : EXCLUDED);
     loaded.excluded++;
   }
 }
+
+/** The depth with which it is fetched: sitemaps come before all pages, whatever names them. */
+export const turnOf = ({ sitemap, depth }: Pick<AddressRow, "sitemap" | "depth">): number => (sitemap ? 0 : depth);
 
 /** Counts a stored row among the shapes of traps, as when it was found. */
 export function countTraps(
@@ -127,10 +133,10 @@ interface Circumstances extends Omit<Finding, "links"> {
 function judge(
   { url: text, nofollow, sitemap = false, canonical = false }: FoundLink,
   { found_on, depth: depth_of_links, listed = false, now_ms }: Circumstances,
-  { rules, addresses, traps }: Loaded,
+  { rules, addresses, traps, sitemaps }: Loaded,
 ): { readonly key: string; readonly row: AddressRow } | null {
-  // It is the page that names it, not one behind it.
-  const depth = sitemap ? 0 : canonical ? depth_of_links - 1 : depth_of_links;
+  // A canonical address is the page that names it, not one behind it. How deep a sitemap is says nothing of its pages.
+  const depth = listed && !sitemap ? 1 : canonical ? depth_of_links - 1 : depth_of_links;
   if (text.length > MAX_URL_CHARS || (found_on !== null && text.length === MAX_URL_CHARS)) {
     const url = text.slice(0, KEPT_CHARS);
     return { key: url, row: { url, depth, found_on, priority: 0, reason: "trap_length" } };
@@ -160,6 +166,7 @@ function judge(
   };
   const reason =
     refusalOfRow(url, row, rules) ??
+    (sitemap && !sitemaps.hasRoomFor(url) ? "over_limit" : null) ??
     (canonical ? "duplicate_of_canonical" : null) ??
     (nofollow && !rules.follow_nofollow ? "nofollow" : null) ??
     trap();

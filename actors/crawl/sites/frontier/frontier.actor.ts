@@ -7,8 +7,9 @@ import { actor, DEFERRED } from "../../../../cluster/actor.ts";
 import type { ReplyOf } from "../../../../cluster/contracts/contract.ts";
 import { type AddressRow, Frontier } from "../../../../schemas/crawl.ts";
 import { parseUrl } from "../../../lib/web/url.ts";
+import { keyOfText } from "../address/key.ts";
 import { ADMITTED, WAITING } from "./addresses.ts";
-import { changed } from "./changes.ts";
+import { changed, withChange } from "./changes.ts";
 import { discover } from "./discover.ts";
 import { recognise } from "./duplicates.ts";
 import { fullChunks, hasToFlush, load, storeChunks, withoutChunks } from "./load.ts";
@@ -151,12 +152,22 @@ function sow(state: FrontierState, loaded: Loaded, now_ms: number): void {
 function learn(
   state: FrontierState,
   loaded: Loaded,
-  { depth, redirected_to, seen, ...found }: Extract<Asked, { operation: "discover" }>["message"],
+  { depth, redirected_to, seen, sitemap_error, ...found }: Extract<Asked, { operation: "discover" }>["message"],
   now_ms: number,
 ): Next & Learnt {
   const from = found.found_on;
   if (redirected_to !== undefined)
-    state.record = redirected(state.record!, loaded, { from, depth, to: redirected_to });
+    state.record = redirected(state.record!, loaded, {
+      from,
+      depth,
+      to: redirected_to,
+      sitemap: found.listed === true,
+    });
+  if (sitemap_error !== undefined) {
+    const { addresses, rules } = loaded;
+    const own = addresses.find(keyOfText(from, rules));
+    if (own >= 0) state.record = withChange(state.record!, own, { sitemap_error });
+  }
   state.record = discover(state.record!, loaded, { ...found, depth: depth + 1 }, now_ms);
   if (seen === undefined) return NOTHING;
   const { record, original } = recognise(state.record, loaded, { from, at: redirected_to ?? from, seen });

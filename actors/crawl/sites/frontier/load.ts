@@ -7,10 +7,11 @@ import { newTrapBook } from "../address/traps.ts";
 import { ADMITTED, addresses } from "./addresses.ts";
 import { changed, current, withoutChanges } from "./changes.ts";
 import { CRAWLS, FRONTIER_ORDER, FRONTIER_ROWS } from "./collections.ts";
-import { add, countTraps, keyOf } from "./discover.ts";
+import { add, countTraps, keyOf, turnOf } from "./discover.ts";
 import { namesOf, originals } from "./originals.ts";
 import { type FrontierRecord, ORDER_IN_CHUNK, partKey, ROWS_IN_CHUNK, type RowChange } from "./record.ts";
 import { rulesOf } from "./rules.ts";
+import { sitemapCount } from "./sitemap-count.ts";
 import type { FrontierServices, Loaded } from "./state.ts";
 import { waiting } from "./waiting.ts";
 
@@ -32,6 +33,7 @@ export async function load(
     waiting: waiting(),
     traps: newTrapBook(),
     originals: originals(job_id),
+    sitemaps: sitemapCount(crawl.seeds, crawl.limit),
     excluded: 0,
     deepest: 0,
   };
@@ -49,7 +51,8 @@ export async function load(
       }
       if (admitted.has(ordinal)) {
         known.add(keyOf(row, loaded), ADMITTED);
-        loaded.deepest = Math.max(loaded.deepest, row.depth);
+        loaded.sitemaps.add(row);
+        loaded.deepest = Math.max(loaded.deepest, turnOf(row));
       } else add(loaded, keyOf(row, loaded), row);
     }
     await yieldToEventLoop(clock);

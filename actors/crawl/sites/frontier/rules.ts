@@ -6,6 +6,7 @@ import { compilePatterns } from "../address/patterns.ts";
 import type { AddressRow } from "../../../../schemas/crawl.ts";
 import type { SiteScope } from "../../../../schemas/site-scope.ts";
 import type { SITEMAP_USES } from "../../../../schemas/sites.ts";
+import { MAX_SITEMAP_LEVELS } from "../sitemap/sitemap.ts";
 import type { CrawlRecord } from "./record.ts";
 
 export interface CrawlRules extends AddressRules {
@@ -25,7 +26,8 @@ export function refusalOfRow(
   { depth, found_on, sitemap }: Pick<AddressRow, "depth" | "found_on" | "sitemap">,
   rules: CrawlRules,
 ): ReturnType<typeof refusalOf> {
-  if (sitemap) return rules.mayHoldSitemap(url) ? null : "out_of_scope";
+  if (sitemap && !rules.mayHoldSitemap(url)) return "out_of_scope";
+  if (sitemap) return depth > MAX_SITEMAP_LEVELS ? "too_deep" : null;
   return refusalOf(url, { depth, isSeed: found_on === null }, rules);
 }
 

@@ -4,12 +4,14 @@ import type { Clock } from "../../../../cluster/ports/clock.ts";
 import type { Documents } from "../../../../cluster/ports/documents.ts";
 import type { Log } from "../../../../cluster/ports/log.ts";
 import type { FoundLink, Frontier, SeenPage } from "../../../../schemas/crawl.ts";
+import type { SitemapError } from "../../../../schemas/sites.ts";
 import type { JoinedSites } from "../../../lib/web/url.ts";
 import type { TrapBook } from "../address/traps.ts";
 import type { Addresses } from "./addresses.ts";
 import type { Originals } from "./originals.ts";
 import type { FrontierRecord } from "./record.ts";
 import type { CrawlRules } from "./rules.ts";
+import type { SitemapCount } from "./sitemap-count.ts";
 import type { Waiting } from "./waiting.ts";
 
 export interface FrontierServices {
@@ -27,6 +29,7 @@ export interface Loaded {
   readonly waiting: Waiting;
   readonly traps: TrapBook;
   readonly originals: Originals;
+  readonly sitemaps: SitemapCount;
   excluded: number;
   /** The largest depth of an address that the job was given. */
   deepest: number;
@@ -41,6 +44,7 @@ export type Asked =
         readonly depth: number;
         readonly redirected_to?: string;
         readonly listed?: boolean;
+        readonly sitemap_error?: SitemapError;
         readonly seen?: SeenPage;
         readonly links: readonly FoundLink[];
       };

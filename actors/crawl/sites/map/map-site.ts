@@ -9,7 +9,7 @@ import type { MapBody, MapLink, MapSitemap } from "../../../../schemas/sites.ts"
 import { inScope, scopeOf } from "../../../lib/web/site-scope.ts";
 import { sitemapsOf } from "../sitemap/robots-sitemaps.ts";
 import { readSitemap } from "../sitemap/read-sitemap.ts";
-import type { SitemapSummary } from "../sitemap/sitemap.ts";
+import { MAX_SITEMAP_LEVELS, type SitemapSummary } from "../sitemap/sitemap.ts";
 
 /** What was read at an address. */
 export interface ReadPage {
@@ -58,9 +58,8 @@ const USUAL_PLACES = [
   "/feed",
   "/rss.xml",
 ] as const;
-/** Files of one map, and sitemaps below each other: other readers allow 10, broken sites use all of them. */
+/** Files of one map. */
 const MAX_FILES = 50_000;
-const MAX_LEVELS = 5;
 /** Asked for at once; the domain's own slots are fewer. */
 const FILES_AT_ONCE = 4;
 /** A file that came in time is read although the time is over since: those that it was asked for with may have been slower. */
@@ -185,7 +184,7 @@ class MapRun {
   }
 
   #isNew(url: string, level: number): boolean {
-    const error = this.#seen.has(url) ? "already_read" : level > MAX_LEVELS ? "too_deep" : null;
+    const error = this.#seen.has(url) ? "already_read" : level > MAX_SITEMAP_LEVELS ? "too_deep" : null;
     if (error === "too_deep") this.isCut = true;
     if (error !== null) this.#files.push({ url, status: null, entries: 0, error });
     this.#seen.add(url);

@@ -4,11 +4,11 @@
  */
 import { Readable } from "node:stream";
 import { constants, createGunzip } from "node:zlib";
+import type { SitemapError } from "../../../../schemas/sites.ts";
 import {
   MAX_SITEMAP_BYTES,
   MAX_SITEMAP_ENTRIES,
   type SitemapEntry,
-  type SitemapError,
   type SitemapKind,
   type SitemapSummary,
 } from "./sitemap.ts";

@@ -1,4 +1,5 @@
-/** What is read from a sitemap or a feed, and the limits of one file. */
+/** What is read from a sitemap or a feed, and the limits of one file and of those that name each other. */
+import type { SitemapError } from "../../../../schemas/sites.ts";
 
 export const SITEMAP_KINDS = ["urlset", "index", "rss", "atom", "text"] as const;
 export type SitemapKind = (typeof SITEMAP_KINDS)[number];
@@ -25,7 +26,6 @@ export interface SitemapSummary {
   readonly warnings: readonly string[];
 }
 
-export type SitemapError = "not_a_sitemap" | "too_large" | "malformed" | "too_slow";
 
 /** Of one file, uncompressed: the protocol's own limit (sitemaps.org). */
 export const MAX_SITEMAP_BYTES = 52_428_800;
@@ -36,3 +36,5 @@ export const MAX_DEPTH = 100;
 /** One tag, comment or CDATA section, which the parser holds in memory as a whole. */
 export const MAX_PART_CHARS = 2 * 2 ** 20;
 export const MAX_WARNINGS = 10;
+/** Sitemaps below each other: other readers allow 10, broken sites use all of them. */
+export const MAX_SITEMAP_LEVELS = 5;

@@ -1,6 +1,7 @@
 /** Reads a text sitemap, one address in a line, piece by piece. What has no address in its first lines is no sitemap. */
 import { parseUrl } from "../../../lib/web/url.ts";
-import { MAX_WARNINGS, type SitemapEntry, type SitemapError } from "./sitemap.ts";
+import type { SitemapError } from "../../../../schemas/sites.ts";
+import { MAX_WARNINGS, type SitemapEntry } from "./sitemap.ts";
 
 /** Lines without an address before the first address. */
 const MAX_OTHER_LINES = 20;

@@ -5,12 +5,12 @@
  */
 import { Parser } from "htmlparser2";
 import { parseUrl } from "../../../lib/web/url.ts";
+import type { SitemapError } from "../../../../schemas/sites.ts";
 import {
   MAX_DEPTH,
   MAX_PART_CHARS,
   MAX_WARNINGS,
   type SitemapEntry,
-  type SitemapError,
   type SitemapKind,
 } from "./sitemap.ts";
 

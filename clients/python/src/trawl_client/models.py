@@ -1586,7 +1586,7 @@ class CrawlJobItemInput(Answer):
     url: str | None = None
     """The page"""
     depth: int | None = None
-    """Links from a seed to it"""
+    """Links from a seed to it; of a sitemap, files from robots.txt to it"""
     found_on: str | None = None
     """The page that named it first; null: a seed"""
     sitemap: Literal[True] | None = None
@@ -1700,11 +1700,11 @@ class CrawlUrl(Answer):
     state: Literal["waiting", "in_flight", "done", "failed", "excluded", "gone"] | str = ABSENT
     """What has become of it. `gone`: a page of the crawl that `since_job` named, which no page of this one names; such pages are behind all others, and `counts` leaves them out"""
     depth: int = ABSENT
-    """Links from a seed to it"""
+    """Links from a seed to it; of a sitemap, files from robots.txt to it"""
     found_on: str | None = ABSENT
     """The page that named it first; null: a seed"""
     reason: str | None = ABSENT
-    """Why it is excluded, or the error of its item; null: nothing is wrong. `out_of_scope`, `excluded_by_pattern`, `not_included`, `too_deep`, `over_limit`, `duplicate_address` (another address led to it by a redirect, so its page was fetched), `duplicate_of_canonical` (no link leads to it, a page that was fetched names it as its own address), `nofollow`, `trap_<shape>`, `cancelled`, or an error of a fetch such as `robots_disallowed`. Of a page that was fetched and repeats another (`duplicate_of`): `duplicate_address`, `duplicate_of_canonical`, `near_duplicate`"""
+    """Why it is excluded, or the error of its item; null: nothing is wrong. `out_of_scope`, `excluded_by_pattern`, `not_included`, `too_deep`, `over_limit`, `duplicate_address` (another address led to it by a redirect, so its page was fetched), `duplicate_of_canonical` (no link leads to it, a page that was fetched names it as its own address), `nofollow`, `trap_<shape>`, `cancelled`, or an error of a fetch such as `robots_disallowed`. Of a page that was fetched and repeats another (`duplicate_of`): `duplicate_address`, `duplicate_of_canonical`, `near_duplicate`. Of a sitemap that was fetched and could not be read to its end: `not_a_sitemap`, `malformed`, `too_large`, `too_slow`; of one that was not fetched, `too_deep` is behind five others and `over_limit` beyond half of the crawl's limit or its host's part of that"""
     index: int | None = ABSENT
     """Its item's number in the job; null: it is none"""
     redirected_to: str | None = ABSENT

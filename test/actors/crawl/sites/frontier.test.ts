@@ -4,6 +4,7 @@ import { priorityOf } from "../../../../actors/crawl/sites/address/priority.ts";
 import { addresses } from "../../../../actors/crawl/sites/frontier/addresses.ts";
 import { FRONTIER_ROWS } from "../../../../actors/crawl/sites/frontier/collections.ts";
 import { keptRows } from "../../../../actors/crawl/sites/frontier/load.ts";
+import { sitemapCount } from "../../../../actors/crawl/sites/frontier/sitemap-count.ts";
 import { partKey } from "../../../../actors/crawl/sites/frontier/record.ts";
 import { waiting } from "../../../../actors/crawl/sites/frontier/waiting.ts";
 import { memoryDocuments } from "../../../../cluster/adapters/documents/documents.memory.ts";
@@ -113,5 +114,34 @@ describe("rows of full chunks", () => {
     await rows.of("job", [0]);
     await expect(rows.of("job", [1])).rejects.toThrow('Cannot read address 1 of crawl "job"');
     await expect(rows.of("other", [0])).rejects.toThrow('Cannot read address 0 of crawl "other"');
+  });
+});
+
+describe("sitemaps of a crawl", () => {
+  const taken = (seeds: readonly string[], limit: number, hosts: readonly string[]): number => {
+    const count = sitemapCount(seeds, limit);
+    let admitted = 0;
+    for (let n = 0; n < limit; n++)
+      for (const host of hosts) {
+        const url = `https://${host}/${n}.xml`;
+        if (!count.hasRoomFor(new URL(url))) continue;
+        count.add({ url, sitemap: true });
+        admitted++;
+      }
+    return admitted;
+  };
+
+  test.each([
+    ["half of the limit", ["https://a.test/"], 100, ["a.test"], 50],
+    ["for each host its part", ["https://a.test/", "https://b.test/"], 100, ["a.test"], 25],
+    ["robots.txt and one file where the part is less", ["https://a.test/", "https://b.test/"], 4, ["a.test"], 2],
+    ["no more in all, however many hosts there are", ["https://a.test/"], 10, ["a.test", "b.test", "c.test"], 5],
+    ["ten thousand of one host", ["https://a.test/"], 30_000, ["a.test"], 10_000],
+  ] as const)("are %s", (_, seeds, limit, hosts, most) => expect(taken(seeds, limit, hosts)).toBe(most));
+
+  test("that are not read take no room", () => {
+    const count = sitemapCount(["https://a.test/"], 2);
+    count.add({ url: "https://a.test/1.xml", sitemap: true, reason: "too_deep" });
+    expect(count.hasRoomFor(new URL("https://a.test/2.xml"))).toBe(true);
   });
 });
