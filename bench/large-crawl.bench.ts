@@ -1,5 +1,5 @@
 /**
- * node bench/large-crawl.bench.ts [--pages 60000] [--batch 5000] [--minutes 60] [--profile FOLDER]: one crawl of more pages than a batch has items, by the whole
+ * node bench/large-crawl.bench.ts [--pages 60000] [--batch 5000] [--minutes 60] [--profile FOLDER] [--checkout FOLDER]: one crawl of more pages than a batch has items, by the whole
  * service as `npm start` runs it on embedded engines, on one core without a delay, and then as many of the same pages as `--batch` says as items of a batch, in another service.
  * Measured: pages, CPU of a page of all processes, resident memory of all processes at its highest (what they share counted once) and at each tenth of the crawl. Progress is on standard error every 15 s. After
  * `--minutes` the crawl is cancelled, and what it had done until then is told.
@@ -24,6 +24,8 @@ const { values } = parseArgs({
     batch: { type: "string", default: "5000" },
     minutes: { type: "string", default: "60" },
     profile: { type: "string" },
+    /** Of another state of the program. */
+    checkout: { type: "string" },
   },
 });
 const PAGES = Number(values.pages);
@@ -58,8 +60,9 @@ async function call(
 /** A job of a service of its own, so that nothing is in its cache. */
 async function measured(path: string, body: object, pages: number, until_ms = Infinity) {
   const flags = values.profile ? ["--cpu-prof", `--cpu-prof-dir=${values.profile}`] : [];
-  const env = { TRAWL_CRAWL_MAX_PAGES: "1000000" };
-  const served = await service(1, 18_352, env, flags);
+  // As `npm start` sets it (ops/node.mjs).
+  const env = { TRAWL_CRAWL_MAX_PAGES: "1000000", MALLOC_ARENA_MAX: "2" };
+  const served = await service(1, 18_352, env, flags, values.checkout);
   let work: ProfiledWork | null = null;
   try {
     const began = performance.now();

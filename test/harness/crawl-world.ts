@@ -34,7 +34,11 @@ export function crawlKind(
         const final_url = leadsTo(String(input["url"]));
         const leadsOut = !inScope(attempt.scope!)(new URL(final_url));
         if (!leadsOut) onRequest(final_url);
-        const record = { ...EMPTY_RECORD, final_url, ...(!leadsOut && { status: 200, ...saysOf(final_url) }) };
+        const record = {
+          ...EMPTY_RECORD,
+          final_url,
+          ...(!leadsOut && { status: 200, ...saysOf(final_url) }),
+        };
         const error = leadsOut ? { error: OUT_OF_SCOPE, retry: null } : null;
         return { ...result, ...error, answer: { ...EMPTY_ANSWER, record } };
       },

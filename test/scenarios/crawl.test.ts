@@ -386,7 +386,9 @@ describe.each(SETUPS)("a crawl, $setup", ({ start }) => {
 
   test("says what is wrong with a sitemap, and reads so many that pages have room", async () => {
     const index = (...locs: readonly string[]): Page =>
-      xml(`<sitemapindex>${locs.map((loc) => `<sitemap><loc>${loc}</loc></sitemap>`).join("")}</sitemapindex>`);
+      xml(
+        `<sitemapindex>${locs.map((loc) => `<sitemap><loc>${loc}</loc></sitemap>`).join("")}</sitemapindex>`,
+      );
     const broken: Site = sites.site({
       "/robots.txt": () => robots(() => broken.origin),
       "/maps/index.xml": () => index(`${broken.origin}/cut.xml`, `${broken.origin}/page`),
@@ -446,7 +448,9 @@ describe.each(SETUPS)("a crawl, $setup", ({ start }) => {
     expect(new Set(fetched)).toEqual(
       new Set(["/", "/robots.txt", "/maps/index.xml", "/maps/index-1.xml", "/a", "/b"]),
     );
-    expect(states.filter(([, state]) => state !== "done").every(([, state]) => state === "over_limit")).toBe(true);
+    expect(states.filter(([, state]) => state !== "done").every(([, state]) => state === "over_limit")).toBe(
+      true,
+    );
     for (const { job_id } of [of_chain, of_tree])
       expect((await service.trawl("job", "verify", job_id)).problems).toEqual([]);
   });

@@ -101,7 +101,11 @@ const SENTENCES: Readonly<Record<SitemapError, string>> = {
 /** The input of an item, beside the options that the crawl gives to its pages. */
 const CrawlInput = Type.Object({
   url: Field(Type.String(), "The page", "https://example.org/about"),
-  depth: Field(Type.Integer({ minimum: 0 }), "Links from a seed to it; of a sitemap, files from robots.txt to it", 1),
+  depth: Field(
+    Type.Integer({ minimum: 0 }),
+    "Links from a seed to it; of a sitemap, files from robots.txt to it",
+    1,
+  ),
   found_on: Field(
     Nullable(Type.String()),
     "The page that named it first; null: a seed",

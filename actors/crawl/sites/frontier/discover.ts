@@ -107,7 +107,8 @@ export function add(loaded: Loaded, key: string, row: AddressRow): void {
 }
 
 /** The depth with which it is fetched: sitemaps come before all pages, whatever names them. */
-export const turnOf = ({ sitemap, depth }: Pick<AddressRow, "sitemap" | "depth">): number => (sitemap ? 0 : depth);
+export const turnOf = ({ sitemap, depth }: Pick<AddressRow, "sitemap" | "depth">): number =>
+  sitemap ? 0 : depth;
 
 /** Counts a stored row among the shapes of traps, as when it was found. */
 export function countTraps(

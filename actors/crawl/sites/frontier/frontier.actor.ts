@@ -152,7 +152,13 @@ function sow(state: FrontierState, loaded: Loaded, now_ms: number): void {
 function learn(
   state: FrontierState,
   loaded: Loaded,
-  { depth, redirected_to, seen, sitemap_error, ...found }: Extract<Asked, { operation: "discover" }>["message"],
+  {
+    depth,
+    redirected_to,
+    seen,
+    sitemap_error,
+    ...found
+  }: Extract<Asked, { operation: "discover" }>["message"],
   now_ms: number,
 ): Next & Learnt {
   const from = found.found_on;

@@ -26,7 +26,6 @@ export interface SitemapSummary {
   readonly warnings: readonly string[];
 }
 
-
 /** Of one file, uncompressed: the protocol's own limit (sitemaps.org). */
 export const MAX_SITEMAP_BYTES = 52_428_800;
 /** Of one file: twice the protocol's limit, because large sites exceed it. */

@@ -6,13 +6,7 @@
 import { Parser } from "htmlparser2";
 import { parseUrl } from "../../../lib/web/url.ts";
 import type { SitemapError } from "../../../../schemas/sites.ts";
-import {
-  MAX_DEPTH,
-  MAX_PART_CHARS,
-  MAX_WARNINGS,
-  type SitemapEntry,
-  type SitemapKind,
-} from "./sitemap.ts";
+import { MAX_DEPTH, MAX_PART_CHARS, MAX_WARNINGS, type SitemapEntry, type SitemapKind } from "./sitemap.ts";
 
 /** By the name of the first element. */
 const KINDS: Readonly<Record<string, SitemapKind>> = {

@@ -134,8 +134,20 @@ describe("sitemaps of a crawl", () => {
   test.each([
     ["half of the limit", ["https://a.test/"], 100, ["a.test"], 50],
     ["for each host its part", ["https://a.test/", "https://b.test/"], 100, ["a.test"], 25],
-    ["robots.txt and one file where the part is less", ["https://a.test/", "https://b.test/"], 4, ["a.test"], 2],
-    ["no more in all, however many hosts there are", ["https://a.test/"], 10, ["a.test", "b.test", "c.test"], 5],
+    [
+      "robots.txt and one file where the part is less",
+      ["https://a.test/", "https://b.test/"],
+      4,
+      ["a.test"],
+      2,
+    ],
+    [
+      "no more in all, however many hosts there are",
+      ["https://a.test/"],
+      10,
+      ["a.test", "b.test", "c.test"],
+      5,
+    ],
     ["ten thousand of one host", ["https://a.test/"], 30_000, ["a.test"], 10_000],
   ] as const)("are %s", (_, seeds, limit, hosts, most) => expect(taken(seeds, limit, hosts)).toBe(most));
 
