@@ -144,6 +144,46 @@ export const JobWebhook = Component("JobWebhook", {
 });
 export type JobWebhook = Static<typeof JobWebhook>;
 
+/** Why no further item of a job starts. */
+export const WAIT_CODES = [
+  "items_stored",
+  "items_loaded",
+  "items_stopped",
+  "paused_by_client",
+  "paused_by_operator",
+  "customer_suspended",
+  "key_read",
+  "share",
+  "sites",
+  "quota",
+] as const;
+export type WaitCode = (typeof WAIT_CODES)[number];
+
+export const JobProgress = Component("JobProgress", {
+  items_per_s: Field(
+    Type.Number({ minimum: 0 }),
+    "Items that ended per second, over the last minute or since the first of them ended; counted anew where another node takes the job over",
+    3.25,
+  ),
+  in_flight: Field(Type.Integer({ minimum: 0 }), "Items in flight", 16),
+  waits_for: Field(
+    Nullable(Type.Enum([...WAIT_CODES])),
+    "Why no further item starts: its items are stored (`items_stored`) or loaded (`items_loaded`) first, or its last ones stop (`items_stopped`); it is paused; its customer is suspended; its key is not read yet (`key_read`); " +
+      "other jobs have the cluster (`share`); its sites are busy, or items wait for another attempt (`sites`); others hold the rest of the key's quota (`quota`). Null: items start or run",
+    "sites",
+  ),
+  waits_until: Field(
+    Nullable(Timestamp),
+    "When the next item of a job that waits for `sites` may start; null for all other reasons",
+  ),
+  waits_for_sites: Field(
+    Type.Array(Type.String()),
+    "Sites that asked to be left alone for a while, at most five; items of other sites go on",
+    ["example.org"],
+  ),
+});
+export type JobProgress = Static<typeof JobProgress>;
+
 export const JobStatus = Component("JobStatus", {
   job_id: JobId,
   kind: Field(JobKind, "What its items are"),
@@ -155,6 +195,10 @@ export const JobStatus = Component("JobStatus", {
     ),
   ),
   status: Field(Type.Enum([...JOB_STATUSES]), "Queued until the first item runs"),
+  paused: Field(
+    Nullable(Type.Enum(["client", "operator"])),
+    "Who paused the job, so that no further item starts; an operator's pause is lifted by the operator only. null: it is not paused, or has ended",
+  ),
   counts: Field(JobCounts, "Its items by status"),
   created_at: Timestamp,
   updated_at: Field(Timestamp, "When an item last changed"),
@@ -181,6 +225,12 @@ export const JobStatus = Component("JobStatus", {
       "Only of a job with `max_cost_usd`: whether an attempt was not made because of it. Then items go on by what costs nothing",
     ),
   ),
+  progress: Type.Optional(
+    Field(
+      Nullable(JobProgress),
+      "With include=progress: how it gets on. null: it has ended, or its node does not answer now",
+    ),
+  ),
   items_url: Field(
     Type.String(),
     "Where its items are",
@@ -198,7 +248,7 @@ export const JobStatus = Component("JobStatus", {
 });
 export type JobStatus = Static<typeof JobStatus>;
 
-/** The operator pauses a job, or resumes it. */
+/** A job is paused, or resumed. */
 export const JobPause = Component("JobPause", {
   paused: Field(Type.Boolean(), "Whether the job starts no further item", true),
 });
@@ -367,6 +417,8 @@ export const JobRecord = Type.Object({
   finished_ms: Nullable(Type.Integer()),
   /** When the operator paused the job; null or absent: it is not paused. */
   paused_ms: Type.Optional(Nullable(Type.Integer())),
+  /** When a client paused the job; null or absent: none did, or one resumed it. */
+  client_paused_ms: Type.Optional(Nullable(Type.Integer())),
   callback: Nullable(Callback),
   /** Finished items whose rows are in no batch of the ledger yet. */
   unrecorded: Type.Array(Index),
@@ -474,6 +526,13 @@ export const Job = contract(
     ),
     /** The operator pauses the job, which starts no further item, or resumes it. A finished job does not change. */
     setPaused: ask(Type.Object({ is_paused: Type.Boolean() }), Type.Object({ exists: Type.Boolean() })),
+    /** A client does the same. Refused, and without effect: it would resume what the operator paused. */
+    setClientPaused: ask(
+      Type.Object({ is_paused: Type.Boolean() }),
+      Type.Object({ exists: Type.Boolean(), is_refused: Type.Boolean() }),
+    ),
+    /** How the job gets on now; null: it has ended, or was never opened. */
+    progress: ask(Type.Null(), Type.Object({ progress: Nullable(JobProgress) })),
   },
   {
     /** The timer and the reminder: goes on from what is stored. */

@@ -26,6 +26,7 @@ export const CALLS: Readonly<Record<string, Call>> = {
   getJob: print("job(job_id).status()"),
   getJobResults: each("job(job_id).results()"),
   getJobUrls: each("job(job_id).urls()"),
+  changeJob: print("job(job_id).pause()"),
   cancelJob: print("job(job_id).cancel()"),
   createJobSink: print("job(job_id).addSink(…)"),
   listJobSinks: print("job(job_id).sinks()"),

@@ -10,7 +10,14 @@
 import { outcomeOf } from "../callbacks/delivery-outcome.ts";
 import { actor, DEFERRED } from "../../../cluster/actor.ts";
 import { bodyRefs } from "../../../cluster/body-refs.ts";
-import { type AttemptOutcome, Job, type JobRecord, Scheduler, SCHEDULER_KEY } from "../../../schemas/jobs.ts";
+import {
+  type AttemptOutcome,
+  Job,
+  JOB_RETENTION_MS,
+  type JobRecord,
+  Scheduler,
+  SCHEDULER_KEY,
+} from "../../../schemas/jobs.ts";
 import type { SpanSpec } from "../../../cluster/ports/tracing.ts";
 import { applyLease, applyPayer, leaseUnits, permission, refusalOf, unitsOf } from "./allowance.ts";
 import {
@@ -33,6 +40,7 @@ import { applyGrowth, grow, hasGrown } from "./grow.ts";
 import { type JobBoard, jobBoard } from "./job-board.ts";
 import type { ItemKind } from "./kind.ts";
 import { applyLoad, startLoad } from "./load.ts";
+import { countEnded, pausedBy, progressOf } from "./progress.ts";
 import { finish, finishUp, removeRecord, startPurge } from "./retire.ts";
 import {
   type FreezeSizes,
@@ -57,6 +65,8 @@ export interface JobDeps extends Omit<JobServices, "bodyRefs" | "kinds" | "input
 
 /** A running job asks the scheduler this often how many items it may have in flight. */
 const SHARE_MS = 1_000;
+/** Its client's pause ends a job after this long, so that every job ends. */
+export const MAX_CLIENT_PAUSE_MS = JOB_RETENTION_MS;
 /** A paused job looks this often whether its key is still active. */
 const PAUSED_LOOK_MS = 5_000;
 /** Items in flight at a cancel have this long to stop. */
@@ -111,7 +121,9 @@ export function jobActor(deps: JobDeps) {
       },
 
       reserveCost: ({ state }, reservation) => holdCost(state, reservation),
-      setPaused: (turn, { is_paused }) => setPaused(services, turn, is_paused),
+      setPaused: (turn, { is_paused }) => setPaused(services, turn, "paused_ms", is_paused),
+      setClientPaused: (turn, { is_paused }) => setClientPaused(services, turn, is_paused),
+      progress: ({ state, now_ms }) => ({ progress: progressOf(state, now_ms) }),
 
       tick: (turn) => tick(services, turn),
 
@@ -145,6 +157,7 @@ export function jobActor(deps: JobDeps) {
       attemptFinished(turn, outcome: AttemptOutcome) {
         const { state, now_ms } = turn;
         const status = applyOutcome(state, outcome, now_ms);
+        if (outcome.kind === "final" && status !== null) countEnded(state.ended, now_ms);
         if (status !== null && state.record)
           metrics.count("trawl_job_items_total", { kind: state.record.spec.kind, status });
         tick(services, turn);
@@ -219,9 +232,11 @@ function proceed(services: JobServices, turn: JobTurn): void {
       return;
     case "queued":
     case "running":
+      if (now_ms >= (record.client_paused_ms ?? Infinity) + MAX_CLIENT_PAUSE_MS)
+        return cancel(services, turn);
       if (frontier) admit(services, turn, frontier);
       else if (state.may_load || record.spec.total <= SMALL_ITEMS) startLoad(services, turn);
-      else if (record.paused_ms == null) awaitShare(services, turn);
+      else if (pausedBy(record) === null) awaitShare(services, turn);
       else wakeAt(turn, now_ms + PAUSED_LOOK_MS);
       return;
     case "cancelling":
@@ -238,13 +253,14 @@ function proceed(services: JobServices, turn: JobTurn): void {
 function tellBoard(
   { board }: JobServices,
   job_id: string,
-  { phase, spec, counts, paused_ms }: JobRecord,
+  record: JobRecord,
   isSuspended: boolean,
 ): void {
+  const { phase, spec, counts } = record;
   if (phase === "completed" || phase === "cancelled" || phase === "creating") return board.ended(job_id);
   const isRunning = phase !== "queued";
   const { kind, created_ms } = spec;
-  const isPaused = paused_ms != null || isSuspended;
+  const isPaused = pausedBy(record) !== null || isSuspended;
   board.seen(job_id, { kind, created_ms, isRunning, isPaused, waiting: counts.pending });
 }
 
@@ -271,7 +287,7 @@ function admit(services: JobServices, turn: JobTurn, frontier: Frontier): void {
     return finish(services, turn, frontier, "completed");
   const allowed = permission(services, turn);
   if (allowed === "revoked") return cancel(services, turn);
-  const isPaused = state.record!.paused_ms != null;
+  const isPaused = pausedBy(state.record!) !== null;
   if (!isPaused && allowed !== "paused") grow(services, turn, frontier);
   if (!isPaused) requestShare(services, turn, frontier.demand(), true);
   leaseUnits(turn, frontier);
@@ -322,7 +338,7 @@ function applyShare(services: JobServices, turn: JobTurn, window: number | null)
   state.in_progress.delete("requesting_share");
   if (window !== null) services.board.shareGranted(turn.key);
   // The answer to what it asked before it was paused.
-  if (window !== null && state.record?.paused_ms == null) state.window = window;
+  if (window !== null && state.record && pausedBy(state.record) === null) state.window = window;
   if (window !== null && window > 0) state.may_load = true;
   tick(services, turn);
 }
@@ -337,16 +353,33 @@ function holdCost(
   return { is_reserved };
 }
 
-function setPaused(services: JobServices, turn: JobTurn, is_paused: boolean): { readonly exists: boolean } {
+function setPaused(
+  services: JobServices,
+  turn: JobTurn,
+  mark: "paused_ms" | "client_paused_ms",
+  is_paused: boolean,
+): { readonly exists: boolean } {
   const { state, now_ms } = turn;
   const { record } = state;
   if (!record || record.phase === "creating") return { exists: false };
-  if (record.finished_ms !== null || (record.paused_ms != null) === is_paused) return { exists: true };
-  state.record = { ...record, paused_ms: is_paused ? now_ms : null, updated_ms: now_ms };
+  if (record.finished_ms !== null || (record[mark] != null) === is_paused) return { exists: true };
+  state.record = { ...record, [mark]: is_paused ? now_ms : null, updated_ms: now_ms };
   // Its share goes to other jobs.
   if (is_paused) state.window = 0;
   tick(services, turn);
   return { exists: true };
+}
+
+/** A client resumes only what no operator paused: a refused one changes nothing. */
+function setClientPaused(
+  services: JobServices,
+  turn: JobTurn,
+  is_paused: boolean,
+): { readonly exists: boolean; readonly is_refused: boolean } {
+  const { record } = turn.state;
+  if (!is_paused && record?.paused_ms != null && record.finished_ms === null)
+    return { exists: true, is_refused: true };
+  return { ...setPaused(services, turn, "client_paused_ms", is_paused), is_refused: false };
 }
 
 /** Cancels what waits and stops what runs. */

@@ -1,6 +1,7 @@
 /** Which jobs of this node are not finished, and what they wait for, for operators. Not stored; bounded. */
 import { LRUCache } from "lru-cache";
-import { monthOf } from "../../../schemas/accounts.ts";
+import type { WaitCode } from "../../../schemas/jobs.ts";
+import { MAX_SITES, waitOf } from "./progress.ts";
 import type { JobState } from "./state.ts";
 
 export interface JobFigures {
@@ -25,8 +26,6 @@ declare module "../../../cluster/ports/node-directory.ts" {
 }
 
 const MAX_JOBS = 200;
-/** Of the sites that one job waits for. */
-const MAX_SITES = 5;
 /** Longer than any pause between two turns of an unfinished job: what was not seen for so long is on another node. */
 const FORGOTTEN_MS = 120_000;
 
@@ -74,24 +73,23 @@ function figuresOf(job_id: string, state: JobState, now_ms: number): JobFigures 
   };
 }
 
-/** Why no further item starts now; null: items start or run. */
+const WAITS: Readonly<Record<WaitCode, string>> = {
+  items_stored: "its items are being stored",
+  items_stopped: "its last items to stop",
+  items_loaded: "its items to be loaded",
+  paused_by_operator: "the operator, who paused it",
+  paused_by_client: "its client, who paused it",
+  customer_suspended: "its customer, who is suspended",
+  key_read: "its key to be read",
+  share: "a share of the cluster",
+  sites: "busy sites and retries",
+  quota: "units of the quota of its key",
+};
+
+/** Why no further item starts now, for operators; null: items start or run. */
 export function waitsFor(state: JobState, now_ms: number): string | null {
-  const { record, frontier, payer, window, units } = state;
-  if (!record || record.phase === "creating") return "its items are being stored";
-  if (record.phase === "cancelling") return "its last items to stop";
-  if (record.paused_ms != null) return "the operator, who paused it";
-  if (payer?.status === "paused") return "its customer, who is suspended";
-  if (frontier === null)
-    return state.in_progress.has("loading") ? "its items to be loaded" : "a share of the cluster";
-  if (frontier.inFlight() > 0) return null;
-  if (payer === null) return "its key to be read";
-  // No item may start now: its site has as many in flight as it may, or the item waits for another attempt.
-  if (frontier.demand() === 0) {
-    const due_ms = frontier.nextDueMs();
-    return due_ms < Infinity ? `busy sites and retries, until ${new Date(due_ms).toISOString()}` : null;
-  }
-  if (window === 0) return "a share of the cluster";
-  if (payer.limit !== null && units === 0 && state.exhausted_month !== monthOf(now_ms))
-    return "units of the quota of its key";
-  return null;
+  const wait = waitOf(state, now_ms);
+  if (wait === null) return null;
+  const until = wait.until_ms === null ? "" : `, until ${new Date(wait.until_ms).toISOString()}`;
+  return `${WAITS[wait.code]}${until}`;
 }

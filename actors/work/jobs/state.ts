@@ -28,6 +28,7 @@ import { MAX_CALLBACK_WAIT_MS } from "./callback.ts";
 import { countsOf, encodeStates, newStates } from "../../../schemas/job-states.ts";
 import type { Customer, Key } from "../../../schemas/accounts.ts";
 import type { Frontier } from "./frontier.ts";
+import { type EndedItems, newEndedItems } from "./progress.ts";
 import type { JobBoard } from "./job-board.ts";
 import type { ItemKind } from "./kind.ts";
 import type { Metrics } from "../../../cluster/ports/metrics.ts";
@@ -169,6 +170,8 @@ export interface JobState {
   units_retry_ms: number;
   /** The month whose quota is used up; "" for none. */
   exhausted_month: string;
+  /** What ended in the last minute of this activation. */
+  readonly ended: EndedItems;
   /** How many items may be in flight. */
   window: number;
   share_requested_ms: number;
@@ -215,6 +218,7 @@ export function newState(record: JobRecord | null): JobState {
     units_asked_ms: -Infinity,
     units_retry_ms: -Infinity,
     exhausted_month: "",
+    ended: newEndedItems(),
     window: INITIAL_WINDOW,
     share_requested_ms: 0,
     in_progress: new Set(),

@@ -6,6 +6,7 @@ import type {
   GetJobUrlsQuery,
   ListJobSinksResponse,
   JobItem,
+  JobProgress,
   JobStatus,
   Sink,
   SinkBody,
@@ -47,6 +48,32 @@ export class Job<Item extends JobItem = JobItem> implements AsyncIterable<Item> 
 
   status(call?: CallOptions): Promise<JobStatus> {
     return this.#http.json({ method: "GET", path: this.#path(), isRepeatable: true }, call);
+  }
+
+  /** Items per second and what the job waits for; null: it has ended, or its node does not answer now. */
+  async progress(call?: CallOptions): Promise<JobProgress | null> {
+    const { progress = null } = await this.#http.json<JobStatus>(
+      { method: "GET", path: this.#path(), query: { include: "progress" }, isRepeatable: true },
+      call,
+    );
+    return progress;
+  }
+
+  /** No further item starts until `resume`; those in flight end. A job that is paused for 30 days is cancelled. */
+  pause(call?: CallOptions): Promise<JobStatus> {
+    return this.#setPaused(true, call);
+  }
+
+  /** Throws a TrawlError `paused_by_operator` where only the operator of the service can resume it. */
+  resume(call?: CallOptions): Promise<JobStatus> {
+    return this.#setPaused(false, call);
+  }
+
+  #setPaused(paused: boolean, call?: CallOptions): Promise<JobStatus> {
+    return this.#http.json(
+      { method: "PATCH", path: this.#path(), body: { paused }, isRepeatable: true },
+      call,
+    );
   }
 
   cancel(call?: CallOptions): Promise<JobStatus> {

@@ -28,6 +28,7 @@ import {
 import { JOB_ITEMS } from "../../../../records/collections.ts";
 import { JOB_RESULTS, JOBS } from "../collections.ts";
 import { JOB_WEBHOOKS } from "../webhook/stored-webhook.ts";
+import { pausedBy } from "../progress.ts";
 import { iso } from "../../../lib/iso.ts";
 
 /** Items read at once, and results rendered at once unless they weigh more than MAX_GROUP_BYTES together. */
@@ -222,6 +223,7 @@ export function statusView(secrets: Pick<Secrets, "open">, job_id: string, job: 
     kind: spec.kind,
     ...(spec.monitor_id !== undefined && { monitor_id: spec.monitor_id }),
     status: PHASES[phase],
+    paused: finished_ms === null ? pausedBy(job) : null,
     counts,
     created_at: iso(spec.created_ms),
     updated_at: iso(updated_ms),

@@ -1,6 +1,6 @@
 /**
- * GET and DELETE /v1/jobs/{job_id}: a job as it is stored, and pages of its items, whose results are rendered while they
- * are sent, ten at a time. Reading takes no turn of the job's actor; cancelling asks it.
+ * GET, PATCH and DELETE /v1/jobs/{job_id}: a job as it is stored, and pages of its items, whose results are rendered while they
+ * are sent, ten at a time. Reading takes no turn of the job's actor; its progress, pausing and cancelling ask it.
  */
 import { Type } from "typebox";
 import type { ActorClient } from "../../../../cluster/actor.ts";
@@ -16,6 +16,7 @@ import {
   Job,
   type JobItem,
   JobPause,
+  type JobProgress,
   type JobRecord,
   JobStatus,
   JobId,
@@ -33,12 +34,14 @@ export interface JobServices extends JobReaderDeps {
   readonly page_bytes?: number;
 }
 
-const INCLUDES: readonly string[] = ["items"];
+const INCLUDES: readonly string[] = ["items", "progress"];
 const PAGE_DEFAULT = 100;
 const MAX_PAGE = 1_000;
 /** A page ends behind the item that reaches this size: an item may have megabytes of text. */
 const PAGE_BYTES = 32 * 2 ** 20;
 const CANCEL_WAIT_MS = 20_000;
+/** A job is shown without its progress where that takes longer. */
+const PROGRESS_WAIT_MS = 2_000;
 
 const Params = Type.Object({ job_id: JobId });
 const NOT_FOUND = {
@@ -46,12 +49,27 @@ const NOT_FOUND = {
   schema: Type.Object({ detail: Type.String() }),
 };
 
+const PAUSED_BY_OPERATOR = json(409, {
+  detail: {
+    error: "paused_by_operator",
+    message: "The operator of this service paused the job, and only the operator can resume it",
+  },
+});
+
 export function jobRoutes(services: JobServices): readonly Route[] {
   const { ask, secrets, page_bytes = PAGE_BYTES } = services;
   const reader = jobReader(services);
   const { find, withWebhooks } = reader;
   const viewOf = async (job_id: string, job: JobRecord): Promise<JobStatus> =>
     (await withWebhooks([statusView(secrets, job_id, job)]))[0]!;
+
+  async function progressOf(job_id: string, { finished_ms }: JobRecord): Promise<JobProgress | null> {
+    if (finished_ms !== null) return null;
+    return ask(Job, job_id, "progress", null, { timeout_ms: PROGRESS_WAIT_MS }).then(
+      ({ progress }) => progress,
+      () => null,
+    );
+  }
 
   async function* pages(
     head: string,
@@ -100,7 +118,15 @@ export function jobRoutes(services: JobServices): readonly Route[] {
       params: Params,
       query: Type.Object({
         include: Type.Optional(
-          Field(Nullable(Type.String({ description: "`items`: adds a page of items" })), null, "items"),
+          Field(
+            Nullable(
+              Type.String({
+                description: "`items`: adds a page of items; `progress`: how it gets on; or both: `items,progress`",
+              }),
+            ),
+            null,
+            "items",
+          ),
         ),
         offset: Field(Type.Integer({ minimum: 0, default: 0 }), "How many of the selected items to skip"),
         limit: Field(
@@ -129,7 +155,10 @@ export function jobRoutes(services: JobServices): readonly Route[] {
           call,
         );
         if (refused.length > 0) return invalid(refused);
-        const view = await viewOf(job_id, job);
+        const stored = await viewOf(job_id, job);
+        const view = include.includes("progress")
+          ? { ...stored, progress: await progressOf(job_id, job) }
+          : stored;
         if (!include.includes("items")) return json(200, view);
         const states = await readStates(services.documents, job_id, job);
         const indexes = pageOf(states, query.status ?? null, query);
@@ -165,12 +194,46 @@ export function jobRoutes(services: JobServices): readonly Route[] {
       },
     }),
     route({
+      method: "PATCH",
+      path: "/v1/jobs/{job_id}",
+      operationId: "changeJob",
+      summary: "Pause or resume a job",
+      description:
+        "A paused job starts no further item; those in flight end, and are billed. It stays paused after a restart, for 30 days at most: " +
+        "then it is cancelled. A finished job does not change, and asking for what is so already changes nothing. A job that the operator " +
+        "paused goes on only when neither the operator nor a client pauses it.",
+      tags: ["jobs"],
+      params: Params,
+      body: JobPause,
+      body_example: { paused: true },
+      replies: {
+        200: { description: "The job", schema: JobStatus },
+        404: NOT_FOUND,
+        409: {
+          description: "The operator paused it, and only the operator can resume it; nothing has changed",
+          schema: Type.Object({
+            detail: Type.Object({ error: Type.Literal("paused_by_operator"), message: Type.String() }),
+          }),
+        },
+      },
+      handle: async ({ params, body, caller }) => {
+        const job_id = params.job_id.toLowerCase();
+        if (!(await find(job_id, caller))) return JOB_NOT_FOUND;
+        const message = { is_paused: body.paused };
+        const changed = await ask(Job, job_id, "setClientPaused", message, { timeout_ms: CANCEL_WAIT_MS });
+        if (changed.is_refused) return PAUSED_BY_OPERATOR;
+        const job = changed.exists ? await find(job_id, caller) : null;
+        return job ? json(200, await viewOf(job_id, job)) : JOB_NOT_FOUND;
+      },
+    }),
+    route({
       method: "POST",
       path: "/v1/ops/jobs/{job_id}",
       operationId: "pauseJob",
       summary: "Pauses a job of any project, or resumes it",
       description:
-        "A paused job starts no further item; those in flight end. It stays paused on whichever node it is and after a restart.",
+        "A paused job starts no further item; those in flight end. It stays paused on whichever node it is and after a restart, and its client " +
+        "cannot resume it. A job that its client has paused as well stays paused when the operator resumes it.",
       tags: ["internal"],
       params: Params,
       body: JobPause,

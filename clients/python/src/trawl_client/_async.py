@@ -162,6 +162,19 @@ class AsyncJob(Generic[Item]):
     async def status(self) -> models.JobStatus:
         return await self._http.send(_core.get(self.path, models.JobStatus))
 
+    async def progress(self) -> models.JobProgress | None:
+        """Items per second and what the job waits for. None: it has ended, or its node does not answer now."""
+        job = await self._http.send(_core.get(self.path, models.JobStatus, {"include": "progress"}))
+        return job.progress
+
+    async def pause(self) -> models.JobStatus:
+        """No further item starts until `resume`; those in flight end. A job that is paused for 30 days is cancelled."""
+        return await self._http.send(_core.patch(self.path, models.JobStatus, {"paused": True}))
+
+    async def resume(self) -> models.JobStatus:
+        """Raises a TrawlError `paused_by_operator` where only the operator of the service can resume it."""
+        return await self._http.send(_core.patch(self.path, models.JobStatus, {"paused": False}))
+
     async def cancel(self) -> models.JobStatus:
         return await self._http.send(_core.delete(self.path, models.JobStatus))
 

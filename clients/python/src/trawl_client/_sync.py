@@ -162,6 +162,19 @@ class Job(Generic[Item]):
     def status(self) -> models.JobStatus:
         return self._http.send(_core.get(self.path, models.JobStatus))
 
+    def progress(self) -> models.JobProgress | None:
+        """Items per second and what the job waits for. None: it has ended, or its node does not answer now."""
+        job = self._http.send(_core.get(self.path, models.JobStatus, {"include": "progress"}))
+        return job.progress
+
+    def pause(self) -> models.JobStatus:
+        """No further item starts until `resume`; those in flight end. A job that is paused for 30 days is cancelled."""
+        return self._http.send(_core.patch(self.path, models.JobStatus, {"paused": True}))
+
+    def resume(self) -> models.JobStatus:
+        """Raises a TrawlError `paused_by_operator` where only the operator of the service can resume it."""
+        return self._http.send(_core.patch(self.path, models.JobStatus, {"paused": False}))
+
     def cancel(self) -> models.JobStatus:
         return self._http.send(_core.delete(self.path, models.JobStatus))
 

@@ -29,7 +29,7 @@ MapErrorName = Literal["invalid_url", "blocked_destination", "robots_disallowed"
 MapSitemapErrorName = Literal["invalid_url", "blocked_destination", "robots_disallowed", "too_large", "pdf_not_accepted", "unreadable_document", "selector_not_found", "screenshot_failed", "action_failed", "all_tiers_failed", "domain_unavailable", "domain_dead", "timeout", "no_tier_allowed", "politeness_timeout", "domain_busy", "premium_route_required", "budget_exhausted", "session_not_found", "post_not_repeated", "filings_not_configured", "rate_limited", "filings_unavailable", "redirect_not_allowed", "not_a_sitemap", "malformed", "too_slow", "already_read", "too_deep"]
 ProfileErrorName = Literal["not_found", "blocked", "rate_limited", "all_tiers_failed", "parse_failed", "invalid_identifier", "paid_tier_required", "budget_exhausted", "robots_disallowed", "timeout", "politeness_timeout", "profiles_not_configured"]
 ProfilesJobItemErrorName = Literal["not_found", "blocked", "rate_limited", "all_tiers_failed", "parse_failed", "invalid_identifier", "paid_tier_required", "budget_exhausted", "robots_disallowed", "timeout", "politeness_timeout", "profiles_not_configured", "cancelled", "result_unavailable", "internal_error", "key_quota_exhausted", "key_budget_exhausted"]
-RefusalCode = Literal["admin_key_required", "customer_suspended", "domain_busy", "key_budget_exhausted", "key_category_not_allowed", "key_quota_exhausted", "key_rate_limited", "operator_only", "signing_certificate_unusable", "time_stamp_invalid", "time_stamp_refused", "time_stamp_timeout", "time_stamp_unreachable", "timeout", "user_agent_not_allowed"]
+RefusalCode = Literal["admin_key_required", "customer_suspended", "domain_busy", "key_budget_exhausted", "key_category_not_allowed", "key_quota_exhausted", "key_rate_limited", "operator_only", "paused_by_operator", "timeout", "user_agent_not_allowed"]
 SearchErrorName = Literal["metasearch_error", "metasearch_timeout", "no_metasearch_instance", "unresponsive_engines", "captcha_engines", "budget_exhausted", "fallback_timeout", "fallback_unreachable", "fallback_invalid_answer"]
 SearchJobItemErrorName = Literal["metasearch_error", "metasearch_timeout", "no_metasearch_instance", "unresponsive_engines", "captcha_engines", "budget_exhausted", "fallback_timeout", "fallback_unreachable", "fallback_invalid_answer", "cancelled", "result_unavailable", "internal_error", "key_quota_exhausted", "key_budget_exhausted"]
 
@@ -1586,7 +1586,7 @@ class CrawlJobItemInput(Answer):
     url: str | None = None
     """The page"""
     depth: int | None = None
-    """Links from a seed to it; of a sitemap, files from robots.txt to it"""
+    """Links from a seed to it"""
     found_on: str | None = None
     """The page that named it first; null: a seed"""
     sitemap: Literal[True] | None = None
@@ -1700,11 +1700,11 @@ class CrawlUrl(Answer):
     state: Literal["waiting", "in_flight", "done", "failed", "excluded", "gone"] | str = ABSENT
     """What has become of it. `gone`: a page of the crawl that `since_job` named, which no page of this one names; such pages are behind all others, and `counts` leaves them out"""
     depth: int = ABSENT
-    """Links from a seed to it; of a sitemap, files from robots.txt to it"""
+    """Links from a seed to it"""
     found_on: str | None = ABSENT
     """The page that named it first; null: a seed"""
     reason: str | None = ABSENT
-    """Why it is excluded, or the error of its item; null: nothing is wrong. `out_of_scope`, `excluded_by_pattern`, `not_included`, `too_deep`, `over_limit`, `duplicate_address` (another address led to it by a redirect, so its page was fetched), `duplicate_of_canonical` (no link leads to it, a page that was fetched names it as its own address), `nofollow`, `trap_<shape>`, `cancelled`, or an error of a fetch such as `robots_disallowed`. Of a page that was fetched and repeats another (`duplicate_of`): `duplicate_address`, `duplicate_of_canonical`, `near_duplicate`. Of a sitemap that was fetched and could not be read to its end: `not_a_sitemap`, `malformed`, `too_large`, `too_slow`; of one that was not fetched, `too_deep` is behind five others and `over_limit` beyond half of the crawl's limit or its host's part of that"""
+    """Why it is excluded, or the error of its item; null: nothing is wrong. `out_of_scope`, `excluded_by_pattern`, `not_included`, `too_deep`, `over_limit`, `duplicate_address` (another address led to it by a redirect, so its page was fetched), `duplicate_of_canonical` (no link leads to it, a page that was fetched names it as its own address), `nofollow`, `trap_<shape>`, `cancelled`, or an error of a fetch such as `robots_disallowed`. Of a page that was fetched and repeats another (`duplicate_of`): `duplicate_address`, `duplicate_of_canonical`, `near_duplicate`"""
     index: int | None = ABSENT
     """Its item's number in the job; null: it is none"""
     redirected_to: str | None = ABSENT
@@ -3346,6 +3346,19 @@ class JobPage(Answer):
     """For the next page; null: there is none"""
 
 
+class JobProgress(Answer):
+    items_per_s: float = ABSENT
+    """Items that ended per second, over the last minute or since the first of them ended; counted anew where another node takes the job over"""
+    in_flight: int = ABSENT
+    """Items in flight"""
+    waits_for: Literal["items_stored", "items_loaded", "items_stopped", "paused_by_client", "paused_by_operator", "customer_suspended", "key_read", "share", "sites", "quota"] | str | None = ABSENT
+    """Why no further item starts: its items are stored (`items_stored`) or loaded (`items_loaded`) first, or its last ones stop (`items_stopped`); it is paused; its customer is suspended; its key is not read yet (`key_read`); other jobs have the cluster (`share`); its sites are busy, or items wait for another attempt (`sites`); others hold the rest of the key's quota (`quota`). Null: items start or run"""
+    waits_until: str | None = ABSENT
+    """When the next item of a job that waits for `sites` may start; null for all other reasons"""
+    waits_for_sites: list[str] = ABSENT
+    """Sites that asked to be left alone for a while, at most five; items of other sites go on"""
+
+
 class JobResultsEvent(Answer):
     id: str = ABSENT
     """The same in every attempt, also `webhook-id` in the header"""
@@ -3370,6 +3383,8 @@ class JobStatus(Answer):
     """Only of a visit of a monitor, which stays listed for a day: that monitor"""
     status: Literal["queued", "running", "completed", "cancelled"] | str = ABSENT
     """Queued until the first item runs"""
+    paused: Literal["client", "operator"] | str | None = ABSENT
+    """Who paused the job, so that no further item starts; an operator's pause is lifted by the operator only. null: it is not paused, or has ended"""
     counts: JobCounts = ABSENT
     """Its items by status"""
     created_at: str = ABSENT
@@ -3388,6 +3403,8 @@ class JobStatus(Answer):
     """Only of a job with a limit of its own: what it may cost, in US dollars"""
     max_cost_reached: bool | None = None
     """Only of a job with `max_cost_usd`: whether an attempt was not made because of it. Then items go on by what costs nothing"""
+    progress: JobProgress | None = None
+    """With include=progress: how it gets on. null: it has ended, or its node does not answer now"""
     items_url: str = ABSENT
     """Where its items are"""
     items: list[JobItem] | None = None
@@ -3905,9 +3922,7 @@ class PdfPage(Answer):
     text: str = ABSENT
     """Its text"""
     needs_ocr: bool | None = None
-    """true: the page is a picture without text, as scanned pages are; absent for others, and where its text was recognised"""
-    ocr: bool | None = None
-    """true: the page is a picture, and its text was recognised by optical character recognition, which makes mistakes"""
+    """true: the page is a picture without text, as scanned pages are; absent for others"""
 
 
 class PrimarySource(Answer):

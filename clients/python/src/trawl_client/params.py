@@ -719,7 +719,7 @@ class GetInvoiceQuery(TypedDict, total=False):
 
 class GetJobQuery(TypedDict, total=False):
     include: str | None
-    """`items`: adds a page of items"""
+    """`items`: adds a page of items; `progress`: how it gets on; or both: `items,progress`"""
     offset: int
     """How many of the selected items to skip"""
     limit: int
@@ -783,6 +783,11 @@ class GraphBody(TypedDict, total=False):
     """false: nothing is requested, only the cache is read"""
     project_ref: str | None
     """A word of the client's own, which the ledger of requests shows again"""
+
+
+class JobPause(TypedDict, total=False):
+    paused: Required[bool]
+    """Whether the job starts no further item"""
 
 
 class JobWebhookBody(TypedDict, total=False):

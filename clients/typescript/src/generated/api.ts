@@ -1889,7 +1889,7 @@ export type CrawlJobItemErrorName = "invalid_url" | "blocked_destination" | "rob
 export interface CrawlJobItemInput {
   /** The page */
   url?: string;
-  /** Links from a seed to it; of a sitemap, files from robots.txt to it */
+  /** Links from a seed to it */
   depth?: number;
   /** The page that named it first; null: a seed */
   found_on?: string | null;
@@ -2003,11 +2003,11 @@ export interface CrawlUrl {
   url: string;
   /** What has become of it. `gone`: a page of the crawl that `since_job` named, which no page of this one names; such pages are behind all others, and `counts` leaves them out */
   state: "waiting" | "in_flight" | "done" | "failed" | "excluded" | "gone";
-  /** Links from a seed to it; of a sitemap, files from robots.txt to it */
+  /** Links from a seed to it */
   depth: number;
   /** The page that named it first; null: a seed */
   found_on: string | null;
-  /** Why it is excluded, or the error of its item; null: nothing is wrong. `out_of_scope`, `excluded_by_pattern`, `not_included`, `too_deep`, `over_limit`, `duplicate_address` (another address led to it by a redirect, so its page was fetched), `duplicate_of_canonical` (no link leads to it, a page that was fetched names it as its own address), `nofollow`, `trap_<shape>`, `cancelled`, or an error of a fetch such as `robots_disallowed`. Of a page that was fetched and repeats another (`duplicate_of`): `duplicate_address`, `duplicate_of_canonical`, `near_duplicate`. Of a sitemap that was fetched and could not be read to its end: `not_a_sitemap`, `malformed`, `too_large`, `too_slow`; of one that was not fetched, `too_deep` is behind five others and `over_limit` beyond half of the crawl's limit or its host's part of that */
+  /** Why it is excluded, or the error of its item; null: nothing is wrong. `out_of_scope`, `excluded_by_pattern`, `not_included`, `too_deep`, `over_limit`, `duplicate_address` (another address led to it by a redirect, so its page was fetched), `duplicate_of_canonical` (no link leads to it, a page that was fetched names it as its own address), `nofollow`, `trap_<shape>`, `cancelled`, or an error of a fetch such as `robots_disallowed`. Of a page that was fetched and repeats another (`duplicate_of`): `duplicate_address`, `duplicate_of_canonical`, `near_duplicate` */
   reason: string | null;
   /** Its item's number in the job; null: it is none */
   index: number | null;
@@ -3703,7 +3703,7 @@ export interface GetInvoiceQuery {
 }
 
 export interface GetJobQuery {
-  /** `items`: adds a page of items */
+  /** `items`: adds a page of items; `progress`: how it gets on; or both: `items,progress` */
   include?: string | null;
   /** How many of the selected items to skip */
   offset?: number;
@@ -4018,6 +4018,24 @@ export interface JobPage {
   next_cursor: string | null;
 }
 
+export interface JobPause {
+  /** Whether the job starts no further item */
+  paused: boolean;
+}
+
+export interface JobProgress {
+  /** Items that ended per second, over the last minute or since the first of them ended; counted anew where another node takes the job over */
+  items_per_s: number;
+  /** Items in flight */
+  in_flight: number;
+  /** Why no further item starts: its items are stored (`items_stored`) or loaded (`items_loaded`) first, or its last ones stop (`items_stopped`); it is paused; its customer is suspended; its key is not read yet (`key_read`); other jobs have the cluster (`share`); its sites are busy, or items wait for another attempt (`sites`); others hold the rest of the key's quota (`quota`). Null: items start or run */
+  waits_for: "items_stored" | "items_loaded" | "items_stopped" | "paused_by_client" | "paused_by_operator" | "customer_suspended" | "key_read" | "share" | "sites" | "quota" | null;
+  /** When the next item of a job that waits for `sites` may start; null for all other reasons */
+  waits_until: string | null;
+  /** Sites that asked to be left alone for a while, at most five; items of other sites go on */
+  waits_for_sites: string[];
+}
+
 export interface JobResultsEvent {
   /** The same in every attempt, also `webhook-id` in the header */
   id: string;
@@ -4042,6 +4060,8 @@ export interface JobStatus {
   monitor_id?: string;
   /** Queued until the first item runs */
   status: "queued" | "running" | "completed" | "cancelled";
+  /** Who paused the job, so that no further item starts; an operator's pause is lifted by the operator only. null: it is not paused, or has ended */
+  paused: "client" | "operator" | null;
   /** Its items by status */
   counts: JobCounts;
   /** When it was created */
@@ -4060,6 +4080,8 @@ export interface JobStatus {
   max_cost_usd?: number;
   /** Only of a job with `max_cost_usd`: whether an attempt was not made because of it. Then items go on by what costs nothing */
   max_cost_reached?: boolean;
+  /** With include=progress: how it gets on. null: it has ended, or its node does not answer now */
+  progress?: JobProgress | null;
   /** Where its items are */
   items_url: string;
   /** With include=items: one page of items */
@@ -4812,10 +4834,8 @@ export interface PdfPage {
   page: number;
   /** Its text */
   text: string;
-  /** true: the page is a picture without text, as scanned pages are; absent for others, and where its text was recognised */
+  /** true: the page is a picture without text, as scanned pages are; absent for others */
   needs_ocr?: boolean;
-  /** true: the page is a picture, and its text was recognised by optical character recognition, which makes mistakes */
-  ocr?: boolean;
 }
 
 export interface PrimarySource {
@@ -5363,11 +5383,7 @@ export const REFUSAL_CODES = [
   "key_quota_exhausted",
   "key_rate_limited",
   "operator_only",
-  "signing_certificate_unusable",
-  "time_stamp_invalid",
-  "time_stamp_refused",
-  "time_stamp_timeout",
-  "time_stamp_unreachable",
+  "paused_by_operator",
   "timeout",
   "user_agent_not_allowed",
 ] as const;

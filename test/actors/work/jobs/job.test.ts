@@ -1,11 +1,12 @@
 /** A job from its creation until it is purged, on a virtual clock. */
 import { Type } from "typebox";
 import { describe, expect, test } from "vitest";
+import { MAX_CLIENT_PAUSE_MS } from "../../../../actors/work/jobs/actor.ts";
 import { CREATION_TIMEOUT_MS } from "../../../../actors/work/jobs/state.ts";
 import { actor } from "../../../../cluster/actor.ts";
 import { Nullable } from "../../../../schemas/common.ts";
 import { ask, contract } from "../../../../cluster/contracts/contract.ts";
-import { Job, JOB_RETENTION_MS } from "../../../../schemas/jobs.ts";
+import { Job, JOB_RETENTION_MS, type JobRecord } from "../../../../schemas/jobs.ts";
 import { type ScriptedOutcome, BEGAN_MS, oneCluster, pages } from "../../../harness/jobs-harness.ts";
 
 const SECOND_MS = 1_000;
@@ -529,6 +530,79 @@ describe("a job that the operator pauses", () => {
     expect(await jobs.ask(Job, "a", "cancel", null)).toEqual({ exists: true });
     expect((await jobs.record("a"))!.phase).toBe("cancelled");
     expect(await jobs.ask(Job, "absent", "setPaused", { is_paused: true })).toEqual({ exists: false });
+  });
+
+  test("stays paused for a client who pauses or resumes it, and for an operator who resumes what its client paused", async () => {
+    const jobs = oneCluster({ run: () => ({ ms: 2_000 }) });
+    await jobs.create("j", pages(60, 3));
+    await jobs.clock.advance(3 * SECOND_MS);
+    const client = (is_paused: boolean) => jobs.ask(Job, "j", "setClientPaused", { is_paused });
+    const done = { exists: true, is_refused: false };
+    expect([await client(false), await client(true), await client(true)]).toEqual([done, done, done]);
+    const { client_paused_ms } = (await jobs.record("j"))!;
+    await jobs.clock.advance(5 * SECOND_MS);
+    const started = jobs.attempts.length;
+    expect(jobs.unfinished()).toMatchObject([{ in_flight: 0, waits_for: "its client, who paused it" }]);
+    await jobs.ask(Job, "j", "setPaused", { is_paused: true });
+    expect(await client(false)).toEqual({ exists: true, is_refused: true });
+    expect(await jobs.record("j")).toMatchObject({ client_paused_ms });
+    jobs.kill();
+    jobs.start();
+    await jobs.ask(Job, "j", "setPaused", { is_paused: false });
+    await jobs.clock.advance(60 * SECOND_MS);
+    expect(jobs.attempts.length).toBe(started);
+    expect(await client(false)).toEqual(done);
+    expect((await jobs.finished("j")).counts).toMatchObject({ done: 60 });
+    expect(await jobs.invariants("j")).toEqual({ problems: [], ahead: 0 });
+    expect(await jobs.ask(Job, "absent", "setClientPaused", { is_paused: false })).toEqual({
+      exists: false,
+      is_refused: false,
+    });
+  });
+
+  test("is cancelled when its client has paused it for 30 days", async () => {
+    const jobs = oneCluster({ run: () => ({ ms: 2_000 }) });
+    await jobs.create("j", pages(60, 3));
+    await jobs.clock.advance(3 * SECOND_MS);
+    await jobs.ask(Job, "j", "setClientPaused", { is_paused: true });
+    await jobs.clock.advance(5 * SECOND_MS);
+    const { done } = await jobs.counts("j");
+    /** The next node finds that the pause began earlier. */
+    const aged = async (by_ms: number): Promise<void> => {
+      jobs.kill();
+      const { value, version } = (await jobs.stored.get("job", "j"))!;
+      const record = value as JobRecord;
+      const client_paused_ms = record.client_paused_ms! - by_ms;
+      await jobs.stored.put("job", "j", { ...record, client_paused_ms }, version);
+      jobs.start();
+      await jobs.clock.advance(30 * SECOND_MS);
+    };
+    await aged(MAX_CLIENT_PAUSE_MS - 120 * SECOND_MS);
+    expect((await jobs.record("j"))!.finished_ms).toBeNull();
+    await aged(120 * SECOND_MS);
+    expect(await jobs.record("j")).toMatchObject({ phase: "cancelled", counts: { done, cancelled: 60 - done } });
+  });
+
+  test("says how many items end per second, and what it waits for", async () => {
+    const jobs = oneCluster({ run: () => ({ ms: 1_000 }) });
+    await jobs.create("j", pages(200, 1));
+    const progress = async () => (await jobs.ask(Job, "j", "progress", null)).progress;
+    // Four items of a site at once, each a second long.
+    await jobs.clock.advance(30 * SECOND_MS);
+    const running = await progress();
+    expect(running).toMatchObject({ in_flight: 4, waits_for: null, waits_until: null, waits_for_sites: [] });
+    expect(running!.items_per_s).toBeGreaterThan(3);
+    expect(running!.items_per_s).toBeLessThan(5);
+    await jobs.ask(Job, "j", "setClientPaused", { is_paused: true });
+    await jobs.clock.advance(70 * SECOND_MS);
+    expect(await progress()).toMatchObject({
+      items_per_s: 0,
+      in_flight: 0,
+      waits_for: "paused_by_client",
+    });
+    await jobs.ask(Job, "j", "setClientPaused", { is_paused: false });
+    await jobs.finished("j");
+    expect(await progress()).toBeNull();
   });
 
   test("that waits for sites or for its customer says which", async () => {

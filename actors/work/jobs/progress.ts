@@ -1,0 +1,100 @@
+/** How a job gets on while it runs: how many items end per second, and why no further one starts. Not stored. */
+import { monthOf } from "../../../schemas/accounts.ts";
+import { type JobProgress, type JobRecord, type WaitCode } from "../../../schemas/jobs.ts";
+import { iso } from "../../lib/iso.ts";
+import type { JobState } from "./state.ts";
+
+const MINUTE_MS = 60_000;
+/** The minute is counted in slots, so that a job's rate takes the same memory at any speed. */
+const SLOT_MS = 5_000;
+const SLOTS = MINUTE_MS / SLOT_MS;
+/** Of the sites that one job waits for. */
+export const MAX_SITES = 5;
+
+/** Items that ended, by slot; a slot is counted anew when its time comes again. */
+export interface EndedItems {
+  readonly counts: number[];
+  /** The slot of the newest count, counted from 1970. */
+  slot: number;
+  /** When counting began; null: nothing has ended. */
+  since_ms: number | null;
+}
+
+export const newEndedItems = (): EndedItems => ({
+  counts: Array<number>(SLOTS).fill(0),
+  slot: 0,
+  since_ms: null,
+});
+
+function advance(ended: EndedItems, now_ms: number): void {
+  const slot = Math.floor(now_ms / SLOT_MS);
+  for (let next = Math.max(ended.slot + 1, slot - SLOTS + 1); next <= slot; next++)
+    ended.counts[next % SLOTS] = 0;
+  ended.slot = Math.max(ended.slot, slot);
+}
+
+/** One more item has ended. */
+export function countEnded(ended: EndedItems, now_ms: number): void {
+  advance(ended, now_ms);
+  ended.since_ms ??= now_ms;
+  ended.counts[ended.slot % SLOTS]! += 1;
+}
+
+/** Items per second over the last minute, or since the first of them where that is shorter, but over a second at least. */
+export function endedPerSecond(ended: EndedItems, now_ms: number): number {
+  advance(ended, now_ms);
+  if (ended.since_ms === null) return 0;
+  const counted = ended.counts.reduce((sum, count) => sum + count, 0);
+  const over_ms = Math.max(1_000, Math.min(MINUTE_MS, now_ms - ended.since_ms));
+  return Math.round((counted / over_ms) * 1_000_000) / 1_000;
+}
+
+/** Who paused the job; an operator's pause hides its client's. Null: it is not paused. */
+export const pausedBy = ({
+  paused_ms,
+  client_paused_ms,
+}: Pick<JobRecord, "paused_ms" | "client_paused_ms">): "operator" | "client" | null =>
+  paused_ms != null ? "operator" : client_paused_ms != null ? "client" : null;
+
+interface Wait {
+  readonly code: WaitCode;
+  /** When it is over; null: not known. */
+  readonly until_ms: number | null;
+}
+
+/** Why no further item starts now; null: items start or run. */
+export function waitOf(state: JobState, now_ms: number): Wait | null {
+  const code = waitCodeOf(state, now_ms);
+  return code && { code, until_ms: code === "sites" ? state.frontier!.nextDueMs() : null };
+}
+
+function waitCodeOf(state: JobState, now_ms: number): WaitCode | null {
+  const { record, frontier, payer, window, units } = state;
+  if (!record || record.phase === "creating") return "items_stored";
+  if (record.phase === "cancelling") return "items_stopped";
+  const by = pausedBy(record);
+  if (by !== null) return by === "operator" ? "paused_by_operator" : "paused_by_client";
+  if (payer?.status === "paused") return "customer_suspended";
+  if (frontier === null) return state.in_progress.has("loading") ? "items_loaded" : "share";
+  if (frontier.inFlight() > 0) return null;
+  if (payer === null) return "key_read";
+  // No item may start now: its site has as many in flight as it may, or the item waits for another attempt.
+  if (frontier.demand() === 0) return frontier.nextDueMs() < Infinity ? "sites" : null;
+  if (window === 0) return "share";
+  if (payer.limit !== null && units === 0 && state.exhausted_month !== monthOf(now_ms)) return "quota";
+  return null;
+}
+
+/** Null: the job has ended, or was never opened. */
+export function progressOf(state: JobState, now_ms: number): JobProgress | null {
+  const { record, frontier, ended } = state;
+  if (!record || record.finished_ms !== null) return null;
+  const wait = waitOf(state, now_ms);
+  return {
+    items_per_s: endedPerSecond(ended, now_ms),
+    in_flight: frontier?.inFlight() ?? 0,
+    waits_for: wait?.code ?? null,
+    waits_until: wait?.until_ms == null ? null : iso(wait.until_ms),
+    waits_for_sites: [...(frontier?.pausedSites(MAX_SITES) ?? [])],
+  };
+}
