@@ -8,6 +8,7 @@ import { type JoinedSites, joinedSites } from "../../actors/lib/web/url.ts";
 import type { Documents } from "../../cluster/ports/documents.ts";
 import { indexOfResult, jobRange, type JobStatus, type StoredResult } from "../../schemas/jobs.ts";
 import { crawlProblems } from "../../actors/crawl/sites/frontier/invariants.ts";
+import { KEY_MARKS } from "../../schemas/accounts.ts";
 import { systemTerminal } from "../terminal.ts";
 import {
   type ClientOptions,
@@ -16,7 +17,6 @@ import {
   errorOf,
   post,
   operatedService,
-  operatorCommand,
   service,
   wholeNumber,
 } from "./client.ts";
@@ -72,17 +72,16 @@ export function jobCommand(context: Context): Command {
       }),
   );
   for (const [name, paused, description] of [
-    ["pause", true, "start no further item of a job of any project; those in flight end"],
+    ["pause", true, "start no further item of a job; those in flight end"],
     ["resume", false, "go on with a paused job"],
   ] as const)
     command.addCommand(
-      operatorCommand(name)
+      clientCommand(name)
         .description(description)
         .argument("<id>", "the id of the job")
-        .action(async (job_id: string, options: ClientOptions) => {
-          const { base, key } = operatedService(context, options);
-          const { reply, content } = await post(`${base}/v1/ops/jobs/${job_id}`, key, { paused });
-          if (!reply.ok) throw errorOf(reply, content);
+        .option("--operator", "as the operator: a job of any project, which its client cannot resume")
+        .action(async (job_id: string, options: ClientOptions & { readonly operator?: true }) => {
+          await setPaused(context, job_id, paused, options);
           if (options.json) return context.out(JSON.stringify({ job_id, paused }));
           return context.err(`Job ${job_id} is ${paused ? "paused" : "resumed"}`);
         }),
@@ -109,6 +108,21 @@ export function jobCommand(context: Context): Command {
       );
     });
   return command;
+}
+
+/** A key of an operator that was given says who asks. */
+async function setPaused(
+  context: Context,
+  job_id: string,
+  paused: boolean,
+  options: ClientOptions & { readonly operator?: true },
+): Promise<void> {
+  const is_operator = options.operator ?? options.key?.startsWith(KEY_MARKS.operator);
+  const { base, key } = is_operator ? operatedService(context, options) : service(context, options);
+  const { reply, content } = is_operator
+    ? await post(`${base}/v1/ops/jobs/${job_id}`, key, { paused })
+    : await exchange("PATCH", `${base}/v1/jobs/${job_id}`, key, { paused });
+  if (!reply.ok) throw errorOf(reply, content);
 }
 
 function show(context: Context, job: JobStatus, { json }: Json): void {

@@ -6,7 +6,9 @@ import { client, receiver } from "../harness/jobs-client.ts";
 import { scenario } from "../harness/scenario.ts";
 import { SETUPS } from "../harness/service.ts";
 import { writePdf } from "../actors/reading/content/pdf-writer.ts";
-import { article, type Page } from "../harness/web.ts";
+import { article, gate, type Page } from "../harness/web.ts";
+
+const POLL = { timeout: 30_000, interval: 100 };
 
 describe.each(SETUPS)("batch jobs, $setup", ({ start }) => {
   const { sites, service } = scenario(start);
@@ -144,6 +146,50 @@ describe.each(SETUPS)("batch jobs, $setup", ({ start }) => {
     expect(done.every(({ result }) => result !== null)).toBe(true);
     expect((await service.trawl("job", "verify", job_id)).problems).toEqual([]);
     hook.server.close();
+  });
+
+  test("that a client pauses start no further item until it resumes them, unless the operator paused them, too", async () => {
+    const door = gate();
+    const site = sites.site({
+      "*": async () => {
+        await door.opened;
+        return { body: article("A page") };
+      },
+    });
+    const urls = Array.from({ length: 6 }, (_, n) => `${site.origin}/${n}`);
+    const { job_id } = (await jobs.create(urls.map((url) => ({ url })))).json;
+    const progress = async () => (await jobs.read(job_id, "?include=progress")).progress;
+    await expect.poll(async () => (await progress())?.in_flight ?? 0, POLL).toBeGreaterThan(0);
+    const set = async (body: object, path = `/v1/jobs/${job_id}`) =>
+      service.call("PATCH", path, { body });
+    const operate = async (paused: boolean) =>
+      service.call("POST", `/v1/ops/jobs/${job_id}`, { key: service.operator_key, body: { paused } });
+    const paused = await set({ paused: true });
+    expect([paused.status, paused.json]).toMatchObject([200, { job_id, status: "running", paused: "client" }]);
+    expect((await set({ paused: true })).json.paused).toBe("client");
+    door.open();
+    await expect.poll(progress, POLL).toMatchObject({ in_flight: 0, waits_for: "paused_by_client" });
+    const held = await jobs.read(job_id);
+    expect(held.counts.pending).toBeGreaterThan(0);
+    expect(held.finished_at).toBeNull();
+
+    expect((await operate(true)).status).toBe(200);
+    expect((await jobs.read(job_id)).paused).toBe("operator");
+    const refused = await set({ paused: false });
+    expect([refused.status, refused.json.detail.error]).toEqual([409, "paused_by_operator"]);
+    // What is refused changes nothing, and what the operator resumes is still paused for its client.
+    expect((await operate(false)).status).toBe(200);
+    expect((await jobs.read(job_id)).paused).toBe("client");
+    expect((await jobs.read(job_id)).counts).toEqual(held.counts);
+
+    expect(await service.trawl("job", "resume", job_id)).toEqual({ job_id, paused: false });
+    const { counts, paused: rest } = await jobs.finished(job_id);
+    expect([counts.done, rest]).toEqual([6, null]);
+    // A finished job does not change.
+    expect((await set({ paused: true })).json).toMatchObject({ status: "completed", paused: null });
+    expect(await progress()).toBeNull();
+    expect((await set({ paused: "yes" })).json.detail[0].loc).toEqual(["body", "paused"]);
+    expect((await set({ paused: true }, `/v1/jobs/${crypto.randomUUID()}`)).status).toBe(404);
   });
 
   test("call back when they are finished, with the counts", async () => {

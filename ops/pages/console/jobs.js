@@ -3,11 +3,26 @@ import { useState } from "./preact-hooks.js";
 import { Action, Field, Form, html, link, once, Problem, Table, useLive, when } from "./console-parts.js";
 import { ask, download } from "./console-service.js";
 
-const OPEN = new Set(["queued", "running", "paused"]);
+const OPEN = new Set(["queued", "running"]);
+/** Why no further item starts, by `waits_for`. */
+const WAITS = {
+  items_stored: "its items are being stored",
+  items_loaded: "its items are being loaded",
+  items_stopped: "its last items stop",
+  paused_by_client: "it is paused",
+  paused_by_operator: "the operator of this service paused it",
+  customer_suspended: "the account is suspended",
+  key_read: "its key is being read",
+  share: "other jobs have the cluster",
+  sites: "its sites are busy, or items wait for another attempt",
+  quota: "other work holds the rest of the key’s quota",
+};
+const PAUSED = { client: "paused", operator: "paused by the operator" };
+const stateOf = ({ status, paused }) => PAUSED[paused] ?? status;
 const COLUMNS = [
   ["Job", ({ job_id }) => html`<a href=${`#/jobs/${job_id}`}>${job_id}</a>`],
   ["Kind", ({ kind }) => kind],
-  ["State", ({ status }) => status],
+  ["State", stateOf],
   ["Done", ({ counts }) => counts.done, true],
   ["Failed", ({ counts }) => counts.failed, true],
   ["Total", ({ counts }) => counts.total, true],
@@ -118,11 +133,27 @@ function Files({ job_id, kind }) {
     <${Problem} text=${problem} />`;
 }
 
-function Actions({ job, role, refresh }) {
-  const { job_id, counts } = job;
+function Live({ progress }) {
+  const { items_per_s, in_flight, waits_for, waits_until, waits_for_sites } = progress;
+  return html`<dl>
+    <dt>Rate</dt>
+    <dd>${items_per_s.toFixed(items_per_s < 10 ? 2 : 0)} items a second over the last minute</dd>
+    <dt>In flight</dt>
+    <dd>${in_flight}</dd>
+    <dt>Waits because</dt>
+    <dd>
+      ${waits_for === null ? "it does not wait: items run" : (WAITS[waits_for] ?? waits_for)}
+      ${waits_until !== null && html`, until ${when(waits_until)}`}
+      ${waits_for_sites.length > 0 && html` (asked for a while without requests: ${waits_for_sites.join(", ")})`}
+    </dd>
+  </dl>`;
+}
+
+function Actions({ job, refresh }) {
+  const { job_id, counts, paused } = job;
   const rest = counts.total - counts.done - counts.failed - counts.cancelled;
-  const pause = (paused) => async () => {
-    await ask("POST", `/v1/ops/jobs/${job_id}`, { paused });
+  const pause = (is_paused) => async () => {
+    await ask("PATCH", `/v1/jobs/${job_id}`, { paused: is_paused });
     await refresh();
   };
   return html`<p class="row">
@@ -136,30 +167,34 @@ function Actions({ job, role, refresh }) {
       }}
     />
     ${
-      role === "operator" &&
+      paused === null &&
       html`<${Action}
-          label="Pause"
-          of="the job"
-          what="Items in flight end, no further one starts, on whichever node the job is, until it is resumed. The customer sees that it waits."
-          run=${pause(true)}
-        />
-        <${Action}
-          label="Resume"
-          of="the job"
-          what=${`The job goes on with its other ${rest} items, at its customer's cost.`}
-          run=${pause(false)}
-        />`
+        label="Pause"
+        of="the job"
+        what=${`Items in flight end and are billed; none of the other ${rest} items starts until the job is resumed. A job that is paused for 30 days is cancelled.`}
+        run=${pause(true)}
+      />`
     }
+    ${
+      paused === "client" &&
+      html`<${Action}
+        label="Resume"
+        of="the job"
+        what=${`The job goes on with its other ${rest} items, at the cost of the key that began it.`}
+        run=${pause(false)}
+      />`
+    }
+    ${paused === "operator" && html`<span class="quiet">Only the operator of this service resumes it.</span>`}
   </p>`;
 }
 
-export function Job({ place: [job_id], role }) {
+export function Job({ place: [job_id] }) {
   const {
     value: job,
     problem,
     refresh,
   } = useLive(
-    () => ask("GET", `/v1/jobs/${encodeURIComponent(job_id)}`),
+    () => ask("GET", `/v1/jobs/${encodeURIComponent(job_id)}?include=progress`),
     [job_id],
     ({ status }) => !OPEN.has(status),
   );
@@ -172,8 +207,9 @@ export function Job({ place: [job_id], role }) {
     return html`<${Problem} text=${problem} />
       <p class="quiet">${problem ? "" : "Asking…"}</p>`;
   return html`<${Problem} text=${problem} />
-    <p role="status">The ${job.kind} job is <strong>${job.status}</strong>.</p>
+    <p role="status">The ${job.kind} job is <strong>${stateOf(job)}</strong>.</p>
     <${Progress} counts=${job.counts} />
+    ${job.progress && html`<${Live} progress=${job.progress} />`}
     <dl>
       <dt>Created</dt>
       <dd>${when(job.created_at)}</dd>
@@ -184,7 +220,7 @@ export function Job({ place: [job_id], role }) {
         ${job.callback_url ? html`${job.callback_url}: ${job.callback_status ?? "not yet delivered"}` : "none"}
       </dd>
     </dl>
-    ${OPEN.has(job.status) && html`<${Actions} job=${job} role=${role} refresh=${refresh} />`}
+    ${OPEN.has(job.status) && html`<${Actions} job=${job} refresh=${refresh} />`}
     <${Files} ...${job} />
     <${Reasons} failures=${failures ?? []} />`;
 }

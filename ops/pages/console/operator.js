@@ -48,13 +48,13 @@ function JobActions({ job_id }) {
       label="Pause"
       of=${`job ${job_id}`}
       run=${set(true)}
-      what="Items in flight end, no further one starts, on whichever node the job is, until it is resumed. The customer sees that it waits."
+      what="Items in flight end, no further one starts, on whichever node the job is, until it is resumed. The customer sees that it is paused, and cannot resume it."
     />
     <${Action}
       label="Resume"
       of=${`job ${job_id}`}
       run=${set(false)}
-      what="The job goes on with its other items, at its customer's cost."
+      what="The job goes on with its other items, at its customer's cost, unless the customer paused it as well."
     />
   </span>`;
 }
