@@ -7,7 +7,7 @@ import { browsers } from "../harness/browser-harness.ts";
 import { CONSOLE_VIEWS } from "../harness/console-views.ts";
 import { scenario } from "../harness/scenario.ts";
 import { SETUPS } from "../harness/service.ts";
-import { article } from "../harness/web.ts";
+import { article, gate } from "../harness/web.ts";
 
 const { start } = SETUPS.find(({ setup }) => setup === "embedded")!;
 const [, found] = browsers[0] ?? [];
@@ -285,6 +285,38 @@ describe.skipIf(!found)("the console (needs a browser)", () => {
     await page.context().close();
   });
 
+  test("pauses a job and resumes it, told before what that does, and sees what it waits for", async () => {
+    const door = gate();
+    const { origin } = sites.site({
+      "*": async () => {
+        await door.opened;
+        return { body: article("A page") };
+      },
+    });
+    const items = Array.from({ length: 6 }, (_, n) => ({ url: `${origin}/${n}` }));
+    const body = { items, idempotency_key: "pauses" };
+    const { job_id } = (await service.call("POST", "/v1/batch/fetch", { key: service.key, body })).json;
+    const { page, complaints } = await open();
+    await signIn(page, service.key);
+    await page.goto(`${service.url}/console#/jobs/${job_id}`);
+    const press = async (name: string, what: string): Promise<void> => {
+      await page.getByRole("button", { name: `${name}: the job` }).click();
+      const question = page.locator("dialog[open]");
+      expect(await question.textContent()).toContain(what);
+      await question.getByRole("button", { name, exact: true }).click();
+      await expect.poll(() => question.count(), POLL).toBe(0);
+    };
+    await press("Pause", "items starts until the job is resumed");
+    await page.getByText("The fetch job is paused.").waitFor();
+    await page.getByText("it is paused").waitFor();
+    await look(page, "paused-job");
+    door.open();
+    await press("Resume", "The job goes on with its other 6 items");
+    await page.getByText("The fetch job is completed.").waitFor({ timeout: 60_000 });
+    expect(complaints).toEqual([]);
+    await page.context().close();
+  });
+
   test("takes values out of a page by rules", async () => {
     const { origin } = site();
     const { page, complaints } = await open();
@@ -342,6 +374,10 @@ describe.skipIf(!found)("the console (needs a browser)", () => {
         await page
           .locator("details")
           .evaluateAll((all) => all.forEach((each) => each.setAttribute("open", "")));
+        if (view === "usage") {
+          await page.getByLabel("By day and").selectOption("project");
+          await page.getByText("Usage by day and project").waitFor();
+        }
         await check(view);
       }
       expect(findings).toEqual([]);

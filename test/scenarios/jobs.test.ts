@@ -160,15 +160,19 @@ describe.each(SETUPS)("batch jobs, $setup", ({ start }) => {
     const { job_id } = (await jobs.create(urls.map((url) => ({ url })))).json;
     const progress = async () => (await jobs.read(job_id, "?include=progress")).progress;
     await expect.poll(async () => (await progress())?.in_flight ?? 0, POLL).toBeGreaterThan(0);
-    const set = async (body: object, path = `/v1/jobs/${job_id}`) =>
-      service.call("PATCH", path, { body });
+    const set = async (body: object, path = `/v1/jobs/${job_id}`) => service.call("PATCH", path, { body });
     const operate = async (paused: boolean) =>
       service.call("POST", `/v1/ops/jobs/${job_id}`, { key: service.operator_key, body: { paused } });
     const paused = await set({ paused: true });
-    expect([paused.status, paused.json]).toMatchObject([200, { job_id, status: "running", paused: "client" }]);
+    expect([paused.status, paused.json]).toMatchObject([
+      200,
+      { job_id, status: "running", paused: "client" },
+    ]);
     expect((await set({ paused: true })).json.paused).toBe("client");
     door.open();
     await expect.poll(progress, POLL).toMatchObject({ in_flight: 0, waits_for: "paused_by_client" });
+    // The record is written twice a second.
+    await expect.poll(async () => (await jobs.read(job_id)).counts.queued, POLL).toBe(0);
     const held = await jobs.read(job_id);
     expect(held.counts.pending).toBeGreaterThan(0);
     expect(held.finished_at).toBeNull();

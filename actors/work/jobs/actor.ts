@@ -250,12 +250,7 @@ function proceed(services: JobServices, turn: JobTurn): void {
   }
 }
 
-function tellBoard(
-  { board }: JobServices,
-  job_id: string,
-  record: JobRecord,
-  isSuspended: boolean,
-): void {
+function tellBoard({ board }: JobServices, job_id: string, record: JobRecord, isSuspended: boolean): void {
   const { phase, spec, counts } = record;
   if (phase === "completed" || phase === "cancelled" || phase === "creating") return board.ended(job_id);
   const isRunning = phase !== "queued";

@@ -121,7 +121,8 @@ export function jobRoutes(services: JobServices): readonly Route[] {
           Field(
             Nullable(
               Type.String({
-                description: "`items`: adds a page of items; `progress`: how it gets on; or both: `items,progress`",
+                description:
+                  "`items`: adds a page of items; `progress`: how it gets on; or both: `items,progress`",
               }),
             ),
             null,

@@ -582,7 +582,10 @@ describe("a job that the operator pauses", () => {
     await aged(MAX_CLIENT_PAUSE_MS - 120 * SECOND_MS);
     expect((await jobs.record("j"))!.finished_ms).toBeNull();
     await aged(120 * SECOND_MS);
-    expect(await jobs.record("j")).toMatchObject({ phase: "cancelled", counts: { done, cancelled: 60 - done } });
+    expect(await jobs.record("j")).toMatchObject({
+      phase: "cancelled",
+      counts: { done, cancelled: 60 - done },
+    });
   });
 
   test("says how many items end per second, and what it waits for", async () => {
