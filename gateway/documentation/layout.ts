@@ -43,7 +43,7 @@ export function documentationPage({ menu }: Documentation, page: Page, version: 
 <header>
 <a class="home" href="/">Trawl</a>
 <nav aria-label="Pages"><a href="/docs">Documentation</a> <a href="/docs/reference">Reference</a> <a href="/console">Console</a> <a href="/status">Status</a> <a href="/changelog">Changelog</a></nav>
-<form role="search" hidden><input type="search" name="query" placeholder="Search" aria-label="Search the documentation" autocomplete="off" maxlength="100" aria-controls="found"><ul id="found" hidden></ul></form>
+<form role="search" data-index="/docs/search.json" hidden><input type="search" name="query" placeholder="Search" aria-label="Search the documentation" autocomplete="off" maxlength="100" aria-controls="found"><ul id="found" hidden></ul></form>
 </header>
 <div class="columns">
 <nav class="menu" aria-label="Documentation"><details class="menu-toggle"><summary>Menu</summary>${menu.map((group) => menuGroup(group, page.path)).join("\n")}</details></nav>

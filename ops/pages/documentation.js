@@ -9,10 +9,12 @@ const CHOSEN = "trawl.language";
 const form = document.querySelector("header form");
 const input = form.querySelector("input");
 const found = document.querySelector("#found");
+/** Its entries are addresses relative to its own. */
+const source = new URL(form.dataset.index, location.href);
 let index = null;
 
 function loadIndex() {
-  index ??= fetch("/docs/search.json")
+  index ??= fetch(source)
     .then((answer) => answer.json())
     .then((json) =>
       MiniSearch.loadJS(json, {
@@ -39,7 +41,7 @@ async function search() {
   found.replaceChildren(
     ...all.slice(0, MAX_FOUND).map(({ id, title, heading }) => {
       const link = document.createElement("a");
-      link.href = id;
+      link.href = new URL(id, source).href;
       link.append(heading || title);
       if (heading) {
         const page = document.createElement("small");

@@ -375,7 +375,7 @@ describe.skipIf(!found)("the console (needs a browser)", () => {
           .locator("details")
           .evaluateAll((all) => all.forEach((each) => each.setAttribute("open", "")));
         if (view === "usage") {
-          await page.getByLabel("By day and").selectOption("project");
+          await page.locator("select[name=group]").selectOption("project");
           await page.getByText("Usage by day and project").waitFor();
         }
         await check(view);

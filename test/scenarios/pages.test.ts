@@ -1,8 +1,13 @@
 /** The pages for people in a real browser: the documentation can be read, a search and a fetch can be tried, nothing is refused. */
-import { readFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { dirname, extname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type Browser, chromium, type Page } from "playwright";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { writeStaticDocs } from "../../ops/release/static-docs.ts";
 import { browsers } from "../harness/browser-harness.ts";
 import { scenario } from "../harness/scenario.ts";
 import { SETUPS } from "../harness/service.ts";
@@ -10,6 +15,16 @@ import { article } from "../harness/web.ts";
 
 const { start } = SETUPS.find(({ setup }) => setup === "embedded")!;
 const [, found] = browsers[0] ?? [];
+/** As any web server tells them. */
+const TYPES: Readonly<Record<string, string>> = {
+  ".html": "text/html",
+  ".css": "text/css",
+  ".js": "text/javascript",
+  ".json": "application/json",
+  ".svg": "image/svg+xml",
+  ".md": "text/markdown",
+  ".txt": "text/plain",
+};
 
 describe.skipIf(!found)("the pages for people (need a browser)", () => {
   const { sites, service } = scenario(start, () => ({ TRAWL_DEMO: "on" }));
@@ -83,6 +98,65 @@ describe.skipIf(!found)("the pages for people (need a browser)", () => {
     await page.locator("h1").waitFor();
     expect(complaints).toEqual([]);
     await page.close();
+  });
+
+  test("the documentation as files works from any web server, and asks nothing else", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "trawl-static-docs-"));
+    const server = createServer((request, response) => {
+      const path = new URL(request.url!, "http://files").pathname;
+      const file = join(folder, path.slice("/any/place".length));
+      if (!path.startsWith("/any/place/") || !existsSync(file)) return void response.writeHead(404).end();
+      response.writeHead(200, { "content-type": TYPES[extname(file)]! }).end(readFileSync(file));
+    }).listen(0, "127.0.0.1");
+    try {
+      const { files } = await writeStaticDocs(service.url, service.url, folder);
+      const written = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((name) =>
+        /\.\w+$/.test(name),
+      );
+      expect(written.length).toBe(files);
+      const broken = written
+        .filter((name) => /\.(?:html|md)$/.test(name))
+        .flatMap((name) => {
+          const text = readFileSync(join(folder, name), "utf8");
+          const found = name.endsWith(".md")
+            ? text.matchAll(/\]\((\/)?[^)]*\)/g).filter(([, root]) => root !== undefined)
+            : text
+                .matchAll(/ (?:href|src|data-index)="(?!https?:|data:|mailto:|#)([^"#]*)/g)
+                .filter(([, target]) => !existsSync(join(folder, dirname(name), target!)));
+          return [...found].map(([link]) => `${name}: ${link}`);
+        });
+      expect(broken).toEqual([]);
+      const root = `http://127.0.0.1:${(server.address() as AddressInfo).port}/any/place`;
+      for (const scheme of ["light", "dark"] as const) {
+        const page = await browser!.newPage({ colorScheme: scheme });
+        const complaints: string[] = [];
+        page.on("console", (message) => {
+          if (message.type() === "error") complaints.push(message.text());
+        });
+        page.on("request", (request) => {
+          if (!request.url().startsWith(`${root}/`) && !request.url().startsWith("data:"))
+            complaints.push(`asked ${request.url()}`);
+        });
+        await page.goto(`${root}/index.html`);
+        await page.keyboard.press("/");
+        await page.keyboard.type("screenshot full page");
+        await page.locator("#found a").first().click();
+        await page.waitForURL(/\/any\/place\/(?!index)\S+\.html/);
+        await page.goto(`${root}/api/fetch.html`);
+        await page.getByRole("tab", { name: "Python" }).first().click();
+        await look(page, `static-docs-${scheme}`);
+        // Devtools' evaluation is not held by the page's policy.
+        const { violations } = (await page.evaluate(`${AXE}; axe.run()`)) as {
+          violations: { id: string; impact: string }[];
+        };
+        expect(violations.filter(({ impact }) => impact === "serious" || impact === "critical")).toEqual([]);
+        expect(complaints).toEqual([]);
+        await page.close();
+      }
+    } finally {
+      server.close();
+      rmSync(folder, { recursive: true });
+    }
   });
 
   test("a request of a guide is shown in the language that was chosen last", async () => {
