@@ -4,7 +4,6 @@
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join, posix } from "node:path";
-import { load } from "cheerio";
 
 /** Where its files begin, and what no page links. */
 const STARTS = ["/docs", "/docs/search.json", "/pages/minisearch.js", "/llms.txt", "/llms-full.txt"];
@@ -13,7 +12,6 @@ const MAX_FILES = 5_000;
 /** As the service's own header, but for what a page cannot say of itself. */
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'none'; base-uri 'none'";
-const ADDRESSES = ["href", "src", "data-index"] as const;
 
 export interface StaticDocs {
   readonly files: number;
@@ -57,7 +55,7 @@ export async function writeStaticDocs(
     const file = fileOf(path)!;
     const type = answer.headers.get("content-type") ?? "";
     const content = type.startsWith("text/html")
-      ? pageOf(await answer.text(), path, file, follow)
+      ? pageOf(await answer.text(), file, follow)
       : textOf(await answer.text(), path, file, public_url, follow);
     mkdirSync(dirname(join(folder, file)), { recursive: true });
     writeFileSync(join(folder, file), content);
@@ -68,20 +66,18 @@ export async function writeStaticDocs(
 
 type Follow = (path: string) => string | null;
 
-function pageOf(html: string, path: string, file: string, follow: Follow): string {
-  const $ = load(html);
-  for (const name of ADDRESSES)
-    for (const element of $(`[${name}]`).toArray()) {
-      const given = $(element).attr(name)!;
-      if (!given.startsWith("/")) continue;
-      const { pathname, hash } = new URL(given, `http://docs${path}`);
-      const target = follow(pathname);
-      if (target !== null) $(element).attr(name, `${relative(file, target)}${hash}`);
-      else if ($(element).closest("nav").length > 0) $(element).remove();
-      else $(element).replaceWith($(element).contents());
-    }
-  $("meta[charset]").after(`<meta http-equiv="Content-Security-Policy" content="${POLICY}">`);
-  return $.html();
+/** A link within the service, or another tag with its address: as gateway/documentation writes them, with no quotes in values and no link in a link. */
+const LINK = /<a (?:[^<>]* )?href="(\/[^"]*)"[^<>]*>([^]*?)<\/a>/g;
+const ADDRESS = /(?<= (?:href|src|data-index)=")\/[^"#]*/g;
+const NAVIGATION = /<nav aria-label="Pages">[^]*?<\/nav>/g;
+
+function pageOf(html: string, file: string, follow: Follow): string {
+  const isLinked = (address: string): boolean => fileOf(address.replace(/#.*/, "")) !== null;
+  return html
+    .replace(NAVIGATION, (pages) => pages.replace(LINK, (link, to: string) => (isLinked(to) ? link : "")))
+    .replace(LINK, (link, to: string, text: string) => (isLinked(to) ? link : text))
+    .replace(ADDRESS, (address) => relative(file, follow(address)!))
+    .replace(/<meta charset="[^"]*">/, `$&<meta http-equiv="Content-Security-Policy" content="${POLICY}">`);
 }
 
 function textOf(text: string, path: string, file: string, public_url: string, follow: Follow): string {

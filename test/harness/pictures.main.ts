@@ -79,6 +79,7 @@ try {
   await page.goto(`${url}/console#/jobs/${job_id}`);
   await page.getByText("The crawl job is completed.").waitFor();
   await takeAll(page, "console-job");
+  await takeAll(await pausedJob(page), "console-paused-job");
   for (const view of CONSOLE_VIEWS) {
     await page.goto(`${url}/console#/${view}`);
     await page.locator(`nav a[aria-current="page"][href="#/${view}"]`).waitFor();
@@ -91,6 +92,21 @@ try {
   program.kill();
   await ended;
   rmSync(data_dir, { recursive: true });
+}
+
+/** A job that waits, with the button that resumes it. */
+async function pausedJob(page: Page): Promise<Page> {
+  const items = Array.from({ length: 40 }, (_, n) => ({ url: `${url}/demo/oskerry?${n}` }));
+  const ask = async (method: string, path: string, body: object): Promise<any> => {
+    const headers = { Authorization: `Bearer ${KEY}` };
+    return (await fetch(`${url}${path}`, { method, headers, body: JSON.stringify(body) })).json();
+  };
+  const job = await ask("POST", "/v1/batch/fetch", { idempotency_key: "paused", items });
+  await ask("PATCH", `/v1/jobs/${job.job_id}`, { paused: true });
+  await page.goto(`${url}/console#/jobs/${job.job_id}`);
+  await page.getByText("The fetch job is paused.").waitFor();
+  await page.waitForLoadState("networkidle");
+  return page;
 }
 
 /** Says as well which page is wider than the screen. */
