@@ -83,7 +83,7 @@ try {
   for (const view of CONSOLE_VIEWS) {
     await page.goto(`${url}/console#/${view}`);
     await page.locator(`nav a[aria-current="page"][href="#/${view}"]`).waitFor();
-    await page.waitForLoadState("networkidle");
+    await page.getByText("Asking…").first().waitFor({ state: "detached" });
     await takeAll(page, `console-${view}`);
   }
 } finally {

@@ -135,8 +135,7 @@ function Files({ job_id, kind }) {
 
 function Live({ progress }) {
   const { items_per_s, in_flight, waits_for, waits_until, waits_for_sites } = progress;
-  return html`<dl>
-    <dt>Rate</dt>
+  return html`<dt>Rate</dt>
     <dd>${items_per_s.toFixed(items_per_s < 10 ? 2 : 0)} items a second over the last minute</dd>
     <dt>In flight</dt>
     <dd>${in_flight}</dd>
@@ -144,9 +143,8 @@ function Live({ progress }) {
     <dd>
       ${waits_for === null ? "it does not wait: items run" : (WAITS[waits_for] ?? waits_for)}
       ${waits_until !== null && html`, until ${when(waits_until)}`}
-      ${waits_for_sites.length > 0 && html` (asked for a while without requests: ${waits_for_sites.join(", ")})`}
-    </dd>
-  </dl>`;
+      ${waits_for_sites.length > 0 && ` (asked for a while without requests: ${waits_for_sites.join(", ")})`}
+    </dd>`;
 }
 
 function Actions({ job, refresh }) {
@@ -209,8 +207,8 @@ export function Job({ place: [job_id] }) {
   return html`<${Problem} text=${problem} />
     <p role="status">The ${job.kind} job is <strong>${stateOf(job)}</strong>.</p>
     <${Progress} counts=${job.counts} />
-    ${job.progress && html`<${Live} progress=${job.progress} />`}
     <dl>
+      ${job.progress && html`<${Live} progress=${job.progress} />`}
       <dt>Created</dt>
       <dd>${when(job.created_at)}</dd>
       <dt>Ended</dt>
