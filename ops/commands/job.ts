@@ -23,7 +23,7 @@ import {
 import { CommandError, type Context, EXIT, type Json, withDocuments, withJson } from "./context.ts";
 import { jobSaveCommand } from "./job-save.ts";
 import { isDataWanted } from "./streams.ts";
-import { readJob, watch } from "./watch.ts";
+import { watch } from "./watch.ts";
 import { JOB_RESULTS, JOBS } from "../../actors/work/jobs/collections.ts";
 import { frozenStates } from "../../actors/work/jobs/stored-states.ts";
 
@@ -36,7 +36,10 @@ export function jobCommand(context: Context): Command {
       .description("show the state of a job")
       .argument("<id>", "the id of the job")
       .action(async (job_id: string, options: ClientOptions) => {
-        show(context, await readJob({ ...service(context, options), job_id }), options);
+        const { base, key } = service(context, options);
+        const { reply, content } = await exchange("GET", `${base}/v1/jobs/${job_id}?include=progress`, key);
+        if (!reply.ok || content === null) throw errorOf(reply, content);
+        show(context, content as JobStatus, options);
       }),
   );
   for (const [name, description, always_prints] of [
@@ -127,11 +130,14 @@ async function setPaused(
 
 function show(context: Context, job: JobStatus, { json }: Json): void {
   if (json) return context.out(JSON.stringify(job, null, 2));
-  const { counts, items: _, webhook, ...rest } = job;
+  const { counts, items: _, webhook, progress, ...rest } = job;
   const delivery = webhook && { webhook: webhook.is_off ? "off" : "on", webhook_status: webhook.last_status };
-  for (const [name, value] of Object.entries({ ...rest, ...delivery, ...counts }))
+  for (const [name, value] of Object.entries({ ...rest, ...delivery, ...counts, ...progressOf(progress) }))
     if (value !== null) context.out(`${name.padEnd(16)}${value}`);
 }
+
+const progressOf = (progress: JobStatus["progress"]) =>
+  progress && { ...progress, waits_for_sites: progress.waits_for_sites.join(", ") || null };
 
 /** Reads the job before its results: results may be ahead of the record, never behind it. Throws CommandError, Fault. */
 async function verify(documents: Documents, job_id: string, joined: JoinedSites) {

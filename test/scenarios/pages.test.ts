@@ -119,12 +119,12 @@ describe.skipIf(!found)("the pages for people (need a browser)", () => {
         .filter((name) => /\.(?:html|md)$/.test(name))
         .flatMap((name) => {
           const text = readFileSync(join(folder, name), "utf8");
-          const found = name.endsWith(".md")
+          const wrong = name.endsWith(".md")
             ? text.matchAll(/\]\((\/)?[^)]*\)/g).filter(([, root]) => root !== undefined)
             : text
                 .matchAll(/ (?:href|src|data-index)="(?!https?:|data:|mailto:|#)([^"#]*)/g)
                 .filter(([, target]) => !names.has(join(dirname(name), target!)));
-          return [...found].map(([link]) => `${name}: ${link}`);
+          return [...wrong].map(([link]) => `${name}: ${link}`);
         });
       expect(broken).toEqual([]);
       const root = `http://127.0.0.1:${(server.address() as AddressInfo).port}/any/place`;
