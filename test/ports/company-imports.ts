@@ -116,6 +116,18 @@ export function companyImportsSuite(open: () => Promise<ImportStore>): void {
     await store.close();
   });
 
+  test("a run that has not ended is found behind those that have", async () => {
+    const { store, run } = await begun();
+    const origin = 'a "state":"running" file';
+    for (const state of ["done", "failed"] as const) await store.begin({ ...RUN, origin, state });
+    const other = await store.begin({ ...RUN, source: "companies_house" });
+    expect(await store.running()).toEqual([other, run]);
+    await store.commit({ run: { ...other, state: "done" }, rows: [], bad: [] });
+    await store.commit({ run: { ...run, epoch: 2 }, rows: [], bad: [] });
+    expect(await store.running()).toEqual([{ ...run, epoch: 2 }]);
+    await store.close();
+  });
+
   test("a writer whose key another node took writes nothing", async () => {
     const { store, run } = await begun();
     await store.commit({ run: { ...run, epoch: 2 }, rows: [], bad: [] });

@@ -40,7 +40,7 @@ export function openImporting(
   }
 
   async function wakeRunning(due: readonly string[] = []): Promise<void> {
-    const running = (await store.runs(MAX_LOOKED_AT)).filter(({ state }) => state === "running");
+    const running = await store.running();
     for (const source of new Set([...running.map((run) => run.source), ...due]))
       await ask(CompanyImport, source, "wake", null, { timeout_ms: WAKE_TIMEOUT_MS });
   }
@@ -89,5 +89,4 @@ const MAX_ATTEMPTS = 20;
 const ATTEMPTS_EVERY_MS = 2_000;
 /** By then the partitions of nodes that start together have their owners. */
 const JOINED_MS = 10_000;
-const MAX_LOOKED_AT = 100;
 const OUTCOMES = ["created", "changed", "renewed", "unchanged", "older", "closed", "skipped", "bad"] as const;

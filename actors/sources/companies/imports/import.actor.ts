@@ -9,7 +9,7 @@ import { CompanyImport, type ImportOrder, type ImportReply } from "../../../../s
 import type { ImportKind } from "./import-kind.ts";
 import { digestOf } from "./adapters/unpack-file.ts";
 import { UnreadableFile } from "./file-record.ts";
-import { MAX_RUNS, NO_COUNTS, runsOf, type RunDeps, runImport } from "./run-import.ts";
+import { NO_COUNTS, runsOf, type RunDeps, runImport } from "./run-import.ts";
 import type { FindNextFile } from "./scheduled-imports.ts";
 import { isBaseline } from "./imported-changes.ts";
 import type { ImportRun } from "./store.ts";
@@ -36,8 +36,7 @@ export function importActor(deps: ImportActorDeps) {
   const { store, clock, log, kinds } = deps;
 
   async function unfinished(source: string): Promise<ImportRun | null> {
-    const runs = await store.runs(MAX_RUNS);
-    return runs.find((run) => run.source === source && run.state === "running") ?? null;
+    return (await store.running()).find((run) => run.source === source) ?? null;
   }
 
   async function begin(source: string, order: ImportOrder, context: WorkContext): Promise<ImportRun> {

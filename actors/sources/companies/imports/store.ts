@@ -127,6 +127,8 @@ export interface ImportStore {
   run(number: number): Promise<ImportRun | null>;
   /** Newest first. `before`: those with a smaller number only. */
   runs(limit: number, before?: number): Promise<readonly ImportRun[]>;
+  /** All that are running, newest first: one of a source at a time, however many runs came after it. */
+  running(): Promise<readonly ImportRun[]>;
   badRows(run: number, limit: number): Promise<readonly BadRow[]>;
   /** In any order; without those that are not there. At most 1,000 keys. */
   rows(kind: string, keys: readonly string[]): Promise<readonly ImportedRow[]>;

@@ -35,6 +35,8 @@ interface StoredRun {
   readonly epoch: number;
   readonly value: string;
 }
+/** Of the JSON of a run. A quote inside one of its texts is escaped, so that no text has this. */
+const RUNNING = /"state":"running"/;
 interface StoredBadRow extends BadRow {
   readonly _id: string;
   readonly run: number;
@@ -201,6 +203,10 @@ export function mongoImports(address: string): ImportStore {
             .limit(limit)
             .toArray()
         ).map((stored) => runOf(stored)!),
+      ),
+    running: () =>
+      reach("find unfinished imports", async () =>
+        (await runs.find({ value: RUNNING }).sort({ _id: -1 }).toArray()).map((stored) => runOf(stored)!),
       ),
     badRows: (run, limit) =>
       reach("list bad rows", async () =>

@@ -23,6 +23,7 @@ const SCHEMA = `
   PRAGMA synchronous = NORMAL;
   PRAGMA cache_size = -65536;
   CREATE TABLE IF NOT EXISTS runs (run INTEGER PRIMARY KEY, value TEXT NOT NULL) STRICT;
+  CREATE INDEX IF NOT EXISTS running ON runs (run) WHERE value ->> 'state' = 'running';
   CREATE TABLE IF NOT EXISTS kinds (number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE) STRICT;
   CREATE TABLE IF NOT EXISTS rows (
     kind INTEGER NOT NULL,
@@ -94,6 +95,7 @@ function statementsOf(database: DatabaseSync) {
     ),
     run: database.prepare("SELECT value FROM runs WHERE run = ?"),
     runs: database.prepare("SELECT value FROM runs WHERE run < ? ORDER BY run DESC LIMIT ?"),
+    running: database.prepare("SELECT value FROM runs WHERE value ->> 'state' = 'running' ORDER BY run DESC"),
     lastRun: database.prepare("SELECT max(run) AS run FROM runs"),
     addKind: database.prepare("INSERT OR IGNORE INTO kinds (name) VALUES (?)"),
     kinds: database.prepare("SELECT number, name FROM kinds"),
@@ -203,6 +205,8 @@ export function sqliteImports(path: string): ImportStore {
     run: (number) => reach("read an import", () => runOf(statements.run.get(number))),
     runs: (limit, before = Number.MAX_SAFE_INTEGER) =>
       reach("list imports", () => statements.runs.all(before, limit).map((row) => runOf(row)!)),
+    running: () =>
+      reach("find unfinished imports", () => statements.running.all().map((row) => runOf(row)!)),
     badRows: (run, limit) =>
       reach("list bad rows", () => statements.bad.all(run, limit) as unknown as readonly BadRow[]),
     rows: (kind, keys) =>
