@@ -113,23 +113,34 @@ export const MAX_POSTINGS = 1_000;
 /** Companies that are looked at for one query. */
 export const MAX_LOOKED_AT = 4_000;
 
+/** The companies of one key of a question. */
+export interface KeyPostings<Id> {
+  /** How many companies have the key, at least up to MAX_POSTINGS + 1. */
+  readonly count: number;
+  /** Those of them that fit; read only where the key counts. */
+  readonly companies: () => readonly Id[];
+}
+
 /**
- * The companies that share the most telling keys first. A key counts the more the fewer companies have it.
+ * The companies that share the most telling keys first. A key counts the more the fewer companies have it, and common keys only
+ * where no other one finds anything.
  */
 export function rankByKeys<Id extends number | string>(
-  postings: readonly { readonly key: number; readonly companies: readonly Id[] }[],
+  postings: readonly KeyPostings<Id>[],
   limit: number,
 ): readonly Id[] {
-  const rare = postings.filter(({ companies }) => companies.length <= MAX_POSTINGS);
-  const used = rare.some(({ companies }) => companies.length > 0) ? rare : postings;
   const weights = new Map<Id, number>();
-  for (const { companies } of used.toSorted((a, b) => a.companies.length - b.companies.length)) {
-    if (weights.size + companies.length > MAX_LOOKED_AT && weights.size > 0) continue;
-    const weight = 1 / Math.log2(companies.length + 1.5);
-    for (const id of companies) weights.set(id, (weights.get(id) ?? 0) + weight);
+  function weigh(used: readonly KeyPostings<Id>[]): void {
+    for (const { count, companies } of used.toSorted((a, b) => a.count - b.count)) {
+      if (weights.size + count > MAX_LOOKED_AT && weights.size > 0) continue;
+      const weight = 1 / Math.log2(count + 1.5);
+      for (const id of companies()) weights.set(id, (weights.get(id) ?? 0) + weight);
+    }
   }
+  weigh(postings.filter(({ count }) => count <= MAX_POSTINGS));
+  if (weights.size === 0) weigh(postings.filter(({ count }) => count > MAX_POSTINGS));
   return [...weights]
-    .toSorted(([, a], [, b]) => b - a)
+    .toSorted((a, b) => b[1] - a[1])
     .slice(0, limit)
     .map(([id]) => id);
 }

@@ -38,10 +38,10 @@ export function memoryCompanyIndex(): CompanyIndex {
     },
     async candidates({ names, filter }, limit) {
       const fitting = (id: string): boolean => fitsFilter(companies.get(id)!, filter);
-      const read = keysOfNames(names).map((key) => ({
-        key,
-        companies: [...(postings.get(key) ?? [])].filter(fitting).slice(0, MAX_POSTINGS + 1),
-      }));
+      const read = keysOfNames(names).map((key) => {
+        const found = [...(postings.get(key) ?? [])].filter(fitting).slice(0, MAX_POSTINGS + 1);
+        return { count: found.length, companies: () => found };
+      });
       return {
         entries: rankByKeys(read, limit).map((id) => companies.get(id)!),
         frequencies: frequenciesOf(names, (key) => postings.get(key)?.size ?? 0),

@@ -154,7 +154,10 @@ export function mongoCompanyIndex(address: string): CompanyIndex {
         let postings = (await readTogether(rare)) ?? (await readEach(rare));
         if (!postings.some(({ companies }) => companies.length > 0 && companies.length <= MAX_POSTINGS))
           postings = await readEach(keys);
-        const ids = rankByKeys(postings, limit);
+        const ids = rankByKeys(
+          postings.map(({ companies }) => ({ count: companies.length, companies: () => companies })),
+          limit,
+        );
         const entries = await collection
           .find({ _id: { $in: [...ids] } }, { projection: { entry: 1 } })
           .toArray();

@@ -2,7 +2,7 @@
  * The search index in an SQLite file of its own. The companies of a key are one row: how many they are, and the first thousand and
  * one as a packed list (packed-list.ts), which takes a quarter of the room of a row for each and is read in one step. A write
  * goes into `recent`, a row for each key and company; when `recent` has grown to a tenth of the index it is packed, a few
- * thousand rows at a time between other work. A company whose names change gets a new number, so lists are only appended to; the
+ * thousand rows at a time between other work. A company whose names or country change gets a new number, so lists are only appended to; the
  * old number is in lists and leads nowhere. Writes that arrive in the same tick share a transaction; the file can be made again,
  * so a power cut may lose the last of them.
  */
@@ -11,7 +11,14 @@ import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { Fault } from "../../../../cluster/ports/fault.ts";
 import { packAfter, unpack } from "../packed-list.ts";
-import { frequenciesOf, keysOfNames, MAX_LOOKED_AT, MAX_POSTINGS, rankByKeys } from "../search-keys.ts";
+import {
+  frequenciesOf,
+  type KeyPostings,
+  keysOfNames,
+  MAX_LOOKED_AT,
+  MAX_POSTINGS,
+  rankByKeys,
+} from "../search-keys.ts";
 import {
   type CompanyEntry,
   type CompanyIndex,
@@ -36,6 +43,13 @@ const KEYS_OF_COMPANY = 25;
 const RECENT_SHARE = 1 / 10;
 /** Rows in one statement: a call for each costs twice as much. */
 const POSTED_AT_ONCE = 64;
+/**
+ * A company's number ends with a hash of its country, so that those of other countries are passed over without being read. Of so
+ * many groups several countries share one; each doubling costs a bit a posting.
+ */
+const COUNTRY_GROUPS = 64;
+/** Of the tables; a file of another one is made again. */
+const FILE_LAYOUT = INDEX_LAYOUT * 100 + 1;
 /** Companies in one statement: a call for each costs twice as much. */
 const READ_AT_ONCE = 32;
 /** Rows in one step: some 20 ms. */
@@ -76,8 +90,8 @@ function openFile(path: string): DatabaseSync {
   try {
     database.exec(`PRAGMA busy_timeout = ${BUSY_MS}; PRAGMA journal_mode = WAL;
       PRAGMA synchronous = NORMAL; PRAGMA cache_size = -65536`);
-    if (database.prepare("PRAGMA user_version").get()!["user_version"] !== INDEX_LAYOUT)
-      database.exec(`BEGIN IMMEDIATE; ${DROP} PRAGMA user_version = ${INDEX_LAYOUT}; COMMIT`);
+    if (database.prepare("PRAGMA user_version").get()!["user_version"] !== FILE_LAYOUT)
+      database.exec(`BEGIN IMMEDIATE; ${DROP} PRAGMA user_version = ${FILE_LAYOUT}; COMMIT`);
     database.exec(SCHEMA);
     // A file that is cut in half has its tables.
     database.exec("SELECT count(*) FROM companies; SELECT count(*) FROM recent; SELECT max(key) FROM packed");
@@ -90,6 +104,10 @@ function openFile(path: string): DatabaseSync {
 
 /** The keys are 32-bit integers; one without a sign is stored in five bytes, a negative one in nine. */
 const storedKey = (key: number): number => key >>> 0;
+
+/** Of an ISO 3166-1 alpha-2 code; null: not known. */
+const groupOf = (country: string | null): number =>
+  country === null ? 0 : (country.charCodeAt(0) * 26 + country.charCodeAt(1)) % COUNTRY_GROUPS;
 
 /** That a company has a key. */
 interface Posting {
@@ -142,16 +160,21 @@ function postingsOf(database: DatabaseSync) {
         postMany.run(...added.slice(at, at + POSTED_AT_ONCE).flatMap(({ key, number }) => [key, number]));
       for (const { key, number } of added.slice(whole)) postOne.run(key, number);
     },
-    of(signed_key: number): { readonly count: number; readonly numbers: readonly number[] } {
+    /** `group`: companies of other groups are left out; null: none are. */
+    of(signed_key: number, group: number | null): KeyPostings<number> & { readonly total: number } {
       const key = storedKey(signed_key);
       const row = packedOf(key);
-      const packed = row ? unpack(row.list) : [];
+      const inGroup = (numbers: readonly number[]): readonly number[] =>
+        group === null ? numbers : numbers.filter((number) => number % COUNTRY_GROUPS === group);
+      const packed = (): readonly number[] => (row ? unpack(row.list) : []);
+      const total = row?.companies ?? 0;
       // With a common key the lists are not compared, so that the rest of it is not read.
-      if (packed.length >= LISTED) return { count: row!.companies, numbers: packed };
+      if (total >= LISTED) return { total, count: LISTED, companies: () => inGroup(packed()) };
       const recent = recentOf.all(key).map(({ number }) => Number(number));
       return {
-        count: (row?.companies ?? 0) + recent.length,
-        numbers: recent.length === 0 ? packed : [...packed, ...recent].slice(0, LISTED),
+        total: total + recent.length,
+        count: Math.min(LISTED, total + recent.length),
+        companies: () => inGroup(recent.length === 0 ? packed() : [...packed(), ...recent].slice(0, LISTED)),
       };
     },
     /** Packs the next rows of `recent` from this key on. Answers how many, and where to go on; null: it was the end. */
@@ -183,7 +206,9 @@ interface Waiting {
 /** The companies of a file; a change answers the keys that a new number has. */
 function companiesOf(database: DatabaseSync) {
   const find = database.prepare("SELECT number, version, entry FROM companies WHERE id = ?");
-  const insert = database.prepare("INSERT INTO companies (id, version, entry) VALUES (?, ?, ?)");
+  const insert = database.prepare(`INSERT INTO companies (number, id, version, entry) VALUES (
+    (coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'companies'), 0) / ${COUNTRY_GROUPS} + 1) * ${COUNTRY_GROUPS} + ?,
+    ?, ?, ?)`);
   const update = database.prepare("UPDATE companies SET version = ?, entry = ? WHERE number = ?");
   const forget = database.prepare("DELETE FROM companies WHERE id = ?");
   const places = Array(READ_AT_ONCE).fill("?").join(", ");
@@ -201,19 +226,21 @@ function companiesOf(database: DatabaseSync) {
   const haveEqualNames = (a: CompanyEntry, b: CompanyEntry): boolean =>
     JSON.stringify(namesOf(a)) === JSON.stringify(namesOf(b));
 
-  /** The number of the company if its names are new. */
+  /** The number of the company if its names or its country are new. */
   function put(company: CompanyEntry): number | null {
-    const { id, version = 0 } = company;
+    const { id, version = 0, country = null } = company;
+    const group = groupOf(country);
     const row = find.get(id);
     if (row && Number(row["version"]) > version) return null;
     const entry = JSON.stringify(company);
-    if (row && haveEqualNames(JSON.parse(String(row["entry"])) as CompanyEntry, company)) {
+    const isInGroup = row !== undefined && Number(row["number"]) % COUNTRY_GROUPS === group;
+    if (isInGroup && haveEqualNames(JSON.parse(String(row["entry"])) as CompanyEntry, company)) {
       update.run(version, entry, row["number"]!);
       return null;
     }
     if (row) removed(id);
     count++;
-    return Number(insert.run(id, version, entry).lastInsertRowid);
+    return Number(insert.run(group, id, version, entry).lastInsertRowid);
   }
 
   return {
@@ -278,12 +305,12 @@ export function sqliteCompanyIndex(path: string): CompanyIndex {
   }
 
   /** The companies that share keys with the names, most telling first, and how frequent their words are. */
-  function ranking(names: readonly string[]) {
-    const read = new Map(keysOfNames(names).map((key) => [key, postings.of(key)]));
-    const lists = [...read].map(([key, { numbers }]) => ({ key, companies: numbers }));
+  function ranking(names: readonly string[], { country }: IndexFilter) {
+    const group = country === null ? null : groupOf(country);
+    const read = new Map(keysOfNames(names).map((key) => [key, postings.of(key, group)]));
     return {
-      ranked: rankByKeys(lists, MAX_LOOKED_AT),
-      frequencies: frequenciesOf(names, (key) => read.get(key)?.count ?? postings.of(key).count),
+      ranked: rankByKeys([...read.values()], MAX_LOOKED_AT),
+      frequencies: frequenciesOf(names, (key) => (read.get(key) ?? postings.of(key, group)).total),
     };
   }
 
@@ -359,7 +386,7 @@ export function sqliteCompanyIndex(path: string): CompanyIndex {
     candidates: ({ names, filter }, limit) =>
       reach("search companies", () => {
         const key = JSON.stringify([names, filter]);
-        if (last?.key !== key) last = { key, ...ranking(names), entries: [], read: 0 };
+        if (last?.key !== key) last = { key, ...ranking(names, filter), entries: [], read: 0 };
         const { ranked, entries, frequencies } = last;
         const isFiltered = Object.values(filter satisfies IndexFilter).some((value) => value !== null);
         const most = Math.min(ranked.length, isFiltered ? limit * FILTERED_FACTOR : limit);

@@ -341,35 +341,35 @@ function readTable(): ReadonlyMap<string, Form> {
 
 const BY_KEY = readTable();
 const MAX_WORDS = Math.max(...[...BY_KEY.values()].map(({ words }) => words));
+/** The most words of the forms that begin with a word. */
+const WORDS_FROM: ReadonlyMap<string, number> = new Map(
+  [...BY_KEY]
+    .toSorted(([, a], [, b]) => a.words - b.words)
+    .map(([key, { words }]) => [key.split(" ", 1)[0]!, words]),
+);
 /** Single words are forms only this near the end of a name, or at its start. */
 const LAST_WORDS = 3;
 
 /** A form that is spelt out may have one typing error: a word of so many characters is no other word by chance. */
 const MIN_SPELT_CHARS = 10;
 const ENDS_CHARS = 4;
-const endsOf = (key: string): readonly string[] => [
-  `${key.slice(0, ENDS_CHARS)}…`,
-  `…${key.slice(-ENDS_CHARS)}`,
-];
 /** The forms that are spelt out, by their first and last characters: an error leaves one of them. */
-const SPELT = Map.groupBy(
-  [...BY_KEY.keys()]
-    .filter((key) => key.length >= MIN_SPELT_CHARS && key.split(" ").some(({ length }) => length >= 5))
-    .flatMap((key) => endsOf(key).map((end) => ({ end, key }))),
-  ({ end }) => end,
+const SPELT = [...BY_KEY.keys()].filter(
+  (key) => key.length >= MIN_SPELT_CHARS && key.split(" ").some(({ length }) => length >= 5),
 );
+const SPELT_FROM = Map.groupBy(SPELT, (key) => key.slice(0, ENDS_CHARS));
+const SPELT_TO = Map.groupBy(SPELT, (key) => key.slice(-ENDS_CHARS));
 
 /** The form that is meant by a text with one error; undefined: none. */
 function misspelt(text: string): string | undefined {
   if (text.length < MIN_SPELT_CHARS - 1) return undefined;
-  for (const end of endsOf(text))
-    for (const { key } of SPELT.get(end) ?? [])
-      if (
-        Math.abs(key.length - text.length) <= 1 &&
-        (1 - spellingSimilarity(key, text)) * Math.max(key.length, text.length) < 1.5
-      )
-        return key;
-  return undefined;
+  const isMeant = (key: string): boolean =>
+    Math.abs(key.length - text.length) <= 1 &&
+    (1 - spellingSimilarity(key, text)) * Math.max(key.length, text.length) < 1.5;
+  return (
+    SPELT_FROM.get(text.slice(0, ENDS_CHARS))?.find(isMeant) ??
+    SPELT_TO.get(text.slice(-ENDS_CHARS))?.find(isMeant)
+  );
 }
 
 export interface SplitName {
@@ -397,8 +397,9 @@ export function splitLegalForms(folded: string): SplitName {
       if (words.length <= length) break;
       const isNearEnd = at + length > words.length - LAST_WORDS;
       if (length === 1 && at > 0 && !isNearEnd) continue;
-      const key = length === 1 ? words[at]! : words.slice(at, at + length).join(" ");
       const isAtEnd = at === 0 || at + length === words.length;
+      if (!isAtEnd && (WORDS_FROM.get(words[at]!) ?? 0) < length) continue;
+      const key = length === 1 ? words[at]! : words.slice(at, at + length).join(" ");
       const form = BY_KEY.has(key) ? key : isAtEnd ? misspelt(key) : undefined;
       if (form === undefined || isCutFromLetters(words, at, length)) continue;
       forms.push(form);

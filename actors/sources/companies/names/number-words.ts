@@ -26,8 +26,10 @@ function romanValue(word: string): number | null {
 }
 
 function valueOf(word: string): number | null {
-  const ordinal = /^([0-9]+)(?:st|nd|rd|th)$/.exec(word);
-  if (ordinal) return Number(ordinal[1]);
+  if (word[0]! <= "9") {
+    const ordinal = /^([0-9]+)(?:st|nd|rd|th)$/.exec(word);
+    if (ordinal) return Number(ordinal[1]);
+  }
   return WORDS.get(word) ?? romanValue(word);
 }
 

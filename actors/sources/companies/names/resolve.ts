@@ -293,11 +293,23 @@ function limit(
     evidence.cap("number", CAPS.other_numbers, [...query.numbers].join(" "), [...name.numbers].join(" "));
   }
   const isShort = Math.max(query.joined.length, name.joined.length) < SHORT_NAME_CHARS;
-  if (isShort && !evidence.hasPlace && haveDifferentWords(query, name))
+  if (
+    evidence.sum > CAPS.other_short_name &&
+    isShort &&
+    !evidence.hasPlace &&
+    haveDifferentWords(query, name)
+  )
     evidence.cap("word", CAPS.other_short_name);
-  if (rarity !== null && foldName(legal) !== folded && sharesOnlyCommon(query, name, rarity))
+  // Most candidates are below: what words they share is worked out for the others.
+  if (
+    evidence.sum > CAPS.common_words &&
+    rarity !== null &&
+    foldName(legal) !== folded &&
+    sharesOnlyCommon(query, name, rarity)
+  )
     evidence.cap("word", CAPS.common_words, query.words.join(" "), name.words.join(" "));
-  if (rarity !== null && hasOtherWord(query, name, rarity)) evidence.cap("word", CAPS.other_word);
+  if (evidence.sum > CAPS.other_word && rarity !== null && hasOtherWord(query, name, rarity))
+    evidence.cap("word", CAPS.other_word);
   if (country !== null && countries.size > 0 && !countries.has(country)) {
     evidence.is_contradicted = true;
     evidence.cap("country", CAPS.other_country, text, country);

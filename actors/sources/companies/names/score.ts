@@ -133,6 +133,17 @@ export interface PreparedName {
   readonly form_groups: ReadonlySet<string>;
 }
 
+/** What each form can be. */
+const groupsOfForm = new Map<string, readonly string[]>();
+function groupsOf(form: string): readonly string[] {
+  let groups = groupsOfForm.get(form);
+  if (groups === undefined) {
+    groups = categoriesOf(form).flatMap((category) => FORM_GROUPS[category] ?? []);
+    groupsOfForm.set(form, groups);
+  }
+  return groups;
+}
+
 const isNumber = (word: string): boolean => /^[0-9]+$/.test(word);
 const initialsOf = (words: readonly string[]): string => words.map((word) => word[0]!).join("");
 const wordsOf = (text: string): readonly string[] => (text === "" ? [] : text.split(" "));
@@ -145,8 +156,6 @@ export function prepareName(name: string): PreparedName {
   const standard = withDigits(placed.words.map((word) => STANDARD_WORDS.get(word) ?? word));
   const telling = standard.filter((word) => !OPTIONAL.has(word));
   const words = telling.length > 0 ? telling : standard;
-  const whole = wordsOf(folded);
-  const groups = forms.map((form) => categoriesOf(form).flatMap((category) => FORM_GROUPS[category] ?? []));
   return {
     words,
     joined: words.join(""),
@@ -154,10 +163,12 @@ export function prepareName(name: string): PreparedName {
     sorted: words.toSorted().join(""),
     numbers: new Set(words.filter(isNumber)),
     territories: placed.territories,
-    initials: [whole, whole.filter((word) => !OPTIONAL.has(word) || isForm(word)), written, words].map(
-      initialsOf,
-    ),
-    form_groups: new Set(groups.flat()),
+    get initials() {
+      const whole = wordsOf(folded);
+      const telling_whole = whole.filter((word) => !OPTIONAL.has(word) || isForm(word));
+      return [whole, telling_whole, written, words].map(initialsOf);
+    },
+    form_groups: new Set(forms.flatMap(groupsOf)),
   };
 }
 
@@ -304,7 +315,8 @@ export function compareNames(a: PreparedName, b: PreparedName): NameComparison {
   if (a.joined === "" || b.joined === "") return { base: 0, effects: [] };
   const { onlyA, onlyB } = differingWords(a, b);
   const inOrder = likeness(a.joined, b.joined);
-  const reordered = likeness(a.sorted, b.sorted) + WEIGHTS.reordered;
+  const isInOrder = a.sorted === a.joined && b.sorted === b.joined;
+  const reordered = isInOrder ? 0 : likeness(a.sorted, b.sorted) + WEIGHTS.reordered;
   const floor = floorOfWords(a, b, onlyA, onlyB);
   return { base: Math.max(inOrder, reordered, floor), effects: effectsOf(a, b, onlyA, onlyB) };
 }

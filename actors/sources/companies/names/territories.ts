@@ -61,6 +61,12 @@ const CODES: ReadonlyMap<string, string> = new Map([
   ...Object.entries(OTHERS),
 ]);
 const MAX_WORDS = 3;
+/** The most words of the names that begin with a word. */
+const WORDS_FROM = new Map<string, number>();
+for (const name of CODES.keys()) {
+  const words = name.split(" ");
+  WORDS_FROM.set(words[0]!, Math.max(words.length, WORDS_FROM.get(words[0]!) ?? 0));
+}
 
 /**
  * Replaces the names of territories with a word made of their code, longer names first, so that `Deutschland` and
@@ -73,7 +79,7 @@ export function withTerritories(words: readonly string[]): {
   const result: string[] = [];
   const territories = new Set<string>();
   for (let at = 0; at < words.length; at++) {
-    let length = Math.min(MAX_WORDS, words.length - at);
+    let length = Math.min(MAX_WORDS, WORDS_FROM.get(words[at]!) ?? 0, words.length - at);
     let code: string | undefined;
     for (; length >= 1; length--) {
       code = CODES.get(length === 1 ? words[at]! : words.slice(at, at + length).join(" "));
