@@ -4,7 +4,9 @@
  * city of its own. A question is a company's name as people write it: with a typo, without the form or with it spelt out, shortened,
  * without umlauts. One in five is about a company that is not in the register.
  */
+import { importedId } from "../actors/sources/companies/imports/imported.ts";
 import type { CompanyEntry } from "../actors/sources/companies/search-index.ts";
+import { goldenLei } from "../test/harness/golden-copy.ts";
 
 const SYLLABLES =
   "al an ar bel ber bo ca cor da del dor el en fa fel gar gen hal han il in ka kel la lan lin lo ma mar mel mi mon na nel nor o or pa per ra ren ri ro sa sel ser so ta tel ter to tra u val van ver vi vo wal wen win ze zel".split(
@@ -44,6 +46,8 @@ const NAMESAKES = 1 / 8;
 const ABSENT = 1 / 5;
 
 export interface InventedCompany extends CompanyEntry {
+  /** Its number at GLEIF: the id is the one that an import of it gives. */
+  readonly lei: string;
   readonly stem: string;
   readonly form: string;
   readonly city: string;
@@ -86,8 +90,10 @@ export function inventedRegister(seed: number) {
     const city = pick(cities.split(" "));
     const form = pick(forms);
     const own = namesake ?? stem(city);
+    const lei = goldenLei(number);
     return {
-      id: `cmp_${String(number).padStart(16, "0")}`,
+      id: importedId(`lei:${lei}`),
+      lei,
       names: [`${own} ${form}`],
       stem: own,
       form,

@@ -371,20 +371,23 @@ export async function resolveName(
     .filter(({ scored }) => isPossible(search)(scored))
     .map(({ scored, summary }) => candidateWith(scored, query, summary));
   const all = [...own, ...others].filter(({ score }) => score >= MIN_SCORE).toSorted(byRank);
-  // One that was removed since it was indexed is left out before it is the match.
-  const shown = await withSummaries(deps, all.slice(0, limit + MAX_REMOVED));
-  const decision = decideMatch(shown, () => false);
+  const { shown, rest } = await withSummaries(deps, all, Math.max(limit, MIN_COMPARED));
+  const decision = decideMatch([...shown, ...rest], () => false);
   return {
     match: decision.kind === "match" ? shown[0]!.summary : null,
     reason: decision.kind === "match" ? null : decision.reason,
     candidates: shown.slice(0, limit).map(({ summary }) => summary),
     explanations: shown
       .slice(0, limit)
-      .map((candidate, at) => explain(query, candidate, leadOf(candidate, shown.slice(at + 1)))),
+      .map((candidate, at) =>
+        explain(query, candidate, leadOf(candidate, [...shown.slice(at + 1), ...rest])),
+      ),
   };
 }
 
-/** Candidates that are read beside those that are answered. */
+/** The match and the one that it is ahead of are both there still, however few are answered. */
+const MIN_COMPARED = 2;
+/** Candidates that are read in place of those that were removed since they were indexed. */
 const MAX_REMOVED = 5;
 
 /** The companies of the index that can be meant, in no order. Throws Fault. */
@@ -430,18 +433,32 @@ const candidateWith = (scored: ScoredCompany, query: NameQuery, summary: JsonObj
   summary,
 });
 
-/** Throws Fault. */
+type Candidate = ReturnType<typeof candidateWith>;
+
+/**
+ * The first `limit` that are still there, with their summaries: working out one costs as much as finding the company. `rest`: those
+ * behind them, which count as rivals without being looked at. Throws Fault.
+ */
 async function withSummaries(
   deps: SummaryDeps,
-  candidates: readonly ReturnType<typeof candidateWith>[],
-): Promise<readonly NamedCandidate[]> {
-  const own = candidates.filter(({ summary }) => summary === null).map(({ scored }) => scored);
-  const found = await summariesOf(deps, own);
-  const summaries = new Map(found.map((summary) => [summary["id"], summary]));
-  return candidates.flatMap((candidate) => {
-    const summary = candidate.summary ?? summaries.get(candidate.id);
-    return summary ? [{ ...candidate, summary }] : [];
-  });
+  candidates: readonly Candidate[],
+  limit: number,
+): Promise<{ readonly shown: readonly NamedCandidate[]; readonly rest: readonly Candidate[] }> {
+  const shown: NamedCandidate[] = [];
+  const end = Math.min(candidates.length, limit + MAX_REMOVED);
+  let at = 0;
+  while (shown.length < limit && at < end) {
+    const next = candidates.slice(at, Math.min(end, at + limit - shown.length));
+    at += next.length;
+    const own = next.filter(({ summary }) => summary === null).map(({ scored }) => scored);
+    const found = await summariesOf(deps, own);
+    const summaries = new Map(found.map((summary) => [summary["id"], summary]));
+    for (const candidate of next) {
+      const summary = candidate.summary ?? summaries.get(candidate.id);
+      if (summary) shown.push({ ...candidate, summary });
+    }
+  }
+  return { shown, rest: candidates.slice(at, end) };
 }
 
 const explain = (query: NameQuery, { scored, id }: NamedCandidate, lead: number | null): Explanation => ({

@@ -133,14 +133,22 @@ export function sqliteImports(path: string): ImportStore {
   const numbers = new Map<string, number>();
   const names = new Map<number, string>();
 
+  function readKinds(): void {
+    for (const { number, name } of statements.kinds.all()) {
+      numbers.set(String(name), Number(number));
+      names.set(Number(number), String(name));
+    }
+  }
+
   /** The number of a kind; null: no row is of this kind. */
   function numberOf(kind: string): number | null {
-    if (!numbers.has(kind))
-      for (const { number, name } of statements.kinds.all()) {
-        numbers.set(String(name), Number(number));
-        names.set(Number(number), String(name));
-      }
+    if (!numbers.has(kind)) readKinds();
     return numbers.get(kind) ?? null;
+  }
+
+  function nameOf(kind: number): string {
+    if (!names.has(kind)) readKinds();
+    return names.get(kind)!;
   }
 
   const runOf = (row: SqlRow | undefined): ImportRun | null =>
@@ -231,10 +239,9 @@ export function sqliteImports(path: string): ImportStore {
     find: (references) =>
       reach("find imported rows", () =>
         references.flatMap((reference) =>
-          statements.find.all(reference).flatMap(({ kind, key }) => {
-            numberOf("");
-            return { reference, kind: names.get(Number(kind))!, key: String(key) };
-          }),
+          statements.find
+            .all(reference)
+            .map(({ kind, key }) => ({ reference, kind: nameOf(Number(kind)), key: String(key) })),
         ),
       ),
     scan: (kind, after, limit) =>
