@@ -15,6 +15,7 @@ import {
 } from "./internal/turn/node-state.ts";
 import { partitionOf } from "./placement.ts";
 import { copyOverWire } from "./internal/transport/wire.ts";
+import { Fault } from "./ports/fault.ts";
 
 interface AnyReminder {
   readonly at_ms: number;
@@ -86,33 +87,82 @@ function fireReminder(kind: ActorKind, key: string, reminder: AnyReminder): void
   enqueue(activation, { ...localEntry(operation, message), ack });
 }
 
-/** Finds the stored reminders of these partitions and sets their timers. */
+/**
+ * Finds the stored reminders of these partitions and sets their timers. Recoveries of a kind that wait at the same time share
+ * their queries: a node that takes over many partitions asks once for all of them.
+ */
 export async function recoverReminders(shard: ShardState, partitions: Iterable<number>): Promise<void> {
-  const { node } = shard;
-  for (const kind of shard.kinds.values()) {
-    const { reminder } = kind.actor;
-    if (!reminder) continue;
-    for (const partition of partitions)
-      for (let from = ""; ;) {
-        const range = { tag: tagOf(partition), from, limit: MAX_RECOVER };
-        const page = await limitRecoveries(node, () => node.documents.list(kind.name, range));
-        if (shard.mode === "ended") return;
-        for (const { key, value } of page)
-          if (!kind.reminders.has(key))
-            scheduleReminder(kind, key, reminder(value as never), node.clock.now());
-        if (page.length < MAX_RECOVER) break;
-        from = `${page.at(-1)!.key}\0`;
-      }
+  const all = [...partitions];
+  const kinds = [...shard.kinds.values()].filter(({ actor }) => actor.reminder !== undefined);
+  await Promise.all(kinds.map((kind) => recoverKind(kind, all)));
+}
+
+function recoverKind(kind: ActorKind, partitions: readonly number[]): Promise<void> {
+  const { node } = kind.shard;
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const waiting = node.recoveries.get(kind.name);
+  const recovery = { kind, partitions, resolve, reject };
+  if (waiting) waiting.push(recovery);
+  else {
+    node.recoveries.set(kind.name, [recovery]);
+    void limitRecoveries(node, () => recoverWaiting(node, kind.name));
+  }
+  return promise;
+}
+
+/** Those that come from now on wait for the next query: this one may miss what is stored before them. */
+async function recoverWaiting(node: NodeState, name: string): Promise<void> {
+  const recoveries = node.recoveries.get(name)!;
+  node.recoveries.delete(name);
+  const owners = new Map(
+    recoveries.flatMap(({ kind, partitions }) => partitions.map((partition) => [partition, kind] as const)),
+  );
+  const failed = new Map<ActorKind, unknown>();
+  try {
+    await readReminders(node, name, owners);
+  } catch (problem) {
+    // A document that cannot be read keeps back those of its own partition only.
+    const isAway = problem instanceof Fault && problem.code === "documents_unreachable";
+    for (const [partition, kind] of owners) {
+      const alone = new Map([[partition, kind]]);
+      const reading = isAway ? Promise.reject(problem) : readReminders(node, name, alone);
+      await reading.catch((reason: unknown) => failed.set(kind, reason));
+    }
+  }
+  for (const { kind, resolve, reject } of recoveries)
+    if (failed.has(kind)) reject(failed.get(kind));
+    else resolve();
+}
+
+async function readReminders(
+  node: NodeState,
+  name: string,
+  owners: ReadonlyMap<number, ActorKind>,
+): Promise<void> {
+  const tags = [...owners.keys()].map(tagOf);
+  for (let from = ""; ;) {
+    const page = await node.documents.list(name, { tags, from, limit: MAX_RECOVER });
+    for (const { key, value } of page) recoverReminder(owners, key, value);
+    if (page.length < MAX_RECOVER) return;
+    from = `${page.at(-1)!.key}\0`;
   }
 }
 
-/** A node that takes over many partitions at once leaves some of the store's connections to other requests. */
-async function limitRecoveries<T>(node: NodeState, query: () => Promise<T>): Promise<T> {
+function recoverReminder(owners: ReadonlyMap<number, ActorKind>, key: string, value: unknown): void {
+  const [anyKind] = owners.values();
+  const { shard_by } = anyKind!.actor.contract;
+  const kind = owners.get(partitionOf(shard_by, key))!;
+  if (kind.shard.mode === "ended" || kind.reminders.has(key)) return;
+  scheduleReminder(kind, key, kind.actor.reminder!(value as never), kind.shard.node.clock.now());
+}
+
+/** Other requests keep some of the store's connections. */
+async function limitRecoveries(node: NodeState, query: () => Promise<void>): Promise<void> {
   if (node.recovering >= MAX_CONCURRENT_RECOVERIES)
     await new Promise<void>((resolve) => node.recoveryWaiters.push(resolve));
   node.recovering++;
   try {
-    return await query();
+    await query();
   } finally {
     node.recovering--;
     node.recoveryWaiters.shift()?.();

@@ -39,6 +39,8 @@ export interface Verified {
 export interface KeyRange {
   /** Only documents with this tag. */
   readonly tag?: string;
+  /** Only documents with one of these tags, of which there is at least one. */
+  readonly tags?: readonly string[];
   /** First key, included. */
   readonly from?: string;
   /** Last key, excluded. */

@@ -154,6 +154,14 @@ export function documentsSuite(open: () => Promise<Documents>): void {
     await documents.put("tags", "a", 2, 1);
     await documents.put("tags", "b", 2, 1, { tag: "open" });
     expect(await opened()).toEqual(["b", "c"]);
+    const ofBoth = async (range = {}) =>
+      (await documents.list("tags", { tags: ["other", "open", "closed"], limit: 10, ...range })).map(
+        ({ key }) => key,
+      );
+    await documents.put("tags", "e", 1, 0, { tag: "closed" });
+    expect(await ofBoth()).toEqual(["b", "c", "e"]);
+    expect(await ofBoth({ from: "c", limit: 1 })).toEqual(["c"]);
+    expect(await ofBoth({ tags: ["other"] })).toEqual([]);
   });
 
   test("removes a range, first key included, last excluded", async () => {

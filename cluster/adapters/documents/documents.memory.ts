@@ -125,7 +125,7 @@ export function memoryDocuments(onChange: (change: DocumentChange) => void = () 
       drop(from, key);
       return true;
     },
-    async list(collection, { tag, from, to, limit, reverse }) {
+    async list(collection, { tag, tags, from, to, limit, reverse }) {
       assert(limit >= 1 && limit <= 1_000, "Between 1 and 1,000 documents are listed at once");
       const stored_in = collectionOf(collection);
       const keys = keysOf(stored_in, from, to);
@@ -133,6 +133,7 @@ export function memoryDocuments(onChange: (change: DocumentChange) => void = () 
       for (const key of reverse ? keys.toReversed() : keys) {
         const stored = stored_in.documents.get(key)!;
         if (tag !== undefined && stored.options?.tag !== tag) continue;
+        if (tags && !tags.includes(stored.options?.tag ?? "")) continue;
         entries.push({ key, ...read(stored)! });
         if (entries.length === limit) break;
       }

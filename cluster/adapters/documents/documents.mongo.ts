@@ -165,14 +165,14 @@ export function mongoDocuments(address: string, { rebuildable = [] }: MongoOptio
       );
       return deletedCount === 1;
     },
-    async list(collection, { tag, from, to, limit, reverse }) {
+    async list(collection, { tag, tags, from, to, limit, reverse }) {
       assert(limit >= 1 && limit <= MAX_KEYS, "Between 1 and 1,000 documents are listed at once");
       const key_filter = from === undefined && to === undefined ? {} : { _id: between(from, to) };
       const found = await readAll(
         server,
         `list "${collection}"`,
         collectionOf(collection)
-          .find({ ...(tag === undefined ? {} : { tag }), ...key_filter }, READ)
+          .find({ ...(tag !== undefined && { tag }), ...(tags && { tag: { $in: tags } }), ...key_filter }, READ)
           .sort({ _id: reverse ? -1 : 1 })
           .limit(limit),
       );

@@ -164,7 +164,7 @@ export function sqliteDocuments(
       const text = "DELETE FROM documents WHERE collection = ? AND key = ? AND version = ?";
       return (await enqueue(collection, () => Number(sql(text).run(collection, key, version).changes))) === 1;
     },
-    async list(collection, { tag, from, to, limit, reverse }) {
+    async list(collection, { tag, tags, from, to, limit, reverse }) {
       assert(limit >= 1 && limit <= 1_000, "Between 1 and 1,000 documents are listed at once");
       const conditions: [string, SQLInputValue | undefined][] = [
         ["tag = ?", tag],
@@ -172,11 +172,12 @@ export function sqliteDocuments(
         ["key < ?", to],
       ];
       const given = conditions.filter(([, value]) => value !== undefined);
-      const where = ["collection = ?", ...given.map(([text]) => text)].join(" AND ");
+      const ofTags = tags ? [`tag IN (${tags.map(() => "?").join(", ")})`] : [];
+      const where = ["collection = ?", ...given.map(([text]) => text), ...ofTags].join(" AND ");
       const text = `SELECT key, version, value, ${checksum} FROM documents WHERE ${where} ORDER BY key ${reverse ? "DESC" : "ASC"} LIMIT ?`;
       return orFault(`list "${collection}"`, () =>
         sql(text)
-          .all(collection, ...given.map(([, value]) => value!), limit)
+          .all(collection, ...given.map(([, value]) => value!), ...(tags ?? []), limit)
           .map((row) => {
             const key = String(row["key"]);
             return { key, ...versioned(collection, key, row)! };

@@ -113,7 +113,9 @@ export interface NodeState extends NodeDeps {
   /** Activations with a turn to take, in the order in which they got one. */
   runnable: Activation[];
   isRunning: boolean;
-  /** Recoveries that read the store at this moment, and those that wait for their turn. */
+  /** Recoveries of reminders that wait for the next query of their kind, by its name. */
+  readonly recoveries: Map<string, Recovery[]>;
+  /** Queries of recoveries that read the store at this moment, and those that wait for their turn. */
   recovering: number;
   readonly recoveryWaiters: (() => void)[];
   /** Activations that wait for the document store (store-wait.ts), and since when the first of them has. */
@@ -144,6 +146,14 @@ export interface ActorKind extends CatalogueEntry {
   readonly shard: ShardState;
   readonly activations: Map<string, Activation>;
   readonly reminders: Map<string, { readonly at_ms: number; readonly timer: Disposable }>;
+}
+
+/** A shard's wish for the reminders of a kind in some of its partitions. */
+export interface Recovery {
+  readonly kind: ActorKind;
+  readonly partitions: readonly number[];
+  readonly resolve: () => void;
+  readonly reject: (problem: unknown) => void;
 }
 
 /** One actor in memory. */

@@ -59,6 +59,7 @@ export function node(actors: readonly Actor[], deps: NodeDeps, outbound: Outboun
     }),
     runnable: [],
     isRunning: false,
+    recoveries: new Map(),
     recovering: 0,
     recoveryWaiters: [],
     storeWaits: { count: 0, since_ms: 0 },
