@@ -48,6 +48,11 @@ export const Action = Component("Action", {
     "#more",
   ),
   text: optional(Type.String({ maxLength: 10_000 }), "type: what the field has then", "lamp"),
+  secret: optional(
+    Type.String({ minLength: 1, maxLength: 64 }),
+    "type: instead of `text` the name of a secret of the session, which is typed into pages of its origin only",
+    "password",
+  ),
   key: optional(
     Type.String({ minLength: 1, maxLength: 60 }),
     "press: a key as in KeyboardEvent.key, with modifiers before it",
@@ -110,7 +115,7 @@ interface StepFields {
 
 export const STEPS: Readonly<Record<ActionType, StepFields>> = {
   click: { needs: ["selector"], timeout_ms: 5_000, acts: true },
-  type: { needs: ["selector", "text"], timeout_ms: 5_000, acts: true },
+  type: { needs: ["selector"], one: ["text", "secret"], timeout_ms: 5_000, acts: true },
   press: { needs: ["key"], may: ["selector"], timeout_ms: 5_000, acts: true },
   select: { needs: ["selector", "value"], timeout_ms: 5_000, acts: true },
   scroll: { may: ["selector", "max_scrolls"], timeout_ms: MAX_STEP_MS, acts: false },
@@ -122,6 +127,10 @@ export const STEPS: Readonly<Record<ActionType, StepFields>> = {
 
 /** Whether a page with these steps must not be sent twice. */
 export const isActing = (actions: readonly Action[]): boolean => actions.some(({ type }) => STEPS[type].acts);
+
+/** The names of the secrets that the steps type. */
+export const secretNames = (actions: readonly Action[]): readonly string[] =>
+  actions.flatMap(({ secret }) => secret ?? []);
 
 /** Whether a step shows the page as people see it. */
 export const isPictured = (actions: readonly Action[]): boolean =>
@@ -135,6 +144,8 @@ export const ACTION_ERRORS = [
   "timeout",
   "script_failed",
   "too_large",
+  "secret_not_found",
+  "secret_of_another_origin",
   "failed",
 ] as const;
 export type ActionError = (typeof ACTION_ERRORS)[number];

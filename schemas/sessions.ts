@@ -1,6 +1,6 @@
 /**
- * /v1/sessions: what a caller's requests have in common, as a person's browser has: cookies, a user agent, a language. A session belongs
- * to its project, lives a day at most, and its cookies are sealed wherever they are stored or sent.
+ * /v1/sessions: what a caller's requests have in common, as a person's browser has: cookies, a user agent, a language, and secrets that
+ * steps type. A session belongs to its project, lives a day at most, and its cookies and secrets are sealed wherever they are stored or sent.
  */
 import { type Static, Type } from "typebox";
 import { Component, CountryCode, Field, Nullable, Timestamp } from "./common.ts";
@@ -12,6 +12,14 @@ export const MAX_JAR_BYTES = 65_536;
 
 /** That a session begins with. */
 const MAX_GIVEN_COOKIES = 500;
+
+/** Of one session. They travel in a message. */
+export const MAX_SECRETS = 20;
+/** Of a secret's value. A shorter one would be hidden wherever a page has these few characters. */
+const MIN_SECRET_CHARS = 4;
+const MAX_SECRET_CHARS = 1_024;
+/** Of a secret's name. */
+export const SECRET_NAME = "^[A-Za-z][A-Za-z0-9_-]{0,63}$";
 
 export const SessionId = Type.String({ pattern: "^ses_[0-9a-hjkmnp-tv-z]{16}$" });
 
@@ -45,6 +53,25 @@ export const SessionCookie = Component("SessionCookie", {
 });
 export type SessionCookie = Static<typeof SessionCookie>;
 
+/** A secret that a step may type. */
+export const SessionSecret = Component("SessionSecret", {
+  value: Field(
+    Type.String({ minLength: MIN_SECRET_CHARS, maxLength: MAX_SECRET_CHARS }),
+    "What is typed, 4 to 1,024 characters. It is stored encrypted and answered nowhere",
+    "correct horse",
+  ),
+  origin: Type.Optional(
+    Field(
+      Nullable(Type.String({ minLength: 1, maxLength: 300 })),
+      "The only origin (scheme, host, port) into whose pages it is typed. Default: that of the `url` of each fetch",
+      "https://login.example.org",
+    ),
+  ),
+});
+export type SessionSecret = Static<typeof SessionSecret>;
+
+const SECRETS_RULE = `${MAX_SECRETS} a session at most; a name begins with a letter and has letters, digits, "-" and "_", 64 at most`;
+
 export const SessionBody = Component("SessionBody", {
   ttl_s: Type.Optional(
     Field(
@@ -75,13 +102,40 @@ export const SessionBody = Component("SessionBody", {
       "Cookies that it begins with, such as those of a browser in which somebody has logged in. They are stored encrypted and shown to nobody",
     ),
   ),
+  secrets: Type.Optional(
+    Field(
+      Nullable(Type.Record(Type.String(), SessionSecret)),
+      `By name, what a step of the type \`type\` types with \`secret\`: passwords, for example. ${SECRETS_RULE}`,
+      { password: { value: "correct horse" } },
+    ),
+  ),
   label: Type.Optional(
     Field(Nullable(Type.String({ maxLength: 200 })), "A name for people", "Shop, logged in"),
   ),
 });
 export type SessionBody = Static<typeof SessionBody>;
 
-/** A session as it is shown: never what its cookies say. */
+export const SessionPatch = Component("SessionPatch", {
+  secrets: Field(
+    Type.Record(Type.String(), Nullable(SessionSecret)),
+    `Secrets to add or replace, by name; null removes one, and the others stay. ${SECRETS_RULE}`,
+    { password: { value: "correct horse" }, pin: null },
+  ),
+});
+export type SessionPatch = Static<typeof SessionPatch>;
+
+/** A secret as it is shown. */
+export const NamedSecret = Component("NamedSecret", {
+  name: Field(Type.String(), "Its name, for `secret` of a step", "password"),
+  origin: Field(
+    Nullable(Type.String()),
+    "The only origin into whose pages it is typed; null: that of the `url` of each fetch",
+    "https://login.example.org",
+  ),
+});
+export type NamedSecret = Static<typeof NamedSecret>;
+
+/** A session as it is shown: never what its cookies and secrets say. */
 export const SessionView = Component("Session", {
   session_id: Field(SessionId, "Its id, for `session_id` of a fetch", "ses_wyvsfbx2x89mpyyv"),
   label: Field(Nullable(Type.String()), "The name that it was given", "Shop, logged in"),
@@ -92,6 +146,7 @@ export const SessionView = Component("Session", {
   accept_language: Field(Nullable(Type.String()), "The Accept-Language of its requests", "de-CH"),
   country: Field(Nullable(CountryCode), "The country of its exit; null: it has none", "ch"),
   cookies: Field(Type.Integer({ minimum: 0 }), "How many cookies it holds", 3),
+  secrets: Field(Type.Array(NamedSecret), "Its secrets, without their values"),
 });
 export type SessionView = Static<typeof SessionView>;
 
@@ -121,12 +176,16 @@ export interface StoredSession {
   /** Sealed. */
   readonly jar: string;
   readonly cookies: number;
+  /** Sealed. Default: it has none. */
+  readonly secrets?: string;
+  /** Those that `secrets` has. */
+  readonly secret_names?: readonly NamedSecret[];
 }
 
 export const sessionKey = (project: string, id: string): string => `${project} ${id}`;
 
-/** Where the cookies of a session are sealed for, and the changes of one request to them. */
-export const jarPlace = (project: string, id: string, field: "jar" | "changes") => ({
+/** Where the cookies of a session are sealed for, the changes of one request to them, and its secrets. */
+export const sessionPlace = (project: string, id: string, field: "jar" | "changes" | "secrets") => ({
   collection: "sessions",
   key: sessionKey(project, id),
   field,

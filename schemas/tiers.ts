@@ -33,6 +33,8 @@ export const TierRequest = Type.Object({
   session: Type.Optional(Type.String()),
   /** The cookies of the request's session, sealed. Default: none. */
   session_jar: Type.Optional(Type.String()),
+  /** The secrets of the request's session, sealed, where its steps may type one. Default: none. */
+  session_secrets: Type.Optional(Type.String()),
   /** For a conditional GET; null for a plain one. */
   validators: Nullable(
     Type.Object({ etag: Nullable(Type.String()), last_modified: Nullable(Type.String()) }),

@@ -22,6 +22,7 @@ import { programFolder, sandboxed } from "../../actors/crawl/tiers/adapters/sand
 import type { PageLimits } from "../../actors/crawl/tiers/adapters/page-visit.ts";
 import { browserTransport } from "../../actors/crawl/tiers/adapters/transport.browser.ts";
 import type { OpenOwnRequest } from "../../actors/lib/web/own-request.ts";
+import { secretsOpener } from "../../actors/lib/web/session-secrets.ts";
 import type { OwnRequest } from "../../schemas/own-request.ts";
 import { memoryBlobs } from "../../cluster/adapters/blobs/blobs.memory.ts";
 import type { Blobs } from "../../cluster/ports/blobs.ts";
@@ -166,6 +167,8 @@ export async function browserSetup(options: BrowserSetupOptions): Promise<Browse
       destination: loopback,
       limits,
       openOwn,
+      // As they are in the request.
+      openSecrets: secretsOpener({ open: (text) => text }),
       blobs,
     });
     return { ...shared, fetch: fetchBy(transport), withLimits: (over) => setup({ ...page, ...over }) };

@@ -231,6 +231,7 @@ async function takeRoute(pipeline: Pipeline, run: RunState, tier: Tier): Promise
     ...request,
     ...(session && {
       session_jar: session.jar,
+      ...(session.secrets !== undefined && request.own?.has_actions && { session_secrets: session.secrets }),
       country: session.country ?? request.country,
       user_agent: request.user_agent ?? session.user_agent,
       accept_language: request.accept_language ?? session.accept_language,

@@ -2,7 +2,7 @@
 import type { Documents } from "../../../cluster/ports/documents.ts";
 import type { SealedCollection, Secrets } from "../../../cluster/ports/secrets.ts";
 import {
-  jarPlace,
+  sessionPlace,
   MAX_SESSIONS,
   type SessionBody,
   sessionKey,
@@ -11,6 +11,12 @@ import {
 } from "../../../schemas/sessions.ts";
 import { randomId } from "../../lib/random-id.ts";
 import { withChanges, type WrittenJar } from "../../lib/web/session-jar.ts";
+import {
+  type GivenSecrets,
+  NO_SECRETS,
+  withSecrets,
+  type WrittenSecrets,
+} from "../../lib/web/session-secrets.ts";
 import { SESSIONS } from "./collections.ts";
 import { iso } from "../../lib/iso.ts";
 
@@ -18,10 +24,21 @@ const TTL_S = 3_600;
 
 export interface Sessions {
   /** Null: the project has too many. Throws Fault, as all of these. */
-  readonly create: (project: string, body: SessionBody, jar: WrittenJar) => Promise<StoredSession | null>;
+  readonly create: (
+    project: string,
+    body: Omit<SessionBody, "secrets">,
+    jar: WrittenJar,
+    secrets: WrittenSecrets | null,
+  ) => Promise<StoredSession | null>;
   readonly list: (project: string) => Promise<readonly StoredSession[]>;
   /** Null: there is none, or its time is over. */
   readonly get: (project: string, id: string) => Promise<StoredSession | null>;
+  /** Null: there is none, or its time is over. `too_many`: of its secrets; it is as it was. */
+  readonly change: (
+    project: string,
+    id: string,
+    given: GivenSecrets,
+  ) => Promise<StoredSession | "too_many" | null>;
   readonly remove: (project: string, id: string) => Promise<boolean>;
   /** A request has ended; `changes` are sealed. A session that is gone stays so. */
   readonly used: (project: string, id: string, changes: string | null) => Promise<void>;
@@ -35,8 +52,15 @@ const optionsOf = ({ project, expires_ms }: StoredSession) => ({
 export const sealedSessions: SealedCollection = {
   rewrite({ value }, reseal) {
     const session = value as StoredSession;
-    const jar = reseal(session.jar, jarPlace(session.project, session.id, "jar"));
-    return jar === null ? null : { value: { ...session, jar }, options: optionsOf(session) };
+    const { project, id } = session;
+    const jar = reseal(session.jar, sessionPlace(project, id, "jar"));
+    const secrets =
+      session.secrets === undefined
+        ? undefined
+        : reseal(session.secrets, sessionPlace(project, id, "secrets"));
+    if (jar === null || secrets === null) return null;
+    const resealed = { ...session, jar, ...(secrets !== undefined && { secrets }) };
+    return { value: resealed, options: optionsOf(session) };
   },
 };
 
@@ -53,13 +77,18 @@ export function sessions({
     const stored = await SESSIONS.list(documents, { tag: project, limit: MAX_SESSIONS });
     return stored.map(({ value }) => value).filter(({ expires_ms }) => expires_ms > now());
   };
+  const withSealed = (session: StoredSession, { text, names }: WrittenSecrets): StoredSession => ({
+    ...session,
+    secrets: seal(text, sessionPlace(session.project, session.id, "secrets")),
+    secret_names: names,
+  });
   return {
     list,
-    async create(project, { ttl_s = TTL_S, label = null, country = null, ...body }, jar) {
+    async create(project, { ttl_s = TTL_S, label = null, country = null, ...body }, jar, written) {
       if ((await list(project)).length >= MAX_SESSIONS) return null;
       const id = randomId("ses_");
       const created_ms = Math.floor(now());
-      const session: StoredSession = {
+      const bare: StoredSession = {
         id,
         project,
         label,
@@ -69,15 +98,30 @@ export function sessions({
         user_agent: body.user_agent ?? null,
         accept_language: body.accept_language ?? null,
         ...(country !== null && { country: country.toLowerCase() }),
-        jar: seal(jar.text, jarPlace(project, id, "jar")),
+        jar: seal(jar.text, sessionPlace(project, id, "jar")),
         cookies: jar.count,
       };
+      const session = written === null ? bare : withSealed(bare, written);
       await SESSIONS.put(documents, sessionKey(project, id), session, 0, optionsOf(session));
       return session;
     },
     async get(project, id) {
       const session = await SESSIONS.get(documents, sessionKey(project, id));
       return session && session.expires_ms > now() ? session : null;
+    },
+    async change(project, id, given) {
+      let isTooMany = false;
+      const changed = await SESSIONS.update(documents, sessionKey(project, id), (session) => {
+        if (session === null || session.expires_ms <= now()) return null;
+        const text =
+          session.secrets === undefined
+            ? NO_SECRETS
+            : open(session.secrets, sessionPlace(project, id, "secrets"));
+        const written = withSecrets(text, given);
+        isTooMany = written === null;
+        return written && { value: withSealed(session, written), options: optionsOf(session) };
+      });
+      return isTooMany ? "too_many" : (changed?.value ?? null);
     },
     async remove(project, id) {
       let isThere = false;
@@ -90,9 +134,10 @@ export function sessions({
     async used(project, id, changes) {
       await SESSIONS.update(documents, sessionKey(project, id), (session) => {
         if (session === null) return null;
-        const place = jarPlace(project, id, "jar");
+        const place = sessionPlace(project, id, "jar");
         const jar =
-          changes && withChanges(open(session.jar, place), open(changes, jarPlace(project, id, "changes")));
+          changes &&
+          withChanges(open(session.jar, place), open(changes, sessionPlace(project, id, "changes")));
         const next: StoredSession = {
           ...session,
           used_ms: Math.floor(now()),
@@ -114,4 +159,5 @@ export const sessionView = (session: StoredSession): SessionView => ({
   accept_language: session.accept_language,
   country: session.country ?? null,
   cookies: session.cookies,
+  secrets: [...(session.secret_names ?? [])],
 });

@@ -11,6 +11,7 @@ import {
   MAX_OWN_HEADERS,
   type OwnOptions,
 } from "../../../schemas/own-request.ts";
+import { secretNames } from "../../../schemas/actions.ts";
 import { actionsMistake } from "./actions-check.ts";
 
 /** Fields of the connection, of proxies, and those that say what a browser is. */
@@ -54,6 +55,8 @@ export function ownRequestMistake(
     return wrong("body", `the body has more than ${MAX_OWN_BODY_BYTES} bytes`);
   const inActions = actionsMistake(actions ?? []);
   if (inActions !== null) return wrong("actions", inActions);
+  if (session_id == null && secretNames(actions ?? []).length > 0)
+    return wrong("actions", 'a "secret" is one of a session: give "session_id"');
   if (actions?.length && wait_for != null)
     return wrong("wait_for", 'a page with actions waits by steps of the type "wait"');
   return null;

@@ -5,7 +5,7 @@
  */
 import { Cookie, CookieJar } from "tough-cookie";
 import type { Secrets } from "../../../cluster/ports/secrets.ts";
-import { jarPlace, MAX_JAR_BYTES, type SessionCookie } from "../../../schemas/sessions.ts";
+import { sessionPlace, MAX_JAR_BYTES, type SessionCookie } from "../../../schemas/sessions.ts";
 import { MAX_COOKIE_BYTES } from "../../../schemas/own-request.ts";
 
 /** A cookie as tough-cookie writes it. */
@@ -216,11 +216,11 @@ export const sessionJars = (
   open: ({ project = "", session_id = "", session_jar }) =>
     session_jar === undefined
       ? null
-      : sessionJar(open(session_jar, jarPlace(project, session_id, "jar")), now()),
+      : sessionJar(open(session_jar, sessionPlace(project, session_id, "jar")), now()),
   result({ project = "", session_id = "" }, jar) {
     const changes = jar?.changes() ?? null;
     return changes === null
       ? {}
-      : { session_changes: seal(changes, jarPlace(project, session_id, "changes")) };
+      : { session_changes: seal(changes, sessionPlace(project, session_id, "changes")) };
   },
 });

@@ -1,6 +1,6 @@
 /**
  * The caller's steps in a page of the browser, each within its time: what it did, how long it took with the page that it led to, and
- * for one that failed what the page showed. Nothing of what a caller typed is in an outcome. When a page has settled is page-rendering.ts.
+ * for one that failed what the page showed. Nothing of what a caller typed is in an outcome; a secret is typed into pages of its origin only. When a page has settled is page-rendering.ts.
  */
 import {
   type Action,
@@ -17,7 +17,9 @@ import {
   type StoredOutcome,
 } from "../../../../schemas/actions.ts";
 import { sha256Of } from "../../../../cluster/ports/blobs.ts";
+import type { TypedSecret } from "../../../lib/web/session-secrets.ts";
 import { scriptFunction } from "../../../lib/web/actions-check.ts";
+import { originOf } from "../../../lib/web/url.ts";
 import type { TakenActions } from "../../../lib/web/transport.ts";
 import type { PageLease } from "./browser-pool.ts";
 import { LATE, pause, within } from "./in-time.ts";
@@ -27,6 +29,8 @@ import type { ScreenshotResult } from "./screenshot.ts";
 
 /** The page of the steps. */
 export interface ActingPage extends Pick<PageLease, "page" | "cdp"> {
+  /** By name, those that steps type. */
+  readonly secrets: ReadonlyMap<string, TypedSecret>;
   readonly network: NetworkActivity;
   /** The id of the main frame. */
   readonly frame: string;
@@ -80,7 +84,10 @@ const LEFT = /navigated|context was destroyed|Cannot find (?:context|default exe
 
 const TAKE: Readonly<Record<ActionType, (step: Step) => Promise<Done | void>>> = {
   click: (step) => targetOf(step).click({ timeout: step.timeout_ms, noWaitAfter: true }),
-  type: (step) => targetOf(step).fill(step.action.text!, { timeout: step.timeout_ms }),
+  type: (step) =>
+    step.action.secret === undefined
+      ? targetOf(step).fill(step.action.text!, { timeout: step.timeout_ms })
+      : typeSecret(step, step.action.secret),
   async press(step) {
     const key = step.action.key!;
     if (step.action.selector === undefined) await step.on.page.keyboard.press(key);
@@ -179,6 +186,41 @@ const causeOf = (text: string): string =>
   /not an? <|Element is not|unexpected token|not a valid selector|did not find some options/i
     .exec(text)?.[0]
     .slice(0, DETAIL_CHARS) ?? "The browser could not do it";
+
+/**
+ * Into one element of one document: what is typed does not go into the page that the one which was looked at leads to. The
+ * browser says the origin, since scripts of a page can make the page say another one.
+ */
+async function typeSecret(step: Step, name: string): Promise<void> {
+  const { on, timeout_ms } = step;
+  const secret = on.secrets.get(name);
+  if (secret === undefined)
+    throw new StepFailure("secret_not_found", `The session has no secret "${name}" any more`);
+  const until_ms = on.now() + timeout_ms;
+  while (on.now() < until_ms) {
+    const timeout = until_ms - on.now();
+    const field = await targetOf(step).elementHandle({ timeout });
+    const frame = await field?.ownerFrame();
+    if (!field || !frame) continue;
+    const origin = originOf(frame.url());
+    if (origin !== secret.origin)
+      throw new StepFailure(
+        "secret_of_another_origin",
+        `The secret "${name}" is for ${secret.origin}, and the page is of ${origin}`,
+      );
+    try {
+      // A picture of the page has dots in place of what is typed.
+      await field.evaluate((element: TypedInto) =>
+        element.style.setProperty("-webkit-text-security", "disc", "important"),
+      );
+      return await field.fill(secret.value, { timeout });
+    } catch (problem) {
+      // The page has put another element in its place.
+      if (!/not attached/.test(String(problem))) throw problem;
+    }
+  }
+  throw new StepFailure("timeout", `It took more than ${timeout_ms} ms`);
+}
 
 async function waitFor(step: Step): Promise<void> {
   const { action, on, timeout_ms } = step;
@@ -404,6 +446,10 @@ interface ShownElement {
     readonly width: number;
     readonly height: number;
   };
+}
+
+interface TypedInto {
+  readonly style: { readonly setProperty: (name: string, value: string, priority: string) => void };
 }
 
 declare const document: {

@@ -8,6 +8,7 @@ import type { Clock } from "../../../../cluster/ports/clock.ts";
 import type { KeptExchange } from "../../../../schemas/archives.ts";
 import type { OwnRequest } from "../../../../schemas/own-request.ts";
 import { ownFieldNames, requestFields, responseFields, withBody } from "../../../lib/web/kept-exchange.ts";
+import type { HideSecrets } from "../../../lib/web/session-secrets.ts";
 import type { PageLease } from "./browser-pool.ts";
 import type { PausedRequest } from "./own-documents.ts";
 
@@ -53,12 +54,15 @@ export function pageExchanges(
     clock,
     own,
     has_session,
+    hide,
   }: {
     readonly blobs: Pick<Blobs, "put">;
     readonly clock: Clock;
     readonly own: OwnRequest | null;
     /** The cookies are those of the caller's session. */
     readonly has_session: boolean;
+    /** What it hides is not in the stored bodies. */
+    readonly hide: HideSecrets;
   },
 ): PageExchanges {
   const kept: Mutable<KeptExchange>[] = [];
@@ -108,7 +112,8 @@ export function pageExchanges(
     return exchange;
   }
 
-  function putBody(exchange: Mutable<KeptExchange>, body: Buffer): void {
+  function putBody(exchange: Mutable<KeptExchange>, whole: Buffer): void {
+    const body = hide(whole);
     bytes += body.length;
     if (body.length > 0) stored.push(blobs.put(body));
     exchange.response = withBody(exchange, body).response;

@@ -143,6 +143,7 @@ function takeSteps(rendering: Rendering): Promise<ActionsResult> {
   return takeActions(visit.steps, {
     page: lease.page,
     cdp: lease.cdp,
+    secrets: visit.secrets,
     network,
     frame: progress.main_frame!,
     now: () => clock.mono(),

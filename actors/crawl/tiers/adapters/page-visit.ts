@@ -8,6 +8,7 @@ import { MAX_ACTIONS_MS } from "../../../../schemas/actions.ts";
 import { MAX_WAIT_FOR_MS, type Redirect } from "../../../../schemas/fetch.ts";
 import type { Destination } from "../../../lib/web/destination.ts";
 import type { HopRefusal, TransportRequest, TransportResult } from "../../../lib/web/transport.ts";
+import type { TypedSecret } from "../../../lib/web/session-secrets.ts";
 import type { PageLease } from "./browser-pool.ts";
 import { pausableTimeout } from "./in-time.ts";
 import type { OwnDocuments } from "./own-documents.ts";
@@ -73,6 +74,8 @@ export interface VisitParts {
   readonly pictures: Screenshots;
   /** Taken once, in the first page that is worth reading. */
   readonly steps: readonly Action[];
+  /** By name, those that steps type. */
+  readonly secrets: ReadonlyMap<string, TypedSecret>;
 }
 
 /** What the origin answered for a document. */

@@ -16,6 +16,8 @@ import type { Destination } from "../../../lib/web/destination.ts";
 import type { Transport, TransportResult, TransportRequest } from "../../../lib/web/transport.ts";
 import { nothingOwn, type OpenOwnRequest, ownHops } from "../../../lib/web/own-request.ts";
 import { NO_JARS, type SessionJar, type SessionJars } from "../../../lib/web/session-jar.ts";
+import { type HideSecrets, hiderOf, noSecrets, type OpenSecrets } from "../../../lib/web/session-secrets.ts";
+import { secretNames } from "../../../../schemas/actions.ts";
 import { parseUrl } from "../../../lib/web/url.ts";
 import type { BrowserPool, PageLease } from "./browser-pool.ts";
 import { admitted, destinationRefusal } from "./one-request.ts";
@@ -41,6 +43,8 @@ export interface BrowserOptions {
   readonly blobs: Pick<Blobs, "put">;
   /** Default: requests have no sessions. */
   readonly jars?: SessionJars;
+  /** Default: sessions have no secrets. */
+  readonly openSecrets?: OpenSecrets;
 }
 
 export function browserTransport({
@@ -51,6 +55,7 @@ export function browserTransport({
   openOwn = nothingOwn,
   blobs,
   jars = NO_JARS,
+  openSecrets = noSecrets,
 }: BrowserOptions): Transport {
   const limits: PageLimits = { ...LIMITS, ...overrides };
   const spacing = requestSpacing(clock);
@@ -58,9 +63,19 @@ export function browserTransport({
 
   /** One try. `is_bystander`: it ended for what may be another page's doing. */
   async function visitOnce(
-    request: TransportRequest,
+    asked: TransportRequest,
     is_alone: boolean,
   ): Promise<{ readonly result: TransportResult; readonly is_bystander: boolean }> {
+    const given = openOwn(asked);
+    const steps = given?.actions ?? [];
+    const secrets = openSecrets(asked, secretNames(steps));
+    const hide = hiderOf(secrets.values());
+    // A form may put what was typed into the address that it leads to.
+    const request = {
+      ...asked,
+      admit: (...[url, how]: Parameters<typeof asked.admit>) => asked.admit(hide(url), how),
+    };
+    const jar = jars.open(request);
     const over = (result: TransportResult) => ({ result, is_bystander: false });
     const began_ms = clock.mono();
     const first = parseUrl(request.url)?.href ?? request.url;
@@ -92,14 +107,11 @@ export function browserTransport({
       const { reason, detail, is_bystander } = lease;
       return { result: { kind: "failed", reason, status: null, detail, ...bare() }, is_bystander };
     }
-    const jar = jars.open(request);
     if (jar !== null) await putJar(lease, jar);
-    const given = openOwn(request);
     const own = ownDocuments(lease.context, given, ownHops(given, first), first);
-    const steps = given?.actions ?? [];
-    const shared = { clock, destination, limits, spacing, pictures, steps };
+    const shared = { clock, destination, limits, spacing, pictures, steps, secrets };
     const exchanges = request.archive
-      ? pageExchanges(lease.cdp, { blobs, clock, own: given, has_session: jar !== null })
+      ? pageExchanges(lease.cdp, { blobs, clock, own: given, has_session: jar !== null, hide })
       : null;
     const visit = openVisit({ request, own, lease, began_ms, exchanges, ...shared }, hop);
     try {
@@ -107,7 +119,7 @@ export function browserTransport({
       const archived = exchanges && { exchanges: await exchanges.finish() };
       if (jar !== null) await readJar(lease, jar);
       return {
-        result: { ...result, ...archived, ...jars.result(request, jar) },
+        result: { ...withoutSecrets({ ...result, ...archived }, hide), ...jars.result(request, jar) },
         is_bystander: visit.isBystander(),
       };
     } finally {
@@ -122,6 +134,17 @@ export function browserTransport({
     const mayRepeat = is_bystander && request.own?.is_post !== true;
     // In a browser of its own: beside the page that did it, it would happen again.
     return mayRepeat && !request.signal.aborted ? (await visitOnce(request, true)).result : result;
+  };
+}
+
+/** Pictures and PDFs are as they are: what a page shows of a secret elsewhere than in its field, they show. */
+function withoutSecrets(result: TransportResult, hide: HideSecrets): TransportResult {
+  if (result.kind !== "page") return hide(result);
+  const { screenshot, actions, ...page } = result;
+  return {
+    ...hide(page),
+    ...(screenshot && { screenshot }),
+    ...(actions && { actions: { ...actions, outcomes: hide(actions.outcomes) } }),
   };
 }
 

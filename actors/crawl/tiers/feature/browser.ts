@@ -3,6 +3,7 @@ import { egressProxy } from "../../../../cluster/adapters/egress/egress.proxy.ts
 import type { OpeningNode } from "../../../../node/feature.ts";
 import { ownRequestOpener, withAuthorization } from "../../../lib/web/own-request.ts";
 import { sessionJars } from "../../../lib/web/session-jar.ts";
+import { secretsOpener } from "../../../lib/web/session-secrets.ts";
 import type { Transport } from "../../../lib/web/transport.ts";
 import { browserPool } from "../adapters/browser-pool.ts";
 import { MAX_PAGES } from "../adapters/pool-limits.ts";
@@ -89,6 +90,7 @@ export async function openBrowser(
             destination,
             openOwn: ownRequestOpener(secrets),
             jars: sessionJars(secrets, () => clock.now()),
+            openSecrets: secretsOpener(secrets),
             blobs,
           }),
         ),

@@ -2,9 +2,10 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Action, StoredOutcome } from "../../../../schemas/actions.ts";
 import type { TransportRequest, TransportResult } from "../../../../actors/lib/web/transport.ts";
+import { type GivenSecrets, NO_SECRETS, withSecrets } from "../../../../actors/lib/web/session-secrets.ts";
 import { type BrowserSetup, describeOneBrowser } from "../../../harness/browser-harness.ts";
 import { ownPart } from "../../../harness/transport-request.ts";
-import { article, type Page, type Site } from "../../../harness/web.ts";
+import { article, type Page, redirect, type Site } from "../../../harness/web.ts";
 
 type PageResult = Extract<TransportResult, { kind: "page" }>;
 
@@ -49,6 +50,8 @@ const WIZARD = `<title>Wizard</title><div id=app></div><script>
     next.onclick = () => setTimeout(() => { given.push(answer.value); show(); }, 100); };
   show();</script>`;
 
+const FIELD = '<title>Field</title><p>Type a word</p><input id=word style="caret-color: transparent">';
+
 describeOneBrowser("steps in a page", (openSetup) => {
   let it: BrowserSetup;
   beforeAll(async () => (it = await openSetup()));
@@ -81,6 +84,96 @@ describeOneBrowser("steps in a page", (openSetup) => {
     expect(page.outcomes.map(({ url }) => url).at(-1)).toBe(`${site.origin}/account`);
     expect(JSON.stringify(page.outcomes)).not.toContain("secret");
     expect(it.visits.filter(({ released }) => released.length !== 1)).toEqual([]);
+  });
+
+  /** Of the session of a request, as the route opens them. */
+  const secretsOf = (secrets: GivenSecrets) => ({
+    session_secrets: withSecrets(NO_SECRETS, secrets)!.text,
+    archive: true,
+  });
+  /** Everything that a request brings: the page, what came of the steps, the archive and its bodies. */
+  const everything = async ({ actions, exchanges = [], ...page }: PageResult): Promise<string> => {
+    const bodies = exchanges.flatMap(({ response: { body } }) => (body && "sha256" in body ? body.sha256 : []));
+    const stored = await Promise.all(bodies.map((sha256) => it.blobs.get(sha256)));
+    const shown = { ...page, headers: [...page.headers], body: page.body.toString(), exchanges };
+    return JSON.stringify([shown, actions?.outcomes, stored.map((bytes) => bytes!.toString())]);
+  };
+
+  test("type a secret of the session, which is in nothing that the page brings", async () => {
+    const value = 'pin "a&b<c" 7';
+    const echo = `<p>${value.replaceAll("&", "&amp;").replaceAll("<", "&lt;")}</p>`;
+    const site = it.web.site({
+      "/": { body: `<title>Log in</title><form action=/in><input name=word><button>Go</button></form>` },
+      "/in": ({ path }) => ({
+        headers: { "X-Seen": encodeURIComponent(value) },
+        body: `<title>In ${path.includes("word=pin+%22a%26b%3Cc%22+7")}</title><a href="${path}">again</a>${echo}`,
+      }),
+    });
+    const page = await take(
+      `${site.origin}/`,
+      [
+        { type: "type", selector: "[name=word]", secret: "pin" },
+        { type: "evaluate", script: "document.querySelector('[name=word]').value" },
+        { type: "screenshot" },
+        { type: "press", selector: "[name=word]", key: "Enter" },
+        { type: "click", selector: "#none", timeout_ms: 200 },
+      ],
+      secretsOf({ pin: { value }, other: { value: "Log in" } }),
+    );
+    expect(page.html).toContain("<title>In true</title>");
+    expect(page.outcomes).toMatchObject([
+      { ok: true },
+      { value: "***" },
+      { ok: true },
+      { ok: true, url: `${site.origin}/in?word=***` },
+      { error: "not_found", page: { text: expect.stringContaining("***") } },
+    ]);
+    expect(page.final_url).toBe(`${site.origin}/in?word=***`);
+    expect(it.visits.map(({ url }) => url).at(-1)).toBe(`${site.origin}/in?word=***`);
+    const text = await everything(page);
+    expect(text).toContain("Log in");
+    for (const form of [value, encodeURIComponent(value), "pin+%22a", "pin &quot;a", 'pin \\\"a', "a&amp;b"])
+      expect([form, text.includes(form)]).toEqual([form, false]);
+  });
+
+  test("type a secret into pages of its origin and no other", async () => {
+    const there = it.web.site({ "*": { body: FIELD } });
+    const site = it.web.site({
+      "/": { body: FIELD },
+      "/away": redirect(`${there.origin}/end`),
+      "/led": { body: `${FIELD}<script>setTimeout(() => { location = "${there.origin}/led" }, 50)</script>` },
+    });
+    const typed: Action[] = [
+      { type: "type", selector: "#word", secret: "pin" },
+      { type: "evaluate", script: "document.querySelector('#word').value.length" },
+    ];
+    const pin = { value: "harbour-42" };
+    const codes = async (path: string, secrets: GivenSecrets) =>
+      said((await take(`${site.origin}${path}`, typed, secretsOf(secrets))).outcomes);
+    const isTyped = [
+      ["type", null],
+      ["evaluate", null],
+    ];
+    const isRefused = [["type", "secret_of_another_origin"]];
+    expect(await codes("/", { pin })).toEqual(isTyped);
+    expect(await codes("/away", { pin })).toEqual(isRefused);
+    expect(await codes("/led", { pin })).toEqual(isRefused);
+    expect(await codes("/away", { pin: { ...pin, origin: there.origin } })).toEqual(isTyped);
+    expect(await codes("/", { pin: { ...pin, origin: there.origin } })).toEqual(isRefused);
+    expect(await codes("/", { other: pin })).toEqual([["type", "secret_not_found"]]);
+  });
+
+  test("show dots in pictures where a secret was typed", async () => {
+    const site = it.web.site({ "/": { body: FIELD } });
+    const picture = async (step: Action, secrets: GivenSecrets = {}) => {
+      const { outcomes } = await take(`${site.origin}/`, [step, { type: "screenshot" }], secretsOf(secrets));
+      return outcomes[1]!.screenshot!.sha256;
+    };
+    const secret = { type: "type", selector: "#word", secret: "pin" } as const;
+    const text = { type: "type", selector: "#word", text: "lllll" } as const;
+    const dots = await picture(secret, { pin: { value: "lllll" } });
+    expect(await picture(secret, { pin: { value: "WWWWW" } })).toBe(dots);
+    expect(await picture(text)).not.toBe(dots);
   });
 
   test("scroll to the end of an endless list, and no further than the limit", async () => {
