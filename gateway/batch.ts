@@ -38,6 +38,13 @@ import { unknownFields } from "./unknown-names.ts";
 import { refusedNames } from "./warnings.ts";
 import { wordsOf } from "./words.ts";
 
+/** A field and what is wrong with it. `type`: default value_error. */
+export interface ItemMistake {
+  readonly field: string;
+  readonly message: string;
+  readonly type?: string;
+}
+
 /** The gateway's half of a kind of items; schemas/jobs.ts describes both halves. */
 export interface BatchKind {
   readonly name: JobKind;
@@ -55,10 +62,9 @@ export interface BatchKind {
   /** What is stored of a valid item of this caller. Default: its known fields, without those that equal their default. */
   readonly normalize?: (item: Input, caller: Caller) => Input;
   /** Checks that a schema cannot express: the field and its mistake, or null. `shared`: the job's own fields. */
-  readonly check?: (
-    item: Input,
-    shared: Input,
-  ) => { readonly field: string; readonly message: string; readonly type?: string } | null;
+  readonly check?: (item: Input, shared: Input) => ItemMistake | null;
+  /** Begins the checks of one request against what is stored: of an item that passed `check` the mistake, or null. Throws Fault. */
+  readonly checkStored?: (caller: Caller) => (item: Input) => Promise<ItemMistake | null> | null;
   /** The input as it is shown in a job. Default: as it is. */
   readonly shown?: (input: Input) => Input;
   /** The refusal for an item that this caller may not submit, or null. */
@@ -213,6 +219,7 @@ function jobCreator(services: CreateJobDeps, kind: BatchKind, webhooks?: JobWebh
   ): Promise<Reply | null> {
     const mistakes = [...mistakesAround];
     let refusal: Reply | null = null;
+    const checkStored = kind.checkStored?.(call.caller);
     for (let index = 0; index < scanned.count && mistakes.length < MAX_MISTAKES; index++) {
       if (index % CHUNK_ITEMS === 0 && index > 0) await yieldToEventLoop(clock);
       const loc = scanned.locOf(index);
@@ -232,7 +239,9 @@ function jobCreator(services: CreateJobDeps, kind: BatchKind, webhooks?: JobWebh
       }
       const refused = refusedNames(unknownFields(kind.item, item, loc), call);
       mistakes.push(...refused.slice(0, MAX_MISTAKES - mistakes.length));
-      const mistake = sharedFields && kind.check?.(read.value as Input, sharedFields);
+      const mistake =
+        (sharedFields && kind.check?.(read.value as Input, sharedFields)) ??
+        (await checkStored?.(read.value as Input));
       if (mistake)
         mistakes.push({
           loc: [...loc, mistake.field],

@@ -90,14 +90,16 @@ async function joinFetch(
   });
   const domains = domainRecorder();
   const recent = recentFormats();
+  const now = (): number => clock.now();
+  const stored = sessions({ documents, secrets: node.secrets, now });
   const rendering = {
     blobs,
     decode: decodeText,
     isOperatorUrl: reservedHosts.isReserved,
     model: model?.chat.model ?? null,
+    sessions: stored,
   };
 
-  const now = (): number => clock.now();
   const archives = archiveKeeper({ blobs, documents, clock });
   const item = fetchItems(
     { fetchWith: service.fetchWith, bodyGrants, archives, clock, joined },
@@ -148,7 +150,7 @@ async function joinFetch(
         metrics,
         log,
       }),
-      ...sessionRoutes(sessions({ documents, secrets: node.secrets, now }), {
+      ...sessionRoutes(stored, {
         now,
         hasExits: country_routes.includes("proxy"),
       }),

@@ -31,7 +31,7 @@ import { BatchCompletedEvent, BatchPageEvent } from "../../../../schemas/job-eve
 import { PREMIUM_TIERS, type PremiumTier } from "../../../../schemas/tier-table.ts";
 import { isPictured } from "../../../../schemas/actions.ts";
 import { ownRequestOf, withoutOwnValues } from "../../../../schemas/own-request.ts";
-import { ownRequestMistake } from "../../../lib/web/own-request-check.ts";
+import { type OwnMistake, ownRequestMistake } from "../../../lib/web/own-request-check.ts";
 import { contentChoiceOf, isDataFormat } from "../../../../schemas/content.ts";
 import { pageViewOf } from "../../../../schemas/page-view.ts";
 import { extractMistake } from "../../../../schemas/extract.ts";
@@ -58,6 +58,8 @@ import {
   textsOf,
   weightOf,
 } from "../answer.ts";
+import { secretCheck } from "../secret-check.ts";
+import type { Sessions } from "../sessions.ts";
 import type { BodyGrants } from "../../../../gateway/body-access.ts";
 import type { ArchiveKeeper } from "../../archive/keep.ts";
 import { type Answer, type Call, type Route, route, type Shortcut } from "../../../../gateway/route.ts";
@@ -80,6 +82,8 @@ export interface FetchServices extends TextSource {
   readonly isOperatorUrl?: (url: string) => boolean;
   /** The routes whose exit may be in a country that the caller names. Default: all that cost money. */
   readonly country_routes?: readonly PremiumTier[];
+  /** Default: there are none. */
+  readonly sessions?: Pick<Sessions, "get">;
   readonly bodyGrants: BodyGrants;
   readonly archives: Pick<ArchiveKeeper, "keep">;
   /** The memory for bodies on this node. Default: no limit. */
@@ -149,6 +153,8 @@ export function fetchRoutes(services: FetchServices): readonly Route[] {
     const call = isMarkdown ? { ...said, body: withMarkdown(said.body) } : said;
     const { body, caller, request_id } = call;
     if (!isWebAddress(body.url)) return write(call, INVALID_URL, EMPTY_TEXTS);
+    const mistake = await secretCheck(services.sessions, caller.grant.project.name)(body);
+    if (mistake) return refused(mistake);
 
     const request = fetchRequestOf(allowedBody(body, caller.grant.key), {
       fetch_id: request_id,
@@ -295,10 +301,13 @@ function fieldMistake(body: FetchBody, { model = null }: ModelChoice): ReturnTyp
     : { field: "extract", message: `Value error, ${message}` };
 }
 
+const refused = ({ field, message }: OwnMistake): Reply =>
+  invalid([{ loc: ["body", field], msg: message, type: "value_error" }]);
+
 /** The 422 for what the schema of the body does not say; null: nothing is wrong. */
 function mistakeIn(body: FetchBody, choice: ModelChoice): Reply | null {
   const mistake = fieldMistake(body, choice);
-  return mistake && invalid([{ loc: ["body", mistake.field], msg: mistake.message, type: "value_error" }]);
+  return mistake && refused(mistake);
 }
 
 /** Null: the project may send this user agent, or the address is asked with the operator's own. */
@@ -414,7 +423,7 @@ function retrievedBodies({
 
 /** Items of a batch: without HTML, unless an item asks for it. */
 export const fetchBatch = (
-  services: Pick<FetchServices, "blobs" | "decode" | "isOperatorUrl" | "model">,
+  services: Pick<FetchServices, "blobs" | "decode" | "isOperatorUrl" | "model" | "sessions">,
 ): BatchKind => ({
   name: "fetch",
   item: FetchBody,
@@ -468,6 +477,10 @@ export const fetchBatch = (
     };
   },
   check: (item) => fieldMistake(item as FetchBody, services),
+  checkStored({ grant }) {
+    const checkSecrets = secretCheck(services.sessions, grant.project.name);
+    return (item) => checkSecrets(item as FetchBody);
+  },
   shown: withoutOwnValues,
   authorize: (item, caller) => agentRefusal(services, item as FetchBody, caller),
   weigh: (input, stored) => weightOf((stored as FetchAnswer).record, partsOfItem(readItem(input))),

@@ -64,7 +64,7 @@ async function create(services: CrawlDeps, pages: BatchKind, call: CrawlCall): P
   const mistake =
     mistakeIn(body, header_key) ??
     mistakeInLimit(body, services.max_pages) ??
-    mistakeInFetch(body, pages) ??
+    (await mistakeInFetch(call, pages)) ??
     services.webhooks.mistakeIn(body.webhook) ??
     mistakeInMaxCost(body.max_cost_usd, call, "body");
   const wrong_field = mistake ?? (await mistakeInSince(services, call));
@@ -145,7 +145,10 @@ async function mistakeInSince(
 }
 
 /** What a schema cannot check of the options of its pages; null: nothing is wrong. */
-function mistakeInFetch({ url, seeds, fetch }: CrawlBody, pages: BatchKind): Mistake | null {
+async function mistakeInFetch(
+  { body: { url, seeds, fetch }, caller }: CrawlCall,
+  pages: BatchKind,
+): Promise<Mistake | null> {
   if (fetch == null) return null;
   const [first, ...others] = (seeds ?? [url!]).map((seed) => parseUrl(seed)!);
   for (const field of ["method", "body"])
@@ -154,7 +157,8 @@ function mistakeInFetch({ url, seeds, fetch }: CrawlBody, pages: BatchKind): Mis
   const field = fetch.headers == null ? (fetch.cookies == null ? null : "cookies") : "headers";
   if (field !== null && others.some(({ origin }) => origin !== first!.origin))
     return wrong(["fetch", field], "these go to one origin: give seeds of one origin");
-  const mistake = pages.check?.({ ...fetch, url: first!.href }, {});
+  const item = { ...fetch, url: first!.href };
+  const mistake = pages.check?.(item, {}) ?? (await pages.checkStored?.(caller)(item));
   if (!mistake) return null;
   const { field: wrong_field, message: msg, type = "value_error" } = mistake;
   return { loc: ["body", "fetch", wrong_field], msg, type };

@@ -52,15 +52,16 @@ export interface VisitOutcome {
 }
 
 export interface VisitJobs {
-  /** An item as it is stored for this caller; or its mistakes, with `body` and the field in `loc`, or the refusal. */
+  /** An item as it is stored for this caller; or its mistakes, with `body` and the field in `loc`, or the refusal. Throws Fault. */
   readonly admit: (
     kind: JobKind,
     item: Input,
     caller: Caller,
-  ) =>
+  ) => Promise<
     | { readonly kind: "admitted"; readonly input: Input }
     | { readonly kind: "wrong"; readonly mistakes: readonly Mistake[] }
-    | { readonly kind: "refused"; readonly refusal: Reply };
+    | { readonly kind: "refused"; readonly refusal: Reply }
+  >;
   /** Begins the job, or finds it. Null: the key is revoked, or its project is gone. Throws Fault. */
   readonly start: (visit: Visit) => Promise<{ readonly job_id: string } | null>;
   /** Null: the job has not finished. `gone`: it is not stored any more. Throws Fault. */

@@ -24,9 +24,9 @@ export function visitJobs(deps: VisitDeps): VisitJobs {
   const byName = new Map<JobKind, BatchKind>(deps.kinds.map((kind) => [kind.name, kind]));
 
   return {
-    admit(name, item, caller) {
+    async admit(name, item, caller) {
       const kind = byName.get(name)!;
-      const mistake = kind.check?.(item, {});
+      const mistake = kind.check?.(item, {}) ?? (await kind.checkStored?.(caller)(item));
       if (mistake) {
         const { field, message: msg, type = "value_error" } = mistake;
         return { kind: "wrong", mistakes: [{ loc: ["body", field], msg, type }] };

@@ -65,7 +65,7 @@ export async function createMonitor(
   const schedule = scheduleOf(body, now_ms);
   if ("status" in schedule) return schedule;
   const watch = body.watch ?? "text";
-  const input = visitInputOf(deps, url.href, watch, body.fetch ?? {}, caller);
+  const input = await visitInputOf(deps, url.href, watch, body.fetch ?? {}, caller);
   if ("status" in input) return input;
   const webhook = body.webhook ? newWebhook(deps, id, body.webhook) : null;
   if (webhook !== null && "status" in webhook) return webhook;
@@ -112,7 +112,7 @@ export async function patchMonitor(
   const watch = patch.watch ?? monitor.watch;
   const before = openVisitInput(secrets, monitor);
   const given = patch.fetch === undefined ? before.given : (patch.fetch ?? {});
-  const input = visitInputOf(deps, String(before.item["url"]), watch, given, caller);
+  const input = await visitInputOf(deps, String(before.item["url"]), watch, given, caller);
   if ("status" in input) return input;
   const webhook = patch.webhook ? newWebhook(deps, id, patch.webhook) : null;
   if (webhook !== null && "status" in webhook) return webhook;
@@ -180,13 +180,13 @@ function scheduleOf(given: GivenSchedule, now_ms: number): Schedule | Reply {
 }
 
 /** The item of a visit's job: asked anew each time, of the page itself. */
-function visitInputOf(
+async function visitInputOf(
   { visits }: Pick<ManageDeps, "visits">,
   url: string,
   watch: Watch,
   given: MonitorFetch,
   caller: Caller,
-): VisitInput | Reply {
+): Promise<VisitInput | Reply> {
   const item = {
     ...given,
     url,
@@ -195,7 +195,7 @@ function visitInputOf(
     allow_archive: false,
     allow_alternates: false,
   };
-  const admitted = visits.admit("fetch", item, caller);
+  const admitted = await visits.admit("fetch", item, caller);
   switch (admitted.kind) {
     case "admitted":
       return { item: admitted.input, given };

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Action, StoredOutcome } from "../../../../schemas/actions.ts";
 import type { TransportRequest, TransportResult } from "../../../../actors/lib/web/transport.ts";
+import { readBody } from "../../../../cluster/read-body.ts";
 import { type GivenSecrets, NO_SECRETS, withSecrets } from "../../../../actors/lib/web/session-secrets.ts";
 import { type BrowserSetup, describeOneBrowser } from "../../../harness/browser-harness.ts";
 import { ownPart } from "../../../harness/transport-request.ts";
@@ -93,10 +94,12 @@ describeOneBrowser("steps in a page", (openSetup) => {
   });
   /** Everything that a request brings: the page, what came of the steps, the archive and its bodies. */
   const everything = async ({ actions, exchanges = [], ...page }: PageResult): Promise<string> => {
-    const bodies = exchanges.flatMap(({ response: { body } }) => (body && "sha256" in body ? body.sha256 : []));
-    const stored = await Promise.all(bodies.map((sha256) => it.blobs.get(sha256)));
+    const bodies = exchanges.flatMap(({ response: { body } }) =>
+      body && "sha256" in body ? body.sha256 : [],
+    );
+    const stored = await Promise.all(bodies.map((sha256) => readBody(it.blobs, sha256)));
     const shown = { ...page, headers: [...page.headers], body: page.body.toString(), exchanges };
-    return JSON.stringify([shown, actions?.outcomes, stored.map((bytes) => bytes!.toString())]);
+    return JSON.stringify([shown, actions?.outcomes, stored.map(String)]);
   };
 
   test("type a secret of the session, which is in nothing that the page brings", async () => {
