@@ -41,6 +41,7 @@ export const CALLS: Readonly<Record<string, Call>> = {
   createSession: print("sessions.create(…)"),
   listSessions: print("sessions.list()"),
   getSession: print("sessions.get(session_id)"),
+  changeSession: print("sessions.change(session_id, …)"),
   deleteSession: { how: "do", call: "sessions.delete(session_id)" },
   resolveFiler: print("filings.resolve(…)"),
   listSubmissions: print("filings.submissions(cik, …)"),

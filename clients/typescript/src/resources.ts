@@ -120,14 +120,17 @@ export function monitors({ get, post, change, remove }: Readers) {
 }
 
 /** What several fetches have in common, by their `session_id`: cookies, a user agent, a language. */
-export function sessions({ get, post, remove }: Readers) {
+export function sessions({ get, post, change, remove }: Readers) {
   const of = (session_id: string): string => `/v1/sessions/${part(session_id)}`;
   return {
     create: (options: api.SessionBody = {}, call?: CallOptions) =>
       post<api.Session>("/v1/sessions", options, call),
     list: (call?: CallOptions) => get<api.ListSessionsResponse>("/v1/sessions", {}, call),
     get: (session_id: string, call?: CallOptions) => get<api.Session>(of(session_id), {}, call),
-    /** Ends it, and forgets its cookies. */
+    /** Adds, replaces and removes secrets. */
+    change: (session_id: string, body: api.SessionPatch, call?: CallOptions) =>
+      change<api.Session>(of(session_id), body, call),
+    /** Ends it, and forgets its cookies and secrets. */
     delete: (session_id: string, call?: CallOptions) => remove(of(session_id), call),
   };
 }

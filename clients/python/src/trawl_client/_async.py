@@ -561,8 +561,12 @@ class AsyncSessions:
     async def get(self, session_id: str) -> models.Session:
         return await self._http.send(_core.get(_session(session_id), models.Session))
 
+    async def change(self, session_id: str, **change: Unpack[params.SessionPatch]) -> models.Session:
+        """Adds, replaces and removes secrets."""
+        return await self._http.send(_core.patch(_session(session_id), models.Session, change))
+
     async def delete(self, session_id: str) -> None:
-        """Ends it, and forgets its cookies."""
+        """Ends it, and forgets its cookies and secrets."""
         await self._http.send(_core.delete(_session(session_id), type(None)))
 
 

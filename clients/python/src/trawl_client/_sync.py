@@ -561,8 +561,12 @@ class Sessions:
     def get(self, session_id: str) -> models.Session:
         return self._http.send(_core.get(_session(session_id), models.Session))
 
+    def change(self, session_id: str, **change: Unpack[params.SessionPatch]) -> models.Session:
+        """Adds, replaces and removes secrets."""
+        return self._http.send(_core.patch(_session(session_id), models.Session, change))
+
     def delete(self, session_id: str) -> None:
-        """Ends it, and forgets its cookies."""
+        """Ends it, and forgets its cookies and secrets."""
         self._http.send(_core.delete(_session(session_id), type(None)))
 
 

@@ -229,6 +229,8 @@ class Action(Answer):
     """click, type, select: the first visible element that matches. press: the element that gets the key (default: the focused one). scroll: the element to scroll (default: the page). wait: until an element that matches is visible"""
     text: str | None = None
     """type: what the field has then"""
+    secret: str | None = None
+    """type: instead of `text` the name of a secret of the session, which is typed into pages of its origin only"""
     key: str | None = None
     """press: a key as in KeyboardEvent.key, with modifiers before it"""
     value: str | None = None
@@ -258,7 +260,7 @@ class ActionOutcome(Answer):
     """Whether it did what it should"""
     ms: int = ABSENT
     """How long it took, in milliseconds, with the page that it led to"""
-    error: Literal["not_found", "not_visible", "covered", "disabled", "timeout", "script_failed", "too_large", "failed"] | str | None = ABSENT
+    error: Literal["not_found", "not_visible", "covered", "disabled", "timeout", "script_failed", "too_large", "secret_not_found", "secret_of_another_origin", "failed"] | str | None = ABSENT
     """Why it failed"""
     detail: str | None = None
     """The same as a sentence for people"""
@@ -3805,6 +3807,13 @@ class MonitoredState(Answer):
     """Its status"""
 
 
+class NamedSecret(Answer):
+    name: str = ABSENT
+    """Its name, for `secret` of a step"""
+    origin: str | None = ABSENT
+    """The only origin into whose pages it is typed; null: that of the `url` of each fetch"""
+
+
 class NetworkGraph(Answer):
     company_connections: list[ProfileConnection] = ABSENT
     """Connected companies"""
@@ -4546,6 +4555,8 @@ class Session(Answer):
     """The country of its exit; null: it has none"""
     cookies: int = ABSENT
     """How many cookies it holds"""
+    secrets: list[NamedSecret] = ABSENT
+    """Its secrets, without their values"""
 
 
 class Sink(Answer):

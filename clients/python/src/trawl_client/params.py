@@ -17,6 +17,8 @@ class Action(TypedDict, total=False):
     """click, type, select: the first visible element that matches. press: the element that gets the key (default: the focused one). scroll: the element to scroll (default: the page). wait: until an element that matches is visible"""
     text: str
     """type: what the field has then"""
+    secret: str
+    """type: instead of `text` the name of a secret of the session, which is typed into pages of its origin only"""
     key: str
     """press: a key as in KeyboardEvent.key, with modifiers before it"""
     value: str
@@ -1340,6 +1342,8 @@ class SessionBody(TypedDict, total=False):
     """The country of its exit, ISO 3166-1 alpha-2: its requests take the route proxy and no other, by one exit. Refused where the service has no proxy with exits by country"""
     cookies: Sequence[SessionCookie] | None
     """Cookies that it begins with, such as those of a browser in which somebody has logged in. They are stored encrypted and shown to nobody"""
+    secrets: Mapping[str, SessionSecret] | None
+    """By name, what a step of the type `type` types with `secret`: passwords, for example. 20 a session at most; a name begins with a letter and has letters, digits, "-" and "_", 64 at most"""
     label: str | None
     """A name for people"""
 
@@ -1359,6 +1363,18 @@ class SessionCookie(TypedDict, total=False):
     """Whether it goes by https alone"""
     http_only: bool
     """Whether scripts of a page do not see it"""
+
+
+class SessionPatch(TypedDict, total=False):
+    secrets: Required[Mapping[str, SessionSecret | None]]
+    """Secrets to add or replace, by name; null removes one, and the others stay. 20 a session at most; a name begins with a letter and has letters, digits, "-" and "_", 64 at most"""
+
+
+class SessionSecret(TypedDict, total=False):
+    value: Required[str]
+    """What is typed, 4 to 1,024 characters. It is stored encrypted and answered nowhere"""
+    origin: str | None
+    """The only origin (scheme, host, port) into whose pages it is typed. Default: that of the `url` of each fetch"""
 
 
 class SinkBody(TypedDict, total=False):

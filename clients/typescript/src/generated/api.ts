@@ -195,6 +195,8 @@ export interface Action {
   selector?: string;
   /** type: what the field has then */
   text?: string;
+  /** type: instead of `text` the name of a secret of the session, which is typed into pages of its origin only */
+  secret?: string;
   /** press: a key as in KeyboardEvent.key, with modifiers before it */
   key?: string;
   /** select: the value of the option, or its words */
@@ -225,7 +227,7 @@ export interface ActionOutcome {
   /** How long it took, in milliseconds, with the page that it led to */
   ms: number;
   /** Why it failed */
-  error: "not_found" | "not_visible" | "covered" | "disabled" | "timeout" | "script_failed" | "too_large" | "failed" | null;
+  error: "not_found" | "not_visible" | "covered" | "disabled" | "timeout" | "script_failed" | "too_large" | "secret_not_found" | "secret_of_another_origin" | "failed" | null;
   /** The same as a sentence for people */
   detail?: string;
   /** The address of the page after it */
@@ -4718,6 +4720,13 @@ export interface MonitoredState {
   status: number | null;
 }
 
+export interface NamedSecret {
+  /** Its name, for `secret` of a step */
+  name: string;
+  /** The only origin into whose pages it is typed; null: that of the `url` of each fetch */
+  origin: string | null;
+}
+
 export interface NetworkGraph {
   /** Connected companies */
   company_connections: ProfileConnection[];
@@ -5725,6 +5734,8 @@ export interface Session {
   country: string | null;
   /** How many cookies it holds */
   cookies: number;
+  /** Its secrets, without their values */
+  secrets: NamedSecret[];
 }
 
 export interface SessionBody {
@@ -5738,6 +5749,8 @@ export interface SessionBody {
   country?: string | null;
   /** Cookies that it begins with, such as those of a browser in which somebody has logged in. They are stored encrypted and shown to nobody */
   cookies?: SessionCookie[] | null;
+  /** By name, what a step of the type `type` types with `secret`: passwords, for example. 20 a session at most; a name begins with a letter and has letters, digits, "-" and "_", 64 at most */
+  secrets?: Record<string, SessionSecret> | null;
   /** A name for people */
   label?: string | null;
 }
@@ -5757,6 +5770,18 @@ export interface SessionCookie {
   secure?: boolean;
   /** Whether scripts of a page do not see it */
   http_only?: boolean;
+}
+
+export interface SessionPatch {
+  /** Secrets to add or replace, by name; null removes one, and the others stay. 20 a session at most; a name begins with a letter and has letters, digits, "-" and "_", 64 at most */
+  secrets: Record<string, SessionSecret | null>;
+}
+
+export interface SessionSecret {
+  /** What is typed, 4 to 1,024 characters. It is stored encrypted and answered nowhere */
+  value: string;
+  /** The only origin (scheme, host, port) into whose pages it is typed. Default: that of the `url` of each fetch */
+  origin?: string | null;
 }
 
 export interface Sink {
