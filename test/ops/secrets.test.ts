@@ -3,6 +3,11 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
+import { SESSIONS } from "../../actors/crawl/fetch/collections.ts";
+import { sessions } from "../../actors/crawl/fetch/sessions.ts";
+import { EMPTY_JAR } from "../../actors/lib/web/session-jar.ts";
+import { NO_SECRETS, secretsOpener, withSecrets } from "../../actors/lib/web/session-secrets.ts";
+import { sessionKey } from "../../schemas/sessions.ts";
 import { ALERT_HOOKS } from "../../actors/business/accounts/collections.ts";
 import { addHook, hookView, listHooks } from "../../actors/business/accounts/alerts.ts";
 import { COMPANY_WATCHES } from "../../actors/sources/companies/watch.ts";
@@ -181,6 +186,24 @@ describe("a change of the key", () => {
       all_sealed: true,
       keys: [{ id: key, in_file: true, use: "seals" }],
     });
+  });
+
+  test("seals the cookies and the secrets of sessions anew", async () => {
+    const { documents, node, secrets } = await used();
+    const now = (): number => node.clock.now();
+    const jar = { text: EMPTY_JAR, count: 0 };
+    const written = withSecrets(NO_SECRETS, { word: { value: "planted-4" } });
+    const { id } = (await sessions({ documents, secrets, now }).create("p", {}, jar, written))!;
+    const former = secrets.current().id;
+    const { changed, unreadable } = await node.rotate();
+    expect([changed, unreadable]).toEqual([2, 0]);
+    const open = secretsOpener(await node.open());
+    const session = (await SESSIONS.get(documents, sessionKey("p", id)))!;
+    expect(JSON.stringify(session)).not.toMatch(new RegExp(`planted|${former}`));
+    const asked = { url: "https://shop.example/in", project: "p", session_id: id };
+    expect(open({ ...asked, session_secrets: session.secrets! }, ["word"])).toEqual(
+      new Map([["word", { value: "planted-4", origin: "https://shop.example" }]]),
+    );
   });
 
   test("is followed by a node that runs: it reads at once and seals with the new key within five seconds", async () => {

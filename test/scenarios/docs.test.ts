@@ -100,6 +100,7 @@ function pages(sites: Web): World {
         body: article("Entered"),
         ...(body === "word=lamp" && { headers: { "Set-Cookie": "in=1; Path=/" } }),
       }),
+      "/login": { body: "<title>Log in</title><form method=post action=/enter><input name=word></form>" },
       "/room": ({ headers }) => ({
         body: article(headers["cookie"] === "in=1" ? "Room of those who entered" : "Closed"),
       }),

@@ -98,7 +98,7 @@ describe.skipIf(!hasTools)("trawl-client (needs the packages of .ci/run in /opt/
       { rows: true, usage: true, quota: true },
       null,
       { label: "b", listed: true },
-      { entered: null, label: "Shop", cookies: 1, sessions: 0 },
+      { entered: null, label: "Shop", cookies: 1, secrets: ["pin"], sessions: 0 },
       [],
       { rate: 5, cap: null, rotated: true, actions: ["revoked", "rotated", "changed", "created"] },
     ]);

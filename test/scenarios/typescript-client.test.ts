@@ -116,7 +116,7 @@ describe("@trawl/client", () => {
           { rows: true, usage: "object", quota: "object" },
           null,
           { label: "b", listed: true },
-          { entered: null, label: "Shop", cookies: 1, sessions: 0 },
+          { entered: null, label: "Shop", cookies: 1, secrets: ["pin"], sessions: 0 },
           [],
           { rate: 5, cap: null, rotated: true, actions: ["revoked", "rotated", "changed", "created"] },
         ]);

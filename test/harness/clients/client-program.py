@@ -53,12 +53,23 @@ def calls(origin):
         known = [each.id for each in trawl.monitors.list().monitors]
         trawl.monitors.delete(monitor.id)
         say({"label": changed.label, "listed": monitor.id in known})
-        session_id = trawl.sessions.create(label="Shop").session_id
+        pin = {"value": "4711"}
+        session_id = trawl.sessions.create(label="Shop", secrets={"word": pin}).session_id
         entered = trawl.fetch(f"{origin}/enter", session_id=session_id, include_html=False)
         session = trawl.sessions.get(session_id)
+        changed_session = trawl.sessions.change(session_id, secrets={"word": None, "pin": pin})
+        secrets = [each.name for each in changed_session.secrets]
         trawl.sessions.delete(session_id)
         sessions = len(trawl.sessions.list().sessions)
-        say({"entered": entered.error, "label": session.label, "cookies": session.cookies, "sessions": sessions})
+        say(
+            {
+                "entered": entered.error,
+                "label": session.label,
+                "cookies": session.cookies,
+                "secrets": secrets,
+                "sessions": sessions,
+            }
+        )
         say(list(trawl.companies.search(q="nobody")))
         made = trawl.keys.create(label="client", spend_cap="5")
         limited = trawl.keys.change(made.prefix, rate_limit_rps=5, spend_cap=None)
