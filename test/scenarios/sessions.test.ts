@@ -123,21 +123,6 @@ describe.each(SETUPS)("a session, $setup", ({ setup, start }) => {
     expect((await call("GET", `/v1/sessions/${session_id}`)).json.cookies).toBe(0);
   });
 
-  test.runIf(OWN_ROUTES.length > 1)("logs in by the steps of a form", async () => {
-    const site = sites.site(site_pages);
-    const session_id = await create();
-    const actions: FetchBody["actions"] = [
-      { type: "type", selector: "[name=word]", text: "lamp" },
-      { type: "press", selector: "[name=word]", key: "Enter" },
-    ];
-    expect(await fetch({ url: `${site.origin}/form`, session_id, actions })).toMatchObject({
-      title: "Account",
-    });
-    expect(await fetch({ url: `${site.origin}/`, session_id, tiers: ["direct"] })).toMatchObject({
-      title: "Account",
-    });
-  });
-
   test("holds secrets: shows their names, replaces and removes them, and says what it does not take", async () => {
     const origin = "https://login.shop.test:8443";
     const named = (name: string, of: string | null = null) => ({ name, origin: of });
@@ -202,6 +187,9 @@ describe.each(SETUPS)("a session, $setup", ({ setup, start }) => {
       expect(await fetch({ url, ...options })).toMatchObject({
         title: "Account",
         actions: [{ ok: true }, { ok: true }],
+      });
+      expect(await fetch({ url: `${site.origin}/`, session_id, tiers: ["direct"] })).toMatchObject({
+        title: "Account",
       });
       const batch = await call("POST", "/v1/batch/fetch", {
         idempotency_key: `secret ${url}`,
@@ -324,11 +312,10 @@ describe.each(SETUPS)("a session, $setup", ({ setup, start }) => {
       "the answers": shown.join("\n"),
     };
     expect(page.status).toBe(200);
-    if (OWN_ROUTES.length > 1) {
-      expect(told).toMatchObject({ title: "Told", final_url: `${site.origin}/told?word=***` });
-      expect(places["the archive"]).toContain("/told?word=***");
-      expect(site.arrivals.at(-1)!.path).toBe(`/told?word=${PASSWORD}`);
-    }
+    const seen = [told.title, told.final_url, site.arrivals.at(-1)!.path];
+    const isTyped = ["Told", `${site.origin}/told?word=***`, `/told?word=${PASSWORD}`];
+    expect(seen).toEqual(OWN_ROUTES.length > 1 ? isTyped : expect.anything());
+    expect(places["the archive"] ?? "").toContain(OWN_ROUTES.length > 1 ? "/told?word=***" : "");
     const planted = Object.fromEntries(
       Object.entries({ SECRET, PASSWORD }).flatMap(([name, value]) => [
         [name, value],
