@@ -314,7 +314,7 @@ describe.each(SETUPS)("a session, $setup", ({ setup, start }) => {
     expect(page.status).toBe(200);
     const seen = [told.title, told.final_url, site.arrivals.at(-1)!.path];
     const isTyped = ["Told", `${site.origin}/told?word=***`, `/told?word=${PASSWORD}`];
-    expect(seen).toEqual(OWN_ROUTES.length > 1 ? isTyped : expect.anything());
+    expect(seen).toEqual(OWN_ROUTES.length > 1 ? isTyped : seen);
     expect(places["the archive"] ?? "").toContain(OWN_ROUTES.length > 1 ? "/told?word=***" : "");
     const planted = Object.fromEntries(
       Object.entries({ SECRET, PASSWORD }).flatMap(([name, value]) => [
