@@ -71,8 +71,7 @@ const TABLE: readonly (readonly [row: Row, operations: string])[] = [
   // By identifier, of one project.
   [
     row(401, 404, 404, DONE, MAY),
-    "getBody headBody getRequestWarc listJobSinks deleteJobSink getJob getJobResults getJobUrls getJobUrlsCsv getCompanyBatchCsv listCompanyReview decideCompanyReview changeJob cancelJob deleteCompanyWatch getMonitor listMonitorChanges runMonitor changeMonitor deleteMonitor getSession deleteSession getArchiveImport deleteArchiveImport",
-    "getBody headBody getRequestWarc listJobSinks deleteJobSink getJob getJobResults getJobUrls getJobUrlsCsv getCompanyBatchCsv listCompanyReview decideCompanyReview cancelJob deleteCompanyWatch getMonitor listMonitorChanges runMonitor changeMonitor deleteMonitor getSession changeSession deleteSession getArchiveImport deleteArchiveImport",
+    "getBody headBody getRequestWarc listJobSinks deleteJobSink getJob getJobResults getJobUrls getJobUrlsCsv getCompanyBatchCsv listCompanyReview decideCompanyReview changeJob cancelJob deleteCompanyWatch getMonitor listMonitorChanges runMonitor changeMonitor deleteMonitor getSession changeSession deleteSession getArchiveImport deleteArchiveImport",
   ],
   // The file of the import has not arrived.
   [row(401, 404, 404, MAY, MAY), "appendArchiveImport getArchiveImportWarc"],
