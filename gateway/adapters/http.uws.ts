@@ -264,10 +264,11 @@ class UwsWire implements Wire {
     this.#write(() => this.#begin(reply, close || this.#server.draining));
     if (!this.isLive) return;
     this.#res.onWritable((offset) => {
-      if (!this.isLive || !this.#writable) return true;
-      let isTaken = false;
-      this.#write(() => (isTaken = this.#writable!(offset)));
-      if (!isTaken) return false;
+      if (!this.isLive) return true;
+      let isTaken = true;
+      // Also where no piece waits: of what write() has taken the end may be buffered, and only the next cork sends it.
+      this.#write(() => (isTaken = this.#writable?.(offset) ?? true));
+      if (!isTaken || !this.#writable) return isTaken;
       this.#writable = null;
       const resume = this.#waiting;
       this.#waiting = null;

@@ -2,6 +2,7 @@
 import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
+import type { Socket } from "node:net";
 import { afterEach, beforeAll, describe, expect, test } from "vitest";
 import type {
   Admission,
@@ -481,6 +482,43 @@ export function httpSuite(
       await new Promise((resolve) => setTimeout(resolve, 300));
       expect(await sip(socket, given, 16_000_000)).toBeGreaterThan(given);
       socket.destroy();
+    });
+
+    test("what a stream gave in small pieces arrives, wherever the socket was full when its source fell silent", async () => {
+      const piece = Buffer.alloc(10_000, "k");
+      const given = new Map<number, number>();
+      const { port } = await carry(({ query }, { signal }) => {
+        const count = Number(query);
+        const chunks = (async function* () {
+          for (let n = 1; n <= count && !signal.aborted; n++) {
+            given.set(count, n);
+            yield piece;
+          }
+          await once(signal, "abort");
+        })();
+        return { status: 200, body: { length: null, chunks } };
+      });
+      /** A client that reads nothing, after all that it can be sent was given. */
+      const unread = async (count: number): Promise<Socket> => {
+        const socket = await connectTo(port, ask(`/?${count}`));
+        socket.pause();
+        for (let before = -1; before !== given.get(count);) {
+          before = given.get(count) ?? -1;
+          await new Promise((resolve) => setTimeout(resolve, 30));
+        }
+        return socket;
+      };
+      (await unread(100_000)).destroy();
+      const full = given.get(100_000)!;
+      for (let count = full - 6; count <= full + 1; count++) {
+        const socket = await unread(count);
+        let received = 0;
+        socket.on("data", ({ length }) => (received += length));
+        socket.resume();
+        await eventually(() => received > count * piece.length);
+        expect(received, `of ${count} pieces`).toBeGreaterThan(count * piece.length);
+        socket.destroy();
+      }
     });
 
     describe("where it listens", () => {
