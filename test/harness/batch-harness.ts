@@ -19,15 +19,20 @@ interface BatchOptions {
   readonly error?: string;
   /** Of a page of items. Default: the service's. */
   readonly page_bytes?: number;
+  /** How far the clock goes at once while a call waits. Default 1. */
+  readonly step_ms?: number;
 }
 
-export async function batches({ ms = 5, error, page_bytes }: BatchOptions = {}) {
+export async function batches({ ms = 5, error, page_bytes, step_ms = 1 }: BatchOptions = {}) {
   const stored = memoryDocuments();
   const unreadable = new Set<string>();
+  /** What reads of several documents wait for. */
+  const reads = { until: Promise.resolve() };
   const documents = {
     ...stored,
     getMany: async (collection: string, keys: readonly string[]) => {
       if (unreadable.has(collection)) throw new Fault("documents_unreachable", "Not now");
+      await reads.until;
       return stored.getMany(collection, keys);
     },
   };
@@ -88,13 +93,14 @@ export async function batches({ ms = 5, error, page_bytes }: BatchOptions = {}) 
     const answer = at.call(...args);
     let isAnswered = false;
     void answer.finally(() => (isAnswered = true)).catch(() => {});
-    for (let n = 0; n < 2_000 && !isAnswered; n++) await at.clock.advance(1);
+    for (let n = 0; n < 2_000 && !isAnswered; n++) await at.clock.advance(step_ms);
     return answer;
   }
   return {
     ...at,
     call,
     unreadable,
+    reads,
     fetchAll: (items: readonly unknown[], more: object = {}) =>
       call("POST", "/v1/batch/fetch", { body: { items, idempotency_key: "k", ...more } }),
     finished: async (job_id: string) => {

@@ -5,7 +5,7 @@
  */
 import { Field } from "../../../../schemas/common.ts";
 import { Type } from "typebox";
-import { pause } from "../../../../cluster/ports/clock.ts";
+import { type Clock, pause } from "../../../../cluster/ports/clock.ts";
 import { preferredType } from "../../../../gateway/accept.ts";
 import type { BatchKind, RouteNames } from "../../../../gateway/batch.ts";
 import { JOB_NOT_FOUND, unavailable } from "../../../../gateway/http-errors.ts";
@@ -66,8 +66,8 @@ export function resultsRoutes(
 
   const load = (job_id: string): Promise<JobRecord | null> => JOBS.get(documents, job_id);
 
-  /** Items in their order; null when there is nothing to tell yet. Ends with the job, or with its last item. */
-  async function* itemsOf(first: JobRecord, following: Following): AsyncGenerator<readonly JobItem[] | null> {
+  /** Items in their order. Ends with the job, or with its last item. */
+  async function* itemsOf(first: JobRecord, following: Following): AsyncGenerator<readonly JobItem[]> {
     const { job_id, external, follow, signal } = following;
     const until_ms = clock.now() + FOLLOW_MS;
     let job: JobRecord | null = first;
@@ -86,7 +86,6 @@ export function resultsRoutes(
         continue;
       }
       if (clock.now() >= until_ms) return;
-      yield null;
       await pause(clock, LOOK_EVERY_MS, signal);
       job = await load(job_id);
       if (job === null) return;
@@ -98,23 +97,24 @@ export function resultsRoutes(
   async function* lines(job: JobRecord, following: Following, asCsv: boolean): AsyncGenerator<Buffer> {
     const csv = csvByKind.get(job.spec.kind)!;
     if (asCsv) yield Buffer.from(csvLines([csv.columns]));
-    let told_ms = clock.now();
+    const groups = itemsOf(job, following);
     if (following.follow) followers++;
     try {
-      for await (const items of itemsOf(job, following)) {
-        const isSilent = items === null && clock.now() - told_ms < SILENT_MS;
-        if (isSilent || (items === null && asCsv)) continue;
-        told_ms = clock.now();
+      for (;;) {
+        const next = groups.next();
+        // Also while a store is slow, or large items wait for memory.
+        while (!(await settlesWithin(clock, next, SILENT_MS))) if (!asCsv) yield Buffer.from("\n");
+        const { done, value: items } = await next;
+        if (done) return;
         yield Buffer.from(
-          items === null
-            ? "\n"
-            : asCsv
-              ? csvLines(items.flatMap(csv.rows))
-              : items.map((item) => `${JSON.stringify(item)}\n`).join(""),
+          asCsv
+            ? csvLines(items.flatMap(csv.rows))
+            : items.map((item) => `${JSON.stringify(item)}\n`).join(""),
         );
       }
     } finally {
       if (following.follow) followers--;
+      await groups.return(undefined);
     }
   }
 
@@ -199,6 +199,17 @@ export function resultsRoutes(
   });
   return [resultsRoute, ...csvResults.map(csvRoute)];
 }
+
+/** False: not before `now()` has gone on by `ms`. */
+const settlesWithin = (clock: Clock, work: Promise<unknown>, ms: number): Promise<boolean> =>
+  new Promise((resolve) => {
+    const timer = clock.at(clock.now() + ms, () => resolve(false));
+    const settled = (): void => {
+      timer[Symbol.dispose]();
+      resolve(true);
+    };
+    work.then(settled, settled);
+  });
 
 /** The first item from here on that has not finished. */
 function unfinishedFrom(states: Uint8Array, from: number): number {

@@ -79,6 +79,24 @@ describe("the results of a job", () => {
     );
   });
 
+  test("have an empty line every 15 seconds while nothing else comes", async () => {
+    const { call, fetchAll } = await batches({ ms: 40_000, step_ms: 100 });
+    const { job_id } = (await fetchAll(urls(1))).json;
+    const { bytes } = await call("GET", `/v1/jobs/${job_id}/results?follow=true`);
+    expect(bytes.toString()).toMatch(/^\n\n\{.*\}\n$/);
+  });
+
+  test("have an empty line also while their store is slow", async () => {
+    const { call, fetchAll, finished, reads, clock } = await batches({ step_ms: 100 });
+    const { job_id } = (await fetchAll(urls(1))).json;
+    await finished(job_id);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    reads.until = promise;
+    clock.at(clock.now() + 31_000, resolve);
+    const { bytes } = await call("GET", `/v1/jobs/${job_id}/results?follow=true`);
+    expect(bytes.toString()).toMatch(/^\n\n\{.*\}\n$/);
+  });
+
   test("of a running job come as they are without follow", async () => {
     const { call, fetchAll } = await batches({ ms: 60_000 });
     const { job_id } = (await fetchAll(urls(2))).json;
