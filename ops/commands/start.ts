@@ -106,7 +106,7 @@ function greeting({ address, http, first_key, serves }: Running, config: Config)
     `  curl ${base_url}/v1/fetch -H "Authorization: Bearer ${key}" -d '{"url": "https://example.org/"}'`,
     "",
     `Console, for people with a key: ${base_url}/console`,
-    "A crawl, a search and companies on a demo site, without a network: trawl demo (./trawl demo in a checkout)",
+    "A crawl, a search and companies on a demo site, without a network: npx @trawl/server demo (./trawl demo in a checkout)",
     "",
   ];
 }
