@@ -27,6 +27,16 @@ export interface StoreMark {
   readonly disputed?: boolean;
 }
 
+/** What became of objects that bodies share. */
+export interface SweptObjects {
+  /** Objects in which no body was known, of which bodies are found again. */
+  readonly indexed: number;
+  /** Objects of which little was used, and whose bodies were written anew. */
+  readonly rewritten: number;
+  /** Objects that were deleted, those that were written anew included. */
+  readonly removed: number;
+}
+
 const digests = new WeakMap<Buffer, string>();
 
 /**
@@ -70,6 +80,11 @@ export interface Blobs {
   remove(sha256: string, stored_before_ms?: number): Promise<boolean>;
   /** The blobs whose digest begins with these two hexadecimal digits, in any order. */
   list(digits: string): AsyncIterable<ListedBlob>;
+  /**
+   * Only of a store whose bodies may share an object: looks after objects whose names begin with these hexadecimal digits and that were stored before this
+   * time, in Unix milliseconds, and gives back room that no body uses. So many as one call may take; all of them in several.
+   */
+  sweep?(digits: string, stored_before_ms: number): Promise<SweptObjects>;
   /** Null: none was written. */
   readMark(): Promise<StoreMark | null>;
   /** Replaces it, completely or not at all. */

@@ -11,6 +11,8 @@
  * `<prefix>/aside-<digest>` and deletes it; the copy is read where the object is missing. A later call deletes the
  * copy, which no upload writes, when it is old enough itself and nothing was stored under the digest since.
  *
+ * Small bodies that are stored at the same time may share an object (shared-objects.s3.ts).
+ *
  * An object that is wrong is never served whole: a read of all of it proves the digest. Storing the body again replaces
  * it, also where an upload is otherwise left out because the object is there.
  *
@@ -37,7 +39,8 @@ import {
   storedMs,
 } from "./bucket.s3.ts";
 import { SAMPLE_BYTES, slices, contentSource, decompressWhole, decompressRange } from "./compression.ts";
-import { type Upload, upload, uploadOf, withSpooled } from "./uploads.s3.ts";
+import { isSharable, SHARED, sharedObjects, type Sharing, type UploadKind } from "./shared-objects.s3.ts";
+import { packedOf, type Upload, upload, uploadOf, withSpooled } from "./uploads.s3.ts";
 import { isContentProblem, verified } from "./verify.ts";
 
 /**
@@ -53,6 +56,10 @@ const MAX_DAMAGED = 1_000;
 export interface S3Options extends BucketOptions {
   /** Folder for temporary files of content that does not fit into memory. */
   readonly spool: string;
+  /** How small bodies share objects. Default: each body is an object of its own. */
+  readonly sharing?: Sharing;
+  /** Each object that was uploaded. */
+  readonly onUpload?: (kind: UploadKind) => void;
 }
 
 /** Objects that another program stored have no metadata; they are plain. */
@@ -66,7 +73,8 @@ const ASIDE = "aside-";
 
 /** The object of the mark. No digest begins like this. */
 const MARK = "store.json";
-const DIGEST = /^[0-9a-f]{64}$/;
+/** The rest of the name of an object of ours. */
+const OURS = /^(?:[0-9a-f]{16}-)?[0-9a-f]{64}$/;
 const HEX_DIGITS = "0123456789abcdef".split("");
 
 /** `packed_bytes`: the size of what is to be decompressed; null: the bytes are plain. */
@@ -116,15 +124,28 @@ async function headBody(bucket: Bucket, sha256: string) {
   return null;
 }
 
-export function s3Blobs({ spool, ...options }: S3Options): Blobs {
+export function s3Blobs({ spool, sharing, onUpload = () => {}, ...options }: S3Options): Blobs {
   const bucket = s3Bucket(options);
   /** Digests whose objects were wrong when they were read; stored again, they are uploaded whatever the server says. */
   const damaged = new LRUCache<string, true>({ max: MAX_DAMAGED });
 
+  const shared =
+    sharing && sharedObjects({ ...sharing, bucket, onUpload, isDamaged: (sha256) => damaged.has(sha256) });
+
   async function store(content: Upload): Promise<StoredBlob> {
-    const stored = await upload(bucket, content);
-    damaged.delete(stored.sha256);
-    return stored;
+    await upload(bucket, content);
+    onUpload("single");
+    damaged.delete(content.body.sha256);
+    return content.body;
+  }
+
+  /** At most MAX_IN_MEMORY_BYTES. */
+  async function storeWhole(content: Buffer): Promise<StoredBlob> {
+    const packed = await packedOf(content);
+    if (!shared || !isSharable(packed)) return store(uploadOf(packed));
+    await shared.put(packed);
+    damaged.delete(packed.body.sha256);
+    return packed.body;
   }
 
   async function storeUnlessRecent(spooled: Upload): Promise<StoredBlob> {
@@ -136,24 +157,37 @@ export function s3Blobs({ spool, ...options }: S3Options): Blobs {
     return isRecent && existing.ChecksumSHA256 === spooled.sha256_base64 ? spooled.body : store(spooled);
   }
 
+  function readFault(sha256: string, cause: unknown): Fault {
+    if (!isContentProblem(cause)) return bucket.fault(`read body "${sha256}"`, cause);
+    damaged.set(sha256, true);
+    return new Fault("body_damaged", `Cannot read body "${sha256}" in "${bucket.location}"`, { cause });
+  }
+
   async function* read(sha256: string, pieces: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
     try {
       yield* pieces;
     } catch (cause) {
-      if (!isContentProblem(cause)) throw bucket.fault(`read body "${sha256}"`, cause);
-      damaged.set(sha256, true);
-      throw new Fault("body_damaged", `Cannot read body "${sha256}" in "${bucket.location}"`, { cause });
+      throw readFault(sha256, cause);
+    }
+  }
+
+  /** Null: it shares no object. */
+  async function readShared(sha256: string, range?: ByteRange): Promise<AsyncGenerator<Buffer> | null> {
+    try {
+      const content = await shared?.read(sha256, range === undefined);
+      return content ? slices(range ? content.subarray(range.first, range.last + 1) : content) : null;
+    } catch (cause) {
+      throw readFault(sha256, cause);
     }
   }
 
   return {
     async put(content) {
-      if (Buffer.isBuffer(content) && content.length <= MAX_IN_MEMORY_BYTES)
-        return store(await uploadOf(content));
+      if (Buffer.isBuffer(content) && content.length <= MAX_IN_MEMORY_BYTES) return storeWhole(content);
       const source = contentSource(Buffer.isBuffer(content) ? slices(content) : content);
       try {
         const { first, ended } = await source.readFirst(MAX_IN_MEMORY_BYTES);
-        if (ended) return await store(await uploadOf(first));
+        if (ended) return await storeWhole(first);
         return await withSpooled(spool, first, source, storeUnlessRecent);
       } catch (cause) {
         await source.release();
@@ -161,10 +195,14 @@ export function s3Blobs({ spool, ...options }: S3Options): Blobs {
       }
     },
     async head(sha256) {
+      const place = await shared?.find(sha256);
+      if (place) return { bytes: place.bytes };
       const existing = await headBody(bucket, sha256);
       return existing && { bytes: metadataOf(existing.head).bytes };
     },
     async get(sha256, range) {
+      const content = await readShared(sha256, range);
+      if (content) return content;
       if (range === undefined) {
         const answer = (await bucket.get(sha256)) ?? (await bucket.get(ASIDE + sha256));
         return answer && read(sha256, verified(sha256, await openBody(bucket, sha256, answer)));
@@ -180,6 +218,8 @@ export function s3Blobs({ spool, ...options }: S3Options): Blobs {
     },
     async remove(sha256, stored_before_ms = Infinity) {
       const isOld = (last_modified: Date | undefined): boolean => storedMs(last_modified) < stored_before_ms;
+      const place = await shared?.remove(sha256, stored_before_ms);
+      if (place === "kept") return false;
       const existing = await bucket.head(sha256);
       if (existing) {
         if (!isOld(existing.LastModified)) return false;
@@ -188,19 +228,27 @@ export function s3Blobs({ spool, ...options }: S3Options): Blobs {
         return false;
       }
       const aside = await bucket.head(ASIDE + sha256);
-      if (!aside || !isOld(aside.LastModified)) return false;
+      if (!aside) return place === "removed";
+      if (!isOld(aside.LastModified)) return false;
       await bucket.remove(ASIDE + sha256);
       return true;
     },
     async *list(digits) {
+      const placed = new Set<string>();
+      for await (const { sha256, place } of shared?.list(digits) ?? []) {
+        placed.add(sha256);
+        yield { sha256, stored_ms: place.stored_ms };
+      }
       const aside = new Map<string, ListedBlob>();
-      for await (const one of bucket.list(ASIDE, digits)) aside.set(one.sha256, one);
-      for await (const one of bucket.list("", digits)) {
-        aside.delete(one.sha256);
-        yield one;
+      for await (const { name, stored_ms } of bucket.list(ASIDE, digits))
+        if (!placed.has(name)) aside.set(name, { sha256: name, stored_ms });
+      for await (const { name, stored_ms } of bucket.list("", digits)) {
+        aside.delete(name);
+        if (!placed.has(name)) yield { sha256: name, stored_ms };
       }
       for (const one of aside.values()) yield { ...one, is_set_aside: true };
     },
+    ...(shared && { sweep: shared.sweep }),
     async readMark() {
       const answer = await bucket.get(MARK);
       if (answer === null) return null;
@@ -215,9 +263,9 @@ export function s3Blobs({ spool, ...options }: S3Options): Blobs {
       ),
     async isEmpty() {
       // By the first digit: the bucket may have objects of other programs beside ours.
-      for (const mark of ["", ASIDE])
+      for (const mark of ["", ASIDE, SHARED])
         for (const digit of HEX_DIGITS)
-          for await (const { sha256 } of bucket.list(mark, digit)) if (DIGEST.test(sha256)) return false;
+          for await (const { name } of bucket.list(mark, digit)) if (OURS.test(name)) return false;
       return true;
     },
     ping: bucket.ping,

@@ -18,7 +18,6 @@ import {
   S3Client,
   S3ServiceException,
 } from "@aws-sdk/client-s3";
-import type { ListedBlob } from "../../ports/blobs.ts";
 import { Fault } from "../../ports/fault.ts";
 import { type QuickUploads, quickUploads } from "./quick-uploads.s3.ts";
 
@@ -60,6 +59,12 @@ const isMissing = (problem: unknown): boolean =>
   !(problem instanceof NoSuchBucket) &&
   problem.name !== "NoSuchBucket";
 
+/** The object is shorter than the range that was asked for. */
+export const isOutOfRange = (problem: unknown): boolean =>
+  problem instanceof Fault &&
+  problem.cause instanceof S3ServiceException &&
+  problem.cause.$metadata.httpStatusCode === 416;
+
 /** Retrying would not change this response. */
 export const isFinal = (problem: unknown): boolean =>
   problem instanceof S3ServiceException && (problem.$metadata.httpStatusCode ?? 500) < 500;
@@ -80,6 +85,13 @@ export async function* readWithTimeout(answer: Readable): AsyncGenerator<Buffer>
   } finally {
     answer.destroy();
   }
+}
+
+export interface ListedObject {
+  /** Without the mark. */
+  readonly name: string;
+  readonly stored_ms: number;
+  readonly bytes: number;
 }
 
 /** Methods that find nothing resolve with null; `what` and `name` stand in the Fault's sentence. */
@@ -108,8 +120,8 @@ export interface Bucket {
   ) => Promise<boolean>;
   readonly copy: (from: string, to: string) => Promise<void>;
   readonly remove: (name: string) => Promise<void>;
-  /** Objects whose names begin with `mark` and `digits`, without the mark. */
-  readonly list: (mark: string, digits: string) => AsyncGenerator<ListedBlob>;
+  /** Objects whose names begin with `mark` and `digits`. */
+  readonly list: (mark: string, digits: string) => AsyncGenerator<ListedObject>;
   readonly ping: () => Promise<void>;
   readonly close: () => Promise<void>;
 }
@@ -214,7 +226,7 @@ export function s3Bucket({ bucket, prefix, endpoint, region, credentials }: Buck
     },
   };
 
-  async function* listObjects(mark: string, digits: string): AsyncGenerator<ListedBlob> {
+  async function* listObjects(mark: string, digits: string): AsyncGenerator<ListedObject> {
     const folder = at(mark).Key;
     let from: string | undefined;
     do {
@@ -229,8 +241,8 @@ export function s3Bucket({ bucket, prefix, endpoint, region, credentials }: Buck
           { abortSignal },
         ),
       );
-      for (const { Key, LastModified } of page.Contents ?? [])
-        yield { sha256: Key!.slice(folder.length), stored_ms: storedMs(LastModified) };
+      for (const { Key, LastModified, Size = 0 } of page.Contents ?? [])
+        yield { name: Key!.slice(folder.length), stored_ms: storedMs(LastModified), bytes: Size };
       from = page.NextContinuationToken;
     } while (from !== undefined);
   }

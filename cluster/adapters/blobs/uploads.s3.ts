@@ -18,17 +18,29 @@ import {
 
 const UPLOAD_MS_PER_MB = 1_000;
 
-/** The content of one upload, in memory or in a file. */
-export interface Upload {
-  readonly body: StoredBlob;
-  readonly coding: "zstd" | "none";
+/** One object, its content in memory or in a file. */
+export interface ObjectUpload {
+  readonly name: string;
+  readonly metadata: Readonly<Record<string, string>>;
   readonly content: Buffer | FileHandle;
   readonly bytes: number;
   readonly sha256_base64: string;
 }
 
+/** The object of one body. */
+export interface Upload extends ObjectUpload {
+  readonly body: StoredBlob;
+}
+
+/** A body in memory as it is stored. */
+export interface Packed {
+  readonly body: StoredBlob;
+  readonly stored: Buffer;
+  readonly is_packed: boolean;
+}
+
 /** Uploads with a checksum that the server verifies; a stream is sent once more when its first try fails. */
-export async function upload(bucket: Bucket, request: Upload): Promise<StoredBlob> {
+export async function upload(bucket: Bucket, request: ObjectUpload): Promise<void> {
   const within_ms = ANSWER_MS + (request.bytes / 2 ** 20) * UPLOAD_MS_PER_MB;
   await bucket.reach(
     "store a body",
@@ -44,28 +56,26 @@ export async function upload(bucket: Bucket, request: Upload): Promise<StoredBlo
     },
     within_ms,
   );
-  return request.body;
 }
 
 /** Whether it was stored. */
 async function sendQuickly(
   bucket: Bucket,
-  { body, coding, content, sha256_base64 }: Upload,
+  { name, metadata, content, sha256_base64 }: ObjectUpload,
   signal: AbortSignal,
 ): Promise<boolean> {
   if (!Buffer.isBuffer(content)) return false;
-  const headers = {
+  const headers: Record<string, string> = {
     "content-type": "application/octet-stream",
     "x-amz-checksum-sha256": sha256_base64,
-    "x-amz-meta-coding": coding,
-    "x-amz-meta-bytes": String(body.bytes),
   };
-  return bucket.putQuickly(body.sha256, { content, sha256: sha256Of(content), headers }, signal);
+  for (const [key, value] of Object.entries(metadata)) headers[`x-amz-meta-${key}`] = value;
+  return bucket.putQuickly(name, { content, sha256: sha256Of(content), headers }, signal);
 }
 
 async function send(
   bucket: Bucket,
-  { body, coding, content, bytes, sha256_base64 }: Upload,
+  { name, metadata, content, bytes, sha256_base64 }: ObjectUpload,
   signal: AbortSignal,
 ): Promise<void> {
   const Body = Buffer.isBuffer(content)
@@ -76,27 +86,42 @@ async function send(
     ContentLength: bytes,
     ContentType: "application/octet-stream",
     ChecksumSHA256: sha256_base64,
-    Metadata: { coding, bytes: String(body.bytes) },
+    Metadata: { ...metadata },
   };
   try {
-    await bucket.put(body.sha256, object, signal);
+    await bucket.put(name, object, signal);
   } finally {
     if (Body instanceof Readable) Body.destroy();
   }
 }
 
-export async function uploadOf(content: Buffer): Promise<Upload> {
+export async function packedOf(content: Buffer): Promise<Packed> {
   const body = { sha256: sha256Of(content), bytes: content.length };
   const packed = await compressWhole(content);
-  const stored = packed ?? content;
-  return {
-    body,
-    coding: packed ? "zstd" : "none",
-    content: stored,
-    bytes: stored.length,
-    sha256_base64: Buffer.from(sha256Of(stored), "hex").toString("base64"),
-  };
+  return { body, stored: packed ?? content, is_packed: packed !== null };
 }
+
+const metadataOf = ({ bytes }: StoredBlob, is_packed: boolean): ObjectUpload["metadata"] => ({
+  coding: is_packed ? "zstd" : "none",
+  bytes: String(bytes),
+});
+
+export const uploadOf = ({ body, stored, is_packed }: Packed): Upload => ({
+  body,
+  ...uploadOfBuffer(body.sha256, stored, metadataOf(body, is_packed)),
+});
+
+export const uploadOfBuffer = (
+  name: string,
+  content: Buffer,
+  metadata: ObjectUpload["metadata"],
+): ObjectUpload => ({
+  name,
+  metadata,
+  content,
+  bytes: content.length,
+  sha256_base64: Buffer.from(sha256Of(content), "hex").toString("base64"),
+});
 
 /** `use` has the upload while its temporary file is there. */
 export async function withSpooled<T>(
@@ -133,9 +158,11 @@ async function writeSpool(handle: FileHandle, first: Buffer, source: ContentSour
     await handle.writeFile(piece);
   }
   const digest = plain.digest();
+  const body = { sha256: digest.toString("hex"), bytes };
   return {
-    body: { sha256: digest.toString("hex"), bytes },
-    coding: compressed ? "zstd" : "none",
+    body,
+    name: body.sha256,
+    metadata: metadataOf(body, compressed),
     content: handle,
     bytes: stored_bytes,
     sha256_base64: (compressed ? stored.digest() : digest).toString("base64"),
