@@ -16,16 +16,21 @@ import {
   S3Client,
   type S3ClientConfig,
 } from "@aws-sdk/client-s3";
+import { bodyPlaces } from "../../cluster/body-places.ts";
+import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
+import { systemClock } from "../../cluster/adapters/time/clock.system.ts";
 import { fileBlobs } from "../../cluster/adapters/blobs/blobs.file.ts";
 import { sqliteBlobs } from "../../cluster/adapters/blobs/blobs.sqlite.ts";
 import { memoryBlobs } from "../../cluster/adapters/blobs/blobs.memory.ts";
 import { s3Blobs, type S3Options } from "../../cluster/adapters/blobs/blobs.s3.ts";
-import type { Blobs } from "../../cluster/ports/blobs.ts";
+import type { Sharing } from "../../cluster/adapters/blobs/shared-objects.s3.ts";
+import { type Blobs, sha256Of } from "../../cluster/ports/blobs.ts";
+import { Fault } from "../../cluster/ports/fault.ts";
 import type { Settings } from "../../ops/engines/engine.ts";
 import { damageBody, damageFile } from "../harness/damage-body.ts";
 import { engineProgram, engines, ownEngine } from "../harness/engines.ts";
 import { freePort } from "../harness/free-port.ts";
-import { blobsFaultSuite, bodiesSuite, type Damage, whole } from "./blobs.ts";
+import { blobsFaultSuite, bodiesSuite, CONTENTS, type Damage, whole } from "./blobs.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "trawl-bodies-"));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -228,6 +233,205 @@ async function betweenS3(endpoint: string, cut_bytes: number) {
   return Object.assign(hooks, { seen, address, close: () => void server.close() });
 }
 
+const fault = { name: "Fault", code: "bodies_unreachable" };
+
+/** Small bodies are stored with another one at the same time, so that they share its object. */
+const inCompany = (store: Blobs): Blobs => ({
+  ...store,
+  async put(content) {
+    const before = store.put(randomBytes(10));
+    const [stored] = await Promise.all([store.put(content), store.put(randomBytes(10)), before]);
+    return stored;
+  },
+});
+
+describe.skipIf(blobs === null)("bodies in S3 that share objects", () => {
+  const given = blobs === null ? null : options(blobs);
+  const documents = memoryDocuments();
+  const places = bodyPlaces(documents);
+  const uploads = { single: 0, shared: 0 };
+  const sharing = { places, isOn: () => true, clock: systemClock() };
+  const open = (its: Partial<Sharing> = {}): Blobs =>
+    s3Blobs({
+      ...given!,
+      sharing: { ...sharing, ...its },
+      onUpload: (kind) => void uploads[kind]++,
+    });
+  const store = given === null ? memoryBlobs() : open();
+  const direct = new S3Client({ ...given, forcePathStyle: true } as S3ClientConfig);
+  const keyOf = (name: string) => ({ Bucket: given!.bucket, Key: `${given!.prefix}/${name}` });
+  const objects = async (): Promise<string[]> => {
+    const { Contents = [] } = await direct.send(
+      new ListObjectsV2Command({ Bucket: given!.bucket, Prefix: `${given!.prefix}/shared-` }),
+    );
+    return Contents.map(({ Key }) => Key!.slice(given!.prefix.length + 1));
+  };
+  /** Of all objects, as if so much time had passed. */
+  const sweepAll = async (into: Blobs = store) => {
+    const digits = new Set((await objects()).map((name) => name.slice("shared-".length).slice(0, 2)));
+    const swept = await Promise.all([...digits].map((each) => into.sweep!(each, Date.now() + 60_000)));
+    return {
+      indexed: swept.reduce((sum, one) => sum + one.indexed, 0),
+      rewritten: swept.reduce((sum, one) => sum + one.rewritten, 0),
+      removed: swept.reduce((sum, one) => sum + one.removed, 0),
+    };
+  };
+  const placeOf = async (sha256: string) => (await places.find(sha256))?.place;
+  const objectOf = async (sha256: string) => (await placeOf(sha256))?.object;
+  afterAll(async () => {
+    if (given === null) return;
+    await store.close();
+    direct.destroy();
+  });
+
+  /** Bodies in one object, as if they had been stored long ago. */
+  const together = async (count: number) => {
+    const contents = Array.from({ length: count }, () => randomBytes(2_000));
+    const alone = store.put(randomBytes(10));
+    const stored = await Promise.all(contents.map((content) => store.put(content)));
+    await alone;
+    const digests = stored.map(({ sha256 }) => sha256);
+    const known = await Promise.all(digests.map((sha256) => places.find(sha256)));
+    expect(new Set(known.map((one) => one?.place.object)).size).toBe(1);
+    const stored_ms = Date.now() - 72 * 60 * 60_000;
+    await Promise.all(known.map((one) => places.replace(one!, { ...one!.place, stored_ms })));
+    return { contents, digests, object: known[0]!.place.object };
+  };
+  const isThere = async (object: string) => (await objects()).includes(`shared-${object}`);
+  const expectWhole = async (from: Blobs, digests: readonly string[], contents: readonly Buffer[]) => {
+    for (const [n, sha256] of digests.entries())
+      expect((await whole(await from.get(sha256))).equals(contents[n]!)).toBe(true);
+  };
+
+  bodiesSuite(
+    async () => inCompany(store),
+    async (sha256, change) => {
+      const known = await places.find(sha256);
+      const { offset = 0, length = Infinity } = known?.place ?? {};
+      const at = keyOf(known ? `shared-${known.place.object}` : sha256);
+      const { Body, Metadata } = await direct.send(new GetObjectCommand(at));
+      const stored = Buffer.from(await Body!.transformToByteArray());
+      const changed = change(stored.subarray(offset, offset + length));
+      const whole_object = known
+        ? Buffer.concat([stored.subarray(0, offset), changed, stored.subarray(offset + length)])
+        : changed;
+      await direct.send(new PutObjectCommand({ ...at, Body: whole_object, Metadata: Metadata! }));
+    },
+    CONTENTS.filter(([, content]) => content.length < 100_000),
+  );
+
+  test("are an object of their own when they are alone, and share one when they are stored at once", async () => {
+    const before = { ...uploads };
+    const [first, ...others] = await Promise.all(
+      Array.from({ length: 12 }, () => store.put(randomBytes(500))),
+    );
+    expect(uploads).toEqual({ single: before.single + 1, shared: before.shared + 1 });
+    expect(await placeOf(first!.sha256)).toBeUndefined();
+    const shared = await Promise.all(others.map(({ sha256 }) => objectOf(sha256)));
+    expect(new Set(shared).size).toBe(1);
+    expect(shared[0]).toBeDefined();
+    // Stored once more, they are where they were.
+    const again = { ...uploads };
+    const { contents, digests, object } = await together(3);
+    expect(await isThere(object)).toBe(true);
+    expect(uploads.shared).toBe(again.shared + 1);
+    await expectWhole(store, digests, contents);
+  });
+
+  test("are not uploaded again where they are whole", async () => {
+    const contents = [randomBytes(900), randomBytes(900)];
+    const putBoth = async () => {
+      const alone = store.put(randomBytes(10));
+      await Promise.all([alone, ...contents.map((content) => store.put(content))]);
+    };
+    await putBoth();
+    const before = { ...uploads };
+    await putBoth();
+    expect(uploads).toEqual({ single: before.single + 1, shared: before.shared });
+  });
+
+  test("take their object with them when the last one is removed", async () => {
+    const { digests, object } = await together(3);
+    for (const sha256 of digests) {
+      expect(await isThere(object)).toBe(true);
+      expect(await store.remove(sha256, Date.now() - 60_000)).toBe(true);
+      expect(await store.get(sha256)).toBeNull();
+    }
+    expect(await isThere(object)).toBe(false);
+  });
+
+  test("are found again after a process ended between the upload and the index", async () => {
+    const contents = [randomBytes(700), randomBytes(700)];
+    const failing = open({
+      places: {
+        ...places,
+        put: () => Promise.reject(new Fault("bodies_unreachable", "The process ended")),
+      },
+    });
+    const alone = failing.put(randomBytes(10));
+    const puts = await Promise.allSettled(contents.map((content) => failing.put(content)));
+    await alone;
+    for (const end of puts) expect(end).toMatchObject({ status: "rejected", reason: fault });
+    const digests = contents.map(sha256Of);
+    expect(await Promise.all(digests.map((sha256) => store.head(sha256)))).toEqual([null, null]);
+    expect((await sweepAll()).indexed).toBeGreaterThan(0);
+    await expectWhole(store, digests, contents);
+    // From here on the collector of bodies finds them: nothing refers to them, and they are old.
+    expect(await store.remove(digests[0]!)).toBe(true);
+    await failing.close();
+  });
+
+  test("are written anew when less than half of their object is used, under the eyes of readers", async () => {
+    const { contents, digests, object } = await together(8);
+    const reader = open();
+    await expectWhole(reader, digests, contents);
+    for (const sha256 of digests.slice(0, 3)) await store.remove(sha256);
+    await sweepAll();
+    expect(await isThere(object)).toBe(true);
+    for (const sha256 of digests.slice(3, 6)) await store.remove(sha256);
+    const [older] = [await placeOf(digests[6]!)];
+    expect((await sweepAll()).rewritten).toBeGreaterThan(0);
+    expect(await isThere(object)).toBe(false);
+    await expectWhole(reader, digests.slice(6), contents.slice(6));
+    await expectWhole(open(), digests.slice(6), contents.slice(6));
+    // An index that was restored from a backup names the former object.
+    const now = await places.find(digests[6]!);
+    await places.replace(now!, older!);
+    await places.replace((await places.find(digests[7]!))!, { ...older!, offset: older!.offset + 2_000 });
+    expect(await open().get(digests[6]!)).toBeNull();
+    expect((await sweepAll()).indexed).toBeGreaterThan(0);
+    await expectWhole(open(), digests.slice(6), contents.slice(6));
+    await reader.close();
+  });
+
+  test("are read where an earlier version stored them, listed once and removed in both places", async () => {
+    const content = randomBytes(800);
+    const earlier = s3Blobs(given!);
+    const { sha256 } = await earlier.put(content);
+    await expectWhole(store, [sha256], [content]);
+    await inCompany(store).put(content);
+    expect(await objectOf(sha256)).toBeDefined();
+    const listed = await Array.fromAsync(store.list(sha256.slice(0, 2)));
+    expect(listed.filter((one) => one.sha256 === sha256)).toHaveLength(1);
+    while (await store.head(sha256)) await store.remove(sha256);
+    expect(await earlier.head(sha256)).toBeNull();
+    await earlier.close();
+  });
+
+  test("are objects of their own while a node runs that reads no others", async () => {
+    const { contents, digests } = await together(2);
+    const off = open({ isOn: () => false });
+    const before = { ...uploads };
+    await Promise.all([...contents, randomBytes(300)].map((content) => off.put(content)));
+    expect(uploads).toEqual({ single: before.single + 3, shared: before.shared });
+    const earlier = s3Blobs(given!);
+    await expectWhole(earlier, digests, contents);
+    await expectWhole(store, digests, contents);
+    expect(await placeOf(digests[0]!)).toBeUndefined();
+    await Promise.all([off, earlier].map((each) => each.close()));
+  });
+});
+
 describe.skipIf(blobs === null)("bodies in S3", () => {
   const account = blobs === null ? null : options(blobs);
   const spool = join(folder, "spool");
@@ -248,8 +452,6 @@ describe.skipIf(blobs === null)("bodies in S3", () => {
     await store.close();
     direct.destroy();
   });
-  const fault = { name: "Fault", code: "bodies_unreachable" };
-
   bodiesSuite(
     async () => store,
     async (sha256, change) => {

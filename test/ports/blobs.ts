@@ -54,10 +54,14 @@ const DAMAGES: readonly [string, (stored: Buffer) => Buffer][] = [
 ];
 
 /** `damage`: null where nothing but the store itself can change what is stored. */
-export function bodiesSuite(open: () => Promise<Blobs>, damage: Damage | null): void {
+export function bodiesSuite(
+  open: () => Promise<Blobs>,
+  damage: Damage | null,
+  given_contents: typeof CONTENTS = CONTENTS,
+): void {
   const store = open();
 
-  test.each(CONTENTS)("gives back %s, byte for byte", async (_, content) => {
+  test.each(given_contents)("gives back %s, byte for byte", async (_, content) => {
     const blobs = await store;
     const stored = await blobs.put(content);
     expect(stored).toEqual({ sha256: digest(content), bytes: content.length });
@@ -65,14 +69,14 @@ export function bodiesSuite(open: () => Promise<Blobs>, damage: Damage | null): 
     expect((await whole(await blobs.get(stored.sha256))).equals(content)).toBe(true);
   });
 
-  test.each(CONTENTS)("takes %s in pieces, too, and knows it is the same", async (_, content) => {
+  test.each(given_contents)("takes %s in pieces, too, and knows it is the same", async (_, content) => {
     const blobs = await store;
     const stored = await blobs.put(pieces(content, 10_007));
     expect(stored).toEqual(await blobs.put(content));
     expect((await whole(await blobs.get(stored.sha256))).equals(content)).toBe(true);
   });
 
-  test.each(CONTENTS.filter(([, content]) => content.length > 2))(
+  test.each(given_contents.filter(([, content]) => content.length > 2))(
     "reads ranges of %s",
     async (_, content) => {
       const blobs = await store;
@@ -192,7 +196,7 @@ export function bodiesSuite(open: () => Promise<Blobs>, damage: Damage | null): 
   });
 
   describe.each(damage === null ? [] : DAMAGES)("finds %s a stored body", (_, change) => {
-    const contents = CONTENTS.filter(([, content]) => content.length > 100);
+    const contents = given_contents.filter(([, content]) => content.length > 100);
 
     test.each(contents)("when it is read whole: %s", async (_title, content) => {
       const blobs = await store;
@@ -243,10 +247,10 @@ export function bodiesSuite(open: () => Promise<Blobs>, damage: Damage | null): 
     const { sha256 } = await blobs.put(Buffer.from("the only one"));
     expect(await blobs.isEmpty()).toBe(false);
     await blobs.remove(sha256);
-    const all = await Promise.all(
-      Array.from({ length: 256 }, (_, n) => Array.fromAsync(blobs.list(n.toString(16).padStart(2, "0")))),
-    );
-    expect(await blobs.isEmpty()).toBe(all.flat().length === 0);
+    let isAnyListed = false;
+    for (let part = 0; part < 256 && !isAnyListed; part++)
+      for await (const _ of blobs.list(part.toString(16).padStart(2, "0"))) isAnyListed = true;
+    expect(await blobs.isEmpty()).toBe(!isAnyListed);
   });
 
   test("answers a ping", async () => {

@@ -124,6 +124,12 @@ async function headBody(bucket: Bucket, sha256: string) {
   return null;
 }
 
+/** Content that was found to be wrong, for its reader. */
+// oxlint-disable-next-line require-yield -- it only fails
+async function* failing(problem: unknown): AsyncGenerator<Buffer> {
+  throw problem;
+}
+
 export function s3Blobs({ spool, sharing, onUpload = () => {}, ...options }: S3Options): Blobs {
   const bucket = s3Bucket(options);
   /** Digests whose objects were wrong when they were read; stored again, they are uploaded whatever the server says. */
@@ -157,28 +163,25 @@ export function s3Blobs({ spool, sharing, onUpload = () => {}, ...options }: S3O
     return isRecent && existing.ChecksumSHA256 === spooled.sha256_base64 ? spooled.body : store(spooled);
   }
 
-  function readFault(sha256: string, cause: unknown): Fault {
-    if (!isContentProblem(cause)) return bucket.fault(`read body "${sha256}"`, cause);
-    damaged.set(sha256, true);
-    return new Fault("body_damaged", `Cannot read body "${sha256}" in "${bucket.location}"`, { cause });
-  }
-
   async function* read(sha256: string, pieces: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
     try {
       yield* pieces;
     } catch (cause) {
-      throw readFault(sha256, cause);
+      if (!isContentProblem(cause)) throw bucket.fault(`read body "${sha256}"`, cause);
+      damaged.set(sha256, true);
+      throw new Fault("body_damaged", `Cannot read body "${sha256}" in "${bucket.location}"`, { cause });
     }
   }
 
   /** Null: it shares no object. */
   async function readShared(sha256: string, range?: ByteRange): Promise<AsyncGenerator<Buffer> | null> {
-    try {
-      const content = await shared?.read(sha256, range === undefined);
-      return content ? slices(range ? content.subarray(range.first, range.last + 1) : content) : null;
-    } catch (cause) {
-      throw readFault(sha256, cause);
-    }
+    const content = await shared?.read(sha256, range === undefined).catch((problem: unknown) => {
+      if (!isContentProblem(problem)) throw problem;
+      return failing(problem);
+    });
+    if (!content) return null;
+    const { first, last } = range ?? { first: 0, last: Infinity };
+    return read(sha256, Buffer.isBuffer(content) ? slices(content.subarray(first, last + 1)) : content);
   }
 
   return {
