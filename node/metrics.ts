@@ -76,6 +76,18 @@ export const NODE_METRICS = {
     help: "Stored bodies removed because nothing referred to them",
     labels: [],
   },
+  trawl_object_storage_uploads_total: {
+    kind: "counter",
+    help: "Objects uploaded to S3: single, one body each; shared, several small bodies at once",
+    labels: ["kind"],
+    values: { kind: ["single", "shared"] },
+  },
+  trawl_shared_objects_swept_total: {
+    kind: "counter",
+    help: "Objects that small bodies share, by what became of them: indexed, their bodies are found again; rewritten, little was left of them; removed",
+    labels: ["outcome"],
+    values: { outcome: ["indexed", "rewritten", "removed"] },
+  },
   trawl_disk_free_bytes: { kind: "gauge", help: "Free space where the data folder is", labels: [] },
   trawl_disk_size_bytes: { kind: "gauge", help: "Size of the disk where the data folder is", labels: [] },
   trawl_reader_tasks: {

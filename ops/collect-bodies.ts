@@ -5,6 +5,8 @@
  * A body that was stored less than two days ago stays, because the record that will name it may not be stored yet.
  * Storing the same bytes again updates the body's time, and removing checks the time once more.
  *
+ * Objects of the store in which several bodies are (`Blobs.sweep`) are looked after beside it, by the same digits of their names.
+ *
  * What no document names is lost for good, so it trusts neither the documents nor itself: it removes nothing while the documents
  * and the bodies do not belong together (store-identity.ts), nothing while more than a fifth of what it looks at would go, at most
  * a fifth of a part at once and a thousandth of all bodies an hour. `trawl bodies collect --force` lifts these limits for three days
@@ -178,9 +180,22 @@ export function collectBodies(deps: CollectBodiesDeps): BodyCollection {
           metrics.count("trawl_bodies_removed_total", {});
       }
       await noteWaiting(documents, prefix, begun.length - chosen.size);
+      await sweepObjects(deps, prefix, stored_before_ms);
     },
   );
   return { stopped: () => stop?.why ?? null, [Symbol.dispose]: () => work[Symbol.dispose]() };
+}
+
+/** A sixteenth of the objects whose names begin like this: each is asked for in the documents. */
+async function sweepObjects(
+  { blobs, metrics, random }: Pick<CollectBodiesDeps, "blobs" | "metrics" | "random">,
+  prefix: string,
+  stored_before_ms: number,
+): Promise<void> {
+  const digit = Math.floor(random.next() * 16).toString(16);
+  const swept = await blobs.sweep?.(`${prefix}${digit}`, stored_before_ms);
+  for (const [outcome, count] of Object.entries(swept ?? {}))
+    if (count > 0) metrics.count("trawl_shared_objects_swept_total", { outcome }, count);
 }
 
 /** The operator's word: until the answered time bodies are removed however many they are. Throws Fault. */

@@ -1,4 +1,5 @@
 /** All collections that a node uses: those of its features, and those that belong to none. */
+import { BODY_PLACES } from "../cluster/body-places.ts";
 import { BODY_REFS } from "../cluster/body-refs.ts";
 import { CLUSTER } from "../cluster/cluster-documents.ts";
 import { type Declared, missingFrom } from "../cluster/collection.ts";
@@ -18,6 +19,7 @@ import { PROBES } from "./store-watch.ts";
 
 const OF_NO_FEATURE: readonly Declared[] = [
   BODY_GRANTS,
+  BODY_PLACES,
   BODY_REFS,
   CLUSTER,
   DEAD_LETTERS,

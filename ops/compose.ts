@@ -196,6 +196,10 @@ async function compose(config: Config, closers: Closers): Promise<Running> {
 
   for (const { onServing } of parts) await onServing?.();
   await announce({ config, clock, parts, membership, http, stops, setLogLevel: log.setLevel });
+  if (config.storage.blobs.startsWith("s3:")) {
+    const looking = opening.sharing.follow(() => membership.reports());
+    closers.push(async () => looking[Symbol.dispose]());
+  }
   const serves = topology.isGateway;
   if (serves) await http.serveApi();
   const { name, address } = http.listening();

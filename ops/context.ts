@@ -7,6 +7,7 @@ import { joinedSites } from "../actors/lib/web/url.ts";
 import { destination } from "../actors/lib/web/destination.ts";
 import { undiciEgress } from "../cluster/adapters/egress/egress.undici.ts";
 import { systemRandom } from "../cluster/adapters/time/random.system.ts";
+import { bodyPlaces } from "../cluster/body-places.ts";
 import { cacheLimits } from "../cluster/cache-limits.ts";
 import { CACHES } from "./caches.ts";
 import { openBodyGrants } from "../gateway/body-access.ts";
@@ -26,6 +27,7 @@ import { openRequestAudit } from "./request-audit.ts";
 import type { Closers } from "./stopping.ts";
 import { type StoreWatch, watchStores } from "./store-watch.ts";
 import { followSecrets, openSecrets, type OpenSecrets } from "./secrets.ts";
+import { openSharing, type SharedBodies } from "./shared-bodies.ts";
 import { openStoreIdentity, type StoreIdentity } from "./store-identity.ts";
 import { withoutDamagedCaches } from "./scrub-documents.ts";
 import { dataPath, openBlobs, openDocuments, REBUILDABLE, storePlaces } from "./stores.ts";
@@ -42,6 +44,7 @@ export async function openContext(
   OpeningNode & {
     readonly storeWatch: StoreWatch;
     readonly identity: StoreIdentity;
+    readonly sharing: SharedBodies;
     readonly secrets: OpenSecrets;
     readonly warmReaders: () => void;
   }
@@ -53,7 +56,12 @@ export async function openContext(
     assertNoneRuns: () => assertNoNodeRuns(config),
   });
   closers.push(() => openedDocuments.close());
-  const openedBlobs = await openBlobs(config);
+  const countedDocuments = meteredDocuments(openedDocuments, { metrics, clock, tracing });
+  const sharing = openSharing({ clock, log });
+  const openedBlobs = await openBlobs(config, {
+    sharing: { places: bodyPlaces(countedDocuments), isOn: sharing.isOn, clock },
+    onUpload: (kind) => metrics.count("trawl_object_storage_uploads_total", { kind }),
+  });
   closers.push(() => openedBlobs.close());
   const identity = await openStoreIdentity({
     documents: openedDocuments,
@@ -63,10 +71,7 @@ export async function openContext(
     random,
   });
   const stores = {
-    documents: withoutDamagedCaches(meteredDocuments(openedDocuments, { metrics, clock, tracing }), {
-      log,
-      rebuildable: REBUILDABLE,
-    }),
+    documents: withoutDamagedCaches(countedDocuments, { log, rebuildable: REBUILDABLE }),
     blobs: meteredBlobs(openedBlobs, { metrics, clock, tracing }),
   };
   const storeWatch = watchStores({ ...stores, clock, random, metrics, log });
@@ -110,6 +115,7 @@ export async function openContext(
     blobs,
     storeWatch,
     identity,
+    sharing,
     secrets,
     store_id: identity.id,
     memory: openMemory(config, { clock, metrics }),

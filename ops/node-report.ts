@@ -25,6 +25,7 @@ export function nodeReport(deps: NodeReportDeps): NodeReport {
     node,
     ...build,
     roles: config.cluster.roles,
+    reads_shared_bodies: true,
     tiers: tiersOf(cluster.roles),
     // Only while it listens: other nodes share the port with the nodes that report it.
     address: http.apiAddress(),

@@ -6,6 +6,7 @@ import { chmodSync, realpathSync, statSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { fileBlobs } from "../cluster/adapters/blobs/blobs.file.ts";
 import { sqliteBlobs } from "../cluster/adapters/blobs/blobs.sqlite.ts";
+import type { S3Options } from "../cluster/adapters/blobs/blobs.s3.ts";
 import { sqliteDocuments } from "../cluster/adapters/documents/documents.sqlite.ts";
 import { lockFolder } from "../cluster/adapters/documents/process-lock.flock.ts";
 import { lockFile } from "../cluster/adapters/documents/process-lock.sqlite.ts";
@@ -89,7 +90,11 @@ export function embeddedFiles({ storage }: Config): EmbeddedFiles | null {
 /** The files in the data folder in which features index what the documents have. */
 const INDEXES = ["companies.sqlite", "search.sqlite"] as const;
 
-export async function openBlobs({ storage, cluster }: Config): Promise<Blobs> {
+/** `s3`: only of a bucket. Without it small bodies that share an object are not found: for commands that look at the store alone. */
+export async function openBlobs(
+  { storage, cluster }: Config,
+  s3: Pick<S3Options, "sharing" | "onUpload"> = {},
+): Promise<Blobs> {
   const { blobs, data_dir, durability, aws_access_key_id, aws_secret_access_key, aws_session_token } =
     storage;
   if (!blobs.startsWith("s3:")) {
@@ -103,6 +108,7 @@ export async function openBlobs({ storage, cluster }: Config): Promise<Blobs> {
   makeFolder(spool, "process");
   const { s3Blobs } = await import("../cluster/adapters/blobs/blobs.s3.ts");
   return s3Blobs({
+    ...s3,
     bucket: bucket!,
     prefix: folders.filter((folder) => folder !== "").join("/"),
     endpoint: storage.s3_endpoint,

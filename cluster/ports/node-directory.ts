@@ -12,6 +12,8 @@ export interface NodeReport extends NodeFigures {
   /** The commit that it was built from; null: not known. Absent in reports of older versions. */
   readonly commit?: string | null;
   readonly roles: readonly string[];
+  /** It reads bodies that share an object of S3. Absent in reports of older versions. */
+  readonly reads_shared_bodies?: boolean;
   /** The actors of the node that are placed by role, in the order of the ladder. */
   readonly tiers: readonly TierReport[];
   /** The address for clients, which several nodes may share; null: the node has no gateway. */
