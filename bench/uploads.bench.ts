@@ -1,0 +1,173 @@
+/**
+ * node bench/uploads.bench.ts --beside CHECKOUT [--blocks 8] [--pages 250]: uploads to S3 a page, and CPU a page and latency,
+ * of this checkout and of another one in the same run: two clusters of a gateway and a worker live at once, each with engines of its own, and
+ * fetch blocks of distinct light pages in turn. With 1, 8, 64 and 128 requests at once.
+ *
+ * Uploads are those that the nodes count; a version that does not count them uploads each body that it stores. All processes of the
+ * service share one core; the web, the engines and the driver have the other. The other checkout needs its own node_modules.
+ */
+import { execFileSync } from "node:child_process";
+import { parseArgs } from "node:util";
+import { Agent, request } from "undici";
+import { createKey } from "../actors/business/accounts/keys.ts";
+import { readConfig } from "../ops/config.ts";
+import { openDocuments } from "../ops/stores.ts";
+import type { Project } from "../schemas/accounts.ts";
+import { type ClusterOf, clusterOf } from "../test/harness/cluster-of.ts";
+import { answering, cpuSeconds, machine, median, pinned, unlinked } from "./harness.ts";
+
+const { values } = parseArgs({
+  options: {
+    beside: { type: "string" },
+    blocks: { type: "string", default: "8" },
+    pages: { type: "string", default: "250" },
+  },
+});
+const BLOCKS = Number(values.blocks);
+const PAGES = Number(values.pages);
+const WARMING = 1_500;
+const LOADS = [128, 64, 8, 1];
+const HOSTS = 50;
+const WEB_PORT = 18_700;
+const CORE = 1;
+let pages = 0;
+
+interface Variant {
+  readonly cluster: ClusterOf;
+  readonly key: string;
+  readonly agent: Agent;
+}
+
+async function variantOf(checkout?: string): Promise<Variant> {
+  const cluster = await clusterOf([], {
+    own: ["documents", "blobs"],
+    environment: { TRAWL_POLITE_DELAY_MS: "0", TRAWL_POLITE_CONCURRENCY: "64", TRAWL_LOG_LEVEL: "info" },
+  });
+  if (!cluster) throw new Error("Cannot run: engines are missing; npm run engines -- --install-only");
+  for (const role of ["gateway", "worker"]) {
+    const { pid } = await cluster.add(role, unlinked(cluster), checkout);
+    execFileSync("taskset", ["-acp", String(CORE), String(pid)], { stdio: "ignore" });
+  }
+  const documents = await openDocuments(readConfig(cluster.environment));
+  const project = (await documents.get("projects", "default"))!.value as Project;
+  const unlimited: Project = { ...project, name: "bench", rate_limit_rps: 10_000_000 };
+  await documents.put("projects", "bench", unlimited, 0, { tag: unlimited.customer });
+  const { key } = await createKey(documents, { project: "bench", role: "standard" }, Date.now());
+  await documents.close();
+  await cluster.settled(60_000);
+  return { cluster, key, agent: new Agent({ connections: 128 }) };
+}
+
+async function fetchPage({ cluster, key, agent }: Variant): Promise<number> {
+  const n = pages++;
+  const began = performance.now();
+  const reply = await request(`${cluster.url}/v1/fetch`, {
+    method: "POST",
+    dispatcher: agent,
+    headers: { authorization: `Bearer ${key}` },
+    body: JSON.stringify({
+      url: `http://127.0.2.${1 + (n % HOSTS)}:${WEB_PORT}/l/${n}`,
+      include_html: false,
+      tiers: ["direct"],
+    }),
+  });
+  const answer = (await reply.body.json()) as { error?: string | null };
+  if (answer.error !== null) throw new Error(`Cannot fetch page ${n}: ${JSON.stringify(answer)}`);
+  return performance.now() - began;
+}
+
+/** Sums of all nodes; a version that has no such series has 0. */
+async function countsOf({ cluster }: Variant) {
+  const counts = { stored: 0, single: 0, shared: 0, places: 0, documents: 0 };
+  for (const { status_url } of cluster.nodes) {
+    const text = await (await request(`${status_url}/metrics`)).body.text();
+    const sum = (pattern: RegExp): number =>
+      [...text.matchAll(pattern)].reduce((all, [, count]) => all + Number(count), 0);
+    const operation = (store: string, name: string) =>
+      sum(
+        new RegExp(
+          `^trawl_store_operation_duration_seconds_count\\{(?=[^}]*store="${store}")(?=[^}]*operation="${name}")[^}]*\\} (\\d+)`,
+          "gm",
+        ),
+      );
+    counts.stored += operation("object_storage", "put");
+    counts.documents += operation("documents", "put");
+    counts.single += sum(/^trawl_object_storage_uploads_total\{kind="single"\} (\d+)/gm);
+    counts.shared += sum(/^trawl_object_storage_uploads_total\{kind="shared"\} (\d+)/gm);
+  }
+  return counts;
+}
+
+const serviceCpu = ({ cluster }: Variant): number =>
+  cluster.nodes.reduce((sum, { pid }) => sum + cpuSeconds(pid), 0);
+
+async function block(variant: Variant, variants: readonly Variant[], count: number, at_once: number) {
+  const nodes = (): number => variants.reduce((sum, each) => sum + serviceCpu(each), 0);
+  const [before, service_s, others_s] = [
+    await countsOf(variant),
+    serviceCpu(variant),
+    cpuSeconds(process.pid) - nodes(),
+  ];
+  const began = performance.now();
+  const took: number[] = [];
+  let left = count;
+  const lane = async (): Promise<void> => {
+    while (left-- > 0) took.push(await fetchPage(variant));
+  };
+  await Promise.all(Array.from({ length: at_once }, lane));
+  const wall_s = (performance.now() - began) / 1_000;
+  const after = await countsOf(variant);
+  const stored = after.stored - before.stored;
+  const uploads = after.single + after.shared - before.single - before.shared;
+  return {
+    cpu_ms: (1_000 * (serviceCpu(variant) - service_s)) / count,
+    engines_cpu_ms: (1_000 * (cpuSeconds(process.pid) - nodes() - others_s)) / count,
+    pages_a_second: count / wall_s,
+    p50_ms: median(took),
+    bodies: stored / count,
+    uploads: (after.single + after.shared === 0 ? stored : uploads) / count,
+    document_puts: (after.documents - before.documents) / count,
+  };
+}
+
+const rounded = (number: number): number => Math.round(number * 1_000) / 1_000;
+
+const web = pinned(0, ["bench/web.ts", String(WEB_PORT)]);
+await answering(`http://127.0.0.1:${WEB_PORT}/count`);
+const variants: Record<string, Variant> = { this: await variantOf() };
+if (values.beside !== undefined) variants["beside"] = await variantOf(values.beside);
+const all = Object.values(variants);
+try {
+  for (const each of all) await block(each, all, WARMING, 64);
+  const report: Record<string, object> = {};
+  for (const at_once of LOADS) {
+    const blocks = Object.fromEntries(
+      Object.keys(variants).map((name) => [name, [] as Awaited<ReturnType<typeof block>>[]]),
+    );
+    for (let n = 0; n < BLOCKS; n++)
+      for (const [name, variant] of n % 2 ? Object.entries(variants).reverse() : Object.entries(variants))
+        blocks[name]!.push(await block(variant, all, at_once === 1 ? Math.ceil(PAGES / 3) : PAGES, at_once));
+    const medians = Object.fromEntries(
+      Object.entries(blocks).map(([name, each]) => [
+        name,
+        Object.fromEntries(
+          Object.keys(each[0]!).map((figure) => [
+            figure,
+            rounded(median(each.map((one) => one[figure as keyof typeof one]))),
+          ]),
+        ),
+      ]),
+    );
+    const beside = blocks["beside"];
+    const ratios = beside?.map((one, n) => blocks["this"]![n]!.cpu_ms / one.cpu_ms).toSorted((a, b) => a - b);
+    report[at_once] = { ...medians, ...(ratios && { cpu_ratio: rounded(median(ratios)), cpu_ratios: ratios.map(rounded) }) };
+    console.log(JSON.stringify({ at_once, ...report[at_once] }));
+  }
+  console.log(JSON.stringify({ machine: machine(), pages_a_block: PAGES, blocks: BLOCKS }));
+} finally {
+  for (const { cluster, agent } of all) {
+    await agent.destroy();
+    await cluster.close();
+  }
+  await web.stop();
+}
