@@ -40,18 +40,18 @@ test("one item after the other is sent at once, each alone", async () => {
 
 test("items that come fast wait for more, and no longer than the gather time", async () => {
   const { clock, groups, put, sent } = store();
-  const first = put(0);
-  for (let n = 1; n < 4; n++) void put(n);
-  groups[0]!.end.resolve();
-  await first;
+  void put(0);
   // One each 10 ms, until 100 ms have passed since the first of the group came.
-  for (let n = 4; n < 13; n++) {
+  for (let n = 1; n <= 10; n++) {
     await clock.advance(GATHER_MS / 10);
     void put(n);
+    if (n === 4) groups[0]!.end.resolve();
     expect(sent()).toEqual([[0]]);
   }
-  await clock.advance(GATHER_MS / 10);
-  expect(sent()).toEqual([[0], [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]]);
+  await clock.advance(GATHER_MS / 10 - 1);
+  expect(sent()).toEqual([[0]]);
+  await clock.advance(1);
+  expect(sent()).toEqual([[0], [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]]);
 });
 
 test("a group is sent when the items that came fast have ceased", async () => {
