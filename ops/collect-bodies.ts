@@ -5,7 +5,8 @@
  * A body that was stored less than two days ago stays, because the record that will name it may not be stored yet.
  * Storing the same bytes again updates the body's time, and removing checks the time once more.
  *
- * Objects of the store in which several bodies are (`Blobs.sweep`) are looked after beside it, by the same digits of their names.
+ * Objects of the store in which several bodies are (`Blobs.sweep`) are looked after beside it: of those whose names begin like the digests a
+ * sixteenth each time, because each is asked for in the documents. A node alone has looked at all of them after three days.
  *
  * What no document names is lost for good, so it trusts neither the documents nor itself: it removes nothing while the documents
  * and the bodies do not belong together (store-identity.ts), nothing while more than a fifth of what it looks at would go, at most
@@ -44,6 +45,7 @@ export interface BodyCollection extends Disposable {
 }
 
 const PARTS = 256;
+const DIGITS = 16;
 const HOUR_MS = 60 * 60_000;
 const MIN_AGE_MS = 48 * HOUR_MS;
 /** Of what is looked at. */
@@ -102,6 +104,8 @@ const FORCED: Judgement = { isTooMuch: false, all_bodies: Infinity };
 export function collectBodies(deps: CollectBodiesDeps): BodyCollection {
   const { documents, blobs, identity, clock, metrics, log, random } = deps;
   let part = Math.floor(random.next() * PARTS);
+  /** Of the names of shared objects, behind the digits of the part: the next one in each round. */
+  let digit = Math.floor(random.next() * DIGITS);
   /** The parts looked at last, as many as make a sample. */
   let sample: Looked[] = [];
   let stop: Stop | null = null;
@@ -141,6 +145,8 @@ export function collectBodies(deps: CollectBodiesDeps): BodyCollection {
       if (stop?.reason === "apart") setStop(null);
       const prefix = prefixOf(part);
       part = (part + 1) % PARTS;
+      if (part === 0) digit = (digit + 1) % DIGITS;
+      const objects = `${prefix}${digit.toString(16)}`;
       const stored_before_ms = clock.now() - MIN_AGE_MS;
       const listed = await Array.fromAsync(blobs.list(prefix));
       const unreferenced = await unreferencedOf(
@@ -180,20 +186,18 @@ export function collectBodies(deps: CollectBodiesDeps): BodyCollection {
           metrics.count("trawl_bodies_removed_total", {});
       }
       await noteWaiting(documents, prefix, begun.length - chosen.size);
-      await sweepObjects(deps, prefix, stored_before_ms);
+      await sweepObjects(deps, objects, stored_before_ms);
     },
   );
   return { stopped: () => stop?.why ?? null, [Symbol.dispose]: () => work[Symbol.dispose]() };
 }
 
-/** A sixteenth of the objects whose names begin like this: each is asked for in the documents. */
 async function sweepObjects(
-  { blobs, metrics, random }: Pick<CollectBodiesDeps, "blobs" | "metrics" | "random">,
-  prefix: string,
+  { blobs, metrics }: Pick<CollectBodiesDeps, "blobs" | "metrics">,
+  digits: string,
   stored_before_ms: number,
 ): Promise<void> {
-  const digit = Math.floor(random.next() * 16).toString(16);
-  const swept = await blobs.sweep?.(`${prefix}${digit}`, stored_before_ms);
+  const swept = await blobs.sweep?.(digits, stored_before_ms);
   for (const [outcome, count] of Object.entries(swept ?? {}))
     if (count > 0) metrics.count("trawl_shared_objects_swept_total", { outcome }, count);
 }

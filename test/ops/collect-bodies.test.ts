@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { virtualClock } from "../../cluster/adapters/time/clock.virtual.ts";
 import { memoryBlobs } from "../../cluster/adapters/blobs/blobs.memory.ts";
+import type { Blobs } from "../../cluster/ports/blobs.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
 import { bodyRefs, bodyTag } from "../../cluster/body-refs.ts";
 import { openBodyGrants } from "../../gateway/body-access.ts";
@@ -16,7 +17,14 @@ const ROUND_MS = 257 * 60_000;
 function cellar({ now_ms = Date.now() } = {}) {
   const clock = virtualClock(now_ms);
   const documents = memoryDocuments();
-  const blobs = memoryBlobs();
+  const swept: string[] = [];
+  const blobs: Blobs = {
+    ...memoryBlobs(),
+    async sweep(digits) {
+      swept.push(digits);
+      return { indexed: 1, rewritten: 0, removed: 2 };
+    },
+  };
   const telemetry = silentTelemetry();
   const { metrics, log } = telemetry;
   const belonging = { now: { kind: "one" } as Belonging };
@@ -47,6 +55,7 @@ function cellar({ now_ms = Date.now() } = {}) {
     belonging,
     collection,
     telemetry,
+    swept,
   };
 }
 
@@ -193,4 +202,19 @@ test("nothing is removed while the documents and the bodies do not belong togeth
   expect(all.collection.stopped()).toBeNull();
   await all.clock.advance(3 * ROUND_MS);
   expect(await countOf(all, loose)).toBe(0);
+});
+
+test("objects that bodies share are looked after in parts, each of them once in sixteen rounds", async () => {
+  const all = cellar();
+  await all.clock.advance(16 * 256 * 60_000 + ROUND_MS);
+  const parts = new Set(all.swept);
+  expect(parts.size).toBe(16 * 256);
+  expect([...parts].every((digits) => /^[0-9a-f]{3}$/.test(digits))).toBe(true);
+});
+
+test("objects that bodies share are not looked after while the documents and the bodies do not belong together", async () => {
+  const all = cellar();
+  all.belonging.now = { kind: "apart", problem: "Bodies are not removed: they are others'" };
+  await all.clock.advance(ROUND_MS);
+  expect(all.swept).toEqual([]);
 });

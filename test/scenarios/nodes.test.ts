@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { request } from "undici";
+import { sha256Of } from "../../cluster/ports/blobs.ts";
 import { type Called, type ClusterOf, clusterOf } from "../harness/cluster-of.ts";
 import { engines } from "../harness/engines.ts";
 import { article, type Site, type Web, web } from "../harness/web.ts";
@@ -73,6 +74,34 @@ describe.skipIf(missing)("nodes", () => {
       expect(reports.find(({ node }) => node === name)!.partitions.length).toBeGreaterThan(8);
     for (const { status_url } of cluster.nodes)
       expect((await request(`${status_url}/ready`)).statusCode).toBe(200);
+  });
+
+  test("store small bodies together, and each of them is read alone", async () => {
+    const uploads = async (kind: string): Promise<number> => {
+      const pages = cluster.nodes.map(async ({ status_url }) => {
+        const text = await (await request(`${status_url}/metrics`)).body.text();
+        return Number(new RegExp(`^trawl_object_storage_uploads_total\\{kind="${kind}"\\} (\\d+)`, "m").exec(text)![1]);
+      });
+      return (await Promise.all(pages)).reduce((sum, count) => sum + count, 0);
+    };
+    const digests: string[] = [];
+    const before = (await uploads("single")) + (await uploads("shared"));
+    const fetchMany = async (): Promise<number> => {
+      const answers = await Promise.all(many(12).map(({ origin }) => insist(`${origin}/`)));
+      digests.push(...answers.map(({ json }) => json.sha256));
+      return uploads("shared");
+    };
+    // Each node must have seen by then that all of them read such bodies.
+    await expect.poll(fetchMany, drawn).toBeGreaterThan(0);
+    expect((await uploads("single")) + (await uploads("shared")) - before).toBeLessThan(digests.length);
+    for (const sha256 of digests.slice(-12)) {
+      const url = `${cluster.url}/v1/bodies/${sha256}`;
+      const headers = { authorization: `Bearer ${cluster.key}` };
+      const body = Buffer.from(await (await request(url, { headers })).body.arrayBuffer());
+      expect(sha256Of(body)).toBe(sha256);
+      const part = await request(url, { headers: { ...headers, range: "bytes=5-20" } });
+      expect(Buffer.from(await part.body.arrayBuffer()).equals(body.subarray(5, 21))).toBe(true);
+    }
   });
 
   test("without the role worker load none of what runs fetches and filings, reads documents or drives a browser", async () => {
