@@ -18,7 +18,6 @@ import {
 } from "@aws-sdk/client-s3";
 import { bodyPlaces } from "../../cluster/body-places.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
-import { systemClock } from "../../cluster/adapters/time/clock.system.ts";
 import { fileBlobs } from "../../cluster/adapters/blobs/blobs.file.ts";
 import { sqliteBlobs } from "../../cluster/adapters/blobs/blobs.sqlite.ts";
 import { memoryBlobs } from "../../cluster/adapters/blobs/blobs.memory.ts";
@@ -250,12 +249,18 @@ describe.skipIf(blobs === null)("bodies in S3 that share objects", () => {
   const documents = memoryDocuments();
   const places = bodyPlaces(documents);
   const uploads = { single: 0, shared: 0 };
-  const sharing = { places, isOn: () => true, clock: systemClock() };
+  /** Each upload makes a quiet time: bodies wait for the upload before them, and for nothing else. */
+  const time = { ms: 0 };
+  const clock = { now: Date.now, mono: () => time.ms, at: () => ({ [Symbol.dispose]: () => {} }) };
+  const sharing = { places, isOn: () => true, clock };
   const open = (its: Partial<Sharing> = {}): Blobs =>
     s3Blobs({
       ...given!,
       sharing: { ...sharing, ...its },
-      onUpload: (kind) => void uploads[kind]++,
+      onUpload(kind) {
+        uploads[kind]++;
+        time.ms += 60_000;
+      },
     });
   const store = given === null ? memoryBlobs() : open();
   const direct = new S3Client({ ...given, forcePathStyle: true } as S3ClientConfig);

@@ -77,7 +77,7 @@ interface State extends SharedDeps {
 
 export function sharedObjects(deps: SharedDeps): SharedObjects {
   const state: State = { ...deps, recent: new LRUCache({ maxSize: MAX_PLACES, sizeCalculation: () => 1 }) };
-  const { places, bucket, recent } = state;
+  const { places, recent } = state;
   const gather: Gather<Packed> = gathering((group) => putGroup(state, group), state.clock);
 
   return {
@@ -89,9 +89,7 @@ export function sharedObjects(deps: SharedDeps): SharedObjects {
       const known = await places.find(sha256);
       if (known === null) return "none";
       if (known.place.stored_ms >= stored_before_ms || !(await places.remove(known))) return "kept";
-      const { object, stored_ms } = known.place;
-      const isSettled = Date.now() - stored_ms > PLACED_AFTER_MS;
-      if (isSettled && (await places.within(object)).length === 0) await bucket.remove(SHARED + object);
+      await deleteEmpty(state, known);
       return "removed";
     },
     list: (digits) => places.list(digits),
@@ -159,7 +157,19 @@ async function putAlone(state: State, packed: Packed, read?: KnownPlace | null):
   ]);
   state.onUpload("single");
   state.recent.delete(sha256);
-  if (known) await state.places.remove(known);
+  if (known && (await state.places.remove(known))) await deleteReplaced(state, [known]);
+}
+
+/** The object of a place that was removed or replaced, if it was the last one. */
+async function deleteEmpty({ places, bucket }: State, { place }: KnownPlace): Promise<void> {
+  const isSettled = Date.now() - place.stored_ms > PLACED_AFTER_MS;
+  if (isSettled && (await places.within(place.object)).length === 0) await bucket.remove(SHARED + place.object);
+}
+
+/** The bodies are stored: where this fails, the sweep finds the objects. */
+async function deleteReplaced(state: State, replaced: readonly KnownPlace[]): Promise<void> {
+  const one_each = new Map(replaced.map((known) => [known.place.object, known]));
+  await Promise.allSettled([...one_each.values()].map((known) => deleteEmpty(state, known)));
 }
 
 async function putGroup(state: State, group: readonly Packed[]): Promise<void> {
@@ -184,6 +194,10 @@ async function putGroup(state: State, group: readonly Packed[]): Promise<void> {
       state.recent.delete(sha256);
       return state.places.put(sha256, { ...placed[at]!, stored_ms }, known[n]!);
     }),
+  );
+  await deleteReplaced(
+    state,
+    missing.flatMap((n) => known[n] ?? []),
   );
 }
 
