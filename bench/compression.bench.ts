@@ -12,7 +12,9 @@ const { values } = parseArgs({ options: { pairs: { type: "string", default: "9" 
 const TIMES = 2_000;
 const LEVEL = { params: { [constants.ZSTD_c_compressionLevel]: 3 } };
 const words = (n: number): string => `In the year ${1_000 + (n % 900)} ${n % 97} travellers described it. `;
-const page = Buffer.from(`<!doctype html>${Array.from({ length: 300 }, (_, n) => `<p>${words(n * 31)}</p>`)}`);
+const page = Buffer.from(
+  `<!doctype html>${Array.from({ length: 300 }, (_, n) => `<p>${words(n * 31)}</p>`).join("")}`,
+);
 const content = page.subarray(0, 8_192);
 
 const compressors = {

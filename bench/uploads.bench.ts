@@ -155,7 +155,7 @@ try {
       Object.keys(variants).map((name) => [name, [] as Awaited<ReturnType<typeof block>>[]]),
     );
     for (let n = 0; n < BLOCKS; n++)
-      for (const [name, variant] of n % 2 ? Object.entries(variants).reverse() : Object.entries(variants))
+      for (const [name, variant] of n % 2 ? Object.entries(variants).toReversed() : Object.entries(variants))
         blocks[name]!.push(await block(variant, all, at_once === 1 ? Math.ceil(PAGES / 3) : PAGES, at_once));
     const medians = Object.fromEntries(
       Object.entries(blocks).map(([name, each]) => [
@@ -170,7 +170,10 @@ try {
     );
     const beside = blocks["beside"];
     const ratios = beside?.map((one, n) => blocks["this"]![n]!.cpu_ms / one.cpu_ms).toSorted((a, b) => a - b);
-    report[at_once] = { ...medians, ...(ratios && { cpu_ratio: rounded(median(ratios)), cpu_ratios: ratios.map(rounded) }) };
+    report[at_once] = {
+      ...medians,
+      ...(ratios && { cpu_ratio: rounded(median(ratios)), cpu_ratios: ratios.map(rounded) }),
+    };
     console.log(JSON.stringify({ at_once, ...report[at_once] }));
   }
   console.log(JSON.stringify({ machine: machine(), pages_a_block: PAGES, blocks: BLOCKS }));

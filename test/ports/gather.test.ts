@@ -12,7 +12,12 @@ function store() {
     groups.push({ items, end });
     return end.promise;
   }, clock);
-  return { clock, groups, put: (item: number) => gather(item, 10), sent: () => groups.map(({ items }) => items) };
+  return {
+    clock,
+    groups,
+    put: (item: number) => gather(item, 10),
+    sent: () => groups.map(({ items }) => items),
+  };
 }
 
 test("the first item is sent at once, and those that come meanwhile share the next group", async () => {

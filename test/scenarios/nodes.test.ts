@@ -80,7 +80,9 @@ describe.skipIf(missing)("nodes", () => {
     const uploads = async (kind: string): Promise<number> => {
       const pages = cluster.nodes.map(async ({ status_url }) => {
         const text = await (await request(`${status_url}/metrics`)).body.text();
-        return Number(new RegExp(`^trawl_object_storage_uploads_total\\{kind="${kind}"\\} (\\d+)`, "m").exec(text)![1]);
+        return Number(
+          new RegExp(`^trawl_object_storage_uploads_total\\{kind="${kind}"\\} (\\d+)`, "m").exec(text)![1],
+        );
       });
       return (await Promise.all(pages)).reduce((sum, count) => sum + count, 0);
     };

@@ -97,7 +97,11 @@ export function sharedObjects(deps: SharedDeps): SharedObjects {
   };
 }
 
-async function findPlace({ places, recent }: State, sha256: string, isRead = false): Promise<KnownPlace | null> {
+async function findPlace(
+  { places, recent }: State,
+  sha256: string,
+  isRead = false,
+): Promise<KnownPlace | null> {
   const remembered = isRead ? undefined : recent.get(sha256);
   if (remembered) return remembered;
   const known = await places.find(sha256);
@@ -110,13 +114,16 @@ async function findPlace({ places, recent }: State, sha256: string, isRead = fal
 async function readBody(state: State, sha256: string, isWhole: boolean): Promise<Buffer | null> {
   const first = await findPlace(state, sha256);
   if (first === null) return null;
-  const content = await readPlace(state, first, isWhole).catch((problem: unknown) => problem);
-  if (Buffer.isBuffer(content)) return content;
+  const { content, problem } = await readPlace(state, first, isWhole).then(
+    (read) => ({ content: read, problem: null }),
+    (reason: unknown) => ({ content: null, problem: reason as Error }),
+  );
+  if (content !== null) return content;
   const second = await findPlace(state, sha256, true);
   if (second === null) return null;
   if (second.place.object !== first.place.object) return readPlace(state, second, isWhole);
-  if (content === null) return null;
-  throw content;
+  if (problem === null) return null;
+  throw problem;
 }
 
 /** Null: its object is gone. */
@@ -163,7 +170,8 @@ async function putAlone(state: State, packed: Packed, read?: KnownPlace | null):
 /** The object of a place that was removed or replaced, if it was the last one. */
 async function deleteEmpty({ places, bucket }: State, { place }: KnownPlace): Promise<void> {
   const isSettled = Date.now() - place.stored_ms > PLACED_AFTER_MS;
-  if (isSettled && (await places.within(place.object)).length === 0) await bucket.remove(SHARED + place.object);
+  if (isSettled && (await places.within(place.object)).length === 0)
+    await bucket.remove(SHARED + place.object);
 }
 
 /** The bodies are stored: where this fails, the sweep finds the objects. */
@@ -240,7 +248,7 @@ async function putObject(
   const object = `${randomBytes(8).toString("hex")}-${digest}`;
   await upload(bucket, uploadOfBuffer(SHARED + object, content, {}));
   onUpload("shared");
-  return members.map(({ sha256: _, ...member }) => ({ ...member, object }));
+  return members.map(({ offset, length, bytes, packed }) => ({ object, offset, length, bytes, packed }));
 }
 
 async function sweep(state: State, digits: string, stored_before_ms: number): Promise<SweptObjects> {
