@@ -18,6 +18,7 @@ import {
 } from "@aws-sdk/client-s3";
 import { bodyPlaces } from "../../cluster/body-places.ts";
 import { memoryDocuments } from "../../cluster/adapters/documents/documents.memory.ts";
+import { systemClock } from "../../cluster/adapters/time/clock.system.ts";
 import { fileBlobs } from "../../cluster/adapters/blobs/blobs.file.ts";
 import { sqliteBlobs } from "../../cluster/adapters/blobs/blobs.sqlite.ts";
 import { memoryBlobs } from "../../cluster/adapters/blobs/blobs.memory.ts";
@@ -595,7 +596,14 @@ describe.skipIf(blobs === null)("bodies in S3", () => {
         await engine?.stop();
         return context.skip("no versitygw: it is elsewhere, or it is moto, which forgets when it is killed");
       }
-      const own = s3Blobs({ ...options(engine.settings), spool });
+      const places = bodyPlaces(memoryDocuments());
+      const uploads = { single: 0, shared: 0 };
+      const own = s3Blobs({
+        ...options(engine.settings),
+        spool,
+        sharing: { places, isOn: () => true, clock: systemClock() },
+        onUpload: (kind) => void uploads[kind]++,
+      });
       try {
         const acknowledged: string[] = [];
         const problems: unknown[] = [];
@@ -627,7 +635,9 @@ describe.skipIf(blobs === null)("bodies in S3", () => {
         going = false;
         await Promise.all(writers);
         for (const problem of problems) expect(problem).toMatchObject(fault);
-        for (const stored of acknowledged) expect(await own.head(stored)).toEqual({ bytes: 20_000 });
+        for (const stored of acknowledged) expect(await whole(await own.get(stored))).toHaveLength(20_000);
+        expect(uploads.shared).toBeGreaterThan(0);
+        expect(uploads.single + uploads.shared).toBeLessThan(acknowledged.length);
         expect((await whole(await own.get(sha256))).equals(large)).toBe(true);
 
         await engine.pause();
