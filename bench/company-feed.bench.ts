@@ -142,10 +142,12 @@ try {
   const cpu = process.cpuUsage();
   const began = performance.now();
   let written_s = 0;
-  const writing = Promise.all(Array.from({ length: WRITERS }, (_, number) => writer(number, began))).then(() => {
-    written_s = (performance.now() - began) / 1_000;
-    isWriting = false;
-  });
+  const writing = Promise.all(Array.from({ length: WRITERS }, (_, number) => writer(number, began))).then(
+    () => {
+      written_s = (performance.now() - began) / 1_000;
+      isWriting = false;
+    },
+  );
   await Promise.all([writing, sequencer(), reader()]);
   const read_s = (performance.now() - began) / 1_000;
   const { user, system } = process.cpuUsage(cpu);

@@ -58,7 +58,18 @@ const referencesOf = storedReferences(IMPORTED_SOURCES);
 /** The company as an import stores it. */
 function rowOf({ lei, names: [name], city, country }: InventedCompany, line: number): RowWrite {
   const authority = `HRB ${lei.slice(9, 18)}`;
-  const row = read([lei, name!, city, country, "RA000242", authority, country, "GENERAL", "ACTIVE", "ISSUED"]);
+  const row = read([
+    lei,
+    name!,
+    city,
+    country,
+    "RA000242",
+    authority,
+    country,
+    "GENERAL",
+    "ACTIVE",
+    "ISSUED",
+  ]);
   assert(row.kind === "row");
   const tuple = JSON.stringify(row.tuple);
   return {
@@ -85,12 +96,22 @@ async function fill(): Promise<readonly InventedCompany[]> {
   const every = Math.max(1, Math.floor(companies / rows));
   const begun = isImported
     ? null
-    : await imports.begin({ ...BEGUN, path: "lei2.csv", origin: "lei2.csv", sha256: "a".repeat(64), bytes: 1 });
+    : await imports.begin({
+        ...BEGUN,
+        path: "lei2.csv",
+        origin: "lei2.csv",
+        sha256: "a".repeat(64),
+        bytes: 1,
+      });
   let number = 0;
   for (const lot of register.companies(companies, LOT)) {
     if (!isIndexed) await index.put(lot.map(({ stem: _stem, form: _form, lei: _lei, ...entry }) => entry));
     if (begun)
-      await imports.commit({ run: begun, rows: lot.map((each, at) => rowOf(each, number + at + 1)), bad: [] });
+      await imports.commit({
+        run: begun,
+        rows: lot.map((each, at) => rowOf(each, number + at + 1)),
+        bad: [],
+      });
     for (const company of lot) if (number++ % every === 0) asked.push(company);
     if (number % 100_000 === 0) process.stderr.write(`${number} companies\n`);
   }

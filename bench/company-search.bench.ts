@@ -74,7 +74,8 @@ async function fill(): Promise<{ readonly asked: readonly InventedCompany[]; rea
   const cpu = process.cpuUsage();
   let number = 0;
   for (const lot of register.companies(companies, LOT)) {
-    if (!options.filled) await index.put(lot.map(({ stem: _stem, form: _form, lei: _lei, ...entry }) => entry));
+    if (!options.filled)
+      await index.put(lot.map(({ stem: _stem, form: _form, lei: _lei, ...entry }) => entry));
     for (const company of lot) if (number++ % every === 0) asked.push(company);
     if (number % 100_000 === 0) process.stderr.write(`${number} companies\n`);
   }

@@ -43,6 +43,9 @@ export const NOT_RUN: Readonly<Record<string, string>> = {
     "a file of the reader: test/scenarios/archive-imports.test.ts",
   'curl http://127.0.0.1:8080/v1/jobs/01a1fed4-907e-7b74-91d6-4c82af9314ba/sinks -H "Authorization: Bearer $TRAWL_KEY" -d \'{':
     "a bucket, which is tried at once: test/scenarios/sinks.test.ts",
+  "TRAWL_WACZ_CERT=/etc/trawl/chain.pem": "files of the operator: test/scenarios/archives.test.ts",
+  "npm run docs": "starts a node of its own: test/scenarios/pages.test.ts",
+  "pip install wacz authsign": "programs that a checkout has not: test/scenarios/archives.test.ts",
   "pip install wacz": "a program that a checkout has not: test/scenarios/archives.test.ts",
   "npm run check": "what CI runs (.ci/run)",
   "openapi-typescript http://127.0.0.1:8080/openapi.json --default-non-nullable=false":

@@ -172,7 +172,10 @@ export function mongoDocuments(address: string, { rebuildable = [] }: MongoOptio
         server,
         `list "${collection}"`,
         collectionOf(collection)
-          .find({ ...(tag !== undefined && { tag }), ...(tags && { tag: { $in: tags } }), ...key_filter }, READ)
+          .find(
+            { ...(tag !== undefined && { tag }), ...(tags && { tag: { $in: tags } }), ...key_filter },
+            READ,
+          )
           .sort({ _id: reverse ? -1 : 1 })
           .limit(limit),
       );

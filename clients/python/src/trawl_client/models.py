@@ -29,7 +29,7 @@ MapErrorName = Literal["invalid_url", "blocked_destination", "robots_disallowed"
 MapSitemapErrorName = Literal["invalid_url", "blocked_destination", "robots_disallowed", "too_large", "pdf_not_accepted", "unreadable_document", "selector_not_found", "screenshot_failed", "action_failed", "all_tiers_failed", "domain_unavailable", "domain_dead", "timeout", "no_tier_allowed", "politeness_timeout", "domain_busy", "premium_route_required", "budget_exhausted", "session_not_found", "post_not_repeated", "filings_not_configured", "rate_limited", "filings_unavailable", "redirect_not_allowed", "not_a_sitemap", "malformed", "too_slow", "already_read", "too_deep"]
 ProfileErrorName = Literal["not_found", "blocked", "rate_limited", "all_tiers_failed", "parse_failed", "invalid_identifier", "paid_tier_required", "budget_exhausted", "robots_disallowed", "timeout", "politeness_timeout", "profiles_not_configured"]
 ProfilesJobItemErrorName = Literal["not_found", "blocked", "rate_limited", "all_tiers_failed", "parse_failed", "invalid_identifier", "paid_tier_required", "budget_exhausted", "robots_disallowed", "timeout", "politeness_timeout", "profiles_not_configured", "cancelled", "result_unavailable", "internal_error", "key_quota_exhausted", "key_budget_exhausted"]
-RefusalCode = Literal["admin_key_required", "customer_suspended", "domain_busy", "key_budget_exhausted", "key_category_not_allowed", "key_quota_exhausted", "key_rate_limited", "operator_only", "paused_by_operator", "timeout", "user_agent_not_allowed"]
+RefusalCode = Literal["admin_key_required", "customer_suspended", "domain_busy", "key_budget_exhausted", "key_category_not_allowed", "key_quota_exhausted", "key_rate_limited", "operator_only", "paused_by_operator", "signing_certificate_unusable", "time_stamp_invalid", "time_stamp_refused", "time_stamp_timeout", "time_stamp_unreachable", "timeout", "user_agent_not_allowed"]
 SearchErrorName = Literal["metasearch_error", "metasearch_timeout", "no_metasearch_instance", "unresponsive_engines", "captcha_engines", "budget_exhausted", "fallback_timeout", "fallback_unreachable", "fallback_invalid_answer"]
 SearchJobItemErrorName = Literal["metasearch_error", "metasearch_timeout", "no_metasearch_instance", "unresponsive_engines", "captcha_engines", "budget_exhausted", "fallback_timeout", "fallback_unreachable", "fallback_invalid_answer", "cancelled", "result_unavailable", "internal_error", "key_quota_exhausted", "key_budget_exhausted"]
 
@@ -1588,7 +1588,7 @@ class CrawlJobItemInput(Answer):
     url: str | None = None
     """The page"""
     depth: int | None = None
-    """Links from a seed to it"""
+    """Links from a seed to it; of a sitemap, files from robots.txt to it"""
     found_on: str | None = None
     """The page that named it first; null: a seed"""
     sitemap: Literal[True] | None = None
@@ -1702,11 +1702,11 @@ class CrawlUrl(Answer):
     state: Literal["waiting", "in_flight", "done", "failed", "excluded", "gone"] | str = ABSENT
     """What has become of it. `gone`: a page of the crawl that `since_job` named, which no page of this one names; such pages are behind all others, and `counts` leaves them out"""
     depth: int = ABSENT
-    """Links from a seed to it"""
+    """Links from a seed to it; of a sitemap, files from robots.txt to it"""
     found_on: str | None = ABSENT
     """The page that named it first; null: a seed"""
     reason: str | None = ABSENT
-    """Why it is excluded, or the error of its item; null: nothing is wrong. `out_of_scope`, `excluded_by_pattern`, `not_included`, `too_deep`, `over_limit`, `duplicate_address` (another address led to it by a redirect, so its page was fetched), `duplicate_of_canonical` (no link leads to it, a page that was fetched names it as its own address), `nofollow`, `trap_<shape>`, `cancelled`, or an error of a fetch such as `robots_disallowed`. Of a page that was fetched and repeats another (`duplicate_of`): `duplicate_address`, `duplicate_of_canonical`, `near_duplicate`"""
+    """Why it is excluded, or the error of its item; null: nothing is wrong. `out_of_scope`, `excluded_by_pattern`, `not_included`, `too_deep`, `over_limit`, `duplicate_address` (another address led to it by a redirect, so its page was fetched), `duplicate_of_canonical` (no link leads to it, a page that was fetched names it as its own address), `nofollow`, `trap_<shape>`, `cancelled`, or an error of a fetch such as `robots_disallowed`. Of a page that was fetched and repeats another (`duplicate_of`): `duplicate_address`, `duplicate_of_canonical`, `near_duplicate`. Of a sitemap that was fetched and could not be read to its end: `not_a_sitemap`, `malformed`, `too_large`, `too_slow`; of one that was not fetched, `too_deep` is behind five others and `over_limit` beyond half of the crawl's limit or its host's part of that"""
     index: int | None = ABSENT
     """Its item's number in the job; null: it is none"""
     redirected_to: str | None = ABSENT
@@ -3931,7 +3931,9 @@ class PdfPage(Answer):
     text: str = ABSENT
     """Its text"""
     needs_ocr: bool | None = None
-    """true: the page is a picture without text, as scanned pages are; absent for others"""
+    """true: the page is a picture without text, as scanned pages are; absent for others, and where its text was recognised"""
+    ocr: bool | None = None
+    """true: the page is a picture, and its text was recognised by optical character recognition, which makes mistakes"""
 
 
 class PrimarySource(Answer):

@@ -1891,7 +1891,7 @@ export type CrawlJobItemErrorName = "invalid_url" | "blocked_destination" | "rob
 export interface CrawlJobItemInput {
   /** The page */
   url?: string;
-  /** Links from a seed to it */
+  /** Links from a seed to it; of a sitemap, files from robots.txt to it */
   depth?: number;
   /** The page that named it first; null: a seed */
   found_on?: string | null;
@@ -2005,11 +2005,11 @@ export interface CrawlUrl {
   url: string;
   /** What has become of it. `gone`: a page of the crawl that `since_job` named, which no page of this one names; such pages are behind all others, and `counts` leaves them out */
   state: "waiting" | "in_flight" | "done" | "failed" | "excluded" | "gone";
-  /** Links from a seed to it */
+  /** Links from a seed to it; of a sitemap, files from robots.txt to it */
   depth: number;
   /** The page that named it first; null: a seed */
   found_on: string | null;
-  /** Why it is excluded, or the error of its item; null: nothing is wrong. `out_of_scope`, `excluded_by_pattern`, `not_included`, `too_deep`, `over_limit`, `duplicate_address` (another address led to it by a redirect, so its page was fetched), `duplicate_of_canonical` (no link leads to it, a page that was fetched names it as its own address), `nofollow`, `trap_<shape>`, `cancelled`, or an error of a fetch such as `robots_disallowed`. Of a page that was fetched and repeats another (`duplicate_of`): `duplicate_address`, `duplicate_of_canonical`, `near_duplicate` */
+  /** Why it is excluded, or the error of its item; null: nothing is wrong. `out_of_scope`, `excluded_by_pattern`, `not_included`, `too_deep`, `over_limit`, `duplicate_address` (another address led to it by a redirect, so its page was fetched), `duplicate_of_canonical` (no link leads to it, a page that was fetched names it as its own address), `nofollow`, `trap_<shape>`, `cancelled`, or an error of a fetch such as `robots_disallowed`. Of a page that was fetched and repeats another (`duplicate_of`): `duplicate_address`, `duplicate_of_canonical`, `near_duplicate`. Of a sitemap that was fetched and could not be read to its end: `not_a_sitemap`, `malformed`, `too_large`, `too_slow`; of one that was not fetched, `too_deep` is behind five others and `over_limit` beyond half of the crawl's limit or its host's part of that */
   reason: string | null;
   /** Its item's number in the job; null: it is none */
   index: number | null;
@@ -4843,8 +4843,10 @@ export interface PdfPage {
   page: number;
   /** Its text */
   text: string;
-  /** true: the page is a picture without text, as scanned pages are; absent for others */
+  /** true: the page is a picture without text, as scanned pages are; absent for others, and where its text was recognised */
   needs_ocr?: boolean;
+  /** true: the page is a picture, and its text was recognised by optical character recognition, which makes mistakes */
+  ocr?: boolean;
 }
 
 export interface PrimarySource {
@@ -5393,6 +5395,11 @@ export const REFUSAL_CODES = [
   "key_rate_limited",
   "operator_only",
   "paused_by_operator",
+  "signing_certificate_unusable",
+  "time_stamp_invalid",
+  "time_stamp_refused",
+  "time_stamp_timeout",
+  "time_stamp_unreachable",
   "timeout",
   "user_agent_not_allowed",
 ] as const;

@@ -213,8 +213,7 @@ export function sqliteImports(path: string): ImportStore {
     run: (number) => reach("read an import", () => runOf(statements.run.get(number))),
     runs: (limit, before = Number.MAX_SAFE_INTEGER) =>
       reach("list imports", () => statements.runs.all(before, limit).map((row) => runOf(row)!)),
-    running: () =>
-      reach("find unfinished imports", () => statements.running.all().map((row) => runOf(row)!)),
+    running: () => reach("find unfinished imports", () => statements.running.all().map((row) => runOf(row)!)),
     badRows: (run, limit) =>
       reach("list bad rows", () => statements.bad.all(run, limit) as unknown as readonly BadRow[]),
     rows: (kind, keys) =>
