@@ -40,7 +40,8 @@ import { applyGrowth, grow, hasGrown } from "./grow.ts";
 import { type JobBoard, jobBoard } from "./job-board.ts";
 import type { ItemKind } from "./kind.ts";
 import { applyLoad, startLoad } from "./load.ts";
-import { countEnded, pausedBy, progressOf } from "./progress.ts";
+import { countEnded } from "./ended-items.ts";
+import { pausedBy, progressOf } from "./progress.ts";
 import { finish, finishUp, removeRecord, startPurge } from "./retire.ts";
 import {
   type FreezeSizes,

@@ -28,7 +28,7 @@ import { MAX_CALLBACK_WAIT_MS } from "./callback.ts";
 import { countsOf, encodeStates, newStates } from "../../../schemas/job-states.ts";
 import type { Customer, Key } from "../../../schemas/accounts.ts";
 import type { Frontier } from "./frontier.ts";
-import { type EndedItems, newEndedItems } from "./progress.ts";
+import { type EndedItems, newEndedItems } from "./ended-items.ts";
 import type { JobBoard } from "./job-board.ts";
 import type { ItemKind } from "./kind.ts";
 import type { Metrics } from "../../../cluster/ports/metrics.ts";
