@@ -56,6 +56,7 @@ const MISSING = new Set([
   "appendArchiveImport",
   "changeKey",
   "changeMonitor",
+  "changeSession",
   "completeMaintenance",
   "debugRecord",
   "deleteAlert",
