@@ -28,11 +28,12 @@ export interface Gleif {
 
 /** Makes a LEI of 18 characters valid: ISO 7064 mod 97-10. */
 export function leiOf(first18: string): string {
-  const digits = `${first18}00`
-    .split("")
-    .map((char) => parseInt(char, 36).toString())
-    .join("");
-  return first18 + String(98n - (BigInt(digits) % 97n)).padStart(2, "0");
+  let rest = 0;
+  for (const char of `${first18}00`) {
+    const value = parseInt(char, 36);
+    rest = (rest * (value < 10 ? 10 : 100) + value) % 97;
+  }
+  return first18 + String(98 - rest).padStart(2, "0");
 }
 
 function recordOf({

@@ -38,14 +38,31 @@ const MIN_INITIALS = 3;
 const MAX_WORDS = 12;
 const MAX_NAMES = 12;
 
-/** FNV-1a, as a signed 32-bit integer: MongoDB stores it in four bytes. */
-function hash(text: string): number {
-  let value = 0x811c9dc5;
+/**
+ * FNV-1a, as a signed 32-bit integer: MongoDB stores it in four bytes. `before`: the hash of what stands before the text, so that
+ * texts are not joined only to be hashed.
+ */
+function hash(text: string, before: number): number {
+  let value = before;
   for (let at = 0; at < text.length; at++) value = Math.imul(value ^ text.charCodeAt(at), 0x01000193);
-  return value | 0;
+  return value;
 }
+const beginning = (kind: string): number => hash(kind, 0x811c9dc5);
+const KINDS = {
+  word: beginning("w"),
+  first: beginning("p"),
+  last: beginning("s"),
+  words: beginning("f"),
+  deleted: beginning("d"),
+  pair: beginning("b"),
+  skeleton: beginning("c"),
+  whole_first: beginning("j"),
+  whole_last: beginning("k"),
+  initials: beginning("i"),
+} as const;
 
-const wordKey = (word: string): number => hash(`w${word}`);
+const wordKey = (word: string): number => hash(word, KINDS.word);
+const pairKey = (a: string, b: string, kind: number): number => hash(b, hash(" ", hash(a, kind)));
 const queryWords = (name: string): readonly string[] => prepareName(name).words.slice(0, MAX_WORDS);
 
 /** The keys of one name. */
@@ -57,25 +74,29 @@ export function keysOfName(name: string): readonly number[] {
     keys.add(wordKey(word));
     for (const [min_chars, edge_chars] of EDGES) {
       if (word.length < min_chars) break;
-      keys.add(hash(`p${word.slice(0, edge_chars)}`));
-      keys.add(hash(`s${word.slice(-edge_chars)}`));
+      keys.add(hash(word.slice(0, edge_chars), KINDS.first));
+      keys.add(hash(word.slice(-edge_chars), KINDS.last));
     }
   }
   const [first, second] = words;
   if (first !== undefined && second !== undefined) {
-    keys.add(hash(`f${words.toSorted().join("")}`));
+    keys.add(hash(words.toSorted().join(""), KINDS.words));
     for (const [max_chars, edge_chars] of PAIRED_EDGES) {
       if (first.length > max_chars) break;
-      keys.add(hash(`p${first.slice(0, edge_chars)} ${second}`));
-      keys.add(hash(`s${first.slice(-edge_chars)} ${second}`));
+      keys.add(pairKey(first.slice(0, edge_chars), second, KINDS.first));
+      keys.add(pairKey(first.slice(-edge_chars), second, KINDS.last));
     }
   }
   for (const key of [...longestKeys(words), ...wholeKeys(prepared)]) keys.add(key);
   const deleted = words.filter(({ length }) => length >= MIN_REMAINING_CHARS && length <= MAX_DELETED_CHARS);
   for (const word of deleted.slice(0, MAX_DELETED_WORDS)) {
-    keys.add(hash(`d${word}`));
+    keys.add(hash(word, KINDS.deleted));
     if (word.length < MIN_DELETED_CHARS) continue;
-    for (let at = 0; at < word.length; at++) keys.add(hash(`d${word.slice(0, at)}${word.slice(at + 1)}`));
+    let before: number = KINDS.deleted;
+    for (let at = 0; at < word.length; at++) {
+      keys.add(hash(word.slice(at + 1), before));
+      before = hash(word[at]!, before);
+    }
   }
   return [...keys];
 }
@@ -87,20 +108,25 @@ function longestKeys(words: readonly string[]): readonly number[] {
     .map(skeletonOf)
     .filter(({ length }) => length >= MIN_SKELETON_CHARS);
   const paired = longest.slice(0, MAX_PAIRED_WORDS).toSorted();
-  const pairs = paired.flatMap((a, at) => paired.slice(at + 1).map((b) => `b${a} ${b}`));
-  return [...pairs, ...skeletons.map((each) => `c${each}`)].map(hash);
+  const pairs = paired.flatMap((a, at) => paired.slice(at + 1).map((b) => pairKey(a, b, KINDS.pair)));
+  return [...pairs, ...skeletons.map((each) => hash(each, KINDS.skeleton))];
 }
 
 function wholeKeys({ words, joined, written, initials }: PreparedName): readonly number[] {
   const ends =
     written.length > JOINED_EDGE_CHARS
-      ? [`j${written.slice(0, JOINED_EDGE_CHARS)}`, `k${written.slice(-JOINED_EDGE_CHARS)}`]
+      ? [
+          hash(written.slice(0, JOINED_EDGE_CHARS), KINDS.whole_first),
+          hash(written.slice(-JOINED_EDGE_CHARS), KINDS.whole_last),
+        ]
       : [];
   const abbreviations = words.length === 1 ? [joined] : initials;
   return [
     ...ends,
-    ...abbreviations.filter(({ length }) => length >= MIN_INITIALS).map((each) => `i${each}`),
-  ].map(hash);
+    ...abbreviations
+      .filter(({ length }) => length >= MIN_INITIALS)
+      .map((each) => hash(each, KINDS.initials)),
+  ];
 }
 
 /** The keys of all names of a company; a company with more names is found by the first ones. */

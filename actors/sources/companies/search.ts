@@ -62,7 +62,7 @@ export interface NameSearch {
 
 const WINDOW = 300;
 /** Candidates of a resolve: the right company is among the first ones, or further down where nothing near is among these. */
-const FIRST_CANDIDATES = 50;
+const FIRST_CANDIDATES = 32;
 const MORE_CANDIDATES = 150;
 /** Worse companies are no results. */
 const MIN_SCORE = 0.5;
