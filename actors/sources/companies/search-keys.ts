@@ -123,9 +123,7 @@ function wholeKeys({ words, joined, written, initials }: PreparedName): readonly
   const abbreviations = words.length === 1 ? [joined] : initials;
   return [
     ...ends,
-    ...abbreviations
-      .filter(({ length }) => length >= MIN_INITIALS)
-      .map((each) => hash(each, KINDS.initials)),
+    ...abbreviations.filter(({ length }) => length >= MIN_INITIALS).map((each) => hash(each, KINDS.initials)),
   ];
 }
 
