@@ -32,15 +32,15 @@ test("the first item is sent at once, and those that come meanwhile share the ne
   await Promise.all(others);
 });
 
-test("one item after the other is sent at once, each alone", async () => {
+test("one item after the other is sent at once, each alone, however fast they come", async () => {
   const { clock, groups, put, sent } = store();
-  for (let n = 0; n < 5; n++) {
+  for (let n = 0; n < 9; n++) {
     const stored = put(n);
     groups[n]!.end.resolve();
     await stored;
-    await clock.advance(GATHER_MS / 2);
+    await clock.advance(1);
   }
-  expect(sent()).toEqual([[0], [1], [2], [3], [4]]);
+  expect(sent().map((items) => items.length)).toEqual(Array.from({ length: 9 }, () => 1));
 });
 
 test("items that come fast wait for more, and no longer than the gather time", async () => {
@@ -50,7 +50,7 @@ test("items that come fast wait for more, and no longer than the gather time", a
   for (let n = 1; n <= 10; n++) {
     await clock.advance(GATHER_MS / 10);
     void put(n);
-    if (n === 4) groups[0]!.end.resolve();
+    if (n === 5) groups[0]!.end.resolve();
     expect(sent()).toEqual([[0]]);
   }
   await clock.advance(GATHER_MS / 10 - 1);
@@ -61,15 +61,16 @@ test("items that come fast wait for more, and no longer than the gather time", a
 
 test("a group is sent when the items that came fast have ceased", async () => {
   const { clock, groups, put, sent } = store();
-  for (let n = 0; n < 5; n++) {
+  for (let n = 0; n < 6; n++) {
     void put(n);
-    await clock.advance(2);
+    await clock.advance(5);
   }
   groups[0]!.end.resolve();
-  await clock.advance(9);
+  // Six intervals after the last one.
+  await clock.advance(24);
   expect(sent()).toEqual([[0]]);
   await clock.advance(1);
-  expect(sent()).toEqual([[0], [1, 2, 3, 4]]);
+  expect(sent()).toEqual([[0], [1, 2, 3, 4, 5]]);
 });
 
 test("a full group is sent at once, also while others are on their way", () => {

@@ -1,23 +1,24 @@
 /**
  * Group commit: what is to be stored while a store is busy is stored together. The first item of a quiet time is sent at once;
- * those that come while it is on its way share the next group. While items come fast, a group also waits for more: until it is
- * full, none came for some of the usual intervals, or its first item has waited GATHER_MS.
+ * those that come while it is on its way share the next group. While many come so, a group also waits for more: until it is
+ * full, none came for some of the usual intervals, or its first item has waited GATHER_MS. A caller that stores one item after the other
+ * never waits.
  */
 import type { Clock } from "../../ports/clock.ts";
 
 /** The longest time an item waits before it is sent. */
 export const GATHER_MS = 100;
-/** So many items within GATHER_MS are fast: with fewer, waiting would save little. */
+/** So many items within GATHER_MS that met another one on its way are many: with fewer, waiting would save little. */
 const BUSY_ITEMS = 4;
 /**
  * After so many median intervals without an item none is expected. Callers that fetch few pages at once, all of which wait for one group,
  * then wait half as long as for GATHER_MS; of more than thirty at once groups are as large (ops/decisions/0257-bodies-that-share-objects.md).
  */
 const PAUSE_INTERVALS = 6;
-/** Items of one burst. */
-const MIN_PAUSE_MS = 5;
-/** Arrivals that are remembered. */
-const MAX_ARRIVALS = 16;
+/** A burst has no interval, and a process that is not run for a moment takes nothing. */
+const MIN_PAUSE_MS = 20;
+/** Times that are remembered. */
+const MAX_TIMES = 16;
 /** A group of so many, or of so many bytes, is sent at once. */
 const FULL_ITEMS = 16;
 const FULL_BYTES = 768 * 1024;
@@ -31,6 +32,11 @@ interface Group<T> {
   readonly sent: PromiseWithResolvers<void>;
   readonly since_ms: number;
   timer: Disposable | null;
+}
+
+function remember(times: number[], now_ms: number): void {
+  times.push(now_ms);
+  if (times.length > MAX_TIMES) times.shift();
 }
 
 /** How long after the last of these times no further one is expected. */
@@ -47,10 +53,11 @@ export function gathering<T>(
 ): Gather<T> {
   let group: Group<T> | null = null;
   let groups_in_flight = 0;
-  /** When the last items came. */
+  /** When the last items came, and the last of those that met another one. */
   const arrivals: number[] = [];
+  const meetings: number[] = [];
 
-  const isBusy = (): boolean => clock.mono() - (arrivals.at(-BUSY_ITEMS) ?? -Infinity) <= GATHER_MS;
+  const isBusy = (): boolean => clock.mono() - (meetings.at(-BUSY_ITEMS) ?? -Infinity) <= GATHER_MS;
 
   function sendGroup(): void {
     if (group === null) return;
@@ -80,8 +87,8 @@ export function gathering<T>(
 
   return (item, bytes) => {
     const now_ms = clock.mono();
-    arrivals.push(now_ms);
-    if (arrivals.length > MAX_ARRIVALS) arrivals.shift();
+    remember(arrivals, now_ms);
+    if (group !== null || groups_in_flight > 0) remember(meetings, now_ms);
     group ??= { items: [], bytes: 0, sent: Promise.withResolvers(), since_ms: now_ms, timer: null };
     const { sent } = group;
     group.items.push(item);
