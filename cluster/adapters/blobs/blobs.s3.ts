@@ -173,15 +173,20 @@ export function s3Blobs({ spool, sharing, onUpload = () => {}, ...options }: S3O
     }
   }
 
-  /** Null: it shares no object. */
-  async function readShared(sha256: string, range?: ByteRange): Promise<AsyncGenerator<Buffer> | null> {
-    const content = await shared?.read(sha256, range === undefined).catch((problem: unknown) => {
-      if (!isContentProblem(problem)) throw problem;
-      return failing(problem);
-    });
-    if (!content) return null;
-    const { first, last } = range ?? { first: 0, last: Infinity };
-    return read(sha256, Buffer.isBuffer(content) ? slices(content.subarray(first, last + 1)) : content);
+  /** Null: there is no object of its own. */
+  async function readAlone(sha256: string, range?: ByteRange): Promise<AsyncGenerator<Buffer> | null> {
+    if (range === undefined) {
+      const answer = (await bucket.get(sha256)) ?? (await bucket.get(ASIDE + sha256));
+      return answer && read(sha256, verified(sha256, await openBody(bucket, sha256, answer)));
+    }
+    const existing = await headBody(bucket, sha256);
+    if (!existing) return null;
+    const is_partial = !metadataOf(existing.head).packed;
+    const answer = await bucket.get(
+      existing.name,
+      is_partial ? `bytes=${range.first}-${range.last}` : undefined,
+    );
+    return answer && read(sha256, await openBody(bucket, sha256, answer, is_partial ? undefined : range));
   }
 
   return {
@@ -204,20 +209,18 @@ export function s3Blobs({ spool, sharing, onUpload = () => {}, ...options }: S3O
       return existing && { bytes: metadataOf(existing.head).bytes };
     },
     async get(sha256, range) {
-      const content = await readShared(sha256, range);
-      if (content) return content;
-      if (range === undefined) {
-        const answer = (await bucket.get(sha256)) ?? (await bucket.get(ASIDE + sha256));
-        return answer && read(sha256, verified(sha256, await openBody(bucket, sha256, answer)));
+      let problem: unknown = null;
+      const content = await shared?.read(sha256, range === undefined).catch((reason: unknown) => {
+        if (!isContentProblem(reason)) throw reason;
+        problem = reason;
+        return null;
+      });
+      if (content) {
+        const { first, last } = range ?? { first: 0, last: content.length };
+        return slices(content.subarray(first, last + 1));
       }
-      const existing = await headBody(bucket, sha256);
-      if (!existing) return null;
-      const is_partial = !metadataOf(existing.head).packed;
-      const answer = await bucket.get(
-        existing.name,
-        is_partial ? `bytes=${range.first}-${range.last}` : undefined,
-      );
-      return answer && read(sha256, await openBody(bucket, sha256, answer, is_partial ? undefined : range));
+      const alone = await readAlone(sha256, range);
+      return alone === null && problem !== null ? read(sha256, failing(problem)) : alone;
     },
     async remove(sha256, stored_before_ms = Infinity) {
       const isOld = (last_modified: Date | undefined): boolean => storedMs(last_modified) < stored_before_ms;

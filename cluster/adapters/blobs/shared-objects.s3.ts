@@ -4,7 +4,7 @@
  * (cluster/ports/body-places.ts), which is written after the upload and before a body counts as stored.
  *
  * A body that is alone when it is sent is an object of its own, as large ones are, and has no place. So it takes one request, and no
- * time more than the upload. Where a body has a place, that counts, and an object of its own is a copy.
+ * time more than the upload. Where a body has a place, that is read first, and an object of its own where the place is wrong.
  *
  * An object is deleted with the last place in it. `sweep` looks after what that does not reach: it writes the places of an object
  * in which none is, because a process ended between the upload and the places or an older index was restored; and it
@@ -155,16 +155,16 @@ const readAll = (bucket: Bucket, object: string, body: Readable): Promise<Buffer
     Buffer.concat(await Array.fromAsync(readWithTimeout(body))),
   );
 
-/** An object of its own. A place that there is counted before it, and may be wrong. */
-async function putAlone(state: State, packed: Packed, read?: KnownPlace | null): Promise<void> {
-  const { sha256 } = packed.body;
-  const [known] = await Promise.all([
-    read === undefined ? state.places.find(sha256) : read,
-    upload(state.bucket, uploadOf(packed)),
-  ]);
+/**
+ * An object of its own. A place that there is stays where it is not known: its bytes are the same, and where they are wrong the object is read. So a
+ * body that is alone costs no look at the index.
+ */
+async function putAlone(state: State, packed: Packed, known: KnownPlace | null = null): Promise<void> {
+  await upload(state.bucket, uploadOf(packed));
   state.onUpload("single");
-  state.recent.delete(sha256);
-  if (known && (await state.places.remove(known))) await deleteReplaced(state, [known]);
+  if (known === null) return;
+  state.recent.delete(known.sha256);
+  if (await state.places.remove(known)) await deleteReplaced(state, [known]);
 }
 
 /** The object of a place that was removed or replaced, if it was the last one. */
@@ -190,7 +190,7 @@ async function putGroup(state: State, group: readonly Packed[]): Promise<void> {
     return !there || !sound.has(there.place.object) || state.isDamaged(there.sha256);
   });
   if (missing.length === 0) return;
-  if (missing.length === 1) return putAlone(state, bodies[missing[0]!]!, known[missing[0]!]!);
+  if (missing.length === 1) return putAlone(state, bodies[missing[0]!]!, known[missing[0]!] ?? null);
   const placed = await putObject(
     state,
     missing.map((n) => bodies[n]!),
