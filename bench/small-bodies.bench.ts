@@ -103,7 +103,7 @@ async function round(name: keyof typeof stores, rate: number | null) {
 const rounded = (number: number): number => Math.round(number * 100) / 100;
 const NAMES = ["alone", "shared"] as const;
 try {
-  for (const name of NAMES) await round(name, 200);
+  for (const name of NAMES) await round(name, 50);
   for (const rate of [null, ...RATES]) {
     const rounds = { alone: [], shared: [] } as Record<
       (typeof NAMES)[number],
