@@ -11,6 +11,7 @@ import { parseArgs } from "node:util";
 import { s3Blobs } from "../cluster/adapters/blobs/blobs.s3.ts";
 import { mongoDocuments } from "../cluster/adapters/documents/documents.mongo.ts";
 import { systemClock } from "../cluster/adapters/time/clock.system.ts";
+import { systemRandom } from "../cluster/adapters/time/random.system.ts";
 import { bodyPlaces } from "../cluster/body-places.ts";
 import type { Blobs } from "../cluster/ports/blobs.ts";
 import { ownEngine } from "../test/harness/engines.ts";
@@ -19,6 +20,7 @@ import { cpuSeconds, machine, median, ownCpuSeconds } from "./harness.ts";
 const { values } = parseArgs({ options: { seconds: { type: "string", default: "4" } } });
 const SECONDS = Number(values.seconds);
 const ROUNDS = 4;
+const random = systemRandom();
 const RATES = [20, 50, 100, 200];
 
 let pages = 0;
@@ -49,7 +51,7 @@ async function putInTurn(blobs: Blobs, took: number[]): Promise<void> {
 async function putAtRate(blobs: Blobs, took: number[], a_second: number): Promise<void> {
   const puts: Promise<void>[] = [];
   const begins = performance.now();
-  for (let due_ms = 0; due_ms < SECONDS * 1_000; due_ms -= (Math.log(1 - Math.random()) * 1_000) / a_second) {
+  for (let due_ms = 0; due_ms < SECONDS * 1_000; due_ms -= (Math.log(1 - random.next()) * 1_000) / a_second) {
     const wait_ms = begins + due_ms - performance.now();
     if (wait_ms > 0) await sleep(wait_ms);
     puts.push(put(blobs, took));
