@@ -45,7 +45,12 @@ interface Variant {
 async function variantOf(checkout?: string): Promise<Variant> {
   const cluster = await clusterOf([], {
     own: ["documents", "blobs"],
-    environment: { TRAWL_POLITE_DELAY_MS: "0", TRAWL_POLITE_CONCURRENCY: "64", TRAWL_LOG_LEVEL: "info" },
+    environment: {
+      TRAWL_POLITE_DELAY_MS: "0",
+      TRAWL_POLITE_CONCURRENCY: "64",
+      TRAWL_LOG_LEVEL: "info",
+      TRAWL_S3_SMALL_BODIES: "shared",
+    },
   });
   if (!cluster) throw new Error("Cannot run: engines are missing; npm run engines -- --install-only");
   for (const role of ["gateway", "worker"]) {

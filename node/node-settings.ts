@@ -166,6 +166,13 @@ export const NODE_SECTIONS = {
         description:
           "A file with the key that encrypts stored secrets (openssl rand -base64 32), the same on every node of a cluster; default: secrets.key in the data folder, made at the first start.",
       }),
+      s3_small_bodies: Type.Enum(["single", "shared"], {
+        env: "TRAWL_S3_SMALL_BODIES",
+        default: "single",
+        shared: true,
+        description:
+          "Whether bodies of at most 128 KiB that are stored at the same time share an object of S3: about a tenth of the uploads under load, each of which then waits up to 100 ms. What is shared is read with either value, but not by version 0.2.0.",
+      }),
       s3_endpoint: optionalSetting({
         env: "S3_ENDPOINT",
         rule: WEB,

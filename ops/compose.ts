@@ -196,7 +196,7 @@ async function compose(config: Config, closers: Closers): Promise<Running> {
 
   for (const { onServing } of parts) await onServing?.();
   await announce({ config, clock, parts, membership, http, stops, setLogLevel: log.setLevel });
-  if (config.storage.blobs.startsWith("s3:")) {
+  if (config.storage.blobs.startsWith("s3:") && config.storage.s3_small_bodies === "shared") {
     const looking = opening.sharing.follow(() => membership.reports());
     closers.push(async () => looking[Symbol.dispose]());
   }

@@ -1,5 +1,5 @@
 /**
- * Whether small bodies may share objects of S3. Nodes of version 0.2.0 do not find such bodies, so none is stored while one of them
+ * Whether small bodies may share objects of S3, where the operator wants it (TRAWL_S3_SMALL_BODIES). Nodes of version 0.2.0 do not find such bodies, so none is stored while one of them
  * runs: a node looks at the reports of all nodes when it has joined, and each minute. A node of an older version that joins
  * later, after a step back, does not find those that were stored.
  */

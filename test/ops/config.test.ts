@@ -19,7 +19,13 @@ describe("an empty environment", () => {
   test("is the embedded default", () => {
     expect(readConfig({})).toEqual({
       gateway: { port: 8080, http_server: "auto", host: "127.0.0.1", metrics_allow: [], trusted_proxies: [] },
-      storage: { data_dir: "./data", documents: "sqlite", blobs: "file", durability: "power" },
+      storage: {
+        data_dir: "./data",
+        documents: "sqlite",
+        blobs: "file",
+        durability: "power",
+        s3_small_bodies: "single",
+      },
       memory: { limit_mb: 0, cache_mb: 64 },
       cluster: { bus: "memory", roles: ["gateway", "worker", "browser"], status_port: 0, start_wait_s: 30 },
       egress: { allow: [], allow_projects: [], dns_servers: [] },

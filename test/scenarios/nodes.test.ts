@@ -28,6 +28,7 @@ describe.skipIf(missing)("nodes", () => {
         TRAWL_DNS_SERVERS: sites.dns,
         TRAWL_POLITE_DELAY_MS: "20",
         TRAWL_STATUS_PERIOD_S: "2",
+        TRAWL_S3_SMALL_BODIES: "shared",
         TRAWL_FILINGS_IDENTITY: "Tests of Trawl tests@trawl.test",
         TRAWL_FILINGS_WWW_URL: filings,
         TRAWL_FILINGS_DATA_URL: filings,
