@@ -43,8 +43,8 @@ export const isSecretName = (name: string): boolean =>
     .split(/[^a-z0-9]+/)
     .some((word) => SECRET_WORDS.has(word)) || SECRET_WORDS.has(name.toLowerCase());
 
-/** A user name without a password is a token as often as a name. */
-const USER_INFO = /(:\/\/)[^/?#\s"'<>]*@/g;
+/** A user name without a password is a token as often as a name. Both may have apostrophes, which addresses leave as they are. */
+const USER_INFO = /(:\/\/)[^/?#\s"<>]*@/g;
 const PARAMETER = /([?&;])([^=&;?#\s"'<>]{1,100})=([^&;#\s"'<>]+)/g;
 
 function decoded(name: string): string {

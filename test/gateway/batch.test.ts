@@ -26,6 +26,7 @@ describe("a batch", () => {
       job_id: first.json.job_id,
       kind: "fetch",
       status: "completed",
+      paused: null,
       counts: { total: 3, pending: 0, queued: 0, done: 3, failed: 0, cancelled: 0 },
       created_at: expect.stringMatching(/^2026-11-21T12:00:/),
       updated_at: expect.any(String),

@@ -25,6 +25,7 @@ describe("an address", () => {
     ["https://h.example/@name/post", "https://h.example/@name/post"],
     ["https://h.example/?mail=a@b.example", "https://h.example/?mail=a@b.example"],
     ["no address, a = b@c", "no address, a = b@c"],
+    ["http://u:it's@h.example/", "http://***@h.example/"],
     ["at http://u:p@h.example/ and ftp://v@i.example", "at http://***@h.example/ and ftp://***@i.example"],
   ])("%s is shown as %s", (address, shown) => {
     expect(maskAddresses(address)).toBe(shown);

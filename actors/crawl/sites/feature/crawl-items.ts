@@ -225,7 +225,17 @@ export function crawlItems(deps: CrawlItemDeps): ItemKindParts {
     return { ...result, answer: { ...answer, duplicate_of } };
   }
 
-  const kind: BatchKind = {
+  return {
+    worker: { name: "crawl", lane: worker.lane, run, source },
+    gateway: crawlKind(gateway),
+    route: null,
+    routes: (reader) => urlsRoutes({ documents, joined, reader }),
+  };
+}
+
+/** What clients see of the items. */
+function crawlKind(gateway: PageItemParts["item"]["gateway"]): BatchKind {
+  return {
     name: "crawl",
     item: CrawlInput,
     item_example: { url: "https://example.org/about", depth: 1, found_on: "https://example.org/" },
@@ -260,13 +270,6 @@ export function crawlItems(deps: CrawlItemDeps): ItemKindParts {
     ...(gateway.shown && { shown: gateway.shown }),
     ...(gateway.weigh && { weigh: gateway.weigh }),
     ...(gateway.csv && { csv: gateway.csv }),
-  };
-
-  return {
-    worker: { name: "crawl", lane: worker.lane, run, source },
-    gateway: kind,
-    route: null,
-    routes: (reader) => urlsRoutes({ documents, joined, reader }),
   };
 }
 

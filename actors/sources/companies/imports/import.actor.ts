@@ -12,7 +12,7 @@ import { UnreadableFile } from "./file-record.ts";
 import { NO_COUNTS, runsOf, type RunDeps, runImport } from "./run-import.ts";
 import type { FindNextFile } from "./scheduled-imports.ts";
 import { isBaseline } from "./imported-changes.ts";
-import type { ImportRun } from "./store.ts";
+import type { ImportRun, ImportStore } from "./store.ts";
 
 export interface ImportActorDeps extends RunDeps {
   readonly kinds: readonly ImportKind[];
@@ -32,6 +32,46 @@ interface State {
 
 type ImportTurn = Turn<State, (typeof CompanyImport)["own"]>;
 
+async function begin(
+  { store, clock, kinds }: ImportActorDeps,
+  source: string,
+  order: ImportOrder,
+  context: WorkContext,
+): Promise<ImportRun> {
+  const kind = kinds.find(({ name }) => name === order.kind)!;
+  const { sha256, bytes } = await digestOf(order.path, context.signal);
+  const now_ms = clock.now();
+  return store.begin({
+    ...order,
+    is_baseline: order.is_full && (await isFirst(store, order.kind)),
+    source,
+    layout: kind.layout,
+    sha256,
+    bytes,
+    licence: kind.licence.id,
+    state: "running",
+    phase: "rows",
+    counts: NO_COUNTS,
+    place: 0,
+    bytes_read: 0,
+    bad_reasons: {},
+    indexed_to: "",
+    resumed: { at_ms: now_ms, records: 0, bytes: 0 },
+    epoch: context.epoch,
+    started_ms: now_ms,
+    ended_ms: null,
+    problem: null,
+    warnings: [],
+  });
+}
+
+/** No earlier run has brought the register companies of this kind, but for a first one that failed. */
+async function isFirst(store: ImportStore, kind: string): Promise<boolean> {
+  const earlier = await runsOf(store, kind);
+  if (earlier.length === 0) return (await store.scan(kind, "", 1)).length === 0;
+  return earlier.every((run) => isBaseline(run) && run.state === "failed");
+}
+
 export function importActor(deps: ImportActorDeps) {
   const { store, clock, log, kinds } = deps;
 
@@ -39,46 +79,11 @@ export function importActor(deps: ImportActorDeps) {
     return (await store.running()).find((run) => run.source === source) ?? null;
   }
 
-  async function begin(source: string, order: ImportOrder, context: WorkContext): Promise<ImportRun> {
-    const kind = kinds.find(({ name }) => name === order.kind)!;
-    const { sha256, bytes } = await digestOf(order.path, context.signal);
-    const now_ms = clock.now();
-    return store.begin({
-      ...order,
-      is_baseline: order.is_full && (await isFirst(order.kind)),
-      source,
-      layout: kind.layout,
-      sha256,
-      bytes,
-      licence: kind.licence.id,
-      state: "running",
-      phase: "rows",
-      counts: NO_COUNTS,
-      place: 0,
-      bytes_read: 0,
-      bad_reasons: {},
-      indexed_to: "",
-      resumed: { at_ms: now_ms, records: 0, bytes: 0 },
-      epoch: context.epoch,
-      started_ms: now_ms,
-      ended_ms: null,
-      problem: null,
-      warnings: [],
-    });
-  }
-
-  /** No earlier run has brought the register companies of this kind, but for a first one that failed. */
-  async function isFirst(kind: string): Promise<boolean> {
-    const earlier = await runsOf(store, kind);
-    if (earlier.length === 0) return (await store.scan(kind, "", 1)).length === 0;
-    return earlier.every((run) => isBaseline(run) && run.state === "failed");
-  }
-
   /** Of the schedule, where nothing else is to be done. */
   async function beginNext(source: string, context: WorkContext): Promise<ImportRun | null> {
     const next = await deps.nextFile(source, context.signal);
     if (next === null || !context.ownsKey()) return null;
-    const run = await begin(source, next.order, context);
+    const run = await begin(deps, source, next.order, context);
     await next.onBegun();
     return run;
   }
@@ -150,7 +155,7 @@ export function importActor(deps: ImportActorDeps) {
           try {
             const running = await unfinished(key);
             if (running) return { run: running.run, problem: BUSY };
-            return { run: (await begin(key, order, context)).run, problem: null };
+            return { run: (await begin(deps, key, order, context)).run, problem: null };
           } catch (problem) {
             if (problem instanceof Fault || problem instanceof UnreadableFile)
               return { run: null, problem: problem.message };

@@ -22,7 +22,7 @@ import {
   JobId,
 } from "../../../../schemas/jobs.ts";
 import { readStates } from "../stored-states.ts";
-import { jobReader, type JobReaderDeps, RESULTS_AT_ONCE, statusView } from "./job-reader.ts";
+import { type JobReader, jobReader, type JobReaderDeps, RESULTS_AT_ONCE, statusView } from "./job-reader.ts";
 import { listRoute } from "./list-route.ts";
 import { type CsvResults, resultsRoutes } from "./results-route.ts";
 
@@ -194,6 +194,16 @@ export function jobRoutes(services: JobServices): readonly Route[] {
         return job ? json(200, await viewOf(job_id, job)) : JOB_NOT_FOUND;
       },
     }),
+    ...pauseRoutes(ask, find, viewOf),
+  ];
+}
+
+function pauseRoutes(
+  ask: ActorClient,
+  find: JobReader["find"],
+  viewOf: (job_id: string, job: JobRecord) => Promise<JobStatus>,
+): readonly Route[] {
+  return [
     route({
       method: "PATCH",
       path: "/v1/jobs/{job_id}",
