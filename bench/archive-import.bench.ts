@@ -1,7 +1,8 @@
 /**
  * node bench/archive-import.bench.ts [--pages 5000] [--rounds 3]: a WARC file is imported by a service of its own on one core (uploaded,
- * every body stored, captures and pages indexed), and read by Python's warcio on the same core, once for its bodies alone and once with
- * the digests of its records (`warcio check`'s work), in turns. CPU of the process tree, records a CPU second. Needs /opt/warc-tools.
+ * every body stored, captures and pages indexed), by another without the index of pages, and read by Python's warcio on the same core,
+ * once for its bodies alone and once with the digests of its records (`warcio check`'s work), in turns. CPU of the process tree,
+ * records a CPU second. Needs /opt/warc-tools.
  */
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -67,8 +68,8 @@ const figures = (cpu_s: number) => ({
   records_a_cpu_s: Math.round(RECORDS / cpu_s),
 });
 
-async function byTrawl(file: Buffer) {
-  const { url, key, pid, stop } = await service(1, PORT);
+async function byTrawl(file: Buffer, env: Record<string, string> = {}) {
+  const { url, key, pid, stop } = await service(1, PORT, env);
   const ask = async (method: string, path: string, body?: string | Buffer): Promise<ArchiveImportView> => {
     const type = typeof body === "string" ? "application/json" : "application/octet-stream";
     const reply = await fetch(`${url}/v1/archives${path}`, {
@@ -110,6 +111,7 @@ try {
   for (let round = 0; round < Number(values.rounds); round++)
     rounds.push({
       trawl: await byTrawl(file),
+      trawl_without_index: await byTrawl(file, { TRAWL_LOCAL_INDEX: "off" }),
       warcio_bodies: byWarcio(path, "bodies"),
       warcio_digests: byWarcio(path, "digests"),
     });
