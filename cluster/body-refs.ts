@@ -12,7 +12,7 @@ import { collection } from "./collection.ts";
 export const BODY_REFS = collection<{ readonly until_ms: number | null }>("body_refs", { expires: true });
 /** Added to each expiry, so that retaining a body again within a day writes nothing. */
 const SLACK_MS = 24 * 60 * 60_000;
-const MAX_RECENT = 50_000;
+const MAX_RECENT = 8_192;
 const LISTED_AT_ONCE = 1_000;
 
 export interface BodyRefs {

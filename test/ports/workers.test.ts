@@ -431,7 +431,7 @@ describe("workers in processes", () => {
     const workers = processes();
     expect(await workers.run("plain", { do: "what", of: "environment" })).toEqual({
       kind: "done",
-      value: [],
+      value: ["MALLOC_ARENA_MAX"],
     });
     expect(await workers.run("plain", { do: "what", of: "forbidden" })).toEqual({
       kind: "done",
