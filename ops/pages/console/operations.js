@@ -18,7 +18,7 @@ export function Operations() {
   const { value, problem } = useLive(() => ask("GET", "/v1/ops/audit"), []);
   return html`<p>
       What operators have changed over HTTP, in this console as well; kept for 400 days, the newest 200 are
-      shown. The command line's changes of stores are not in it. Changes of keys are on
+      shown. The command line's changes of stores are not in it. Changes of keys are on${" "}
       <a href="#/keys">Keys</a>.
     </p>
     <${Problem} text=${problem} />

@@ -44,7 +44,7 @@ export function Sources() {
     ],
   ];
   return html`<p>
-      Where the register of companies has its data from. Details are in
+      Where the register of companies has its data from. Details are in${" "}
       <code>GET /v1/companies/sources</code>.
     </p>
     <${Problem} text=${problem} />
