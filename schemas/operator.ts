@@ -4,7 +4,14 @@ import { Component, Field, Timestamp } from "./common.ts";
 import { LOG_LEVELS } from "../cluster/ports/log.ts";
 
 /** One report of each node; its fields are NodeReport of cluster/ports/node-directory.ts, and may be those of another version. */
-export const NodeReports = Type.Object({ nodes: Type.Array(Type.Record(Type.String(), Type.Unknown())) });
+export const NodeReports = Type.Object({
+  nodes: Type.Array(Type.Record(Type.String(), Type.Unknown())),
+  partitions: Field(
+    Type.Integer({ minimum: 0 }),
+    "The partitions of the cluster, each of which one node owns; 0: a single process owns every key",
+    64,
+  ),
+});
 
 export const LogLevelChange = Type.Object({ level: Type.Enum([...LOG_LEVELS]) });
 export type LogLevelChange = Static<typeof LogLevelChange>;

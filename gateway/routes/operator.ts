@@ -11,11 +11,13 @@ import { LogLevelChange, LogLevelChanged, NodeReports } from "../../schemas/oper
 export interface OperatorRoutesDeps {
   /** The reports of all nodes; of a single process its own. Throws Fault. */
   readonly reports: () => Promise<readonly NodeReport[]>;
+  /** Of the cluster; 0: a single process. */
+  readonly partitions: number;
   /** Answers the names of the nodes that set it. Throws Fault. */
   readonly setLogLevel: (level: LogLevel) => Promise<readonly string[]>;
 }
 
-export function operatorRoutes({ reports, setLogLevel }: OperatorRoutesDeps): readonly Route[] {
+export function operatorRoutes({ reports, partitions, setLogLevel }: OperatorRoutesDeps): readonly Route[] {
   return [
     route({
       method: "GET",
@@ -24,7 +26,7 @@ export function operatorRoutes({ reports, setLogLevel }: OperatorRoutesDeps): re
       summary: "What each node reports: versions, tiers, partitions, domains and jobs",
       tags: ["internal"],
       replies: { 200: { description: "The reports of all nodes", schema: NodeReports } },
-      handle: async () => json(200, { nodes: await reports() }),
+      handle: async () => json(200, { nodes: await reports(), partitions }),
     }),
     route({
       method: "POST",

@@ -78,6 +78,7 @@ async function operated() {
   const levels: string[] = [];
   const routes = operatorRoutes({
     reports: async () => NODES,
+    partitions: 64,
     setLogLevel: async (level) => {
       levels.push(level);
       return ["a", "b"];

@@ -242,6 +242,7 @@ describe.skipIf(!found)("the console (needs a browser)", () => {
     await signIn(page, service.operator_key!);
     await page.getByRole("link", { name: "Nodes" }).click();
     await page.getByText("Tiers and their breakers, by node").waitFor();
+    await page.getByText("A single process owns every key: there are no partitions.").waitFor();
     await page.getByRole("link", { name: "Domains" }).click();
     await page.getByRole("textbox", { name: "Domain" }).fill("paused.example");
     await page.getByRole("button", { name: "Show" }).click();

@@ -69,7 +69,7 @@ async function call(
   };
 }
 
-describe.each(SETUPS)("agents' tools, $setup", ({ start }) => {
+describe.each(SETUPS)("agents' tools, $setup", ({ start, setup }) => {
   let filings: Edgar | null = null;
   const { sites, service } = scenario(start, async () => {
     filings = await edgar();
@@ -282,7 +282,8 @@ describe.each(SETUPS)("agents' tools, $setup", ({ start }) => {
     job: { job_id: "019ab3f2-7c1e-7a10-9d55-3e5b8f0c2a41" },
   };
 
-  test.skipIf(!existsSync(INSPECTOR)).each(["legacy", "modern"])(
+  // Each of the two in one setup: the inspector begins anew for each tool, and the official client does both in each.
+  test.skipIf(!existsSync(INSPECTOR)).each([setup === "embedded" ? "modern" : "legacy"])(
     "the inspector lists and calls every tool, %s (needs the inspector)",
     async (era) => {
       const inspect = async (...words: string[]): Promise<any> => {

@@ -25,6 +25,12 @@ const TIERS = [
   ["Faults of our own", ({ infrastructure_failures }) => infrastructure_failures, true],
   ["p95 in ms", ({ p95_ms }) => p95_ms ?? "", true],
 ];
+const OWNED = [
+  ["Node", ({ node }) => node],
+  ["Owned", ({ partitions }) => partitions.length, true],
+  ["Partitions", ({ partitions }) => ranges(partitions.map(({ partition }) => partition))],
+  ["Highest epoch", ({ partitions }) => Math.max(0, ...partitions.map(({ epoch }) => epoch)), true],
+];
 const COMPONENTS = [
   ["Component", ({ name }) => name],
   ["State", ({ status }) => status.replaceAll("_", " ")],
@@ -40,6 +46,30 @@ const JOBS = [
   ["Waits for", ({ waits_for }) => waits_for ?? ""],
   ["Actions", ({ job_id }) => html`<${JobActions} job_id=${job_id} />`],
 ];
+
+/** 0, 1, 2, 5 as "0–2, 5". */
+function ranges(numbers) {
+  const found = [];
+  for (const number of numbers.toSorted((a, b) => a - b)) {
+    const last = found.at(-1);
+    if (last?.[1] === number - 1) last[1] = number;
+    else found.push([number, number]);
+  }
+  return found.map(([from, to]) => (from === to ? from : `${from}–${to}`)).join(", ");
+}
+
+function Partitions({ nodes, count }) {
+  if (count === 0)
+    return html`<p class="quiet">A single process owns every key: there are no partitions.</p>`;
+  const owned = new Set(nodes.flatMap(({ partitions }) => partitions.map(({ partition }) => partition)));
+  const unowned = Array.from({ length: count }, (_, partition) => partition).filter(
+    (each) => !owned.has(each),
+  );
+  return html`<${Table} caption="Partitions, by their owners" columns=${OWNED} rows=${nodes} />
+    <p role="status">
+      ${unowned.length === 0 ? `Each of the ${count} partitions has an owner.` : `Owned by no node: ${ranges(unowned)}. Messages to them wait.`}
+    </p>`;
+}
 
 function JobActions({ job_id }) {
   const set = (paused) => () => ask("POST", `/v1/ops/jobs/${job_id}`, { paused });
@@ -67,13 +97,15 @@ export function Nodes() {
   if (value === null)
     return html`<${Problem} text=${problem} />
       <p class="quiet">${problem ? "" : "Asking…"}</p>`;
-  const { nodes, status } = value;
+  const { nodes, partitions, status } = value;
   const of = (field) => nodes.flatMap((entry) => entry[field].map((each) => ({ node: entry.node, ...each })));
   return html`<${Problem} text=${problem} />
     <p role="status">${status.description}, at ${when(status.updated_at)}.</p>
     <${Table} caption="Nodes" columns=${NODES} rows=${nodes} />
     <h2>Tiers</h2>
     <${Table} caption="Tiers and their breakers, by node" columns=${TIERS} rows=${of("tiers")} />
+    <h2>Partitions</h2>
+    <${Partitions} nodes=${nodes} count=${partitions} />
     <h2>Components</h2>
     <${Table} caption="Components of the public status" columns=${COMPONENTS} rows=${status.components} />
     <h2>Jobs</h2>
