@@ -45,19 +45,21 @@ export async function recognisePages(
     const picture = drawn.kind === "done" ? drawn.value : null;
     const text = picture && (await recognise(picture, signal));
     if (text === null) failed++;
-    else
-      recognised.set(
-        page,
-        soundText(text)
-          .replace(/[ \f]+$/gm, "")
-          .trim(),
-      );
+    else recognised.set(page, linesOf(text));
   }
   if (recognised.size === 0) return { ...first, note: noted(first.note, 0, scanned.length, failed) };
   const second = await read({ ...task, recognised });
   const whole = second.kind === "done" ? second.value : first;
   return { ...whole, note: noted(whole.note, recognised.size, scanned.length, failed) };
 }
+
+/** Without what ends a page, and what stands behind lines. */
+const linesOf = (text: string): string =>
+  soundText(text)
+    .split("\n")
+    .map((line) => line.trimEnd())
+    .join("\n")
+    .trim();
 
 function noted(note: string | null, done: number, all: number, failed: number): string | null {
   if (done === all) return note;
