@@ -390,6 +390,10 @@ describe.skipIf(!found)("the console (needs a browser)", () => {
         }
         await check(view);
       }
+      const { json } = await service.call("GET", "/v1/jobs", { key: service.operator_key });
+      await page.goto(`${service.url}/console#/jobs/${json.items[0].job_id}`);
+      await page.getByText("Failed and excluded, by reason").waitFor();
+      await check("job");
       expect(findings).toEqual([]);
       await page.context().close();
     },
