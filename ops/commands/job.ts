@@ -113,7 +113,7 @@ export function jobCommand(context: Context): Command {
   return command;
 }
 
-/** A key of an operator that was given says who asks. */
+/** As the operator where the caller says so, or gives an operator's key. */
 async function setPaused(
   context: Context,
   job_id: string,

@@ -8,7 +8,7 @@ import type { JobState } from "./state.ts";
 /** Of the sites that one job waits for. */
 export const MAX_SITES = 5;
 
-/** Who paused the job; an operator's pause hides its client's. Null: it is not paused. */
+/** The one who paused the job; an operator's pause hides its client's. Null: it is not paused. */
 export const pausedBy = ({
   paused_ms,
   client_paused_ms,

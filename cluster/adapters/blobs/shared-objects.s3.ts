@@ -10,11 +10,11 @@
  * in which none is, because a process ended between the upload and the places or an older index was restored; and it
  * writes the bodies that are left of an object anew when they are less than half of it.
  */
-import { createHash, randomBytes, randomInt } from "node:crypto";
+import { randomBytes, randomInt } from "node:crypto";
 import type { Readable } from "node:stream";
 import { LRUCache } from "lru-cache";
 import type { BodyPlace, BodyPlaces, KnownPlace } from "../../ports/body-places.ts";
-import { type SweptObjects, TOUCH_AFTER_MS } from "../../ports/blobs.ts";
+import { sha256Of, type SweptObjects, TOUCH_AFTER_MS } from "../../ports/blobs.ts";
 import type { Clock } from "../../ports/clock.ts";
 import { type Bucket, isOutOfRange, type ListedObject, readWithTimeout } from "./bucket.s3.ts";
 import { decompressWhole, MAX_SYNC_BYTES } from "./compression.ts";
@@ -133,8 +133,7 @@ async function readPlace({ bucket }: State, known: KnownPlace, isWhole: boolean)
   if (stored === null) return null;
   const content = place.packed ? await decompressWhole(stored, place.bytes) : stored;
   if (content.length !== place.bytes) throw new WrongContent(`The content has ${content.length} bytes`);
-  if (isWhole && createHash("sha256").update(content).digest("hex") !== sha256)
-    throw new WrongContent("The content has another digest");
+  if (isWhole && sha256Of(content) !== sha256) throw new WrongContent("The content has another digest");
   return content;
 }
 
@@ -243,9 +242,8 @@ async function putObject(
   const table_bytes = Buffer.alloc(LENGTH_BYTES);
   table_bytes.writeUInt32LE(table.length);
   const content = Buffer.concat([...contents.map(({ stored }) => stored), table, table_bytes]);
-  const digest = createHash("sha256").update(content).digest("hex");
   // The same bodies may be uploaded again while their former object is being deleted.
-  const object = `${randomBytes(8).toString("hex")}-${digest}`;
+  const object = `${randomBytes(8).toString("hex")}-${sha256Of(content)}`;
   await upload(bucket, uploadOfBuffer(SHARED + object, content, {}));
   onUpload("shared");
   return members.map(({ offset, length, bytes, packed }) => ({ object, offset, length, bytes, packed }));
