@@ -212,7 +212,10 @@ describe.each(SETUPS)("the webhook of a crawl, $setup", ({ start }) => {
       await service.kill();
       await service.restart();
     }
-    await ended(job_id);
+    await ended(job_id).catch(async (problem: unknown) => {
+      const { json } = await service.call("GET", `/v1/jobs/${job_id}?include=items,progress`);
+      throw new Error(`The events stopped: ${JSON.stringify(json)}`, { cause: problem });
+    });
     const ids = eventsOf(job_id).map(({ id }) => String(id));
     // Again is only what was under way when a node was killed.
     expect(ids.length).toBeLessThanOrEqual(27 + 2);
