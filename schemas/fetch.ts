@@ -728,6 +728,8 @@ export const FetchRequest = Type.Object({
   premium_later: Type.Optional(Type.Boolean()),
   /** Where a page of a crawl may be: no redirect is followed out of it. Absent: anywhere. */
   scope: Type.Optional(SiteScope),
+  /** What a crawl follows is read with the page, and stays in the memory of its node for a moment. Default: it is not. */
+  with_followed: Type.Optional(Type.Boolean()),
   /** The messages of its run are recorded. Default: they are not. */
   is_traced: Type.Optional(Type.Boolean()),
 });

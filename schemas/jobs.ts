@@ -320,6 +320,8 @@ export interface AttemptContext {
   readonly may_pay: boolean;
   /** Where a page of a crawl may be. Absent: anywhere. */
   readonly scope?: SiteScope;
+  /** What a crawl follows of the page will be asked for next. Default: it will not. */
+  readonly with_followed?: boolean;
   /** Aborts when the job is cancelled: nothing more may be sent. */
   readonly signal: AbortSignal;
 }

@@ -60,9 +60,10 @@ export const warm_ups = {
 
 async function loadOffice(): Promise<Extractor> {
   const { readOffice } = await import("./content/office.ts");
-  return async ({ bytes, kind, url, with_formats = false }) => {
+  return async (task) => {
+    const { bytes, kind, url } = task;
     if (!isOfficeKind(kind)) throw new Error(`Cannot read "${kind}" as an office document`);
-    const { truncated, ...read } = await readOffice(bytes, kind, url, with_formats);
+    const { truncated, ...read } = await readOffice(bytes, kind, url, task);
     return { ...NOTHING, ...read, text_truncated: truncated };
   };
 }
@@ -70,9 +71,16 @@ async function loadOffice(): Promise<Extractor> {
 async function loadPage(): Promise<Extractor> {
   const { readHtml } = await import("./article/article.ts");
   const { loadDetector } = await import("./article/language.ts");
+  const { buildTree } = await import("./article/tree.ts");
+  const { followedLinks } = await import("./markdown/links.ts");
   const { readLeads } = await import("./content/alternate-links.ts");
   const { feedEntries, findItems } = await import("./content/feed.ts");
   const { readFiled, unwrapped } = await import("./content/filing-text.ts");
+  const readLinks = (task: ExtractTask): Extracted => {
+    const charset = charsetOf(task) ?? "UTF-8";
+    const tree = buildTree(decodeText(task.bytes, charset));
+    return { ...NOTHING, charset, followed: followedLinks(tree, task.url) };
+  };
   return async (task) => {
     if (task.items) {
       const { text } = readPlain(task.bytes, task.content_type, "xml");
@@ -80,6 +88,7 @@ async function loadPage(): Promise<Extractor> {
     }
     if (task.filed && (task.kind === "html" || task.kind === "text"))
       return readAsFiled(task, readFiled, unwrapped);
+    if (task.followed === "only") return task.kind === "html" ? readLinks(task) : NOTHING;
     if (task.kind === "html" && task.reading) {
       const { readWanted } = await import("./dom/read-wanted.ts");
       return readWanted(task, task.reading, readHtml);
@@ -125,7 +134,7 @@ async function readAsHtml(
 ): Promise<Extracted> {
   const charset = charsetOf(task) ?? "UTF-8";
   const html = decodeText(task.bytes, charset);
-  const options = { formats: task.with_formats === true };
+  const options = { formats: task.with_formats === true, followed: task.followed !== undefined };
   let page = readHtml(html, task.url, task.now_ms, options);
   if (page.needs_detector) {
     await loadDetector();
@@ -145,6 +154,7 @@ async function readAsHtml(
     paywall_evidence: page.paywall_evidence,
     page_verdict: page.page_verdict,
     ...(page.formats && { formats: page.formats }),
+    ...(page.followed && { followed: page.followed }),
     ...(wanted && { leads: readLeads(html, task.url) }),
     note: page.note,
   };

@@ -1,5 +1,12 @@
 /** The result of extracting a document: the answer of the tasks in worker processes. */
-import type { ArticleMeta, ContentKind, PageFormats, PageVerdict, PdfPage } from "../../schemas/fetch.ts";
+import type {
+  ArticleMeta,
+  ContentKind,
+  PageFormats,
+  PageLink,
+  PageVerdict,
+  PdfPage,
+} from "../../schemas/fetch.ts";
 import type { ContentChoice } from "../../schemas/content.ts";
 import type { FeedItem, FeedWish } from "./content/feed.ts";
 import type { Leads } from "./content/alternate-links.ts";
@@ -20,11 +27,23 @@ export interface ExtractTask {
   readonly items?: FeedWish;
   /** Markdown, links and images are wanted. */
   readonly with_formats?: boolean;
+  /** What a crawl follows is wanted: beside everything else, or nothing else. */
+  readonly followed?: "too" | "only";
   /** HTML: what of it is wanted, and how. */
   readonly reading?: ContentChoice;
   /** PDF: the text of pages that are pictures, by their numbers. */
   readonly recognised?: ReadonlyMap<number, string>;
 }
+
+/** What of a page a crawl follows, and what the page says of that. */
+export interface PageLinks {
+  readonly links: readonly Pick<PageLink, "url" | "rel">[];
+  readonly alternates: NonNullable<PageFormats["relations"]>["alternates"];
+  /** What its robots elements say. */
+  readonly robots: readonly string[];
+}
+
+export const NO_LINKS: PageLinks = { links: [], alternates: [], robots: [] };
 
 /** A page of a PDF that shall be drawn, for a program that recognises text. */
 export interface DrawTask {
@@ -61,6 +80,8 @@ export interface Extracted {
   readonly leads?: Leads;
   /** If requested, and the document has any. */
   readonly formats?: PageFormats;
+  /** If requested, and the document can have any. */
+  readonly followed?: PageLinks;
   /** If items of a feed were requested. */
   readonly items?: readonly FeedItem[];
   /** A document that cannot be read though it was opened: `note` says why. */

@@ -2,12 +2,15 @@
 import { memoryBlobs } from "../../cluster/adapters/blobs/blobs.memory.ts";
 import { systemClock } from "../../cluster/adapters/time/clock.system.ts";
 import type { Documents } from "../../cluster/ports/documents.ts";
+import type { LinksOf } from "../../actors/crawl/fetch/page-links.ts";
+import type { PageItemParts } from "../../actors/crawl/fetch/feature/tokens.ts";
 import { crawlItems } from "../../actors/crawl/sites/feature/crawl-items.ts";
 import { CRAWLS } from "../../actors/crawl/sites/frontier/collections.ts";
 import type { CrawlRecord } from "../../actors/crawl/sites/frontier/record.ts";
+import { NO_LINKS } from "../../actors/reading/extraction-result.ts";
 import { inScope, OUT_OF_SCOPE } from "../../actors/lib/web/site-scope.ts";
 import type { ItemKind } from "../../actors/work/jobs/kind.ts";
-import { EMPTY_ANSWER, EMPTY_RECORD, type PageFormats, type PageRecord } from "../../schemas/fetch.ts";
+import { EMPTY_ANSWER, EMPTY_RECORD, type PageRecord } from "../../schemas/fetch.ts";
 import { SAME_SECRETS } from "./secrets.ts";
 
 /** The links of an address; a link that begins with "nofollow " has that relation. */
@@ -26,42 +29,46 @@ export function crawlKind(
   saysOf: SaysOf = () => ({}),
   onRequest: (url: string) => void = () => {},
 ): ItemKind {
-  const item = {
-    worker: {
-      ...items,
-      run: async (...[ask, input, attempt]: Parameters<ItemKind["run"]>) => {
-        const result = await items.run(ask, input, attempt);
-        const final_url = leadsTo(String(input["url"]));
-        const leadsOut = !inScope(attempt.scope!)(new URL(final_url));
-        if (!leadsOut) onRequest(final_url);
-        const record = {
-          ...EMPTY_RECORD,
-          final_url,
-          ...(!leadsOut && { status: 200, ...saysOf(final_url) }),
-        };
-        const error = leadsOut ? { error: OUT_OF_SCOPE, retry: null } : null;
-        return { ...result, ...error, answer: { ...EMPTY_ANSWER, record } };
-      },
-    },
-    gateway: {
-      name: "fetch",
-      errors: { names: [] },
-      render: (_: unknown, answer: unknown) => answer,
-    },
-  } as unknown as Parameters<typeof crawlItems>[0]["pages"]["item"];
-  const formatsOf = async ({ final_url }: { readonly final_url: string | null }) => ({
+  const run: ItemKind["run"] = async (ask, input, attempt) => {
+    const result = await items.run(ask, input, attempt);
+    const final_url = leadsTo(String(input["url"]));
+    const leadsOut = !inScope(attempt.scope!)(new URL(final_url));
+    if (!leadsOut) onRequest(final_url);
+    const record = {
+      ...EMPTY_RECORD,
+      final_url,
+      ...(!leadsOut && { status: 200, ...saysOf(final_url) }),
+    };
+    const error = leadsOut ? { error: OUT_OF_SCOPE, retry: null } : null;
+    return { ...result, ...error, answer: { ...EMPTY_ANSWER, record } };
+  };
+  const linksOf: LinksOf = async ({ final_url }) => ({
+    ...NO_LINKS,
     links: web(final_url!).map((link) => {
       const url = link.replace(/^nofollow /, "");
-      return { url, text: "", rel: url === link ? null : "nofollow" };
+      return { url, rel: url === link ? null : "nofollow" };
     }),
   });
-  const pages = { item, formatsOf: formatsOf as unknown as (record: unknown) => Promise<PageFormats> };
+  return itemsOf(documents, { ...items, run, linksOf });
+}
+
+/** The kind `crawl` over items and their links. */
+export function itemsOf(
+  documents: Documents,
+  { linksOf, ...items }: { readonly run: unknown; readonly linksOf: LinksOf },
+): ItemKind {
+  const gateway = {
+    name: "fetch",
+    errors: { names: [] },
+    render: (_: unknown, answer: unknown) => answer,
+  };
+  const item = { worker: items, gateway } as unknown as PageItemParts["item"];
   const crawler = { name: "trawl", page_robots: "obey", user_agent: null } as const;
   return crawlItems({
     documents,
     blobs: memoryBlobs(),
     clock: systemClock(),
-    pages,
+    pages: { item, linksOf },
     secrets: SAME_SECRETS,
     joined: new Map(),
     crawler,

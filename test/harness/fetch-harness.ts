@@ -66,7 +66,7 @@ export interface RealRoutes {
 }
 
 type ScriptedDeps = Parameters<typeof premiumCosts>[0] &
-  Partial<Pick<PipelineDeps, "extract" | "backlog" | "reservedHosts" | "sources">> & {
+  Partial<Pick<PipelineDeps, "extract" | "backlog" | "reservedHosts" | "sources" | "recent_links">> & {
     readonly model?: Omit<NonNullable<Parameters<typeof modelReader>[0]["model"]>, "turns">;
   };
 const UNLIMITED: Spending = { reserve: async () => true, settle: async () => {} };

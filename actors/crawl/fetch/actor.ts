@@ -123,7 +123,14 @@ function sharedRequest(
   const deadline_ms = Math.max(...callers.map((caller) => caller.request.deadline_ms));
   const lane = callers.some((caller) => caller.request.lane === "sync") ? "sync" : "batch";
   const with_formats = callers.some((caller) => caller.request.with_formats === true);
-  const shared: FetchRequest = { ...request, lane, deadline_ms, ...(with_formats && { with_formats }) };
+  const with_followed = callers.some((caller) => caller.request.with_followed === true);
+  const shared: FetchRequest = {
+    ...request,
+    lane,
+    deadline_ms,
+    ...(with_formats && { with_formats }),
+    ...(with_followed && { with_followed }),
+  };
   return { variant, request: shared, limits, project, attempts: [] };
 }
 

@@ -68,6 +68,7 @@ export async function assess(
     leads: status >= 400,
     filed: isTrusted,
     with_formats: request.with_formats === true,
+    ...(request.with_followed && !request.with_formats && { followed: "too" as const }),
   };
   const result = await deps.extract(task, { signal: run.signal, project: request.project });
   assertOwned(run);

@@ -98,7 +98,7 @@ export const isPrivateMark = (value: unknown): boolean =>
 export function variantOf(request: FetchRequest): string {
   const { fetch_id: _, deadline_ms: _d, hard_deadline: _h, project: _p, ...others } = request;
   const { key: _k, lane: _l, max_bytes: _m, max_pdf_bytes: _mp, accept_pdf: _a, ...unlimited } = others;
-  const { with_formats: _f, reading: _r, is_traced: _t, ...shared } = unlimited;
+  const { with_formats: _f, with_followed: _wf, reading: _r, is_traced: _t, ...shared } = unlimited;
   return JSON.stringify(Object.entries(shared).toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }
 

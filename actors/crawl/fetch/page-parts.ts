@@ -2,17 +2,14 @@
 import type { Blobs } from "../../../cluster/ports/blobs.ts";
 import { readBody } from "../../../cluster/read-body.ts";
 import type { PageFormats, PageRecord } from "../../../schemas/fetch.ts";
-import type { RecentFormats } from "./recent-formats.ts";
 
 /** Null: none were asked for, or the document has none. Throws Fault. */
 export async function formatsOf(
   blobs: Blobs,
   { formats_sha256 }: Pick<PageRecord, "formats_sha256">,
-  recent?: RecentFormats,
 ): Promise<PageFormats | null> {
   if (!formats_sha256) return null;
-  const body = recent?.find(formats_sha256) ?? (await readBody(blobs, formats_sha256));
-  return JSON.parse(body.toString()) as PageFormats;
+  return JSON.parse((await readBody(blobs, formats_sha256)).toString()) as PageFormats;
 }
 
 /** Throws Fault. */

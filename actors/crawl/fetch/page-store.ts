@@ -30,7 +30,7 @@ import {
   STALE_TTL_MS,
   ttlOf,
 } from "./freshness.ts";
-import type { RecentFormats } from "./recent-formats.ts";
+import { keepLinks, type RecentLinks } from "./page-links.ts";
 import type { Candidate, PipelineDeps, RunState, TransportPage } from "./run.ts";
 import { TIERS } from "../../../schemas/tier-table.ts";
 import { PAGES } from "./collections.ts";
@@ -105,8 +105,8 @@ export function pageStore({
   clock,
   documents,
   blobs,
-  recent,
-}: Pick<PipelineDeps, "clock" | "documents" | "blobs" | "recent">): PageStore {
+  recent_links,
+}: Pick<PipelineDeps, "clock" | "documents" | "blobs" | "recent_links">): PageStore {
   const refs = bodyRefs(documents);
   const writes = new WeakMap<Buffer, Promise<unknown>>();
 
@@ -182,7 +182,7 @@ export function pageStore({
     putBody,
     putBodies,
     cache,
-    draftOf: (run, candidate) => draftOf(run, candidate, clock.now(), recent),
+    draftOf: (run, candidate) => draftOf(run, candidate, clock.now(), recent_links),
 
     async revalidate(run, stale, { headers }) {
       // RFC 9111, section 4.3.4: the header fields of a 304 replace the stored ones.
@@ -251,10 +251,10 @@ const storedActions = (
 });
 
 function draftOf(
-  { tried, request: { with_formats } }: RunState,
+  { tried, request: { with_formats, with_followed } }: RunState,
   { tier, page, kind, extracted }: Candidate,
   now_ms: number,
-  recent?: RecentFormats,
+  recent_links?: RecentLinks,
 ): PageDraft {
   if (page === null) return EMPTY_DRAFT;
   const contents: Buffer[] = [];
@@ -263,7 +263,6 @@ function draftOf(
     return sha256Of(content);
   };
   const formats = with_formats && extracted?.formats ? formatsBody(extracted.formats) : null;
-  if (formats) recent?.keep(formats);
   const record: PageRecord = {
     ...EMPTY_RECORD,
     final_url: page.final_url,
@@ -298,5 +297,6 @@ function draftOf(
     page_verdict: page.status < 300 ? (extracted?.page_verdict ?? null) : null,
     text_complete: extracted?.paywall ? extracted.paywall !== "hard" : null,
   };
+  if (with_followed) keepLinks(recent_links, record, extracted);
   return { record, contents };
 }

@@ -25,7 +25,7 @@ import { isOpen, NO_HINTS, type Outcome, type RouteHints } from "./ladder.ts";
 import type { PageBacklog } from "./page-backlog.ts";
 import type { PremiumCosts } from "./premium.ts";
 import type { Sessions } from "./sessions.ts";
-import type { RecentFormats } from "./recent-formats.ts";
+import type { RecentLinks } from "./page-links.ts";
 import type { ReservedHosts } from "./reserved-hosts.ts";
 import type { Metrics } from "../../../cluster/ports/metrics.ts";
 import type { Log } from "../../../cluster/ports/log.ts";
@@ -48,8 +48,8 @@ export interface PipelineDeps {
   readonly joined?: JoinedSites;
   /** The private networks that requests of a project may reach. Default: what the operator allows to the service itself. */
   readonly networksOf?: NetworksOf;
-  /** Where formats stay that are read again at once. Default: nowhere. */
-  readonly recent?: RecentFormats;
+  /** Where what a crawl follows waits for it. Default: nowhere. */
+  readonly recent_links?: RecentLinks;
   /** Reads a document's bytes outside this process. */
   readonly extract: (task: ExtractTask, caller: ExtractCaller) => Promise<TaskResult<Extracted>>;
   /** The memory for bodies on this node. Default: no limit. */

@@ -29,7 +29,8 @@ import { findNotices } from "./notices.ts";
 import { type Peers, peersOf } from "./peers.ts";
 import { buildTree, type Tree } from "./tree.ts";
 import { soundText } from "../content/text-document.ts";
-import { imagesOf, linksOf, relationsOf } from "../markdown/links.ts";
+import type { PageLinks } from "../extraction-result.ts";
+import { followedLinks, imagesOf, linksOf, relationsOf } from "../markdown/links.ts";
 import { markdownOf, plainMarkdown } from "../markdown/markdown.ts";
 import { pageVerdict } from "../content/page-verdict.ts";
 import { findGates, isDeclaredClosed, readPaywall } from "../content/paywall.ts";
@@ -67,6 +68,7 @@ export interface ReadHtml {
   readonly needs_detector?: boolean;
   /** If requested. */
   readonly formats?: PageFormats;
+  readonly followed?: PageLinks;
   readonly comments?: PageComment[];
   /** For an operator: limits that were reached, and text that does not come from the page's elements. */
   readonly note: string | null;
@@ -127,6 +129,8 @@ export interface ReadHtmlOptions {
   readonly choose?: ChooseTitle;
   /** Markdown, links and images are wanted, too. */
   readonly formats?: boolean;
+  /** What a crawl follows is wanted, too. */
+  readonly followed?: boolean;
   /** The title stands above the Markdown: true unless parts of a page are read. */
   readonly titled?: boolean;
   /** `shown`: everything that the page shows is text. `main`: links and images, too, are of the text alone. */
@@ -146,6 +150,7 @@ export function readHtml(
     weigh = likely,
     choose = likeliestTitle,
     formats: with_formats = false,
+    followed: with_followed = false,
     titled = true,
     content = "default",
     include_comments = false,
@@ -258,6 +263,7 @@ export function readHtml(
         relations: relationsOf(tree, url),
       },
     }),
+    ...(with_followed && { followed: followedLinks(tree, url) }),
     meta: { ...meta, word_count },
     ...(needs_detector && { needs_detector }),
     paywall: verdict,

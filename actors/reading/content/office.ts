@@ -7,9 +7,10 @@ import type { OfficeKind, PageFormats } from "../../../schemas/fetch.ts";
 import { type Line, linesText, toLines } from "../article/lines.ts";
 import { readPage, unseenAnywhere, unseenInline } from "../article/marks.ts";
 import { buildTree } from "../article/tree.ts";
-import { imagesOf, linksOf } from "../markdown/links.ts";
+import { followedLinks, imagesOf, linksOf } from "../markdown/links.ts";
 import { markdownOf } from "../markdown/markdown.ts";
 import { escapeHtml } from "../../lib/web/escape-html.ts";
+import type { ExtractTask, PageLinks } from "../extraction-result.ts";
 import { cutText, MAX_TEXT_CHARS, soundText } from "./text-document.ts";
 
 const MB = 2 ** 20;
@@ -27,6 +28,7 @@ export interface ReadOffice {
   readonly text: string;
   readonly truncated: boolean;
   readonly formats?: PageFormats;
+  readonly followed?: PageLinks;
   readonly unreadable?: true;
   /** Limits that were met, or why the document could not be read. */
   readonly note: string | null;
@@ -36,7 +38,7 @@ export async function readOffice(
   bytes: Uint8Array,
   kind: OfficeKind,
   url: string,
-  with_formats: boolean,
+  { with_formats = false, followed }: Pick<ExtractTask, "with_formats" | "followed">,
 ): Promise<ReadOffice> {
   const notes = new Set<string>();
   let document: OfficeParserAST;
@@ -70,6 +72,7 @@ export async function readOffice(
         images: imagesOf(tree, url),
       },
     }),
+    ...(followed && { followed: followedLinks(tree, url) }),
     note: notes.size > 0 ? `Not read as a whole: ${[...notes].join(", ")}` : null,
   };
 }

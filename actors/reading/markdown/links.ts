@@ -1,5 +1,6 @@
 /** What a page links to and shows: links, images and related pages, with absolute addresses, in document order. */
 import type { PageFormats, PageImage, PageLink } from "../../../schemas/fetch.ts";
+import type { PageLinks } from "../extraction-result.ts";
 import { nodeText, type Tree } from "../article/tree.ts";
 import { robotsField } from "../content/page-robots.ts";
 import { absolute, baseOf } from "./spans.ts";
@@ -14,44 +15,61 @@ const HTTP = /^https?:/;
 type IsWanted = (node: number) => boolean;
 const all: IsWanted = () => true;
 
+interface Target extends Pick<PageLink, "url" | "rel"> {
+  readonly node: number;
+}
+
 /** `isWanted`: of a node. Default: all of them. */
 export function linksOf(tree: Tree, url: string, isWanted: IsWanted = all): PageLink[] {
-  const base = baseOf(tree, url);
   const nothing = new Uint8Array(tree.tag.length);
-  const links: PageLink[] = [];
-  for (let node = 1; node < tree.tag.length && links.length < LINKS_MAX; node += 1) {
+  return targetsOf(tree, url, isWanted).map(({ node, url: address, rel }) => {
+    const text = nodeText(tree, node, TEXT_CHARS_MAX, nothing).toWellFormed();
+    return { url: address, text, rel };
+  });
+}
+
+function targetsOf(tree: Tree, url: string, isWanted: IsWanted): Target[] {
+  const base = baseOf(tree, url);
+  const targets: Target[] = [];
+  for (let node = 1; node < tree.tag.length && targets.length < LINKS_MAX; node += 1) {
     if ((tree.tag[node] !== "a" && tree.tag[node] !== "area") || !isWanted(node)) continue;
     const attributes = tree.attributes[node];
     const address = absolute(attributes?.["href"], base, HTTP);
     if (address === null) continue;
-    const text = nodeText(tree, node, TEXT_CHARS_MAX, nothing).toWellFormed();
     const rel = attributes?.["rel"]?.trim().toLowerCase().toWellFormed();
-    links.push({ url: address, text, rel: rel || null });
+    targets.push({ node, url: address, rel: rel || null });
   }
-  return links;
+  return targets;
 }
+
+/** What a crawl follows, without what only callers are shown. */
+export const followedLinks = (tree: Tree, url: string): PageLinks => ({
+  links: targetsOf(tree, url, all).map(({ url: address, rel }) => ({ url: address, rel })),
+  alternates: alternatesOf(tree, baseOf(tree, url)),
+  robots: robotsOf(tree),
+});
 
 /** The next page of a series, by a `link` element or else by a link; and what `link` elements call alternates. */
 export function relationsOf(tree: Tree, url: string): NonNullable<PageFormats["relations"]> {
   const base = baseOf(tree, url);
-  const has = (attributes: Tree["attributes"][number], word: string): boolean =>
-    attributes?.["rel"]?.toLowerCase().split(/\s+/).includes(word) ?? false;
-  const address = (attributes: Tree["attributes"][number]): string | null =>
-    absolute(attributes?.["href"], base, HTTP);
   const next = [...tree.links, ...tree.attributes.filter((_, node) => tree.tag[node] === "a")]
     .filter((attributes) => has(attributes, "next"))
-    .map(address)
+    .map((attributes) => absolute(attributes?.["href"], base, HTTP))
     .find((found) => found !== null);
+  return { next_url: next ?? null, alternates: alternatesOf(tree, base), robots: robotsOf(tree) };
+}
+
+function alternatesOf(tree: Tree, base: string): NonNullable<PageFormats["relations"]>["alternates"] {
   const alternates = tree.links.flatMap((link) => {
-    const found = has(link, "alternate") && !has(link, "stylesheet") ? address(link) : null;
+    const isOne = has(link, "alternate") && !has(link, "stylesheet");
+    const found = isOne ? absolute(link["href"], base, HTTP) : null;
     return found === null ? [] : [{ url: found, language: said(link["hreflang"]), type: said(link["type"]) }];
   });
-  return {
-    next_url: next ?? null,
-    alternates: alternates.slice(0, ALTERNATES_MAX),
-    robots: robotsOf(tree),
-  };
+  return alternates.slice(0, ALTERNATES_MAX);
 }
+
+const has = (attributes: Tree["attributes"][number], word: string): boolean =>
+  attributes?.["rel"]?.toLowerCase().split(/\s+/).includes(word) ?? false;
 
 const ROBOTS_MAX = 20;
 const ROBOTS_CHARS_MAX = 200;

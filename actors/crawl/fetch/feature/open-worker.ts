@@ -19,11 +19,11 @@ import { modelReader } from "../model/read-by-model.ts";
 import { rereader } from "../reread.ts";
 import { hostProfileActor } from "../host-profile.actor.ts";
 import { sessions } from "../sessions.ts";
+import type { RecentLinks } from "../page-links.ts";
 import { loadPages } from "../page-store.ts";
 import { pageBacklog } from "../page-backlog.ts";
 import { fetchPipeline } from "../pipeline.ts";
 import type { PremiumCosts, Spending } from "../premium.ts";
-import type { RecentFormats } from "../recent-formats.ts";
 import type { ReservedHosts } from "../reserved-hosts.ts";
 import { openSources } from "./alternates.ts";
 import type { OpenModel } from "./open-model.ts";
@@ -42,13 +42,23 @@ interface FetchWorkerDeps {
   /** No node could take a call of the tier. */
   readonly onUnavailable: (tier: Tier) => void;
   readonly domains: DomainRecorder;
-  readonly recent: RecentFormats;
+  readonly recent_links: RecentLinks;
 }
 
 export function fetchActors(
   node: JoinedNode,
   settings: FetchSettings,
-  { costs, model, spending, reservedHosts, index, search, onUnavailable, domains, recent }: FetchWorkerDeps,
+  {
+    costs,
+    model,
+    spending,
+    reservedHosts,
+    index,
+    search,
+    onUnavailable,
+    domains,
+    recent_links,
+  }: FetchWorkerDeps,
 ): readonly Actor[] {
   const { config, clock, documents, blobs, metrics, log, egress, joined, extract, memory, caches } = node;
   const { onRequestSent, user_agent } = node;
@@ -77,7 +87,7 @@ export function fetchActors(
         clock,
         documents,
         blobs,
-        recent,
+        recent_links,
         metrics,
         log,
         memory,

@@ -22,7 +22,7 @@ import { domainRoutes } from "./domain-routes.ts";
 import { fetchItems } from "./item-kind.ts";
 import { billOf } from "../answer.ts";
 import { formatsOf } from "../page-parts.ts";
-import { recentFormats } from "../recent-formats.ts";
+import { linksReader, recentLinks } from "../page-links.ts";
 import { fetchBatch, fetchRequestOf, fetchRoutes } from "./routes.ts";
 import { openModel, type OpenModel } from "./open-model.ts";
 import type { FetchSettings } from "./settings.ts";
@@ -89,7 +89,7 @@ async function joinFetch(
     caches,
   });
   const domains = domainRecorder();
-  const recent = recentFormats();
+  const recent_links = recentLinks();
   const now = (): number => clock.now();
   const stored = sessions({ documents, secrets: node.secrets, now });
   const rendering = {
@@ -110,7 +110,7 @@ async function joinFetch(
     provides: {
       items: {
         item,
-        formatsOf: (record) => formatsOf(blobs, record, recent),
+        linksOf: linksReader({ blobs, clock, extract: node.extract, recent_links }),
       },
       kinds: [item],
       async pages(body, { signal, ...caller }) {
@@ -132,7 +132,7 @@ async function joinFetch(
           search,
           onUnavailable: status.onUnavailable,
           domains,
-          recent,
+          recent_links,
         })
       : [],
     routes: [

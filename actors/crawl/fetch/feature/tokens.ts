@@ -1,8 +1,9 @@
 /** What fetches take of other features, and give to them. */
 import { gathered, token } from "../../../../node/token.ts";
 import type { Bill } from "../../../../schemas/accounts.ts";
-import type { FetchAnswer, FetchBody, PageFormats, PageRecord } from "../../../../schemas/fetch.ts";
+import type { FetchAnswer, FetchBody, PageFormats } from "../../../../schemas/fetch.ts";
 import type { ItemKindParts } from "../../../work/jobs/feature/tokens.ts";
+import type { LinksOf } from "../page-links.ts";
 import type { PageReader } from "../reserved-hosts.ts";
 
 /** The readers of pages of hosts that a feature owns; `owner` is the name of that feature's system. */
@@ -30,7 +31,7 @@ export const Pages = token<FetchPage>("pages");
 /** Pages as items of jobs, for kinds of jobs that are made of pages. */
 export interface PageItemParts {
   readonly item: ItemKindParts;
-  /** Null: none were asked for, or the document has none. Throws Fault. */
-  readonly formatsOf: (record: PageRecord) => Promise<PageFormats | null>;
+  /** Of a page that an item has fetched. An attempt `with_followed` has them at hand. */
+  readonly linksOf: LinksOf;
 }
 export const PageItems = token<PageItemParts>("page items");

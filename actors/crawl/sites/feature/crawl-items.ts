@@ -31,6 +31,7 @@ import { Type } from "typebox";
 import { OUT_OF_SCOPE } from "../../../lib/web/site-scope.ts";
 import { type JoinedSites, parseUrl } from "../../../lib/web/url.ts";
 import { asksRobots } from "../../../reading/content/page-robots.ts";
+import { NO_LINKS, type PageLinks } from "../../../reading/extraction-result.ts";
 import type { ItemKindParts } from "../../../work/jobs/feature/tokens.ts";
 import type { ItemSource } from "../../../work/jobs/kind.ts";
 import type { PageItemParts } from "../../fetch/feature/tokens.ts";
@@ -166,7 +167,8 @@ export function crawlItems(deps: CrawlItemDeps): ItemKindParts {
       ? sitemapInput(input, own_origin)
       : pageInput(input, own_origin, crawler.user_agent);
     const scope = isSitemap ? rules.sitemap_scope : rules.scope;
-    const result = await worker.run(ask, given, { ...attempt, scope });
+    const with_followed = !isSitemap && rules.sitemap !== "only";
+    const result = await worker.run(ask, given, { ...attempt, scope, with_followed });
     const leadsOut = result.error === OUT_OF_SCOPE;
     const record = (result.answer as FetchAnswer | null)?.record ?? null;
     // Also a file that is not there says something: there are other places.
@@ -216,7 +218,18 @@ export function crawlItems(deps: CrawlItemDeps): ItemKindParts {
     const change = page_seen && (await previousOf(crawl.since_job, rules))?.changeOf(url, page_seen);
     const seen = page_seen && { ...page_seen, ...(change && { change }) };
     const named = seen?.canonical === undefined ? [] : [{ url: seen.canonical, canonical: true }];
-    const duplicate = await tell([...named, ...(await linksOf(record, rules, deps))], seen && { seen });
+    const read = rules.sitemap === "only" ? NO_LINKS : pages.linksOf(record, attempt);
+    const found = await Promise.resolve(read).catch((fault: unknown) => {
+      const isLost = fault instanceof Fault && fault.code === "body_damaged";
+      if (isLost && (result.answer as FetchAnswer).cached) return null;
+      throw fault;
+    });
+    // Of a cached page whose body is lost: its origin has it.
+    if (found === null) {
+      const anew = { ...attempt, attempt_id: `${attempt.attempt_id}.anew` };
+      return run(ask, { ...input, cache_ttl_s: 0 }, anew);
+    }
+    const duplicate = await tell([...named, ...foundLinks(record, found, crawler)], seen && { seen });
     const answer = { ...(result.answer as FetchAnswer), ...(change && { change }) };
     if (duplicate === undefined) return change ? { ...result, answer } : result;
     const { ordinal, row, reason } = duplicate;
@@ -280,20 +293,18 @@ const warningsOf = (error: SitemapError | null, warnings: readonly string[]): re
 ];
 
 /** What a page of a crawl names: links, and translations. */
-async function linksOf(
-  record: PageRecord,
-  { sitemap }: CrawlRules,
-  { pages, crawler }: Pick<CrawlItemDeps, "pages" | "crawler">,
-): Promise<readonly FoundLink[]> {
-  if (sitemap === "only") return [];
-  const formats = await pages.formatsOf(record);
-  const said = [record.headers["x-robots-tag"] ?? "", ...(formats?.relations?.robots ?? [])];
-  const all_nofollow = crawler.page_robots === "obey" && asksRobots("nofollow", said, crawler.name);
+function foundLinks(
+  { headers }: PageRecord,
+  { links, alternates, robots }: PageLinks,
+  { page_robots, name }: CrawlItemDeps["crawler"],
+): readonly FoundLink[] {
+  const said = [headers["x-robots-tag"] ?? "", ...robots];
+  const all_nofollow = page_robots === "obey" && asksRobots("nofollow", said, name);
   // A translation that only `hreflang` names is a page as any.
-  const translations = (formats?.relations?.alternates ?? []).flatMap(({ url, language }) =>
+  const translations = alternates.flatMap(({ url, language }) =>
     language === null ? [] : [{ url, rel: null }],
   );
-  return [...(formats?.links ?? []), ...translations].map(({ url, rel }) => {
+  return [...links, ...translations].map(({ url, rel }) => {
     const nofollow = all_nofollow || (rel ?? "").toLowerCase().split(/\s+/).includes("nofollow");
     return { url, ...(nofollow && { nofollow }) };
   });
@@ -301,12 +312,11 @@ async function linksOf(
 
 /** What a page of a crawl is fetched with. A crawl is of the site itself: other copies only where it asks for them. */
 function pageInput(
-  { formats, headers, cookies, actions, ...input }: Input,
+  { headers, cookies, actions, ...input }: Input,
   own_origin: string,
   user_agent: string | null,
 ): Input {
   const own = ownOptionsOf({ headers, cookies, actions } as OwnOptions, String(input["url"]), own_origin);
-  const wanted = new Set([...((formats ?? []) as readonly string[]), "links"]);
   const declared = user_agent !== null && { user_agent };
   return {
     allow_archive: false,
@@ -314,7 +324,6 @@ function pageInput(
     ...declared,
     ...input,
     ...own,
-    formats: [...wanted],
   };
 }
 

@@ -15,6 +15,7 @@ import { crawlProblems } from "../../../../actors/crawl/sites/frontier/invariant
 import { type AttemptContext, type JobRecord, jobRange } from "../../../../schemas/jobs.ts";
 import {
   crawlKind,
+  itemsOf,
   type LeadsTo,
   type SaysOf,
   storeCrawl,
@@ -25,6 +26,8 @@ import { FRONTIERS } from "../../../../actors/crawl/sites/frontier/collections.t
 import { storedRows } from "../../../../actors/crawl/sites/frontier/load.ts";
 import type { Documents } from "../../../../cluster/ports/documents.ts";
 import type { AddressRow, FoundLink } from "../../../../schemas/crawl.ts";
+import { EMPTY_ANSWER, EMPTY_RECORD } from "../../../../schemas/fetch.ts";
+import { NO_LINKS, type PageLinks } from "../../../../actors/reading/extraction-result.ts";
 
 const HOME = "http://site.example/";
 /** A site of `count` pages, each of which links to its next three, to itself, and off the site. */
@@ -565,3 +568,51 @@ test.each(["before", "after"] as const)(
     expect(points).toBeGreaterThan(15);
   },
 );
+
+test("a page of the cache whose body is lost is fetched anew for its links, once", async () => {
+  const documents = memoryDocuments();
+  await storeCrawl(documents, "j", { seeds: [HOME], limit: 9 });
+  const ran: unknown[] = [];
+  const lost = new Fault("body_damaged", "lost");
+  const page = { ...EMPTY_ANSWER, record: { ...EMPTY_RECORD, final_url: HOME, status: 200 } };
+  const run = async (
+    _: ActorClient,
+    { cache_ttl_s }: Record<string, unknown>,
+    { attempt_id }: AttemptContext,
+  ) => {
+    ran.push([attempt_id, cache_ttl_s]);
+    return {
+      answer: { ...page, cached: cache_ttl_s !== 0 },
+      error: null,
+      bill: null,
+      body_refs: [],
+      retry: null,
+    };
+  };
+  const told: { readonly links: readonly FoundLink[] }[] = [];
+  const ask = async (_: unknown, _key: string, _operation: string, message: (typeof told)[number]) => {
+    told.push(message);
+    return { problem: null };
+  };
+  const crawlOnce = (linksOf: () => Promise<PageLinks>) =>
+    itemsOf(documents, { run, linksOf }).run(
+      ask as unknown as ActorClient,
+      { url: HOME, depth: 0, found_on: null },
+      { request_id: "j:0", attempt_id: "j:0.0" } as AttemptContext,
+    );
+  const links = { ...NO_LINKS, links: [{ url: `${HOME}1`, rel: null }] };
+  let reads = 0;
+  const result = await crawlOnce(async () => {
+    if (++reads === 1) throw lost;
+    return links;
+  });
+  expect(result).toMatchObject({ error: null, answer: { cached: false } });
+  expect(ran).toEqual([
+    ["j:0.0", undefined],
+    ["j:0.0.anew", 0],
+  ]);
+  expect(told.map((message) => message.links)).toEqual([[{ url: `${HOME}1` }]]);
+  // Of a page that was fetched just now it is a fault, and the item is tried again.
+  await expect(crawlOnce(() => Promise.reject(lost))).rejects.toBe(lost);
+  expect(ran).toHaveLength(4);
+});
