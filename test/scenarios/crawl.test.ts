@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 import { LINKS_MAX } from "../../actors/reading/markdown/links.ts";
 import type { CrawlBody, CrawlUrl } from "../../schemas/crawl.ts";
 import type { JobItem } from "../../schemas/jobs.ts";
+import { chromium_path } from "../harness/installed-browser.ts";
 import { client } from "../harness/jobs-client.ts";
 import { scenario } from "../harness/scenario.ts";
 import { type Service, SETUPS } from "../harness/service.ts";
@@ -699,6 +700,64 @@ describe.each(SETUPS)("a crawl that is killed in the middle, $setup", ({ start }
       expect(site.hits(path)).toBeLessThanOrEqual(settled.get(path) ?? 3);
     }
     expect((await service.trawl("job", "verify", job_id)).problems).toEqual([]);
+  });
+});
+
+describe.runIf(chromium_path !== null).each(SETUPS)("a crawl by a browser, $setup", ({ start }) => {
+  const { sites, service } = scenario(start, () => ({ TRAWL_CHROMIUM_PATH: chromium_path! }));
+
+  test("asks nothing of a place out of its scope to which a redirect or a script leads", async () => {
+    const other = sites.site({ "*": linked("Other", "/next") });
+    const byScript = (to: string): Page => ({
+      body: `<!doctype html><title>Away</title><script>location.replace(${JSON.stringify(to)})</script>`,
+    });
+    const site: Site = sites.site({
+      "/": linked("Home", "/by-http", "/by-script", "/in-two", "/within", "/within-by-script"),
+      "/by-http": redirect(`${other.origin}/by-http`),
+      "/by-script": byScript(`${other.origin}/by-script`),
+      "/in-two": byScript("/by-http"),
+      "/within": redirect("/page"),
+      "/within-by-script": byScript("/page-by-script"),
+      "/page": linked("Page"),
+      "/page-by-script": linked("Page by script", "/behind"),
+      "/behind": linked("Behind"),
+    });
+    const { begin, urls } = crawling(service);
+    const jobs = client(service);
+    const job_id = await begin({ url: site.origin, fetch: { tiers: ["browser"] } });
+    const { status, counts } = await jobs.finished(job_id);
+    expect([status, (await service.trawl("job", "verify", job_id)).problems]).toEqual(["completed", []]);
+    expect(other.arrivals).toEqual([]);
+    const seen = await urls(job_id);
+    expect(byPath(seen.filter(({ url }) => url.startsWith(site.origin)))).toEqual({
+      "/": "done",
+      "/by-http": "out_of_scope",
+      "/by-script": "out_of_scope",
+      "/in-two": "out_of_scope",
+      "/within": "done",
+      "/within-by-script": "done",
+      "/page": "duplicate_address",
+      "/page-by-script": "duplicate_address",
+      "/behind": "done",
+    });
+    expect(counts).toMatchObject({ total: 7, done: 4, failed: 3 });
+    const items = await jobs.items(job_id);
+    const shown = items.map(({ input, result }) => [
+      pathOf(String(input["url"])),
+      (result as { tier?: string; title?: string } | null)?.tier ?? null,
+      (result as { tier?: string; title?: string } | null)?.title ?? null,
+    ]);
+    expect(shown.toSorted()).toEqual(
+      [
+        ["/", "browser", "Home"],
+        ["/by-http", null, null],
+        ["/by-script", null, null],
+        ["/in-two", null, null],
+        ["/within", "browser", "Page"],
+        ["/within-by-script", "browser", "Page by script"],
+        ["/behind", "browser", "Behind"],
+      ].toSorted(),
+    );
   });
 });
 
