@@ -316,6 +316,8 @@ export const Frontier = contract(
   },
   {
     loaded: tell(Type.Object({ problem: Problem })),
+    /** What was asked meanwhile is carried out. */
+    due: tell(Type.Null()),
     flushed: tell(Type.Object({ rows: Type.Integer(), order: Type.Integer(), problem: Problem })),
   },
   { shard_by: "job" },

@@ -33,6 +33,8 @@ type NextRequest = Extract<Asked, { operation: "next" }>["message"];
 const MAX_REPLY_CHARS = 100_000;
 /** While the store takes no chunks, no more than this waits in the record, in characters; then pages try again. */
 const MAX_TAIL_CHARS = 4_000_000;
+/** Judged in one turn, beside those of the message that exceeds it: some milliseconds. */
+const MAX_LINKS_IN_TURN = 1_000;
 /** Of a row, beside its addresses. */
 const ROW_CHARS = 80;
 /** Of what is known of a page that was fetched, beside its canonical address. */
@@ -46,14 +48,15 @@ export function frontierActor(services: FrontierServices) {
       loaded: null,
       slot: { loaded: null },
       isLoading: false,
+      isDraining: false,
       flushing: null,
       queue: [],
       acknowledged: 0,
     }),
     passivate_after_ms: 60_000,
     on: {
-      discover: (turn, message) => whenLoaded(services, turn, { operation: "discover", message }),
-      next: (turn, message) => whenLoaded(services, turn, { operation: "next", message }),
+      discover: (turn, message) => enqueue(services, turn, { operation: "discover", message }),
+      next: (turn, message) => enqueue(services, turn, { operation: "next", message }),
 
       loaded(turn, { problem }) {
         const { state, now_ms } = turn;
@@ -61,8 +64,13 @@ export function frontierActor(services: FrontierServices) {
         state.loaded = state.slot.loaded;
         state.slot.loaded = null;
         if (state.loaded && rowsOf(state.record!) === 0) sow(state, state.loaded, now_ms);
-        for (const { to, ...asked } of state.queue.splice(0))
-          turn.answer(to, state.loaded ? handle(services, turn, asked) : { ...NOTHING, problem });
+        if (state.loaded) drain(services, turn);
+        else for (const { to } of state.queue.splice(0)) turn.answer(to, { ...NOTHING, problem });
+      },
+
+      due(turn) {
+        turn.state.isDraining = false;
+        if (turn.state.loaded) drain(services, turn);
       },
 
       flushed(turn, { problem, ...full }) {
@@ -77,7 +85,9 @@ export function frontierActor(services: FrontierServices) {
         }
       },
 
-      forget({ state }) {
+      forget(turn) {
+        const { state } = turn;
+        for (const { to } of state.queue.splice(0)) turn.answer(to, { ...NOTHING, problem: "it is purged" });
         state.record = null;
         state.loaded = null;
         return null;
@@ -88,15 +98,27 @@ export function frontierActor(services: FrontierServices) {
 
 const NOTHING: Next = { problem: null, admitted: [], is_over: false, discovered: 0, excluded: 0 };
 
-function whenLoaded(
-  services: FrontierServices,
-  turn: FrontierTurn,
-  asked: Asked,
-): (Next & Learnt) | typeof DEFERRED {
-  const { state, key } = turn;
-  if (state.loaded) return handle(services, turn, asked);
+/**
+ * What is asked waits for a turn of its own, which comes behind the messages that are in the mailbox by then: while a record is
+ * stored others arrive, and all of them are carried out, and stored, together.
+ */
+function enqueue(services: FrontierServices, turn: FrontierTurn, asked: Asked): typeof DEFERRED {
+  const { state } = turn;
   state.queue.push({ ...asked, to: turn.deferReply() });
-  if (state.isLoading) return DEFERRED;
+  if (state.loaded) scheduleDrain(turn);
+  else startLoad(services, turn);
+  return DEFERRED;
+}
+
+function scheduleDrain(turn: FrontierTurn): void {
+  if (turn.state.isDraining) return;
+  turn.state.isDraining = true;
+  turn.pipeToSelf("due", async () => null);
+}
+
+function startLoad(services: FrontierServices, turn: FrontierTurn): void {
+  const { state, key } = turn;
+  if (state.isLoading) return;
   state.isLoading = true;
   state.record ??= NEW_RECORD;
   const { record, slot } = state;
@@ -108,7 +130,18 @@ function whenLoaded(
       return { problem: String(problem) };
     }
   });
-  return DEFERRED;
+}
+
+/** Carries out what waits, up to a number of links; the rest has a turn of its own. */
+function drain(services: FrontierServices, turn: FrontierTurn): void {
+  const { queue } = turn.state;
+  let links = 0;
+  while (queue.length > 0 && links < MAX_LINKS_IN_TURN) {
+    const { to, ...asked } = queue.shift()!;
+    if (asked.operation === "discover") links += asked.message.links.length;
+    turn.answer(to, handle(services, turn, asked));
+  }
+  if (queue.length > 0) scheduleDrain(turn);
 }
 
 function handle(services: FrontierServices, turn: FrontierTurn, asked: Asked): Next & Learnt {

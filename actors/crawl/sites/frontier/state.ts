@@ -62,9 +62,11 @@ export interface FrontierState {
   /** Where the load in progress leaves what it read. */
   slot: { loaded: Loaded | null };
   isLoading: boolean;
+  /** The turn that carries out what waits in the queue is on its way. */
+  isDraining: boolean;
   /** The record whose chunks are being written; null: none are. */
   flushing: FrontierRecord | null;
-  /** Asked before it was loaded. */
+  /** Asked, and not carried out: several of them share a turn, and so a write of the record. */
   readonly queue: Queued[];
   /** Addresses that the job is known to have stored. */
   acknowledged: number;

@@ -6,11 +6,15 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { frontierActor } from "../../../../actors/crawl/sites/frontier/frontier.actor.ts";
 import type { ActorClient } from "../../../../cluster/actor.ts";
+import { silentTelemetry } from "../../../../cluster/adapters/telemetry/telemetry.silent.ts";
+import { virtualClock } from "../../../../cluster/adapters/time/clock.virtual.ts";
+import { seededRandom } from "../../../../cluster/adapters/time/random.seeded.ts";
+import { embedded } from "../../../../cluster/embedded.ts";
 import { memoryDocuments } from "../../../../cluster/adapters/documents/documents.memory.ts";
 import type { ItemKind } from "../../../../actors/work/jobs/kind.ts";
 import type { FreezeSizes } from "../../../../actors/work/jobs/state.ts";
 import { Fault } from "../../../../cluster/ports/fault.ts";
-import type { CrawlRecord } from "../../../../actors/crawl/sites/frontier/record.ts";
+import { type CrawlRecord, rowsOf } from "../../../../actors/crawl/sites/frontier/record.ts";
 import { crawlProblems } from "../../../../actors/crawl/sites/frontier/invariants.ts";
 import { type AttemptContext, type JobRecord, jobRange } from "../../../../schemas/jobs.ts";
 import {
@@ -25,7 +29,7 @@ import { oneCluster } from "../../../harness/jobs-harness.ts";
 import { FRONTIERS } from "../../../../actors/crawl/sites/frontier/collections.ts";
 import { storedRows } from "../../../../actors/crawl/sites/frontier/load.ts";
 import type { Documents } from "../../../../cluster/ports/documents.ts";
-import type { AddressRow, FoundLink } from "../../../../schemas/crawl.ts";
+import { type AddressRow, type FoundLink, Frontier } from "../../../../schemas/crawl.ts";
 import { EMPTY_ANSWER, EMPTY_RECORD } from "../../../../schemas/fetch.ts";
 import { NO_LINKS, type PageLinks } from "../../../../actors/reading/extraction-result.ts";
 
@@ -517,6 +521,51 @@ test("while the store takes no chunks, what waits in the record of a crawl has a
   const record = (await jobs.stored.get("frontier", "j"))!.value;
   const chars = JSON.stringify(record).length;
   expect([chars > 3_000_000, chars < 6_000_000]).toEqual([true, true]);
+});
+
+test("pages that tell their links while a record is stored share the next writes, and each is answered after its own", async () => {
+  const PAGES = 200;
+  const documents = memoryDocuments();
+  const clock = virtualClock(0);
+  await storeCrawl(documents, "j", { seeds: [HOME], limit: 1_000 });
+  const put = documents.put.bind(documents);
+  const gate = Promise.withResolvers<void>();
+  let writes = 0;
+  const held = {
+    ...documents,
+    put: async (...args: Parameters<typeof put>) => {
+      if (args[0] === "frontier" && ++writes === 1) await gate.promise;
+      return put(...args);
+    },
+  };
+  const { ask, stop } = embedded([frontierActor({ documents: held, clock, log: silentTelemetry().log })], {
+    clock,
+    random: seededRandom(1),
+    documents: held,
+  });
+  const answers: Promise<string | null>[] = [];
+  for (let n = 0; n < PAGES; n++) {
+    const links = Array.from({ length: 20 }, (_, link) => ({ url: `${HOME}${n}/${link}` }));
+    const told = ask(Frontier, "j", "discover", { found_on: `${HOME}${n}`, depth: 1, links });
+    answers.push(
+      told.then(async ({ problem }) => {
+        const { rows } = (await FRONTIERS.get(documents, "j"))!;
+        const isThere = rows.tail.some(({ url }) => url === links[0]!.url);
+        return problem ?? (isThere || rows.chunks > 0 ? null : `${n} was answered before it was stored`);
+      }),
+    );
+  }
+  await clock.advance(10);
+  expect(writes).toBe(1);
+  gate.resolve();
+  for (let n = 0; n < 100; n++) await clock.advance(10);
+  expect(new Set(await Promise.all(answers))).toEqual(new Set([null]));
+  // 50 pages of 20 links a turn, and a turn for each flush of chunks.
+  expect(writes).toBeLessThan(PAGES / 10);
+  const record = (await FRONTIERS.get(documents, "j"))!;
+  // The seed is there, too.
+  expect(rowsOf(record)).toBe(PAGES * 20 + 1);
+  await stop();
 });
 
 /** Kills the node before or after its n-th write; null: the crawl ended before that write. */
