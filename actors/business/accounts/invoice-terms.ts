@@ -17,7 +17,7 @@ export interface InvoiceTerms {
 
 export const NO_TERMS: InvoiceTerms = { seller: null, tax: null, due_days: 30, payment: null };
 
-interface InvoiceSettings {
+export const termsOf = (settings: {
   readonly seller_name?: string | undefined;
   readonly seller_address: readonly string[];
   readonly seller_tax_id?: string | undefined;
@@ -25,9 +25,7 @@ interface InvoiceSettings {
   readonly tax_percent?: string | undefined;
   readonly due_days: number;
   readonly payment?: string | undefined;
-}
-
-export const termsOf = (settings: InvoiceSettings): InvoiceTerms => ({
+}): InvoiceTerms => ({
   seller:
     settings.seller_name === undefined
       ? null

@@ -11,7 +11,6 @@ export const ACCOUNT_METRICS = {
   },
 } as const satisfies MetricTable;
 
-type AccountMetrics = typeof ACCOUNT_METRICS;
 declare module "../../../cluster/ports/metrics.ts" {
-  interface KnownMetrics extends AccountMetrics {}
+  interface KnownMetrics extends Readonly<typeof ACCOUNT_METRICS> {}
 }

@@ -2,12 +2,6 @@
 import { type Reason, type Status, STATUSES } from "../../../schemas/status.ts";
 import type { Facts } from "./figures.ts";
 
-/** The status of a component by its figures alone. */
-export interface Judgement {
-  readonly status: Status;
-  readonly reasons: readonly Reason[];
-}
-
 export interface ComponentSpec {
   readonly id: string;
   readonly group: "company_data" | null;
@@ -28,7 +22,10 @@ export interface Finding {
 
 export const worse = (a: Status, b: Status): Status => (STATUSES.indexOf(a) >= STATUSES.indexOf(b) ? a : b);
 
-export function judge({ findings }: ComponentSpec, facts: Facts): Judgement {
+export function judge(
+  { findings }: ComponentSpec,
+  facts: Facts,
+): { readonly status: Status; readonly reasons: readonly Reason[] } {
   const found = findings(facts).filter((finding) => finding !== null);
   return {
     status: found.reduce<Status>((status, finding) => worse(status, finding.status), "operational"),

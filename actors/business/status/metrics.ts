@@ -9,7 +9,6 @@ export const STATUS_METRICS = {
   },
 } as const satisfies MetricTable;
 
-type StatusMetrics = typeof STATUS_METRICS;
 declare module "../../../cluster/ports/metrics.ts" {
-  interface KnownMetrics extends StatusMetrics {}
+  interface KnownMetrics extends Readonly<typeof STATUS_METRICS> {}
 }

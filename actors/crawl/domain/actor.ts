@@ -84,8 +84,6 @@ const MAX_HELD = 200;
 /** Limit for a fetch that asks again and again while it waits. */
 const MAX_REPLIES = 8;
 
-type Reply = ReplyTo<SlotAnswer>;
-
 /** A caller in the queue; its id is the fetch's. All callers of a lane have one share: they are served as they come. */
 interface Waiter extends LaneWaiter, SkipRequest {
   readonly redirected: boolean;
@@ -94,7 +92,7 @@ interface Waiter extends LaneWaiter, SkipRequest {
   run_id: string;
   readonly asked_ms: number;
   /** More than one when the same fetch asked again. */
-  readonly replies: Reply[];
+  readonly replies: ReplyTo<SlotAnswer>[];
 }
 
 const SHARE = "";
@@ -109,18 +107,13 @@ interface State {
   /** Not stored: callers whose domain moved to another node ask again. */
   readonly queue: LaneQueue<Waiter>;
   /** Not stored: grants whose request has not been sent. One at most, where there is a delay. */
-  readonly unsent: Map<string, UnsentGrant>;
+  readonly unsent: Map<string, { readonly origin: string; readonly granted_ms: number }>;
   /** Not stored: grants among them that leave once their turn is stored. */
   leaving: readonly string[];
   /** Not stored: of slots whose callers report. */
   reports: Reports;
   /** When the last request was sent. Stored with the next grant; a new owner node counts a recent start as made now. */
   sent_ms: number;
-}
-
-interface UnsentGrant {
-  readonly origin: string;
-  readonly granted_ms: number;
 }
 
 /**

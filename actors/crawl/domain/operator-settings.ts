@@ -21,13 +21,11 @@ const AS_CONFIGURED: OperatorSettings = { min_delay_ms: null, max_concurrency: n
  */
 const MAX_RETRY_MS = 10_000;
 
-interface Limits {
-  readonly min_delay_ms: number;
-  readonly max_concurrency: number;
-}
-
 /** The limits that hold for the domain. */
-export const limitsWith = <L extends Limits>(configured: L, operator: OperatorSettings | undefined): L =>
+export const limitsWith = <L extends { readonly min_delay_ms: number; readonly max_concurrency: number }>(
+  configured: L,
+  operator: OperatorSettings | undefined,
+): L =>
   operator === undefined
     ? configured
     : {

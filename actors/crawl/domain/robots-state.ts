@@ -33,12 +33,6 @@ type RecentFailure = Extract<RobotsReadResult, { kind: "unreadable" | "host_unre
   readonly networks: Networks | null;
 };
 
-/** A read of robots.txt, and for whom it was made. */
-interface ReadFor {
-  readonly networks: Networks | null;
-  readonly is_private: boolean;
-}
-
 /** Whether a read came to an end that another request, which may reach other networks, need not come to. */
 export const dependsOnNetworks = (result: RobotsReadResult): boolean => {
   switch (result.kind) {
@@ -124,7 +118,7 @@ export function afterRead(
   rules: RobotsRules,
   crawler_name: string,
   now_ms: number,
-  { networks, is_private }: ReadFor,
+  { networks, is_private }: { readonly networks: Networks | null; readonly is_private: boolean },
 ): RobotsMemory {
   switch (result.kind) {
     case "read": {

@@ -109,8 +109,6 @@ interface State {
   pending: Coalescer<PendingCheck, RobotsRequest>;
 }
 
-type RobotsTurn = Turn<State, typeof Robots.own>;
-
 export function robotsActor(deps: RobotsDeps) {
   const { crawler_name } = deps;
   /**
@@ -121,7 +119,7 @@ export function robotsActor(deps: RobotsDeps) {
   /** By actor, in the same way: the exchanges of a read that keeps them. */
   const logs = new Map<string, ExchangeLog>();
 
-  function startRead(turn: RobotsTurn, { request }: Run<RobotsRequest>): void {
+  function startRead(turn: Turn<State, typeof Robots.own>, { request }: Run<RobotsRequest>): void {
     const { key } = turn;
     const { fetch_id, caller, wait_max_ms, networks } = request;
     const log = request.archive === true ? new ExchangeLog() : null;

@@ -4,7 +4,6 @@ import type { CacheShares } from "../../../cluster/cache-limits.ts";
 /** Rows that were read from lists of filings. */
 export const FILING_CACHES = { filings: 1 / 16 } as const satisfies CacheShares;
 
-type FilingCaches = typeof FILING_CACHES;
 declare module "../../../cluster/cache-limits.ts" {
-  interface KnownCaches extends FilingCaches {}
+  interface KnownCaches extends Readonly<typeof FILING_CACHES> {}
 }

@@ -6,8 +6,7 @@
 import { LRUCache } from "lru-cache";
 import { type CacheLimits, cacheLimits } from "../../../cluster/cache-limits.ts";
 import { FILING_CACHES } from "./caches.ts";
-import type { Clock } from "../../../cluster/ports/clock.ts";
-import type { Documents } from "../../../cluster/ports/documents.ts";
+import type { Node } from "../../../cluster/node-record.ts";
 import type { FilerDetails } from "../../../schemas/filings.ts";
 import { padCik } from "./identifiers.ts";
 import type { FilingRows, RowsQuery } from "./readings.ts";
@@ -57,14 +56,6 @@ export interface FilerSubmissions {
   ) => Promise<FilingRows | Failure>;
 }
 
-export interface FilerSubmissionsDeps {
-  readonly reader: SourceReader;
-  readonly documents: Documents;
-  readonly clock: Clock;
-  readonly www_url: string;
-  readonly caches?: Pick<CacheLimits, "filings">;
-}
-
 /** A query without filings: the filer alone. */
 export const NO_ROWS: RowsQuery = { filter: { forms: [], since: null, until: null }, limit: 0 };
 
@@ -76,7 +67,11 @@ export function filerSubmissions({
   clock,
   www_url,
   caches = cacheLimits(FILING_CACHES),
-}: FilerSubmissionsDeps): FilerSubmissions {
+}: Pick<Node, "documents" | "clock"> & {
+  readonly reader: SourceReader;
+  readonly www_url: string;
+  readonly caches?: Pick<CacheLimits, "filings">;
+}): FilerSubmissions {
   /** By the digests of the documents, the CIK and the query. */
   const readings = new LRUCache<string, FilingRows>({
     maxSize: caches.filings,

@@ -29,13 +29,10 @@ const NEEDED: Readonly<Partial<Record<FilingsOp, readonly (keyof FilingsItem)[]>
 
 const isOp = (op: string): op is FilingsOp => FILINGS_OPS.some((candidate) => candidate === op);
 
-export interface ItemProblem {
-  readonly field: string;
-  readonly message: string;
-}
-
 /** Null: the item can be run. */
-export function checkFilingsItem(item: FilingsItem): ItemProblem | null {
+export function checkFilingsItem(
+  item: FilingsItem,
+): { readonly field: string; readonly message: string } | null {
   const { op } = item;
   if (!isOp(op)) return { field: "op", message: `op must be one of ${FILINGS_OPS.join(", ")}` };
   const fields = withoutNulls(item);

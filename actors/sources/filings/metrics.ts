@@ -47,7 +47,6 @@ export const FILING_METRICS = {
   },
 } as const satisfies MetricTable;
 
-type FilingMetrics = typeof FILING_METRICS;
 declare module "../../../cluster/ports/metrics.ts" {
-  interface KnownMetrics extends FilingMetrics {}
+  interface KnownMetrics extends Readonly<typeof FILING_METRICS> {}
 }

@@ -32,12 +32,6 @@ export interface Rows {
 /** A page of older filings as the filer's submissions describe it. */
 export type PageEntry = Omit<OlderPage, "url" | "fetched" | "body_url">;
 
-export interface Submissions {
-  readonly filer: FilerDetails;
-  readonly recent: Rows;
-  readonly pages: readonly PageEntry[];
-}
-
 type Json = Readonly<Record<string, unknown>>;
 
 const isRecord = (value: unknown): value is Json =>
@@ -74,7 +68,9 @@ export function parseRows(value: unknown): Rows | null {
 }
 
 /** Null: these are no submissions of a filer. */
-export function parseSubmissions(value: unknown): Submissions | null {
+export function parseSubmissions(
+  value: unknown,
+): { readonly filer: FilerDetails; readonly recent: Rows; readonly pages: readonly PageEntry[] } | null {
   if (!isRecord(value) || !isRecord(value["filings"])) return null;
   const recent = parseRows(value["filings"]["recent"]);
   const cik = Number(value["cik"]);

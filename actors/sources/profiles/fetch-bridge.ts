@@ -10,17 +10,6 @@ import type { ProfileSite } from "./service.ts";
 import { pageDigest } from "./site-request.ts";
 import { PREMIUM_TIERS, type PremiumTier, type Tier } from "../../../schemas/tier-table.ts";
 
-interface PageRequest {
-  readonly url: string;
-  readonly max_bytes: number;
-  readonly project: string;
-  readonly key?: string;
-  readonly fetch_id: string;
-  readonly lane: "sync" | "batch";
-  readonly deadline_ms: number;
-  readonly tiers: readonly Tier[];
-}
-
 /** A request ends at its deadline; its answer needs time to arrive. */
 const GRACE_MS = 5_000;
 
@@ -49,7 +38,16 @@ export function profilePages({
   const paid = (tiers: readonly Tier[]): PremiumTier[] =>
     PREMIUM_TIERS.filter((tier) => tiers.includes(tier));
 
-  async function fetch(request: PageRequest) {
+  async function fetch(request: {
+    readonly url: string;
+    readonly max_bytes: number;
+    readonly project: string;
+    readonly key?: string;
+    readonly fetch_id: string;
+    readonly lane: "sync" | "batch";
+    readonly deadline_ms: number;
+    readonly tiers: readonly Tier[];
+  }) {
     const { url, max_bytes, project, key, fetch_id, lane, deadline_ms, tiers } = request;
     const began_ms = clock.mono();
     const ms = (): number => Math.round(clock.mono() - began_ms);

@@ -23,7 +23,6 @@ export const PROFILE_METRICS = {
   },
 } as const satisfies MetricTable;
 
-type ProfileMetrics = typeof PROFILE_METRICS;
 declare module "../../../cluster/ports/metrics.ts" {
-  interface KnownMetrics extends ProfileMetrics {}
+  interface KnownMetrics extends Readonly<typeof PROFILE_METRICS> {}
 }

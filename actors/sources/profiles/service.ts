@@ -314,12 +314,6 @@ async function suggest(deps: ProfilesDeps, work: Work, fields: SuggestBody): Pro
   return { op: "suggest", query: fields.query, country, items: [...items], fetch, ...outcome(work, failed) };
 }
 
-interface Discovered {
-  readonly discovery: Discovery;
-  readonly suggest_fetch: ProfileFetch | null;
-  readonly failed: Failure | null;
-}
-
 async function findProfile(
   deps: ProfilesDeps,
   work: Work,
@@ -330,7 +324,11 @@ async function findProfile(
     min_similarity = MIN_SIMILARITY_DEFAULT,
     search_fallback = true,
   }: DiscoverBody,
-): Promise<Discovered> {
+): Promise<{
+  readonly discovery: Discovery;
+  readonly suggest_fetch: ProfileFetch | null;
+  readonly failed: Failure | null;
+}> {
   const name = company_name.trim();
   const wanted: WantedCompany = { name, city: cityOf(headquarters), country: countryCode(country) };
   const { items, fetch, failed } = await suggestions(deps, work, name);
@@ -474,19 +472,17 @@ async function profile(deps: ProfilesDeps, work: Work, fields: ProfileBody): Pro
   };
 }
 
-interface GraphResult {
-  readonly connections: Connections | null;
-  readonly fetch: ProfileFetch | null;
-  readonly error: string | null;
-  readonly failed: Failure | null;
-}
-
 async function graphOf(
   deps: ProfilesDeps,
   work: Work,
   entity_id: string | null,
   token: string | null,
-): Promise<GraphResult> {
+): Promise<{
+  readonly connections: Connections | null;
+  readonly fetch: ProfileFetch | null;
+  readonly error: string | null;
+  readonly failed: Failure | null;
+}> {
   if (entity_id === null) return { connections: null, fetch: null, error: "no_entity_id", failed: null };
   const { provider, site } = deps;
   // The token is of one page load; the graph is the same without it.

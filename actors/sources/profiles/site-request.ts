@@ -207,19 +207,13 @@ function failed(run: SiteRun, last: Outcome | undefined, tried: readonly Outcome
   return failureOf(tried);
 }
 
-interface TakenRoute {
-  readonly outcome: Outcome;
-  readonly read: ReadPage | null;
-  readonly not_modified?: true;
-}
-
 async function takeRoute(
   deps: RequestDeps,
   run: SiteRun,
   request: ProfilePageRequest,
   tier: PremiumTier,
   stale: StoredProfilePage | null,
-): Promise<TakenRoute> {
+): Promise<{ readonly outcome: Outcome; readonly read: ReadPage | null; readonly not_modified?: true }> {
   const { access, clock } = deps;
   if (!(await access.reserveBudget(run, tier))) {
     recordAttempt(run, tier, "budget_exhausted");

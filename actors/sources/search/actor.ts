@@ -47,16 +47,13 @@ const RULES: CoalescerRules<Caller, SearchRequest> = {
   }),
 };
 
-type RunSearch = (
-  ask: ActorClient,
-  work: WorkContext,
-  request: SearchRequest,
-  digest: string,
-) => Promise<SearchOutcome>;
-type SearchTurn = Turn<State, typeof Search.own>;
-
 interface SearchActorDeps {
-  readonly runSearch: RunSearch;
+  readonly runSearch: (
+    ask: ActorClient,
+    work: WorkContext,
+    request: SearchRequest,
+    digest: string,
+  ) => Promise<SearchOutcome>;
   readonly now: () => number;
 }
 
@@ -96,7 +93,7 @@ export const searchActor = (deps: SearchActorDeps) =>
   });
 
 function startSearch(
-  turn: SearchTurn,
+  turn: Turn<State, typeof Search.own>,
   { run, request }: Run<SearchRequest>,
   { runSearch, now }: SearchActorDeps,
 ): void {

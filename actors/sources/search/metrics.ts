@@ -41,7 +41,6 @@ export const SEARCH_METRICS = {
   trawl_search_index_pages: { kind: "gauge", help: "Pages in the built-in search index", labels: [] },
 } as const satisfies MetricTable;
 
-type SearchMetrics = typeof SEARCH_METRICS;
 declare module "../../../cluster/ports/metrics.ts" {
-  interface KnownMetrics extends SearchMetrics {}
+  interface KnownMetrics extends Readonly<typeof SEARCH_METRICS> {}
 }

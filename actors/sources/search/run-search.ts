@@ -59,8 +59,6 @@ export interface SearchOutcome {
   readonly is_refused: boolean;
 }
 
-type Answered = Extract<EngineAnswer, { kind: "answered" }>;
-
 /** How long one upstream may take. Three instances and the fallback make 40 s, well within a caller's 150 s. */
 export const UPSTREAM_MS = 10_000;
 /** The most instances asked in one search: after a failure the next is asked. */
@@ -163,7 +161,7 @@ async function askPrimary(
   ask: ActorClient,
   work: WorkContext,
   request: SearchRequest,
-): Promise<Answered | FallbackReason> {
+): Promise<Extract<EngineAnswer, { kind: "answered" }> | FallbackReason> {
   // So many results as tell whether its answer is good enough, also for a caller that wants fewer.
   const question = { ...request, max_results: Math.max(request.max_results, RESULTS_ENOUGH) };
   const asked_instances: string[] = [];

@@ -46,15 +46,10 @@ export type CacheLookup =
   | { readonly kind: "stale"; readonly cached: CachedDocument }
   | { readonly kind: "miss" };
 
-interface LookupRequest {
-  readonly cache_ttl_s: number | null;
-  readonly max_bytes: number;
-}
-
 export function lookup(
   cached: CachedDocument | null,
   rules: CacheRules,
-  { cache_ttl_s, max_bytes }: LookupRequest,
+  { cache_ttl_s, max_bytes }: { readonly cache_ttl_s: number | null; readonly max_bytes: number },
   now_ms: number,
 ): CacheLookup {
   if (cached === null || cache_ttl_s === 0) return { kind: "miss" };

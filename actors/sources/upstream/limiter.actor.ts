@@ -69,12 +69,7 @@ export interface LimiterDeps {
 interface Waiter extends LaneWaiter {
   readonly queued_ms: number;
   /** One for each ask of the caller: of a caller that asked again, the last one is where it still waits. */
-  readonly replies: OpenReply[];
-}
-
-interface OpenReply {
-  readonly to: ReplyTo<SlotAnswer>;
-  readonly asked_ms: number;
+  readonly replies: { readonly to: ReplyTo<SlotAnswer>; readonly asked_ms: number }[];
 }
 
 interface State {

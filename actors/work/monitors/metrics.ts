@@ -18,7 +18,6 @@ export const MONITOR_METRICS = {
   },
 } as const satisfies MetricTable;
 
-type MonitorMetrics = typeof MONITOR_METRICS;
 declare module "../../../cluster/ports/metrics.ts" {
-  interface KnownMetrics extends MonitorMetrics {}
+  interface KnownMetrics extends Readonly<typeof MONITOR_METRICS> {}
 }

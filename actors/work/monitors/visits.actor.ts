@@ -13,16 +13,12 @@ import {
 import { MONITORS, type StoredMonitor } from "./stored-monitor.ts";
 import { visit, type VisitDeps } from "./visit.ts";
 
-export interface MonitorVisitsDeps extends VisitDeps {
-  readonly log: Log;
-}
-
 interface DueVisit {
   readonly next_ms: number;
   readonly monitor: StoredMonitor;
 }
 
-export function monitorVisitsActor(deps: MonitorVisitsDeps) {
+export function monitorVisitsActor(deps: VisitDeps & { readonly log: Log }) {
   const { documents, clock, log } = deps;
   const behaviour = deliveryBehaviour<DueVisit>({
     clock,

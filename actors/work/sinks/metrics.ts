@@ -12,7 +12,6 @@ export const SINK_METRICS = {
   },
 } as const satisfies MetricTable;
 
-type SinkMetrics = typeof SINK_METRICS;
 declare module "../../../cluster/ports/metrics.ts" {
-  interface KnownMetrics extends SinkMetrics {}
+  interface KnownMetrics extends Readonly<typeof SINK_METRICS> {}
 }

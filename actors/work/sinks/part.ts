@@ -64,11 +64,6 @@ export async function readPart(
   return { items, ranges: rangesOf(items.map(({ index }) => index)), is_unreadable };
 }
 
-export interface PartObject extends SinkPart {
-  readonly content: Buffer;
-  readonly content_type: string;
-}
-
 /** Rows of the result table as a whole file. */
 export type EncodeParquet = (rows: readonly (readonly Cell[])[]) => Buffer;
 
@@ -77,7 +72,7 @@ export function objectOf(
   { parts, format }: Pick<StoredSink, "parts" | "format">,
   items: readonly JobItem[],
   encodeParquet: EncodeParquet,
-): PartObject {
+): SinkPart & { readonly content: Buffer; readonly content_type: string } {
   const number = String(parts.length + 1).padStart(PART_NUMBER_DIGITS, "0");
   const content =
     format === "parquet"

@@ -24,33 +24,29 @@ import { usageRoutes } from "./usage-routes.ts";
 
 const REFRESH_WAIT_MS = 10_000;
 
-type AccountsNode = Pick<
-  JoinedNode,
-  | "documents"
-  | "ask"
-  | "clock"
-  | "log"
-  | "metrics"
-  | "egress"
-  | "random"
-  | "ledger"
-  | "debugRecords"
-  | "destination"
-  | "secrets"
-> &
-  Partial<Pick<JoinedNode, "networksOf">> & { readonly roles: Pick<JoinedNode["roles"], "call"> };
-
-interface AccountsProvide {
+/** `terms` of the invoices that this node draws. */
+export function openAccounts(
+  node: Pick<
+    JoinedNode,
+    | "documents"
+    | "ask"
+    | "clock"
+    | "log"
+    | "metrics"
+    | "egress"
+    | "random"
+    | "ledger"
+    | "debugRecords"
+    | "destination"
+    | "secrets"
+  > &
+    Partial<Pick<JoinedNode, "networksOf">> & { readonly roles: Pick<JoinedNode["roles"], "call"> },
+  terms: InvoiceTerms = NO_TERMS,
+): JoinedFeature<{
   readonly payers: FindPayer;
   readonly spending: Spending;
   readonly announceNotices: AnnounceNotices;
-}
-
-/** `terms` of the invoices that this node draws. */
-export function openAccounts(
-  node: AccountsNode,
-  terms: InvoiceTerms = NO_TERMS,
-): JoinedFeature<AccountsProvide> {
+}> {
   const { documents, ask, clock, ledger, log, random } = node;
   const payers: FindPayer = (project, prefix) => findPayer(documents, project, prefix);
   const refresh: Refresh = async (customer) => {

@@ -117,8 +117,6 @@ export const capturesRoutes = (deps: CapturesDeps): readonly Route[] => [
   }),
 ];
 
-type Filter = (capture: StoredCapture) => boolean;
-
 async function listing(
   { documents }: CapturesDeps,
   project: string,
@@ -169,7 +167,7 @@ const mistake = (field: string, msg: string): Reply =>
   invalid([{ loc: ["query", field], msg, type: "value_error" }]);
 
 /** What the filter asks for; or why it cannot be read. */
-function filterOf(filter: string | null): Filter | string {
+function filterOf(filter: string | null): ((capture: StoredCapture) => boolean) | string {
   if (filter === null) return () => true;
   const parts = /^(!?)([a-z]+):(.*)$/s.exec(filter);
   const column = CDX_COLUMNS.findIndex((name) => name === parts?.[2]);

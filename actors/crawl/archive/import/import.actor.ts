@@ -16,8 +16,6 @@ interface State {
   isWoken: boolean;
 }
 
-type ImportTurn = Turn<State, (typeof ArchiveImport)["own"]>;
-
 const LOOK_EVERY_MS = 10_000;
 /** Files that a node reads at once: each holds a body of 64 MiB and what it is decoded to. */
 const MAX_RUNS = 2;
@@ -25,7 +23,7 @@ const MAX_RUNS = 2;
 export function archiveImportActor(deps: RunDeps & { readonly log: Log }) {
   let running = 0;
 
-  function run(turn: ImportTurn): void {
+  function run(turn: Turn<State, (typeof ArchiveImport)["own"]>): void {
     const { key, state } = turn;
     state.due_ms = turn.now_ms + LOOK_EVERY_MS;
     if (state.isRunning || running >= MAX_RUNS) return;

@@ -98,8 +98,6 @@ async function identityIn(
   return read;
 }
 
-type Stamped = TimeStamp & { readonly response: Buffer };
-
 const TIMEOUTS: ReadonlySet<EgressProblem> = new Set(["timeout", "aborted"]);
 
 /** Asks the authority once; redirects are not followed. */
@@ -107,7 +105,7 @@ async function timeOf(
   text: string,
   url: string,
   { egress, clock }: DomainSignerDeps,
-): Promise<Stamped | Unsigned> {
+): Promise<(TimeStamp & { readonly response: Buffer }) | Unsigned> {
   const request = stampRequest(text);
   const ended = new AbortController();
   const timer = clock.at(clock.now() + STAMP_MS, () => ended.abort());

@@ -6,11 +6,6 @@ import { surtOf, timestampOf } from "../warc/surt.ts";
 
 const LINES_IN_BLOCK = 256;
 
-export interface IndexFiles {
-  readonly cdx_gz: Buffer;
-  readonly idx: Buffer;
-}
-
 /** Numbers are texts in a line, and numbers in the list, as readers expect them. */
 export function cdxjLine(capture: IndexedCapture, filename: string): string {
   const { url, date, mime, status, digest, offset, length, record_digest } = capture;
@@ -27,7 +22,10 @@ export function cdxjLine(capture: IndexedCapture, filename: string): string {
   return `${surtOf(url)} ${timestampOf(date)} ${JSON.stringify(fields)}`;
 }
 
-export function indexFiles(captures: readonly IndexedCapture[], filename: string): IndexFiles {
+export function indexFiles(
+  captures: readonly IndexedCapture[],
+  filename: string,
+): { readonly cdx_gz: Buffer; readonly idx: Buffer } {
   // By bytes: readers search it so.
   const lines = captures
     .map((capture) => Buffer.from(`${cdxjLine(capture, filename)}\n`))

@@ -31,10 +31,6 @@ type Store = Pick<Blobs, "get" | "head">;
 /** Of the group that describes the file. */
 const NO_ITEM = -1;
 
-interface GroupRecords extends Pick<Group, "index" | "originals"> {
-  readonly records: readonly WarcRecord[];
-}
-
 /** The description of the file, then every fetch that has exchanges of its own: of one answered from the cache they stand there already. */
 async function* groupsOf(
   blobs: Store,
@@ -49,7 +45,7 @@ async function* groupsOf(
     /** Default: every fetch whose exchanges do not stand in an earlier group. */
     readonly has?: ReadonlySet<number> | null;
   } = {},
-): AsyncGenerator<GroupRecords> {
+): AsyncGenerator<Pick<Group, "index" | "originals"> & { readonly records: readonly WarcRecord[] }> {
   if (from === NO_ITEM) yield { index: NO_ITEM, originals: [], records: [describe(source)] };
   const written = new Set<string>();
   for await (const { index, record } of source.pages(Math.max(0, from))) {

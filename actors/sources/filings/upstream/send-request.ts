@@ -11,12 +11,10 @@ const MAX_CONNECT_MS = 15_000;
 const MAX_HEADERS_MS = 30_000;
 const MAX_SILENCE_MS = 30_000;
 
-export interface SentRequest {
-  readonly exchange: Exchange;
-  readonly permit: SlotPermit;
-}
-
-export async function sendRequest(run: FetchRun, url: string): Promise<SentRequest | FailedAnswer> {
+export async function sendRequest(
+  run: FetchRun,
+  url: string,
+): Promise<{ readonly exchange: Exchange; readonly permit: SlotPermit } | FailedAnswer> {
   const { work, signal, request } = run;
   const { clock, send } = run.deps;
   const deadline_ms = Math.min(request.deadline_ms, clock.now() + SLOT_WAIT_MS);

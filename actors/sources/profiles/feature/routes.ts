@@ -2,10 +2,7 @@
  * /v1/profiles: from a checked body to an operation of the service, and from its answer to JSON. A malformed url or
  * entity_id is part of the answer, with HTTP 200.
  */
-import type { ActorClient } from "../../../../cluster/actor.ts";
-import type { Clock } from "../../../../cluster/ports/clock.ts";
-import type { Log } from "../../../../cluster/ports/log.ts";
-import type { Metrics } from "../../../../cluster/ports/metrics.ts";
+import type { Node } from "../../../../cluster/node-record.ts";
 import { type BatchKind, withoutDefaults } from "../../../../gateway/batch.ts";
 import type { BodyGrants } from "../../../../gateway/body-access.ts";
 import { invalid, json, timedOut } from "../../../../gateway/http-errors.ts";
@@ -32,20 +29,16 @@ import type { ProfilesCall, ProfilesResult, ProfilesService } from "../service.t
 import { PROFILE_ERRORS } from "../../../../schemas/errors.ts";
 import { OneOf } from "../../../../schemas/common.ts";
 
-export interface ProfilesRouteDeps {
-  readonly service: ProfilesService;
-  readonly ask: ActorClient;
-  readonly bodyGrants: BodyGrants;
-  readonly clock: Clock;
-  readonly metrics: Metrics;
-  readonly log: Log;
-}
-
 const ERRORS =
   "Answers 200 also when there is no answer: read `error`, `error_detail` and `retry_after_s`. The site is asked over a " +
   "residential proxy or a rendering service only, at most two requests at once and one a second.";
 
-export function profilesRoutes(deps: ProfilesRouteDeps): readonly Route[] {
+export function profilesRoutes(
+  deps: Pick<Node, "ask" | "clock" | "metrics" | "log"> & {
+    readonly service: ProfilesService;
+    readonly bodyGrants: BodyGrants;
+  },
+): readonly Route[] {
   const { service, ask, clock, log, bodyGrants, metrics } = deps;
 
   async function respond(call: Call, operation: ProfilesCall): Promise<Answer> {

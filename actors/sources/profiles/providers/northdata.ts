@@ -291,12 +291,10 @@ function identifiersOf(parts: Parts): readonly ProfileIdentifier[] {
   });
 }
 
-interface Registered {
+function registeredAs(identifiers: readonly ProfileIdentifier[]): {
   readonly register_id: string | null;
   readonly court: string | null;
-}
-
-function registeredAs(identifiers: readonly ProfileIdentifier[]): Registered {
+} {
   const current = identifiers.filter((identifier) => identifier.current);
   const entry =
     current.find(

@@ -10,7 +10,6 @@ import { wholeBody } from "../../../lib/whole-body.ts";
 import type { EngineAnswer } from "../engine.ts";
 
 export type EngineFailed = Extract<EngineAnswer, { kind: "failed" }>;
-export type JsonResult = { readonly kind: "json"; readonly value: unknown } | EngineFailed;
 
 export const failed = (
   reason: EngineFailure,
@@ -43,7 +42,7 @@ export async function getJson(
   headers: readonly (readonly [string, string])[],
   signal: AbortSignal,
   now_ms: number,
-): Promise<JsonResult> {
+): Promise<{ readonly kind: "json"; readonly value: unknown } | EngineFailed> {
   try {
     const exchange = await egress.exchange({
       url: url.href,

@@ -11,18 +11,13 @@ import { mailboxesOf, windowFigures } from "../../../business/status/figures.ts"
 const VIEW_TIMEOUT_MS = 3_000;
 const COUNTS = ["requests", "successes", "fallback_requests", "fallback_successes"] as const;
 
-export interface SearchStatus {
-  readonly part: StatusPart;
-  readonly onSearched: (answer: SearchAnswer | null, ms: number) => void;
-}
-
 export function searchStatus(
   deps: Pick<Node, "clock" | "ask"> & {
     readonly actorStats: () => NodeStats;
     readonly hasEngine: boolean;
     readonly hasFallback: boolean;
   },
-): SearchStatus {
+): { readonly part: StatusPart; readonly onSearched: (answer: SearchAnswer | null, ms: number) => void } {
   const { clock, ask, actorStats, hasEngine, hasFallback } = deps;
   const searches = new RollingWindow<(typeof COUNTS)[number]>(COUNTS);
 
