@@ -10,11 +10,6 @@ export type ConditionalRead =
   | { readonly status: 206; readonly first: number; readonly last: number; readonly content_range: string }
   | { readonly status: 416; readonly content_range: string };
 
-interface Representation {
-  readonly tag: string;
-  readonly length: number;
-}
-
 const WHOLE: ConditionalRead = { status: 200 };
 const ENTITY_TAG = /[\s,]*(?:W\/)?("[\x21\x23-\x7e\x80-\u{10ffff}]*")\s*(?:,|$)/uy;
 
@@ -34,7 +29,7 @@ const number = (digits: string): number => (digits.length > 15 ? Infinity : Numb
 /** The answer to a GET or HEAD with its conditional fields. */
 export function readOf(
   headers: ReadonlyMap<string, string>,
-  { tag, length }: Representation,
+  { tag, length }: { readonly tag: string; readonly length: number },
 ): ConditionalRead {
   if (matches(headers.get("if-none-match"), tag)) return { status: 304 };
   const range = headers.get("range");

@@ -3,8 +3,7 @@
  * spend cap is read from the account, and each billed answer becomes a row of the ledger (ledger.ts).
  */
 import { LRUCache } from "lru-cache";
-import type { ActorClient } from "../cluster/actor.ts";
-import type { Clock } from "../cluster/ports/clock.ts";
+import type { Node } from "../cluster/node-record.ts";
 import type { Charges } from "../records/charges.ts";
 import {
   Account,
@@ -71,20 +70,18 @@ export interface Metering {
   drain(): Promise<void>;
 }
 
-interface MeteringDeps {
-  readonly ask: ActorClient;
-  readonly clock: Clock;
-  readonly quotas: KeyQuotas;
-  readonly ledger: Ledger;
-  readonly pending: PendingRequests;
-  readonly spending: Pick<Charges, "reserveCharge" | "settleCharge"> & { readonly spentBy: SpentBy };
-}
-
 const MAX_KEYS = 10_000;
 /** An answer waits so long for the settlement of its charge, which an account that is away delays. */
 const SETTLE_WAIT_MS = 1_000;
 
-export function metering(deps: MeteringDeps): Metering {
+export function metering(
+  deps: Pick<Node, "ask" | "clock"> & {
+    readonly quotas: KeyQuotas;
+    readonly ledger: Ledger;
+    readonly pending: PendingRequests;
+    readonly spending: Pick<Charges, "reserveCharge" | "settleCharge"> & { readonly spentBy: SpentBy };
+  },
+): Metering {
   const { ask, clock, quotas, ledger, pending, spending } = deps;
   /** So that a key that is looked up again keeps its spend while the account is asked. */
   const spends = new LRUCache<string, Pick<KeyMeter, "spend_micros" | "month">>({ max: MAX_KEYS });

@@ -60,7 +60,6 @@ export const GATEWAY_METRICS = {
   },
 } as const satisfies MetricTable;
 
-type GatewayMetrics = typeof GATEWAY_METRICS;
 declare module "../cluster/ports/metrics.ts" {
-  interface KnownMetrics extends GatewayMetrics {}
+  interface KnownMetrics extends Readonly<typeof GATEWAY_METRICS> {}
 }

@@ -59,16 +59,14 @@ interface Pool {
   ahead: { readonly window: number; readonly free: number; readonly remaining: number } | null;
 }
 
-interface Waiter {
-  readonly project: Pool;
-  readonly key: Pool | null;
-  readonly resolve: (counted: Counted) => void;
-}
-
 interface ProjectRates {
   readonly name: string;
   readonly pools: Map<string, Pool>;
-  waiting: Waiter[];
+  waiting: {
+    readonly project: Pool;
+    readonly key: Pool | null;
+    readonly resolve: (counted: Counted) => void;
+  }[];
   isAsking: boolean;
   /** The window that was asked for ahead. */
   ahead: number;

@@ -261,9 +261,6 @@ export const openRoute = <P extends TObject | null = null, Q extends TObject | n
   definition: Open<P, Q>,
 ): Route => ({ ...NOTHING, limit_bytes: 0, ...definition, auth: "none", operators_only: false }) as Route;
 
-/** What the router reads of a route. */
-type Routed = Pick<Route, "path" | "verbatim" | "rest"> & { readonly method: string };
-
 /** A path template and the routes on it, by method. */
 export interface PathRoutes<R = Route> {
   readonly template: string;
@@ -294,7 +291,9 @@ const NO_PARAMS = Object.freeze({});
 const SEGMENT = /^\{([a-z0-9_]+)\}(.*)$/;
 
 /** Finds the routes of a path. In each segment a literal beats a parameter. */
-export function router<R extends Routed>(routes: readonly R[]): (path: string) => RouteMatch<R> | null {
+export function router<R extends Pick<Route, "path" | "verbatim" | "rest"> & { readonly method: string }>(
+  routes: readonly R[],
+): (path: string) => RouteMatch<R> | null {
   const root = branch<R>();
   const literal = new Map<string, RouteMatch<R>>();
   for (const each of routes) {

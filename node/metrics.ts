@@ -127,7 +127,6 @@ export const NODE_METRICS = {
   },
 } as const satisfies MetricTable;
 
-type NodeMetrics = typeof NODE_METRICS;
 declare module "../cluster/ports/metrics.ts" {
-  interface KnownMetrics extends NodeMetrics {}
+  interface KnownMetrics extends Readonly<typeof NODE_METRICS> {}
 }

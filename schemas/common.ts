@@ -34,12 +34,10 @@ export const Field = <S extends TSchema>(schema: S, sentence: string | null, exa
     ...(example !== undefined && { examples: [example] }),
   });
 
-interface Described {
-  readonly description?: string;
-  readonly examples?: readonly unknown[];
-}
-
-function describedAs<S extends TSchema>(schema: S, { description, examples }: Described): S {
+function describedAs<S extends TSchema>(
+  schema: S,
+  { description, examples }: { readonly description?: string; readonly examples?: readonly unknown[] },
+): S {
   const copy = Object.defineProperties({}, Object.getOwnPropertyDescriptors(schema)) as S;
   Object.defineProperty(copy, BASE, { value: baseOf(schema), enumerable: false });
   return Object.assign(copy, {
@@ -95,10 +93,6 @@ export const Sha256 = Patterned(
 export const picked = <P extends TProperties, K extends keyof P>(properties: P, names: readonly K[]) =>
   Object.fromEntries(names.map((name) => [name, properties[name]])) as Pick<P, K>;
 
-interface Shape {
-  readonly anyOf?: readonly { readonly type?: string }[];
-  readonly type?: string;
-}
 const EMPTY_VALUES: Readonly<Record<string, () => unknown>> = {
   array: () => [],
   object: () => ({}),
@@ -112,7 +106,10 @@ const EMPTY_VALUES: Readonly<Record<string, () => unknown>> = {
 export function emptyOf<P extends TProperties>(object: TObject<P>): Static<TObject<P>> {
   const { properties, required = [] } = object as { properties: P; required?: readonly string[] };
   const fields = required.map((name) => {
-    const { anyOf = [], type = "string" } = properties[name] as Shape;
+    const { anyOf = [], type = "string" } = properties[name] as {
+      readonly anyOf?: readonly { readonly type?: string }[];
+      readonly type?: string;
+    };
     return [name, anyOf.some((each) => each.type === "null") ? null : EMPTY_VALUES[type]!()];
   });
   return Object.fromEntries(fields) as Static<TObject<P>>;

@@ -46,7 +46,6 @@ export const CONTENT_FIELDS = {
 };
 
 const ContentBody = Type.Object(CONTENT_FIELDS);
-type ContentWishes = Static<typeof ContentBody>;
 
 /** What is read of a page's elements beside its content. */
 export const DATA_FORMATS = ["structured", "tables", "comments"] as const;
@@ -80,10 +79,6 @@ export const choosesContent = ({
 }: ContentChoice): boolean =>
   only_main_content !== null || include_comments === true || include.length > 0 || exclude.length > 0;
 
-interface ReadingWishes extends ContentWishes {
-  readonly formats?: readonly string[] | null;
-}
-
 /** Empty for a body without a choice. */
 export function contentChoiceOf({
   only_main_content = null,
@@ -92,7 +87,9 @@ export function contentChoiceOf({
   exclude_selectors,
   formats,
   extract,
-}: ReadingWishes): { readonly reading?: ContentChoice } {
+}: Static<typeof ContentBody> & { readonly formats?: readonly string[] | null }): {
+  readonly reading?: ContentChoice;
+} {
   const named = DATA_FORMATS.filter((name) => formats?.includes(name));
   const whole = Object.fromEntries(named.map((name) => [name, true as const]));
   const reading = {

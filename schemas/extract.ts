@@ -5,7 +5,6 @@ import { PageSelector } from "./css-selector.ts";
 import { type ValueSchema, valueSchemaMistake } from "./extract-schema.ts";
 
 export const VALUE_TYPES = ["text", "number", "date", "url", "html", "markdown", "boolean"] as const;
-export type ValueType = (typeof VALUE_TYPES)[number];
 
 /** Rules of one request, those in rules included, and how deep they stand in one another. */
 const RULES_MAX = 100;
@@ -59,7 +58,7 @@ function ruleOf(level: number): TObject {
 export interface ExtractRule {
   readonly selector?: string | null;
   readonly attribute?: string | null;
-  readonly type?: ValueType;
+  readonly type?: (typeof VALUE_TYPES)[number];
   readonly many?: boolean;
   readonly required?: boolean;
   readonly fields?: ExtractFields | null;

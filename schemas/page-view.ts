@@ -43,7 +43,6 @@ export const VIEW_FIELDS = {
   ),
 };
 const ViewBody = Type.Object(VIEW_FIELDS);
-type ViewWishes = Static<typeof ViewBody>;
 
 /** A window that is not the browser's own. */
 export const PageView = Type.Object({
@@ -51,15 +50,14 @@ export const PageView = Type.Object({
   width: Type.Integer(),
   height: Type.Integer(),
 });
-export type PageView = Static<typeof PageView>;
 
 export const BlockedResources = Type.Array(Type.Enum([...BLOCKABLE_RESOURCES]));
 
 /** Empty where nothing differs from what every page has. `isSeen`: its images and fonts are loaded; `isArchived`: and its media. */
 export function pageViewOf(
-  { block_resources, device = "desktop", viewport }: ViewWishes,
+  { block_resources, device = "desktop", viewport }: Static<typeof ViewBody>,
   { isSeen, isArchived }: { readonly isSeen: boolean; readonly isArchived: boolean },
-): { readonly view?: PageView; readonly blocked?: BlockableResource[] } {
+): { readonly view?: Static<typeof PageView>; readonly blocked?: BlockableResource[] } {
   const asked = new Set(block_resources);
   const blocked = BLOCKABLE_RESOURCES.filter(
     (kind) => asked.has(kind) && (isSeen || isArchived || kind === "stylesheet" || kind === "ads"),

@@ -75,14 +75,13 @@ const NOT_OF_RESULTS = [
   "session_id",
   "actions",
 ] as const;
-type OfResults = Omit<typeof FetchBody.properties, (typeof NOT_OF_RESULTS)[number]>;
 
 /** How the pages of results are fetched. */
 export const ContentsFetch = Component(
   "ContentsFetch",
   Object.fromEntries(
     Object.entries(FetchBody.properties).filter(([name]) => !NOT_OF_RESULTS.some((other) => other === name)),
-  ) as OfResults,
+  ) as Omit<typeof FetchBody.properties, (typeof NOT_OF_RESULTS)[number]>,
 );
 
 export const SearchContents = Component("SearchContents", {

@@ -147,9 +147,8 @@ const tierContract = (tier: Tier) =>
     {},
     { placement: { role: tier } },
   );
-export type TierContract = ReturnType<typeof tierContract>;
 
 /** By route. */
 export const TIER_CONTRACTS = Object.fromEntries(TIERS.map((tier) => [tier, tierContract(tier)])) as Readonly<
-  Record<Tier, TierContract>
+  Record<Tier, ReturnType<typeof tierContract>>
 >;

@@ -36,14 +36,13 @@ const TheirStep = Type.Union([
     scale: Type.Optional(Type.Number()),
   }),
 ]);
-type TheirStep = Static<typeof TheirStep>;
 
 /** Marks the value of a `scrape` among those of scripts: what came of a step does not say what the step was. */
 const SCRAPE = "firecrawl.scrape";
 const SCRAPE_SCRIPT = `({ is: "${SCRAPE}", url: location.href, html: document.documentElement.outerHTML })`;
 
 /** Throws Refused. */
-function ourStep(given: TheirStep): Action {
+function ourStep(given: Static<typeof TheirStep>): Action {
   switch (given.type) {
     case "wait":
       if (given.selector !== undefined) return { type: "wait", selector: given.selector, timeout_ms: 30_000 };

@@ -6,7 +6,6 @@ interface AttributeRule {
   readonly selector: string;
   readonly attribute: string;
 }
-type Fields = Readonly<Record<string, AttributeRule>>;
 
 const NAME = /^attribute_\d+$/;
 
@@ -33,7 +32,7 @@ export const ATTRIBUTES: Options = {
 
 /** `fields`: of the `extract` that was asked for; `data`: what it gave. Null: none of them is theirs. */
 export function attributesOf(
-  fields: Fields | undefined,
+  fields: Readonly<Record<string, AttributeRule>> | undefined,
   data: Readonly<Record<string, unknown>> | null | undefined,
 ): readonly object[] | null {
   const theirs = Object.entries(fields ?? {}).filter(([name]) => NAME.test(name));

@@ -32,15 +32,11 @@ export const RESOURCE_TEMPLATES = [
   },
 ] as const;
 
-export interface ResourceText {
-  readonly mimeType: string;
-  readonly text: string;
-}
-
-type Context = Omit<ToolContext, "is_continued">;
-
 /** Null: no such resource. Throws ToolError. */
-export async function readResource(uri: string, context: Context): Promise<ResourceText | null> {
+export async function readResource(
+  uri: string,
+  context: Omit<ToolContext, "is_continued">,
+): Promise<{ readonly mimeType: string; readonly text: string } | null> {
   if (uri === RESOURCES[0].uri) {
     const quota = await contentOf(context.ask, { method: "GET", path: "/v1/quota" });
     return { mimeType: "application/json", text: JSON.stringify(quota, null, 2) };

@@ -56,15 +56,11 @@ interface Prepared {
   readonly args: Shape<unknown>;
 }
 
-interface PreparedTool extends Prepared {
-  readonly tool: Tool;
-}
-
 const prepared = (input: TObject): Prepared => ({ input, args: shape(input) });
 
 const READS: readonly Tool[] = [...WEB_TOOLS, ...COMPANY_TOOLS, ...FILING_TOOLS, ...JOB_TOOLS];
 
-const PREPARED: ReadonlyMap<string, PreparedTool> = new Map(
+const PREPARED: ReadonlyMap<string, Prepared & { readonly tool: Tool }> = new Map(
   READS.map((tool) => {
     const input = Type.Object(
       { ...tool.input.properties, max_tokens: MaxTokens },

@@ -52,15 +52,13 @@ export function commonReplies({
   return replies;
 }
 
-type HeaderName = keyof typeof HEADERS;
-
 /** The fields of an answer: those of the status, those of every answer to a caller with a key, and the route's own. */
 export function headersOf(
   status: number,
   shapes: readonly ReplyShape[],
   { auth, deprecated }: Route,
 ): object {
-  const names: HeaderName[] = ["X-Request-Id"];
+  const names: (keyof typeof HEADERS)[] = ["X-Request-Id"];
   if (status === 401) names.push("WWW-Authenticate");
   if (status === 408 || status === 429 || status === 503) names.push("Retry-After");
   if (auth === "key" && status !== 401) {

@@ -7,12 +7,6 @@ import type { Route } from "../route.ts";
 import { clientSamples } from "./client-samples.ts";
 import type { Node } from "./schemas.ts";
 
-interface Sample {
-  readonly lang: string;
-  readonly label: string;
-  readonly source: string;
-}
-
 const exampleOf = ({ examples, enum: words, default: preset, anyOf = [] }: Node): unknown =>
   examples?.[0] ?? words?.[0] ?? preset ?? anyOf.map(exampleOf).find((one) => one !== undefined);
 
@@ -26,7 +20,7 @@ export function codeSamples(
   route: Route,
   public_url: string,
   field: (name: string, schema: TSchema) => Node,
-): readonly Sample[] {
+): readonly { readonly lang: string; readonly label: string; readonly source: string }[] {
   const examples = (shape: TObject | null, names: readonly string[]): Record<string, unknown> =>
     Object.fromEntries(names.map((name) => [name, exampleOf(field(name, shape!.properties[name]!))]));
   const params = examples(route.params, Object.keys(route.params?.properties ?? {}));
