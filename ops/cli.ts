@@ -18,10 +18,8 @@ export interface World extends Omit<Context, "exit" | "clientConfig" | "paint"> 
   readonly paint?: Paint;
 }
 
-type Load = (context: Context, world: World) => Promise<Command>;
-
 /** In the order of the help. */
-const COMMANDS: Readonly<Record<string, Load>> = {
+const COMMANDS: Readonly<Record<string, (context: Context, world: World) => Promise<Command>>> = {
   start: async (context, { starting }) =>
     (await import("./commands/start.ts")).startCommand(context, starting),
   demo: async (context) => (await import("./commands/demo.ts")).demoCommand(context),

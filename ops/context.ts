@@ -32,13 +32,10 @@ import { openStoreIdentity, type StoreIdentity } from "./store-identity.ts";
 import { withoutDamagedCaches } from "./scrub-documents.ts";
 import { dataPath, openBlobs, openDocuments, REBUILDABLE, storePlaces } from "./stores.ts";
 
-/** What is there before the stores. */
-type Given = Pick<OpeningNode, "topology" | "version" | "build" | "metrics" | "log" | "tracing" | "clock">;
-
 /** `closers` gets what closes each part, also when a later part fails to open. */
 export async function openContext(
   config: Config,
-  given: Given,
+  given: Pick<OpeningNode, "topology" | "version" | "build" | "metrics" | "log" | "tracing" | "clock">,
   closers: Closers,
 ): Promise<
   OpeningNode & {

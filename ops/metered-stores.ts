@@ -13,10 +13,8 @@ interface MeteredDeps {
   readonly tracing?: Tracing | undefined;
 }
 
-type StoreName = "documents" | "object_storage";
-
 /** Counts one operation from its call until it is settled. */
-function timed({ metrics, clock, tracing }: MeteredDeps, store: StoreName) {
+function timed({ metrics, clock, tracing }: MeteredDeps, store: "documents" | "object_storage") {
   return <Given extends unknown[], T>(operation: string, call: (...given: Given) => Promise<T>) => {
     const meter = async (...given: Given): Promise<T> => {
       const began_ms = clock.mono();

@@ -8,13 +8,11 @@ import type { Log } from "../cluster/ports/log.ts";
 import type { NodeReport } from "../cluster/ports/node-directory.ts";
 import { everyMinute } from "./every-minute.ts";
 
-type Reports = () => Promise<readonly Pick<NodeReport, "reads_shared_bodies">[]>;
-
 export interface SharedBodies {
   /** False until the first look, while a node does not report that it reads them, and while reports cannot be had. */
   readonly isOn: () => boolean;
   /** Looks from now on, also at once. */
-  readonly follow: (reports: Reports) => Disposable;
+  readonly follow: (reports: () => Promise<readonly Pick<NodeReport, "reads_shared_bodies">[]>) => Disposable;
 }
 
 export function openSharing({ clock, log }: { readonly clock: Clock; readonly log: Log }): SharedBodies {

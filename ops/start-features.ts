@@ -13,18 +13,16 @@ export interface StartedFeatures {
   readonly given: <T>(of: Token<T>) => T;
 }
 
-export interface OpenedFeatures {
-  readonly role_actors: readonly RoleActor[];
-  readonly join: (node: JoinedNode) => Promise<StartedFeatures>;
-}
-
 /** `order`: as startOrder has it. */
 export async function openFeatures(
   order: readonly AnyFeature[],
   node: OpeningNode,
   config: Config,
   closers: Closers,
-): Promise<OpenedFeatures> {
+): Promise<{
+  readonly role_actors: readonly RoleActor[];
+  readonly join: (node: JoinedNode) => Promise<StartedFeatures>;
+}> {
   const opened = new Map<AnyFeature, OpenFeature<any, any>>();
   for (const feature of order) {
     const open = await feature.open(node, config);

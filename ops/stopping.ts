@@ -2,15 +2,11 @@
  * The end of a node: it answers not_ready, lets requests in flight end, reports usage, hands its partitions off, and closes
  * what it opened in the opposite order. A failure that no code handled ends the node the same way, in less time.
  */
-import type { Clock } from "../cluster/ports/clock.ts";
-import type { Log } from "../cluster/ports/log.ts";
-import type { Metrics } from "../cluster/ports/metrics.ts";
+import type { Node } from "../cluster/node-record.ts";
 import { stopSteps } from "./stop-steps.ts";
 
 /** What closes each part, in the order in which the parts were opened. */
 export type Closers = (() => Promise<unknown>)[];
-
-export type CrashKind = "unhandled_rejection" | "uncaught_exception";
 
 export interface Stopping {
   readonly isDraining: () => boolean;
@@ -18,14 +14,7 @@ export interface Stopping {
   readonly stop: (within_ms?: number) => Promise<void>;
   /** Resolves when the node has stopped; rejects with the first failure of the stop. */
   readonly ended: Promise<void>;
-  readonly crash: (kind: CrashKind, problem: unknown) => void;
-}
-
-export interface StoppingDeps {
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly metrics: Metrics;
-  readonly node: string;
+  readonly crash: (kind: "unhandled_rejection" | "uncaught_exception", problem: unknown) => void;
 }
 
 /** What a stop ends, in this order. */
@@ -46,7 +35,10 @@ const REPORT_MS = 10_000;
 const CLOSE_MS = 5_000;
 
 /** `parts` is called at the stop. */
-export function stopping({ clock, log, metrics, node }: StoppingDeps, parts: () => Parts): Stopping {
+export function stopping(
+  { clock, log, metrics, node }: Pick<Node, "clock" | "log" | "metrics"> & { readonly node: string },
+  parts: () => Parts,
+): Stopping {
   let isDraining = false;
   let stopped: Promise<void> | null = null;
   const ended = Promise.withResolvers<void>();

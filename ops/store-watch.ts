@@ -6,11 +6,10 @@
  * A store that takes small writes and refuses large ones, such as a disk that is almost full, is not failing: each refused
  * write is its own fault.
  */
+import type { Node } from "../cluster/node-record.ts";
 import type { Blobs } from "../cluster/ports/blobs.ts";
 import type { Clock } from "../cluster/ports/clock.ts";
 import type { Documents } from "../cluster/ports/documents.ts";
-import type { Log } from "../cluster/ports/log.ts";
-import type { Metrics } from "../cluster/ports/metrics.ts";
 import type { Random } from "../cluster/ports/random.ts";
 import { type FailingStore, StoreFailing, type StoreHealth } from "../gateway/store-health.ts";
 import { collection } from "../cluster/collection.ts";
@@ -27,15 +26,6 @@ const PATIENCE_MS = 3_000;
 /** A probe without an answer counts as a failed one. */
 const PROBE_WAIT_MS = 5_000;
 const PROBE_KEPT_MS = 60 * 60_000;
-
-export interface StoreWatchDeps {
-  readonly documents: Documents;
-  readonly blobs: Blobs;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly metrics: Metrics;
-  readonly log: Log;
-}
 
 export interface StoreWatch extends StoreHealth {
   /** The same stores, with their failures noticed. */
@@ -55,7 +45,14 @@ interface WatchedStore {
   timer: Disposable | null;
 }
 
-export function watchStores({ documents, blobs, clock, random, metrics, log }: StoreWatchDeps): StoreWatch {
+export function watchStores({
+  documents,
+  blobs,
+  clock,
+  random,
+  metrics,
+  log,
+}: Pick<Node, "documents" | "blobs" | "clock" | "random" | "metrics" | "log">): StoreWatch {
   const waiting = new Set<(problem: StoreFailing) => void>();
   const name = randomDigits(random);
   let version = 0;

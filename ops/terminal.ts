@@ -7,12 +7,6 @@ import { text } from "node:stream/consumers";
 import { systemClock } from "../cluster/adapters/time/clock.system.ts";
 import { sleep } from "../cluster/ports/clock.ts";
 
-export interface Screen {
-  readonly rows: () => number;
-  readonly columns: () => number;
-  readonly write: (text: string) => void;
-}
-
 export interface Terminal {
   /** Whether standard output goes to a program or a file and not to a terminal. */
   readonly isPiped: boolean;
@@ -21,7 +15,11 @@ export interface Terminal {
   /** Draws one line on standard error in place of the last one; "" erases it. */
   readonly draw: (line: string) => void;
   /** Standard output as a whole; null when it is not a terminal. */
-  readonly screen: Screen | null;
+  readonly screen: {
+    readonly rows: () => number;
+    readonly columns: () => number;
+    readonly write: (text: string) => void;
+  } | null;
   /** Calls back on Ctrl-C. */
   readonly onInterrupt: (call: () => void) => Disposable;
   /** A file, or standard input for "-". */

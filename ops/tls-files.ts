@@ -12,10 +12,6 @@ import type { NodeConfig } from "../node/node-settings.ts";
 /** Renewals come weeks before the end of a certificate. */
 const LOOK_EVERY_MS = 10_000;
 
-export interface TlsFiles extends TlsSource {
-  readonly close: () => void;
-}
-
 interface TlsPaths {
   readonly cert_file: string;
   readonly key_file: string;
@@ -51,7 +47,7 @@ function readPair({ cert_file, key_file }: TlsPaths): TlsPair {
 export function openTlsFiles(
   paths: TlsPaths,
   { clock, log }: { readonly clock: Clock; readonly log: Log },
-): TlsFiles {
+): TlsSource & { readonly close: () => void } {
   const { cert_file } = paths;
   let current = readTlsPair(paths);
   const listeners = new Set<(pair: TlsPair) => void>();

@@ -17,20 +17,18 @@ export interface Schema {
   readonly discriminator?: { readonly propertyName: string };
 }
 
-interface Parameter {
-  readonly name: string;
-  readonly in: string;
-  readonly required: boolean;
-  readonly description?: string;
-  readonly schema: Schema;
-}
-
 type Content = Readonly<Record<string, { readonly schema: Schema }>>;
 
 interface Operation {
   readonly operationId: string;
   readonly tags: readonly string[];
-  readonly parameters?: readonly Parameter[];
+  readonly parameters?: readonly {
+    readonly name: string;
+    readonly in: string;
+    readonly required: boolean;
+    readonly description?: string;
+    readonly schema: Schema;
+  }[];
   readonly requestBody?: { readonly content: Content };
   readonly responses: Readonly<Record<string, { readonly content?: Content }>>;
   readonly callbacks?: Readonly<Record<string, unknown>>;

@@ -4,11 +4,6 @@ import { audit, readRequests, type AuditedRequest } from "../request-audit.ts";
 import { HOUR_MS, readDuration } from "./duration.ts";
 import { CommandError, type Context, EXIT, type Json, table, withDocuments, withJson } from "./context.ts";
 
-interface AuditOptions extends Json {
-  readonly since: number;
-  readonly delay?: number;
-}
-
 const MAX_SHOWN = 20;
 
 export function auditCommand(context: Context): Command {
@@ -23,7 +18,7 @@ export function auditCommand(context: Context): Command {
       "the required delay between two requests; default: TRAWL_POLITE_DELAY_MS, and at least 1000 for the profile site",
       whole,
     )
-    .action(async ({ since, delay, json }: AuditOptions) => {
+    .action(async ({ since, delay, json }: Json & { readonly since: number; readonly delay?: number }) => {
       const { politeness, profiles } = await context.config();
       const now_ms = context.now();
       const requests = await withDocuments(context, (documents) =>

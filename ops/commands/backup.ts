@@ -9,17 +9,13 @@ import { secretsPath } from "../secrets.ts";
 import { claimData, embeddedFiles } from "../stores.ts";
 import { CommandError, type Context, EXIT, type Json, withJson } from "./context.ts";
 
-interface BackupOptions extends Json {
-  readonly withKey?: boolean;
-}
-
 const HOW_ELSEWHERE = "docs/operating/backup.md says how MongoDB and S3 are backed up";
 
 export const backupCommand = (context: Context): Command =>
   withJson(new Command("backup").description("copy the embedded stores into a folder while the service runs"))
     .argument("<folder>", "new or empty")
     .option("--with-key", "copy the key of stored secrets, too: then who has the backup can read them")
-    .action(async (folder: string, { json, withKey = false }: BackupOptions) => {
+    .action(async (folder: string, { json, withKey = false }: Json & { readonly withKey?: boolean }) => {
       const config = await context.config();
       const files = filesOf(config);
       const key_file = secretsPath(config);

@@ -113,13 +113,11 @@ interface Exchange {
 export const post = (address: string, key: string, body: unknown): Promise<Exchange> =>
   exchange("POST", address, key, body);
 
-/** A file as the body of a request. */
-interface Upload {
-  readonly content_type: string;
-  readonly bytes: Uint8Array<ArrayBuffer>;
-}
-
-export const upload = (address: string, key: string, file: Upload): Promise<Exchange> =>
+export const upload = (
+  address: string,
+  key: string,
+  file: { readonly content_type: string; readonly bytes: Uint8Array<ArrayBuffer> },
+): Promise<Exchange> =>
   send("POST", address, key, { "content-type": file.content_type }, file.bytes, UPLOAD_MS);
 
 /** One request and the JSON of its answer, null without JSON. Throws CommandError when the service does not answer. */

@@ -16,10 +16,6 @@ import {
 /** Longer than any lease lasts: a node that still owns partitions answers within it; any other has lost its lease. */
 const SEARCH_MS = 4_000;
 
-interface RebuildOptions extends Json {
-  readonly force?: boolean;
-}
-
 export function clusterCommand(context: Context): Command {
   const cluster = new Command("cluster").description("manage the cluster as a whole");
   withJson(cluster.command("rebuild"))
@@ -28,7 +24,7 @@ export function clusterCommand(context: Context): Command {
       "--force",
       "also while nodes run: for a few seconds they own nothing, and waiting messages are lost",
     )
-    .action(async ({ json, force = false }: RebuildOptions) => {
+    .action(async ({ json, force = false }: Json & { readonly force?: boolean }) => {
       const result = await withNodeDirectory(context, async (nodeDirectory) => {
         const nodes = (await nodeDirectory.nodes(SEARCH_MS)).map(({ node }) => node);
         if (nodes.length > 0 && !force)

@@ -12,33 +12,6 @@ import {
 } from "./client.ts";
 import { type Context, table } from "./context.ts";
 
-interface Party {
-  readonly scheme: string;
-  readonly value: string;
-}
-
-interface RecordShown {
-  readonly id: string;
-  readonly names: { readonly legal: string; readonly former: readonly { readonly name: string }[] };
-  readonly status: string;
-  readonly jurisdiction: string | null;
-  readonly legal_form: { readonly label?: string | null; readonly abbreviation?: string | null } | null;
-  readonly identifiers: readonly Party[];
-  readonly addresses: readonly { readonly type: string; readonly formatted?: string | null }[];
-  readonly quality: {
-    readonly completeness: number;
-    readonly conflicts: readonly { readonly field: string }[];
-  };
-  readonly redirected_from: string | null;
-  readonly refresh: readonly {
-    readonly source: string;
-    readonly group: string;
-    readonly result: string;
-    readonly error: string | null;
-    readonly confirmed_at: string | null;
-  }[];
-}
-
 interface HistoryShown {
   readonly items: readonly {
     readonly field: string;
@@ -60,9 +33,6 @@ interface HistoryOptions extends ClientOptions {
   readonly field?: string;
   readonly limit: number;
   readonly cursor?: string;
-}
-interface MergeOptions extends ClientOptions {
-  readonly into: string;
 }
 
 const MAX_VALUE_CHARS = 80;
@@ -125,7 +95,7 @@ export function companyCommand(context: Context): Command {
       .description("merge a company into another, whatever their identifiers")
       .argument("<id>", "the company that will redirect, cmp_…")
       .requiredOption("--into <id>", "the company that remains, cmp_…")
-      .action((id: string, { into, ...options }: MergeOptions) =>
+      .action((id: string, { into, ...options }: ClientOptions & { readonly into: string }) =>
         run(
           options,
           "POST",
@@ -165,7 +135,9 @@ export function companyCommand(context: Context): Command {
           options,
           "DELETE",
           `/v1/ops/companies/people/${encodeURIComponent(name)}`,
-          ({ companies, claims }: Removed) => [`${claims} claims of ${companies} companies are removed`],
+          ({ companies, claims }: { readonly companies: number; readonly claims: number }) => [
+            `${claims} claims of ${companies} companies are removed`,
+          ],
         ),
       ),
   );
@@ -176,9 +148,26 @@ interface Survivor {
   readonly survivor: string | null;
 }
 
-interface Removed {
-  readonly companies: number;
-  readonly claims: number;
+interface RecordShown {
+  readonly id: string;
+  readonly names: { readonly legal: string; readonly former: readonly { readonly name: string }[] };
+  readonly status: string;
+  readonly jurisdiction: string | null;
+  readonly legal_form: { readonly label?: string | null; readonly abbreviation?: string | null } | null;
+  readonly identifiers: readonly { readonly scheme: string; readonly value: string }[];
+  readonly addresses: readonly { readonly type: string; readonly formatted?: string | null }[];
+  readonly quality: {
+    readonly completeness: number;
+    readonly conflicts: readonly { readonly field: string }[];
+  };
+  readonly redirected_from: string | null;
+  readonly refresh: readonly {
+    readonly source: string;
+    readonly group: string;
+    readonly result: string;
+    readonly error: string | null;
+    readonly confirmed_at: string | null;
+  }[];
 }
 
 function describeRecord(record: RecordShown): string[] {

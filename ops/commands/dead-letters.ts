@@ -10,10 +10,6 @@ import {
 import type { Documents } from "../../cluster/ports/documents.ts";
 import { CommandError, type Context, type Json, table, withDocuments, withJson } from "./context.ts";
 
-interface ListOptions extends Json {
-  readonly actor?: string;
-}
-
 const MAX_PROBLEM_CHARS = 80;
 
 export function deadLettersCommand(context: Context): Command {
@@ -23,7 +19,7 @@ export function deadLettersCommand(context: Context): Command {
   withJson(command.command("list", { isDefault: true }))
     .description("list them, newest first, without their contents")
     .option("--actor <name>", "only those to this actor, for example domain")
-    .action(async ({ json, actor }: ListOptions) => {
+    .action(async ({ json, actor }: Json & { readonly actor?: string }) => {
       const all = await withDocuments(context, listDeadLetters);
       const deadLetters = all.filter((deadLetter) => actor === undefined || deadLetter.actor === actor);
       if (json) return context.out(JSON.stringify(deadLetters.map(withoutMessage), null, 2));

@@ -88,12 +88,7 @@ export const demoCommand = (context: Context): Command =>
       }
     });
 
-interface Step {
-  readonly told: string;
-  readonly words: readonly string[];
-}
-
-const stepsOn = (site: string): readonly Step[] => [
+const stepsOn = (site: string): readonly { readonly told: string; readonly words: readonly string[] }[] => [
   { told: "Search the built-in index", words: ["search", "when was the lighthouse lit", "--max", "2"] },
   { told: "Fetch a page as Markdown", words: ["fetch", `${site}/lighthouse`, "--markdown"] },
   { told: "Its links", words: ["fetch", `${site}/lighthouse`, "--links"] },

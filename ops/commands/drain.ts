@@ -2,10 +2,6 @@
 import { Command } from "commander";
 import { CommandError, type Context, EXIT, type Json, withJson, withNodeDirectory } from "./context.ts";
 
-interface DrainOptions extends Json {
-  readonly wait: boolean;
-}
-
 /** A little longer than a node takes at most. */
 const WAIT_MS = 170_000;
 
@@ -17,7 +13,7 @@ export const drainCommand = (context: Context): Command =>
   )
     .argument("<node>", "the node's name, as trawl nodes prints it")
     .option("--no-wait", "do not wait until the node has ended")
-    .action(async (node: string, { json, wait }: DrainOptions) => {
+    .action(async (node: string, { json, wait }: Json & { readonly wait: boolean }) => {
       const stopped = await withNodeDirectory(context, async (nodeDirectory) => {
         if (!(await nodeDirectory.drain(node))) {
           const names = (await nodeDirectory.nodes()).map((report) => report.node);

@@ -14,7 +14,6 @@ import { type Context, table } from "./context.ts";
 import { fieldFlags, givenFields, withFlags } from "./field-flags.ts";
 
 type Shown = Static<typeof AccountKey>;
-type Made = Static<typeof AccountKeyCreated>;
 
 interface LimitOptions extends ClientOptions {
   readonly paid?: boolean;
@@ -46,7 +45,7 @@ export function keysCommand(context: Context): Command {
   }
   const one = (name: string, description: string): Command =>
     clientCommand(name).description(description).argument("<prefix>", "the first 10 characters of the key");
-  const printNew = ({ key, prefix, project, role }: Made): void => {
+  const printNew = ({ key, prefix, project, role }: Static<typeof AccountKeyCreated>): void => {
     context.out(key);
     context.err(`Key ${prefix} (${role}) of project "${project}". It is not shown again: save it now.`);
   };

@@ -13,11 +13,6 @@ import { systemTerminal } from "../terminal.ts";
 import { baseOf, errorOf, exchange } from "./client.ts";
 import { CommandError, type Context, EXIT, type Json, table, withJson } from "./context.ts";
 
-interface LoginOptions extends Json {
-  readonly url?: string;
-  readonly profile: string;
-}
-
 const DEFAULT_NAME = "default";
 
 export const loginCommand = (context: Context): Command =>
@@ -26,7 +21,7 @@ export const loginCommand = (context: Context): Command =>
     .option("--url <address>", "the service's address; default: TRAWL_URL, else HOST and PORT", addressOf)
     .option("--profile <name>", "the name of the profile", nameOf, DEFAULT_NAME)
     .addHelpText("after", "\nThe key is asked for, or the first line of standard input: never an argument.")
-    .action(async ({ url, profile, json }: LoginOptions) => {
+    .action(async ({ url, profile, json }: Json & { readonly url?: string; readonly profile: string }) => {
       const base = baseOf(context.clientConfig(), url);
       const key = await (context.terminal?.() ?? systemTerminal()).readSecret(`Key for ${base}: `);
       if (key === "") throw new CommandError("No key was given", EXIT.key);

@@ -5,9 +5,6 @@ import { type ClientOptions, clientCommand, errorOf, exchange, service, wholeNum
 import { type Context, table } from "./context.ts";
 import { fieldFlags, givenFields, withFlags } from "./field-flags.ts";
 
-interface CreateOptions extends ClientOptions {
-  readonly webhook?: string;
-}
 interface ChangesOptions extends ClientOptions {
   readonly cursor?: string;
   readonly limit: number;
@@ -44,7 +41,7 @@ export function monitorsCommand(context: Context): Command {
       .description("watch a page; prints the monitor's id")
       .argument("<url>", "the page")
       .option("--webhook <url>", "an https address that changes are delivered to; its secret is printed once")
-      .action((url: string, options: CreateOptions) => {
+      .action((url: string, options: ClientOptions & { readonly webhook?: string }) => {
         const body: MonitorBody = {
           url,
           ...givenFields(FLAGS, options as unknown as Readonly<Record<string, unknown>>),

@@ -9,10 +9,6 @@ import { fieldFlags, givenFields, withFlags } from "./field-flags.ts";
 
 const FLAGS = fieldFlags(SearchBody, ["query"]);
 
-interface SearchOptions extends ClientOptions {
-  readonly quiet?: boolean;
-}
-
 export const searchCommand = (context: Context): Command =>
   withFlags(
     clientCommand("search")
@@ -21,7 +17,7 @@ export const searchCommand = (context: Context): Command =>
     FLAGS,
   )
     .option("--quiet", "print only errors on standard error")
-    .action(async (words: string[], options: SearchOptions) => {
+    .action(async (words: string[], options: ClientOptions & { readonly quiet?: boolean }) => {
       const { base, key } = service(context, options);
       const given = givenFields(FLAGS, options as unknown as Readonly<Record<string, unknown>>);
       const query = (await linesOf(words, context.terminal?.() ?? systemTerminal())).join(" ");

@@ -2,10 +2,6 @@
 import { Command } from "commander";
 import { type Context, type Json, table, withDocuments, withJson } from "./context.ts";
 
-interface RotateOptions extends Json {
-  readonly lost?: boolean;
-}
-
 export function secretsCommand(context: Context): Command {
   const secrets = new Command("secrets").description("see and change the key that encrypts stored secrets");
 
@@ -29,7 +25,7 @@ export function secretsCommand(context: Context): Command {
   withJson(secrets.command("rotate"))
     .description("seal everything with a new key, beside a running service; run again after an interruption")
     .option("--lost", "the key of the documents is lost: give up what it sealed, and begin with a new one")
-    .action(async ({ lost = false, json }: RotateOptions) => {
+    .action(async ({ lost = false, json }: Json & { readonly lost?: boolean }) => {
       const { rotateSecrets } = await import("../rotate-secrets.ts");
       const { systemClock } = await import("../../cluster/adapters/time/clock.system.ts");
       const clock = systemClock();

@@ -17,10 +17,6 @@ interface Configuration {
   readonly container_config?: { readonly Hostname?: string };
 }
 
-interface Manifest {
-  readonly config: { readonly digest: string; readonly size: number };
-}
-
 /** The same configuration without the containers of its build. */
 export function withoutBuild(given: Configuration): Configuration {
   const { container: _container, parent: _parent, config, container_config, history, ...rest } = given;
@@ -39,7 +35,9 @@ function withoutStage({ comment, ...step }: { readonly comment?: string }): obje
 /** Rewrites the image of a folder that `buildah push ID dir:FOLDER` has written. The id that it has then, `sha256:…`. */
 export function removeBuild(folder: string): string {
   const manifest_path = join(folder, "manifest.json");
-  const manifest = JSON.parse(readFileSync(manifest_path, "utf8")) as Manifest;
+  const manifest = JSON.parse(readFileSync(manifest_path, "utf8")) as {
+    readonly config: { readonly digest: string; readonly size: number };
+  };
   const pathOf = (digest: string): string => join(folder, digest.replace("sha256:", ""));
   const given = readFileSync(pathOf(manifest.config.digest));
   const written = Buffer.from(JSON.stringify(withoutBuild(JSON.parse(given.toString()) as Configuration)));

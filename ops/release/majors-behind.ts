@@ -5,12 +5,6 @@ interface Listed {
   readonly latest: string;
 }
 
-export interface Behind {
-  readonly name: string;
-  readonly current: string;
-  readonly latest: string;
-}
-
 /** What stays behind on purpose, and why. */
 const KEPT: readonly (readonly [pattern: RegExp, reason: string])[] = [
   [
@@ -21,7 +15,9 @@ const KEPT: readonly (readonly [pattern: RegExp, reason: string])[] = [
 ];
 
 /** `listed`: the object that npm prints. A registry may name an older release as the latest: nothing is behind it. */
-export function majorsBehind(listed: Readonly<Record<string, Listed>>): readonly Behind[] {
+export function majorsBehind(
+  listed: Readonly<Record<string, Listed>>,
+): readonly { readonly name: string; readonly current: string; readonly latest: string }[] {
   return Object.entries(listed).flatMap(([name, { current, latest }]) =>
     current === undefined || KEPT.some(([pattern]) => pattern.test(name)) || !isBehind(current, latest)
       ? []

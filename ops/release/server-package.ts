@@ -100,16 +100,14 @@ function serverManifest({ version, description, license, ...manifest }: Manifest
   };
 }
 
-interface Lock {
-  readonly packages: Readonly<Record<string, { readonly dev?: boolean }>>;
-}
-
 /**
  * package-lock.json without what is for development only. npm obeys it where the registry says that the package has one, and not
  * in a tarball that it is given (ops/decisions/0196-packages.md).
  */
 function shrinkwrap(root: string, { version, license, ...manifest }: Manifest): object {
-  const lock = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8")) as Lock;
+  const lock = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8")) as {
+    readonly packages: Readonly<Record<string, { readonly dev?: boolean }>>;
+  };
   const { dependencies, optionalDependencies } = manifest;
   const own = { name: "@trawl/server", version, license, dependencies, optionalDependencies };
   const packages = Object.entries(lock.packages).filter(([path, { dev }]) => path !== "" && !dev);

@@ -13,11 +13,6 @@ const MAX_FILES = 5_000;
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'none'; base-uri 'none'";
 
-export interface StaticDocs {
-  readonly files: number;
-  readonly bytes: number;
-}
-
 /** The file of an address of the service; null: it is none of the documentation. */
 export function fileOf(path: string): string | null {
   if (path === "/" || path === "/docs" || path === "/docs/") return "index.html";
@@ -36,7 +31,7 @@ export async function writeStaticDocs(
   origin: string,
   public_url: string,
   folder: string,
-): Promise<StaticDocs> {
+): Promise<{ readonly files: number; readonly bytes: number }> {
   const seen = new Set<string>();
   const waiting = [...STARTS];
   let bytes = 0;
