@@ -15,7 +15,9 @@ const FLOORS: Record<string, string[]> = {
   "cluster/ports": ["cluster/contracts"],
   // The runtime knows nothing that is above it, the shapes of the product included.
   cluster: ["cluster/contracts", "cluster/ports"],
-  "cluster/adapters": ["cluster/contracts", "cluster/ports"],
+  // What any adapter needs that keeps a file.
+  "cluster/adapters/files": ["cluster/contracts", "cluster/ports"],
+  "cluster/adapters": ["cluster/contracts", "cluster/ports", "cluster/adapters/files"],
   "cluster/examples": ["cluster/contracts", "cluster/ports", "cluster", "cluster/adapters"],
   schemas: ["cluster/contracts", "cluster/ports"],
   "actors/lib": ["schemas", "cluster/contracts", "cluster/ports"],
@@ -50,6 +52,7 @@ const FLOORS: Record<string, string[]> = {
     "actors/*/*",
     "cluster/contracts",
     "cluster/ports",
+    "cluster/adapters/files",
   ],
   gateway: ["schemas", "records", "cluster", "cluster/contracts", "cluster/ports"],
   // What a node is and gives: its settings, and the form of a feature. It knows no feature.
@@ -69,6 +72,7 @@ const FLOORS: Record<string, string[]> = {
     "cluster",
     "cluster/contracts",
     "cluster/ports",
+    "cluster/adapters/files",
     "cluster/adapters",
     "actors/lib",
     "actors/reading",
@@ -89,6 +93,7 @@ const FLOORS: Record<string, string[]> = {
     "cluster",
     "cluster/contracts",
     "cluster/ports",
+    "cluster/adapters/files",
     "cluster/adapters",
     "actors/lib",
     "actors/reading",

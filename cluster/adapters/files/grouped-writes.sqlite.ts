@@ -15,6 +15,7 @@ import { accessSync, closeSync, constants, openSync } from "node:fs";
 import { dirname, resolve as resolvePath } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { type Durability, groupCommit, makeFolder, syncContent } from "./durable-files.ts";
+import { transactions } from "./transactions.sqlite.ts";
 
 /** How long to wait for the lock of another process. The event loop is blocked meanwhile. */
 const BUSY_MS = 2_000;
@@ -69,8 +70,7 @@ export function sqliteWrites(
   );
   // Once more, for the names of the files that were just created.
   makeFolder(folder, durability);
-  const begin = database.prepare("BEGIN IMMEDIATE");
-  const end = database.prepare("COMMIT");
+  const inTransaction = transactions(database);
   /** The log. It stays the same file while the database is open, and SQLite sets no locks on it that a close would end. */
   const log = durability === "power" ? openSync(`${path}-wal`, "r+") : null;
   const syncLog = log === null ? null : groupCommit(() => syncContent(log));
@@ -88,7 +88,6 @@ export function sqliteWrites(
     try {
       changes = commit(writes);
     } catch (cause) {
-      if (database.isOpen && database.isTransaction) database.exec("ROLLBACK");
       const fault = failed(writes.length, cause);
       for (const { reject } of writes) reject(fault);
       return;
@@ -126,10 +125,7 @@ export function sqliteWrites(
   function commit(writes: readonly Write[]): readonly number[] {
     assertSynced();
     beforeCommit?.();
-    begin.run();
-    const changes = writes.map(({ run }) => run());
-    end.run();
-    return changes;
+    return inTransaction(() => writes.map(({ run }) => run()));
   }
 
   function assertSynced(): void {

@@ -9,6 +9,7 @@
 import { mkdirSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { transactions } from "../../../../cluster/adapters/files/transactions.sqlite.ts";
 import { Fault } from "../../../../cluster/ports/fault.ts";
 import { packAfter, unpack } from "../packed-list.ts";
 import {
@@ -91,7 +92,7 @@ function openFile(path: string): DatabaseSync {
     database.exec(`PRAGMA busy_timeout = ${BUSY_MS}; PRAGMA journal_mode = WAL;
       PRAGMA synchronous = NORMAL; PRAGMA cache_size = -65536`);
     if (database.prepare("PRAGMA user_version").get()!["user_version"] !== FILE_LAYOUT)
-      database.exec(`BEGIN IMMEDIATE; ${DROP} PRAGMA user_version = ${FILE_LAYOUT}; COMMIT`);
+      transactions(database)(() => database.exec(`${DROP} PRAGMA user_version = ${FILE_LAYOUT}`));
     database.exec(SCHEMA);
     // A file that is cut in half has its tables.
     database.exec("SELECT count(*) FROM companies; SELECT count(*) FROM recent; SELECT max(key) FROM packed");
@@ -265,20 +266,9 @@ function companiesOf(database: DatabaseSync) {
   };
 }
 
-/** All of it or none. */
-function inTransaction(database: DatabaseSync, work: () => void): void {
-  try {
-    database.exec("BEGIN IMMEDIATE");
-    work();
-    database.exec("COMMIT");
-  } catch (cause) {
-    if (database.isOpen && database.isTransaction) database.exec("ROLLBACK");
-    throw cause;
-  }
-}
-
 export function sqliteCompanyIndex(path: string): CompanyIndex {
   const database = openFile(path);
+  const inTransaction = transactions(database);
   const companies = companiesOf(database);
   const postings = postingsOf(database);
   const findState = database.prepare("SELECT layout, through FROM state");
@@ -322,7 +312,7 @@ export function sqliteCompanyIndex(path: string): CompanyIndex {
   }
 
   function packSome(): void {
-    inTransaction(database, () => {
+    inTransaction(() => {
       const { rows, next_key } = postings.packFrom(pack_from ?? 0);
       recent -= rows;
       pack_from = next_key;
@@ -346,7 +336,7 @@ export function sqliteCompanyIndex(path: string): CompanyIndex {
     const changes = writers.flatMap((each) => each.changes);
     try {
       while (pack_from !== null && recent > 2 * maxRecent()) packSome();
-      inTransaction(database, () => applyAll(changes));
+      inTransaction(() => applyAll(changes));
       for (const { resolve } of writers) resolve();
     } catch (cause) {
       if (database.isOpen) recount();

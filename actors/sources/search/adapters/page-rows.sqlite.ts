@@ -6,6 +6,7 @@ import { createHash } from "node:crypto";
 import { mkdirSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { transactions } from "../../../../cluster/adapters/files/transactions.sqlite.ts";
 import type { Clock } from "../../../../cluster/ports/clock.ts";
 import type { Log } from "../../../../cluster/ports/log.ts";
 import type { Metrics } from "../../../../cluster/ports/metrics.ts";
@@ -129,8 +130,6 @@ function openDatabase(path: string): DatabaseSync {
 
 function statementsOf(database: DatabaseSync) {
   return {
-    begin: database.prepare("BEGIN IMMEDIATE"),
-    end: database.prepare("COMMIT"),
     find: database.prepare("SELECT id, chars, sha256 FROM pages WHERE key = ? AND owner = ?"),
     findSame: database.prepare(
       `SELECT pages.url, language, published_at, words.title AS title, words.text AS text
@@ -161,6 +160,7 @@ function statementsOf(database: DatabaseSync) {
 /** Throws what SQLite throws of a damaged file. */
 export function pageRows({ path, clock, metrics, log, limits }: PageRowsDeps): PageRows {
   const database = openDatabase(path);
+  const inTransaction = transactions(database);
   const sql = statementsOf(database);
   const state = database.prepare("SELECT revision, chars FROM state").get()!;
   let revision = Number(state["revision"]);
@@ -250,16 +250,14 @@ export function pageRows({ path, clock, metrics, log, limits }: PageRowsDeps): P
   function transaction(work: () => boolean): void {
     const previous = { revision, chars, count };
     try {
-      sql.begin.run();
-      if (work()) {
+      inTransaction(() => {
+        if (!work()) return;
         revision++;
         sql.saveState.run(revision, chars);
-      }
-      sql.end.run();
+      });
       metrics.gauge("trawl_search_index_pages", {}, count);
     } catch (problem) {
       ({ revision, chars, count } = previous);
-      if (database.isOpen && database.isTransaction) database.exec("ROLLBACK");
       // The page itself is stored; only the index misses it.
       log.warn("Cannot write the search index", { problem: String(problem) });
     }

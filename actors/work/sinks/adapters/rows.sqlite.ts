@@ -1,5 +1,6 @@
 /** Rows of the result table as the table `results` of a new SQLite database. */
 import { DatabaseSync } from "node:sqlite";
+import { transactions } from "../../../../cluster/adapters/files/transactions.sqlite.ts";
 import { type Cell, RESULT_COLUMNS } from "../result-table.ts";
 
 const TYPES = { INT32: "INTEGER", STRING: "TEXT" } as const;
@@ -14,12 +15,12 @@ export function sqliteFile(path: string): {
   );
   database.exec(`CREATE TABLE results (${columns.join(", ")}) STRICT`);
   const insert = database.prepare(`INSERT INTO results VALUES (${RESULT_COLUMNS.map(() => "?").join(", ")})`);
+  const inTransaction = transactions(database);
   return {
-    write(rows) {
-      database.exec("BEGIN");
-      for (const row of rows) insert.run(...row);
-      database.exec("COMMIT");
-    },
+    write: (rows) =>
+      inTransaction(() => {
+        for (const row of rows) insert.run(...row);
+      }),
     close: () => database.close(),
   };
 }
