@@ -58,6 +58,9 @@ export function companyImportsSuite(open: () => Promise<ImportStore>): void {
     expect(keys(await store.scan("gleif_lei2", "B", 3))).toEqual(["C"]);
     expect(await store.count("gleif_lei2")).toBe(4);
     expect(await store.scan("gleif_rr", "", 3)).toEqual([]);
+    const other = await store.begin({ ...RUN, kind: "gleif_rr" });
+    await store.commit({ run: other, rows: [rowOf(other.run, "A", "[]")], bad: [] });
+    expect(keys(await store.scan("gleif_rr", "", 3))).toEqual(["A"]);
     await store.close();
   });
 

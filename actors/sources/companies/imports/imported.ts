@@ -2,6 +2,7 @@
  * What imports know of a company: the rows of its files as claims, worked out when they are read. A company of which nothing else is
  * stored has the id that its number at the source gives, so that it is the same after any import.
  */
+import { LRUCache } from "lru-cache";
 import type { Knowledge } from "../apply-answers.ts";
 import { isStrong } from "../merging.ts";
 import { identifierOf } from "../references.ts";
@@ -11,7 +12,7 @@ import { afterObservation, digestId, type StoredGroup } from "../stored-claims.t
 import { type Checks, checkKey } from "../stored-company.ts";
 import type { ImportedSource, PartGroup } from "./imported-source.ts";
 import type { ImportKind, Tuple } from "./import-kind.ts";
-import { lastWholeMs, MAX_RUNS, runsOf } from "./run-import.ts";
+import { lastWholeMs, runsOf } from "./run-import.ts";
 import type { ImportedRow, ImportRun, ImportStore } from "./store.ts";
 import { iso } from "../../../lib/iso.ts";
 import type { Clock } from "../../../../cluster/ports/clock.ts";
@@ -31,8 +32,10 @@ interface Subject {
 }
 
 const ENTRIES_AT_ONCE = 1_000;
-/** Runs change when a file was imported. */
+/** The last whole file of a kind is another when one was imported. */
 const RUNS_VALID_MS = 5_000;
+/** Runs in memory: deltas of some years. */
+const KNOWN_RUNS = 1_000;
 
 const ownReference = ({ source, number }: Pick<Subject, "source" | "number">): string =>
   `${source.own_scheme}:${number}`;
@@ -56,22 +59,20 @@ interface ImportsDeps {
   readonly clock: Pick<Clock, "now">;
 }
 
-/** The runs by their numbers, as they were a few seconds ago. */
+/** The runs by their numbers. What is read of one here is written when it begins and never again. */
 function runBook({ store, clock }: Pick<ImportsDeps, "store" | "clock">) {
-  let known: { readonly runs: ReadonlyMap<number, ImportRun>; readonly at_ms: number } | null = null;
+  const known = new LRUCache<number, ImportRun>({ max: KNOWN_RUNS });
+  let hasAny = false;
 
-  async function all(): Promise<ReadonlyMap<number, ImportRun>> {
-    const now_ms = clock.now();
-    if (known === null || known.runs.size === 0 || now_ms - known.at_ms >= RUNS_VALID_MS)
-      known = { at_ms: now_ms, runs: new Map((await store.runs(MAX_RUNS)).map((run) => [run.run, run])) };
-    return known.runs;
+  async function isEmpty(): Promise<boolean> {
+    if (!hasAny) hasAny = (await store.runs(1)).length > 0;
+    return !hasAny;
   }
 
   async function get(number: number): Promise<ImportRun> {
-    const run = (await all()).get(number);
-    if (run) return run;
-    known = null;
-    return (await all()).get(number) ?? (await store.run(number))!;
+    const run = known.get(number) ?? (await store.run(number))!;
+    known.set(number, run);
+    return run;
   }
 
   const wholes = new Map<string, { readonly publish_ms: number; readonly at_ms: number }>();
@@ -83,7 +84,7 @@ function runBook({ store, clock }: Pick<ImportsDeps, "store" | "clock">) {
     wholes.set(kind, { publish_ms, at_ms: now_ms });
     return publish_ms;
   }
-  return { all, get, lastWhole };
+  return { isEmpty, get, lastWhole };
 }
 
 /** A company that was dissolved is still known; of what the source withdrew nothing is. */
@@ -100,12 +101,16 @@ function subjectFinder({ store, sources }: Pick<ImportsDeps, "store" | "sources"
     return row !== undefined && isStanding(source, row) ? { source, number, row } : null;
   };
 
-  /** The companies of each source that have one of these identifiers. */
-  async function subjectsOf(references: readonly string[]): Promise<readonly Subject[]> {
+  /** The companies of each source that have one of these identifiers. `known`: one that was read before. */
+  async function subjectsOf(references: readonly string[], known?: Subject): Promise<readonly Subject[]> {
     const found = new Map<string, Subject>();
     const add = async (source: ImportedSource, number: string): Promise<void> => {
       const key = `${source.source} ${number}`;
       if (found.has(key)) return;
+      if (known?.source === source && known.number === number) {
+        found.set(key, known);
+        return;
+      }
       const subject = await subjectOf(source, number);
       if (subject) found.set(key, subject);
     };
@@ -123,7 +128,7 @@ function subjectFinder({ store, sources }: Pick<ImportsDeps, "store" | "sources"
   /** The same company at the other sources, in the order of the sources. */
   async function membersOf(subject: Subject): Promise<readonly Subject[]> {
     const others: Subject[] = [];
-    const found = await subjectsOf(strongOf(subject));
+    const found = await subjectsOf(strongOf(subject), subject);
     for (const other of onlyOnes(found.filter(({ source }) => source !== subject.source))) {
       const back = (await subjectsOf(strongOf(other))).filter(({ source }) => source === subject.source);
       if (back.length === 1) others.push(other);
@@ -304,7 +309,7 @@ export function openImports(deps: ImportsDeps): Imports {
   const { subjectsOf, membersOf } = finder;
   const runs = runBook(deps);
   const groupsOfSubject = groupReader(deps, runs);
-  const isEmpty = async (): Promise<boolean> => (await runs.all()).size === 0;
+  const { isEmpty } = runs;
 
   async function companyOf(subject: Subject): Promise<ImportedCompany> {
     const members = await membersOf(subject);

@@ -99,6 +99,7 @@ function statementsOf(database: DatabaseSync) {
     lastRun: database.prepare("SELECT max(run) AS run FROM runs"),
     addKind: database.prepare("INSERT OR IGNORE INTO kinds (name) VALUES (?)"),
     kinds: database.prepare("SELECT number, name FROM kinds"),
+    version: database.prepare("PRAGMA data_version"),
     put: database.prepare(`
       INSERT INTO rows (kind, ${CURRENT_ROW}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
       ON CONFLICT DO UPDATE SET digest = excluded.digest, run = excluded.run, line = excluded.line,
@@ -133,6 +134,17 @@ export function sqliteImports(path: string): ImportStore {
   const numbers = new Map<string, number>();
   const names = new Map<number, string>();
 
+  /** Kinds of which no row was there when the file had this version: another process may have written one since. */
+  const absent = new Set<string>();
+  let version: SQLOutputValue = null;
+
+  function isAbsent(kind: string): boolean {
+    const now = statements.version.get()!["data_version"]!;
+    if (now !== version) absent.clear();
+    version = now;
+    return absent.has(kind);
+  }
+
   function readKinds(): void {
     for (const { number, name } of statements.kinds.all()) {
       numbers.set(String(name), Number(number));
@@ -142,7 +154,11 @@ export function sqliteImports(path: string): ImportStore {
 
   /** The number of a kind; null: no row is of this kind. */
   function numberOf(kind: string): number | null {
-    if (!numbers.has(kind)) readKinds();
+    const known = numbers.get(kind);
+    if (known !== undefined) return known;
+    if (isAbsent(kind)) return null;
+    readKinds();
+    if (!numbers.has(kind)) absent.add(kind);
     return numbers.get(kind) ?? null;
   }
 
@@ -180,6 +196,7 @@ export function sqliteImports(path: string): ImportStore {
     if (stored !== null && stored.epoch > run.epoch)
       throw new Fault("lease_lost", `Cannot write import ${run.run}: another node has taken it`);
     statements.addKind.run(run.kind);
+    absent.delete(run.kind);
     const kind = numberOf(run.kind)!;
     const ids: string[][] = [];
     for (const row of rows) {

@@ -7,12 +7,17 @@ import { readBaseline, START } from "../../../../../actors/sources/companies/fee
 import { readChanges } from "../../../../../actors/sources/companies/feed/changes.ts";
 import { sequence } from "../../../../../actors/sources/companies/feed/sequencer.ts";
 import { importedChanges } from "../../../../../actors/sources/companies/imports/imported-changes.ts";
+import { sqliteImports } from "../../../../../actors/sources/companies/imports/adapters/imports.sqlite.ts";
+import { openImports } from "../../../../../actors/sources/companies/imports/imported.ts";
+import type { ImportStore } from "../../../../../actors/sources/companies/imports/store.ts";
 import { indexChanges } from "../../../../../actors/sources/companies/imports/index-imported.ts";
 import {
   IMPORT_KINDS,
+  IMPORTED_SOURCES,
   importKindOf,
 } from "../../../../../actors/sources/companies/imports/imported-sources.ts";
 import { takeImported } from "../../../../../actors/sources/companies/imports/take-imported.ts";
+import { virtualClock } from "../../../../../cluster/adapters/time/clock.virtual.ts";
 import { seededRandom } from "../../../../../cluster/adapters/time/random.seeded.ts";
 import type { Documents } from "../../../../../cluster/ports/documents.ts";
 import { identifier, oneRegister, scriptedSource } from "../../../../harness/companies-harness.ts";
@@ -133,6 +138,32 @@ test("of more than a thousand imports that ended before the feed was read, each 
   );
   const id = async (number: number) => (await one.imports.company(`lei:${goldenLei(number)}`))!.id;
   expect(names).toEqual([await id(1), await id(2)]);
+});
+
+test("a company of an old import is read without reading the imports behind it", async () => {
+  const store = sqliteImports(":memory:");
+  await first(store, rowsOf(1));
+  await delta(store, [named(0, "Kranwerk Nord GmbH")]);
+  const failed = { ...(await store.run(2))!, state: "failed" } as const;
+  for (let at = 0; at < 1_050; at++) await store.begin(failed);
+  const reads: string[] = [];
+  const counted: ImportStore = {
+    ...store,
+    run: (number) => (reads.push(`run ${number}`), store.run(number)),
+    runs: (limit, before) => (reads.push(`runs ${limit}`), store.runs(limit, before)),
+  };
+  const clock = virtualClock(PUBLISHED_MS);
+  const imports = openImports({ store: counted, sources: IMPORTED_SOURCES, clock });
+  const read = async () => (await imports.company(`lei:${goldenLei(0)}`))!.groups.map(({ at_ms }) => at_ms);
+  const at_ms = await read();
+  expect(new Set(at_ms)).toEqual(new Set([PUBLISHED_MS, PUBLISHED_MS + 3_600_000]));
+  // Once for a while: when the last whole file of the kind was published.
+  expect(reads.filter((each) => each === "runs 1000")).toHaveLength(2);
+  expect(reads.toSorted()).toEqual(["run 1", "run 2", "runs 1", "runs 1000", "runs 1000"]);
+  reads.length = 0;
+  expect(await read()).toEqual(at_ms);
+  expect(reads).toEqual([]);
+  await store.close();
 });
 
 class Crash extends Error {}
