@@ -126,9 +126,16 @@ interface PackedRow {
 /** The postings of a file, in both tables. */
 function postingsOf(database: DatabaseSync) {
   const find = database.prepare("SELECT companies, last, list FROM packed WHERE key = ?");
+  // The list of a common key is a page of the file, and is read only where no rarer key finds anything.
+  const findRare = database.prepare(
+    `SELECT companies, CASE WHEN companies < ${LISTED} THEN list END AS list FROM packed WHERE key = ?`,
+  );
   const insert = database.prepare("INSERT INTO packed (companies, last, list, key) VALUES (?, ?, ?, ?)");
   const update = database.prepare("UPDATE packed SET companies = ?, last = ?, list = ? WHERE key = ?");
-  const recentOf = database.prepare(`SELECT number FROM recent WHERE key = ? LIMIT ${LISTED}`);
+  // As one text: a row for each number costs more.
+  const recentOf = database.prepare(
+    `SELECT group_concat(number) AS numbers FROM (SELECT number FROM recent WHERE key = ? LIMIT ${LISTED})`,
+  );
   const inserting = (rows: number) =>
     database.prepare(`INSERT OR IGNORE INTO recent VALUES ${Array(rows).fill("(?, ?)").join(", ")}`);
   const [postOne, postMany] = [inserting(1), inserting(POSTED_AT_ONCE)];
@@ -164,14 +171,16 @@ function postingsOf(database: DatabaseSync) {
     /** `group`: companies of other groups are left out; null: none are. */
     of(signed_key: number, group: number | null): KeyPostings<number> & { readonly total: number } {
       const key = storedKey(signed_key);
-      const row = packedOf(key);
+      const row = findRare.get(key) as unknown as Pick<PackedRow, "companies" | "list"> | undefined;
+      const total = row?.companies ?? 0;
       const inGroup = (numbers: readonly number[]): readonly number[] =>
         group === null ? numbers : numbers.filter((number) => number % COUNTRY_GROUPS === group);
-      const packed = (): readonly number[] => (row ? unpack(row.list) : []);
-      const total = row?.companies ?? 0;
       // With a common key the lists are not compared, so that the rest of it is not read.
-      if (total >= LISTED) return { total, count: LISTED, companies: () => inGroup(packed()) };
-      const recent = recentOf.all(key).map(({ number }) => Number(number));
+      if (total >= LISTED)
+        return { total, count: LISTED, companies: () => inGroup(unpack(packedOf(key)!.list)) };
+      const packed = (): readonly number[] => (row ? unpack(row.list) : []);
+      const numbers = recentOf.get(key)!["numbers"];
+      const recent = numbers === null ? [] : String(numbers).split(",").map(Number);
       return {
         total: total + recent.length,
         count: Math.min(LISTED, total + recent.length),
