@@ -2,7 +2,7 @@
 import type { FieldGroup } from "../../../../schemas/companies.ts";
 import type { SourceClaim } from "../claim.ts";
 import { type Entity, entityGroups } from "../sources/brreg.ts";
-import { controllerClaims, numberClaims, profileClaims } from "../sources/companies-house.ts";
+import { controllerClaims, deadlineClaims, numberClaims, profileClaims } from "../sources/companies-house.ts";
 import { type FtmEntity, ftmGroups, openSanctions } from "../sources/opensanctions.ts";
 import { type Company, companyGroups } from "../sources/prh.ts";
 import { coreClaims, identifierClaims } from "../sources/recherche-entreprises.ts";
@@ -54,7 +54,11 @@ const importedRegister = ({
   numberOf: numberBefore,
   groupsOf: ({ document, ...row }) =>
     claimsOf(document, row)
-      .filter(({ group, claims }) => group === "core" || group === "identifiers" || claims.length > 0)
+      // An empty group of a company that has ended takes back what an earlier file stated.
+      .filter(
+        ({ group, claims }) =>
+          group === "core" || group === "identifiers" || claims.length > 0 || row.ended_on !== null,
+      )
       .map((each) => ({ ...each, precedence })),
   partsOf: partsOf ?? (async () => []),
   entryOf: (id, number, tuple, ended_on) =>
@@ -86,6 +90,11 @@ export const importedCompaniesHouse = importedRegister({
   claimsOf: (document, { number, tuple, ended_on }) => [
     { group: "core", claims: profileClaims(document, profileOf(number, tuple, ended_on)) },
     { group: "identifiers", claims: numberClaims(document, number) },
+    // Of a company that has ended nothing is due.
+    {
+      group: "events",
+      claims: ended_on === null ? deadlineClaims(document, profileOf(number, tuple, null)) : [],
+    },
   ],
   async partsOf(store, number) {
     const rows = await standing(store, companiesHouseControllers, number);

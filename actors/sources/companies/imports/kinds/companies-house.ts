@@ -40,6 +40,17 @@ const ADDRESS = [
   "PostCode",
 ] as const;
 
+/** Days and words of what the company has filed and files next; the places of a tuple in the row's. */
+const DEADLINES = [
+  "Accounts.AccountRefDay",
+  "Accounts.AccountRefMonth",
+  "Accounts.LastMadeUpDate",
+  "Accounts.AccountCategory",
+  "Accounts.NextDueDate",
+  "ConfStmtLastMadeUpDate",
+  "ConfStmtNextDueDate",
+] as const;
+
 /** The places of the tuple. */
 const AT = {
   name: 0,
@@ -51,6 +62,7 @@ const AT = {
   dissolved: 6,
   sic: 7,
   previous: 8,
+  deadlines: 9,
 } as const;
 
 /** `11/09/2012` */
@@ -79,6 +91,7 @@ function basicRow(value: ValueOf): ReadRecord {
     dayOf(value("DissolutionDate")),
     codes.filter((code) => /^[0-9]/.test(code)),
     previous.filter((each) => each.length > 0),
+    trimmed(DEADLINES.map((column) => (column.endsWith("Date") ? dayOf(value(column)) : value(column)))),
   ];
   return { kind: "row", key, tuple: trimmed(tuple) };
 }
@@ -134,6 +147,7 @@ export function profileOf(number: string, tuple: Tuple, ended_on: string | null)
   const status = textAt(tuple, AT.status);
   const codes = (tuple[AT.sic] ?? []) as readonly string[];
   return {
+    ...filingsOf((tuple[AT.deadlines] ?? []) as Tuple),
     company_name: textAt(tuple, AT.name),
     company_number: number,
     company_status: ended_on === null ? codeOf(STATUSES, status) : "dissolved",
@@ -160,7 +174,27 @@ export function profileOf(number: string, tuple: Tuple, ended_on: string | null)
   };
 }
 
+function filingsOf(deadlines: Tuple): Pick<Profile, "accounts" | "confirmation_statement"> {
+  const at = (column: (typeof DEADLINES)[number]): string | null =>
+    textAt(deadlines, DEADLINES.indexOf(column)) || null;
+  const last_day = at("Accounts.LastMadeUpDate");
+  const category = at("Accounts.AccountCategory");
+  return {
+    accounts: {
+      accounting_reference_date: { day: at("Accounts.AccountRefDay"), month: at("Accounts.AccountRefMonth") },
+      last_accounts: { made_up_to: last_day, type: category === null ? null : codeOf([], category) },
+      next_due: at("Accounts.NextDueDate"),
+    },
+    confirmation_statement: {
+      last_made_up_to: at("ConfStmtLastMadeUpDate"),
+      next_due: at("ConfStmtNextDueDate"),
+    },
+  };
+}
+
 const isChange = (before: Tuple, after: Tuple): boolean => JSON.stringify(before) !== JSON.stringify(after);
+/** A company files every year: its deadlines, the last place, are renewed and change nothing else of it. */
+const withoutDeadlines = (tuple: Tuple): Tuple => trimmed(tuple.slice(0, AT.deadlines));
 const NO_FILE = { sha256: "" } as never;
 const COMMON = { source: "companies_house", layout: 1, licence: COMPANIES_HOUSE.licence, isChange } as const;
 
@@ -171,6 +205,7 @@ export const companiesHouseBasic: CsvKind = {
   format: "csv",
   absence: "dissolved",
   required: ["CompanyName", "CompanyNumber", "CompanyCategory", "CompanyStatus"],
+  isChange: (before, after) => isChange(withoutDeadlines(before), withoutDeadlines(after)),
   referencesOf: (number) => identifierReferences(numberClaims(NO_FILE, number)),
   read: reading(basicRow),
 };

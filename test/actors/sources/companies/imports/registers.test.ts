@@ -94,20 +94,49 @@ test("Companies House's basic data are records as its API gives them", async () 
   });
 });
 
+test("accounts and confirmation statements of the basic data are events, and a company that files is not another", async () => {
+  const one = register();
+  const filed = (year: number): Row => ({
+    "Accounts.AccountRefDay": "30",
+    "Accounts.AccountRefMonth": "9",
+    "Accounts.NextDueDate": `30/06/${year + 2}`,
+    "Accounts.LastMadeUpDate": `30/09/${year}`,
+    "Accounts.AccountCategory": "TOTAL EXEMPTION FULL",
+    ConfStmtNextDueDate: `25/09/${year + 1}`,
+    " ConfStmtLastMadeUpDate": `11/09/${year}`,
+  });
+  const file = (days: number, row: Row) => imported(one, "companies_house", csv([row]), days);
+  const events = async () =>
+    (await one.get("gb_coh:01234567"))!.company.record.events
+      .map(({ date, title, text }) => `${String(date)} ${String(title)}: ${String(text)}`)
+      .toSorted();
+  await file(0, basic("1234567", filed(2025)));
+  expect(await events()).toEqual([
+    "2025-09-11 Last confirmation statement made up to this day: null",
+    "2025-09-30 Last accounts made up to this day: total-exemption-full; 2025-09-30; accounting reference date 09-30",
+    "2026-09-25 Next confirmation statement due: null",
+    "2027-06-30 Next accounts due: null",
+  ]);
+  expect((await file(1, basic("1234567", filed(2026)))).counts).toMatchObject({ renewed: 1, changed: 0 });
+  expect((await events())[3]).toBe("2028-06-30 Next accounts due: null");
+  expect(await one.import_store.earlier("companies_house", "01234567")).toEqual([]);
+  const renamed = basic("1234567", { ...filed(2026), CompanyName: "KRANWERK NORD LTD" });
+  expect((await file(2, renamed)).counts).toMatchObject({ renewed: 0, changed: 1 });
+});
+
 test("a company that the next file of live companies does not have was dissolved then", async () => {
   const one = register();
+  const listed = (number: string): Row => basic(number, { "Accounts.NextDueDate": "30/06/2027" });
+  const events = async () => (await one.get("gb_coh:10000000"))!.company.record.events.length;
   const numbers = Array.from({ length: 300 }, (_, at) => String(10_000_000 + at));
-  await imported(one, "companies_house", csv(numbers.map((number) => basic(number))));
-  const later = await imported(
-    one,
-    "companies_house",
-    csv(numbers.slice(1).map((number) => basic(number))),
-    1,
-  );
+  await imported(one, "companies_house", csv(numbers.map(listed)));
+  expect(await events()).toBe(1);
+  const later = await imported(one, "companies_house", csv(numbers.slice(1).map(listed)), 1);
   expect(later.counts).toMatchObject({ unchanged: 299, closed: 1 });
   const gone = (await one.get("gb_coh:10000000"))!.company.record;
   expect(gone).toMatchObject({ names: { legal: "KRANWERK 10000000 LTD" }, status: "dissolved" });
-  const again = await imported(one, "companies_house", csv(numbers.map((number) => basic(number))), 2);
+  expect(await events()).toBe(0);
+  const again = await imported(one, "companies_house", csv(numbers.map(listed)), 2);
   expect(again.counts).toMatchObject({ changed: 1 });
   expect((await one.get("gb_coh:10000000"))!.company.record.status).toBe("active");
 });
