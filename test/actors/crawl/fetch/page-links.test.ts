@@ -123,9 +123,7 @@ test("links alone are those of the formats, in their order and up to their limit
       alternates: relations!.alternates,
       robots: relations!.robots,
     });
-    expect(beside).toEqual({ ...omitFormats(formatted), followed: alone.followed });
+    const { formats: _formats, ...unformatted } = formatted;
+    expect(beside).toEqual({ ...unformatted, followed: alone.followed });
   }
 });
-
-const omitFormats = ({ formats: _, ...rest }: Awaited<ReturnType<Awaited<ReturnType<typeof tasks.page>>>>) =>
-  rest;

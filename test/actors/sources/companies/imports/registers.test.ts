@@ -108,17 +108,17 @@ test("accounts and confirmation statements of the basic data are events, and a c
   const file = (days: number, row: Row) => imported(one, "companies_house", csv([row]), days);
   const events = async () =>
     (await one.get("gb_coh:01234567"))!.company.record.events
-      .map(({ date, title, text }) => `${String(date)} ${String(title)}: ${String(text)}`)
+      .map(({ date, title, text }) => ([date, title, text] as (string | null)[]).join(" | "))
       .toSorted();
   await file(0, basic("1234567", filed(2025)));
   expect(await events()).toEqual([
-    "2025-09-11 Last confirmation statement made up to this day: null",
-    "2025-09-30 Last accounts made up to this day: total-exemption-full; 2025-09-30; accounting reference date 09-30",
-    "2026-09-25 Next confirmation statement due: null",
-    "2027-06-30 Next accounts due: null",
+    "2025-09-11 | Last confirmation statement made up to this day | ",
+    "2025-09-30 | Last accounts made up to this day | total-exemption-full; 2025-09-30; accounting reference date 09-30",
+    "2026-09-25 | Next confirmation statement due | ",
+    "2027-06-30 | Next accounts due | ",
   ]);
   expect((await file(1, basic("1234567", filed(2026)))).counts).toMatchObject({ renewed: 1, changed: 0 });
-  expect((await events())[3]).toBe("2028-06-30 Next accounts due: null");
+  expect((await events())[3]).toBe("2028-06-30 | Next accounts due | ");
   expect(await one.import_store.earlier("companies_house", "01234567")).toEqual([]);
   const renamed = basic("1234567", { ...filed(2026), CompanyName: "KRANWERK NORD LTD" });
   expect((await file(2, renamed)).counts).toMatchObject({ renewed: 0, changed: 1 });
