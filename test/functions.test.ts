@@ -17,8 +17,6 @@ const ALGORITHMS: Readonly<Record<string, string>> = {
   "actors/reading/article/tree.ts buildTree": "a tree of blocks from a stream of tags, without recursion",
   "cluster/adapters/bus/bus.nats.ts natsBus": "streams, consumers and acknowledgements of one connection",
   "cluster/adapters/egress/egress.proxy.ts egressProxy": "one proxy server: CONNECT, plain requests, limits",
-  "cluster/adapters/egress/egress.undici.ts undiciEgress":
-    "one exchange with an origin, from the address to the last byte",
   "cluster/adapters/workers/workers.processes.ts pool":
     "child processes: tasks assigned, limits enforced, children replaced",
 };

@@ -20,11 +20,11 @@ import {
   type WireHeads,
 } from "../../ports/egress.ts";
 import { Fault } from "../../ports/fault.ts";
+import { type Connection, type ConnectionLimits, ConnectionPool } from "./connections.undici.ts";
 import { codeOf, connector, type ConnectorOptions, hostOf, secure } from "./pinned-connect.ts";
 import { codingsOf, decodeBody } from "./decode.ts";
 import { LACK_OF_DESCRIPTORS } from "./descriptors.ts";
 import { throughProxy } from "./upstream-proxy.ts";
-import { Client, ClientDestroyedError } from "../parts.undici.ts";
 
 export interface UndiciEgressOptions extends ConnectorOptions {
   /** Offers HTTP/2 to https origins. Default true. */
@@ -36,24 +36,12 @@ export interface UndiciEgressOptions extends ConnectorOptions {
   readonly onBodyBytes?: (direction: "received" | "sent", bytes: number) => void;
 }
 
-export interface EgressLimits {
+export interface EgressLimits extends ConnectionLimits {
   /**
    * Maximum concurrent exchanges. One more waits, and its wait counts towards the connect time-out. Each needs a file
    * descriptor.
    */
   readonly exchanges: number;
-  /** Maximum idle connections; the one idle for longest is closed first. */
-  readonly idle: number;
-  readonly idle_per_origin: number;
-  /**
-   * How long a connection may be idle; an origin's Keep-Alive field shortens it. Most servers wait 5 to 75 s: one that closes
-   * at the moment of reuse costs a second connection.
-   */
-  readonly idle_ms: number;
-  /** Age from which a connection is not used again, so that a name that has moved is followed. */
-  readonly reuse_ms: number;
-  /** Maximum size of all header fields of a response; more is `network_protocol`. */
-  readonly header_bytes: number;
   readonly header_fields: number;
 }
 
@@ -83,8 +71,6 @@ const OWN_FIELDS = new Set([
   "expect",
   "te",
 ]);
-/** All closed clients share this error: undici would format a stack for each, 65 µs of CPU time. */
-const CLOSED = new ClientDestroyedError();
 const ACCEPT_ENCODING = "gzip, deflate, br, zstd";
 
 export interface UndiciEgress extends Egress {
@@ -92,16 +78,12 @@ export interface UndiciEgress extends Egress {
   readonly open: () => { readonly exchanges: number; readonly connections: number; readonly idle: number };
 }
 
-/** One algorithm: an exchange over a checked connection, new or kept alive. */
 export function undiciEgress(options: UndiciEgressOptions): UndiciEgress {
   const limits: EgressLimits = { ...LIMITS, ...options.limits };
   const connects = connector(options);
-  const connections = new Set<Connection>();
-  /** Oldest first, in the insertion order of Set. */
-  const idle = new Set<Connection>();
-  /** The same by route. */
-  const idleByRoute = new Map<string, Set<Connection>>();
+  const connections = new ConnectionPool(limits, options.judge);
   const waiting = new Set<() => void>();
+  const parts = { connections, header_fields: limits.header_fields, onBodyBytes: options.onBodyBytes };
   let exchanges = 0;
   let isClosed = false;
 
@@ -126,51 +108,6 @@ export function undiciEgress(options: UndiciEgressOptions): UndiciEgress {
     }
     waiting.delete(next);
     next();
-  }
-
-  function closeConnection(connection: Connection): void {
-    dropIdle(connection);
-    connections.delete(connection);
-    // The socket is destroyed at once; nothing waits for undici.
-    connection.client.destroy(CLOSED, () => {});
-    connection.socket.destroy();
-  }
-
-  /** Keeps a connection after a complete exchange, within the limits. */
-  function keepIdle(connection: Connection): void {
-    const isOld = performance.now() - connection.opened_ms > limits.reuse_ms;
-    if (isClosed || isOld || !connection.isReusable || connection.socket.destroyed) {
-      closeConnection(connection);
-      return;
-    }
-    connection.alarm = setTimeout(() => closeConnection(connection), limits.idle_ms).unref();
-    idle.add(connection);
-    const same_way = idleByRoute.get(connection.route) ?? new Set();
-    idleByRoute.set(connection.route, same_way.add(connection));
-    const from = same_way.size > limits.idle_per_origin ? same_way : idle.size > limits.idle ? idle : null;
-    const [surplus] = from ?? [];
-    if (surplus) closeConnection(surplus);
-  }
-
-  function dropIdle(connection: Connection): void {
-    clearTimeout(connection.alarm);
-    idle.delete(connection);
-    const same_way = idleByRoute.get(connection.route);
-    if (same_way?.delete(connection) && same_way.size === 0) idleByRoute.delete(connection.route);
-  }
-
-  /** The connection that was used last, if its address is still allowed. A proxy is the operator's, whatever its address. */
-  function takeIdle(url: URL, { via, networks }: ExchangeRequest): Connection | undefined {
-    const connection = [...(idleByRoute.get(routeKey(url, via)) ?? [])].at(-1);
-    if (!connection) return undefined;
-    const port = Number(url.port) || (url.protocol === "https:" ? 443 : 80);
-    if (!via && options.judge.address(connection.address, port, networks) === "blocked_destination") {
-      // A request with other networks may use it.
-      if (networks === undefined) closeConnection(connection);
-      return undefined;
-    }
-    dropIdle(connection);
-    return connection;
   }
 
   async function openConnection(
@@ -201,27 +138,13 @@ export function undiciEgress(options: UndiciEgressOptions): UndiciEgress {
             life.signal,
           )
         : opened.socket;
-    const connection: Connection = {
-      route: routeKey(url, via),
-      isAbsolute: via !== undefined && url.protocol === "http:",
+    return connections.add(url, via, {
       fields: opened.fields,
-      client: clientOver(url.origin, socket, limits),
       socket,
       address: opened.address,
       is_private: via === undefined && opened.is_private,
       timings: { dns_ms: opened.dns_ms, connect_ms: opened.connect_ms, tls_ms: performance.now() - began },
-      opened_ms: performance.now(),
-      isUsed: false,
-      isReusable: true,
-      alarm: undefined,
-    };
-    connections.add(connection);
-    socket.once("close", () => {
-      // undici reports a close during an exchange; this handles a close while idle.
-      dropIdle(connection);
-      connections.delete(connection);
     });
-    return connection;
   }
 
   async function exchange(request: ExchangeRequest): Promise<Exchange> {
@@ -252,11 +175,11 @@ export function undiciEgress(options: UndiciEgressOptions): UndiciEgress {
       await waitForSlot(life);
       hasSlot = true;
       // A POST must not be sent twice, and an idle connection may be dead already: a POST gets a new connection.
-      const reused = request.method === "POST" ? undefined : takeIdle(url, request);
+      const reused = request.method === "POST" ? undefined : connections.takeIdle(url, request);
       if (reused) {
         isAccepted = true;
         try {
-          return await converse(request, url, reused, life, end);
+          return await converse({ ...parts, connection: reused, request, url, life, end });
         } catch (problem) {
           if (life.signal.aborted || asEgressError(problem).problem !== "network_reset") throw problem;
         }
@@ -264,157 +187,148 @@ export function undiciEgress(options: UndiciEgressOptions): UndiciEgress {
         life.arm(request.connect_timeout_ms ?? CONNECT_TIMEOUT_MS, `Cannot connect to "${url.host}" in time`);
       }
       const connection = await openConnection(url, request, life, () => (isAccepted = true));
-      return await converse(request, url, connection, life, end);
+      return await converse({ ...parts, connection, request, url, life, end });
     } catch (problem) {
       end();
       if (problem instanceof TypeError) throw problem;
       const error = asEgressError(problem);
       if (error.problem === "no_descriptors") {
-        // Idle connections hold descriptors that the next exchange may use.
-        for (const connection of idle) closeConnection(connection);
+        connections.closeIdle();
         throw new Fault("no_descriptors", error.message, { cause: error });
       }
       return fail(error);
     }
   }
 
-  /**
-   * Sends the request and waits for the response head; throws when none comes. `end` is called when the exchange is
-   * over.
-   */
-  async function converse(
-    request: ExchangeRequest,
-    url: URL,
-    connection: Connection,
-    life: ExchangeLifetime,
-    end: () => void,
-  ): Promise<Exchange> {
-    const timings = connection.isUsed ? { dns_ms: 0, connect_ms: 0, tls_ms: 0 } : connection.timings;
-    connection.isUsed = true;
-    const sent = performance.now();
-    const inlet = new BodyStream(life, request.idle_timeout_ms ?? IDLE_TIMEOUT_MS);
-    life.arm(request.headers_timeout_ms ?? HEADERS_TIMEOUT_MS, `"${url.host}" did not answer in time`);
-    let isDone = false;
-    const done = (isWhole: boolean) => {
-      if (isDone) return;
-      isDone = true;
-      if (isWhole) keepIdle(connection);
-      else closeConnection(connection);
-    };
-    try {
-      const head = await life.until<Head>((resolve, reject) => {
-        connection.client.dispatch(
-          {
-            path: `${connection.isAbsolute ? url.origin : ""}${url.pathname}${url.search}`,
-            method: request.method,
-            headers: [...fieldsOf(request), ...connection.fields.flat()],
-            ...(request.body ? { body: request.body } : {}),
-          },
-          {
-            onRequestStart: (controller) => {
-              inlet.controller = controller;
-              // undici writes the request immediately after this callback. An earlier check would be too early, because
-              // a busy process may stall in between.
-              if (request.beforeSend?.() === false) {
-                const { host } = url;
-                controller.abort(
-                  new EgressError("aborted", `Cannot ask "${host}": its permit is no longer valid`),
-                );
-                return;
-              }
-              if (request.body) options.onBodyBytes?.("sent", request.body.length);
-              if (request.onSent) process.nextTick(request.onSent);
-            },
-            onResponseStart: (controller, status, fields, reason = "") => {
-              // 1xx responses: the final one is still to come, and the time-out keeps running.
-              if (status < 200) return;
-              const raw = controller.rawHeaders ?? fields;
-              resolve({ status, headers: headersOf(raw), raw, reason });
-            },
-            onResponseData: (_, chunk) => {
-              options.onBodyBytes?.("received", chunk.length);
-              inlet.push(chunk);
-            },
-            onResponseEnd: () => inlet.finish(),
-            onResponseError: (_, problem) => {
-              // undici refuses an invalid field or path: a bug of the caller.
-              const isOurs = codeOf(problem) === "UND_ERR_INVALID_ARG";
-              reject(isOurs ? new TypeError(`Cannot send the request: ${problem.message}`) : problem);
-              inlet.fail(problem);
-            },
-          },
-        );
-        return () => {};
-      });
-      life.disarm();
-      const first_byte_ms = performance.now() - sent;
-      if (fieldCount(head.headers) > limits.header_fields) {
-        throw new EgressError("network_protocol", `Cannot read the answer of "${url.host}": too many fields`);
-      }
-      if (connection.isAbsolute && head.status === 407) {
-        throw new EgressError("proxy_refused", `The proxy refused to ask "${url.host}": 407`);
-      }
-      connection.isReusable = !(head.headers.get("connection") ?? []).join().toLowerCase().includes("close");
-      const isEmpty = request.method === "HEAD" || head.status === 204 || head.status === 304;
-      const codings = isEmpty ? [] : codingsOf(head.headers.get("content-encoding") ?? []);
-      const stop = () => {
-        // Each body ends here, nearly all of them after their last byte: an error costs as much as the rest of the call.
-        const isBroken = !isDone;
-        done(false);
-        if (isBroken) inlet.fail(new EgressError("aborted", "Cannot read on: the body was cancelled"));
-        end();
-      };
-      inlet.onEnd = (isWhole) => {
-        done(isWhole);
-        end();
-      };
-      return {
-        kind: "answered",
-        status: head.status,
-        headers: head.headers,
-        body: readUntilEnd(decodeBody(inlet, codings), stop),
-        cancel: stop,
-        address: connection.address,
-        is_private: connection.is_private,
-        timings: rounded({ ...timings, first_byte_ms }),
-        wire: () => wireHeads(request, url, connection.socket, head),
-      };
-    } catch (problem) {
-      done(false);
-      throw problem;
-    }
-  }
-
   return {
     exchange,
-    open: () => ({ exchanges, connections: connections.size, idle: idle.size }),
+    open: () => ({ exchanges, connections: connections.open_count, idle: connections.idle_count }),
     async close() {
       isClosed = true;
       connects.close();
-      for (const connection of connections) closeConnection(connection);
+      connections.end();
     },
   };
 }
 
-/** The key of reusable connections: origin and forward proxy. */
-const routeKey = ({ origin }: URL, via: ExchangeRequest["via"]): string =>
-  `${origin} ${via?.proxy_url ?? ""}`;
+/** An exchange over its connection. */
+interface Conversation {
+  readonly connections: Pick<ConnectionPool, "keepIdle" | "close">;
+  readonly connection: Connection;
+  readonly request: ExchangeRequest;
+  readonly url: URL;
+  readonly life: ExchangeLifetime;
+  readonly header_fields: number;
+  readonly onBodyBytes: UndiciEgressOptions["onBodyBytes"];
+  /** Called when the exchange is over. */
+  readonly end: () => void;
+}
 
-interface Connection {
-  readonly route: string;
-  /** Requests use the absolute form: the peer is a proxy. */
-  readonly isAbsolute: boolean;
-  /** Header fields for the proxy, sent with every request. */
-  readonly fields: readonly (readonly [string, string])[];
-  readonly client: Client;
-  readonly socket: Socket;
-  readonly address: string;
-  readonly is_private: boolean;
-  readonly timings: Omit<Timings, "first_byte_ms">;
-  readonly opened_ms: number;
-  isUsed: boolean;
-  isReusable: boolean;
-  alarm: NodeJS.Timeout | undefined;
+/** Sends the request and waits for the response head; throws when none comes. */
+async function converse({
+  connections,
+  connection,
+  request,
+  url,
+  life,
+  header_fields,
+  onBodyBytes,
+  end,
+}: Conversation): Promise<Exchange> {
+  const timings = connection.isUsed ? { dns_ms: 0, connect_ms: 0, tls_ms: 0 } : connection.timings;
+  connection.isUsed = true;
+  const sent = performance.now();
+  const inlet = new BodyStream(life, request.idle_timeout_ms ?? IDLE_TIMEOUT_MS);
+  life.arm(request.headers_timeout_ms ?? HEADERS_TIMEOUT_MS, `"${url.host}" did not answer in time`);
+  let isDone = false;
+  const done = (isWhole: boolean) => {
+    if (isDone) return;
+    isDone = true;
+    if (isWhole) connections.keepIdle(connection);
+    else connections.close(connection);
+  };
+  try {
+    const head = await life.until<Head>((resolve, reject) => {
+      connection.client.dispatch(
+        {
+          path: `${connection.isAbsolute ? url.origin : ""}${url.pathname}${url.search}`,
+          method: request.method,
+          headers: [...fieldsOf(request), ...connection.fields.flat()],
+          ...(request.body ? { body: request.body } : {}),
+        },
+        {
+          onRequestStart: (controller) => {
+            inlet.controller = controller;
+            // undici writes the request immediately after this callback. An earlier check would be too early, because
+            // a busy process may stall in between.
+            if (request.beforeSend?.() === false) {
+              const { host } = url;
+              controller.abort(
+                new EgressError("aborted", `Cannot ask "${host}": its permit is no longer valid`),
+              );
+              return;
+            }
+            if (request.body) onBodyBytes?.("sent", request.body.length);
+            if (request.onSent) process.nextTick(request.onSent);
+          },
+          onResponseStart: (controller, status, fields, reason = "") => {
+            // 1xx responses: the final one is still to come, and the time-out keeps running.
+            if (status < 200) return;
+            const raw = controller.rawHeaders ?? fields;
+            resolve({ status, headers: headersOf(raw), raw, reason });
+          },
+          onResponseData: (_, chunk) => {
+            onBodyBytes?.("received", chunk.length);
+            inlet.push(chunk);
+          },
+          onResponseEnd: () => inlet.finish(),
+          onResponseError: (_, problem) => {
+            // undici refuses an invalid field or path: a bug of the caller.
+            const isOurs = codeOf(problem) === "UND_ERR_INVALID_ARG";
+            reject(isOurs ? new TypeError(`Cannot send the request: ${problem.message}`) : problem);
+            inlet.fail(problem);
+          },
+        },
+      );
+      return () => {};
+    });
+    life.disarm();
+    const first_byte_ms = performance.now() - sent;
+    if (fieldCount(head.headers) > header_fields) {
+      throw new EgressError("network_protocol", `Cannot read the answer of "${url.host}": too many fields`);
+    }
+    if (connection.isAbsolute && head.status === 407) {
+      throw new EgressError("proxy_refused", `The proxy refused to ask "${url.host}": 407`);
+    }
+    connection.isReusable = !(head.headers.get("connection") ?? []).join().toLowerCase().includes("close");
+    const isEmpty = request.method === "HEAD" || head.status === 204 || head.status === 304;
+    const codings = isEmpty ? [] : codingsOf(head.headers.get("content-encoding") ?? []);
+    const stop = () => {
+      // Each body ends here, nearly all of them after their last byte: an error costs as much as the rest of the call.
+      const isBroken = !isDone;
+      done(false);
+      if (isBroken) inlet.fail(new EgressError("aborted", "Cannot read on: the body was cancelled"));
+      end();
+    };
+    inlet.onEnd = (isWhole) => {
+      done(isWhole);
+      end();
+    };
+    return {
+      kind: "answered",
+      status: head.status,
+      headers: head.headers,
+      body: readUntilEnd(decodeBody(inlet, codings), stop),
+      cancel: stop,
+      address: connection.address,
+      is_private: connection.is_private,
+      timings: rounded({ ...timings, first_byte_ms }),
+      wire: () => wireHeads(request, url, connection.socket, head),
+    };
+  } catch (problem) {
+    done(false);
+    throw problem;
+  }
 }
 
 interface Head {
@@ -423,31 +337,6 @@ interface Head {
   /** As undici gives it. */
   readonly raw: object;
   readonly reason: string;
-}
-
-/** An undici Client over one established connection. When the connection closes, the client is of no further use. */
-function clientOver(origin: string, socket: Socket, limits: EgressLimits): Client {
-  let isGiven = false;
-  return new Client(origin, {
-    connect: (_, given) => {
-      const wasGiven = isGiven;
-      isGiven = true;
-      // Asynchronous: undici ignores a socket that it receives before its own call returns.
-      queueMicrotask(() => {
-        if (wasGiven) given(new EgressError("network_reset", "The connection was closed"), null);
-        else given(null, socket);
-      });
-    },
-    pipelining: 1,
-    maxHeaderSize: limits.header_bytes,
-    // ExchangeLifetime keeps time to the millisecond; undici's timers are coarse.
-    headersTimeout: 0,
-    bodyTimeout: 0,
-    keepAliveTimeout: limits.idle_ms,
-    keepAliveMaxTimeout: limits.idle_ms,
-    // One stream at a time. The window limits how much an origin may send ahead of a slow reader.
-    h2Options: { maxConcurrentStreams: 1, pingInterval: 0, settings: { initialWindowSize: 262_144 } },
-  });
 }
 
 /** The life of an exchange: the caller's signal and one timer at a time. Its own signal ends every wait. */
