@@ -1,19 +1,27 @@
 /** US Eastern time, in which the filing system states dates and times. Pure functions. */
 
-const EASTERN = new Intl.DateTimeFormat("en-US", {
-  timeZone: "America/New_York",
-  hourCycle: "h23",
-  year: "numeric",
-  month: "2-digit",
-  day: "2-digit",
-  hour: "2-digit",
-  minute: "2-digit",
-  second: "2-digit",
-});
+let format: Intl.DateTimeFormat | null = null;
+
+/** Made when it is first asked for: it takes longer than most modules take to load. */
+const eastern = (): Intl.DateTimeFormat =>
+  (format ??= new Intl.DateTimeFormat("en-US", {
+    timeZone: "America/New_York",
+    hourCycle: "h23",
+    year: "numeric",
+    month: "2-digit",
+    day: "2-digit",
+    hour: "2-digit",
+    minute: "2-digit",
+    second: "2-digit",
+  }));
 
 /** The local time of an Eastern clock, read as UTC. */
 function shownAt(at_ms: number): number {
-  const parts = Object.fromEntries(EASTERN.formatToParts(at_ms).map(({ type, value }) => [type, value]));
+  const parts = Object.fromEntries(
+    eastern()
+      .formatToParts(at_ms)
+      .map(({ type, value }) => [type, value]),
+  );
   return Date.parse(
     `${parts.year}-${parts.month}-${parts.day}T${parts.hour}:${parts.minute}:${parts.second}Z`,
   );

@@ -13,22 +13,26 @@ const current = (code: string): string => new Intl.Locale(`und-${code}`).region 
  */
 const NO_COUNTRIES: ReadonlySet<string> = new Set("EU EZ UN QO XA XB AC CP CQ DG EA IC TA ZZ".split(" "));
 
-/** By its names and its codes, all in lower case. */
-const CODES: ReadonlyMap<string, string> = new Map(
-  ["en", "de"].flatMap((language) => {
-    const names = new Intl.DisplayNames([language], { type: "region", fallback: "none" });
-    return LETTERS.flatMap((first) => LETTERS.map((second) => first + second)).flatMap(
-      (code): [string, string][] => {
-        const name = names.of(code);
-        if (name === undefined || NO_COUNTRIES.has(current(code))) return [];
-        return [
-          [folded(name), current(code)],
-          [folded(code), current(code)],
-        ];
-      },
-    );
-  }),
-);
+let codes: ReadonlyMap<string, string> | null = null;
+
+/** By its names and its codes, all in lower case. Made when it is first asked for: a service that reads no profile starts without it. */
+const codesByName = (): ReadonlyMap<string, string> =>
+  (codes ??= new Map(
+    ["en", "de"].flatMap((language) => {
+      const names = new Intl.DisplayNames([language], { type: "region", fallback: "none" });
+      return LETTERS.flatMap((first) => LETTERS.map((second) => first + second)).flatMap(
+        (code): [string, string][] => {
+          const name = names.of(code);
+          if (name === undefined || NO_COUNTRIES.has(current(code))) return [];
+          return [
+            [folded(name), current(code)],
+            [folded(code), current(code)],
+          ];
+        },
+      );
+    }),
+  ));
+
 /** Names that people write and the Unicode data does not have. */
 const MORE: Readonly<Record<string, string>> = {
   "great britain": "GB",
@@ -71,5 +75,5 @@ const MORE: Readonly<Record<string, string>> = {
 /** ISO 3166-1 alpha-2; null for a name that is not known, which is ignored. */
 export function countryCode(name: string | null | undefined): string | null {
   const key = folded(name ?? "");
-  return MORE[key] ?? CODES.get(key) ?? null;
+  return MORE[key] ?? codesByName().get(key) ?? null;
 }

@@ -52,21 +52,32 @@ const OTHERS: Readonly<Record<string, string>> = {
   nordic: "scandinavia",
 };
 
-const english = new Intl.DisplayNames(["en"], { type: "region", fallback: "none" });
-const CODES: ReadonlyMap<string, string> = new Map([
-  ...[...COUNTRIES].flatMap((code) => {
-    const name = english.of(code);
-    return name === undefined ? [] : [[foldName(name), code] as const];
-  }),
-  ...Object.entries(OTHERS),
-]);
-const MAX_WORDS = 3;
-/** The most words of the names that begin with a word. */
-const WORDS_FROM = new Map<string, number>();
-for (const name of CODES.keys()) {
-  const words = name.split(" ");
-  WORDS_FROM.set(words[0]!, Math.max(words.length, WORDS_FROM.get(words[0]!) ?? 0));
+interface Territories {
+  readonly codes: ReadonlyMap<string, string>;
+  /** The most words of the names that begin with a word. */
+  readonly words_from: ReadonlyMap<string, number>;
 }
+
+function readTerritories(): Territories {
+  const english = new Intl.DisplayNames(["en"], { type: "region", fallback: "none" });
+  const codes = new Map([
+    ...[...COUNTRIES].flatMap((code) => {
+      const name = english.of(code);
+      return name === undefined ? [] : [[foldName(name), code] as const];
+    }),
+    ...Object.entries(OTHERS),
+  ]);
+  const words_from = new Map<string, number>();
+  for (const name of codes.keys()) {
+    const words = name.split(" ");
+    words_from.set(words[0]!, Math.max(words.length, words_from.get(words[0]!) ?? 0));
+  }
+  return { codes, words_from };
+}
+
+const MAX_WORDS = 3;
+/** Made when the first names are compared: a service that compares none starts without it. */
+let known: Territories | null = null;
 
 /**
  * Replaces the names of territories with a word made of their code, longer names first, so that `Deutschland` and
@@ -76,13 +87,14 @@ export function withTerritories(words: readonly string[]): {
   readonly words: readonly string[];
   readonly territories: ReadonlySet<string>;
 } {
+  const { codes, words_from } = (known ??= readTerritories());
   const result: string[] = [];
   const territories = new Set<string>();
   for (let at = 0; at < words.length; at++) {
-    let length = Math.min(MAX_WORDS, WORDS_FROM.get(words[at]!) ?? 0, words.length - at);
+    let length = Math.min(MAX_WORDS, words_from.get(words[at]!) ?? 0, words.length - at);
     let code: string | undefined;
     for (; length >= 1; length--) {
-      code = CODES.get(length === 1 ? words[at]! : words.slice(at, at + length).join(" "));
+      code = codes.get(length === 1 ? words[at]! : words.slice(at, at + length).join(" "));
       if (code !== undefined) break;
     }
     if (code === undefined) result.push(words[at]!);
