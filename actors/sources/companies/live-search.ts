@@ -26,20 +26,32 @@ export interface LiveSource {
   readonly ms: number;
 }
 
+/** Callers that wait for an answer come first; items of a job wait longer for their turn. */
+export type LiveLane = "sync" | "batch";
+
 export interface LiveAnswer {
   readonly hits: readonly { readonly source: string; readonly hit: SearchHit }[];
   readonly live_sources: readonly LiveSource[];
+  /** A source was not asked, as other requests had all its slots: in how many seconds it may be; null: all were asked. */
+  readonly unasked_s: number | null;
 }
 
 export interface LiveSearchDeps {
   readonly clock: Clock;
   readonly documents: Documents;
   readonly sources: readonly Source[];
-  readonly openHttp: (source: Source, project: string, signal: AbortSignal) => SourceHttp;
+  readonly openHttp: (source: Source, caller: LiveCaller, signal: AbortSignal) => SourceHttp;
 }
 
-/** Slower sources are left out of the answer. */
-const MAX_SEARCH_MS = 8_000;
+export interface LiveCaller {
+  readonly project: string;
+  readonly lane: LiveLane;
+}
+
+/** Slower sources are left out of the answer. In a job there is time for a slot, and for a request behind it. */
+const MAX_SEARCH_MS = { sync: 8_000, batch: 40_000 } as const satisfies Record<LiveLane, number>;
+/** Until a source without a slot is asked again, where its limiter does not say. */
+const UNASKED_S = 5;
 const HITS_OF_A_SOURCE = 20;
 
 const NOTHING_KNOWN: KnownCompany = { names: [], city: null, country: null, identifiers: [], profiles: [] };
@@ -47,16 +59,16 @@ const NOTHING_KNOWN: KnownCompany = { names: [], city: null, country: null, iden
 /** The sources of the country by a name. */
 export function searchLive(
   deps: LiveSearchDeps,
-  query: { readonly name: string; readonly country: string | null; readonly project: string },
+  { name, country }: { readonly name: string; readonly country: string | null },
+  caller: LiveCaller,
 ): Promise<LiveAnswer> {
-  const { name, country, project } = query;
   const asked = deps.sources.filter(
     (source) =>
       source.inactive_because === null &&
       "search" in source &&
       (country === null || ["*", country].some((each) => source.description.countries.includes(each))),
   );
-  return askAll(deps, asked, project, (source, http, signal) =>
+  return askAll(deps, asked, caller, (source, http, signal) =>
     source.search!({ name, country, limit: HITS_OF_A_SOURCE }, http, signal),
   );
 }
@@ -79,7 +91,7 @@ export function lookUpLive(
       !needs_name &&
       schemes.lookup.includes(identifier.scheme),
   );
-  return askAll(deps, asked, project, async (source, http, signal) => {
+  return askAll(deps, asked, { project, lane: "sync" }, async (source, http, signal) => {
     const answer = await source.lookup(identifier, ["core", "identifiers"], http, signal, NOTHING_KNOWN);
     if (answer.kind === "failed") return answer;
     return { kind: "found", hits: answer.kind === "found" ? [hitOf(identifier, answer)] : [] };
@@ -115,13 +127,22 @@ function hitOf(
 async function askAll(
   deps: LiveSearchDeps,
   asked: readonly Source[],
-  project: string,
+  caller: LiveCaller,
   askOne: (source: Source, http: SourceHttp, signal: AbortSignal) => Promise<SearchAnswer>,
 ): Promise<LiveAnswer> {
   const { clock } = deps;
   const stop = new AbortController();
   const late = Promise.withResolvers<"timeout">();
-  const timer = clock.at(clock.now() + MAX_SEARCH_MS, () => {
+  let unasked_s: number | null = null;
+  const watched =
+    (http: SourceHttp): SourceHttp =>
+    async (request) => {
+      const response = await http(request);
+      if (response.kind === "failed" && response.has_no_slot)
+        unasked_s = Math.max(unasked_s ?? 0, response.retry_after_s ?? UNASKED_S);
+      return response;
+    };
+  const timer = clock.at(clock.now() + MAX_SEARCH_MS[caller.lane], () => {
     late.resolve("timeout");
     stop.abort();
   });
@@ -129,7 +150,7 @@ async function askAll(
     const answers = await Promise.all(
       asked.map(async (source) => {
         const began_ms = clock.mono();
-        const http = deps.openHttp(source, project, stop.signal);
+        const http = watched(deps.openHttp(source, caller, stop.signal));
         const searching = askOne(source, http, stop.signal).catch((): SearchAnswer => ({
           kind: "failed",
           error: "unreadable",
@@ -150,6 +171,7 @@ async function askAll(
         hits: answer !== "timeout" && answer.kind === "found" ? answer.hits.length : 0,
         ms,
       })),
+      unasked_s,
     };
   } finally {
     timer[Symbol.dispose]();
@@ -159,7 +181,7 @@ async function askAll(
 /** The hits of one company are one hit; those of companies in the register are given with its id. Throws Fault. */
 export async function joinHits(
   documents: Documents,
-  { hits }: LiveAnswer,
+  { hits }: Pick<LiveAnswer, "hits">,
 ): Promise<
   readonly { readonly hit: SearchHit; readonly source: string; readonly company_id: string | null }[]
 > {

@@ -7,6 +7,7 @@ import type { Documents } from "../../../cluster/ports/documents.ts";
 import { ALL_SCHEMES } from "../../../schemas/identifier-schemes.ts";
 import {
   joinHits,
+  type LiveLane,
   liveSummary,
   type LiveSearchDeps,
   type LiveSource,
@@ -235,6 +236,7 @@ export interface LiveResults {
   /** Hits that it has, whether or not its own names fit the query. */
   readonly company_ids: readonly string[];
   readonly live_sources: readonly LiveSource[];
+  readonly unasked_s: number | null;
 }
 
 /** `query`: by which hits are scored. Throws Fault. */
@@ -243,8 +245,10 @@ export async function liveResults(
   search: NameSearch,
   project: string,
   query: NameQuery = nameQuery(search.name, { city: search.city }),
+  lane: LiveLane = "sync",
 ): Promise<LiveResults> {
-  const answer = await searchLive(deps, { name: search.name, country: search.filter.country, project });
+  const { name, filter } = search;
+  const answer = await searchLive(deps, { name, country: filter.country }, { project, lane });
   const joined = await joinHits(deps.documents, answer);
   const results = joined
     .filter(({ company_id }) => company_id === null)
@@ -266,6 +270,7 @@ export async function liveResults(
     results,
     company_ids: joined.flatMap(({ company_id }) => company_id ?? []),
     live_sources: answer.live_sources,
+    unasked_s: answer.unasked_s,
   };
 }
 
@@ -345,6 +350,11 @@ export interface Resolved {
   readonly explanations: readonly Explanation[];
 }
 
+export interface ResolvedName extends Resolved {
+  /** A source had no slot for the question: in how many seconds it may; null: all that should be asked were. */
+  readonly unasked_s: number | null;
+}
+
 export interface NameResolve extends Omit<NameSearch, "filter"> {
   readonly country: string | null;
   /** A company with another number of the same scheme is not the one that is meant. */
@@ -361,13 +371,14 @@ export async function resolveName(
   search: NameResolve,
   limit: number,
   project: string,
-): Promise<Resolved> {
+  lane: LiveLane = "sync",
+): Promise<ResolvedName> {
   const { live = null } = search;
   const within = { ...search, filter: { ...NO_FILTER, country: search.country } };
   const { query, candidates: own } = await candidatesOf(deps, search);
   const asksSources = live ?? !own.some(({ score }) => score >= REVIEW_THRESHOLD);
-  const hits = asksSources ? (await liveResults(deps, within, project, query)).results : [];
-  const others = hits
+  const found = asksSources ? await liveResults(deps, within, project, query, lane) : null;
+  const others = (found?.results ?? [])
     .filter(({ scored }) => isPossible(search)(scored))
     .map(({ scored, summary }) => candidateWith(scored, query, summary));
   const all = [...own, ...others].filter(({ score }) => score >= MIN_SCORE).toSorted(byRank);
@@ -382,6 +393,7 @@ export async function resolveName(
       .map((candidate, at) =>
         explain(query, candidate, leadOf(candidate, [...shown.slice(at + 1), ...rest])),
       ),
+    unasked_s: found?.unasked_s ?? null,
   };
 }
 

@@ -79,7 +79,8 @@ async function send(
     if (answer.kind === "refused") {
       const message =
         answer.error === "paused" ? `${source} asked for a pause` : `No slot of ${source} was free in time`;
-      return failed("rate_limited", message, answer.retry_after_s);
+      const refused = failed("rate_limited", message, answer.retry_after_s);
+      return answer.error === "paused" ? refused : { ...refused, has_no_slot: true };
     }
     const { slot } = answer;
     const record = (

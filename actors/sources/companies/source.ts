@@ -153,6 +153,8 @@ export interface SourceFailure {
   readonly retry_after_s: number | null;
   /** The caller cannot pay: nothing was learned of the source. */
   readonly is_of_payer?: true;
+  /** Other requests of the service had all slots of the source: it was not asked. */
+  readonly has_no_slot?: true;
 }
 
 /**

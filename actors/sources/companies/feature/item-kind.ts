@@ -234,10 +234,14 @@ async function resolveItem(
   return resolveCompany(deps, { ...item, identifiers, limit: item.limit ?? 5 }, caller);
 }
 
-const resolved = (answer: Awaited<ReturnType<typeof resolveItem>>) => ({
+/** Without a match the sources count: a row that had no slot of one waits for its turn. */
+const resolved = ({ unasked_s, ...answer }: Awaited<ReturnType<typeof resolveItem>>) => ({
   answer: answer as unknown as Json,
   error: null,
   bill: companyBill(false),
   body_refs: [],
-  retry: null,
+  retry:
+    unasked_s === null || answer.match !== null
+      ? null
+      : ({ reason: "busy", retry_after_s: unasked_s } as const),
 });

@@ -20,6 +20,7 @@ import { companyActor } from "../company.actor.ts";
 import { openCursors } from "../cursor.ts";
 import { companyFeedActor } from "../feed/feed.actor.ts";
 import { notifyWatches } from "../notify-watches.ts";
+import type { LiveCaller } from "../live-search.ts";
 import { openPeople } from "../people.ts";
 import { companyService } from "../service.ts";
 import { type HealthBook, openHealth } from "../source-health.ts";
@@ -167,8 +168,8 @@ async function joinCompanies(
     imports,
     sources,
     service,
-    openHttp: (source: Source, project: string, signal: AbortSignal) =>
-      openHttp(source, { project, lane: "sync" }, () => true, signal),
+    openHttp: (source: Source, caller: LiveCaller, signal: AbortSignal) =>
+      openHttp(source, caller, () => true, signal),
   };
   const cursors = openCursors(documents);
   /** Known once the service listens. */

@@ -24,6 +24,7 @@ import {
   rank,
   type RankPosition,
   type Resolved,
+  type ResolvedName,
   resolveName,
   type SearchDeps,
   searchPage,
@@ -166,14 +167,15 @@ export async function resolveCompany(
   deps: ResolveDeps,
   query: ResolveQuery,
   caller: ResolveCaller,
-): Promise<Resolved> {
+): Promise<ResolvedName> {
   const { name = null, country = null, city = null, postcode = null, limit, live = null } = query;
   const identifiers = query.identifiers ?? [];
   for (const text of identifiers) {
     const found = await resolveExactly(deps, text, { field: "identifiers", value: text }, caller);
-    if (found) return found;
+    if (found) return { ...found, unasked_s: null };
   }
-  if (name === null) return { match: null, reason: "no_candidates", candidates: [], explanations: [] };
+  if (name === null)
+    return { match: null, reason: "no_candidates", candidates: [], explanations: [], unasked_s: null };
   const wanted = identifiers.flatMap((text) => {
     const reference = parseCompanyReference(text);
     return reference.kind === "identifier" ? identifierOf(reference.reference) : [];
@@ -182,11 +184,11 @@ export async function resolveCompany(
   if (decision?.company != null) {
     const matched_on = { field: "decision", value: name };
     const found = await resolveExactly(deps, decision.company, matched_on, caller);
-    if (found && isPossible(wanted, found.match!)) return found;
+    if (found && isPossible(wanted, found.match!)) return { ...found, unasked_s: null };
   }
   const refused = decision?.refused ?? [];
   const search = { name, city, postcode, country, identifiers: wanted, live, refused };
-  return resolveName(deps, search, limit ?? DEFAULT_CANDIDATES, caller.project);
+  return resolveName(deps, search, limit ?? DEFAULT_CANDIDATES, caller.project, caller.lane);
 }
 
 const isPossible = (wanted: readonly CompanyIdentifier[], match: JsonObject): boolean =>
@@ -325,7 +327,7 @@ export function searchRoutes(deps: SearchRouteDeps): readonly Route[] {
           return invalid([
             { loc: ["body", "identifiers", wrong.index], msg: wrong.message, type: "value_error" },
           ]);
-        const resolved = await resolveCompany(deps, body, {
+        const { unasked_s: _, ...resolved } = await resolveCompany(deps, body, {
           project: caller.grant.project.name,
           lane: "sync",
         });

@@ -8,7 +8,9 @@ import { jobRoutes } from "../../../../actors/work/jobs/feature/routes.ts";
 import { schedulerActor } from "../../../../actors/work/jobs/scheduler.actor.ts";
 import { fakeEgress } from "../../../../cluster/adapters/egress/egress.fake.ts";
 import { memoryDocuments } from "../../../../cluster/adapters/documents/documents.memory.ts";
-import type { Clock } from "../../../../cluster/ports/clock.ts";
+import { type Clock, sleep } from "../../../../cluster/ports/clock.ts";
+import type { Source, SourceHttp } from "../../../../actors/sources/companies/source.ts";
+import { scriptedSource } from "../../../harness/companies-harness.ts";
 import { csvBatchRoute } from "../../../../gateway/batch.ts";
 import { openBodyGrants } from "../../../../gateway/body-access.ts";
 import type { Chunk } from "../../../../schemas/jobs.ts";
@@ -19,17 +21,58 @@ import { gatewayHarness } from "../../../harness/gateway-harness.ts";
 const LEI = "5493001KJTIIGC8Y1R12";
 const PATH = "/v1/companies/batch/csv";
 
-async function uploads() {
+const NO_SLOT = { kind: "failed", error: "rate_limited", message: "", has_no_slot: true } as const;
+
+/** A source that takes a while, with so many slots: it knows every name that is asked for. */
+function slowSource() {
+  const asked = { most: 0, refused: 0, answered: [] as string[] };
+  let now = 0;
+  const searching = (clock: Clock): Source => ({
+    ...scriptedSource("slow", "lei", () => ({ core: [] })),
+    async search({ name }, http) {
+      const slot = await http({ url: "https://slow.example", method: "GET" });
+      if (slot.kind === "failed") return slot;
+      await sleep(clock, 500);
+      now--;
+      asked.answered.push(name);
+      return { kind: "found", hits: [] };
+    },
+  });
+  const openHttp = (caller: { readonly lane: string }): SourceHttp => {
+    expect(caller.lane).toBe("batch");
+    return async () => {
+      if (now < SLOTS) {
+        asked.most = Math.max(asked.most, ++now);
+        return {
+          kind: "answered",
+          status: 200,
+          headers: new Map(),
+          body: Buffer.of(),
+          document: NO_DOCUMENT,
+        };
+      }
+      asked.refused++;
+      return { ...NO_SLOT, retry_after_s: 1 };
+    };
+  };
+  return { asked, searching, openHttp };
+}
+const SLOTS = 4;
+const NO_DOCUMENT = { url: "", retrieved_at: "", sha256: "", bytes: 0, content_type: null };
+
+async function uploads(slow?: ReturnType<typeof slowSource>) {
   const documents = memoryDocuments();
   const partsOf = (clock: Clock) =>
     companyItems({
       documents,
       clock,
       index: memoryCompanyIndex(),
-      sources: [],
+      sources: slow ? [slow.searching(clock)] : [],
       imports: openImports({ store: sqliteImports(":memory:"), sources: [], clock }),
       service: { get: async () => ({ company: null, refresh: [] }) },
-      openHttp: () => async () => ({ kind: "failed", error: "none", message: "", retry_after_s: null }),
+      openHttp: (_, caller) =>
+        slow?.openHttp(caller) ??
+        (async () => ({ kind: "failed", error: "none", message: "", retry_after_s: null })),
       bodyGrants: openBodyGrants({ documents, clock }),
     });
   const at = await gatewayHarness({
@@ -158,6 +201,21 @@ describe("an uploaded file", () => {
     const answer = await upload("name\nAcme\n", "idempotency_key=k");
     expect(answer).toMatchObject({ status: 422, json: { detail: [{ loc: ["body", "row", 2, "ref"] }] } });
   });
+});
+
+test("rows that need a source are asked for side by side, and one without a slot waits for its turn", async () => {
+  const slow = slowSource();
+  const { upload, call, clock } = await uploads(slow);
+  const names = Array.from({ length: 20 }, (_, at) => `Kranwerk ${at} GmbH`);
+  const { job_id } = (await upload(`name\n${names.join("\n")}\n`)).json;
+  const job = async () => (await call("GET", `/v1/jobs/${job_id}`)).json;
+  for (let n = 0; n < 500 && (await job()).finished_at === null; n++) await clock.advance(1_000);
+  expect((await job()).counts).toMatchObject({ total: 20, done: 20 });
+  expect(slow.asked.most).toBe(SLOTS);
+  expect(slow.asked.refused).toBeGreaterThan(0);
+  expect(slow.asked.answered.toSorted()).toEqual(names.toSorted());
+  const results = (await call("GET", `/v1/jobs/${job_id}/results`)).json;
+  expect(JSON.stringify(results)).not.toContain("unasked_s");
 });
 
 test("results are one row for each item, and another job's are not found", async () => {

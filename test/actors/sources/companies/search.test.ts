@@ -194,6 +194,7 @@ describe("an identifier", () => {
       reason: "no_candidates",
       candidates: [],
       explanations: [],
+      unasked_s: null,
     });
     const live = await liveResults(
       depsOf(register),

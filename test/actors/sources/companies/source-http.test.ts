@@ -63,5 +63,10 @@ test("two searches for one name at one moment are two requests, and both are ans
   await clock.advance(2_000);
   expect(await answers).toMatchObject([{ status: 200 }, { status: 200 }]);
   expect(web.hits.map(({ at_ms }) => at_ms - web.hits[0]!.at_ms)).toEqual([0, 200]);
+  const more = Promise.all(Array.from({ length: 60 }, () => http()({ method: "GET", url: ADDRESS })));
+  await clock.advance(10_000);
+  const refused = (await more).filter(({ kind }) => kind === "failed");
+  expect(refused.length).toBeGreaterThan(10);
+  for (const each of refused) expect(each).toMatchObject({ error: "rate_limited", has_no_slot: true });
   await stop(0);
 });
