@@ -2,6 +2,7 @@
 import { gzipSync } from "node:zlib";
 import { expect, test } from "vitest";
 import { indexChanges } from "../../../../../actors/sources/companies/imports/index-imported.ts";
+import { textOf } from "../../../../../actors/sources/companies/claim.ts";
 import { importKindOf } from "../../../../../actors/sources/companies/imports/imported-sources.ts";
 import { NO_FILTER } from "../../../../../actors/sources/companies/search-index.ts";
 import { DAY_MS, oneRegister, scriptedSource } from "../../../../harness/companies-harness.ts";
@@ -108,7 +109,7 @@ test("accounts and confirmation statements of the basic data are events, and a c
   const file = (days: number, row: Row) => imported(one, "companies_house", csv([row]), days);
   const events = async () =>
     (await one.get("gb_coh:01234567"))!.company.record.events
-      .map(({ date, title, text }) => ([date, title, text] as (string | null)[]).join(" | "))
+      .map(({ date, title, text }) => [date, title, text].map(textOf).join(" | "))
       .toSorted();
   await file(0, basic("1234567", filed(2025)));
   expect(await events()).toEqual([
