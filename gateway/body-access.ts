@@ -17,7 +17,18 @@ const DAY_MS = 24 * 60 * 60_000;
 export const BODY_GRANT_TTL_MS = 30 * DAY_MS;
 /** Retrieving a body again within a day writes nothing; grants last this much longer instead. */
 const RENEW_AFTER_MS = DAY_MS;
+/** Grants in memory, of some 300 bytes each. */
 const MAX_RECENT = 100_000;
+/** Of one body, those that retrieved it last: they are looked through one after the other. */
+const MAX_PROJECTS = 100;
+/** Content types and projects, of which there are few: each is in memory once. */
+const MAX_NAMES = 1_000;
+
+/** A grant in memory, in a list with those of other projects for the same body: a crawl has one for each page, nearly all of one project. */
+interface RecentGrant extends Omit<BodyGrant, "sha256"> {
+  readonly project: string;
+  readonly next: RecentGrant | undefined;
+}
 
 export interface BodyGrants {
   /** Whether a grant for the same bytes with the same content type is recent enough, so that nothing must be stored. */
@@ -29,16 +40,44 @@ export interface BodyGrants {
 }
 
 export function openBodyGrants({ documents, clock }: { documents: Documents; clock: Clock }): BodyGrants {
-  /** By digest, then by project: neither lookup makes a text of its own, which each cached fetch would pay for. */
-  const recent = new LRUCache<string, ReadonlyMap<string, BodyGrant>>({
+  /** By digest: no lookup makes a text of its own, which each cached fetch would pay for. */
+  const recent = new LRUCache<string, RecentGrant>({
     maxSize: MAX_RECENT,
-    sizeCalculation: ({ size }) => size,
+    sizeCalculation: (first) => {
+      let grants = 0;
+      for (let grant: RecentGrant | undefined = first; grant; grant = grant.next) grants++;
+      return grants;
+    },
   });
+  const names = new LRUCache<string, string>({ max: MAX_NAMES });
+
+  function kept<Name extends string | null>(name: Name): Name {
+    if (name === null) return name;
+    const known = names.get(name);
+    if (known === undefined) names.set(name, name);
+    return (known ?? name) as Name;
+  }
+
+  const remember = (
+    project: string,
+    { sha256, content_type, body_kind, retrieved_at_ms }: BodyGrant,
+  ): void => {
+    const others: RecentGrant[] = [];
+    for (let other = recent.get(sha256); other && others.length < MAX_PROJECTS - 1; other = other.next)
+      if (other.project !== project) others.push(other);
+    const next = others.reduceRight<RecentGrant | undefined>(
+      (behind, other) => ({ ...other, next: behind }),
+      undefined,
+    );
+    const grant = { content_type: kept(content_type), body_kind: kept(body_kind), retrieved_at_ms };
+    recent.set(sha256, { project: kept(project), ...grant, next });
+  };
 
   const keyOf = (project: string, sha256: string): string => `${sha256}:${project}`;
 
   const isFresh: BodyGrants["isFresh"] = (project, { sha256, content_type, body_kind }, now_ms) => {
-    const grant = recent.get(sha256)?.get(project);
+    let grant = recent.get(sha256);
+    while (grant && grant.project !== project) grant = grant.next;
     return (
       grant !== undefined &&
       grant.content_type === content_type &&
@@ -61,7 +100,7 @@ export function openBodyGrants({ documents, clock }: { documents: Documents; clo
         // If this loses against another gateway, that one stored the same grant.
         await BODY_GRANTS.put(documents, key, value, existing?.version ?? 0, extra);
       }
-      recent.set(seen.sha256, new Map(recent.get(seen.sha256)).set(project, value));
+      remember(project, value);
     },
 
     async find(project, sha256) {
