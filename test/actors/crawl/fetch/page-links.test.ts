@@ -117,13 +117,13 @@ test("links alone are those of the formats, in their order and up to their limit
       read({ ...task, followed: "too" }, () => 0),
       read({ ...task, followed: "only" }, () => 0),
     ]);
-    const { links, relations } = formatted.formats!;
+    const { formats, ...unformatted } = formatted;
+    const { links, relations } = formats!;
     expect(alone.followed).toEqual({
       links: links.map(({ url, rel }) => ({ url, rel })),
       alternates: relations!.alternates,
       robots: relations!.robots,
     });
-    const { formats: _formats, ...unformatted } = formatted;
     expect(beside).toEqual({ ...unformatted, followed: alone.followed });
   }
 });
