@@ -37,17 +37,20 @@ export const ownResidentMb = (pid: number): number => (Number(statOf(pid)?.[21] 
 export const residentMb = (pid: number): number =>
   childrenOf(pid).reduce((sum, child) => sum + residentMb(child), ownResidentMb(pid));
 
-/** The same with what several processes share counted once (Linux from 4.14). */
-export function proportionalMb(pid: number): number {
-  let own_mb = 0;
+/** Of a process alone, with what several processes share counted once among them (Linux from 4.14). */
+export function ownProportionalMb(pid: number): number {
   try {
     const text = readFileSync(`/proc/${pid}/smaps_rollup`, "latin1");
-    own_mb = Number(/^Pss:\s+(\d+)/m.exec(text)?.[1] ?? 0) / 1_024;
+    return Number(/^Pss:\s+(\d+)/m.exec(text)?.[1] ?? 0) / 1_024;
   } catch {
     // It has just ended.
+    return 0;
   }
-  return childrenOf(pid).reduce((sum, child) => sum + proportionalMb(child), own_mb);
 }
+
+/** Of a process and everything below it, with what they share counted once. */
+export const proportionalMb = (pid: number): number =>
+  childrenOf(pid).reduce((sum, child) => sum + proportionalMb(child), ownProportionalMb(pid));
 
 /** The fields of /proc/<pid>/stat behind the command's name: index 0 is the state. */
 function statOf(pid: number): readonly string[] | null {

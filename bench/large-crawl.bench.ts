@@ -1,7 +1,7 @@
 /**
- * node bench/large-crawl.bench.ts [--pages 60000] [--batch 5000] [--minutes 60] [--profile FOLDER] [--checkout FOLDER]: one crawl of more pages than a batch has items, by the whole
+ * node bench/large-crawl.bench.ts [--pages 60000] [--batch 5000] [--minutes 60] [--profile FOLDER] [--checkout FOLDER] [--port 18351]: one crawl of more pages than a batch has items, by the whole
  * service as `npm start` runs it on embedded engines, on one core without a delay, and then as many of the same pages as `--batch` says as items of a batch, in another service.
- * Measured: pages, CPU of a page of all processes, resident memory of all processes at its highest (what they share counted once) and at each tenth of the crawl. Progress is on standard error every 15 s. After
+ * Measured: pages, CPU of a page of all processes, resident memory of all processes at its highest (what they share counted once) and, with that of the main process alone, at each tenth of the crawl. Progress is on standard error every 15 s. After
  * `--minutes` the crawl is cancelled, and what it had done until then is told.
  */
 import { setTimeout as sleep } from "node:timers/promises";
@@ -11,6 +11,7 @@ import {
   cpuSeconds,
   machine,
   ownCpuSeconds,
+  ownProportionalMb,
   pinned,
   proportionalMb,
   type Service,
@@ -26,10 +27,12 @@ const { values } = parseArgs({
     profile: { type: "string" },
     /** Of another state of the program. */
     checkout: { type: "string" },
+    /** Of the site; the service has the next one. */
+    port: { type: "string", default: "18351" },
   },
 });
 const PAGES = Number(values.pages);
-const WEB_PORT = 18_351;
+const WEB_PORT = Number(values.port);
 const SITE = `http://127.9.0.1:${WEB_PORT}/site/${PAGES}`;
 const FETCH = { tiers: ["direct"] };
 const LOOK_MS = 1_000;
@@ -62,14 +65,14 @@ async function measured(path: string, body: object, pages: number, until_ms = In
   const flags = values.profile ? ["--cpu-prof", `--cpu-prof-dir=${values.profile}`] : [];
   // As `npm start` sets it (ops/node.mjs).
   const env = { TRAWL_CRAWL_MAX_PAGES: "1000000", MALLOC_ARENA_MAX: "2" };
-  const served = await service(1, 18_352, env, flags, values.checkout);
+  const served = await service(1, WEB_PORT + 1, env, flags, values.checkout);
   let work: ProfiledWork | null = null;
   try {
     const began = performance.now();
     const from_us = Number(process.hrtime.bigint() / 1_000n);
     const [cpu, own] = [cpuSeconds(served.pid), ownCpuSeconds(served.pid)];
     const { job_id } = await call(served, "POST", path, body);
-    const memory_mb: Record<number, number> = {};
+    const memory_mb: Record<number, { all: number; main: number; cpu_ms_a_page: number }> = {};
     let [peak_mb, told_ms] = [0, 0];
     let job: JobReply;
     for (;;) {
@@ -78,7 +81,11 @@ async function measured(path: string, body: object, pages: number, until_ms = In
       const cpu_ms_a_page = ((cpuSeconds(served.pid) - cpu) * 1_000) / done;
       const mb = proportionalMb(served.pid);
       peak_mb = Math.max(peak_mb, mb);
-      memory_mb[Math.floor((done * 10) / pages) * (pages / 10)] ??= Math.round(mb);
+      memory_mb[Math.floor((done * 10) / pages) * (pages / 10)] ??= {
+        all: Math.round(mb),
+        main: Math.round(ownProportionalMb(served.pid)),
+        cpu_ms_a_page,
+      };
       if (performance.now() >= told_ms + TELL_MS) {
         told_ms = performance.now();
         const told = [done, cpu_ms_a_page.toFixed(2), mb.toFixed(0), peak_mb.toFixed(0)];
