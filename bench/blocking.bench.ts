@@ -7,7 +7,6 @@
  */
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { loadavg } from "node:os";
@@ -23,6 +22,7 @@ import { systemClock } from "../cluster/adapters/time/clock.system.ts";
 import { noisePng } from "../test/harness/noise-png.ts";
 import { transportRequest } from "../test/harness/transport-request.ts";
 import { machine, median } from "./harness.ts";
+import { controlGroup, descendants, medianInterval } from "./in-pairs.ts";
 
 const { values } = parseArgs({
   options: {
@@ -91,39 +91,6 @@ const COMPARISONS: readonly (readonly [base: Variant, variant: Variant])[] = [
   ["screenshot", "screenshot without style sheets"],
 ];
 
-/** The processes below this one, but for one and those below it. */
-function descendants(but: number): readonly number[] {
-  const parents = new Map<number, number>();
-  for (const name of readdirSync("/proc")) {
-    if (!/^\d+$/.test(name)) continue;
-    try {
-      const stat = readFileSync(`/proc/${name}/stat`, "utf8");
-      parents.set(Number(name), Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1]));
-    } catch {
-      // It has just ended.
-    }
-  }
-  const isBelow = (pid: number | undefined): boolean =>
-    pid !== undefined && pid !== but && (pid === process.pid || isBelow(parents.get(pid)));
-  return [...parents.keys()].filter((pid) => pid !== process.pid && isBelow(pid));
-}
-
-/** A control group for the browser's processes; what they start is in it as well. */
-function controlGroup() {
-  const folder = `/sys/fs/cgroup/cpuacct/trawl-bench-${process.pid}`;
-  mkdirSync(folder);
-  const members = (): ReadonlySet<number> =>
-    new Set(readFileSync(`${folder}/cgroup.procs`, "utf8").split("\n").map(Number));
-  return {
-    members,
-    add(pid: number) {
-      writeFileSync(`${folder}/cgroup.procs`, String(pid));
-    },
-    cpu_ms: (): number => Number(readFileSync(`${folder}/cpuacct.usage`, "utf8")) / 1e6,
-    remove: () => rmdirSync(folder),
-  };
-}
-
 interface Cost {
   readonly browser_ms: number;
   /** Of this process: the guard, the interception, the passes. */
@@ -140,7 +107,7 @@ async function compare(web: ChildProcess): Promise<void> {
   const limits = { pages: 1, pages_per_browser: 1e6, idle_ms: 3_600_000 };
   const pool = browserPool({ chromium, proxy, ...silentTelemetry(), limits });
   const fetch = browserTransport({ pool, clock: systemClock(), destination: rule, blobs: memoryBlobs() });
-  const group = controlGroup();
+  const group = controlGroup("blocking");
   let n = 0;
   const one = async (variant: Variant): Promise<void> => {
     // Each page is a site of its own, so that none waits for its distance from another.
@@ -163,11 +130,11 @@ async function compare(web: ChildProcess): Promise<void> {
   };
   try {
     await one("plain");
-    for (const pid of descendants(web.pid!)) group.add(pid);
+    for (const pid of descendants(process.pid, web.pid)) group.add(pid);
     for (let page = 0; page < WARM_PAGES; page++) await one(page % 2 === 0 ? "plain" : "screenshot");
     const rounds = await takeRounds(block);
     const members = group.members();
-    const strays = descendants(web.pid!).filter((pid) => !members.has(pid));
+    const strays = descendants(process.pid, web.pid).filter((pid) => !members.has(pid));
     if (strays.length > 0)
       throw new Error(`Cannot measure: ${strays.length} processes of a browser were not counted`);
     const load = loadavg().map((each) => Math.round(each));
@@ -218,9 +185,9 @@ function rowOf(rounds: readonly Round[], at: number): object {
     rounds: rounds.length,
     base_browser_ms: whole(median(rounds.map((each) => each.base.browser_ms))),
     base_node_ms: whole(median(rounds.map((each) => each.base.node_ms))),
-    browser: ratioOf(rounds.map((each) => each.variant.browser_ms / each.base.browser_ms)),
-    browser_and_node: ratioOf(rounds.map((each) => total(each.variant) / total(each.base))),
-    saved_ms: ratioOf(
+    browser: medianInterval(rounds.map((each) => each.variant.browser_ms / each.base.browser_ms)),
+    browser_and_node: medianInterval(rounds.map((each) => total(each.variant) / total(each.base))),
+    saved_ms: medianInterval(
       rounds.map((each) => total(each.base) - total(each.variant)),
       0,
     ),
@@ -228,26 +195,6 @@ function rowOf(rounds: readonly Round[], at: number): object {
 }
 
 const whole = (ms: number): number => Math.round(ms);
-
-/** The median, and the narrowest pair of order statistics that has the true median between it in at least 95 of 100 samples. */
-function ratioOf(samples: readonly number[], digits = 3): object {
-  const sorted = samples.toSorted((a, b) => a - b);
-  const shown = (value: number | undefined): number | null =>
-    value === undefined ? null : Number(value.toFixed(digits));
-  let tail = 0.5 ** sorted.length;
-  let chance = tail;
-  let rank = 0;
-  while (rank < sorted.length / 2 && tail <= 0.025) {
-    rank++;
-    chance = (chance * (sorted.length - rank + 1)) / rank;
-    tail += chance;
-  }
-  return {
-    median: shown(median(sorted)),
-    // Fewer than six samples have none.
-    interval: rank === 0 ? null : [shown(sorted[rank - 1]), shown(sorted[sorted.length - rank])],
-  };
-}
 
 if (values.web) await serve();
 else {
