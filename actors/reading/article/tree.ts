@@ -80,7 +80,7 @@ const VOID = new Set(
 );
 /** Elements without text of the page; their content is skipped. */
 const SKIPPED = new Set(
-  "style template svg math iframe object canvas audio video select datalist textarea map noembed noframes applet".split(
+  "style template svg math iframe object canvas audio video select datalist textarea noembed noframes applet".split(
     " ",
   ),
 );

@@ -23,8 +23,10 @@ interface Target extends Pick<PageLink, "url" | "rel"> {
 export function linksOf(tree: Tree, url: string, isWanted: IsWanted = all): PageLink[] {
   const nothing = new Uint8Array(tree.tag.length);
   return targetsOf(tree, url, isWanted).map(({ node, url: address, rel }) => {
-    const text = nodeText(tree, node, TEXT_CHARS_MAX, nothing).toWellFormed();
-    return { url: address, text, rel };
+    const shown = nodeText(tree, node, TEXT_CHARS_MAX, nothing);
+    // A part of an image map has no content: its words are what stands for the picture.
+    const text = shown || (tree.tag[node] === "area" ? (tree.attributes[node]?.["alt"] ?? "").trim() : "");
+    return { url: address, text: text.slice(0, TEXT_CHARS_MAX).toWellFormed(), rel };
   });
 }
 

@@ -395,6 +395,20 @@ describe("links and images", () => {
       { url: "https://harbour.example/docs/a.html", text: "The next page", rel: "next nofollow" },
     ]);
   });
+  test("links: parts of an image map, by the words that stand for them", () => {
+    const map = `<img src="quay.png" usemap="#quay"><map name="quay"><area shape="rect" href="/north" alt="North quay">
+      <area href="/south" rel="nofollow"><area nohref alt="none"></map><p>Behind the map.</p>`;
+    const read = readHtml(map, URL_HERE, NOW_MS, { formats: true, followed: true });
+    expect(read.formats!.links).toEqual([
+      { url: "https://harbour.example/north", text: "North quay", rel: null },
+      { url: "https://harbour.example/south", text: "", rel: "nofollow" },
+    ]);
+    expect(read.followed!.links.map(({ url }) => url)).toEqual([
+      "https://harbour.example/north",
+      "https://harbour.example/south",
+    ]);
+    expect(read.text).toContain("Behind the map.");
+  });
   test("images: the address that is loaded, and the size in pixels", () => {
     expect(formats!.images).toEqual([
       { url: "https://harbour.example/docs/late.png", alt: "Late", width: 640, height: 480 },
