@@ -16,16 +16,11 @@ import {
   type JobItem,
   type JobKind,
 } from "../schemas/jobs.ts";
+import type { Input } from "../schemas/job-inputs.ts";
 import { jobWebhook } from "../schemas/job-webhook.ts";
 import type { Caller } from "./authenticate.ts";
 import type { CsvCell } from "./csv-lines.ts";
-import {
-  createCallersJob,
-  type CreateJobDeps,
-  type Input,
-  mistakeInMaxCost,
-  storeItems,
-} from "./create-job.ts";
+import { createCallersJob, type CreateJobDeps, mistakeInMaxCost, storeItems } from "./create-job.ts";
 import type { Reply } from "./http.ts";
 import { eventCallbacks, type JobEventShapes, type JobWebhooks } from "./job-webhooks.ts";
 import { csvItems, type ReadCsv } from "./csv-items.ts";

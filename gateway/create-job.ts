@@ -23,7 +23,7 @@ import {
   listedMs,
   projectJobKey,
 } from "../schemas/jobs.ts";
-import { inputPlace, sealedInput } from "../schemas/job-inputs.ts";
+import { type Input, inputPlace, sealedInput } from "../schemas/job-inputs.ts";
 import { JOB_IDEMPOTENCY_KEYS, JOB_ITEMS, PROJECT_JOBS } from "../records/collections.ts";
 import type { Caller } from "./authenticate.ts";
 import { budgetExhausted, json, KEY_OF_ANOTHER_JOB, quotaExhausted } from "./http-errors.ts";
@@ -32,8 +32,6 @@ import { jobId } from "./job-id.ts";
 import { secondsToReset } from "./limits.ts";
 import type { Call } from "./route.ts";
 import type { Mistake } from "./validate.ts";
-
-export type Input = Readonly<Record<string, unknown>>;
 
 export interface CreateJobDeps {
   readonly documents: Documents;

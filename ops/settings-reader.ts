@@ -2,12 +2,11 @@
  * Reads sections of settings out of an environment: each setting from its variable, or the file that its `_FILE` variant names, with its default
  * and its rule. Which sections there are, is config.ts' and client-config.ts'. It reads no environment and no file by itself.
  */
-import { type TObject, type TSchema, Type } from "typebox";
+import { type TSchema, Type } from "typebox";
 import { Default, Errors } from "typebox/value";
 import { MASKED, maskAddresses } from "../cluster/ports/mask.ts";
+import type { Sections } from "../node/feature.ts";
 import { closed, type SettingSpec } from "../node/settings.ts";
-
-export type Sections = Readonly<Record<string, TObject>>;
 
 export interface Setting extends SettingSpec {
   readonly section: string;

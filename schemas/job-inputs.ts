@@ -4,7 +4,7 @@
  */
 import { CHUNK_ITEMS, chunkKey } from "./jobs.ts";
 
-type Input = Readonly<Record<string, unknown>>;
+export type Input = Readonly<Record<string, unknown>>;
 
 /** Readers of addresses leave these out: before them, and some within. */
 // oxlint-disable-next-line no-control-regex

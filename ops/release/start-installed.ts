@@ -5,6 +5,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { promisify } from "node:util";
+import type { Environment } from "../settings-reader.ts";
 
 export interface InstalledService {
   readonly version: string;
@@ -19,8 +20,6 @@ export interface StartedService extends InstalledService {
   readonly url: string;
   readonly key: string;
 }
-
-type Environment = Readonly<Record<string, string | undefined>>;
 
 const run = promisify(execFile);
 const START_MS = 60_000;

@@ -9,6 +9,7 @@ import { cutOff } from "../../reading/extract.ts";
 import type { Extracted } from "../../reading/extraction-result.ts";
 import { comparableChars } from "../../reading/content/comparable-chars.ts";
 import { contentKindOf } from "../../lib/web/http.ts";
+import type { TransportPage } from "../../lib/web/transport.ts";
 import { workFields } from "../../lib/work-fields.ts";
 import { isBlocking, isThin, type Outcome } from "./ladder.ts";
 import { contentTypeOf, type PageStore } from "./page-store.ts";
@@ -20,7 +21,6 @@ import {
   type PipelineDeps,
   recordAttempt,
   type RunState,
-  type TransportPage,
 } from "./run.ts";
 
 /** Challenges are recognised by the beginning of a page. */

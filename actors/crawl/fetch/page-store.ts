@@ -17,7 +17,7 @@ import {
 } from "../../../schemas/fetch.ts";
 import type { StoredActions } from "../../../schemas/actions.ts";
 import { bodyTypeOf, exposedHeaders, freshnessOf } from "../../lib/web/http.ts";
-import type { TakenActions, TakenScreenshot } from "../../lib/web/transport.ts";
+import type { TakenActions, TakenScreenshot, TransportPage } from "../../lib/web/transport.ts";
 import {
   asCachedPage,
   type CachedPage,
@@ -31,7 +31,7 @@ import {
   ttlOf,
 } from "./freshness.ts";
 import { keepLinks, type RecentLinks } from "./page-links.ts";
-import type { Candidate, PipelineDeps, RunState, TransportPage } from "./run.ts";
+import type { Candidate, PipelineDeps, RunState } from "./run.ts";
 import { TIERS } from "../../../schemas/tier-table.ts";
 import { PAGES } from "./collections.ts";
 

@@ -4,7 +4,7 @@
  */
 import type { FetchError } from "../../../schemas/errors.ts";
 import type { Attempt, FetchRequest } from "../../../schemas/fetch.ts";
-import type { TransportResult } from "../../lib/web/transport.ts";
+import type { TransportPage, TransportResult } from "../../lib/web/transport.ts";
 import { type Tier } from "../../../schemas/tier-table.ts";
 
 export interface ReservedRequest {
@@ -32,7 +32,7 @@ export type ReservedResult = ReservedWork & (ReservedPage | ReservedFailure);
 
 type ReservedPage = {
   readonly kind: "page";
-  readonly page: Extract<TransportResult, { kind: "page" }>;
+  readonly page: TransportPage;
   readonly cached: boolean;
   readonly revalidated: boolean;
   /** The longest time the page may count as fresh in the page cache; null: as any page. */

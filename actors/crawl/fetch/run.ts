@@ -17,7 +17,13 @@ import type { KeptExchange } from "../../../schemas/archives.ts";
 import type { Attempt, ContentKind, FetchAnswer, FetchRequest, PageRecord } from "../../../schemas/fetch.ts";
 import { type Tier, isPremium, TIERS } from "../../../schemas/tier-table.ts";
 import type { ExtractCaller, Extracted, ExtractTask } from "../../reading/extraction-result.ts";
-import type { BodyRoom, HopRefusal, Transport, TransportResult } from "../../lib/web/transport.ts";
+import type {
+  BodyRoom,
+  HopRefusal,
+  Transport,
+  TransportPage,
+  TransportResult,
+} from "../../lib/web/transport.ts";
 import { type JoinedSites, parseUrl, siteOf } from "../../lib/web/url.ts";
 import type { Sources } from "./alternates/lookup.ts";
 import type { CachedPage, PrivateMark } from "./freshness.ts";
@@ -151,8 +157,6 @@ export const exceedsApplied = ({ applied }: RunLimits, request: BodyLimits): boo
   request.max_bytes > applied.max_bytes ||
   request.max_pdf_bytes > applied.max_pdf_bytes ||
   (request.accept_pdf && !applied.accept_pdf);
-
-export type TransportPage = Extract<TransportResult, { kind: "page" }>;
 
 /** What one route came to, with the page it brought. */
 export interface Candidate {

@@ -15,7 +15,7 @@ const RELEASE_TIMEOUT_MS = 2_000;
 export const RENEWAL_VALID_MS = 400;
 const RENEW_MS = 150;
 
-type TierCaller = Caller<TierQuestion, TierAnswer>;
+export type TierCaller = Caller<TierQuestion, TierAnswer>;
 
 /** On the tier's node: the callbacks of a caller on another one. */
 export function remoteCallbacks(caller: TierCaller, clock: Clock): Omit<TierCallbacks, "room"> {

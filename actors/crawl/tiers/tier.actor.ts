@@ -9,21 +9,15 @@
 import type { Clock } from "../../../cluster/ports/clock.ts";
 import type { Log } from "../../../cluster/ports/log.ts";
 import type { Metrics } from "../../../cluster/ports/metrics.ts";
-import { type Caller, roleActor, type RoleActor, type RoleReply } from "../../../cluster/role-actor.ts";
+import { roleActor, type RoleActor, type RoleReply } from "../../../cluster/role-actor.ts";
 import type { Tier } from "../../../schemas/tier-table.ts";
-import {
-  TIER_CONTRACTS,
-  type TierAnswer,
-  type TierQuestion,
-  type TierReply,
-  type TierRequest,
-} from "../../../schemas/tiers.ts";
+import { TIER_CONTRACTS, type TierReply, type TierRequest } from "../../../schemas/tiers.ts";
 import type { Admission, AdmitOptions, BodyRoom, HopRefusal, Transport } from "../../lib/web/transport.ts";
 import { beginProbe, type Breaker, CLOSED, endProbe, gateOf, recordEnd, stateOf } from "./breaker.ts";
 import { hasInfrastructure, outcomeOf } from "./infrastructure.ts";
 import type { AdmissionAnswer, Admitted, TierCallbacks } from "./callbacks.ts";
 import { type PlaceLimits, places, type Places } from "./places.ts";
-import { remoteCallbacks } from "./remote-permit.ts";
+import { remoteCallbacks, type TierCaller } from "./remote-permit.ts";
 import { replyOf } from "./tier-reply.ts";
 import { CallWindow } from "./window.ts";
 
@@ -44,8 +38,6 @@ export interface TierDeps {
   /** The memory of this node for the bodies of a call from another one. Default: no limit. */
   readonly openRoom?: (signal: AbortSignal) => BodyRoom & { readonly release: () => void };
 }
-
-type TierCaller = Caller<TierQuestion, TierAnswer>;
 
 interface State extends TierDeps {
   readonly tier: Tier;

@@ -113,6 +113,8 @@ export type TransportResult = Left &
       }
   );
 
+export type TransportPage = Extract<TransportResult, { kind: "page" }>;
+
 /** A picture of a page, and its bytes. */
 export interface TakenScreenshot extends Readonly<Omit<StoredScreenshot, "sha256">> {
   readonly bytes: Buffer;

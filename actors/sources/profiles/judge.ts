@@ -5,10 +5,8 @@
 import type { ProfileError } from "../../../schemas/errors.ts";
 import { challengeOf } from "../../reading/content/challenge.ts";
 import { retryAfterSeconds } from "../../lib/web/http.ts";
-import type { HopRefusal, TransportResult } from "../../lib/web/transport.ts";
+import type { HopRefusal, TransportPage, TransportResult } from "../../lib/web/transport.ts";
 import type { PageReading } from "./read-page.ts";
-
-type TransportPage = Extract<TransportResult, { kind: "page" }>;
 
 export type Outcome =
   /** The site's last word: a page, or that there is none. */

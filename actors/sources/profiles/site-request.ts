@@ -18,7 +18,7 @@ import {
 } from "../../../schemas/profiles.ts";
 import { workFields } from "../../lib/work-fields.ts";
 import { exposedHeaders } from "../../lib/web/http.ts";
-import type { Admission, TransportResult } from "../../lib/web/transport.ts";
+import type { Admission, TransportPage, TransportResult } from "../../lib/web/transport.ts";
 import {
   failureOf,
   type Failure,
@@ -44,8 +44,6 @@ export const pageDigest = ({
   createHash("sha256")
     .update(`${kind} ${cache_name ?? url}`)
     .digest("hex");
-
-type TransportPage = Extract<TransportResult, { kind: "page" }>;
 
 /** A page that a route brought, with what was read of it. */
 interface ReadPage {

@@ -22,7 +22,7 @@ import {
   UNANSWERED_AS,
 } from "../../../schemas/jobs.ts";
 import type { Admitted } from "./frontier.ts";
-import type { Input } from "./kind.ts";
+import type { Input } from "../../../schemas/job-inputs.ts";
 import { inBatches, storedResults } from "./results.ts";
 import { openInput } from "./stored-inputs.ts";
 import { advance, mayPay, nextStep, stepAfterFault } from "./retry.ts";

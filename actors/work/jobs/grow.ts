@@ -9,7 +9,7 @@ import { JOB_ITEMS } from "../../../records/collections.ts";
 import { writeProgress } from "./checkpoint.ts";
 import { roomToGrow } from "./freeze.ts";
 import type { Frontier } from "./frontier.ts";
-import type { Input } from "./kind.ts";
+import type { Input } from "../../../schemas/job-inputs.ts";
 import { addToLane } from "./load.ts";
 import { type JobServices, type JobState, type JobTurn, RETRY_MS, startTask } from "./state.ts";
 

@@ -3,9 +3,8 @@
  * (gateway/batch.ts); schemas/jobs.ts explains how to add a kind.
  */
 import type { ActorClient } from "../../../cluster/actor.ts";
+import type { Input } from "../../../schemas/job-inputs.ts";
 import type { AttemptContext, JobKind, AttemptResult } from "../../../schemas/jobs.ts";
-
-export type Input = Readonly<Record<string, unknown>>;
 
 export interface ItemKind {
   readonly name: JobKind;

@@ -2,7 +2,7 @@
 import { Fault } from "../../../cluster/ports/fault.ts";
 import type { Secrets } from "../../../cluster/ports/secrets.ts";
 import { inputPlace, openedInput } from "../../../schemas/job-inputs.ts";
-import type { Input } from "./kind.ts";
+import type { Input } from "../../../schemas/job-inputs.ts";
 
 /** Throws Fault secret_unreadable. */
 export const openInput = (

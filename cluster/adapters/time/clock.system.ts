@@ -1,20 +1,15 @@
 /** The system's clocks, and one Node timer for all alarms. */
 import type { Clock } from "../../ports/clock.ts";
-import { steadyTime } from "./steady-time.ts";
+import { type ClockSources, steadyTime } from "./steady-time.ts";
 import { timerHeap } from "./timer-heap.ts";
 
 /** Longest sleep of the timer: the clock may run a little slower meanwhile. */
 const MAX_SLEEP_MS = 10_000;
 
-interface Sources {
-  readonly wall: () => number;
-  readonly mono: () => number;
-}
-
-const SYSTEM: Sources = { wall: () => Date.now(), mono: () => performance.now() };
+const SYSTEM: ClockSources = { wall: () => Date.now(), mono: () => performance.now() };
 
 /** `sources` are the clocks of the system; a test sets its own. */
-export function systemClock(sources: Sources = SYSTEM): Clock {
+export function systemClock(sources: ClockSources = SYSTEM): Clock {
   const time = steadyTime(sources);
   const waiting = timerHeap();
   let timer: NodeJS.Timeout | undefined;

@@ -2,7 +2,7 @@
  * Unix time that runs with a monotonic clock and follows a wall clock without steps, as adjtime(3) does: a difference is
  * made good little by little.
  */
-interface Sources {
+export interface ClockSources {
   /** Unix milliseconds; may step. */
   readonly wall: () => number;
   readonly mono: () => number;
@@ -24,7 +24,7 @@ export interface SteadyTime {
  */
 export const MAX_SLEW = { faster: 0.000_5, slower: 0.05 } as const;
 
-export function steadyTime({ wall, mono }: Sources): SteadyTime {
+export function steadyTime({ wall, mono }: ClockSources): SteadyTime {
   let offset_ms = wall() - mono();
   let adjusted_ms = mono();
   let stepped_ms = 0;

@@ -12,7 +12,7 @@ import type { ContentKind, FetchRequest } from "../../../../schemas/fetch.ts";
 import { challengeOf } from "../../../reading/content/challenge.ts";
 import type { ExtractCaller, Extracted, ExtractTask } from "../../../reading/extraction-result.ts";
 import { contentKindOf } from "../../../lib/web/http.ts";
-import type { Transport, TransportRequest, TransportResult } from "../../../lib/web/transport.ts";
+import type { Transport, TransportPage, TransportRequest } from "../../../lib/web/transport.ts";
 import type { JoinedSites } from "../../../lib/web/url.ts";
 import {
   type AlternateSource,
@@ -52,8 +52,6 @@ export interface AlternateDeps extends Sources {
   readonly caches?: Pick<CacheLimits, "feeds">;
 }
 
-export type Page = Extract<TransportResult, { kind: "page" }>;
-
 /** What one search is started with. */
 export interface AlternateLookup {
   readonly ask: ActorClient;
@@ -73,7 +71,7 @@ export interface AlternateLookup {
 export interface AlternateMatch {
   readonly source: AlternateSource;
   readonly score: number;
-  readonly page: Page;
+  readonly page: TransportPage;
   readonly kind: ContentKind;
   readonly extracted: Extracted;
 }
@@ -100,7 +98,7 @@ export interface Lookup extends AlternateLookup {
   cost_micros: number;
 }
 
-export type RecentPages = LRUCache<string, { readonly page: Page; readonly until_ms: number }>;
+export type RecentPages = LRUCache<string, { readonly page: TransportPage; readonly until_ms: number }>;
 
 export const newRecentPages = (
   { feeds }: Pick<CacheLimits, "feeds"> = cacheLimits(FETCH_CACHES),
@@ -130,7 +128,7 @@ export async function get(
   source: AlternateSource,
   url: string,
   options: { bytes: number; shown_url?: string; range?: string; anonymous?: boolean; remember?: boolean },
-): Promise<Page | null> {
+): Promise<TransportPage | null> {
   const { deps, recent_pages, request, signal } = lookup;
   const { clock } = deps;
   const { bytes, shown_url = url, range, anonymous = false, remember = false } = options;
@@ -178,7 +176,7 @@ export async function get(
       return usable(result);
   }
 
-  function usable(page: Page): Page | null {
+  function usable(page: TransportPage): TransportPage | null {
     if (page.status === (range === undefined ? 200 : 206)) return page;
     note(
       lookup,
@@ -196,7 +194,7 @@ export async function get(
 export async function assess(
   lookup: Lookup,
   source: AlternateSource,
-  page: Page,
+  page: TransportPage,
   read: { content_type: string | null; kind: ContentKind; bytes: Buffer },
   verdictOf: VerdictOf,
 ): Promise<AlternateMatch | null> {
@@ -251,13 +249,13 @@ export async function fetchCandidate(
 export async function assessEmbedded(
   lookup: Lookup,
   source: AlternateSource,
-  envelope: Page,
+  envelope: TransportPage,
   final_url: string,
   item: EmbeddedArticle,
   matched_by: MatchedBy,
 ): Promise<AlternateMatch | null> {
   const { wanted, deps } = lookup;
-  const page: Page = {
+  const page: TransportPage = {
     ...envelope,
     final_url,
     redirects: [],

@@ -4,6 +4,7 @@
  */
 import { addressOf } from "../../../reading/content/similarity.ts";
 import { contentKindOf } from "../../../lib/web/http.ts";
+import type { TransportPage } from "../../../lib/web/transport.ts";
 import { candidatesOf, isThePaper, judgeCopy, queryOf } from "./alternates.ts";
 import {
   type Capture,
@@ -25,7 +26,6 @@ import {
   get,
   type Lookup,
   note,
-  type Page,
 } from "./lookup.ts";
 import { readUnpaywall, unpaywallRequestUrl } from "./unpaywall.ts";
 
@@ -161,7 +161,7 @@ export async function searchCommonCrawl(lookup: Lookup): Promise<AlternateMatch 
   const content_type = record.headers.get("content-type") ?? null;
   const kind = contentKindOf(content_type, record.body, record.url);
   const { headers, body } = record;
-  const page: Page = {
+  const page: TransportPage = {
     ...packed,
     final_url: url,
     redirects: [],

@@ -23,7 +23,7 @@ import {
 } from "../../../../schemas/crawl.ts";
 import { CrawlCompletedEvent, CrawlPageEvent } from "../../../../schemas/job-events.ts";
 import { type FetchAnswer, MAX_BYTES_CEILING, type PageRecord } from "../../../../schemas/fetch.ts";
-import { openedInput } from "../../../../schemas/job-inputs.ts";
+import { type Input, openedInput } from "../../../../schemas/job-inputs.ts";
 import { type AttemptContext, jobRange } from "../../../../schemas/jobs.ts";
 import type { OwnOptions } from "../../../../schemas/own-request.ts";
 import type { SitemapError } from "../../../../schemas/sites.ts";
@@ -62,7 +62,6 @@ export interface CrawlItemDeps {
   };
 }
 
-type Input = Readonly<Record<string, unknown>>;
 type ToldLinks = ReplyOf<typeof Frontier.operations.discover>;
 type CrawledAnswer = FetchAnswer & {
   readonly duplicate_of?: DuplicateOf;

@@ -7,7 +7,12 @@ import type { Action } from "../../../../schemas/actions.ts";
 import { MAX_ACTIONS_MS } from "../../../../schemas/actions.ts";
 import { MAX_WAIT_FOR_MS, type Redirect } from "../../../../schemas/fetch.ts";
 import type { Destination } from "../../../lib/web/destination.ts";
-import type { HopRefusal, TransportRequest, TransportResult } from "../../../lib/web/transport.ts";
+import type {
+  HopRefusal,
+  TransportPage,
+  TransportRequest,
+  TransportResult,
+} from "../../../lib/web/transport.ts";
 import type { TypedSecret } from "../../../lib/web/session-secrets.ts";
 import type { PageLease } from "./browser-pool.ts";
 import { pausableTimeout } from "./in-time.ts";
@@ -102,9 +107,8 @@ export interface Progress {
   pending_documents: number;
 }
 
-type PageResult = Extract<TransportResult, { kind: "page" }>;
 type PageContent = Omit<
-  PageResult,
+  TransportPage,
   "kind" | "status" | "headers" | "redirects" | "final_url" | "ms" | "is_private"
 >;
 

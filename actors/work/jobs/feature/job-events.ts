@@ -5,6 +5,7 @@ import type { Secrets } from "../../../../cluster/ports/secrets.ts";
 import { JOB_ITEMS } from "../../../../records/collections.ts";
 import type { CompletedEvent, PageEvent } from "../../../../schemas/job-events.ts";
 import { EMPTY_RECORD, type FetchAnswer } from "../../../../schemas/fetch.ts";
+import type { Input } from "../../../../schemas/job-inputs.ts";
 import { decodeStates, statusOf } from "../../../../schemas/job-states.ts";
 import {
   CHUNK_ITEMS,
@@ -29,8 +30,6 @@ interface EventDeps {
 }
 
 type Webhook = NonNullable<BatchKind["webhook"]>;
-
-type Input = Readonly<Record<string, unknown>>;
 
 /** What Firecrawl's API calls the kind. */
 const THEIR_NAMES = { crawl: "crawl", batch: "batch_scrape" } as const;

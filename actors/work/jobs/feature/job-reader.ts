@@ -9,7 +9,7 @@ import { inputOrNull } from "../stored-inputs.ts";
 import { maskUserInfo } from "../../../lib/web/url.ts";
 import type { Caller } from "../../../../gateway/authenticate.ts";
 import type { BatchKind } from "../../../../gateway/batch.ts";
-import type { Input } from "../../../../gateway/create-job.ts";
+import type { Input } from "../../../../schemas/job-inputs.ts";
 import { fromMicros } from "../../../../schemas/accounts.ts";
 import { type States, statusOf } from "../../../../schemas/job-states.ts";
 import {

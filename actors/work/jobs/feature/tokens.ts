@@ -1,7 +1,7 @@
 /** What batch jobs take of other features: the kinds of their items. And what they give: jobs that the service runs by itself. */
 import type { Caller } from "../../../../gateway/authenticate.ts";
 import type { BatchKind, CsvUpload, RouteNames } from "../../../../gateway/batch.ts";
-import type { Input } from "../../../../gateway/create-job.ts";
+import type { Input } from "../../../../schemas/job-inputs.ts";
 import type { Reply } from "../../../../gateway/http.ts";
 import type { JobWebhooks } from "../../../../gateway/job-webhooks.ts";
 import type { Route } from "../../../../gateway/route.ts";

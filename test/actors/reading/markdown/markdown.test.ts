@@ -398,16 +398,16 @@ describe("links and images", () => {
   test("links: parts of an image map, by the words that stand for them", () => {
     const map = `<img src="quay.png" usemap="#quay"><map name="quay"><area shape="rect" href="/north" alt="North quay">
       <area href="/south" rel="nofollow"><area nohref alt="none"></map><p>Behind the map.</p>`;
-    const read = readHtml(map, URL_HERE, NOW_MS, { formats: true, followed: true });
-    expect(read.formats!.links).toEqual([
+    const page = readHtml(map, URL_HERE, NOW_MS, { formats: true, followed: true });
+    expect(page.formats!.links).toEqual([
       { url: "https://harbour.example/north", text: "North quay", rel: null },
       { url: "https://harbour.example/south", text: "", rel: "nofollow" },
     ]);
-    expect(read.followed!.links.map(({ url }) => url)).toEqual([
+    expect(page.followed!.links.map(({ url }) => url)).toEqual([
       "https://harbour.example/north",
       "https://harbour.example/south",
     ]);
-    expect(read.text).toContain("Behind the map.");
+    expect(page.text).toContain("Behind the map.");
   });
   test("images: the address that is loaded, and the size in pixels", () => {
     expect(formats!.images).toEqual([
