@@ -1,6 +1,7 @@
 /**
  * Completes the choice of lines where a reader would see a hole: a heading between two lines of the text, the items of a
- * list (or terms and definitions) in the middle of the text, the cells of a table's row, and the header of a table. It only adds lines.
+ * list (or terms and definitions) in the middle of the text, the cells of a table's row, the header of a table, and a table of data as a
+ * whole. It only adds lines.
  */
 import type { Line } from "./lines.ts";
 import { SPACE } from "./lines.ts";
@@ -22,6 +23,14 @@ const ITEMS: ReadonlySet<string> = new Set(["li", "dt", "dd"]);
 /** A longer row lays a page out. */
 const ROW_CHARS_MAX = 400;
 const ROW_CELLS_MAX = 12;
+/** A table of data has short cells in rows of one length; with links in more than this share of its characters it is a menu. */
+const DATA_CELL_CHARS_MAX = 80;
+const REGULAR_SHARE = 0.6;
+const DATA_LINK_SHARE_MAX = 0.5;
+/** Of a table that does not stand in the text this share of its lines must have been taken. */
+const TABLE_SHARE = 0.4;
+/** Headings between a table and the text above or below it, at most. */
+const TABLE_HEADINGS_MAX = 2;
 
 /** The lines picked, and those that complete them. `chances` are those of score.ts. */
 export function completed(
@@ -46,9 +55,25 @@ export function completed(
   const add = (among: readonly number[]): void => {
     for (const i of among) if (!lines[i]!.junk) out[i] = true;
   };
+  /** Whether text that was picked stands there, headings apart. */
+  const isTextBeside = (i: number, step: -1 | 1): boolean => {
+    let beside = i + step;
+    for (
+      let passed = 0;
+      passed < TABLE_HEADINGS_MAX && parts[beside]?.isHeadingLine && !out[beside];
+      passed += 1
+    )
+      beside += step;
+    return out[beside] === true;
+  };
   const rows = linesIn("row");
   for (const [row, among] of rows) if (isPart(among, out) && isDataRow(tree, row, lines, among)) add(among);
   for (const header of headersOf(tree, rows, out)) add(header);
+  for (const among of dataTables(tree, lines, rows)) {
+    const taken = among.filter((i) => out[i]).length;
+    const isEnclosed = isTextBeside(among[0]!, -1) && isTextBeside(among.at(-1)!, 1);
+    if (isEnclosed || taken >= TABLE_SHARE * among.length) add(among);
+  }
   for (const among of linesIn("list").values()) {
     const taken = among.filter((i) => out[i]).length;
     const isInside = out[among[0]! - 1] === true && out[among.at(-1)! + 1] === true;
@@ -70,8 +95,7 @@ function headersOf(
 ): (readonly number[])[] {
   const tables = new Map<number, { header: number[][]; isOpen: boolean; isTaken: boolean }>();
   for (const [row, among] of rows) {
-    let table = tree.parent[row]!;
-    while (table > 0 && tree.tag[table] !== "table") table = tree.parent[table]!;
+    const table = tableOf(tree, row);
     if (table <= 0) continue;
     let known = tables.get(table);
     if (known === undefined) tables.set(table, (known = { header: [], isOpen: true, isTaken: false }));
@@ -84,6 +108,63 @@ function headersOf(
   return [...tables.values()].flatMap(({ header, isTaken }) =>
     isTaken && header.length <= HEADER_ROWS_MAX ? header : [],
   );
+}
+
+/** The lines of each table of data: two rows or more, most of them of one length, with short cells and no table inside. */
+function dataTables(
+  tree: Tree,
+  lines: readonly Line[],
+  rows: ReadonlyMap<number, readonly number[]>,
+): (readonly number[])[] {
+  const tables = new Map<number, { among: number[]; cells: number[] }>();
+  for (const [row, among] of rows) {
+    const table = tableOf(tree, row);
+    if (table <= 0) continue;
+    let known = tables.get(table);
+    if (known === undefined) tables.set(table, (known = { among: [], cells: [] }));
+    known.among.push(...among);
+    known.cells.push(cellsIn(tree, row));
+  }
+  const nested = nestedAmong(tree, tables.keys());
+  const isData = ([table, { among, cells }]: [number, { among: number[]; cells: number[] }]): boolean => {
+    const role = tree.attributes[table]?.["role"];
+    if (role === "presentation" || role === "none" || nested.has(table)) return false;
+    const usual = cells[Math.floor(cells.length / 2)]!;
+    const regular = cells.filter((count) => count === usual).length;
+    if (cells.length < 2 || usual < 2 || usual > ROW_CELLS_MAX || regular < REGULAR_SHARE * cells.length)
+      return false;
+    let [chars, linked] = [0, 0];
+    for (const i of among) {
+      chars += lines[i]!.chars;
+      linked += lines[i]!.chars * lines[i]!.link;
+    }
+    return chars <= DATA_CELL_CHARS_MAX * usual * cells.length && linked <= DATA_LINK_SHARE_MAX * chars;
+  };
+  return [...tables].filter(isData).map(([, { among }]) => among);
+}
+
+/** Of these tables those that stand in another, or have another in them. */
+function nestedAmong(tree: Tree, tables: Iterable<number>): Set<number> {
+  const nested = new Set<number>();
+  let outer = -1;
+  for (const table of [...tables].toSorted((a, b) => a - b))
+    if (outer >= 0 && table < tree.end[outer]!) nested.add(outer).add(table);
+    else outer = table;
+  return nested;
+}
+
+/** The table that contains a row; 0 or less: none. */
+function tableOf(tree: Tree, row: number): number {
+  let table = tree.parent[row]!;
+  while (table > 0 && tree.tag[table] !== "table") table = tree.parent[table]!;
+  return table;
+}
+
+function cellsIn(tree: Tree, row: number): number {
+  let cells = 0;
+  for (let cell = row + 1; cell < tree.end[row]!; cell = tree.end[cell]!)
+    if (tree.tag[cell] === "td" || tree.tag[cell] === "th") cells += 1;
+  return cells;
 }
 
 function isHeaderRow(tree: Tree, row: number): boolean {

@@ -23,6 +23,11 @@ function addedTo(html: string): string[] {
 }
 
 const PROSE = "<p>+The boats come in at dawn.</p>";
+const table = (cells: string, attributes = "") =>
+  `<table ${attributes}>${cells
+    .split(";")
+    .map((row) => `<tr>${row.replace(/[^,]+,?/g, (cell) => `<td>${cell.replace(",", "")}</td>`)}</tr>`)
+    .join("")}</table>`;
 const items = (...texts: string[]) => `<ul>${texts.map((text) => `<li>${text}</li>`).join("")}</ul>`;
 
 test.each([
@@ -46,13 +51,52 @@ test.each([
   ["a list of two", `${PROSE}${items("Dory", "+Skiff")}${PROSE}`, []],
   [
     "the other cells of a row with a header",
-    "<table><tr><th><p>+Draught</p></th><td><p>2 m</p></td></tr><tr><th><p>Beam</p></th><td><p>4 m</p></td></tr></table>",
+    "<table><tr><th><p>+Draught</p></th><td><p>2 m</p></td></tr><tr><th><p>Beam</p></th><td><p>4 m</p></td></tr><tr><th><p>Length</p></th><td><p>9 m</p></td></tr></table>",
     ["2 m"],
   ],
   ["a row without a header", "<table><tr><td><p>+Draught</p></td><td><p>2 m</p></td></tr></table>", []],
   [
     "a row that lays a page out",
     `<table><tr><th><p>+Draught</p></th><td><p>${"Two metres. ".repeat(40)}</p></td></tr></table>`,
+    [],
+  ],
+  [
+    "a table of data in the text",
+    `${PROSE}${table("Draught,2 m;Beam,4 m")}${PROSE}`,
+    ["Draught 2 m", "Beam 4 m"],
+  ],
+  [
+    "a table of data below a heading, and the heading",
+    `${PROSE}<h2>Sizes</h2>${table("Draught,2 m;Beam,4 m")}${PROSE}`,
+    ["Sizes", "Draught 2 m", "Beam 4 m"],
+  ],
+  ["the other rows of a table at the end", `${PROSE}${table("+Draught,2 m;Beam,4 m")}`, ["Beam 4 m"]],
+  [
+    "a table of which little was picked at the end",
+    `${PROSE}${table("+Draught,2 m;Beam,4 m;Length,9 m;Weight,2 t")}`,
+    [],
+  ],
+  ["a table outside the text", `${table("Draught,2 m;Beam,4 m")}${PROSE}`, []],
+  ["a table of one row", `${PROSE}${table("Draught,2 m")}${PROSE}`, []],
+  ["a table of one column", `${PROSE}${table("Draught;Beam;Length")}${PROSE}`, []],
+  [
+    "a table of links",
+    `${PROSE}${table('<a href="/a">Boats</a>,<a href="/b">Crews</a>;<a href="/c">Piers</a>,<a href="/d">Fees</a>')}${PROSE}`,
+    [],
+  ],
+  [
+    "a table that says it lays a page out",
+    `${PROSE}${table("Draught,2 m;Beam,4 m", 'role="presentation"')}${PROSE}`,
+    [],
+  ],
+  [
+    "a table with a table inside",
+    `${PROSE}${table(`Draught,${table("In,2 m;Out,3 m")};Beam,4 m`)}${PROSE}`,
+    [],
+  ],
+  [
+    "a table of long cells",
+    `${PROSE}${table(`${"The boats come in. ".repeat(20)},2 m;${"The boats go out. ".repeat(20)},4 m`)}${PROSE}`,
     [],
   ],
 ])("%s", (_, html, added) => {
@@ -122,6 +166,18 @@ describe("units of an article", () => {
           }
         },
       ),
+      { numRuns: 40 },
+    );
+  });
+
+  test("a table of data between two paragraphs is whole, whatever was picked of it", () => {
+    fc.assert(
+      fc.property(fc.array(fc.tuple(fc.boolean(), fc.boolean()), { minLength: 2, maxLength: 8 }), (rows) => {
+        const cells = rows.map((row, i) => row.map((is, j) => `${is ? "+" : ""}tide r${i}c${j}`));
+        const html = cells.map((row) => `<tr>${row.map((cell) => `<td><p>${cell}</p></td>`).join("")}</tr>`);
+        const left = cells.flat().filter((cell) => !cell.startsWith("+"));
+        expect(addedTo(`${PROSE}<table>${html.join("")}</table>${PROSE}`)).toEqual(left);
+      }),
       { numRuns: 40 },
     );
   });
