@@ -82,7 +82,7 @@ function* blocksOf({ page, lines: all, url, unseen, title }: MarkdownSource): Ge
     const first = line.pieces.find((piece) => piece !== SPACE) ?? line.node;
     for (const image of images.before(first)) yield image;
     const table = tableAround(tree, first);
-    if (table >= 0 && !layouts.has(table) && headingAround(tree, first) < 0) {
+    if (table >= 0 && !layouts.has(table) && !isAround(headingAround(tree, first), table)) {
       let stop = i + 1;
       while (stop < lines.length && lines[stop]!.node >= table && lines[stop]!.node < tree.end[table]!)
         stop += 1;
@@ -148,6 +148,9 @@ function nearest(tree: Tree, node: number, isWanted: (tag: string) => boolean, l
 const headingAround = (tree: Tree, node: number) => nearest(tree, node, isHeading, HEADING_LEVELS_MAX);
 const preAround = (tree: Tree, node: number) => nearest(tree, node, (tag) => tag === "pre", PRE_LEVELS_MAX);
 const tableAround = (tree: Tree, node: number) => nearest(tree, node, (tag) => tag === "table");
+
+/** Whether there is a heading, and it contains the table. */
+const isAround = (heading: number, table: number): boolean => heading >= 0 && heading < table;
 
 /** Quotes and list items that contain the node, outermost first. */
 function containersOf(tree: Tree, node: number): number[] {

@@ -11,8 +11,15 @@ const CELLS_MAX = 100_000;
 const CELL_CHARS_MAX = 1_000;
 /** So long are cells on average, at most, in a table without headers. */
 const PLAIN_CELL_CHARS_MAX = 150;
+/** In a table with headers, whose rows are items with remarks. */
+const REMARK_CHARS_MAX = 3_000;
+/** Of so many rows without headers this share has the usual number of cells, or the table lays a list out. */
+const IRREGULAR_ROWS_MIN = 6;
+const REGULAR_SHARE = 0.6;
 /** What a cell of data does not contain. */
-const LAYOUT = new Set(["table", "h1", "h2", "h3", "pre", "article", "section", "form"]);
+const LAYOUT = new Set(["table", "pre", "article", "section", "form"]);
+/** In a cell that is no header. */
+const HEADINGS = new Set(["h1", "h2", "h3"]);
 
 interface Cell {
   readonly node: number;
@@ -37,7 +44,10 @@ export function tableMarkdown(
 ): TableMarkdown | null {
   const role = tree.attributes[table]?.["role"];
   if (role === "presentation" || role === "none") return null;
-  for (let i = table + 1; i < tree.end[table]!; i += 1) if (LAYOUT.has(tree.tag[i]!)) return null;
+  for (let i = table + 1; i < tree.end[table]!; i += 1) {
+    const tag = tree.tag[i]!;
+    if (LAYOUT.has(tag) || (HEADINGS.has(tag) && !isInHeader(tree, i, table))) return null;
+  }
   const { cells, outside } = readCells(tree, table, lines, spansOf);
   const grid = gridOf(tree, table, cells);
   if (grid === null) return null;
@@ -46,6 +56,12 @@ export function tableMarkdown(
 }
 
 const cellMarkdown = (cell: Cell): string => (cell.markdown ??= inlineMarkdown(cell.spans, "cell"));
+
+function isInHeader(tree: Tree, node: number, table: number): boolean {
+  for (let up = tree.parent[node]!; up > table; up = tree.parent[up]!)
+    if (isCell(tree.tag[up]!)) return tree.tag[up] === "th";
+  return false;
+}
 
 const isCell = (tag: string): boolean => tag === "td" || tag === "th";
 
@@ -86,11 +102,20 @@ const spanOf = (tree: Tree, node: number, name: "colspan" | "rowspan"): number =
   return Number.isFinite(value) ? Math.min(Math.max(value, 1), name === "colspan" ? COLUMNS_MAX : 1_000) : 1;
 };
 
+/** Whether most rows have the same number of cells. Where cells reach down into other rows, the numbers say nothing. */
+function isRegular(tree: Tree, rows: readonly (readonly number[])[]): boolean {
+  if (rows.some((row) => row.some((cell) => spanOf(tree, cell, "rowspan") > 1))) return true;
+  const counts = new Map<number, number>();
+  for (const { length } of rows) counts.set(length, (counts.get(length) ?? 0) + 1);
+  return Math.max(...counts.values()) >= REGULAR_SHARE * rows.length;
+}
+
 /** Rows of equal length; a cell that spans several is repeated in each. Null when this is no data table. */
 function gridOf(tree: Tree, table: number, cells: ReadonlyMap<number, Cell>): (Cell | null)[][] | null {
   const rows = new Map<number, number[]>();
   let headers = 0;
   let chars = 0;
+  let longest = 0;
   for (let i = table + 1; i < tree.end[table]!; i += 1) {
     if (!isCell(tree.tag[i]!)) continue;
     const up = tree.parent[i]!;
@@ -99,11 +124,12 @@ function gridOf(tree: Tree, table: number, cells: ReadonlyMap<number, Cell>): (C
     else rows.set(up, [i]);
     if (tree.tag[i] === "th") headers += 1;
     const cell = cells.get(i);
-    if (cell && cell.chars > CELL_CHARS_MAX) return null;
+    longest = Math.max(longest, cell?.chars ?? 0);
     chars += cell?.chars ?? 0;
   }
   const filled = [...rows.values()].filter((row) => row.some((node) => cells.has(node)));
-  if (filled.length < 2) return null;
+  if (filled.length < 2 || longest > (headers > 1 ? REMARK_CHARS_MAX : CELL_CHARS_MAX)) return null;
+  if (headers === 0 && filled.length >= IRREGULAR_ROWS_MIN && !isRegular(tree, filled)) return null;
   if (headers === 0 && chars > PLAIN_CELL_CHARS_MAX * cells.size) return null;
   const grid: (Cell | null)[][] = [];
   /** By column: the cell that reaches down from above, and for how many rows more. */

@@ -120,6 +120,21 @@ const QUIRKS: readonly (readonly [name: string, html: string, markdown: string])
     `<p>1. ${LONG}</p><p>- ${LONG}</p><p># ${LONG}</p><p>&gt; ${LONG}</p>`,
     `1\\. ${LONG}\n\n\\- ${LONG}\n\n\\# ${LONG}\n\n\\> ${LONG}`,
   ],
+  [
+    "a heading in a header of a table",
+    `<p>${LONG}</p><table><tr><th colspan="2"><h3>Sizes</h3></th></tr><tr><td>Draught</td><td>2 m</td></tr></table><p>${LONG} again</p>`,
+    `${LONG}\n\n| Sizes | Sizes |\n| --- | --- |\n| Draught | 2 m |\n\n${LONG} again`,
+  ],
+  [
+    "remarks of 1,200 characters in a table with headers",
+    `<p>${LONG}</p><table><tr><th>Day</th><th>Remarks</th></tr><tr><td>Monday</td><td>${"Tide ".repeat(240)}</td></tr></table><p>${LONG} again</p>`,
+    `${LONG}\n\n| Day | Remarks |\n| --- | --- |\n| Monday | ${"Tide ".repeat(240).trim()} |\n\n${LONG} again`,
+  ],
+  [
+    "posts that a table lays out",
+    `<p>${LONG}</p><table>${["Ann", "Ben", "Cy"].map((name) => `<tr><td>1.</td><td>by</td><td>${name}</td></tr><tr><td>${name} writes of boats</td></tr>`).join("")}</table><p>${LONG} again</p>`,
+    `${LONG}\n\n${["Ann", "Ben", "Cy"].map((name) => `1\\. by ${name}\n\n${name} writes of boats`).join("\n\n")}\n\n${LONG} again`,
+  ],
   ["line breaks", `<p>${LONG}<br>${LONG} again</p>`, `${LONG}\\\n${LONG} again`],
   [
     "nested lists",
