@@ -41,6 +41,10 @@ export function toLines(page: Page, dropped: Uint8Array): Line[] {
   let chars = 0;
   let node = root;
   let verbatim = -1;
+  /** Of the `pre` that is open: it has blocks for lines of code alone. */
+  let isCode = false;
+  /** Such a block has ended. */
+  let isLineEnded = false;
   const open: number[] = [];
   const flush = (): void => {
     if (parts !== "") {
@@ -48,6 +52,7 @@ export function toLines(page: Page, dropped: Uint8Array): Line[] {
       if (text !== "") lines.push(judged(text, node, pieces, tree.tag[node]!, chars ? link / chars : 0));
     }
     parts = "";
+    isLineEnded = false;
     pieces = [];
     piece = "";
     link = 0;
@@ -68,7 +73,10 @@ export function toLines(page: Page, dropped: Uint8Array): Line[] {
       }
       if (tag === "td" || tag === "th" || (tag === "rt" && isBareReading(tree, closing) && wordAt(tree, i)))
         space();
-      else if (page.block[closing] === closing) flush();
+      else if (page.block[closing] === closing) {
+        if (verbatim >= 0 && isCode) isLineEnded = true;
+        else flush();
+      }
     }
     if (i === stop) break;
     if (dropped[i]) {
@@ -77,7 +85,10 @@ export function toLines(page: Page, dropped: Uint8Array): Line[] {
     }
     const tag = tree.tag[i]!;
     if (tag === "#text") {
-      if (parts === "" || tree.chars[i]! > 0) node = page.block[i]!;
+      if (parts === "" || tree.chars[i]! > 0) node = verbatim >= 0 && isCode ? verbatim : page.block[i]!;
+      if (isLineEnded && parts !== "" && !piece.endsWith("\n") && !/^\r?\n/.test(tree.text[i]!))
+        parts += "\n";
+      isLineEnded = false;
       piece = tree.text[i]!;
       parts += piece;
       pieces.push(i);
@@ -97,7 +108,10 @@ export function toLines(page: Page, dropped: Uint8Array): Line[] {
       else space();
     } else if (page.block[i] === i) {
       if (verbatim < 0) flush();
-      if (tag === "pre" && verbatim < 0) verbatim = i;
+      if (tag === "pre" && verbatim < 0 && tree.end[i]! > i + 1) {
+        verbatim = i;
+        isCode = isCodeOnly(page, i);
+      }
     } else if (
       tag === "rt" ? isBareReading(tree, i) : SEPARATED.has(tag) && glued(piece, parts.length, page, i)
     ) {
@@ -107,6 +121,15 @@ export function toLines(page: Page, dropped: Uint8Array): Line[] {
   }
   flush();
   return lines;
+}
+
+/** What highlighters set lines of code in. With other blocks inside, a `pre` that was never closed holds half a page. */
+const CODE_LINES = new Set(["pre", "div", "ol", "ul", "li"]);
+
+function isCodeOnly({ tree, block }: Page, pre: number): boolean {
+  for (let i = pre + 1; i < tree.end[pre]!; i += 1)
+    if (block[i] === i && !CODE_LINES.has(tree.tag[i]!)) return false;
+  return true;
 }
 
 /** How a word is read, beside the word (`<ruby>`), without the parentheses that some pages set around it. */

@@ -26,7 +26,7 @@ const NAMES: readonly (readonly [flag: number, names: string])[] = [
   [NAMED_COMMENT, "comment|comments|commentlist|reply|replies|respond|disqus|discussion|discussions"],
   [
     NAMED_UNSEEN,
-    "sr only|screen reader text|visually hidden|visuallyhidden|screen reader|headerlink|header anchor|anchor link|hash link",
+    "sr only|screen reader text|visually hidden|visuallyhidden|screen reader|headerlink|header anchor|anchor link|hash link|lineno|linenos|line number|blob num",
   ],
   [NAMED_CAPTION, "caption|captions|credit|credits|figcaption|photo credit|image credit"],
 ];
@@ -255,10 +255,24 @@ export function unseenInline(page: Page): Uint8Array {
   const { tree } = page;
   const dropped = Uint8Array.from(page.noscript);
   for (let i = 1; i < tree.tag.length; i += 1) {
-    if (page.block[i] === i) continue;
-    if (page.hidden[i] === 1 || page.flags[i]! & NAMED_UNSEEN) dropped[i] = 1;
+    const isNamed = (page.flags[i]! & NAMED_UNSEEN) !== 0;
+    if (page.block[i] === i) {
+      if (tree.tag[i] !== "td") continue;
+      const isGutter = isNamed || /\bgutter\b/.test(tree.attributes[i]?.["class"] ?? "");
+      if (isGutter && isNumbersOnly(tree, i)) dropped[i] = 1;
+      continue;
+    }
+    // `<code class="lineno">` has the lines, too.
+    if (page.hidden[i] === 1 || (isNamed && tree.tag[i] !== "code")) dropped[i] = 1;
   }
   return dropped;
+}
+
+/** Whether a cell has nothing but the numbers of lines of code. */
+function isNumbersOnly(tree: Tree, cell: number): boolean {
+  for (let i = cell + 1; i < tree.end[cell]!; i += 1)
+    if (tree.tag[i] === "td" || /[^\d\s]/.test(tree.text[i]!)) return false;
+  return true;
 }
 
 /** 1 for nodes in a picture's caption. */

@@ -97,8 +97,8 @@ function* blocksOf({ page, lines: all, url, unseen, title }: MarkdownSource): Ge
       }
       layouts.add(table);
     }
-    const containers = containersOf(tree, first);
     const pre = preAround(tree, first);
+    const containers = containersOf(tree, pre >= 0 ? pre : first);
     if (pre >= 0) {
       yield { kind: "code", containers, lines: fenced(line.text, languageOf(tree, pre)) };
       i += 1;

@@ -121,6 +121,41 @@ const QUIRKS: readonly (readonly [name: string, html: string, markdown: string])
     `1\\. ${LONG}\n\n\\- ${LONG}\n\n\\# ${LONG}\n\n\\> ${LONG}`,
   ],
   [
+    "code with a block for each line",
+    '<pre><code class="language-js"><div class="line">let a = 1;</div><div class="line">  let b;</div></code></pre>',
+    "```js\nlet a = 1;\n  let b;\n```",
+  ],
+  [
+    "paragraphs behind an empty block of code",
+    `<pre></pre><p>${LONG}   one</p><div>${LONG}   two</div>`,
+    `${LONG} one\n\n${LONG} two`,
+  ],
+  [
+    "code with an item for each line",
+    "<pre><ol><li>let a = 1;</li><li>let b;</li></ol></pre>",
+    "```\nlet a = 1;\nlet b;\n```",
+  ],
+  [
+    "numbers of lines beside code",
+    '<pre><span class="lineno">1</span>let a = 1;\n<span class="lineno">2</span>let b;\n</pre>',
+    "```\nlet a = 1;\nlet b;\n```",
+  ],
+  [
+    "a column with the numbers of lines",
+    '<figure class="highlight js"><table><tr><td class="gutter"><pre>1\n2</pre></td><td class="code"><pre>let a = 1;\nlet b;</pre></td></tr></table></figure>',
+    "```\nlet a = 1;\nlet b;\n```",
+  ],
+  [
+    "lines as shiki marks them",
+    '<pre class="shiki"><code><span class="line"><span>let a = 1;</span></span>\n<span class="line"><span>let b;</span></span></code></pre>',
+    "```\nlet a = 1;\nlet b;\n```",
+  ],
+  [
+    "code whose class speaks of numbers",
+    '<pre><code class="language-js line-numbers lineno">let a = 1;\nlet b;</code></pre>',
+    "```js\nlet a = 1;\nlet b;\n```",
+  ],
+  [
     "a heading in a header of a table",
     `<p>${LONG}</p><table><tr><th colspan="2"><h3>Sizes</h3></th></tr><tr><td>Draught</td><td>2 m</td></tr></table><p>${LONG} again</p>`,
     `${LONG}\n\n| Sizes | Sizes |\n| --- | --- |\n| Draught | 2 m |\n\n${LONG} again`,
