@@ -39,7 +39,7 @@ export const tasks = {
 /** 1.2 s of CPU time. Twelve rounds took 0.7 s more, and pages of a first pass took no less. */
 const WARM_UP_ROUNDS = 4;
 
-/** What a new reader of pages reads before its first task. */
+/** Pages that a new reader of pages reads before its first task. */
 export const warm_ups = {
   page: async (): Promise<readonly ExtractTask[]> => {
     const { WARM_UP_PAGES } = await import("./warm-up-pages.ts");

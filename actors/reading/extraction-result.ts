@@ -27,7 +27,7 @@ export interface ExtractTask {
   readonly items?: FeedWish;
   /** Markdown, links and images are wanted. */
   readonly with_formats?: boolean;
-  /** What a crawl follows is wanted: beside everything else, or nothing else. */
+  /** Links for a crawl are wanted: beside everything else, or nothing else. */
   readonly followed?: "too" | "only";
   /** HTML: what of it is wanted, and how. */
   readonly reading?: ContentChoice;
@@ -35,11 +35,11 @@ export interface ExtractTask {
   readonly recognised?: ReadonlyMap<number, string>;
 }
 
-/** What of a page a crawl follows, and what the page says of that. */
+/** The links of a page that a crawl follows, and what the page says of that. */
 export interface PageLinks {
   readonly links: readonly Pick<PageLink, "url" | "rel">[];
   readonly alternates: NonNullable<PageFormats["relations"]>["alternates"];
-  /** What its robots elements say. */
+  /** Directives of its robots elements. */
   readonly robots: readonly string[];
 }
 

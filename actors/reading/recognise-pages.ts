@@ -17,11 +17,11 @@ export interface RecogniseDeps {
   readonly read: (task: ExtractTask) => Promise<TaskResult<Extracted>>;
 }
 
-/** What Tesseract's guide asks for at least. */
+/** The least that Tesseract's guide asks for. */
 export const DRAWN_DPI = 300;
 
 const LIMITS = {
-  /** Of a document. */
+  /** The limit for one document. */
   pages: 30,
   /** From when the document was read to when the last page is begun. */
   ms: 20_000,

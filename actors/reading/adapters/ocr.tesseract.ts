@@ -11,7 +11,7 @@ export class NoTesseract extends Error {
   override readonly name = "ConfigError";
 }
 
-/** What a process may take: its launcher sees to it. */
+/** Memory that a process may take: its launcher sees to it. */
 export const TESSERACT_MB = 1_024;
 const MAX_CPU_S = 30;
 const MAX_WALL_MS = 60_000;

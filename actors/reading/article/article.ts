@@ -129,7 +129,7 @@ export interface ReadHtmlOptions {
   readonly choose?: ChooseTitle;
   /** Markdown, links and images are wanted, too. */
   readonly formats?: boolean;
-  /** What a crawl follows is wanted, too. */
+  /** Links for a crawl are wanted, too. */
   readonly followed?: boolean;
   /** The title stands above the Markdown: true unless parts of a page are read. */
   readonly titled?: boolean;
@@ -141,7 +141,7 @@ export interface ReadHtmlOptions {
   readonly comments?: boolean;
 }
 
-/** What a page is and says. */
+/** Reads what a page is and says. */
 export function readHtml(
   html: string,
   url: string,

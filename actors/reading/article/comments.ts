@@ -24,7 +24,7 @@ const HEADED_MIN = 2;
 /** An unnamed part with more links in its body points to other pages. */
 const BODY_LINK_MAX = 0.3;
 const AUTHOR_WORDS = 4;
-/** Of an unnamed part, comparable across scripts. */
+/** The longest author of an unnamed part, comparable across scripts. */
 const UNNAMED_AUTHOR_CHARS = 40;
 /** Comments of more text, by this factor, than stands above them are what the page is about. */
 const ABOUT_FACTOR = 8;
@@ -36,7 +36,7 @@ const PLACES_MAX = 20;
 /** Stems of "comment" as class names and ids have them. A commentary and a commentator belong to articles. */
 const NAMED_COMMENTS =
   / (?:[ck]omm?ent(?!ary|aries|ator|ed|ing|count|link)\w*|reacties?|yorum(?:lar)?|hozzaszolas\w*|komentek|disqus|disquscomments|pinglun|binhluan|iruzkin\w*|athugasemd\w*) /;
-/** The same as a heading has it. */
+/** Words for comments as a heading has them. */
 const HEADED_COMMENTS =
   /^.{0,30}?(?:comments?|replies|[ck]omm?ent(?:a|á|e)\w*|reacties?|yorum|hozzászólás|коммент|комент|σχόλι|σχολι|تعليق|نظر|תגוב|टिप्पणी|মন্তব্য|评论|評論|留言|跟帖|コメント|댓글|ความคิดเห็น|bình luận|opinie|wypowiedz).{0,40}$/iu;
 const NAMED_AUTHOR =
@@ -53,7 +53,7 @@ const NO_NAME_END = /[!?]$|\p{L}{2}\.$/u;
 const CONTROL_CHARS = 40;
 const CONTROL_LINK = 0.8;
 const PREPOSITION = /^(?:on|at|commented|says|said|posted by)$/i;
-/** What teasers do not have: a sentence that ends. */
+/** A sentence that ends; teasers have none. */
 const SENTENCE = /[.!?…。！？](?:\s|$|["”»)])|[。！？]/u;
 const NUMBERS_ONLY = /^[\d\s+\-−()#.,/:%]+$/;
 
@@ -335,7 +335,7 @@ class CommentSearch {
     return false;
   }
 
-  /** Of the section: some pages are one form. */
+  /** Forms inside the section alone count: some pages are one form. */
   #isInForm(line: number, root: number): boolean {
     for (let up = this.#lines[line]!.node; up > root; up = this.#tree.parent[up]!)
       if (this.#tree.tag[up] === "form") return true;

@@ -29,7 +29,7 @@ const MONTHS_OF: ReadonlyMap<string, number> = new Map(
     return [`${language} ${name}`, Number(month)];
   }),
 );
-/** Of the Solar Hijri calendar, in its order. */
+/** Months of the Solar Hijri calendar, in its order. */
 const PERSIAN_MONTHS = "فروردین اردیبهشت خرداد تیر مرداد شهریور مهر آبان آذر دی بهمن اسفند".split(" ");
 /** Many Persian pages have the Arabic yeh for their own. */
 const withPersianYeh = (text: string): string => text.replaceAll("ي", "ی");
@@ -124,7 +124,7 @@ type Order = "day" | "month" | "year";
 const ORDERS_MAX = 500;
 const orders = new Map<string, Order>();
 
-/** What a language writes first in a date of three numbers, by CLDR. */
+/** The part that a language writes first in a date of three numbers, by CLDR. */
 function firstOf(language: string): Order {
   const known = orders.get(language);
   if (known) return known;
@@ -242,7 +242,7 @@ function shortYear(text: string, language: string | null, now_ms: number): Parts
   return order && { year: century + c, month: order[1], day: order[0], ...rest };
 }
 
-/** One reader after another, the surer before the others; a list, so it is one function. */
+/** Tries one reader after another, the surer before the others; a list, so it is one function. */
 function partsOf(raw: string, language: string | null, now_ms: number): Parts | null {
   const text = withAsciiDigits(raw.trim());
   let found = ISO.exec(text);

@@ -1,4 +1,4 @@
-/** What a page shows on top of itself: consent, terms, help, definitions. */
+/** Dialogs that a page shows on top of itself: consent, terms, help, definitions. */
 import type { Line } from "./lines.ts";
 import type { Tree } from "./tree.ts";
 

@@ -170,7 +170,7 @@ const ROLE_BITS: Readonly<Record<string, number>> = {
   navigation: 1, banner: 2, contentinfo: 4, complementary: 8, search: 16, main: 32, article: 64, button: 128, table: 256,
 }; // prettier-ignore
 
-/** What every node inherits from its ancestors, so that a line reads it in one step. */
+/** Facts that every node inherits from its ancestors, so that a line reads them in one step. */
 interface Inherited {
   readonly bits: Int32Array;
   readonly trimming: Int32Array;
@@ -298,7 +298,7 @@ export interface Context {
   readonly peers: Peers;
 }
 
-/** One row of FEATURES numbers for each line. */
+/** A row of FEATURES numbers for each line. */
 export function featuresOf(page: Page, context: Context): { rows: Float32Array; width: number } {
   const { tree } = page;
   const { lines, groups, traits, chosen, whole, prose } = context;

@@ -27,7 +27,7 @@ export class KnownNames {
   }
 }
 
-/** The same for upper and lower case. */
+/** The hash is the same for upper and lower case. */
 function hashOf(text: string, start: number, stop: number): number {
   let hash = stop - start;
   for (let i = start; i < stop; i += 1)

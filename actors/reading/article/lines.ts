@@ -28,7 +28,7 @@ export const SPACE = -1;
 
 const SEPARATED = new Set(["a", "span", "button", "label", "td", "th", "time", "input", "img", "summary"]);
 
-/** One line for each block, `<br>` and row; cells and neighbouring labels are kept apart by a space; `pre` keeps its own lines. */
+/** Lines of a page: one for each block, `<br>` and row; cells and neighbouring labels are kept apart by a space; `pre` keeps its own lines. */
 export function toLines(page: Page, dropped: Uint8Array): Line[] {
   const { tree } = page;
   const root = 0;
@@ -41,7 +41,7 @@ export function toLines(page: Page, dropped: Uint8Array): Line[] {
   let chars = 0;
   let node = root;
   let verbatim = -1;
-  /** Of the `pre` that is open: it has blocks for lines of code alone. */
+  /** The `pre` that is open has blocks for lines of code alone. */
   let isCode = false;
   /** Such a block has ended. */
   let isLineEnded = false;
@@ -123,7 +123,7 @@ export function toLines(page: Page, dropped: Uint8Array): Line[] {
   return lines;
 }
 
-/** What highlighters set lines of code in. With other blocks inside, a `pre` that was never closed holds half a page. */
+/** Elements that highlighters set lines of code in. With other blocks inside, a `pre` that was never closed holds half a page. */
 const CODE_LINES = new Set(["pre", "div", "ol", "ul", "li"]);
 
 function isCodeOnly({ tree, block }: Page, pre: number): boolean {
@@ -179,7 +179,7 @@ function bare(line: string): string {
   return lower.replace(/^[\s|•·»›>:–—-]+/, "").replace(/(?<![\s|•·»›>:.…!–—-])[\s|•·»›>:.…!–—-]+$/, "");
 }
 
-/** What a template engine or a page builder should have replaced: "{{ title }}", "[vc_row]". */
+/** Placeholders that a template engine or a page builder should have replaced: "{{ title }}", "[vc_row]". */
 const PLACEHOLDER = /\{\{[^{}]{0,200}\}\}|\[\/?[a-z]{2,12}_[a-z_]{2,40}(?:\s[^[\]]{0,300})?\]/g;
 
 /** Nothing but placeholders. In code they are text. */
@@ -249,7 +249,7 @@ export function articleLines(all: readonly Line[], title: string | null): Line[]
   const endings = new Set<string>();
   for (const [i, line] of lines.entries()) {
     if (i >= start && line.chars < 80 && line.ending) {
-      // What stands below every post or section ends none of them.
+      // A line that stands below every post or section ends none of them.
       if (behind > Math.max(0.55 * total, total - AFTER_CHARS) && !endings.has(line.text)) {
         end = i;
         break;

@@ -125,7 +125,6 @@ function readName(name: string, singles: Map<string, Named>): Named {
   return { flags, words: all };
 }
 
-/** What the elements of a page are called. */
 export interface Names {
   /** The index of each node's name; 0 for none. */
   readonly of: Uint32Array;

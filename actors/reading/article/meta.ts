@@ -33,7 +33,7 @@ export interface PageMeta {
 
 const LEAD_IN =
   /^(?:(?:written|posted|published|reviewed|medically reviewed|story|words|text|article|photos?|report|edited|updated|reported|created|asked|answered)\s+(?:and \w+ )?by|by|von|par|por|di|door|av|af|text|autor(?:in|e|a)?|auteur|author|authors|words|from|der)(?:\s*:\s*|\s+|(?<=by)(?=\p{Lu}))/iu;
-/** The same in other scripts and languages; those without spaces need none behind it. */
+/** Lead-ins in other scripts and languages; those without spaces need none behind it. */
 const FOREIGN_LEAD_IN =
   /^(?:(?:作者|记者|記者|撰文|文字|文|著者|筆者|執筆|글|بقلم|الكاتب|نویسنده|מאת|โดย|लेखक|লেখক)\s*[:：／/]?\s*|(?:авторы?|текст|автор тексту|autorzy|autori|tekst|napisała?|szerző|írta|yazar|yazan|συντάκτ(?:ης|ρια)|γράφει(?: [οη])?|kirjoittaja|teksti|skribent|penulis|oleh|tác giả)(?:\s*[:：]\s*|\s+))/iu;
 /** "홍길동 기자": the reporter. */
@@ -358,7 +358,7 @@ const nonEmpty = (value: string | null | undefined): string | null => {
   return text === "" ? null : text;
 };
 
-/** What forums say at their foot: "All times are GMT -6." */
+/** The zone that forums state at their foot: "All times are GMT -6." */
 const STATED_ZONE =
   /(?:all times are|alle zeiten sind|alle zeitangaben|toutes les heures|todos los horarios|todas las horas|tutti gli orari|alle tijden|часовой пояс|wszystkie czasy)[^\d]{0,30}(?:GMT|UTC)\s*([+-])\s?(\d{1,2})(?::?(\d{2}))?/i;
 const LOCAL_TIME_CHARS = "2023-01-05T10:20:30".length;
@@ -386,8 +386,8 @@ const PUBLICATION_METAS = [
 ] as const;
 
 /**
- * Of the dates that a page declares, the one that it also shows: a declared date that the reader does not see may be of an import or
- * of a change. Where it declares no publication, what it shows counts.
+ * The declared date that the page also shows: a declared date that the reader does not see may be of an import or of a change.
+ * Where the page declares no publication, what it shows counts.
  */
 function agreedDate(
   declared: string,
@@ -398,7 +398,7 @@ function agreedDate(
   const isDay = (value: string | null): value is string => value !== null && value.length >= DAY_CHARS;
   const dayOf = (value: string): string => value.slice(0, DAY_CHARS);
   const shown = seen.filter(isDay);
-  // What is shown twice counts more.
+  // A date that is shown twice counts more.
   const first =
     shown.find((value, i) => shown.some((other, k) => k !== i && dayOf(other) === dayOf(value))) ?? shown[0];
   if (first === undefined) return declared;

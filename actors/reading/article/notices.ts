@@ -1,5 +1,5 @@
 /**
- * What news sites in Chinese print below every article: disclaimers, terms of reprinting, and how to reach the editors. They are
+ * Notices that news sites in Chinese print below every article: disclaimers, terms of reprinting, and how to reach the editors. They are
  * prose between the article and its comments, often longer than the article, and are never its text. Not on a page about such terms.
  */
 import { codeAt } from "../content/code-at.ts";

@@ -72,7 +72,7 @@ function structures(page: Page, lines: readonly Line[]): Int32Array {
   });
 }
 
-/** What each line belongs to, for decisions that are made together. */
+/** The groups and parts that each line belongs to, for decisions that are made together. */
 export interface Peers {
   /** The innermost group of similar siblings that contains the line, or -1. */
   readonly group: Int32Array;

@@ -14,7 +14,7 @@ const LEVELS_MAX = 20;
 const HEADING_CHANCE_MIN = 0.2;
 /** A longer heading is text in large print. */
 const HEADING_CHARS_MAX = 150;
-/** Of a shorter list any item may be taken alone, and of a longer one this share of its lines must have been taken. */
+/** A shorter list may have any item taken alone; a longer list must have had this share of its lines taken. */
 const LIST_LINES_MIN = 3;
 const LIST_SHARE = 0.2;
 /** Rows of a header, at most. */
@@ -27,7 +27,7 @@ const ROW_CELLS_MAX = 12;
 const DATA_CELL_CHARS_MAX = 80;
 const REGULAR_SHARE = 0.6;
 const DATA_LINK_SHARE_MAX = 0.5;
-/** Of a table that does not stand in the text this share of its lines must have been taken. */
+/** A table that does not stand in the text must have had this share of its lines taken. */
 const TABLE_SHARE = 0.4;
 /** Headings between a table and the text above or below it, at most. */
 const TABLE_HEADINGS_MAX = 2;
@@ -143,7 +143,7 @@ function dataTables(
   return [...tables].filter(isData).map(([, { among }]) => among);
 }
 
-/** Of these tables those that stand in another, or have another in them. */
+/** Tables, among these, that stand in another or have another in them. */
 function nestedAmong(tree: Tree, tables: Iterable<number>): Set<number> {
   const nested = new Set<number>();
   let outer = -1;

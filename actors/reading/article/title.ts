@@ -52,7 +52,7 @@ function reread(text: string): string {
 
 /** Emphasis that a template wrote out: "*Treatise* (1792)". */
 const EMPHASIS = /(?<![\p{L}\p{N}*])\*(\S[^*]*\S)\*(?![\p{L}\p{N}*])/gu;
-/** What forum software writes before the title of a thread. */
+/** The label that forum software writes before the title of a thread. */
 const THREAD_LABEL = /^(?:thread|topic):\s+(?=\S)/i;
 
 /** "¶" and "#" that headings have for links, and the count of a list's items; "(2026 guide)" is no count. */

@@ -196,7 +196,7 @@ function isSqueezable(text: string): boolean {
 export const squeezed = (text: string): string =>
   isSqueezable(text) ? text.replace(INVISIBLE, "").replace(COLLAPSIBLE, " ") : text;
 
-/** The same without white space at the ends. */
+/** Squeezed text, without white space at the ends. */
 export const collapse = (text: string): string => squeezed(text.trim()).trim();
 
 /** Removes tags and doubly escaped entities from a value that should be text. On request, blocks remain lines. */
@@ -431,7 +431,7 @@ export function buildTree(html: string, with_formatting = false): Tree {
     }
     if (opening === "html" || opening === "head" || opening === "body") {
       if (opening === "body") popTo(1);
-      // One node for each, attributes of the first.
+      // Each of these elements has one node, with the attributes of the first.
       if ((open.get(opening) ?? 0) > 0 || opening === "head") return;
     }
     if (FORMATTING.has(opening)) {

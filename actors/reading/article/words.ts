@@ -1,7 +1,7 @@
 /**
  * The words that distinguish text from boilerplate, by purpose and language, as data. Names are class names, ids and the like,
  * cut into words ("RelatedPosts", "related-posts" and "related_posts" are all "related posts"); phrases are whole lines.
- * What follows from a hit is decided in marks.ts and lines.ts.
+ * The consequences of a hit are decided in marks.ts and lines.ts.
  */
 
 /** Names of elements that are never text, on any kind of page. */

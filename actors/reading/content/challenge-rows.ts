@@ -17,9 +17,9 @@ export interface Served {
   readonly headers: ReadonlyMap<string, string>;
   /** The first 64 KiB of an HTML, JSON or text body, its charset does not matter; "" for anything else. */
   readonly body_start: string;
-  /** Of the whole body. */
+  /** The size of the whole body. */
   readonly bytes: number;
-  /** Of the main text, 0 when it is not known. */
+  /** The length of the main text, 0 when it is not known. */
   readonly text_chars: number;
 }
 
@@ -28,7 +28,7 @@ export interface Page extends Served {
   readonly title: string;
   /** Tags with their attributes, and scripts; of what is no HTML, everything. */
   readonly structure: string;
-  /** What a reader sees, white space collapsed. */
+  /** Text that a reader sees, white space collapsed. */
   readonly text: string;
 }
 
@@ -85,11 +85,11 @@ const REFUSED_VISITOR = new RegExp(
   ].join("|"),
   "i",
 );
-/** What stands above them: the whole title, or the whole of a heading, perhaps beside the name of the site. */
+/** Titles above such sentences: the whole title, or the whole of a heading, perhaps beside the name of the site. */
 const DENIED =
   /^(?:(?:error|fehler|erreur):? ?)?(?:(?:40[13]|429)\b[ :.-]{0,4})?(?:access (?:is |has been |temporarily )?(?:denied|blocked|restricted|forbidden)|access to this (?:page|site|website|resource) (?:has been|is|was) (?:denied|blocked)|(?:403 )?forbidden|(?:your )?request (?:blocked|denied|rejected)|(?:sorry, )?you (?:have been|are) blocked|blocked|unusual traffic(?: detected)?|bot detected|too many requests|permission denied|not authori[sz]ed|zugriff (?:verweigert|gesperrt)|acc\S{1,2}s (?:refus|bloqu)\S{1,3}|acceso denegado|accesso negato)[.!]?(?: (?:[|:-]|\S{3}) [^|]{1,60})?$/i;
 const HEADING = /<h[1-3]\b[^>]{0,299}>\s{0,99}([^<]{3,120})<\/h/gi;
-/** Of a refusal to one visitor: it has no menu and no list of stories. */
+/** Links in a refusal to one visitor, at most: it has no menu and no list of stories. */
 const MAX_DENIAL_LINKS = 5;
 
 function isDenial({ status, title, body_start, structure, text, text_chars }: Page): boolean {

@@ -86,7 +86,7 @@ function isCaptcha(page: Page): boolean {
 const UNSEEN = { script: /<\/script/gi, style: /<\/style/gi, title: /<\/title/gi, noscript: /<\/noscript/gi };
 const UNSEEN_TAG = /^<(script|style|title|noscript)\b/i;
 
-/** One pass without a parser: 64 KiB take a fraction of a millisecond, and a truncated page is no problem. */
+/** A single pass without a parser: 64 KiB take a fraction of a millisecond, and a truncated page is no problem. */
 function partsOf(body: string): Pick<Page, "title" | "structure" | "text"> {
   if (!/<\w/.test(body)) return { title: "", structure: body, text: spaced(body) };
   let title = "";

@@ -7,7 +7,7 @@ const SYLLABLE_EXTRA = 1;
 /** No character below this is Han, kana or Hangul. */
 export const FIRST_DENSE = 0x3040;
 
-/** What one UTF-16 unit counts beyond one character: kana and Hangul are syllables, Han characters are words. */
+/** Characters that a UTF-16 unit counts beyond one: kana and Hangul are syllables, Han characters are words. */
 export function extraChars(unit: number): number {
   if (unit < FIRST_DENSE) return 0;
   if (unit <= 0x30ff || (unit >= 0xac00 && unit <= 0xd7af)) return SYLLABLE_EXTRA;

@@ -5,9 +5,9 @@
  */
 
 export interface InflationLimits {
-  /** Of one stream of the document. A buffer that grows doubles, so a stream of half of it may be the largest. */
+  /** The limit of one stream of the document. A buffer that grows doubles, so a stream of half of it may be the largest. */
   readonly stream_bytes: number;
-  /** Of everything that is allocated for the document. */
+  /** The limit of everything that is allocated for the document. */
   readonly total_bytes: number;
 }
 

@@ -1,5 +1,5 @@
 /**
- * What a page asks of robots, by X-Robots-Tag or a robots meta element (RFC 9309 leaves both to convention): not to be found by
+ * Requests of a page to robots, by X-Robots-Tag or a robots meta element (RFC 9309 leaves both to convention): not to be found by
  * searches, or that its links are not followed. Such a page may still be fetched by its address.
  */
 

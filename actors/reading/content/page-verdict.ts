@@ -85,7 +85,7 @@ const words = (text: string): string =>
     .filter((word) => word !== "" && !SPARE.has(word))
     .join(" ");
 
-/** What a title or heading says, as a whole and in its parts: the name of the site is one of them. */
+/** The sayings of a title or heading, as a whole and in its parts: the name of the site is one of them. */
 function sayings(text: string): string[] {
   const head = text.slice(0, 300);
   return [head, ...head.split(TITLE_PARTS)].map(words);

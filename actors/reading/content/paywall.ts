@@ -20,7 +20,7 @@ export interface PaywallLine {
   readonly node: number;
 }
 
-/** What is needed of a page that was read: its tree, what is hidden in it, its lines and which of them are its text. */
+/** The parts needed of a page that was read: its tree, what is hidden in it, its lines and which of them are its text. */
 export interface PaywallPage {
   readonly tree: Tree;
   readonly linked: LinkedData;
@@ -104,7 +104,7 @@ const PHRASES: readonly (readonly [code: string, pattern: RegExp])[] = [
   ],
 ];
 
-/** What METERED counts. */
+/** Nouns that METERED counts. */
 const METERED_NOUN = /art(?:ikel|icle|icol|ícul)|stor(?:y|ies)|lecture|noticia/i;
 const METERED: readonly (readonly [code: string, pattern: RegExp])[] = [
   [

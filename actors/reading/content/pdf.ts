@@ -327,7 +327,7 @@ function textOf(pages: readonly PdfPage[]): string {
     .join(BETWEEN);
 }
 
-/** What programs put there by themselves: names of files and of themselves. */
+/** Titles that programs write by themselves: names of files and of themselves. */
 const NO_TITLE = [
   /^(?:microsoft (?:word|powerpoint|excel)|powerpoint|word|print|layout|slide|document)\b\s*(?:-|\d*$)/i,
   /^(?:untitled|unbenannt|sans titre|senza titolo|sin título|\(anonymous\)|title|no title|powerpoint presentation)\b/i,
@@ -350,11 +350,11 @@ async function titleOf(document: Document): Promise<string | null> {
   return null;
 }
 
-/** Of a form's fields and of attachments so many are named. */
+/** Names given of a form's fields, and of attachments, at most. */
 const NAMES_MAX = 10;
 const NAME_CHARS_MAX = 80;
 
-/** What a document has beside its pages, by name: it is not read. */
+/** Attachments and form fields of a document, by name: they are not read. */
 async function carriedBy(document: Document): Promise<string | null> {
   const attachments = await document.getAttachments().catch(() => null);
   const fields = await document.getFieldObjects().catch(() => null);

@@ -10,7 +10,7 @@ import { RIGHT_TO_LEFT, soundText } from "./text-document.ts";
 /** A line of a page, as pdf.ts has it. */
 export interface SecondLine {
   readonly text: string;
-  /** Of its font; comparable within a document. */
+  /** The size of its font; comparable within a document. */
   readonly size: number;
   readonly left?: number;
   readonly right?: number;
@@ -25,7 +25,7 @@ type Module = Record<
 > & { readonly HEAPU8: Uint8Array };
 
 export interface SecondReading {
-  /** Of each page, numbered from 1. */
+  /** Lines of each page, numbered from 1. */
   readonly lines: ReadonlyMap<number, readonly SecondLine[]>;
   /** Pages without text that show a picture. */
   readonly pictures: ReadonlySet<number>;
@@ -44,7 +44,7 @@ export async function readByPdfium(
   const pictures = new Set<number>();
   try {
     const library = await PDFiumLibrary.init();
-    // What the package wraps is a page's plain text alone.
+    // The package wraps a page's plain text alone.
     const module = library["module"] as unknown as Module;
     const document = (await library.loadDocument(bytes))["documentIdx"] as number;
     for (const page of doubtful) {

@@ -66,7 +66,7 @@ const TITLE_CHARS_IN = 4_000;
 const TRACKING = /^(?:utm_\w+|fbclid|gclid|dclid|msclkid|mc_[ce]id|at_\w+|cmp|ref_src|wt_mc|xtor|_ga)$/i;
 
 /**
- * What names a page in its address, or null for what is no web address: host without "www.", path without a slash at
+ * The name of a page by its address, or null for what is no web address: host without "www.", path without a slash at
  * its end, the query without what counts visits. Two pages may come to one name where a site tells them apart by less.
  */
 export function addressOf(text: string): string | null {

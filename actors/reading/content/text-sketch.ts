@@ -3,7 +3,7 @@
  * runs of three words, or of five characters where a script has no spaces. Single words would not do: the frequent ones are in every text.
  */
 
-/** Of the text; what is behind it changes nothing. */
+/** Characters of the text that count; what is behind them changes nothing. */
 const MAX_CHARS = 100_000;
 const HALF = 32;
 /** Binary digits of the number of runs of a text. */
@@ -20,7 +20,7 @@ const SHORT_TOKENS = 200;
 /** The most bits in which sketches of the same text differ. A fifth of a template's text that is its own changes 8 to 18. */
 const SHORT_DISTANCE = 4;
 const LONG_DISTANCE = 6;
-/** Of any two sketches that are near. */
+/** The most bits in which any two near sketches differ. */
 export const MAX_DISTANCE = Math.max(SHORT_DISTANCE, LONG_DISTANCE);
 
 export interface TextSketch {

@@ -5,7 +5,7 @@
 import type { Element } from "../dom/document.ts";
 import { soundText } from "../content/text-document.ts";
 
-/** Of all blocks together. */
+/** Characters of all blocks together. */
 const CHARS_MAX = 1_000_000;
 const DEPTH_MAX = 100;
 
@@ -55,7 +55,7 @@ function sound(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [soundText(key), sound(inner)]));
 }
 
-/** What stands around or between the values of a block, and where it ends; a marker alone is dropped. */
+/** Text around or between the values of a block, and where it ends; a marker alone is dropped. */
 const ASIDES: readonly (readonly [begin: string, end: string])[] = [
   ["//", "\n"],
   ["/*", "*/"],
@@ -66,7 +66,7 @@ const ASIDES: readonly (readonly [begin: string, end: string])[] = [
   ["\uFEFF", ""],
 ];
 
-/** One pass over the text; what is in a string stays, but for control characters, which are escaped. */
+/** Mends the text in one pass; what is in a string stays, but for control characters, which are escaped. */
 function mended(text: string): string {
   const parts: string[] = [];
   let isAfterComma = false;

@@ -1,4 +1,4 @@
-/** What the head of a page says by `meta` and `link`: Open Graph (ogp.me) and Dublin Core, in the form of extruct. */
+/** Metadata in the head of a page, by `meta` and `link`: Open Graph (ogp.me) and Dublin Core, in the form of extruct. */
 import type { DublinCore, OpenGraph } from "../../../schemas/page-data.ts";
 import type { Element } from "../dom/document.ts";
 

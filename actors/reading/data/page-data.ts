@@ -1,4 +1,4 @@
-/** What callers want of a page beside its content, read from its elements. */
+/** Data that callers want of a page beside its content, read from its elements. */
 import type { DataChoice } from "../../../schemas/content.ts";
 import type { PageData, StructuredData } from "../../../schemas/page-data.ts";
 import { type AnyNode, type Element, elementsIn, isElement } from "../dom/document.ts";

@@ -9,14 +9,14 @@ import { ofInitialContext } from "./rdfa-context.ts";
 const TRIPLES_MAX = 10_000;
 const CHARS_MAX = 1_000_000;
 const NODES_MAX = 2_000_000;
-/** Of one attribute, and of the prefixes that hold for one element. */
+/** Words of one attribute, and prefixes that hold for one element. */
 const WORDS_MAX = 100;
 const USES_VOCABULARY = "http://www.w3.org/ns/rdfa#usesVocabulary";
 const TYPE = "@type";
 const XML_LITERAL = "http://www.w3.org/1999/02/22-rdf-syntax-ns#XMLLiteral";
 const XSD_STRING = "http://www.w3.org/2001/XMLSchema#string";
 
-/** What an element has from those around it. */
+/** State that an element has from those around it. */
 interface Context {
   readonly subject: string;
   readonly object: string;
@@ -75,7 +75,7 @@ const isUsedUp = ({ room: { triples, chars, nodes } }: Graph): boolean =>
   triples < 0 || chars < 0 || nodes < 0;
 const ATTRIBUTES = "vocab prefix xml:lang about resource href src typeof rel rev property".split(" ");
 
-/** What an element says, and the context of its children. */
+/** Reads what an element says; returns the context of its children. */
 function read(element: Element, around: Context, graph: Graph): Context {
   const { attribs } = element;
   const isSaying = element.name === "html" || ATTRIBUTES.some((name) => attribs[name] !== undefined);
@@ -129,7 +129,7 @@ interface Place {
 interface Said {
   readonly subject: string;
   readonly object: string | null;
-  /** What `typeof` is said of. */
+  /** The subject of `typeof`. */
   readonly typed: string | null;
   /** The element says nothing of its own: its children stand where it does. */
   readonly isSkipped: boolean;
@@ -171,7 +171,7 @@ function relate(subject: string, { predicate, isForward }: Incomplete, object: s
   else add(object, predicate, subject, graph);
 }
 
-/** One statement, once. */
+/** Adds a statement, once. */
 function add(of: string, predicate: string, about: Value, graph: Graph): void {
   const { nodes, known, room } = graph;
   const subject = nameOf(of, graph);
@@ -285,7 +285,7 @@ function curieOf(word: string, { prefixes }: Context): string | null {
   return uri === null ? (prefix === "" ? null : word) : uri + rest;
 }
 
-/** Of rel beside property only what is no bare word counts. */
+/** Words of rel beside property count only where they are no bare words. */
 const isNamed = ({ rel = "", rev = "" }: Element["attribs"], predicate: string): boolean =>
   wordsIn(`${rel} ${rev}`).some(
     (word) => word.includes(":") && predicate.endsWith(word.slice(word.indexOf(":") + 1)),

@@ -9,7 +9,7 @@ const LINES = words(
 const PARAGRAPHS = words("blockquote dl figure h1 h2 h3 h4 h5 h6 ol p pre ul");
 const CELLS = words("td th");
 
-/** What may be looked at: elements inside one another are read once for each, so a page could ask for a square of its size. */
+/** Nodes and characters that may be looked at: elements inside one another are read once for each, so a page could ask for a square of its size. */
 export interface Room {
   nodes: number;
   chars: number;
@@ -44,7 +44,7 @@ function enter(node: AnyNode, root: AnyNode, stack: (AnyNode | string)[], parts:
   for (let at = node.children.length - 1; at >= 0; at -= 1) stack.push(node.children[at]!);
 }
 
-/** Of the gaps that meet, the largest: a paragraph, a line, a space. */
+/** The largest of the gaps that meet stays: a paragraph, a line, a space. */
 const tidied = (text: string): string =>
   text
     .replace(/[ \n\v]+/g, (gaps) => (gaps.includes("\v") ? "\n\n" : gaps.includes("\n") ? "\n" : " "))

@@ -150,7 +150,7 @@ function addGroup(grid: Grid, group: readonly Element[], room: TableRoom): void 
       if (rows > 1 || columns > 1)
         grid.spans.push({ row: grid.rows.length, column: row.length, rows, columns });
       for (let across = 0; across < columns && !isFull(); across += 1) {
-        // Of two cells that overlap the first has the place.
+        // The first of two cells that overlap has the place.
         if (fromAbove()) continue;
         reaching[row.length] = { cell: read, rows: rows - 1 };
         place(read);

@@ -253,7 +253,7 @@ const BLOCK_START = /^(?:#{1,6}(?=\s|$)|[-+](?=\s|$)|>|=+\s*$|-+\s*$)/;
 const ORDERED_START = /^(\d{1,9})([.)])(?=\s|$)/;
 const TABLE_DELIMITER = /^[\s|:-]+$/;
 
-/** What would begin a block (heading, list, quote, table) at the start of a line is escaped. */
+/** Escapes what would begin a block (heading, list, quote, table) at the start of a line. */
 function escapedStart(line: string): string {
   if (BLOCK_START.test(line) || TABLE_DELIMITER.test(line)) return `\\${line}`;
   return line.replace(ORDERED_START, "$1\\$2");

@@ -1,4 +1,4 @@
-/** What a page links to and shows: links, images and related pages, with absolute addresses, in document order. */
+/** Links, images and related pages of a page, with absolute addresses, in document order. */
 import type { PageFormats, PageImage, PageLink } from "../../../schemas/fetch.ts";
 import type { PageLinks } from "../extraction-result.ts";
 import { nodeText, type Tree } from "../article/tree.ts";
@@ -44,7 +44,7 @@ function targetsOf(tree: Tree, url: string, isWanted: IsWanted): Target[] {
   return targets;
 }
 
-/** What a crawl follows, without what only callers are shown. */
+/** The links that a crawl follows, without what only callers are shown. */
 export const followedLinks = (tree: Tree, url: string): PageLinks => ({
   links: targetsOf(tree, url, all).map(({ url: address, rel }) => ({ url: address, rel })),
   alternates: alternatesOf(tree, baseOf(tree, url)),
@@ -79,7 +79,7 @@ const ROBOTS_WORDS: ReadonlySet<string> = new Set(
   "all none index noindex follow nofollow noarchive nosnippet noimageindex notranslate".split(" "),
 );
 
-/** What robots elements say, also those that are for one robot. */
+/** Directives of robots elements, also of those that are for one robot. */
 const robotsOf = ({ metas }: Tree): string[] =>
   metas
     .filter(

@@ -227,7 +227,7 @@ class BlockWriter {
   readonly #out: string[] = [];
   /** The number of each list item, by node; filled by list. */
   readonly #numbers = new Map<number, number>();
-  /** What stands before a list item, by node. */
+  /** The marker before each list item, by node. */
   readonly #markers = new Map<number, string>();
   #chars = 0;
   #last: Block | null = null;

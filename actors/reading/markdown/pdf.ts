@@ -17,7 +17,7 @@ const PARAGRAPH_GAP = 1.9;
 const INDENT = 0.7;
 /** A line that ends this far, as a share of the page's text, before the others is the last of its paragraph. */
 const SHORT_SHARE = 0.15;
-/** One that ends this far before them is a line of its own, as in an address. */
+/** A line that ends this far before the others is a line of its own, as in an address. */
 const VERY_SHORT_SHARE = 0.4;
 const TABLE_ROWS_MIN = 2;
 const TABLE_COLUMNS_MAX = 30;
@@ -81,7 +81,7 @@ function joinedLines(above: string, below: string, words: ReadonlySet<string>): 
   return isCompound ? above + below : above.slice(0, -1) + below;
 }
 
-/** Of the text of a page, in points. */
+/** The edges of a page's text, in points. */
 interface Edges {
   readonly left: number;
   readonly right: number;

@@ -51,7 +51,7 @@ function linkTarget(href: string | undefined, base: string): string | null {
 }
 
 export interface SpanReader {
-  /** Of a text node. Nodes must be asked for in document order. */
+  /** Spans of a text node. Nodes must be asked for in document order. */
   readonly spansOf: (node: number) => Span[];
 }
 

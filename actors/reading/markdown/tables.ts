@@ -13,10 +13,10 @@ const CELL_CHARS_MAX = 1_000;
 const PLAIN_CELL_CHARS_MAX = 150;
 /** In a table with headers, whose rows are items with remarks. */
 const REMARK_CHARS_MAX = 3_000;
-/** Of so many rows without headers this share has the usual number of cells, or the table lays a list out. */
+/** Without headers and with so many rows, a table has the usual number of cells in this share of them, or it lays a list out. */
 const IRREGULAR_ROWS_MIN = 6;
 const REGULAR_SHARE = 0.6;
-/** What a cell of data does not contain. */
+/** Elements that a cell of data does not contain. */
 const LAYOUT = new Set(["table", "pre", "article", "section", "form"]);
 /** In a cell that is no header. */
 const HEADINGS = new Set(["h1", "h2", "h3"]);
