@@ -1,5 +1,5 @@
 /**
- * What every actor that delivers signed webhooks does: it tries the deliveries that are due, several at the same time, and comes back
+ * The behaviour of every actor that delivers signed webhooks: it tries the deliveries that are due, several at the same time, and comes back
  * when the next one is due, by its reminder on whichever node owns its key then. Which deliveries wait and how one is tried is
  * the slice's. The turn is typed by its parts, because this floor does not know the actor runtime.
  */

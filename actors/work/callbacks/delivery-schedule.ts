@@ -26,14 +26,14 @@ const ATTEMPTS_AT_MS = [
 ] as const;
 export const MAX_DELIVERY_ATTEMPTS = ATTEMPTS_AT_MS.length;
 const JITTER = 0.2;
-/** Of one attempt. */
+/** The timeout of one attempt. */
 export const WEBHOOK_TIMEOUT_MS = 15_000;
 /** An attempt whose outcome is not recorded after this long was lost with its process. */
 const ATTEMPT_TTL_MS = 30_000;
 /** A delivery that is older than this is removed, whatever its attempts. */
 export const DELIVERY_TTL_MS = 3 * 24 * HOUR_MS;
 
-/** What is stored before an attempt is made: a crash costs the attempt and never makes a ninth. */
+/** The delivery as it is stored before an attempt is made: a crash costs the attempt and never makes a ninth. */
 export const beginDelivery = <D extends ScheduledDelivery>(delivery: D, now_ms: number): D => ({
   ...delivery,
   attempts: delivery.attempts + 1,

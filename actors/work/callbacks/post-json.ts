@@ -1,5 +1,5 @@
 /**
- * One attempt to deliver JSON to a client's address, with a timeout and the SSRF rules of the egress. When to try again is
+ * A single attempt to deliver JSON to a client's address, with a timeout and the SSRF rules of the egress. When to try again is
  * the caller's rule.
  */
 import type { NetworksOf } from "../../lib/web/destination.ts";

@@ -1,4 +1,4 @@
-/** One attempt to deliver a signed webhook whose address and secret are stored sealed. */
+/** A single attempt to deliver a signed webhook whose address and secret are stored sealed. */
 import { Fault } from "../../../cluster/ports/fault.ts";
 import type { Log } from "../../../cluster/ports/log.ts";
 import { type SecretPlace, type Secrets, UNREADABLE_STATUS } from "../../../cluster/ports/secrets.ts";

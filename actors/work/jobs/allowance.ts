@@ -1,5 +1,5 @@
 /**
- * What a job may use of its key: whether the key is still active, and units of its monthly quota, leased from the key's
+ * The allowance of a job by its key: whether the key is still active, and units of its monthly quota, leased from the key's
  * Account actor as gateways lease them (actors/business/accounts/quota.ts). An item starts only against a unit. What was used is
  * stored with the items' states and reported under a sequence number, so that the account counts it exactly once.
  */
@@ -40,7 +40,7 @@ export function permission(services: JobServices, turn: JobTurn): Permission {
         const key = payer?.key ?? null;
         const account = accountKey(spec.customer, spec.project, spec.key_prefix);
         const month = { month: monthOf(services.clock.now()) };
-        // What a customer with prices is charged is reserved for each item.
+        // Charges to a customer with prices are reserved for each item.
         const isCharged = payer !== null && basisOf(payer.customer, month.month) === "charge";
         const limits = isCharged ? [] : (payer?.spend_limits ?? []);
         const cap = limits.find((limit) => limit.account === account)?.limit_micros ?? null;

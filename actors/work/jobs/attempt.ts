@@ -1,5 +1,5 @@
 /**
- * One attempt of one item, from its input to its outcome, and what the outcome changes in the job. A result is inserted
+ * An attempt of one item, from its input to its outcome, and what the outcome changes in the job. A result is inserted
  * once, under the item's number, before the job hears of it: after a crash the next owner finds it there, and of two
  * attempts of one item the second takes the result of the first.
  */
@@ -56,7 +56,7 @@ export interface ItemAttempt {
   readonly is_first_run: boolean;
   /** Aborts when the job is cancelled. */
   readonly signal: AbortSignal;
-  /** What earlier attempts of the item cost. */
+  /** The cost of earlier attempts of the item. */
   readonly carried_micros: number;
   /** The key has nothing left to run it with: the error it ends with. Null: it runs. */
   readonly refusal: string | null;
@@ -76,7 +76,7 @@ export async function runAttempt(
   if (outcome.kind === "final" && attempt.spec.webhook) wakeWebhook(ask, attempt.job_id);
   if (!attempt.is_charged) return outcome;
   if (outcome.kind === "final" && outcome.bill) await services.charges?.settleCharge(ask, outcome.bill);
-  // What another try of the item has reserved by now, on this node or on the next owner, is its to settle: this message may come late.
+  // Reservations of another try of the item, on this node or on the next owner, are that try's to settle: this message may come late.
   else if (attempt.ownsJob()) {
     const holder = outcome.kind === "final" ? undefined : attempt.holder;
     await services.charges?.settleCharge(ask, unchargedRow(services, attempt), holder);
@@ -94,7 +94,7 @@ const unchargedRow = ({ clock }: JobServices, { job_id, spec, item }: ItemAttemp
   at_ms: clock.now(),
 });
 
-/** What is charged for items whose results are stored. Never throws. */
+/** Settles the charges for items whose results are stored. Never throws. */
 export async function settleCharges(
   { charges }: JobServices,
   ask: ActorClient,
@@ -139,7 +139,7 @@ async function runOnce(
     const input = await inputOf(services, attempt.job_id, index);
     if (signal.aborted) return { kind: "stopped", index };
     const { retry, ...result } = await services.kinds.get(spec.kind)!.run(ask, input, contextOf(attempt));
-    // What cost money is stored and billed, also when the job was cancelled meanwhile.
+    // A result that cost money is stored and billed, also when the job was cancelled meanwhile.
     const isFree = result.bill.cost_micros === 0;
     if (signal.aborted && result.error !== null && isFree) return { kind: "stopped", index };
     const next = nextStep(item, retry, services.clock.now() - spec.created_ms, services.random.next());
@@ -252,7 +252,7 @@ export async function sealAttempts(
   };
   const outcomes: AttemptOutcome[] = [];
   for (const batch of inBatches(indexes)) {
-    // What an earlier call had sealed before it failed is not written again: where a store refuses some writes, a few calls are enough.
+    // Results that an earlier call had sealed before it failed are not written again: where a store refuses some writes, a few calls are enough.
     const stored = await storedOutcomes({ documents }, job_id, batch);
     const found = new Set(stored.map(({ index }) => index));
     outcomes.push(...stored, ...(await Promise.all(batch.filter((index) => !found.has(index)).map(sealed))));
@@ -331,7 +331,7 @@ async function outcomeOfFailure(
 }
 
 /**
- * What an outcome changes in a job. An outcome that an earlier activation waited for changes nothing: this activation
+ * Changes a job by an outcome. An outcome that an earlier activation waited for changes nothing: this activation
  * found the result when it loaded, or repeats the attempt. Returns the status that is counted; null: none is.
  */
 export function applyOutcome(state: JobState, outcome: AttemptOutcome, now_ms: number): string | null {
@@ -360,7 +360,7 @@ export function applyOutcome(state: JobState, outcome: AttemptOutcome, now_ms: n
   }
 }
 
-/** What the seal of a cancelled job changes: an item that is cancelled already has ended when its result is stored. */
+/** Changes a cancelled job by its seal: an item that is cancelled already has ended when its result is stored. */
 export function applySealed(state: JobState, outcome: AttemptOutcome, now_ms: number): void {
   if (outcome.kind === "final" && state.frontier?.revise(outcome.index, outcome.status)) {
     state.is_dirty = true;

@@ -46,7 +46,7 @@ interface CallbackDeps extends PostDeps {
   readonly log: Log;
 }
 
-/** One attempt. Returns its outcome, as `callback_status` shows it. Never throws. */
+/** Makes one attempt. Returns its outcome, as `callback_status` shows it. Never throws. */
 export async function deliverCallback(deps: CallbackDeps, job_id: string, job: JobRecord): Promise<string> {
   const { secrets, log } = deps;
   const { spec, phase, counts, finished_ms } = job;

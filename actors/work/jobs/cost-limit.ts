@@ -12,7 +12,7 @@ interface CostReservation {
   readonly micros: number;
 }
 
-/** What the job has cost, and may cost by what is reserved. */
+/** The job's cost so far, and what it may cost by its reservations. */
 export const committedMicros = ({ metered, held_micros = {} }: JobRecord): number =>
   Object.values(held_micros).reduce((sum, micros) => sum + micros, metered.cost_micros);
 
@@ -34,7 +34,7 @@ export function reserveCost(
   return { record: { ...record, held_micros: { ...held_micros, [key]: micros } }, is_reserved: true };
 }
 
-/** What is still reserved when the bills of these items are metered. */
+/** Reservations that remain when the bills of these items are metered. */
 export function heldWithout(
   { held_micros }: JobRecord,
   items: readonly number[],

@@ -26,7 +26,6 @@ function advance(ended: EndedItems, now_ms: number): void {
   ended.slot = Math.max(ended.slot, slot);
 }
 
-/** One more item has ended. */
 export function countEnded(ended: EndedItems, now_ms: number): void {
   advance(ended, now_ms);
   ended.since_ms ??= now_ms;

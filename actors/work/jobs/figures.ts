@@ -14,7 +14,7 @@ export interface JobFigures {
   readonly in_flight: number;
   /** Why no further item starts now; null: items start. */
   readonly waits_for: string | null;
-  /** Of the sites that told it to come back later, some; absent in reports of earlier versions. */
+  /** Some of the sites that told it to come back later; absent in reports of earlier versions. */
   readonly waits_for_sites?: readonly string[];
 }
 

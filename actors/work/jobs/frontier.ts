@@ -103,7 +103,7 @@ export function frontier(stored: States, most = stored.length): Frontier {
   const next = new Int32Array(most).fill(NONE);
   const lane_of = new Int32Array(most).fill(NONE);
   const was_taken = new Uint8Array(most);
-  /** Of the few unfinished items that were deferred. */
+  /** Deferrals of the few unfinished items that were deferred. */
   const deferrals = new Map<number, number>();
   const lanes = new Map<string, number>();
   // By the number of the lane.
@@ -121,7 +121,6 @@ export function frontier(stored: States, most = stored.length): Frontier {
   let running = 0;
   let unfinished = 0;
   let frozen = 0;
-  /** Of the frozen items. */
   const frozen_counts = { done: 0, failed: 0 };
 
   for (let index = 0; index < total; index++) {

@@ -1,5 +1,5 @@
 /**
- * What is true of a stored job at any time: every item is in exactly one state, a finished item has exactly one result,
+ * Invariants of a stored job at any time: every item is in exactly one state, a finished item has exactly one result,
  * and every bill is metered exactly once. Tests check this after every step, and `trawl job verify` in a store. Pure.
  */
 import { countsOf, isFinal, decodeStates, statusOf } from "../../../schemas/job-states.ts";

@@ -1,5 +1,5 @@
 /**
- * What this node's jobs wait for, for the status and the metrics: how old the oldest job is that has not started, and for how
+ * The waits of this node's jobs, for the status and the metrics: how old the oldest job is that has not started, and for how
  * long one of them had no turn or no answer of the scheduler. Jobs of a partition that went to another node are forgotten.
  */
 import type { Clock } from "../../../cluster/ports/clock.ts";
@@ -19,7 +19,7 @@ export interface JobsFigures {
   readonly running_jobs: number;
   /** Items that no attempt has taken, those of paused jobs left out. */
   readonly queue_backlog: number;
-  /** The same by kind of job; each kind is there. */
+  /** `queue_backlog` by kind of job; each kind is there. */
   readonly backlogs: Readonly<Record<JobKind, number>>;
   readonly oldest_waiting_job_s: number;
   /**

@@ -14,7 +14,7 @@ export interface ItemKind {
    */
   readonly lane: (input: Input) => string | { readonly site: string; readonly origin: string } | null;
   /**
-   * One attempt. It may throw Fault: the item is then attempted again, and the attempt does not count. After
+   * Attempts an item once. It may throw Fault: the item is then attempted again, and the attempt does not count. After
    * `attempt.signal` aborts it sends nothing more and ends soon; a result counts then only if it is no error.
    */
   readonly run: (ask: ActorClient, input: Input, attempt: AttemptContext) => Promise<AttemptResult>;
@@ -22,7 +22,7 @@ export interface ItemKind {
   readonly source?: ItemSource;
 }
 
-/** What has heard of everything that an item found before the item's result is stored. */
+/** A source that has heard of everything that an item found before the item's result is stored. */
 export interface ItemSource {
   /**
    * Items from number `have` on, at most `want`: the same ones until it is asked for those behind them, which says that they are

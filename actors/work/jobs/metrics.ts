@@ -1,4 +1,4 @@
-/** What batch jobs count. */
+/** Metrics of batch jobs. */
 import { DELIVERY_OUTCOMES } from "../callbacks/delivery-outcome.ts";
 import type { MetricTable } from "../../../cluster/ports/metrics.ts";
 import { JOB_KINDS } from "../../../schemas/jobs.ts";

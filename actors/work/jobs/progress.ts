@@ -5,7 +5,7 @@ import { iso } from "../../lib/iso.ts";
 import { endedPerSecond } from "./ended-items.ts";
 import type { JobState } from "./state.ts";
 
-/** Of the sites that one job waits for. */
+/** Sites shown of those that one job waits for. */
 export const MAX_SITES = 5;
 
 /** The one who paused the job; an operator's pause hides its client's. Null: it is not paused. */

@@ -1,5 +1,5 @@
 /**
- * What follows a job's last item: the end is recorded in one write, the last rows go into the ledger, the callback is
+ * The steps after a job's last item: the end is recorded in one write, the last rows go into the ledger, the callback is
  * delivered, and 30 days later the job is purged: results, inputs, the claim of its idempotency key and its record, in
  * this order, so that a crash in between only repeats the rest.
  */
@@ -46,7 +46,7 @@ export function finish(
   });
 }
 
-/** What a finished job still has to do now. */
+/** Does what a finished job still has to do now. */
 export function finishUp(services: JobServices, turn: JobTurn): void {
   const { state, now_ms } = turn;
   sealRows(state, now_ms);

@@ -1,4 +1,4 @@
-/** What of a stored job is sealed: the address of its callback, and inputs that hold a login. */
+/** Sealed parts of a stored job: the address of its callback, and inputs that hold a login. */
 import { reminderTag } from "../../../cluster/reminders.ts";
 import type { SealedCollection } from "../../../cluster/ports/secrets.ts";
 import { holdsLogin } from "../../../schemas/job-inputs.ts";

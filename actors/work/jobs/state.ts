@@ -1,5 +1,5 @@
 /**
- * What a job is: the record it stores, the memory it works with while it is awake, and when its reminder fires. Everything
+ * The state of a job: the record it stores, the memory it works with while it is awake, and when its reminder fires. Everything
  * but the record is worked out again after a crash. Only turns of actor.ts change a `JobState`; background work returns a
  * message, or leaves what is too large for one in the slot that its turn takes (load.ts).
  */
@@ -42,7 +42,7 @@ export interface FreezeSizes {
   readonly open_items: number;
 }
 
-/** What all jobs of a node share. */
+/** Services that all jobs of a node share. */
 export interface JobServices {
   readonly documents: Documents;
   readonly bodyRefs: BodyRefs;
@@ -62,9 +62,9 @@ export interface JobServices {
     /** In US dollars; null: no limit. */
     readonly spend_limits: readonly { readonly account: string; readonly limit_micros: number | null }[];
   } | null>;
-  /** What customers with prices are charged for items (actors/business/accounts/spend.ts). Default: nothing. */
+  /** Charges to customers with prices for items (actors/business/accounts/spend.ts). Default: nothing. */
   readonly charges?: Charges;
-  /** What the attempts of an item have cost, by `<job id>:<index>`. Throws Fault. */
+  /** The cost of an item's attempts, by `<job id>:<index>`. Throws Fault. */
   readonly spentBy: (request_id: string) => Promise<number>;
   /** For callbacks. */
   readonly egress: Egress;
@@ -98,7 +98,7 @@ export type BackgroundTask =
 /** A job's items, as the documents have them. */
 export interface LoadedItems {
   readonly frontier: Frontier;
-  /** Of items that finished after the last checkpoint. */
+  /** Bills of items that finished after the last checkpoint. */
   readonly bills: readonly LedgerRow[];
   /** Whether the states differ from the stored ones. */
   readonly is_dirty: boolean;
@@ -114,7 +114,7 @@ export interface AddedItems {
   readonly excluded: number;
 }
 
-/** What a job that grows has heard of its source. */
+/** News that a job that grows has heard of its source. */
 export interface Growth {
   /** Where the work in progress leaves items. */
   added: AddedItems | null;
@@ -124,7 +124,7 @@ export interface Growth {
   is_over: boolean;
 }
 
-/** One per load: the load fills it, the turn of `itemsLoaded` empties it. */
+/** A slot for each load: the load fills it, the turn of `itemsLoaded` empties it. */
 export interface LoadSlot {
   items: LoadedItems | null;
 }
@@ -151,11 +151,11 @@ export interface JobState {
   is_dirty: boolean;
   checkpoint_ms: number;
   rows_sealed_ms: number;
-  /** Of items that finished since the last checkpoint. */
+  /** Bills of items that finished since the last checkpoint. */
   bills: LedgerRow[];
   /** Rows that are not known to be in the ledger, by item; after a crash they are read from the results. */
   readonly rows: Map<number, LedgerRow>;
-  /** What was read of the key; null: nothing yet. */
+  /** The key as it was read last; null: nothing was read yet. */
   payer: {
     readonly status: "active" | "paused" | "revoked";
     readonly limit: number | null;
@@ -170,7 +170,7 @@ export interface JobState {
   units_retry_ms: number;
   /** The month whose quota is used up; "" for none. */
   exhausted_month: string;
-  /** What ended in the last minute of this activation. */
+  /** Items that ended in the last minute of this activation. */
   readonly ended: EndedItems;
   /** How many items may be in flight. */
   window: number;
@@ -193,7 +193,7 @@ const INITIAL_WINDOW = 8;
 /** A gateway that has not begun the job by now has died, or gave the job up. */
 export const CREATION_TIMEOUT_MS = 10 * 60_000;
 
-/** Of a job that has held no units yet. */
+/** The quota of a job that has held no units yet. */
 export const NO_QUOTA: JobQuota = { generation: 1, month: "", sequence: 0, used: 0, report: null };
 
 export function newState(record: JobRecord | null): JobState {

@@ -1,4 +1,4 @@
-/** What monitors count. */
+/** Metrics of monitors. */
 import type { MetricTable } from "../../../cluster/ports/metrics.ts";
 import { VISIT_OUTCOMES } from "../../../schemas/monitors.ts";
 import { DELIVERY_OUTCOMES } from "../callbacks/delivery-outcome.ts";

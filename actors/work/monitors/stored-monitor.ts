@@ -10,7 +10,7 @@ import type {
 import type { ScheduledDelivery } from "../callbacks/delivery-schedule.ts";
 import type { Schedule } from "./schedule.ts";
 
-/** What the last visit that did not fail found, and the body with the text that the next diff is made of. */
+/** Findings of the last visit that did not fail, and the body with the text that the next diff is made of. */
 export interface Baseline extends MonitoredState {
   readonly document_sha256: string;
 }
@@ -65,7 +65,7 @@ export const MONITORS = collection<StoredMonitor>("monitors");
 
 export interface StoredChange extends ScheduledDelivery {
   readonly monitor_id: string;
-  /** Of the visit. */
+  /** The number of the visit. */
   readonly number: number;
   readonly url: string;
   readonly checked_ms: number;

@@ -1,4 +1,4 @@
-/** What a monitor asks for, as it is sealed in its document. */
+/** The input of a monitor's visits, as it is sealed in its document. */
 import type { Secrets } from "../../../cluster/ports/secrets.ts";
 import type { MonitorFetch } from "../../../schemas/monitors.ts";
 import { monitorPlace, type StoredMonitor } from "./stored-monitor.ts";

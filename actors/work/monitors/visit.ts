@@ -1,5 +1,5 @@
 /**
- * One visit of a monitored page: a job of one item, what it found, and what follows. Each step may be repeated after a crash: the
+ * A visit of a monitored page: a job of one item, what it found, and what follows. Each step may be repeated after a crash: the
  * number of the visit names its job and its change, and the monitor counts the visit in one conditional write.
  */
 import { hash } from "node:crypto";

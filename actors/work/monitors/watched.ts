@@ -1,4 +1,4 @@
-/** What of a page counts as a change, and what its diff is made of. Pure. */
+/** The part of a page whose change counts, and the lines that its diff is made of. Pure. */
 import type { FetchResponse } from "../../../schemas/fetch.ts";
 import type { Watch } from "../../../schemas/monitors.ts";
 

@@ -41,9 +41,9 @@ export interface MonitorWebhookDeps extends PostSignedDeps, Pick<Node, "document
     name: FirecrawlMonitorEvent,
     about: {
       readonly change: Omit<MonitorChange, "delivery">;
-      /** Of the visit. */
+      /** The number of the visit. */
       readonly number: number;
-      /** The same in every attempt. */
+      /** Identical in every attempt. */
       readonly event_id: string;
       readonly metadata: Readonly<Record<string, string>>;
     },

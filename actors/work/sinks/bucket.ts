@@ -1,4 +1,4 @@
-/** What a sink needs of a bucket: one object put into it, in one attempt. */
+/** The bucket as a sink needs it: one object put into it, in one attempt. */
 import type { SinkCredentials } from "../../../schemas/sinks.ts";
 
 export interface BucketObject {

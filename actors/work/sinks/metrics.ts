@@ -1,4 +1,4 @@
-/** What sinks count. */
+/** Metrics of sinks. */
 import type { MetricTable } from "../../../cluster/ports/metrics.ts";
 import { SINK_TYPES } from "../../../schemas/sinks.ts";
 import { DELIVERY_OUTCOMES } from "../callbacks/delivery-outcome.ts";

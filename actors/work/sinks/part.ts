@@ -67,7 +67,7 @@ export async function readPart(
 /** Rows of the result table as a whole file. */
 export type EncodeParquet = (rows: readonly (readonly Cell[])[]) => Buffer;
 
-/** The same items are the same bytes under the same name. */
+/** Identical items give identical bytes under the same name. */
 export function objectOf(
   { parts, format }: Pick<StoredSink, "parts" | "format">,
   items: readonly JobItem[],

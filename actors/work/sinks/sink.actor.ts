@@ -93,7 +93,7 @@ const put = (
 const putLater = (deps: SinkDeps, stored: Versioned<StoredSink>, pause_ms: number): Promise<boolean> =>
   put(deps, stored, { ...stored.value, next_ms: Math.ceil(deps.clock.now() + pause_ms) });
 
-/** One part, or one manifest, or a look at the job. Throws Fault. */
+/** Delivers one part or one manifest, or looks at the job. Throws Fault. */
 async function step(deps: SinkDeps, stored: Versioned<StoredSink>): Promise<void> {
   const sink = stored.value;
   const { target, manifest, plan } = sink;

@@ -31,7 +31,7 @@ interface EventDeps {
 
 type Webhook = NonNullable<BatchKind["webhook"]>;
 
-/** What Firecrawl's API calls the kind. */
+/** Names of the kinds in Firecrawl's API. */
 const THEIR_NAMES = { crawl: "crawl", batch: "batch_scrape" } as const;
 
 export function jobEvents(deps: EventDeps): JobWebhookDeps["nextEvent"] {
@@ -71,7 +71,7 @@ interface StoredPage {
   readonly index: number;
   readonly input: Input;
   readonly result: StoredResult;
-  /** What its event has beside the fields of every kind. */
+  /** Fields of its event beside the fields of every kind. */
   readonly more: object;
 }
 
@@ -89,7 +89,7 @@ async function renderedPage(render: BatchKind["render"], request_id: string, { i
   }
 }
 
-/** Of the first item from this number on that has a result. Null: there is none yet, or none any more. Throws Fault. */
+/** The first item from this number on that has a result. Null: there is none yet, or none any more. Throws Fault. */
 async function nextPage(
   { documents, secrets }: EventDeps,
   { page }: Webhook,
@@ -103,7 +103,7 @@ async function nextPage(
   const frozen = job.frozen?.items ?? 0;
   const states = isOver ? decodeStates(job.states, total - frozen) : null;
   for (let index = from; index < total; index++) {
-    // Of the items of a job that is over, those that were cancelled have none.
+    // Cancelled items of a job that is over have no result.
     if (states !== null && index >= frozen && statusOf(states[index - frozen]!) === "cancelled") continue;
     const result = await JOB_RESULTS.get(documents, resultKey(job_id, index));
     if (result === null && !isOver) return null;

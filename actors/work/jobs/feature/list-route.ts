@@ -42,7 +42,7 @@ export function listRoute(
       let to = cursor == null ? `${project};` : projectJobKey(project, cursor.toLowerCase());
       const items: JobStatus[] = [];
       let next_cursor: string | null = null;
-      // One more than the page has: whether there is a next one.
+      // An item more than the page has shows that there is a next page.
       for (let looked_at = 0; items.length <= limit; looked_at += READ_AT_ONCE) {
         if (looked_at >= MAX_LOOKED_AT) {
           next_cursor = to.slice(from.length);

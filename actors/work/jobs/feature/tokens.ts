@@ -1,4 +1,4 @@
-/** What batch jobs take of other features: the kinds of their items. And what they give: jobs that the service runs by itself. */
+/** Kinds of items, which batch jobs take of other features; and jobs that the service runs by itself, which batch jobs give to them. */
 import type { Caller } from "../../../../gateway/authenticate.ts";
 import type { BatchKind, CsvUpload, RouteNames } from "../../../../gateway/batch.ts";
 import type { Input } from "../../../../schemas/job-inputs.ts";
@@ -14,7 +14,7 @@ import type { JobReader } from "./job-reader.ts";
 /** Finds a job of the caller's project, null: it has no such job; and reads its items. */
 export type JobFinder = Pick<JobReader, "find" | "items">;
 
-/** One kind of batch items: how a worker runs an item, how the gateway takes and shows it, and its route. */
+/** A kind of batch items: how a worker runs an item, how the gateway takes and shows it, and its route. */
 export interface ItemKindParts {
   readonly worker: ItemKind;
   readonly gateway: BatchKind;
@@ -47,7 +47,7 @@ export interface Visit {
 export interface VisitOutcome {
   /** Null: it has a result without an error. An error of the item, or `cancelled`. */
   readonly error: string | null;
-  /** What the single endpoint answers; null: there is no result. */
+  /** The answer of the single endpoint; null: there is no result. */
   readonly result: Readonly<Record<string, unknown>> | null;
 }
 

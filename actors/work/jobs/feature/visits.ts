@@ -62,7 +62,7 @@ export function visitJobs(deps: VisitDeps): VisitJobs {
       if (job.finished_ms === null) return null;
       const states = decodeStates(job.states, job.spec.total);
       const { signal } = new AbortController();
-      // What it cost is in the ledger; the monitor does not ask for it.
+      // The cost is in the ledger; the monitor does not ask for it.
       const isExternal = true;
       for await (const [item] of reader.items(job, job_id, isExternal, states, [ITEM], signal))
         return { error: item!.error, result: item!.result };

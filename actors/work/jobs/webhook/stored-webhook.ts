@@ -19,7 +19,7 @@ export interface StoredJobWebhook extends ScheduledDelivery {
   readonly metadata?: Readonly<Record<string, string>>;
   /** The item whose event is next; events of items before it are delivered. -1: the event of the beginning. */
   readonly cursor: number;
-  /** Of the last attempt. */
+  /** The status of the last attempt. */
   readonly last_status: string | null;
   /** `off`: an event was given up, and nothing is delivered any more. */
   readonly state: "on" | "over" | "off";

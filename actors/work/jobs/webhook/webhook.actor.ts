@@ -21,7 +21,7 @@ export type NextEvent =
       readonly kind: "event";
       readonly id: string;
       readonly event: object;
-      /** Of its item. */
+      /** The number of its item. */
       readonly index: number;
       /** None comes after it. */
       readonly isLast: boolean;

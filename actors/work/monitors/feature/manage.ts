@@ -1,4 +1,4 @@
-/** What clients do to a monitor, up to the stored document: the checks of their input, and the document that follows from it. */
+/** Operations of clients on a monitor, up to the stored document: the checks of their input, and the document that follows from it. */
 import type { BodyRefs } from "../../../../cluster/body-refs.ts";
 import type { Node } from "../../../../cluster/node-record.ts";
 import type { Secrets } from "../../../../cluster/ports/secrets.ts";

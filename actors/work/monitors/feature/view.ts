@@ -49,7 +49,7 @@ export function monitorView(
   };
 }
 
-/** What the client gave in `fetch`, but for what may be secret. Null: no key of this node opens it. */
+/** Options that the client gave in `fetch`, but for those that may be secret. Null: no key of this node opens them. */
 function fetchOptions(secrets: Pick<Secrets, "open">, monitor: StoredMonitor): MonitorFetch | null {
   try {
     const { given } = openVisitInput(secrets, monitor);

@@ -18,7 +18,7 @@ interface SdkRequest {
   readonly body?: unknown;
 }
 
-/** Of an error's answer; an error of S3 has some hundred bytes. */
+/** Bytes read of an error's answer; an error of S3 has some hundred. */
 const MAX_ANSWER_BYTES = 64 * 1024;
 /** The adapter of the egress has its own. */
 const NOT_PASSED_ON = new Set(["host", "content-length", "connection"]);
@@ -38,7 +38,7 @@ function addressOf({ protocol, hostname, port, path, query = {} }: SdkRequest): 
   return `${protocol}//${hostname}${port === undefined ? "" : `:${port}`}${path}${words.length === 0 ? "" : `?${words.join("&")}`}`;
 }
 
-/** What the SDK calls to send a request. */
+/** The handler by which the SDK sends a request. */
 function guardedHandler(egress: Egress, networks: readonly string[] | undefined, signal: AbortSignal) {
   async function send(
     request: SdkRequest,

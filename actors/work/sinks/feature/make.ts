@@ -1,4 +1,4 @@
-/** What a client says of a sink, checked, and the document that follows from it. */
+/** A client's description of a sink, checked, and the document that follows from it. */
 import type { Clock } from "../../../../cluster/ports/clock.ts";
 import type { Secrets } from "../../../../cluster/ports/secrets.ts";
 import type { Caller } from "../../../../gateway/authenticate.ts";

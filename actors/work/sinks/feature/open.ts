@@ -10,7 +10,7 @@ import type { JobProgress } from "../part.ts";
 import { sinkActor } from "../sink.actor.ts";
 import { sinkRoutes } from "./routes.ts";
 
-/** Of one read. */
+/** Items of one read. */
 const ITEMS_AT_ONCE = 10;
 
 export function openSinks(node: JoinedNode, { jobs }: { readonly jobs: JobFinder }): JoinedFeature {
