@@ -172,7 +172,7 @@ export const accountActor = (announce: AnnounceCrossings = WITHOUT_WEBHOOKS) =>
   });
 
 function changeBudget(turn: AccountTurn, budget: Budget): void {
-  // The same object is not stored again.
+  // An unchanged budget is the same object and is not stored again.
   if (budget !== turn.state.snapshot.budget) turn.state.snapshot = { ...turn.state.snapshot, budget };
 }
 

@@ -188,7 +188,7 @@ export const announceCrossings =
     await ask(UsageAlerts, customer, "deliver", null);
   };
 
-/** What a webhook gets. `used` is null where it would tell an external customer what providers cost. */
+/** The body that a webhook gets. `used` is null where it would tell an external customer what providers cost. */
 async function bodyOf(
   documents: Documents,
   account: string,

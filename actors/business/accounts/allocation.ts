@@ -12,7 +12,7 @@ const SHARE_OF_REMAINING = 8;
 /** A window that no gateway has asked for this long is over for all of them, whatever their clocks say. */
 const WINDOW_TTL_MS = 5_000;
 
-/** What was granted of one window, by what is limited ("project", or a key's prefix). */
+/** Requests granted of one window, by what is limited ("project", or a key's prefix). */
 export interface Window {
   readonly granted: Map<string, number>;
   requested_ms: number;

@@ -30,7 +30,7 @@ export function allowedNetworks({ documents, clock, allow, named }: AllowedNetwo
     const project = await PROJECTS.get(documents, name);
     const own = project?.networks ?? [];
     const given = isEveryones || named.includes(name) ? allow : [];
-    // The same list again and again, so that it is read once (actors/lib/web/destination.ts).
+    // Networks are the same list again and again, so that it is read once (actors/lib/web/destination.ts).
     return {
       networks: own.length === 0 ? given : [...given, ...own],
       is_everyones: isEveryones && own.length === 0,

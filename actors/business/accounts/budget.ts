@@ -49,7 +49,7 @@ export interface ReservationRequest {
   readonly holder?: string;
 }
 
-/** What providers cost and what the customer is charged are sums apart: "2026-11" and "2026-11 charge". */
+/** Costs of providers and charges to the customer are sums apart: "2026-11" and "2026-11 charge". */
 export const purseOf = (month: string, basis: SpendBasis = "provider_cost"): string =>
   basis === "charge" ? `${month} charge` : month;
 export const monthOfPurse = (purse: string): string => purse.slice(0, 7);
@@ -129,7 +129,7 @@ export function lapse(budget: Budget, now_ms: number): Budget {
   };
 }
 
-/** What is reserved of a purse. */
+/** The sum of a purse's reservations. */
 export function reservedMicros({ reservations }: Budget, month: string): number {
   let micros = 0;
   for (const reservation of Object.values(reservations))

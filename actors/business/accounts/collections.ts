@@ -1,4 +1,4 @@
-/** What is stored of accounts. The ledger is shared with the gateway: records/collections.ts. */
+/** Collections of the accounts. The ledger is shared with the gateway: records/collections.ts. */
 import { collection } from "../../../cluster/collection.ts";
 import type { Customer, Key, KeyEvent, Project, Usage } from "../../../schemas/accounts.ts";
 import type { AlertScope } from "../../../schemas/alerts.ts";
@@ -31,7 +31,7 @@ export interface KeptKey {
   readonly key_sha256: string;
 }
 
-/** What may be there only once. */
+/** Claims of what may be there only once. */
 export const NAMES = collection<PrefixClaim>("names");
 export const FIRST_KEY = NAMES.of<FirstKeyClaim>();
 export const OPERATOR_KEY = NAMES.of<KeptKey>();
@@ -65,7 +65,7 @@ export interface StoredAlert extends ScheduledDelivery {
   readonly hook_id: number;
   /** JSON, as it is signed and sent. */
   readonly body: string;
-  /** Of the last attempt; null: none was made. */
+  /** The status of the last attempt; null: none was made. */
   readonly status: string | null;
   readonly is_over: boolean;
 }
@@ -77,7 +77,7 @@ export type Sums = Readonly<Record<string, Pick<Usage, "requests" | "succeeded" 
 
 export interface StoredInvoice {
   readonly invoice: Invoice;
-  /** What it charges of its month, by category: rows that are written later are charged with the next invoice. */
+  /** Sums that it charges of its month, by category: rows that are written later are charged with the next invoice. */
   readonly counted: Sums;
 }
 
@@ -96,7 +96,7 @@ export interface ExchangeRate {
 /** By currency. */
 export const EXCHANGE_RATES = collection<ExchangeRate>("exchange_rates");
 
-/** What an attempt has reserved, and then cost. */
+/** The sum that an attempt has reserved, and then cost. */
 export interface AttemptSpend {
   readonly micros: number;
 }

@@ -83,7 +83,7 @@ export const bookedOf = (
   ...amountsOf(total_micros, terms.tax),
 });
 
-/** What was stored before invoices had parties: it names the customer, charges no tax and has no date due. */
+/** An invoice that was stored before invoices had parties names the customer, charges no tax and has no date due. */
 export const asBooked = (stored: Invoice): Invoice =>
   // Absent in documents of earlier versions.
   (stored.payable as string | undefined) === undefined

@@ -126,13 +126,13 @@ export type Charges =
   | (Drawn & { readonly kind: "none" });
 
 /**
- * What a month comes to by the sums as they are, with late rows of the month before, and without those that the next month's invoice
+ * The charges of a month by the sums as they are, with late rows of the month before, and without those that the next month's invoice
  * charged. Throws Fault.
  */
 export async function chargesOf(documents: Documents, customer: Customer, month: string): Promise<Charges> {
   const { name, currency } = customer;
   const counted = difference(await sumsOf(documents, name, month), await chargedLate(documents, name, month));
-  // What an external customer used without prices cannot be charged, and does not keep the next month from it.
+  // Usage of an external customer without prices cannot be charged, and does not keep the next month from it.
   const isFree = customer.external && pricesOf(customer, monthBefore(month)) === null;
   const late = isFree ? {} : await lateRows(documents, name, monthBefore(month));
   if (Object.keys(counted).length + Object.keys(late).length === 0)

@@ -90,7 +90,7 @@ export async function findKey(documents: Documents, prefix: string): Promise<Key
   return claimed && KEYS.get(documents, claimed.key_sha256);
 }
 
-/** The same of a customer's keys. Throws Fault. */
+/** The customer's key with this prefix, also a revoked one. Null: there is none. Throws Fault. */
 export async function findKeyOf(documents: Documents, customer: string, prefix: string): Promise<Key | null> {
   const key = await findKey(documents, prefix);
   const project = key && (await PROJECTS.get(documents, key.project));
@@ -246,7 +246,7 @@ export const revokeKey = (documents: Documents, prefix: string, now_ms: number):
     key.status === "revoked" ? key : { ...key, status: "revoked", revoked_at: iso(now_ms) },
   );
 
-/** What an operator may change of a key; what is absent stays. */
+/** Fields of a key that an operator may change; what is absent stays. */
 export type KeyLimits = Partial<
   Pick<
     Key,
@@ -292,7 +292,7 @@ async function changeKey(
 /** Each is compared with every private address that the project asks for. */
 const MAX_NETWORKS = 100;
 
-/** What a request can carry as its User-Agent, up to the longest that a fetch may name. */
+/** User-Agents that a request can carry, up to the longest that a fetch may name. */
 const USER_AGENT = /^[\x21-\x7e](?:[\x20-\x7e]{0,498}[\x21-\x7e])?$/;
 
 /** Idempotent. Throws AccountError and Fault. */
@@ -367,7 +367,7 @@ export const setBudget = (
     budget_micros,
   }));
 
-/** What all projects of a customer together may spend in a month; null: no limit. */
+/** Limits what all projects of a customer together may spend in a month; null: no limit. */
 export const setCustomerBudget = (
   documents: Documents,
   customer: string,
@@ -436,7 +436,7 @@ export async function* eachCustomer(documents: Documents): AsyncGenerator<Custom
 export const listCustomers = async (documents: Documents): Promise<readonly Customer[]> =>
   (await CUSTOMERS.list(documents, { limit: MAX_LIST })).map(({ value }) => value);
 
-/** Of all customers; at most 1,000. */
+/** Projects of all customers; at most 1,000. */
 export const listProjects = async (documents: Documents): Promise<readonly Project[]> =>
   (await PROJECTS.list(documents, { limit: MAX_LIST })).map(({ value }) => value);
 
@@ -462,7 +462,7 @@ async function change<T extends Key | Project | Customer>(
   return changed!.value;
 }
 
-/** What a start created, or found. */
+/** Keys that a start created, or found. */
 export interface PreparedAccounts {
   /** A new key, to be printed once; null: keys exist already, or the operator chose one. */
   readonly key: string | null;

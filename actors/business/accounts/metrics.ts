@@ -1,4 +1,4 @@
-/** What accounts count. */
+/** Metrics of accounts. */
 import { DELIVERY_OUTCOMES } from "../../work/callbacks/delivery-outcome.ts";
 import type { MetricTable } from "../../../cluster/ports/metrics.ts";
 

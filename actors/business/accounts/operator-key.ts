@@ -17,7 +17,7 @@ export interface KeyFile {
 }
 
 export interface OperatorKeyOptions {
-  /** Of TRAWL_OPERATOR_KEY; null: it is not set. */
+  /** The key in TRAWL_OPERATOR_KEY; null: it is not set. */
   readonly named_key: string | null;
   readonly file: KeyFile;
   /** Whether other nodes use the same documents. */

@@ -9,7 +9,7 @@ import { perUsdMicros } from "./exchange.ts";
 import { findKey } from "./keys.ts";
 import { CUSTOMERS, PROJECTS } from "./collections.ts";
 
-/** One account that money is reserved from, with what it may spend in a month in US dollars; null: no limit. */
+/** An account that money is reserved from, with what it may spend in a month in US dollars; null: no limit. */
 export interface SpendLimit {
   readonly account: string;
   readonly limit_micros: number | null;

@@ -13,7 +13,7 @@ import {
   type LeaseRequest,
 } from "../../../schemas/accounts.ts";
 
-/** One month of one key. */
+/** The quota of one key in one month. */
 export interface Quota {
   readonly settled: Counts;
   /** At most MAX_HOLDERS. */
@@ -21,7 +21,7 @@ export interface Quota {
 }
 
 interface Holder {
-  /** Of its last report, so that a repeated one counts nothing. */
+  /** The number of its last report, so that a repeated one counts nothing. */
   readonly sequence: number;
   readonly units: Counts;
   readonly at_ms: number;
@@ -34,7 +34,7 @@ export const NOTHING_USED: Quota = { settled: NO_COUNTS, holders: {} };
 export const HOLDER_TTL_MS = 200_000;
 /** Gateways and jobs of one key that hold units at once; a further one is granted nothing. */
 export const MAX_HOLDERS = 1_000;
-/** Of what is free, one holder gets at most this part ahead of its requests. */
+/** A holder gets at most this part of what is free ahead of its requests. */
 const PREFETCH_SHARE = 1 / 16;
 
 /** Counts a report exactly once, and grants what is free. */

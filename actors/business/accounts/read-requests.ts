@@ -1,5 +1,5 @@
 /**
- * One page of the ledger's rows, newest first, by filters. The totals of a batch tell which rows it has, so a batch without a row
+ * A page of the ledger's rows, newest first, by filters. The totals of a batch tell which rows it has, so a batch without a row
  * that is wanted is not unpacked: a rare filter passes over many batches. Reads documents and changes nothing.
  */
 import type { Documents } from "../../../cluster/ports/documents.ts";

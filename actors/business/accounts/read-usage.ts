@@ -1,4 +1,4 @@
-/** What was used, read from the sums that fold.ts stores. Reads documents and changes nothing. Throws Fault. */
+/** Usage, read from the sums that fold.ts stores. Reads documents and changes nothing. Throws Fault. */
 import type { DocumentEntry, Documents } from "../../../cluster/ports/documents.ts";
 import { NO_USAGE, type Usage } from "../../../schemas/accounts.ts";
 import type { UsageSums } from "../../../schemas/ledger.ts";

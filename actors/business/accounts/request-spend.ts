@@ -1,5 +1,5 @@
 /**
- * What each attempt that costs money has reserved, and then cost, as one document under the attempt's id. The accounts keep sums
+ * Sums that each attempt that costs money has reserved, and then cost, as one document under the attempt's id. The accounts keep sums
  * only: these documents say what one request spent when neither its gateway nor its worker can. An attempt's id is the id of its
  * request, a full stop, and a name of the attempt.
  */
@@ -21,7 +21,7 @@ export async function recordSpend(
   await REQUEST_SPEND.update(documents, attempt_id, () => ({ value: { micros }, options }));
 }
 
-/** What the attempts of a request have cost, or have reserved where they are not settled. Throws Fault. */
+/** The cost of a request's attempts, or what they have reserved where they are not settled. Throws Fault. */
 export async function readSpend(documents: Documents, request_id: string): Promise<number> {
   const range = { from: `${request_id}.`, to: `${request_id}/`, limit: MAX_ATTEMPTS_OF_A_REQUEST };
   const attempts = await REQUEST_SPEND.list(documents, range);

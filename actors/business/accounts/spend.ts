@@ -14,7 +14,7 @@ import { basisOf, priceMost, priceOf, pricesOf } from "../../../schemas/invoices
 import { type FindPayer, type SpendLimit, spendLimits } from "./payer.ts";
 import { readSpend, recordSpend } from "./request-spend.ts";
 
-/** Of an attempt of an item: `<job id>:<index>.…` */
+/** The id of an attempt of an item: `<job id>:<index>.…` */
 const JOB_OF_ATTEMPT = /^([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}):\d+\./;
 
 /** A settlement is sent again after these pauses: money that was spent must not become free by a fault. */
@@ -28,7 +28,7 @@ export interface Spending extends Charges {
   readonly reserve: (ask: ActorClient, payer: SpendingFor, id: string, micros: number) => Promise<boolean>;
   /** Never throws: what cannot be settled within 40 s is logged. */
   readonly settle: (ask: ActorClient, payer: SpendingFor, id: string, micros: number) => Promise<void>;
-  /** What the attempts of a request have cost, or have reserved where they are not settled. Throws Fault. */
+  /** The cost of a request's attempts, or what they have reserved where they are not settled. Throws Fault. */
   readonly spentBy: (request_id: string) => Promise<number>;
 }
 
@@ -170,7 +170,7 @@ const free = (
   { id, holder }: Pick<ReserveRequest, "id" | "holder">,
 ): Promise<unknown> => {
   const settlement = { id, micros: 0, ...ofHolder(holder) };
-  // One that cannot be freed lapses.
+  // A reservation that cannot be freed lapses.
   return Promise.all(
     limits.map(({ account }) => ask(Account, account, "settle", settlement).catch(() => {})),
   );

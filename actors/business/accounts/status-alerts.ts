@@ -1,4 +1,4 @@
-/** What the operator announces of the service, for the webhooks of scope status of all customers. */
+/** Notices that the operator announces of the service, for the webhooks of scope status of all customers. */
 import { hash } from "node:crypto";
 import type { ActorClient } from "../../../cluster/actor.ts";
 import type { Documents } from "../../../cluster/ports/documents.ts";
@@ -10,7 +10,7 @@ import { ALERT_DELIVERIES, ALERT_HOOKS, STATUS_HOOKS, type StoredAlert } from ".
 /** Announces notices, each once to each webhook however often it is called. Throws Fault; then they are announced again. */
 export type AnnounceNotices = (notices: readonly StatusNotice[], now_ms: number) => Promise<void>;
 
-/** Of one list of webhooks, and of the deliveries looked for at once. */
+/** Webhooks in one list, and deliveries looked for at once. */
 const MAX_LISTED = 500;
 
 /** Stores a delivery for each webhook that was there before a notice, and wakes the deliveries of its customer. */

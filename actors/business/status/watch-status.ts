@@ -57,7 +57,7 @@ export interface StatusWatchDeps {
 export interface StatusWatch {
   /** The status as of the last round. */
   readonly current: () => ServiceStatus;
-  /** What was read of the operator's notices in the last round, with what ended longer ago than the status shows. */
+  /** The operator's notices as they were read in the last round, with what ended longer ago than the status shows. */
   readonly notices: () => Notices;
   /** Never rejects: what cannot be read is missing. */
   readonly history: (hours: number) => Promise<StatusHistory>;

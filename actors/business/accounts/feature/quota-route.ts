@@ -186,7 +186,7 @@ interface Money {
   readonly currency: Quota["project"]["spend"]["currency"];
 }
 
-/** What was used is the ledger's sum; what is left is what the account has neither settled nor reserved. */
+/** Usage is the ledger's sum; what is left is what the account has neither settled nor reserved. */
 function keyView(key: Key, used: Used, use: AllowanceUse | null, money: Money): Quota["keys"][number] {
   const requests = (category: "search" | "fetch") =>
     allowance(used[category], key.quotas[category], use && use.settled[category] + use.reserved[category]);

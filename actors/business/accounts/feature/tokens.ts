@@ -1,4 +1,4 @@
-/** What accounts give to other features. */
+/** Services that accounts give to other features. */
 import { token } from "../../../../node/token.ts";
 import type { FindPayer } from "../payer.ts";
 import type { Spending } from "../spend.ts";

@@ -12,7 +12,7 @@ const COLOURS: Readonly<Record<Status, string>> = {
   major_outage: "#c62828",
 };
 const HEIGHT = 20;
-/** Of 11 px sans-serif, wide enough for most characters; `textLength` keeps wider ones inside. */
+/** The width of a character of 11 px sans-serif, enough for most characters; `textLength` keeps wider ones inside. */
 const CHARACTER_PX = 6.6;
 const PADDING = 12;
 

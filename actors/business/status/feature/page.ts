@@ -28,7 +28,7 @@ ${past(status)}`,
   });
 }
 
-/** One component with its figures and the notices that name it. */
+/** The page of one component, with its figures and the notices that name it. */
 export function componentPage(
   component: StatusComponent,
   status: ServiceStatus,

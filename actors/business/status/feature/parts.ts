@@ -1,4 +1,4 @@
-/** What the status pages are made of: the frame of a page, times, notices. HTML with the script and the style in files of their own. Pure. */
+/** Parts of the status pages: the frame of a page, times, notices. HTML with the script and the style in files of their own. Pure. */
 import { escapeHtml } from "../../../../gateway/html-page.ts";
 import {
   type Reason,

@@ -3,7 +3,7 @@ import { gathered } from "../../../../node/token.ts";
 import type { Figures } from "../../../../schemas/status.ts";
 import type { ComponentSpec } from "../component.ts";
 
-/** What a feature adds to the public status (/v1/status). Names of figures begin with the component's. */
+/** Components and figures that a feature adds to the public status (/v1/status). Names of figures begin with the component's. */
 export interface StatusPart {
   /** Declared on every node, also where the component's figures come from other nodes. */
   readonly components: readonly ComponentSpec[];
